@@ -1,0 +1,87 @@
+//! What is run, on whatever runs it.
+//!
+//! A [`Launch`] is a kernel of a [`Program`] with its arguments and its index range. An [`Executor`]
+//! runs launches; a real OpenCL device is one, a simulated GPU is another, and nothing here tells
+//! which. Plans that are made before any memory exists use `Launch<M>` with their own slot type
+//! in the place of [`MemoryId`]; [`Launch::map_memory`] turns the one into the other.
+
+mod error;
+mod executor;
+mod memory;
+mod program;
+mod range;
+mod value;
+
+use std::sync::Arc;
+
+pub use error::ExecuteError;
+pub use executor::{Executor, KernelFacts, Timing};
+pub use memory::{
+    Access, Addressing, ChannelOrder, ChannelType, Filter, ImageShape, MemoryId, MemoryKind, Sampler,
+};
+pub use program::{Program, Source};
+pub use range::NdRange;
+pub use value::{ScalarType, Value};
+
+/// One kernel argument.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Argument<M = MemoryId> {
+    /// A buffer or an image.
+    Memory(M),
+    /// A scalar or vector, by value.
+    Value(Value),
+    /// Local memory of so many bytes.
+    Local {
+        /// Size in bytes.
+        bytes: usize,
+    },
+    /// A sampler.
+    Sampler(Sampler),
+}
+
+impl<M, V: Into<Value>> From<V> for Argument<M> {
+    fn from(value: V) -> Self {
+        Self::Value(value.into())
+    }
+}
+
+/// A kernel, its arguments in order, and its index range.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Launch<M = MemoryId> {
+    /// Where the kernel is.
+    pub program: Arc<Program>,
+    /// The kernel's name.
+    pub entry: String,
+    /// All its arguments, in order.
+    pub arguments: Vec<Argument<M>>,
+    /// How many work-items, in which groups.
+    pub range: NdRange,
+}
+
+impl<M> Launch<M> {
+    /// The same launch over other names of the memory objects.
+    ///
+    /// # Errors
+    /// Whatever `name` returns for an object it does not know.
+    pub fn map_memory<N, E>(&self, mut name: impl FnMut(&M) -> Result<N, E>) -> Result<Launch<N>, E> {
+        let arguments = self
+            .arguments
+            .iter()
+            .map(|argument| {
+                Ok(match argument {
+                    Argument::Memory(memory) => Argument::Memory(name(memory)?),
+                    Argument::Value(value) => Argument::Value(value.clone()),
+                    Argument::Local { bytes } => Argument::Local { bytes: *bytes },
+                    Argument::Sampler(sampler) => Argument::Sampler(*sampler),
+                })
+            })
+            .collect::<Result<_, E>>()?;
+        Ok(Launch {
+            program: Arc::clone(&self.program),
+            entry: self.entry.clone(),
+            arguments,
+            range: self.range,
+        })
+    }
+}
