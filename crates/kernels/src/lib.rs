@@ -1,1 +1,18 @@
-//! tbd
+//! OpenCL C kernels by family, each a lesson, with their ladders and their references.
+//!
+//! A *family* is one folder: its `.cl` files (which compile on their own with their defaults), the Rust
+//! that says how to launch them ([`Plan`]), the constraints, and a serial reference on the CPU. A
+//! [`ladder::Ladder`] lines the kernels of a family up from the plain one to the fast one; [`ladder::climb`]
+//! verifies and times them on any [`tripipe_launch::Executor`], or on whatever else is a
+//! [`ladder::Climber`].
+
+pub mod ladder;
+pub mod photo;
+pub mod plan;
+pub mod problem;
+
+pub mod vector_add;
+
+pub use photo::Photo;
+pub use plan::{Output, Plan, PlanError, Slot, Staged, Variant, Variants};
+pub use problem::{Data, Expected, Inputs, Mismatch, Problem, ProblemError, Size, SizeKind, Work};

@@ -1,0 +1,284 @@
+//! Plans: which launches over which memory solve a problem, made before any device memory exists.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use thiserror::Error;
+use tripipe_launch::{
+    Access, Argument, ExecuteError, Executor, ImageShape, Launch, MemoryId, MemoryKind, NdRange, Program,
+    Timing,
+};
+
+/// A memory object of a plan, by its position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Slot(usize);
+
+impl From<Slot> for Argument<Slot> {
+    fn from(slot: Slot) -> Self {
+        Self::Memory(slot)
+    }
+}
+
+/// What outputs hold before the kernel writes them: a byte that makes every element wrong (as `float` it is
+/// -5.4e8, as `half` -23), so that an element nobody wrote is found.
+const POISON: u8 = 0xCD;
+
+/// Launches over memory that solve a problem on one device.
+///
+/// `preparation` (packing, transposing, padding) runs once and is timed apart from `launches`, which are what
+/// the step is about. Running `launches` again over their own output must give the same result.
+#[derive(Clone, Debug)]
+pub struct Plan<'p> {
+    memory: Vec<Planned<'p>>,
+    preparation: Vec<Launch<Slot>>,
+    launches: Vec<Launch<Slot>>,
+    output: Option<Output>,
+}
+
+#[derive(Clone, Debug)]
+enum Planned<'p> {
+    Made { kind: MemoryKind, access: Access, initial: Option<Cow<'p, [u8]>> },
+    ImageOver { buffer: Slot, shape: ImageShape, row_pitch_bytes: usize },
+}
+
+/// Where the result lies: `rows` rows of `row_bytes`, `pitch_bytes` apart, from `offset_bytes` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// The buffer.
+    pub slot: Slot,
+    /// Where the first row starts.
+    pub offset_bytes: usize,
+    /// Bytes of a row that belong to the result.
+    pub row_bytes: usize,
+    /// From row to row.
+    pub pitch_bytes: usize,
+    /// The number of rows.
+    pub rows: usize,
+}
+
+/// Why there is no plan for a problem on a device.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// The device lacks something the step needs; the step is left out.
+    #[error("needs {what}, which the device does not offer")]
+    NotOffered {
+        /// What is missing.
+        what: String,
+    },
+    /// The problem does not fit a limit of the device.
+    #[error("{what} is over the device's limit of {limit}")]
+    OverLimit {
+        /// What is too large.
+        what: String,
+        /// The limit.
+        limit: u64,
+    },
+}
+
+/// One of several ways to run a step, e.g. one work-group size of a sweep.
+#[derive(Clone, Debug)]
+pub struct Variant<'p> {
+    /// What sets it apart, e.g. `8x4`; empty when the step has only one way.
+    pub label: String,
+    /// The way.
+    pub plan: Plan<'p>,
+}
+
+/// What planning a step gives: the ways to run it, at least one.
+pub type Variants<'p> = Result<Vec<Variant<'p>>, PlanError>;
+
+impl<'p> From<Plan<'p>> for Vec<Variant<'p>> {
+    fn from(plan: Plan<'p>) -> Self {
+        vec![Variant { label: String::new(), plan }]
+    }
+}
+
+impl<'p> Plan<'p> {
+    /// A plan without anything.
+    #[allow(clippy::new_without_default, reason = "an empty plan is of no use by itself")]
+    pub fn new() -> Self {
+        Self { memory: Vec::new(), preparation: Vec::new(), launches: Vec::new(), output: None }
+    }
+
+    fn slot(&mut self, planned: Planned<'p>) -> Slot {
+        self.memory.push(planned);
+        Slot(self.memory.len() - 1)
+    }
+
+    /// A buffer that kernels only read.
+    pub fn input(&mut self, contents: impl Into<Cow<'p, [u8]>>) -> Slot {
+        let contents = contents.into();
+        let kind = MemoryKind::Buffer { bytes: contents.len() };
+        self.slot(Planned::Made { kind, access: Access::Read, initial: Some(contents) })
+    }
+
+    /// An image that kernels only read; `contents` has its rows tightly packed.
+    pub fn input_image(&mut self, shape: ImageShape, contents: impl Into<Cow<'p, [u8]>>) -> Slot {
+        let kind = MemoryKind::Image(shape);
+        self.slot(Planned::Made { kind, access: Access::Read, initial: Some(contents.into()) })
+    }
+
+    /// A buffer for what one launch hands to another, or writes as the result.
+    pub fn scratch(&mut self, bytes: usize) -> Slot {
+        let kind = MemoryKind::Buffer { bytes };
+        self.slot(Planned::Made { kind, access: Access::ReadWrite, initial: None })
+    }
+
+    /// An image one launch writes and another reads.
+    pub fn scratch_image(&mut self, shape: ImageShape) -> Slot {
+        self.slot(Planned::Made { kind: MemoryKind::Image(shape), access: Access::ReadWrite, initial: None })
+    }
+
+    /// An image over the texels of a buffer of this plan, rows `row_pitch_bytes` apart.
+    pub fn image_over(&mut self, buffer: Slot, shape: ImageShape, row_pitch_bytes: usize) -> Slot {
+        self.slot(Planned::ImageOver { buffer, shape, row_pitch_bytes })
+    }
+
+    /// A buffer of exactly `bytes` bytes that is the result.
+    pub fn result(&mut self, bytes: usize) -> Slot {
+        let slot = self.scratch(bytes);
+        self.set_output(Output { slot, offset_bytes: 0, row_bytes: bytes, pitch_bytes: bytes, rows: 1 });
+        slot
+    }
+
+    /// Says where in a slot of this plan the result lies.
+    pub fn set_output(&mut self, output: Output) {
+        self.output = Some(output);
+    }
+
+    /// Adds a launch that runs once, ahead of the step.
+    pub fn prepare<const N: usize>(
+        &mut self,
+        program: &Arc<Program>,
+        entry: &str,
+        arguments: [Argument<Slot>; N],
+        range: NdRange,
+    ) {
+        self.preparation.push(launch(program, entry, arguments, range));
+    }
+
+    /// Adds a launch of the step.
+    pub fn launch<const N: usize>(
+        &mut self,
+        program: &Arc<Program>,
+        entry: &str,
+        arguments: [Argument<Slot>; N],
+        range: NdRange,
+    ) {
+        self.launches.push(launch(program, entry, arguments, range));
+    }
+
+    /// The launches of the step.
+    pub fn launches(&self) -> &[Launch<Slot>] {
+        &self.launches
+    }
+
+    /// The launches ahead of the step.
+    pub fn preparation(&self) -> &[Launch<Slot>] {
+        &self.preparation
+    }
+
+    /// Makes the plan's memory on an executor. What was made is released again when this fails.
+    ///
+    /// # Errors
+    /// Whatever the executor refuses.
+    pub fn stage<'e>(&self, executor: &'e mut dyn Executor) -> Result<Staged<'e>, ExecuteError> {
+        let mut staged = Staged {
+            executor,
+            memory: Vec::new(),
+            preparation: Vec::new(),
+            launches: Vec::new(),
+            output: self.output,
+        };
+        for planned in &self.memory {
+            let id = match planned {
+                Planned::Made { kind, access, initial } => {
+                    let poison = match (initial, kind) {
+                        (None, MemoryKind::Buffer { bytes }) => Some(vec![POISON; *bytes]),
+                        _ => None,
+                    };
+                    let initial = initial.as_deref().or(poison.as_deref());
+                    staged.executor.allocate(kind, *access, initial)?
+                }
+                Planned::ImageOver { buffer, shape, row_pitch_bytes } => {
+                    let buffer = staged.memory[buffer.0];
+                    staged.executor.image_over_buffer(buffer, shape, *row_pitch_bytes)?
+                }
+            };
+            staged.memory.push(id);
+        }
+        let bind = |launches: &[Launch<Slot>]| {
+            launches.iter().map(|launch| launch.map_memory(|slot| Ok(staged.memory[slot.0]))).collect()
+        };
+        let preparation: Result<_, ExecuteError> = bind(&self.preparation);
+        let launches: Result<_, ExecuteError> = bind(&self.launches);
+        (staged.preparation, staged.launches) = (preparation?, launches?);
+        Ok(staged)
+    }
+}
+
+fn launch<const N: usize>(
+    program: &Arc<Program>,
+    entry: &str,
+    arguments: [Argument<Slot>; N],
+    range: NdRange,
+) -> Launch<Slot> {
+    Launch { program: Arc::clone(program), entry: entry.to_owned(), arguments: arguments.into(), range }
+}
+
+/// A plan with its memory on an executor; the memory is released when this is dropped.
+pub struct Staged<'e> {
+    executor: &'e mut dyn Executor,
+    memory: Vec<MemoryId>,
+    preparation: Vec<Launch>,
+    launches: Vec<Launch>,
+    output: Option<Output>,
+}
+
+impl Staged<'_> {
+    /// Runs what comes ahead of the step; seconds on the device, `None` when there is nothing.
+    ///
+    /// # Errors
+    /// Whatever the executor reports.
+    pub fn prepare(&mut self) -> Result<Option<f64>, ExecuteError> {
+        if self.preparation.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Timing::span_seconds(&self.executor.run(&self.preparation)?)))
+    }
+
+    /// Runs the step; seconds from the first launch's start to the last one's end on the device.
+    ///
+    /// # Errors
+    /// Whatever the executor reports.
+    pub fn run(&mut self) -> Result<f64, ExecuteError> {
+        Ok(Timing::span_seconds(&self.executor.run(&self.launches)?))
+    }
+
+    /// The result, rows tightly packed; nothing when the plan names no output.
+    ///
+    /// # Errors
+    /// Whatever the executor reports.
+    pub fn output(&mut self) -> Result<Vec<u8>, ExecuteError> {
+        let Some(output) = self.output else { return Ok(Vec::new()) };
+        let id = self.memory[output.slot.0];
+        let span = output.rows.saturating_sub(1) * output.pitch_bytes + output.row_bytes;
+        let mut bytes = vec![0; span];
+        self.executor.read(id, output.offset_bytes, &mut bytes)?;
+        if output.pitch_bytes == output.row_bytes {
+            return Ok(bytes);
+        }
+        Ok(bytes.chunks(output.pitch_bytes).flat_map(|row| &row[..output.row_bytes]).copied().collect())
+    }
+}
+
+impl Drop for Staged<'_> {
+    fn drop(&mut self) {
+        // Images over buffers come after their buffer.
+        for id in self.memory.drain(..).rev() {
+            // A device that is gone has released everything.
+            let _ = self.executor.release(id);
+        }
+    }
+}
