@@ -1,0 +1,151 @@
+//! Figures others measured and published, for ours to be set beside: `data/published.toml`, with the sources.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::problem::{Size, SizeKind};
+
+const TEXT: &str = include_str!("../data/published.toml");
+
+/// All published figures.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct Published {
+    /// The RGB Laplace ladder on a Mali-T604.
+    pub laplace_t604: LaplaceT604,
+    /// Half-precision matrix products on a Mali-G77 and an Adreno 650.
+    pub gemm_fp16_1024: GemmFp16,
+    /// Single-precision matrix products on a Mali-T604.
+    pub gemm_fp32_t604: GemmFp32T604,
+}
+
+/// The RGB Laplace ladder on a Mali-T604 (Leadcore's slides after Arm's case study).
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct LaplaceT604 {
+    /// The GPU.
+    pub gpu: String,
+    /// Its clock in MHz.
+    pub clock_mhz: f64,
+    /// The image sizes, as `WIDTHxHEIGHT`; every list below has one entry for each.
+    pub columns: Vec<String>,
+    /// Pixels of each image.
+    pub pixels: Vec<u64>,
+    /// Seconds of the first step.
+    pub original_seconds: Vec<f64>,
+    /// Seconds of the serial version on one Cortex-A15 at 1.7 GHz.
+    pub cpu_seconds: Vec<f64>,
+    /// The steps.
+    pub step: Vec<LaplaceStep>,
+}
+
+/// One published step.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct LaplaceStep {
+    /// Its name, the same as ours.
+    pub name: String,
+    /// Speed-up over the first step, for each image.
+    pub speedup: Vec<f64>,
+    /// Work registers the offline compiler reports; `+` marks spills.
+    pub work_registers: String,
+    /// Cycles a work-item in the arithmetic pipe.
+    pub alu_cycles: f64,
+    /// Cycles a work-item in the load/store pipe.
+    pub ls_cycles: f64,
+}
+
+/// Half-precision products at M = N = K = 1024.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct GemmFp16 {
+    /// Measured peaks by GPU, in 2^30 operations a second.
+    pub peak_measured: BTreeMap<String, BTreeMap<String, f64>>,
+    /// How much one version gains over another.
+    pub ratio: Vec<GemmRatio>,
+}
+
+/// How much one version gains over another, by GPU.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct GemmRatio {
+    /// The faster version.
+    pub version: String,
+    /// The one it is compared with.
+    pub over: String,
+    /// Its gain on any GPU, where one lower bound was published for all.
+    pub at_least: Option<f64>,
+    /// Its gain on each GPU.
+    #[serde(flatten)]
+    pub gpus: BTreeMap<String, f64>,
+}
+
+/// Single-precision products on a Mali-T604.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct GemmFp32T604 {
+    /// Speed-up over a serial Cortex-A15 that large products level off at.
+    pub plateau_speedup_over_serial_a15: f64,
+    /// Work-items below which the GPU is not filled.
+    pub min_work_items_for_efficiency: u64,
+    /// Threads a core below which it is not filled.
+    pub min_threads_per_core: u64,
+    /// Most threads a core.
+    pub max_threads_per_core: u64,
+}
+
+/// The shipped figures cannot be read.
+#[derive(Debug, Error)]
+#[error("data/published.toml: {0}")]
+pub struct PublishedError(#[from] toml::de::Error);
+
+impl Published {
+    /// The figures that ship with the crate.
+    ///
+    /// # Errors
+    /// The file is malformed; a test keeps it from being so.
+    pub fn load() -> Result<Self, PublishedError> {
+        Ok(toml::from_str(TEXT)?)
+    }
+}
+
+impl LaplaceT604 {
+    /// The image sizes.
+    pub fn sizes(&self) -> Vec<Size> {
+        self.columns.iter().filter_map(|column| SizeKind::Image.parse(column).ok()).collect()
+    }
+
+    /// The published speed-up of a step over the first, at a size; `None` where none was published.
+    pub fn speedup(&self, step: &str, size: Size) -> Option<f64> {
+        let column = self.sizes().iter().position(|published| *published == size)?;
+        self.step.iter().find(|published| published.name == step)?.speedup.get(column).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shipped_figures_are_whole() {
+        let laplace = Published::load().unwrap().laplace_t604;
+        assert_eq!(laplace.sizes().len(), laplace.columns.len());
+        for (size, pixels) in laplace.sizes().iter().zip(&laplace.pixels) {
+            let Size::Image { width, height } = size else { panic!("{size} is no image") };
+            assert_eq!((width * height) as u64, *pixels);
+        }
+        for list in [&laplace.original_seconds, &laplace.cpu_seconds] {
+            assert_eq!(list.len(), laplace.columns.len());
+        }
+        for step in &laplace.step {
+            assert_eq!(step.speedup.len(), laplace.columns.len(), "{}", step.name);
+        }
+        let largest = Size::Image { width: 7680, height: 4320 };
+        assert_eq!(laplace.speedup("eight-pixels", largest), Some(9.1));
+        assert_eq!(laplace.speedup("eight-pixels", Size::Image { width: 5, height: 5 }), None);
+    }
+
+    #[test]
+    fn gemm_ratios_name_their_gpus() {
+        let gemm = Published::load().unwrap().gemm_fp16_1024;
+        let first = &gemm.ratio[0];
+        assert_eq!((first.over.as_str(), first.gpus["mali-g77-mp9"]), ("naive", 17.0));
+        assert!(gemm.ratio.iter().all(|ratio| ratio.at_least.is_some() != !ratio.gpus.is_empty()));
+    }
+}

@@ -1,0 +1,131 @@
+//! Compares the layer table of ARCHITECTURE.md with what the manifests say.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use cargo_metadata::{DependencyKind, MetadataCommand};
+
+/// A folder's name and the folders it may depend on.
+type Layers = BTreeMap<String, BTreeSet<String>>;
+
+/// The table starts behind this line of ARCHITECTURE.md.
+const MARK: &str = "<!-- layers -->";
+
+/// Checks every arrow between workspace packages against the table, and the table against the workspace.
+///
+/// Returns a line that says what was checked. Arrows of tests (dev-dependencies) are free.
+///
+/// # Errors
+/// A forbidden arrow, a crate without a row, a row without a crate, a table that cannot be read.
+pub(crate) fn check() -> Result<String> {
+    let metadata = MetadataCommand::new().no_deps().exec().context("cargo metadata")?;
+    let text =
+        fs::read_to_string(metadata.workspace_root.join("ARCHITECTURE.md")).context("ARCHITECTURE.md")?;
+    let allowed = parse_table(&text)?;
+    let folders: BTreeMap<String, String> = metadata
+        .packages
+        .iter()
+        .map(|package| {
+            let folder = package.manifest_path.parent().and_then(|path| path.file_name()).unwrap_or_default();
+            (package.name.to_string(), folder.to_owned())
+        })
+        .collect();
+    let mut arrows = Layers::new();
+    for package in &metadata.packages {
+        let row = arrows.entry(folders[package.name.as_str()].clone()).or_default();
+        let build =
+            package.dependencies.iter().filter(|dependency| dependency.kind != DependencyKind::Development);
+        row.extend(build.filter_map(|dependency| folders.get(&dependency.name).cloned()));
+    }
+    let faults = compare(&allowed, &arrows);
+    ensure!(faults.is_empty(), "{}", faults.join("\n       "));
+    let count: usize = arrows.values().map(BTreeSet::len).sum();
+    Ok(format!("layers: {} crates, {count} arrows, all allowed by ARCHITECTURE.md", arrows.len()))
+}
+
+fn parse_table(text: &str) -> Result<Layers> {
+    let Some((_, table)) = text.split_once(MARK) else { bail!("ARCHITECTURE.md has no line `{MARK}`") };
+    let mut layers = Layers::new();
+    // The first two rows are the heading and its rule.
+    let rows =
+        table.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
+    for row in rows.skip(2) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        ensure!(
+            cells.len() >= 2,
+            "ARCHITECTURE.md, layer table: want `| crate | may depend on | ...`, found {row}"
+        );
+        let may = cells[1].split_whitespace().filter(|name| *name != "—").map(str::to_owned).collect();
+        ensure!(
+            layers.insert(cells[0].to_owned(), may).is_none(),
+            "ARCHITECTURE.md: two rows for {}",
+            cells[0]
+        );
+    }
+    ensure!(!layers.is_empty(), "ARCHITECTURE.md: no table behind `{MARK}`");
+    Ok(layers)
+}
+
+fn compare(allowed: &Layers, arrows: &Layers) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (from, targets) in arrows {
+        match allowed.get(from) {
+            None => faults.push(format!("{from} has no row in the layer table of ARCHITECTURE.md")),
+            Some(may) => faults.extend(targets.difference(may).map(|to| {
+                format!("{from} depends on {to}, which the layer table of ARCHITECTURE.md does not allow")
+            })),
+        }
+    }
+    let gone = allowed.keys().filter(|name| !arrows.contains_key(*name));
+    faults.extend(
+        gone.map(|name| {
+            format!("the layer table of ARCHITECTURE.md has a row for {name}, which is no crate")
+        }),
+    );
+    faults
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "text\n<!-- layers -->\n\n| crate | may depend on |\n|---|---|\n| device | — |\n| launch | device |\n\nmore | text";
+
+    fn arrows(list: &[(&str, &[&str])]) -> Layers {
+        list.iter()
+            .map(|(from, to)| ((*from).to_owned(), to.iter().map(|name| (*name).to_owned()).collect()))
+            .collect()
+    }
+
+    #[test]
+    fn allowed_arrows_pass() {
+        let table = parse_table(TABLE).unwrap();
+        assert_eq!(
+            compare(&table, &arrows(&[("device", &[]), ("launch", &["device"])])),
+            Vec::<String>::new()
+        );
+        assert_eq!(compare(&table, &arrows(&[("device", &[]), ("launch", &[])])), Vec::<String>::new());
+    }
+
+    #[test]
+    fn forbidden_arrows_and_strangers_fail() {
+        let table = parse_table(TABLE).unwrap();
+        let faults = compare(&table, &arrows(&[("device", &["launch"]), ("stranger", &[])]));
+        assert_eq!(
+            faults,
+            [
+                "device depends on launch, which the layer table of ARCHITECTURE.md does not allow",
+                "stranger has no row in the layer table of ARCHITECTURE.md",
+                "the layer table of ARCHITECTURE.md has a row for launch, which is no crate",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_table_that_cannot_be_read_is_said() {
+        assert!(parse_table("no mark").unwrap_err().to_string().contains("no line"));
+        assert!(parse_table("<!-- layers -->\nno table").unwrap_err().to_string().contains("no table"));
+        assert!(parse_table(&TABLE.replace("| launch |", "| device |")).is_err());
+    }
+}
