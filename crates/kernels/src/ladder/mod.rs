@@ -4,6 +4,7 @@ mod climb;
 mod result;
 
 use tripipe_device::Probe;
+use tripipe_launch::ScalarType;
 
 pub use climb::{Attempt, AttemptError, Climber, Options, Progress, StepName, Visit, climb};
 pub use result::{Ceilings, Climb, ClimbedStep, Measured, Outcome, Seconds};
@@ -20,6 +21,8 @@ pub struct Ladder {
     pub name: &'static str,
     /// What is computed, in one sentence.
     pub about: &'static str,
+    /// The type its arithmetic is done in: which multiply-add ceiling its steps are compared with.
+    pub element: ScalarType,
     /// What sizes look like.
     pub size_kind: SizeKind,
     /// Sizes worth looking at when nobody says which.

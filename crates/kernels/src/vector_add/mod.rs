@@ -5,7 +5,7 @@
 use std::sync::{Arc, LazyLock};
 
 use tripipe_device::Probe;
-use tripipe_launch::{NdRange, Program};
+use tripipe_launch::{NdRange, Program, ScalarType};
 
 use crate::ladder::{Ladder, Step};
 use crate::plan::{Plan, Variants};
@@ -15,6 +15,7 @@ use crate::problem::{Data, Expected, Inputs, Problem, Quoted, Size, SizeKind, Wo
 pub const LADDER: Ladder = Ladder {
     name: "vector-add",
     about: "c = a + b over int",
+    element: ScalarType::I32,
     size_kind: SizeKind::Vector,
     default_sizes: &[Size::Vector(1 << 20), Size::Vector(1 << 24)],
     steps: &[
