@@ -10,7 +10,11 @@ pub mod ladder;
 pub mod photo;
 pub mod plan;
 pub mod problem;
+pub mod published;
 
+pub mod gemm;
+pub mod saxpy;
+pub mod transpose;
 pub mod vector_add;
 
 pub use photo::Photo;

@@ -74,6 +74,14 @@ pub enum PlanError {
         /// The limit.
         limit: u64,
     },
+    /// An operand that is not what its extents say.
+    #[error("operand {what}: {found} were given")]
+    Operand {
+        /// The operand and what it should hold.
+        what: String,
+        /// How much it holds.
+        found: usize,
+    },
 }
 
 /// One of several ways to run a step, e.g. one work-group size of a sweep.

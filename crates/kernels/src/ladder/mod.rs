@@ -67,7 +67,13 @@ impl Ladder {
 
 /// Every ladder there is.
 pub fn ladders() -> &'static [Ladder] {
-    &[crate::vector_add::LADDER]
+    &[
+        crate::vector_add::LADDER,
+        crate::saxpy::LADDER,
+        crate::transpose::LADDER,
+        crate::gemm::LADDER,
+        crate::gemm::LADDER_F16,
+    ]
 }
 
 /// The ladder of that name.
