@@ -1,1 +1,11 @@
-//! tbd
+//! Draws results as text, JSON and CSV; computes nothing.
+//!
+//! One module a kind of result, one file a format. Whoever prints decides where to: every function returns a string.
+
+pub mod ladder;
+mod number;
+mod style;
+mod table;
+
+pub use number::{bytes, giga, time};
+pub use style::Canvas;

@@ -1,0 +1,80 @@
+//! A climbed ladder, as text, JSON and CSV.
+
+mod csv;
+mod json;
+mod published;
+mod text;
+
+use tripipe_kernels::ladder::{Climb, ClimbedStep, Measured, Options, Outcome};
+use tripipe_kernels::problem::Quoted;
+use tripipe_kernels::published::Published;
+
+pub use csv::csv;
+pub use json::json;
+pub use text::{legend, text};
+
+/// A climb and what is said beside it.
+#[derive(Clone, Debug)]
+pub struct Report<'a> {
+    /// What was found.
+    pub climb: &'a Climb,
+    /// What the ladder computes, in one sentence.
+    pub about: &'a str,
+    /// What the device is, in one line: platform, version, GPU model.
+    pub what: &'a str,
+    /// How often each step was run.
+    pub options: Options,
+    /// Published figures to be set beside ours.
+    pub published: Option<&'a Published>,
+}
+
+/// The rate a size is quoted in.
+fn rate_unit(quoted: Quoted) -> &'static str {
+    match quoted {
+        Quoted::Bandwidth => "GB/s",
+        Quoted::Arithmetic => "GFLOP/s",
+    }
+}
+
+/// The figures of one step at one size that are drawn in every format.
+struct Figures<'a> {
+    measured: &'a Measured,
+    median: f64,
+    mean: f64,
+    /// Over the first step.
+    speedup: Option<f64>,
+    /// Over the serial CPU version.
+    serial_speedup: Option<f64>,
+    /// 10^9 of the size's unit a second.
+    rate: Option<f64>,
+    ceiling_share: Option<f64>,
+}
+
+impl<'a> Figures<'a> {
+    /// `None` where the step was not measured.
+    fn of(climb: &'a Climb, step: &'a ClimbedStep, size: usize) -> Option<Self> {
+        let measured = step.outcomes.get(size)?.measured()?;
+        let median = measured.seconds.median();
+        let work = climb.work.get(size);
+        Some(Self {
+            measured,
+            median,
+            mean: measured.seconds.mean(),
+            speedup: climb.speedups(step).get(size).copied().flatten(),
+            serial_speedup: climb.serial.get(size).map(|serial| serial.median() / median),
+            rate: work.map(|work| work.rate(median)),
+            ceiling_share: work
+                .zip(climb.ceilings.as_ref())
+                .map(|(work, ceilings)| ceilings.share(work, median)),
+        })
+    }
+}
+
+/// `verified`, `not offered` or `failed`, and why.
+fn verdict(outcome: &Outcome) -> (&'static str, Option<&str>) {
+    match outcome {
+        Outcome::Verified(_) => ("verified", None),
+        Outcome::NotOffered { reason } => ("not offered", Some(reason)),
+        Outcome::Failed { reason } => ("failed", Some(reason)),
+    }
+}

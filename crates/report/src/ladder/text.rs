@@ -1,0 +1,263 @@
+//! A climbed ladder as a table to be read.
+
+use std::fmt::Write as _;
+
+use tripipe_kernels::ladder::{ClimbedStep, Options, Outcome};
+use tripipe_kernels::problem::Work;
+
+use super::{Figures, Report, published, rate_unit};
+use crate::number::{giga, percent, significant, time};
+use crate::style::{Canvas, Tone, paragraph};
+use crate::table::{Cell, Group, Row, draw};
+
+/// Widest bar behind a step, in characters.
+const BAR: usize = 10;
+/// Below this many seconds a size is shown in microseconds.
+const MICROSECONDS_BELOW: f64 = 1e-4;
+
+/// The table of one device: what it is, every step at every size, and what each step changes.
+pub fn text(report: &Report<'_>, canvas: Canvas) -> String {
+    let climb = report.climb;
+    let mut out = format!("{}\n", canvas.paint(Tone::Heading, &climb.device));
+    out.push_str(&paragraph(canvas, "  ", 2, report.what));
+    if let Some(ceilings) = &climb.ceilings {
+        let _ = writeln!(
+            out,
+            "  ceilings measured just before: {} copied, {} multiply-added",
+            giga(ceilings.bytes_per_second, "B"),
+            giga(ceilings.operations_per_second, "FLOP")
+        );
+        let bounds: Vec<(String, &str)> = climb
+            .sizes
+            .iter()
+            .zip(&climb.work)
+            .map(|(size, work)| {
+                let copying = ceilings.floor_seconds(&Work { operations: 0.0, ..*work });
+                let bound = if copying >= ceilings.floor_seconds(work) {
+                    "share of the copy rate"
+                } else {
+                    "share of the arithmetic rate"
+                };
+                (size.to_string(), bound)
+            })
+            .collect();
+        for line in merged(&bounds, climb.sizes.len()) {
+            out.push_str(&paragraph(canvas, "  peak ", 7, &line));
+        }
+    }
+    out.push('\n');
+    let mut names = vec![Cell::toned("serial CPU", Tone::Faint)];
+    names.extend(climb.steps.iter().map(|step| Cell::new(step.name.as_str())));
+    let groups: Vec<Group> = (0..climb.sizes.len()).map(|size| group(report, size)).collect();
+    out.push_str(&draw(canvas, "step", &names, &groups, 1));
+    out.push('\n');
+    notes(report, canvas, &mut out);
+    if let Some(figures) = report.published {
+        out.push('\n');
+        out.push_str(&published::text(climb, figures, canvas));
+    }
+    out
+}
+
+/// What the columns say; printed once, after the tables.
+pub fn legend(options: Options, canvas: Canvas) -> String {
+    let Options { runs, warmup } = options;
+    let columns = [
+        (
+            "med mean",
+            format!(
+                "median and mean of {runs} runs after {warmup} warm-ups, from the start of a step's first launch to \
+                 the end of its last by the device's own clock (CPU path: wall time)"
+            ),
+        ),
+        ("×1st ×cpu", "how many times as fast as the first step, and as the serial version on one CPU core".to_owned()),
+        (
+            "GB/s GFLOP/s",
+            "10^9 a second: bytes, each input read once and each output written once; operations, a multiply-add \
+             counting as two"
+                .to_owned(),
+        ),
+        (
+            "peak",
+            "share of the ceiling that bounds the problem: the time that copying its bytes or doing its arithmetic \
+             would take, whichever is longer, over the step's. Above 100% the data stayed in a cache"
+                .to_owned(),
+        ),
+    ];
+    columns
+        .iter()
+        .map(|(name, meaning)| {
+            paragraph(canvas, &canvas.paint(Tone::Faint, &format!("{name:<14}")), 14, meaning)
+        })
+        .collect()
+}
+
+fn group(report: &Report<'_>, size: usize) -> Group {
+    let climb = report.climb;
+    let figures: Vec<Option<Figures<'_>>> =
+        climb.steps.iter().map(|step| Figures::of(climb, step, size)).collect();
+    let best = figures.iter().flatten().map(|figures| figures.median).fold(f64::INFINITY, f64::min);
+    let (scale, unit) = if best < MICROSECONDS_BELOW { (1e6, "µs") } else { (1e3, "ms") };
+    let quoted = climb.work.get(size).map_or("GB/s", |work| rate_unit(work.quoted));
+    let with_peak = climb.ceilings.is_some();
+    let mut columns = vec!["med", "mean", "×1st", "×cpu", quoted];
+    if with_peak {
+        columns.push("peak");
+    }
+
+    let mut rows = Vec::new();
+    if let Some(serial) = climb.serial.get(size) {
+        let rate =
+            climb.work.get(size).map(|work| significant(work.rate(serial.median()))).unwrap_or_default();
+        let mut texts = vec![
+            significant(serial.median() * scale),
+            significant(serial.mean() * scale),
+            String::new(),
+            "1.00".to_owned(),
+            rate,
+        ];
+        if with_peak {
+            texts.push(String::new());
+        }
+        rows.push(Row::Cells(texts.into_iter().map(|text| Cell::toned(text, Tone::Faint)).collect()));
+    }
+    for (step, figures) in climb.steps.iter().zip(&figures) {
+        rows.push(match figures {
+            Some(figures) => {
+                let tone = if figures.median <= best { Tone::Best } else { Tone::Plain };
+                let factor = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), significant);
+                let mut cells = vec![
+                    Cell::toned(significant(figures.median * scale), tone),
+                    Cell::new(significant(figures.mean * scale)),
+                    Cell::toned(factor(figures.speedup), tone),
+                    Cell::new(factor(figures.serial_speedup)),
+                    Cell::new(factor(figures.rate)),
+                ];
+                if with_peak {
+                    cells.push(Cell::new(figures.ceiling_share.map_or_else(|| "–".to_owned(), percent)));
+                }
+                Row::Cells(cells)
+            }
+            None if step.outcomes.get(size).is_some_and(Outcome::failed) => {
+                Row::Across(Cell::toned("FAILED", Tone::Bad))
+            }
+            None => Row::Across(Cell::toned("not offered", Tone::Faint)),
+        });
+    }
+    let title = format!("{}, {unit}", climb.sizes[size]);
+    Group { title, columns: columns.into_iter().map(ToOwned::to_owned).collect(), rows }
+}
+
+/// Under the table: each step with a bar of its speed-up, what it changes, what it chose, and what went wrong.
+fn notes(report: &Report<'_>, canvas: Canvas, out: &mut String) {
+    let climb = report.climb;
+    let Some(last) = climb.sizes.len().checked_sub(1) else { return };
+    let speedups: Vec<Option<f64>> =
+        climb.steps.iter().map(|step| climb.speedups(step).get(last).copied().flatten()).collect();
+    let most = speedups.iter().flatten().copied().fold(1.0, f64::max);
+    let name_width = climb.steps.iter().map(|step| step.name.chars().count()).max().unwrap_or(0);
+    let title = format!("What each step changes, and how far it gets at {}:", climb.sizes[last]);
+    let _ = writeln!(out, "  {}", canvas.paint(Tone::Heading, &title));
+    for (step, speedup) in climb.steps.iter().zip(speedups) {
+        let bar = match speedup {
+            Some(speedup) => format!("{:>4}x {}", significant(speedup), bar(speedup / most)),
+            None => String::new(),
+        };
+        let first = format!("  {:<name_width$}  {bar:<width$} ", step.name, width = BAR + 6);
+        let indent = first.chars().count();
+        out.push_str(&paragraph(canvas, &first, indent, &step.about));
+        let spaces = " ".repeat(indent);
+        for (tone, line) in remarks(report, step) {
+            for line in crate::style::wrap(&line, canvas.width.saturating_sub(indent).max(30)) {
+                let _ = writeln!(out, "{spaces}{}", canvas.paint(tone, &line));
+            }
+        }
+    }
+}
+
+/// What a step chose at each size, what ran ahead of it, and why it was refused.
+fn remarks(report: &Report<'_>, step: &ClimbedStep) -> Vec<(Tone, String)> {
+    let sizes = &report.climb.sizes;
+    let mut remarks = Vec::new();
+    let sized = || sizes.iter().zip(&step.outcomes);
+    let failed: Vec<(String, &str)> = sized()
+        .filter_map(|(size, outcome)| match outcome {
+            Outcome::Failed { reason } => Some((size.to_string(), reason.as_str())),
+            _ => None,
+        })
+        .collect();
+    remarks.extend(merged(&failed, sizes.len()).map(|text| (Tone::Bad, format!("FAILED {text}"))));
+    let missing: Vec<(String, &str)> = sized()
+        .filter_map(|(size, outcome)| match outcome {
+            Outcome::NotOffered { reason } => Some((size.to_string(), reason.as_str())),
+            _ => None,
+        })
+        .collect();
+    remarks.extend(merged(&missing, sizes.len()).map(|text| (Tone::Faint, format!("not offered {text}"))));
+    let chosen: Vec<(String, &str)> = sized()
+        .filter_map(|(size, outcome)| Some((size.to_string(), outcome.measured()?.choice.as_deref()?)))
+        .collect();
+    let ways = sized().filter_map(|(_, outcome)| Some(outcome.measured()?.sweep.len())).max().unwrap_or(0);
+    remarks.extend(
+        merged(&chosen, sizes.len()).map(|text| (Tone::Faint, format!("best of {ways} ways {text}"))),
+    );
+    let preparation: Vec<String> = sized()
+        .filter_map(|(size, outcome)| {
+            Some(format!("{} at {size}", time(outcome.measured()?.preparation_seconds?)))
+        })
+        .collect();
+    if !preparation.is_empty() {
+        let text = format!("packing ahead of it, not counted above: {}", preparation.join(", "));
+        remarks.push((Tone::Faint, text));
+    }
+    remarks
+}
+
+/// `at SIZE, SIZE: text` for each different text in the order of its first size; the sizes are left out where the
+/// text holds at all of them.
+fn merged(texts: &[(String, &str)], all: usize) -> impl Iterator<Item = String> {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (size, text) in texts {
+        match groups.iter_mut().find(|(known, _)| known == text) {
+            Some((_, sizes)) => sizes.push(size),
+            None => groups.push((text, vec![size])),
+        }
+    }
+    let lines: Vec<String> = groups
+        .into_iter()
+        .map(|(text, sizes)| {
+            if sizes.len() == all {
+                format!("at every size: {text}")
+            } else {
+                format!("at {}: {text}", sizes.join(", "))
+            }
+        })
+        .collect();
+    lines.into_iter()
+}
+
+/// A bar of a share of [`BAR`] characters, in eighths.
+fn bar(share: f64) -> String {
+    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = ((share.clamp(0.0, 1.0) * (BAR * 8) as f64).round() as usize).max(1);
+    format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars() {
+        assert_eq!(bar(1.0), "█".repeat(BAR));
+        assert_eq!(bar(0.0), "▏");
+        assert_eq!(bar(0.5 + 1.0 / 80.0), "█████▏");
+    }
+
+    #[test]
+    fn equal_texts_are_said_once() {
+        let texts = [("1x1".to_owned(), "a"), ("2x2".to_owned(), "b"), ("3x3".to_owned(), "a")];
+        assert_eq!(merged(&texts, 3).collect::<Vec<_>>(), ["at 1x1, 3x3: a", "at 2x2: b"]);
+        assert_eq!(merged(&texts[..1], 1).collect::<Vec<_>>(), ["at every size: a"]);
+    }
+}

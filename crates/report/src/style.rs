@@ -1,0 +1,105 @@
+//! How text is drawn: width and colours.
+
+use anstyle::{AnsiColor, Style};
+
+/// Where text goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Canvas {
+    /// Characters in a line that should not be exceeded; a line with one long word may.
+    pub width: usize,
+    /// Whether ANSI colours are understood.
+    pub colour: bool,
+}
+
+impl Default for Canvas {
+    /// 120 characters, no colours: what a pipe or a file gets.
+    fn default() -> Self {
+        Self { width: 120, colour: false }
+    }
+}
+
+/// What a piece of text is, for a colour to be chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// Text as it comes.
+    #[default]
+    Plain,
+    /// A heading.
+    Heading,
+    /// The best of its kind.
+    Best,
+    /// Something wrong.
+    Bad,
+    /// Lines, units, what is not there.
+    Faint,
+}
+
+impl Canvas {
+    /// `text` in the colour of its tone.
+    pub(crate) fn paint(self, tone: Tone, text: &str) -> String {
+        let style = match tone {
+            Tone::Plain => Style::new(),
+            Tone::Heading => Style::new().bold(),
+            Tone::Best => AnsiColor::Green.on_default().bold(),
+            Tone::Bad => AnsiColor::Red.on_default().bold(),
+            Tone::Faint => Style::new().dimmed(),
+        };
+        if self.colour && tone != Tone::Plain && !text.trim().is_empty() {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+/// `text` broken at spaces into lines of at most `width` characters; a longer word stands alone. Never empty.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.len() - 1;
+        let line = &mut lines[last];
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+/// `text` wrapped to the canvas, `first` ahead of its first line and as many spaces ahead of the others.
+pub(crate) fn paragraph(canvas: Canvas, first: &str, indent: usize, text: &str) -> String {
+    let mut out = String::new();
+    for (index, line) in wrap(text, canvas.width.saturating_sub(indent).max(30)).iter().enumerate() {
+        if index == 0 {
+            out.push_str(first);
+        } else {
+            out.push_str(&" ".repeat(indent));
+        }
+        out.push_str(line);
+        out.truncate(out.trim_end().len());
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wraps_at_spaces() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("", 7), [""]);
+        assert_eq!(wrap("unbreakable x", 3), ["unbreakable", "x"]);
+    }
+
+    #[test]
+    fn no_colour_no_escape() {
+        assert_eq!(Canvas::default().paint(Tone::Bad, "x"), "x");
+        assert!(Canvas { colour: true, width: 80 }.paint(Tone::Bad, "x").starts_with('\u{1b}'));
+    }
+}

@@ -1,0 +1,168 @@
+//! Tables of groups side by side: one column of names, then a group of columns for each size.
+
+use crate::style::{Canvas, Tone};
+
+/// One cell.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    pub(crate) tone: Tone,
+}
+
+impl Cell {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), tone: Tone::Plain }
+    }
+
+    pub(crate) fn toned(text: impl Into<String>, tone: Tone) -> Self {
+        Self { text: text.into(), tone }
+    }
+
+    fn width(&self) -> usize {
+        self.text.chars().count()
+    }
+
+    /// Against the right edge of a column, a space ahead of it.
+    fn right(&self, canvas: Canvas, width: usize) -> String {
+        let space = " ".repeat(1 + width.saturating_sub(self.width()));
+        format!("{space}{}", canvas.paint(self.tone, &self.text))
+    }
+
+    fn left(&self, canvas: Canvas, width: usize) -> String {
+        let space = " ".repeat(width.saturating_sub(self.width()));
+        format!("{}{space}", canvas.paint(self.tone, &self.text))
+    }
+
+    fn centred(&self, canvas: Canvas, width: usize) -> String {
+        let space = width.saturating_sub(self.width());
+        let before = " ".repeat(space / 2);
+        let after = " ".repeat(space - space / 2);
+        format!("{before}{}{after}", canvas.paint(self.tone, &self.text))
+    }
+}
+
+/// One row of a group.
+#[derive(Clone, Debug)]
+pub(crate) enum Row {
+    /// A cell for each column.
+    Cells(Vec<Cell>),
+    /// One text in place of all of them.
+    Across(Cell),
+}
+
+/// Columns under one title.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(crate) title: String,
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Vec<Row>,
+}
+
+impl Group {
+    /// Width of each column: its widest cell.
+    fn widths(&self) -> Vec<usize> {
+        let mut widths: Vec<usize> = self.columns.iter().map(|column| column.chars().count()).collect();
+        for row in &self.rows {
+            if let Row::Cells(cells) = row {
+                for (width, cell) in widths.iter_mut().zip(cells) {
+                    *width = (*width).max(cell.width());
+                }
+            }
+        }
+        let across = self.rows.iter().map(|row| if let Row::Across(cell) = row { cell.width() } else { 0 });
+        let need = across.max().unwrap_or(0).max(self.title.chars().count());
+        let have = widths.iter().sum::<usize>() + widths.len().saturating_sub(1);
+        if let Some(first) = widths.first_mut() {
+            *first += need.saturating_sub(have);
+        }
+        widths
+    }
+}
+
+/// Draws `names` beside `groups`, as many side by side as the canvas takes, the others in blocks below.
+/// `rule_after` rows are set apart from the rest by a line.
+pub(crate) fn draw(
+    canvas: Canvas,
+    head: &str,
+    names: &[Cell],
+    groups: &[Group],
+    rule_after: usize,
+) -> String {
+    const INDENT: &str = "  ";
+    let name_width = names.iter().map(Cell::width).chain([head.chars().count()]).max().unwrap_or(0);
+    let widths: Vec<Vec<usize>> = groups.iter().map(Group::widths).collect();
+    // A bar, then a space ahead of every column.
+    let total = |widths: &Vec<usize>| 1 + widths.iter().map(|width| width + 1).sum::<usize>();
+    let mut out = String::new();
+    let mut start = 0;
+    while start < groups.len() {
+        let mut end = start;
+        let mut used = INDENT.len() + name_width;
+        while end < groups.len() && (end == start || used + total(&widths[end]) <= canvas.width) {
+            used += total(&widths[end]);
+            end += 1;
+        }
+        let bar = canvas.paint(Tone::Faint, "│");
+        let mut line = |first: String, parts: Vec<String>| {
+            out.push_str(INDENT);
+            out.push_str(&first);
+            for part in parts {
+                out.push_str(&bar);
+                out.push_str(&part);
+            }
+            out.truncate(out.trim_end().len());
+            out.push('\n');
+        };
+        let block = || groups[start..end].iter().zip(&widths[start..end]);
+        line(
+            " ".repeat(name_width),
+            block()
+                .map(|(group, widths)| {
+                    Cell::toned(group.title.clone(), Tone::Heading).centred(canvas, total(widths) - 1)
+                })
+                .collect(),
+        );
+        line(
+            Cell::toned(head, Tone::Faint).left(canvas, name_width),
+            block()
+                .map(|(group, widths)| {
+                    let heads = group.columns.iter().zip(widths);
+                    heads
+                        .map(|(column, width)| Cell::toned(column.clone(), Tone::Faint).right(canvas, *width))
+                        .collect()
+                })
+                .collect(),
+        );
+        let rule = || {
+            let mut rule = "─".repeat(name_width);
+            for (_, widths) in block() {
+                rule.push('┼');
+                rule.push_str(&"─".repeat(total(widths) - 1));
+            }
+            canvas.paint(Tone::Faint, &rule)
+        };
+        line(rule(), Vec::new());
+        for (index, name) in names.iter().enumerate() {
+            if index == rule_after && index > 0 {
+                line(rule(), Vec::new());
+            }
+            line(
+                name.left(canvas, name_width),
+                block()
+                    .map(|(group, widths)| match group.rows.get(index) {
+                        Some(Row::Cells(cells)) => {
+                            cells.iter().zip(widths).map(|(cell, width)| cell.right(canvas, *width)).collect()
+                        }
+                        Some(Row::Across(cell)) => cell.centred(canvas, total(widths) - 1),
+                        None => " ".repeat(total(widths) - 1),
+                    })
+                    .collect(),
+            );
+        }
+        start = end;
+        if start < groups.len() {
+            out.push('\n');
+        }
+    }
+    out
+}
