@@ -1,0 +1,112 @@
+//! The models that are built in.
+
+use std::sync::LazyLock;
+
+use thiserror::Error;
+
+use crate::gpu::Gpu;
+use crate::nearest::ranked;
+use crate::product::Product;
+
+macro_rules! model {
+    ($path:literal) => {
+        ($path, include_str!(concat!("../data/", $path)))
+    };
+}
+
+/// Every model file: its path below `data/` and its text. A test holds it against the folder.
+static FILES: &[(&str, &str)] = &[
+    model!("arm/mali-g31.toml"),
+    model!("arm/mali-g310.toml"),
+    model!("arm/mali-g51.toml"),
+    model!("arm/mali-g510.toml"),
+    model!("arm/mali-g52.toml"),
+    model!("arm/mali-g57.toml"),
+    model!("arm/mali-g610.toml"),
+    model!("arm/mali-g615.toml"),
+    model!("arm/mali-g71.toml"),
+    model!("arm/mali-g710.toml"),
+    model!("arm/mali-g715.toml"),
+    model!("arm/mali-g72.toml"),
+    model!("arm/mali-g720.toml"),
+    model!("arm/mali-g76.toml"),
+    model!("arm/mali-g77.toml"),
+    model!("arm/mali-g78.toml"),
+    model!("arm/mali-t604.toml"),
+    model!("arm/mali-t628.toml"),
+    model!("arm/mali-t760.toml"),
+    model!("arm/mali-t830.toml"),
+    model!("arm/mali-t860.toml"),
+    model!("arm/mali-t880.toml"),
+    model!("qualcomm/adreno-530.toml"),
+    model!("qualcomm/adreno-540.toml"),
+    model!("qualcomm/adreno-630.toml"),
+    model!("qualcomm/adreno-640.toml"),
+    model!("qualcomm/adreno-650.toml"),
+    model!("qualcomm/adreno-660.toml"),
+    model!("qualcomm/adreno-730.toml"),
+    model!("qualcomm/adreno-740.toml"),
+];
+
+static CATALOG: LazyLock<Vec<Gpu>> = LazyLock::new(|| {
+    // A test reads every file and fails on the first that is malformed, so none is lost here.
+    FILES.iter().filter_map(|(path, text)| Gpu::from_toml(text, path).ok()).collect()
+});
+
+/// All built-in models, Arm's before Qualcomm's, each vendor's by file name.
+pub fn catalog() -> &'static [Gpu] {
+    &CATALOG
+}
+
+/// No built-in model has the name asked for.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("no GPU model is called \"{name}\"{}", did_you_mean(.nearest))]
+#[non_exhaustive]
+pub struct UnknownGpu {
+    /// The name as it was asked for.
+    pub name: String,
+    /// Models with a similar name, the most similar first; at most three.
+    pub nearest: Vec<&'static str>,
+}
+
+fn did_you_mean(nearest: &[&str]) -> String {
+    if nearest.is_empty() {
+        "; known are Mali-T604 to Mali-G720 and Adreno 530 to 740".to_owned()
+    } else {
+        format!("; did you mean {}?", nearest.join(", "))
+    }
+}
+
+/// The model a person means by `name`: case, spaces, dashes, the words Mali, Immortalis and
+/// Adreno, and whatever a driver adds (`MC6 r0p0`) do not matter. `g610`, `Mali G610`,
+/// `adreno-640` and `640` are all found.
+///
+/// # Errors
+///
+/// [`UnknownGpu`] with the models of similar name.
+pub fn find(name: &str) -> Result<&'static Gpu, UnknownGpu> {
+    let exact =
+        Product::parse_loose(name).and_then(|product| catalog().iter().find(|gpu| product.names(gpu)));
+    exact.ok_or_else(|| {
+        // Alike in what a person types: without the brand, which all names share.
+        let short = |name: &str| {
+            let name = name.to_lowercase();
+            let words = name.split([' ', '-', '_', '(', ')']);
+            words
+                .filter(|word| !["mali", "immortalis", "adreno", "tm", "arm"].contains(word))
+                .collect::<String>()
+        };
+        let names: Vec<(String, &'static str)> =
+            catalog().iter().map(|gpu| (short(gpu.name()), gpu.name())).collect();
+        let nearest = ranked(&short(name), names.iter().map(|(short, _)| short.as_str()))
+            .into_iter()
+            .filter_map(|alike| names.iter().find(|(short, _)| *short == alike))
+            .map(|(_, name)| *name)
+            .take(3)
+            .collect();
+        UnknownGpu { name: name.to_owned(), nearest }
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,169 @@
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::*;
+use crate::family::{Family, Vendor};
+use crate::occupancy::RegisterFile;
+use crate::sourced::Basis;
+
+#[test]
+fn every_file_of_the_folder_is_built_in_and_reads() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
+    let mut on_disk = BTreeSet::new();
+    for vendor in ["arm", "qualcomm"] {
+        for entry in std::fs::read_dir(data.join(vendor)).unwrap() {
+            let file = entry.unwrap().file_name().into_string().unwrap();
+            on_disk.insert(format!("{vendor}/{file}"));
+        }
+    }
+    let built_in: BTreeSet<String> = FILES.iter().map(|(path, _)| (*path).to_owned()).collect();
+    assert_eq!(on_disk, built_in);
+    for (path, text) in FILES {
+        let gpu = Gpu::from_toml(text, path).unwrap_or_else(|error| panic!("{error}"));
+        let folder = match gpu.vendor() {
+            Vendor::Arm => "arm",
+            Vendor::Qualcomm => "qualcomm",
+        };
+        assert_eq!(*path, format!("{folder}/{}.toml", gpu.id()), "named after its GPU");
+    }
+    assert_eq!(catalog().len(), 30);
+}
+
+#[test]
+fn families_are_complete() {
+    let count = |family| catalog().iter().filter(|gpu| gpu.family() == family).count();
+    let counts = [
+        (Family::Midgard, 6),
+        (Family::Bifrost, 6),
+        (Family::Valhall, 9),
+        (Family::Arm5thGen, 1),
+        (Family::Adreno5xx, 2),
+        (Family::Adreno6xx, 4),
+        (Family::Adreno7xx, 2),
+    ];
+    for (family, expected) in counts {
+        assert_eq!(count(family), expected, "{family}");
+    }
+}
+
+#[test]
+fn what_a_family_has_is_there_for_every_model_of_it() {
+    for gpu in catalog() {
+        let name = gpu.name();
+        let valhall = matches!(gpu.family(), Family::Valhall | Family::Arm5thGen);
+        let operations = &gpu.operations_per_clock_per_core;
+        assert_eq!(gpu.core.issue_rule.is_some(), valhall, "{name}");
+        assert_eq!(operations.convert.is_some(), valhall, "{name}");
+        let adreno = gpu.vendor() == Vendor::Qualcomm;
+        assert_eq!(gpu.core.warp_width_double.is_some(), adreno, "{name}");
+        assert_eq!(operations.int24_mad.is_some(), adreno, "{name}");
+        let waves = matches!(gpu.registers.file, RegisterFile::Waves { .. });
+        assert_eq!(waves, adreno, "{name}");
+        let midgard = gpu.family() == Family::Midgard;
+        assert_eq!(gpu.memory.atomics_per_clock.is_some(), midgard, "{name}");
+        // A datasheet counts a multiply-add as two; Midgard's also counts its other units.
+        if let Some(flops) = &operations.fp32_flops_datasheet
+            && !midgard
+        {
+            assert_eq!(flops.value, 2 * operations.fp32_fma.value, "{name}");
+        }
+    }
+}
+
+/// Arm's OpenCL guide for Bifrost and Valhall, section on warps.
+#[test]
+fn warp_widths_are_those_of_the_guide() {
+    let widths = [("g71", 4), ("g72", 4), ("g51", 4), ("g31", 4), ("g52", 8), ("g76", 8), ("g77", 16)];
+    for (name, width) in widths {
+        assert_eq!(find(name).unwrap().core.warp_width.value, width, "{name}");
+    }
+}
+
+/// Measured rates can come near the model's peak and not pass it (by more than rounding).
+#[test]
+fn no_measured_rate_passes_the_peak() {
+    let peak = |name: &str| {
+        let gpu = find(name).unwrap();
+        let lanes = f64::from(gpu.operations_per_clock_per_core.fp32_fma.value);
+        let clock_ghz = f64::from(gpu.configuration.clock_mhz.value) / 1e3;
+        lanes * f64::from(gpu.configuration.cores.value) * clock_ghz
+    };
+    let measured = |name: &str, figure: &str| find(name).unwrap().measured[figure].value;
+    let cases = [
+        ("t860", measured("t860", "clpeak_float4_gflops") / 2.0),
+        ("t830", measured("t830", "fp32_mad_gops")),
+        ("g57", measured("g57", "fp32_add_gops")),
+        ("g610", measured("g610", "clpeak_fp32_gflops") / 2.0),
+        ("g310", measured("g310", "vkpeak_fp32_gflops") / 2.0),
+        ("640", measured("640", "fp32_fma_gops")),
+        ("660", measured("660", "fp32_add_gops")),
+    ];
+    for (name, gops) in cases {
+        let share = gops / peak(name);
+        assert!(share > 0.25 && share <= 1.0, "{name}: {share:.2} of the peak");
+    }
+}
+
+#[test]
+fn provenance_is_kept_apart() {
+    let t604 = find("t604").unwrap();
+    assert_eq!(t604.configuration.clock_mhz.value, 533);
+    assert_eq!(t604.configuration.clock_mhz.basis, Basis::Documented);
+    assert_eq!(t604.memory.l2_bytes.basis, Basis::Guessed);
+    let t860 = find("t860").unwrap();
+    assert_eq!(t860.memory.l2_bytes.basis, Basis::Measured);
+    assert_eq!(t860.measured["clpeak_float4_gflops"].basis, Basis::Measured);
+    assert_eq!(t604.operations_per_clock_per_core.fp32_fma.basis, Basis::ReverseEngineered);
+    // What is remembered or estimated is never anything but a guess.
+    let guesses = ["product-memory", "estimate"];
+    for gpu in catalog() {
+        let values = [&gpu.configuration.cores, &gpu.configuration.clock_mhz, &gpu.core.max_threads];
+        for value in values {
+            if guesses.contains(&value.source.id.as_str()) {
+                assert_eq!(value.basis, Basis::Guessed, "{}", gpu.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn people_write_names_in_many_ways() {
+    let cases = [
+        ("g610", "Mali-G610"),
+        ("mali g610", "Mali-G610"),
+        ("Mali-G610", "Mali-G610"),
+        ("MALIG610", "Mali-G610"),
+        ("G 610", "Mali-G610"),
+        ("mali_g610", "Mali-G610"),
+        ("Mali-G610 MC6 r0p0", "Mali-G610"),
+        ("lodx", "Mali-G610"),
+        ("immortalis-g715", "Mali-G715"),
+        ("Mali-G715-Immortalis", "Mali-G715"),
+        ("t 860", "Mali-T860"),
+        ("Adreno 640", "Adreno 640"),
+        ("adreno-640", "Adreno 640"),
+        ("adreno640", "Adreno 640"),
+        ("Adreno (TM) 640", "Adreno 640"),
+        (" 640 ", "Adreno 640"),
+    ];
+    for (name, expected) in cases {
+        assert_eq!(find(name).map(Gpu::name), Ok(expected), "{name}");
+    }
+    for gpu in catalog() {
+        assert_eq!(find(&gpu.id()).map(Gpu::name), Ok(gpu.name()));
+    }
+}
+
+#[test]
+fn an_unknown_name_suggests_what_was_meant() {
+    let message = |name: &str| find(name).unwrap_err().to_string();
+    assert_eq!(message("g611"), "no GPU model is called \"g611\"; did you mean Mali-G610, Mali-G615?");
+    assert_eq!(message("adreno 641"), "no GPU model is called \"adreno 641\"; did you mean Adreno 640?");
+    assert_eq!(
+        message("toaster"),
+        "no GPU model is called \"toaster\"; known are Mali-T604 to Mali-G720 and Adreno 530 to 740"
+    );
+    for name in ["", "g", "mali", "642L", "g610 banana", "é"] {
+        assert!(find(name).is_err(), "{name}");
+    }
+}

@@ -1,0 +1,88 @@
+//! Who makes a GPU, and which family of shader cores it has.
+
+use std::fmt;
+
+use crate::sourced::word;
+
+/// Who designed the GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Vendor {
+    /// Arm: Mali and Immortalis.
+    Arm,
+    /// Qualcomm: Adreno.
+    Qualcomm,
+}
+
+impl Vendor {
+    pub(crate) const WORDS: &'static [(&'static str, Self)] =
+        &[("arm", Self::Arm), ("qualcomm", Self::Qualcomm)];
+}
+
+impl fmt::Display for Vendor {
+    /// The vendor's name as the vendor writes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Arm => "Arm",
+            Self::Qualcomm => "Qualcomm",
+        })
+    }
+}
+
+/// A family of GPUs that execute kernels in one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Family {
+    /// Mali-T6xx to T8xx: vector bundles, work-items independent of each other.
+    Midgard,
+    /// Mali-G31 to G76: clauses of paired scalar operations, warps of 4 or 8.
+    Bifrost,
+    /// Mali-G57 to G715: scalar instructions, warps of 16.
+    Valhall,
+    /// Mali and Immortalis from G720.
+    Arm5thGen,
+    /// Adreno 500 to 599.
+    Adreno5xx,
+    /// Adreno 600 to 699.
+    Adreno6xx,
+    /// Adreno 700 to 799, and X1.
+    Adreno7xx,
+}
+
+impl Family {
+    pub(crate) const WORDS: &'static [(&'static str, Self)] = &[
+        ("midgard", Self::Midgard),
+        ("bifrost", Self::Bifrost),
+        ("valhall", Self::Valhall),
+        ("arm5thgen", Self::Arm5thGen),
+        ("adreno5xx", Self::Adreno5xx),
+        ("adreno6xx", Self::Adreno6xx),
+        ("adreno7xx", Self::Adreno7xx),
+    ];
+
+    /// Who designs GPUs of this family.
+    pub fn vendor(self) -> Vendor {
+        match self {
+            Self::Midgard | Self::Bifrost | Self::Valhall | Self::Arm5thGen => Vendor::Arm,
+            Self::Adreno5xx | Self::Adreno6xx | Self::Adreno7xx => Vendor::Qualcomm,
+        }
+    }
+
+    /// The word the data files use, e.g. `valhall`.
+    pub fn id(self) -> &'static str {
+        word(Self::WORDS, self)
+    }
+}
+
+impl fmt::Display for Family {
+    /// The family's name as the field writes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Midgard => "Midgard",
+            Self::Bifrost => "Bifrost",
+            Self::Valhall => "Valhall",
+            Self::Arm5thGen => "Arm 5th Gen",
+            Self::Adreno5xx => "Adreno 5xx",
+            Self::Adreno6xx => "Adreno 6xx",
+            Self::Adreno7xx => "Adreno 7xx",
+        })
+    }
+}

@@ -1,0 +1,160 @@
+//! Which product belongs to which generation (`data/products.toml`).
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::family::Family;
+use crate::product::Product;
+
+const TEXT: &str = include_str!("../data/products.toml");
+
+static PRODUCTS: LazyLock<Products> = LazyLock::new(|| {
+    // A test reads the same text and fails if it is malformed.
+    toml::from_str(TEXT).unwrap_or_default()
+});
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Products {
+    mali: Vec<MaliGeneration>,
+    adreno: Vec<AdrenoGeneration>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MaliGeneration {
+    family: String,
+    generation: String,
+    #[allow(dead_code, reason = "for the reader of the file, and checked by a test")]
+    source: String,
+    /// Series letter and number, e.g. `G610`.
+    products: Vec<String>,
+    /// Names that drivers report in place of the product, by code name.
+    #[serde(default)]
+    codenames: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AdrenoGeneration {
+    family: String,
+    generation: String,
+    #[allow(dead_code, reason = "for the reader of the file, and checked by a test")]
+    source: String,
+    first: u32,
+    last: u32,
+    /// Numbers outside `first..=last` that belong here all the same.
+    #[serde(default)]
+    also: Vec<u32>,
+    /// Series without such numbers, each with the number of the part it is closest to.
+    #[serde(default)]
+    series: BTreeMap<String, u32>,
+}
+
+/// Where a product belongs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) family: Family,
+    pub(crate) generation: &'static str,
+    /// The number by which the product is near to others.
+    pub(crate) number: u32,
+    /// Whether the table lists the product, or it was placed by its number alone.
+    pub(crate) listed: bool,
+}
+
+/// Where `product` belongs; `None` when no generation with models has such numbers.
+///
+/// A Mali that is not listed goes with the listed one of the same series, as many digits and
+/// the nearest number: numbers of two digits and of three are different schemes.
+pub(crate) fn place(product: &Product) -> Option<Place> {
+    match product {
+        Product::Mali { series, number, .. } => {
+            let (generation, near) = PRODUCTS
+                .mali
+                .iter()
+                .flat_map(|row| row.products.iter().map(move |name| (row, name)))
+                .filter_map(|(row, name)| Some((row, name.strip_prefix(*series)?.parse().ok()?)))
+                .filter(|(_, near): &(_, u32)| near.checked_ilog10() == number.checked_ilog10())
+                .min_by_key(|(_, near)| (near.abs_diff(*number), *near))?;
+            Some(Place {
+                family: family(&generation.family)?,
+                generation: &generation.generation,
+                number: *number,
+                listed: near == *number,
+            })
+        }
+        Product::Adreno { number, .. } => {
+            let special = PRODUCTS.adreno.iter().find(|row| row.also.contains(number));
+            let row = special.or_else(|| {
+                let mut rows = PRODUCTS.adreno.iter();
+                rows.find(|row| (row.first..=row.last).contains(number))
+            })?;
+            Some(Place {
+                family: family(&row.family)?,
+                generation: &row.generation,
+                number: *number,
+                listed: true,
+            })
+        }
+        Product::AdrenoSeries { series, .. } => {
+            let (row, like) = PRODUCTS.adreno.iter().find_map(|row| Some((row, *row.series.get(series)?)))?;
+            Some(Place {
+                family: family(&row.family)?,
+                generation: &row.generation,
+                number: like,
+                listed: true,
+            })
+        }
+    }
+}
+
+/// The product behind a driver's code name in any case: `lodx` is `G610`.
+pub(crate) fn product_of_codename(codename: &str) -> Option<&'static str> {
+    let codename = codename.to_ascii_uppercase();
+    let mut rows = PRODUCTS.mali.iter();
+    rows.find_map(|row| row.codenames.get(&codename)).map(String::as_str)
+}
+
+fn family(id: &str) -> Option<Family> {
+    let mut words = Family::WORDS.iter();
+    words.find(|(word, _)| *word == id).map(|(_, family)| *family)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::catalog;
+    use crate::product::NameParts;
+
+    #[test]
+    fn the_table_is_well_formed_and_cites_known_sources() {
+        let products: Products = toml::from_str(TEXT).unwrap();
+        let sources: toml::Table = include_str!("../data/sources.toml").parse().unwrap();
+        let sources = sources["sources"].as_table().unwrap();
+        for row in &products.mali {
+            assert!(family(&row.family).is_some(), "{}", row.family);
+            assert!(sources.contains_key(&row.source), "{}", row.source);
+            for product in row.codenames.values() {
+                assert!(row.products.contains(product), "{product}");
+            }
+        }
+        for row in &products.adreno {
+            assert!(family(&row.family).is_some(), "{}", row.family);
+            assert!(sources.contains_key(&row.source), "{}", row.source);
+            assert!(row.first <= row.last);
+        }
+    }
+
+    #[test]
+    fn every_model_is_a_listed_product_of_its_own_family_and_generation() {
+        for gpu in catalog() {
+            let product = NameParts::read(gpu.name()).product.unwrap();
+            let place = place(&product).unwrap();
+            assert!(place.listed, "{}", gpu.name());
+            assert_eq!(place.family, gpu.family(), "{}", gpu.name());
+            assert_eq!(place.generation, gpu.identity.generation, "{}", gpu.name());
+        }
+    }
+}

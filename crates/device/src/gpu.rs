@@ -1,0 +1,329 @@
+//! The model of one GPU: what is known of it, each figure with its provenance.
+//!
+//! "Core" is a shader core on Mali and a shader processor (SP) on Adreno. A rate is per core
+//! and clock unless its name says otherwise. `None` means that the family has no such thing
+//! or that nobody says.
+
+use std::collections::BTreeMap;
+
+use crate::family::{Family, Vendor};
+use crate::occupancy::RegisterFile;
+use crate::sourced::{Basis, Source, Sourced, word};
+use std::sync::Arc;
+
+/// One GPU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gpu {
+    /// What it is called and where it belongs.
+    pub identity: Identity,
+    /// The product this model stands for.
+    pub configuration: Configuration,
+    /// The shader core.
+    pub core: Core,
+    /// What a core does in a clock.
+    pub operations_per_clock_per_core: OperationsPerClock,
+    /// Which kinds of arithmetic the hardware has.
+    pub supports: Supports,
+    /// Vector widths in elements.
+    pub vector_width: VectorWidths,
+    /// Registers of a work-item, and what they cost in threads.
+    pub registers: Registers,
+    /// Caches and the load/store path.
+    pub memory: Memory,
+    /// What `__local` is.
+    pub local_memory: LocalMemory,
+    /// The texture path.
+    pub texture: Texture,
+    /// What others measured on such a part, by figure; the unit is the end of the name.
+    /// For comparison with a prediction, never its input.
+    pub measured: BTreeMap<String, Sourced<f64>>,
+}
+
+impl Gpu {
+    /// The product name, e.g. `Mali-G610` or `Adreno 640`.
+    pub fn name(&self) -> &str {
+        &self.identity.name
+    }
+
+    /// The family of its shader cores.
+    pub fn family(&self) -> Family {
+        self.identity.family
+    }
+
+    /// Who designed it.
+    pub fn vendor(&self) -> Vendor {
+        self.identity.vendor
+    }
+
+    /// The name as part of a file name or a command line: `mali-g610`, `adreno-640`.
+    pub fn id(&self) -> String {
+        self.identity.name.to_lowercase().replace(' ', "-")
+    }
+}
+
+/// What the GPU is called and where it belongs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Identity {
+    /// Product name.
+    pub name: String,
+    /// Who designed it.
+    pub vendor: Vendor,
+    /// Family of its cores.
+    pub family: Family,
+    /// Generation inside the family, e.g. `Valhall gen3`.
+    pub generation: String,
+    /// How family and generation are known.
+    pub basis: Basis,
+    /// Who says so.
+    pub source: Arc<Source>,
+    /// What a user of the model should know.
+    pub notes: Vec<String>,
+}
+
+/// The product that the model stands for: the same GPU is sold with other core counts and clocks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Configuration {
+    /// The system on chip; `unknown` where there is no public one.
+    pub soc: Sourced<String>,
+    /// Shader cores, at least 1.
+    pub cores: Sourced<u32>,
+    /// Sizes of the core groups, when each group is an OpenCL device of its own.
+    pub core_groups: Option<Sourced<Vec<u32>>>,
+    /// GPU clock in MHz.
+    pub clock_mhz: Sourced<u32>,
+    /// Nominal memory bandwidth of the system in 10^9 bytes per second, shared with the CPU;
+    /// kernels reach 60 to 80 % of it.
+    pub dram_gb_s_peak: Sourced<f64>,
+    /// Cache between the GPU and memory that the whole chip shares; 0 when there is none.
+    pub system_cache_bytes: Option<Sourced<u64>>,
+    /// Other chips with this GPU, as free text.
+    pub other_socs: Sourced<Vec<String>>,
+}
+
+/// The shader core.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Core {
+    /// Work-items that execute in lock step; 1 on Midgard.
+    pub warp_width: Sourced<u32>,
+    /// The same when the compiler chose double waves (Adreno).
+    pub warp_width_double: Option<Sourced<u32>>,
+    /// Arithmetic pipes (Midgard), execution engines (Bifrost), processing engines (Valhall and
+    /// later), wave schedulers (Adreno).
+    pub arithmetic_pipes: Sourced<u32>,
+    /// Work-items one pipe advances in a clock (Bifrost and later Mali).
+    pub lanes_per_pipe: Option<Sourced<u32>>,
+    /// How FMA, CVT and SFU instructions share the issue (Valhall and later Mali).
+    pub issue_rule: Option<Sourced<IssueRule>>,
+    /// Work-items in flight at the least register use.
+    pub max_threads: Sourced<u32>,
+    /// Largest work-group in work-items.
+    pub max_work_group_size: Sourced<u32>,
+    /// Work-group sizes should be a multiple of this many work-items.
+    pub preferred_work_group_multiple: Sourced<u32>,
+}
+
+/// How the instructions of a processing engine share its issue (Arm GPU Best Practices).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IssueRule {
+    /// `max(FMA, CVT, 4 SFU)`: the three pipes run side by side (Valhall 1 and 2).
+    Parallel,
+    /// `max(FMA + CVT + SFU, 4 SFU)`: one issue for all (Valhall 3).
+    Shared,
+    /// `max(CVT + SFU + (FMA - min(FMA, CVT + SFU)) / 2, 4 SFU)`: two FMA may issue together,
+    /// or one beside another instruction (Valhall 4 and Arm 5th Gen up to G720).
+    WideFma,
+}
+
+impl IssueRule {
+    pub(crate) const WORDS: &'static [(&'static str, Self)] =
+        &[("parallel", Self::Parallel), ("shared", Self::Shared), ("wide-fma", Self::WideFma)];
+
+    /// Clocks one processing engine takes to issue that many warp instructions of each kind.
+    pub fn cycles(self, fma: f64, convert: f64, special: f64) -> f64 {
+        let other = convert + special;
+        let issue = match self {
+            Self::Parallel => fma.max(convert),
+            Self::Shared => fma + other,
+            Self::WideFma => other + (fma - fma.min(other)) / 2.0,
+        };
+        issue.max(4.0 * special)
+    }
+}
+
+/// Work-item operations of a core in a clock. A multiply-add counts as one, a vector as its
+/// components.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OperationsPerClock {
+    /// f32 multiply-add. On Midgard a multiplication and an addition in one word.
+    pub fp32_fma: Sourced<u32>,
+    /// f16 multiply-add.
+    pub fp16_fma: Sourced<u32>,
+    /// f32 addition where it differs from multiply-add (Bifrost).
+    pub fp32_add: Option<Sourced<u32>>,
+    /// The part of `fp32_fma` that runs on the vector units (Midgard).
+    pub fp32_mad_vector_lanes: Option<Sourced<u32>>,
+    /// OpenCL's fused `fma()` where it is slower than `mad()` (Midgard).
+    pub fma_builtin: Option<Sourced<u32>>,
+    /// 32-bit integer addition.
+    pub int32_add: Sourced<u32>,
+    /// 16-bit integer addition.
+    pub int16_add: Sourced<u32>,
+    /// 8-bit integer addition.
+    pub int8_add: Sourced<u32>,
+    /// 32-bit integer multiplication, low half.
+    pub int32_mul: Sourced<u32>,
+    /// `mad24` (Adreno).
+    pub int24_mad: Option<Sourced<u32>>,
+    /// 16-bit integer multiplication.
+    pub int16_mul: Sourced<u32>,
+    /// 8-bit integer multiplication.
+    pub int8_mul: Option<Sourced<u32>>,
+    /// 32-bit integer multiply-add.
+    pub int32_mad: Option<Sourced<u32>>,
+    /// 8-bit integer multiply-add.
+    pub int8_mad: Option<Sourced<u32>>,
+    /// Multiply-adds inside 8-bit dot products; 0 without a dot instruction.
+    pub int8_dot_mac: Sourced<u32>,
+    /// 32-bit shifts and bitwise logic where they differ from addition (Valhall and later).
+    pub int32_logic_shift: Option<Sourced<u32>>,
+    /// Conversions, comparisons and integer additions: the CVT pipe (Valhall and later).
+    pub convert: Option<Sourced<u32>>,
+    /// Reciprocal, square root, exponential, logarithm, sine.
+    pub special: Sourced<u32>,
+    /// f32 floating-point operations as the datasheet counts them (Mali).
+    pub fp32_flops_datasheet: Option<Sourced<u32>>,
+    /// f16 floating-point operations as the datasheet counts them (Mali).
+    pub fp16_flops_datasheet: Option<Sourced<u32>>,
+}
+
+/// Kinds of arithmetic the hardware has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Supports {
+    /// Half precision.
+    pub fp16: Sourced<bool>,
+    /// Double precision.
+    pub fp64: Sourced<bool>,
+    /// A fused multiply-add at the rate of `mad()`. Without it `fma()` is slow.
+    pub fused_multiply_add: Sourced<bool>,
+}
+
+/// Vector widths in elements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VectorWidths {
+    /// What one lane of one instruction holds.
+    pub native: Sourced<VectorWidth>,
+    /// What `CL_DEVICE_NATIVE_VECTOR_WIDTH_*` is believed to say.
+    pub reported: Option<Sourced<VectorWidth>>,
+}
+
+/// Elements of each type in a vector; 0 when the type is not supported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the fields are OpenCL C's type names")]
+pub struct VectorWidth {
+    pub char: u32,
+    pub short: u32,
+    pub int: u32,
+    pub long: u32,
+    pub half: u32,
+    pub float: u32,
+    pub double: u32,
+}
+
+/// Registers of a work-item.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Registers {
+    /// Width of one register in bits: the unit in which this GPU counts registers.
+    pub width_bits: Sourced<u32>,
+    /// Registers a work-item may use before it spills.
+    pub max: Sourced<u32>,
+    /// Registers for constants and kernel arguments (Mali).
+    pub uniform_max: Option<Sourced<u32>>,
+    /// How registers in use limit the threads in flight.
+    pub file: RegisterFile,
+}
+
+/// Caches and the load/store path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Memory {
+    /// Most bytes a core loads or stores in a clock.
+    pub load_store_bytes_per_clock: Sourced<u32>,
+    /// Load/store instructions a core issues in a clock.
+    pub load_store_issue_per_clock: Sourced<f64>,
+    /// The rate that kernels reach (Midgard).
+    pub load_store_issue_sustained_per_clock: Option<Sourced<f64>>,
+    /// Atomics to different addresses.
+    pub atomics_per_clock: Option<Sourced<f64>>,
+    /// Cache line.
+    pub cache_line_bytes: Sourced<u32>,
+    /// Load/store L1 of a core; 0 when loads and stores go to the L2.
+    pub l1_bytes: Sourced<u64>,
+    /// L2 of the whole GPU in this configuration.
+    pub l2_bytes: Sourced<u64>,
+    /// Slices of the L2.
+    pub l2_slices: Sourced<u32>,
+    /// Bytes a core gets from the L2 in a clock (Mali).
+    pub l2_to_core_bytes_per_clock: Option<Sourced<u32>>,
+    /// Bytes a slice of the L2 gets from memory in a clock (Mali).
+    pub external_bus_bytes_per_clock_per_slice: Option<Sourced<u32>>,
+    /// Tile memory (Adreno).
+    pub gmem_bytes: Option<Sourced<u64>>,
+    /// On-chip constants of a core (Adreno).
+    pub constant_ram_bytes_per_core: Option<Sourced<u64>>,
+}
+
+/// What `__local` is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LocalMemory {
+    /// Where it lives.
+    pub placement: Sourced<LocalPlacement>,
+    /// Local memory of a work-group in bytes.
+    pub bytes: Sourced<u64>,
+}
+
+/// Where local memory lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalPlacement {
+    /// In global memory behind the L1: copying to it gains nothing.
+    Emulated,
+    /// In memory of its own on the chip.
+    Dedicated,
+}
+
+impl LocalPlacement {
+    pub(crate) const WORDS: &'static [(&'static str, Self)] =
+        &[("emulated", Self::Emulated), ("dedicated", Self::Dedicated)];
+}
+
+impl std::fmt::Display for LocalPlacement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(word(Self::WORDS, *self))
+    }
+}
+
+/// The texture path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Texture {
+    /// Texels of up to 32 bits, bilinear, a core reads in a clock.
+    pub texels_per_clock: Sourced<f64>,
+    /// Image accesses from kernels in a clock where known apart (Midgard).
+    pub image_accesses_per_clock: Option<Sourced<f64>>,
+    /// Texture L1 of a core.
+    pub l1_bytes: Sourced<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::IssueRule;
+
+    /// Arm GPU Best Practices, issue formulas, by hand for 8 FMA, 4 CVT and 1 SFU.
+    #[test]
+    fn issue_rules_follow_the_guide() {
+        let cycles = |rule: IssueRule| rule.cycles(8.0, 4.0, 1.0);
+        assert!((cycles(IssueRule::Parallel) - 8.0).abs() < 1e-9);
+        assert!((cycles(IssueRule::Shared) - 13.0).abs() < 1e-9);
+        assert!((cycles(IssueRule::WideFma) - 6.5).abs() < 1e-9);
+        for (_, rule) in IssueRule::WORDS {
+            assert!((rule.cycles(0.0, 0.0, 3.0) - 12.0).abs() < 1e-9, "SFU takes four clocks");
+        }
+    }
+}

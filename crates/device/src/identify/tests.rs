@@ -1,0 +1,272 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn named(name: &str) -> Probe {
+    Probe { name: name.to_owned(), ..Probe::default() }
+}
+
+fn model_name(found: &Identification) -> &str {
+    found.model.map_or("none", Gpu::name)
+}
+
+/// Strings as drivers report them: name, version, and what they are.
+#[test]
+fn what_drivers_call_themselves() {
+    use Certainty::{
+        ExactProduct, NearestRelative, NotAMobileGpu, OtherGeneration, SameProductOtherConfiguration,
+        Unknown, VendorOnly,
+    };
+    #[rustfmt::skip]
+    let cases = [
+        ("Mali-G610 MC6 r0p0", "", "Mali-G610", SameProductOtherConfiguration),
+        ("Mali-G610 MC4 r0p0", "", "Mali-G610", ExactProduct),
+        ("Mali-G610 (Panfrost)", "", "Mali-G610", ExactProduct),
+        ("Mali-LODX r0p0", "OpenCL 3.0 v1.g6p0-01eac0.2819f9d4dbe0b5a2f89c835d8484f9cd", "Mali-G610", ExactProduct),
+        ("Mali-TTRX", "", "Mali-G77", ExactProduct),
+        ("Mali-LBEX r1p0", "", "Mali-G78", NearestRelative),
+        ("Mali-XYZX", "", "none", VendorOnly),
+        ("Mali-G715-Immortalis MC11 r1p2", "", "Mali-G715", ExactProduct),
+        ("Immortalis-G715 MC11", "", "Mali-G715", ExactProduct),
+        ("Mali-G715 MC7 r1p3", "", "Mali-G715", SameProductOtherConfiguration),
+        ("Immortalis-G720 MC12", "", "Mali-G720", ExactProduct),
+        ("Mali-G720-Immortalis MC12 r0p0", "", "Mali-G720", ExactProduct),
+        ("Mali-T860", "OpenCL 1.2 v1.r14p0-01rel0", "Mali-T860", ExactProduct),
+        ("Mali-T604", "", "Mali-T604", ExactProduct),
+        ("Mali-T628", "", "Mali-T628", ExactProduct),
+        ("Mali-T720", "", "Mali-T760", NearestRelative),
+        ("Mali-T678", "", "Mali-T628", NearestRelative),
+        ("Mali-G310 r0p0", "", "Mali-G310", ExactProduct),
+        ("Mali-G57 MC2", "", "Mali-G57", ExactProduct),
+        ("Mali-G52 r1p0", "", "Mali-G52", ExactProduct),
+        ("Mali-G68 MC4", "", "Mali-G78", NearestRelative),
+        ("Mali-G78AE", "", "Mali-G78", SameProductOtherConfiguration),
+        ("Mali-G925-Immortalis MC12 r0p1", "", "Mali-G720", NearestRelative),
+        ("Mali-G625 MC2", "", "Mali-G720", NearestRelative),
+        ("Mali G1-Ultra MC12", "", "Mali-G720", NearestRelative),
+        ("Mali-G950 MC9", "", "Mali-G720", NearestRelative),
+        ("Mali-450 MP4", "", "none", VendorOnly),
+        ("QUALCOMM Adreno(TM) 642L", "", "Adreno 640", NearestRelative),
+        ("QUALCOMM Adreno(TM)", "OpenCL 3.0 Adreno(TM) 642L", "Adreno 640", NearestRelative),
+        ("QUALCOMM Adreno(TM)", "OpenCL 2.0 Adreno(TM) 640", "Adreno 640", ExactProduct),
+        ("QUALCOMM Adreno(TM)", "OpenCL 3.0 Adreno(TM) 740", "Adreno 740", ExactProduct),
+        ("QUALCOMM Adreno(TM)", "OpenCL 2.0 Adreno(TM) 506", "Adreno 530", NearestRelative),
+        ("QUALCOMM Adreno(TM)", "OpenCL 3.0 Adreno(TM) 750", "Adreno 740", NearestRelative),
+        ("QUALCOMM Adreno(TM)", "OpenCL 3.0 Adreno(TM) 702", "Adreno 660", NearestRelative),
+        ("QUALCOMM Adreno(TM)", "OpenCL 3.0 Adreno(TM) 830", "Adreno 740", OtherGeneration),
+        ("QUALCOMM Adreno(TM)", "OpenCL 1.2 Adreno(TM) 330", "Adreno 530", OtherGeneration),
+        ("QUALCOMM Adreno(TM)", "OpenCL 3.0", "none", VendorOnly),
+        ("Adreno (TM) 740", "", "Adreno 740", ExactProduct),
+        ("Turnip Adreno (TM) 740", "", "Adreno 740", ExactProduct),
+        ("FD640", "", "Adreno 640", ExactProduct),
+        ("FD735", "OpenCL 3.0", "Adreno 730", NearestRelative),
+        ("Adreno X1-85", "", "Adreno 740", NearestRelative),
+        ("Qualcomm(R) Adreno(TM) X1-85 GPU", "", "Adreno 740", NearestRelative),
+        ("Adreno Z9-10", "", "none", VendorOnly),
+        ("pthread-skylake-avx512-AMD EPYC", "OpenCL 3.0 PoCL HSTR: pthread", "none", NotAMobileGpu),
+        ("cpu-haswell-Intel(R) Xeon(R) CPU", "OpenCL 3.0 PoCL", "none", NotAMobileGpu),
+        ("cpu-cortex-a76", "", "none", NotAMobileGpu),
+        ("NVIDIA H200", "OpenCL 3.0 CUDA", "none", NotAMobileGpu),
+        ("Intel(R) UHD Graphics", "", "none", NotAMobileGpu),
+        ("AMD Radeon RX 640", "", "none", NotAMobileGpu),
+        ("PowerVR Rogue GE8320", "", "none", Unknown),
+        ("", "", "none", Unknown),
+        ("640", "", "none", Unknown),
+        ("\u{1F600} G610", "", "none", Unknown),
+    ];
+    for (name, version, model, certainty) in cases {
+        let probe = Probe { version: version.to_owned(), ..named(name) };
+        let found = identify(&probe);
+        assert_eq!(
+            (model_name(&found), found.certainty),
+            (model, certainty),
+            "{name:?} {version:?}: {}",
+            found.why
+        );
+    }
+}
+
+#[test]
+fn the_sentence_says_why() {
+    let why = |name: &str| identify(&named(name)).why;
+    assert_eq!(
+        why("QUALCOMM Adreno(TM) 642L"),
+        "Adreno 642L is not in the catalog; nearest relative: Adreno 640 (same generation: \
+         Adreno 6xx)"
+    );
+    assert_eq!(
+        why("Mali-G68 MC4"),
+        "Mali-G68 is not in the catalog; nearest relative: Mali-G78 (same generation: Valhall \
+         gen2)"
+    );
+    assert_eq!(
+        why("Mali-G950"),
+        "Mali-G950 is not in the catalog and not among the products known; nearest relative: \
+         Mali-G720 (same generation: Arm 5th Gen)"
+    );
+    assert_eq!(
+        why("NVIDIA H200"),
+        "NVIDIA H200 is not a phone GPU; no model, kernels are chosen from its probed limits"
+    );
+    assert_eq!(
+        why("Mali-LODX r0p0"),
+        "LODX is the code name of Mali-G610; the device is a Mali-G610; it does not say how many \
+         cores it has"
+    );
+    assert_eq!(why("Mali-G610 MC6"), "the device is a Mali-G610 with 6 cores, the model has 4");
+    assert_eq!(
+        why(""),
+        "nothing in the name, vendor or version of a device without a name tells what GPU it is; \
+         no model, kernels are chosen from its probed limits"
+    );
+}
+
+#[test]
+fn cores_and_revision_are_read_and_compute_units_stand_in() {
+    let found = identify(&Probe {
+        compute_units: 99,
+        driver: "3.0".to_owned(),
+        ..named("Mali-G715-Immortalis MC11 r1p2")
+    });
+    assert_eq!(found.cores, Some(11), "the name goes before the compute units");
+    assert_eq!(found.revision, Some(Revision { major: 1, minor: 2 }));
+    assert_eq!(found.driver, "3.0");
+    assert_eq!(found.family, Some(Family::Valhall));
+
+    let four = identify(&Probe { compute_units: 4, ..named("Mali-G610 r0p0") });
+    assert_eq!((four.cores, four.certainty), (Some(4), Certainty::ExactProduct));
+    let six = identify(&Probe { compute_units: 6, ..named("Mali-G610 r0p0") });
+    assert_eq!(six.certainty, Certainty::SameProductOtherConfiguration);
+}
+
+#[test]
+fn a_t628_is_two_devices() {
+    for (cores, certainty) in [
+        (4, Certainty::ExactProduct),
+        (2, Certainty::ExactProduct),
+        (6, Certainty::ExactProduct),
+        (8, Certainty::SameProductOtherConfiguration),
+    ] {
+        let found = identify(&Probe { compute_units: cores, ..named("Mali-T628") });
+        assert_eq!((model_name(&found), found.certainty), ("Mali-T628", certainty));
+    }
+    let small = identify(&Probe { compute_units: 2, ..named("Mali-T628") });
+    assert_eq!(small.why, "the device is one core group of a Mali-T628: 2 cores of 6");
+}
+
+#[test]
+fn limits_place_a_mali_that_does_not_say_its_product() {
+    let mali = |max_work_group_size, compute_units| {
+        identify(&Probe {
+            vendor: "ARM".to_owned(),
+            kind: DeviceKind::Gpu,
+            max_work_group_size,
+            compute_units,
+            ..named("Mali-XYZX r0p0")
+        })
+    };
+    let bifrost = mali(384, 12);
+    assert_eq!((model_name(&bifrost), bifrost.family), ("Mali-G72", Some(Family::Bifrost)));
+    assert_eq!(bifrost.certainty, Certainty::VendorOnly);
+    // 1024 fits Valhall and the 5th Gen alike.
+    assert_eq!(model_name(&mali(1024, 4)), "none");
+    assert_eq!(model_name(&mali(7, 4)), "none");
+}
+
+#[test]
+fn a_cpu_of_a_phone_is_no_gpu() {
+    let found = identify(&Probe {
+        vendor: "ARM".to_owned(),
+        kind: DeviceKind::Cpu,
+        compute_units: 8,
+        ..named("cortex-a76")
+    });
+    assert_eq!((found.certainty, found.vendor), (Certainty::NotAMobileGpu, None));
+    assert_eq!(
+        found.why,
+        "cortex-a76 is a CPU, not a phone GPU; no model, kernels are chosen from its probed limits"
+    );
+}
+
+#[test]
+fn a_device_that_disagrees_with_its_model_is_believed() {
+    let found = identify(&Probe {
+        max_work_group_size: 512,
+        local_memory_bytes: 32768,
+        ..named("Mali-G610 MC4 r0p0")
+    });
+    assert_eq!(
+        found.differences,
+        ["the device takes work-groups of up to 512 work-items, the model says 1024"]
+    );
+}
+
+#[test]
+fn every_model_identifies_as_itself() {
+    for gpu in catalog() {
+        let found = identify(&Probe { compute_units: gpu.configuration.cores.value, ..named(gpu.name()) });
+        assert_eq!(model_name(&found), gpu.name());
+        assert_eq!(found.certainty, Certainty::ExactProduct);
+    }
+}
+
+/// Pieces that the parser knows, in any order and number.
+fn pieces() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "Mali",
+        "Immortalis",
+        "Adreno",
+        "(TM)",
+        "QUALCOMM",
+        "FD",
+        "-",
+        " ",
+        "G",
+        "T",
+        "X1",
+        "85",
+        "610",
+        "642L",
+        "99999999999",
+        "MC",
+        "MP",
+        "6",
+        "r0p0",
+        "r",
+        "p",
+        "LODX",
+        "0",
+        "é",
+        "MC0",
+    ]);
+    prop::collection::vec(piece, 0..10).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn any_string_is_answered(
+        name in prop_oneof![".*", pieces()],
+        version in prop_oneof![".*", pieces()],
+        vendor in ".{0,12}",
+        max_work_group_size: usize,
+        compute_units: u32,
+    ) {
+        let found = identify(&Probe {
+            vendor, version, compute_units, max_work_group_size, ..named(&name)
+        });
+        prop_assert!(!found.why.is_empty());
+        let unmatched = matches!(found.certainty, Certainty::NotAMobileGpu | Certainty::Unknown);
+        prop_assert!(!(unmatched && found.model.is_some()));
+        prop_assert!(found.cores != Some(0));
+    }
+
+    /// Nearest in number: no model of the generation is nearer than the one chosen.
+    #[test]
+    fn the_relative_is_the_nearest(number in 600_u32..=699) {
+        let found = identify(&named(&format!("Adreno (TM) {number}")));
+        let chosen = super::number(found.model.unwrap()).unwrap();
+        for other in [630_u32, 640, 650, 660] {
+            prop_assert!(chosen.abs_diff(number) <= other.abs_diff(number));
+        }
+    }
+}

@@ -1,0 +1,387 @@
+//! The sections of a model file, key by key.
+
+use std::ops::RangeInclusive;
+
+use toml::de::DeTable;
+
+use super::error::{DataError, DataReason};
+use super::reader::{Section, Sources, Text};
+use crate::family::{Family, Vendor};
+use crate::gpu::{
+    Configuration, Core, Gpu, Identity, IssueRule, LocalMemory, LocalPlacement, Memory, OperationsPerClock,
+    Registers, Supports, Texture, VectorWidth, VectorWidths,
+};
+use crate::nearest::nearest;
+use crate::occupancy::{OccupancyStep, RegisterFile};
+use crate::sourced::Sourced;
+
+/// Every section a model file may have.
+const SECTIONS: [&str; 12] = [
+    "identity",
+    "configuration",
+    "core",
+    "operations_per_clock_per_core",
+    "supports",
+    "vector_width",
+    "registers",
+    "memory",
+    "local_memory",
+    "texture",
+    "measured",
+    "sources",
+];
+
+/// Reads a whole model.
+pub(super) fn read(text: Text<'_>, root: &DeTable<'_>, sources: &Sources) -> Result<Gpu, DataError> {
+    let stranger = root
+        .keys()
+        .filter(|key| !SECTIONS.contains(&key.get_ref().as_ref()))
+        .min_by_key(|key| key.span().start);
+    if let Some(key) = stranger {
+        let section = key.get_ref().to_string();
+        let nearest = nearest(&section, SECTIONS.into_iter());
+        return Err(text.error(&key.span(), DataReason::UnknownSection { section, nearest }));
+    }
+    let optional = |name: &'static str| -> Result<Option<Section<'_, '_>>, DataError> {
+        let Some(value) = root.get(name) else {
+            return Ok(None);
+        };
+        let table = value.get_ref().as_table().ok_or_else(|| {
+            let found = value.get_ref().type_str();
+            let reason = DataReason::WrongType { key: name.to_owned(), want: "a section", found };
+            text.error(&value.span(), reason)
+        })?;
+        Ok(Some(Section::new(text, name, value.span(), table, sources)))
+    };
+    let section = |name: &'static str| {
+        optional(name)?.ok_or_else(|| text.error(&(0..0), DataReason::MissingSection { section: name }))
+    };
+    let identity = identity(section("identity")?)?;
+    let core = core(section("core")?)?;
+    let measured = match optional("measured")? {
+        Some(mut section) => section.figures()?,
+        None => std::collections::BTreeMap::new(),
+    };
+    Ok(Gpu {
+        configuration: configuration(section("configuration")?)?,
+        operations_per_clock_per_core: operations(section("operations_per_clock_per_core")?)?,
+        supports: supports(section("supports")?)?,
+        vector_width: vector_widths(section("vector_width")?)?,
+        registers: registers(section("registers")?, identity.vendor, &core)?,
+        memory: memory(section("memory")?)?,
+        local_memory: local_memory(section("local_memory")?)?,
+        texture: texture(section("texture")?)?,
+        measured,
+        identity,
+        core,
+    })
+}
+
+/// What a count can be: every one is far below the limit on real parts.
+const COUNT: RangeInclusive<u64> = 1..=1_000_000;
+const COUNT_OR_NONE: RangeInclusive<u64> = 0..=1_000_000;
+/// Sizes in bytes.
+const BYTES: RangeInclusive<u64> = 0..=1 << 40;
+
+type Found<T> = Result<Option<Sourced<T>>, DataError>;
+type Must<T> = Result<Sourced<T>, DataError>;
+
+/// The kinds of number a model is made of.
+impl Section<'_, '_> {
+    fn count_optional(&mut self, key: &'static str) -> Found<u32> {
+        Ok(self.whole(key, COUNT, "from 1 to 1000000")?.map(narrow))
+    }
+
+    fn count(&mut self, key: &'static str) -> Must<u32> {
+        let found = self.count_optional(key)?;
+        self.must(key, found)
+    }
+
+    fn amount_optional(&mut self, key: &'static str) -> Found<u32> {
+        Ok(self.whole(key, COUNT_OR_NONE, "from 0 to 1000000")?.map(narrow))
+    }
+
+    fn amount(&mut self, key: &'static str) -> Must<u32> {
+        let found = self.amount_optional(key)?;
+        self.must(key, found)
+    }
+
+    fn bytes_optional(&mut self, key: &'static str) -> Found<u64> {
+        self.whole(key, BYTES, "from 0 to 2^40 bytes")
+    }
+
+    fn bytes(&mut self, key: &'static str) -> Must<u64> {
+        let found = self.bytes_optional(key)?;
+        self.must(key, found)
+    }
+
+    fn rate(&mut self, key: &'static str) -> Must<f64> {
+        let found = self.positive(key)?;
+        self.must(key, found)
+    }
+
+    /// An amount without provenance of its own, inside an inline table.
+    fn plain_amount(&mut self, key: &'static str) -> Result<u32, DataError> {
+        let number: u64 = self.plain(key)?;
+        if COUNT_OR_NONE.contains(&number) {
+            Ok(number as u32)
+        } else {
+            Err(self.impossible(key, "from 0 to 1000000"))
+        }
+    }
+}
+
+/// `sourced` was checked to be at most a million.
+fn narrow(sourced: Sourced<u64>) -> Sourced<u32> {
+    Sourced { value: sourced.value as u32, basis: sourced.basis, source: sourced.source, note: sourced.note }
+}
+
+fn identity(mut s: Section<'_, '_>) -> Result<Identity, DataError> {
+    let vendor: Vendor = s.plain_word("vendor", Vendor::WORDS)?;
+    let family: Family = s.plain_word("family", Family::WORDS)?;
+    if family.vendor() != vendor {
+        let message = format!("{family} is not a family of {vendor}");
+        return Err(s.error_at("family", DataReason::Contradiction { message }));
+    }
+    let basis = s.basis()?;
+    let source = s.default_source()?;
+    let unproven = |what| DataReason::NoProvenance { key: "family".to_owned(), what };
+    let identity = Identity {
+        name: s.plain("name")?,
+        vendor,
+        family,
+        generation: s.plain("generation")?,
+        basis: basis.ok_or_else(|| s.error(unproven("basis")))?,
+        source: source.ok_or_else(|| s.error(unproven("source")))?,
+        notes: s.plain_optional("notes")?.unwrap_or_default(),
+    };
+    s.finish()?;
+    Ok(identity)
+}
+
+fn configuration(mut s: Section<'_, '_>) -> Result<Configuration, DataError> {
+    let cores = s.count("cores")?;
+    let core_groups: Option<Sourced<Vec<u32>>> = s.optional("core_groups")?;
+    if let Some(groups) = &core_groups {
+        let sum: u64 = groups.value.iter().map(|group| u64::from(*group)).sum();
+        if sum != u64::from(cores.value) {
+            let message = format!("core_groups add up to {sum}, but cores is {}", cores.value);
+            return Err(s.error_at("core_groups", DataReason::Contradiction { message }));
+        }
+    }
+    let configuration = Configuration {
+        soc: s.required("soc")?,
+        cores,
+        core_groups,
+        clock_mhz: s.count("clock_mhz")?,
+        dram_gb_s_peak: s.rate("dram_gb_s_peak")?,
+        system_cache_bytes: s.bytes_optional("system_cache_bytes")?,
+        other_socs: s.required("other_socs")?,
+    };
+    s.finish()?;
+    Ok(configuration)
+}
+
+fn core(mut s: Section<'_, '_>) -> Result<Core, DataError> {
+    let core = Core {
+        warp_width: s.count("warp_width")?,
+        warp_width_double: s.count_optional("warp_width_double")?,
+        arithmetic_pipes: s.count("arithmetic_pipes")?,
+        lanes_per_pipe: s.count_optional("lanes_per_pipe")?,
+        issue_rule: s.optional_word("issue_rule", IssueRule::WORDS)?,
+        max_threads: s.count("max_threads")?,
+        max_work_group_size: s.count("max_work_group_size")?,
+        preferred_work_group_multiple: s.count("preferred_work_group_multiple")?,
+    };
+    if let Some(double) = &core.warp_width_double
+        && double.value <= core.warp_width.value
+    {
+        return Err(s.impossible("warp_width_double", "more than warp_width"));
+    }
+    s.finish()?;
+    Ok(core)
+}
+
+fn operations(mut s: Section<'_, '_>) -> Result<OperationsPerClock, DataError> {
+    let operations = OperationsPerClock {
+        fp32_fma: s.count("fp32_fma")?,
+        fp16_fma: s.amount("fp16_fma")?,
+        fp32_add: s.count_optional("fp32_add")?,
+        fp32_mad_vector_lanes: s.count_optional("fp32_mad_vector_lanes")?,
+        fma_builtin: s.count_optional("fma_builtin")?,
+        int32_add: s.count("int32_add")?,
+        int16_add: s.count("int16_add")?,
+        int8_add: s.count("int8_add")?,
+        int32_mul: s.count("int32_mul")?,
+        int24_mad: s.count_optional("int24_mad")?,
+        int16_mul: s.count("int16_mul")?,
+        int8_mul: s.count_optional("int8_mul")?,
+        int32_mad: s.count_optional("int32_mad")?,
+        int8_mad: s.count_optional("int8_mad")?,
+        int8_dot_mac: s.amount("int8_dot_mac")?,
+        int32_logic_shift: s.count_optional("int32_logic_shift")?,
+        convert: s.count_optional("convert")?,
+        special: s.count("special")?,
+        fp32_flops_datasheet: s.count_optional("fp32_flops_datasheet")?,
+        fp16_flops_datasheet: s.count_optional("fp16_flops_datasheet")?,
+    };
+    s.finish()?;
+    Ok(operations)
+}
+
+fn supports(mut s: Section<'_, '_>) -> Result<Supports, DataError> {
+    let supports = Supports {
+        fp16: s.required("fp16")?,
+        fp64: s.required("fp64")?,
+        fused_multiply_add: s.required("fused_multiply_add")?,
+    };
+    s.finish()?;
+    Ok(supports)
+}
+
+fn vector_widths(mut s: Section<'_, '_>) -> Result<VectorWidths, DataError> {
+    let native = s.table("native", vector_width)?;
+    let widths =
+        VectorWidths { native: s.must("native", native)?, reported: s.table("reported", vector_width)? };
+    s.finish()?;
+    Ok(widths)
+}
+
+fn vector_width(mut s: Section<'_, '_>) -> Result<VectorWidth, DataError> {
+    let width = VectorWidth {
+        char: s.plain_amount("char")?,
+        short: s.plain_amount("short")?,
+        int: s.plain_amount("int")?,
+        long: s.plain_amount("long")?,
+        half: s.plain_amount("half")?,
+        float: s.plain_amount("float")?,
+        double: s.plain_amount("double")?,
+    };
+    s.finish()?;
+    Ok(width)
+}
+
+fn registers(mut s: Section<'_, '_>, vendor: Vendor, core: &Core) -> Result<Registers, DataError> {
+    let max = s.count("max")?;
+    let file = match vendor {
+        Vendor::Arm => steps(&mut s, max.value, core)?,
+        Vendor::Qualcomm => waves(&mut s, max.value, core)?,
+    };
+    let registers = Registers {
+        width_bits: s.count("width_bits")?,
+        max,
+        uniform_max: s.count_optional("uniform_max")?,
+        file,
+    };
+    s.finish()?;
+    Ok(registers)
+}
+
+fn steps(s: &mut Section<'_, '_>, max: u32, core: &Core) -> Result<RegisterFile, DataError> {
+    let found = s.tables("occupancy", |mut step| {
+        let read = OccupancyStep {
+            registers: step.plain_amount("registers")?,
+            threads: step.plain_amount("threads")?,
+        };
+        step.finish()?;
+        Ok(read)
+    })?;
+    let steps = s.must("occupancy", found)?;
+    let wrong = |message| Err(s.error_at("occupancy", DataReason::Contradiction { message }));
+    let (Some(first), Some(last)) = (steps.value.first(), steps.value.last()) else {
+        return wrong("occupancy has no steps".to_owned());
+    };
+    if first.registers == 0 || last.threads == 0 {
+        return wrong("an occupancy step has no registers or no threads".to_owned());
+    }
+    for pair in steps.value.windows(2) {
+        let &[a, b] = pair else { continue };
+        if b.registers <= a.registers || b.threads >= a.threads {
+            return wrong(format!(
+                "occupancy must have rising registers and falling threads, but {} registers give \
+                 {} threads and then {} give {}",
+                a.registers, a.threads, b.registers, b.threads
+            ));
+        }
+    }
+    if last.registers != max {
+        return wrong(format!(
+            "the last occupancy step ends at {} registers, but max is {max}",
+            last.registers
+        ));
+    }
+    if first.threads != core.max_threads.value {
+        return wrong(format!(
+            "the first occupancy step has {} threads, but max_threads in [core] is {}",
+            first.threads, core.max_threads.value
+        ));
+    }
+    Ok(RegisterFile::Steps(steps))
+}
+
+fn waves(s: &mut Section<'_, '_>, max: u32, core: &Core) -> Result<RegisterFile, DataError> {
+    let file_vec4 = s.count("file_vec4")?;
+    let max_waves = s.count("max_waves")?;
+    let wave_granularity = s.count("wave_granularity")?;
+    if file_vec4.value < max {
+        let message = format!(
+            "file_vec4 is {}, too small for one work-item with max = {max} registers",
+            file_vec4.value
+        );
+        return Err(s.error_at("file_vec4", DataReason::Contradiction { message }));
+    }
+    let width = core.warp_width_double.as_ref().unwrap_or(&core.warp_width);
+    let threads = u64::from(max_waves.value) * u64::from(width.value);
+    if threads != u64::from(core.max_threads.value) {
+        let message = format!(
+            "{} waves of {} work-items are {threads} threads, but max_threads in [core] is {}",
+            max_waves.value, width.value, core.max_threads.value
+        );
+        return Err(s.error_at("max_waves", DataReason::Contradiction { message }));
+    }
+    if wave_granularity.value > max_waves.value {
+        return Err(s.impossible("wave_granularity", "at most max_waves"));
+    }
+    Ok(RegisterFile::Waves { file_vec4, max_waves, wave_granularity })
+}
+
+fn memory(mut s: Section<'_, '_>) -> Result<Memory, DataError> {
+    let memory = Memory {
+        load_store_bytes_per_clock: s.count("load_store_bytes_per_clock")?,
+        load_store_issue_per_clock: s.rate("load_store_issue_per_clock")?,
+        load_store_issue_sustained_per_clock: s.positive("load_store_issue_sustained_per_clock")?,
+        atomics_per_clock: s.positive("atomics_per_clock")?,
+        cache_line_bytes: s.count("cache_line_bytes")?,
+        l1_bytes: s.bytes("l1_bytes")?,
+        l2_bytes: s.bytes("l2_bytes")?,
+        l2_slices: s.count("l2_slices")?,
+        l2_to_core_bytes_per_clock: s.count_optional("l2_to_core_bytes_per_clock")?,
+        external_bus_bytes_per_clock_per_slice: s.count_optional("external_bus_bytes_per_clock_per_slice")?,
+        gmem_bytes: s.bytes_optional("gmem_bytes")?,
+        constant_ram_bytes_per_core: s.bytes_optional("constant_ram_bytes_per_core")?,
+    };
+    if !memory.cache_line_bytes.value.is_power_of_two() {
+        return Err(s.impossible("cache_line_bytes", "a power of two"));
+    }
+    s.finish()?;
+    Ok(memory)
+}
+
+fn local_memory(mut s: Section<'_, '_>) -> Result<LocalMemory, DataError> {
+    let memory = LocalMemory {
+        placement: s.required_word("placement", LocalPlacement::WORDS)?,
+        bytes: s.bytes("bytes")?,
+    };
+    s.finish()?;
+    Ok(memory)
+}
+
+fn texture(mut s: Section<'_, '_>) -> Result<Texture, DataError> {
+    let texture = Texture {
+        texels_per_clock: s.rate("texels_per_clock")?,
+        image_accesses_per_clock: s.positive("image_accesses_per_clock")?,
+        l1_bytes: s.bytes("l1_bytes")?,
+    };
+    s.finish()?;
+    Ok(texture)
+}

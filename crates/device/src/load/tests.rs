@@ -1,0 +1,164 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::sourced::Basis;
+
+const GOOD: &str = include_str!("fixtures/mali.toml");
+const ADRENO: &str = include_str!("fixtures/adreno.toml");
+
+/// The message for `good` with the first `from` replaced by `to`.
+fn message(good: &str, from: &str, to: &str) -> String {
+    assert!(good.contains(from), "{from} is not in the file");
+    let text = good.replacen(from, to, 1);
+    Gpu::from_toml(&text, "x.toml").unwrap_err().to_string()
+}
+
+#[test]
+fn the_shared_sources_read() {
+    let sources = read_shared_sources().unwrap();
+    assert!(sources["arm-datasheet"].citation.contains("Datasheet"));
+}
+
+#[test]
+fn a_value_has_the_provenance_of_its_section_or_its_own() {
+    let gpu = Gpu::from_toml(GOOD, "x.toml").unwrap();
+    assert_eq!(gpu.configuration.clock_mhz.basis, Basis::Guessed);
+    assert_eq!(gpu.configuration.clock_mhz.source.id, "product-memory");
+    assert_eq!(gpu.configuration.cores.basis, Basis::Measured);
+    assert_eq!(gpu.configuration.cores.source.id, "device-report");
+    let note = gpu.memory.l2_bytes.note.unwrap();
+    assert_eq!(note, "1 MiB reported on RK3588");
+}
+
+#[test]
+fn a_file_may_bring_sources_of_its_own() {
+    let text = GOOD.replacen("clock_mhz = 1000", "clock_mhz = { value = 1, source = \"mine\" }", 1);
+    assert!(Gpu::from_toml(&text, "x.toml").is_err());
+    let text = text + "\n[sources]\nmine = \"my own bench\"\n";
+    let gpu = Gpu::from_toml(&text, "x.toml").unwrap();
+    assert_eq!(gpu.configuration.clock_mhz.to_string(), "1 (guessed: my own bench)");
+}
+
+#[test]
+fn each_fault_is_named_with_its_place() {
+    #[rustfmt::skip]
+    let cases = [
+        ("clock_mhz = 1000", "clock_mhz = ", "x.toml:17:13: not TOML: "),
+        ("clock_mhz = 1000", "clock_mhz = 1000\nclock_mhz = 2", "x.toml:18:1: not TOML: duplicate key"),
+        ("clock_mhz = 1000", "clock_mhz = 1000\nclock_mzh = 2",
+            "x.toml:18:1: unknown key `clock_mzh` in [configuration], did you mean `clock_mhz`?"),
+        ("[core]", "[cores]", "x.toml:21:2: unknown section [cores], did you mean `core`?"),
+        ("clock_mhz = 1000\n", "", "x.toml:12:1: `clock_mhz` is missing in [configuration]"),
+        ("clock_mhz = 1000", "clock_mhz = \"fast\"", "x.toml:17:13: `clock_mhz` must be a whole number, not string"),
+        ("clock_mhz = 1000", "clock_mhz = 1.5", "x.toml:17:13: `clock_mhz` must be a whole number, not float"),
+        ("clock_mhz = 1000", "clock_mhz = -1000", "x.toml:17:13: `clock_mhz` is -1000, but must be from 1 to 1000000"),
+        ("clock_mhz = 1000", "clock_mhz = 99999999999999999999",
+            "x.toml:17:13: `clock_mhz` is 99999999999999999999, but must be from 1 to 1000000"),
+        ("cores = { value = 4", "cores = { value = 0", "x.toml:16:19: `cores` is 0, but must be from 1 to 1000000"),
+        ("cores = { value = 4", "cores = { valu = 4", "x.toml:16:9: `cores` must be a whole number, not table"),
+        ("cores = { value = 4", "cores = { value = 4, colour = 1",
+            "x.toml:16:22: unknown key `colour` in [configuration.cores]"),
+        ("dram_gb_s_peak = 34.1", "dram_gb_s_peak = 0", "x.toml:18:18: `dram_gb_s_peak` is 0, but must be above 0"),
+        ("dram_gb_s_peak = 34.1", "dram_gb_s_peak = nan", "x.toml:18:18: `dram_gb_s_peak` is nan, but must be above 0"),
+        ("basis = \"guessed\"", "basis = \"heard\"",
+            "x.toml:13:9: `basis` is \"heard\", but must be one of documented, reverse-engineered, measured, fitted, guessed"),
+        ("source = \"product-memory\"", "source = \"product-memoir\"",
+            "x.toml:14:10: unknown source \"product-memoir\", did you mean `product-memory`?; sources stand in sources.toml or in the file's own [sources]"),
+        ("basis = \"guessed\"\n", "", "`clock_mhz` says nothing of its basis, and neither does its section"),
+        ("source = \"product-memory\"\n", "", "says nothing of its source, and neither does its section"),
+        ("family = \"valhall\"", "family = \"adreno6xx\"", "x.toml:5:10: Adreno 6xx is not a family of Arm"),
+        ("family = \"valhall\"", "family = \"valhalla\"", "x.toml:5:10: `family` is \"valhalla\", but must be one of midgard, "),
+        ("{ registers = 64, threads = 1024 }", "{ registers = 31, threads = 1024 }",
+            "occupancy must have rising registers and falling threads, but 32 registers give 2048 threads and then 31 give 1024"),
+        ("{ registers = 64, threads = 1024 }", "{ registers = 64, threads = 4096 }",
+            "but 32 registers give 2048 threads and then 64 give 4096"),
+        ("max = 64", "max = 65", "the last occupancy step ends at 64 registers, but max is 65"),
+        ("threads = 2048", "threads = 2000", "the first occupancy step has 2000 threads, but max_threads in [core] is 2048"),
+        ("occupancy = [{ registers = 32, threads = 2048 }, { registers = 64, threads = 1024 }]", "occupancy = []",
+            "occupancy has no steps"),
+        ("{ registers = 32, threads = 2048 }", "{ registers = 32 }", "`threads` is missing in [registers.occupancy]"),
+        ("{ registers = 32, threads = 2048 }", "5", "`occupancy` must be a table, not integer"),
+        ("cache_line_bytes = 64", "cache_line_bytes = 63", "`cache_line_bytes` is 63, but must be a power of two"),
+        ("fp16 = true", "fp16 = 1", "`fp16` must be true or false, not integer"),
+        ("clpeak_bw_gb_s = 27.0", "clpeak_bw_gb_s = -1.0", "`clpeak_bw_gb_s` is -1.0, but must be above 0"),
+        ("name = \"Mali-G610\"", "name = 610", "x.toml:3:8: `name` must be a string, not integer"),
+    ];
+    for (from, to, expected) in cases {
+        let found = message(GOOD, from, to);
+        assert!(found.contains(expected), "{from} -> {to}\n found: {found}\n  want: {expected}");
+    }
+}
+
+#[test]
+fn a_section_that_is_missing_or_no_section_is_named() {
+    let error = Gpu::from_toml("", "x.toml").unwrap_err().to_string();
+    assert_eq!(error, "x.toml:1:1: section [identity] is missing");
+    let error = Gpu::from_toml("identity = 3", "x.toml").unwrap_err().to_string();
+    assert_eq!(error, "x.toml:1:12: `identity` must be a section, not integer");
+    let error = Gpu::from_toml("sources = 3", "x.toml").unwrap_err().to_string();
+    assert_eq!(error, "x.toml:1:11: `sources` must be a section, not integer");
+}
+
+#[test]
+fn an_adreno_file_contradicting_itself_is_named() {
+    let cases = [
+        (
+            "max_waves = 16",
+            "max_waves = 8",
+            "8 waves of 128 work-items are 1024 threads, but max_threads in [core] is 2048",
+        ),
+        (
+            "file_vec4 = 96",
+            "file_vec4 = 40",
+            "file_vec4 is 40, too small for one work-item with max = 48 registers",
+        ),
+        (
+            "warp_width_double = 128",
+            "warp_width_double = 64",
+            "`warp_width_double` is 64, but must be more than warp_width",
+        ),
+        (
+            "wave_granularity = 2",
+            "wave_granularity = 32",
+            "`wave_granularity` is 32, but must be at most max_waves",
+        ),
+        ("max_waves = 16\n", "", "`max_waves` is missing in [registers]"),
+    ];
+    for (from, to, expected) in cases {
+        let found = message(ADRENO, from, to);
+        assert!(found.contains(expected), "{found}");
+    }
+}
+
+#[test]
+fn columns_count_characters() {
+    let text = GOOD.replacen("soc = { value = \"RK3588\"", "soc = { note = \"é\", value = 8", 1);
+    let error = Gpu::from_toml(&text, "x.toml").unwrap_err();
+    assert_eq!((error.line, error.column), (15, 29));
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_answered(text in ".*") {
+        let _ = Gpu::from_toml(&text, "x.toml");
+    }
+
+    /// A good file with one stretch of bytes replaced: read or refused, and the place is in it.
+    #[test]
+    fn a_damaged_file_is_answered(
+        adreno: bool,
+        at in 0.0_f64..1.0,
+        length in 0_usize..40,
+        with in prop_oneof![".{0,20}", "[0-9=\\[\\]{}\".\n,-]{0,12}"],
+    ) {
+        let good = if adreno { ADRENO } else { GOOD };
+        let start = (at * good.len() as f64) as usize;
+        let end = (start + length).min(good.len());
+        prop_assume!(good.is_char_boundary(start) && good.is_char_boundary(end));
+        let text = format!("{}{with}{}", &good[..start], &good[end..]);
+        if let Err(error) = Gpu::from_toml(&text, "x.toml") {
+            prop_assert!(error.line >= 1 && error.line <= text.matches('\n').count() + 1);
+            prop_assert!(error.column >= 1);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Threads a core keeps in flight, by the registers a work-item uses.
+
+use crate::gpu::Gpu;
+use crate::sourced::Sourced;
+
+/// How registers in use limit the threads in flight.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RegisterFile {
+    /// Mali: a table of steps, each the largest register count that still gives that many
+    /// threads. Registers rise, threads fall, and the last step is the most registers a
+    /// work-item may use.
+    Steps(Sourced<Vec<OccupancyStep>>),
+    /// Adreno: the waves in flight share a file.
+    Waves {
+        /// Registers (vec4) that the waves on one lane share.
+        file_vec4: Sourced<u32>,
+        /// Most waves a core holds.
+        max_waves: Sourced<u32>,
+        /// Waves come and go in groups of this many.
+        wave_granularity: Sourced<u32>,
+    },
+}
+
+/// One step of a Mali occupancy table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OccupancyStep {
+    /// Largest register count of the step.
+    pub registers: u32,
+    /// Threads a core holds up to it.
+    pub threads: u32,
+}
+
+impl Gpu {
+    /// Threads (work-items) a core keeps in flight when each uses `registers` registers.
+    ///
+    /// `registers` counts registers of this GPU's own width (`registers.width_bits`: vec4 of
+    /// 32 bits on Midgard and Adreno, 32 bits on Bifrost and later Mali); 0 is taken as 1.
+    /// `None` past `registers.max`: the kernel spills, and runs with the threads of
+    /// `registers.max`. Otherwise never 0 and never more for more registers. Local memory,
+    /// barriers and the work-group size are not looked at.
+    pub fn threads_per_core(&self, registers: u32) -> Option<u32> {
+        if registers > self.registers.max.value {
+            return None;
+        }
+        let registers = registers.max(1);
+        match &self.registers.file {
+            RegisterFile::Steps(steps) => {
+                steps.value.iter().find(|step| registers <= step.registers).map(|step| step.threads)
+            }
+            RegisterFile::Waves { file_vec4, max_waves, wave_granularity } => {
+                // Double waves as long as one group of them fits: the compiler prefers them.
+                let narrow = self.core.warp_width.value;
+                let double = self.core.warp_width_double.as_ref().map(|width| width.value);
+                let (width, cost) = match double {
+                    Some(double) if 2 * registers <= file_vec4.value => (double, 2 * registers),
+                    _ => (narrow, registers),
+                };
+                let waves = wave_granularity.value * (file_vec4.value / cost);
+                Some(waves.min(max_waves.value) * width)
+            }
+        }
+    }
+
+    /// Threads in flight as a fraction of the most this GPU holds, above 0 and at most 1.
+    /// `None` when the kernel spills.
+    pub fn occupancy(&self, registers: u32) -> Option<f64> {
+        let threads = self.threads_per_core(registers)?;
+        Some(f64::from(threads) / f64::from(self.core.max_threads.value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::catalog::{catalog, find};
+
+    /// Register counts and threads either side of every cliff. Mali: Arm GPU Datasheet and
+    /// offline compiler guide. Adreno: the full, half and quarter points of Mesa's wave rule.
+    #[test]
+    fn the_cliffs_are_where_they_are_known_to_be() {
+        #[rustfmt::skip]
+        let cases: &[(&str, &[(u32, u32)])] = &[
+            ("t604", &[(1, 256), (4, 256), (5, 128), (8, 128), (9, 64), (16, 64)]),
+            ("t880", &[(4, 256), (5, 192), (8, 192), (9, 96), (16, 96)]),
+            ("g71", &[(1, 384), (32, 384), (33, 384), (64, 384)]),
+            ("g72", &[(1, 384), (64, 384)]),
+            ("g76", &[(32, 768), (33, 384), (64, 384)]),
+            ("g77", &[(32, 1024), (33, 512), (64, 512)]),
+            ("g610", &[(32, 2048), (33, 1024), (64, 1024)]),
+            ("g720", &[(32, 2048), (33, 1024), (64, 1024)]),
+            ("530", &[(3, 1024), (4, 768), (6, 512), (12, 256), (24, 128), (25, 64), (48, 64)]),
+            ("640", &[(6, 2048), (7, 1536), (12, 1024), (24, 512), (48, 256)]),
+            ("650", &[(4, 2048), (5, 1536), (8, 1024), (16, 512), (32, 256), (33, 128), (48, 128)]),
+            ("740", &[(6, 2048), (12, 1024), (24, 512), (48, 256)]),
+        ];
+        for (name, points) in cases {
+            let gpu = find(name).unwrap();
+            for (registers, threads) in *points {
+                let found = gpu.threads_per_core(*registers);
+                assert_eq!(found, Some(*threads), "{name} with {registers} registers");
+            }
+            assert_eq!(gpu.threads_per_core(gpu.registers.max.value + 1), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn no_register_is_as_good_as_one() {
+        for gpu in catalog() {
+            assert_eq!(gpu.threads_per_core(0), gpu.threads_per_core(1));
+            assert_eq!(gpu.occupancy(1), Some(1.0), "{}", gpu.name());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn more_registers_never_give_more_threads(model in 0_usize..30, registers in 0_u32..80) {
+            let gpu = &catalog()[model];
+            let (fewer, more) = (gpu.threads_per_core(registers), gpu.threads_per_core(registers + 1));
+            // None (spilling) sorts below every count.
+            prop_assert!(fewer >= more);
+            prop_assert_eq!(fewer.is_none(), registers > gpu.registers.max.value);
+            if let Some(threads) = fewer {
+                prop_assert!(threads > 0 && threads <= gpu.core.max_threads.value);
+                prop_assert_eq!(threads % gpu.core.warp_width.value, 0);
+            }
+        }
+    }
+}

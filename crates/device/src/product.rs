@@ -1,0 +1,242 @@
+//! What a device's name says: product, cores, revision.
+
+use std::fmt;
+
+use crate::family::Vendor;
+use crate::generation;
+use crate::gpu::Gpu;
+
+/// A product, as its name says; it need not have a model.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Product {
+    /// A Mali or Immortalis: `Mali-G610` is the series G and the number 610.
+    Mali {
+        /// `T` (Midgard) or `G`.
+        series: char,
+        /// Product number.
+        number: u32,
+        /// Letters after the number, e.g. `AE`; usually empty.
+        suffix: String,
+    },
+    /// An Adreno with a number: `Adreno 642L` is 642 and `L`.
+    Adreno {
+        /// Product number, three digits.
+        number: u32,
+        /// Letters after the number; usually empty.
+        suffix: String,
+    },
+    /// An Adreno of a named series: `Adreno X1-85` is the series X1 and the number 85.
+    AdrenoSeries {
+        /// Name of the series.
+        series: String,
+        /// Number in the series.
+        number: u32,
+    },
+}
+
+impl Product {
+    /// Who designed it.
+    pub fn vendor(&self) -> Vendor {
+        match self {
+            Self::Mali { .. } => Vendor::Arm,
+            Self::Adreno { .. } | Self::AdrenoSeries { .. } => Vendor::Qualcomm,
+        }
+    }
+
+    /// The product without the letters after its number.
+    pub(crate) fn without_suffix(&self) -> Self {
+        let mut plain = self.clone();
+        match &mut plain {
+            Self::Mali { suffix, .. } | Self::Adreno { suffix, .. } => suffix.clear(),
+            Self::AdrenoSeries { .. } => {}
+        }
+        plain
+    }
+
+    /// Whether `gpu` is the model of exactly this product.
+    pub(crate) fn names(&self, gpu: &Gpu) -> bool {
+        NameParts::read(gpu.name()).product.as_ref() == Some(self)
+    }
+
+    /// The product that a person means: as [`NameParts::read`], but the brand may be missing and
+    /// nothing unknown may stand beside the product.
+    pub(crate) fn parse_loose(name: &str) -> Option<Self> {
+        let mut words = words(name);
+        // "G 610" is typed too.
+        if let Some(at) = words.iter().position(|word| word == "g" || word == "t")
+            && at + 1 < words.len()
+        {
+            let number = words.remove(at + 1);
+            words[at].push_str(&number);
+        }
+        words.retain(|word| !BRANDS.contains(&word.as_str()) && word != "tm");
+        let (product, used) = mali(&words)
+            .map(|product| (product, 1))
+            .or_else(|| adreno(&words))
+            .or_else(|| words.first().and_then(|word| codename(word)).map(|found| (found, 1)))?;
+        let rest = words.get(used..).unwrap_or_default();
+        let known = |word: &String| cores(word).is_some() || revision(word).is_some();
+        rest.iter().all(known).then_some(product)
+    }
+}
+
+impl fmt::Display for Product {
+    /// The name as the vendor writes it: `Mali-G610`, `Adreno 642L`, `Adreno X1-85`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mali { series, number, suffix } => write!(f, "Mali-{series}{number}{suffix}"),
+            Self::Adreno { number, suffix } => write!(f, "Adreno {number}{suffix}"),
+            Self::AdrenoSeries { series, number } => write!(f, "Adreno {series}-{number}"),
+        }
+    }
+}
+
+/// Revision of the hardware: `r1p2` is major 1, minor 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Revision {
+    /// The number after `r`.
+    pub major: u32,
+    /// The number after `p`.
+    pub minor: u32,
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "r{}p{}", self.major, self.minor)
+    }
+}
+
+/// What could be read out of a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NameParts {
+    /// Whose brand the name bears.
+    pub(crate) brand: Option<Vendor>,
+    pub(crate) product: Option<Product>,
+    /// From `MC6` or `MP4`.
+    pub(crate) cores: Option<u32>,
+    pub(crate) revision: Option<Revision>,
+    /// The driver's internal name for the product, when that is what the name bears.
+    pub(crate) codename: Option<String>,
+}
+
+const BRANDS: [&str; 3] = ["mali", "immortalis", "adreno"];
+
+impl NameParts {
+    /// Reads `text`, a device name or a version string. A product is only looked for behind a
+    /// brand (or in freedreno's `FD640`), so that numbers elsewhere do not become products.
+    pub(crate) fn read(text: &str) -> Self {
+        let words = words(text);
+        let mut parts = Self {
+            cores: words.iter().find_map(|word| cores(word)),
+            revision: words.iter().find_map(|word| revision(word)),
+            ..Self::default()
+        };
+        for (at, word) in words.iter().enumerate() {
+            let behind = words.get(at + 1..).unwrap_or_default();
+            match word.as_str() {
+                "mali" | "immortalis" => {
+                    parts.brand = Some(Vendor::Arm);
+                    // "Mali-G715-Immortalis", "Mali-Immortalis-G715": the brand may come twice.
+                    let behind = behind.strip_prefix(&["immortalis".to_owned()]).unwrap_or(behind);
+                    parts.product = mali(behind);
+                    if parts.product.is_none()
+                        && let Some(word) = behind.first()
+                        && let Some(product) = codename(word)
+                    {
+                        parts.codename = Some(word.to_uppercase());
+                        parts.product = Some(product);
+                    }
+                }
+                "adreno" => {
+                    parts.brand = Some(Vendor::Qualcomm);
+                    let trademark = usize::from(behind.first().is_some_and(|word| word == "tm"));
+                    parts.product = behind.get(trademark..).and_then(adreno).map(|(product, _)| product);
+                }
+                _ => {
+                    let freedreno = word.strip_prefix("fd").and_then(adreno_number);
+                    if freedreno.is_some() {
+                        parts.brand = Some(Vendor::Qualcomm);
+                        parts.product = freedreno;
+                    }
+                }
+            }
+            if parts.product.is_some() {
+                break;
+            }
+        }
+        parts
+    }
+}
+
+/// The words of a name in lower case, with a brand split off the word it is glued to.
+fn words(text: &str) -> Vec<String> {
+    let text = text.to_ascii_lowercase();
+    let mut words = Vec::new();
+    for word in text.split(|c: char| !c.is_ascii_alphanumeric()) {
+        let brand = BRANDS.iter().find(|brand| word.starts_with(**brand));
+        let rest = brand.map_or(word, |brand| {
+            words.push((*brand).to_owned());
+            &word[brand.len()..]
+        });
+        if !rest.is_empty() {
+            words.push(rest.to_owned());
+        }
+    }
+    words
+}
+
+/// `number` and `suffix` of digits followed by letters; the digits are `digits` in number.
+fn number_and_suffix(word: &str, digits: std::ops::RangeInclusive<usize>) -> Option<(u32, String)> {
+    let letters = word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len());
+    let (number, suffix) = word.split_at(letters);
+    let plausible = digits.contains(&number.len())
+        && suffix.len() <= 2
+        && suffix.chars().all(|c| c.is_ascii_alphabetic());
+    plausible.then(|| Some((number.parse().ok()?, suffix.to_ascii_uppercase())))?
+}
+
+/// `g610` or `t860` at the head of `words`.
+fn mali(words: &[String]) -> Option<Product> {
+    let word = words.first()?;
+    let series = word.chars().next().filter(|c| ['t', 'g'].contains(c))?;
+    let (number, suffix) = number_and_suffix(&word[1..], 1..=4)?;
+    Some(Product::Mali { series: series.to_ascii_uppercase(), number, suffix })
+}
+
+/// `642l`, or `x1` and `85`, at the head of `words`, with the number of words taken.
+fn adreno(words: &[String]) -> Option<(Product, usize)> {
+    let word = words.first()?;
+    if let Some(product) = adreno_number(word) {
+        return Some((product, 1));
+    }
+    let in_series = word.strip_prefix('x')?;
+    if in_series.is_empty() || !in_series.chars().all(|c| c.is_ascii_digit()) {
+        return None;
+    }
+    let number = words.get(1)?.parse().ok()?;
+    let series = word.to_ascii_uppercase();
+    Some((Product::AdrenoSeries { series, number }, 2))
+}
+
+fn adreno_number(word: &str) -> Option<Product> {
+    let (number, suffix) = number_and_suffix(word, 3..=3)?;
+    Some(Product::Adreno { number, suffix })
+}
+
+/// The Mali product behind a code name such as `lodx`.
+fn codename(word: &str) -> Option<Product> {
+    let product = generation::product_of_codename(word)?;
+    mali(&[product.to_ascii_lowercase()])
+}
+
+/// Cores from `mc6` or `mp4`, at least 1.
+fn cores(word: &str) -> Option<u32> {
+    let number = word.strip_prefix("mc").or_else(|| word.strip_prefix("mp"))?;
+    number.parse().ok().filter(|cores| *cores > 0)
+}
+
+/// Revision from `r1p2`.
+fn revision(word: &str) -> Option<Revision> {
+    let (major, minor) = word.strip_prefix('r')?.split_once('p')?;
+    Some(Revision { major: major.parse().ok()?, minor: minor.parse().ok()? })
+}

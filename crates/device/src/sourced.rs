@@ -1,0 +1,71 @@
+//! A figure with its provenance.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A figure, how it is known and who says so.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sourced<T> {
+    /// The figure itself.
+    pub value: T,
+    /// How it is known.
+    pub basis: Basis,
+    /// Who says so, or for a guess what it was guessed from.
+    pub source: Arc<Source>,
+    /// What a reader of the figure should know, if anything.
+    pub note: Option<String>,
+}
+
+impl<T: fmt::Display> fmt::Display for Sourced<T> {
+    /// The figure and its provenance on one line: `533 (documented: Leadcore, ...)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}: {})", self.value, self.basis, self.source.citation)
+    }
+}
+
+/// A document, an open driver or a measurement that figures come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The short name by which the data files cite it, e.g. `arm-datasheet`.
+    pub id: String,
+    /// The full citation.
+    pub citation: String,
+}
+
+/// How a figure is known, from the surest to the least sure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Basis {
+    /// The vendor says so in a document.
+    Documented,
+    /// The authors of an open driver found it by taking the hardware's programs apart.
+    ReverseEngineered,
+    /// Somebody measured it, or the device's driver reports it.
+    Measured,
+    /// Chosen so that a measurement comes out.
+    Fitted,
+    /// Inferred, remembered, or picked for a typical configuration.
+    Guessed,
+}
+
+impl Basis {
+    /// Every basis with the word the data files use for it.
+    pub(crate) const WORDS: &'static [(&'static str, Self)] = &[
+        ("documented", Self::Documented),
+        ("reverse-engineered", Self::ReverseEngineered),
+        ("measured", Self::Measured),
+        ("fitted", Self::Fitted),
+        ("guessed", Self::Guessed),
+    ];
+}
+
+impl fmt::Display for Basis {
+    /// The word the data files use: `documented`, `reverse-engineered`, ...
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(word(Self::WORDS, *self))
+    }
+}
+
+/// The word that stands for `value` in a table of words; empty if the table lacks it.
+pub(crate) fn word<T: Copy + PartialEq>(words: &[(&'static str, T)], value: T) -> &'static str {
+    words.iter().find(|(_, known)| *known == value).map_or("", |(word, _)| word)
+}
