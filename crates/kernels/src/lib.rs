@@ -13,6 +13,7 @@ pub mod problem;
 pub mod published;
 
 pub mod gemm;
+pub mod laplace;
 pub mod saxpy;
 pub mod transpose;
 pub mod vector_add;

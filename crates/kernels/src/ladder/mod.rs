@@ -71,6 +71,7 @@ pub fn ladders() -> &'static [Ladder] {
         crate::vector_add::LADDER,
         crate::saxpy::LADDER,
         crate::transpose::LADDER,
+        crate::laplace::LADDER,
         crate::gemm::LADDER,
         crate::gemm::LADDER_F16,
     ]
