@@ -1,1 +1,49 @@
-//! tbd
+//! The OpenCL driver, safely.
+//!
+//! The library is looked for and loaded at run time ([`library`]); a machine without OpenCL gets an
+//! ordinary error. [`devices`] lists what is there, each with its [`tripipe_device::Probe`].
+//! [`OpenClExecutor`] runs [`tripipe_launch::Launch`]es on one of them; under it lie [`Context`],
+//! [`Queue`], [`Program`], [`Kernel`] and the memory objects of [`memory`].
+//!
+//! Nothing here panics or prints. What the driver refuses comes back as [`CallError`] with the code's
+//! name and meaning; what can be known to be wrong before the driver is asked (argument types, index
+//! ranges, bounds) is this crate's own error.
+//!
+//! # What is trusted
+//! A kernel is compiled code that runs outside Rust's rules: one that writes past its buffers corrupts
+//! memory as C does, on a CPU device the host's own. Kernels are part of the program, like a linked C
+//! function; what this crate guards is everything around them.
+//!
+//! # The one place that talks to the driver
+//! Calls go through `cl3`, the function layer of `opencl3`, which loads the library at run time. The
+//! wrapper types of `opencl3` itself panic in `drop` when the driver refuses a release, as drivers do
+//! after a device was lost; the owners in `handle` take their place.
+#![allow(unsafe_code, reason = "calls into a C driver; each block says why it is sound")]
+
+mod build_log;
+mod code;
+mod context;
+mod devices;
+mod event;
+mod executor;
+mod handle;
+mod info;
+mod kernel;
+pub mod library;
+pub mod memory;
+mod probe;
+mod program;
+mod queue;
+mod range;
+
+pub use build_log::Complaint;
+pub use code::{CallError, Code};
+pub use context::Context;
+pub use devices::{Device, DevicesError, PlatformProblem, Survey, devices, survey};
+pub use event::Event;
+pub use executor::{ExecutorOptions, OpenClExecutor};
+pub use handle::live_objects;
+pub use kernel::{Arg, ArgumentInfo, Kernel, KernelArguments, LaunchError, Space};
+pub use program::{BuildError, Program};
+pub use queue::Queue;
+pub use range::RangeError;

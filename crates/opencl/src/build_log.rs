@@ -1,0 +1,157 @@
+//! Finds the first complaint in a compiler's log.
+
+/// The first thing a compiler complains about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Complaint {
+    /// The line of the source, 1-based; `None` when the log names none.
+    pub line: Option<u32>,
+    /// The text of that line, outer blanks removed; empty when the line is not known.
+    pub text: String,
+    /// The message, on one line, without place and severity.
+    pub message: String,
+}
+
+/// The first error of `log`, a compiler's answer to `source`; if there is none, its first line.
+///
+/// Drivers print one of `<place>:3:12: error: ...` (clang, and with it Mali, Adreno, NVIDIA; PoCL puts
+/// `error: ` before it), `"file.cl", line 3: error: ...` (AMD's older compiler, and TI's), and
+/// `3:12: error` or `(3) error` without a file.
+pub(crate) fn first_complaint(log: &str, source: &str) -> Complaint {
+    let lines = || log.lines().map(str::trim).filter(|line| !line.is_empty());
+    let errors = || lines().filter(|line| has_error(line));
+    // "2 errors generated" and "error: command failed" carry no place; a line with one is better.
+    let chosen =
+        errors().find(|line| place(line).is_some()).or_else(|| errors().next()).or_else(|| lines().next());
+    let Some(chosen) = chosen else {
+        return Complaint { message: "the compiler gives no reason".to_owned(), ..Complaint::default() };
+    };
+    let line = place(chosen);
+    let text = line
+        .and_then(|line| source.lines().nth(line as usize - 1))
+        .map(|text| text.trim().to_owned())
+        .unwrap_or_default();
+    Complaint { line, text, message: message(chosen).to_owned() }
+}
+
+fn has_error(line: &str) -> bool {
+    find_ignoring_case(line, "error").is_some()
+}
+
+fn find_ignoring_case(text: &str, word: &str) -> Option<usize> {
+    text.as_bytes().windows(word.len()).position(|window| window.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// The line number in a message, 1-based.
+fn place(line: &str) -> Option<u32> {
+    // `:12:7:`, `:12:7 ` or `:12: `, after a name or at the start. Intel puts the number of the source
+    // string before it: of three numbers the second is the line.
+    let bytes = line.as_bytes();
+    let colons = bytes.iter().enumerate().filter(|(_, byte)| **byte == b':').map(|(at, _)| at + 1);
+    for start in std::iter::once(0).chain(colons) {
+        let numbers: Vec<&str> =
+            line[start..].split(':').take_while(|part| !part.is_empty() && is_number(part)).take(3).collect();
+        let after = line[start..].get(numbers.iter().map(|number| number.len() + 1).sum()..).unwrap_or("");
+        let chosen = match numbers[..] {
+            [_, line, _] | [line, _] => Some(line),
+            // The column may end with a blank instead of a colon.
+            [line] if after.starts_with(|c: char| c == ' ' || c.is_ascii_digit()) => Some(line),
+            _ => None,
+        };
+        if let Some(found) = chosen.and_then(|number| number.parse().ok()).filter(|line| *line > 0) {
+            return Some(found);
+        }
+    }
+    let number_after = |word: &str| {
+        let at = find_ignoring_case(line, word)? + word.len();
+        let digits: String = line[at..].chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok().filter(|line| *line > 0)
+    };
+    number_after("line ").or_else(|| number_after("("))
+}
+
+fn is_number(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// What follows the last `error:` (or `error ` with a number), else the whole line.
+fn message(line: &str) -> &str {
+    let Some(at) = find_ignoring_case(line, "error:") else { return line };
+    let rest = line[at + "error:".len()..].trim();
+    // PoCL: "error: /tmp/file.cl:3:5: message": the place follows.
+    match place(rest) {
+        Some(_) if !rest.contains(' ') => line,
+        Some(_) => rest.split_once(": ").map_or(rest, |(_, message)| message).trim(),
+        None if rest.is_empty() => line,
+        None => rest,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str = "kernel void f(global int *p)\n{\n    p[0] = nothere;\n}\n";
+
+    fn check(log: &str, message: &str) {
+        let found = first_complaint(log, SOURCE);
+        assert_eq!(found.line, Some(3), "{log}");
+        assert_eq!(found.text, "p[0] = nothere;", "{log}");
+        assert_eq!(found.message, message, "{log}");
+    }
+
+    #[test]
+    fn mali_adreno_and_clang() {
+        check(
+            "<source>:3:12: error: use of undeclared identifier 'nothere'\n    p[0] = nothere;\n           ^\nerror: Compiler frontend failed (error code 59)\n",
+            "use of undeclared identifier 'nothere'",
+        );
+    }
+
+    #[test]
+    fn nvidia() {
+        check(
+            "\n<kernel>:3:12: error: use of undeclared identifier 'nothere'\n",
+            "use of undeclared identifier 'nothere'",
+        );
+    }
+
+    #[test]
+    fn pocl() {
+        check(
+            "1 error generated.\nerror: /root/.cache/pocl/kcache/tempfile_AbC.cl:3:12: use of undeclared identifier 'nothere'",
+            "use of undeclared identifier 'nothere'",
+        );
+    }
+
+    #[test]
+    fn amd_and_intel() {
+        check(
+            "\"/tmp/OCL1.cl\", line 3: error: identifier \"nothere\" is undefined",
+            "identifier \"nothere\" is undefined",
+        );
+        check(
+            "1:3:12: error: use of undeclared identifier 'nothere'",
+            "use of undeclared identifier 'nothere'",
+        );
+    }
+
+    #[test]
+    fn a_warning_before_the_error_does_not_count() {
+        check("<source>:1:1: warning: something\n<source>:3:12: error: bad\n", "bad");
+    }
+
+    #[test]
+    fn logs_without_a_place_or_without_anything() {
+        let found = first_complaint("error: Compiler frontend failed (error code 59)", SOURCE);
+        assert_eq!(found.message, "Compiler frontend failed (error code 59)");
+        assert_eq!(first_complaint("", SOURCE).line, None);
+        assert!(!first_complaint("", SOURCE).message.is_empty());
+        assert_eq!(first_complaint("ptxas fatal: something", SOURCE).message, "ptxas fatal: something");
+    }
+
+    #[test]
+    fn a_line_past_the_end_has_no_text() {
+        let found = first_complaint("<source>:99:1: error: x", SOURCE);
+        assert_eq!((found.line, found.text.as_str()), (Some(99), ""));
+    }
+}

@@ -1,0 +1,80 @@
+//! Owners of driver objects: each releases its own exactly once.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cl3::types::{cl_command_queue, cl_context, cl_event, cl_kernel, cl_mem, cl_program, cl_sampler};
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+
+/// How many driver objects (contexts, queues, programs, kernels, memory objects, samplers, events, SVM
+/// allocations) this process holds through this crate. For leak checks.
+pub fn live_objects() -> usize {
+    LIVE.load(Ordering::Relaxed)
+}
+
+/// Counts one more driver object that is not owned by one of the types below.
+pub(crate) fn count_in() {
+    LIVE.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Counts it out again.
+pub(crate) fn count_out() {
+    LIVE.fetch_sub(1, Ordering::Relaxed);
+}
+
+macro_rules! handles {
+    ($($(#[$doc:meta])* $name:ident($raw:ty) by $release:path, $call:literal;)*) => {$(
+        $(#[$doc])*
+        pub(crate) struct $name($raw);
+
+        impl $name {
+            /// Takes over the reference a create call returned.
+            ///
+            /// # Safety
+            /// `raw` is a live object, and its reference is given up by the caller.
+            pub(crate) unsafe fn own(raw: $raw) -> Self {
+                count_in();
+                Self(raw)
+            }
+
+            /// The object itself, valid as long as `self`.
+            pub(crate) fn raw(&self) -> $raw {
+                self.0
+            }
+        }
+
+        impl Drop for $name {
+            fn drop(&mut self) {
+                count_out();
+                // SAFETY: `own` was given this reference, and it is given back once, here.
+                if let Err(code) = unsafe { $release(self.0) } {
+                    // After a device was lost drivers refuse even this; there is nothing left to do.
+                    tracing::debug!(call = $call, code = %crate::Code(code), "release refused");
+                }
+            }
+        }
+
+        // SAFETY: the OpenCL specification makes all calls on all objects thread-safe but clSetKernelArg
+        // on one kernel, which `Kernel` guards with a lock.
+        unsafe impl Send for $name {}
+        // SAFETY: as above.
+        unsafe impl Sync for $name {}
+    )*};
+}
+
+handles! {
+    /// A context.
+    ContextHandle(cl_context) by cl3::context::release_context, "clReleaseContext";
+    /// A command queue.
+    QueueHandle(cl_command_queue) by cl3::command_queue::release_command_queue, "clReleaseCommandQueue";
+    /// A program.
+    ProgramHandle(cl_program) by cl3::program::release_program, "clReleaseProgram";
+    /// A kernel.
+    KernelHandle(cl_kernel) by cl3::kernel::release_kernel, "clReleaseKernel";
+    /// A buffer or an image.
+    MemHandle(cl_mem) by cl3::memory::release_mem_object, "clReleaseMemObject";
+    /// A sampler.
+    SamplerHandle(cl_sampler) by cl3::sampler::release_sampler, "clReleaseSampler";
+    /// An event.
+    EventHandle(cl_event) by cl3::event::release_event, "clReleaseEvent";
+}

@@ -1,0 +1,339 @@
+//! Finds the OpenCL library of this machine and loads it.
+//!
+//! Phones hide it in vendor folders and under names of their own, boards link it into the GL driver, so
+//! there is a list of candidates for each system. The environment variable `TRIPIPE_OPENCL` names the
+//! one file to take instead; its value `none` stands for a machine without OpenCL.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use thiserror::Error;
+
+/// The environment variable that forces one library, or `none`.
+pub const VARIABLE: &str = "TRIPIPE_OPENCL";
+
+/// Why there is no OpenCL library.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LibraryError {
+    /// `TRIPIPE_OPENCL=none`.
+    #[error("OpenCL is switched off by {VARIABLE}=none")]
+    SwitchedOff,
+    /// The library `TRIPIPE_OPENCL` names does not load.
+    #[error("the OpenCL library named by {VARIABLE} cannot be used: {attempt}")]
+    Forced {
+        /// The file and what is wrong with it.
+        attempt: Attempt,
+    },
+    /// No candidate loads.
+    #[error(
+        "no OpenCL library found (tried {}): install the GPU's driver or pocl-opencl-icd, or set {VARIABLE} \
+         to the library",
+        listed(tried)
+    )]
+    NotFound {
+        /// All that was tried, in order.
+        tried: Vec<Attempt>,
+    },
+    /// The library was found, but loading it a second time for use failed.
+    #[error("the OpenCL library {} loads, but cannot be used: {reason}", path.display())]
+    Unusable {
+        /// The library.
+        path: PathBuf,
+        /// What the loader said.
+        reason: String,
+    },
+}
+
+/// One library that was tried in vain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// The file or bare name.
+    pub path: PathBuf,
+    /// Why it was not taken.
+    pub reason: String,
+}
+
+impl fmt::Display for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.reason)
+    }
+}
+
+/// Files that are not there are named together; those that are there but broken say why.
+fn listed(tried: &[Attempt]) -> String {
+    let there: Vec<_> =
+        tried.iter().filter(|attempt| attempt.path.exists()).map(ToString::to_string).collect();
+    let shown = if there.is_empty() {
+        tried.iter().take(3).map(|attempt| attempt.path.display().to_string()).collect()
+    } else {
+        there
+    };
+    let more = tried.len() - shown.len();
+    let mut text = shown.join(", ");
+    if more > 0 {
+        text.push_str(&format!(" and {more} more"));
+    }
+    text
+}
+
+/// An operating system, as far as the names of the library go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum System {
+    /// Linux boards and desktops.
+    Linux,
+    /// Android.
+    Android,
+    /// macOS.
+    MacOs,
+    /// Windows.
+    Windows,
+}
+
+impl System {
+    /// The system this code was compiled for; Linux for those without names of their own.
+    pub fn current() -> Self {
+        if cfg!(target_os = "android") {
+            Self::Android
+        } else if cfg!(target_os = "macos") {
+            Self::MacOs
+        } else if cfg!(windows) {
+            Self::Windows
+        } else {
+            Self::Linux
+        }
+    }
+}
+
+/// Where the library may be on `system`, best first: bare names (looked up by the system's loader)
+/// before folders, the ICD loader before single drivers. `bits` is the pointer width, 32 or 64.
+pub fn candidates(system: System, bits: u32) -> Vec<PathBuf> {
+    let lib = if bits == 32 { "lib" } else { "lib64" };
+    let mut all = Vec::new();
+    let mut names = |folders: &[&str], names: &[&str]| {
+        for name in names {
+            for folder in folders {
+                all.push(Path::new(folder).join(name));
+            }
+        }
+    };
+    match system {
+        System::Linux => {
+            let drivers = ["libmali.so.1", "libmali.so", "libGLES_mali.so", "libPVROCL.so.1", "libPVROCL.so"];
+            names(&[""], &["libOpenCL.so.1", "libOpenCL.so"]);
+            names(&[""], &drivers);
+            let triple = match (std::env::consts::ARCH, bits) {
+                ("aarch64" | "arm", 64) => "/usr/lib/aarch64-linux-gnu",
+                ("aarch64" | "arm", _) => "/usr/lib/arm-linux-gnueabihf",
+                ("riscv64", _) => "/usr/lib/riscv64-linux-gnu",
+                (_, 64) => "/usr/lib/x86_64-linux-gnu",
+                _ => "/usr/lib/i386-linux-gnu",
+            };
+            let usr_lib = format!("/usr/{lib}");
+            let mali = format!("{triple}/mali");
+            let folders = [triple, &usr_lib, "/usr/lib", "/usr/local/lib", "/opt/rocm/lib", &mali];
+            names(&folders, &["libOpenCL.so.1", "libOpenCL.so"]);
+            names(&folders, &drivers);
+        }
+        System::Android => {
+            let vendor = [
+                format!("/vendor/{lib}"),
+                format!("/system/vendor/{lib}"),
+                format!("/system/{lib}"),
+                format!("/odm/{lib}"),
+            ];
+            let vendor: Vec<&str> = vendor.iter().map(String::as_str).collect();
+            // The bare name comes first: an app whose manifest says `uses-native-library libOpenCL.so`
+            // may load it by name and only by name.
+            names(&[""], &["libOpenCL.so"]);
+            names(&vendor, &["libOpenCL.so", "libOpenCL.so.1"]);
+            names(&[""], &["libOpenCL-pixel.so", "libOpenCL-car.so"]);
+            names(&vendor, &["libOpenCL-pixel.so", "libOpenCL-car.so"]);
+            let egl: Vec<String> = vendor.iter().map(|folder| format!("{folder}/egl")).collect();
+            let egl: Vec<&str> = egl.iter().map(String::as_str).collect();
+            names(&[""], &["libGLES_mali.so"]);
+            names(&egl, &["libGLES_mali.so", "libmali.so"]);
+            names(&vendor, &["libGLES_mali.so", "libmali.so", "libPVROCL.so"]);
+        }
+        System::MacOs => names(
+            &[""],
+            &["/System/Library/Frameworks/OpenCL.framework/OpenCL", "libOpenCL.dylib", "libOpenCL.1.dylib"],
+        ),
+        System::Windows => names(&[""], &["OpenCL.dll"]),
+    }
+    all
+}
+
+/// The first library that `loads`, forced by `variable` (the value of [`VARIABLE`]) or out of
+/// `candidates`.
+///
+/// # Errors
+/// Switched off, the forced one does not load (no other is tried then), or none does.
+pub fn find(
+    variable: Option<&OsStr>,
+    candidates: &[PathBuf],
+    mut loads: impl FnMut(&Path) -> Result<(), String>,
+) -> Result<PathBuf, LibraryError> {
+    if let Some(forced) = variable.filter(|value| !value.is_empty()) {
+        if forced.eq_ignore_ascii_case("none") {
+            return Err(LibraryError::SwitchedOff);
+        }
+        let path = PathBuf::from(forced);
+        return match loads(&path) {
+            Ok(()) => Ok(path),
+            Err(reason) => Err(LibraryError::Forced { attempt: Attempt { path, reason } }),
+        };
+    }
+    let mut tried = Vec::new();
+    for path in candidates {
+        match loads(path) {
+            Ok(()) => return Ok(path.clone()),
+            Err(reason) => tried.push(Attempt { path: path.clone(), reason }),
+        }
+    }
+    Err(LibraryError::NotFound { tried })
+}
+
+/// The library of this process: found and loaded on the first call, the same answer ever after.
+///
+/// # Errors
+/// As [`find`].
+pub fn load() -> Result<&'static Path, LibraryError> {
+    static FOUND: OnceLock<Result<PathBuf, LibraryError>> = OnceLock::new();
+    match FOUND.get_or_init(find_and_load) {
+        Ok(path) => Ok(path),
+        Err(error) => Err(error.clone()),
+    }
+}
+
+fn find_and_load() -> Result<PathBuf, LibraryError> {
+    let variable = std::env::var_os(VARIABLE);
+    let candidates = candidates(System::current(), usize::BITS);
+    let path = find(variable.as_deref(), &candidates, open)?;
+    if path != Path::new(default_name()) {
+        // SAFETY: the environment must not be changed while another thread reads it without std's lock.
+        // This runs once a process, before the first OpenCL call and so before the driver has threads;
+        // the function's documentation tells a host application to call `load` early. `cl3` offers no
+        // other way to name the library.
+        unsafe { std::env::set_var("OPENCL_DYLIB_PATH", &path) };
+    }
+    match cl3::load_library() {
+        Ok(_) => {
+            tracing::debug!(path = %path.display(), "OpenCL library loaded");
+            Ok(path)
+        }
+        Err(error) => Err(LibraryError::Unusable { path, reason: error.to_string() }),
+    }
+}
+
+/// What `cl3` opens when it is told nothing.
+fn default_name() -> &'static str {
+    match System::current() {
+        System::Windows => "OpenCL.dll",
+        System::MacOs => "/System/Library/Frameworks/OpenCL.framework/OpenCL",
+        System::Linux | System::Android => "libOpenCL.so.1",
+    }
+}
+
+/// Opens a library and looks for the first OpenCL symbol. An accepted one stays open.
+fn open(path: &Path) -> Result<(), String> {
+    // SAFETY: loading runs the library's initialisers. It is an OpenCL library by name, in a system
+    // folder, or the one the user named.
+    let library = unsafe { libloading::Library::new(path) }.map_err(|error| error.to_string())?;
+    // SAFETY: only the symbol's presence is asked for, it is not called through this type.
+    let symbol = unsafe { library.get::<unsafe extern "C" fn()>(b"clGetPlatformIDs\0") };
+    if symbol.is_err() {
+        return Err("it has no clGetPlatformIDs, so it is not an OpenCL library".to_owned());
+    }
+    // Drivers do not survive being unloaded.
+    std::mem::forget(library);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn only(good: &'static str) -> impl FnMut(&Path) -> Result<(), String> {
+        move |path| if path == Path::new(good) { Ok(()) } else { Err("not there".to_owned()) }
+    }
+
+    #[test]
+    fn the_first_that_loads_is_taken() {
+        let list = ["a.so", "b.so", "c.so"].map(PathBuf::from);
+        let mut asked = Vec::new();
+        let found = find(None, &list, |path| {
+            asked.push(path.to_owned());
+            if path == Path::new("a.so") { Err("broken".to_owned()) } else { Ok(()) }
+        });
+        assert_eq!(found, Ok(PathBuf::from("b.so")));
+        assert_eq!(asked, list[..2]);
+    }
+
+    #[test]
+    fn every_failure_is_kept_with_its_reason() {
+        let list = ["a.so", "b.so"].map(PathBuf::from);
+        let Err(LibraryError::NotFound { tried }) = find(None, &list, only("z.so")) else { panic!() };
+        assert_eq!(tried.len(), 2);
+        assert_eq!(tried[1], Attempt { path: "b.so".into(), reason: "not there".to_owned() });
+        let text = LibraryError::NotFound { tried }.to_string();
+        assert!(
+            text.contains("a.so") && text.contains("pocl-opencl-icd") && text.contains(VARIABLE),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_variable_forces_one_and_only_one() {
+        let list = [PathBuf::from("a.so")];
+        assert_eq!(find(Some("own.so".as_ref()), &list, only("own.so")), Ok("own.so".into()));
+        let error = find(Some("own.so".as_ref()), &list, only("a.so")).unwrap_err();
+        assert!(matches!(error, LibraryError::Forced { .. }));
+        assert_eq!(find(Some("".as_ref()), &list, only("a.so")), Ok("a.so".into()));
+    }
+
+    #[test]
+    fn none_means_no_opencl_at_all() {
+        let list = [PathBuf::from("a.so")];
+        for value in ["none", "NONE"] {
+            let error = find(Some(value.as_ref()), &list, |_| panic!("nothing is opened")).unwrap_err();
+            assert_eq!(error, LibraryError::SwitchedOff);
+        }
+    }
+
+    #[test]
+    fn candidates_name_the_vendors_places() {
+        let has = |list: &[PathBuf], path: &str| list.iter().any(|one| one == Path::new(path));
+        let android = candidates(System::Android, 64);
+        for path in [
+            "libOpenCL.so",
+            "/vendor/lib64/libOpenCL.so",
+            "/system/vendor/lib64/libOpenCL.so",
+            "/vendor/lib64/egl/libGLES_mali.so",
+            "/vendor/lib64/libOpenCL-pixel.so",
+            "/vendor/lib64/libOpenCL-car.so",
+            "/vendor/lib64/libPVROCL.so",
+        ] {
+            assert!(has(&android, path), "{path}");
+        }
+        assert!(has(&candidates(System::Android, 32), "/system/vendor/lib/libOpenCL.so"));
+        let linux = candidates(System::Linux, 64);
+        assert_eq!(linux[0], Path::new("libOpenCL.so.1"));
+        for path in ["libOpenCL.so", "libmali.so", "libmali.so.1", "libGLES_mali.so"] {
+            assert!(has(&linux, path), "{path}");
+        }
+        assert_eq!(candidates(System::Windows, 64), [PathBuf::from("OpenCL.dll")]);
+        assert!(has(&candidates(System::MacOs, 64), "/System/Library/Frameworks/OpenCL.framework/OpenCL"));
+    }
+
+    #[test]
+    fn a_file_that_is_no_library_says_so() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "not a library").unwrap();
+        let error = find(Some(file.path().as_os_str()), &[], open).unwrap_err();
+        assert!(error.to_string().contains(VARIABLE), "{error}");
+    }
+}

@@ -1,0 +1,160 @@
+//! Images: extents, formats, and the two ways to make one.
+
+use cl3::memory as cl;
+use cl3::types::{cl_image_desc, cl_image_format, cl_mem, cl_mem_flags, cl_mem_object_type};
+use tripipe_launch::{ChannelOrder, ChannelType, ImageShape};
+
+use crate::code::CallError;
+use crate::context::Context;
+use crate::memory::MemoryError;
+
+pub(super) fn format(shape: &ImageShape) -> cl_image_format {
+    cl_image_format {
+        image_channel_order: order_code(shape.order).unwrap_or(0),
+        image_channel_data_type: channel_code(shape.channel).unwrap_or(0),
+    }
+}
+
+fn order_code(order: ChannelOrder) -> Option<u32> {
+    match order {
+        ChannelOrder::R => Some(cl::CL_R),
+        ChannelOrder::Rg => Some(cl::CL_RG),
+        ChannelOrder::Rgba => Some(cl::CL_RGBA),
+        _ => None,
+    }
+}
+
+fn channel_code(channel: ChannelType) -> Option<u32> {
+    match channel {
+        ChannelType::UnormU8 => Some(cl::CL_UNORM_INT8),
+        ChannelType::U8 => Some(cl::CL_UNSIGNED_INT8),
+        ChannelType::U16 => Some(cl::CL_UNSIGNED_INT16),
+        ChannelType::U32 => Some(cl::CL_UNSIGNED_INT32),
+        ChannelType::I32 => Some(cl::CL_SIGNED_INT32),
+        ChannelType::F16 => Some(cl::CL_HALF_FLOAT),
+        ChannelType::F32 => Some(cl::CL_FLOAT),
+        _ => None,
+    }
+}
+
+fn object_type(shape: &ImageShape, over_buffer: bool) -> cl_mem_object_type {
+    match (shape.height, over_buffer) {
+        (Some(_), _) => cl::CL_MEM_OBJECT_IMAGE2D,
+        (None, false) => cl::CL_MEM_OBJECT_IMAGE1D,
+        (None, true) => cl::CL_MEM_OBJECT_IMAGE1D_BUFFER,
+    }
+}
+
+pub(super) fn description(shape: &ImageShape, row_pitch_bytes: usize, buffer: cl_mem) -> cl_image_desc {
+    cl_image_desc {
+        image_type: object_type(shape, !buffer.is_null()),
+        image_width: shape.width,
+        image_height: shape.height.unwrap_or(1),
+        image_depth: 1,
+        image_array_size: 1,
+        // An image1d_buffer_t has one row, whose pitch must not be given.
+        image_row_pitch: if shape.height.is_some() { row_pitch_bytes } else { 0 },
+        image_slice_pitch: 0,
+        num_mip_levels: 0,
+        num_samples: 0,
+        buffer,
+    }
+}
+
+/// Origin and region of a whole image.
+pub(super) fn whole(shape: &ImageShape) -> ([usize; 3], [usize; 3]) {
+    ([0; 3], [shape.width, shape.height.unwrap_or(1), 1])
+}
+
+fn offered(context: &Context) -> Result<tripipe_device::ImageLimits, MemoryError> {
+    context.device().probe().images.ok_or_else(|| MemoryError::NotOffered { what: "images".to_owned() })
+}
+
+/// Bytes of an image of its own, if the device can take its extent.
+pub(super) fn check_extent(context: &Context, shape: &ImageShape) -> Result<usize, MemoryError> {
+    let limits = offered(context)?;
+    let (width, height) = (shape.width, shape.height.unwrap_or(1));
+    if width == 0 || height == 0 {
+        return Err(MemoryError::Empty);
+    }
+    // A 1D image has the width limit of a 2D one.
+    let [max_width, max_height] = limits.max_2d;
+    if width > max_width || height > max_height {
+        return Err(MemoryError::ImageTooLarge { width, height, max_width, max_height });
+    }
+    let limit = context.device().probe().max_buffer_bytes;
+    let bytes = width.checked_mul(height).and_then(|texels| texels.checked_mul(shape.texel_bytes()));
+    match bytes {
+        Some(bytes) if limit == 0 || bytes as u64 <= limit => Ok(bytes),
+        _ => Err(MemoryError::TooLarge { bytes: bytes.map_or(u64::MAX, |bytes| bytes as u64), limit }),
+    }
+}
+
+/// Whether an image of `shape` can lie over a buffer of `buffer_bytes`.
+pub(super) fn check_over_buffer(
+    context: &Context,
+    shape: &ImageShape,
+    row_pitch_bytes: usize,
+    buffer_bytes: usize,
+) -> Result<(), MemoryError> {
+    let limits = offered(context)?;
+    let row = shape.width.checked_mul(shape.texel_bytes()).unwrap_or(usize::MAX);
+    let Some(height) = shape.height else {
+        // image1d_buffer_t: part of OpenCL 1.2 wherever there are images.
+        return match shape.width {
+            0 => Err(MemoryError::Empty),
+            width if width > limits.max_1d_buffer => Err(MemoryError::ImageTooLarge {
+                width,
+                height: 1,
+                max_width: limits.max_1d_buffer,
+                max_height: 1,
+            }),
+            _ if row > buffer_bytes => Err(MemoryError::Bounds { offset: 0, len: row, bytes: buffer_bytes }),
+            _ => Ok(()),
+        };
+    };
+    if !limits.from_buffer {
+        return Err(MemoryError::NotOffered { what: "2D images made from buffers".to_owned() });
+    }
+    check_extent(context, shape)?;
+    if row_pitch_bytes < row {
+        return Err(MemoryError::Bounds { offset: 0, len: row, bytes: row_pitch_bytes });
+    }
+    let alignment = (limits.pitch_alignment.max(1) as usize) * shape.texel_bytes();
+    if !row_pitch_bytes.is_multiple_of(alignment) {
+        return Err(MemoryError::Alignment {
+            what: "a row pitch in bytes",
+            value: row_pitch_bytes,
+            alignment,
+        });
+    }
+    // All rows at full pitch: drivers differ in whether the last row may be shorter.
+    let len = row_pitch_bytes.checked_mul(height).unwrap_or(usize::MAX);
+    if len > buffer_bytes {
+        return Err(MemoryError::Bounds { offset: 0, len, bytes: buffer_bytes });
+    }
+    Ok(())
+}
+
+/// Whether the device offers the format for this use.
+pub(super) fn check_format(
+    context: &Context,
+    shape: &ImageShape,
+    access: cl_mem_flags,
+) -> Result<(), MemoryError> {
+    let wanted = format(shape);
+    let kind = object_type(shape, false);
+    let formats = cl::get_supported_image_formats(context.raw(), access, kind)
+        .map_err(CallError::at("clGetSupportedImageFormats"))?;
+    let same = |one: &cl_image_format| {
+        one.image_channel_order == wanted.image_channel_order
+            && one.image_channel_data_type == wanted.image_channel_data_type
+    };
+    if formats.iter().any(same) {
+        Ok(())
+    } else {
+        Err(MemoryError::NotOffered {
+            what: format!("images of {:?} texels with {:?} channels", shape.order, shape.channel),
+        })
+    }
+}

@@ -1,0 +1,28 @@
+//! Memory objects: buffers, images, samplers, shared virtual memory.
+//!
+//! Where memory is shared with the host ([`Strategy::Map`]), buffers are allocated host-visible and
+//! mapped: no copy is made. On discrete GPUs ([`Strategy::Copy`]) they live on the device and contents
+//! are copied explicitly. Arm's advice for Mali is the first: `CL_MEM_ALLOC_HOST_PTR` and map, never
+//! `CL_MEM_USE_HOST_PTR`, which costs a copy there.
+//!
+//! Objects never show uninitialised memory: what is made without contents is zero.
+
+// mod buffer;
+// mod host;
+mod image;
+// mod mapped;
+mod object;
+mod sampler;
+mod strategy;
+// mod svm;
+
+// pub use buffer::{Buffer, SubBuffer};
+// pub use host::HostMemory;
+// pub use image::Image;
+// pub use mapped::{Mapped, MappedMut};
+pub use object::MemoryError;
+pub use sampler::Sampler;
+pub use strategy::Strategy;
+// pub use svm::{SvmBuffer, SvmGrain};
+
+pub(crate) use object::{Contents, Object, Shape};

@@ -1,0 +1,63 @@
+//! Samplers.
+
+use cl3::memory as cl;
+use cl3::types::cl_sampler;
+use tripipe_launch::{Addressing, Filter};
+
+use crate::code::CallError;
+use crate::context::Context;
+use crate::handle::SamplerHandle;
+use crate::memory::MemoryError;
+
+/// How a kernel reads an image, as an object to pass to it.
+pub struct Sampler {
+    handle: SamplerHandle,
+    context: Context,
+}
+
+impl Sampler {
+    /// A sampler as `description` says.
+    ///
+    /// # Errors
+    /// No images on this device; repeating addressing without normalised coordinates; the driver refuses.
+    pub fn new(context: &Context, description: &tripipe_launch::Sampler) -> Result<Self, MemoryError> {
+        if context.device().probe().images.is_none() {
+            return Err(MemoryError::NotOffered { what: "images".to_owned() });
+        }
+        let addressing = match description.addressing {
+            Addressing::None => cl::CL_ADDRESS_NONE,
+            Addressing::ClampToEdge => cl::CL_ADDRESS_CLAMP_TO_EDGE,
+            Addressing::Clamp => cl::CL_ADDRESS_CLAMP,
+            Addressing::Repeat => cl::CL_ADDRESS_REPEAT,
+            Addressing::MirroredRepeat => cl::CL_ADDRESS_MIRRORED_REPEAT,
+        };
+        if !description.normalized
+            && matches!(description.addressing, Addressing::Repeat | Addressing::MirroredRepeat)
+        {
+            let what = "a repeating sampler without normalised coordinates".to_owned();
+            return Err(MemoryError::NotOffered { what });
+        }
+        let filter = match description.filter {
+            Filter::Nearest => cl::CL_FILTER_NEAREST,
+            Filter::Linear => cl::CL_FILTER_LINEAR,
+        };
+        let raw = cl3::sampler::create_sampler(
+            context.raw(),
+            u32::from(description.normalized),
+            addressing,
+            filter,
+        )
+        .map_err(CallError::at("clCreateSampler"))?;
+        // SAFETY: just created.
+        let handle = unsafe { SamplerHandle::own(raw) };
+        Ok(Self { handle, context: context.clone() })
+    }
+
+    pub(crate) fn raw(&self) -> cl_sampler {
+        self.handle.raw()
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
+    }
+}

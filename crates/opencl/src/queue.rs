@@ -1,0 +1,101 @@
+//! In-order command queues.
+
+use std::fmt;
+use std::sync::Arc;
+
+use cl3::command_queue as cl;
+use cl3::types::{cl_command_queue, cl_command_queue_properties};
+
+use crate::code::CallError;
+use crate::context::Context;
+use crate::handle::QueueHandle;
+
+/// An in-order queue: commands run one after the other. Cheap to clone; clones are the same queue, and
+/// any number of threads may use it.
+#[derive(Clone)]
+pub struct Queue {
+    handle: Arc<QueueHandle>,
+    context: Context,
+    profiling: bool,
+}
+
+impl Queue {
+    /// A queue that takes no times.
+    ///
+    /// # Errors
+    /// The driver refuses; the device is gone.
+    pub fn new(context: &Context) -> Result<Self, CallError> {
+        Self::create(context, false)
+    }
+
+    /// A queue whose events know their times ([`crate::Event::timing`]).
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with_profiling(context: &Context) -> Result<Self, CallError> {
+        Self::create(context, true)
+    }
+
+    fn create(context: &Context, profiling: bool) -> Result<Self, CallError> {
+        let bits: cl_command_queue_properties = if profiling { cl::CL_QUEUE_PROFILING_ENABLE } else { 0 };
+        let device = context.device();
+        let (call, raw) = if device.version() >= (2, 0) {
+            let properties = [u64::from(cl::CL_QUEUE_PROPERTIES), bits, 0];
+            // SAFETY: context and device are live and belong together; the list ends with 0.
+            let raw = unsafe {
+                cl::create_command_queue_with_properties(context.raw(), device.id(), properties.as_ptr())
+            };
+            ("clCreateCommandQueueWithProperties", raw)
+        } else {
+            #[allow(deprecated, reason = "the only call OpenCL 1.x has")]
+            // SAFETY: as above.
+            let raw = unsafe { cl::create_command_queue(context.raw(), device.id(), bits) };
+            ("clCreateCommandQueue", raw)
+        };
+        let raw = raw.map_err(CallError::at(call))?;
+        // SAFETY: just created.
+        let handle = Arc::new(unsafe { QueueHandle::own(raw) });
+        context.add_queue(&handle);
+        Ok(Self { handle, context: context.clone(), profiling })
+    }
+
+    /// The context it belongs to.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Whether its events know their times.
+    pub fn profiles(&self) -> bool {
+        self.profiling
+    }
+
+    /// Hands all queued commands to the device, and does not wait.
+    ///
+    /// # Errors
+    /// The device is gone, or out of resources.
+    pub fn flush(&self) -> Result<(), CallError> {
+        cl::flush(self.raw()).map_err(CallError::at("clFlush"))
+    }
+
+    /// Waits until all queued commands ended.
+    ///
+    /// # Errors
+    /// The device is gone, or a command failed in a way the driver reports here.
+    pub fn finish(&self) -> Result<(), CallError> {
+        cl::finish(self.raw()).map_err(CallError::at("clFinish"))
+    }
+
+    pub(crate) fn raw(&self) -> cl_command_queue {
+        self.handle.raw()
+    }
+
+    pub(crate) fn handle(&self) -> &Arc<QueueHandle> {
+        &self.handle
+    }
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue").field("context", &self.context).field("profiling", &self.profiling).finish()
+    }
+}

@@ -1,0 +1,260 @@
+//! The executor against kernels whose results are known.
+
+#[allow(missing_docs, reason = "test")]
+mod support;
+
+use std::sync::Arc;
+
+use tripipe_launch::{
+    Access, Addressing, Argument, ChannelOrder, ChannelType, ExecuteError, Executor, Filter, ImageShape,
+    Launch, MemoryId, MemoryKind, NdRange, Program, Sampler, Timing,
+};
+use tripipe_opencl::memory::Strategy;
+use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
+
+fn launch(program: &Arc<Program>, entry: &str, arguments: Vec<Argument>, range: NdRange) -> Launch {
+    Launch { program: Arc::clone(program), entry: entry.to_owned(), arguments, range }
+}
+
+fn scale() -> Arc<Program> {
+    Arc::new(Program::from_source(
+        "scale.cl",
+        "kernel void scale(global const int *from, global int *to, int by) {
+             size_t i = get_global_id(0);
+             to[i] = from[i] * by;
+         }
+         kernel void wide(global int *to, int4 lanes, uint base) {
+             to[0] = lanes.x; to[1] = lanes.y; to[2] = lanes.z; to[3] = lanes.w; to[4] = (int)base;
+         }
+         kernel void sum(global const int *from, global int *to, local int *part) {
+             size_t l = get_local_id(0);
+             part[l] = from[get_global_id(0)];
+             barrier(CLK_LOCAL_MEM_FENCE);
+             if (l == 0) {
+                 int all = 0;
+                 for (size_t i = 0; i < get_local_size(0); ++i) all += part[i];
+                 to[get_group_id(0)] = all;
+             }
+         }",
+    ))
+}
+
+fn bytes(values: &[i32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_ne_bytes()).collect()
+}
+
+fn ints(bytes: &[u8]) -> Vec<i32> {
+    bytes.chunks_exact(4).map(|b| i32::from_ne_bytes(b.try_into().unwrap())).collect()
+}
+
+fn buffer(executor: &mut OpenClExecutor, initial: &[u8]) -> MemoryId {
+    let kind = MemoryKind::Buffer { bytes: initial.len() };
+    executor.allocate(&kind, Access::ReadWrite, Some(initial)).unwrap()
+}
+
+fn contents(executor: &mut OpenClExecutor, memory: MemoryId, len: usize) -> Vec<i32> {
+    let mut into = vec![0; len * 4];
+    executor.read(memory, 0, &mut into).unwrap();
+    ints(&into)
+}
+
+#[test]
+fn launches_run_in_order_with_times_on_one_clock() {
+    let Some(mut executor) = support::executor() else { return };
+    let program = scale();
+    let a = buffer(&mut executor, &bytes(&[1, 2, 3, 4, 5]));
+    let b = buffer(&mut executor, &[0; 20]);
+    let times = |from, to, by: i32| {
+        launch(
+            &program,
+            "scale",
+            vec![Argument::Memory(from), Argument::Memory(to), by.into()],
+            NdRange::d1(5),
+        )
+    };
+    let timings = executor.run(&[times(a, b, 10), times(b, a, 7), times(a, b, -1)]).unwrap();
+    assert_eq!(contents(&mut executor, a, 5), [70, 140, 210, 280, 350]);
+    assert_eq!(contents(&mut executor, b, 5), [-70, -140, -210, -280, -350]);
+    assert_eq!(timings.len(), 3);
+    for timing in &timings {
+        assert!(timing.queued_ns <= timing.submit_ns, "{timing:?}");
+        assert!(timing.submit_ns <= timing.start_ns, "{timing:?}");
+        assert!(timing.start_ns < timing.end_ns, "{timing:?}");
+    }
+    assert!(timings.windows(2).all(|pair| pair[0].end_ns <= pair[1].start_ns), "{timings:?}");
+    assert!(Timing::span_seconds(&timings) < 10.0);
+    assert_eq!(executor.run(&[]).unwrap(), []);
+}
+
+#[test]
+fn values_vectors_and_local_memory_arrive() {
+    let Some(mut executor) = support::executor() else { return };
+    let program = scale();
+    let to = buffer(&mut executor, &[0; 20]);
+    let arguments = vec![Argument::Memory(to), [1, -2, 3, -4i32].into(), 5u32.into()];
+    executor.run(&[launch(&program, "wide", arguments, NdRange::d1(1))]).unwrap();
+    assert_eq!(contents(&mut executor, to, 5), [1, -2, 3, -4, 5]);
+
+    let from = buffer(&mut executor, &bytes(&(1..=64).collect::<Vec<_>>()));
+    let arguments = vec![Argument::Memory(from), Argument::Memory(to), Argument::Local { bytes: 64 }];
+    executor.run(&[launch(&program, "sum", arguments, NdRange::d1(64).local(16, 1, 1))]).unwrap();
+    assert_eq!(contents(&mut executor, to, 4), [136, 392, 648, 904]);
+}
+
+#[test]
+fn both_strategies_give_the_same() {
+    let Some(device) = support::device() else { return };
+    for strategy in [Strategy::Map, Strategy::Copy] {
+        let mut options = ExecutorOptions::default();
+        options.strategy = Some(strategy);
+        let mut executor = OpenClExecutor::new(&device, &options).unwrap();
+        assert_eq!(executor.strategy(), strategy);
+        let memory = buffer(&mut executor, &bytes(&[1, 2, 3, 4]));
+        executor.write(memory, 4, &bytes(&[20, 30])).unwrap();
+        let mut into = [0; 8];
+        executor.read(memory, 8, &mut into).unwrap();
+        assert_eq!(ints(&into), [30, 4]);
+        assert_eq!(contents(&mut executor, memory, 4), [1, 20, 30, 4]);
+
+        let shape =
+            ImageShape { width: 3, height: Some(5), order: ChannelOrder::R, channel: ChannelType::U8 };
+        let texels: Vec<u8> = (0..15).collect();
+        let image = executor.allocate(&MemoryKind::Image(shape), Access::Read, Some(&texels)).unwrap();
+        let mut back = vec![0; 15];
+        executor.read(image, 0, &mut back).unwrap();
+        assert_eq!(back, texels);
+        let other: Vec<u8> = (100..115).collect();
+        executor.write(image, 0, &other).unwrap();
+        executor.read(image, 0, &mut back).unwrap();
+        assert_eq!(back, other);
+    }
+}
+
+#[test]
+fn a_sampler_clamps_and_a_1d_image_is_read() {
+    let Some(mut executor) = support::executor() else { return };
+    if executor.probe().images.is_none() {
+        return;
+    }
+    let program = Arc::new(Program::from_source(
+        "images.cl",
+        "kernel void edge(read_only image2d_t from, sampler_t how, global float4 *to) {
+             to[0] = read_imagef(from, how, (int2)(-7, 1));
+             to[1] = read_imagef(from, how, (int2)(9, 9));
+         }
+         kernel void line(read_only image1d_t from, sampler_t how, global uint4 *to) {
+             to[0] = read_imageui(from, how, 2);
+         }",
+    ));
+    let texels: Vec<u8> =
+        (0..4).flat_map(|i| [i as f32, 0.5, -1.0, 2.0]).flat_map(f32::to_ne_bytes).collect();
+    let image = MemoryKind::Image(ImageShape::rgba_f32(2, 2));
+    let image = executor.allocate(&image, Access::Read, Some(&texels)).unwrap();
+    let to = buffer(&mut executor, &[0; 32]);
+    let how = Sampler { normalized: false, addressing: Addressing::ClampToEdge, filter: Filter::Nearest };
+    let arguments = vec![Argument::Memory(image), Argument::Sampler(how), Argument::Memory(to)];
+    executor.run(&[launch(&program, "edge", arguments, NdRange::d1(1))]).unwrap();
+    let floats: Vec<f32> =
+        contents(&mut executor, to, 8).into_iter().map(|bits| f32::from_bits(bits as u32)).collect();
+    assert_eq!(floats, [2.0, 0.5, -1.0, 2.0, 3.0, 0.5, -1.0, 2.0]);
+
+    let shape = ImageShape { width: 4, height: None, order: ChannelOrder::Rgba, channel: ChannelType::U8 };
+    let line: Vec<u8> = (0..16).collect();
+    let line = executor.allocate(&MemoryKind::Image(shape), Access::Read, Some(&line)).unwrap();
+    let arguments = vec![Argument::Memory(line), Argument::Sampler(how), Argument::Memory(to)];
+    executor.run(&[launch(&program, "line", arguments, NdRange::d1(1))]).unwrap();
+    assert_eq!(contents(&mut executor, to, 4), [8, 9, 10, 11]);
+}
+
+#[test]
+fn wrong_arguments_and_ranges_are_found_before_anything_runs() {
+    let Some(mut executor) = support::executor() else { return };
+    let program = scale();
+    let a = buffer(&mut executor, &bytes(&[1, 1]));
+    let memory = Argument::Memory(a);
+    let good = |range| launch(&program, "scale", vec![memory.clone(), memory.clone(), 2i32.into()], range);
+
+    // The first launch is right; nothing of it may have run.
+    let bad = launch(&program, "scale", vec![memory.clone(), memory.clone()], NdRange::d1(2));
+    let error = executor.run(&[good(NdRange::d1(2)), bad]).unwrap_err();
+    assert!(matches!(error, ExecuteError::ArgumentCount { want: 3, found: 2, .. }), "{error}");
+    assert_eq!(contents(&mut executor, a, 2), [1, 1]);
+
+    for (index, arguments) in [
+        (2, vec![memory.clone(), memory.clone(), 2u32.into()]),
+        (2, vec![memory.clone(), memory.clone(), memory.clone()]),
+        (0, vec![1i32.into(), memory.clone(), 2i32.into()]),
+        (1, vec![memory.clone(), Argument::Local { bytes: 8 }, 2i32.into()]),
+    ] {
+        let error = executor.run(&[launch(&program, "scale", arguments, NdRange::d1(2))]).unwrap_err();
+        assert!(matches!(error, ExecuteError::Argument { index: at, .. } if at == index), "{error}");
+    }
+
+    let most = executor.prepare(&program, "scale").unwrap().max_work_group_size;
+    for range in [
+        NdRange::d1(0),
+        NdRange::d1(10).local(4, 1, 1),
+        NdRange::d1(4).local(0, 1, 1),
+        NdRange::d1(1 << 20).local(most * 2, 1, 1),
+        NdRange::d3(usize::MAX, usize::MAX, 2),
+    ] {
+        let error = executor.run(&[good(range)]).unwrap_err();
+        assert!(matches!(error, ExecuteError::Range { .. }), "{range:?}: {error}");
+    }
+    let local = executor.probe().local_memory_bytes as usize;
+    let arguments = vec![memory.clone(), memory.clone(), Argument::Local { bytes: local + 1 }];
+    let error = executor.run(&[launch(&program, "sum", arguments, NdRange::d1(1))]).unwrap_err();
+    assert!(matches!(error, ExecuteError::Range { .. }), "{error}");
+    assert_eq!(contents(&mut executor, a, 2), [1, 1]);
+}
+
+#[test]
+fn memory_is_checked() {
+    let Some(mut executor) = support::executor() else { return };
+    let error = executor.allocate(&MemoryKind::Buffer { bytes: 0 }, Access::Read, None).unwrap_err();
+    assert!(matches!(error, ExecuteError::Memory { .. }), "{error}");
+    let huge = MemoryKind::Buffer { bytes: 1 << 60 };
+    let error = executor.allocate(&huge, Access::Read, None).unwrap_err();
+    assert!(matches!(error, ExecuteError::OutOfMemory { bytes, .. } if bytes == 1 << 60), "{error}");
+    let error = executor.allocate(&MemoryKind::Buffer { bytes: 8 }, Access::Read, Some(&[0; 7])).unwrap_err();
+    assert!(matches!(error, ExecuteError::Memory { .. }), "{error}");
+    let image = MemoryKind::Image(ImageShape::rgba_f32(1 << 20, 1 << 20));
+    let error = executor.allocate(&image, Access::Read, None).unwrap_err();
+    assert!(matches!(error, ExecuteError::Memory { .. }), "{error}");
+
+    let memory = buffer(&mut executor, &[0; 8]);
+    for (offset, len) in [(0, 9), (8, 1), (usize::MAX, 2)] {
+        let error = executor.read(memory, offset, &mut vec![0; len]).unwrap_err();
+        assert!(matches!(error, ExecuteError::Memory { .. }), "{error}");
+        let error = executor.write(memory, offset, &vec![0; len]).unwrap_err();
+        assert!(matches!(error, ExecuteError::Memory { .. }), "{error}");
+    }
+    executor.release(memory).unwrap();
+    assert!(matches!(executor.release(memory), Err(ExecuteError::Memory { .. })));
+    let again = buffer(&mut executor, &[0; 8]);
+    assert_ne!(again, memory);
+}
+
+#[test]
+fn a_build_failure_names_line_and_text() {
+    let Some(mut executor) = support::executor() else { return };
+    let text = "kernel void f(global int *p) {\n    p[0] = 1;\n    p[1] = nothere;\n}\n";
+    let program = Arc::new(Program::from_source("broken.cl", text));
+    match executor.prepare(&program, "f") {
+        Err(ExecuteError::Build { program, line, summary, log }) => {
+            assert_eq!(program, "broken.cl");
+            assert_eq!(line, Some(3), "{log}");
+            assert!(summary.contains("nothere") && summary.contains("p[1] = nothere;"), "{summary}\n{log}");
+            assert!(!summary.contains('\n'), "{summary}");
+        }
+        other => panic!("{other:?}"),
+    }
+    match executor.prepare(&scale(), "missing") {
+        Err(ExecuteError::NoSuchKernel { kernels, .. }) => {
+            let mut kernels = kernels;
+            kernels.sort();
+            assert_eq!(kernels, ["scale", "sum", "wide"]);
+        }
+        other => panic!("{other:?}"),
+    }
+}
