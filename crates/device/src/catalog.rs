@@ -71,7 +71,8 @@ pub struct UnknownGpu {
 
 fn did_you_mean(nearest: &[&str]) -> String {
     if nearest.is_empty() {
-        "; known are Mali-T604 to Mali-G720 and Adreno 530 to 740".to_owned()
+        let names: Vec<&str> = catalog().iter().map(Gpu::name).collect();
+        format!("; known are {}", names.join(", "))
     } else {
         format!("; did you mean {}?", nearest.join(", "))
     }

@@ -134,7 +134,7 @@ pub fn identify(probe: &Probe) -> Identification {
         (None, Some(vendor)) => match_limits(&mut found, probe, vendor),
         (None, None) => {
             found.why = format!(
-                "nothing in the name, vendor or version of {} tells what GPU it is; no model, \
+                "neither name nor vendor nor version of {} speaks of a Mali or an Adreno; no model, \
                  kernels are chosen from its probed limits",
                 shown(&probe.name)
             );

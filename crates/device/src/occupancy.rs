@@ -55,7 +55,7 @@ impl Gpu {
                     Some(double) if 2 * registers <= file_vec4.value => (double, 2 * registers),
                     _ => (narrow, registers),
                 };
-                let waves = wave_granularity.value * (file_vec4.value / cost);
+                let waves = wave_granularity.value.saturating_mul(file_vec4.value / cost);
                 Some(waves.min(max_waves.value) * width)
             }
         }

@@ -16,6 +16,13 @@ pub struct Sourced<T> {
     pub note: Option<String>,
 }
 
+impl<T> Sourced<T> {
+    /// The same figure in another type.
+    pub(crate) fn map<U>(self, convert: impl FnOnce(T) -> U) -> Sourced<U> {
+        Sourced { value: convert(self.value), basis: self.basis, source: self.source, note: self.note }
+    }
+}
+
 impl<T: fmt::Display> fmt::Display for Sourced<T> {
     /// The figure and its provenance on one line: `533 (documented: Leadcore, ...)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

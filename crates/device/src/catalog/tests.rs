@@ -159,10 +159,9 @@ fn an_unknown_name_suggests_what_was_meant() {
     let message = |name: &str| find(name).unwrap_err().to_string();
     assert_eq!(message("g611"), "no GPU model is called \"g611\"; did you mean Mali-G610, Mali-G615?");
     assert_eq!(message("adreno 641"), "no GPU model is called \"adreno 641\"; did you mean Adreno 640?");
-    assert_eq!(
-        message("toaster"),
-        "no GPU model is called \"toaster\"; known are Mali-T604 to Mali-G720 and Adreno 530 to 740"
-    );
+    let all = message("toaster");
+    assert!(all.starts_with("no GPU model is called \"toaster\"; known are Mali-G31, "), "{all}");
+    assert!(all.ends_with(", Adreno 740"), "{all}");
     for name in ["", "g", "mali", "642L", "g610 banana", "é"] {
         assert!(find(name).is_err(), "{name}");
     }

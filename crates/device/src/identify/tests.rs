@@ -116,8 +116,8 @@ fn the_sentence_says_why() {
     assert_eq!(why("Mali-G610 MC6"), "the device is a Mali-G610 with 6 cores, the model has 4");
     assert_eq!(
         why(""),
-        "nothing in the name, vendor or version of a device without a name tells what GPU it is; \
-         no model, kernels are chosen from its probed limits"
+        "neither name nor vendor nor version of a device without a name speaks of a Mali or an \
+         Adreno; no model, kernels are chosen from its probed limits"
     );
 }
 

@@ -78,10 +78,10 @@ pub(super) fn read(text: Text<'_>, root: &DeTable<'_>, sources: &Sources) -> Res
 }
 
 /// What a count can be: every one is far below the limit on real parts.
-const COUNT: RangeInclusive<u64> = 1..=1_000_000;
-const COUNT_OR_NONE: RangeInclusive<u64> = 0..=1_000_000;
+const COUNT: RangeInclusive<i64> = 1..=1_000_000;
+const COUNT_OR_NONE: RangeInclusive<i64> = 0..=1_000_000;
 /// Sizes in bytes.
-const BYTES: RangeInclusive<u64> = 0..=1 << 40;
+const BYTES: RangeInclusive<i64> = 0..=1 << 40;
 
 type Found<T> = Result<Option<Sourced<T>>, DataError>;
 type Must<T> = Result<Sourced<T>, DataError>;
@@ -89,7 +89,8 @@ type Must<T> = Result<Sourced<T>, DataError>;
 /// The kinds of number a model is made of.
 impl Section<'_, '_> {
     fn count_optional(&mut self, key: &'static str) -> Found<u32> {
-        Ok(self.whole(key, COUNT, "from 1 to 1000000")?.map(narrow))
+        let found = self.whole(key, &COUNT, "from 1 to 1000000")?;
+        Ok(found.map(|count| count.map(|count| count as u32)))
     }
 
     fn count(&mut self, key: &'static str) -> Must<u32> {
@@ -97,17 +98,15 @@ impl Section<'_, '_> {
         self.must(key, found)
     }
 
-    fn amount_optional(&mut self, key: &'static str) -> Found<u32> {
-        Ok(self.whole(key, COUNT_OR_NONE, "from 0 to 1000000")?.map(narrow))
-    }
-
     fn amount(&mut self, key: &'static str) -> Must<u32> {
-        let found = self.amount_optional(key)?;
-        self.must(key, found)
+        let found = self.whole(key, &COUNT_OR_NONE, "from 0 to 1000000")?;
+        let amount = self.must(key, found)?;
+        Ok(amount.map(|amount| amount as u32))
     }
 
     fn bytes_optional(&mut self, key: &'static str) -> Found<u64> {
-        self.whole(key, BYTES, "from 0 to 2^40 bytes")
+        let found = self.whole(key, &BYTES, "from 0 to 2^40 bytes")?;
+        Ok(found.map(|bytes| bytes.map(|bytes| bytes as u64)))
     }
 
     fn bytes(&mut self, key: &'static str) -> Must<u64> {
@@ -122,18 +121,13 @@ impl Section<'_, '_> {
 
     /// An amount without provenance of its own, inside an inline table.
     fn plain_amount(&mut self, key: &'static str) -> Result<u32, DataError> {
-        let number: u64 = self.plain(key)?;
+        let number: i64 = self.plain(key)?;
         if COUNT_OR_NONE.contains(&number) {
             Ok(number as u32)
         } else {
             Err(self.impossible(key, "from 0 to 1000000"))
         }
     }
-}
-
-/// `sourced` was checked to be at most a million.
-fn narrow(sourced: Sourced<u64>) -> Sourced<u32> {
-    Sourced { value: sourced.value as u32, basis: sourced.basis, source: sourced.source, note: sourced.note }
 }
 
 fn identity(mut s: Section<'_, '_>) -> Result<Identity, DataError> {
@@ -163,6 +157,9 @@ fn configuration(mut s: Section<'_, '_>) -> Result<Configuration, DataError> {
     let cores = s.count("cores")?;
     let core_groups: Option<Sourced<Vec<u32>>> = s.optional("core_groups")?;
     if let Some(groups) = &core_groups {
+        if groups.value.contains(&0) {
+            return Err(s.impossible("core_groups", "a list of counts above 0"));
+        }
         let sum: u64 = groups.value.iter().map(|group| u64::from(*group)).sum();
         if sum != u64::from(cores.value) {
             let message = format!("core_groups add up to {sum}, but cores is {}", cores.value);

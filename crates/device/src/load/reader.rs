@@ -1,7 +1,7 @@
 //! Reading a section of a data file key by key, with the place of whatever is wrong.
 
 use std::collections::BTreeMap;
-use std::ops::{Range, RangeBounds};
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use toml::Spanned;
@@ -41,20 +41,16 @@ pub(crate) trait FromToml: Sized {
     fn from_toml(value: &DeValue<'_>) -> Option<Self>;
 }
 
-impl FromToml for u64 {
+impl FromToml for i64 {
     const WANT: &'static str = "a whole number";
+    /// A number too large for the type becomes its largest or smallest, which no range here holds.
     fn from_toml(value: &DeValue<'_>) -> Option<Self> {
         let integer = value.as_integer()?;
-        // A negative number is a whole number too: it is refused by the range, not by the type.
-        match i64::from_str_radix(integer.as_str(), integer.radix()) {
-            Ok(number) => Some(Self::try_from(number).unwrap_or(NEGATIVE)),
-            Err(_) => Some(NEGATIVE),
-        }
+        let negative = integer.as_str().starts_with('-');
+        let beyond = if negative { Self::MIN } else { Self::MAX };
+        Some(Self::from_str_radix(integer.as_str(), integer.radix()).unwrap_or(beyond))
     }
 }
-
-/// Stands for a whole number outside 0 to `i64::MAX`, which no range here contains.
-const NEGATIVE: u64 = u64::MAX;
 
 impl FromToml for f64 {
     const WANT: &'static str = "a number";
@@ -95,7 +91,7 @@ impl FromToml for Vec<u32> {
     const WANT: &'static str = "a list of whole numbers";
     fn from_toml(value: &DeValue<'_>) -> Option<Self> {
         let items = value.as_array()?;
-        items.iter().map(|item| u32::try_from(u64::from_toml(item.get_ref())?).ok()).collect()
+        items.iter().map(|item| u32::try_from(i64::from_toml(item.get_ref())?).ok()).collect()
     }
 }
 
@@ -310,14 +306,12 @@ impl<'a, 't> Section<'a, 't> {
     pub(crate) fn whole(
         &mut self,
         key: &'static str,
-        range: impl RangeBounds<u64>,
+        range: &RangeInclusive<i64>,
         want: &str,
-    ) -> Result<Option<Sourced<u64>>, DataError> {
-        let found: Option<Sourced<u64>> = self.optional(key)?;
+    ) -> Result<Option<Sourced<i64>>, DataError> {
+        let found: Option<Sourced<i64>> = self.optional(key)?;
         match found {
-            Some(number) if number.value == NEGATIVE || !range.contains(&number.value) => {
-                Err(self.impossible(key, want))
-            }
+            Some(number) if !range.contains(&number.value) => Err(self.impossible(key, want)),
             found => Ok(found),
         }
     }

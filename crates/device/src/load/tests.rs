@@ -79,6 +79,8 @@ fn each_fault_is_named_with_its_place() {
         ("{ registers = 32, threads = 2048 }", "{ registers = 32 }", "`threads` is missing in [registers.occupancy]"),
         ("{ registers = 32, threads = 2048 }", "5", "`occupancy` must be a table, not integer"),
         ("cache_line_bytes = 64", "cache_line_bytes = 63", "`cache_line_bytes` is 63, but must be a power of two"),
+        ("clock_mhz = 1000", "clock_mhz = 1000\ncore_groups = [2, 1]", "core_groups add up to 3, but cores is 4"),
+        ("clock_mhz = 1000", "clock_mhz = 1000\ncore_groups = [4, 0]", "`core_groups` is [4, 0], but must be a list of counts above 0"),
         ("fp16 = true", "fp16 = 1", "`fp16` must be true or false, not integer"),
         ("clpeak_bw_gb_s = 27.0", "clpeak_bw_gb_s = -1.0", "`clpeak_bw_gb_s` is -1.0, but must be above 0"),
         ("name = \"Mali-G610\"", "name = 610", "x.toml:3:8: `name` must be a string, not integer"),
