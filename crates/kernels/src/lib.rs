@@ -7,6 +7,7 @@
 //! [`ladder::Climber`].
 
 pub mod ladder;
+pub mod peaks;
 pub mod photo;
 pub mod plan;
 pub mod problem;

@@ -1,0 +1,254 @@
+//! Multiply-add rates.
+
+use std::sync::Arc;
+
+use half::f16;
+use tripipe_device::DeviceKind;
+use tripipe_launch::{Argument, Launch, NdRange, Program, ScalarType};
+
+use super::bench::Bench;
+use super::{Effort, PeakError};
+
+/// A type whose multiply-adds are measured.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mad {
+    /// The row's name.
+    pub(super) name: &'static str,
+    element: ScalarType,
+    /// x becomes x * factor + plus 31 times a turn, then x * factor + minus.
+    factor: i64,
+    plus: i64,
+    minus: i64,
+    /// Most turns for which all values are exact.
+    turns_max: u32,
+}
+
+/// Multiply-adds a turn of each chain, as in `arithmetic.cl`.
+const STEPS: u32 = 32;
+/// Starting values repeat after so many work-items.
+const STARTS: usize = 4;
+/// Work-items that fill a compute unit several times over; desktop GPUs hold 2048 of them.
+const ITEMS_PER_UNIT: usize = 2048;
+const ITEMS_MIN: usize = 1 << 12;
+const ITEMS_MAX: usize = 1 << 20;
+
+/// Integers: a factor of 1 modulo 4 and an odd summand walk through all values of the type before one comes
+/// back. Floats: whole numbers, up to 2^24 in float and 2^11 in half, of which a turn's 31 steps need a few.
+pub(super) const MADS: &[Mad] = &[
+    Mad { name: "mad float", element: ScalarType::F32, factor: 1, plus: 1, minus: -30, turns_max: 1 << 23 },
+    Mad { name: "mad half", element: ScalarType::F16, factor: 1, plus: 1, minus: -30, turns_max: 1900 },
+    Mad {
+        name: "mad int",
+        element: ScalarType::I32,
+        factor: 1_664_525,
+        plus: 1_013_904_223,
+        minus: 12_345,
+        turns_max: 1 << 24,
+    },
+    Mad {
+        name: "mad short",
+        element: ScalarType::I16,
+        factor: 25_173,
+        plus: 13_849,
+        minus: 4_321,
+        turns_max: 1 << 24,
+    },
+    Mad { name: "mad char", element: ScalarType::I8, factor: 77, plus: 31, minus: 9, turns_max: 1 << 24 },
+];
+
+impl Mad {
+    /// Whether this is the rate that arithmetic in `element` is held against.
+    pub(super) fn stands_for(&self, element: ScalarType) -> bool {
+        use ScalarType::{F16, F32, I8, I16, I32, U8, U16, U32};
+        match self.element {
+            F32 => element == F32,
+            F16 => element == F16,
+            I32 => matches!(element, I32 | U32),
+            I16 => matches!(element, I16 | U16),
+            I8 => matches!(element, I8 | U8),
+            _ => false,
+        }
+    }
+
+    fn argument(&self, value: i64) -> Argument {
+        match self.element {
+            ScalarType::F32 => (value as f32).into(),
+            ScalarType::F16 => f16::from_f32(value as f32).into(),
+            ScalarType::I16 => (value as i16).into(),
+            ScalarType::I8 => (value as i8).into(),
+            _ => (value as i32).into(),
+        }
+    }
+
+    fn write(&self, value: i64, to: &mut Vec<u8>) {
+        match self.element {
+            ScalarType::F32 => to.extend((value as f32).to_ne_bytes()),
+            ScalarType::F16 => to.extend(f16::from_f32(value as f32).to_ne_bytes()),
+            ScalarType::I16 => to.extend((value as i16).to_ne_bytes()),
+            ScalarType::I8 => to.extend((value as i8).to_ne_bytes()),
+            _ => to.extend((value as i32).to_ne_bytes()),
+        }
+    }
+
+    /// Where `start` is after `turns` turns. In 64 wrapping bits, of which the narrower types keep the low ones.
+    fn after(&self, start: i64, turns: u32) -> i64 {
+        let step = Affine { factor: self.factor, summand: self.plus };
+        let last = Affine { factor: self.factor, summand: self.minus };
+        step.repeated(STEPS - 1).then(last).repeated(turns).apply(start)
+    }
+
+    /// What [`STARTS`] neighbouring work-items write.
+    fn expected(&self, chains: usize, width: usize, turns: u32) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for item in 0..STARTS {
+            for chain in 0..chains {
+                for lane in 0..width {
+                    self.write(self.after((item + chain + lane) as i64, turns), &mut bytes);
+                }
+            }
+        }
+        bytes
+    }
+}
+
+/// x * factor + summand, wrapping.
+#[derive(Clone, Copy)]
+struct Affine {
+    factor: i64,
+    summand: i64,
+}
+
+impl Affine {
+    fn apply(self, x: i64) -> i64 {
+        x.wrapping_mul(self.factor).wrapping_add(self.summand)
+    }
+
+    /// First this, then `next`.
+    fn then(self, next: Self) -> Self {
+        Self { factor: self.factor.wrapping_mul(next.factor), summand: next.apply(self.summand) }
+    }
+
+    fn repeated(self, mut times: u32) -> Self {
+        let (mut all, mut power) = (Self { factor: 1, summand: 0 }, self);
+        while times > 0 {
+            if times & 1 == 1 {
+                all = all.then(power);
+            }
+            power = power.then(power);
+            times >>= 1;
+        }
+        all
+    }
+}
+
+/// Operations a second of one type at one width.
+pub(super) fn rate(bench: &mut Bench<'_>, mad: &Mad, width: usize, effort: Effort) -> Result<f64, PeakError> {
+    let half = mad.element == ScalarType::F16;
+    let probe = bench.probe();
+    if half && !probe.fp16() {
+        return Err(PeakError::NotOffered { what: "half-precision arithmetic (cl_khr_fp16)".to_owned() });
+    }
+    let chains = match (probe.kind, width) {
+        // A core works on one work-item at a time: only chains hide the latency of two wide multiply-adds a clock.
+        (DeviceKind::Cpu, _) => 8,
+        // Many work-items hide it, and four chains of wide vectors would not fit the registers of a Mali.
+        (_, 1..=4) => 4,
+        _ => 2,
+    };
+    let item_bytes = chains * width * mad.element.bytes();
+    let mut items =
+        (probe.compute_units as usize * ITEMS_PER_UNIT).next_power_of_two().clamp(ITEMS_MIN, ITEMS_MAX);
+    while probe.max_buffer_bytes != 0
+        && (items * item_bytes) as u64 > probe.max_buffer_bytes / 4
+        && items > STARTS
+    {
+        items /= 2;
+    }
+    let program = Program::from_source("peaks/arithmetic.cl", include_str!("arithmetic.cl"))
+        .define("TYPE", mad.element.opencl_name())
+        .define("FLOATS", u8::from(matches!(mad.element, ScalarType::F16 | ScalarType::F32)))
+        .define("HALF", u8::from(half))
+        .define("WIDTH", width)
+        .define("CHAINS", chains);
+    let results = bench.output(items * item_bytes)?;
+    let [factor, plus, minus] = [mad.factor, mad.plus, mad.minus].map(|value| mad.argument(value));
+    let mut launch = Launch {
+        program: Arc::new(program),
+        entry: "mad_rate".to_owned(),
+        arguments: vec![Argument::Memory(results), factor, plus, minus],
+        range: NdRange::d1(items),
+    };
+    let turned = |launch: &mut Launch, turns: u32| {
+        launch.arguments.truncate(4);
+        launch.arguments.push(turns.into());
+    };
+    // The first launch also builds and warms up; then as many turns as fill a round.
+    let mut turns = 8;
+    turned(&mut launch, turns);
+    bench.seconds(&launch)?;
+    let mut seconds = bench.seconds(&launch)?;
+    while seconds < effort.round_seconds() / 2.0 && turns < mad.turns_max {
+        let more = (effort.round_seconds() / seconds.max(1e-9)).clamp(2.0, 64.0);
+        turns = ((f64::from(turns) * more) as u32).min(mad.turns_max);
+        turned(&mut launch, turns);
+        seconds = bench.seconds(&launch)?;
+    }
+    let best = bench.best_seconds(&launch, effort)?;
+    let expected = mad.expected(chains, width, turns);
+    let found = bench.read(results, items * item_bytes)?;
+    if let Some(block) = found.chunks(expected.len()).position(|block| block != expected) {
+        let what = format!("{turns} turns, work-items {} to {}", block * STARTS, block * STARTS + STARTS - 1);
+        return Err(PeakError::Wrong { what });
+    }
+    Ok(2.0 * f64::from(STEPS) * f64::from(turns) * (chains * width * items) as f64 / best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The closed form against the loop, in each type's own arithmetic.
+    #[test]
+    fn closed_form_is_the_loop() {
+        for mad in MADS {
+            for (start, turns) in [(0, 1), (3, 2), (19, 7), (5, 100)] {
+                let mut x: i64 = start;
+                let narrow = |x: i64| match mad.element {
+                    ScalarType::I16 => i64::from(x as i16),
+                    ScalarType::I8 => i64::from(x as i8),
+                    ScalarType::I32 => i64::from(x as i32),
+                    ScalarType::F16 => f16::from_f32(x as f32).to_f32() as i64,
+                    _ => (x as f32) as i64,
+                };
+                for _ in 0..turns {
+                    for step in 1..=STEPS {
+                        let add = if step == STEPS { mad.minus } else { mad.plus };
+                        x = narrow(narrow(x.wrapping_mul(mad.factor)).wrapping_add(add));
+                    }
+                }
+                assert_eq!(narrow(mad.after(start, turns)), x, "{} after {turns} turns", mad.name);
+            }
+        }
+    }
+
+    #[test]
+    fn floats_stay_exact_to_the_last_turn() {
+        // The largest start is 3 + 7 + 15; a turn climbs 31 before it steps back.
+        for mad in MADS {
+            let exact = match mad.element {
+                ScalarType::F32 => 1 << 24,
+                ScalarType::F16 => 1 << 11,
+                _ => continue,
+            };
+            assert_eq!(mad.after(25, mad.turns_max), 25 + i64::from(mad.turns_max), "{}", mad.name);
+            assert!(25 + i64::from(mad.turns_max) + 31 <= exact, "{}", mad.name);
+        }
+    }
+
+    #[test]
+    fn another_count_of_turns_gives_another_result() {
+        for mad in MADS {
+            assert_ne!(mad.expected(2, 4, 100), mad.expected(2, 4, 99), "{}", mad.name);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What a launch costs.
+
+use std::sync::Arc;
+
+use tripipe_launch::{Argument, Launch, NdRange, Program, Timing};
+
+use super::PeakError;
+use super::bench::Bench;
+
+/// The parts of a launch's cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cost {
+    /// From start to end of a kernel that does next to nothing.
+    Kernel,
+    /// From being queued to the start, the device idle.
+    Latency,
+    /// From one start to the next, launches queued back to back.
+    BackToBack,
+}
+
+const RUNS: usize = 50;
+
+impl Cost {
+    pub(super) const ALL: [Self; 3] = [Self::Kernel, Self::Latency, Self::BackToBack];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Kernel => "empty kernel",
+            Self::Latency => "queue to start",
+            Self::BackToBack => "launch to launch",
+        }
+    }
+}
+
+/// Seconds; the median of single launches, the mean of back-to-back ones.
+pub(super) fn seconds(bench: &mut Bench<'_>, cost: Cost) -> Result<f64, PeakError> {
+    let mark = bench.output(4)?;
+    let program = Arc::new(Program::from_source("peaks/launch.cl", include_str!("launch.cl")));
+    let launch = |value: u32| Launch {
+        program: Arc::clone(&program),
+        entry: "nothing".to_owned(),
+        arguments: vec![Argument::Memory(mark), value.into()],
+        range: NdRange::d1(1),
+    };
+    bench.run(&[launch(0)])?;
+    let nanoseconds = |from: u64, to: u64| to.saturating_sub(from) as f64 * 1e-9;
+    let (seconds, last) = if cost == Cost::BackToBack {
+        let timings = bench.run(&(0..RUNS).map(|run| launch(run as u32)).collect::<Vec<_>>())?;
+        let starts = || timings.iter().map(|timing| timing.start_ns);
+        let span = nanoseconds(starts().min().unwrap_or(0), starts().max().unwrap_or(0));
+        (span / (RUNS - 1) as f64, RUNS - 1)
+    } else {
+        let mut samples = Vec::new();
+        for run in 0..RUNS {
+            for timing in bench.run(&[launch(run as u32)])? {
+                samples.push(match cost {
+                    Cost::Latency => nanoseconds(timing.queued_ns, timing.start_ns),
+                    _ => Timing::seconds(&timing),
+                });
+            }
+        }
+        samples.sort_by(f64::total_cmp);
+        (samples.get(samples.len() / 2).copied().ok_or(PeakError::Clock)?, RUNS - 1)
+    };
+    let found = bench.read(mark, 4)?;
+    if found != (last as u32).to_ne_bytes() {
+        return Err(PeakError::Wrong { what: format!("the last launch left {found:?}, expected {last}") });
+    }
+    Ok(seconds)
+}
