@@ -15,6 +15,8 @@ pub mod published;
 
 pub mod gemm;
 pub mod laplace;
+pub mod laplace_gray;
+pub mod rgb_planar;
 pub mod saxpy;
 pub mod transpose;
 pub mod vector_add;

@@ -70,8 +70,11 @@ pub fn ladders() -> &'static [Ladder] {
     &[
         crate::vector_add::LADDER,
         crate::saxpy::LADDER,
+        crate::rgb_planar::LADDER,
+        crate::rgb_planar::LADDER_BACK,
         crate::transpose::LADDER,
         crate::laplace::LADDER,
+        crate::laplace_gray::LADDER,
         crate::gemm::LADDER,
         crate::gemm::LADDER_F16,
     ]

@@ -1,0 +1,117 @@
+// Sharpening with a 3x3 Laplace filter on 8-bit gray: 9 x a pixel - its 8 neighbours, clamped to 0..255; the
+// outermost ring of pixels is copied. The border strategy of this file: one kernel filters the interior and tests
+// nothing at all, and a kernel of its own does what is left along the border.
+//
+// `source` and `result` are width * height bytes, are no alias of each other, and nothing outside is touched.
+//
+// The price: a second launch; and the interior's global size is the interior's exactly, whatever its factors,
+// because rounding it up would bring the test back.
+
+// One pixel of the interior a work-item; (width - 2) x (height - 2) of them.
+kernel void gray_interior_scalar(global const uchar *source, global uchar *result, const uint width)
+{
+    const uint at = width * (1 + (uint)get_global_id(1)) + 1 + (uint)get_global_id(0);
+    const uint above = at - width, below = at + width;
+    int sum = 9 * source[at] - source[at - 1] - source[at + 1];
+    sum -= source[above - 1] + source[above] + source[above + 1];
+    sum -= source[below - 1] + source[below] + source[below + 1];
+    result[at] = (uchar)clamp(sum, 0, 255);
+}
+
+// Sixteen pixels around `here`, nine loads of 16 bytes.
+//
+// Vectors are not promoted: uchar16 * 9 keeps the low 8 bits of each product, and 9 * 100 becomes 132. So each vector is
+// widened ahead of the arithmetic. short holds -8 * 255 = -2040 to 9 * 255 = 2295, in half the room of int.
+static uchar16 sharpen_loaded(global const uchar *here, const uint pitch)
+{
+    global const uchar *above = here - pitch, *below = here + pitch;
+    short16 sum = (short)9 * convert_short16(vload16(0, here));
+    sum -= convert_short16(vload16(0, here - 1)) + convert_short16(vload16(0, here + 1));
+    sum -= convert_short16(vload16(0, above - 1)) + convert_short16(vload16(0, above));
+    sum -= convert_short16(vload16(0, above + 1)) + convert_short16(vload16(0, below - 1));
+    sum -= convert_short16(vload16(0, below)) + convert_short16(vload16(0, below + 1));
+    return convert_uchar16(clamp(sum, (short)0, (short)255));
+}
+
+// The vector between one that starts a byte before it and one that starts a byte after it.
+static uchar16 between(const uchar16 left, const uchar16 right)
+{
+    return (uchar16)(left.s12345678, left.s9abc, left.sde, left.sf, right.se);
+}
+
+// Sixteen pixels around `here`, six loads of 16 bytes: the middle vector of each row is put together.
+static uchar16 sharpen_synthesised(global const uchar *here, const uint pitch)
+{
+    global const uchar *above = here - pitch, *below = here + pitch;
+    uchar16 left = vload16(0, here - 1), right = vload16(0, here + 1);
+    short16 sum = (short)9 * convert_short16(between(left, right)) - convert_short16(left) - convert_short16(right);
+    left = vload16(0, above - 1), right = vload16(0, above + 1);
+    sum -= convert_short16(left) + convert_short16(between(left, right)) + convert_short16(right);
+    left = vload16(0, below - 1), right = vload16(0, below + 1);
+    sum -= convert_short16(left) + convert_short16(between(left, right)) + convert_short16(right);
+    return convert_uchar16(clamp(sum, (short)0, (short)255));
+}
+
+// Sixteen pixels of the interior a work-item, three loads a row; (width - 2) / 16, rounded down, x (height - 2).
+kernel void gray_interior_vector(global const uchar *source, global uchar *result, const uint width)
+{
+    const uint at = width * (1 + (uint)get_global_id(1)) + 1 + 16 * (uint)get_global_id(0);
+    vstore16(sharpen_loaded(source + at, width), 0, result + at);
+}
+
+// The same with two loads a row.
+kernel void gray_interior_synthesised(global const uchar *source, global uchar *result, const uint width)
+{
+    const uint at = width * (1 + (uint)get_global_id(1)) + 1 + 16 * (uint)get_global_id(0);
+    vstore16(sharpen_synthesised(source + at, width), 0, result + at);
+}
+
+// Stores the last `bytes` (at most 16) of `vector` so that they end just before `end`: the work-item's own ones, so
+// that no byte is written by two. What is left moves up to the top lanes.
+static void store_last(uchar16 vector, const uint bytes, global uchar *end)
+{
+    if (bytes & 16) {
+        vstore16(vector, 0, end - 16);
+        return;
+    }
+    if (bytes & 8) {
+        end -= 8;
+        vstore8(vector.hi, 0, end);
+        vector.hi = vector.lo;
+    }
+    if (bytes & 4) {
+        end -= 4;
+        vstore4(vector.scdef, 0, end);
+        vector.s89abcdef = vector.s456789ab;
+    }
+    if (bytes & 2) {
+        end -= 2;
+        vstore2(vector.sef, 0, end);
+        vector.sef = vector.scd;
+    }
+    if (bytes & 1)
+        end[-1] = vector.sf;
+}
+
+// The border, one row of work-items: `width` of them for the first row of the image, as many for the last, then
+// one for each row between, which copies its two ends and filters the `rest` pixels (0 to 15) that are too few
+// for a vector of the interior's kernel. It takes a whole vector that ends where the ring begins, and stores the
+// last pixels of it. With a rest, `width` is at least 18.
+kernel void gray_border(global const uchar *source, global uchar *result, const uint width, const uint height,
+                        const uint rest)
+{
+    const uint i = get_global_id(0);
+    if (i < width) {
+        result[i] = source[i];
+        // An image of one row has its first row for its last one.
+    } else if (i < 2 * width && height > 1) {
+        const uint at = width * (height - 1) + i - width;
+        result[at] = source[at];
+    } else if (i >= 2 * width && i - 2 * width + 2 < height) {
+        const uint row = width * (i - 2 * width + 1), ring = row + width - 1;
+        result[row] = source[row];
+        result[ring] = source[ring];
+        if (rest > 0)
+            store_last(sharpen_synthesised(source + ring - 16, width), rest, result + ring);
+    }
+}
