@@ -1,0 +1,220 @@
+//! Times the CPU path. Prints a JSON object a line.
+//!
+//! `cargo bench -p tripipe --bench cpu` times every operation at a few sizes, on one thread and on all, and prints
+//! the median and the least time of each.
+//!
+//! `cargo bench -p tripipe --bench cpu -- --serve` is the other half of `benches/cpu_bars.py`, which compares with OpenCV and
+//! numpy. It reads one command a line from standard input and answers each with one line:
+//!
+//! - `laplace_rgb WIDTH HEIGHT IN OUT RUNS` filters the raw file IN, writes the result of the last run to OUT, and answers
+//!   `{"seconds": [...]}`, one time a run;
+//! - `gemm_f32 M N K IN OUT RUNS` multiplies; IN holds A and then B, little-endian;
+//! - `copy BYTES RUNS` copies on all threads, which is what memory allows.
+//!
+//! An empty IN keeps the operands of the command before and an empty OUT (both written `-`) writes nothing.
+
+#![allow(clippy::print_stdout, reason = "standard output is what a benchmark is for")]
+
+use std::error::Error;
+use std::hint::black_box;
+use std::io::{BufRead, Write};
+use std::time::Instant;
+
+use half::f16;
+use rayon::prelude::*;
+use serde_json::json;
+use tripipe::cpu::{self, CpuError, Threads};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+fn main() -> Outcome<()> {
+    // cargo adds `--bench`.
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    match arguments.as_slice() {
+        [] => time_all(&mut std::io::stdout().lock()),
+        [flag] if flag == "--serve" => serve(),
+        _ => Err("the only argument there is is --serve".into()),
+    }
+}
+
+/// Runs `work` `runs` times; how long each took, in seconds.
+fn time(runs: usize, mut work: impl FnMut() -> Result<(), CpuError>) -> Result<Vec<f64>, CpuError> {
+    (0..runs)
+        .map(|_| {
+            let start = Instant::now();
+            work()?;
+            Ok(start.elapsed().as_secs_f64())
+        })
+        .collect()
+}
+
+/// Bytes without a pattern the filter could profit from.
+fn noise(len: usize) -> Vec<u8> {
+    (0..len as u64).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 37) as u8).collect()
+}
+
+fn floats(len: usize) -> Vec<f32> {
+    noise(len).into_iter().map(|byte| f32::from(byte) / 128.0 - 1.0).collect()
+}
+
+/// Copies on all threads, in bands as large as the filters'.
+fn copy(src: &[u8], dst: &mut [u8]) {
+    const BAND: usize = 512 << 10;
+    dst.par_chunks_mut(BAND).zip(src.par_chunks(BAND)).for_each(|(dst, src)| dst.copy_from_slice(src));
+}
+
+fn serve() -> Outcome<()> {
+    let mut bytes: [Vec<u8>; 2] = Default::default();
+    let mut matrices: [Vec<f32>; 3] = Default::default();
+    let stdin = std::io::stdin().lock();
+    let mut stdout = std::io::stdout().lock();
+    for line in stdin.lines() {
+        let line = line?;
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let seconds = match words.as_slice() {
+            ["laplace_rgb", width, height, input, output, runs] => {
+                let (width, height) = (width.parse()?, height.parse()?);
+                if *input != "-" {
+                    bytes[0] = std::fs::read(input)?;
+                    bytes[1] = vec![1; bytes[0].len()];
+                }
+                let [src, dst] = &mut bytes;
+                let seconds =
+                    time(runs.parse()?, || cpu::laplace_rgb(src, dst, width, height, Threads::All))?;
+                if *output != "-" {
+                    std::fs::write(output, dst)?;
+                }
+                seconds
+            }
+            ["gemm_f32", m, n, k, input, output, runs] => {
+                let (m, n, k) = (m.parse()?, n.parse()?, k.parse()?);
+                if *input != "-" {
+                    let file = std::fs::read(input)?;
+                    let numbers: Vec<f32> =
+                        file.as_chunks().0.iter().map(|&number| f32::from_le_bytes(number)).collect();
+                    let (a, b) = numbers.split_at_checked(m * k).ok_or("too few numbers")?;
+                    matrices = [a.to_vec(), b.to_vec(), vec![0.0; m * n]];
+                }
+                let [a, b, c] = &mut matrices;
+                let seconds = time(runs.parse()?, || cpu::gemm_f32(a, b, c, m, n, k, Threads::All))?;
+                if *output != "-" {
+                    std::fs::write(
+                        output,
+                        c.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<_>>(),
+                    )?;
+                }
+                seconds
+            }
+            ["copy", len, runs] => {
+                let src = noise(len.parse()?);
+                let mut dst = vec![1; src.len()];
+                time(runs.parse()?, || {
+                    copy(&src, black_box(&mut dst));
+                    Ok(())
+                })?
+            }
+            _ => return Err(format!("no such command: {line}").into()),
+        };
+        writeln!(stdout, "{}", json!({ "seconds": seconds }))?;
+        stdout.flush()?;
+    }
+    Ok(())
+}
+
+/// Times `work` on one thread and on all and prints a line for each. `units` is what a run moves or computes: bytes, or
+/// floating-point operations.
+fn report(
+    out: &mut impl Write,
+    operation: &str,
+    size: &str,
+    (units, unit): (usize, &str),
+    mut work: impl FnMut(Threads) -> Result<(), CpuError>,
+) -> Outcome<()> {
+    for (threads, name) in [(Threads::One, "one"), (Threads::All, "all")] {
+        time(2, || work(threads))?;
+        let mut seconds = time(15, || work(threads))?;
+        seconds.sort_by(f64::total_cmp);
+        let median = seconds[seconds.len() / 2];
+        let line = json!({
+            "operation": operation,
+            "size": size,
+            "threads": name,
+            "median_seconds": median,
+            "min_seconds": seconds[0],
+            unit: (units as f64 / median / 1e9 * 100.0).round() / 100.0,
+        });
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn time_all(out: &mut impl Write) -> Outcome<()> {
+    for (width, height) in [(768, 432), (1920, 1080), (7680, 4320)] {
+        let size = format!("{width}x{height}");
+        let pixels = width * height;
+        let src = noise(4 * pixels);
+        let mut dst = vec![1; 4 * pixels];
+        report(out, "laplace_gray", &size, (2 * pixels, "GB/s"), |threads| {
+            cpu::laplace_gray(&src[..pixels], &mut dst[..pixels], width, height, threads)
+        })?;
+        report(out, "laplace_rgb", &size, (6 * pixels, "GB/s"), |threads| {
+            cpu::laplace_rgb(&src[..3 * pixels], &mut dst[..3 * pixels], width, height, threads)
+        })?;
+        report(out, "laplace_rgba", &size, (8 * pixels, "GB/s"), |threads| {
+            cpu::laplace_rgba(&src, &mut dst, width, height, threads)
+        })?;
+        report(out, "copy (rgb)", &size, (6 * pixels, "GB/s"), |threads| {
+            match threads {
+                Threads::One => dst[..3 * pixels].copy_from_slice(&src[..3 * pixels]),
+                Threads::All => copy(&src[..3 * pixels], &mut dst[..3 * pixels]),
+            }
+            Ok(())
+        })?;
+        let [mut red, mut green, mut blue] = [vec![1; pixels], vec![1; pixels], vec![1; pixels]];
+        report(out, "rgb_to_planes", &size, (6 * pixels, "GB/s"), |threads| {
+            cpu::rgb_to_planes(&src[..3 * pixels], &mut red, &mut green, &mut blue, threads)
+        })?;
+        report(out, "planes_to_rgb", &size, (6 * pixels, "GB/s"), |threads| {
+            cpu::planes_to_rgb(&red, &green, &blue, &mut dst[..3 * pixels], threads)
+        })?;
+    }
+    for n in [512, 2048, 4096, 4097] {
+        let size = format!("{n}x{n}");
+        let src = noise(n * n);
+        let mut dst = vec![1; n * n];
+        report(out, "transpose_u8", &size, (2 * n * n, "GB/s"), |threads| {
+            cpu::transpose_u8(&src, &mut dst, n, n, threads)
+        })?;
+        let src = floats(n * n);
+        let mut dst = vec![1.0; n * n];
+        report(out, "transpose_f32", &size, (8 * n * n, "GB/s"), |threads| {
+            cpu::transpose_f32(&src, &mut dst, n, n, threads)
+        })?;
+    }
+    for n in [1 << 16, 1 << 24] {
+        let size = n.to_string();
+        let (a, b, mut c) = (vec![3; n], vec![4; n], vec![1; n]);
+        report(out, "vector_add", &size, (12 * n, "GB/s"), |threads| {
+            cpu::vector_add(&a, &b, &mut c, threads)
+        })?;
+        let (x, y, mut z) = (floats(n), floats(n), vec![0.0; n]);
+        report(out, "saxpy", &size, (12 * n, "GB/s"), |threads| cpu::saxpy(0.001, &x, &y, &mut z, threads))?;
+    }
+    for n in [32, 128, 512, 1024, 2048] {
+        let size = n.to_string();
+        let flop = (2 * n * n * n, "GFLOP/s");
+        let (a, b, mut c) = (floats(n * n), floats(n * n), vec![0.0; n * n]);
+        report(out, "gemm_f32", &size, flop, |threads| cpu::gemm_f32(&a, &b, &mut c, n, n, n, threads))?;
+        let narrow = |v: &[f32]| v.iter().map(|&v| f16::from_f32(v)).collect::<Vec<_>>();
+        let (a16, b16, mut c16) = (narrow(&a), narrow(&b), narrow(&c));
+        report(out, "gemm_f16", &size, flop, |threads| {
+            cpu::gemm_f16(&a16, &b16, &mut c16, n, n, n, threads)
+        })?;
+        let wide = |v: &[f32]| v.iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
+        let (a64, b64, mut c64) = (wide(&a), wide(&b), wide(&c));
+        report(out, "gemm_f64", &size, flop, |threads| {
+            cpu::gemm_f64(&a64, &b64, &mut c64, n, n, n, threads)
+        })?;
+    }
+    Ok(())
+}

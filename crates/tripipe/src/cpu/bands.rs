@@ -1,0 +1,46 @@
+//! Cutting work into bands for the threads.
+
+use rayon::prelude::*;
+
+use super::Threads;
+
+/// Work under this many bytes of output stays on the calling thread: waking another one costs some ten microseconds,
+/// in which a single core writes about as much.
+const SMALL_BYTES: usize = 128 << 10;
+
+/// Bytes of output in a band. Small enough that the rows a band shares with its neighbours are still in the
+/// cache (1 MiB of L2 a core is common) and that the threads end together, large enough that handing out bands costs nothing.
+const BAND_BYTES: usize = 512 << 10;
+
+/// How many rows of `row_bytes` output bytes make a band, a multiple of `step`; `None` where all `rows` are to be done on
+/// the calling thread.
+pub(super) fn band_rows(rows: usize, row_bytes: usize, step: usize, threads: Threads) -> Option<usize> {
+    let small = rows.saturating_mul(row_bytes) <= SMALL_BYTES;
+    let workers = rayon::current_num_threads();
+    if threads == Threads::One || small || workers == 1 {
+        return None;
+    }
+    let fair = rows.div_ceil(workers);
+    Some((BAND_BYTES / row_bytes).clamp(1, fair).next_multiple_of(step))
+}
+
+/// Calls `band(first_row, rows)` for bands that together cover `dst`, whose rows have `row_len` elements. Every band but the last
+/// has a multiple of `step` rows.
+pub(super) fn for_each_band<T: Send>(
+    dst: &mut [T],
+    row_len: usize,
+    step: usize,
+    threads: Threads,
+    band: impl Fn(usize, &mut [T]) + Sync,
+) {
+    if dst.is_empty() {
+        return;
+    }
+    match band_rows(dst.len() / row_len, row_len * size_of::<T>(), step, threads) {
+        None => band(0, dst),
+        Some(rows) => dst
+            .par_chunks_mut(rows * row_len)
+            .enumerate()
+            .for_each(|(index, chunk)| band(index * rows, chunk)),
+    }
+}

@@ -1,0 +1,46 @@
+//! The built-in CPU path: every operation of the library on the machine's own cores.
+//!
+//! The functions take slices and write into a slice the caller brings. Apart from bounded scratch space of
+//! [`gemm_f16`] and the packing buffers of the matrix product they allocate nothing: at the speed they run, the page
+//! faults of a fresh output buffer would cost more than the work.
+//!
+//! *SIMD.* There is no `unsafe` and no intrinsic here. The loops are written over arrays of a fixed length, which the
+//! compiler turns into vector code, and `pulp` picks at run time the version compiled for AVX-512, for AVX2, or for the
+//! target's baseline (SSE2, NEON).
+//!
+//! *Threads.* [`Threads::All`] cuts the output into bands and hands them to the current `rayon` pool; small work stays on
+//! the calling thread. [`Threads::One`] never leaves it. The result is the same, bit for bit, for everything but the
+//! floating-point matrix products, whose order of summation is the business of the library that does them.
+//!
+//! *Sizes.* Images and matrices are dense and row-major. A size of zero is no error: there is nothing to write, and
+//! nothing is written.
+
+#![allow(
+    clippy::inline_always,
+    reason = "a body that is not inlined into pulp's dispatch is compiled for the baseline, without the wider vectors"
+)]
+
+mod bands;
+mod error;
+mod gemm;
+mod laplace;
+mod rgb_planar;
+mod transpose;
+mod vector;
+
+pub use error::CpuError;
+pub use gemm::{gemm_f16, gemm_f32, gemm_f64};
+pub use laplace::{laplace_gray, laplace_rgb, laplace_rgba};
+pub use rgb_planar::{planes_to_rgb, rgb_to_planes};
+pub use transpose::{transpose_f32, transpose_u8};
+pub use vector::{saxpy, vector_add};
+
+/// How many threads an operation may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Threads {
+    /// The calling thread alone, still with SIMD.
+    One,
+    /// All threads of the current `rayon` pool, by default one for each core.
+    #[default]
+    All,
+}
