@@ -2,6 +2,7 @@
 //!
 //! One module a kind of result, one file a format. Whoever prints decides where to: every function returns a string.
 
+pub mod devices;
 pub mod ladder;
 mod number;
 mod style;

@@ -1,5 +1,7 @@
 //! Each format of a ladder's report, on a hand-made climb.
 
+#![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
 use tripipe_kernels::ladder::{Ceilings, Climb, ClimbedStep, Measured, Options, Outcome, Seconds};
 use tripipe_kernels::problem::{Quoted, Size, Work};
 use tripipe_kernels::published::Published;

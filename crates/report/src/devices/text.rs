@@ -1,0 +1,111 @@
+//! The devices of a machine, to be read.
+
+use std::fmt::Write as _;
+
+use super::{Entry, OpenCl, features, json::kind};
+use crate::number::bytes;
+use crate::style::{Canvas, Tone, paragraph};
+
+/// Columns ahead of the device's name.
+const INDENT: usize = 10;
+/// Columns ahead of a fact.
+const FACT: usize = INDENT + 10;
+
+/// Each device with what it is and what it offers; at the end why there is no OpenCL device, when there is none.
+pub fn text(entries: &[Entry], no_opencl: Option<&str>, canvas: Canvas) -> String {
+    let mut out = String::new();
+    for (index, entry) in entries.iter().enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        let choice = format!("{:<INDENT$}", entry.choice);
+        let _ = writeln!(out, "{choice}{}", canvas.paint(Tone::Heading, &entry.name));
+        match &entry.opencl {
+            Some(opencl) => facts(opencl, canvas, &mut out),
+            None => {
+                let what = "filters and products in half, float and double; needs no OpenCL";
+                fact("built in", what, canvas, &mut out);
+            }
+        }
+    }
+    if let Some(reason) = no_opencl {
+        let _ = writeln!(out, "\nno OpenCL device: {reason}");
+    }
+    out
+}
+
+fn fact(name: &str, text: &str, canvas: Canvas, out: &mut String) {
+    let name = canvas.paint(Tone::Faint, &format!("{name:<width$}", width = FACT - INDENT));
+    out.push_str(&paragraph(canvas, &format!("{}{name}", " ".repeat(INDENT)), FACT, text));
+}
+
+fn facts(opencl: &OpenCl, canvas: Canvas, out: &mut String) {
+    let OpenCl { probe, identification } = opencl;
+    let model = match identification.model {
+        Some(model) => format!("{} ({}): {}", model.name(), identification.certainty, identification.why),
+        None => format!("none ({}): {}", identification.certainty, identification.why),
+    };
+    fact("model", &model, canvas, out);
+    for difference in &identification.differences {
+        fact("", &format!("but {difference}"), canvas, out);
+    }
+    let mut driver = vec![probe.platform.clone(), probe.version.clone(), format!("driver {}", probe.driver)];
+    driver.retain(|part| !part.trim().is_empty() && part != "driver ");
+    fact("driver", &driver.join(", "), canvas, out);
+
+    let (major, minor) = probe.opencl_c;
+    let [x, y, z] = probe.max_work_item_sizes;
+    let mut compute = vec![format!("{} with {} compute units", kind(probe.kind), probe.compute_units)];
+    if probe.clock_mhz > 0 {
+        compute[0].push_str(&format!(" at {} MHz", probe.clock_mhz));
+    }
+    if probe.opencl_c != (0, 0) {
+        compute.push(format!("OpenCL C {major}.{minor}"));
+    }
+    compute.push(format!("{}-bit addresses", probe.address_bits));
+    compute.push(format!("work-groups of up to {} work-items ({x} x {y} x {z})", probe.max_work_group_size));
+    fact("compute", &compute.join(", "), canvas, out);
+
+    let shared = if probe.unified_memory { "shared with the host" } else { "its own" };
+    let local = if probe.local_memory_dedicated { "dedicated" } else { "part of global memory" };
+    let mut memory = vec![
+        format!("{}, {shared}", bytes(probe.global_memory_bytes)),
+        format!("one buffer up to {}", bytes(probe.max_buffer_bytes)),
+        format!("local {}, {local}", bytes(probe.local_memory_bytes)),
+    ];
+    if probe.cache_bytes > 0 {
+        memory.push(format!(
+            "cache {} in lines of {}",
+            bytes(probe.cache_bytes),
+            bytes(probe.cache_line_bytes.into())
+        ));
+    }
+    fact("memory", &memory.join("; "), canvas, out);
+
+    if let Some(images) = probe.images {
+        let [width, height] = images.max_2d;
+        let mut text =
+            format!("2D up to {width} x {height}, 1D from a buffer up to {} texels", images.max_1d_buffer);
+        if images.from_buffer {
+            text.push_str(&format!(
+                "; 2D from a buffer, rows aligned to {} texels",
+                images.pitch_alignment.max(1)
+            ));
+        }
+        fact("images", &text, canvas, out);
+    }
+    let features = features(probe);
+    let listed = |offered: bool| {
+        features
+            .iter()
+            .filter(|feature| feature.1 == offered)
+            .map(|feature| feature.0)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    for (name, list) in [("offers", listed(true)), ("lacks", listed(false))] {
+        if !list.is_empty() {
+            fact(name, &list, canvas, out);
+        }
+    }
+}
