@@ -10,6 +10,7 @@ use tripipe_launch::{
     Program as Request, Timing,
 };
 
+use crate::cache::{Cache, CacheChoice};
 use crate::code::CallError;
 use crate::context::Context;
 use crate::devices::Device;
@@ -25,6 +26,8 @@ use crate::queue::Queue;
 pub struct ExecutorOptions {
     /// How contents travel; `None` takes what suits the device.
     pub strategy: Option<Strategy>,
+    /// Where built programs are kept from run to run.
+    pub cache: CacheChoice,
 }
 
 /// Runs launches on an OpenCL device, in order, on one profiling queue of its own context.
@@ -40,6 +43,7 @@ pub struct OpenClExecutor {
     allocated_bytes: u64,
     programs: HashMap<Arc<Request>, Built>,
     samplers: HashMap<tripipe_launch::Sampler, Arc<Sampler>>,
+    cache: Option<Cache>,
 }
 
 struct Built {
@@ -75,6 +79,7 @@ impl OpenClExecutor {
             allocated_bytes: 0,
             programs: HashMap::new(),
             samplers: HashMap::new(),
+            cache: options.cache.cache(),
         })
     }
 
@@ -106,8 +111,11 @@ impl OpenClExecutor {
         let built = match self.programs.get_mut(request) {
             Some(built) => built,
             None => {
-                let program = Program::build(&self.context, request)
-                    .map_err(|error| build_error(&self.device, self.allocated_bytes, error))?;
+                let program = match &self.cache {
+                    Some(cache) => Program::build_cached(&self.context, request, cache),
+                    None => Program::build(&self.context, request),
+                }
+                .map_err(|error| build_error(&self.device, self.allocated_bytes, error))?;
                 self.programs.entry(Arc::clone(request)).or_insert(Built { program, kernels: HashMap::new() })
             }
         };

@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::event::Event;
 use crate::handle::KernelHandle;
 use crate::info;
-use crate::memory::{Object, Sampler, Shape};
+use crate::memory::{Object, Sampler, Shape, SvmBuffer};
 use crate::program::Program;
 use crate::queue::Queue;
 use crate::range::{self, GroupRules, RangeError};
@@ -133,6 +133,7 @@ pub struct Arg<'a>(Kind<'a>);
 #[derive(Clone)]
 enum Kind<'a> {
     Memory(&'a Object),
+    Svm(&'a SvmBuffer),
     Sampler(&'a Sampler),
     Value(Value),
     Local(usize),
@@ -153,8 +154,13 @@ impl<'a> Arg<'a> {
         Self(Kind::Memory(object))
     }
 
+    pub(crate) fn svm(buffer: &'a SvmBuffer) -> Self {
+        Self(Kind::Svm(buffer))
+    }
+
     fn context(&self) -> Option<&Context> {
         match &self.0 {
+            Kind::Svm(buffer) => Some(buffer.context()),
             Kind::Memory(object) => Some(object.context()),
             Kind::Sampler(sampler) => Some(sampler.context()),
             Kind::Value(_) | Kind::Local(_) => None,
@@ -171,6 +177,7 @@ impl<'a> Arg<'a> {
                     None => format!("a 1D image of {}", shape.width),
                 },
             },
+            Kind::Svm(buffer) => format!("a shared buffer of {} bytes", buffer.bytes()),
             Kind::Sampler(_) => "a sampler".to_owned(),
             Kind::Value(value) => format!("a value of type {}", value.opencl_name()),
             Kind::Local(bytes) => format!("{bytes} bytes of local memory"),
@@ -203,24 +210,14 @@ struct Inner {
 
 impl Kernel {
     pub(crate) fn new(program: &Program, entry: &str) -> Result<Self, LaunchError> {
-        let missing = || LaunchError::NoSuchKernel {
-            program: program.name().to_owned(),
-            entry: entry.to_owned(),
-            kernels: program.kernels().to_vec(),
+        let handle = create(program, entry)?;
+        let raw = handle.raw();
+        let arguments = match (argument_infos(&handle), program.recorded(entry)) {
+            (Some(told), _) => KernelArguments::Known(told),
+            (None, Some(recorded)) => KernelArguments::Known(recorded.to_vec()),
+            (None, None) => KernelArguments::Counted(argument_count(&handle)),
         };
-        let failed = |call| {
-            move |code| LaunchError::Call { entry: entry.to_owned(), source: CallError::at(call)(code) }
-        };
-        let name = CString::new(entry).map_err(|_| missing())?;
-        let raw = match cl::create_kernel(program.raw(), &name) {
-            Err(codes::CL_INVALID_KERNEL_NAME) => return Err(missing()),
-            other => other.map_err(failed("clCreateKernel"))?,
-        };
-        // SAFETY: just created.
-        let handle = unsafe { KernelHandle::own(raw) };
-        let count = cl::get_kernel_data(raw, cl::CL_KERNEL_NUM_ARGS).map_err(failed("clGetKernelInfo"))?;
-        let count = info::number(&count).unwrap_or(0) as usize;
-        let arguments = (0..count).map(|index| argument_info(&handle, index as u32)).collect::<Option<_>>();
+        program.keep();
 
         let device = program.context().device();
         let ask = |question| cl::get_kernel_work_group_data(raw, device.id(), question).ok();
@@ -246,7 +243,7 @@ impl Kernel {
             setting: Mutex::new(()),
             program: program.clone(),
             entry: entry.to_owned(),
-            arguments: arguments.map_or(KernelArguments::Counted(count), KernelArguments::Known),
+            arguments,
             facts,
             rules,
         })))
@@ -373,6 +370,12 @@ impl Kernel {
                 memory = object.raw();
                 (size, value) = (size_of::<cl_mem>(), (&raw const memory).cast());
             }
+            Kind::Svm(buffer) => {
+                // SAFETY: the pointer is the start of a live allocation of the kernel's context.
+                return unsafe {
+                    cl::set_kernel_arg_svm_pointer(self.0.handle.raw(), index, buffer.pointer())
+                };
+            }
             Kind::Sampler(object) => {
                 sampler = object.raw();
                 (size, value) = (size_of_val(&sampler), (&raw const sampler).cast());
@@ -395,6 +398,35 @@ impl fmt::Debug for Kernel {
             .field("arguments", &self.0.arguments)
             .finish_non_exhaustive()
     }
+}
+
+/// The driver's kernel object.
+pub(crate) fn create(program: &Program, entry: &str) -> Result<KernelHandle, LaunchError> {
+    let missing = || LaunchError::NoSuchKernel {
+        program: program.name().to_owned(),
+        entry: entry.to_owned(),
+        kernels: program.kernels().to_vec(),
+    };
+    let name = CString::new(entry).map_err(|_| missing())?;
+    match cl::create_kernel(program.raw(), &name) {
+        // SAFETY: just created.
+        Ok(raw) => Ok(unsafe { KernelHandle::own(raw) }),
+        Err(codes::CL_INVALID_KERNEL_NAME) => Err(missing()),
+        Err(code) => {
+            let source = CallError { call: "clCreateKernel", code: Code(code) };
+            Err(LaunchError::Call { entry: entry.to_owned(), source })
+        }
+    }
+}
+
+fn argument_count(kernel: &KernelHandle) -> usize {
+    let count = cl::get_kernel_data(kernel.raw(), cl::CL_KERNEL_NUM_ARGS).ok();
+    count.and_then(|bytes| info::number(&bytes)).unwrap_or(0) as usize
+}
+
+/// All arguments, `None` when the driver does not know one of them.
+pub(crate) fn argument_infos(kernel: &KernelHandle) -> Option<Vec<ArgumentInfo>> {
+    (0..argument_count(kernel)).map(|index| argument_info(kernel, index as u32)).collect()
 }
 
 fn argument_info(kernel: &KernelHandle, index: u32) -> Option<ArgumentInfo> {
@@ -435,6 +467,7 @@ fn mismatch(info: &ArgumentInfo, argument: &Arg<'_>) -> Option<String> {
         (Kind::Memory(object), Space::Global | Space::Constant) => {
             matches!(object.shape(), Shape::Buffer { .. })
         }
+        (Kind::Svm(_), Space::Global | Space::Constant) => image.is_none(),
         (Kind::Local(bytes), Space::Local) => *bytes > 0,
         (Kind::Value(value), Space::Private) if image.is_none() && !name.ends_with("sampler_t") => {
             match value_type(name) {

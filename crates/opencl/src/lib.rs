@@ -21,6 +21,7 @@
 #![allow(unsafe_code, reason = "calls into a C driver; each block says why it is sound")]
 
 mod build_log;
+pub mod cache;
 mod code;
 mod context;
 mod devices;

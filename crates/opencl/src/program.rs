@@ -2,20 +2,22 @@
 
 use std::ffi::CString;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cl3::error_codes as codes;
+use cl3::info_type::InfoType;
 use cl3::program as cl;
 use cl3::types::cl_program;
 use thiserror::Error;
 use tripipe_launch::Source;
 
 use crate::build_log::{Complaint, first_complaint};
+use crate::cache::{Cache, Entry, Key, RecordedKernel};
 use crate::code::{CallError, Code};
 use crate::context::Context;
-use crate::handle::ProgramHandle;
+use crate::handle::{KernelHandle, ProgramHandle};
 use crate::info;
-use crate::kernel::{Kernel, LaunchError};
+use crate::kernel::{self, ArgumentInfo, Kernel, LaunchError};
 
 /// Why a program cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -71,6 +73,12 @@ struct Inner {
     name: String,
     options: String,
     kernels: Vec<String>,
+    from_cache: bool,
+    /// Arguments of the kernels of a program that came from the cache.
+    recorded: Vec<RecordedKernel>,
+    /// Where to keep the binary once a kernel was made: on Mali one taken earlier holds no machine code,
+    /// and loading it compiles again.
+    pending: Mutex<Option<(Cache, Key)>>,
 }
 
 /// Asked of the compiler so that arguments can be checked; OpenCL 1.2 and newer.
@@ -89,34 +97,100 @@ impl Program {
             Source::OpenClC(text) => text.as_ref(),
             _ => "",
         };
-        let created = || {
-            let (call, raw) = match &program.source {
-                Source::OpenClC(text) => {
-                    ("clCreateProgramWithSource", cl::create_program_with_source(context.raw(), &[text]))
-                }
-                Source::SpirV(words) if takes_spirv(context) => {
-                    ("clCreateProgramWithIL", cl::create_program_with_il(context.raw(), words))
-                }
-                _ => return Err(BuildError::NotOffered { program: name.clone(), what: "SPIR-V programs" }),
-            };
-            let failed = |code| BuildError::Call { program: name.clone(), source: CallError::at(call)(code) };
-            let raw = raw.map_err(failed)?;
-            // SAFETY: just created.
-            Ok(unsafe { ProgramHandle::own(raw) })
-        };
-        let mut handle = created()?;
-        let with_info = format!("{options} {ARGUMENT_INFO}");
-        let first = if context.device().version() >= (1, 2) { with_info.trim() } else { &options };
-        match build(context, &handle, &name, first, source) {
+        let mut handle = create(context, program)?;
+        let asked = with_argument_info(context, &options);
+        match build(context, &handle, &name, &asked, source) {
             // An old driver that does not know the added option.
-            Err(BuildError::Options { .. }) if first != options => {
-                handle = created()?;
+            Err(BuildError::Options { .. }) if asked != options => {
+                handle = create(context, program)?;
                 build(context, &handle, &name, &options, source)?;
             }
             outcome => outcome?,
         }
-        let kernels = kernel_names(&handle);
-        Ok(Self(Arc::new(Inner { handle, context: context.clone(), name, options, kernels })))
+        Ok(Self::new(context, handle, name, options, None))
+    }
+
+    /// As [`Self::build`], from the binary kept in `cache` when there is one the driver takes; otherwise
+    /// the binary is kept there as soon as the first kernel was made.
+    ///
+    /// # Errors
+    /// As [`Self::build`]. The cache itself is never a reason.
+    pub fn build_cached(
+        context: &Context,
+        program: &tripipe_launch::Program,
+        cache: &Cache,
+    ) -> Result<Self, BuildError> {
+        let options = program.build_options();
+        let key = Key::new(program, &with_argument_info(context, &options), context.device());
+        if let Some(entry) = cache.load(&key) {
+            match load(context, program, &options, &entry.binary) {
+                Ok(handle) => {
+                    let name = program.name.to_string();
+                    return Ok(Self::new(context, handle, name, options, Some(entry.kernels)));
+                }
+                Err(error) => {
+                    tracing::warn!(program = %program.name, %error, "cached binary refused, building from source");
+                    cache.remove(&key);
+                }
+            }
+        }
+        let mut built = Self::build(context, program)?;
+        if let Some(inner) = Arc::get_mut(&mut built.0) {
+            inner.pending = Mutex::new(Some((cache.clone(), key)));
+        }
+        Ok(built)
+    }
+
+    fn new(
+        context: &Context,
+        handle: ProgramHandle,
+        name: String,
+        options: String,
+        cached: Option<Vec<RecordedKernel>>,
+    ) -> Self {
+        let from_cache = cached.is_some();
+        let recorded = cached.unwrap_or_default();
+        let mut kernels = kernel_names(&handle);
+        if kernels.is_empty() {
+            kernels = recorded.iter().map(|kernel| kernel.name.clone()).collect();
+        }
+        let (context, pending) = (context.clone(), Mutex::new(None));
+        Self(Arc::new(Inner { handle, context, name, options, kernels, from_cache, recorded, pending }))
+    }
+
+    /// The arguments of `entry` as they were told when a cached program was built.
+    pub(crate) fn recorded(&self, entry: &str) -> Option<&[ArgumentInfo]> {
+        let kernel = self.0.recorded.iter().find(|kernel| kernel.name == entry)?;
+        Some(&kernel.arguments)
+    }
+
+    /// Keeps the binary, if it is to be kept and was not yet. Called after a kernel was made.
+    pub(crate) fn keep(&self) {
+        let pending = self.0.pending.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some((cache, key)) = pending else { return };
+        // All kernels are made first, so that the binary holds the machine code of each.
+        let kernels: Vec<(&str, KernelHandle)> = self
+            .0
+            .kernels
+            .iter()
+            .filter_map(|name| Some((name.as_str(), kernel::create(self, name).ok()?)))
+            .collect();
+        let recorded = kernels.iter().filter_map(|(name, handle)| {
+            let arguments = kernel::argument_infos(handle)?;
+            Some(RecordedKernel { name: (*name).to_owned(), arguments })
+        });
+        match cl::get_program_info(self.raw(), cl::CL_PROGRAM_BINARIES) {
+            Ok(InfoType::VecVecUchar(binaries)) => match &binaries[..] {
+                [binary] if !binary.is_empty() => {
+                    cache.store(&key, &Entry { binary: binary.clone(), kernels: recorded.collect() });
+                }
+                _ => tracing::debug!(program = self.name(), "the driver gives no binary"),
+            },
+            Ok(_) => {}
+            Err(code) => {
+                tracing::debug!(program = self.name(), code = %Code(code), "the driver gives no binary");
+            }
+        }
     }
 
     /// A kernel of the program.
@@ -135,6 +209,11 @@ impl Program {
     /// The options it was built with, without those this crate adds.
     pub fn options(&self) -> &str {
         &self.0.options
+    }
+
+    /// Whether it came from a [`Cache`] and was not compiled.
+    pub fn from_cache(&self) -> bool {
+        self.0.from_cache
     }
 
     /// Names of its kernels; empty when the driver does not say.
@@ -156,6 +235,54 @@ impl fmt::Debug for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Program").field("name", &self.0.name).field("options", &self.0.options).finish()
     }
+}
+
+/// The options, with the one that keeps argument information.
+fn with_argument_info(context: &Context, options: &str) -> String {
+    if context.device().version() >= (1, 2) {
+        format!("{options} {ARGUMENT_INFO}").trim_start().to_owned()
+    } else {
+        options.to_owned()
+    }
+}
+
+fn create(context: &Context, program: &tripipe_launch::Program) -> Result<ProgramHandle, BuildError> {
+    let name = || program.name.to_string();
+    let (call, raw) = match &program.source {
+        Source::OpenClC(text) => {
+            ("clCreateProgramWithSource", cl::create_program_with_source(context.raw(), &[text]))
+        }
+        Source::SpirV(words) if takes_spirv(context) => {
+            ("clCreateProgramWithIL", cl::create_program_with_il(context.raw(), words))
+        }
+        _ => return Err(BuildError::NotOffered { program: name(), what: "SPIR-V programs" }),
+    };
+    let raw = raw.map_err(|code| BuildError::Call { program: name(), source: CallError::at(call)(code) })?;
+    // SAFETY: just created.
+    Ok(unsafe { ProgramHandle::own(raw) })
+}
+
+/// A program from a binary of this device, ready to make kernels.
+fn load(
+    context: &Context,
+    program: &tripipe_launch::Program,
+    options: &str,
+    binary: &[u8],
+) -> Result<ProgramHandle, BuildError> {
+    let name = program.name.to_string();
+    let device = context.device().id();
+    // SAFETY: the device is the context's own; the binary lives for the call, its content is the driver's
+    // to check.
+    let raw = unsafe { cl::create_program_with_binary(context.raw(), &[device], &[binary]) };
+    let failed = |code| BuildError::Call {
+        program: name.clone(),
+        source: CallError::at("clCreateProgramWithBinary")(code),
+    };
+    let raw = raw.map_err(failed)?;
+    // SAFETY: just created.
+    let handle = unsafe { ProgramHandle::own(raw) };
+    build(context, &handle, &name, options, "")?;
+    Ok(handle)
 }
 
 fn takes_spirv(context: &Context) -> bool {

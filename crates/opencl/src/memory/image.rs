@@ -1,12 +1,90 @@
 //! Images: extents, formats, and the two ways to make one.
 
+use std::marker::PhantomData;
+
 use cl3::memory as cl;
 use cl3::types::{cl_image_desc, cl_image_format, cl_mem, cl_mem_flags, cl_mem_object_type};
-use tripipe_launch::{ChannelOrder, ChannelType, ImageShape};
+
+use tripipe_launch::{Access, ChannelOrder, ChannelType, ImageShape};
 
 use crate::code::CallError;
 use crate::context::Context;
-use crate::memory::MemoryError;
+use crate::kernel::Arg;
+use crate::memory::mapped::MappedImage;
+use crate::memory::object::{Contents, Object, RawMapping};
+use crate::memory::{MemoryError, Strategy};
+use crate::queue::Queue;
+
+/// A 1D or 2D image: one with memory of its own, or a view of a buffer ([`crate::memory::Buffer::image`]).
+pub struct Image<'b> {
+    object: Object,
+    buffer: PhantomData<&'b Object>,
+}
+
+impl Image<'static> {
+    /// An image of its own, of zeros or with `contents` (rows tightly packed).
+    ///
+    /// # Errors
+    /// No images, an extent of 0 or over the limit, a format that is not offered, contents of another
+    /// length, no memory.
+    pub fn new(
+        context: &Context,
+        shape: &ImageShape,
+        access: Access,
+        contents: Option<&[u8]>,
+    ) -> Result<Self, MemoryError> {
+        let strategy = Strategy::for_device(context.device().probe());
+        let contents = contents.map_or(Contents::Zero, Contents::Copy);
+        Object::image(context, shape, access, strategy, &contents).map(Self::made)
+    }
+}
+
+impl Image<'_> {
+    pub(super) fn made(object: Object) -> Self {
+        Self { object, buffer: PhantomData }
+    }
+
+    /// Its size in bytes on the host side, rows tightly packed.
+    pub fn bytes(&self) -> usize {
+        self.object.shape().bytes()
+    }
+
+    /// Copies the whole image, rows tightly packed; returns when it is done.
+    ///
+    /// # Errors
+    /// `into` of another length, a queue of another context, the driver fails.
+    pub fn read(&self, queue: &Queue, into: &mut [u8]) -> Result<(), MemoryError> {
+        self.object.read(queue, Strategy::Copy, 0, into)
+    }
+
+    /// Overwrites the whole image from tightly packed rows; returns when `from` may be reused.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn write(&self, queue: &Queue, from: &[u8]) -> Result<(), MemoryError> {
+        self.object.write(queue, Strategy::Copy, 0, from)
+    }
+
+    /// Maps the whole image for reading and writing. No kernel can be given it while the guard lives.
+    ///
+    /// # Errors
+    /// The image is a view of a buffer (map the buffer), a queue of another context, the driver fails.
+    pub fn map(&mut self, queue: &Queue) -> Result<MappedImage<'_>, MemoryError> {
+        if self.object.over_buffer() {
+            // Others may hold views of the same memory.
+            let what = "mapping of an image made from a buffer (map the buffer)".to_owned();
+            return Err(MemoryError::NotOffered { what });
+        }
+        let flags = cl::CL_MAP_READ | cl::CL_MAP_WRITE;
+        RawMapping::new(&self.object, queue, flags, 0, self.bytes()).map(MappedImage)
+    }
+}
+
+impl<'a> From<&'a Image<'_>> for Arg<'a> {
+    fn from(image: &'a Image<'_>) -> Self {
+        Arg::memory(&image.object)
+    }
+}
 
 pub(super) fn format(shape: &ImageShape) -> cl_image_format {
     cl_image_format {

@@ -7,22 +7,22 @@
 //!
 //! Objects never show uninitialised memory: what is made without contents is zero.
 
-// mod buffer;
-// mod host;
+mod buffer;
+mod host;
 mod image;
-// mod mapped;
+mod mapped;
 mod object;
 mod sampler;
 mod strategy;
-// mod svm;
+mod svm;
 
-// pub use buffer::{Buffer, SubBuffer};
-// pub use host::HostMemory;
-// pub use image::Image;
-// pub use mapped::{Mapped, MappedMut};
+pub use buffer::{Buffer, SubBuffer};
+pub use host::HostMemory;
+pub use image::Image;
+pub use mapped::{Mapped, MappedImage, MappedMut};
 pub use object::MemoryError;
 pub use sampler::Sampler;
 pub use strategy::Strategy;
-// pub use svm::{SvmBuffer, SvmGrain};
+pub use svm::{MappedSvm, SvmBuffer, SvmGrain};
 
 pub(crate) use object::{Contents, Object, Shape};

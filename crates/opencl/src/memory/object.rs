@@ -586,14 +586,20 @@ impl<'a> RawMapping<'a> {
         self.pointer
     }
 
-    /// Distance of two rows in bytes.
-    pub(crate) fn row_pitch(&self) -> usize {
-        self.row_pitch
+    /// Bytes of one row; all bytes of a buffer's mapping.
+    pub(crate) fn row_bytes(&self) -> usize {
+        self.row_bytes
     }
 
-    /// Bytes from the first to the end of the last row.
-    pub(crate) fn len(&self) -> usize {
-        self.row_pitch * (self.rows - 1) + self.row_bytes
+    /// Number of rows; 1 for a buffer.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Start and bytes of row `y`.
+    pub(crate) fn row(&self, y: usize) -> Option<(*mut u8, usize)> {
+        // SAFETY: the row lies inside the mapping.
+        (y < self.rows).then(|| (unsafe { self.pointer.add(y * self.row_pitch) }, self.row_bytes))
     }
 
     fn copy_to(&self, into: &mut [u8]) {

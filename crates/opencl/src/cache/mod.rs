@@ -1,0 +1,365 @@
+//! Built programs kept on disk, so that the next start need not compile.
+//!
+//! An entry is found by a hash of everything that makes a binary: source, options, device, driver and
+//! platform. Files a source includes are not part of it: a program must be whole in itself.
+//! Entries are written to a temporary file and renamed, so any number of processes may share a folder.
+//! What is read back is trusted only if magic, version, key, length and checksum agree, and even then the
+//! driver may refuse it; in both cases the entry is deleted and the program is built from source.
+//! A folder that cannot be written means no cache, never an error.
+//!
+//! The environment decides unless the program does: `TRIPIPE_CACHE=off` switches it off,
+//! `TRIPIPE_CACHE_DIR` names the folder.
+
+mod entry;
+mod key;
+
+use std::ffi::OsStr;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+pub(crate) use entry::{Entry, RecordedKernel};
+pub(crate) use key::Key;
+
+/// The environment variable that switches the cache off (`off`, `0` or `no`).
+pub const SWITCH: &str = "TRIPIPE_CACHE";
+/// The environment variable that names the folder.
+pub const FOLDER: &str = "TRIPIPE_CACHE_DIR";
+/// Size all entries together may have if nothing else is said: 64 MiB.
+pub const DEFAULT_LIMIT_BYTES: u64 = 64 << 20;
+
+/// Where built programs are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cache {
+    folder: PathBuf,
+    limit_bytes: u64,
+}
+
+/// Which cache to use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CacheChoice {
+    /// What the environment says, by default the user's cache folder.
+    #[default]
+    Environment,
+    /// None.
+    Off,
+    /// This one.
+    At(Cache),
+}
+
+impl CacheChoice {
+    /// The cache, if there is to be one.
+    pub fn cache(&self) -> Option<Cache> {
+        match self {
+            Self::Environment => Cache::from_environment(),
+            Self::Off => None,
+            Self::At(cache) => Some(cache.clone()),
+        }
+    }
+}
+
+impl Cache {
+    /// A cache in `folder`, which is made on the first write.
+    pub fn at(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), limit_bytes: DEFAULT_LIMIT_BYTES }
+    }
+
+    /// With room for `bytes` bytes; the entries not used for longest make way.
+    #[must_use]
+    pub fn limit(mut self, bytes: u64) -> Self {
+        self.limit_bytes = bytes;
+        self
+    }
+
+    /// The cache the environment asks for: `None` when it is switched off, or the user has no cache folder.
+    pub fn from_environment() -> Option<Self> {
+        let switch = std::env::var_os(SWITCH);
+        let folder = std::env::var_os(FOLDER);
+        choose(switch.as_deref(), folder.as_deref(), dirs::cache_dir())
+    }
+
+    /// Where the entries lie.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Deletes all entries.
+    ///
+    /// # Errors
+    /// An entry cannot be deleted. A folder that is not there is no error.
+    pub fn clear(&self) -> io::Result<()> {
+        for file in self.files()? {
+            match std::fs::remove_file(&file.path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn path(&self, key: &Key) -> PathBuf {
+        self.folder.join(format!("{key}.{EXTENSION}"))
+    }
+
+    /// The entry of `key`, if there is a sound one. An unsound one is deleted.
+    pub(crate) fn load(&self, key: &Key) -> Option<Entry> {
+        let path = self.path(key);
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                tracing::debug!(path = %path.display(), %error, "program not in the cache");
+                return None;
+            }
+        };
+        match Entry::decode(&bytes, key) {
+            Ok(entry) => {
+                // The time of last use, for eviction. A folder that cannot be written keeps its order.
+                let touched = std::fs::File::options()
+                    .append(true)
+                    .open(&path)
+                    .and_then(|file| file.set_modified(SystemTime::now()));
+                if let Err(error) = touched {
+                    tracing::debug!(path = %path.display(), %error, "cannot mark a cache entry as used");
+                }
+                Some(entry)
+            }
+            Err(reason) => {
+                tracing::warn!(path = %path.display(), reason, "cache entry dropped");
+                self.remove(key);
+                None
+            }
+        }
+    }
+
+    /// Keeps an entry; on failure nothing is kept.
+    pub(crate) fn store(&self, key: &Key, entry: &Entry) {
+        let bytes = entry.encode(key);
+        if bytes.len() as u64 > self.limit_bytes {
+            tracing::debug!(bytes = bytes.len(), "program larger than the whole cache");
+            return;
+        }
+        if let Err(error) = self.write(key, &bytes) {
+            tracing::debug!(folder = %self.folder.display(), %error, "program not cached");
+            return;
+        }
+        if let Err(error) = self.evict() {
+            tracing::debug!(folder = %self.folder.display(), %error, "cache not tidied");
+        }
+    }
+
+    fn write(&self, key: &Key, bytes: &[u8]) -> io::Result<()> {
+        std::fs::create_dir_all(&self.folder)?;
+        // In the same folder, so that the rename is atomic.
+        let mut file = tempfile::Builder::new().prefix(TEMPORARY).suffix(".tmp").tempfile_in(&self.folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_data()?;
+        file.persist(self.path(key)).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    /// Deletes an entry that turned out useless.
+    pub(crate) fn remove(&self, key: &Key) {
+        if let Err(error) = std::fs::remove_file(self.path(key)) {
+            tracing::debug!(%error, "cache entry cannot be deleted");
+        }
+    }
+
+    /// Entries and forgotten temporary files; none when there is no folder.
+    fn files(&self) -> io::Result<Vec<Stored>> {
+        let listing = match std::fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            listing => listing?,
+        };
+        let mut files = Vec::new();
+        for file in listing {
+            let file = file?;
+            let name = file.file_name();
+            let name = name.to_string_lossy();
+            let temporary = name.starts_with(TEMPORARY);
+            let ours = temporary || Path::new(&*name).extension() == Some(OsStr::new(EXTENSION));
+            // Another process may delete it at any time; then it does not count.
+            let Ok(facts) = file.metadata() else { continue };
+            if ours && facts.is_file() {
+                let used = facts.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+                files.push(Stored { path: file.path(), bytes: facts.len(), used, temporary });
+            }
+        }
+        Ok(files)
+    }
+
+    fn evict(&self) -> io::Result<()> {
+        let mut files = self.files()?;
+        files.sort_by_key(|file| file.used);
+        let mut total: u64 = files.iter().map(|file| file.bytes).sum();
+        let now = SystemTime::now();
+        for file in files {
+            let age = now.duration_since(file.used).unwrap_or_default();
+            // A process that died while writing leaves its temporary file behind.
+            let forgotten = file.temporary && age > FORGOTTEN;
+            if forgotten || (total > self.limit_bytes && !file.temporary) {
+                match std::fs::remove_file(&file.path) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                    _ => total -= file.bytes,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+const EXTENSION: &str = "program";
+const TEMPORARY: &str = "writing-";
+const FORGOTTEN: Duration = Duration::from_secs(3600);
+
+struct Stored {
+    path: PathBuf,
+    bytes: u64,
+    used: SystemTime,
+    temporary: bool,
+}
+
+fn choose(switch: Option<&OsStr>, folder: Option<&OsStr>, user: Option<PathBuf>) -> Option<Cache> {
+    let off = |value: &&OsStr| ["off", "0", "no"].iter().any(|no| value.eq_ignore_ascii_case(no));
+    if switch.as_ref().is_some_and(off) {
+        return None;
+    }
+    match folder {
+        Some(folder) if !folder.is_empty() => Some(Cache::at(folder)),
+        _ => user.map(|user| Cache::at(user.join("tripipe"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(seed: u8) -> Key {
+        Key::of(&[&[seed]])
+    }
+
+    fn entry(bytes: usize) -> Entry {
+        Entry { binary: (0..bytes).map(|i| i as u8).collect(), kernels: Vec::new() }
+    }
+
+    #[test]
+    fn the_environment_chooses() {
+        let user = || Some(PathBuf::from("/home/x/.cache"));
+        assert_eq!(choose(None, None, user()), Some(Cache::at("/home/x/.cache/tripipe")));
+        assert_eq!(choose(None, Some("/tmp/c".as_ref()), user()), Some(Cache::at("/tmp/c")));
+        assert_eq!(choose(None, None, None), None);
+        for no in ["off", "OFF", "0", "no"] {
+            assert_eq!(choose(Some(no.as_ref()), Some("/tmp/c".as_ref()), user()), None);
+        }
+        assert!(choose(Some("on".as_ref()), None, user()).is_some());
+    }
+
+    #[test]
+    fn what_is_stored_comes_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().join("not/yet/there"));
+        assert!(cache.load(&key(1)).is_none());
+        cache.store(&key(1), &entry(1000));
+        assert_eq!(cache.load(&key(1)), Some(entry(1000)));
+        assert!(cache.load(&key(2)).is_none());
+        cache.clear().unwrap();
+        assert!(cache.load(&key(1)).is_none());
+        assert_eq!(cache.files().unwrap().len(), 0);
+    }
+
+    #[test]
+    fn a_spoiled_entry_is_deleted_and_not_returned() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path());
+        cache.store(&key(1), &entry(100));
+        let path = cache.path(&key(1));
+        let sound = std::fs::read(&path).unwrap();
+        // Every truncation and every single flipped bit must be noticed.
+        for len in 0..sound.len() {
+            std::fs::write(&path, &sound[..len]).unwrap();
+            assert_eq!(cache.load(&key(1)), None, "cut to {len}");
+            assert!(!path.exists(), "cut to {len}");
+        }
+        for at in 0..sound.len() {
+            let mut spoiled = sound.clone();
+            spoiled[at] ^= 0x10;
+            std::fs::write(&path, &spoiled).unwrap();
+            assert_eq!(cache.load(&key(1)), None, "byte {at}");
+            assert!(!path.exists(), "byte {at}");
+        }
+        let mut longer = sound.clone();
+        longer.push(0);
+        std::fs::write(&path, &longer).unwrap();
+        assert_eq!(cache.load(&key(1)), None);
+        // Sound, but of another program.
+        std::fs::write(cache.path(&key(2)), &sound).unwrap();
+        assert_eq!(cache.load(&key(2)), None);
+    }
+
+    #[test]
+    fn the_longest_unused_make_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let size = entry(10_000).encode(&key(0)).len() as u64;
+        let cache = Cache::at(folder.path()).limit(3 * size);
+        for seed in 0..3 {
+            cache.store(&key(seed), &entry(10_000));
+            let file = std::fs::File::options().append(true).open(cache.path(&key(seed))).unwrap();
+            let past = SystemTime::now() - Duration::from_secs(1000 - u64::from(seed));
+            file.set_modified(past).unwrap();
+        }
+        // Entry 0 is the oldest, but used now; so 1 goes.
+        assert!(cache.load(&key(0)).is_some());
+        cache.store(&key(3), &entry(10_000));
+        let there: Vec<bool> = (0..4).map(|seed| cache.path(&key(seed)).exists()).collect();
+        assert_eq!(there, [true, false, true, true]);
+        // One larger than everything is not stored and drives nothing out.
+        cache.store(&key(9), &entry(4 * 10_000));
+        assert_eq!(cache.files().unwrap().len(), 3);
+    }
+
+    #[test]
+    fn temporary_files_are_tidied_only_when_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path());
+        let fresh = folder.path().join("writing-fresh.tmp");
+        let old = folder.path().join("writing-old.tmp");
+        let foreign = folder.path().join("README");
+        for path in [&fresh, &old, &foreign] {
+            std::fs::write(path, "x").unwrap();
+        }
+        let file = std::fs::File::options().append(true).open(&old).unwrap();
+        file.set_modified(SystemTime::now() - 2 * FORGOTTEN).unwrap();
+        cache.store(&key(1), &entry(10));
+        assert!(fresh.exists() && !old.exists() && foreign.exists());
+        cache.clear().unwrap();
+        assert!(foreign.exists());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_no_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "not a folder").unwrap();
+        let cache = Cache::at(file.join("below"));
+        cache.store(&key(1), &entry(10));
+        assert!(cache.load(&key(1)).is_none());
+    }
+
+    #[test]
+    fn many_writers_leave_a_sound_entry() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path()).limit(1 << 20);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..20 {
+                        cache.store(&key(1), &entry(5000));
+                        if let Some(found) = cache.load(&key(1)) {
+                            assert_eq!(found, entry(5000));
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(cache.load(&key(1)), Some(entry(5000)));
+    }
+}

@@ -1,0 +1,224 @@
+//! Shared virtual memory: one address on host and device.
+
+use std::ffi::c_void;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+use cl3::memory as cl;
+
+use crate::code::CallError;
+use crate::context::Context;
+use crate::event::Event;
+use crate::handle;
+use crate::kernel::Arg;
+use crate::memory::MemoryError;
+use crate::queue::Queue;
+
+/// How shared virtual memory is kept in step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SvmGrain {
+    /// Mapped before the host touches it.
+    Coarse,
+    /// The same bytes for both at all times; mapping only waits for the device.
+    Fine,
+}
+
+/// A buffer in shared virtual memory. Needs OpenCL 2.0; Arm's extension for older drivers is not used.
+pub struct SvmBuffer {
+    start: NonNull<u8>,
+    bytes: usize,
+    grain: SvmGrain,
+    context: Context,
+}
+
+// SAFETY: the allocation is owned; the host touches it only through a guard that borrows the buffer
+// exclusively.
+unsafe impl Send for SvmBuffer {}
+// SAFETY: as above; through a shared reference it can only be given to kernels.
+unsafe impl Sync for SvmBuffer {}
+
+impl SvmBuffer {
+    /// `bytes` zeros in shared memory of the context of `queue`.
+    ///
+    /// # Errors
+    /// Not offered, a size of 0 or over the limit, no memory, the driver fails.
+    pub fn zeroed(queue: &Queue, bytes: usize, grain: SvmGrain) -> Result<Self, MemoryError> {
+        let context = queue.context();
+        let probe = context.device().probe();
+        let (offered, what, flag) = match grain {
+            SvmGrain::Coarse => (probe.svm.coarse_buffer, "coarse-grained shared virtual memory", 0),
+            SvmGrain::Fine => (
+                probe.svm.fine_buffer,
+                "fine-grained shared virtual memory",
+                cl::CL_MEM_SVM_FINE_GRAIN_BUFFER,
+            ),
+        };
+        if !offered || context.device().version() < (2, 0) {
+            return Err(MemoryError::NotOffered { what: what.to_owned() });
+        }
+        match bytes as u64 {
+            0 => return Err(MemoryError::Empty),
+            bytes if probe.max_buffer_bytes > 0 && bytes > probe.max_buffer_bytes => {
+                return Err(MemoryError::TooLarge { bytes, limit: probe.max_buffer_bytes });
+            }
+            _ => {}
+        }
+        // SAFETY: the flags are valid, and the alignment 0 leaves the choice to the driver.
+        let start = unsafe { cl::svm_alloc(context.raw(), cl::CL_MEM_READ_WRITE | flag, bytes, 0) }
+            .ok()
+            .and_then(|start| NonNull::new(start.cast::<u8>()))
+            .ok_or_else(|| {
+                // clSVMAlloc has no code; a null pointer after valid arguments means there is no room.
+                let code = crate::Code(cl3::error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE);
+                CallError { call: "clSVMAlloc", code }
+            })?;
+        handle::count_in();
+        let buffer = Self { start, bytes, grain, context: context.clone() };
+        let mapping = Mapping::new(&buffer, queue, cl::CL_MAP_WRITE)?;
+        // SAFETY: mapped for writing, `bytes` bytes.
+        unsafe { std::ptr::write_bytes(buffer.start.as_ptr(), 0, bytes) };
+        mapping.unmap()?;
+        Ok(buffer)
+    }
+
+    /// Its size.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// How it is kept in step.
+    pub fn grain(&self) -> SvmGrain {
+        self.grain
+    }
+
+    /// All of it for reading and writing, after all work of the context. No kernel can be given the
+    /// buffer while the guard lives.
+    ///
+    /// # Errors
+    /// A queue of another context, the driver fails.
+    pub fn map(&mut self, queue: &Queue) -> Result<MappedSvm<'_>, MemoryError> {
+        if !queue.context().is(&self.context) {
+            return Err(MemoryError::OtherContext);
+        }
+        Ok(MappedSvm(Mapping::new(self, queue, cl::CL_MAP_READ | cl::CL_MAP_WRITE)?))
+    }
+
+    pub(crate) fn pointer(&self) -> *const c_void {
+        self.start.as_ptr().cast()
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
+    }
+}
+
+impl Drop for SvmBuffer {
+    fn drop(&mut self) {
+        // The driver does not wait for kernels by itself.
+        if let Err(error) = self.context.finish(None) {
+            tracing::debug!(%error, "shared memory freed after a failed wait");
+        }
+        handle::count_out();
+        // SAFETY: allocated in this context, freed once, no kernel runs on it any more.
+        if let Err(code) = unsafe { cl::svm_free(self.context.raw(), self.start.as_ptr().cast()) } {
+            tracing::debug!(code = %crate::Code(code), "shared memory not freed");
+        }
+    }
+}
+
+impl<'a> From<&'a SvmBuffer> for Arg<'a> {
+    fn from(buffer: &'a SvmBuffer) -> Self {
+        Arg::svm(buffer)
+    }
+}
+
+struct Mapping<'b> {
+    buffer: &'b SvmBuffer,
+    queue: Queue,
+    mapped: bool,
+}
+
+impl<'b> Mapping<'b> {
+    fn new(buffer: &'b SvmBuffer, queue: &Queue, flags: u64) -> Result<Self, MemoryError> {
+        buffer.context.finish(None)?;
+        let coarse = buffer.grain == SvmGrain::Coarse;
+        if coarse {
+            // SAFETY: a blocking map of the whole allocation.
+            let event = unsafe {
+                cl3::command_queue::enqueue_svm_map(
+                    queue.raw(),
+                    cl3::types::CL_TRUE,
+                    flags,
+                    buffer.start.as_ptr().cast(),
+                    buffer.bytes,
+                    0,
+                    std::ptr::null(),
+                )
+            }
+            .map_err(CallError::at("clEnqueueSVMMap"))?;
+            // SAFETY: the call returned a new event.
+            drop(unsafe { Event::own(event) });
+        }
+        Ok(Self { buffer, queue: queue.clone(), mapped: coarse })
+    }
+
+    fn unmap(mut self) -> Result<(), MemoryError> {
+        self.release()
+    }
+
+    fn release(&mut self) -> Result<(), MemoryError> {
+        if std::mem::take(&mut self.mapped) {
+            // SAFETY: mapped, and unmapped once.
+            let event = unsafe {
+                cl3::command_queue::enqueue_svm_unmap(
+                    self.queue.raw(),
+                    self.buffer.start.as_ptr().cast(),
+                    0,
+                    std::ptr::null(),
+                )
+            }
+            .map_err(CallError::at("clEnqueueSVMUnmap"))?;
+            // SAFETY: the call returned a new event.
+            unsafe { Event::own(event) }.wait()?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Mapping<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.release() {
+            tracing::warn!(%error, "shared memory could not be unmapped");
+        }
+    }
+}
+
+/// A whole [`SvmBuffer`] in the host's hands.
+pub struct MappedSvm<'b>(Mapping<'b>);
+
+impl MappedSvm<'_> {
+    /// Gives it back to the device. Dropping it does the same, but can only log what goes wrong.
+    ///
+    /// # Errors
+    /// The driver fails; the device is gone.
+    pub fn unmap(self) -> Result<(), MemoryError> {
+        self.0.unmap()
+    }
+}
+
+impl Deref for MappedSvm<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: zeroed when made; no kernel runs on it and none can be launched, as the guard borrows the
+        // buffer exclusively.
+        unsafe { std::slice::from_raw_parts(self.0.buffer.start.as_ptr(), self.0.buffer.bytes) }
+    }
+}
+
+impl DerefMut for MappedSvm<'_> {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.0.buffer.start.as_ptr(), self.0.buffer.bytes) }
+    }
+}
