@@ -1,0 +1,40 @@
+//! Where the stand-in driver is. Other crates' tests include this file by its path.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The stand-in driver (`crates/opencl/examples/stand_in.rs`) as a shared library, built if need be.
+///
+/// `cargo test` and `cargo nextest` build it with the examples of this crate; another crate's tests, or a
+/// run of one test alone, may find none or an old one, and compile it here (a second, no dependencies).
+#[allow(clippy::panic, reason = "a helper of tests")]
+pub(crate) fn stand_in() -> &'static Path {
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let file = format!("{}stand_in{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../opencl/examples/stand_in.rs");
+        let built = |path: &Path| path.metadata().and_then(|facts| facts.modified()).ok();
+        // target/<profile>/deps/<test> and target/<profile>/examples/libstand_in.so
+        let by_cargo = std::env::current_exe()
+            .ok()
+            .and_then(|test| Some(test.parent()?.parent()?.join("examples").join(&file)));
+        if let Some(path) = by_cargo
+            && built(&path).is_some_and(|at| Some(at) >= built(&source))
+        {
+            return path;
+        }
+        // Tests run side by side, in processes of their own under nextest: each writes its own file.
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let path = folder.join(format!("{}-{file}", std::process::id()));
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let status = Command::new(rustc)
+            .args(["--edition", "2024", "--crate-type", "cdylib", "-o"])
+            .args([&path, &source])
+            .status();
+        match status {
+            Ok(status) if status.success() => path,
+            other => panic!("the stand-in driver cannot be built: {other:?}"),
+        }
+    })
+}
