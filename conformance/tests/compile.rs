@@ -1,0 +1,124 @@
+//! A second compiler's opinion: every kernel compiles with clang to valid SPIR-V, as it is planned for a phone and as it
+//! stands alone with its defaults.
+//!
+//! Half-precision kernels, and those that use an extension of Arm's, are looked at by no other test here.
+//! Without clang the tests are left out, which is said; with `TRIPIPE_REQUIRE_OPENCL=1` that is a failure.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use tripipe_conformance::phone;
+use tripipe_kernels::ladder::ladders;
+use tripipe_kernels::{Inputs, SizeKind};
+use tripipe_launch::{Program, Source};
+
+const CLANG: &str = "clang-15";
+const TRANSLATOR: &str = "llvm-spirv-15";
+const VALIDATOR: &str = "spirv-val";
+
+fn tools_are_there() -> bool {
+    let missing: Vec<_> = [CLANG, TRANSLATOR, VALIDATOR]
+        .into_iter()
+        .filter(|tool| Command::new(tool).arg("--version").output().is_err())
+        .collect();
+    if missing.is_empty() {
+        return true;
+    }
+    assert!(std::env::var_os("TRIPIPE_REQUIRE_OPENCL").is_none(), "{missing:?}: scripts/setup installs them");
+    eprintln!("left out: no {missing:?}");
+    false
+}
+
+/// Compiles to SPIR-V and validates it; the compiler's complaint when it does not.
+fn compile(source: &Path, options: &[String], folder: &Path) -> Result<(), String> {
+    let (bitcode, module) = (folder.join("kernel.bc"), folder.join("kernel.spv"));
+    run(Command::new(CLANG)
+        .args(["-c", "-x", "cl", "-target", "spir64-unknown-unknown", "-Xclang", "-finclude-default-header"])
+        .args(["-emit-llvm", "-O1", "-Wall", "-Werror"])
+        .args(options)
+        .arg("-o")
+        .arg(&bitcode)
+        .arg(source))?;
+    run(Command::new(TRANSLATOR)
+        .args(["--spirv-max-version=1.2", "--spirv-ext=+all"])
+        .arg(&bitcode)
+        .arg("-o")
+        .arg(&module))?;
+    run(Command::new(VALIDATOR).args(["--target-env", "opencl2.2"]).arg(&module))
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let output = command.output().map_err(|error| error.to_string())?;
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+}
+
+#[test]
+fn every_planned_kernel_compiles() {
+    if !tools_are_there() {
+        return;
+    }
+    let phone = phone::mali_g610();
+    let mut programs: BTreeMap<String, Arc<Program>> = BTreeMap::new();
+    for ladder in ladders() {
+        let text = match ladder.size_kind {
+            SizeKind::Image => "67x45",
+            SizeKind::Matrix => "33x45x17",
+            SizeKind::Vector => "1000",
+        };
+        let size = ladder.size_kind.parse(text).unwrap();
+        let problem = ladder.make_problem(size, &Inputs { photo: None, seed: 1 }).unwrap();
+        for step in ladder.steps {
+            let variants = (step.plan)(&problem, &phone)
+                .unwrap_or_else(|error| panic!("{} {} on a Mali-G610: {error}", ladder.name, step.name));
+            for variant in variants {
+                for launch in variant.plan.preparation().iter().chain(variant.plan.launches()) {
+                    let key = format!("{} {}", launch.program.name, launch.program.build_options());
+                    programs.insert(key, Arc::clone(&launch.program));
+                }
+            }
+        }
+    }
+    assert!(programs.len() > 10, "{} programs", programs.len());
+    let folder = tempfile::tempdir().unwrap();
+    for (key, program) in programs {
+        let Source::OpenClC(text) = &program.source else { continue };
+        let source = folder.path().join("kernel.cl");
+        std::fs::write(&source, text.as_bytes()).unwrap();
+        let defines = program.defines.iter().map(|(name, value)| format!("-D{name}={value}"));
+        // Arm's option tells its driver that the last work-group may be smaller; the language stays 1.2 otherwise.
+        let known = program.options.iter().filter(|option| !option.starts_with("-cl-arm-")).cloned();
+        let mut options: Vec<String> = defines.chain(known).collect();
+        if !options.iter().any(|option| option.starts_with("-cl-std")) {
+            options.push("-cl-std=CL1.2".to_owned());
+        }
+        compile(&source, &options, folder.path()).unwrap_or_else(|complaint| panic!("{key}:\n{complaint}"));
+    }
+}
+
+#[test]
+fn every_source_compiles_alone() {
+    if !tools_are_there() {
+        return;
+    }
+    let mut sources = Vec::new();
+    find_sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/kernels/src"), &mut sources);
+    assert!(sources.len() > 8, "{} sources", sources.len());
+    let folder = tempfile::tempdir().unwrap();
+    for source in sources {
+        compile(&source, &["-cl-std=CL1.2".to_owned()], folder.path())
+            .unwrap_or_else(|complaint| panic!("{}:\n{complaint}", source.display()));
+    }
+}
+
+fn find_sources(folder: &Path, sources: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            find_sources(&path, sources);
+        } else if path.extension().is_some_and(|extension| extension == "cl") {
+            sources.push(path);
+        }
+    }
+}
