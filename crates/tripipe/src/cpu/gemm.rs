@@ -143,7 +143,7 @@ fn check_lengths(
 
 /// How faer is told the number of threads. Products so small that waking a thread costs more than it helps stay on the calling one.
 fn parallelism(m: usize, n: usize, k: usize, threads: Threads) -> Par {
-    const SMALL: usize = 64 * 64 * 64;
+    const SMALL: usize = 128 * 128 * 128;
     match threads {
         Threads::All if m.saturating_mul(n).saturating_mul(k) > SMALL => Par::rayon(0),
         Threads::All | Threads::One => Par::Seq,

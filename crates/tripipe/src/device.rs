@@ -1,0 +1,186 @@
+//! Devices to work on, and how one is chosen.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::OnceLock;
+
+use tripipe_device::{DeviceKind, Identification, Probe, identify};
+use tripipe_launch::ExecuteError;
+use tripipe_opencl::{DevicesError, ExecutorOptions, OpenClExecutor};
+
+use crate::Error;
+
+/// A device to work on. Cheap to clone.
+#[derive(Clone, Debug)]
+pub enum Device {
+    /// The built-in CPU path.
+    Cpu,
+    /// An OpenCL device.
+    OpenCl(tripipe_opencl::Device),
+}
+
+/// All devices of this machine.
+#[derive(Clone, Debug)]
+pub struct Devices {
+    /// The CPU path first, then the OpenCL devices by number.
+    pub devices: Vec<Device>,
+    /// Why there is no OpenCL device, when there is none.
+    pub no_opencl: Option<DevicesError>,
+}
+
+/// The devices of this machine. There is always the CPU path.
+pub fn devices() -> Devices {
+    let (opencl, no_opencl) = match tripipe_opencl::devices() {
+        Ok(devices) => (devices, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    let devices = std::iter::once(Device::Cpu).chain(opencl.into_iter().map(Device::OpenCl)).collect();
+    Devices { devices, no_opencl }
+}
+
+impl Device {
+    /// Its name as a person knows it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Cpu => cpu_name(),
+            Self::OpenCl(device) => device.probe().name.clone(),
+        }
+    }
+
+    /// How the command line calls it: `cpu`, `opencl:1`.
+    pub fn choice(&self) -> Choice {
+        match self {
+            Self::Cpu => Choice::Cpu,
+            Self::OpenCl(device) => Choice::OpenCl(Some(device.index())),
+        }
+    }
+
+    /// What an OpenCL device says of itself; nothing for the CPU path.
+    pub fn probe(&self) -> Option<&Probe> {
+        match self {
+            Self::Cpu => None,
+            Self::OpenCl(device) => Some(device.probe()),
+        }
+    }
+
+    /// Which GPU model an OpenCL device matches; nothing for the CPU path.
+    pub fn identification(&self) -> Option<Identification> {
+        self.probe().map(identify)
+    }
+}
+
+/// Which device is wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The first OpenCL GPU, else the CPU path. (An OpenCL device that is the CPU itself, such as PoCL's, is slower
+    /// than the CPU path.)
+    #[default]
+    Auto,
+    /// The built-in CPU path.
+    Cpu,
+    /// The OpenCL device of that number, else the first.
+    OpenCl(Option<usize>),
+}
+
+impl FromStr for Choice {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let unknown = || Error::UnknownDevice { name: name.to_owned() };
+        match name.to_ascii_lowercase().as_str() {
+            "auto" => Ok(Self::Auto),
+            "cpu" => Ok(Self::Cpu),
+            "opencl" => Ok(Self::OpenCl(None)),
+            lower => match lower.strip_prefix("opencl:").map(str::parse) {
+                Some(Ok(index)) => Ok(Self::OpenCl(Some(index))),
+                _ => Err(unknown()),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Cpu => f.write_str("cpu"),
+            Self::OpenCl(None) => f.write_str("opencl"),
+            Self::OpenCl(Some(index)) => write!(f, "opencl:{index}"),
+        }
+    }
+}
+
+impl Choice {
+    /// The device wanted.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub fn resolve(self) -> Result<Device, Error> {
+        match self {
+            Self::Cpu => Ok(Device::Cpu),
+            Self::Auto => {
+                let gpu = tripipe_opencl::devices().ok().and_then(|found| {
+                    found.into_iter().find(|device| device.probe().kind == DeviceKind::Gpu)
+                });
+                Ok(gpu.map_or(Device::Cpu, Device::OpenCl))
+            }
+            Self::OpenCl(index) => {
+                let found = tripipe_opencl::devices()?;
+                let (index, count) = (index.unwrap_or(0), found.len());
+                let device = found.into_iter().nth(index).ok_or(Error::NoSuchDevice { index, count })?;
+                Ok(Device::OpenCl(device))
+            }
+        }
+    }
+}
+
+/// An executor on an OpenCL device, with the defaults.
+pub(crate) fn executor(device: &tripipe_opencl::Device) -> Result<OpenClExecutor, ExecuteError> {
+    OpenClExecutor::new(device, &ExecutorOptions::default())
+}
+
+/// The CPU as a person knows it, with the threads the CPU path uses.
+pub(crate) fn cpu_name() -> String {
+    static NAME: OnceLock<String> = OnceLock::new();
+    NAME.get_or_init(|| {
+        let threads = rayon::current_num_threads();
+        let plural = if threads == 1 { "" } else { "s" };
+        format!("CPU path ({}, {threads} thread{plural})", processor().unwrap_or_else(|| "CPU".to_owned()))
+    })
+    .clone()
+}
+
+/// The processor's name where the system tells it in a file, as Linux and Android do.
+fn processor() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let field = |key: &str| {
+        let line = text.lines().find(|line| line.starts_with(key))?;
+        Some(line.split_once(':')?.1.trim().to_owned()).filter(|value| !value.is_empty())
+    };
+    // x86 has the one, 32-bit Arm the other; 64-bit Arm has neither.
+    field("model name").or_else(|| field("Hardware"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_read_back_as_they_print() {
+        for choice in [Choice::Auto, Choice::Cpu, Choice::OpenCl(None), Choice::OpenCl(Some(3))] {
+            assert_eq!(choice.to_string().parse::<Choice>().unwrap(), choice);
+        }
+        assert_eq!("CPU".parse::<Choice>().unwrap(), Choice::Cpu);
+        for wrong in ["", "gpu", "opencl:", "opencl:-1", "opencl:x", "opencl:1:2"] {
+            let error = wrong.parse::<Choice>().unwrap_err().to_string();
+            assert!(error.contains("opencl:N"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_cpu_path_is_always_there() {
+        assert!(matches!(devices().devices[0], Device::Cpu));
+        assert!(matches!(Choice::Cpu.resolve(), Ok(Device::Cpu)));
+        assert!(Choice::Auto.resolve().is_ok());
+    }
+}

@@ -1,0 +1,200 @@
+//! Measured ceilings of the CPU path, for its steps to be held against.
+//!
+//! As with a device's, a multiply-add counts as 2 operations, a copied byte twice, and every result is compared with one
+//! computed apart, so that no loop is dropped unseen.
+
+#![allow(
+    clippy::inline_always,
+    reason = "a body that is not inlined into pulp's dispatch stays without wide vectors"
+)]
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+use tripipe_kernels::ladder::Ceilings;
+use tripipe_kernels::peaks::{Peak, PeakError, Peaks, Unit};
+use tripipe_launch::ScalarType;
+
+use crate::cpu::Threads;
+
+/// Bytes of each buffer of the copy: several times the last-level cache of common CPUs.
+const COPY_BYTES: usize = 128 << 20;
+/// Rounds of each measurement; the best counts.
+const ROUNDS: usize = 7;
+/// Multiply-adds a thread does in sequence: some ten milliseconds.
+const TURNS: usize = 1 << 21;
+
+/// Measures every ceiling; `progress` is called with the name of each ahead of it.
+pub fn measure(progress: &mut dyn FnMut(&str)) -> Peaks {
+    let mut rows = Vec::new();
+    for (name, threads) in
+        [("memory copy, one thread", Threads::One), ("memory copy, all threads", Threads::All)]
+    {
+        progress(name);
+        rows.push(Peak { name, width: None, value: Ok(copy_rate(threads)), unit: Unit::BytesPerSecond });
+    }
+    for (names, kind) in [
+        (["mad float, one thread", "mad float, all threads"], ScalarType::F32),
+        (["mad int, one thread", "mad int, all threads"], ScalarType::I32),
+        (["mad short, one thread", "mad short, all threads"], ScalarType::I16),
+    ] {
+        for (name, threads) in names.into_iter().zip([Threads::One, Threads::All]) {
+            progress(name);
+            let value = mad_rate(kind, threads);
+            rows.push(Peak { name, width: None, value, unit: Unit::OperationsPerSecond });
+        }
+    }
+    Peaks { rows }
+}
+
+/// The ceilings a ladder over `element` is held against: the copy and the multiply-add rate of all threads.
+/// Half precision is computed in single, bytes are computed in 16 bits.
+///
+/// # Errors
+/// A multiply-add loop gave a wrong result.
+pub fn ceilings(element: ScalarType) -> Result<Ceilings, PeakError> {
+    let kind = match element {
+        ScalarType::F16 | ScalarType::F32 | ScalarType::F64 => ScalarType::F32,
+        ScalarType::I32 | ScalarType::U32 | ScalarType::I64 | ScalarType::U64 => ScalarType::I32,
+        _ => ScalarType::I16,
+    };
+    Ok(Ceilings {
+        bytes_per_second: copy_rate(Threads::All),
+        operations_per_second: mad_rate(kind, Threads::All)?,
+    })
+}
+
+fn copy_rate(threads: Threads) -> f64 {
+    let source = vec![0x5A_u8; COPY_BYTES];
+    let mut target = vec![0_u8; COPY_BYTES];
+    let best = best_seconds(|| match threads {
+        Threads::One => black_box(&mut target).copy_from_slice(black_box(&source)),
+        Threads::All => {
+            let chunk = COPY_BYTES / rayon::current_num_threads().max(1);
+            let target = black_box(&mut target).par_chunks_mut(chunk.max(1));
+            target
+                .zip(black_box(&source).par_chunks(chunk.max(1)))
+                .for_each(|(to, from)| to.copy_from_slice(from));
+        }
+    });
+    2.0 * COPY_BYTES as f64 / best
+}
+
+fn best_seconds(mut work: impl FnMut()) -> f64 {
+    (0..ROUNDS)
+        .map(|_| {
+            let start = Instant::now();
+            work();
+            start.elapsed().as_secs_f64()
+        })
+        .fold(f64::INFINITY, f64::min)
+}
+
+/// Operations a second of `x = x * factor + plus` over registers full of independent `x`.
+fn mad_rate(kind: ScalarType, threads: Threads) -> Result<f64, PeakError> {
+    let workers = if threads == Threads::One { 1 } else { rayon::current_num_threads() };
+    let mut done = vec![Done::default(); workers];
+    let arch = Arch::new();
+    let run = |done: &mut Done| {
+        *done = match kind {
+            ScalarType::F32 => arch.dispatch(Floats),
+            ScalarType::I32 => arch.dispatch(Ints),
+            _ => arch.dispatch(Shorts),
+        };
+    };
+    let best = best_seconds(|| match threads {
+        Threads::One => done.iter_mut().for_each(run),
+        Threads::All => done.par_iter_mut().for_each(run),
+    });
+    let want = match kind {
+        ScalarType::F32 => f64::from(FLOAT_RESULT),
+        ScalarType::I32 => (0..TURNS).fold(1_i32, |x, _| x.wrapping_mul(77).wrapping_add(31)).into(),
+        _ => (0..TURNS).fold(1_i16, |x, _| x.wrapping_mul(77).wrapping_add(31)).into(),
+    };
+    match done.iter().find(|done| done.result != want || done.operations == 0) {
+        Some(wrong) => Err(PeakError::Wrong { what: format!("{} in the place of {want}", wrong.result) }),
+        None => Ok(done.iter().map(|done| done.operations as f64).sum::<f64>() / best),
+    }
+}
+
+/// What a loop did.
+#[derive(Clone, Copy, Debug, Default)]
+struct Done {
+    /// Operations, 2 for each multiply-add.
+    operations: usize,
+    /// One of the equal results; NaN when they are not equal.
+    result: f64,
+}
+
+impl Done {
+    fn new<T: Copy + PartialEq + Into<f64>>(lanes: &[T]) -> Self {
+        let equal = lanes.iter().all(|lane| *lane == lanes[0]);
+        let result = if equal { lanes[0].into() } else { f64::NAN };
+        Self { operations: 2 * TURNS * lanes.len(), result }
+    }
+}
+
+/// x = 0.5 x + 1 ends at its fixed point, whatever is rounded on the way.
+const FLOAT_RESULT: f32 = 2.0;
+
+/// Enough independent vectors to fill two pipes of up to six cycles each.
+const VECTORS: usize = 12;
+
+struct Floats;
+
+impl WithSimd for Floats {
+    type Output = Done;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Done {
+        let [factor, plus] = [0.5, 1.0].map(|value| simd.splat_f32s(black_box(value)));
+        let mut lanes = [simd.splat_f32s(black_box(1.0)); VECTORS];
+        for _ in 0..TURNS {
+            for lane in &mut lanes {
+                *lane = simd.mul_add_e_f32s(*lane, factor, plus);
+            }
+        }
+        let lanes = black_box(lanes);
+        Done::new::<f32>(bytemuck::cast_slice(&lanes))
+    }
+}
+
+macro_rules! integers {
+    ($name:ident, $type:ty, $lanes:expr) => {
+        struct $name;
+
+        impl WithSimd for $name {
+            type Output = Done;
+
+            #[inline(always)]
+            fn with_simd<S: Simd>(self, _: S) -> Done {
+                let (factor, plus): ($type, $type) = black_box((77, 31));
+                let mut lanes: [$type; $lanes] = black_box([1; $lanes]);
+                for _ in 0..TURNS {
+                    for lane in &mut lanes {
+                        *lane = lane.wrapping_mul(factor).wrapping_add(plus);
+                    }
+                }
+                Done::new(&black_box(lanes))
+            }
+        }
+    };
+}
+
+// Six vectors of 64 bytes, or twelve of 32.
+integers!(Ints, i32, 96);
+integers!(Shorts, i16, 192);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_loop_does_what_is_counted() {
+        for kind in [ScalarType::F32, ScalarType::I32, ScalarType::I16] {
+            assert!(mad_rate(kind, Threads::One).unwrap() > 0.0);
+        }
+    }
+}
