@@ -45,14 +45,14 @@ kernel void read_bandwidth(global const float *source, global float *sums)
     sums[i] = JOIN(SUM_, WIDTH)(sum);
 }
 
-// Every lane of vector v becomes `start` + v % 251.
+// Every lane of vector v becomes `start` + v % 256.
 kernel void write_bandwidth(global float *destination, const float start)
 {
     const uint i = get_global_id(0);
     const uint apart = get_global_size(0);
 #pragma unroll
     for (uint j = 0; j < PER_ITEM; ++j)
-        STORE((vector_t)(start + (j * apart + i) % 251), j * apart + i, destination);
+        STORE((vector_t)(start + (j * apart + i) % 256), j * apart + i, destination);
 }
 
 kernel void copy_bandwidth(global const float *source, global float *destination)

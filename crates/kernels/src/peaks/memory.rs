@@ -137,7 +137,7 @@ pub(super) fn buffer(
             let start = 3.0f32;
             let launch = launch("write_bandwidth", vec![Argument::Memory(to), start.into()]);
             let seconds = bench.best_seconds(&launch, effort)?;
-            check(&bench.read(to, bytes)?, |index| start + ((index / width) % 251) as f32)?;
+            check(&bench.read(to, bytes)?, |index| start + ((index / width) % 256) as f32)?;
             (seconds, bytes)
         }
         Transfer::Copy => {

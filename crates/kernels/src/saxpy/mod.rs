@@ -90,3 +90,20 @@ fn plan(problem: &Problem, width: usize) -> Variants<'_> {
     plan.launch(&Arc::new(program), "saxpy", arguments, NdRange::d1(length.div_ceil(width)));
     Ok(plan.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_roundings_are_within_the_bound_and_a_missing_term_is_not() {
+        let problem = LADDER.make_problem(Size::Vector(1001), &Inputs { photo: None, seed: 3 }).unwrap();
+        let mut z = problem.expected.blank_output();
+        serial(&problem, &mut z);
+        problem.expected.verify(z.bytes()).unwrap();
+        let [a, x, y] = [0, 1, 2].map(|operand| problem.inputs[operand].as_f32().unwrap());
+        let fused = x.iter().zip(y).map(|(x, y)| a[0].mul_add(*x, *y)).collect();
+        problem.expected.verify(Data::F32(fused).bytes()).unwrap();
+        problem.expected.verify(problem.inputs[2].bytes()).unwrap_err();
+    }
+}

@@ -111,3 +111,21 @@ fn local_tile<'p>(problem: &'p Problem, probe: &Probe) -> Variants<'p> {
     let range = NdRange::d2(width, height).local(TILE, TILE, 1);
     Ok(plan(problem, program, "transpose_local_tile", range).into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_become_columns() {
+        let size = Size::Image { width: 3, height: 2 };
+        let problem = LADDER.make_problem(size, &Inputs { photo: None, seed: 3 }).unwrap();
+        let source = problem.inputs[0].as_f32().unwrap();
+        let by_hand = [0, 3, 1, 4, 2, 5].map(|index| source[index]).to_vec();
+        problem.expected.verify(Data::F32(by_hand).bytes()).unwrap();
+        let mut destination = problem.expected.blank_output();
+        serial(&problem, &mut destination);
+        problem.expected.verify(destination.bytes()).unwrap();
+        problem.expected.verify(problem.inputs[0].bytes()).unwrap_err();
+    }
+}
