@@ -1,2 +1,135 @@
-//! tbd
-fn main() {}
+//! The `tripipe` command: one subcommand a file under `commands`.
+//!
+//! Results go to standard output, one-line errors and progress to standard error. Exit codes: 0 done, 2 failed, 130
+//! interrupted.
+
+mod commands;
+mod files;
+mod progress;
+mod terminal;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+
+/// GPU compute for phone GPUs over OpenCL: filters, matrix products, and the ladders that make kernels fast.
+///
+/// Everything runs on the built-in CPU path too, so no OpenCL, compiler or driver is needed to begin with:
+/// `tripipe ladder laplace` filters a picture and climbs the optimisation ladder on every device it finds.
+#[derive(Parser)]
+#[command(name = "tripipe", version, propagate_version = true, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Devices(commands::devices::Devices),
+    Filter(commands::filter::Filter),
+    Gemm(commands::gemm::Gemm),
+    Ladder(commands::ladder::Ladder),
+    Peaks(commands::peaks::Peaks),
+}
+
+/// How a command that ran ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Finish {
+    /// All is well.
+    Clean,
+    /// It is all said, and some of it is bad.
+    Bad,
+}
+
+const FAILED: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return explain_usage(&error),
+    };
+    let done = on_interruption().and_then(|()| {
+        let mut out = io::stdout().lock();
+        let finish = run(arguments.command, &mut out)?;
+        out.flush()?;
+        Ok(finish)
+    });
+    match done {
+        Ok(Finish::Clean) => ExitCode::SUCCESS,
+        Ok(Finish::Bad) => ExitCode::from(FAILED),
+        // Whoever read the output has seen enough.
+        Err(error) if terminal::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&format!("{error:#}"));
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
+    match command {
+        Command::Devices(devices) => devices.run(out),
+        Command::Filter(filter) => filter.run(out),
+        Command::Gemm(gemm) => gemm.run(out),
+        Command::Ladder(ladder) => ladder.run(out),
+        Command::Peaks(peaks) => peaks.run(out),
+    }
+}
+
+/// One line on standard error.
+fn complain(message: &str) {
+    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Nobody is left to be told when this fails.
+    let _ = writeln!(io::stderr(), "error: {line}");
+}
+
+/// Help and version as they are; a wrong command line in one line.
+fn explain_usage(error: &clap::Error) -> ExitCode {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // A closed pipe has seen enough.
+            let _ = error.print();
+            ExitCode::SUCCESS
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            ExitCode::from(FAILED)
+        }
+        _ => {
+            let text = error.render().to_string();
+            let message: Vec<&str> =
+                text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:")).collect();
+            let message = message.join(" ");
+            let message = message.trim().trim_start_matches("error: ");
+            let message = message.split("For more information").next().unwrap_or(message);
+            complain(&format!("{} (--help says more)", message.trim()));
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+/// Ctrl-C, and being told to end, leave no half-written file.
+fn on_interruption() -> anyhow::Result<()> {
+    #[allow(
+        clippy::exit,
+        reason = "the work goes on in other threads, drivers' among them, and cannot be unwound"
+    )]
+    ctrlc::set_handler(|| {
+        // Held until the end, so that no further output is begun or put in its place.
+        let _abandoned = files::output::abandon();
+        std::process::exit(130);
+    })?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Arguments::command().debug_assert();
+    }
+}

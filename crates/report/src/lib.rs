@@ -5,6 +5,7 @@
 pub mod devices;
 pub mod ladder;
 mod number;
+pub mod peaks;
 mod style;
 mod table;
 

@@ -1,0 +1,51 @@
+//! `tripipe devices`: what there is to run on.
+
+use std::io::Write;
+
+use anyhow::Result;
+use clap::Args;
+use tripipe_report::devices::{Entry, OpenCl};
+
+use super::Format;
+use crate::{Finish, terminal};
+
+/// List every device: what it is, which GPU model it matches and how surely, memory, limits, what it offers.
+///
+/// The CPU path is built in and always there. OpenCL devices are found through the machine's OpenCL library; the
+/// environment variable TRIPIPE_OPENCL names another library, or `none`.
+#[derive(Args)]
+pub(crate) struct Devices {
+    /// Form of the result.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+impl Devices {
+    pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        let found = tripipe::devices();
+        let entries: Vec<Entry> = found
+            .devices
+            .iter()
+            .map(|device| Entry {
+                choice: device.choice().to_string(),
+                name: device.name(),
+                opencl: device
+                    .probe()
+                    .cloned()
+                    .zip(device.identification())
+                    .map(|(probe, identification)| OpenCl { probe, identification }),
+            })
+            .collect();
+        let no_opencl = found.no_opencl.map(|error| error.to_string());
+        match self.format {
+            Format::Text => {
+                let text = tripipe_report::devices::text(&entries, no_opencl.as_deref(), terminal::canvas());
+                out.write_all(text.as_bytes())?;
+            }
+            Format::Json => {
+                writeln!(out, "{}", tripipe_report::devices::json(&entries, no_opencl.as_deref()))?
+            }
+        }
+        Ok(Finish::Clean)
+    }
+}

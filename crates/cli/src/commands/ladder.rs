@@ -1,0 +1,302 @@
+//! `tripipe ladder`: an optimisation ladder, climbed on the devices there are.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap::{Args, ValueEnum};
+use image::DynamicImage;
+use tripipe::Device;
+use tripipe::climb::CpuClimber;
+use tripipe_kernels::ladder::{self, Ceilings, Climb, Options, climb, find, ladders};
+use tripipe_kernels::published::Published;
+use tripipe_kernels::{Inputs, Photo, Size, SizeKind};
+use tripipe_launch::Executor;
+use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
+use tripipe_report::ladder::Report;
+
+use super::filter::{filter, said};
+use super::{DevicesArgument, preview, what};
+use crate::files::memory;
+use crate::files::output::Output;
+use crate::files::picture::{self, Picture};
+use crate::progress::Progress;
+use crate::{Finish, terminal};
+
+/// The picture that image ladders work on.
+const CHELSEA: &[u8] = include_bytes!("../../assets/chelsea.png");
+/// Where `ladder laplace` leaves the filtered picture.
+const SHOWN: &str = "tripipe-laplace.png";
+
+/// Climb an optimisation ladder: every kernel from the plain one to the fast one, verified, timed, compared.
+///
+/// Without NAME the ladders are listed. Each step is checked against a reference before and after it is timed; a step
+/// that is wrong is reported as FAILED and the exit code is 2. Times are the device's own, in the text in ms or µs, in
+/// JSON and CSV in seconds; rates are in 10^9 a second. `ladder laplace` also filters the picture and saves it as
+/// tripipe-laplace.png for you to look at.
+///
+/// Examples:
+///   tripipe ladder laplace
+///   tripipe ladder laplace --sizes 768x432,7680x4320 --published
+///   tripipe ladder gemm --device opencl:0 --sizes 512,1024x256x2048 --format json
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Ladder {
+    /// Ladder to climb; left out, the ladders are listed.
+    name: Option<String>,
+    #[command(flatten)]
+    devices: DevicesArgument,
+    /// Sizes, separated by commas: images WxH or N, products MxNxK or N, vectors N [default: the ladder's own].
+    #[arg(long, value_delimiter = ',', value_name = "SIZE,...")]
+    sizes: Vec<String>,
+    /// Timed runs of each step.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    runs: u32,
+    /// Runs ahead of them, not timed.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    warmup: u32,
+    /// Form of the result; JSON is one object a device and line.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Set the published figures of other devices beside ours.
+    #[arg(long)]
+    published: bool,
+    /// Picture that image ladders work on, repeated or cut to each size [default: a cat].
+    #[arg(long, value_name = "FILE")]
+    image: Option<PathBuf>,
+    /// Where `ladder laplace` saves the filtered picture; none for nowhere [default: tripipe-laplace.png with --format
+    /// text, else none].
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Seed of random inputs.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// The forms a climb can take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A table.
+    Text,
+    /// JSON: one object a device and line.
+    Json,
+    /// Comma-separated values: one row a device, step and size.
+    Csv,
+}
+
+impl Ladder {
+    pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        let Some(name) = self.name.as_deref() else {
+            return list(out);
+        };
+        let ladder = find(name).ok_or_else(|| unknown(name))?;
+        let sizes = self.sizes(ladder)?;
+        let show = self.show(ladder)?;
+        let built_in = self.image.is_none();
+        let source = match &self.image {
+            Some(_) if ladder.size_kind != SizeKind::Image => {
+                bail!("--image goes with a ladder over images, not with {name}: leave it out")
+            }
+            Some(path) => picture::read(path)?,
+            None => picture::read_built_in(CHELSEA)?,
+        };
+        let photo = photo(&source)?;
+        check_memory(ladder, &sizes)?;
+        let devices = self.devices.resolve()?;
+
+        let canvas = terminal::canvas();
+        let options = Options { runs: self.runs as usize, warmup: self.warmup as usize };
+        let published = self.published.then(Published::load).transpose()?;
+        let inputs = Inputs { photo: Some(&photo), seed: self.seed };
+        if self.format == Format::Text {
+            writeln!(out, "{}: {}\n", ladder.name, ladder.about)?;
+        }
+        let mut finish = Finish::Clean;
+        for (index, device) in devices.iter().enumerate() {
+            let climb = climb_on(device, ladder, &sizes, &inputs, options)
+                .with_context(|| format!("the ladder {name} could not be climbed on {}", device.name()))?;
+            if climb.failed() {
+                finish = Finish::Bad;
+            }
+            let what = what(device);
+            let report = Report {
+                climb: &climb,
+                about: ladder.about,
+                what: &what,
+                options,
+                published: published.as_ref(),
+            };
+            match self.format {
+                Format::Text => writeln!(out, "{}", tripipe_report::ladder::text(&report, canvas))?,
+                Format::Json => writeln!(out, "{}", tripipe_report::ladder::json(&report))?,
+                Format::Csv => out.write_all(tripipe_report::ladder::csv(&report, index == 0).as_bytes())?,
+            }
+            out.flush()?;
+        }
+        if self.format == Format::Text {
+            out.write_all(tripipe_report::ladder::legend(options, canvas).as_bytes())?;
+        }
+        if let Some(output) = show {
+            let caption = if built_in { "the built-in picture".to_owned() } else { "the picture".to_owned() };
+            self.show_picture(output, &caption, &source, &devices, canvas.width, out)?;
+        }
+        Ok(finish)
+    }
+
+    fn sizes(&self, ladder: &ladder::Ladder) -> Result<Vec<Size>> {
+        if self.sizes.is_empty() {
+            return Ok(ladder.default_sizes.to_vec());
+        }
+        self.sizes.iter().map(|text| Ok(ladder.size_kind.parse(text)?)).collect()
+    }
+
+    /// Where the filtered picture goes, opened before anything is measured.
+    fn show(&self, ladder: &ladder::Ladder) -> Result<Option<Output>> {
+        let filters = ladder.name == "laplace";
+        match self.save.as_deref() {
+            Some(path) if path == Path::new("none") => Ok(None),
+            Some(_) if !filters => {
+                bail!("--save goes with ladder laplace, not with {}: leave it out", ladder.name)
+            }
+            Some(path) => {
+                picture::Format::of(path)?;
+                Output::open(path).map(Some)
+            }
+            // Nobody asked for it, so a folder that cannot be written is no reason not to measure.
+            None if filters && self.format == Format::Text => Ok(Output::open(Path::new(SHOWN)).ok()),
+            None => Ok(None),
+        }
+    }
+
+    fn show_picture(
+        &self,
+        output: Output,
+        caption: &str,
+        source: &Picture,
+        devices: &[Device],
+        columns: usize,
+        out: &mut dyn Write,
+    ) -> Result<()> {
+        // The last device is an OpenCL one where there is any.
+        let Some(device) = devices.last() else { return Ok(()) };
+        let path = self.save.as_deref().unwrap_or(Path::new(SHOWN));
+        let format = picture::Format::of(path)?;
+        format.check(path, &source.pixels)?;
+        let (result, explanation) = filter(device, source)?;
+        output.write(|sink| picture::write(sink, format, &result))?;
+        if self.format == Format::Text {
+            let (width, height) = (source.pixels.width(), source.pixels.height());
+            writeln!(out, "\n{caption}, {width}x{height}, sharpened: see {}", path.display())?;
+            writeln!(out, "  {}", said(&explanation))?;
+            if terminal::shows_pictures() {
+                let pictures = [("before", &source.pixels), ("after", &result.pixels)];
+                write!(out, "\n{}", preview::side_by_side(&pictures, columns))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The ladders, one a line.
+fn list(out: &mut dyn Write) -> Result<Finish> {
+    let width = ladders().iter().map(|ladder| ladder.name.len()).max().unwrap_or(0);
+    writeln!(out, "The ladders, for `tripipe ladder NAME`:")?;
+    for ladder in ladders() {
+        writeln!(out, "  {:<width$}  {} ({} steps)", ladder.name, ladder.about, ladder.steps.len())?;
+    }
+    Ok(Finish::Clean)
+}
+
+fn unknown(name: &str) -> anyhow::Error {
+    let near = ladders()
+        .iter()
+        .map(|ladder| (strsim::jaro_winkler(ladder.name, &name.to_lowercase()), ladder.name))
+        .filter(|(likeness, _)| *likeness > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    let names: Vec<&str> = ladders().iter().map(|ladder| ladder.name).collect();
+    match near {
+        Some((_, near)) => {
+            anyhow!("no ladder is called `{name}`; did you mean {near}? (there are {})", names.join(", "))
+        }
+        None => anyhow!("no ladder is called `{name}`; there are {}", names.join(", ")),
+    }
+}
+
+fn photo(picture: &Picture) -> Result<Photo> {
+    let rgb = match &picture.pixels {
+        DynamicImage::ImageRgb8(pixels) => pixels.clone(),
+        other => other.to_rgb8(),
+    };
+    let (width, height) = (rgb.width() as usize, rgb.height() as usize);
+    Photo::new(width, height, rgb.into_raw()).ok_or_else(|| anyhow!("the picture is empty"))
+}
+
+/// Refuses sizes whose operands, reference and working copies do not fit the machine.
+fn check_memory(ladder: &ladder::Ladder, sizes: &[Size]) -> Result<()> {
+    // Each operand on the host and on the device, the reference and its bounds in double precision, the output twice.
+    const BYTES_AN_ELEMENT: u64 = 40;
+    // A byte in, a byte out; the reference is exact.
+    const BYTES_A_PIXEL: u64 = 3 * 6;
+    for size in sizes {
+        let bytes = match *size {
+            Size::Image { width, height } => (width as u64 * height as u64).checked_mul(BYTES_A_PIXEL),
+            Size::Matrix { m, n, k } => {
+                let [m, n, k] = [m, n, k].map(|extent| extent as u64);
+                (m * n + m * k + n * k).checked_mul(BYTES_AN_ELEMENT)
+            }
+            Size::Vector(length) => (length as u64).checked_mul(BYTES_AN_ELEMENT),
+        };
+        memory::check(
+            &format!("ladder {} at size {size}", ladder.name),
+            bytes,
+            "choose a smaller one with --sizes",
+        )?;
+    }
+    Ok(())
+}
+
+fn climb_on(
+    device: &Device,
+    ladder: &ladder::Ladder,
+    sizes: &[Size],
+    inputs: &Inputs<'_>,
+    options: Options,
+) -> Result<Climb> {
+    let name = device.name();
+    let progress = Progress::pieces(sizes.len() * (ladder.steps.len() + 2));
+    let mut report = |at: ladder::Progress<'_>| {
+        progress.at(at.done, at.all, format!("{} at {} on {name}", at.doing, at.size));
+    };
+    match device {
+        Device::Cpu => {
+            let climb = climb(&mut CpuClimber::new(), ladder, sizes, inputs, options, &mut report)?;
+            Ok(climb)
+        }
+        Device::OpenCl(opencl) => {
+            let mut executor = OpenClExecutor::new(opencl, &ExecutorOptions::default())?;
+            let executor: &mut dyn Executor = &mut executor;
+            progress.at(0, 1, format!("ceilings of {name}"));
+            let ceilings: Option<Ceilings> = tripipe_kernels::peaks::ceilings(executor, ladder.element).ok();
+            let climb = climb(executor, ladder, sizes, inputs, options, &mut report)?;
+            Ok(Climb { ceilings, ..climb })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_picture_is_one() {
+        let picture = picture::read_built_in(CHELSEA).unwrap();
+        assert_eq!((picture.pixels.width(), picture.pixels.height()), (451, 300));
+        photo(&picture).unwrap();
+    }
+
+    #[test]
+    fn near_names_are_suggested() {
+        assert!(unknown("lapalce").to_string().contains("did you mean laplace"));
+        assert!(!unknown("zzz").to_string().contains("did you mean"));
+    }
+}

@@ -1,0 +1,6 @@
+//! Files in and out: pictures, arrays, and outputs that appear whole or not at all.
+
+pub(crate) mod memory;
+pub(crate) mod npy;
+pub(crate) mod output;
+pub(crate) mod picture;

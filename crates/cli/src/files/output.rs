@@ -1,0 +1,221 @@
+//! Output files that appear whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Context, Result, bail};
+use tempfile::NamedTempFile;
+
+/// Temporary files that an interruption has to remove.
+static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn pending() -> MutexGuard<'static, Vec<PathBuf>> {
+    PENDING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What an output is written to.
+pub(crate) trait Sink: Write + Seek {}
+impl<T: Write + Seek> Sink for T {}
+
+/// An output file that can be written, known before there is anything to write.
+///
+/// A regular file is written beside its final place and renamed when it is whole; until then what was there stays. A
+/// device or a pipe is written as it is.
+pub(crate) struct Output {
+    path: PathBuf,
+    place: Place,
+}
+
+enum Place {
+    Beside { file: NamedTempFile, target: PathBuf },
+    Direct(File),
+}
+
+impl Output {
+    /// Opens an output.
+    ///
+    /// # Errors
+    /// Its folder is missing or cannot be written, the path is a folder, the file there is read-only.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let shown = path.display();
+        if path.as_os_str().is_empty() {
+            bail!("the output has an empty name; give it one, e.g. out.png");
+        }
+        let existing = fs::metadata(path).ok();
+        if existing.as_ref().is_some_and(fs::Metadata::is_dir) {
+            bail!("{shown} is a folder; name a file in it");
+        }
+        if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {
+            let file = File::options().write(true).open(path);
+            let file = file.with_context(|| format!("{shown} cannot be written; choose another output"))?;
+            return Ok(Self { path: path.to_owned(), place: Place::Direct(file) });
+        }
+        if existing.as_ref().is_some_and(|metadata| metadata.permissions().readonly()) {
+            bail!("{shown} is read-only; choose another output, or make it writable");
+        }
+        // A link stays a link: what it points to is replaced.
+        let target =
+            if existing.is_some() { path.canonicalize().unwrap_or(path.to_owned()) } else { path.to_owned() };
+        let folder = match target.parent() {
+            Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+            Some(folder) => folder,
+            None => bail!("{shown} is not the name of a file"),
+        };
+        match fs::metadata(folder) {
+            Ok(metadata) if metadata.is_dir() => {}
+            Ok(_) => bail!("{shown} cannot be written: {} is not a folder", folder.display()),
+            Err(error) => {
+                bail!(
+                    "{shown} cannot be written: folder {}: {}; make it first",
+                    folder.display(),
+                    plain(&error)
+                )
+            }
+        }
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".tripipe-").suffix(".part");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // As any new file: the umask takes its share.
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+        // Under the lock, so that an interruption finds either no file or its name.
+        let mut pending = pending();
+        let file = builder.tempfile_in(folder).map_err(|error| {
+            anyhow::anyhow!(
+                "{shown} cannot be written: folder {}: {}; choose another folder",
+                folder.display(),
+                plain(&error)
+            )
+        })?;
+        pending.push(file.path().to_owned());
+        drop(pending);
+        if let Some(metadata) = existing {
+            // A file that is replaced keeps who may read it; where that cannot be set, a new file's rights do.
+            let _ = fs::set_permissions(file.path(), metadata.permissions());
+        }
+        Ok(Self { path: path.to_owned(), place: Place::Beside { file, target } })
+    }
+
+    /// Writes the whole file and puts it in its place.
+    ///
+    /// # Errors
+    /// `write` fails, or the disk is full. What was there before is still there then.
+    pub(crate) fn write(self, write: impl FnOnce(&mut dyn Sink) -> Result<()>) -> Result<()> {
+        let shown = self.path.display().to_string();
+        let context = || format!("{shown} could not be written");
+        match self.place {
+            Place::Direct(file) => {
+                let mut writer = BufWriter::new(file);
+                write(&mut writer).and_then(|()| Ok(writer.flush()?)).with_context(context)
+            }
+            Place::Beside { mut file, target } => {
+                let mut writer = BufWriter::new(file.as_file_mut());
+                write(&mut writer).and_then(|()| Ok(writer.flush()?)).with_context(context)?;
+                drop(writer);
+                let mut pending = pending();
+                let temporary = file.path().to_owned();
+                let kept = file.persist(&target);
+                pending.retain(|path| *path != temporary);
+                kept.map_err(|error| error.error).with_context(context)?;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Removes the files of unfinished outputs. Outputs opened or finished later wait for the guard.
+pub(crate) fn abandon() -> impl Sized {
+    let mut pending = pending();
+    for path in pending.drain(..) {
+        // A file that is already gone is as good.
+        let _ = fs::remove_file(path);
+    }
+    pending
+}
+
+/// The system's message without the path, which the caller has said, and without the error number.
+fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let end =
+        [" at path", " (os error"].iter().filter_map(|mark| text.find(mark)).min().unwrap_or(text.len());
+    text[..end].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn appears_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        let output = Output::open(&path).unwrap();
+        assert!(!path.exists());
+        output.write(|sink| Ok(sink.write_all(b"new")?)).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(names(folder.path()), ["out"]);
+    }
+
+    #[test]
+    fn a_failure_keeps_what_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        fs::write(&path, "old").unwrap();
+        let error = Output::open(&path).unwrap().write(|sink| {
+            sink.write_all(b"half of it")?;
+            bail!("no more")
+        });
+        assert!(format!("{:#}", error.unwrap_err()).contains("out could not be written: no more"));
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        drop(Output::open(&path).unwrap());
+        assert_eq!(names(folder.path()), ["out"]);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn links_devices_and_rights_stay_what_they_are() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+        fs::write(&target, "old").unwrap();
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink(&target, &link).unwrap();
+        Output::open(&link).unwrap().write(|sink| Ok(sink.write_all(b"new")?)).unwrap();
+        assert!(link.symlink_metadata().unwrap().is_symlink());
+        assert_eq!(fs::read(&target).unwrap(), b"new");
+        assert_eq!(target.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+        Output::open(Path::new("/dev/null")).unwrap().write(|sink| Ok(sink.write_all(b"x")?)).unwrap();
+        assert!(!Path::new("/dev/null").metadata().unwrap().is_file());
+    }
+
+    #[test]
+    fn impossible_places_are_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        let cases = [
+            (folder.path().to_owned(), "is a folder"),
+            (folder.path().join("missing/out.png"), "make it first"),
+            (file.join("out.png"), "cannot be written"),
+            (PathBuf::new(), "empty name"),
+        ];
+        for (path, want) in cases {
+            let message = Output::open(&path).err().unwrap().to_string();
+            assert!(message.contains(want), "{message}");
+        }
+        assert_eq!(names(folder.path()), ["file"]);
+    }
+}

@@ -1,0 +1,37 @@
+//! What standard output can show.
+
+use std::env;
+use std::io::{self, IsTerminal};
+
+use tripipe_report::Canvas;
+
+/// Widest text that is still easy to read across.
+const WIDEST: usize = 160;
+
+/// The canvas of standard output: the terminal's width, and colours unless `NO_COLOR` is set; plain in a pipe.
+pub(crate) fn canvas() -> Canvas {
+    let plain = Canvas::default();
+    if !io::stdout().is_terminal() {
+        return plain;
+    }
+    let width = terminal_size::terminal_size().map_or(plain.width, |(width, _)| usize::from(width.0));
+    Canvas { width: width.clamp(60, WIDEST), colour: colours() }
+}
+
+/// Whether pictures can be shown in 24-bit colours.
+pub(crate) fn shows_pictures() -> bool {
+    let truecolor = env::var("COLORTERM").is_ok_and(|value| value == "truecolor" || value == "24bit");
+    truecolor && io::stdout().is_terminal() && colours()
+}
+
+fn colours() -> bool {
+    let set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    !set("NO_COLOR") && env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// Whether an error says that the reader of the output is gone.
+pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    })
+}

@@ -1,0 +1,42 @@
+//! Measured ceilings, as text and JSON.
+
+mod json;
+mod text;
+
+use tripipe_kernels::peaks::Peaks;
+
+pub use json::json;
+pub use text::text;
+
+/// The ceilings of one device.
+#[derive(Clone, Copy, Debug)]
+pub struct Report<'a> {
+    /// The device's name.
+    pub device: &'a str,
+    /// What the device is, in one line.
+    pub what: &'a str,
+    /// What was measured on the device.
+    pub peaks: &'a Peaks,
+    /// The ways to hand data to the device, where there are any.
+    pub transfers: Option<&'a [Transfer]>,
+}
+
+/// One way to hand data to a device and back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transfer {
+    /// Its name.
+    pub name: String,
+    /// Bytes handed over.
+    pub bytes: usize,
+    /// Bytes a second to the device and from it, or why there are none.
+    pub rates: Result<Rates, String>,
+}
+
+/// The speed of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// Bytes a second from the host to the device.
+    pub to_device: f64,
+    /// Bytes a second from the device to the host.
+    pub to_host: f64,
+}

@@ -1,0 +1,127 @@
+//! Measured ceilings, to be read.
+
+use std::fmt::Write as _;
+
+use tripipe_kernels::peaks::{Peak, Unit};
+
+use super::{Report, Transfer};
+use crate::number::{bytes, giga, significant, time};
+use crate::style::{Canvas, Tone, paragraph};
+use crate::table::{Cell, Group, Row, draw};
+
+/// The ceilings of one device: a table of rates by vector width for each unit, then times, then transfers.
+pub fn text(report: &Report<'_>, canvas: Canvas) -> String {
+    let mut out = format!("{}\n", canvas.paint(Tone::Heading, report.device));
+    out.push_str(&paragraph(canvas, "  ", 2, report.what));
+    let sections = [
+        (
+            Unit::OperationsPerSecond,
+            "10^9 operations a second, a multiply-add counting as two, by vector width",
+        ),
+        (Unit::BytesPerSecond, "10^9 bytes a second, a copied byte counting as two, by vector width"),
+    ];
+    for (unit, title) in sections {
+        let rows: Vec<&Peak> = report.peaks.rows.iter().filter(|peak| peak.unit == unit).collect();
+        if !rows.is_empty() {
+            out.push('\n');
+            rates(&rows, title, canvas, &mut out);
+        }
+    }
+    let times: Vec<&Peak> = report.peaks.rows.iter().filter(|peak| peak.unit == Unit::Seconds).collect();
+    if !times.is_empty() {
+        out.push('\n');
+    }
+    let width = times.iter().map(|peak| peak.name.chars().count()).max().unwrap_or(0);
+    for peak in times {
+        let value = match &peak.value {
+            Ok(seconds) => time(*seconds),
+            Err(reason) => canvas.paint(Tone::Faint, &reason.to_string()),
+        };
+        let _ = writeln!(out, "  {:<width$}  {value}", peak.name);
+    }
+    if let Some(transfers) = report.transfers {
+        out.push('\n');
+        transfer_table(transfers, canvas, &mut out);
+    }
+    out
+}
+
+/// One row for each name, one column for each vector width.
+fn rates(peaks: &[&Peak], title: &str, canvas: Canvas, out: &mut String) {
+    let mut names: Vec<&str> = Vec::new();
+    let mut widths: Vec<Option<usize>> = Vec::new();
+    for peak in peaks {
+        if !names.contains(&peak.name) {
+            names.push(peak.name);
+        }
+        if !widths.contains(&peak.width) {
+            widths.push(peak.width);
+        }
+    }
+    widths.sort_unstable();
+    let columns =
+        widths.iter().map(|width| width.map_or_else(|| "any".to_owned(), |width| format!("x{width}")));
+    let rows = names
+        .iter()
+        .map(|name| {
+            let own: Vec<&&Peak> = peaks.iter().filter(|peak| peak.name == *name).collect();
+            let best = own
+                .iter()
+                .filter_map(|peak| peak.value.as_ref().ok())
+                .copied()
+                .fold(f64::NEG_INFINITY, f64::max);
+            if !best.is_finite() {
+                let reason = own.iter().find_map(|peak| peak.value.as_ref().err()).map(ToString::to_string);
+                return Row::Across(Cell::toned(reason.unwrap_or_default(), Tone::Faint));
+            }
+            let cells = widths.iter().map(|width| {
+                match own.iter().find(|peak| peak.width == *width).map(|peak| &peak.value) {
+                    Some(Ok(value)) => {
+                        let tone = if *value >= best { Tone::Best } else { Tone::Plain };
+                        Cell::toned(significant(value * 1e-9), tone)
+                    }
+                    Some(Err(_)) => Cell::toned("–", Tone::Faint),
+                    None => Cell::new(""),
+                }
+            });
+            Row::Cells(cells.collect())
+        })
+        .collect();
+    let cells: Vec<Cell> = names.iter().map(|name| Cell::new(*name)).collect();
+    let _ = writeln!(out, "  {}", canvas.paint(Tone::Faint, title));
+    let group = Group { title: String::new(), columns: columns.collect(), rows };
+    out.push_str(&draw(canvas, "", &cells, &[group], 0));
+}
+
+fn transfer_table(transfers: &[Transfer], canvas: Canvas, out: &mut String) {
+    let best = |rate: &dyn Fn(&Transfer) -> Option<f64>| {
+        transfers.iter().filter_map(rate).fold(f64::NEG_INFINITY, f64::max)
+    };
+    let to_device = |transfer: &Transfer| transfer.rates.as_ref().ok().map(|rates| rates.to_device);
+    let to_host = |transfer: &Transfer| transfer.rates.as_ref().ok().map(|rates| rates.to_host);
+    let (best_to_device, best_to_host) = (best(&to_device), best(&to_host));
+    let size = transfers.first().map_or(0, |transfer| transfer.bytes);
+    let title = format!("Handing {} over, 10^9 bytes a second; the best way is marked", bytes(size as u64));
+    let _ = writeln!(out, "  {}", canvas.paint(Tone::Faint, &title));
+    let width = transfers.iter().map(|transfer| transfer.name.chars().count()).max().unwrap_or(0);
+    for transfer in transfers {
+        let text = match &transfer.rates {
+            Ok(rates) => {
+                let shown = |rate: f64, best: f64| {
+                    let text = format!("{:>12}", giga(rate, "B"));
+                    if rate >= best {
+                        canvas.paint(Tone::Best, &format!("{text} *"))
+                    } else {
+                        format!("{text}  ")
+                    }
+                };
+                let (there, back) =
+                    (shown(rates.to_device, best_to_device), shown(rates.to_host, best_to_host));
+                format!("to the device {there}  to the host {back}")
+            }
+            Err(reason) => canvas.paint(Tone::Faint, reason),
+        };
+        let line = format!("  {:<width$}  {text}", transfer.name);
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+}
