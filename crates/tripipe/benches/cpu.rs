@@ -9,7 +9,8 @@
 //! - `laplace_rgb WIDTH HEIGHT IN OUT RUNS` filters the raw file IN, writes the result of the last run to OUT, and answers
 //!   `{"seconds": [...]}`, one time a run;
 //! - `gemm_f32 M N K IN OUT RUNS` multiplies; IN holds A and then B, little-endian;
-//! - `copy BYTES RUNS` copies on all threads, which is what memory allows.
+//! - `copy BYTES RUNS` copies on all threads, which is what memory allows;
+//! - `multiply_add THREADS RUNS` does 10^8 independent f32 operations in registers on each thread, which is what the arithmetic allows.
 //!
 //! An empty IN keeps the operands of the command before and an empty OUT (both written `-`) writes nothing.
 
@@ -21,6 +22,7 @@ use std::io::{BufRead, Write};
 use std::time::Instant;
 
 use half::f16;
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use serde_json::json;
 use tripipe::cpu::{self, CpuError, Threads};
@@ -61,6 +63,30 @@ fn floats(len: usize) -> Vec<f32> {
 fn copy(src: &[u8], dst: &mut [u8]) {
     const BAND: usize = 512 << 10;
     dst.par_chunks_mut(BAND).zip(src.par_chunks(BAND)).for_each(|(dst, src)| dst.copy_from_slice(src));
+}
+
+/// Independent chains of multiply-adds in registers, `flop` floating-point operations in all.
+struct MultiplyAdd {
+    flop: usize,
+}
+
+impl WithSimd for MultiplyAdd {
+    type Output = f32;
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as in the CPU path: for the wide vectors")]
+    fn with_simd<S: Simd>(self, simd: S) -> f32 {
+        // Enough of them to hide the latency of an addition on two pipes.
+        const CHAINS: usize = 12;
+        let (factor, term) = (simd.splat_f32s(black_box(0.999)), simd.splat_f32s(black_box(0.001)));
+        let mut sums = [simd.splat_f32s(black_box(1.0)); CHAINS];
+        for _ in 0..self.flop / (2 * CHAINS * S::F32_LANES) {
+            for sum in &mut sums {
+                *sum = simd.mul_add_e_f32s(*sum, factor, term);
+            }
+        }
+        sums.into_iter().map(|sum| simd.reduce_sum_f32s(sum)).sum()
+    }
 }
 
 fn serve() -> Outcome<()> {
@@ -110,6 +136,15 @@ fn serve() -> Outcome<()> {
                 let mut dst = vec![1; src.len()];
                 time(runs.parse()?, || {
                     copy(&src, black_box(&mut dst));
+                    Ok(())
+                })?
+            }
+            ["multiply_add", threads, runs] => {
+                let (arch, threads): (_, usize) = (Arch::new(), threads.parse()?);
+                time(runs.parse()?, || {
+                    (0..threads).into_par_iter().for_each(|_| {
+                        black_box(arch.dispatch(MultiplyAdd { flop: 100_000_000 }));
+                    });
                     Ok(())
                 })?
             }

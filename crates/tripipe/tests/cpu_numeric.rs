@@ -154,6 +154,31 @@ fn f16_sums_are_taken_in_f32_and_rounded_once() {
     assert_eq!(c[0].to_bits(), 1);
 }
 
+/// Products that each want all threads, from several threads of the pool and from outside it, neither wait for each other
+/// for ever nor mix up their scratch space.
+#[test]
+fn products_at_the_same_time() {
+    const SIZE: usize = 260;
+    let product_of = |value: u8| {
+        let (a, b) = (vec![f32::from(value); SIZE * SIZE], vec![1.0; SIZE * SIZE]);
+        let mut c = vec![0.0; SIZE * SIZE];
+        for _ in 0..10 {
+            cpu::gemm_f32(&a, &b, &mut c, SIZE, SIZE, SIZE, Threads::All).unwrap();
+            assert!(c.iter().all(|&c| c == f32::from(value) * SIZE as f32));
+        }
+    };
+    std::thread::scope(|scope| {
+        for value in 1..4 {
+            scope.spawn(move || product_of(value));
+        }
+        rayon::scope(|pool| {
+            for value in 4..8 {
+                pool.spawn(move |_| product_of(value));
+            }
+        });
+    });
+}
+
 #[test]
 fn gemm_refuses_wrong_lengths() {
     let error = cpu::gemm_f32(&[0.0; 6], &[0.0; 5], &mut [0.0; 4], 2, 2, 3, Threads::All).unwrap_err();

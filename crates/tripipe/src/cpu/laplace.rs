@@ -100,14 +100,6 @@ impl<const P: usize> WithSimd for Band<'_, P> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        self.run::<ROWS, { ROWS + 2 }, BLOCK>();
-    }
-}
-
-impl<const P: usize> Band<'_, P> {
-    /// Filters `ROWS` output rows at a time out of `READ = ROWS + 2`, and what is left over one by one.
-    #[inline(always)]
-    fn run<const ROWS: usize, const READ: usize, const BLOCK: usize>(self) {
         let Self { src, dst, first, row_len, height } = self;
         let row = |y: usize| &src[y * row_len..][..row_len];
         let rows = dst.len() / row_len;
@@ -119,30 +111,27 @@ impl<const P: usize> Band<'_, P> {
                 out[..row_len].copy_from_slice(row(y));
                 done += 1;
             } else if done + ROWS <= rows && y + ROWS < height {
-                let read: [&[u8]; READ] = std::array::from_fn(|r| row(y - 1 + r));
-                filter_rows::<P, ROWS, READ, BLOCK>(read, &mut out[..ROWS * row_len]);
+                let read: [&[u8]; ROWS + 2] = std::array::from_fn(|r| row(y - 1 + r));
+                filter_rows::<P, ROWS, { ROWS + 2 }>(read, &mut out[..ROWS * row_len]);
                 done += ROWS;
             } else {
                 let read = [row(y - 1), row(y), row(y + 1)];
-                filter_rows::<P, 1, 3, BLOCK>(read, &mut out[..row_len]);
+                filter_rows::<P, 1, 3>(read, &mut out[..row_len]);
                 done += 1;
             }
         }
     }
 }
 
-/// Filters `ROWS` rows, the ones of `read` without the first and the last.
+/// Filters `N` rows, the ones of `read` (`READ = N + 2`) without the first and the last.
 #[inline(always)]
-fn filter_rows<const P: usize, const ROWS: usize, const READ: usize, const BLOCK: usize>(
-    read: [&[u8]; READ],
-    dst: &mut [u8],
-) {
-    let row_len = dst.len() / ROWS;
+fn filter_rows<const P: usize, const N: usize, const READ: usize>(read: [&[u8]; READ], dst: &mut [u8]) {
+    let row_len = dst.len() / N;
     let inner = row_len - 2 * P;
     if inner >= BLOCK {
         let mut x = 0;
         loop {
-            filter_block::<P, ROWS, READ, BLOCK>(&read, dst, row_len, x);
+            filter_block::<P, N, READ, BLOCK>(&read, dst, row_len, x);
             if x + BLOCK == inner {
                 break;
             }
@@ -151,7 +140,7 @@ fn filter_rows<const P: usize, const ROWS: usize, const READ: usize, const BLOCK
         }
     } else {
         for x in (0..inner).step_by(P) {
-            filter_block::<P, ROWS, READ, P>(&read, dst, row_len, x);
+            filter_block::<P, N, READ, P>(&read, dst, row_len, x);
         }
     }
     for (out, source) in dst.chunks_exact_mut(row_len).zip(&read[1..]) {
@@ -160,32 +149,32 @@ fn filter_rows<const P: usize, const ROWS: usize, const READ: usize, const BLOCK
     }
 }
 
-/// Filters `BLOCK` bytes of each row. `x` is the byte in the row of the first left neighbour, at the start of a pixel.
+/// Filters `LEN` bytes of each of `N` rows. `x` is the byte in the row of the first left neighbour, at the start of a pixel.
 #[inline(always)]
-fn filter_block<const P: usize, const ROWS: usize, const READ: usize, const BLOCK: usize>(
+fn filter_block<const P: usize, const N: usize, const READ: usize, const LEN: usize>(
     read: &[&[u8]; READ],
     dst: &mut [u8],
     row_len: usize,
     x: usize,
 ) {
-    let [left, centre, right] = [0, P, 2 * P].map(|at| read.map(|row| block::<BLOCK>(row, x + at)));
+    let [left, centre, right] = [0, P, 2 * P].map(|at| read.map(|row| block::<LEN>(row, x + at)));
     // All bits set but in alpha bytes.
-    let colour: [u8; BLOCK] = const {
-        let mut colour = [0xFF; BLOCK];
+    let colour: [u8; LEN] = const {
+        let mut colour = [0xFF; LEN];
         let mut alpha = 3;
-        while alpha < BLOCK {
+        while alpha < LEN {
             colour[alpha] = 0;
             alpha += 4;
         }
         colour
     };
-    let mut out = [[0u8; BLOCK]; ROWS];
-    for i in 0..BLOCK {
+    let mut out = [[0u8; LEN]; N];
+    for i in 0..LEN {
         let mut across = [0; READ];
         for r in 0..READ {
             across[r] = i16::from(left[r][i]) + i16::from(centre[r][i]) + i16::from(right[r][i]);
         }
-        for r in 0..ROWS {
+        for r in 0..N {
             let c = i16::from(centre[r + 1][i]);
             let nine = across[r] + across[r + 1] + across[r + 2];
             let filtered = (10 * c - nine).clamp(0, 255) as u8;
@@ -193,14 +182,14 @@ fn filter_block<const P: usize, const ROWS: usize, const READ: usize, const BLOC
         }
     }
     for (r, out) in out.iter().enumerate() {
-        dst[r * row_len + x + P..][..BLOCK].copy_from_slice(out);
+        dst[r * row_len + x + P..][..LEN].copy_from_slice(out);
     }
 }
 
-/// The `N` bytes of a row from `at` on. With a plain slice in its place the filter runs more than ten times slower: only an array's
+/// The `LEN` bytes of a row from `at` on. With a plain slice in its place the filter runs more than ten times slower: only an array's
 /// length lets the compiler see that no index needs checking.
 #[inline(always)]
 #[allow(clippy::expect_used, reason = "the callers stay inside the row; it panics as slicing would")]
-fn block<const N: usize>(row: &[u8], at: usize) -> &[u8; N] {
+fn block<const LEN: usize>(row: &[u8], at: usize) -> &[u8; LEN] {
     row[at..].first_chunk().expect("a block inside the row")
 }

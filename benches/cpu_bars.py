@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+"""Compares the CPU path with OpenCV and numpy on this machine, side by side in one run.
+
+    python3 benches/cpu_bars.py [--rounds 20] [--out data/runs/NAME]
+
+Needs Python 3.9 or newer with venv, and cargo. Makes a virtual environment in target/cpu-bars, installs the
+versions named below from PyPI, builds crates/tripipe/benches/cpu.rs, and then takes turns, round by round: a few runs
+of the CPU path, a few of OpenCV or numpy, both on all cores and on the same operands. What each computed is compared
+before anything is reported. With --out, every sample goes to results.json in that folder, with the machine and the versions.
+
+Exit code: 0 when both bars are met, 1 when one is not, 2 when a result differs or something fails.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+PACKAGES = ["numpy==2.4.6", "opencv-python-headless==5.0.0.93", "threadpoolctl==3.8.0"]
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+WIDTH, HEIGHT = 7680, 4320
+GEMM_SIZES = [512, 1024, 2048]
+# How many times as fast as the other library: the project's own bars.
+LAPLACE_BAR, GEMM_BAR = 6.0, 1.5
+# A library's threads may go on spinning after its call; no turn begins before they sleep.
+PAUSE_SECONDS = 0.25
+
+
+def reexec_in_venv():
+    """Continues in the virtual environment with the pinned packages, making it first where needed."""
+    venv = ROOT / "target" / "cpu-bars"
+    python = venv / "bin" / "python"
+    if pathlib.Path(sys.prefix).resolve() == venv.resolve():
+        return
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+    subprocess.run(
+        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES], check=True
+    )
+    os.execv(python, [str(python), *sys.argv])
+
+
+class Tripipe:
+    """The benchmark binary, waiting for commands."""
+
+    def __init__(self):
+        build = subprocess.run(
+            ["cargo", "bench", "--package", "tripipe", "--bench", "cpu", "--no-run", "--message-format", "json"],
+            cwd=ROOT,
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        messages = [json.loads(line) for line in build.stdout.splitlines() if line.startswith("{")]
+        executable = next(m["executable"] for m in reversed(messages) if m.get("executable"))
+        self.process = subprocess.Popen(
+            [executable, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def seconds(self, *command):
+        print(*command, file=self.process.stdin, flush=True)
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise SystemExit("the benchmark binary has ended")
+        return json.loads(answer)["seconds"]
+
+
+def timed(runs, work):
+    seconds = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - start)
+    return seconds
+
+
+def take_turns(rounds, runs, contenders):
+    """Rounds of `runs` runs of every contender, each turn after a pause and one run that does not count."""
+    samples = {name: [] for name in contenders}
+    for _ in range(rounds):
+        for name, run in contenders.items():
+            time.sleep(PAUSE_SECONDS)
+            samples[name] += run(runs + 1)[1:]
+    return samples
+
+
+def laplace(tripipe, rounds, folder):
+    import cv2
+    import numpy as np
+
+    image = np.random.default_rng(1).integers(0, 256, (HEIGHT, WIDTH, 3), dtype=np.uint8)
+    kernel = np.full((3, 3), -1, dtype=np.float32)
+    kernel[1, 1] = 9
+    filtered = np.empty_like(image)
+    source, result = folder / "image", folder / "filtered"
+    image.tofile(source)
+    tripipe.seconds("laplace_rgb", WIDTH, HEIGHT, source, result, 1)
+    cv2.filter2D(image, -1, kernel, dst=filtered)
+    ours = np.fromfile(result, dtype=np.uint8).reshape(image.shape)
+    inner = np.s_[1:-1, 1:-1]
+    if not np.array_equal(ours[inner], filtered[inner]):
+        raise SystemExit("laplace: the results differ")
+    border = np.ones((HEIGHT, WIDTH), dtype=bool)
+    border[inner] = False
+    if not np.array_equal(ours[border], image[border]):
+        raise SystemExit("laplace: the border is not the source's")
+    return take_turns(
+        rounds,
+        5,
+        {
+            "tripipe": lambda runs: tripipe.seconds("laplace_rgb", WIDTH, HEIGHT, "-", "-", runs),
+            "opencv": lambda runs: timed(runs, lambda: cv2.filter2D(image, -1, kernel, dst=filtered)),
+            "copy": lambda runs: tripipe.seconds("copy", image.size, runs),
+        },
+    )
+
+
+def gemm(tripipe, n, rounds, folder):
+    import numpy as np
+
+    random = np.random.default_rng(n)
+    a, b = (random.standard_normal((n, n), dtype=np.float32) for _ in range(2))
+    c = np.empty_like(a)
+    source, result = folder / "operands", folder / "product"
+    np.stack([a, b]).astype("<f4").tofile(source)
+    tripipe.seconds("gemm_f32", n, n, n, source, result, 1)
+    ours = np.fromfile(result, dtype="<f4").reshape(n, n)
+    np.matmul(a, b, out=c)
+    # Both against f64, with the textbook's bound for sums of n products.
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    bound = n * np.finfo(np.float32).eps * (np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64))
+    for name, product in [("tripipe", ours), ("numpy", c)]:
+        if not (np.abs(product - exact) <= bound).all():
+            raise SystemExit(f"gemm {n}: the product of {name} is wrong")
+    return take_turns(
+        rounds,
+        max(3, 5 * 1024 // n),
+        {
+            "tripipe": lambda runs: tripipe.seconds("gemm_f32", n, n, n, "-", "-", runs),
+            "numpy": lambda runs: timed(runs, lambda: np.matmul(a, b, out=c)),
+        },
+    )
+
+
+def machine():
+    """What was measured with. No host name, no paths."""
+    import cv2
+    import numpy as np
+    import threadpoolctl
+
+    cpu, memory = platform.processor(), None
+    try:
+        info = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+        cpu = next(line.split(":", 1)[1].strip() for line in info if line.startswith("model name"))
+        flags = next(line.split(":", 1)[1].split() for line in info if line.startswith("flags"))
+        vectors = [flag for flag in ("sse2", "avx2", "fma", "avx512f", "avx512bw") if flag in flags]
+        memory = next(
+            int(line.split()[1]) // 1024
+            for line in pathlib.Path("/proc/meminfo").read_text().splitlines()
+            if line.startswith("MemTotal")
+        )
+    except (OSError, StopIteration):
+        vectors = []
+    blas = [library for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"]
+    if not any(library["internal_api"] == "openblas" for library in blas):
+        raise SystemExit("this numpy does not use OpenBLAS")
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    changed = subprocess.run(
+        ["git", "status", "--porcelain", "--", "crates/tripipe/src/cpu", "crates/tripipe/benches", "benches"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
+    return {
+        "cpu": cpu,
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "vector_extensions": vectors,
+        "memory_mib": memory,
+        "load_average_before": os.getloadavg()[0],
+        "system": f"{platform.system()} {platform.release()}",
+        "rustc": subprocess.run(["rustc", "--version"], cwd=ROOT, capture_output=True, text=True).stdout.strip(),
+        "python": platform.python_version(),
+        "opencv": cv2.__version__,
+        "opencv_threads": cv2.getNumThreads(),
+        "numpy": np.__version__,
+        "blas": [{key: library[key] for key in ("internal_api", "version", "num_threads", "architecture")} for library in blas],
+        "commit": commit + (" with changes" if changed else ""),
+    }
+
+
+def row(name, samples, ours, theirs, bar):
+    medians = {who: statistics.median(seconds) for who, seconds in samples.items()}
+    ratio = medians[theirs] / medians[ours]
+    return {
+        "name": name,
+        "median_ms": {who: round(1e3 * seconds, 3) for who, seconds in medians.items()},
+        "min_ms": {who: round(1e3 * min(seconds), 3) for who, seconds in samples.items()},
+        "ratio_of_medians": round(ratio, 2),
+        "ratio_of_minima": round(min(samples[theirs]) / min(samples[ours]), 2),
+        "bar": bar,
+        "met": ratio >= bar,
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=20, help="turns of each contender (default 20)")
+    parser.add_argument("--out", type=pathlib.Path, help="folder for results.json")
+    options = parser.parse_args()
+    reexec_in_venv()
+
+    tripipe = Tripipe()
+    result = {"command": " ".join(["python3", "benches/cpu_bars.py", *sys.argv[1:]]), "machine": machine()}
+    samples, rows = {}, []
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        name = f"laplace_rgb {WIDTH}x{HEIGHT}"
+        samples[name] = laplace(tripipe, options.rounds, folder)
+        rows.append(row(name, samples[name], "tripipe", "opencv", LAPLACE_BAR))
+        for n in GEMM_SIZES:
+            name = f"gemm_f32 {n}"
+            samples[name] = gemm(tripipe, n, options.rounds, folder)
+            rows.append(row(name, samples[name], "tripipe", "numpy", GEMM_BAR))
+    # What no product can pass: multiply-adds in registers on every core, 10^8 operations each.
+    cores = result["machine"]["cores"]
+    samples["multiply_add"] = take_turns(
+        options.rounds, 50, {"tripipe": lambda runs: tripipe.seconds("multiply_add", cores, runs)}
+    )
+    peak = cores * 0.1 / min(samples["multiply_add"]["tripipe"])
+    result["peak_gflops"] = round(peak, 1)
+    for n, r in zip(GEMM_SIZES, rows[1:]):
+        r["gflops_best"] = {who: round(2 * n**3 / ms / 1e6, 1) for who, ms in r["min_ms"].items()}
+        r["highest_possible_ratio"] = round(peak / r["gflops_best"]["numpy"], 2)
+    result |= {"load_average_after": os.getloadavg()[0], "rows": rows, "samples_seconds": samples}
+
+    print(f"{'':24} {'tripipe':>10} {'other':>10} {'ratio':>7} {'of minima':>10} {'bar':>5}")
+    for r in rows:
+        other = r["median_ms"].get("opencv") or r["median_ms"]["numpy"]
+        print(
+            f"{r['name']:24} {r['median_ms']['tripipe']:7.2f} ms {other:7.2f} ms {r['ratio_of_medians']:6.2f}x"
+            f" {r['ratio_of_minima']:9.2f}x {r['bar']:4}x {'met' if r['met'] else 'NOT MET'}"
+        )
+    print(f"a copy of the image on all threads: {rows[0]['median_ms']['copy']:.2f} ms")
+    print(f"f32 multiply-adds in registers on all cores: {result['peak_gflops']} GFLOP/s; at their best the products reach")
+    for r in rows[1:]:
+        best = r["gflops_best"]
+        print(
+            f"  {r['name']:22} tripipe {best['tripipe']:6.1f} ({best['tripipe'] / result['peak_gflops']:.0%}),"
+            f" numpy {best['numpy']:6.1f} ({best['numpy'] / result['peak_gflops']:.0%}):"
+            f" no product can be more than {r['highest_possible_ratio']}x numpy's"
+        )
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+        (options.out / "results.json").write_text(json.dumps(result, indent=1) + "\n")
+    return 0 if all(r["met"] for r in rows) else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+            sys.exit(2)
+        raise
+    except (subprocess.CalledProcessError, OSError) as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
