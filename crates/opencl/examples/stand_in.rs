@@ -19,6 +19,7 @@
 //! | `out-of-memory` | no buffer can be allocated |
 //! | `out-of-memory-late` | allocation succeeds, the first kernel finds no memory |
 //! | `build-failure` | no program compiles; the log is `TRIPIPE_STAND_IN_LOG` or a Mali-like line |
+//! | `refuse-argument` | the second argument of every kernel is of the wrong size |
 //! | `refuse-release` | as `device-lost`, and every release fails afterwards |
 //!
 //! Used as `TRIPIPE_OPENCL=<path>/libstand_in.so TRIPIPE_STAND_IN=device-lost tripipe ...`. It has no
@@ -35,7 +36,7 @@
 )]
 
 use std::ffi::{CStr, c_char, c_void};
-use std::ptr::{null, null_mut};
+use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 type Int = i32;
@@ -54,6 +55,7 @@ const NO_ARG_INFO: Int = -19;
 const INVALID_VALUE: Int = -30;
 const INVALID_PLATFORM: Int = -32;
 const INVALID_KERNEL_NAME: Int = -46;
+const INVALID_ARG_SIZE: Int = -51;
 const PLATFORM_NOT_FOUND: Int = -1001;
 
 const SOUND_PLATFORM: Handle = 0x10 as Handle;
@@ -195,19 +197,16 @@ pub extern "C" fn clGetDeviceInfo(
         0x102F => text("OpenCL 1.2 stand-in"),
         0x103D => text("OpenCL C 1.2 "),
         0x1030 => text(""),
-        0x1002 | 0x100C | 0x1027 | 0x1028 | 0x1035 => word(1),
+        0x1002 | 0x100C | 0x1022 | 0x1027 | 0x1028 | 0x1035 => word(1),
         0x1003 => word(3),
         0x1004 => 256usize.to_ne_bytes().to_vec(),
         0x1005 => [256usize; 3].iter().flat_map(|size| size.to_ne_bytes()).collect(),
         0x1006..=0x100B | 0x1034 => word(4),
-        0x100D => word(64),
+        0x100D | 0x101D => word(64),
         0x1010 | 0x101F => long(256 << 20),
         0x1016 => word(0),
         0x1019 => word(1024),
-        0x101D => word(64),
-        0x101E => long(64 << 10),
-        0x1020 => long(64 << 10),
-        0x1022 => word(1),
+        0x101E | 0x1020 => long(64 << 10),
         0x1023 => long(32 << 10),
         _ => return INVALID_VALUE,
     };
@@ -465,16 +464,12 @@ struct Kernel {
 pub extern "C" fn clCreateKernel(program: Handle, name: *const c_char, code: *mut Int) -> Handle {
     let source = unsafe { &*program.cast::<String>() };
     let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
-    match argument_count(source, &name) {
-        Some(arguments) => {
-            give(code, SUCCESS);
-            Box::into_raw(Box::new(Kernel { arguments })).cast()
-        }
-        None => {
-            give(code, INVALID_KERNEL_NAME);
-            null_mut()
-        }
-    }
+    let Some(arguments) = argument_count(source, &name) else {
+        give(code, INVALID_KERNEL_NAME);
+        return null_mut();
+    };
+    give(code, SUCCESS);
+    Box::into_raw(Box::new(Kernel { arguments })).cast()
 }
 
 fn without_comments(source: &str) -> String {
@@ -554,8 +549,8 @@ pub extern "C" fn clGetKernelWorkGroupInfo(
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn clSetKernelArg(_kernel: Handle, _index: Uint, _size: usize, _value: *const c_void) -> Int {
-    SUCCESS
+pub extern "C" fn clSetKernelArg(_kernel: Handle, index: Uint, _size: usize, _value: *const c_void) -> Int {
+    if index == 1 && is("refuse-argument") { INVALID_ARG_SIZE } else { SUCCESS }
 }
 
 #[unsafe(no_mangle)]
@@ -607,7 +602,7 @@ pub extern "C" fn clGetEventProfilingInfo(
     value: *mut c_void,
     size_ret: *mut usize,
 ) -> Int {
-    let now = if value == null::<c_void>().cast_mut() { 0 } else { CLOCK.fetch_add(1000, Ordering::Relaxed) };
+    let now = if value.is_null() { 0 } else { CLOCK.fetch_add(1000, Ordering::Relaxed) };
     answer(&now.to_ne_bytes(), size, value, size_ret)
 }
 

@@ -30,6 +30,22 @@ pub struct ExecutorOptions {
     pub cache: CacheChoice,
 }
 
+impl ExecutorOptions {
+    /// With this way for contents to travel, whatever suits the device.
+    #[must_use]
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.strategy = Some(strategy);
+        self
+    }
+
+    /// With this program cache.
+    #[must_use]
+    pub fn cache(mut self, cache: CacheChoice) -> Self {
+        self.cache = cache;
+        self
+    }
+}
+
 /// Runs launches on an OpenCL device, in order, on one profiling queue of its own context.
 ///
 /// Programs and kernels are built on first use and kept.
@@ -108,16 +124,16 @@ impl OpenClExecutor {
     }
 
     fn kernel(&mut self, request: &Arc<Request>, entry: &str) -> Result<Kernel, ExecuteError> {
-        let built = match self.programs.get_mut(request) {
-            Some(built) => built,
-            None => {
-                let program = match &self.cache {
-                    Some(cache) => Program::build_cached(&self.context, request, cache),
-                    None => Program::build(&self.context, request),
-                }
-                .map_err(|error| build_error(&self.device, self.allocated_bytes, error))?;
-                self.programs.entry(Arc::clone(request)).or_insert(Built { program, kernels: HashMap::new() })
+        let built = if let Some(built) = self.programs.get_mut(request) {
+            built
+        } else {
+            let program = match &self.cache {
+                Some(cache) => Program::build_cached(&self.context, request, cache),
+                None => Program::build(&self.context, request),
             }
+            .map_err(|error| build_error(&self.device, self.allocated_bytes, error))?;
+            let built = Built { program, kernels: HashMap::new() };
+            self.programs.entry(Arc::clone(request)).or_insert(built)
         };
         if let Some(kernel) = built.kernels.get(entry) {
             return Ok(kernel.clone());

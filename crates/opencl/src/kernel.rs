@@ -330,7 +330,7 @@ impl Kernel {
         let event = {
             let _mine = self.0.setting.lock().unwrap_or_else(PoisonError::into_inner);
             for (index, argument) in arguments.iter().enumerate() {
-                self.set(index as u32, argument).map_err(CallError::at("clSetKernelArg")).map_err(failed)?;
+                self.set(index as u32, argument).map_err(|code| self.refused(index, argument, code))?;
             }
             let (global, offset, local) = (range.global_size(), range.global_offset(), range.local_size());
             let local = local.as_ref().map_or(std::ptr::null(), |local| local.as_ptr());
@@ -359,6 +359,32 @@ impl Kernel {
             event.wait().map_err(failed)?;
         }
         Ok(event)
+    }
+
+    /// An argument the driver does not take: of a type whose size only the driver knows, or when it keeps
+    /// no argument information.
+    fn refused(&self, index: usize, argument: &Arg<'_>, code: i32) -> LaunchError {
+        let entry = self.0.entry.clone();
+        let info = match &self.0.arguments {
+            KernelArguments::Known(all) => all.get(index),
+            KernelArguments::Counted(_) => None,
+        };
+        match code {
+            codes::CL_INVALID_ARG_SIZE
+            | codes::CL_INVALID_ARG_VALUE
+            | codes::CL_INVALID_MEM_OBJECT
+            | codes::CL_INVALID_SAMPLER => LaunchError::Argument {
+                entry,
+                index,
+                name: info.map(|info| info.name.clone()).unwrap_or_default(),
+                want: match info {
+                    Some(info) => format!("{} ({})", info.type_name, Code(code)),
+                    None => format!("another kind or size ({})", Code(code)),
+                },
+                found: argument.shown(),
+            },
+            _ => LaunchError::Call { entry, source: CallError { call: "clSetKernelArg", code: Code(code) } },
+        }
     }
 
     fn set(&self, index: u32, argument: &Arg<'_>) -> Result<(), i32> {

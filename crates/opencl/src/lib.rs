@@ -36,6 +36,7 @@ mod probe;
 mod program;
 mod queue;
 mod range;
+pub mod transfer;
 
 pub use build_log::Complaint;
 pub use code::{CallError, Code};

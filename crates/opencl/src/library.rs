@@ -14,6 +14,9 @@ use thiserror::Error;
 /// The environment variable that forces one library, or `none`.
 pub const VARIABLE: &str = "TRIPIPE_OPENCL";
 
+/// The variable `cl3` reads.
+const CL3_VARIABLE: &str = "OPENCL_DYLIB_PATH";
+
 /// Why there is no OpenCL library.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -71,12 +74,11 @@ fn listed(tried: &[Attempt]) -> String {
     } else {
         there
     };
-    let more = tried.len() - shown.len();
-    let mut text = shown.join(", ");
-    if more > 0 {
-        text.push_str(&format!(" and {more} more"));
+    let text = shown.join(", ");
+    match tried.len() - shown.len() {
+        0 => text,
+        more => format!("{text} and {more} more"),
     }
-    text
 }
 
 /// An operating system, as far as the names of the library go.
@@ -199,6 +201,11 @@ pub fn find(
 
 /// The library of this process: found and loaded on the first call, the same answer ever after.
 ///
+/// A library that is not the system's default is made known to `cl3` through its own environment variable
+/// `OPENCL_DYLIB_PATH`, which is set here. A program whose other threads read the environment through C
+/// (`getenv`) calls this once before it starts them. Where `OPENCL_DYLIB_PATH` is already set and
+/// [`VARIABLE`] is not, its libraries are tried first.
+///
 /// # Errors
 /// As [`find`].
 pub fn load() -> Result<&'static Path, LibraryError> {
@@ -211,14 +218,27 @@ pub fn load() -> Result<&'static Path, LibraryError> {
 
 fn find_and_load() -> Result<PathBuf, LibraryError> {
     let variable = std::env::var_os(VARIABLE);
-    let candidates = candidates(System::current(), usize::BITS);
-    let path = find(variable.as_deref(), &candidates, open)?;
-    if path != Path::new(default_name()) {
+    let theirs = std::env::var(CL3_VARIABLE).ok();
+    let mut all: Vec<PathBuf> = theirs
+        .iter()
+        .flat_map(|list| list.split(';'))
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from)
+        .collect();
+    all.extend(candidates(System::current(), usize::BITS));
+    let path = find(variable.as_deref(), &all, open)?;
+    // `cl3` splits its variable at semicolons, reads it as UTF-8, and takes the default library without a
+    // word when it cannot use it: that would be another library than the one found.
+    let Some(name) = path.to_str().filter(|name| !name.contains(';')) else {
+        let reason = "its path has a semicolon or is not UTF-8".to_owned();
+        return Err(LibraryError::Unusable { path, reason });
+    };
+    if theirs.as_deref().unwrap_or(default_name()) != name {
         // SAFETY: the environment must not be changed while another thread reads it without std's lock.
         // This runs once a process, before the first OpenCL call and so before the driver has threads;
-        // the function's documentation tells a host application to call `load` early. `cl3` offers no
-        // other way to name the library.
-        unsafe { std::env::set_var("OPENCL_DYLIB_PATH", &path) };
+        // the documentation of `load` tells a program with C threads of its own to call it early. `cl3`
+        // offers no other way to name the library.
+        unsafe { std::env::set_var(CL3_VARIABLE, name) };
     }
     match cl3::load_library() {
         Ok(_) => {

@@ -96,6 +96,9 @@ impl Queue {
 
 impl fmt::Debug for Queue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Queue").field("context", &self.context).field("profiling", &self.profiling).finish()
+        f.debug_struct("Queue")
+            .field("context", &self.context)
+            .field("profiling", &self.profiling)
+            .finish_non_exhaustive()
     }
 }

@@ -99,10 +99,8 @@ pub(crate) fn check(range: &NdRange, probe: &Probe, rules: &GroupRules) -> Resul
     let dimensions = range.dimensions();
     let global = range.global_size();
     let offset = range.global_offset();
-    for dimension in 0..dimensions {
-        if global[dimension] == 0 {
-            return Err(RangeError::EmptyGlobal { dimension });
-        }
+    if let Some(dimension) = global[..dimensions].iter().position(|size| *size == 0) {
+        return Err(RangeError::EmptyGlobal { dimension });
     }
     let bits = if probe.address_bits == 32 { 32 } else { 64 };
     let countable = |size: u128| size <= 1u128 << bits;

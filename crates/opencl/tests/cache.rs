@@ -1,6 +1,6 @@
 //! The program cache with a driver behind it.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr, reason = "tests")]
 
-#[allow(missing_docs, reason = "test")]
 mod support;
 
 use std::path::PathBuf;

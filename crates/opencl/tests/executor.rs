@@ -1,6 +1,6 @@
 //! The executor against kernels whose results are known.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr, reason = "tests")]
 
-#[allow(missing_docs, reason = "test")]
 mod support;
 
 use std::sync::Arc;
@@ -105,8 +105,7 @@ fn values_vectors_and_local_memory_arrive() {
 fn both_strategies_give_the_same() {
     let Some(device) = support::device() else { return };
     for strategy in [Strategy::Map, Strategy::Copy] {
-        let mut options = ExecutorOptions::default();
-        options.strategy = Some(strategy);
+        let options = ExecutorOptions::default().strategy(strategy);
         let mut executor = OpenClExecutor::new(&device, &options).unwrap();
         assert_eq!(executor.strategy(), strategy);
         let memory = buffer(&mut executor, &bytes(&[1, 2, 3, 4]));
@@ -257,4 +256,85 @@ fn a_build_failure_names_line_and_text() {
         }
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn an_argument_of_unknown_size_is_passed_on() {
+    let Some(mut executor) = support::executor() else { return };
+    let source = "typedef struct { int a; int b; } pair;
+        kernel void f(global int *to, pair p) { to[0] = p.a + p.b; }";
+    let program = Arc::new(Program::from_source("pair.cl", source));
+    let to = buffer(&mut executor, &[0; 4]);
+    // Two ints are as large as the struct.
+    let arguments = vec![Argument::Memory(to), [3i32, 4].into()];
+    executor.run(&[launch(&program, "f", arguments, NdRange::d1(1))]).unwrap();
+    assert_eq!(contents(&mut executor, to, 1), [7]);
+}
+
+#[test]
+fn images_over_buffers_keep_the_buffer_and_obey_the_limits() {
+    let Some(mut executor) = support::executor() else { return };
+    let Some(limits) = executor.probe().images else { return };
+    let program = Arc::new(Program::from_source(
+        "line.cl",
+        "kernel void line(read_only image1d_buffer_t from, global float *to) {
+             to[get_global_id(0)] = read_imagef(from, (int)get_global_id(0)).x;
+         }",
+    ));
+    let values: Vec<u8> = (0..64).flat_map(|i| (i as f32).to_ne_bytes()).collect();
+    let from = buffer(&mut executor, &values);
+    let to = buffer(&mut executor, &[0; 256]);
+    let shape = ImageShape { width: 64, height: None, order: ChannelOrder::R, channel: ChannelType::F32 };
+    let view = executor.image_over_buffer(from, &shape, 0).unwrap();
+    executor.release(from).unwrap();
+    let arguments = vec![Argument::Memory(view), Argument::Memory(to)];
+    executor.run(&[launch(&program, "line", arguments, NdRange::d1(64))]).unwrap();
+    let mut found = vec![0; 256];
+    executor.read(to, 0, &mut found).unwrap();
+    assert_eq!(found, values);
+
+    let square = ImageShape { width: 4, height: Some(4), ..shape };
+    let made = executor.image_over_buffer(to, &square, 4 * limits.pitch_alignment.max(4) as usize);
+    match made {
+        Ok(_) => assert!(limits.from_buffer),
+        // Not offered, or the pitch the device wants makes it larger than the buffer.
+        Err(ExecuteError::NotOffered { .. }) => {}
+        Err(ExecuteError::Memory { .. }) => assert!(limits.pitch_alignment > 16),
+        Err(error) => panic!("{error}"),
+    }
+    let error = executor.image_over_buffer(view, &shape, 0).unwrap_err();
+    assert!(matches!(error, ExecuteError::Memory { .. }), "{error}");
+}
+
+#[test]
+fn handles_may_go_to_other_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<tripipe_opencl::Device>();
+    shared::<tripipe_opencl::Context>();
+    shared::<tripipe_opencl::Queue>();
+    shared::<tripipe_opencl::Program>();
+    shared::<tripipe_opencl::Kernel>();
+    shared::<tripipe_opencl::Event>();
+    shared::<tripipe_opencl::memory::Buffer<'_>>();
+    shared::<tripipe_opencl::memory::Image<'_>>();
+    shared::<tripipe_opencl::memory::SvmBuffer>();
+    shared::<OpenClExecutor>();
+}
+
+#[test]
+fn the_probe_is_filled() {
+    let Some(device) = support::device() else { return };
+    let probe = device.probe();
+    eprintln!("{probe:#?}");
+    for text in [&probe.platform, &probe.name, &probe.vendor, &probe.version, &probe.driver] {
+        assert!(!text.is_empty(), "{probe:?}");
+    }
+    assert!(probe.opencl_c >= (1, 1) && device.version() >= (1, 1));
+    assert!(probe.compute_units > 0 && probe.max_work_group_size > 0);
+    assert!(probe.max_work_item_sizes.iter().all(|size| *size > 0));
+    assert!(probe.address_bits == 32 || probe.address_bits == 64);
+    assert!(probe.global_memory_bytes >= probe.max_buffer_bytes && probe.max_buffer_bytes > 0);
+    assert!(probe.local_memory_bytes >= 1024 && probe.base_alignment_bytes > 0);
+    assert!(!probe.extensions.is_empty() && probe.preferred_vector_width[4] > 0);
+    assert_eq!(probe.fp64(), probe.preferred_vector_width[5] > 0);
 }

@@ -1,5 +1,6 @@
 //! What a broken driver does, told as ordinary errors. Each case runs in a process of its own, as the
 //! library is loaded once a process: the child is this test binary, asked for the test `child` alone.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr, reason = "tests")]
 
 #[path = "support/stand_in.rs"]
 mod stand_in;
@@ -8,6 +9,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use tripipe_launch::{Access, Argument, ExecuteError, Executor, Launch, MemoryKind, NdRange, Program};
+use tripipe_opencl::cache::CacheChoice;
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor, survey};
 
 const ROLE: &str = "TRIPIPE_TEST_CHILD";
@@ -18,10 +20,8 @@ fn child() {
     if std::env::var_os(ROLE).is_none() {
         return;
     }
-    match run() {
-        Ok(report) => println!("outcome: {report}"),
-        Err(report) => println!("outcome: {report}"),
-    }
+    let (Ok(report) | Err(report)) = run();
+    println!("outcome: {report}");
 }
 
 fn run() -> Result<String, String> {
@@ -34,8 +34,7 @@ fn run() -> Result<String, String> {
         ExecuteError::Build { line, log, .. } => format!("Build at {line:?}: {error}; log: {log}"),
         _ => format!("other: {error:?}"),
     };
-    let mut options = ExecutorOptions::default();
-    options.cache = tripipe_opencl::cache::CacheChoice::Off;
+    let options = ExecutorOptions::default().cache(CacheChoice::Off);
     let mut executor = OpenClExecutor::new(device, &options).map_err(shown)?;
     let source = "kernel void f(global int *p, int by) { p[0] = by; }\n";
     let program = Arc::new(Program::from_source("f.cl", source));
@@ -126,6 +125,11 @@ fn a_device_that_vanishes() {
             &["DeviceLost:", "Stand-In GPU", "stopped answering", "CL_DEVICE_NOT_AVAILABLE (-2)"],
         );
     }
+}
+
+#[test]
+fn an_argument_only_the_driver_can_judge() {
+    says(&with("refuse-argument"), &["other: Argument", "index: 1", "CL_INVALID_ARG_SIZE", "type int"]);
 }
 
 #[test]

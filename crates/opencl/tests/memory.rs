@@ -1,6 +1,6 @@
 //! Memory objects, each way to make one and each way to reach it, against what was put in.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr, reason = "tests")]
 
-#[allow(missing_docs, reason = "test")]
 mod support;
 
 use tripipe_launch::{Access, ChannelOrder, ChannelType, ImageShape, NdRange};

@@ -1,6 +1,6 @@
 //! Several threads at once, and ten thousand launches.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr, reason = "tests")]
 
-#[allow(missing_docs, reason = "test")]
 mod support;
 
 use std::sync::Arc;

@@ -200,6 +200,32 @@ impl<'h> Buffer<'h> {
         self.object.write(queue, Strategy::Copy, offset, bytemuck::cast_slice(from))
     }
 
+    /// As [`Self::read`], by mapping: where memory is unified the driver copies nothing.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_mapped<T: bytemuck::Pod>(
+        &mut self,
+        queue: &Queue,
+        offset: usize,
+        into: &mut [T],
+    ) -> Result<(), MemoryError> {
+        self.object.read(queue, Strategy::Map, offset, bytemuck::cast_slice_mut(into))
+    }
+
+    /// As [`Self::write`], by mapping without fetching the old contents.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn write_mapped<T: bytemuck::NoUninit>(
+        &mut self,
+        queue: &Queue,
+        offset: usize,
+        from: &[T],
+    ) -> Result<(), MemoryError> {
+        self.object.write(queue, Strategy::Map, offset, bytemuck::cast_slice(from))
+    }
+
     /// Maps a range of bytes for reading, after all work of the context on other queues and on this one.
     ///
     /// # Errors

@@ -176,7 +176,7 @@ pub(super) fn check_over_buffer(
     buffer_bytes: usize,
 ) -> Result<(), MemoryError> {
     let limits = offered(context)?;
-    let row = shape.width.checked_mul(shape.texel_bytes()).unwrap_or(usize::MAX);
+    let row = shape.width.saturating_mul(shape.texel_bytes());
     let Some(height) = shape.height else {
         // image1d_buffer_t: part of OpenCL 1.2 wherever there are images.
         return match shape.width {
@@ -207,7 +207,7 @@ pub(super) fn check_over_buffer(
         });
     }
     // All rows at full pitch: drivers differ in whether the last row may be shorter.
-    let len = row_pitch_bytes.checked_mul(height).unwrap_or(usize::MAX);
+    let len = row_pitch_bytes.saturating_mul(height);
     if len > buffer_bytes {
         return Err(MemoryError::Bounds { offset: 0, len, bytes: buffer_bytes });
     }

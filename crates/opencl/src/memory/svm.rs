@@ -97,10 +97,39 @@ impl SvmBuffer {
     /// # Errors
     /// A queue of another context, the driver fails.
     pub fn map(&mut self, queue: &Queue) -> Result<MappedSvm<'_>, MemoryError> {
+        self.mapping(queue, cl::CL_MAP_READ | cl::CL_MAP_WRITE, self.bytes).map(MappedSvm)
+    }
+
+    /// Overwrites all of it, without fetching the old contents.
+    ///
+    /// # Errors
+    /// `from` of another length, a queue of another context, the driver fails.
+    pub fn write(&mut self, queue: &Queue, from: &[u8]) -> Result<(), MemoryError> {
+        let mapping = self.mapping(queue, cl::CL_MAP_WRITE_INVALIDATE_REGION, from.len())?;
+        // SAFETY: mapped for writing, as many bytes as checked; a Rust slice cannot overlap it.
+        unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), self.start.as_ptr(), from.len()) };
+        mapping.unmap()
+    }
+
+    /// Reads all of it.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn read(&mut self, queue: &Queue, into: &mut [u8]) -> Result<(), MemoryError> {
+        let mapping = self.mapping(queue, cl::CL_MAP_READ, into.len())?;
+        // SAFETY: as in `write`, mapped for reading.
+        unsafe { std::ptr::copy_nonoverlapping(self.start.as_ptr(), into.as_mut_ptr(), into.len()) };
+        mapping.unmap()
+    }
+
+    fn mapping(&self, queue: &Queue, flags: u64, len: usize) -> Result<Mapping<'_>, MemoryError> {
         if !queue.context().is(&self.context) {
             return Err(MemoryError::OtherContext);
         }
-        Ok(MappedSvm(Mapping::new(self, queue, cl::CL_MAP_READ | cl::CL_MAP_WRITE)?))
+        if len != self.bytes {
+            return Err(MemoryError::Length { want: self.bytes, found: len });
+        }
+        Mapping::new(self, queue, flags)
     }
 
     pub(crate) fn pointer(&self) -> *const c_void {

@@ -1,5 +1,6 @@
 //! The device of the tests.
 
+use tripipe_opencl::cache::CacheChoice;
 use tripipe_opencl::{Device, ExecutorOptions, OpenClExecutor, devices};
 
 /// The first OpenCL device, or `None` with a note that the test is skipped.
@@ -17,8 +18,8 @@ pub(crate) fn device() -> Option<Device> {
     }
 }
 
-/// An executor on [`device`].
+/// An executor on [`device`], without a program cache.
 #[allow(dead_code, reason = "not every test file needs one")]
 pub(crate) fn executor() -> Option<OpenClExecutor> {
-    Some(OpenClExecutor::new(&device()?, &ExecutorOptions::default()).unwrap())
+    Some(OpenClExecutor::new(&device()?, &ExecutorOptions::default().cache(CacheChoice::Off)).unwrap())
 }
