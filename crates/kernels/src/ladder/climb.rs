@@ -11,6 +11,9 @@ use crate::plan::{PlanError, Staged};
 use crate::problem::{Inputs, Mismatch, Problem, ProblemError, Size};
 
 /// How often things are run.
+///
+/// A step that is slow is run less often: warm-up and timed runs each end after [`STEP_SECONDS`], the timed ones not
+/// before [`LEAST_RUNS`]. How many there were is the number of samples in [`Measured::seconds`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Timed runs of each step, at least 1.
@@ -18,6 +21,11 @@ pub struct Options {
     /// Runs ahead of them.
     pub warmup: usize,
 }
+
+/// Seconds after which a step is not run again.
+pub const STEP_SECONDS: f64 = 5.0;
+/// Timed runs of a step however slow it is, unless fewer are asked for.
+pub const LEAST_RUNS: usize = 3;
 
 /// Runs of each way in a sweep; the winner is then timed like any other step.
 const SWEEP_RUNS: usize = 5;
@@ -291,10 +299,21 @@ fn time(attempt: &mut dyn Attempt, problem: &Problem, options: Options) -> Resul
     let preparation_seconds = attempt.prepare()?;
     attempt.run()?;
     problem.expected.verify(&attempt.output()?)?;
+    let start = Instant::now();
     for _ in 0..options.warmup {
+        if start.elapsed().as_secs_f64() > STEP_SECONDS {
+            break;
+        }
         attempt.run()?;
     }
-    let samples = (0..options.runs.max(1)).map(|_| attempt.run()).collect::<Result<_, _>>()?;
+    let start = Instant::now();
+    let mut samples = Vec::with_capacity(options.runs);
+    while samples.len() < options.runs.max(1) {
+        if samples.len() >= LEAST_RUNS && start.elapsed().as_secs_f64() > STEP_SECONDS {
+            break;
+        }
+        samples.push(attempt.run()?);
+    }
     // A race may show only under load.
     problem.expected.verify(&attempt.output()?)?;
     Ok(Measured { seconds: Seconds { samples }, preparation_seconds, choice: None, sweep: Vec::new() })

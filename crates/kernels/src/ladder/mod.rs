@@ -6,7 +6,9 @@ mod result;
 use tripipe_device::Probe;
 use tripipe_launch::ScalarType;
 
-pub use climb::{Attempt, AttemptError, Climber, Options, Progress, StepName, Visit, climb};
+pub use climb::{
+    Attempt, AttemptError, Climber, LEAST_RUNS, Options, Progress, STEP_SECONDS, StepName, Visit, climb,
+};
 pub use result::{Ceilings, Climb, ClimbedStep, Measured, Outcome, Seconds};
 
 use crate::plan::Variants;
