@@ -45,20 +45,23 @@ typedef struct {
 // Finds the work-item's group of `pixels` pixels, whose vector is `window` bytes, and copies what the group
 // touches of the ring. The groups of a row start at pixel 1, so that the loads to the left stay in the row.
 //
-// The last group has whatever is left of the row, 1 to `pixels`. Its vector is moved inwards to end where the ring
-// begins: it computes some bytes that its neighbour computes too, but stores only its own, the last ones of the
-// vector. (Storing them all would save a branch: the values are the same. It is a race all the same.)
-// `width` must leave room for that: 3 * (width - 1) >= window + 3.
+// The last group has whatever is left of the row. Its vector is moved inwards to end where the ring begins: it
+// computes some bytes that its neighbour computes too, but stores only its own, the last ones of the vector.
+// (Storing them all would save a branch: the values are the same. It is a race all the same.) It takes as many
+// pixels as its vector has room for, with four pixels to a group that is five: were one pixel left to a group
+// of its own, the group before it would load a byte past the end of the row.
+// `width` must leave room for all that: 3 * (width - 1) >= window + 3.
 static Group find_group(global const uchar *source, global uchar *result, const uint width, const uint height,
                         const uint pixels, const uint window)
 {
     Group group = { 0, 0, false };
     const uint x = 1 + pixels * (uint)get_global_id(0), y = get_global_id(1);
-    if (x >= width - 1 || y >= height)
+    const uint room = window / 3;
+    if (x + room - pixels >= width - 1 || y >= height)
         return group;
     const uint row = 3 * width * y, row_end = row + 3 * width, ring = row_end - 3;
     const bool first = x == 1;
-    group.last = x + pixels >= width - 1;
+    group.last = x + room >= width - 1;
     if (y == 0 || y == height - 1) {
         const uint from = first ? row : row + 3 * x;
         const uint to = group.last ? row_end : row + 3 * (x + pixels);
@@ -120,7 +123,8 @@ static void store_five(const Group group, const uchar16 vector, global uchar *re
 }
 
 // Five pixels a work-item: 9 loads of 16 bytes do what took 135. Bytes must be widened before they are summed,
-// and int is the obvious type: every vector is then 64 bytes, four registers.
+// and int is the obvious type: every vector is then 64 bytes, four registers. (clamp takes scalar bounds as well;
+// vectors because Oclgrind 21.10 reads past scalar ones.)
 kernel void laplace_vectorise(global const uchar *source, global uchar *result, const uint width,
                               const uint height)
 {
@@ -137,7 +141,7 @@ kernel void laplace_vectorise(global const uchar *source, global uchar *result, 
     sum -= convert_int16(vload16(0, below - 3));
     sum -= convert_int16(vload16(0, below));
     sum -= convert_int16(vload16(0, below + 3));
-    store_five(group, convert_uchar16(clamp(sum, 0, 255)), result);
+    store_five(group, convert_uchar16(clamp(sum, (int16)0, (int16)255)), result);
 }
 
 // The vector between one that starts 3 bytes before it and one that starts 3 bytes after it: 13 of its bytes
@@ -162,7 +166,7 @@ kernel void laplace_synthesise_loads(global const uchar *source, global uchar *r
     sum -= convert_int16(left) + convert_int16(between(left, right)) + convert_int16(right);
     left = vload16(0, below - 3), right = vload16(0, below + 3);
     sum -= convert_int16(left) + convert_int16(between(left, right)) + convert_int16(right);
-    store_five(group, convert_uchar16(clamp(sum, 0, 255)), result);
+    store_five(group, convert_uchar16(clamp(sum, (int16)0, (int16)255)), result);
 }
 
 // The rows' sum in short: from -8 * 255 = -2040 to 9 * 255 = 2295 it has room to spare. Half the registers and,
@@ -176,7 +180,7 @@ static uchar16 sharpen(global const uchar *here, const uint pitch)
     sum -= convert_short16(left) + convert_short16(between(left, right)) + convert_short16(right);
     left = vload16(0, below - 3), right = vload16(0, below + 3);
     sum -= convert_short16(left) + convert_short16(between(left, right)) + convert_short16(right);
-    return convert_uchar16(clamp(sum, (short)0, (short)255));
+    return convert_uchar16(clamp(sum, (short16)0, (short16)255));
 }
 
 // short in place of int, nothing else.
@@ -231,8 +235,8 @@ kernel void laplace_eight_pixels(global const uchar *source, global uchar *resul
     subtract_row(here, -9, &sum, &more);
     subtract_row(above, 1, &sum, &more);
     subtract_row(below, 1, &sum, &more);
-    const uchar16 vector = convert_uchar16(clamp(sum, (short)0, (short)255));
-    const uchar8 rest = convert_uchar8(clamp(more, (short)0, (short)255));
+    const uchar16 vector = convert_uchar16(clamp(sum, (short16)0, (short16)255));
+    const uchar8 rest = convert_uchar8(clamp(more, (short8)0, (short8)255));
     global uchar *to = result + group.at;
     if (group.last) {
         const uint bytes = 3 * group.pixels;

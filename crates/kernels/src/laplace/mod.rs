@@ -93,6 +93,18 @@ pub enum Kernel {
 }
 
 impl Kernel {
+    /// Name of the ladder's step.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            Self::Vectorise => "vectorise",
+            Self::SynthesiseLoads => "synthesise-loads",
+            Self::ShortArithmetic => "short-arithmetic",
+            Self::FourPixels => "four-pixels",
+            Self::EightPixels => "eight-pixels",
+        }
+    }
+
     /// Name of the kernel function, and the pixels a work-item of it filters.
     fn entry(self) -> (&'static str, usize) {
         match self {
@@ -138,7 +150,7 @@ pub fn plan<'p>(
     check_image(rgb, [width, height], 3, probe)?;
     let kernel = if width < kernel.least_width() { Kernel::Scalar } else { kernel };
     let (entry, pixels) = kernel.entry();
-    // The vector kernels' groups start at pixel 1 and end ahead of the ring.
+    // The vector kernels' groups start at pixel 1 and end ahead of the ring; one too many does nothing.
     let groups = if kernel == Kernel::Scalar { width } else { (width - 2).div_ceil(pixels) };
     Ok(one_launch(&RGB, entry, rgb, [groups, height], [width, height]))
 }

@@ -23,7 +23,7 @@ kernel void laplace_rgba_scalar(global const uint *source, global uint *result, 
         for (uint i = row - 1; i <= row + 1; ++i)
             sum -= convert_short4(as_uchar4(source[i]));
     sum += (short)10 * convert_short4(pixel);
-    result[at] = as_uint((uchar4)(convert_uchar4(clamp(sum, (short)0, (short)255)).xyz, pixel.w));
+    result[at] = as_uint((uchar4)(convert_uchar4_sat(sum).xyz, pixel.w));
 }
 
 // Four pixels a work-item.
@@ -64,7 +64,7 @@ kernel void laplace_rgba_four_pixels(global const uint *source, global uint *res
     const uchar16 centre = (uchar16)(here_left.s456789ab, here_left.scdef, here_right.s0123);
     const short16 sum = (short)10 * convert_short16(centre) - columns -
                         (short16)(columns.s456789ab, columns.scdef, more.s0123) - (short16)(columns.hi, more);
-    uchar16 sharp = convert_uchar16(clamp(sum, (short)0, (short)255));
+    uchar16 sharp = convert_uchar16_sat(sum);
     sharp.s37bf = centre.s37bf;
 
     const uint4 pixels = as_uint4(sharp);

@@ -20,8 +20,9 @@ kernel void gray_interior_scalar(global const uchar *source, global uchar *resul
 
 // Sixteen pixels around `here`, nine loads of 16 bytes.
 //
-// Vectors are not promoted: uchar16 * 9 keeps the low 8 bits of each product, and 9 * 100 becomes 132. So each vector is
-// widened ahead of the arithmetic. short holds -8 * 255 = -2040 to 9 * 255 = 2295, in half the room of int.
+// Vectors are not promoted as scalars are: uchar16 * 9 keeps the low 8 bits of each product, and 9 * 100 becomes
+// 132. So each vector is widened ahead of the arithmetic. short holds all there can be, -8 * 255 = -2040 to
+// 9 * 255 = 2295, in half the room of int.
 static uchar16 sharpen_loaded(global const uchar *here, const uint pitch)
 {
     global const uchar *above = here - pitch, *below = here + pitch;
@@ -30,7 +31,7 @@ static uchar16 sharpen_loaded(global const uchar *here, const uint pitch)
     sum -= convert_short16(vload16(0, above - 1)) + convert_short16(vload16(0, above));
     sum -= convert_short16(vload16(0, above + 1)) + convert_short16(vload16(0, below - 1));
     sum -= convert_short16(vload16(0, below)) + convert_short16(vload16(0, below + 1));
-    return convert_uchar16(clamp(sum, (short)0, (short)255));
+    return convert_uchar16_sat(sum);
 }
 
 // The vector between one that starts a byte before it and one that starts a byte after it.
@@ -49,7 +50,7 @@ static uchar16 sharpen_synthesised(global const uchar *here, const uint pitch)
     sum -= convert_short16(left) + convert_short16(between(left, right)) + convert_short16(right);
     left = vload16(0, below - 1), right = vload16(0, below + 1);
     sum -= convert_short16(left) + convert_short16(between(left, right)) + convert_short16(right);
-    return convert_uchar16(clamp(sum, (short)0, (short)255));
+    return convert_uchar16_sat(sum);
 }
 
 // Sixteen pixels of the interior a work-item, three loads a row; (width - 2) / 16, rounded down, x (height - 2).
