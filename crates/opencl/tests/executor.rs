@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tripipe_launch::{
     Access, Addressing, Argument, ChannelOrder, ChannelType, ExecuteError, Executor, Filter, ImageShape,
-    Launch, MemoryId, MemoryKind, NdRange, Program, Sampler, Timing,
+    Launch, MemoryId, MemoryKind, NdRange, Program, Sampler, Source, Timing,
 };
 use tripipe_opencl::memory::Strategy;
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
@@ -304,6 +304,18 @@ fn images_over_buffers_keep_the_buffer_and_obey_the_limits() {
     }
     let error = executor.image_over_buffer(view, &shape, 0).unwrap_err();
     assert!(matches!(error, ExecuteError::Memory { .. }), "{error}");
+}
+
+#[test]
+fn spirv_is_taken_or_refused_in_words() {
+    let Some(mut executor) = support::executor() else { return };
+    let mut program = Program::from_source("module.spv", "");
+    program.source = Source::SpirV(Arc::from([0u8; 20]));
+    match executor.prepare(&Arc::new(program), "f") {
+        // Twenty zeros are no module.
+        Err(ExecuteError::NotOffered { .. } | ExecuteError::Build { .. } | ExecuteError::Backend { .. }) => {}
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]

@@ -47,7 +47,7 @@ use crate::queue::Queue;
 ///
 /// A buffer over borrowed host memory ends before the memory does, and keeps everyone else from it:
 ///
-/// ```compile_fail,E0506
+/// ```compile_fail,E0499
 /// # use tripipe_opencl::{Context, memory::{Buffer, MemoryError}};
 /// # use tripipe_launch::Access;
 /// # fn f(context: &Context) -> Result<(), MemoryError> {

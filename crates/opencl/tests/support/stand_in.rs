@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::time::SystemTime;
 
 /// The stand-in driver (`crates/opencl/examples/stand_in.rs`) as a shared library, built if need be.
 ///
@@ -24,16 +25,22 @@ pub(crate) fn stand_in() -> &'static Path {
         {
             return path;
         }
-        // Tests run side by side, in processes of their own under nextest: each writes its own file.
+        // Tests run side by side, in processes of their own under nextest: each builds into a file of its
+        // own, and the first to be done gives it to the others. The name changes with the source.
+        let age = built(&source).and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let path = folder.join(format!("{}-{file}", std::process::id()));
+        let path = folder.join(format!("{}-{file}", age.unwrap_or_default().as_millis()));
+        if path.exists() {
+            return path;
+        }
+        let own = folder.join(format!("{}-{file}", std::process::id()));
         let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
         let status = Command::new(rustc)
             .args(["--edition", "2024", "--crate-type", "cdylib", "-o"])
-            .args([&path, &source])
+            .args([&own, &source])
             .status();
         match status {
-            Ok(status) if status.success() => path,
+            Ok(status) if status.success() && std::fs::rename(&own, &path).is_ok() => path,
             other => panic!("the stand-in driver cannot be built: {other:?}"),
         }
     })
