@@ -91,7 +91,9 @@ fn non_uniform_option(probe: &Probe) -> Option<&'static str> {
     if probe.has_extension("cl_arm_non_uniform_work_group_size") {
         return Some("-cl-arm-non-uniform-work-group-size");
     }
-    let option = if probe.opencl_c >= (3, 0) { "-cl-std=CL3.0" } else { "-cl-std=CL2.0" };
+    // The device's version, not that of its OpenCL C: devices of OpenCL 3.0 may answer 1.2 there, and need not
+    // know 2.0.
+    let option = if probe.version.starts_with("OpenCL 2.") { "-cl-std=CL2.0" } else { "-cl-std=CL3.0" };
     probe.non_uniform_work_groups.then_some(option)
 }
 
@@ -132,9 +134,25 @@ mod tests {
     }
 
     #[test]
+    fn the_language_version_follows_the_device() {
+        let option = |version: &str, non_uniform_work_groups| {
+            let version = version.to_owned();
+            non_uniform_option(&Probe {
+                version,
+                opencl_c: (1, 2),
+                non_uniform_work_groups,
+                ..Probe::default()
+            })
+        };
+        assert_eq!(option("OpenCL 3.0 CUDA", true), Some("-cl-std=CL3.0"));
+        assert_eq!(option("OpenCL 2.0 Adreno(TM) 540", true), Some("-cl-std=CL2.0"));
+        assert_eq!(option("OpenCL 3.0 PoCL", false), None);
+    }
+
+    #[test]
     fn uniform_groups_divide_and_others_keep_the_size() {
         let gray = vec![0; 100 * 3];
-        let probe = Probe { non_uniform_work_groups: true, opencl_c: (3, 0), ..Probe::default() };
+        let probe = Probe { non_uniform_work_groups: true, ..Probe::default() };
         for Variant { label, plan } in sweep(&gray, 100, 3, &probe).unwrap() {
             let range = plan.launches()[0].range;
             let [x, y, _] = range.global_size();
