@@ -146,6 +146,6 @@ mod tests {
         let gemm = Published::load().unwrap().gemm_fp16_1024;
         let first = &gemm.ratio[0];
         assert_eq!((first.over.as_str(), first.gpus["mali-g77-mp9"]), ("naive", 17.0));
-        assert!(gemm.ratio.iter().all(|ratio| ratio.at_least.is_some() != !ratio.gpus.is_empty()));
+        assert!(gemm.ratio.iter().all(|ratio| ratio.at_least.is_some() == ratio.gpus.is_empty()));
     }
 }
