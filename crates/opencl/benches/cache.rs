@@ -1,9 +1,9 @@
 //! What the program cache saves at start-up: `cargo bench -p tripipe-opencl --bench cache`.
 //!
 //! Each figure is the median over processes of their own, from the first OpenCL call to the end of the
-//! first launch. PoCL keeps compiled kernels itself (`POCL_CACHE_DIR`), which would hide ours, so each
-//! process gets an empty PoCL folder; the last rows leave PoCL's own cache warm, for comparison. The Linux
-//! page cache is warm in all of them.
+//! first launch. PoCL and NVIDIA keep compiled kernels themselves (`POCL_CACHE_DIR`, `CUDA_CACHE_PATH`),
+//! which would hide ours, so each process gets an empty folder for that; the last rows leave the driver's
+//! own cache warm, for comparison. The system's page cache is warm in all of them.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -69,12 +69,13 @@ fn start_up() -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-fn child(cache: &str, folder: &Path, pocl: &Path) -> f64 {
+fn child(cache: &str, folder: &Path, theirs: &Path) -> f64 {
     let output = Command::new(std::env::current_exe().unwrap())
         .env(CHILD, "1")
         .env("TRIPIPE_CACHE", cache)
         .env("TRIPIPE_CACHE_DIR", folder)
-        .env("POCL_CACHE_DIR", pocl)
+        .env("POCL_CACHE_DIR", theirs)
+        .env("CUDA_CACHE_PATH", theirs)
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -25,11 +25,12 @@ pub(crate) fn first_complaint(log: &str, source: &str) -> Complaint {
     let Some(chosen) = chosen else {
         return Complaint { message: "the compiler gives no reason".to_owned(), ..Complaint::default() };
     };
-    let line = place(chosen);
-    let text = line
-        .and_then(|line| source.lines().nth(line as usize - 1))
-        .map(|text| text.trim().to_owned())
-        .unwrap_or_default();
+    // A line the source does not have is one of something else, as of the PTX that NVIDIA's assembler reads.
+    let found = place(chosen).and_then(|line| Some((line, source.lines().nth(line as usize - 1)?)));
+    let (line, text) = match found {
+        Some((line, text)) => (Some(line), text.trim().to_owned()),
+        None => (None, String::new()),
+    };
     Complaint { line, text, message: message(chosen).to_owned() }
 }
 
@@ -150,8 +151,9 @@ mod tests {
     }
 
     #[test]
-    fn a_line_past_the_end_has_no_text() {
-        let found = first_complaint("<source>:99:1: error: x", SOURCE);
-        assert_eq!((found.line, found.text.as_str()), (Some(99), ""));
+    fn a_line_the_source_does_not_have_is_not_named() {
+        let log = "ptxas application ptx input, line 90; fatal   : Parsing error near '}': syntax error";
+        let found = first_complaint(log, SOURCE);
+        assert_eq!((found.line, found.text.as_str(), found.message.as_str()), (None, "", log));
     }
 }

@@ -99,13 +99,14 @@ impl Program {
         };
         let mut handle = create(context, program)?;
         let asked = with_argument_info(context, &options);
-        match build(context, &handle, &name, &asked, source) {
-            // An old driver that does not know the added option.
-            Err(BuildError::Options { .. }) if asked != options => {
-                handle = create(context, program)?;
-                build(context, &handle, &name, &options, source)?;
+        if let Err(error) = build(context, &handle, &name, &asked, source) {
+            // Old drivers do not know the added option, and NVIDIA's 580 writes PTX its own assembler
+            // refuses for a kernel without arguments. So once more without; if that fails too, the
+            // first complaint is the program's.
+            handle = create(context, program)?;
+            if asked == options || build(context, &handle, &name, &options, source).is_err() {
+                return Err(error);
             }
-            outcome => outcome?,
         }
         Ok(Self::new(context, handle, name, options, None))
     }

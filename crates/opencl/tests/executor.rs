@@ -307,6 +307,13 @@ fn images_over_buffers_keep_the_buffer_and_obey_the_limits() {
 }
 
 #[test]
+fn a_kernel_without_arguments_runs() {
+    let Some(mut executor) = support::executor() else { return };
+    let program = Arc::new(Program::from_source("nothing.cl", "kernel void nothing(void) {}"));
+    assert_eq!(executor.run(&[launch(&program, "nothing", Vec::new(), NdRange::d1(1))]).unwrap().len(), 1);
+}
+
+#[test]
 fn spirv_is_taken_or_refused_in_words() {
     let Some(mut executor) = support::executor() else { return };
     let mut program = Program::from_source("module.spv", "");

@@ -12,7 +12,8 @@ use tripipe_launch::{Access, ImageShape};
 use crate::code::CallError;
 use crate::context::Context;
 use crate::kernel::Arg;
-use crate::memory::object::{Contents, Object, RawMapping};
+use crate::memory::mapping::RawMapping;
+use crate::memory::object::{Contents, Object};
 use crate::memory::{HostMemory, Image, Mapped, MappedMut, MemoryError, Strategy};
 use crate::queue::Queue;
 

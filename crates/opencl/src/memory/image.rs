@@ -5,13 +5,15 @@ use std::marker::PhantomData;
 use cl3::memory as cl;
 use cl3::types::{cl_image_desc, cl_image_format, cl_mem, cl_mem_flags, cl_mem_object_type};
 
+use tripipe_device::{ImageLimits, Probe};
 use tripipe_launch::{Access, ChannelOrder, ChannelType, ImageShape};
 
 use crate::code::CallError;
 use crate::context::Context;
 use crate::kernel::Arg;
 use crate::memory::mapped::MappedImage;
-use crate::memory::object::{Contents, Object, RawMapping};
+use crate::memory::mapping::RawMapping;
+use crate::memory::object::{Contents, Object};
 use crate::memory::{MemoryError, Strategy};
 use crate::queue::Queue;
 
@@ -144,13 +146,13 @@ pub(super) fn whole(shape: &ImageShape) -> ([usize; 3], [usize; 3]) {
     ([0; 3], [shape.width, shape.height.unwrap_or(1), 1])
 }
 
-fn offered(context: &Context) -> Result<tripipe_device::ImageLimits, MemoryError> {
-    context.device().probe().images.ok_or_else(|| MemoryError::NotOffered { what: "images".to_owned() })
+fn offered(probe: &Probe) -> Result<ImageLimits, MemoryError> {
+    probe.images.ok_or_else(|| MemoryError::NotOffered { what: "images".to_owned() })
 }
 
 /// Bytes of an image of its own, if the device can take its extent.
-pub(super) fn check_extent(context: &Context, shape: &ImageShape) -> Result<usize, MemoryError> {
-    let limits = offered(context)?;
+pub(super) fn check_extent(probe: &Probe, shape: &ImageShape) -> Result<usize, MemoryError> {
+    let limits = offered(probe)?;
     let (width, height) = (shape.width, shape.height.unwrap_or(1));
     if width == 0 || height == 0 {
         return Err(MemoryError::Empty);
@@ -160,7 +162,7 @@ pub(super) fn check_extent(context: &Context, shape: &ImageShape) -> Result<usiz
     if width > max_width || height > max_height {
         return Err(MemoryError::ImageTooLarge { width, height, max_width, max_height });
     }
-    let limit = context.device().probe().max_buffer_bytes;
+    let limit = probe.max_buffer_bytes;
     let bytes = width.checked_mul(height).and_then(|texels| texels.checked_mul(shape.texel_bytes()));
     match bytes {
         Some(bytes) if limit == 0 || bytes as u64 <= limit => Ok(bytes),
@@ -170,12 +172,12 @@ pub(super) fn check_extent(context: &Context, shape: &ImageShape) -> Result<usiz
 
 /// Whether an image of `shape` can lie over a buffer of `buffer_bytes`.
 pub(super) fn check_over_buffer(
-    context: &Context,
+    probe: &Probe,
     shape: &ImageShape,
     row_pitch_bytes: usize,
     buffer_bytes: usize,
 ) -> Result<(), MemoryError> {
-    let limits = offered(context)?;
+    let limits = offered(probe)?;
     let row = shape.width.saturating_mul(shape.texel_bytes());
     let Some(height) = shape.height else {
         // image1d_buffer_t: part of OpenCL 1.2 wherever there are images.
@@ -194,7 +196,7 @@ pub(super) fn check_over_buffer(
     if !limits.from_buffer {
         return Err(MemoryError::NotOffered { what: "2D images made from buffers".to_owned() });
     }
-    check_extent(context, shape)?;
+    check_extent(probe, shape)?;
     if row_pitch_bytes < row {
         return Err(MemoryError::Bounds { offset: 0, len: row, bytes: row_pitch_bytes });
     }
@@ -234,5 +236,71 @@ pub(super) fn check_format(
         Err(MemoryError::NotOffered {
             what: format!("images of {:?} texels with {:?} channels", shape.order, shape.channel),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Limits in the manner of a Mali driver: pitch in multiples of 64 texels.
+    fn mali() -> Probe {
+        let images = ImageLimits {
+            max_2d: [65536, 65536],
+            max_1d_buffer: 1 << 20,
+            from_buffer: true,
+            pitch_alignment: 64,
+            base_address_alignment: 64,
+        };
+        Probe { images: Some(images), max_buffer_bytes: 1 << 30, ..Probe::default() }
+    }
+
+    fn rgba(width: usize, height: usize) -> ImageShape {
+        ImageShape::rgba_f32(width, height)
+    }
+
+    #[test]
+    fn a_view_must_fit_its_buffer_at_a_pitch_the_device_takes() {
+        // 64 texels of 16 bytes are 1024.
+        assert_eq!(check_over_buffer(&mali(), &rgba(10, 4), 1024, 4096), Ok(()));
+        assert_eq!(
+            check_over_buffer(&mali(), &rgba(10, 4), 160, 4096),
+            Err(MemoryError::Alignment { what: "a row pitch in bytes", value: 160, alignment: 1024 })
+        );
+        assert!(matches!(
+            check_over_buffer(&mali(), &rgba(10, 4), 1024, 4095),
+            Err(MemoryError::Bounds { len: 4096, bytes: 4095, .. })
+        ));
+        // A row longer than the pitch.
+        assert!(check_over_buffer(&mali(), &rgba(65, 1), 1024, 1 << 20).is_err());
+        assert!(check_over_buffer(&mali(), &rgba(10, usize::MAX), 1024, 4096).is_err());
+        assert_eq!(check_over_buffer(&mali(), &rgba(0, 4), 1024, 4096), Err(MemoryError::Empty));
+    }
+
+    #[test]
+    fn a_line_has_no_pitch_but_a_limit() {
+        let line = |width| ImageShape { height: None, ..rgba(width, 1) };
+        assert_eq!(check_over_buffer(&mali(), &line(256), 0, 4096), Ok(()));
+        assert!(check_over_buffer(&mali(), &line(257), 0, 4096).is_err());
+        let error = check_over_buffer(&mali(), &line((1 << 20) + 1), 0, usize::MAX).unwrap_err();
+        assert!(matches!(error, MemoryError::ImageTooLarge { max_width: 0x10_0000, .. }), "{error}");
+    }
+
+    #[test]
+    fn what_is_not_offered_is_said_so() {
+        let mut probe = mali();
+        probe.images = Some(ImageLimits { from_buffer: false, ..probe.images.unwrap_or_default() });
+        let error = check_over_buffer(&probe, &rgba(1, 1), 1024, 4096).unwrap_err();
+        assert!(matches!(error, MemoryError::NotOffered { .. }), "{error}");
+        probe.images = None;
+        assert!(matches!(check_extent(&probe, &rgba(1, 1)), Err(MemoryError::NotOffered { .. })));
+    }
+
+    #[test]
+    fn extents_are_checked_without_overflow() {
+        assert_eq!(check_extent(&mali(), &rgba(3, 5)), Ok(240));
+        assert!(matches!(check_extent(&mali(), &rgba(65537, 1)), Err(MemoryError::ImageTooLarge { .. })));
+        // Within the extents, over the allocation limit.
+        assert!(matches!(check_extent(&mali(), &rgba(65536, 65536)), Err(MemoryError::TooLarge { .. })));
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use crate::memory::MemoryError;
-use crate::memory::object::RawMapping;
+use crate::memory::mapping::RawMapping;
 
 /// Part of a buffer, mapped for reading. No kernel can be given the buffer while it lives.
 pub struct Mapped<'b>(pub(super) RawMapping<'b>);

@@ -11,6 +11,7 @@ mod buffer;
 mod host;
 mod image;
 mod mapped;
+mod mapping;
 mod object;
 mod sampler;
 mod strategy;

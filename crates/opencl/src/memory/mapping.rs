@@ -1,0 +1,171 @@
+//! The driver's mapping under the guards, and under reads and writes by mapping.
+
+use std::ffi::c_void;
+
+use cl3::types::cl_map_flags;
+
+use crate::code::CallError;
+use crate::memory::image;
+use crate::memory::object::{MemoryError, Object, Shape};
+use crate::queue::Queue;
+
+/// A mapped region, unmapped at the latest when dropped.
+pub(crate) struct RawMapping<'a> {
+    object: &'a Object,
+    queue: Queue,
+    pointer: *mut u8,
+    /// Bytes of a row and their distance in the mapping; one row for a buffer.
+    row_bytes: usize,
+    row_pitch: usize,
+    rows: usize,
+    mapped: bool,
+}
+
+impl<'a> RawMapping<'a> {
+    /// Maps `len` bytes from `offset` (the whole of an image), which must have been checked; waits until
+    /// the host may touch them. All other queues of the context have finished by then.
+    pub(crate) fn new(
+        object: &'a Object,
+        queue: &Queue,
+        flags: cl_map_flags,
+        offset: usize,
+        len: usize,
+    ) -> Result<Self, MemoryError> {
+        object.check_context(queue)?;
+        object.context().finish(Some(queue.handle()))?;
+        let mut pointer: *mut c_void = std::ptr::null_mut();
+        let mut row_pitch = len;
+        let (row_bytes, rows, event) = match *object.shape() {
+            Shape::Buffer { .. } => {
+                // SAFETY: a blocking map of a region inside the object.
+                let event = unsafe {
+                    cl3::command_queue::enqueue_map_buffer(
+                        queue.raw(),
+                        object.raw(),
+                        cl3::types::CL_TRUE,
+                        flags,
+                        offset,
+                        len,
+                        &mut pointer,
+                        0,
+                        std::ptr::null(),
+                    )
+                }
+                .map_err(CallError::at("clEnqueueMapBuffer"))?;
+                (len, 1, event)
+            }
+            Shape::Image { shape } => {
+                let (origin, region) = image::whole(&shape);
+                let mut slice_pitch = 0;
+                // SAFETY: a blocking map of the whole image; the pitches are written to live variables.
+                let event = unsafe {
+                    cl3::command_queue::enqueue_map_image(
+                        queue.raw(),
+                        object.raw(),
+                        cl3::types::CL_TRUE,
+                        flags,
+                        origin.as_ptr(),
+                        region.as_ptr(),
+                        &raw mut row_pitch,
+                        &raw mut slice_pitch,
+                        &mut pointer,
+                        0,
+                        std::ptr::null(),
+                    )
+                }
+                .map_err(CallError::at("clEnqueueMapImage"))?;
+                (shape.width * shape.texel_bytes(), shape.height.unwrap_or(1), event)
+            }
+        };
+        // SAFETY: the call returned a new event.
+        drop(unsafe { crate::Event::own(event) });
+        if pointer.is_null() || row_pitch < row_bytes {
+            // A driver that reports success without a usable mapping.
+            let code = crate::Code(cl3::error_codes::CL_MAP_FAILURE);
+            return Err(CallError { call: "clEnqueueMapBuffer", code }.into());
+        }
+        Ok(Self {
+            object,
+            queue: queue.clone(),
+            pointer: pointer.cast(),
+            row_bytes,
+            row_pitch,
+            rows,
+            mapped: true,
+        })
+    }
+
+    /// Where the mapping starts.
+    pub(crate) fn pointer(&self) -> *mut u8 {
+        self.pointer
+    }
+
+    /// Bytes of one row; all bytes of a buffer's mapping.
+    pub(crate) fn row_bytes(&self) -> usize {
+        self.row_bytes
+    }
+
+    /// Number of rows; 1 for a buffer.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Start and bytes of row `y`.
+    pub(crate) fn row(&self, y: usize) -> Option<(*mut u8, usize)> {
+        // SAFETY: the row lies inside the mapping.
+        (y < self.rows).then(|| (unsafe { self.pointer.add(y * self.row_pitch) }, self.row_bytes))
+    }
+
+    pub(crate) fn copy_to(&self, into: &mut [u8]) {
+        for (row, to) in into.chunks_exact_mut(self.row_bytes).enumerate() {
+            // SAFETY: the row lies inside the mapping; `into` is the caller's own memory.
+            unsafe {
+                let from = self.pointer.add(row * self.row_pitch);
+                std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len());
+            }
+        }
+    }
+
+    pub(crate) fn copy_from(&self, bytes: &[u8]) {
+        for (row, from) in bytes.chunks_exact(self.row_bytes).enumerate() {
+            // SAFETY: as in `copy_to`.
+            unsafe {
+                let to = self.pointer.add(row * self.row_pitch);
+                std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len());
+            }
+        }
+    }
+
+    /// Unmaps, and waits until the device has the contents.
+    pub(crate) fn unmap(mut self) -> Result<(), MemoryError> {
+        self.mapped = false;
+        self.release()
+    }
+
+    fn release(&self) -> Result<(), MemoryError> {
+        // SAFETY: this mapping is live, and released once: by `unmap` or by `drop`, which `mapped` tells apart.
+        let event = unsafe {
+            cl3::command_queue::enqueue_unmap_mem_object(
+                self.queue.raw(),
+                self.object.raw(),
+                self.pointer.cast(),
+                0,
+                std::ptr::null(),
+            )
+        }
+        .map_err(CallError::at("clEnqueueUnmapMemObject"))?;
+        // SAFETY: the call returned a new event.
+        unsafe { crate::Event::own(event) }.wait()?;
+        Ok(())
+    }
+}
+
+impl Drop for RawMapping<'_> {
+    fn drop(&mut self) {
+        if self.mapped
+            && let Err(error) = self.release()
+        {
+            tracing::warn!(%error, "a mapped region could not be unmapped");
+        }
+    }
+}
