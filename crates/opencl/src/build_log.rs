@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn pocl() {
         check(
-            "1 error generated.\nerror: /root/.cache/pocl/kcache/tempfile_AbC.cl:3:12: use of undeclared identifier 'nothere'",
+            "1 error generated.\nerror: /home/u/.cache/pocl/kcache/tempfile_AbC.cl:3:12: use of undeclared identifier 'nothere'",
             "use of undeclared identifier 'nothere'",
         );
     }
