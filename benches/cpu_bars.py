@@ -184,7 +184,7 @@ def machine():
         "vector_extensions": vectors,
         "memory_mib": memory,
         "load_average_before": os.getloadavg()[0],
-        "system": f"{platform.system()} {platform.release()}",
+        "system": f"{platform.system()} {platform.release().split('-')[0]}",
         "rustc": subprocess.run(["rustc", "--version"], cwd=ROOT, capture_output=True, text=True).stdout.strip(),
         "python": platform.python_version(),
         "opencv": cv2.__version__,
@@ -247,6 +247,9 @@ def main():
             f"{r['name']:24} {r['median_ms']['tripipe']:7.2f} ms {other:7.2f} ms {r['ratio_of_medians']:6.2f}x"
             f" {r['ratio_of_minima']:9.2f}x {r['bar']:4}x {'met' if r['met'] else 'NOT MET'}"
         )
+    load, cores = result["machine"]["load_average_before"], result["machine"]["cores"]
+    if load > 0.3 * cores:
+        print(f"the machine was busy (load average {load:.1f} on {cores} cores): take these times for upper bounds, no more")
     print(f"a copy of the image on all threads: {rows[0]['median_ms']['copy']:.2f} ms")
     print(f"f32 multiply-adds in registers on all cores: {result['peak_gflops']} GFLOP/s; at their best the products reach")
     for r in rows[1:]:
