@@ -51,7 +51,7 @@ fn main() -> ExitCode {
         Err(error) => return explain_usage(&error),
     };
     let done = on_interruption().and_then(|()| {
-        let mut out = io::stdout().lock();
+        let mut out = terminal::StandardOutput::lock();
         let finish = run(arguments.command, &mut out)?;
         out.flush()?;
         Ok(finish)

@@ -1,7 +1,7 @@
 //! What standard output can show.
 
 use std::env;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 
 use tripipe_report::Canvas;
 
@@ -27,6 +27,29 @@ pub(crate) fn shows_pictures() -> bool {
 fn colours() -> bool {
     let set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     !set("NO_COLOR") && env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// Standard output, whose errors say that it is.
+pub(crate) struct StandardOutput(io::StdoutLock<'static>);
+
+impl StandardOutput {
+    pub(crate) fn lock() -> Self {
+        Self(io::stdout().lock())
+    }
+}
+
+impl Write for StandardOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(|error| named(&error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(|error| named(&error))
+    }
+}
+
+fn named(error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("standard output cannot be written: {error}"))
 }
 
 /// Whether an error says that the reader of the output is gone.

@@ -114,14 +114,16 @@ pub(crate) fn draw(
             out.push('\n');
         };
         let block = || groups[start..end].iter().zip(&widths[start..end]);
-        line(
-            " ".repeat(name_width),
-            block()
-                .map(|(group, widths)| {
-                    Cell::toned(group.title.clone(), Tone::Heading).centred(canvas, total(widths) - 1)
-                })
-                .collect(),
-        );
+        if groups[start..end].iter().any(|group| !group.title.is_empty()) {
+            line(
+                " ".repeat(name_width),
+                block()
+                    .map(|(group, widths)| {
+                        Cell::toned(group.title.clone(), Tone::Heading).centred(canvas, total(widths) - 1)
+                    })
+                    .collect(),
+            );
+        }
         line(
             Cell::toned(head, Tone::Faint).left(canvas, name_width),
             block()

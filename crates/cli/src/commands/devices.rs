@@ -12,7 +12,7 @@ use crate::{Finish, terminal};
 /// List every device: what it is, which GPU model it matches and how surely, memory, limits, what it offers.
 ///
 /// The CPU path is built in and always there. OpenCL devices are found through the machine's OpenCL library; the
-/// environment variable TRIPIPE_OPENCL names another library, or `none`.
+/// environment variable `TRIPIPE_OPENCL` names another library, or `none`.
 #[derive(Args)]
 pub(crate) struct Devices {
     /// Form of the result.
@@ -43,7 +43,7 @@ impl Devices {
                 out.write_all(text.as_bytes())?;
             }
             Format::Json => {
-                writeln!(out, "{}", tripipe_report::devices::json(&entries, no_opencl.as_deref()))?
+                writeln!(out, "{}", tripipe_report::devices::json(&entries, no_opencl.as_deref()))?;
             }
         }
         Ok(Finish::Clean)

@@ -86,11 +86,14 @@ pub(super) fn said(explanation: &Explanation) -> String {
     let Explanation { device, kernel, why, seconds, preparation_seconds, total_seconds } = explanation;
     let packing =
         preparation_seconds.map(|seconds| format!(", packing {}", time(seconds))).unwrap_or_default();
-    format!(
-        "{device}: {kernel} ({why}) took {}{packing}, {} with start-up and copies",
-        time(*seconds),
-        time(*total_seconds)
-    )
+    let (kernel_time, total_time) = (time(*seconds), time(*total_seconds));
+    // On the CPU path there is nothing but the kernel.
+    let total = if kernel_time == total_time {
+        String::new()
+    } else {
+        format!(", {total_time} with start-up and copies")
+    };
+    format!("{device}: {kernel} ({why}) took {kernel_time}{packing}{total}")
 }
 
 fn channels(pixels: &DynamicImage) -> &'static str {

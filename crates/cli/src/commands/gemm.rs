@@ -15,7 +15,7 @@ use crate::files::npy::{self, Elements, Matrix};
 use crate::files::{memory, output::Output};
 use crate::progress::Progress;
 
-/// Multiply two matrices from NumPy files: C = A B.
+/// Multiply two matrices from `.npy` files: C = A B.
 ///
 /// A is M x K, B is K x N, both float16, float32 or float64 (float64 on the CPU path alone), little-endian, in C or
 /// Fortran order. C is written in their type and in C order. float16 is summed in float32 on the CPU path, in float16 on
@@ -36,8 +36,7 @@ pub(crate) struct Gemm {
 }
 
 /// A product of one type, as the library offers it.
-type Product<T> =
-    fn(&Device, [&[T]; 2], &mut [T], [usize; 3]) -> std::result::Result<Explanation, Error>;
+type Product<T> = fn(&Device, [&[T]; 2], &mut [T], [usize; 3]) -> std::result::Result<Explanation, Error>;
 
 impl Gemm {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use image::DynamicImage;
 use tripipe::Device;
 use tripipe::climb::CpuClimber;
-use tripipe_kernels::ladder::{self, Ceilings, Climb, Options, climb, find, ladders};
+use tripipe_kernels::ladder::{self, Climb, Options, climb, find, ladders};
 use tripipe_kernels::published::Published;
 use tripipe_kernels::{Inputs, Photo, Size, SizeKind};
 use tripipe_launch::Executor;
@@ -28,7 +28,7 @@ const CHELSEA: &[u8] = include_bytes!("../../assets/chelsea.png");
 /// Where `ladder laplace` leaves the filtered picture.
 const SHOWN: &str = "tripipe-laplace.png";
 
-/// Climb an optimisation ladder: every kernel from the plain one to the fast one, verified, timed, compared.
+/// Climb an optimisation ladder: every kernel from the plain one to the fast one, verified, timed, compared
 ///
 /// Without NAME the ladders are listed. Each step is checked against a reference before and after it is timed; a step
 /// that is wrong is reported as FAILED and the exit code is 2. Times are the device's own, in the text in ms or µs, in
@@ -46,7 +46,7 @@ pub(crate) struct Ladder {
     name: Option<String>,
     #[command(flatten)]
     devices: DevicesArgument,
-    /// Sizes, separated by commas: images WxH or N, products MxNxK or N, vectors N [default: the ladder's own].
+    /// Sizes, separated by commas: images `WxH` or N, products `MxNxK` or N, vectors N [default: the ladder's own].
     #[arg(long, value_delimiter = ',', value_name = "SIZE,...")]
     sizes: Vec<String>,
     /// Timed runs of each step.
@@ -92,7 +92,6 @@ impl Ladder {
         let ladder = find(name).ok_or_else(|| unknown(name))?;
         let sizes = self.sizes(ladder)?;
         let show = self.show(ladder)?;
-        let built_in = self.image.is_none();
         let source = match &self.image {
             Some(_) if ladder.size_kind != SizeKind::Image => {
                 bail!("--image goes with a ladder over images, not with {name}: leave it out")
@@ -113,12 +112,11 @@ impl Ladder {
         }
         let mut finish = Finish::Clean;
         for (index, device) in devices.iter().enumerate() {
-            let climb = climb_on(device, ladder, &sizes, &inputs, options)
+            let (climb, what) = climb_on(device, ladder, &sizes, &inputs, options)
                 .with_context(|| format!("the ladder {name} could not be climbed on {}", device.name()))?;
             if climb.failed() {
                 finish = Finish::Bad;
             }
-            let what = what(device);
             let report = Report {
                 climb: &climb,
                 about: ladder.about,
@@ -137,7 +135,10 @@ impl Ladder {
             out.write_all(tripipe_report::ladder::legend(options, canvas).as_bytes())?;
         }
         if let Some(output) = show {
-            let caption = if built_in { "the built-in picture".to_owned() } else { "the picture".to_owned() };
+            let caption = match &self.image {
+                Some(path) => path.display().to_string(),
+                None => "the built-in picture".to_owned(),
+            };
             self.show_picture(output, &caption, &source, &devices, canvas.width, out)?;
         }
         Ok(finish)
@@ -147,7 +148,7 @@ impl Ladder {
         if self.sizes.is_empty() {
             return Ok(ladder.default_sizes.to_vec());
         }
-        self.sizes.iter().map(|text| Ok(ladder.size_kind.parse(text)?)).collect()
+        self.sizes.iter().map(|text| ladder.size_kind.parse(text).context("--sizes")).collect()
     }
 
     /// Where the filtered picture goes, opened before anything is measured.
@@ -255,32 +256,44 @@ fn check_memory(ladder: &ladder::Ladder, sizes: &[Size]) -> Result<()> {
     Ok(())
 }
 
+/// The climb, and what the device is.
 fn climb_on(
     device: &Device,
     ladder: &ladder::Ladder,
     sizes: &[Size],
     inputs: &Inputs<'_>,
     options: Options,
-) -> Result<Climb> {
+) -> Result<(Climb, String)> {
     let name = device.name();
     let progress = Progress::pieces(sizes.len() * (ladder.steps.len() + 2));
     let mut report = |at: ladder::Progress<'_>| {
         progress.at(at.done, at.all, format!("{} at {} on {name}", at.doing, at.size));
     };
-    match device {
+    let (climb, ceilings) = match device {
         Device::Cpu => {
-            let climb = climb(&mut CpuClimber::new(), ladder, sizes, inputs, options, &mut report)?;
-            Ok(climb)
+            progress.at(0, 1, format!("ceilings of {name}"));
+            let ceilings = tripipe::peaks::ceilings(ladder.element).map_err(|error| error.to_string());
+            (climb(&mut CpuClimber::new(), ladder, sizes, inputs, options, &mut report)?, ceilings)
         }
         Device::OpenCl(opencl) => {
             let mut executor = OpenClExecutor::new(opencl, &ExecutorOptions::default())?;
             let executor: &mut dyn Executor = &mut executor;
             progress.at(0, 1, format!("ceilings of {name}"));
-            let ceilings: Option<Ceilings> = tripipe_kernels::peaks::ceilings(executor, ladder.element).ok();
-            let climb = climb(executor, ladder, sizes, inputs, options, &mut report)?;
-            Ok(Climb { ceilings, ..climb })
+            let ceilings =
+                tripipe_kernels::peaks::ceilings(executor, ladder.element).map_err(|error| error.to_string());
+            (climb(executor, ladder, sizes, inputs, options, &mut report)?, ceilings)
         }
-    }
+    };
+    let mut what = what(device);
+    let ceilings = match ceilings {
+        Ok(ceilings) => Some(ceilings),
+        Err(reason) => {
+            what.push_str("; no ceilings: ");
+            what.push_str(&reason);
+            None
+        }
+    };
+    Ok((Climb { ceilings, ..climb }, what))
 }
 
 #[cfg(test)]

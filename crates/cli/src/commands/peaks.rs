@@ -6,12 +6,18 @@ use anyhow::{Context, Result};
 use clap::Args;
 use tripipe::Device;
 use tripipe_kernels::peaks::{Effort, Peaks as Measured, measure};
+use tripipe_opencl::transfer::{self, TransferMode};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
-use tripipe_report::peaks::Report;
+use tripipe_report::peaks::{Rates, Report, Transfer};
 
 use super::{DevicesArgument, Format, what};
 use crate::progress::Progress;
 use crate::{Finish, terminal};
+
+/// One transfer: past any cache, small enough for a phone.
+const TRANSFER_BYTES: usize = 32 << 20;
+/// Transfers in each direction; the median counts.
+const TRANSFER_RUNS: usize = 9;
 
 /// Measure the ceilings of a device: arithmetic, memory, launches, transfers.
 ///
@@ -35,11 +41,12 @@ impl Peaks {
         for (index, device) in self.devices.resolve()?.iter().enumerate() {
             let name = device.name();
             let progress = Progress::spinner(format!("measuring {name}"));
-            let measured = measure_on(device, &progress)
+            let (measured, transfers) = measure_on(device, &progress)
                 .with_context(|| format!("the ceilings of {name} could not be measured"))?;
             drop(progress);
             let what = what(device);
-            let report = Report { device: &name, what: &what, peaks: &measured, transfers: None };
+            let report =
+                Report { device: &name, what: &what, peaks: &measured, transfers: transfers.as_deref() };
             match self.format {
                 Format::Text => {
                     let gap = if index > 0 { "\n" } else { "" };
@@ -53,13 +60,31 @@ impl Peaks {
     }
 }
 
-fn measure_on(device: &Device, progress: &Progress) -> Result<Measured> {
+/// The ceilings, and the ways to hand data to an OpenCL device.
+fn measure_on(device: &Device, progress: &Progress) -> Result<(Measured, Option<Vec<Transfer>>)> {
+    let mut report = |doing: &str| progress.say(doing);
     match device {
-        Device::Cpu => Ok(Measured { rows: Vec::new() }),
+        Device::Cpu => Ok((tripipe::peaks::measure(&mut report), None)),
         Device::OpenCl(opencl) => {
             let mut executor = OpenClExecutor::new(opencl, &ExecutorOptions::default())?;
-            let mut report = |doing: &str| progress.say(doing);
-            Ok(measure(&mut executor, Effort::Full, &mut report)?)
+            let peaks = measure(&mut executor, Effort::Full, &mut report)?;
+            let transfers = TransferMode::ALL
+                .into_iter()
+                .map(|mode| {
+                    report(&format!("transfer: {mode}"));
+                    transfer(opencl, mode)
+                })
+                .collect();
+            Ok((peaks, Some(transfers)))
         }
     }
+}
+
+fn transfer(device: &tripipe_opencl::Device, mode: TransferMode) -> Transfer {
+    let rates = match transfer::measure(device, mode, TRANSFER_BYTES, TRANSFER_RUNS) {
+        Ok(Some(rates)) => Ok(Rates { to_device: rates.to_device, to_host: rates.to_host }),
+        Ok(None) => Err("not offered".to_owned()),
+        Err(error) => Err(error.to_string()),
+    };
+    Transfer { name: mode.name().to_owned(), bytes: TRANSFER_BYTES, rates }
 }

@@ -1,4 +1,4 @@
-//! Matrices in NumPy's `.npy` format.
+//! Matrices in the `.npy` format of numerical Python.
 
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Seek, SeekFrom};
@@ -10,9 +10,9 @@ use npyz::{
     AutoSerialize, DType, Deserialize, Endianness, NpyFile, NpyHeader, Order, TypeChar, WriterBuilder,
 };
 
-use super::output::Sink;
+use super::output::{Sink, plain};
 
-/// Longest header that is read, in bytes; `NumPy` itself stays far below.
+/// Longest header that is read, in bytes; numpy itself stays far below.
 const HEADER_MAX: usize = 1 << 16;
 /// Deepest nesting of brackets in a header; an array of numbers has two levels.
 const NESTING_MAX: usize = 16;
@@ -34,7 +34,7 @@ pub(crate) enum Elements {
 }
 
 impl Elements {
-    /// What NumPy calls the type.
+    /// The type as `.npy` tools call it.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
             Self::F16(_) => "float16",
@@ -51,7 +51,8 @@ impl Elements {
 /// says. Nothing is allocated before the header's size was checked against the file's.
 pub(crate) fn read(path: &Path) -> Result<Matrix> {
     let shown = path.display();
-    let mut file = File::open(path).map_err(|error| anyhow!("{shown} cannot be read: {error}"))?;
+    let mut file = File::open(path)
+        .map_err(|error| anyhow!("{shown} cannot be read: {}; check the path", plain(&error)))?;
     let metadata = file.metadata().with_context(|| format!("{shown} cannot be read"))?;
     if !metadata.is_file() {
         bail!("{shown} is not a regular file; save the array to one with numpy.save");
@@ -86,10 +87,11 @@ pub(crate) fn read(path: &Path) -> Result<Matrix> {
     file.seek(SeekFrom::Start(data_offset)).with_context(|| format!("{shown} cannot be read"))?;
     let array = NpyFile::with_header(header, BufReader::with_capacity(1 << 20, file));
     let (rows, columns) = (rows as usize, columns as usize);
+    let name = shown.to_string();
     let elements = match kind {
-        Kind::F16 => Elements::F16(row_major(array, rows, columns, shown.to_string())?),
-        Kind::F32 => Elements::F32(row_major(array, rows, columns, shown.to_string())?),
-        Kind::F64 => Elements::F64(row_major(array, rows, columns, shown.to_string())?),
+        Kind::F16 => Elements::F16(row_major(array, rows, columns, &name)?),
+        Kind::F32 => Elements::F32(row_major(array, rows, columns, &name)?),
+        Kind::F64 => Elements::F64(row_major(array, rows, columns, &name)?),
     };
     Ok(Matrix { rows, columns, elements })
 }
@@ -169,7 +171,7 @@ fn row_major<T: Deserialize + Copy>(
     array: NpyFile<impl Read>,
     rows: usize,
     columns: usize,
-    shown: String,
+    shown: &str,
 ) -> Result<Vec<T>> {
     let order = array.order();
     let stored: Vec<T> = array.into_vec().with_context(|| format!("{shown} cannot be read"))?;

@@ -11,7 +11,7 @@ use image::{
     ColorType, DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageFormat, ImageReader, Limits,
 };
 
-use super::output::Sink;
+use super::output::{Sink, plain};
 
 /// Most bytes of a decoded picture: 26754x26754 pixels of RGB.
 const DECODED_MAX: u64 = 1 << 31;
@@ -32,7 +32,8 @@ pub(crate) struct Picture {
 /// anything is allocated), more than 8 bits a channel.
 pub(crate) fn read(path: &Path) -> Result<Picture> {
     let shown = path.display();
-    let file = File::open(path).map_err(|error| anyhow!("{shown} cannot be read: {error}"))?;
+    let file = File::open(path)
+        .map_err(|error| anyhow!("{shown} cannot be read: {}; check the path", plain(&error)))?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         bail!("{shown} is a folder; name a picture in it");
     }
@@ -264,7 +265,8 @@ fn encode(
 
 impl Picture {
     /// A picture with no colour profile.
-    pub(crate) fn new(pixels: DynamicImage) -> Self {
+    #[cfg(test)]
+    fn new(pixels: DynamicImage) -> Self {
         Self { pixels, icc_profile: None }
     }
 

@@ -20,12 +20,11 @@ pub fn text(entries: &[Entry], no_opencl: Option<&str>, canvas: Canvas) -> Strin
         }
         let choice = format!("{:<INDENT$}", entry.choice);
         let _ = writeln!(out, "{choice}{}", canvas.paint(Tone::Heading, &entry.name));
-        match &entry.opencl {
-            Some(opencl) => facts(opencl, canvas, &mut out),
-            None => {
-                let what = "filters and products in half, float and double; needs no OpenCL";
-                fact("built in", what, canvas, &mut out);
-            }
+        if let Some(opencl) = &entry.opencl {
+            facts(opencl, canvas, &mut out);
+        } else {
+            let what = "filters and products in half, float and double; needs no OpenCL";
+            fact("built in", what, canvas, &mut out);
         }
     }
     if let Some(reason) = no_opencl {
@@ -57,7 +56,7 @@ fn facts(opencl: &OpenCl, canvas: Canvas, out: &mut String) {
     let [x, y, z] = probe.max_work_item_sizes;
     let mut compute = vec![format!("{} with {} compute units", kind(probe.kind), probe.compute_units)];
     if probe.clock_mhz > 0 {
-        compute[0].push_str(&format!(" at {} MHz", probe.clock_mhz));
+        let _ = write!(compute[0], " at {} MHz", probe.clock_mhz);
     }
     if probe.opencl_c != (0, 0) {
         compute.push(format!("OpenCL C {major}.{minor}"));
@@ -87,10 +86,8 @@ fn facts(opencl: &OpenCl, canvas: Canvas, out: &mut String) {
         let mut text =
             format!("2D up to {width} x {height}, 1D from a buffer up to {} texels", images.max_1d_buffer);
         if images.from_buffer {
-            text.push_str(&format!(
-                "; 2D from a buffer, rows aligned to {} texels",
-                images.pitch_alignment.max(1)
-            ));
+            let _ =
+                write!(text, "; 2D from a buffer, rows aligned to {} texels", images.pitch_alignment.max(1));
         }
         fact("images", &text, canvas, out);
     }

@@ -9,11 +9,14 @@ use crate::number::significant;
 use crate::style::{Canvas, Tone, paragraph};
 use crate::table::{Cell, Group, Row, draw};
 
+/// What the source calls the fastest of the versions it lists ahead of one.
+const BEST_ABOVE: &str = "best-above";
+
 /// The table, or a line that says that nothing was published for this ladder.
 pub(super) fn text(climb: &Climb, published: &Published, canvas: Canvas) -> String {
     match climb.ladder.as_str() {
         "laplace" => laplace(climb, &published.laplace_t604, canvas),
-        "gemm" => gemm(climb, published, canvas),
+        "gemm" | "gemm-f16" => gemm(climb, published, canvas),
         name => format!("  Nothing was published for the ladder {name}.\n"),
     }
 }
@@ -33,7 +36,7 @@ pub(super) fn json(climb: &Climb, published: &Published) -> Value {
                 "steps": steps.collect::<Vec<_>>(),
             })
         }
-        "gemm" => {
+        "gemm" | "gemm-f16" => {
             let ratios = published.gemm_fp16_1024.ratio.iter().map(|ratio| {
                 json!({ "version": ratio.version, "over": ratio.over, "gpus": ratio.gpus, "at_least": ratio.at_least,
                         "ours": ours(climb, ratio) })
@@ -65,9 +68,15 @@ fn laplace(climb: &Climb, published: &LaplaceT604, canvas: Canvas) -> String {
     };
     let mut names: Vec<Cell> = published.step.iter().map(|step| Cell::new(step.name.as_str())).collect();
     names.push(Cell::new("first step × serial CPU"));
+    if !climb.steps.iter().any(|own| published.step.iter().any(|step| step.name == own.name)) {
+        return "  No published step has a counterpart on this device.\n".to_owned();
+    }
+    // The sizes run here; all of them when there is none.
+    let any = sizes.iter().any(|size| climb.sizes.contains(size));
     let groups: Vec<Group> = sizes
         .iter()
         .enumerate()
+        .filter(|(_, size)| !any || climb.sizes.contains(size))
         .map(|(column, size)| {
             let mut rows: Vec<Row> = published
                 .step
@@ -86,23 +95,35 @@ fn laplace(climb: &Climb, published: &LaplaceT604, canvas: Canvas) -> String {
     );
     let mut out = paragraph(canvas, "  ", 2, &intro);
     out.push_str(&draw(canvas, "×1st", &names, &groups, published.step.len()));
-    if !sizes.iter().any(|size| climb.sizes.contains(size)) {
-        let hint =
-            format!("None of these sizes was run here: --sizes {} runs them.", published.columns.join(","));
+    let others: Vec<String> =
+        sizes.iter().filter(|size| !climb.sizes.contains(size)).map(ToString::to_string).collect();
+    if !others.is_empty() {
+        let hint = format!("Published as well, but not run here: --sizes {}", others.join(","));
         out.push_str(&paragraph(canvas, "  ", 2, &hint));
     }
     out
 }
 
+/// Our step that a published version stands for: of the same name, else of the longest name it begins with.
+fn counterpart(climb: &Climb, version: &str) -> Option<usize> {
+    let steps = climb.steps.iter().enumerate();
+    let named = steps.filter(|(_, step)| {
+        version.strip_prefix(step.name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    });
+    named.max_by_key(|(_, step)| step.name.len()).map(|(index, _)| index)
+}
+
 /// Our gain of one version over the other at the largest size where both were measured.
 fn ours(climb: &Climb, ratio: &GemmRatio) -> Option<f64> {
-    let step = |name: &str| climb.steps.iter().find(|step| step.name == name);
-    let (version, over) = (step(&ratio.version)?, step(&ratio.over)?);
+    let version = counterpart(climb, &ratio.version)?;
     (0..climb.sizes.len()).rev().find_map(|size| {
-        let seconds = |step: &tripipe_kernels::ladder::ClimbedStep| {
-            Some(step.outcomes.get(size)?.measured()?.seconds.median())
+        let seconds = |step: usize| Some(climb.steps[step].outcomes.get(size)?.measured()?.seconds.median());
+        let over = if ratio.over == BEST_ABOVE {
+            (0..version).filter_map(seconds).min_by(f64::total_cmp)?
+        } else {
+            seconds(counterpart(climb, &ratio.over)?)?
         };
-        Some(seconds(over)? / seconds(version)?)
+        Some(over / seconds(version)?)
     })
 }
 

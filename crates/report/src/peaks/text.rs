@@ -16,9 +16,9 @@ pub fn text(report: &Report<'_>, canvas: Canvas) -> String {
     let sections = [
         (
             Unit::OperationsPerSecond,
-            "10^9 operations a second, a multiply-add counting as two, by vector width",
+            "10^9 operations a second, a multiply-add counting as two; xN: by vectors of N",
         ),
-        (Unit::BytesPerSecond, "10^9 bytes a second, a copied byte counting as two, by vector width"),
+        (Unit::BytesPerSecond, "10^9 bytes a second, a copied byte counting as two; xN: by vectors of N"),
     ];
     for (unit, title) in sections {
         let rows: Vec<&Peak> = report.peaks.rows.iter().filter(|peak| peak.unit == unit).collect();
@@ -60,7 +60,7 @@ fn rates(peaks: &[&Peak], title: &str, canvas: Canvas, out: &mut String) {
     }
     widths.sort_unstable();
     let columns =
-        widths.iter().map(|width| width.map_or_else(|| "any".to_owned(), |width| format!("x{width}")));
+        widths.iter().map(|width| width.map_or_else(|| "rate".to_owned(), |width| format!("x{width}")));
     let rows = names
         .iter()
         .map(|name| {
@@ -71,8 +71,7 @@ fn rates(peaks: &[&Peak], title: &str, canvas: Canvas, out: &mut String) {
                 .copied()
                 .fold(f64::NEG_INFINITY, f64::max);
             if !best.is_finite() {
-                let reason = own.iter().find_map(|peak| peak.value.as_ref().err()).map(ToString::to_string);
-                return Row::Across(Cell::toned(reason.unwrap_or_default(), Tone::Faint));
+                return Row::Across(Cell::toned("–", Tone::Faint));
             }
             let cells = widths.iter().map(|width| {
                 match own.iter().find(|peak| peak.width == *width).map(|peak| &peak.value) {
@@ -91,6 +90,14 @@ fn rates(peaks: &[&Peak], title: &str, canvas: Canvas, out: &mut String) {
     let _ = writeln!(out, "  {}", canvas.paint(Tone::Faint, title));
     let group = Group { title: String::new(), columns: columns.collect(), rows };
     out.push_str(&draw(canvas, "", &cells, &[group], 0));
+    // Why there is a gap, said once for each name.
+    for name in names {
+        let missing =
+            peaks.iter().filter(|peak| peak.name == name).find_map(|peak| peak.value.as_ref().err());
+        if let Some(reason) = missing {
+            out.push_str(&paragraph(canvas, "  ", 4, &format!("{name}: {reason}")));
+        }
+    }
 }
 
 fn transfer_table(transfers: &[Transfer], canvas: Canvas, out: &mut String) {

@@ -1,0 +1,157 @@
+//! Pictures, outputs and options that cannot be: each one line that names the file and the way out.
+
+use image::{DynamicImage, Rgb, RgbImage};
+
+use crate::Bench;
+
+fn picture() -> RgbImage {
+    RgbImage::from_fn(64, 48, |x, y| Rgb([(x * 4) as u8, (y * 5) as u8, (x * y) as u8]))
+}
+
+/// A PNG header for so many RGB pixels, and nothing behind it.
+fn png_header(width: u32, height: u32) -> Vec<u8> {
+    let mut chunk = b"IHDR".to_vec();
+    chunk.extend(width.to_be_bytes());
+    chunk.extend(height.to_be_bytes());
+    chunk.extend([8, 2, 0, 0, 0]);
+    let mut crc = !0u32;
+    for byte in &chunk {
+        crc ^= u32::from(*byte);
+        for _ in 0..8 {
+            crc = (crc >> 1) ^ (0xEDB8_8320 & (crc & 1).wrapping_neg());
+        }
+    }
+    let mut file = b"\x89PNG\r\n\x1a\n\0\0\0\x0d".to_vec();
+    file.extend(chunk);
+    file.extend((!crc).to_be_bytes());
+    // An empty data chunk: a decoder looks for one before it says how large the picture is.
+    file.extend(b"\0\0\0\0IDAT\x35\xaf\x06\x1e");
+    file
+}
+
+#[test]
+fn not_a_picture() {
+    let bench = Bench::new();
+    bench.write("text.png", "not a picture at all");
+    bench.write("empty.png", "");
+    for name in ["text.png", "empty.png"] {
+        bench.refuse(&["filter", "laplace", name, "out.png"], &[name, "not a picture", "PNG"]);
+    }
+    bench.refuse(&["filter", "laplace", "missing.png", "out.png"], &["missing.png", "check the path"]);
+    bench.refuse(&["filter", "laplace", ".", "out.png"], &["is a folder"]);
+    bench.refuse(&["ladder", "laplace", "--image", "text.png"], &["text.png", "not a picture"]);
+}
+
+#[test]
+fn truncated_pictures_of_every_format() {
+    let bench = Bench::new();
+    for ending in ["png", "jpg", "ppm", "bmp", "tiff", "webp"] {
+        let name = format!("a.{ending}");
+        picture().save(bench.path().join(&name)).unwrap();
+        let whole = bench.read(&name);
+        for cut in [whole.len() / 2, whole.len() * 9 / 10] {
+            bench.write(&name, &whole[..cut]);
+            bench.refuse(&["filter", "laplace", &name, "out.png"], &[&name]);
+        }
+    }
+}
+
+#[test]
+fn pictures_without_pixels() {
+    let bench = Bench::new();
+    bench.write("a.png", png_header(0, 0));
+    bench.write("a.ppm", "P6 0 0 255\n");
+    bench.refuse(&["filter", "laplace", "a.png", "out.png"], &["a.png"]);
+    bench.refuse(&["filter", "laplace", "a.ppm", "out.png"], &["a.ppm"]);
+}
+
+#[test]
+fn headers_that_promise_too_much() {
+    let bench = Bench::new();
+    bench.write("a.png", png_header(100_000, 100_000));
+    bench.write("a.ppm", "P6 100000 100000 255\n");
+    let mut bmp = b"BM\0\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0".to_vec();
+    bmp.extend(100_000u32.to_le_bytes());
+    bmp.extend(100_000u32.to_le_bytes());
+    bmp.extend([1, 0, 24, 0]);
+    bmp.resize(54, 0);
+    bench.write("a.bmp", bmp);
+    for name in ["a.png", "a.ppm", "a.bmp"] {
+        let start = std::time::Instant::now();
+        bench.refuse(&["filter", "laplace", name, "out.png"], &[name]);
+        // Told from the header: 30 GB would take longer.
+        assert!(start.elapsed().as_secs() < 5, "{name}");
+    }
+    bench.refuse(&["filter", "laplace", "a.png", "out.png"], &["100000x100000", "at most 2 GiB"]);
+}
+
+#[test]
+fn sixteen_bits_a_channel() {
+    let bench = Bench::new();
+    DynamicImage::ImageRgb8(picture()).to_rgb16().save(bench.path().join("deep.png")).unwrap();
+    bench.refuse(&["filter", "laplace", "deep.png", "out.png"], &["deep.png", "16 bits", "convert"]);
+}
+
+#[test]
+fn outputs_that_cannot_be() {
+    let bench = Bench::new();
+    picture().save(bench.path().join("a.png")).unwrap();
+    DynamicImage::ImageRgb8(picture()).to_rgba8().save(bench.path().join("alpha.png")).unwrap();
+    std::fs::create_dir(bench.path().join("folder.png")).unwrap();
+    let cases: [(&str, &str, &[&str]); 7] = [
+        ("a.png", "missing/out.png", &["missing/out.png", "make it first"]),
+        ("a.png", "folder.png", &["folder.png", "is a folder"]),
+        ("a.png", "a.png/out.png", &["a.png/out.png"]),
+        ("a.png", "out.gif", &["out.gif", ".png"]),
+        ("a.png", "out", &["out", ".png"]),
+        ("a.png", "out.pgm", &["out.pgm", ".ppm"]),
+        ("alpha.png", "out.jpg", &["out.jpg", "alpha", ".png"]),
+    ];
+    for (input, output, words) in cases {
+        bench.refuse(&["filter", "laplace", input, output], words);
+    }
+    bench.refuse(&["ladder", "laplace", "--save", "missing/x.png"], &["missing/x.png"]);
+    bench.refuse(&["ladder", "laplace", "--save", "x.gif"], &["x.gif"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_place_nobody_can_write() {
+    let bench = Bench::new();
+    picture().save(bench.path().join("a.png")).unwrap();
+    bench.refuse(&["filter", "laplace", "a.png", "/proc/out.png"], &["/proc/out.png", "another folder"]);
+    // Full when it is written to.
+    let output =
+        bench.command(&["devices"]).stdout(std::fs::File::create("/dev/full").unwrap()).output().unwrap();
+    crate::refused(&output, &["standard output"]);
+}
+
+#[test]
+fn options_that_cannot_be() {
+    let bench = Bench::new();
+    let cases: [(&[&str], &[&str]); 20] = [
+        (&["ladder", "lapalce"], &["lapalce", "did you mean laplace"]),
+        (&["ladder", "zzz"], &["zzz", "vector-add"]),
+        (&["ladder", "laplace", "--sizes", "0x5"], &["0x5"]),
+        (&["ladder", "laplace", "--sizes", "axb"], &["axb", "WIDTHxHEIGHT"]),
+        (&["ladder", "laplace", "--sizes", "1x2x3"], &["1x2x3", "WIDTHxHEIGHT"]),
+        (&["ladder", "laplace", "--sizes", "5x5,,7x7"], &["WIDTHxHEIGHT"]),
+        (&["ladder", "laplace", "--sizes", "99999999999999999999x1"], &["99999999999999999999x1"]),
+        (&["ladder", "laplace", "--sizes", "100000x100000"], &["100000x100000"]),
+        (&["ladder", "gemm", "--sizes", "1x2"], &["1x2", "MxNxK"]),
+        (&["ladder", "vector-add", "--sizes", "5x5"], &["5x5", "number of elements"]),
+        (&["ladder", "laplace", "--runs", "0"], &["--runs"]),
+        (&["ladder", "laplace", "--format", "xml"], &["xml", "json"]),
+        (&["ladder", "gemm", "--image", "a.png"], &["--image", "gemm"]),
+        (&["ladder", "gemm", "--save", "a.png"], &["--save", "gemm"]),
+        (&["ladder", "laplace", "--device", "gpu"], &["gpu", "opencl:N"]),
+        (&["peaks", "--device", "opencl:x"], &["opencl:x"]),
+        (&["ladder", "laplace", "--device", "opencl"], &["OpenCL"]),
+        (&["peaks", "--device", "opencl:99"], &["OpenCL"]),
+        (&["gemm", "a.npy", "b.npy"], &["--output"]),
+        (&["polish"], &["polish"]),
+    ];
+    for (arguments, words) in cases {
+        bench.refuse(arguments, words);
+    }
+}

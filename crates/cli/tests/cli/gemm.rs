@@ -1,0 +1,132 @@
+//! `tripipe gemm`.
+
+use half::f16;
+
+use crate::Bench;
+use crate::npy::{f32s, file, parts};
+
+/// Small integers, so that every sum is exact in every type.
+fn matrix(rows: usize, columns: usize, seed: usize) -> Vec<f32> {
+    (0..rows * columns).map(|index| ((index * 7 + seed * 5) % 9) as f32 - 4.0).collect()
+}
+
+fn product(a: &[f32], b: &[f32], [m, n, k]: [usize; 3]) -> Vec<f32> {
+    let mut c = vec![0.0; m * n];
+    for row in 0..m {
+        for column in 0..n {
+            c[row * n + column] = (0..k).map(|inner| a[row * k + inner] * b[inner * n + column]).sum();
+        }
+    }
+    c
+}
+
+fn transposed(values: &[f32], rows: usize, columns: usize) -> Vec<f32> {
+    (0..columns).flat_map(|column| (0..rows).map(move |row| values[row * columns + column])).collect()
+}
+
+#[test]
+fn float_in_either_order() {
+    let bench = Bench::new();
+    let [m, n, k] = [5, 7, 13];
+    let (a, b) = (matrix(m, k, 1), matrix(k, n, 2));
+    bench.write("a.npy", file("<f4", false, "(5, 13)", &f32s(&a)));
+    bench.write("b.npy", file("<f4", true, "(13, 7)", &f32s(&transposed(&b, k, n))));
+    let said = bench.succeed(&["gemm", "a.npy", "b.npy", "-o", "c.npy"]);
+    assert!(said.contains("5x13") && said.contains("13x7") && said.contains("CPU path"), "{said}");
+    assert!(said.lines().count() <= 2, "{said}");
+    let c = bench.read("c.npy");
+    let (header, data) = parts(&c);
+    assert!(header.contains("'<f4'") && header.contains("(5, 7"), "{header}");
+    assert!(header.contains("'fortran_order': False"), "{header}");
+    assert_eq!(data, f32s(&product(&a, &b, [m, n, k])));
+}
+
+#[test]
+fn half_and_double_keep_their_type() {
+    let bench = Bench::new();
+    let size = [3, 4, 6];
+    let (a, b) = (matrix(3, 6, 3), matrix(6, 4, 4));
+    let want = product(&a, &b, size);
+    let halves = |values: &[f32]| -> Vec<u8> {
+        values.iter().flat_map(|value| f16::from_f32(*value).to_le_bytes()).collect()
+    };
+    let doubles = |values: &[f32]| -> Vec<u8> {
+        values.iter().flat_map(|value| f64::from(*value).to_le_bytes()).collect()
+    };
+    for (descr, bytes) in [("<f2", &halves as &dyn Fn(&[f32]) -> Vec<u8>), ("<f8", &doubles)] {
+        bench.write("a.npy", file(descr, false, "(3, 6)", &bytes(&a)));
+        bench.write("b.npy", file(descr, false, "(6, 4)", &bytes(&b)));
+        bench.succeed(&["gemm", "a.npy", "b.npy", "-o", "c.npy", "--device", "cpu"]);
+        let c = bench.read("c.npy");
+        let (header, data) = parts(&c);
+        assert!(header.contains(descr), "{header}");
+        assert_eq!(data, bytes(&want), "{descr}");
+    }
+}
+
+#[test]
+fn empty_operands() {
+    let bench = Bench::new();
+    bench.write("a.npy", file("<f4", false, "(2, 0)", &[]));
+    bench.write("b.npy", file("<f4", false, "(0, 3)", &[]));
+    bench.succeed(&["gemm", "a.npy", "b.npy", "-o", "c.npy"]);
+    assert_eq!(parts(&bench.read("c.npy")).1, f32s(&[0.0; 6]));
+    bench.write("a.npy", file("<f4", false, "(0, 2)", &[]));
+    bench.write("b.npy", file("<f4", false, "(2, 3)", &f32s(&[1.0; 6])));
+    bench.succeed(&["gemm", "a.npy", "b.npy", "-o", "c.npy"]);
+    assert_eq!(parts(&bench.read("c.npy")).1, [0u8; 0]);
+}
+
+#[test]
+fn the_output_may_be_an_input() {
+    let bench = Bench::new();
+    bench.write("a.npy", file("<f4", false, "(1, 1)", &f32s(&[3.0])));
+    bench.succeed(&["gemm", "a.npy", "a.npy", "-o", "a.npy"]);
+    assert_eq!(parts(&bench.read("a.npy")).1, f32s(&[9.0]));
+    assert_eq!(bench.files(), ["a.npy"]);
+}
+
+#[test]
+fn what_cannot_be_multiplied() {
+    let bench = Bench::new();
+    let good = file("<f4", false, "(2, 3)", &f32s(&[1.0; 6]));
+    bench.write("good.npy", &good);
+    let cases: [(&str, Vec<u8>, &[&str]); 12] = [
+        ("big.npy", file(">f4", false, "(3, 2)", &[0; 24]), &["big-endian", "astype('<f4')"]),
+        ("int.npy", file("<i4", false, "(3, 2)", &[0; 24]), &["'<i4'", "astype"]),
+        ("row.npy", file("<f4", false, "(3,)", &[0; 12]), &["1 dimensions", "reshape"]),
+        ("cube.npy", file("<f4", false, "(3, 1, 1)", &[0; 12]), &["3 dimensions"]),
+        ("cut.npy", file("<f4", false, "(3, 2)", &[0; 23]), &["cut short", "3x2"]),
+        ("liar.npy", file("<f4", false, "(3, 300000000000)", &[0; 24]), &["cut short"]),
+        ("huge.npy", file("<f4", false, "(4294967296, 4294967296)", &[0; 24]), &["more elements"]),
+        ("double.npy", file("<f8", false, "(3, 2)", &[0; 48]), &["float64", "float32", "astype"]),
+        ("same.npy", good.clone(), &["2x3", "transpose B"]),
+        ("other.npy", file("<f4", false, "(5, 4)", &[0; 80]), &["2x3", "5x4"]),
+        ("text.npy", b"1 2 3\n4 5 6\n".to_vec(), &["not a .npy file"]),
+        ("empty.npy", Vec::new(), &["not a .npy file"]),
+    ];
+    for (name, bytes, words) in cases {
+        bench.write(name, bytes);
+        bench.refuse(&["gemm", "good.npy", name, "-o", "c.npy"], &[&[name], words].concat());
+    }
+    bench.refuse(&["gemm", "good.npy", "missing.npy", "-o", "c.npy"], &["missing.npy"]);
+    bench.refuse(&["gemm", "good.npy", ".", "-o", "c.npy"], &["not a regular file"]);
+}
+
+#[test]
+fn a_product_no_machine_can_hold() {
+    let bench = Bench::new();
+    // 4 MB each make a product of 4 TB.
+    bench.write("a.npy", file("<f4", false, "(1000000, 1)", &vec![0; 4_000_000]));
+    bench.write("b.npy", file("<f4", false, "(1, 1000000)", &vec![0; 4_000_000]));
+    bench.refuse(&["gemm", "a.npy", "b.npy", "-o", "c.npy"], &["1000000x1000000", "a.npy", "blocks"]);
+}
+
+#[test]
+fn the_old_product_survives_a_failure() {
+    let bench = Bench::new();
+    bench.write("a.npy", file("<f4", false, "(2, 3)", &f32s(&[1.0; 6])));
+    bench.write("c.npy", "what was there");
+    bench.refuse(&["gemm", "a.npy", "a.npy", "-o", "c.npy"], &["a.npy"]);
+    assert_eq!(bench.read("c.npy"), b"what was there");
+}

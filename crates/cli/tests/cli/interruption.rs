@@ -1,0 +1,42 @@
+//! Ctrl-C in the middle of work.
+#![cfg(unix)]
+
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::Bench;
+use crate::npy::file;
+
+/// Interrupts a command once its unfinished output is there; it must end with 130 and leave `files`.
+fn interrupt(bench: &Bench, arguments: &[&str]) {
+    let before = bench.files();
+    let mut child = bench.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let start = Instant::now();
+    while !bench.files().iter().any(|name| name.ends_with(".part")) {
+        assert!(start.elapsed() < Duration::from_secs(60), "no output was begun");
+        assert_eq!(child.try_wait().unwrap(), None, "it ended before it could be interrupted");
+        sleep(Duration::from_millis(1));
+    }
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(bench.files(), before);
+}
+
+#[test]
+fn a_product() {
+    let bench = Bench::new();
+    let side = 3000usize;
+    let zeros = vec![0; 8 * side * side];
+    bench.write("a.npy", file("<f8", false, &format!("({side}, {side})"), &zeros));
+    bench.write("c.npy", "what was there");
+    interrupt(&bench, &["gemm", "a.npy", "a.npy", "-o", "c.npy"]);
+    assert_eq!(bench.read("c.npy"), b"what was there");
+}
+
+#[test]
+fn a_ladder() {
+    let bench = Bench::new();
+    interrupt(&bench, &["ladder", "laplace", "--sizes", "1024x1024", "--runs", "1000"]);
+}

@@ -1,0 +1,97 @@
+//! The `tripipe` command, run as a user runs it: in a folder of its own, looked at from outside.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+
+mod bad_input;
+mod devices;
+mod faults;
+mod filter;
+mod gemm;
+mod interruption;
+mod ladder;
+mod npy;
+#[path = "../../../opencl/tests/support/stand_in.rs"]
+mod stand_in;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// A folder and the command to be run in it, without OpenCL unless a test brings some.
+struct Bench {
+    folder: TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tripipe"));
+        command.args(arguments).current_dir(self.path()).env("TRIPIPE_OPENCL", "none");
+        // Neither this machine's cache of programs nor its terminal plays a part.
+        command.env("XDG_CACHE_HOME", self.path().join("cache-of-its-own")).env_remove("COLORTERM");
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// The standard output of a run that has to succeed.
+    fn succeed(&self, arguments: &[&str]) -> String {
+        done(&self.run(arguments))
+    }
+
+    /// Runs what has to be refused: exit code 2, one line on standard error with all `words`, no file more or less.
+    fn refuse(&self, arguments: &[&str], words: &[&str]) {
+        let before = self.files();
+        refused(&self.run(arguments), words);
+        assert_eq!(self.files(), before, "{arguments:?}");
+    }
+
+    /// The names in the folder, hidden ones too.
+    fn files(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name != "cache-of-its-own")
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        fs::write(self.path().join(name), bytes).unwrap();
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path().join(name)).unwrap()
+    }
+}
+
+fn done(output: &Output) -> String {
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{err}\n{out}");
+    // Progress is for terminals.
+    assert_eq!(err, "");
+    out.into_owned()
+}
+
+fn refused(output: &Output, words: &[&str]) {
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(2), "{err}\n{out}");
+    assert!(err.starts_with("error: ") && err.ends_with('\n'), "{err:?}");
+    assert_eq!(err.lines().count(), 1, "{err}");
+    for word in words {
+        assert!(err.contains(word), "`{word}` is not in: {err}");
+    }
+}
