@@ -155,3 +155,14 @@ fn csv_form() {
     assert_eq!(csv(&report, false).lines().count(), 4 * 3);
     insta::assert_snapshot!(rows);
 }
+
+#[test]
+fn a_device_that_offers_no_step_says_so_once() {
+    let mut climb = climb();
+    for step in &mut climb.steps {
+        step.outcomes = vec![Outcome::NotOffered { reason: "needs half precision".to_owned() }; 3];
+    }
+    let drawn = text(&report(&climb, None), Canvas::default());
+    assert_eq!(drawn.matches("needs half precision").count(), 1, "{drawn}");
+    assert!(!drawn.contains("eight-pixels"), "{drawn}");
+}

@@ -271,14 +271,14 @@ fn climb_on(
     };
     let (climb, ceilings) = match device {
         Device::Cpu => {
-            progress.at(0, 1, format!("ceilings of {name}"));
+            progress.say(&format!("ceilings of {name}"));
             let ceilings = tripipe::peaks::ceilings(ladder.element).map_err(|error| error.to_string());
             (climb(&mut CpuClimber::new(), ladder, sizes, inputs, options, &mut report)?, ceilings)
         }
         Device::OpenCl(opencl) => {
             let mut executor = OpenClExecutor::new(opencl, &ExecutorOptions::default())?;
             let executor: &mut dyn Executor = &mut executor;
-            progress.at(0, 1, format!("ceilings of {name}"));
+            progress.say(&format!("ceilings of {name}"));
             let ceilings =
                 tripipe_kernels::peaks::ceilings(executor, ladder.element).map_err(|error| error.to_string());
             (climb(executor, ladder, sizes, inputs, options, &mut report)?, ceilings)

@@ -13,7 +13,7 @@ fn interrupt(bench: &Bench, arguments: &[&str]) {
     let before = bench.files();
     let mut child = bench.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let start = Instant::now();
-    while !bench.files().iter().any(|name| name.ends_with(".part")) {
+    while !bench.files().iter().any(|name| name.starts_with(".tripipe-")) {
         assert!(start.elapsed() < Duration::from_secs(60), "no output was begun");
         assert_eq!(child.try_wait().unwrap(), None, "it ended before it could be interrupted");
         sleep(Duration::from_millis(1));

@@ -67,7 +67,7 @@ fn laplace(climb: &Climb, published: &LaplaceT604, canvas: Canvas) -> String {
         Row::Cells(vec![cell(ours), cell(theirs)])
     };
     let mut names: Vec<Cell> = published.step.iter().map(|step| Cell::new(step.name.as_str())).collect();
-    names.push(Cell::new("first step × serial CPU"));
+    names.push(Cell::new("first step over serial CPU"));
     if !climb.steps.iter().any(|own| published.step.iter().any(|step| step.name == own.name)) {
         return "  No published step has a counterpart on this device.\n".to_owned();
     }
@@ -130,7 +130,7 @@ fn ours(climb: &Climb, ratio: &GemmRatio) -> Option<f64> {
 fn gemm(climb: &Climb, published: &Published, canvas: Canvas) -> String {
     let ratios = &published.gemm_fp16_1024.ratio;
     let names: Vec<Cell> =
-        ratios.iter().map(|ratio| Cell::new(format!("{} × {}", ratio.version, ratio.over))).collect();
+        ratios.iter().map(|ratio| Cell::new(format!("{} over {}", ratio.version, ratio.over))).collect();
     let mut gpus: Vec<&String> = ratios.iter().flat_map(|ratio| ratio.gpus.keys()).collect();
     gpus.sort();
     gpus.dedup();
@@ -157,8 +157,8 @@ fn gemm(climb: &Climb, published: &Published, canvas: Canvas) -> String {
                  the largest size where both were measured. The rates published with them are in 2^30 operations a \
                  second; rates here are in 10^9.";
     let mut out = paragraph(canvas, "  ", 2, intro);
-    let group = Group { title: "gain".to_owned(), columns, rows };
-    out.push_str(&draw(canvas, "version × over", &names, &[group], 0));
+    let group = Group { title: String::new(), columns, rows };
+    out.push_str(&draw(canvas, "gain of", &names, &[group], 0));
     let t604 = &published.gemm_fp32_t604;
     let more = format!(
         "Single precision on a Mali-T604 levels off at {} times a serial Cortex-A15 for large products.",

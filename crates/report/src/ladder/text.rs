@@ -48,6 +48,10 @@ pub fn text(report: &Report<'_>, canvas: Canvas) -> String {
     out.push('\n');
     let mut names = vec![Cell::toned("serial CPU", Tone::Faint)];
     names.extend(climb.steps.iter().map(|step| Cell::new(step.name.as_str())));
+    if let Some(reason) = never_offered(report) {
+        out.push_str(&paragraph(canvas, "  ", 2, &format!("No step runs on this device: {reason}")));
+        return out;
+    }
     let groups: Vec<Group> = (0..climb.sizes.len()).map(|size| group(report, size)).collect();
     out.push_str(&draw(canvas, "step", &names, &groups, 1));
     out.push('\n');
@@ -80,7 +84,8 @@ pub fn legend(options: Options, canvas: Canvas) -> String {
         (
             "peak",
             "share of the ceiling that bounds the problem: the time that copying its bytes or doing its arithmetic \
-             would take, whichever is longer, over the step's. Above 100% the data stayed in a cache"
+             would take, whichever is longer, over the step's. Above 100% the data stayed in a cache, or the ceiling was \
+             measured too low"
                 .to_owned(),
         ),
     ];
@@ -90,6 +95,14 @@ pub fn legend(options: Options, canvas: Canvas) -> String {
             paragraph(canvas, &canvas.paint(Tone::Faint, &format!("{name:<14}")), 14, meaning)
         })
         .collect()
+}
+
+/// Why no step at all is offered at any size, when one reason holds for all.
+fn never_offered<'a>(report: &Report<'a>) -> Option<&'a str> {
+    let mut outcomes = report.climb.steps.iter().flat_map(|step| &step.outcomes);
+    let Some(Outcome::NotOffered { reason: first }) = outcomes.next() else { return None };
+    let same = |outcome: &Outcome| matches!(outcome, Outcome::NotOffered { reason } if reason == first);
+    outcomes.all(same).then_some(first.as_str())
 }
 
 fn group(report: &Report<'_>, size: usize) -> Group {
