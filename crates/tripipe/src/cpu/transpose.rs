@@ -3,7 +3,7 @@
 //! A block has as many columns as fill one cache line and as many rows, so that each line is read once and written
 //! once, whatever the strides (those of a power of two map to few cache sets and would drive out lines that are not full
 //! yet). Blocks are done tile by tile, which keeps the pages in use few enough for the address caches: for 4096 x 4096
-//! f32 that was measured to save two thirds of the time.
+//! f32 on a Zen 4 core the fastest run went from 28 ms to 17 ms.
 
 use std::ops::Range;
 
