@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         // Whoever read the output has seen enough.
         Err(error) if terminal::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            complain(&format!("{error:#}"));
+            complain(&chain(&error));
             ExitCode::from(FAILED)
         }
     }
@@ -76,6 +76,18 @@ fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
         Command::Ladder(ladder) => ladder.run(out),
         Command::Peaks(peaks) => peaks.run(out),
     }
+}
+
+/// An error and its causes; a cause that the message above it has already told is left out.
+fn chain(error: &anyhow::Error) -> String {
+    let mut message = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !message.contains(&cause) {
+            message.push_str(": ");
+            message.push_str(&cause);
+        }
+    }
+    message
 }
 
 /// One line on standard error.
@@ -127,6 +139,12 @@ fn on_interruption() -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
+
+    #[test]
+    fn causes_are_told_once() {
+        let error = anyhow::anyhow!("no memory").context("16 bytes: no memory").context("c.npy");
+        assert_eq!(super::chain(&error), "c.npy: 16 bytes: no memory");
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

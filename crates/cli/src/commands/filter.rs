@@ -3,14 +3,14 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use clap::{Args, Subcommand};
 use image::{DynamicImage, GrayAlphaImage};
 use tripipe::filter::{Pixels, laplace};
 use tripipe::{Device, Explanation};
 use tripipe_report::time;
 
-use super::DeviceArgument;
+use super::{DeviceArgument, failed};
 use crate::Finish;
 use crate::files::output::Output;
 use crate::files::picture::{self, Format, Picture};
@@ -64,8 +64,7 @@ impl Laplace {
         format.check(&self.output, &source.pixels)?;
         drop(progress);
         let progress = Progress::spinner(format!("filtering on {}", device.name()));
-        let (result, explanation) = filter(&device, &source)
-            .with_context(|| format!("{} could not be filtered", self.input.display()))?;
+        let (result, explanation) = filter(&device, &source, &self.input.display().to_string())?;
         drop(progress);
         output.write(|sink| picture::write(sink, format, &result))?;
         let (width, height) = (source.pixels.width(), source.pixels.height());
@@ -105,15 +104,16 @@ fn channels(pixels: &DynamicImage) -> &'static str {
     }
 }
 
-/// The sharpened picture.
+/// The sharpened picture; `name` is what messages call it.
 ///
 /// # Errors
 /// The device cannot hold it, or failed.
-pub(super) fn filter(device: &Device, source: &Picture) -> Result<(Picture, Explanation)> {
+pub(super) fn filter(device: &Device, source: &Picture, name: &str) -> Result<(Picture, Explanation)> {
     let size = [source.pixels.width() as usize, source.pixels.height() as usize];
     let run = |pixels: Pixels, bytes: &[u8]| -> Result<(Vec<u8>, Explanation)> {
         let mut result = vec![0; bytes.len()];
-        let explanation = laplace(device, pixels, size, bytes, &mut result)?;
+        let explanation = laplace(device, pixels, size, bytes, &mut result)
+            .map_err(|error| failed(&format!("{name} could not be filtered"), device, &error))?;
         Ok((result, explanation))
     };
     let kind = match &source.pixels {

@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use half::f16;
 use tripipe::{Device, Error, Explanation};
 
-use super::DeviceArgument;
 use super::filter::said;
+use super::{DeviceArgument, failed};
 use crate::Finish;
 use crate::files::npy::{self, Elements, Matrix};
 use crate::files::{memory, output::Output};
@@ -132,7 +132,7 @@ impl Work<'_> {
         let mut c = vec![zero; elements.unwrap_or(0)];
         let progress = Progress::spinner(format!("multiplying on {}", self.device.name()));
         let explanation = product(self.device, [a, b], &mut c, self.size)
-            .with_context(|| format!("{what} could not be computed"))?;
+            .map_err(|error| failed(&format!("{what} could not be computed"), self.device, &error))?;
         drop(progress);
         self.output.write(|sink| npy::write(sink, m, n, &c))?;
         Ok(explanation)

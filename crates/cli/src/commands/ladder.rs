@@ -183,7 +183,7 @@ impl Ladder {
         let path = self.save.as_deref().unwrap_or(Path::new(SHOWN));
         let format = picture::Format::of(path)?;
         format.check(path, &source.pixels)?;
-        let (result, explanation) = filter(device, source)?;
+        let (result, explanation) = filter(device, source, caption)?;
         output.write(|sink| picture::write(sink, format, &result))?;
         if self.format == Format::Text {
             let (width, height) = (source.pixels.width(), source.pixels.height());

@@ -7,8 +7,9 @@ pub(crate) mod ladder;
 pub(crate) mod peaks;
 mod preview;
 
+use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use tripipe::{Choice, Device};
+use tripipe::{Choice, Device, Error};
 
 /// Which device is to work.
 #[derive(Args)]
@@ -21,7 +22,7 @@ pub(crate) struct DeviceArgument {
 
 impl DeviceArgument {
     fn resolve(&self) -> anyhow::Result<Device> {
-        Ok(self.device.resolve()?)
+        resolve(self.device)
     }
 }
 
@@ -37,10 +38,27 @@ pub(crate) struct DevicesArgument {
 impl DevicesArgument {
     fn resolve(&self) -> anyhow::Result<Vec<Device>> {
         match self.device {
-            Some(choice) => Ok(vec![choice.resolve()?]),
+            Some(choice) => Ok(vec![resolve(choice)?]),
             None => Ok(tripipe::devices().devices),
         }
     }
+}
+
+fn resolve(choice: Choice) -> anyhow::Result<Device> {
+    choice.resolve().map_err(|error| match error {
+        Error::NoOpenCl(error) => anyhow!("{error}; --device cpu needs no OpenCL"),
+        Error::NoSuchDevice { .. } => anyhow!("{error}; `tripipe devices` lists them"),
+        error => error.into(),
+    })
+}
+
+/// An operation that failed on a device, with what can be done about it.
+fn failed(what: &str, device: &Device, error: &Error) -> anyhow::Error {
+    let way_out = match (device, error) {
+        (Device::OpenCl(_), Error::Execute(_) | Error::Plan(_)) => "; --device cpu does it without OpenCL",
+        _ => "",
+    };
+    anyhow!("{what}: {error}{way_out}")
 }
 
 /// The forms a result can take.

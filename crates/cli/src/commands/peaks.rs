@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::{Context, Result};
 use clap::Args;
 use tripipe::Device;
-use tripipe_kernels::peaks::{Effort, Peaks as Measured, measure};
+use tripipe_kernels::peaks::{Effort, Peak, PeakError, Peaks as Measured, measure};
 use tripipe_opencl::transfer::{self, TransferMode};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 use tripipe_report::peaks::{Rates, Report, Transfer};
@@ -14,6 +14,7 @@ use super::{DevicesArgument, Format, what};
 use crate::progress::Progress;
 use crate::{Finish, terminal};
 
+const NOT_OFFERED: &str = "not offered";
 /// One transfer: past any cache, small enough for a phone.
 const TRANSFER_BYTES: usize = 32 << 20;
 /// Transfers in each direction; the median counts.
@@ -38,6 +39,7 @@ pub(crate) struct Peaks {
 impl Peaks {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
         let canvas = terminal::canvas();
+        let mut finish = Finish::Clean;
         for (index, device) in self.devices.resolve()?.iter().enumerate() {
             let name = device.name();
             let progress = Progress::spinner(format!("measuring {name}"));
@@ -55,9 +57,19 @@ impl Peaks {
                 Format::Json => writeln!(out, "{}", tripipe_report::peaks::json(&report))?,
             }
             out.flush()?;
+            if broken(&measured, transfers.as_deref().unwrap_or_default()) {
+                finish = Finish::Bad;
+            }
         }
-        Ok(Finish::Clean)
+        Ok(finish)
     }
+}
+
+/// Whether anything went wrong, beyond what the device does not offer.
+fn broken(measured: &Measured, transfers: &[Transfer]) -> bool {
+    let row = |row: &Peak| matches!(row.value, Err(PeakError::Execute(_) | PeakError::Wrong { .. }));
+    let transfer = |transfer: &Transfer| transfer.rates.as_ref().is_err_and(|reason| reason != NOT_OFFERED);
+    measured.rows.iter().any(row) || transfers.iter().any(transfer)
 }
 
 /// The ceilings, and the ways to hand data to an OpenCL device.
@@ -83,7 +95,7 @@ fn measure_on(device: &Device, progress: &Progress) -> Result<(Measured, Option<
 fn transfer(device: &tripipe_opencl::Device, mode: TransferMode) -> Transfer {
     let rates = match transfer::measure(device, mode, TRANSFER_BYTES, TRANSFER_RUNS) {
         Ok(Some(rates)) => Ok(Rates { to_device: rates.to_device, to_host: rates.to_host }),
-        Ok(None) => Err("not offered".to_owned()),
+        Ok(None) => Err(NOT_OFFERED.to_owned()),
         Err(error) => Err(error.to_string()),
     };
     Transfer { name: mode.name().to_owned(), bytes: TRANSFER_BYTES, rates }

@@ -146,7 +146,7 @@ fn options_that_cannot_be() {
         (&["ladder", "gemm", "--save", "a.png"], &["--save", "gemm"]),
         (&["ladder", "laplace", "--device", "gpu"], &["gpu", "opencl:N"]),
         (&["peaks", "--device", "opencl:x"], &["opencl:x"]),
-        (&["ladder", "laplace", "--device", "opencl"], &["OpenCL"]),
+        (&["ladder", "laplace", "--device", "opencl"], &["OpenCL", "--device cpu"]),
         (&["peaks", "--device", "opencl:99"], &["OpenCL"]),
         (&["gemm", "a.npy", "b.npy"], &["--output"]),
         (&["polish"], &["polish"]),

@@ -51,3 +51,19 @@ fn a_reader_that_leaves_ends_it_quietly() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(complaint, "");
 }
+
+#[test]
+fn peaks_of_the_cpu_path() {
+    let bench = Bench::new();
+    let said = bench.succeed(&["peaks", "--format", "json"]);
+    let value: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert!(value["device"].as_str().unwrap().contains("CPU path"));
+    let rows = value["peaks"].as_array().unwrap();
+    assert!(
+        rows.iter().any(|row| row["unit"] == "bytes/s")
+            && rows.iter().any(|row| row["unit"] == "operations/s")
+    );
+    for row in rows {
+        assert!(row["value"].as_f64().unwrap() > 1e6, "{row}");
+    }
+}

@@ -30,19 +30,22 @@ fn both_refused(fault: &str, words: &[&str]) {
 
 #[test]
 fn a_device_that_vanishes() {
-    both_refused("device-lost", &["Stand-In GPU"]);
-    both_refused("device-lost-enqueue", &["Stand-In GPU"]);
+    both_refused("device-lost", &["Stand-In GPU", "--device cpu"]);
+    both_refused("device-lost-enqueue", &["Stand-In GPU", "--device cpu"]);
 }
 
 #[test]
 fn no_device_memory() {
-    both_refused("out-of-memory", &["memory"]);
-    both_refused("out-of-memory-late", &["memory"]);
+    both_refused("out-of-memory", &["memory", "--device cpu"]);
+    both_refused("out-of-memory-late", &["memory", "--device cpu"]);
 }
 
 #[test]
 fn a_kernel_that_does_not_build() {
-    both_refused("build-failure", &["does not build"]);
+    both_refused("build-failure", &["does not build", "--device cpu"]);
+    let bench = Bench::new();
+    let peaks = with_fault(&bench, "build-failure", &["peaks", "--device", "opencl"]);
+    assert_eq!(peaks.status.code(), Some(2), "what could not be measured is no clean end");
 }
 
 #[test]

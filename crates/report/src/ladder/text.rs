@@ -173,10 +173,10 @@ fn notes(report: &Report<'_>, canvas: Canvas, out: &mut String) {
     let _ = writeln!(out, "  {}", canvas.paint(Tone::Heading, &title));
     for (step, speedup) in climb.steps.iter().zip(speedups) {
         let bar = match speedup {
-            Some(speedup) => format!("{:>4}x {}", significant(speedup), bar(speedup / most)),
+            Some(speedup) => format!("{:>5}x {}", significant(speedup), bar(speedup / most)),
             None => String::new(),
         };
-        let first = format!("  {:<name_width$}  {bar:<width$} ", step.name, width = BAR + 6);
+        let first = format!("  {:<name_width$}  {bar:<width$} ", step.name, width = BAR + 7);
         let indent = first.chars().count();
         out.push_str(&paragraph(canvas, &first, indent, &step.about));
         let spaces = " ".repeat(indent);
