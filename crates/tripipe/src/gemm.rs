@@ -1,8 +1,9 @@
 //! Matrix products: C = A B, row-major without gaps, A m x k, B k x n, C m x n, extents from 0 on.
 
 use half::f16;
-use tripipe_device::Family;
-use tripipe_kernels::gemm::{Kernel, Product, Side, Tile, plan};
+use tripipe_device::{DeviceKind, Family, Probe, identify};
+use tripipe_kernels::PlanError;
+use tripipe_kernels::gemm::{Kernel, LocalTile, Product, Side, Tile, plan};
 use tripipe_kernels::problem::Float;
 
 use crate::cpu::{self, Threads};
@@ -90,7 +91,7 @@ fn check_lengths([a, b, c]: [usize; 3], [m, n, k]: [usize; 3]) -> Result<(), Err
 }
 
 /// The kernel for a device, and why. What is known of phones is published tunings of `CLBlast` and of Arm's Compute
-/// Library; nothing here has run on one yet.
+/// Library; nothing here has run on one yet. The rest is measured (`data/runs`).
 fn pick<'p>(
     device: &tripipe_opencl::Device,
     operands: [&'p [u8]; 2],
@@ -98,29 +99,56 @@ fn pick<'p>(
     element: Float,
 ) -> Pick<'p> {
     let probe = device.probe();
-    let family = tripipe_device::identify(probe).family;
-    let (columns, why) = match (family, element) {
-        (Some(Family::Midgard), _) => (Side::Buffer4, "no published tuning reads images on Midgard"),
-        (Some(Family::Bifrost | Family::Valhall | Family::Arm5thGen), Float::F32) => {
-            (Side::Image4, "16 sums a work-item, B through the texture unit: where published tunings settle")
+    let (kernel, why) = kernel(probe, extents, element);
+    let plan_of =
+        |kernel| Product::new(operands, extents, element).and_then(|product| plan(kernel, &product, probe));
+    let (kernel, why, plan) = match plan_of(kernel) {
+        Err(PlanError::NotOffered { .. } | PlanError::OverLimit { .. }) if kernel != FALLBACK => {
+            (FALLBACK, "an operand does not fit an image", plan_of(FALLBACK))
         }
-        (Some(Family::Bifrost | Family::Valhall | Family::Arm5thGen), Float::F16) => {
-            (Side::Image8, "32 sums a work-item, B through the texture unit: where published tunings settle")
-        }
-        (Some(_), _) => {
-            (Side::Image8, "32 sums a work-item, B through the texture cache, which buffers lack")
-        }
-        (None, _) => (Side::Buffer8, "32 sums a work-item: the better half of the sweep on PoCL"),
+        planned => (kernel, why, planned),
     };
-    let tile = |columns| Tile { rows: Side::Buffer4, columns, fma: false, unroll_k: true, work_group: None };
-    let plan_of = |columns| {
-        Product::new(operands, extents, element)
-            .and_then(|product| plan(Kernel::Tile(tile(columns)), &product, probe))
-    };
-    let (columns, plan) = match plan_of(columns) {
-        // No images, or the operand is too large for one.
-        Err(_) if matches!(columns, Side::Image4 | Side::Image8) => (Side::Buffer4, plan_of(Side::Buffer4)),
-        planned => (columns, planned),
-    };
-    Pick { kernel: tile(columns).to_string(), why: why.to_owned(), plan }
+    Pick { kernel: kernel.to_string(), why: why.to_owned(), plan }
+}
+
+/// Needs no more than buffers.
+const FALLBACK: Kernel = Kernel::Tile(tile(Side::Buffer4, Side::Buffer4, None));
+
+/// Extent of C from which on the larger of the local tiles fills an NVIDIA H200, measured.
+const LARGE: usize = 2048;
+
+const fn tile(rows: Side, columns: Side, work_group: Option<[usize; 2]>) -> Tile {
+    Tile { rows, columns, fma: false, unroll_k: true, work_group }
+}
+
+fn kernel(probe: &Probe, [m, n, _]: [usize; 3], element: Float) -> (Kernel, &'static str) {
+    use Family::{Arm5thGen, Bifrost, Midgard, Valhall};
+    let whole_group = probe.max_work_group_size >= 256 && probe.local_memory_bytes >= 10 << 10;
+    match (identify(probe).family, element) {
+        (Some(Midgard), _) => (FALLBACK, "16 sums a work-item; no published tuning reads images on Midgard"),
+        (Some(Bifrost | Valhall | Arm5thGen), Float::F32) => (
+            Kernel::Tile(tile(Side::Buffer4, Side::Image4, None)),
+            "16 sums a work-item, B through the texture unit: where published tunings settle",
+        ),
+        (Some(Bifrost | Valhall | Arm5thGen), Float::F16) => (
+            Kernel::Tile(tile(Side::Buffer4, Side::Image8, None)),
+            "32 sums a work-item, B through the texture unit: where published tunings settle",
+        ),
+        (Some(_), _) => (
+            Kernel::Tile(tile(Side::Buffer4, Side::Image8, None)),
+            "32 sums a work-item, B through the texture cache, which buffers lack: where published tunings settle",
+        ),
+        (None, _) if probe.kind == DeviceKind::Cpu || !probe.local_memory_dedicated || !whole_group => (
+            Kernel::Tile(tile(Side::Buffer8, Side::Buffer8, Some([8, 8]))),
+            "64 sums a work-item in registers: the fastest of the sweep on PoCL, measured",
+        ),
+        (None, _) if m.min(n) >= LARGE => (
+            Kernel::LocalTile(LocalTile::Side8),
+            "64 sums a work-item, fed from local memory: the fastest of the sweep on an NVIDIA H200, measured",
+        ),
+        (None, _) => (
+            Kernel::LocalTile(LocalTile::Side4),
+            "16 sums a work-item, fed from local memory: the fastest of the sweep on an NVIDIA H200, measured",
+        ),
+    }
 }

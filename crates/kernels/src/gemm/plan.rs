@@ -59,6 +59,21 @@ pub enum Kernel {
     LocalTile(LocalTile),
 }
 
+/// `naive`, `float4-dot`, `8x4 image B wg 16x8`, `8x8 local wg 16x16`.
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Naive => f.write_str("naive"),
+            Self::Float4Dot => f.write_str("float4-dot"),
+            Self::Tile(tile) => tile.fmt(f),
+            Self::LocalTile(tile) => {
+                let (side, group) = (tile.side(), LocalTile::GROUP);
+                write!(f, "{side}x{side} local wg {group}x{group}")
+            }
+        }
+    }
+}
+
 /// A tile of C in a work-item's registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
@@ -250,16 +265,14 @@ pub fn candidates(probe: &Probe) -> Vec<(String, Kernel)> {
     let mut found: Vec<(String, Kernel)> = tiles
         .into_iter()
         .filter(|tile| tile.work_group.is_none_or(fits))
-        .map(|tile| (tile.to_string(), Kernel::Tile(tile)))
+        .map(Kernel::Tile)
+        .map(|kernel| (kernel.to_string(), kernel))
         .collect();
     let emulated = probe.name.contains("Mali") && !probe.local_memory_dedicated;
     // Both shapes need a little more than 8 KiB.
     if !emulated && fits([LocalTile::GROUP; 2]) && probe.local_memory_bytes >= 10 << 10 {
-        for tile in [LocalTile::Side4, LocalTile::Side8] {
-            let side = tile.side();
-            let label = format!("{side}x{side} local wg {group}x{group}", group = LocalTile::GROUP);
-            found.push((label, Kernel::LocalTile(tile)));
-        }
+        let tiles = [LocalTile::Side4, LocalTile::Side8].map(Kernel::LocalTile);
+        found.extend(tiles.map(|kernel| (kernel.to_string(), kernel)));
     }
     found
 }
