@@ -22,6 +22,7 @@ use std::io::{BufRead, Write};
 use std::time::Instant;
 
 use half::f16;
+use memmap2::MmapMut;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use serde_json::json;
@@ -89,8 +90,16 @@ impl WithSimd for MultiplyAdd {
     }
 }
 
+/// Zeroed memory in huge pages where the system has them: what numpy asks for as well, and OpenCV works on numpy's.
+fn huge_pages(len: usize) -> std::io::Result<MmapMut> {
+    let memory = MmapMut::map_anon(len)?;
+    #[cfg(target_os = "linux")]
+    memory.advise(memmap2::Advice::HugePage)?;
+    Ok(memory)
+}
+
 fn serve() -> Outcome<()> {
-    let mut bytes: [Vec<u8>; 2] = Default::default();
+    let mut bytes = [huge_pages(1)?, huge_pages(1)?];
     let mut matrices: [Vec<f32>; 3] = Default::default();
     let stdin = std::io::stdin().lock();
     let mut stdout = std::io::stdout().lock();
@@ -101,8 +110,10 @@ fn serve() -> Outcome<()> {
             ["laplace_rgb", width, height, input, output, runs] => {
                 let (width, height) = (width.parse()?, height.parse()?);
                 if *input != "-" {
-                    bytes[0] = std::fs::read(input)?;
-                    bytes[1] = vec![1; bytes[0].len()];
+                    let image = std::fs::read(input)?;
+                    bytes = [huge_pages(image.len())?, huge_pages(image.len())?];
+                    bytes[0].copy_from_slice(&image);
+                    bytes[1].fill(1);
                 }
                 let [src, dst] = &mut bytes;
                 let seconds =
@@ -132,8 +143,9 @@ fn serve() -> Outcome<()> {
                 seconds
             }
             ["copy", len, runs] => {
-                let src = noise(len.parse()?);
-                let mut dst = vec![1; src.len()];
+                let [mut src, mut dst] = [huge_pages(len.parse()?)?, huge_pages(len.parse()?)?];
+                src.copy_from_slice(&noise(len.parse()?));
+                dst.fill(1);
                 time(runs.parse()?, || {
                     copy(&src, black_box(&mut dst));
                     Ok(())
