@@ -61,7 +61,13 @@ pub struct Attempt {
 
 impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.reason)
+        // The loader's own words often begin with the path.
+        let path = self.path.display().to_string();
+        if self.reason.starts_with(&path) {
+            f.write_str(&self.reason)
+        } else {
+            write!(f, "{path}: {}", self.reason)
+        }
     }
 }
 
@@ -291,6 +297,13 @@ mod tests {
         });
         assert_eq!(found, Ok(PathBuf::from("b.so")));
         assert_eq!(asked, list[..2]);
+    }
+
+    #[test]
+    fn a_path_is_said_once() {
+        let attempt = |reason: &str| Attempt { path: "/a.so".into(), reason: reason.to_owned() }.to_string();
+        assert_eq!(attempt("/a.so: no such file"), "/a.so: no such file");
+        assert_eq!(attempt("no such file"), "/a.so: no such file");
     }
 
     #[test]
