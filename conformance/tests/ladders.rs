@@ -13,7 +13,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use tripipe::climb::CpuClimber;
 use tripipe_conformance::sizes::{Extent, sizes};
 use tripipe_kernels::ladder::{AttemptError, Climber, Ladder, ladders};
-use tripipe_kernels::{Inputs, Plan, Problem};
+use tripipe_kernels::{Inputs, Plan, PlanError, Problem};
 use tripipe_launch::{ExecuteError, Executor, NdRange, Program};
 use tripipe_opencl::{Device, ExecutorOptions, OpenClExecutor};
 
@@ -116,6 +116,11 @@ fn verify<C: Climber + ?Sized>(
         });
         match visited {
             Ok(()) => {}
+            // What a device lacks it lacks at every size; what is over a limit may fit when it is smaller.
+            Err(AttemptError::Plan(error @ PlanError::NotOffered { .. })) => {
+                not_offered = Some(error.to_string());
+                break;
+            }
             Err(AttemptError::Plan(error)) => not_offered = Some(error.to_string()),
             Err(error) => return Err(format!("at {size}: {error}").into()),
         }
