@@ -1,6 +1,6 @@
 //! Cutting work into bands for the threads.
 
-use rayon::prelude::*;
+use std::sync::Mutex;
 
 use super::Threads;
 
@@ -38,9 +38,28 @@ pub(super) fn for_each_band<T: Send>(
     }
     match band_rows(dst.len() / row_len, row_len * size_of::<T>(), step, threads) {
         None => band(0, dst),
-        Some(rows) => dst
-            .par_chunks_mut(rows * row_len)
-            .enumerate()
-            .for_each(|(index, chunk)| band(index * rows, chunk)),
+        Some(rows) => {
+            share_out(dst.chunks_mut(rows * row_len).enumerate(), |(index, chunk)| band(index * rows, chunk));
+        }
     }
+}
+
+/// Calls `work` with every item, on the calling thread and on the workers of the current pool but one.
+///
+/// The calling thread works as well because a pool that has gone to sleep wakes one worker, and that one wakes the next: for a
+/// large image on two cores that took a third of the time.
+pub(super) fn share_out<T>(items: impl Iterator<Item = T> + Send, work: impl Fn(T) + Sync) {
+    let items = Mutex::new(items);
+    let next = || items.lock().ok()?.next();
+    let work = || {
+        while let Some(item) = next() {
+            work(item);
+        }
+    };
+    rayon::in_place_scope(|scope| {
+        for _ in 1..rayon::current_num_threads() {
+            scope.spawn(|_| work());
+        }
+        work();
+    });
 }

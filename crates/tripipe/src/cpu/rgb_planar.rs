@@ -1,9 +1,8 @@
 //! Packed RGB to three planes and back, 8 bits a channel.
 
 use pulp::{Arch, Simd, WithSimd};
-use rayon::prelude::*;
 
-use super::bands::{band_rows, for_each_band};
+use super::bands::{band_rows, for_each_band, share_out};
 use super::error::check_length;
 use super::{CpuError, Threads};
 
@@ -25,12 +24,12 @@ pub fn rgb_to_planes(
     let arch = Arch::new();
     match band_rows(pixels, 3, 64, threads) {
         None => arch.dispatch(Split { rgb, red, green, blue }),
-        Some(band) => rgb
-            .par_chunks(3 * band)
-            .zip(red.par_chunks_mut(band))
-            .zip(green.par_chunks_mut(band))
-            .zip(blue.par_chunks_mut(band))
-            .for_each(|(((rgb, red), green), blue)| arch.dispatch(Split { rgb, red, green, blue })),
+        Some(band) => {
+            let planes = red.chunks_mut(band).zip(green.chunks_mut(band)).zip(blue.chunks_mut(band));
+            share_out(rgb.chunks(3 * band).zip(planes), |(rgb, ((red, green), blue))| {
+                arch.dispatch(Split { rgb, red, green, blue });
+            });
+        }
     }
     Ok(())
 }
