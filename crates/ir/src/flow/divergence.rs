@@ -1,0 +1,382 @@
+//! Which values are the same for all work-items of a group, and how the others change from one to the next.
+//!
+//! The lattice of a value's [`Shape`], from known to unknown: *affine* with constant coefficients in the local ids (all zero:
+//! uniform), *linear* (affine with coefficients that are uniform but not known), *divergent*. Everything starts as uniform
+//! and is lowered until nothing changes. Two rules beyond plain data flow:
+//!
+//! - *Join*: where a divergent branch's ways meet again, block parameters diverge. The blocks are those that both ways
+//!   reach before the branch's post-dominator, it included.
+//! - *Loop*: when work-items leave a loop at different times, what was computed inside diverges for whoever uses it outside.
+//!
+//! Loads are uniform if their address is and the memory is constant; any other load may see another work-item's store and is
+//! divergent, but for private memory that the work-item itself indexes uniformly, which is divergent too.
+
+use cranelift_entity::{EntitySet, SecondaryMap};
+
+use super::{Cfg, Dominators, Loops};
+use crate::op::{Address, Binary, GroupOp, GroupScope, Number, QueryKind};
+use crate::{Block, Inst, Kernel, Op, Space, Type, Value, ValueDef};
+
+/// How a value changes over the work-items of a work-group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// `uniform + c0 * local_id(0) + c1 * local_id(1) + c2 * local_id(2)`, in the value's own width.
+    Affine([i64; 3]),
+    /// The same with coefficients that are the same for all, but not known here; `false` where one is surely 0.
+    Linear([bool; 3]),
+    /// Anything.
+    Divergent,
+}
+
+impl Shape {
+    /// The same for all.
+    pub const UNIFORM: Self = Self::Affine([0; 3]);
+
+    /// Whether all work-items of a group have the same value.
+    pub fn is_uniform(self) -> bool {
+        self == Self::UNIFORM
+    }
+
+    /// The coefficient of a local id, if it is known.
+    pub fn coefficient(self, dimension: usize) -> Option<i64> {
+        match self {
+            Self::Affine(coefficients) => coefficients.get(dimension).copied(),
+            Self::Linear(used) => used.get(dimension).filter(|used| !**used).map(|_| 0),
+            Self::Divergent => None,
+        }
+    }
+
+    fn used(self) -> Option<[bool; 3]> {
+        match self {
+            Self::Affine(coefficients) => Some(coefficients.map(|coefficient| coefficient != 0)),
+            Self::Linear(used) => Some(used),
+            Self::Divergent => None,
+        }
+    }
+
+    fn combine(self, other: Self, with: impl Fn(i64, i64) -> i64) -> Self {
+        match (self, other) {
+            (Self::Affine(a), Self::Affine(b)) => {
+                Self::Affine([with(a[0], b[0]), with(a[1], b[1]), with(a[2], b[2])])
+            }
+            _ => match (self.used(), other.used()) {
+                (Some(a), Some(b)) => Self::Linear([a[0] || b[0], a[1] || b[1], a[2] || b[2]]),
+                _ => Self::Divergent,
+            },
+        }
+    }
+
+    fn scaled(self, by: Option<i64>) -> Self {
+        match (self, by) {
+            _ if self.is_uniform() => self,
+            (Self::Affine(a), Some(by)) => Self::Affine(a.map(|coefficient| coefficient.wrapping_mul(by))),
+            _ => self.used().map_or(Self::Divergent, Self::Linear),
+        }
+    }
+
+    /// Uniform if all operands are.
+    fn opaque(self) -> Self {
+        if self.is_uniform() { self } else { Self::Divergent }
+    }
+
+    /// The better known of what both allow: where two values meet on uniform ways.
+    fn meet(self, other: Self) -> Self {
+        if self == other {
+            return self;
+        }
+        match (self, other) {
+            // The same slope from another start.
+            (Self::Affine(_) | Self::Linear(_), Self::Affine(_) | Self::Linear(_)) => {
+                self.combine(other, |a, _| a).demoted()
+            }
+            _ => Self::Divergent,
+        }
+    }
+
+    fn demoted(self) -> Self {
+        self.used().map_or(Self::Divergent, Self::Linear)
+    }
+
+    /// Height in the lattice: it only falls.
+    fn rank(self) -> u8 {
+        match self {
+            Self::Affine([0, 0, 0]) => 3,
+            Self::Affine(_) => 2,
+            Self::Linear(_) => 1,
+            Self::Divergent => 0,
+        }
+    }
+}
+
+/// Shapes of all values, and which branches diverge.
+#[derive(Clone, Debug)]
+pub struct Divergence {
+    shapes: SecondaryMap<Value, Option<Shape>>,
+    divergent_branches: EntitySet<Block>,
+    divergent_blocks: EntitySet<Block>,
+}
+
+impl Divergence {
+    /// Computes it.
+    pub fn new(kernel: &Kernel, cfg: &Cfg, post: &Dominators, loops: &Loops) -> Self {
+        let mut analysis = Analysis {
+            kernel,
+            cfg,
+            post,
+            loops,
+            result: Self {
+                shapes: SecondaryMap::new(),
+                divergent_branches: EntitySet::new(),
+                divergent_blocks: EntitySet::new(),
+            },
+            joins: EntitySet::new(),
+            left_unevenly: vec![false; loops.all.len()],
+            homes: SecondaryMap::new(),
+        };
+        for (block, data) in &kernel.blocks {
+            for inst in &data.insts {
+                analysis.homes[*inst] = Some(block);
+            }
+        }
+        while analysis.round() {}
+        analysis.result
+    }
+
+    /// How a value changes over the work-items of a group; constants and unreachable values are uniform.
+    pub fn shape(&self, value: Value) -> Shape {
+        self.shapes[value].unwrap_or(Shape::UNIFORM)
+    }
+
+    /// Whether work-items of one group may leave the block in different ways.
+    pub fn is_divergent_branch(&self, block: Block) -> bool {
+        self.divergent_branches.contains(block)
+    }
+
+    /// Whether some work-items of a group may be in the block while others are not.
+    pub fn is_divergent_block(&self, block: Block) -> bool {
+        self.divergent_blocks.contains(block)
+    }
+}
+
+struct Analysis<'k> {
+    kernel: &'k Kernel,
+    cfg: &'k Cfg,
+    post: &'k Dominators,
+    loops: &'k Loops,
+    result: Divergence,
+    /// Blocks where the ways of a divergent branch meet.
+    joins: EntitySet<Block>,
+    /// Loops that work-items leave at different times.
+    left_unevenly: Vec<bool>,
+    /// The block of each instruction.
+    homes: SecondaryMap<Inst, Option<Block>>,
+}
+
+impl Analysis<'_> {
+    fn round(&mut self) -> bool {
+        let mut changed = false;
+        for block in &self.cfg.order {
+            for (position, parameter) in self.kernel.blocks[*block].parameters.iter().enumerate() {
+                let shape = self.parameter(*block, position);
+                changed |= self.lower(*parameter, shape);
+            }
+            for inst in &self.kernel.blocks[*block].insts {
+                if let Some(result) = self.kernel.insts[*inst].result {
+                    let shape = self.instruction(*inst, *block);
+                    changed |= self.lower(result, shape);
+                }
+            }
+            if let Some(decider) = self.kernel.blocks[*block].terminator.decider()
+                && !self.seen(decider, *block).is_uniform()
+                && self.cfg.successors[*block].len() > 1
+                && self.result.divergent_branches.insert(*block)
+            {
+                self.diverge(*block);
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    fn lower(&mut self, value: Value, shape: Shape) -> bool {
+        let known = self.result.shapes[value];
+        let lowered = match known {
+            None => shape,
+            Some(known) if known == shape => return false,
+            // Falls, or is another of the same height: then one lower.
+            Some(known) if shape.rank() < known.rank() => shape,
+            Some(known) => known.meet(shape).min_rank(known),
+        };
+        self.result.shapes[value] = Some(lowered);
+        known != Some(lowered)
+    }
+
+    /// The shape of a value where it is used: what comes out of a loop that is left unevenly diverges.
+    fn seen(&self, value: Value, user: Block) -> Shape {
+        let shape = self.result.shape(value);
+        if shape == Shape::Divergent {
+            return shape;
+        }
+        let Some(home) = self.home(value) else { return shape };
+        let mut at = self.loops.around(home);
+        while let Some(index) = at {
+            if self.left_unevenly[index] && !self.loops.contains(index, user) {
+                return Shape::Divergent;
+            }
+            at = self.loops.all[index].outer;
+        }
+        shape
+    }
+
+    fn home(&self, value: Value) -> Option<Block> {
+        match self.kernel.values[value].def {
+            ValueDef::Parameter(block, _) => Some(block),
+            ValueDef::Result(inst) => self.homes[inst],
+            ValueDef::Constant(_) => None,
+        }
+    }
+
+    fn diverge(&mut self, block: Block) {
+        let stop = self.post.immediate(block);
+        // Blocks each way reaches before the ways must have met.
+        let mut reached: SecondaryMap<Block, u32> = SecondaryMap::new();
+        for target in &self.cfg.successors[block] {
+            let mut seen: EntitySet<Block> = EntitySet::new();
+            let mut work = vec![*target];
+            while let Some(at) = work.pop() {
+                if !seen.insert(at) {
+                    continue;
+                }
+                reached[at] += 1;
+                if Some(at) != stop {
+                    self.result.divergent_blocks.insert(at);
+                    if at != block {
+                        work.extend(&self.cfg.successors[at]);
+                    }
+                }
+            }
+        }
+        for at in &self.cfg.order {
+            if reached[*at] > 1 && *at != block {
+                self.joins.insert(*at);
+            }
+        }
+        // A way out of a loop between the branch and its post-dominator is taken by some earlier than by others.
+        for (index, each) in self.loops.all.iter().enumerate() {
+            if self.loops.contains(index, block) {
+                self.left_unevenly[index] |= each
+                    .exits
+                    .iter()
+                    .any(|(from, _)| *from == block || (reached[*from] > 0 && Some(*from) != stop));
+            }
+        }
+    }
+
+    fn parameter(&self, block: Block, position: usize) -> Shape {
+        if block == Kernel::ENTRY {
+            // Arguments are the same for all; of a struct the address is, inside each work-item's own memory.
+            return Shape::UNIFORM;
+        }
+        let mut shape: Option<Shape> = None;
+        let mut first: Option<Value> = None;
+        let mut several = false;
+        for from in &self.cfg.predecessors[block] {
+            for call in self.kernel.blocks[*from].terminator.calls() {
+                if call.block != block {
+                    continue;
+                }
+                let argument = call.arguments[position];
+                several |= first.is_some_and(|first| first != argument);
+                first.get_or_insert(argument);
+                // What has not been computed yet says nothing.
+                let known =
+                    self.kernel.constant(argument).is_some() || self.result.shapes[argument].is_some();
+                if !known {
+                    continue;
+                }
+                let own = self.seen(argument, block);
+                shape = Some(shape.map_or(own, |shape| shape.meet(own)));
+            }
+        }
+        let shape = shape.unwrap_or(Shape::UNIFORM);
+        if several && self.joins.contains(block) { Shape::Divergent } else { shape }
+    }
+
+    fn instruction(&self, inst: Inst, block: Block) -> Shape {
+        let inst = &self.kernel.insts[inst];
+        let shapes: Vec<Shape> = inst.operands.iter().map(|value| self.seen(*value, block)).collect();
+        let all = || {
+            shapes
+                .iter()
+                .fold(Shape::UNIFORM, |all, shape| if all.is_uniform() { shape.opaque() } else { all })
+        };
+        let constant = |position: usize| self.kernel.signed_constant(inst.operands[position]);
+        match (inst.op, &shapes[..]) {
+            (Op::Binary(Binary::Add), [a, b]) => a.combine(*b, i64::wrapping_add),
+            (Op::Binary(Binary::Sub), [a, b]) => a.combine(*b, i64::wrapping_sub),
+            (Op::Binary(Binary::Mul), [a, b]) if b.is_uniform() => a.scaled(constant(1)),
+            (Op::Binary(Binary::Mul), [a, b]) if a.is_uniform() => b.scaled(constant(0)),
+            (Op::Binary(Binary::Shl), [a, b]) if b.is_uniform() => {
+                a.scaled(constant(1).filter(|bits| (0..63).contains(bits)).map(|bits| 1 << bits))
+            }
+            // Widening keeps the slope: an index that wraps in its own width is no index.
+            (Op::Convert(convert), [a]) if convert.from != Number::Float && convert.to != Number::Float => {
+                if convert.saturate {
+                    a.opaque()
+                } else {
+                    *a
+                }
+            }
+            (Op::Unary(crate::op::Unary::Neg), [a]) => a.scaled(Some(-1)),
+            (Op::SpaceCast { checked: false } | Op::PointerToInt | Op::IntToPointer, [a]) => *a,
+            (Op::Address(Address { stride, .. }), [base, index]) => {
+                base.combine(index.scaled(Some(stride.cast_signed())), i64::wrapping_add)
+            }
+            (Op::Address(_), [base]) => *base,
+            (Op::Query(query), _) => {
+                let dimension = usize::from(query.dimension);
+                match query.kind {
+                    QueryKind::GlobalId | QueryKind::LocalId => {
+                        let mut coefficients = [0; 3];
+                        coefficients[dimension] = 1;
+                        Shape::Affine(coefficients)
+                    }
+                    QueryKind::GlobalLinearId | QueryKind::LocalLinearId => Shape::Linear([true; 3]),
+                    QueryKind::SubGroupId
+                    | QueryKind::SubGroupLocalId
+                    | QueryKind::SubGroupSize
+                    | QueryKind::SubGroupEqMask
+                    | QueryKind::SubGroupGeMask
+                    | QueryKind::SubGroupGtMask
+                    | QueryKind::SubGroupLeMask
+                    | QueryKind::SubGroupLtMask => Shape::Divergent,
+                    _ => Shape::UNIFORM,
+                }
+            }
+            (Op::Group(group), _) => match (group.scope, group.op, group.active_only) {
+                (
+                    GroupScope::WorkGroup,
+                    GroupOp::All | GroupOp::Any | GroupOp::AllEqual | GroupOp::Broadcast | GroupOp::Reduce(_),
+                    false,
+                ) => Shape::UNIFORM,
+                _ => Shape::Divergent,
+            },
+            (Op::Load(_), [address]) => {
+                let constant = self.kernel.ty(inst.operands[0]) == Type::Pointer(Space::Constant);
+                if constant && address.is_uniform() { Shape::UNIFORM } else { Shape::Divergent }
+            }
+            // Of what is undefined, each work-item has its own garbage.
+            (Op::ImageSample(_) | Op::ImageRead { .. } | Op::Atomic(_) | Op::Undefined, _) => {
+                Shape::Divergent
+            }
+            (Op::AsyncCopy { .. }, _) => Shape::UNIFORM,
+            _ => all(),
+        }
+    }
+}
+
+impl Shape {
+    fn min_rank(self, other: Self) -> Self {
+        if self.rank() <= other.rank() { self } else { other }
+    }
+}

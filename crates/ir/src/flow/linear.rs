@@ -1,0 +1,238 @@
+//! Integers and addresses as sums: `base + 4 * global_id(0) + 4 * width * ... + 12`.
+//!
+//! Sums are taken over the integers, as if no index wrapped in its own width: that is what an address means in OpenCL C
+//! (signed overflow is undefined, and an unsigned index that wraps leaves its buffer all the same).
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use cranelift_entity::SecondaryMap;
+
+use super::Cfg;
+use crate::op::{Address, Binary, Number, Query};
+use crate::{Block, Inst, Kernel, Object, Op, ProgramObject, Value, ValueDef};
+
+/// Terms a sum may have; longer ones count as one unknown.
+const MOST_TERMS: usize = 12;
+
+/// What a sum is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Atom {
+    /// A value that is no sum itself: an argument, a loop's counter, a load, a product of two unknowns.
+    Value(Value),
+    /// A fact about the work-item; [`Query`] by kind and dimension.
+    Query(crate::op::QueryKind, u8),
+}
+
+impl fmt::Display for Atom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(value) => write!(f, "{value}"),
+            Self::Query(kind, dimension) if kind.has_dimension() => write!(f, "{}({dimension})", kind.name()),
+            Self::Query(kind, _) => f.write_str(kind.name()),
+        }
+    }
+}
+
+/// A sum of atoms with constant factors, and a constant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Linear {
+    /// Atoms and their factors, none of them 0.
+    pub terms: BTreeMap<Atom, i64>,
+    /// The constant.
+    pub constant: i64,
+}
+
+impl Linear {
+    /// A constant.
+    pub fn constant(constant: i64) -> Self {
+        Self { terms: BTreeMap::new(), constant }
+    }
+
+    /// One atom.
+    pub fn atom(atom: Atom) -> Self {
+        Self { terms: BTreeMap::from([(atom, 1)]), constant: 0 }
+    }
+
+    /// The constant, if there is nothing else.
+    pub fn as_constant(&self) -> Option<i64> {
+        self.terms.is_empty().then_some(self.constant)
+    }
+
+    /// The factor of an atom; 0 if it is not in the sum.
+    pub fn factor(&self, atom: Atom) -> i64 {
+        self.terms.get(&atom).copied().unwrap_or(0)
+    }
+
+    /// `self + by * other`; `None` if a number overflows.
+    pub fn plus(&self, other: &Self, by: i64) -> Option<Self> {
+        let mut sum = self.clone();
+        sum.constant = sum.constant.checked_add(other.constant.checked_mul(by)?)?;
+        for (atom, factor) in &other.terms {
+            let own = sum.terms.entry(*atom).or_insert(0);
+            *own = own.checked_add(factor.checked_mul(by)?)?;
+        }
+        sum.terms.retain(|_, factor| *factor != 0);
+        Some(sum)
+    }
+
+    /// Its value when `of` gives each atom's; `None` if one is not known or a number overflows.
+    pub fn evaluate(&self, mut of: impl FnMut(Atom) -> Option<i64>) -> Option<i64> {
+        self.terms
+            .iter()
+            .try_fold(self.constant, |sum, (atom, factor)| sum.checked_add(factor.checked_mul(of(*atom)?)?))
+    }
+}
+
+impl fmt::Display for Linear {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (atom, factor) in &self.terms {
+            match factor {
+                1 => write!(f, "{atom} + ")?,
+                factor => write!(f, "{factor} * {atom} + ")?,
+            }
+        }
+        write!(f, "{}", self.constant)
+    }
+}
+
+/// What an address starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Base {
+    /// A pointer that is no address arithmetic: an argument, a block parameter, a loaded pointer.
+    Value(Value),
+    /// A private or local object.
+    Object(Object),
+    /// A program-scope object.
+    Program(ProgramObject),
+}
+
+/// One access to memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryFact {
+    /// The instruction: a load, store or atomic.
+    pub inst: Inst,
+    /// The block it is in.
+    pub block: Block,
+    /// What its address starts from.
+    pub base: Base,
+    /// Bytes from there.
+    pub offset: Linear,
+    /// Bytes it touches.
+    pub bytes: u32,
+    /// Whether it writes.
+    pub writes: bool,
+}
+
+/// Sums for all scalar integers and pointers of a kernel.
+#[derive(Clone, Debug)]
+pub struct LinearForms {
+    forms: SecondaryMap<Value, Option<(Option<Base>, Linear)>>,
+}
+
+impl LinearForms {
+    /// Computes them.
+    pub fn new(kernel: &Kernel, cfg: &Cfg) -> Self {
+        let mut all = Self { forms: SecondaryMap::new() };
+        for block in &cfg.order {
+            for inst in &kernel.blocks[*block].insts {
+                if let Some(result) = kernel.insts[*inst].result {
+                    all.forms[result] = all.form(kernel, *inst);
+                }
+            }
+        }
+        all
+    }
+
+    /// The sum that an integer is; of a pointer, what is added to its base.
+    pub fn get(&self, kernel: &Kernel, value: Value) -> Linear {
+        self.parts(kernel, value).1
+    }
+
+    /// Base and sum of a pointer.
+    pub fn address(&self, kernel: &Kernel, pointer: Value) -> (Base, Linear) {
+        let (base, offset) = self.parts(kernel, pointer);
+        match base {
+            Some(base) => (base, offset),
+            None => (Base::Value(pointer), Linear::default()),
+        }
+    }
+
+    /// Every access with its address.
+    pub fn accesses(&self, kernel: &Kernel, cfg: &Cfg) -> Vec<MemoryFact> {
+        let mut facts = Vec::new();
+        for block in &cfg.order {
+            for inst in &kernel.blocks[*block].insts {
+                let data = &kernel.insts[*inst];
+                let (value, writes) = match data.op {
+                    Op::Load(_) => (data.result, false),
+                    Op::Store(_) => (data.operands.get(1).copied(), true),
+                    Op::Atomic(_) => (data.result.or_else(|| data.operands.get(1).copied()), true),
+                    _ => continue,
+                };
+                let bytes = value.map_or(4, |value| kernel.ty(value).bytes());
+                let (base, offset) = self.address(kernel, data.operands[0]);
+                facts.push(MemoryFact { inst: *inst, block: *block, base, offset, bytes, writes });
+            }
+        }
+        facts
+    }
+
+    fn parts(&self, kernel: &Kernel, value: Value) -> (Option<Base>, Linear) {
+        if let Some(form) = &self.forms[value] {
+            return form.clone();
+        }
+        if kernel.ty(value).is_pointer() {
+            return (Some(Base::Value(value)), Linear::default());
+        }
+        match (&kernel.values[value].def, kernel.signed_constant(value)) {
+            (ValueDef::Constant(_), Some(constant)) => (None, Linear::constant(constant)),
+            _ => (None, Linear::atom(Atom::Value(value))),
+        }
+    }
+
+    fn form(&self, kernel: &Kernel, inst: Inst) -> Option<(Option<Base>, Linear)> {
+        let data = &kernel.insts[inst];
+        let sum = |position: usize| self.parts(kernel, data.operands[position]).1;
+        let linear = match data.op {
+            Op::ObjectAddress(object) => return Some((Some(Base::Object(object)), Linear::default())),
+            Op::ProgramAddress(object) => return Some((Some(Base::Program(object)), Linear::default())),
+            Op::SpaceCast { checked: false } => return Some(self.parts(kernel, data.operands[0])),
+            Op::Address(Address { stride, offset, .. }) => {
+                let (base, start) = self.address(kernel, data.operands[0]);
+                let mut moved = start.plus(&Linear::constant(offset), 1)?;
+                if stride != 0 {
+                    moved = moved.plus(&sum(1), i64::try_from(stride).ok()?)?;
+                }
+                return (moved.terms.len() <= MOST_TERMS).then_some((Some(base), moved));
+            }
+            _ if !kernel.ty(data.result?).is_int() || kernel.ty(data.result?).lanes() > 1 => return None,
+            Op::Query(Query { kind, dimension }) => Linear::atom(Atom::Query(kind, dimension)),
+            Op::Binary(Binary::Add) => sum(0).plus(&sum(1), 1)?,
+            Op::Binary(Binary::Sub) => sum(0).plus(&sum(1), -1)?,
+            Op::Binary(Binary::Mul) => match (sum(0).as_constant(), sum(1).as_constant()) {
+                (_, Some(by)) => Linear::default().plus(&sum(0), by)?,
+                (Some(by), _) => Linear::default().plus(&sum(1), by)?,
+                _ => return None,
+            },
+            Op::Binary(Binary::Shl) => {
+                let by = sum(1).as_constant().filter(|by| (0..62).contains(by))?;
+                Linear::default().plus(&sum(0), 1 << by)?
+            }
+            Op::Unary(crate::op::Unary::Neg) => Linear::default().plus(&sum(0), -1)?,
+            Op::Convert(convert)
+                if convert.from != Number::Float && convert.to != Number::Float && !convert.saturate =>
+            {
+                // Into fewer than 32 bits is an intended cut.
+                if kernel.ty(data.result?).bytes() < 4
+                    && kernel.ty(data.operands[0]).bytes() > kernel.ty(data.result?).bytes()
+                {
+                    return None;
+                }
+                sum(0)
+            }
+            _ => return None,
+        };
+        (linear.terms.len() <= MOST_TERMS).then_some((None, linear))
+    }
+}

@@ -1,0 +1,17 @@
+//! What follows from a kernel without running it. Each analysis is a side table.
+
+pub mod cfg;
+pub mod divergence;
+pub mod dominators;
+pub mod linear;
+pub mod liveness;
+pub mod loops;
+pub mod trip_count;
+
+pub use cfg::Cfg;
+pub use divergence::{Divergence, Shape};
+pub use dominators::Dominators;
+pub use linear::{Atom, Linear, LinearForms, MemoryFact};
+pub use liveness::Liveness;
+pub use loops::{Loop, Loops};
+pub use trip_count::TripCount;

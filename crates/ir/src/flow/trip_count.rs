@@ -1,0 +1,204 @@
+//! How often a loop runs, where it follows from a counter.
+//!
+//! Recognised: a block parameter of the header that starts at `first`, grows by a constant `step` on every way back, and
+//! is compared with a bound that does not change in the loop, in the one block that decides to leave. The counter may be
+//! compared before or after its step.
+
+use super::Dominators;
+use super::linear::{Atom, Linear, LinearForms};
+use super::loops::Loop;
+use crate::op::Compare;
+use crate::{Block, Kernel, Op, TerminatorKind, Value, ValueDef};
+
+/// How often a loop goes back to its header: `ceil(distance / step)`, at least 0.
+///
+/// With a count of `n`, blocks up to the one that decides run `n + 1` times each time the loop is entered, those behind it
+/// `n` times. So the body of a `for` runs `n` times, that of a `do ... while` `n + 1` times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TripCount {
+    /// From the first value to where the counter stops, in its direction: at most 0 when the loop is not entered.
+    pub distance: Linear,
+    /// How far a round goes, at least 1.
+    pub step: i64,
+    /// Whether the loop leaves only when the counter is exactly the bound (`!=`): then the step has to divide the distance.
+    pub exact: bool,
+    /// What is compared first; with an unsigned comparison a negative start, bound or end has no count.
+    pub start: Linear,
+    /// Whether the comparison is unsigned.
+    pub unsigned: bool,
+    /// The block that decides, and leaves.
+    pub decides: Block,
+    /// The counter.
+    pub counter: Value,
+    /// Its first value.
+    pub first: Linear,
+    /// What it grows by; negative when it counts down.
+    pub increment: i64,
+}
+
+impl TripCount {
+    /// Finds a loop's trip count; `None` if it has no such counter, or several ways out.
+    pub fn of(kernel: &Kernel, dominators: &Dominators, forms: &LinearForms, each: &Loop) -> Option<Self> {
+        let [(leaving, outside)] = each.exits[..] else { return None };
+        let [latch] = each.latches[..] else { return None };
+        if !dominators.dominates(leaving, latch) {
+            return None;
+        }
+        let TerminatorKind::Branch { condition, then, .. } = &kernel.blocks[leaving].terminator.kind else {
+            return None;
+        };
+        let inst = &kernel.insts[kernel.defining(*condition)?];
+        let Op::Compare(compare) = inst.op else { return None };
+        // The comparison under which the loop goes on.
+        let mut goes_on = if then.block == outside { negated(compare)? } else { compare };
+        let (a, b) = (inst.operands[0], inst.operands[1]);
+        let (tested, bound, swapped) = match (moving(kernel, forms, each, a), moving(kernel, forms, each, b))
+        {
+            (Some(tested), None) => (tested, b, false),
+            (None, Some(tested)) => (tested, a, true),
+            _ => return None,
+        };
+        if swapped {
+            goes_on = mirrored(goes_on)?;
+        }
+        let bound = forms.get(kernel, bound);
+        if !bound.terms.keys().all(|atom| is_fixed(kernel, each, *atom)) {
+            return None;
+        }
+        let (counter, offset) = tested;
+        let position = kernel.blocks[each.header].parameters.iter().position(|value| *value == counter)?;
+        let back = argument(kernel, latch, each.header, position)?;
+        let next = forms.get(kernel, back);
+        let increment = next.plus(&Linear::atom(Atom::Value(counter)), -1)?.as_constant()?;
+        let first = entering(kernel, each, position, forms)?;
+        // On the way the tested value runs from `first + offset`.
+        let start = first.plus(&Linear::constant(offset), 1)?;
+        let up = bound.plus(&start, -1)?;
+        let down = start.plus(&bound, -1)?;
+        let (distance, exact) = match (goes_on, increment > 0) {
+            (Compare::SLt | Compare::ULt, true) => (up, false),
+            (Compare::SLe | Compare::ULe, true) => (up.plus(&Linear::constant(1), 1)?, false),
+            (Compare::SGt | Compare::UGt, false) => (down, false),
+            (Compare::SGe | Compare::UGe, false) => (down.plus(&Linear::constant(1), 1)?, false),
+            (Compare::Ne, true) => (up, true),
+            (Compare::Ne, false) => (down, true),
+            _ => return None,
+        };
+        let step = increment.checked_abs().filter(|step| *step > 0)?;
+        let unsigned = matches!(goes_on, Compare::ULt | Compare::ULe | Compare::UGt | Compare::UGe);
+        Some(Self { distance, step, exact, start, unsigned, decides: leaving, counter, first, increment })
+    }
+
+    /// How often it goes back when every atom is known; `None` if one is not, or if the loop would not end.
+    pub fn evaluate(&self, mut of: impl FnMut(Atom) -> Option<i64>) -> Option<i64> {
+        let distance = self.distance.evaluate(&mut of)?;
+        if self.exact && (distance < 0 || distance % self.step != 0) {
+            return None;
+        }
+        let count = if distance <= 0 { 0 } else { (distance - 1) / self.step + 1 };
+        if self.unsigned {
+            // Below zero an unsigned counter wraps, and the loop goes on.
+            let start = self.start.evaluate(&mut of)?;
+            let bound =
+                start.checked_add(if self.increment > 0 { distance } else { distance.checked_neg()? })?;
+            let end = start.checked_add(count.checked_mul(self.increment)?)?;
+            if start < 0 || bound < 0 || end < 0 {
+                return None;
+            }
+        }
+        Some(count)
+    }
+
+    /// How often it goes back, if it is a constant.
+    pub fn constant(&self) -> Option<i64> {
+        self.evaluate(|_| None)
+    }
+}
+
+/// The counter that a tested value is, and the constant added to it.
+fn moving(kernel: &Kernel, forms: &LinearForms, each: &Loop, value: Value) -> Option<(Value, i64)> {
+    let form = forms.get(kernel, value);
+    let counters: Vec<Value> = form
+        .terms
+        .iter()
+        .filter_map(|(atom, factor)| match atom {
+            Atom::Value(value) if *factor == 1 && kernel.blocks[each.header].parameters.contains(value) => {
+                Some(*value)
+            }
+            _ => None,
+        })
+        .collect();
+    let [counter] = counters[..] else { return None };
+    (form.terms.len() == 1).then_some((counter, form.constant))
+}
+
+/// Whether an atom keeps its value while the loop runs.
+fn is_fixed(kernel: &Kernel, each: &Loop, atom: Atom) -> bool {
+    let Atom::Value(value) = atom else { return true };
+    match kernel.values[value].def {
+        ValueDef::Parameter(block, _) => !each.blocks.contains(&block),
+        ValueDef::Result(inst) => {
+            each.blocks.iter().all(|block| !kernel.blocks[*block].insts.contains(&inst))
+        }
+        ValueDef::Constant(_) => true,
+    }
+}
+
+fn argument(kernel: &Kernel, from: Block, to: Block, position: usize) -> Option<Value> {
+    let calls = kernel.blocks[from].terminator.calls();
+    let mut arguments =
+        calls.iter().filter(|call| call.block == to).map(|call| call.arguments.get(position).copied());
+    let first = arguments.next()??;
+    arguments.all(|other| other == Some(first)).then_some(first)
+}
+
+/// The one value a counter has on every way into the loop.
+fn entering(kernel: &Kernel, each: &Loop, position: usize, forms: &LinearForms) -> Option<Linear> {
+    let mut first: Option<Linear> = None;
+    for (block, data) in &kernel.blocks {
+        if each.blocks.contains(&block)
+            || !data.terminator.calls().iter().any(|call| call.block == each.header)
+        {
+            continue;
+        }
+        let form = forms.get(kernel, argument(kernel, block, each.header, position)?);
+        if first.as_ref().is_some_and(|first| *first != form) {
+            return None;
+        }
+        first = Some(form);
+    }
+    first
+}
+
+fn negated(compare: Compare) -> Option<Compare> {
+    use Compare as C;
+    Some(match compare {
+        C::Eq => C::Ne,
+        C::Ne => C::Eq,
+        C::ULt => C::UGe,
+        C::ULe => C::UGt,
+        C::UGt => C::ULe,
+        C::UGe => C::ULt,
+        C::SLt => C::SGe,
+        C::SLe => C::SGt,
+        C::SGt => C::SLe,
+        C::SGe => C::SLt,
+        _ => return None,
+    })
+}
+
+fn mirrored(compare: Compare) -> Option<Compare> {
+    use Compare as C;
+    Some(match compare {
+        C::Eq | C::Ne => compare,
+        C::ULt => C::UGt,
+        C::ULe => C::UGe,
+        C::UGt => C::ULt,
+        C::UGe => C::ULe,
+        C::SLt => C::SGt,
+        C::SLe => C::SGe,
+        C::SGt => C::SLt,
+        C::SGe => C::SLe,
+        _ => return None,
+    })
+}

@@ -1,0 +1,186 @@
+//! Which clang, and who translates.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use super::BuildError;
+
+/// SPIR-V extensions the translator may use: those whose instructions are understood here.
+pub(super) const EXTENSIONS: &str = "--spirv-ext=-all,+SPV_KHR_no_integer_wrap_decoration,+SPV_KHR_float_controls,\
++SPV_KHR_integer_dot_product,+SPV_KHR_bit_instructions,+SPV_KHR_linkonce_odr,+SPV_EXT_shader_atomic_float_add,\
++SPV_EXT_shader_atomic_float_min_max,+SPV_KHR_uniform_group_instructions,+SPV_INTEL_subgroups";
+
+/// Versions looked for: Debian 12's first, then the newest.
+const VERSIONS: [u32; 11] = [15, 24, 23, 22, 21, 20, 19, 18, 17, 16, 14];
+
+/// The first version whose own SPIR-V back end serves.
+const BACK_END_SINCE: u32 = 22;
+
+/// A clang that can build OpenCL C into SPIR-V, with what it needs for that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clang {
+    /// The compiler.
+    pub program: PathBuf,
+    /// What it says of its version.
+    pub version: String,
+    /// Who makes SPIR-V of its output.
+    pub translator: Translator,
+}
+
+/// Who makes SPIR-V.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Translator {
+    /// `llvm-spirv` of the same LLVM; writes line numbers.
+    Tool {
+        /// The program.
+        program: PathBuf,
+        /// What it says of its version.
+        version: String,
+    },
+    /// clang's own back end; writes no line numbers.
+    BackEnd,
+}
+
+impl Clang {
+    /// The clang to use, found once.
+    ///
+    /// # Errors
+    /// There is none that serves.
+    pub fn find() -> Result<Self, BuildError> {
+        static FOUND: OnceLock<Clang> = OnceLock::new();
+        if let Some(found) = FOUND.get() {
+            return Ok(found.clone());
+        }
+        let found = Self::search(|name| env::var_os(name).map(PathBuf::from), &runnable)?;
+        Ok(FOUND.get_or_init(|| found).clone())
+    }
+
+    /// Looks for one among the variables and programs that are given.
+    fn search(
+        variable: impl Fn(&str) -> Option<PathBuf>,
+        version: &dyn Fn(&Path) -> Option<String>,
+    ) -> Result<Self, BuildError> {
+        let tool = |program: PathBuf| version(&program).map(|version| Translator::Tool { program, version });
+        let missing =
+            |tool, looked_for: String, variable| BuildError::ToolMissing { tool, looked_for, variable };
+        let chosen = variable("TRIPIPE_CLANG");
+        let named = variable("TRIPIPE_LLVM_SPIRV");
+        let candidates: Vec<(PathBuf, Option<u32>)> = match &chosen {
+            Some(program) => vec![(program.clone(), None)],
+            None => VERSIONS
+                .iter()
+                .map(|number| (PathBuf::from(format!("clang-{number}")), Some(*number)))
+                .chain([(PathBuf::from("clang"), None)])
+                .collect(),
+        };
+        let mut back_end = None;
+        let mut any_clang = false;
+        for (program, number) in &candidates {
+            let Some(text) = version(program) else { continue };
+            any_clang = true;
+            let number = number.or_else(|| major(&text));
+            let translator = match (&named, number) {
+                (Some(named), _) => tool(named.clone()),
+                (None, Some(number)) => tool(PathBuf::from(format!("llvm-spirv-{number}")))
+                    .or_else(|| tool(PathBuf::from("llvm-spirv")).filter(|tool| of_version(tool, number))),
+                (None, None) => None,
+            };
+            if let Some(translator) = translator {
+                return Ok(Self { program: program.clone(), version: text, translator });
+            }
+            if back_end.is_none() && number.is_some_and(|number| number >= BACK_END_SINCE) {
+                let program = program.clone();
+                back_end = Some(Self { program, version: text, translator: Translator::BackEnd });
+            }
+        }
+        let names =
+            candidates.iter().map(|entry| entry.0.display().to_string()).collect::<Vec<_>>().join(", ");
+        match back_end {
+            Some(found) => Ok(found),
+            None if any_clang => {
+                Err(missing("llvm-spirv of clang's version", "llvm-spirv-N".into(), "TRIPIPE_LLVM_SPIRV"))
+            }
+            None => Err(missing("clang", names, "TRIPIPE_CLANG")),
+        }
+    }
+
+    /// Whether it has to be told to load vectors of three lanes as three; newer ones have no such option.
+    pub(super) fn keeps_three_lanes(&self) -> bool {
+        major(&self.version).is_some_and(|number| number < BACK_END_SINCE)
+    }
+
+    /// Everything that makes two builds differ.
+    pub(super) fn describe(&self) -> String {
+        let translator = match &self.translator {
+            Translator::Tool { version, .. } => version,
+            Translator::BackEnd => "back end",
+        };
+        format!("{}\n{translator}\n{EXTENSIONS}\n", self.version)
+    }
+}
+
+fn runnable(program: &Path) -> Option<String> {
+    let output =
+        Command::new(program).arg("--version").output().ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The major version in `... version 15.0.6 ...`.
+fn major(text: &str) -> Option<u32> {
+    let behind = text.split("version ").nth(1)?;
+    behind.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+fn of_version(translator: &Translator, number: u32) -> bool {
+    matches!(translator, Translator::Tool { version, .. } if major(version) == Some(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(programs: &'static [(&'static str, &'static str)]) -> impl Fn(&Path) -> Option<String> {
+        move |program| {
+            let found = programs.iter().find(|entry| Path::new(entry.0) == program)?;
+            Some(format!("clang version {}", found.1))
+        }
+    }
+
+    fn search(programs: &'static [(&'static str, &'static str)]) -> Result<Clang, BuildError> {
+        Clang::search(|_| None, &machine(programs))
+    }
+
+    #[test]
+    fn the_pair_that_writes_lines_comes_first() {
+        let found = search(&[("clang-22", "22.1"), ("clang-15", "15.0"), ("llvm-spirv-15", "15.0")]).unwrap();
+        assert_eq!(found.program, Path::new("clang-15"));
+        let found = search(&[("clang-22", "22.1"), ("clang-15", "15.0")]).unwrap();
+        assert_eq!((found.program.as_path(), found.translator), (Path::new("clang-22"), Translator::BackEnd));
+        let found = search(&[("clang", "17.0.1"), ("llvm-spirv", "17.0.0")]).unwrap();
+        assert_eq!(found.program, Path::new("clang"));
+    }
+
+    #[test]
+    fn what_is_missing_is_named_with_its_package() {
+        let error = search(&[]).unwrap_err().to_string();
+        assert!(
+            error.contains("no clang") && error.contains("`clang-15`") && error.contains("TRIPIPE_CLANG"),
+            "{error}"
+        );
+        let error = search(&[("clang-15", "15.0")]).unwrap_err().to_string();
+        assert!(error.contains("no llvm-spirv") && error.contains("`llvm-spirv-15`"), "{error}");
+        // A translator of another version does not serve.
+        assert!(search(&[("clang-15", "15.0"), ("llvm-spirv", "14.0")]).is_err());
+    }
+
+    #[test]
+    fn variables_win() {
+        let found = Clang::search(
+            |name| (name == "TRIPIPE_CLANG").then(|| "my-clang".into()),
+            &machine(&[("clang-15", "15.0"), ("llvm-spirv-15", "15.0"), ("my-clang", "22.1.0")]),
+        );
+        assert_eq!(found.unwrap().program, Path::new("my-clang"));
+    }
+}

@@ -1,0 +1,4 @@
+//! Ways into the IR: OpenCL C through clang, SPIR-V directly.
+
+pub mod clang;
+pub mod spirv;

@@ -1,0 +1,110 @@
+//! SPIR-V for OpenCL into kernels.
+//!
+//! `rspirv` checks the grammar of the whole module (`code`); the words it has let through are then read by position.
+//! `declare` collects types, constants, variables and functions; `body` translates each entry point with all its
+//! calls inlined, blocks in reverse postorder, so that every definition is met before its uses whatever order the
+//! module has them in. The result is verified, then cleaned by [`crate::transform`].
+//!
+//! The input is not trusted: recursion is bounded, sizes are limited by [`Limits`], and whatever is not understood
+//! ends in a [`LoadError`] that names instruction, byte, and source line.
+
+mod body;
+mod code;
+mod constants;
+mod declare;
+mod extended;
+mod flow;
+mod groups;
+mod images;
+mod memory;
+mod numbers;
+mod rep;
+mod strings;
+mod types;
+mod variables;
+
+use crate::diagnostic::{LoadError, SourcePlace, SpirvPlace};
+use crate::{Kernel, Module, Op, Type, transform, verify};
+
+/// How large a module may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of the module.
+    pub module_bytes: usize,
+    /// Instructions of all kernels after inlining.
+    pub instructions: usize,
+    /// Bytes of one memory object with initial contents.
+    pub initial_bytes: usize,
+    /// Nesting of calls, and of types.
+    pub depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { module_bytes: 64 << 20, instructions: 8_000_000, initial_bytes: 16 << 20, depth: 48 }
+    }
+}
+
+/// How a module is loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Size limits.
+    pub limits: Limits,
+    /// What is done to the kernels after translation.
+    pub transform: transform::Options,
+    /// Values for specialization constants, by their `SpecId`: bits of the constant.
+    pub specialization: Vec<(u32, u64)>,
+}
+
+/// Loads every kernel of a SPIR-V module (OpenCL, 64-bit addresses), in either byte order.
+///
+/// # Errors
+/// Bytes that are no SPIR-V, a module that breaks its rules, a feature that is not supported, a module past the limits;
+/// each with its place.
+pub fn load(bytes: &[u8], options: &Options) -> Result<Module, LoadError> {
+    let code = code::Code::read(bytes, &options.limits)?;
+    let declarations = declare::Declarations::read(&code, options)?;
+    body::translate(&code, &declarations, options)
+}
+
+/// Verifies and cleans a kernel as soon as it is translated, so that only one is ever as large as translated.
+fn finish(kernel: &mut Kernel, module: &Module, options: &Options) -> Result<(), LoadError> {
+    let check = |kernel: &Kernel| {
+        verify::verify_kernel(kernel, &module.objects)
+            .map_err(|error| LoadError::Inconsistent { kernel: kernel.name.clone(), error })
+    };
+    check(kernel)?;
+    transform::run(kernel, &options.transform);
+    check(kernel)?;
+    if options.transform.promote { refuse_handles_in_memory(kernel, module) } else { Ok(()) }
+}
+
+/// Images and samplers are no bytes: a variable that holds one has to have become a value.
+fn refuse_handles_in_memory(kernel: &Kernel, module: &Module) -> Result<(), LoadError> {
+    for inst in kernel.blocks.values().flat_map(|block| &block.insts) {
+        let inst = &kernel.insts[*inst];
+        let value = match inst.op {
+            Op::Load(_) => inst.result,
+            Op::Store(_) => inst.operands.get(1).copied(),
+            _ => None,
+        };
+        if !value.is_some_and(|value| matches!(kernel.ty(value), Type::Image(_) | Type::Sampler)) {
+            continue;
+        }
+        let source = inst.place.map(|place| kernel.places[place]).map(|place| SourcePlace {
+            file: module.files[place.file].to_string(),
+            line: place.line,
+            column: place.column,
+        });
+        let opcode = if inst.result.is_some() { "OpLoad" } else { "OpStore" };
+        let place = SpirvPlace {
+            opcode: opcode.into(),
+            kernel: kernel.name.clone(),
+            source,
+            ..SpirvPlace::default()
+        };
+        let feature = "an image or sampler in an array or behind a pointer".into();
+        return Err(LoadError::Unsupported { place: Box::new(place), feature });
+    }
+    Ok(())
+}

@@ -1,0 +1,279 @@
+//! What an instruction does: a small orthogonal set of operations with their immediates.
+//!
+//! Operands are values, listed in [`crate::Instruction::operands`]; the doc comment of each operation says which.
+//! Each operation prints as one word (`add`, `load.4`, `convert.f.u.rtz.sat`) and parses back.
+
+mod builtin;
+mod groups;
+mod images;
+mod names;
+mod scalars;
+mod sync;
+mod word;
+
+use std::fmt;
+
+pub use builtin::{Builtin, Family, Shape, Ulp};
+pub use groups::{Dot, Group, GroupOp, GroupScope, Query, QueryKind, Reduction};
+pub use images::{Addressing, ImageFact, Level, SamplerBits};
+pub use scalars::{Binary, Compare, Convert, Number, Rounding, ShuffleMask, Unary};
+pub use sync::{Atomic, AtomicOp, Order, Scope, Semantics};
+pub use word::WordError;
+
+use crate::{Object, ProgramObject};
+
+/// A memory access: how it is aligned, whether it may be left out or moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Access {
+    /// What the code promises of the address, in bytes; a power of two, at least 1.
+    pub align: u32,
+    /// Not to be left out, doubled or moved.
+    pub volatile: bool,
+    /// Whether the source spells it `vloadN` or `vstoreN`, whose address need only be aligned to the element.
+    pub vector_builtin: bool,
+}
+
+/// Address arithmetic: `base + index * stride + offset`, all in bytes, modulo 2^64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Address {
+    /// Bytes from one index to the next; 0 when there is no index operand.
+    pub stride: u64,
+    /// Bytes added.
+    pub offset: i64,
+    /// When the index runs over an inner array: its length. An index outside `0..=count`, or an access through
+    /// index `count`, leaves the array even where it stays inside the object.
+    pub count: Option<u64>,
+    /// Whether the source promises that the result stays inside one object.
+    pub in_bounds: bool,
+}
+
+/// What an instruction does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// One operand, lane by lane.
+    Unary(Unary),
+    /// Two operands of the result's type, lane by lane.
+    Binary(Binary),
+    /// Two operands of one type; `bool` lanes come out.
+    Compare(Compare),
+    /// `condition ? a : b`; the condition is `bool`, or `bool` lanes for vectors.
+    Select,
+    /// A conversion between numbers, lane by lane.
+    Convert(Convert),
+    /// The same bits as another type of the same size (3 lanes count three).
+    Bitcast,
+    /// A pointer's 64 bits.
+    PointerToInt,
+    /// A pointer from 64 bits.
+    IntToPointer,
+    /// A pointer into another address space; to or from `generic`. From generic to a named space that the
+    /// address is not in, the result is null when `checked`, undefined otherwise.
+    SpaceCast {
+        /// Null instead of undefined.
+        checked: bool,
+    },
+    /// A vector from scalars, one operand a lane.
+    Construct,
+    /// Lane of a vector.
+    Extract(u8),
+    /// A vector with one lane replaced: vector, scalar.
+    Insert(u8),
+    /// Lane by a run-time index: vector, index. Undefined outside.
+    ExtractDynamic,
+    /// Replaces a lane by a run-time index: vector, scalar, index.
+    InsertDynamic,
+    /// Lanes picked from two vectors of the same scalar, the second's counted on from the first's.
+    Shuffle(ShuffleMask),
+    /// A value that nobody has written. No operand.
+    Undefined,
+    /// The address of a private or local object.
+    ObjectAddress(Object),
+    /// The address of a program-scope object.
+    ProgramAddress(ProgramObject),
+    /// Address arithmetic: base, and index (`i32` or `i64`, signed) unless the stride is 0.
+    Address(Address),
+    /// Reads a value: pointer. `bool` is one byte.
+    Load(Access),
+    /// Writes a value: pointer, value.
+    Store(Access),
+    /// Copies bytes: destination, source, count (`i64`). They do not overlap, or are the same.
+    Copy(Access),
+    /// From here a private object's bytes are unwritten.
+    LifetimeStart(Object),
+    /// From here a private object is not used.
+    LifetimeEnd(Object),
+    /// An atomic operation: pointer, then the operands of [`AtomicOp`].
+    Atomic(Atomic),
+    /// All work-items of the scope meet; memory is ordered as the semantics say.
+    Barrier {
+        /// Who meets.
+        execution: Scope,
+        /// Who sees the memory ordered.
+        memory: Scope,
+        /// Which memory, and how.
+        semantics: Semantics,
+    },
+    /// Orders memory without meeting.
+    Fence {
+        /// Who sees it.
+        scope: Scope,
+        /// Which memory, and how.
+        semantics: Semantics,
+    },
+    /// Starts an asynchronous copy by the whole group: destination, source, elements, stride in elements of the
+    /// global side, event to join. Gives an event.
+    AsyncCopy {
+        /// Who copies: work-group or sub-group.
+        scope: Scope,
+        /// Bytes of an element.
+        bytes: u32,
+    },
+    /// Waits for asynchronous copies: how many (`i32`), pointer to the events.
+    WaitEvents {
+        /// Who waits.
+        scope: Scope,
+    },
+    /// An operation of a whole work-group or sub-group.
+    Group(Group),
+    /// Integer dot product: a, b (lanes of 8 or 16 bits), and accumulator if it saturates.
+    Dot(Dot),
+    /// A fact about the work-item, its group or the range.
+    Query(Query),
+    /// Reads an image through a sampler: image, sampler, coordinates, then what [`Level`] says.
+    ImageSample(Level),
+    /// Reads a texel without a sampler: image, integer coordinates, and a level of detail if there is one.
+    ImageRead {
+        /// Whether a level operand (`i32`) follows.
+        level: bool,
+    },
+    /// Writes a texel: image, integer coordinates, texel, and a level if there is one.
+    ImageWrite {
+        /// Whether a level operand (`i32`) follows.
+        level: bool,
+    },
+    /// A fact about an image: image, and the level for sizes of a mip-mapped one.
+    ImageQuery(ImageFact),
+    /// Prints: the format is `formats[n]` of the kernel; operands are its arguments, `%s` as pointers.
+    Printf(u32),
+    /// A function of the OpenCL library.
+    Builtin(Builtin),
+}
+
+impl Op {
+    /// Whether it can be left out when nobody uses the result, computed twice, or merged with its equal.
+    /// Loads are none: they may fault, and others may write.
+    pub fn is_pure(self) -> bool {
+        match self {
+            Self::Unary(_)
+            | Self::Binary(_)
+            | Self::Compare(_)
+            | Self::Select
+            | Self::Convert(_)
+            | Self::Bitcast
+            | Self::PointerToInt
+            | Self::IntToPointer
+            | Self::SpaceCast { .. }
+            | Self::Construct
+            | Self::Extract(_)
+            | Self::Insert(_)
+            | Self::ExtractDynamic
+            | Self::InsertDynamic
+            | Self::Shuffle(_)
+            | Self::Undefined
+            | Self::ObjectAddress(_)
+            | Self::ProgramAddress(_)
+            | Self::Address(_)
+            | Self::Dot(_)
+            | Self::Query(_)
+            | Self::ImageQuery(_)
+            | Self::Builtin(_) => true,
+            Self::Load(_)
+            | Self::Store(_)
+            | Self::Copy(_)
+            | Self::LifetimeStart(_)
+            | Self::LifetimeEnd(_)
+            | Self::Atomic(_)
+            | Self::Barrier { .. }
+            | Self::Fence { .. }
+            | Self::AsyncCopy { .. }
+            | Self::WaitEvents { .. }
+            | Self::Group(_)
+            | Self::ImageSample(_)
+            | Self::ImageRead { .. }
+            | Self::ImageWrite { .. }
+            | Self::Printf(_) => false,
+        }
+    }
+
+    /// Whether it may write memory, an image or the console, or order them.
+    pub fn has_effect(self) -> bool {
+        !self.is_pure() && !matches!(self, Self::Load(_) | Self::ImageSample(_) | Self::ImageRead { .. })
+    }
+}
+
+/// What the source promises of an operation, or permits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// Signed overflow does not happen: it is the program's mistake if it does.
+    pub const NO_SIGNED_WRAP: Self = Self(1);
+    /// Unsigned overflow does not happen.
+    pub const NO_UNSIGNED_WRAP: Self = Self(2);
+    /// No operand or result is a NaN.
+    pub const NOT_NAN: Self = Self(4);
+    /// No operand or result is infinite.
+    pub const NOT_INF: Self = Self(8);
+    /// The sign of a zero does not matter.
+    pub const NO_SIGNED_ZERO: Self = Self(16);
+    /// A reciprocal may take the place of a division.
+    pub const RECIPROCAL: Self = Self(32);
+    /// Any algebraic rewriting is allowed.
+    pub const FAST: Self = Self(64);
+
+    const NAMES: [(Self, &'static str); 7] = [
+        (Self::NO_SIGNED_WRAP, "nsw"),
+        (Self::NO_UNSIGNED_WRAP, "nuw"),
+        (Self::NOT_NAN, "nnan"),
+        (Self::NOT_INF, "ninf"),
+        (Self::NO_SIGNED_ZERO, "nsz"),
+        (Self::RECIPROCAL, "arcp"),
+        (Self::FAST, "fast"),
+    ];
+
+    /// Whether nothing is promised.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether all of `other` is in here.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both together.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// What both promise.
+    #[must_use]
+    pub const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// The flag of that name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find(|entry| entry.1 == name).map(|entry| entry.0)
+    }
+}
+
+impl fmt::Display for Flags {
+    /// Names separated by commas; nothing for none.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> =
+            Self::NAMES.into_iter().filter(|entry| self.contains(entry.0)).map(|entry| entry.1).collect();
+        f.write_str(&names.join(","))
+    }
+}

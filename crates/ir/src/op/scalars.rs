@@ -1,0 +1,217 @@
+//! Operations on numbers and lanes.
+
+use std::fmt;
+
+use super::names::named;
+
+named! {
+    /// Operations of one operand.
+    pub enum Unary {
+        /// Two's complement negation.
+        Neg = "neg",
+        /// Every bit inverted; `bool` too.
+        Not = "not",
+        /// Sign bit inverted, of NaNs too.
+        FNeg = "fneg",
+        /// Bits in reverse order.
+        BitReverse = "bitreverse",
+        /// Number of bits set.
+        PopCount = "popcount",
+        /// Whether any lane is true: `bool` lanes to `bool`.
+        Any = "any",
+        /// Whether all lanes are true: `bool` lanes to `bool`.
+        All = "all",
+        /// Whether it is a NaN: float lanes to `bool` lanes, as the four below.
+        IsNan = "isnan",
+        /// Whether it is infinite.
+        IsInf = "isinf",
+        /// Whether it is neither NaN nor infinite.
+        IsFinite = "isfinite",
+        /// Whether it is neither zero, subnormal, infinite nor NaN.
+        IsNormal = "isnormal",
+        /// Whether the sign bit is set.
+        SignBit = "signbit",
+    }
+}
+
+named! {
+    /// Operations of two operands of one type. Integers wrap.
+    pub enum Binary {
+        /// Integer sum.
+        Add = "add",
+        /// Integer difference.
+        Sub = "sub",
+        /// Low half of the product.
+        Mul = "mul",
+        /// Unsigned quotient. By zero: undefined.
+        UDiv = "udiv",
+        /// Signed quotient toward zero. By zero, and the least value by -1: undefined.
+        SDiv = "sdiv",
+        /// Unsigned remainder.
+        URem = "urem",
+        /// Signed remainder with the dividend's sign.
+        SRem = "srem",
+        /// Signed remainder with the divisor's sign.
+        SMod = "smod",
+        /// Shift left. A count of the width or more is undefined in SPIR-V; OpenCL C front ends mask it.
+        Shl = "shl",
+        /// Logical shift right.
+        LShr = "lshr",
+        /// Arithmetic shift right.
+        AShr = "ashr",
+        /// Bits of both; `bool` too.
+        And = "and",
+        /// Bits of either; `bool` too.
+        Or = "or",
+        /// Bits of one; `bool` too.
+        Xor = "xor",
+        /// Float sum.
+        FAdd = "fadd",
+        /// Float difference.
+        FSub = "fsub",
+        /// Float product.
+        FMul = "fmul",
+        /// Float quotient; 2.5 ULP in single precision, exact in half and double (OpenCL C 3.0, 7.4).
+        FDiv = "fdiv",
+        /// Float remainder with the dividend's sign.
+        FRem = "frem",
+        /// Float remainder with the divisor's sign.
+        FMod = "fmod",
+    }
+}
+
+named! {
+    /// Comparisons. `f...` are false on NaN but for `u` ones, which are true.
+    pub enum Compare {
+        /// Equal: integers, `bool`, pointers.
+        Eq = "eq",
+        /// Not equal: integers, `bool`, pointers.
+        Ne = "ne",
+        /// Unsigned less; pointers too, as the three below.
+        ULt = "ult",
+        /// Unsigned less or equal.
+        ULe = "ule",
+        /// Unsigned greater.
+        UGt = "ugt",
+        /// Unsigned greater or equal.
+        UGe = "uge",
+        /// Signed less.
+        SLt = "slt",
+        /// Signed less or equal.
+        SLe = "sle",
+        /// Signed greater.
+        SGt = "sgt",
+        /// Signed greater or equal.
+        SGe = "sge",
+        /// Ordered and equal.
+        FEq = "feq",
+        /// Ordered and not equal.
+        FNe = "fne",
+        /// Ordered and less.
+        FLt = "flt",
+        /// Ordered and less or equal.
+        FLe = "fle",
+        /// Ordered and greater.
+        FGt = "fgt",
+        /// Ordered and greater or equal.
+        FGe = "fge",
+        /// Unordered or equal.
+        FUEq = "fueq",
+        /// Unordered or not equal: C's `!=`.
+        FUNe = "fune",
+        /// Unordered or less.
+        FULt = "fult",
+        /// Unordered or less or equal.
+        FULe = "fule",
+        /// Unordered or greater.
+        FUGt = "fugt",
+        /// Unordered or greater or equal.
+        FUGe = "fuge",
+        /// Neither is a NaN.
+        FOrd = "ford",
+        /// Either is a NaN.
+        FUno = "funo",
+    }
+}
+
+impl Compare {
+    /// Whether it compares floats.
+    pub fn is_float(self) -> bool {
+        self >= Self::FEq
+    }
+}
+
+named! {
+    /// How the bits of a conversion's operand or result are read.
+    pub enum Number {
+        /// Two's complement.
+        Signed = "s",
+        /// Unsigned.
+        Unsigned = "u",
+        /// Floating point.
+        Float = "f",
+    }
+}
+
+named! {
+    /// Rounding of a conversion.
+    pub enum Rounding {
+        /// To nearest, ties to even.
+        Nearest = "rte",
+        /// Toward zero.
+        Zero = "rtz",
+        /// Toward positive infinity.
+        Up = "rtp",
+        /// Toward negative infinity.
+        Down = "rtn",
+    }
+}
+
+/// A conversion between numbers. Integer to integer truncates or extends by the *operand's* reading; float to
+/// integer out of range is undefined unless it saturates, where a NaN gives 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Convert {
+    /// How the operand is read.
+    pub from: Number,
+    /// How the result is read; for integers only saturation asks.
+    pub to: Number,
+    /// Rounding; the front end has put the default in: to nearest, toward zero for float to integer.
+    pub rounding: Rounding,
+    /// Whether results out of range become the nearest in range.
+    pub saturate: bool,
+}
+
+/// The lanes of a shuffle.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ShuffleMask {
+    lanes: [u8; 16],
+    count: u8,
+}
+
+impl ShuffleMask {
+    /// A lane of which nothing is asked.
+    const ANY: u8 = 255;
+
+    /// A mask of 2 to 16 lanes; `None` for a lane whose value does not matter. `None` for other lengths or
+    /// lanes past 31.
+    pub fn new(lanes: &[Option<u8>]) -> Option<Self> {
+        let count = u8::try_from(lanes.len()).ok()?;
+        let valid = crate::Type::LANES.contains(&count) && lanes.iter().flatten().all(|lane| *lane < 32);
+        let mut mask = [Self::ANY; 16];
+        for (slot, lane) in mask.iter_mut().zip(lanes) {
+            *slot = lane.unwrap_or(Self::ANY);
+        }
+        valid.then_some(Self { lanes: mask, count })
+    }
+
+    /// Lanes in order.
+    pub fn lanes(&self) -> impl ExactSizeIterator<Item = Option<u8>> + '_ {
+        self.lanes[..usize::from(self.count)].iter().map(|lane| (*lane != Self::ANY).then_some(*lane))
+    }
+}
+
+impl fmt::Debug for ShuffleMask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.lanes()).finish()
+    }
+}

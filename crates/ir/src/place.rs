@@ -1,0 +1,26 @@
+//! Where an instruction comes from.
+
+use cranelift_entity::entity_impl;
+
+/// A source file of the module.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct File(u32);
+entity_impl!(File, "file");
+
+/// A source place of a kernel; its data is in [`crate::Kernel::places`]. Prints as `!3`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place(u32);
+entity_impl!(Place, "!");
+
+/// File, line and column, and the call that the code was inlined at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PlaceData {
+    /// The file.
+    pub file: File,
+    /// Line, 1-based; 0 when the front end gave none.
+    pub line: u32,
+    /// Column, 1-based; 0 when unknown.
+    pub column: u32,
+    /// The call this place was inlined at, if it was. Always an older entry than this one.
+    pub inlined_at: Option<Place>,
+}

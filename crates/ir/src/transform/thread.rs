@@ -1,0 +1,85 @@
+//! Jumps through blocks that only decide what their predecessor already knows.
+//!
+//! Clang leaves a scope early (`return` in a kernel, `break` out of a switch) by noting where to go in a variable, going to
+//! the scope's end, and switching on the variable there. A predecessor that brings a constant goes straight on.
+
+use cranelift_entity::SecondaryMap;
+
+use crate::{Block, BlockCall, Inst, Kernel, Op, TerminatorKind, Value};
+
+/// Ends of lifetimes that are repeated for a jump; blocks with anything else are not gone through.
+const MOST_ENDS: usize = 16;
+
+/// Redirects jumps that bring a constant to a block that switches on it; says whether any was.
+pub(super) fn run(kernel: &mut Kernel) -> bool {
+    let uses = outside_uses(kernel);
+    let mut changed = false;
+    for block in kernel.blocks.keys() {
+        // A chain of scopes is left one after the other; each step goes to another block, and they are bounded.
+        for _ in 0..64 {
+            let TerminatorKind::Jump(call) = &kernel.blocks[block].terminator.kind else { break };
+            let Some((next, ends)) = known_way(kernel, &uses, block, call) else { break };
+            for inst in ends {
+                let data = &kernel.insts[inst];
+                let (op, place) = (data.op, data.place);
+                let copy = kernel.make_inst(op, &[], None, place);
+                kernel.blocks[block].insts.push(copy);
+            }
+            kernel.blocks[block].terminator.kind = TerminatorKind::Jump(next);
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// Where a jump ends up for sure, and the ends of lifetimes on the way.
+fn known_way(
+    kernel: &Kernel,
+    uses: &SecondaryMap<Value, bool>,
+    from: Block,
+    call: &BlockCall,
+) -> Option<(BlockCall, Vec<Inst>)> {
+    let through = &kernel.blocks[call.block];
+    let decider = through.terminator.decider()?;
+    let position = through.parameters.iter().position(|value| *value == decider)?;
+    let bits = kernel.scalar_constant(*call.arguments.get(position)?)?;
+    let ends_only = through.insts.iter().all(|inst| matches!(kernel.insts[*inst].op, Op::LifetimeEnd(_)));
+    if call.block == from
+        || !ends_only
+        || through.insts.len() > MOST_ENDS
+        || through.parameters.iter().any(|value| uses[*value])
+    {
+        return None;
+    }
+    let mut next = match &through.terminator.kind {
+        TerminatorKind::Branch { then, otherwise, .. } => if bits == 0 { otherwise } else { then }.clone(),
+        TerminatorKind::Switch { cases, default, .. } => {
+            cases.iter().find(|case| case.0 == bits).map_or(default, |case| &case.1).clone()
+        }
+        _ => return None,
+    };
+    for argument in &mut next.arguments {
+        if let Some(position) = through.parameters.iter().position(|value| value == argument) {
+            *argument = call.arguments[position];
+        }
+    }
+    (next.block != call.block).then(|| (next, through.insts.clone()))
+}
+
+/// Block parameters that are used elsewhere than by their own block's terminator.
+fn outside_uses(kernel: &Kernel) -> SecondaryMap<Value, bool> {
+    let mut uses = SecondaryMap::new();
+    for data in kernel.blocks.values() {
+        for inst in &data.insts {
+            for operand in &kernel.insts[*inst].operands {
+                uses[*operand] = true;
+            }
+        }
+        for value in data.terminator.uses() {
+            if !data.parameters.contains(&value) {
+                uses[value] = true;
+            }
+        }
+    }
+    uses
+}

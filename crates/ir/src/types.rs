@@ -1,0 +1,364 @@
+//! Types of values.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Scalar types. Integers have no sign; operations do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scalar {
+    /// Truth value; one byte, 0 or 1, should it ever lie in memory.
+    Bool,
+    /// 8-bit integer.
+    I8,
+    /// 16-bit integer.
+    I16,
+    /// 32-bit integer.
+    I32,
+    /// 64-bit integer.
+    I64,
+    /// IEEE-754 binary16.
+    F16,
+    /// IEEE-754 binary32.
+    F32,
+    /// IEEE-754 binary64.
+    F64,
+}
+
+impl Scalar {
+    /// Size in bytes: 1, 2, 4 or 8.
+    pub const fn bytes(self) -> u32 {
+        match self {
+            Self::Bool | Self::I8 => 1,
+            Self::I16 | Self::F16 => 2,
+            Self::I32 | Self::F32 => 4,
+            Self::I64 | Self::F64 => 8,
+        }
+    }
+
+    /// Width in bits; 1 for `bool`.
+    pub const fn bits(self) -> u32 {
+        if matches!(self, Self::Bool) { 1 } else { self.bytes() * 8 }
+    }
+
+    /// The bits of a value of this type that may be set.
+    pub const fn mask(self) -> u64 {
+        u64::MAX >> (64 - self.bits())
+    }
+
+    /// Whether it is an integer (`bool` is none).
+    pub const fn is_int(self) -> bool {
+        matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
+    }
+
+    /// Whether it is a floating-point type.
+    pub const fn is_float(self) -> bool {
+        matches!(self, Self::F16 | Self::F32 | Self::F64)
+    }
+
+    /// The integer type of so many bits, if there is one.
+    pub const fn int(bits: u32) -> Option<Self> {
+        Some(match bits {
+            8 => Self::I8,
+            16 => Self::I16,
+            32 => Self::I32,
+            64 => Self::I64,
+            _ => return None,
+        })
+    }
+
+    /// The floating-point type of so many bits, if there is one.
+    pub const fn float(bits: u32) -> Option<Self> {
+        Some(match bits {
+            16 => Self::F16,
+            32 => Self::F32,
+            64 => Self::F64,
+            _ => return None,
+        })
+    }
+
+    /// The name in the text form.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::I8 => "i8",
+            Self::I16 => "i16",
+            Self::I32 => "i32",
+            Self::I64 => "i64",
+            Self::F16 => "f16",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+        }
+    }
+
+    const ALL: [Self; 8] =
+        [Self::Bool, Self::I8, Self::I16, Self::I32, Self::I64, Self::F16, Self::F32, Self::F64];
+}
+
+/// Address spaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Space {
+    /// A work-item's own.
+    Private,
+    /// A work-group's.
+    Local,
+    /// Buffers, and program-scope variables.
+    Global,
+    /// Read-only during a launch.
+    Constant,
+    /// Private, local or global, known at run time. Loading resolves it where it follows from the code.
+    Generic,
+}
+
+impl Space {
+    /// The name in the text form.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Private => "private",
+            Self::Local => "local",
+            Self::Global => "global",
+            Self::Constant => "constant",
+            Self::Generic => "generic",
+        }
+    }
+
+    const ALL: [Self; 5] = [Self::Private, Self::Local, Self::Global, Self::Constant, Self::Generic];
+}
+
+impl FromStr for Space {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|space| space.name() == text).ok_or(())
+    }
+}
+
+/// Dimensions of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ImageDim {
+    /// `image1d_t`, `image1d_array_t`
+    D1,
+    /// `image1d_buffer_t`
+    Buffer,
+    /// `image2d_t`, `image2d_array_t`
+    D2,
+    /// `image3d_t`
+    D3,
+}
+
+/// What a kernel may do with an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ImageAccess {
+    /// `read_only`
+    Read,
+    /// `write_only`
+    Write,
+    /// `read_write`
+    ReadWrite,
+}
+
+/// The type of an image argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ImageType {
+    /// Dimensions of one layer.
+    pub dim: ImageDim,
+    /// Whether it has layers.
+    pub array: bool,
+    /// Whether texels are depth values (read as one float).
+    pub depth: bool,
+    /// What the kernel may do.
+    pub access: ImageAccess,
+}
+
+impl ImageType {
+    /// The number of coordinates of a texel, layer included: 1 to 3.
+    pub const fn coordinates(self) -> u8 {
+        let dimensions = match self.dim {
+            ImageDim::D1 | ImageDim::Buffer => 1,
+            ImageDim::D2 => 2,
+            ImageDim::D3 => 3,
+        };
+        dimensions + self.array as u8
+    }
+}
+
+impl fmt::Display for ImageType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.dim {
+            ImageDim::D1 => "image.1d",
+            ImageDim::Buffer => "image.1db",
+            ImageDim::D2 => "image.2d",
+            ImageDim::D3 => "image.3d",
+        })?;
+        if self.array {
+            f.write_str(".array")?;
+        }
+        if self.depth {
+            f.write_str(".depth")?;
+        }
+        f.write_str(match self.access {
+            ImageAccess::Read => ".ro",
+            ImageAccess::Write => ".wo",
+            ImageAccess::ReadWrite => ".rw",
+        })
+    }
+}
+
+/// The type of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// A scalar.
+    Scalar(Scalar),
+    /// A vector of 2, 3, 4, 8 or 16 lanes.
+    Vector(Scalar, u8),
+    /// A byte address, 64 bits wide.
+    Pointer(Space),
+    /// An image.
+    Image(ImageType),
+    /// A sampler; constants of it are [`crate::op::SamplerBits`].
+    Sampler,
+    /// An event of an asynchronous copy; eight bytes in memory.
+    Event,
+}
+
+impl Type {
+    /// `bool`
+    pub const BOOL: Self = Self::Scalar(Scalar::Bool);
+    /// `i32`
+    pub const I32: Self = Self::Scalar(Scalar::I32);
+    /// `i64`
+    pub const I64: Self = Self::Scalar(Scalar::I64);
+
+    /// Lanes counts that vectors have.
+    pub const LANES: [u8; 5] = [2, 3, 4, 8, 16];
+
+    /// A vector of `lanes`, or the scalar when `lanes` is 1.
+    pub const fn of(scalar: Scalar, lanes: u8) -> Self {
+        if lanes == 1 { Self::Scalar(scalar) } else { Self::Vector(scalar, lanes) }
+    }
+
+    /// The scalar of a scalar or vector.
+    pub const fn scalar(self) -> Option<Scalar> {
+        match self {
+            Self::Scalar(scalar) | Self::Vector(scalar, _) => Some(scalar),
+            _ => None,
+        }
+    }
+
+    /// Lanes: 1 unless it is a vector.
+    pub const fn lanes(self) -> u8 {
+        match self {
+            Self::Vector(_, lanes) => lanes,
+            _ => 1,
+        }
+    }
+
+    /// The same lanes of another scalar; `None` for what has no lanes.
+    pub const fn with_scalar(self, scalar: Scalar) -> Option<Self> {
+        match self {
+            Self::Scalar(_) => Some(Self::Scalar(scalar)),
+            Self::Vector(_, lanes) => Some(Self::Vector(scalar, lanes)),
+            _ => None,
+        }
+    }
+
+    /// Bytes that a load or store of it touches: three lanes touch three elements. Images, samplers and events are
+    /// handles of 8 bytes while they lie in a private variable.
+    pub const fn bytes(self) -> u32 {
+        match self {
+            Self::Scalar(scalar) => scalar.bytes(),
+            Self::Vector(scalar, lanes) => scalar.bytes() * lanes as u32,
+            Self::Pointer(_) | Self::Event | Self::Image(_) | Self::Sampler => 8,
+        }
+    }
+
+    /// Bytes it takes in an array or a struct, and its natural alignment: three lanes count as four.
+    pub const fn stored_bytes(self) -> u32 {
+        match self {
+            Self::Vector(scalar, 3) => scalar.bytes() * 4,
+            _ => self.bytes(),
+        }
+    }
+
+    /// Whether it is an integer or a vector of integers.
+    pub const fn is_int(self) -> bool {
+        matches!(self.scalar(), Some(scalar) if scalar.is_int())
+    }
+
+    /// Whether it is floating-point or a vector of it.
+    pub const fn is_float(self) -> bool {
+        matches!(self.scalar(), Some(scalar) if scalar.is_float())
+    }
+
+    /// Whether it is `bool` or a vector of it.
+    pub const fn is_bool(self) -> bool {
+        matches!(self.scalar(), Some(Scalar::Bool))
+    }
+
+    /// Whether it is a pointer.
+    pub const fn is_pointer(self) -> bool {
+        matches!(self, Self::Pointer(_))
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scalar(scalar) => f.write_str(scalar.name()),
+            Self::Vector(scalar, lanes) => write!(f, "{}x{lanes}", scalar.name()),
+            Self::Pointer(space) => write!(f, "ptr.{}", space.name()),
+            Self::Image(image) => write!(f, "{image}"),
+            Self::Sampler => f.write_str("sampler"),
+            Self::Event => f.write_str("event"),
+        }
+    }
+}
+
+impl FromStr for Type {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "sampler" => return Ok(Self::Sampler),
+            "event" => return Ok(Self::Event),
+            _ => {}
+        }
+        if let Some(space) = text.strip_prefix("ptr.") {
+            return space.parse().map(Self::Pointer);
+        }
+        if let Some(image) = text.strip_prefix("image.") {
+            return image_type(image).map(Self::Image).ok_or(());
+        }
+        let (name, lanes) = match text.split_once('x') {
+            None => (text, 1),
+            Some((name, lanes)) => {
+                let lanes = lanes.parse().map_err(|_| ())?;
+                if !Self::LANES.contains(&lanes) {
+                    return Err(());
+                }
+                (name, lanes)
+            }
+        };
+        let scalar = Scalar::ALL.into_iter().find(|scalar| scalar.name() == name).ok_or(())?;
+        Ok(Self::of(scalar, lanes))
+    }
+}
+
+fn image_type(text: &str) -> Option<ImageType> {
+    let mut parts = text.split('.').peekable();
+    let dim = match parts.next()? {
+        "1d" => ImageDim::D1,
+        "1db" => ImageDim::Buffer,
+        "2d" => ImageDim::D2,
+        "3d" => ImageDim::D3,
+        _ => return None,
+    };
+    let array = parts.next_if_eq(&"array").is_some();
+    let depth = parts.next_if_eq(&"depth").is_some();
+    let access = match parts.next()? {
+        "ro" => ImageAccess::Read,
+        "wo" => ImageAccess::Write,
+        "rw" => ImageAccess::ReadWrite,
+        _ => return None,
+    };
+    parts.next().is_none().then_some(ImageType { dim, array, depth, access })
+}

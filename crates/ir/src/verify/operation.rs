@@ -1,0 +1,322 @@
+//! What each operation asks of its operands and result.
+
+use cranelift_entity::PrimaryMap;
+
+use crate::op::{AtomicOp, GroupOp, GroupScope, ImageFact, Level, Number, Shape, Unary};
+use crate::{Instruction, Kernel, ObjectData, Op, ProgramObject, Scalar, Space, Type};
+
+type Check = Result<(), String>;
+
+/// `Err` unless it holds.
+fn need(holds: bool, message: impl FnOnce() -> String) -> Check {
+    if holds { Ok(()) } else { Err(message()) }
+}
+
+/// Checks invariants 9 and 10 of one instruction, and that its entities exist.
+pub(super) fn check(
+    kernel: &Kernel,
+    objects: &PrimaryMap<ProgramObject, ObjectData>,
+    inst: &Instruction,
+) -> Check {
+    let mut types = Vec::with_capacity(inst.operands.len());
+    for operand in &inst.operands {
+        let Some(data) = kernel.values.get(*operand) else { return Err(format!("{operand} does not exist")) };
+        types.push(data.ty);
+    }
+    let result = match inst.result {
+        Some(value) => match kernel.values.get(value) {
+            Some(data) => Some(data.ty),
+            None => return Err(format!("{value} does not exist")),
+        },
+        None => None,
+    };
+    if let Some(place) = inst.place {
+        need(kernel.places.is_valid(place), || format!("{place} does not exist"))?;
+    }
+    match inst.op {
+        Op::ObjectAddress(object) | Op::LifetimeStart(object) | Op::LifetimeEnd(object) => {
+            let Some(data) = kernel.objects.get(object) else {
+                return Err(format!("{object} does not exist"));
+            };
+            if matches!(inst.op, Op::ObjectAddress(_)) {
+                return need(types.is_empty() && result == Some(Type::Pointer(data.space)), || {
+                    "gives a pointer into the object's memory".into()
+                });
+            }
+            return need(types.is_empty() && result.is_none(), || "takes and gives nothing".into());
+        }
+        Op::ProgramAddress(object) => {
+            let Some(data) = objects.get(object) else { return Err(format!("{object} does not exist")) };
+            return need(types.is_empty() && result == Some(Type::Pointer(data.space)), || {
+                "gives a pointer into the object's memory".into()
+            });
+        }
+        Op::Printf(format) => {
+            need((format as usize) < kernel.formats.len(), || format!("format {format} does not exist"))?;
+            return need(result.is_none(), || "gives nothing".into());
+        }
+        _ => {}
+    }
+    match result {
+        Some(result) => with_result(inst.op, &types, result),
+        None => without_result(inst.op, &types),
+    }
+}
+
+fn without_result(op: Op, types: &[Type]) -> Check {
+    match (op, types) {
+        (Op::Store(access), [Type::Pointer(space), _]) => {
+            need(access.align.is_power_of_two(), || "the alignment is no power of two".into())?;
+            need(*space != Space::Constant, || "writes constant memory".into())
+        }
+        (Op::Copy(access), [Type::Pointer(_), Type::Pointer(_), Type::I64]) => {
+            need(access.align.is_power_of_two(), || "the alignment is no power of two".into())
+        }
+        (Op::Atomic(atomic), [Type::Pointer(_), values @ ..]) => {
+            need(!atomic.op.has_result() && values.len() == atomic.op.operands(), || {
+                "takes other operands".into()
+            })?;
+            need(values.iter().all(|ty| ty.lanes() == 1 && ty.scalar().is_some()), || "takes scalars".into())
+        }
+        (Op::Barrier { .. } | Op::Fence { .. }, [])
+        | (Op::WaitEvents { .. }, [Type::I32, Type::Pointer(_)]) => Ok(()),
+        (Op::ImageWrite { level }, [Type::Image(image), coordinates, texel, rest @ ..]) => {
+            image_coordinates(*coordinates, image.coordinates(), false)?;
+            need(texel.lanes() == 4 || image.depth, || "writes four channels".into())?;
+            need(rest.len() == usize::from(level), || "takes other operands".into())
+        }
+        _ => Err("takes other operands, or gives a result".into()),
+    }
+}
+
+fn with_result(op: Op, types: &[Type], result: Type) -> Check {
+    let same = |types: &[Type]| types.iter().all(|ty| *ty == result);
+    let wrong = || Err(format!("takes other operands than {}", list(types)));
+    let bools = |ty: Type| ty.with_scalar(Scalar::Bool);
+    match (op, types) {
+        (Op::Unary(Unary::Neg | Unary::BitReverse | Unary::PopCount), [_]) => {
+            need(same(types) && result.is_int(), || "is of integers".into())
+        }
+        (Op::Unary(Unary::Not), [_]) => {
+            need(same(types) && (result.is_int() || result.is_bool()), || "is of integers or bools".into())
+        }
+        (Op::Unary(Unary::FNeg), [_]) => need(same(types) && result.is_float(), || "is of floats".into()),
+        (Op::Unary(Unary::Any | Unary::All), [a]) => {
+            need(a.is_bool() && result == Type::BOOL, || "makes one bool of several".into())
+        }
+        (Op::Unary(_), [a]) => {
+            need(a.is_float() && bools(*a) == Some(result), || "asks floats, lane by lane".into())
+        }
+        (Op::Binary(op), [_, _]) => {
+            use crate::op::Binary as B;
+            let fits = match op {
+                B::And | B::Or | B::Xor => result.is_int() || result.is_bool(),
+                B::FAdd | B::FSub | B::FMul | B::FDiv | B::FRem | B::FMod => result.is_float(),
+                _ => result.is_int(),
+            };
+            need(same(types) && fits, || format!("takes other operands than {} for {result}", list(types)))
+        }
+        (Op::Compare(op), [a, b]) => {
+            need(a == b, || "compares two types".into())?;
+            if a.is_pointer() {
+                return need(!op.is_float() && result == Type::BOOL, || "compares pointers so".into());
+            }
+            need(a.is_float() == op.is_float() && bools(*a) == Some(result), || {
+                format!("compares {a} to {result}")
+            })
+        }
+        (Op::Select, [condition, a, b]) => {
+            let lanes = condition.lanes() == 1 || condition.lanes() == result.lanes();
+            need(condition.is_bool() && lanes && *a == result && *b == result, || "chooses so".into())
+        }
+        (Op::Convert(convert), [a]) => {
+            let fits = |ty: Type, number: Number| {
+                if number == Number::Float { ty.is_float() } else { ty.is_int() }
+            };
+            need(a.lanes() == result.lanes() && fits(*a, convert.from) && fits(result, convert.to), || {
+                format!("converts {a} to {result}")
+            })
+        }
+        (Op::Bitcast, [a]) => {
+            let numbers =
+                a.scalar().is_some() && result.scalar().is_some() && !a.is_bool() && !result.is_bool();
+            need(numbers && a.bytes() == result.bytes(), || format!("reads {a} as {result}"))
+        }
+        (Op::PointerToInt, [Type::Pointer(_)]) => need(result == Type::I64, || "gives an i64".into()),
+        (Op::IntToPointer, [Type::I64]) | (Op::SpaceCast { .. }, [Type::Pointer(_)]) => {
+            need(result.is_pointer(), || "gives a pointer".into())
+        }
+        (Op::Construct, _) => {
+            let Type::Vector(scalar, lanes) = result else { return Err("gives a vector".into()) };
+            let each = types.iter().all(|ty| *ty == Type::Scalar(scalar));
+            need(types.len() == usize::from(lanes) && each, || "takes one scalar a lane".into())
+        }
+        (Op::Extract(lane), [Type::Vector(scalar, lanes)]) => {
+            need(lane < *lanes && result == Type::Scalar(*scalar), || "takes a lane of a vector".into())
+        }
+        (Op::Insert(lane), [a @ Type::Vector(scalar, lanes), b]) => {
+            need(lane < *lanes && *a == result && *b == Type::Scalar(*scalar), || "replaces a lane".into())
+        }
+        (Op::ExtractDynamic, [Type::Vector(scalar, _), Type::I32]) => {
+            need(result == Type::Scalar(*scalar), || "takes a lane of a vector".into())
+        }
+        (Op::InsertDynamic, [a @ Type::Vector(scalar, _), b, Type::I32]) => {
+            need(*a == result && *b == Type::Scalar(*scalar), || "replaces a lane".into())
+        }
+        (Op::Shuffle(mask), [Type::Vector(a, first), Type::Vector(b, second)]) => {
+            let inside = mask.lanes().flatten().all(|lane| lane < first + second);
+            let ty = Type::of(*a, mask.lanes().len() as u8);
+            need(a == b && inside && ty == result, || "picks lanes so".into())
+        }
+        (Op::Undefined, []) => Ok(()),
+        (Op::Address(address), [base, index @ ..]) => {
+            need(*base == result && base.is_pointer(), || "moves a pointer".into())?;
+            match index {
+                [] => need(address.stride == 0 && address.count.is_none(), || {
+                    "a stride without an index".into()
+                }),
+                [Type::I32 | Type::I64] => need(address.stride != 0, || "an index without a stride".into()),
+                _ => wrong(),
+            }
+        }
+        (Op::Load(access), [Type::Pointer(_)]) => {
+            need(access.align.is_power_of_two(), || "the alignment is no power of two".into())
+        }
+        (Op::Atomic(atomic), [Type::Pointer(_), values @ ..]) => {
+            need(atomic.op.has_result() && values.len() == atomic.op.operands(), || {
+                "takes other operands".into()
+            })?;
+            if atomic.op == AtomicOp::FlagTestAndSet {
+                return need(result == Type::BOOL, || "gives a bool".into());
+            }
+            let float = matches!(atomic.op, AtomicOp::FAdd | AtomicOp::FMin | AtomicOp::FMax);
+            let either = matches!(atomic.op, AtomicOp::Load | AtomicOp::Exchange);
+            let fits = result.lanes() == 1
+                && if float { result.is_float() } else { result.is_int() || (either && result.is_float()) };
+            need(fits && values.iter().all(|ty| *ty == result), || format!("gives {result}"))
+        }
+        (
+            Op::AsyncCopy { bytes, .. },
+            [Type::Pointer(_), Type::Pointer(_), Type::I64, Type::I64, Type::Event],
+        ) => need(bytes > 0 && result == Type::Event, || "gives an event".into()),
+        (Op::Group(group), _) => self::group(group.op, group.scope, types, result),
+        (Op::Dot(dot), [a, b, rest @ ..]) => {
+            let lanes = a.is_int() && a == b && matches!(a, Type::Vector(Scalar::I8 | Scalar::I16, _));
+            let sum = rest.len() == usize::from(dot.accumulate) && rest.iter().all(|ty| *ty == result);
+            need(lanes && sum && result.is_int() && result.lanes() == 1, || {
+                "sums products of small integers".into()
+            })
+        }
+        (Op::Query(query), []) => {
+            need(query.dimension < 3 && result == query.kind.ty(), || format!("gives {}", query.kind.ty()))
+        }
+        (Op::ImageSample(level), [Type::Image(image), Type::Sampler, coordinates, rest @ ..]) => {
+            need(result.lanes() == 4 || image.depth, || "gives four channels".into())?;
+            image_coordinates(*coordinates, image.coordinates(), true)?;
+            let wanted = match level {
+                Level::Base => 0,
+                Level::Lod => 1,
+                Level::Gradient => 2,
+            };
+            need(rest.len() == wanted && rest.iter().all(|ty| ty.scalar().is_some()), || {
+                "takes other operands".into()
+            })
+        }
+        (Op::ImageRead { level }, [Type::Image(image), coordinates, rest @ ..]) => {
+            need(result.lanes() == 4 || image.depth, || "gives four channels".into())?;
+            image_coordinates(*coordinates, image.coordinates(), false)?;
+            need(rest.len() == usize::from(level), || "takes other operands".into())
+        }
+        (Op::ImageQuery(fact), [Type::Image(image), rest @ ..]) => {
+            let lanes = if fact == ImageFact::Size { image.coordinates() } else { 1 };
+            // Sizes of an image with 3 coordinates may be asked as 4 lanes, the last 0.
+            let fits = result == Type::of(Scalar::I32, lanes)
+                || (lanes == 3 && result == Type::Vector(Scalar::I32, 4));
+            need(fits && rest.len() <= 1, || format!("gives {lanes} numbers"))
+        }
+        (Op::Builtin(builtin), _) => self::builtin(builtin.shape(), types, result),
+        _ => wrong(),
+    }
+}
+
+/// Coordinates of an image: at least as many lanes as it has, integers or, for sampled reads, floats.
+fn image_coordinates(ty: Type, wanted: u8, sampled: bool) -> Check {
+    let number = ty.is_int() || (sampled && ty.is_float());
+    need(number && ty.lanes() >= wanted, || format!("takes {wanted} coordinates, not {ty}"))
+}
+
+fn group(op: GroupOp, scope: GroupScope, types: &[Type], result: Type) -> Check {
+    let fits = match (op, types) {
+        (GroupOp::All | GroupOp::Any, [Type::BOOL])
+        | (GroupOp::Elect, [])
+        | (GroupOp::InverseBallot, [Type::Vector(Scalar::I32, 4)]) => result == Type::BOOL,
+        (GroupOp::AllEqual, [value]) => value.scalar().is_some() && result == Type::BOOL,
+        (GroupOp::Broadcast, [value, ids @ ..]) => {
+            let count = if scope == GroupScope::WorkGroup { 1..=3 } else { 1..=1 };
+            *value == result
+                && count.contains(&ids.len())
+                && ids.iter().all(|ty| ty.is_int() && ty.lanes() == 1)
+        }
+        (
+            GroupOp::BroadcastFirst
+            | GroupOp::Reduce(_)
+            | GroupOp::InclusiveScan(_)
+            | GroupOp::ExclusiveScan(_),
+            [value],
+        ) => *value == result && value.scalar().is_some(),
+        (GroupOp::Shuffle | GroupOp::ShuffleXor | GroupOp::ShuffleUp | GroupOp::ShuffleDown, [value, id]) => {
+            *value == result && id.is_int() && id.lanes() == 1
+        }
+        (GroupOp::Ballot, [Type::BOOL]) => result == Type::Vector(Scalar::I32, 4),
+        (GroupOp::BallotBit, [Type::Vector(Scalar::I32, 4), id]) => id.is_int() && result == Type::BOOL,
+        (
+            GroupOp::BallotCount | GroupOp::BallotLeast | GroupOp::BallotGreatest,
+            [Type::Vector(Scalar::I32, 4)],
+        ) => result == Type::I32,
+        _ => false,
+    };
+    need(fits, || format!("takes other operands than {}", list(types)))
+}
+
+fn builtin(shape: Shape, types: &[Type], result: Type) -> Check {
+    let same = types.iter().all(|ty| *ty == result);
+    let ints = |ty: Type| ty.with_scalar(Scalar::I32);
+    let fits = types.len() == shape.operands()
+        && match (shape, types) {
+            (Shape::Float(_), _) => same && result.is_float(),
+            (Shape::Int(_), _) => same && result.is_int(),
+            (Shape::Any(_), _) => same && (result.is_int() || result.is_float()),
+            (Shape::FloatInt, [a, n]) => {
+                *a == result && a.is_float() && (ints(*a) == Some(*n) || *n == Type::I32)
+            }
+            (Shape::FloatToInt, [a]) => a.is_float() && ints(*a) == Some(result),
+            (Shape::FloatsToInt, [a, b]) => a == b && a.is_float() && ints(*a) == Some(result),
+            (Shape::IntToFloat, [a]) => {
+                a.is_int() && result.is_float() && a.bytes() == result.bytes() && a.lanes() == result.lanes()
+            }
+            (Shape::FloatsToScalar(_), [a, ..]) => {
+                a.is_float() && types.iter().all(|ty| ty == a) && a.scalar().map(Type::Scalar) == Some(result)
+            }
+            (Shape::Cross, _) => same && result.is_float() && matches!(result.lanes(), 3 | 4),
+            (Shape::Upsample, [a, b]) => {
+                a == b
+                    && a.is_int()
+                    && result.is_int()
+                    && a.lanes() == result.lanes()
+                    && a.bytes() * 2 == result.bytes()
+            }
+            (Shape::Shuffle(_), [vectors @ .., mask]) => {
+                let scalar = result.scalar();
+                vectors.iter().all(|ty| *ty == vectors[0] && ty.scalar() == scalar && ty.lanes() > 1)
+                    && mask.is_int()
+                    && mask.lanes() == result.lanes()
+                    && mask.scalar().map(Scalar::bytes) == scalar.map(Scalar::bytes)
+            }
+            _ => false,
+        };
+    need(fits, || format!("takes other operands than {} for {result}", list(types)))
+}
+
+fn list(types: &[Type]) -> String {
+    types.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,158 @@
+//! What is not supported is refused by name and place; what is damaged, with what is wrong.
+
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and says what it skips"
+)]
+
+mod support;
+
+use std::fmt::Write as _;
+
+use tripipe_ir::diagnostic::LoadError;
+use tripipe_ir::front::clang::{Build, BuildError, build_text};
+use tripipe_ir::front::spirv::{Limits, Options, load};
+
+fn spirv(source: &str, options: &[&str]) -> Option<Vec<u8>> {
+    let build = Build { options: options.iter().map(ToString::to_string).collect(), ..Build::default() };
+    support::built(build_text("dir/k.cl", source, None, &build)).map(|built| built.spirv)
+}
+
+#[test]
+fn recursion_is_refused_where_it_calls() {
+    let source = "int f(int n) {\n  if (n < 2) return 1;\n  return n * f(n - 1);\n}\n\
+                  kernel void k(global int *a) { a[0] = f(a[1]); }";
+    let Some(bytes) = spirv(source, &[]) else { return };
+    let error = load(&bytes, &Options::default()).unwrap_err();
+    let LoadError::Unsupported { place, feature } = &error else { panic!("{error}") };
+    assert_eq!(feature, "recursion in `f`");
+    assert_eq!(place.kernel, "k");
+    let source = place.source.as_ref().expect("a source place");
+    assert!(source.file.ends_with("dir/k.cl"), "{}", source.file);
+    assert_eq!((source.line, source.column), (3, 14));
+    assert!(error.to_string().contains("dir/k.cl:3:14: kernel `k`, OpFunctionCall at byte"), "{error}");
+}
+
+#[test]
+fn functions_without_a_body_are_named() {
+    let Some(bytes) = spirv("int f(int n);\nkernel void k(global int *a) { a[0] = f(a[1]); }", &[]) else {
+        return;
+    };
+    let error = load(&bytes, &Options::default()).unwrap_err().to_string();
+    assert!(error.contains("the function `f`") && error.contains("k.cl:2:39"), "{error}");
+}
+
+#[test]
+fn compile_errors_are_clangs() {
+    let error = match build_text(
+        "dir/k.cl",
+        "kernel void k(global int *a) {\n  a[0] = b;\n}",
+        None,
+        &Build::default(),
+    ) {
+        Err(BuildError::ToolMissing { .. }) => return,
+        other => other.unwrap_err().to_string(),
+    };
+    assert!(error.contains("dir/k.cl:2:10: error: use of undeclared identifier 'b'"), "{error}");
+    assert!(error.contains("a[0] = b;") && error.contains("         ^"), "{error}");
+}
+
+#[test]
+fn limits_end_in_an_error() {
+    // Each call level doubles the code.
+    let mut source = String::from("void f0(global int *a) { a[0]++; }\n");
+    for level in 1..30 {
+        let _ = writeln!(source, "void f{level}(global int *a) {{ f{0}(a); f{0}(a + 1); }}", level - 1);
+    }
+    source += "kernel void k(global int *a) { f29(a); }";
+    let Some(bytes) = spirv(&source, &[]) else { return };
+    let options =
+        Options { limits: Limits { instructions: 50_000, ..Limits::default() }, ..Options::default() };
+    let error = load(&bytes, &options).unwrap_err();
+    assert!(error.to_string().ends_with("more than 50000 instructions"), "{error}");
+}
+
+#[test]
+fn damaged_bytes_say_where() {
+    let error = |bytes: &[u8]| load(bytes, &Options::default()).unwrap_err().to_string();
+    assert!(error(&[]).contains("the header is cut off"));
+    assert!(error(&[1, 2, 3]).contains("multiple of 4"));
+    assert!(error(&[0; 40]).contains("magic number"));
+    let mut bytes = Vec::new();
+    for word in [0x0723_0203_u32, 0x0001_0400, 0, 10, 0, 0x0005_0011] {
+        bytes.extend(word.to_le_bytes());
+    }
+    assert!(error(&bytes).contains("OpCapability is wrong at byte 20"), "{}", error(&bytes));
+    // The same in the other byte order.
+    let swapped: Vec<u8> = bytes.chunks(4).flat_map(|word| word.iter().rev().copied()).collect();
+    assert_eq!(error(&swapped), error(&bytes));
+}
+
+#[test]
+fn definitions_and_includes() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("n.h"), "#define N 7\n").unwrap();
+    let cache = folder.path().join("cache");
+    let build = |define: &str| {
+        let options = vec!["-D".into(), define.into(), "-I".into(), folder.path().display().to_string()];
+        let build = Build { options, cache: Some(cache.clone()), ..Build::default() };
+        support::built(build_text(
+            "k.cl",
+            "#include \"n.h\"\nkernel void k(global int *a) { a[M] = N; }",
+            None,
+            &build,
+        ))
+    };
+    let Some(first) = build("M=3") else { return };
+    assert!(!first.cached);
+    let again = build("M=3").unwrap();
+    assert!(again.cached && again.spirv == first.spirv);
+    assert!(!build("M=4").unwrap().cached);
+    // An include that changes makes another key.
+    std::fs::write(folder.path().join("n.h"), "#define N 8\n").unwrap();
+    let changed = build("M=3").unwrap();
+    assert!(!changed.cached && changed.spirv != first.spirv);
+    // A damaged file is made anew.
+    for entry in std::fs::read_dir(&cache).unwrap() {
+        std::fs::write(entry.unwrap().path(), b"damaged, but long enough to hold a digest").unwrap();
+    }
+    let again = build("M=3").unwrap();
+    assert!(!again.cached && again.spirv == changed.spirv);
+}
+
+/// A clang whose own back end serves needs no translator; lines are then not known, kernels load all the same.
+#[test]
+fn clangs_own_back_end_serves() {
+    let program = "clang-22";
+    if std::process::Command::new(program).arg("--version").output().is_err() {
+        println!("skipped: no {program}");
+        return;
+    }
+    // In a process of its own, since which clang is used is decided once.
+    let this = std::env::current_exe().unwrap();
+    let output = std::process::Command::new(this)
+        .args(["--exact", "with_the_chosen_clang", "--nocapture"])
+        .env("TRIPIPE_CLANG", program)
+        .env_remove("TRIPIPE_LLVM_SPIRV")
+        .env("TRIPIPE_TEST_BACK_END", "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+#[test]
+fn with_the_chosen_clang() {
+    if std::env::var_os("TRIPIPE_TEST_BACK_END").is_none() {
+        return;
+    }
+    for path in support::sources("../kernels/src") {
+        let built = tripipe_ir::front::clang::build_file(&path, &Build::default()).unwrap();
+        let module = load(&built.spirv, &Options::default())
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert!(!module.kernels.is_empty());
+    }
+}

@@ -1,0 +1,62 @@
+//! What the tests share: which files there are, how they are built, what is done where no clang is.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tripipe_ir::front::clang::{Build, BuildError, Built, Clang, Translator, build_file};
+
+/// Builds a file with the options its `// options:` line gives; `None`, said aloud, where no clang is.
+pub(crate) fn build(path: &Path) -> Option<Built> {
+    build_with(path, &[])
+}
+
+/// The same with more options.
+pub(crate) fn build_with(path: &Path, more: &[&str]) -> Option<Built> {
+    let text = fs::read_to_string(path).expect("the source can be read");
+    let options = text.lines().find_map(|line| line.strip_prefix("// options:")).unwrap_or("");
+    let build = Build {
+        options: options.split_whitespace().chain(more.iter().copied()).map(str::to_owned).collect(),
+        ..Build::default()
+    };
+    built(build_file(path, &build))
+}
+
+/// What was built; `None` where no clang is, or only one that writes no lines, unless `TRIPIPE_REQUIRE_CLANG` asks for one.
+pub(crate) fn built(result: Result<Built, BuildError>) -> Option<Built> {
+    if Clang::find().is_ok_and(|clang| clang.translator == Translator::BackEnd) {
+        // The expectations are those of LLVM's translator: lines, and all of the library.
+        assert!(std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_none(), "no llvm-spirv");
+        println!("skipped: no llvm-spirv");
+        return None;
+    }
+    match result {
+        Ok(built) => Some(built),
+        Err(error @ BuildError::ToolMissing { .. }) => {
+            assert!(std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_none(), "{error}");
+            println!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// All `.cl` files under a folder of this crate, sorted.
+pub(crate) fn sources(folder: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("the folder is there") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "cl") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    assert!(!found.is_empty(), "{folder} has sources");
+    found
+}
