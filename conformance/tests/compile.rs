@@ -4,6 +4,13 @@
 //! Half-precision kernels, and those that use an extension of Arm's, are looked at by no other test here.
 //! Without clang the tests are left out, which is said; with `TRIPIPE_REQUIRE_OPENCL=1` that is a failure.
 
+#![allow(
+    clippy::print_stderr,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests say what they leave out, and panic"
+)]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -5,6 +5,13 @@
 //!
 //! Without an OpenCL device its trials are left out, which is said; with `TRIPIPE_REQUIRE_OPENCL=1` that is a failure.
 
+#![allow(
+    clippy::print_stderr,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests say what they leave out, and panic"
+)]
+
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;

@@ -3,6 +3,13 @@
 //!
 //! Without an OpenCL device these are left out, which is said; with `TRIPIPE_REQUIRE_OPENCL=1` that is a failure.
 
+#![allow(
+    clippy::print_stderr,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests say what they leave out, and panic"
+)]
+
 use bytemuck::{cast_slice, pod_collect_to_vec};
 use tripipe_kernels::PlanError;
 use tripipe_kernels::gemm::{Kernel, LocalTile, Product, Side, Tile, plan};
