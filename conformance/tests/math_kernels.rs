@@ -7,6 +7,7 @@
     clippy::print_stderr,
     clippy::panic,
     clippy::unwrap_used,
+    clippy::expect_used,
     reason = "tests say what they leave out, and panic"
 )]
 
