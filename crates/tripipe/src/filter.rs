@@ -92,9 +92,11 @@ fn rgb_kernel(device: &Device) -> (Kernel, String) {
             Kernel::FourPixels,
             format!("16-bit sums in few registers; inferred, not yet measured on {family}"),
         ),
-        (None, Some(probe)) if probe.kind == DeviceKind::Cpu => {
-            (Kernel::Vectorise, "the fastest step on PoCL, measured".to_owned())
-        }
+        (None, Some(probe)) if probe.kind == DeviceKind::Cpu => (
+            Kernel::Vectorise,
+            "the fastest step on PoCL 5 on a 16-core Xeon, second on PoCL 3.1 on two Zen 4 cores, measured"
+                .to_owned(),
+        ),
         (None, _) => (Kernel::FourPixels, "the fastest step on an NVIDIA H200, measured".to_owned()),
     };
     (kernel, why)
