@@ -84,7 +84,7 @@ pub fn laplace(
 /// The kernel for packed RGB, and why. Published for one phone GPU, measured on two devices that are none
 /// (`data/runs`), inferred for the rest.
 fn rgb_kernel(device: &Device) -> (Kernel, String) {
-    let (kernel, why) = match (device.identification().and_then(|found| found.family), device.probe()) {
+    match (device.identification().and_then(|found| found.family), device.probe()) {
         (Some(Family::Midgard), _) => {
             (Kernel::EightPixels, "the fastest published step for large images on a Mali-T604".to_owned())
         }
@@ -98,6 +98,5 @@ fn rgb_kernel(device: &Device) -> (Kernel, String) {
                 .to_owned(),
         ),
         (None, _) => (Kernel::FourPixels, "the fastest step on an NVIDIA H200, measured".to_owned()),
-    };
-    (kernel, why)
+    }
 }

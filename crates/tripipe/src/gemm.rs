@@ -22,7 +22,7 @@ pub fn gemm_f32(
 ) -> Result<Explanation, Error> {
     check_lengths([a.len(), b.len(), c.len()], [m, n, k])?;
     match device {
-        Device::OpenCl(opencl) if m * n * k > 0 => {
+        Device::OpenCl(opencl) if ![m, n, k].contains(&0) => {
             let operands = [bytemuck::cast_slice(a), bytemuck::cast_slice(b)];
             let pick = pick(opencl, operands, [m, n, k], Float::F32);
             on_opencl(opencl, pick, bytemuck::cast_slice_mut(c))
@@ -48,7 +48,7 @@ pub fn gemm_f16(
         Device::OpenCl(opencl) if !opencl.probe().fp16() => {
             Err(Error::NotOffered { device: device.name(), what: "half precision (cl_khr_fp16)" })
         }
-        Device::OpenCl(opencl) if m * n * k > 0 => {
+        Device::OpenCl(opencl) if ![m, n, k].contains(&0) => {
             let operands = [bytemuck::cast_slice(a), bytemuck::cast_slice(b)];
             let pick = pick(opencl, operands, [m, n, k], Float::F16);
             on_opencl(opencl, pick, bytemuck::cast_slice_mut(c))

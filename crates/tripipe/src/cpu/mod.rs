@@ -8,8 +8,8 @@
 //! compiler turns into vector code, and `pulp` picks at run time the version compiled for AVX-512, for AVX2, or for the
 //! target's baseline (SSE2, NEON).
 //!
-//! *Threads.* [`Threads::All`] cuts the output into bands and hands them to the current `rayon` pool; small work stays on
-//! the calling thread. [`Threads::One`] never leaves it. The result is the same, bit for bit, for everything but the
+//! *Threads.* [`Threads::All`] cuts the output into bands, which the calling thread shares with the current `rayon` pool; small work
+//! stays on the calling thread. [`Threads::One`] never leaves it. The result is the same, bit for bit, for everything but the
 //! floating-point matrix products, whose order of summation is the business of the library that does them.
 //!
 //! *Sizes.* Images and matrices are dense and row-major. A size of zero is no error: there is nothing to write, and
