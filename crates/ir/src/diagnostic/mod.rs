@@ -1,6 +1,10 @@
-//! Why a kernel could not be loaded, and where.
+//! Why a kernel could not be loaded, and what checks and lints find in one that was.
+
+mod finding;
 
 use std::fmt;
+
+pub use finding::{AccessedMemory, Finding, Related, Rule, Severity, WorkItem};
 
 /// A place in a SPIR-V module, and in the source if the module says so.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
