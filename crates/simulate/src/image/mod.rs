@@ -1,0 +1,1 @@
+//! Images: formats, texels, sampled reads.

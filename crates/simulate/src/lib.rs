@@ -1,0 +1,7 @@
+//! Runs OpenCL kernels without their GPU.
+//!
+//! [`math`] is the OpenCL C library on single numbers, [`image`] reads and writes images as the specification has
+//! it.
+
+pub mod image;
+pub mod math;

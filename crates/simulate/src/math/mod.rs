@@ -1,0 +1,1 @@
+//! The OpenCL C library on single numbers.
