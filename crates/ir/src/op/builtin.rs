@@ -1,7 +1,9 @@
 //! Functions of the OpenCL library, one row each.
 //!
-//! Error bounds are those of the OpenCL C specification 3.0, section 7.4 (full profile, single and double
-//! precision; half precision as the OpenCL extension specification, `cl_khr_fp16`, has it), in units in the last place.
+//! Error bounds are those of the full profile, in units in the last place: of the OpenCL C specification 3.0, section 7.4
+//! "Relative Error as ULPs", the tables "ULP values for single precision built-in math functions" and "ULP values for
+//! double precision built-in math functions"; for half precision of `cl_khr_fp16`, the table "ULP Values for Half
+//! Precision Floating-Point Arithmetic Operations", column "Full Profile".
 
 /// What operands a function takes and what it gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +53,8 @@ pub enum Ulp {
     Within(f32),
     /// `a + b n` units in the last place for `n` lanes.
     Length(f32, f32),
-    /// The implementation's choice, or a bound that is not relative.
+    /// The implementation's choice, or a bound that is none in units in the last place: `mix` to 1e-3, `smoothstep` to
+    /// 1e-5, `mad` as one rounding or two, `dot` and `cross` by the greatest operand.
     Free,
 }
 
@@ -332,17 +335,17 @@ builtins! {
     /// Cross product of 3 or 4 lanes.
     Cross = "cross", Some(104), Geometric, Cross, [Free, Free, Free];
     /// Length of a - b.
-    Distance = "distance", Some(105), Geometric, FloatsToScalar(2), [Length(2.5, 2.0), Length(5.5, 2.0), Free];
+    Distance = "distance", Some(105), Geometric, FloatsToScalar(2), [Length(2.5, 2.0), Length(5.5, 2.0), Length(0.0, 2.0)];
     /// Euclidean length.
-    Length = "length", Some(106), Geometric, FloatsToScalar(1), [Length(2.75, 0.5), Length(5.5, 1.0), Free];
+    Length = "length", Some(106), Geometric, FloatsToScalar(1), [Length(2.75, 0.5), Length(5.5, 1.0), Length(0.25, 0.5)];
     /// Length 1.
-    Normalize = "normalize", Some(107), Geometric, Float(1), [Length(2.0, 1.0), Length(4.5, 1.0), Free];
+    Normalize = "normalize", Some(107), Geometric, Float(1), [Length(2.0, 1.0), Length(4.5, 1.0), Length(1.0, 1.0)];
     /// `distance` to 11 bits.
-    FastDistance = "fast_distance", Some(108), Geometric, FloatsToScalar(2), [Within(8192.0), Free, Free];
+    FastDistance = "fast_distance", Some(108), Geometric, FloatsToScalar(2), [Length(8191.5, 2.0), Free, Free];
     /// `length` to 11 bits.
-    FastLength = "fast_length", Some(109), Geometric, FloatsToScalar(1), [Within(8192.0), Free, Free];
+    FastLength = "fast_length", Some(109), Geometric, FloatsToScalar(1), [Length(8191.5, 1.0), Free, Free];
     /// `normalize` to 11 bits.
-    FastNormalize = "fast_normalize", Some(110), Geometric, Float(1), [Within(8192.0), Free, Free];
+    FastNormalize = "fast_normalize", Some(110), Geometric, Float(1), [Length(8192.0, 1.0), Free, Free];
     /// Sum of lane products (`OpDot`).
     Dot = "dot", None, Geometric, FloatsToScalar(2), [Free, Free, Free];
     /// Absolute value, as unsigned.
