@@ -37,6 +37,8 @@ pub fn mali_g610() -> Probe {
         base_alignment_bytes: 128,
         images: Some(ImageLimits {
             max_2d: [65536; 2],
+            max_3d: [65536; 3],
+            max_layers: 2048,
             max_1d_buffer: 1 << 27,
             from_buffer: true,
             pitch_alignment: 64,

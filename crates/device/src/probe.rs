@@ -98,6 +98,10 @@ pub enum DeviceKind {
 pub struct ImageLimits {
     /// Width and height of a 2D image.
     pub max_2d: [usize; 2],
+    /// Width, height and depth of a 3D image.
+    pub max_3d: [usize; 3],
+    /// Layers of a 1D or 2D array.
+    pub max_layers: usize,
     /// Width of an `image1d_buffer_t`.
     pub max_1d_buffer: usize,
     /// Whether a 2D image can be made from a buffer.

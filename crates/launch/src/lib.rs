@@ -17,7 +17,8 @@ use std::sync::Arc;
 pub use error::ExecuteError;
 pub use executor::{Executor, KernelFacts, Timing};
 pub use memory::{
-    Access, Addressing, ChannelOrder, ChannelType, Filter, ImageShape, MemoryId, MemoryKind, Sampler,
+    Access, Addressing, ChannelOrder, ChannelType, Filter, ImageExtent, ImageShape, ImageShapeError,
+    MemoryId, MemoryKind, Sampler,
 };
 pub use program::{Program, Source};
 pub use range::NdRange;

@@ -230,10 +230,9 @@ impl Executor for OpenClExecutor {
             MemoryKind::Buffer { bytes } => {
                 (*bytes, Object::buffer(&self.context, *bytes, access, self.strategy, &contents))
             }
-            MemoryKind::Image(shape) => (
-                shape.width.saturating_mul(shape.height.unwrap_or(1)).saturating_mul(shape.texel_bytes()),
-                Object::image(&self.context, shape, access, self.strategy, &contents),
-            ),
+            MemoryKind::Image(shape) => {
+                (shape.bytes(), Object::image(&self.context, shape, access, self.strategy, &contents))
+            }
             other => {
                 return Err(ExecuteError::NotOffered {
                     what: format!("a memory object of kind {other:?}"),

@@ -171,11 +171,7 @@ impl<'a> Arg<'a> {
         match &self.0 {
             Kind::Memory(object) => match object.shape() {
                 Shape::Buffer { bytes } => format!("a buffer of {bytes} bytes"),
-                Shape::Image { shape } => match shape.height {
-                    Some(height) => format!("a 2D image of {}x{height}", shape.width),
-                    None if object.over_buffer() => format!("a 1D image of {} over a buffer", shape.width),
-                    None => format!("a 1D image of {}", shape.width),
-                },
+                Shape::Image { shape } => format!("an {} of {}", shape.opencl_type(), shape.extent),
             },
             Kind::Svm(buffer) => format!("a shared buffer of {} bytes", buffer.bytes()),
             Kind::Sampler(_) => "a sampler".to_owned(),
@@ -483,12 +479,7 @@ fn mismatch(info: &ArgumentInfo, argument: &Arg<'_>) -> Option<String> {
         (Kind::Sampler(_), _) => name.ends_with("sampler_t"),
         (Kind::Memory(object), _) if image.is_some() => match object.shape() {
             Shape::Buffer { .. } => false,
-            Shape::Image { shape } => match image {
-                Some("image2d_t") => shape.height.is_some(),
-                Some("image1d_t") => shape.height.is_none() && !object.over_buffer(),
-                Some("image1d_buffer_t") => shape.height.is_none() && object.over_buffer(),
-                _ => false,
-            },
+            Shape::Image { shape } => image == Some(shape.opencl_type()),
         },
         (Kind::Memory(object), Space::Global | Space::Constant) => {
             matches!(object.shape(), Shape::Buffer { .. })

@@ -100,6 +100,12 @@ fn images(ask: Ask, version: (u8, u8), offers: &dyn Fn(&str) -> bool) -> ImageLi
             ask.or_zero(cl::CL_DEVICE_IMAGE2D_MAX_WIDTH) as usize,
             ask.or_zero(cl::CL_DEVICE_IMAGE2D_MAX_HEIGHT) as usize,
         ],
+        max_3d: [
+            ask.or_zero(cl::CL_DEVICE_IMAGE3D_MAX_WIDTH) as usize,
+            ask.or_zero(cl::CL_DEVICE_IMAGE3D_MAX_HEIGHT) as usize,
+            ask.or_zero(cl::CL_DEVICE_IMAGE3D_MAX_DEPTH) as usize,
+        ],
+        max_layers: ask.or_zero(cl::CL_DEVICE_IMAGE_MAX_ARRAY_SIZE) as usize,
         max_1d_buffer: ask.or_zero(cl::CL_DEVICE_IMAGE_MAX_BUFFER_SIZE) as usize,
         from_buffer,
         pitch_alignment: if from_buffer { pitch_alignment } else { 0 },

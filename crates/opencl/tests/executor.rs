@@ -6,8 +6,8 @@ mod support;
 use std::sync::Arc;
 
 use tripipe_launch::{
-    Access, Addressing, Argument, ChannelOrder, ChannelType, ExecuteError, Executor, Filter, ImageShape,
-    Launch, MemoryId, MemoryKind, NdRange, Program, Sampler, Source, Timing,
+    Access, Addressing, Argument, ChannelOrder, ChannelType, ExecuteError, Executor, Filter, ImageExtent,
+    ImageShape, Launch, MemoryId, MemoryKind, NdRange, Program, Sampler, Source, Timing,
 };
 use tripipe_opencl::memory::Strategy;
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
@@ -115,8 +115,7 @@ fn both_strategies_give_the_same() {
         assert_eq!(ints(&into), [30, 4]);
         assert_eq!(contents(&mut executor, memory, 4), [1, 20, 30, 4]);
 
-        let shape =
-            ImageShape { width: 3, height: Some(5), order: ChannelOrder::R, channel: ChannelType::U8 };
+        let shape = ImageShape::d2(3, 5, ChannelOrder::R, ChannelType::U8);
         let texels: Vec<u8> = (0..15).collect();
         let image = executor.allocate(&MemoryKind::Image(shape), Access::Read, Some(&texels)).unwrap();
         let mut back = vec![0; 15];
@@ -157,7 +156,8 @@ fn a_sampler_clamps_and_a_1d_image_is_read() {
         contents(&mut executor, to, 8).into_iter().map(|bits| f32::from_bits(bits as u32)).collect();
     assert_eq!(floats, [2.0, 0.5, -1.0, 2.0, 3.0, 0.5, -1.0, 2.0]);
 
-    let shape = ImageShape { width: 4, height: None, order: ChannelOrder::Rgba, channel: ChannelType::U8 };
+    let extent = ImageExtent::D1 { width: 4 };
+    let shape = ImageShape { extent, order: ChannelOrder::Rgba, channel: ChannelType::U8 };
     let line: Vec<u8> = (0..16).collect();
     let line = executor.allocate(&MemoryKind::Image(shape), Access::Read, Some(&line)).unwrap();
     let arguments = vec![Argument::Memory(line), Argument::Sampler(how), Argument::Memory(to)];
@@ -284,7 +284,8 @@ fn images_over_buffers_keep_the_buffer_and_obey_the_limits() {
     let values: Vec<u8> = (0..64).flat_map(|i| (i as f32).to_ne_bytes()).collect();
     let from = buffer(&mut executor, &values);
     let to = buffer(&mut executor, &[0; 256]);
-    let shape = ImageShape { width: 64, height: None, order: ChannelOrder::R, channel: ChannelType::F32 };
+    let extent = ImageExtent::Buffer { width: 64 };
+    let shape = ImageShape { extent, order: ChannelOrder::R, channel: ChannelType::F32 };
     let view = executor.image_over_buffer(from, &shape, 0).unwrap();
     executor.release(from).unwrap();
     let arguments = vec![Argument::Memory(view), Argument::Memory(to)];
@@ -293,7 +294,7 @@ fn images_over_buffers_keep_the_buffer_and_obey_the_limits() {
     executor.read(to, 0, &mut found).unwrap();
     assert_eq!(found, values);
 
-    let square = ImageShape { width: 4, height: Some(4), ..shape };
+    let square = ImageShape { extent: ImageExtent::D2 { width: 4, height: 4 }, ..shape };
     let made = executor.image_over_buffer(to, &square, 4 * limits.pitch_alignment.max(4) as usize);
     match made {
         Ok(_) => assert!(limits.from_buffer),

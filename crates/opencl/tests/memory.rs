@@ -3,7 +3,7 @@
 
 mod support;
 
-use tripipe_launch::{Access, ChannelOrder, ChannelType, ImageShape, NdRange};
+use tripipe_launch::{Access, ChannelOrder, ChannelType, ImageExtent, ImageShape, ImageShapeError, NdRange};
 use tripipe_opencl::memory::{Buffer, HostMemory, Image, MemoryError, SvmBuffer, SvmGrain};
 use tripipe_opencl::{Arg, Context, Kernel, Program, Queue};
 
@@ -188,7 +188,7 @@ fn images_are_mapped_row_by_row() {
     if bench.context.device().probe().images.is_none() {
         return;
     }
-    let shape = ImageShape { width: 5, height: Some(3), order: ChannelOrder::Rgba, channel: ChannelType::U8 };
+    let shape = ImageShape::d2(5, 3, ChannelOrder::Rgba, ChannelType::U8);
     let texels: Vec<u8> = (0..60).collect();
     let mut image = Image::new(&bench.context, &shape, Access::ReadWrite, Some(&texels)).unwrap();
     let mut mapped = image.map(&bench.queue).unwrap();
@@ -207,11 +207,47 @@ fn images_are_mapped_row_by_row() {
     assert_eq!(back, texels);
     assert!(image.read(&bench.queue, &mut back[..59]).is_err());
 
-    let empty = ImageShape { width: 0, ..shape };
-    assert_eq!(Image::new(&bench.context, &empty, Access::Read, None).err(), Some(MemoryError::Empty));
-    let huge = ImageShape { width: 1 << 30, ..shape };
+    let empty = ImageShape::d2(0, 3, ChannelOrder::Rgba, ChannelType::U8);
+    let error = Image::new(&bench.context, &empty, Access::Read, None).err().unwrap();
+    assert!(matches!(error, MemoryError::Shape(ImageShapeError::Empty { .. })), "{error}");
+    let huge = ImageShape::d2(1 << 30, 3, ChannelOrder::Rgba, ChannelType::U8);
     let error = Image::new(&bench.context, &huge, Access::Read, None).err().unwrap();
     assert!(matches!(error, MemoryError::ImageTooLarge { .. }), "{error}");
+}
+
+#[test]
+fn lines_arrays_and_volumes_round_trip_by_copy_and_by_map() {
+    let Some(bench) = bench() else { return };
+    if bench.context.device().probe().images.is_none() {
+        return;
+    }
+    for extent in [
+        ImageExtent::D1 { width: 5 },
+        ImageExtent::D1Array { width: 5, layers: 4 },
+        ImageExtent::D2Array { width: 5, height: 3, layers: 4 },
+        ImageExtent::D3 { width: 5, height: 3, depth: 4 },
+    ] {
+        let shape = ImageShape { extent, order: ChannelOrder::Rgba, channel: ChannelType::UnormU8 };
+        let texels: Vec<u8> = (0..shape.bytes()).map(|byte| byte as u8).collect();
+        let mut image = Image::new(&bench.context, &shape, Access::ReadWrite, Some(&texels)).unwrap();
+        let mut back = vec![0; texels.len()];
+        image.read(&bench.queue, &mut back).unwrap();
+        assert_eq!(back, texels, "{extent}");
+        let mut mapped = image.map(&bench.queue).unwrap();
+        assert_eq!(mapped.rows(), texels.len() / 20);
+        for (y, row) in texels.chunks_exact(20).enumerate() {
+            assert_eq!(mapped.row(y).unwrap(), row, "{extent}, row {y}");
+            mapped.row_mut(y).unwrap().reverse();
+        }
+        mapped.unmap().unwrap();
+        image.read(&bench.queue, &mut back).unwrap();
+        for (found, row) in back.chunks_exact(20).zip(texels.chunks_exact(20)) {
+            assert!(found.iter().eq(row.iter().rev()), "{extent}");
+        }
+        image.write(&bench.queue, &texels).unwrap();
+        image.read(&bench.queue, &mut back).unwrap();
+        assert_eq!(back, texels, "{extent}");
+    }
 }
 
 #[test]
@@ -235,7 +271,7 @@ fn images_made_from_buffers_where_offered() {
     let to = Buffer::zeroed(&bench.context, 4096, Access::Write).unwrap();
 
     // 32 texels apart, which is a multiple of every power-of-two alignment up to it.
-    let shape = ImageShape { width: 7, height: Some(5), order: ChannelOrder::R, channel: ChannelType::F32 };
+    let shape = ImageShape::d2(7, 5, ChannelOrder::R, ChannelType::F32);
     let pitch = 4 * limits.pitch_alignment.max(32) as usize;
     match buffer.image(&shape, pitch, Access::Read) {
         Err(MemoryError::NotOffered { what }) => {
@@ -253,17 +289,18 @@ fn images_made_from_buffers_where_offered() {
                 (0..5).flat_map(|y| (0..7).map(move |x| (y * pitch / 4 + x) as f32)).collect();
             assert_eq!(found, want);
             assert!(buffer.image(&shape, 4 * 6, Access::Read).is_err());
-            let tall = ImageShape { height: Some(4096 / pitch + 1), ..shape };
+            let extent = ImageExtent::D2 { width: 7, height: 4096 / pitch + 1 };
+            let tall = ImageShape { extent, ..shape };
             assert!(buffer.image(&tall, pitch, Access::Read).is_err());
         }
     }
 
-    let shape = ImageShape { width: 100, height: None, order: ChannelOrder::R, channel: ChannelType::F32 };
-    let view = buffer.image(&shape, 0, Access::Read).unwrap();
+    let line = |width| ImageShape { extent: ImageExtent::Buffer { width }, ..shape };
+    let view = buffer.image(&line(100), 0, Access::Read).unwrap();
     let kernel = program.kernel("line").unwrap();
     kernel.launch(&bench.queue, &[(&view).into(), (&to).into()], &NdRange::d1(100)).unwrap();
     let mut found = vec![0f32; 100];
     to.read(&bench.queue, 0, &mut found).unwrap();
     assert_eq!(found, values[..100]);
-    assert!(buffer.image(&ImageShape { width: 1025, ..shape }, 0, Access::Read).is_err());
+    assert!(buffer.image(&line(1025), 0, Access::Read).is_err());
 }

@@ -34,6 +34,8 @@ fn entries() -> Vec<Entry> {
         base_alignment_bytes: 128,
         images: Some(ImageLimits {
             max_2d: [65536; 2],
+            max_3d: [65536; 3],
+            max_layers: 2048,
             max_1d_buffer: 65536,
             from_buffer: true,
             pitch_alignment: 64,

@@ -369,7 +369,7 @@ impl<'p> Builder<'p, '_> {
             Float::F16 => ChannelType::F16,
             Float::F32 => ChannelType::F32,
         };
-        let shape = ImageShape { width, height: Some(height), order: ChannelOrder::Rgba, channel };
+        let shape = ImageShape::d2(width, height, ChannelOrder::Rgba, channel);
         Ok(self.plan.scratch_image(shape))
     }
 }

@@ -180,7 +180,7 @@ pub(super) fn image(bench: &mut Bench<'_>, texel: Texel, effort: Effort) -> Resu
         Texel::Float => (0..channels).flat_map(|index| value(index).to_ne_bytes()).collect(),
         Texel::Byte => (0..channels).map(|index| if value(index) == 0.0 { 0 } else { 255 }).collect(),
     };
-    let shape = ImageShape { width, height: Some(height), order: ChannelOrder::Rgba, channel };
+    let shape = ImageShape::d2(width, height, ChannelOrder::Rgba, channel);
     let from = bench.input(&MemoryKind::Image(shape), &contents)?;
     let rows = height / PER_ITEM;
     let sums = bench.output(4 * width * rows)?;

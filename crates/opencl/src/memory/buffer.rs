@@ -267,11 +267,12 @@ impl<'h> Buffer<'h> {
         Ok(SubBuffer { object, buffer: PhantomData })
     }
 
-    /// An image over the buffer's memory, rows `row_pitch_bytes` apart (ignored for a 1D image).
+    /// A 2D image over the buffer's memory, rows `row_pitch_bytes` apart, or an `image1d_buffer_t`, which ignores
+    /// the pitch.
     ///
     /// # Errors
-    /// Not offered, a pitch the device cannot take, an image that does not fit, a format that is not
-    /// offered.
+    /// Other dimensions, not offered, a pitch the device cannot take, an image that does not fit, a format that is
+    /// not offered.
     pub fn image(
         &self,
         shape: &ImageShape,

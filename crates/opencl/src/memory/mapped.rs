@@ -44,12 +44,12 @@ impl MappedImage<'_> {
         self.0.unmap()
     }
 
-    /// Number of rows.
+    /// Number of rows, those of all slices or layers.
     pub fn rows(&self) -> usize {
         self.0.rows()
     }
 
-    /// Row `y`, tightly packed texels; `None` past the last.
+    /// Row `y`, tightly packed texels, counted through all slices or layers; `None` past the last.
     pub fn row(&self, y: usize) -> Option<&[u8]> {
         let (start, len) = self.0.row(y)?;
         // SAFETY: the row lies inside the mapping, which was initialised when the image was made; shared

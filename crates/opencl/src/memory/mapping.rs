@@ -14,10 +14,14 @@ pub(crate) struct RawMapping<'a> {
     object: &'a Object,
     queue: Queue,
     pointer: *mut u8,
-    /// Bytes of a row and their distance in the mapping; one row for a buffer.
+    /// Bytes of a row; all of a buffer's mapping.
     row_bytes: usize,
+    /// Bytes from row to row, and from slice to slice.
     row_pitch: usize,
-    rows: usize,
+    slice_pitch: usize,
+    /// Rows of a slice.
+    height: usize,
+    slices: usize,
     mapped: bool,
 }
 
@@ -34,8 +38,8 @@ impl<'a> RawMapping<'a> {
         object.check_context(queue)?;
         object.context().finish(Some(queue.handle()))?;
         let mut pointer: *mut c_void = std::ptr::null_mut();
-        let mut row_pitch = len;
-        let (row_bytes, rows, event) = match *object.shape() {
+        let (mut row_pitch, mut slice_pitch) = (len, 0);
+        let (row_bytes, height, slices, event) = match *object.shape() {
             Shape::Buffer { .. } => {
                 // SAFETY: a blocking map of a region inside the object.
                 let event = unsafe {
@@ -52,11 +56,10 @@ impl<'a> RawMapping<'a> {
                     )
                 }
                 .map_err(CallError::at("clEnqueueMapBuffer"))?;
-                (len, 1, event)
+                (len, 1, 1, event)
             }
             Shape::Image { shape } => {
                 let (origin, region) = image::whole(&shape);
-                let mut slice_pitch = 0;
                 // SAFETY: a blocking map of the whole image; the pitches are written to live variables.
                 let event = unsafe {
                     cl3::command_queue::enqueue_map_image(
@@ -74,12 +77,14 @@ impl<'a> RawMapping<'a> {
                     )
                 }
                 .map_err(CallError::at("clEnqueueMapImage"))?;
-                (shape.width * shape.texel_bytes(), shape.height.unwrap_or(1), event)
+                (shape.row_bytes(), shape.extent.height(), shape.extent.slices(), event)
             }
         };
         // SAFETY: the call returned a new event.
         drop(unsafe { crate::Event::own(event) });
-        if pointer.is_null() || row_pitch < row_bytes {
+        let whole =
+            row_bytes <= row_pitch && (slices == 1 || row_pitch.saturating_mul(height) <= slice_pitch);
+        if pointer.is_null() || !whole {
             // A driver that reports success without a usable mapping.
             let code = crate::Code(cl3::error_codes::CL_MAP_FAILURE);
             return Err(CallError { call: "clEnqueueMapBuffer", code }.into());
@@ -90,7 +95,9 @@ impl<'a> RawMapping<'a> {
             pointer: pointer.cast(),
             row_bytes,
             row_pitch,
-            rows,
+            slice_pitch,
+            height,
+            slices,
             mapped: true,
         })
     }
@@ -105,22 +112,27 @@ impl<'a> RawMapping<'a> {
         self.row_bytes
     }
 
-    /// Number of rows; 1 for a buffer.
+    /// Number of rows in all slices; 1 for a buffer.
     pub(crate) fn rows(&self) -> usize {
-        self.rows
+        self.height * self.slices
     }
 
-    /// Start and bytes of row `y`.
+    /// Bytes from the start to row `y`, which must exist.
+    fn offset(&self, y: usize) -> usize {
+        y / self.height * self.slice_pitch + y % self.height * self.row_pitch
+    }
+
+    /// Start and bytes of row `y`, counted through all slices.
     pub(crate) fn row(&self, y: usize) -> Option<(*mut u8, usize)> {
         // SAFETY: the row lies inside the mapping.
-        (y < self.rows).then(|| (unsafe { self.pointer.add(y * self.row_pitch) }, self.row_bytes))
+        (y < self.rows()).then(|| (unsafe { self.pointer.add(self.offset(y)) }, self.row_bytes))
     }
 
     pub(crate) fn copy_to(&self, into: &mut [u8]) {
         for (row, to) in into.chunks_exact_mut(self.row_bytes).enumerate() {
             // SAFETY: the row lies inside the mapping; `into` is the caller's own memory.
             unsafe {
-                let from = self.pointer.add(row * self.row_pitch);
+                let from = self.pointer.add(self.offset(row));
                 std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len());
             }
         }
@@ -130,7 +142,7 @@ impl<'a> RawMapping<'a> {
         for (row, from) in bytes.chunks_exact(self.row_bytes).enumerate() {
             // SAFETY: as in `copy_to`.
             unsafe {
-                let to = self.pointer.add(row * self.row_pitch);
+                let to = self.pointer.add(self.offset(row));
                 std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len());
             }
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cl3::memory as cl;
 use cl3::types::{cl_mem, cl_mem_flags};
 use thiserror::Error;
-use tripipe_launch::{Access, ImageShape};
+use tripipe_launch::{Access, ImageExtent, ImageShape, ImageShapeError};
 
 use crate::code::CallError;
 use crate::context::Context;
@@ -31,17 +31,16 @@ pub enum MemoryError {
         limit: u64,
     },
     /// The extent of an image is over the device's limit.
-    #[error("an image of {width}x{height} texels is over the device's {max_width}x{max_height}")]
+    #[error("an image of {extent} is over the device's limit of {limit}")]
     ImageTooLarge {
-        /// Width asked for.
-        width: usize,
-        /// Height asked for, 1 for a 1D image.
-        height: usize,
-        /// The device's limit.
-        max_width: usize,
-        /// The device's limit.
-        max_height: usize,
+        /// Extent asked for.
+        extent: ImageExtent,
+        /// The device's limit for such images.
+        limit: ImageExtent,
     },
+    /// OpenCL knows no such image.
+    #[error(transparent)]
+    Shape(#[from] ImageShapeError),
     /// Contents of another length than the object.
     #[error("{found} bytes given for an object of {want}")]
     Length {
@@ -92,7 +91,7 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    /// Size in bytes on the host side, rows tightly packed.
+    /// Size in bytes on the host side, rows and slices tightly packed.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Buffer { bytes } => *bytes,
@@ -224,7 +223,7 @@ impl Object {
         strategy: Strategy,
         contents: &Contents<'_>,
     ) -> Result<Self, MemoryError> {
-        let bytes = super::image::check_extent(context.device().probe(), shape)?;
+        let bytes = super::image::check_own(context.device().probe(), shape)?;
         let format = super::image::format(shape);
         super::image::check_format(context, shape, access_flags(access))?;
         let description = super::image::description(shape, 0, std::ptr::null_mut());
@@ -236,7 +235,7 @@ impl Object {
         let pointer =
             pointer.map_or(std::ptr::null_mut(), |bytes| bytes.as_ptr().cast_mut().cast::<c_void>());
         // SAFETY: format and description live for the call; with CL_MEM_COPY_HOST_PTR and a row pitch of
-        // 0 the driver reads tightly packed rows, `bytes` bytes, and the slice has as many.
+        // 0 the driver reads tightly packed rows and slices, `bytes` bytes, and the slice has as many.
         let raw = unsafe {
             cl::create_image(
                 context.raw(),
@@ -251,7 +250,7 @@ impl Object {
         Ok(unsafe { Self::own(raw, context, Shape::Image { shape: *shape }, None) })
     }
 
-    /// An image over a buffer's memory, rows `row_pitch_bytes` apart. 1D images ignore the pitch.
+    /// An image over a buffer's memory, rows `row_pitch_bytes` apart. An `image1d_buffer_t` ignores the pitch.
     pub(crate) fn image_over(
         buffer: &Arc<Self>,
         shape: &ImageShape,
@@ -405,7 +404,7 @@ impl Object {
             .map_err(CallError::at("clEnqueueReadBuffer"))?,
             Shape::Image { shape } => {
                 let (origin, region) = super::image::whole(&shape);
-                // SAFETY: a blocking read of the whole image, rows tightly packed (pitch 0): exactly
+                // SAFETY: a blocking read of the whole image, tightly packed (both pitches 0): exactly
                 // `into.len()` bytes as checked.
                 unsafe {
                     cl3::command_queue::enqueue_read_image(
@@ -448,7 +447,7 @@ impl Object {
             .map_err(CallError::at("clEnqueueWriteBuffer"))?,
             Shape::Image { shape } => {
                 let (origin, region) = super::image::whole(&shape);
-                // SAFETY: a blocking write of the whole image from tightly packed rows: exactly
+                // SAFETY: a blocking write of the whole image, tightly packed (both pitches 0): exactly
                 // `bytes.len()` bytes as checked.
                 unsafe {
                     cl3::command_queue::enqueue_write_image(
