@@ -1,7 +1,8 @@
 //! Runs OpenCL kernels without their GPU.
 //!
 //! [`math`] is the OpenCL C library on single numbers, [`image`] reads and writes images as the specification has
-//! it.
+//! it, [`watch`] says what goes wrong.
 
 pub mod image;
 pub mod math;
+pub mod watch;

@@ -1,0 +1,3 @@
+//! What goes wrong while a kernel runs.
+
+pub mod rules;

@@ -1,0 +1,188 @@
+//! Arguments used against what was said of them.
+
+use tripipe_ir::diagnostic::{Rule, Severity};
+
+/// Read-only memory is written.
+pub const READ_ONLY_WRITE: Rule = Rule {
+    code: "read-only-write",
+    severity: Severity::Error,
+    title: "memory that was declared read-only is written",
+    explanation: r"## What it finds
+
+A write to a buffer or image that the launch makes read-only (`CL_MEM_READ_ONLY`), to constant memory, or to an argument
+that the kernel declares as a pointer to `const`.
+
+## Why it matters
+
+Drivers believe it. They put such memory where it cannot be written, read it through caches that writes bypass, skip
+copying it back, and let launches that only read it overlap.
+
+## Example
+
+```c
+__kernel void scale(__global const float *in, __global float *out) {
+    int i = get_global_id(0);
+    __global float *work = (__global float *)in;  // casts const away
+    work[i] *= 2.0f;
+    out[i] = work[i];
+}
+```
+
+## Instead
+
+```c
+__kernel void scale(__global const float *in, __global float *out) {
+    int i = get_global_id(0);
+    out[i] = 2.0f * in[i];
+}
+```
+
+Or drop `const`, and make the buffer with `CL_MEM_READ_WRITE`.
+
+## When it is wrong
+
+In C a cast may remove the `const` of a parameter if the object itself can be written. It remains a false declaration:
+remove it.
+
+## Source
+
+- OpenCL API 3.0, 5.2.1 Creating Buffer Objects: writing to an object made with `CL_MEM_READ_ONLY` is undefined.
+- OpenCL C 3.0, 6.7.3: writing to the constant address space is illegal. C99, 6.7.3, paragraph 5: the same for objects
+  defined `const`.
+",
+};
+
+/// Write-only memory is read.
+pub const WRITE_ONLY_READ: Rule = Rule {
+    code: "write-only-read",
+    severity: Severity::Error,
+    title: "memory that was declared write-only is read",
+    explanation: r"## What it finds
+
+A read of a buffer or image that the launch makes write-only (`CL_MEM_WRITE_ONLY`). `+=` reads, and so do atomics.
+
+## Why it matters
+
+Drivers believe it. They need not copy the contents to the device, and may map the memory so that reads return nothing
+useful.
+
+## Example
+
+```c
+__kernel void accumulate(__global const float *in, __global float *out) {  // out: CL_MEM_WRITE_ONLY
+    int i = get_global_id(0);
+    out[i] += in[i];
+}
+```
+
+## Instead
+
+Make the buffer with `CL_MEM_READ_WRITE`, or write without reading.
+
+```c
+__kernel void sum(__global const float *a, __global const float *b, __global float *out) {
+    int i = get_global_id(0);
+    out[i] = a[i] + b[i];
+}
+```
+
+## When it is wrong
+
+When the application's flag differs from that of the checked launch.
+
+## Source
+
+- OpenCL API 3.0, 5.2.1 Creating Buffer Objects: reading from an object made with `CL_MEM_WRITE_ONLY` is undefined.
+",
+};
+
+/// Two arguments share memory.
+pub const ALIASING_ARGUMENTS: Rule = Rule {
+    code: "aliasing-arguments",
+    severity: Severity::Warning,
+    title: "two arguments share memory, and one of them is written",
+    explanation: r"## What it finds
+
+Two buffer arguments whose bytes overlap, because they are the same buffer, overlapping sub-buffers or made of the same
+host memory, while the kernel writes one of them. With `restrict` on either it is a broken promise.
+
+## Why it matters
+
+Work-items then read what others have written already, or not yet, in no order. With `restrict` the compiler may keep
+values in registers or use a cache that does not see the writes.
+
+## Example
+
+```c
+__kernel void blur(__global const float *restrict in, __global float *restrict out, int n) {
+    int i = get_global_id(0);
+    out[i] = 0.5f * (in[i] + in[min(i + 1, n - 1)]);  // launched with the same buffer for in and out
+}
+```
+
+## Instead
+
+Give the result a buffer of its own. Where every work-item reads only what it writes, use one argument.
+
+```c
+__kernel void halve(__global float *a) {
+    int i = get_global_id(0);
+    a[i] = 0.5f * a[i];
+}
+```
+
+## When it is wrong
+
+When every work-item reads only its own elements and no argument has `restrict`: in place is then right.
+
+## Source
+
+- C99, 6.7.3.1: what `restrict` promises.
+- OpenCL API 3.0, 5.2.1 Creating Buffer Objects: overlapping sub-buffers and buffers over the same host memory are
+  undefined unless only read.
+",
+};
+
+/// An argument is not used.
+pub const UNUSED_ARGUMENT: Rule = Rule {
+    code: "unused-argument",
+    severity: Severity::Note,
+    title: "an argument is never used",
+    explanation: r"## What it finds
+
+An argument of the kernel that no instruction uses.
+
+## Why it matters
+
+Mostly it is left over, or another argument is used in its place. A buffer that is not used still has to be there and may
+be copied to the device for nothing.
+
+## Example
+
+```c
+__kernel void copy(__global const float *in, __global float *out, int width, int height) {
+    int x = get_global_id(0), y = get_global_id(1);
+    if (x < width && y < width)  // height is meant
+        out[y * width + x] = in[y * width + x];
+}
+```
+
+## Instead
+
+```c
+__kernel void copy(__global const float *in, __global float *out, int width, int height) {
+    int x = get_global_id(0), y = get_global_id(1);
+    if (x < width && y < height)
+        out[y * width + x] = in[y * width + x];
+}
+```
+
+## When it is wrong
+
+When several kernels share one list of arguments on purpose, or a `-D` option switches its use off.
+
+## Source
+
+- None: it is allowed, and a question of intent.
+",
+};

@@ -1,0 +1,205 @@
+//! Accesses that leave what they belong to.
+
+use tripipe_ir::diagnostic::{Rule, Severity};
+
+/// A read leaves its memory object.
+pub const OUT_OF_BOUNDS_READ: Rule = Rule {
+    code: "out-of-bounds-read",
+    severity: Severity::Error,
+    title: "a read leaves its memory object",
+    explanation: r"## What it finds
+
+A read of which at least one byte lies outside the object that the address was made from: a buffer argument, a variable
+in local, private or constant memory. Reads of `vloadN`, atomics and asynchronous copies count. The object decides, not
+the address: a read that happens to land in the buffer next door is found too.
+
+## Why it matters
+
+What comes back is whatever lies there: another buffer, padding, zero. It changes with the device, the driver and the
+sizes of other allocations, so the kernel passes its tests on one GPU and fails on the next. Where the page is not mapped
+the device faults, and the queue is lost.
+
+## Example
+
+```c
+__kernel void smooth(__global const float *in, __global float *out) {
+    int i = get_global_id(0);
+    out[i] = 0.5f * (in[i] + in[i + 1]);  // the last work-item reads past the end
+}
+```
+
+## Instead
+
+Clamp the index, or leave the border to a case of its own.
+
+```c
+__kernel void smooth(__global const float *in, __global float *out, int n) {
+    int i = get_global_id(0);
+    int next = min(i + 1, n - 1);
+    out[i] = 0.5f * (in[i] + in[next]);
+}
+```
+
+A global size that was rounded up to whole work-groups needs `if (i < n)` as well.
+
+## When it is wrong
+
+When the application pads its buffers and the checked launch does not: give the launch the padded sizes.
+
+## Source
+
+- OpenCL C 3.0, 6.5.13 Indirection Operator: an invalid pointer makes the behavior undefined.
+- C99, 6.5.6, paragraph 8: what pointer arithmetic may reach.
+",
+};
+
+/// A write leaves its memory object.
+pub const OUT_OF_BOUNDS_WRITE: Rule = Rule {
+    code: "out-of-bounds-write",
+    severity: Severity::Error,
+    title: "a write leaves its memory object",
+    explanation: r"## What it finds
+
+A write of which at least one byte lies outside the object that the address was made from: a buffer argument, a variable
+in local or private memory. Writes of `vstoreN`, atomics and asynchronous copies count. The object decides, not the
+address: a write that happens to land in the buffer next door is found too.
+
+## Why it matters
+
+It destroys data that something else still needs: another buffer, another work-item's variables, another process's
+memory on devices without protection. The damage shows far from its cause, or the device faults and the queue is lost.
+
+## Example
+
+```c
+__kernel void fill(__global float *out, float value) {
+    out[get_global_id(0)] = value;  // the global size was rounded up to whole work-groups
+}
+```
+
+## Instead
+
+Hand over the number of elements and let the work-items behind it do nothing.
+
+```c
+__kernel void fill(__global float *out, float value, int n) {
+    int i = get_global_id(0);
+    if (i < n)
+        out[i] = value;
+}
+```
+
+Should a barrier follow, put the test around the access and not around the barrier.
+
+## When it is wrong
+
+When the application pads its buffers and the checked launch does not: give the launch the padded sizes.
+
+## Source
+
+- OpenCL C 3.0, 6.5.13 Indirection Operator: an invalid pointer makes the behavior undefined.
+- C99, 6.5.6, paragraph 8: what pointer arithmetic may reach.
+",
+};
+
+/// An index leaves an inner array.
+pub const INNER_ARRAY_BOUNDS: Rule = Rule {
+    code: "inner-array-bounds",
+    severity: Severity::Error,
+    title: "an index leaves an inner array, though not the object around it",
+    explanation: r"## What it finds
+
+An index that is too large or negative for its dimension of an array of arrays, or for an array inside a structure, while
+the bytes still lie in the object as a whole. `tile[0][16]` of `tile[16][16]` is the element `tile[1][0]`.
+
+## Why it matters
+
+The wrong element is read or overwritten without any fault, and a compiler may assume that it does not happen. It is the
+usual result of swapped indices, a halo that was forgotten, or rows that are one element too short.
+
+## Example
+
+```c
+__kernel void halo(__global const float *in, __global float *out) {
+    __local float tile[16][16];
+    int x = get_local_id(0), y = get_local_id(1), i = y * 16 + x;
+    tile[y][x + 1] = in[i];  // x = 15 writes the next row's first element
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[i] = tile[y][x];
+}
+```
+
+## Instead
+
+Give the row the room that the index needs.
+
+```c
+__kernel void halo(__global const float *in, __global float *out) {
+    __local float tile[16][17];
+    int x = get_local_id(0), y = get_local_id(1), i = y * 16 + x;
+    tile[y][x + 1] = in[i];
+    if (x == 0)
+        tile[y][0] = 0.0f;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[i] = tile[y][x];
+}
+```
+
+## When it is wrong
+
+When the code walks over all elements through the first row on purpose. Declare one dimension, `tile[16 * 16]`, and
+compute the index: that says what is meant and is defined.
+
+## Source
+
+- C99, 6.5.6, paragraph 8; its annex J.2 names `a[1][7]` of `int a[4][5]` as undefined.
+",
+};
+
+/// A lane is selected that a vector does not have.
+pub const LANE_OUT_OF_RANGE: Rule = Rule {
+    code: "lane-out-of-range",
+    severity: Severity::Error,
+    title: "a computed index selects a lane that the vector does not have",
+    explanation: r"## What it finds
+
+`v[i]` on a vector, read or written, with an `i` that is negative or not below the number of lanes.
+
+## Why it matters
+
+Vectors live in registers. A lane past the end reads or overwrites a register that belongs to something else, wraps
+around, or is ignored, as the compiler happened to translate it.
+
+## Example
+
+```c
+__kernel void lane(__global const float4 *in, __global float *out) {
+    int i = get_global_id(0);
+    float4 v = in[i / 8];
+    out[i] = v[i % 8];  // a float4 has lanes 0 to 3
+}
+```
+
+## Instead
+
+```c
+__kernel void lane(__global const float4 *in, __global float *out) {
+    int i = get_global_id(0);
+    float4 v = in[i / 4];
+    out[i] = v[i % 4];
+}
+```
+
+A computed lane is slow on most GPUs anyway. Where the data lies in memory, read the scalar:
+`((__global const float *)in)[i]`.
+
+## When it is wrong
+
+When the lane is thrown away afterwards, as by `select`. Keep the index in range all the same, by `i & 3`.
+
+## Source
+
+- OpenCL C 3.0, 6.3.7 Vector Components: which components a vector has.
+- SPIR-V, `OpVectorExtractDynamic` and `OpVectorInsertDynamic`: the behavior is undefined for an index out of range.
+",
+};

@@ -1,0 +1,215 @@
+//! What all work-items of a group do together.
+
+use tripipe_ir::diagnostic::{Rule, Severity};
+
+/// A barrier is not reached by all.
+pub const BARRIER_DIVERGENCE: Rule = Rule {
+    code: "barrier-divergence",
+    severity: Severity::Error,
+    title: "a barrier is not reached by all work-items of the group",
+    explanation: r"## What it finds
+
+A barrier at which some work-items of the group wait while others have ended, wait at another barrier, or are in another
+turn of the loop. Flags that differ between work-items count too.
+
+## Why it matters
+
+The waiting work-items wait for ever, and the device hangs until a watchdog resets it; or the hardware counts arrivals and
+lets them pass at the wrong barrier, with data that is not there yet.
+
+## Example
+
+```c
+__kernel void pair_sum(__global const float *in, __global float *out, int n) {
+    __local float tile[64];
+    int i = get_global_id(0), k = get_local_id(0);
+    if (i >= n)
+        return;  // the rest of the last work-group waits for these
+    tile[k] = in[i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[i] = tile[k] + tile[k ^ 1];
+}
+```
+
+## Instead
+
+Keep everybody until the last barrier, and put the test around the accesses.
+
+```c
+__kernel void pair_sum(__global const float *in, __global float *out, int n) {
+    __local float tile[64];
+    int i = get_global_id(0), k = get_local_id(0);
+    tile[k] = i < n ? in[i] : 0.0f;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (i < n)
+        out[i] = tile[k] + tile[k ^ 1];
+}
+```
+
+## When it is wrong
+
+Never by the specification. A condition that is the same for the whole work-group is fine and is not reported.
+
+## Source
+
+- OpenCL C 3.0, 6.15.8 Synchronization Functions: a barrier in a condition or loop must be met by all or none.
+",
+};
+
+/// A group function is not called by all alike.
+pub const COLLECTIVE_DIVERGENCE: Rule = Rule {
+    code: "collective-divergence",
+    severity: Severity::Error,
+    title: "a work-group or sub-group function is not called by all, or not with the same arguments",
+    explanation: r"## What it finds
+
+A work-group or sub-group function (`work_group_reduce_add`, `work_group_broadcast`, `sub_group_scan_inclusive_add` and
+their like) that some work-items of the group do not reach, or not in the same turn of a loop; or one whose argument must
+be the same for all, such as the index of a broadcast, and is not.
+
+## Why it matters
+
+The function combines values of all work-items and waits for them like a barrier. With some missing it hangs, or takes
+whatever their registers hold.
+
+## Example
+
+```c
+// options: -cl-std=CL2.0
+__kernel void positive_sum(__global const int *in, __global int *out) {
+    int x = in[get_global_id(0)];
+    if (x > 0) {
+        int sum = work_group_reduce_add(x);  // those with x <= 0 are missing
+        out[get_group_id(0)] = sum;
+    }
+}
+```
+
+## Instead
+
+Let all call it, with a value that changes nothing for those that should not count.
+
+```c
+// options: -cl-std=CL2.0
+__kernel void positive_sum(__global const int *in, __global int *out) {
+    int x = in[get_global_id(0)];
+    int sum = work_group_reduce_add(max(x, 0));
+    if (get_local_id(0) == 0)
+        out[get_group_id(0)] = sum;
+}
+```
+
+## When it is wrong
+
+Some sub-group functions are made for divergence and are not reported: those of `cl_khr_subgroup_ballot`,
+`cl_khr_subgroup_non_uniform_vote` and `cl_khr_subgroup_non_uniform_arithmetic`.
+
+## Source
+
+- OpenCL C 3.0, 6.15.16 Work-group Collective Functions: all work-items must encounter them; the index of a broadcast must
+  be the same for all.
+- OpenCL API 3.0, 3.2.4 Synchronization: the same for work-groups and sub-groups, in loops too.
+",
+};
+
+/// An asynchronous copy is not started or awaited by all alike.
+pub const ASYNC_COPY_DIVERGENCE: Rule = Rule {
+    code: "async-copy-divergence",
+    severity: Severity::Error,
+    title: "an asynchronous copy is not called by all work-items, or not with the same arguments",
+    explanation: r"## What it finds
+
+`async_work_group_copy`, `async_work_group_strided_copy` or `wait_group_events` that some work-items of the work-group do
+not reach, or that they call with different arguments.
+
+## Why it matters
+
+The work-group makes one copy together. A device may split it among the work-items, so that parts are missing when some do
+not take part; or one work-item's arguments are taken for all.
+
+## Example
+
+```c
+__kernel void twice(__global const float *in, __global float *out) {
+    __local float tile[64];
+    event_t copied = 0;
+    if (get_local_id(0) == 0)  // one work-item alone
+        copied = async_work_group_copy(tile, in + 64 * get_group_id(0), 64, 0);
+    wait_group_events(1, &copied);
+    out[get_global_id(0)] = 2.0f * tile[get_local_id(0)];
+}
+```
+
+## Instead
+
+```c
+__kernel void twice(__global const float *in, __global float *out) {
+    __local float tile[64];
+    event_t copied = async_work_group_copy(tile, in + 64 * get_group_id(0), 64, 0);
+    wait_group_events(1, &copied);
+    out[get_global_id(0)] = 2.0f * tile[get_local_id(0)];
+}
+```
+
+Addresses and counts may depend on the work-group, never on the work-item.
+
+## When it is wrong
+
+Never by the specification.
+
+## Source
+
+- OpenCL C 3.0, 6.15.11 Async Copies From Global to Local Memory, Local to Global Memory, and Prefetch: all work-items
+  must encounter these functions with the same argument values, otherwise the results are undefined.
+",
+};
+
+/// The memory of an asynchronous copy is used before it was waited for.
+pub const ASYNC_COPY_UNWAITED: Rule = Rule {
+    code: "async-copy-unwaited",
+    severity: Severity::Error,
+    title: "the memory of an asynchronous copy is used before the copy was waited for",
+    explanation: r"## What it finds
+
+A read or write of a copy's destination, or a write of its source, between the call that starts the copy and the
+`wait_group_events` for its event; and a copy that is never waited for.
+
+## Why it matters
+
+The copy runs beside the kernel, at its own pace. Until it was waited for, the destination holds old and new bytes mixed.
+A kernel that ends with a copy under way leaves its local memory to the next work-group while the copy still writes it.
+
+## Example
+
+```c
+__kernel void twice(__global const float *in, __global float *out) {
+    __local float tile[64];
+    event_t copied = async_work_group_copy(tile, in + 64 * get_group_id(0), 64, 0);
+    out[get_global_id(0)] = 2.0f * tile[get_local_id(0)];  // not there yet
+    wait_group_events(1, &copied);
+}
+```
+
+## Instead
+
+```c
+__kernel void twice(__global const float *in, __global float *out) {
+    __local float tile[64];
+    event_t copied = async_work_group_copy(tile, in + 64 * get_group_id(0), 64, 0);
+    wait_group_events(1, &copied);
+    out[get_global_id(0)] = 2.0f * tile[get_local_id(0)];
+}
+```
+
+A copy out of local memory needs a barrier before it as well: it does not wait for the work-items that write its source.
+
+## When it is wrong
+
+Never by the specification. Devices that copy at once, as many do, hide it.
+
+## Source
+
+- OpenCL C 3.0, 6.15.11 Async Copies From Global to Local Memory, Local to Global Memory, and Prefetch: the kernel must
+  wait for all copies before it exits; the functions do not synchronize the source.
+",
+};

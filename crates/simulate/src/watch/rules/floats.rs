@@ -1,0 +1,191 @@
+//! Floating-point results that are probably not meant.
+
+use tripipe_ir::diagnostic::{Rule, Severity};
+
+/// A floating-point number does not fit the integer it is converted to.
+pub const FLOAT_TO_INT_RANGE: Rule = Rule {
+    code: "float-to-int-range",
+    severity: Severity::Warning,
+    title: "a floating-point number does not fit the integer type it is converted to",
+    explanation: r"## What it finds
+
+A conversion of a floating-point number to an integer type that cannot hold it: too large, too small (a negative one to
+an unsigned type), infinite or NaN. `convert_..._sat` is exempt.
+
+## Why it matters
+
+What comes out is the device's choice: the nearest value on one GPU, the lowest bits or the smallest integer on another.
+SPIR-V calls it undefined. A pixel that is a bit too bright may turn black.
+
+## Example
+
+```c
+__kernel void to_bytes(__global const float *in, __global uchar *out) {
+    int i = get_global_id(0);
+    out[i] = (uchar)(255.0f * in[i]);  // above 1 or below 0 anything comes out
+}
+```
+
+## Instead
+
+Saturating conversion is one instruction on most GPUs, and turns NaN into 0.
+
+```c
+__kernel void to_bytes(__global const float *in, __global uchar *out) {
+    int i = get_global_id(0);
+    out[i] = convert_uchar_sat(255.0f * in[i]);
+}
+```
+
+## When it is wrong
+
+When the result is thrown away afterwards.
+
+## Source
+
+- OpenCL C 3.0, 6.4.3.3 Out-of-Range Behavior and Saturated Conversions: implementation-defined.
+- C99, 6.3.1.4, paragraph 1, and SPIR-V, `OpConvertFToS` and `OpConvertFToU`: undefined.
+",
+};
+
+/// A half-precision result is infinite.
+pub const HALF_OVERFLOW: Rule = Rule {
+    code: "half-overflow",
+    severity: Severity::Warning,
+    title: "a half-precision result is infinite though its operands are finite",
+    explanation: r"## What it finds
+
+An operation on `half`, or a conversion to it, that makes an infinity of finite operands. The largest finite `half` is
+65504. A division by zero counts.
+
+## Why it matters
+
+65504 is near: the square of 256 is above it, and so is the sum of 300 bytes. Once infinite, a value turns sums infinite
+and differences NaN. GPUs have twice the rate for `half`, so kernels get ported to it, and break for bright pixels only.
+
+## Example
+
+```c
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+__kernel void energy(__global const half *in, __global half *out) {
+    int i = get_global_id(0);
+    out[i] = in[i] * in[i];  // 256 * 256 is infinite
+}
+```
+
+## Instead
+
+Scale the data so that results fit, or compute in `float` and convert at the end.
+
+```c
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+__kernel void energy(__global const half *in, __global half *out) {
+    int i = get_global_id(0);
+    float x = (float)in[i] / 256.0f;
+    out[i] = (half)(x * x);
+}
+```
+
+## When it is wrong
+
+When infinity is a meaningful result: a depth without a surface, the start value of a minimum.
+
+## Source
+
+- OpenCL C 3.0, 6.3.1, The `half` Data Type: IEEE 754-2008 binary16, with infinities. 7.1 Rounding Modes.
+",
+};
+
+/// A half-precision result is lost or subnormal.
+pub const HALF_UNDERFLOW: Rule = Rule {
+    code: "half-underflow",
+    severity: Severity::Note,
+    title: "a half-precision result is too small to be kept in full",
+    explanation: r"## What it finds
+
+An operation on `half`, or a conversion to it, whose exact result is not zero and lies below the smallest normal `half`,
+2^-14 (about 0.000061), and that loses bits there: it is rounded to a subnormal number or to zero. Results that are exact
+are not reported.
+
+## Why it matters
+
+A subnormal `half` has fewer bits the smaller it is, and below 2^-25 nothing is left. Devices that do not support
+subnormal numbers return zero from 2^-14 on. A weight, a step or a variance that vanishes like that leaves no trace but a
+wrong result.
+
+## Example
+
+```c
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+__kernel void step(__global half *weight, __global const half *gradient) {
+    int i = get_global_id(0);
+    half change = (half)0.001f * gradient[i];  // a gradient of 0.01 gives 0.00001
+    weight[i] -= change;
+}
+```
+
+## Instead
+
+Keep small factors out of `half`: scale the data up, or compute in `float`.
+
+```c
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+__kernel void step(__global float *weight, __global const half *gradient) {
+    int i = get_global_id(0);
+    weight[i] -= 0.001f * (float)gradient[i];
+}
+```
+
+## When it is wrong
+
+Often: values that die away are harmless where they are added to larger ones. That is why it is a note.
+
+## Source
+
+- OpenCL C 3.0, 6.3.1, The `half` Data Type: IEEE 754-2008 binary16. 7.2 INF, NaN and Denormalized Numbers.
+",
+};
+
+/// A NaN is made of numbers.
+pub const NAN_BORN: Rule = Rule {
+    code: "nan-born",
+    severity: Severity::Warning,
+    title: "an operation makes NaN of operands that are none",
+    explanation: r"## What it finds
+
+The operation at which a NaN begins: 0/0, infinity minus infinity, 0 times infinity, the root or logarithm of a negative
+number, `pow` of one. What a NaN then spreads to is not reported.
+
+## Why it matters
+
+A NaN poisons every sum it enters, compares unequal to itself, and makes `min`, `max` and branches take whichever way they
+happen to. With `-cl-finite-math-only`, which `-cl-fast-relaxed-math` contains, the result is not even a NaN reliably.
+
+## Example
+
+```c
+__kernel void unit(__global float4 *v) {
+    int i = get_global_id(0);
+    v[i] = v[i] / length(v[i]);  // 0/0 for the zero vector
+}
+```
+
+## Instead
+
+```c
+__kernel void unit(__global float4 *v) {
+    int i = get_global_id(0);
+    v[i] = v[i] / fmax(length(v[i]), FLT_MIN);
+}
+```
+
+## When it is wrong
+
+When NaN is a mark on purpose, such as for a missing value. `nan(0)` makes one without an operation.
+
+## Source
+
+- OpenCL C 3.0, 7.2 INF, NaN and Denormalized Numbers: they must be supported. 7.3 Floating-Point Exceptions: nothing
+  traps, results are those of IEEE 754.
+",
+};

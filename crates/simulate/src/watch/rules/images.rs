@@ -1,0 +1,98 @@
+//! Coordinates outside of images.
+
+use tripipe_ir::diagnostic::{Rule, Severity};
+
+/// An image is read outside.
+pub const IMAGE_READ_OUTSIDE: Rule = Rule {
+    code: "image-read-outside",
+    severity: Severity::Error,
+    title: "an image is read outside, and nothing says what lies there",
+    explanation: r"## What it finds
+
+`read_image` with a coordinate outside of the image, by a sampler with `CLK_ADDRESS_NONE` or without a sampler. The layer
+of an image array is exempt: it is always clamped.
+
+## Why it matters
+
+`CLK_ADDRESS_NONE` is a promise that it does not happen, and so is a read without a sampler. What comes back is undefined:
+the border on one GPU, zero or other memory on the next.
+
+## Example
+
+```c
+__constant sampler_t exact = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;
+
+__kernel void shift_left(__read_only image2d_t in, __write_only image2d_t out) {
+    int2 at = (int2)(get_global_id(0), get_global_id(1));
+    write_imagef(out, at, read_imagef(in, exact, at + (int2)(1, 0)));
+}
+```
+
+## Instead
+
+Let the sampler deal with the border; on a GPU it costs nothing.
+
+```c
+__constant sampler_t edge = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;
+
+__kernel void shift_left(__read_only image2d_t in, __write_only image2d_t out) {
+    int2 at = (int2)(get_global_id(0), get_global_id(1));
+    write_imagef(out, at, read_imagef(in, edge, at + (int2)(1, 0)));
+}
+```
+
+Images made from buffers (`image1d_buffer_t`) take no sampler: clamp the coordinate yourself.
+
+## When it is wrong
+
+When the value is thrown away afterwards. Clamping is still cheaper than knowing.
+
+## Source
+
+- OpenCL C 3.0, 6.15.15.1 Samplers: with `CLK_ADDRESS_NONE` the results outside are undefined. 6.15.15.3 Built-in Image
+  Sampler-less Read Functions: they behave as with `CLK_ADDRESS_NONE`.
+",
+};
+
+/// An image is written outside.
+pub const IMAGE_WRITE_OUTSIDE: Rule = Rule {
+    code: "image-write-outside",
+    severity: Severity::Error,
+    title: "an image is written outside",
+    explanation: r"## What it finds
+
+`write_image` with a coordinate below 0 or not below the image's width, height, depth or number of layers.
+
+## Why it matters
+
+Many GPUs drop the write, which is why nobody notices. Nothing says that they have to: the behavior is undefined, and an
+image that was made from a buffer may have its neighbour's bytes changed.
+
+## Example
+
+```c
+__kernel void fill(__write_only image2d_t out, float4 colour) {
+    int2 at = (int2)(get_global_id(0), get_global_id(1));
+    write_imagef(out, at, colour);  // the global size was rounded up
+}
+```
+
+## Instead
+
+```c
+__kernel void fill(__write_only image2d_t out, float4 colour) {
+    int2 at = (int2)(get_global_id(0), get_global_id(1));
+    if (at.x < get_image_width(out) && at.y < get_image_height(out))
+        write_imagef(out, at, colour);
+}
+```
+
+## When it is wrong
+
+Never by the specification, though many devices drop such writes.
+
+## Source
+
+- OpenCL C 3.0, 6.15.15.4 Built-in Image Write Functions: with coordinates out of range the behavior is undefined.
+",
+};

@@ -1,0 +1,134 @@
+//! Integer arithmetic without a useful result.
+
+use tripipe_ir::diagnostic::{Rule, Severity};
+
+/// An integer is divided by zero.
+pub const DIVISION_BY_ZERO: Rule = Rule {
+    code: "division-by-zero",
+    severity: Severity::Error,
+    title: "an integer is divided by zero",
+    explanation: r"## What it finds
+
+`/` or `%` on integers, scalars or lanes of vectors, with a divisor of 0.
+
+## Why it matters
+
+There is no exception on a GPU: some value comes out, and it differs between devices. C and SPIR-V call it undefined, so
+that compilers assume it does not happen, and may drop a test of the divisor that comes after the division.
+
+## Example
+
+```c
+__kernel void mean(__global const int *sum, __global const int *count, __global int *out) {
+    int i = get_global_id(0);
+    out[i] = sum[i] / count[i];
+}
+```
+
+## Instead
+
+```c
+__kernel void mean(__global const int *sum, __global const int *count, __global int *out) {
+    int i = get_global_id(0);
+    out[i] = count[i] > 0 ? sum[i] / count[i] : 0;
+}
+```
+
+## When it is wrong
+
+When the result is thrown away afterwards, as by `select` on vectors. Make the divisor 1 in those lanes.
+
+## Source
+
+- OpenCL C 3.0, 6.5.1 Arithmetic Operators: no exception, an unspecified value.
+- C99, 6.5.5, paragraph 5, and SPIR-V, `OpSDiv`, `OpUDiv`, `OpSRem`, `OpUMod`: undefined.
+",
+};
+
+/// A quotient does not fit its type.
+pub const DIVISION_OVERFLOW: Rule = Rule {
+    code: "division-overflow",
+    severity: Severity::Error,
+    title: "the smallest integer is divided by -1",
+    explanation: r"## What it finds
+
+`/` or `%` of the smallest value of a signed type, such as `INT_MIN`, by -1. The quotient is one more than the type can
+hold.
+
+## Why it matters
+
+Some value comes out: the dividend again on many devices, which is negative where the code expects a positive number.
+SPIR-V calls it undefined, so compilers assume it does not happen.
+
+## Example
+
+```c
+__kernel void per_step(__global const int *distance, __global const int *step, __global int *out) {
+    int i = get_global_id(0);
+    out[i] = distance[i] / step[i];  // INT_MIN / -1
+}
+```
+
+## Instead
+
+```c
+__kernel void per_step(__global const int *distance, __global const int *step, __global int *out) {
+    int i = get_global_id(0);
+    out[i] = step[i] == -1 ? sub_sat(0, distance[i]) : distance[i] / step[i];
+}
+```
+
+## When it is wrong
+
+When the result is thrown away afterwards.
+
+## Source
+
+- OpenCL C 3.0, 6.5.1 Arithmetic Operators: a quotient outside of the type's range is an unspecified value.
+- SPIR-V, `OpSDiv` and `OpSRem`: undefined.
+",
+};
+
+/// A shift count is not below the width.
+pub const SHIFT_PAST_WIDTH: Rule = Rule {
+    code: "shift-past-width",
+    severity: Severity::Warning,
+    title: "a value is shifted by its width or more, or by a negative count",
+    explanation: r"## What it finds
+
+`<<` or `>>` with a count that is negative or not below the number of bits of the left operand (after promotion to `int`
+for scalars, of one lane for vectors).
+
+## Why it matters
+
+OpenCL C defines it, and in a way few expect: only the lowest bits of the count are used, so `x << 32` of an `int` is `x`
+and not 0. The same line is undefined in C, C++ and SPIR-V, and for constants compilers have been known to disagree.
+
+## Example
+
+```c
+__kernel void masks(__global uint *out) {
+    uint bits = get_global_id(0);  // 0 to 32
+    out[bits] = (1u << bits) - 1;  // 32 bits: 0, not all ones
+}
+```
+
+## Instead
+
+```c
+__kernel void masks(__global uint *out) {
+    uint bits = get_global_id(0);
+    out[bits] = bits < 32 ? (1u << bits) - 1 : ~0u;
+}
+```
+
+## When it is wrong
+
+When the wrapping count is meant, as in a hand-written rotation. `rotate(x, n)` says it, and `n & 31` says it as well.
+
+## Source
+
+- OpenCL C 3.0, 6.5.10 Shift Operators: the count is taken modulo the width.
+- C99, 6.5.7, paragraph 3, and SPIR-V, `OpShiftLeftLogical`: undefined.
+",
+};

@@ -1,0 +1,259 @@
+//! Accesses of several work-items that nothing orders.
+
+use tripipe_ir::diagnostic::{Rule, Severity};
+
+/// Two work-items of a work-group race.
+pub const DATA_RACE: Rule = Rule {
+    code: "data-race",
+    severity: Severity::Error,
+    title: "two work-items of a work-group access the same bytes, one writes, nothing orders them",
+    explanation: r"## What it finds
+
+Two work-items of one work-group that access the same bytes of local or global memory, at least one of them writing, with
+no barrier between them and not both by atomics. Both places are named.
+
+## Why it matters
+
+Which access comes first is up to the device. Work-items that happen to run in lockstep hide the race; a wider work-group,
+another GPU or another compiler shows it.
+
+## Example
+
+```c
+__kernel void neighbour(__global const float *in, __global float *out) {
+    __local float tile[64];
+    int i = get_local_id(0);
+    tile[i] = in[get_global_id(0)];
+    out[get_global_id(0)] = tile[(i + 1) % 64];  // may not be written yet
+}
+```
+
+## Instead
+
+```c
+__kernel void neighbour(__global const float *in, __global float *out) {
+    __local float tile[64];
+    int i = get_local_id(0);
+    tile[i] = in[get_global_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = tile[(i + 1) % 64];
+}
+```
+
+In a loop a second barrier is needed before the tile is written again.
+
+## When it is wrong
+
+When the order comes from something that the check does not follow, such as flags in memory that work-items wait for. Such
+code is not portable: work-items need not make progress independently of each other.
+
+## Source
+
+- OpenCL API 3.0, 3.3.7 Memory Ordering Rules: a data race makes the behavior undefined. 3.3.4: OpenCL 1.x has memory
+  consistent at a work-group barrier, and nowhere else.
+- OpenCL C 3.0, 6.15.8 Synchronization Functions.
+",
+};
+
+/// Work-items of different work-groups race.
+pub const DATA_RACE_BETWEEN_GROUPS: Rule = Rule {
+    code: "data-race-between-groups",
+    severity: Severity::Error,
+    title: "work-items of different work-groups access the same bytes, one writes, nothing orders them",
+    explanation: r"## What it finds
+
+Work-items of different work-groups that access the same bytes of global memory in one launch, at least one of them
+writing, and not both by atomics. Both places are named.
+
+## Why it matters
+
+Work-groups run in any order, one after another or at once, and no barrier reaches beyond a work-group. The result differs
+from device to device and from run to run.
+
+## Example
+
+```c
+__kernel void total(__global const float *part, __global float *sum) {
+    if (get_local_id(0) == 0)
+        sum[0] += part[get_group_id(0)];  // every work-group, unordered
+}
+```
+
+## Instead
+
+Let one work-group do it in a launch of its own; a launch begins after the writes of the one before it.
+
+```c
+__kernel void total(__global const float *part, __global float *sum, int parts) {
+    if (get_global_id(0) == 0) {
+        float all = 0.0f;
+        for (int k = 0; k < parts; k++)
+            all += part[k];
+        sum[0] = all;
+    }
+}
+```
+
+For integers `atomic_add` serves as well.
+
+## When it is wrong
+
+When work-groups hand data on by acquire and release atomics that the check does not follow.
+
+## Source
+
+- OpenCL API 3.0, 3.3.7 Memory Ordering Rules: a data race makes the behavior undefined. 3.2.2 Execution of
+  kernel-instances: work-groups run in any order and cannot be synchronized portably.
+",
+};
+
+/// Several work-items write the same value to the same place.
+pub const SAME_VALUE_RACE: Rule = Rule {
+    code: "same-value-race",
+    severity: Severity::Warning,
+    title: "several work-items write the same value to the same bytes, unordered",
+    explanation: r"## What it finds
+
+Writes of several work-items to the same bytes, with nothing that orders them, all of the same value. Nobody else accesses
+the bytes meanwhile; then it would be a `data-race`.
+
+## Why it matters
+
+By the specification it is a data race like any other. In practice aligned words come out right, and it stays a trap: once
+one of the values differs, the result depends on chance. Many writes to one address also queue up behind each other.
+
+## Example
+
+```c
+__kernel void any_negative(__global const float *in, __global int *found) {
+    if (in[get_global_id(0)] < 0.0f)
+        found[0] = 1;
+}
+```
+
+## Instead
+
+```c
+__kernel void any_negative(__global const float *in, __global int *found) {
+    if (in[get_global_id(0)] < 0.0f)
+        atomic_or(found, 1);
+}
+```
+
+Or let one work-item write: what is the same for all, such as a parameter in local memory, needs one writer.
+
+## When it is wrong
+
+When the devices you build for are known to take it, and the writes are aligned words. Say so in a comment.
+
+## Source
+
+- OpenCL API 3.0, 3.3.7 Memory Ordering Rules: two actions conflict when one of them modifies the location; the values do
+  not matter.
+",
+};
+
+/// Atomics and plain accesses meet on the same bytes.
+pub const ATOMIC_MIXED: Rule = Rule {
+    code: "atomic-mixed",
+    severity: Severity::Error,
+    title: "an atomic and a plain access of the same bytes, one writes, nothing orders them",
+    explanation: r"## What it finds
+
+An atomic operation and a plain read or write of different work-items on the same bytes, at least one of them writing, with
+nothing that orders them.
+
+## Why it matters
+
+An atomic protects from other atomics only. A plain write can fall between the read and the write of one, and a plain read
+may be served from a cache that atomics bypass.
+
+## Example
+
+```c
+__kernel void histogram(__global const uchar *in, __global int *bins) {
+    int i = get_global_id(0);
+    if (i < 256)
+        bins[i] = 0;  // while others count already
+    atomic_inc(&bins[in[i]]);
+}
+```
+
+## Instead
+
+Clear the bins before the launch (`clEnqueueFillBuffer`), or in a launch of their own.
+
+```c
+__kernel void clear(__global int *bins) {
+    bins[get_global_id(0)] = 0;
+}
+
+__kernel void histogram(__global const uchar *in, __global int *bins) {
+    atomic_inc(&bins[in[get_global_id(0)]]);
+}
+```
+
+Within a work-group, for bins in local memory, a barrier between clearing and counting does it.
+
+## When it is wrong
+
+When the order comes from acquire and release atomics that the check does not follow.
+
+## Source
+
+- OpenCL API 3.0, 3.3.7 Memory Ordering Rules: it is a data race unless both actions are atomic.
+- OpenCL C 3.0, 6.15.12 Atomic Functions: those of OpenCL C 1.x are relaxed, and order nothing else.
+",
+};
+
+/// A barrier orders the other memory.
+pub const WRONG_FENCE: Rule = Rule {
+    code: "wrong-fence",
+    severity: Severity::Error,
+    title: "the barrier between two accesses orders the other memory",
+    explanation: r"## What it finds
+
+Two accesses that would race if it were not for a barrier between them, and the barrier's flags do not name their memory:
+`CLK_GLOBAL_MEM_FENCE` for data in local memory, `CLK_LOCAL_MEM_FENCE` for data in global memory, or 0.
+
+## Why it matters
+
+Every work-item has arrived, but what it wrote need not be visible to the others: it may wait in a cache or a write queue
+that the barrier does not flush.
+
+## Example
+
+```c
+__kernel void reverse(__global const float *in, __global float *out) {
+    __local float tile[64];
+    int i = get_local_id(0);
+    tile[i] = in[get_global_id(0)];
+    barrier(CLK_GLOBAL_MEM_FENCE);  // tile is in local memory
+    out[get_global_id(0)] = tile[63 - i];
+}
+```
+
+## Instead
+
+```c
+__kernel void reverse(__global const float *in, __global float *out) {
+    __local float tile[64];
+    int i = get_local_id(0);
+    tile[i] = in[get_global_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = tile[63 - i];
+}
+```
+
+Name both, joined by `|`, only where both are meant: each may cost time.
+
+## When it is wrong
+
+Never by the specification, though many devices order both memories at every barrier.
+
+## Source
+
+- OpenCL C 3.0, 6.15.8 Synchronization Functions: what the flags make visible.
+- OpenCL API 3.0, 3.3.7 Memory Ordering Rules: local and global memory are ordered separately.
+",
+};

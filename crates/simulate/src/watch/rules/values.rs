@@ -1,0 +1,58 @@
+//! Values that nobody gave.
+
+use tripipe_ir::diagnostic::{Rule, Severity};
+
+/// A value that was never written decides something.
+pub const UNINITIALISED_VALUE: Rule = Rule {
+    code: "uninitialised-value",
+    severity: Severity::Error,
+    title: "a value that was never written matters",
+    explanation: r"## What it finds
+
+Bits that nobody has written and that come to matter: they decide a branch, are part of an address, or are stored to
+global memory or an image. The finding names that place, and the place where the bits were born: a variable without
+initialiser, local memory that no work-item has written, a buffer that was made without contents. Copying and computing
+with such bits is not reported, as long as the result is not used.
+
+## Why it matters
+
+A register or local memory holds what the last work-group left there. The kernel works as long as that is zero, and stops
+doing so when something else runs beside it.
+
+## Example
+
+```c
+__kernel void row_sum(__global const float *in, __global float *out, int n) {
+    int row = get_global_id(0);
+    float sum;
+    for (int k = 0; k < n; k++)
+        sum += in[row * n + k];
+    out[row] = sum;
+}
+```
+
+## Instead
+
+```c
+__kernel void row_sum(__global const float *in, __global float *out, int n) {
+    int row = get_global_id(0);
+    float sum = 0.0f;
+    for (int k = 0; k < n; k++)
+        sum += in[row * n + k];
+    out[row] = sum;
+}
+```
+
+Variables in local memory cannot have an initialiser: let work-items write them, then a barrier.
+
+## When it is wrong
+
+When the application fills a buffer that the checked launch leaves empty: give the launch its contents. Padding that is
+stored and never read afterwards is harmless.
+
+## Source
+
+- OpenCL C 3.0, 6.7.7 Initialization: private objects are not initialized, local ones cannot be.
+- C99, 6.2.4, paragraph 5, and 6.7.8, paragraph 10: the value is indeterminate.
+",
+};
