@@ -39,6 +39,10 @@ pub enum Argument<M = MemoryId> {
     },
     /// A sampler.
     Sampler(Sampler),
+    /// A struct by value: its bytes as the device lays it out, padding included.
+    Bytes(Arc<[u8]>),
+    /// `NULL` in the place of a buffer.
+    Null,
 }
 
 impl<M, V: Into<Value>> From<V> for Argument<M> {
@@ -75,6 +79,8 @@ impl<M> Launch<M> {
                     Argument::Value(value) => Argument::Value(value.clone()),
                     Argument::Local { bytes } => Argument::Local { bytes: *bytes },
                     Argument::Sampler(sampler) => Argument::Sampler(*sampler),
+                    Argument::Bytes(bytes) => Argument::Bytes(Arc::clone(bytes)),
+                    Argument::Null => Argument::Null,
                 })
             })
             .collect::<Result<_, E>>()?;

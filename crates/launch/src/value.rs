@@ -71,6 +71,17 @@ pub struct Value {
 }
 
 impl Value {
+    /// The value whose lanes are `bytes`, in host order; `None` unless there are 1, 2, 3, 4, 8 or 16 lanes and as many
+    /// bytes as they take, which for 3 is those of 4.
+    pub fn from_bytes(element: ScalarType, lanes: usize, bytes: Vec<u8>) -> Option<Self> {
+        let room = match lanes {
+            3 => 4,
+            1 | 2 | 4 | 8 | 16 => lanes,
+            _ => return None,
+        };
+        (bytes.len() == room * element.bytes()).then_some(Self { element, lanes: lanes as u8, bytes })
+    }
+
     /// The element type.
     pub fn element(&self) -> ScalarType {
         self.element
@@ -130,4 +141,19 @@ macro_rules! value_from {
 value_from! {
     i8 => I8, u8 => U8, i16 => I16, u16 => U16, i32 => I32, u32 => U32, i64 => I64, u64 => U64,
     f16 => F16, f32 => F32, f64 => F64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_make_the_value_they_are() {
+        let bytes =
+            |numbers: &[i32]| numbers.iter().flat_map(|number| number.to_ne_bytes()).collect::<Vec<u8>>();
+        assert_eq!(Value::from_bytes(ScalarType::I32, 1, bytes(&[-5])), Some(Value::from(-5)));
+        assert_eq!(Value::from_bytes(ScalarType::I32, 3, bytes(&[1, 2, 3, 0])), Some(Value::from([1, 2, 3])));
+        assert_eq!(Value::from_bytes(ScalarType::I32, 3, bytes(&[1, 2, 3])), None);
+        assert_eq!(Value::from_bytes(ScalarType::I32, 5, bytes(&[1, 2, 3, 4, 5])), None);
+    }
 }
