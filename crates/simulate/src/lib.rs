@@ -6,3 +6,8 @@
 pub mod image;
 pub mod math;
 pub mod watch;
+
+mod execute;
+mod simulator;
+
+pub use simulator::{Checked, Options, Prebuilt, Report, RunError, Simulator};

@@ -1,0 +1,105 @@
+//! A work-group: its warps one after the other, and where they wait for one another.
+
+use super::code::Inst;
+use super::rows::{WIDTH, first_lanes};
+use super::state::{Party, State, Stop, Warp, everyone};
+
+impl State<'_> {
+    /// Runs the current group to its end, or until it stops short.
+    pub(crate) fn run_group(&mut self, warps: &mut Vec<Warp>) {
+        let items = self.group.items() as usize;
+        for local in &mut self.memory.locals {
+            local.fill(0);
+        }
+        let count = items.div_ceil(WIDTH);
+        if !self.code.meets {
+            for index in 0..count {
+                self.start_warp(index, items);
+                self.run_warp();
+                if self.stop.is_some() {
+                    return;
+                }
+            }
+            return;
+        }
+        while warps.len() < count {
+            warps.push(self.warp.clone());
+        }
+        for (index, warp) in warps.iter_mut().take(count).enumerate() {
+            std::mem::swap(&mut self.warp, warp);
+            self.start_warp(index, items);
+            std::mem::swap(&mut self.warp, warp);
+        }
+        loop {
+            for warp in warps.iter_mut().take(count) {
+                std::mem::swap(&mut self.warp, warp);
+                self.run_warp();
+                std::mem::swap(&mut self.warp, warp);
+                if self.stop.is_some() {
+                    return;
+                }
+            }
+            if !self.meet(&mut warps[..count]) {
+                return;
+            }
+        }
+    }
+
+    fn start_warp(&mut self, index: usize, items: usize) {
+        self.warp.first_item = (index * WIDTH) as u32;
+        self.warp.parties.clear();
+        self.warp.parties.push(everyone(items - index * WIDTH));
+        for (private, shape) in self.warp.privates.iter_mut().zip(&self.layout.privates) {
+            private.bytes.fill(0);
+            for (offset, byte) in shape.initial.iter().take(shape.bytes).enumerate() {
+                for lane in 0..WIDTH {
+                    let position = private.position(offset, lane);
+                    private.bytes[position] = *byte;
+                }
+            }
+        }
+    }
+
+    /// Whether the lanes that run are all of the group, so that nobody has to be waited for.
+    pub(crate) fn is_whole_group(&self) -> bool {
+        let items = self.group.items() as usize;
+        items <= WIDTH && self.mask == first_lanes(items)
+    }
+
+    /// Lets the group go on from where all wait. `false` if nobody waits, or it stopped short.
+    fn meet(&mut self, warps: &mut [Warp]) -> bool {
+        let mut waiting = warps
+            .iter()
+            .enumerate()
+            .flat_map(|(index, warp)| warp.parties.iter().map(move |party| (index, *party)));
+        let Some((_, first)) = waiting.next() else { return false };
+        let at = |party: &Party| (party.block, party.inst);
+        if let Some((index, other)) = waiting.find(|(_, party)| at(party) != at(&first)) {
+            let here = &self.code.blocks[other.block as usize].insts[other.inst as usize];
+            let item = warps[index].first_item + other.mask.trailing_zeros();
+            let there = self.code.blocks[first.block as usize].insts[first.inst as usize].origin;
+            let there = self.kernel.insts[there].place.map_or(0, |place| self.kernel.places[place].line);
+            let message =
+                format!("waits here for work-items of its group that wait elsewhere (line {there})");
+            self.stop = Some(Stop::Fault(super::state::Fault { origin: here.origin, item, message }));
+            return false;
+        }
+        let code = self.code;
+        let inst = &code.blocks[first.block as usize].insts[first.inst as usize];
+        if !self.together(inst, warps) {
+            return false;
+        }
+        for warp in warps {
+            for party in &mut warp.parties {
+                party.waits = false;
+                party.inst += 1;
+            }
+        }
+        true
+    }
+
+    /// What the whole group does at an instruction where it has met.
+    fn together(&mut self, inst: &Inst, warps: &mut [Warp]) -> bool {
+        super::ops::together(self, inst, warps)
+    }
+}

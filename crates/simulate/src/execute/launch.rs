@@ -1,0 +1,251 @@
+//! A launch: all work-groups of a range, on one thread or several.
+
+use std::thread;
+
+use pulp::Arch;
+use tripipe_ir::{Kernel, Module, Op, Value};
+use tripipe_launch::{ImageShape, MemoryId};
+
+use super::code::{Code, PresetSource};
+use super::layout::Layout;
+use super::memory::{Global, Memory, Overlay, Private, Written, merge};
+use super::rows::Rows;
+use super::state::{Group, State, Stop, Warp};
+use crate::watch::Watch;
+
+/// An image argument.
+#[derive(Clone, Debug)]
+pub(crate) struct BoundImage {
+    pub(crate) shape: ImageShape,
+    /// Whose bytes its texels are.
+    pub(crate) storage: MemoryId,
+    pub(crate) row_pitch_bytes: usize,
+    /// Position of the storage in [`Memory::globals`].
+    pub(crate) object: u32,
+}
+
+/// What is run.
+pub(crate) struct Job<'a> {
+    pub(crate) module: &'a Module,
+    pub(crate) kernel: &'a Kernel,
+    pub(crate) code: &'a Code,
+    pub(crate) layout: &'a Layout,
+    /// Bits of each component of each argument.
+    pub(crate) arguments: &'a [Vec<u64>],
+    pub(crate) images: &'a [BoundImage],
+    /// Range of the group in the middle; its id and size are set for each group.
+    pub(crate) range: Group,
+    pub(crate) threads: usize,
+    /// Instructions a thread may run.
+    pub(crate) steps: u64,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) stop: Option<(Group, Stop)>,
+    pub(crate) lane_instructions: u64,
+    pub(crate) printed: Vec<u8>,
+    pub(crate) watch: Option<Box<Watch>>,
+}
+
+impl Job<'_> {
+    /// Runs it over program-scope objects and buffers, in the order of the layout. With watchers it runs on one thread.
+    pub(crate) fn run(&self, globals: &mut [Vec<u8>], watch: Option<Box<Watch>>) -> Outcome {
+        let groups: u64 = self.range.groups.iter().product();
+        let alone = self.code.global_atomics || watch.is_some();
+        let threads = if alone { 1 } else { self.threads.min(groups as usize).max(1) };
+        if threads == 1 {
+            let globals = globals.iter_mut().map(|bytes| Global::Exclusive(bytes)).collect();
+            return self.part(0..groups, globals, watch).0;
+        }
+        let written = self.written();
+        let mut parts: Vec<(Outcome, Vec<Option<Written>>)> = Vec::new();
+        {
+            let globals: &[Vec<u8>] = globals;
+            let first = self.module.objects.len();
+            let share = |index: usize| {
+                let bytes: &[u8] = &globals[index];
+                let changes = index < first
+                    || written.as_ref().is_none_or(|written| {
+                        self.layout.arguments.iter().zip(written).any(|(object, written)| {
+                            *written
+                                && self.layout.objects[*object as usize].home
+                                    == super::memory::Home::Global(index as u32)
+                        })
+                    });
+                if changes { Global::Overlay(Overlay::new(bytes)) } else { Global::Shared(bytes) }
+            };
+            thread::scope(|scope| {
+                let handles: Vec<_> = (0..threads as u64)
+                    .map(|thread| {
+                        let range = groups * thread / threads as u64..groups * (thread + 1) / threads as u64;
+                        let share = &share;
+                        let count = globals.len();
+                        scope.spawn(move || {
+                            let (outcome, globals) = self.part(range, (0..count).map(share).collect(), None);
+                            let written = globals
+                                .into_iter()
+                                .map(|global| match global {
+                                    Global::Overlay(overlay) => Some(overlay.finish()),
+                                    Global::Exclusive(_) | Global::Shared(_) => None,
+                                })
+                                .collect();
+                            (outcome, written)
+                        })
+                    })
+                    .collect();
+                for handle in handles {
+                    match handle.join() {
+                        Ok(part) => parts.push(part),
+                        Err(panic) => std::panic::resume_unwind(panic),
+                    }
+                }
+            });
+        }
+        let mut all = Outcome::default();
+        let mut writes: Vec<Vec<Written>> = globals.iter().map(|_| Vec::new()).collect();
+        for (outcome, written) in parts {
+            all.lane_instructions += outcome.lane_instructions;
+            // What comes behind a group that stopped short did not happen.
+            if all.stop.is_none() {
+                all.stop = outcome.stop;
+                all.printed.extend(outcome.printed);
+                for (writes, written) in writes.iter_mut().zip(written) {
+                    writes.extend(written);
+                }
+            }
+        }
+        for (bytes, writes) in globals.iter_mut().zip(writes) {
+            merge(bytes, &writes);
+        }
+        all
+    }
+
+    /// Which arguments the kernel may write through; `None` if any.
+    fn written(&self) -> Option<Vec<bool>> {
+        written(self.kernel)
+    }
+
+    fn part<'l>(
+        &'l self,
+        groups: std::ops::Range<u64>,
+        globals: Vec<Global<'l>>,
+        watch: Option<Box<Watch>>,
+    ) -> (Outcome, Vec<Global<'l>>) {
+        let mut state = State {
+            arch: Arch::new(),
+            kernel: self.kernel,
+            code: self.code,
+            layout: self.layout,
+            memory: Memory {
+                objects: self.layout.objects.clone(),
+                globals,
+                locals: self.layout.locals.iter().map(|bytes| vec![0; *bytes]).collect(),
+            },
+            images: self.images,
+            warp: self.warp(),
+            mask: 0,
+            group: self.range,
+            stop: None,
+            steps: self.steps,
+            lane_instructions: 0,
+            printed: Vec::new(),
+            watch,
+        };
+        let mut warps: Vec<Warp> = Vec::new();
+        let mut outcome = Outcome::default();
+        let range = self.range;
+        for linear in groups {
+            let [x, y, _] = range.groups;
+            let id = [linear % x, linear / x % y, linear / (x * y)];
+            state.group.id = id;
+            state.group.local = std::array::from_fn(|d| {
+                range.enqueued_local[d].min(range.global[d] - id[d] * range.enqueued_local[d])
+            });
+            state.run_group(&mut warps);
+            if let Some(stop) = state.stop.take() {
+                outcome.stop = Some((state.group, stop));
+                break;
+            }
+        }
+        outcome.lane_instructions = state.lane_instructions;
+        outcome.printed = state.printed;
+        outcome.watch = state.watch;
+        (outcome, state.memory.globals)
+    }
+
+    /// A warp with all its constants and arguments in place.
+    fn warp(&self) -> Warp {
+        let rows = self.code.slots.iter().map(|slot| vec![0; slot.words as usize].into()).collect();
+        let mut rows = Rows::new(rows);
+        for preset in &self.code.presets {
+            let bits = match &preset.source {
+                PresetSource::Constant(bits) => &bits[..],
+                PresetSource::Argument(index) => &self.arguments[*index as usize][..],
+            };
+            for (component, bits) in bits.iter().enumerate() {
+                rows.splat(preset.slot, component, preset.bytes, *bits);
+            }
+        }
+        let privates =
+            self.layout.privates.iter().map(|shape| Private::new(shape.bytes, shape.unit)).collect();
+        Warp { rows, parties: Vec::new(), privates, first_item: 0 }
+    }
+}
+
+/// Which arguments a kernel may write through; `None` if it writes through pointers that nobody can trace.
+pub(crate) fn written(kernel: &Kernel) -> Option<Vec<bool>> {
+    use cranelift_entity::SecondaryMap;
+    use tripipe_ir::ValueDef;
+
+    // For each pointer, the arguments it may come from: a bit each, the last for the unknown.
+    const UNKNOWN: u64 = 1 << 63;
+    let mut roots: SecondaryMap<Value, u64> = SecondaryMap::new();
+    for (index, parameter) in kernel.blocks[Kernel::ENTRY].parameters.iter().enumerate() {
+        roots[*parameter] = if index < 63 { 1 << index } else { UNKNOWN };
+    }
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for data in kernel.blocks.values() {
+            for inst in &data.insts {
+                let inst = &kernel.insts[*inst];
+                let Some(result) = inst.result.filter(|result| kernel.ty(*result).is_pointer()) else {
+                    continue;
+                };
+                let from = match inst.op {
+                    Op::Address(_) | Op::SpaceCast { .. } => roots[inst.operands[0]],
+                    Op::Select => roots[inst.operands[1]] | roots[inst.operands[2]],
+                    Op::ObjectAddress(_) | Op::ProgramAddress(_) => 0,
+                    _ => UNKNOWN,
+                };
+                changed |= roots[result] | from != roots[result];
+                roots[result] |= from;
+            }
+            for call in data.terminator.calls() {
+                for (parameter, argument) in kernel.blocks[call.block].parameters.iter().zip(&call.arguments)
+                {
+                    if kernel.ty(*parameter).is_pointer() {
+                        let from = roots[*argument];
+                        changed |= roots[*parameter] | from != roots[*parameter];
+                        roots[*parameter] |= from;
+                    }
+                }
+            }
+        }
+    }
+    let mut all = 0;
+    for data in kernel.blocks.values() {
+        for inst in &data.insts {
+            let inst = &kernel.insts[*inst];
+            let writes = matches!(inst.op, Op::Store(_) | Op::Copy(_) | Op::Atomic(_) | Op::AsyncCopy { .. });
+            if writes && let Some(pointer) = inst.operands.first() {
+                let constant = matches!(kernel.values[*pointer].def, ValueDef::Constant(_));
+                all |= if constant { UNKNOWN } else { roots[*pointer] };
+            }
+        }
+    }
+    (all & UNKNOWN == 0)
+        .then(|| (0..kernel.parameters.len()).map(|index| index < 63 && all >> index & 1 == 1).collect())
+}

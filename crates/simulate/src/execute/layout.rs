@@ -1,0 +1,170 @@
+//! The objects of a launch and their numbers.
+//!
+//! 0 is null; then the kernel's own private and local objects, then the program's, then local memory passed as arguments,
+//! then buffers, each once however often it is passed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use cranelift_entity::EntityRef as _;
+use tripipe_ir as ir;
+use tripipe_ir::{Initial, Kernel, Layout as Bytes, Module, Space};
+use tripipe_launch::MemoryId;
+
+use super::memory::{Home, ObjectInfo, pointer};
+
+/// Sizes and homes of all objects of a launch.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub(crate) objects: Arc<[ObjectInfo]>,
+    kernel_objects: u32,
+    /// The kernel's private objects: size, unit of interleaving, what they hold at first.
+    pub(crate) privates: Vec<PrivateShape>,
+    /// Sizes of local objects, those passed as arguments last.
+    pub(crate) locals: Vec<usize>,
+    /// Buffers in the order of [`super::memory::Memory::globals`], behind the program's objects.
+    pub(crate) buffers: Vec<MemoryId>,
+    /// Number of the object of each argument; 0 for none.
+    pub(crate) arguments: Vec<u32>,
+}
+
+/// A private object.
+#[derive(Clone, Debug)]
+pub(crate) struct PrivateShape {
+    pub(crate) bytes: usize,
+    pub(crate) unit: usize,
+    /// What each work-item finds in it; empty: zeros.
+    pub(crate) initial: Arc<[u8]>,
+}
+
+/// An argument that has an object.
+pub(crate) enum Passed<'a> {
+    /// None: a value, an image, a null pointer.
+    Nothing,
+    /// Local memory of so many bytes.
+    Local(usize),
+    /// A buffer and its size.
+    Buffer(MemoryId, usize),
+    /// The bytes of a struct.
+    Struct(&'a [u8]),
+}
+
+impl Layout {
+    pub(crate) fn new(module: &Module, kernel: &Kernel, passed: &[Passed<'_>]) -> Self {
+        let mut objects =
+            vec![ObjectInfo { name: "null".into(), space: Space::Generic, home: Home::Null, bytes: 0 }];
+        let mut privates = Vec::new();
+        let mut locals = Vec::new();
+        let named =
+            |name: &str, number: String| if name.is_empty() { number.into() } else { Arc::from(name) };
+        for (id, object) in &kernel.objects {
+            let bytes = object.bytes();
+            let home = if object.space == Space::Local {
+                locals.push(bytes as usize);
+                Home::Local(locals.len() as u32 - 1)
+            } else {
+                let initial: Arc<[u8]> = match &object.initial {
+                    Initial::Bytes { bytes, .. } => Arc::clone(bytes),
+                    Initial::Argument(index) => match passed.get(*index as usize) {
+                        Some(Passed::Struct(bytes)) => Arc::from(*bytes),
+                        _ => Arc::default(),
+                    },
+                    Initial::Unwritten | Initial::Zero => Arc::default(),
+                };
+                privates.push(PrivateShape { bytes: bytes as usize, unit: unit(&object.layout), initial });
+                Home::Private(privates.len() as u32 - 1)
+            };
+            objects.push(ObjectInfo {
+                name: named(&object.name, id.to_string()),
+                space: object.space,
+                home,
+                bytes,
+            });
+        }
+        for (index, (id, object)) in module.objects.iter().enumerate() {
+            objects.push(ObjectInfo {
+                name: named(&object.name, id.to_string()),
+                space: object.space,
+                home: Home::Global(index as u32),
+                bytes: object.bytes(),
+            });
+        }
+        let mut arguments = vec![0; passed.len()];
+        let mut buffers: Vec<MemoryId> = Vec::new();
+        let mut numbers: HashMap<MemoryId, u32> = HashMap::new();
+        for (index, each) in passed.iter().enumerate() {
+            let name: Arc<str> =
+                kernel.parameters.get(index).filter(|parameter| !parameter.name.is_empty()).map_or_else(
+                    || format!("argument {index}").into(),
+                    |parameter| parameter.name.as_str().into(),
+                );
+            let number = objects.len() as u32;
+            let (space, home, bytes) = match each {
+                Passed::Nothing | Passed::Struct(_) => continue,
+                Passed::Local(bytes) => {
+                    locals.push(*bytes);
+                    (Space::Local, Home::Local(locals.len() as u32 - 1), *bytes)
+                }
+                Passed::Buffer(memory, bytes) => {
+                    if let Some(number) = numbers.get(memory) {
+                        arguments[index] = *number;
+                        continue;
+                    }
+                    numbers.insert(*memory, number);
+                    buffers.push(*memory);
+                    let space = match kernel.parameters.get(index).map(|parameter| &parameter.kind) {
+                        Some(ir::ParameterKind::Pointer { space, .. }) => *space,
+                        _ => Space::Global,
+                    };
+                    (space, Home::Global((module.objects.len() + buffers.len() - 1) as u32), *bytes)
+                }
+            };
+            arguments[index] = number;
+            objects.push(ObjectInfo { name, space, home, bytes: bytes as u64 });
+        }
+        Self {
+            objects: objects.into(),
+            kernel_objects: kernel.objects.len() as u32,
+            privates,
+            locals,
+            buffers,
+            arguments,
+        }
+    }
+
+    pub(crate) fn kernel_object(&self, object: u32) -> u32 {
+        1 + object
+    }
+
+    pub(crate) fn program_object(&self, object: u32) -> u32 {
+        1 + self.kernel_objects + object
+    }
+
+    /// The bytes a program-scope object has at first, addresses filled in.
+    pub(crate) fn initial(&self, object: &ir::ObjectData) -> Vec<u8> {
+        match &object.initial {
+            Initial::Bytes { bytes, relocations } => {
+                let mut bytes = bytes.to_vec();
+                for each in &**relocations {
+                    let target = pointer(self.program_object(each.object.index() as u32), 0)
+                        .wrapping_add_signed(each.addend);
+                    if let Some(to) = bytes.get_mut(each.offset as usize..each.offset as usize + 8) {
+                        to.copy_from_slice(&target.to_le_bytes());
+                    }
+                }
+                bytes
+            }
+            _ => vec![0; object.bytes() as usize],
+        }
+    }
+}
+
+/// The size of the smallest number in an object: units of that size are interleaved.
+fn unit(layout: &Bytes) -> usize {
+    match layout {
+        Bytes::Value(ty) => ty.scalar().map_or(8, ir::Scalar::bytes) as usize,
+        Bytes::Array { element, .. } => unit(element),
+        Bytes::Struct { fields, .. } => fields.iter().map(|field| unit(&field.layout)).min().unwrap_or(1),
+        Bytes::Bytes(_) => 1,
+    }
+}

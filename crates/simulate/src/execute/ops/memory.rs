@@ -1,0 +1,389 @@
+//! Addresses, loads and stores.
+//!
+//! A warp's addresses mostly lie side by side, or at least in one object: its bytes are then looked up once.
+
+use bytemuck::Pod;
+use tripipe_ir::{Scalar, Space};
+
+use crate::execute::code::{Detail, Inst, Run};
+use crate::execute::memory::{Home, parts, pointer};
+use crate::execute::rows::{WIDTH, lanes, numbers, numbers_mut};
+use crate::execute::state::State;
+
+/// The pointer to a private or local object of the kernel.
+pub(super) fn object_address(s: &mut State<'_>, i: &Inst) -> bool {
+    let Detail::Number(object) = i.detail else { return true };
+    s.warp.rows.words_mut(i.out).fill(pointer(s.layout.kernel_object(object as u32), 0));
+    true
+}
+
+/// The pointer to an object of the program.
+pub(super) fn program_address(s: &mut State<'_>, i: &Inst) -> bool {
+    let Detail::Number(object) = i.detail else { return true };
+    s.warp.rows.words_mut(i.out).fill(pointer(s.layout.program_object(object as u32), 0));
+    true
+}
+
+/// The same pointer if it lies in the wanted space, else null.
+pub(super) fn checked_cast(s: &mut State<'_>, i: &Inst) -> bool {
+    let Detail::Number(wanted) = i.detail else { return true };
+    let mut out = s.warp.rows.take(i.out);
+    for (out, from) in out.iter_mut().zip(s.warp.rows.words(i.args[0])) {
+        let space = s.memory.object(parts(*from).0).map(|object| object.space);
+        let fits = space.is_some_and(|space| space as u64 == wanted) || wanted == Space::Generic as u64;
+        *out = if fits { *from } else { 0 };
+    }
+    s.warp.rows.put(i.out, out);
+    true
+}
+
+/// `base + index * stride + offset`
+pub(super) fn address(indexed: bool, index: Option<Scalar>) -> Run {
+    use super::map::{binary, unary};
+    if !indexed {
+        return |s, i| {
+            let Detail::Address { offset, .. } = i.detail else { return true };
+            unary::<u64, u64>(s, i, |base| base.wrapping_add_signed(offset))
+        };
+    }
+    match index {
+        Some(Scalar::I64) => |s, i| {
+            let Detail::Address { stride, offset } = i.detail else { return true };
+            binary::<u64, u64, u64>(s, i, |base, index| {
+                base.wrapping_add(index.wrapping_mul(stride)).wrapping_add_signed(offset)
+            })
+        },
+        _ => |s, i| {
+            let Detail::Address { stride, offset } = i.detail else { return true };
+            binary::<u64, i32, u64>(s, i, |base, index| {
+                base.wrapping_add(i64::from(index).cast_unsigned().wrapping_mul(stride))
+                    .wrapping_add_signed(offset)
+            })
+        },
+    }
+}
+
+/// How the addresses of the lanes that run lie.
+enum Pattern {
+    /// All the same.
+    Same(u64),
+    /// Lane `l` at `first + l * step`, for all lanes up to the last that runs.
+    Steps { first: u64, step: usize, count: usize },
+    /// In one object, from the lowest address on.
+    Near { lowest: u64, span: usize },
+    /// In several objects.
+    Apart,
+}
+
+fn pattern(s: &State<'_>, i: &Inst) -> Pattern {
+    let addresses = s.warp.rows.words(i.args[0]);
+    if addresses.len() == 1 {
+        return Pattern::Same(addresses[0]);
+    }
+    let Ok(addresses) = <&[u64; WIDTH]>::try_from(addresses) else { return Pattern::Apart };
+    let count = WIDTH - s.mask.leading_zeros() as usize;
+    let prefix = s.mask & s.mask.wrapping_add(1) == 0;
+    let first = addresses[0];
+    if prefix {
+        let step = if count > 1 { addresses[1].wrapping_sub(first) } else { 0 };
+        if step <= 64 && s.arch.dispatch(Stepping { addresses, step, count }) {
+            return if step == 0 && count > 1 {
+                Pattern::Same(first)
+            } else {
+                Pattern::Steps { first, step: step as usize, count }
+            };
+        }
+    }
+    let mut low = u64::MAX;
+    let mut high = 0;
+    for (lane, address) in addresses.iter().enumerate() {
+        if s.mask >> lane & 1 == 1 {
+            low = low.min(*address);
+            high = high.max(*address);
+        }
+    }
+    // Far apart in one object is looked up one by one too: a range is only worth while it is short.
+    if parts(low).0 == parts(high).0 && high - low < 1 << 20 {
+        Pattern::Near { lowest: low, span: (high - low) as usize }
+    } else {
+        Pattern::Apart
+    }
+}
+
+struct Stepping<'a> {
+    addresses: &'a [u64; WIDTH],
+    step: u64,
+    count: usize,
+}
+
+impl pulp::WithSimd for Stepping<'_> {
+    type Output = bool;
+
+    #[allow(clippy::inline_always, reason = "else it is compiled for the baseline")]
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> bool {
+        let first = self.addresses[0];
+        if self.count == WIDTH {
+            let mut different = 0;
+            for (lane, address) in self.addresses.iter().enumerate() {
+                different |= address ^ first.wrapping_add(self.step.wrapping_mul(lane as u64));
+            }
+            return different == 0;
+        }
+        self.addresses[..self.count]
+            .iter()
+            .enumerate()
+            .all(|(lane, address)| *address == first.wrapping_add(self.step.wrapping_mul(lane as u64)))
+    }
+}
+
+pub(super) fn load(scalar: Scalar) -> Run {
+    match scalar.bytes() {
+        1 => load_as::<u8>,
+        2 => load_as::<u16>,
+        4 => load_as::<u32>,
+        _ => load_as::<u64>,
+    }
+}
+
+pub(super) fn store(scalar: Scalar) -> Run {
+    match scalar.bytes() {
+        1 => store_as::<u8>,
+        2 => store_as::<u16>,
+        4 => store_as::<u32>,
+        _ => store_as::<u64>,
+    }
+}
+
+fn is_private(s: &State<'_>, address: u64) -> Option<u32> {
+    match s.memory.object(parts(address).0)?.home {
+        Home::Private(index) => Some(index),
+        _ => None,
+    }
+}
+
+fn load_as<T: Pod>(s: &mut State<'_>, i: &Inst) -> bool {
+    let mut out = s.warp.rows.take(i.out);
+    let done = load_into::<T>(s, i, numbers_mut::<T>(&mut out));
+    s.warp.rows.put(i.out, out);
+    done
+}
+
+fn load_into<T: Pod>(s: &mut State<'_>, i: &Inst, out: &mut [T]) -> bool {
+    let size = size_of::<T>();
+    let components = usize::from(i.components);
+    let bytes = size * components;
+    let width = usize::from(i.width);
+    match pattern(s, i) {
+        Pattern::Same(address) => {
+            if let Some(index) = is_private(s, address) {
+                return load_private(s, i, index, address, out);
+            }
+            let (object, offset) = parts(address);
+            let Some(from) = s.memory.read(object, offset, bytes) else {
+                return outside(s, i, s.mask.trailing_zeros() as usize, address, bytes, false);
+            };
+            for (component, from) in from.chunks_exact(size).enumerate() {
+                out[component * width..(component + 1) * width].fill(bytemuck::pod_read_unaligned(from));
+            }
+            return true;
+        }
+        Pattern::Steps { first, step, count } => {
+            let (object, offset) = parts(first);
+            if let Some(from) = s.memory.read(object, offset, step * (count - 1) + bytes) {
+                if components == 1 && step == size {
+                    let to = bytemuck::cast_slice_mut::<T, u8>(&mut out[..count]);
+                    to.copy_from_slice(from);
+                } else {
+                    for lane in 0..count {
+                        let from = &from[lane * step..lane * step + bytes];
+                        for (component, from) in from.chunks_exact(size).enumerate() {
+                            out[component * WIDTH + lane] = bytemuck::pod_read_unaligned(from);
+                        }
+                    }
+                }
+                return true;
+            }
+        }
+        Pattern::Near { lowest, span } => {
+            let (object, offset) = parts(lowest);
+            let addresses = s.warp.rows.words(i.args[0]);
+            let mask = s.mask;
+            if let Some(from) = s.memory.read(object, offset, span + bytes) {
+                for lane in lanes(mask) {
+                    let at = (addresses[lane] - lowest) as usize;
+                    let from = &from[at..at + bytes];
+                    for (component, from) in from.chunks_exact(size).enumerate() {
+                        out[component * WIDTH + lane] = bytemuck::pod_read_unaligned(from);
+                    }
+                }
+                return true;
+            }
+        }
+        Pattern::Apart => {}
+    }
+    for lane in lanes(s.mask) {
+        let address = s.warp.rows.words(i.args[0])[lane];
+        let (object, offset) = parts(address);
+        if let Some(index) = is_private(s, address) {
+            let private = &s.warp.privates[index as usize];
+            let Some(offset) = private.inside(offset, bytes) else {
+                return outside(s, i, lane, address, bytes, false);
+            };
+            for component in 0..components {
+                out[component * WIDTH + lane] = private.read(offset + component * size, lane);
+            }
+            continue;
+        }
+        let Some(from) = s.memory.read(object, offset, bytes) else {
+            return outside(s, i, lane, address, bytes, false);
+        };
+        for (component, from) in from.chunks_exact(size).enumerate() {
+            out[component * WIDTH + lane] = bytemuck::pod_read_unaligned(from);
+        }
+    }
+    true
+}
+
+/// All lanes at one offset of a private object.
+fn load_private<T: Pod>(s: &mut State<'_>, i: &Inst, index: u32, address: u64, out: &mut [T]) -> bool {
+    let size = size_of::<T>();
+    let components = usize::from(i.components);
+    let private = &s.warp.privates[index as usize];
+    let Some(offset) = private.inside(parts(address).1, size * components) else {
+        return outside(s, i, s.mask.trailing_zeros() as usize, address, size * components, false);
+    };
+    for (component, out) in out.chunks_exact_mut(WIDTH).take(components).enumerate() {
+        let offset = offset + component * size;
+        if let Some(row) = private.row(offset, size) {
+            bytemuck::cast_slice_mut::<T, u8>(out).copy_from_slice(row);
+        } else {
+            for lane in lanes(s.mask) {
+                out[lane] = private.read(offset, lane);
+            }
+        }
+    }
+    true
+}
+
+fn store_as<T: Pod>(s: &mut State<'_>, i: &Inst) -> bool {
+    let value = s.warp.rows.take(i.args[1]);
+    let done = store_from::<T>(s, i, numbers::<T>(&value));
+    s.warp.rows.put(i.args[1], value);
+    done
+}
+
+fn store_from<T: Pod>(s: &mut State<'_>, i: &Inst, value: &[T]) -> bool {
+    let size = size_of::<T>();
+    let components = usize::from(i.components);
+    let bytes = size * components;
+    match pattern(s, i) {
+        Pattern::Same(address) => {
+            if let Some(index) = is_private(s, address) {
+                return store_private(s, i, index, address, value);
+            }
+            // The last lane's value stays.
+            let lane = WIDTH - 1 - s.mask.leading_zeros() as usize;
+            let (object, offset) = parts(address);
+            let Some(to) = s.memory.write(object, offset, bytes) else {
+                return outside(s, i, s.mask.trailing_zeros() as usize, address, bytes, true);
+            };
+            for (component, to) in to.chunks_exact_mut(size).enumerate() {
+                to.copy_from_slice(bytemuck::bytes_of(&value[component * WIDTH + lane]));
+            }
+            return true;
+        }
+        // Steps shorter than the value overlap: the higher lane's bytes stay, as they come last.
+        Pattern::Steps { first, step, count } => {
+            let (object, offset) = parts(first);
+            if let Some(to) = s.memory.write(object, offset, step * (count - 1) + bytes) {
+                if components == 1 && step == size {
+                    to.copy_from_slice(bytemuck::cast_slice::<T, u8>(&value[..count]));
+                } else {
+                    for lane in 0..count {
+                        let to = &mut to[lane * step..lane * step + bytes];
+                        for (component, to) in to.chunks_exact_mut(size).enumerate() {
+                            to.copy_from_slice(bytemuck::bytes_of(&value[component * WIDTH + lane]));
+                        }
+                    }
+                }
+                return true;
+            }
+        }
+        Pattern::Near { lowest, span } => {
+            let (object, offset) = parts(lowest);
+            let addresses = s.warp.rows.words(i.args[0]);
+            let mask = s.mask;
+            if let Some(to) = s.memory.write(object, offset, span + bytes) {
+                for lane in lanes(mask) {
+                    let at = (addresses[lane] - lowest) as usize;
+                    for (component, to) in to[at..at + bytes].chunks_exact_mut(size).enumerate() {
+                        to.copy_from_slice(bytemuck::bytes_of(&value[component * WIDTH + lane]));
+                    }
+                }
+                return true;
+            }
+        }
+        Pattern::Apart => {}
+    }
+    for lane in lanes(s.mask) {
+        let addresses = s.warp.rows.words(i.args[0]);
+        let address = addresses[if addresses.len() == 1 { 0 } else { lane }];
+        let (object, offset) = parts(address);
+        if let Some(index) = is_private(s, address) {
+            let private = &mut s.warp.privates[index as usize];
+            let Some(offset) = private.inside(offset, bytes) else {
+                return outside(s, i, lane, address, bytes, true);
+            };
+            for component in 0..components {
+                private.write(offset + component * size, lane, value[component * WIDTH + lane]);
+            }
+            continue;
+        }
+        let Some(to) = s.memory.write(object, offset, bytes) else {
+            return outside(s, i, lane, address, bytes, true);
+        };
+        for (component, to) in to.chunks_exact_mut(size).enumerate() {
+            to.copy_from_slice(bytemuck::bytes_of(&value[component * WIDTH + lane]));
+        }
+    }
+    true
+}
+
+fn store_private<T: Pod>(s: &mut State<'_>, i: &Inst, index: u32, address: u64, value: &[T]) -> bool {
+    let size = size_of::<T>();
+    let components = usize::from(i.components);
+    let mask = s.mask;
+    let private = &mut s.warp.privates[index as usize];
+    let Some(offset) = private.inside(parts(address).1, size * components) else {
+        return outside(s, i, mask.trailing_zeros() as usize, address, size * components, true);
+    };
+    for (component, value) in value.chunks_exact(WIDTH).take(components).enumerate() {
+        let offset = offset + component * size;
+        if mask == u64::MAX
+            && let Some(row) = private.row_mut(offset, size)
+        {
+            row.copy_from_slice(bytemuck::cast_slice(value));
+        } else {
+            for lane in lanes(mask) {
+                private.write(offset, lane, value[lane]);
+            }
+        }
+    }
+    true
+}
+
+/// An access that is not inside an object.
+fn outside(s: &mut State<'_>, i: &Inst, lane: usize, address: u64, bytes: usize, write: bool) -> bool {
+    let (object, offset) = parts(address);
+    let what = if write { "writes" } else { "reads" };
+    let message = match s.memory.object(object) {
+        Some(info) if info.home != Home::Null => {
+            let size = info.bytes;
+            format!("{what} {bytes} bytes at offset {offset} of `{}`, which has {size} bytes", info.name)
+        }
+        Some(_) => format!("{what} {bytes} bytes through a null pointer"),
+        None => format!("{what} {bytes} bytes at {address:#x}, where nothing is"),
+    };
+    s.fault(i, lane, message)
+}

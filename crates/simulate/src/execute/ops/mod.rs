@@ -1,0 +1,169 @@
+//! What instructions do, for all lanes of a warp at once.
+//!
+//! Each operation is a function over the registers of the current warp. Results may be written for lanes that are not
+//! in the mask too; memory, images and the console are touched for the lanes of the mask alone.
+
+mod arithmetic;
+mod call;
+mod convert;
+mod half_bits;
+mod map;
+mod memory;
+mod query;
+mod vector;
+
+use tripipe_ir::op::Binary;
+use tripipe_ir::{Instruction, Kernel, Op, Scalar, Space, Type};
+
+use super::code::{Detail, Inst, Run};
+use super::rows::{numbers, numbers_mut};
+use super::state::{State, Stop, Warp};
+
+/// The function that runs an instruction, and what it is told; `None` if there is none.
+pub(crate) fn select(kernel: &Kernel, inst: &Instruction) -> Option<(Run, Detail)> {
+    let ty = |index: usize| inst.operands.get(index).map(|operand| kernel.ty(*operand));
+    let result = inst.result.map(|result| kernel.ty(result));
+    let scalar = |ty: Option<Type>| ty.and_then(Type::scalar);
+    let plain = |run: Option<Run>| run.map(|run| (run, Detail::None));
+    // Pointers, samplers, events and images are their 64 bits.
+    let bits = |ty: Option<Type>| ty.map(|ty| ty.scalar().unwrap_or(Scalar::I64));
+    match inst.op {
+        Op::Unary(op) => {
+            Some((arithmetic::unary_op(op, scalar(ty(0))?)?, Detail::Number(u64::from(ty(0)?.lanes()))))
+        }
+        Op::Binary(op) => plain(arithmetic::binary_op(op, scalar(result)?)),
+        Op::Compare(op) => plain(arithmetic::compare_op(op, bits(ty(0))?)),
+        Op::Select => plain(vector::select(bits(result)?, ty(0)?.lanes() == 1)),
+        Op::Convert(convert) => convert::select(convert, scalar(ty(0))?, scalar(result)?),
+        Op::Bitcast => Some((
+            vector::bitcast,
+            Detail::Number(u64::from(scalar(ty(0))?.bytes()) << 8 | u64::from(scalar(result)?.bytes())),
+        )),
+        Op::PointerToInt | Op::IntToPointer | Op::SpaceCast { checked: false } => {
+            Some((vector::copy, Detail::None))
+        }
+        Op::SpaceCast { checked: true } => {
+            let space = match result? {
+                Type::Pointer(space) => space,
+                _ => return None,
+            };
+            Some((memory::checked_cast, Detail::Number(space as u64)))
+        }
+        Op::Construct => Some((vector::construct, Detail::Number(u64::from(bits(result)?.bytes())))),
+        Op::Extract(lane) | Op::Insert(lane) => {
+            let run = if matches!(inst.op, Op::Extract(_)) { vector::extract } else { vector::insert };
+            Some((run, Detail::Number(u64::from(lane) << 8 | u64::from(bits(result)?.bytes()))))
+        }
+        Op::ExtractDynamic => {
+            Some((vector::extract_dynamic(bits(result)?)?, Detail::Number(u64::from(ty(0)?.lanes()))))
+        }
+        Op::InsertDynamic => plain(vector::insert_dynamic(bits(result)?)),
+        Op::Shuffle(mask) => {
+            let (first, bytes) = (ty(0)?.lanes(), bits(result)?.bytes() as u8);
+            Some((vector::shuffle, Detail::Shuffle { mask, bytes, first }))
+        }
+        Op::Undefined | Op::LifetimeEnd(_) => Some((nothing, Detail::None)),
+        Op::LifetimeStart(_) => Some((nothing, Detail::None)),
+        Op::ObjectAddress(object) => {
+            Some((memory::object_address, Detail::Number(u64::from(object.as_u32()))))
+        }
+        Op::ProgramAddress(object) => {
+            Some((memory::program_address, Detail::Number(u64::from(object.as_u32()))))
+        }
+        Op::Address(address) => {
+            let detail = Detail::Address { stride: address.stride, offset: address.offset };
+            Some((memory::address(address.stride != 0, scalar(ty(1))), detail))
+        }
+        Op::Load(access) => {
+            let scalar = bits(result)?;
+            Some((
+                memory::load(scalar),
+                Detail::Memory { scalar, align: access.align, vector_builtin: access.vector_builtin },
+            ))
+        }
+        Op::Store(access) => {
+            let scalar = bits(ty(1))?;
+            Some((
+                memory::store(scalar),
+                Detail::Memory { scalar, align: access.align, vector_builtin: access.vector_builtin },
+            ))
+        }
+        Op::Query(query) => query::select(query),
+        Op::Dot(dot) => vector::dot(dot, ty(0)?, scalar(result)?),
+        Op::Builtin(builtin) => call::select(builtin, ty(0)?, result?),
+        // Accesses are made in order; nobody else sees them before the group meets.
+        Op::Fence { .. } => Some((nothing, Detail::None)),
+        Op::Barrier { .. } => Some((meet, Detail::None)),
+        Op::Copy(_)
+        | Op::Atomic(_)
+        | Op::AsyncCopy { .. }
+        | Op::WaitEvents { .. }
+        | Op::Group(_)
+        | Op::ImageSample(_)
+        | Op::ImageRead { .. }
+        | Op::ImageWrite { .. }
+        | Op::ImageQuery(_)
+        | Op::Printf(_) => None,
+    }
+}
+
+/// Whether the work-items of a group wait for one another at it.
+pub(crate) fn meets(op: Op) -> bool {
+    use tripipe_ir::op::{Group, GroupScope};
+    matches!(
+        op,
+        Op::Barrier { .. }
+            | Op::AsyncCopy { .. }
+            | Op::WaitEvents { .. }
+            | Op::Group(Group { scope: GroupScope::WorkGroup, .. })
+    )
+}
+
+/// Whether what it does to memory may be seen by other work-groups before the launch ends.
+pub(crate) fn is_global_atomic(kernel: &Kernel, inst: &Instruction) -> bool {
+    matches!(inst.op, Op::Atomic(_))
+        && inst.operands.first().is_none_or(|pointer| kernel.ty(*pointer) != Type::Pointer(Space::Local))
+}
+
+/// What the whole group does where it has met.
+pub(crate) fn together(s: &mut State<'_>, inst: &Inst, warps: &mut [Warp]) -> bool {
+    let _ = (s, inst, warps);
+    true
+}
+
+/// Waits for the rest of the group, unless it is all here.
+fn meet(s: &mut State<'_>, _: &Inst) -> bool {
+    if s.is_whole_group() {
+        return true;
+    }
+    s.stop = Some(Stop::Meet);
+    false
+}
+
+fn nothing(_: &mut State<'_>, _: &Inst) -> bool {
+    true
+}
+
+/// Copies one lane to all.
+pub(crate) fn splat(s: &mut State<'_>, i: &Inst) -> bool {
+    fn fill<T: bytemuck::Pod>(to: &mut [u64], from: &[u64]) {
+        for (to, from) in numbers_mut::<T>(to).as_chunks_mut::<64>().0.iter_mut().zip(numbers::<T>(from)) {
+            to.fill(*from);
+        }
+    }
+    let mut out = s.warp.rows.take(i.out);
+    let from = s.warp.rows.words(i.args[0]);
+    match i.detail {
+        Detail::Number(1) => fill::<u8>(&mut out, from),
+        Detail::Number(2) => fill::<u16>(&mut out, from),
+        Detail::Number(4) => fill::<u32>(&mut out, from),
+        _ => fill::<u64>(&mut out, from),
+    }
+    s.warp.rows.put(i.out, out);
+    true
+}
+
+/// Whether an operation of that kind is undefined for some integers.
+pub(crate) const fn divides(op: Binary) -> bool {
+    matches!(op, Binary::UDiv | Binary::SDiv | Binary::URem | Binary::SRem | Binary::SMod)
+}

@@ -1,0 +1,322 @@
+//! What a thread has before it while it runs a work-group.
+
+use pulp::Arch;
+use tripipe_ir as ir;
+
+use super::code::{Code, Edge, End, Inst};
+use super::layout::Layout;
+use super::memory::{Memory, Private};
+use super::rows::{Rows, first_lanes, lanes, numbers, numbers_mut, true_lanes};
+use crate::watch::Watch;
+
+/// Lanes that are at the same place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Party {
+    pub(crate) block: u32,
+    /// The instruction to go on with.
+    pub(crate) inst: u32,
+    pub(crate) mask: u64,
+    /// The place at which it waits for the rest of the group.
+    pub(crate) waits: bool,
+}
+
+/// 64 work-items of a group, side by side in the order of their local linear ids.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Warp {
+    pub(crate) rows: Rows,
+    /// Lanes that are apart, or wait; the lowest place last.
+    pub(crate) parties: Vec<Party>,
+    pub(crate) privates: Vec<Private>,
+    /// Local linear id of lane 0.
+    pub(crate) first_item: u32,
+}
+
+/// Why running stopped short.
+#[derive(Clone, Debug)]
+pub(crate) enum Stop {
+    /// Waits for the rest of the group at this instruction.
+    Meet,
+    /// Cannot go on; what happened.
+    Fault(Fault),
+    /// The step budget is used up.
+    Steps,
+}
+
+/// What a kernel did that has no result.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault {
+    pub(crate) origin: ir::Inst,
+    pub(crate) item: u32,
+    pub(crate) message: String,
+}
+
+/// The work-group that runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Group {
+    pub(crate) id: [u64; 3],
+    /// Of this group: smaller at the far edges if the range is not a multiple.
+    pub(crate) local: [u64; 3],
+    /// Of the group in the middle.
+    pub(crate) enqueued_local: [u64; 3],
+    pub(crate) groups: [u64; 3],
+    pub(crate) global: [u64; 3],
+    pub(crate) offset: [u64; 3],
+    pub(crate) dimensions: u32,
+    /// Work-items of a sub-group.
+    pub(crate) sub_group: u32,
+}
+
+impl Group {
+    /// Work-items of this group.
+    pub(crate) fn items(&self) -> u64 {
+        self.local.iter().product()
+    }
+
+    /// Number of this group, dimension 0 fastest.
+    pub(crate) fn linear(&self) -> u64 {
+        (self.id[2] * self.groups[1] + self.id[1]) * self.groups[0] + self.id[0]
+    }
+
+    /// Local id of a local linear id.
+    pub(crate) fn local_id(&self, item: u64) -> [u64; 3] {
+        let [x, y, _] = self.local;
+        [item % x, item / x % y, item / (x * y)]
+    }
+
+    /// Global id of a local linear id.
+    pub(crate) fn global_id(&self, item: u64) -> [u64; 3] {
+        let local = self.local_id(item);
+        std::array::from_fn(|d| self.offset[d] + self.id[d] * self.enqueued_local[d] + local[d])
+    }
+}
+
+/// All a running work-group sees.
+pub(crate) struct State<'l> {
+    pub(crate) arch: Arch,
+    pub(crate) kernel: &'l ir::Kernel,
+    pub(crate) code: &'l Code,
+    pub(crate) layout: &'l Layout,
+    pub(crate) memory: Memory<'l>,
+    pub(crate) images: &'l [super::launch::BoundImage],
+    /// The warp that runs.
+    pub(crate) warp: Warp,
+    /// The lanes that run.
+    pub(crate) mask: u64,
+    pub(crate) group: Group,
+    pub(crate) stop: Option<Stop>,
+    /// Instructions it may still run.
+    pub(crate) steps: u64,
+    /// Lane-instructions run.
+    pub(crate) lane_instructions: u64,
+    /// What was printed.
+    pub(crate) printed: Vec<u8>,
+    /// The watchers of a checked launch.
+    pub(crate) watch: Option<Box<Watch>>,
+}
+
+impl State<'_> {
+    /// Stops at an instruction that has no result for a lane.
+    pub(crate) fn fault(&mut self, inst: &Inst, lane: usize, message: String) -> bool {
+        let item = self.warp.first_item + lane as u32;
+        self.stop = Some(Stop::Fault(Fault { origin: inst.origin, item, message }));
+        false
+    }
+
+    /// Runs the current warp until all its lanes are done, wait, or cannot go on.
+    pub(crate) fn run_warp(&mut self) {
+        let code = self.code;
+        while let Some(party) = self.next_party() {
+            let mut block = party.block;
+            let mut first = party.inst as usize;
+            self.mask = party.mask;
+            loop {
+                let at = &code.blocks[block as usize];
+                let insts = &at.insts[first..];
+                let cost = insts.len() as u64 + 1;
+                if self.steps < cost {
+                    self.stop = Some(Stop::Steps);
+                    return;
+                }
+                self.steps -= cost;
+                self.lane_instructions += cost * u64::from(self.mask.count_ones());
+                let alone = self.warp.parties.is_empty();
+                for (index, inst) in insts.iter().enumerate() {
+                    let goes_on =
+                        if alone || !inst.blend { (inst.run)(self, inst) } else { self.blended(inst) };
+                    if !goes_on {
+                        if matches!(self.stop, Some(Stop::Meet)) {
+                            self.stop = None;
+                            let inst = (first + index) as u32;
+                            self.park(Party { block, inst, mask: self.mask, waits: true });
+                            break;
+                        }
+                        return;
+                    }
+                }
+                if self.mask == 0 {
+                    break;
+                }
+                match self.leave(&at.end) {
+                    Some(next) => block = next,
+                    None => break,
+                }
+                first = 0;
+            }
+        }
+    }
+
+    /// The lanes at the lowest place that do not wait, those that have met there together.
+    fn next_party(&mut self) -> Option<Party> {
+        let parties = &mut self.warp.parties;
+        let index = (0..parties.len())
+            .filter(|index| !parties[*index].waits)
+            .min_by_key(|index| (parties[*index].block, parties[*index].inst))?;
+        let mut party = parties.swap_remove(index);
+        parties.retain(|other| {
+            let same = !other.waits && (other.block, other.inst) == (party.block, party.inst);
+            party.mask |= if same { other.mask } else { 0 };
+            !same
+        });
+        Some(party)
+    }
+
+    /// Sets lanes aside; the current mask is empty afterwards.
+    fn park(&mut self, party: Party) {
+        self.warp.parties.push(party);
+        self.mask = 0;
+    }
+
+    /// Runs an instruction and gives lanes that are elsewhere their old value back.
+    fn blended(&mut self, inst: &Inst) -> bool {
+        let before = self.warp.rows.words(inst.out).to_vec();
+        let goes_on = (inst.run)(self, inst);
+        let components = usize::from(inst.components);
+        restore(self.warp.rows.words_mut(inst.out), &before, components, !self.mask);
+        goes_on
+    }
+
+    /// Leaves a block. `Some`: all lanes go to that block and nobody else is to run before.
+    fn leave(&mut self, end: &End) -> Option<u32> {
+        match end {
+            End::Jump(edge) => self.follow(edge),
+            End::Branch { condition, then, otherwise } => {
+                let values = self.warp.rows.words(*condition);
+                let taken = if values.len() == 1 {
+                    if values[0] & 1 == 1 { u64::MAX } else { 0 }
+                } else {
+                    true_lanes(numbers(values))
+                };
+                let taken = taken & self.mask;
+                if taken == self.mask {
+                    self.follow(then)
+                } else if taken == 0 {
+                    self.follow(otherwise)
+                } else {
+                    let rest = self.mask & !taken;
+                    self.split(&[(taken, then), (rest, otherwise)]);
+                    None
+                }
+            }
+            End::Switch { selector, bytes, cases, default } => {
+                let single = self.warp.rows.words(*selector).len() == 1;
+                let edge =
+                    |bits: u64| cases.iter().find(|case| case.0 == bits).map_or(default, |case| &case.1);
+                if single {
+                    return self.follow(edge(self.warp.rows.bits(*selector, 0, *bytes)));
+                }
+                let mut ways: Vec<(u64, &Edge)> = Vec::new();
+                for lane in lanes(self.mask) {
+                    let to = edge(self.warp.rows.bits(*selector, lane, *bytes));
+                    match ways.iter_mut().find(|way| std::ptr::eq(way.1, to)) {
+                        Some(way) => way.0 |= 1 << lane,
+                        None => ways.push((1 << lane, to)),
+                    }
+                }
+                if let [(_, only)] = ways[..] {
+                    return self.follow(only);
+                }
+                self.split(&ways);
+                None
+            }
+            // The source promises that nobody gets to an unreachable place; who does is done.
+            End::Return | End::Unreachable => {
+                self.mask = 0;
+                None
+            }
+        }
+    }
+
+    /// Goes along an edge with all lanes of the mask.
+    fn follow(&mut self, edge: &Edge) -> Option<u32> {
+        if self.warp.parties.is_empty() {
+            for each in &edge.moves {
+                if each.last {
+                    self.warp.rows.swap(each.from, each.to);
+                } else {
+                    let row = self.warp.rows.take(each.to);
+                    let mut row = row;
+                    row.copy_from_slice(self.warp.rows.words(each.from));
+                    self.warp.rows.put(each.to, row);
+                }
+            }
+            return Some(edge.target);
+        }
+        self.moves(edge, self.mask);
+        let alone = self.warp.parties.iter().all(|party| party.waits || party.block > edge.target);
+        if alone {
+            return Some(edge.target);
+        }
+        self.park(Party { block: edge.target, inst: 0, mask: self.mask, waits: false });
+        None
+    }
+
+    fn split(&mut self, ways: &[(u64, &Edge)]) {
+        for (mask, edge) in ways {
+            self.moves(edge, *mask);
+        }
+        for (mask, edge) in ways {
+            self.park(Party { block: edge.target, inst: 0, mask: *mask, waits: false });
+        }
+    }
+
+    /// Moves registers for some of the lanes.
+    fn moves(&mut self, edge: &Edge, mask: u64) {
+        for each in &edge.moves {
+            let mut row = self.warp.rows.take(each.to);
+            let from = self.warp.rows.words(each.from);
+            let shape = self.code.slots[each.to as usize];
+            if shape.single {
+                row.copy_from_slice(from);
+            } else {
+                restore(&mut row, from, usize::from(shape.components), mask);
+            }
+            self.warp.rows.put(each.to, row);
+        }
+    }
+}
+
+/// Copies the lanes of a mask from one row of 64 lanes to another; `components` numbers a lane.
+pub(crate) fn restore(to: &mut [u64], from: &[u64], components: usize, mask: u64) {
+    fn copy<T: bytemuck::Pod>(to: &mut [u64], from: &[u64], mask: u64) {
+        let to = numbers_mut::<T>(to);
+        let from = numbers::<T>(from);
+        for (to, from) in to.chunks_exact_mut(64).zip(from.chunks_exact(64)) {
+            for (lane, (to, from)) in to.iter_mut().zip(from).enumerate() {
+                if mask >> lane & 1 == 1 {
+                    *to = *from;
+                }
+            }
+        }
+    }
+    match to.len() / components.max(1) {
+        8 => copy::<u8>(to, from, mask),
+        16 => copy::<u16>(to, from, mask),
+        32 => copy::<u32>(to, from, mask),
+        _ => copy::<u64>(to, from, mask),
+    }
+}
+
+/// A party of all lanes at the start of the code.
+pub(crate) fn everyone(items: usize) -> Party {
+    Party { block: 0, inst: 0, mask: first_lanes(items), waits: false }
+}

@@ -1,0 +1,110 @@
+//! What was found: once for each rule and instruction, with the first occurrence and how many there were.
+
+use std::collections::HashMap;
+
+use tripipe_ir as ir;
+use tripipe_ir::diagnostic::{AccessedMemory, Finding, Related, Rule, WorkItem};
+use tripipe_ir::{Kernel, Module};
+
+use crate::execute::state::Group;
+use crate::simulator::place_of;
+
+/// The first occurrence of a finding.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Occurrence {
+    /// One sentence with the values.
+    pub(crate) message: String,
+    /// One sentence.
+    pub(crate) cure: String,
+    pub(crate) work_item: Option<WorkItem>,
+    pub(crate) memory: Option<AccessedMemory>,
+    /// Other places: what happened there, at which instruction, by whom.
+    pub(crate) related: Vec<(String, Option<ir::Inst>, Option<WorkItem>)>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    rule: &'static Rule,
+    origin: Option<ir::Inst>,
+    count: u64,
+    first: Occurrence,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    entries: Vec<Entry>,
+    known: HashMap<(&'static str, Option<ir::Inst>), usize>,
+}
+
+impl Findings {
+    /// Notes that a rule was broken `count` times at an instruction (or by the kernel as a whole); `first` is asked for the
+    /// first time only.
+    pub(crate) fn note(
+        &mut self,
+        rule: &'static Rule,
+        origin: Option<ir::Inst>,
+        count: u64,
+        first: impl FnOnce() -> Occurrence,
+    ) {
+        if let Some(index) = self.known.get(&(rule.code, origin)) {
+            self.entries[*index].count += count;
+            return;
+        }
+        self.known.insert((rule.code, origin), self.entries.len());
+        self.entries.push(Entry { rule, origin, count, first: first() });
+    }
+
+    /// Everything found, the worst first, then by place in the source.
+    pub(crate) fn finish(self, module: &Module, kernel: &Kernel) -> Vec<Finding> {
+        let mut all: Vec<Finding> = self
+            .entries
+            .into_iter()
+            .map(|entry| Finding {
+                rule: entry.rule,
+                kernel: kernel.name.clone(),
+                place: entry.origin.and_then(|inst| place_of(module, kernel, inst)),
+                instruction: entry.origin.map(|inst| instruction_text(kernel, inst)).unwrap_or_default(),
+                message: entry.first.message,
+                cure: entry.first.cure,
+                count: entry.count,
+                work_item: entry.first.work_item,
+                memory: entry.first.memory,
+                related: entry
+                    .first
+                    .related
+                    .into_iter()
+                    .map(|(message, inst, work_item)| Related {
+                        message,
+                        place: inst.and_then(|inst| place_of(module, kernel, inst)),
+                        work_item,
+                    })
+                    .collect(),
+            })
+            .collect();
+        all.sort_by(|a, b| {
+            let at = |finding: &Finding| {
+                finding.place.as_ref().map(|place| (place.file.clone(), place.line, place.column))
+            };
+            b.rule.severity.cmp(&a.rule.severity).then_with(|| at(a).cmp(&at(b)))
+        });
+        all
+    }
+}
+
+/// An instruction as the text form has it: `%5 = load.4 %4`.
+fn instruction_text(kernel: &Kernel, inst: ir::Inst) -> String {
+    let Some(data) = kernel.insts.get(inst) else { return String::new() };
+    let mut text = data.result.map_or_else(String::new, |result| format!("{result} = "));
+    text.push_str(&data.op.to_string());
+    for (index, operand) in data.operands.iter().enumerate() {
+        text.push_str(if index == 0 { " " } else { ", " });
+        text.push_str(&operand.to_string());
+    }
+    text
+}
+
+/// A work-item of a group, by its local linear id.
+pub(crate) fn work_item(group: &Group, item: u64) -> WorkItem {
+    WorkItem { global: group.global_id(item), local: group.local_id(item), group: group.id }
+}
