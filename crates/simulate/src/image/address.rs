@@ -1,0 +1,58 @@
+//! From a coordinate to texels, along one dimension.
+
+use tripipe_launch::{Addressing, Sampler};
+
+/// What a sampler makes of the coordinates of one dimension.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Address {
+    pub(super) normalized: bool,
+    pub(super) addressing: Addressing,
+}
+
+impl Address {
+    pub(super) fn of(sampler: Sampler) -> Self {
+        Self { normalized: sampler.normalized, addressing: sampler.addressing }
+    }
+
+    /// The texel a coordinate falls on; `None` outside.
+    #[inline]
+    pub(super) fn nearest(self, coordinate: f32, size: u32) -> Option<u32> {
+        // The conversion saturates.
+        self.texel(self.position(coordinate, size).floor() as i32, size)
+    }
+
+    /// The two texels a coordinate falls between, and the second's share: 0 or more, less than 1.
+    #[inline]
+    pub(super) fn linear(self, coordinate: f32, size: u32) -> ([Option<u32>; 2], f32) {
+        let position = self.position(coordinate, size) - 0.5;
+        let below = position.floor();
+        let first = below as i32;
+        ([self.texel(first, size), self.texel(first.saturating_add(1), size)], position - below)
+    }
+
+    /// The coordinate in texels, finite. NaN, which OpenCL leaves undefined, is far below 0.
+    #[inline]
+    fn position(self, coordinate: f32, size: u32) -> f32 {
+        /// Past every texel: sizes fit an `i32`.
+        const FAR: f32 = (1_u32 << 31) as f32;
+        let s = if coordinate.is_nan() { -FAR } else { coordinate.clamp(-FAR, FAR) };
+        match self.addressing {
+            Addressing::Repeat => (s - s.floor()) * size as f32,
+            Addressing::MirroredRepeat => (s - 2.0 * (0.5 * s).round_ties_even()).abs() * size as f32,
+            _ if self.normalized => s * size as f32,
+            _ => s,
+        }
+    }
+
+    /// The texel at a position; `None` outside.
+    #[inline]
+    pub(super) fn texel(self, position: i32, size: u32) -> Option<u32> {
+        let size = size.cast_signed();
+        match self.addressing {
+            Addressing::None | Addressing::Clamp => (0..size).contains(&position).then_some(position),
+            Addressing::ClampToEdge | Addressing::MirroredRepeat => Some(position.clamp(0, size - 1)),
+            Addressing::Repeat => Some(position.rem_euclid(size)),
+        }
+        .map(i32::cast_unsigned)
+    }
+}

@@ -1,0 +1,208 @@
+//! Reads through a sampler.
+
+use tripipe_launch::{Addressing, Filter, ImageExtent, Sampler};
+
+use super::address::Address;
+use super::{Image, ImageError, Texel, TexelSource};
+
+/// What a read returns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// The texel.
+    pub texel: Texel,
+    /// Whether the kernel broke its promise to stay inside: it reads without a sampler, or through one with
+    /// `CLK_ADDRESS_NONE`, and a texel that counts is outside. It counts as the border.
+    pub outside: bool,
+}
+
+/// The texels that a read looks at, and how much of each: 1, or with a linear filter up to 2, 4 or 8.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Taps {
+    offsets: [Option<usize>; 8],
+    weights: [f32; 8],
+    len: usize,
+    outside: bool,
+}
+
+impl Taps {
+    /// One tap at the image's start.
+    #[inline]
+    fn one(offset: usize) -> Self {
+        Self { offsets: [Some(offset); 8], weights: [1.0; 8], len: 1, outside: false }
+    }
+
+    /// The offsets in bytes of the texels that are inside; at an edge one may come twice. Texels of weight 0 are not
+    /// among them.
+    pub fn offsets(&self) -> impl Iterator<Item = usize> {
+        self.used().filter_map(|(offset, _)| offset)
+    }
+
+    /// Whether a texel that counts is outside, and the sampler has no answer to it ([`Sample::outside`]).
+    pub fn outside(&self) -> bool {
+        self.outside
+    }
+
+    /// Texels of a weight other than 0.
+    fn used(&self) -> impl Iterator<Item = (Option<usize>, f32)> {
+        let taps = self.offsets.into_iter().zip(self.weights).take(self.len);
+        taps.filter(|(_, weight)| *weight != 0.0)
+    }
+
+    /// Moves all taps along a dimension.
+    #[inline]
+    fn step(&mut self, texel: Option<u32>, stride: usize) {
+        for offset in self.offsets.iter_mut().take(self.len) {
+            *offset = moved(*offset, texel, stride);
+        }
+    }
+
+    /// Makes two taps of each along a dimension, the second's share given.
+    #[inline]
+    fn split(&mut self, [first, second]: [Option<u32>; 2], share: f32, stride: usize) {
+        let len = self.len.min(4);
+        for tap in 0..len {
+            let (offset, weight) = (self.offsets[tap], self.weights[tap]);
+            self.offsets[tap] = moved(offset, first, stride);
+            self.weights[tap] = weight * (1.0 - share);
+            self.offsets[len + tap] = moved(offset, second, stride);
+            self.weights[len + tap] = weight * share;
+        }
+        self.len = 2 * len;
+    }
+}
+
+#[inline]
+fn moved(offset: Option<usize>, texel: Option<u32>, stride: usize) -> Option<usize> {
+    Some(offset? + texel? as usize * stride)
+}
+
+/// An image and the sampler it is read through, resolved.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader {
+    image: Image,
+    address: Address,
+    linear: bool,
+}
+
+impl Reader {
+    /// Reads of `image` through `sampler`.
+    ///
+    /// # Errors
+    /// What OpenCL leaves undefined whatever the coordinates are: [`ImageError::SamplerForBuffer`],
+    /// [`ImageError::RepeatUnnormalized`], [`ImageError::LinearIntegers`].
+    pub fn new(image: &Image, sampler: &Sampler) -> Result<Self, ImageError> {
+        let shape = image.shape();
+        if matches!(shape.extent, ImageExtent::Buffer { .. }) {
+            return Err(ImageError::SamplerForBuffer);
+        }
+        let repeats = matches!(sampler.addressing, Addressing::Repeat | Addressing::MirroredRepeat);
+        if repeats && !sampler.normalized {
+            return Err(ImageError::RepeatUnnormalized);
+        }
+        let linear = sampler.filter == Filter::Linear;
+        if linear && shape.channel.is_integer() {
+            return Err(ImageError::LinearIntegers { channel: shape.channel });
+        }
+        Ok(Self { image: *image, address: Address::of(*sampler), linear })
+    }
+
+    /// The image.
+    pub fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// Whether OpenCL says what integer coordinates read: they are not normalised, and the filter is nearest.
+    pub fn takes_integers(&self) -> bool {
+        !self.linear && !self.address.normalized
+    }
+
+    /// The texels at float coordinates. The layer of an array is rounded to nearest even and clamped. NaN and infinity,
+    /// which OpenCL leaves undefined, are far outside.
+    #[inline]
+    pub fn taps(&self, coordinates: [f32; 3]) -> Taps {
+        // The conversion saturates, and makes 0 of NaN.
+        let mut taps = Taps::one(self.layer(|axis| coordinates[axis].round_ties_even() as i32));
+        let image = &self.image;
+        for (axis, coordinate) in coordinates.into_iter().enumerate().take(image.dimensions) {
+            let (size, stride) = (image.size[axis], image.stride[axis]);
+            if self.linear {
+                let (texels, share) = self.address.linear(coordinate, size);
+                taps.split(texels, share, stride);
+            } else {
+                taps.step(self.address.nearest(coordinate, size), stride);
+            }
+        }
+        self.judged(taps)
+    }
+
+    /// The texels at integer coordinates. The layer of an array is clamped. Where [`Self::takes_integers`] is false,
+    /// which OpenCL leaves undefined, it is what the same numbers as floats give.
+    #[inline]
+    pub fn taps_at(&self, coordinates: [i32; 3]) -> Taps {
+        if !self.takes_integers() {
+            return self.taps(coordinates.map(|coordinate| coordinate as f32));
+        }
+        let mut taps = Taps::one(self.layer(|axis| coordinates[axis]));
+        let image = &self.image;
+        for (axis, coordinate) in coordinates.into_iter().enumerate().take(image.dimensions) {
+            taps.step(self.address.texel(coordinate, image.size[axis]), image.stride[axis]);
+        }
+        self.judged(taps)
+    }
+
+    /// The texel that taps make: the sum of theirs by weight, or the border's where they are outside.
+    #[inline]
+    pub fn texel(&self, taps: &Taps, source: &mut impl TexelSource) -> Texel {
+        let bytes = self.image.texel_bytes();
+        let mut at = |offset: Option<usize>| match offset {
+            Some(offset) => self.image.decode(source.texel(offset, bytes)),
+            None => self.image.border(),
+        };
+        if taps.len == 1 {
+            return at(taps.offsets[0]);
+        }
+        let mut sum = [0.0; 4];
+        for (offset, weight) in taps.used() {
+            // Only floats have several taps.
+            if let Texel::Float(rgba) = at(offset) {
+                for (sum, component) in sum.iter_mut().zip(rgba) {
+                    *sum += weight * component;
+                }
+            }
+        }
+        Texel::Float(sum)
+    }
+
+    /// A read at float coordinates: [`Self::taps`], then [`Self::texel`].
+    #[inline]
+    pub fn sample(&self, coordinates: [f32; 3], source: &mut impl TexelSource) -> Sample {
+        let taps = self.taps(coordinates);
+        Sample { texel: self.texel(&taps, source), outside: taps.outside }
+    }
+
+    /// A read at integer coordinates: [`Self::taps_at`], then [`Self::texel`].
+    #[inline]
+    pub fn sample_at(&self, coordinates: [i32; 3], source: &mut impl TexelSource) -> Sample {
+        let taps = self.taps_at(coordinates);
+        Sample { texel: self.texel(&taps, source), outside: taps.outside }
+    }
+
+    /// The offset of the layer that a coordinate selects.
+    #[inline]
+    fn layer(&self, coordinate: impl FnOnce(usize) -> i32) -> usize {
+        let image = &self.image;
+        if !image.array {
+            return 0;
+        }
+        // An array has at most two dimensions.
+        let axis = image.dimensions.min(2);
+        coordinate(axis).clamp(0, image.size[axis].cast_signed() - 1) as usize * image.stride[axis]
+    }
+
+    #[inline]
+    fn judged(&self, mut taps: Taps) -> Taps {
+        taps.outside =
+            self.address.addressing == Addressing::None && taps.used().any(|(offset, _)| offset.is_none());
+        taps
+    }
+}
