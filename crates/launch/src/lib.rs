@@ -7,6 +7,7 @@
 
 mod error;
 mod executor;
+pub mod file;
 mod memory;
 mod program;
 mod range;

@@ -1,0 +1,425 @@
+//! The arguments of a launch file with everything that is in them.
+
+use std::sync::Arc;
+
+use super::compare::Tolerance;
+use super::contents::{from_picture, with_padding};
+use super::element::{ArrayShape, ElementType};
+use super::error::{FileError, FileReason};
+use super::resolve::{PARAMETER_MAX, ParameterKind, Passed, Signature};
+use super::{BytesFrom, Contents, Dump, LaunchFile, Memory, MemoryShape};
+use crate::{Access, Argument, ChannelOrder, ImageExtent, ImageShape, MemoryKind, NdRange, ScalarType};
+
+/// How the files that a launch file names are read. Paths are as the launch file has them, relative to that file.
+///
+/// An error is one sentence that names the file and the way out. No answer may have more than `at_most` bytes: a
+/// larger file is an error, found before it is read.
+pub trait Files {
+    /// All bytes of a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or is too large.
+    fn bytes(&mut self, path: &str, at_most: u64) -> Result<Vec<u8>, String>;
+
+    /// A `.npy` file.
+    ///
+    /// # Errors
+    /// It cannot be read, holds no plain numbers, or is too large.
+    fn array(&mut self, path: &str, at_most: u64) -> Result<Array, String>;
+
+    /// A picture with 1, 2, 3 or 4 channels (gray, gray and alpha, RGB, RGBA), converted to as many if `channels` says
+    /// how many.
+    ///
+    /// # Errors
+    /// It cannot be read, or is too large.
+    fn picture(&mut self, path: &str, channels: Option<usize>, at_most: u64) -> Result<Pixels, String>;
+}
+
+/// The numbers of a `.npy` file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Array {
+    /// Its extents; none for a single number.
+    pub extents: Vec<usize>,
+    /// What its numbers are.
+    pub scalar: ScalarType,
+    /// The numbers in host order, the last extent running fastest.
+    pub bytes: Vec<u8>,
+}
+
+/// A picture of 8 bits a channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pixels {
+    /// Pixels of a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Bytes of a pixel: 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA.
+    pub channels: usize,
+    /// All pixels, row by row.
+    pub bytes: Vec<u8>,
+}
+
+/// How much a launch file may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of all buffers and images, of what they are to hold afterwards, and of local memory.
+    pub bytes: u64,
+}
+
+impl Default for Limits {
+    /// 4 GiB.
+    fn default() -> Self {
+        Self { bytes: 4 << 30 }
+    }
+}
+
+/// A launch file with everything that is in it, ready for any executor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// The kernel's name.
+    pub kernel: String,
+    /// How many work-items, in which groups.
+    pub range: NdRange,
+    /// What is passed; memory by its position in `memory`.
+    pub arguments: Vec<Argument<usize>>,
+    /// The memory objects.
+    pub memory: Vec<LoadedMemory>,
+}
+
+/// A memory object that is to be made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadedMemory {
+    /// The argument it is for, from 0.
+    pub argument: usize,
+    /// That argument's name.
+    pub name: String,
+    /// What it is. An image over a buffer ([`ImageExtent::Buffer`]) gets a buffer of its own.
+    pub kind: MemoryKind,
+    /// Its numbers.
+    pub array: ArrayShape,
+    /// What kernels do with it.
+    pub access: Access,
+    /// What it holds; `None` when nobody wrote it.
+    pub initial: Option<Vec<u8>>,
+    /// What is shown of it afterwards.
+    pub dump: Option<Dump>,
+    /// What it must hold afterwards, and how near.
+    pub expected: Option<(Vec<u8>, Tolerance)>,
+}
+
+impl LaunchFile {
+    /// The arguments as the kernel takes them, with the contents of all memory. `kernels` are all kernels of the program.
+    ///
+    /// # Errors
+    /// [`FileError`] at the argument: no such kernel, an argument of another number, name, kind or type than the kernel's, a
+    /// file that cannot be read or holds something else, more bytes than `limits` allow (told before they are made).
+    pub fn load(
+        &self,
+        kernels: &[Signature],
+        files: &mut dyn Files,
+        limits: &Limits,
+    ) -> Result<Loaded, FileError> {
+        let signature = self.signature(kernels)?;
+        let mut loader = Loader { files, limit: limits.bytes, used: 0 };
+        let mut memory = Vec::new();
+        // For each argument, its memory object.
+        let mut objects = Vec::new();
+        let mut arguments = Vec::new();
+        for (index, passed) in self.resolve(signature)?.into_iter().enumerate() {
+            let at = |reason| self.error(self.arguments[index].place, reason);
+            objects.push(None);
+            arguments.push(match passed {
+                Passed::Memory(described) => {
+                    let name = self.name_of(index, &signature.parameters[index]);
+                    memory.push(loader.memory(&described, index, name).map_err(at)?);
+                    objects[index] = Some(memory.len() - 1);
+                    Argument::Memory(memory.len() - 1)
+                }
+                Passed::SameAs(earlier) => {
+                    Argument::Memory(objects.get(earlier).copied().flatten().ok_or_else(|| {
+                        let found = format!("argument {earlier}");
+                        at(FileReason::SameAs { found, reason: "is neither a buffer nor an image" })
+                    })?)
+                }
+                Passed::Value(value) => Argument::Value(value),
+                Passed::Bytes(bytes) => {
+                    let parameter = &signature.parameters[index];
+                    let name = self.name_of(index, parameter);
+                    Argument::Bytes(loader.bytes(&bytes, &parameter.kind, name).map_err(at)?)
+                }
+                Passed::Local(bytes) => {
+                    loader.take(Some(bytes)).map_err(at)?;
+                    Argument::Local { bytes }
+                }
+                Passed::Sampler(sampler) => Argument::Sampler(sampler),
+                Passed::Null => Argument::Null,
+            });
+        }
+        Ok(Loaded { kernel: signature.kernel.clone(), range: self.range, arguments, memory })
+    }
+}
+
+struct Loader<'f> {
+    files: &'f mut dyn Files,
+    limit: u64,
+    used: u64,
+}
+
+/// What an array's contents are for: decides what a picture becomes.
+#[derive(Clone, Copy)]
+enum Use {
+    Buffer,
+    Image { order: ChannelOrder, packed: bool },
+}
+
+impl Loader<'_> {
+    /// Counts bytes that are about to be made.
+    fn take(&mut self, bytes: Option<usize>) -> Result<(), FileReason> {
+        let used = bytes.and_then(|bytes| self.used.checked_add(bytes as u64));
+        match used {
+            Some(used) if used <= self.limit => self.used = used,
+            bytes => return Err(FileReason::TooLarge { bytes, limit: self.limit }),
+        }
+        Ok(())
+    }
+
+    fn left(&self) -> u64 {
+        self.limit - self.used
+    }
+
+    /// The bytes of a struct.
+    fn bytes(
+        &mut self,
+        from: &BytesFrom,
+        kind: &ParameterKind,
+        name: String,
+    ) -> Result<Arc<[u8]>, FileReason> {
+        let path = match from {
+            BytesFrom::Written(bytes) => return Ok(Arc::clone(bytes)),
+            BytesFrom::File { path } => path,
+        };
+        let bytes = self.files.bytes(path, PARAMETER_MAX as u64);
+        let bytes = bytes.map_err(|message| FileReason::Other { message })?;
+        match kind {
+            ParameterKind::Opaque { bytes: Some(want), .. } if *want != bytes.len() => {
+                Err(FileReason::Holds {
+                    path: path.clone(),
+                    found: format!("{} bytes", bytes.len()),
+                    name,
+                    want: kind.to_string(),
+                    hint: String::new(),
+                })
+            }
+            _ => Ok(bytes.into()),
+        }
+    }
+
+    fn memory(
+        &mut self,
+        described: &Memory,
+        argument: usize,
+        name: String,
+    ) -> Result<LoadedMemory, FileReason> {
+        let (purpose, element, extents) = match &described.shape {
+            MemoryShape::Buffer { element, extents } => (Use::Buffer, *element, extents.clone()),
+            MemoryShape::Image { extent, order, channel } => {
+                let some = extent.unwrap_or(ImageExtent::D2 { width: 1, height: 1 });
+                let array =
+                    ArrayShape::of_image(&ImageShape { extent: some, order: *order, channel: *channel });
+                let purpose = Use::Image { order: *order, packed: channel.is_packed() };
+                (purpose, array.element, extent.map(|_| array.extents))
+            }
+        };
+        let (array, initial) = self.contents(&described.contents, element, extents, purpose, &name)?;
+        let kind = match &described.shape {
+            MemoryShape::Buffer { .. } => MemoryKind::Buffer { bytes: array.bytes().unwrap_or(0) },
+            MemoryShape::Image { extent, order, channel } => {
+                let extent = match (extent, &array.extents[..]) {
+                    (Some(extent), _) => *extent,
+                    (None, [height, width]) => ImageExtent::D2 { width: *width, height: *height },
+                    (None, _) => return Err(FileReason::Unsized { name, keys: "width" }),
+                };
+                MemoryKind::Image(ImageShape { extent, order: *order, channel: *channel })
+            }
+        };
+        let expected = match &described.expect {
+            None => None,
+            Some(expect) => {
+                let extents = Some(array.extents.clone());
+                let (_, bytes) = self.contents(&expect.contents, element, extents, purpose, &name)?;
+                bytes.map(|bytes| (bytes, expect.tolerance))
+            }
+        };
+        let (access, dump) = (described.access, described.dump.clone());
+        Ok(LoadedMemory { argument, name, kind, array, access, initial, dump, expected })
+    }
+
+    /// The size of an array and what it holds.
+    fn contents(
+        &mut self,
+        contents: &Contents,
+        element: ElementType,
+        extents: Option<Vec<usize>>,
+        purpose: Use,
+        name: &str,
+    ) -> Result<(ArrayShape, Option<Vec<u8>>), FileReason> {
+        let unsized_array = || FileReason::Unsized { name: name.to_owned(), keys: "count" };
+        let holds = |path: &str, found: String, want: String, hint: &str| FileReason::Holds {
+            path: path.to_owned(),
+            found,
+            name: name.to_owned(),
+            want,
+            hint: hint.to_owned(),
+        };
+        let stated = extents.map(|extents| ArrayShape { element, extents });
+        if let Some(array) = &stated {
+            self.take(array.bytes())?;
+        }
+        let failed = |message| FileReason::Other { message };
+        let stated_bytes = stated.as_ref().and_then(ArrayShape::bytes).map(|bytes| bytes as u64);
+        match contents {
+            Contents::File { path } => {
+                let bytes = self.files.bytes(path, stated_bytes.unwrap_or(self.left())).map_err(failed)?;
+                let array = if let Some(array) = stated {
+                    array
+                } else {
+                    self.take(Some(bytes.len()))?;
+                    ArrayShape { element, extents: vec![bytes.len() / element.bytes()] }
+                };
+                if bytes.is_empty() || array.bytes() != Some(bytes.len()) {
+                    let want = format!("{array} ({} bytes)", array.bytes().unwrap_or(0));
+                    return Err(holds(path, format!("{} bytes", bytes.len()), want, ""));
+                }
+                Ok((array, Some(bytes)))
+            }
+            Contents::Npy { path } => {
+                let at_most = self.left() + stated_bytes.unwrap_or(0);
+                let found = self.files.array(path, at_most).map_err(failed)?;
+                let shown = ArrayShape {
+                    element: ElementType::scalar_of(found.scalar),
+                    extents: if found.extents.is_empty() { vec![1] } else { found.extents.clone() },
+                };
+                let want = || stated.as_ref().map_or_else(|| format!("`{element}`"), ToString::to_string);
+                if found.scalar != element.scalar() {
+                    let hint = format!("; save it as a.astype('{}')", numpy_name(element.scalar()));
+                    return Err(holds(path, shown.to_string(), want(), &hint));
+                }
+                let numbers = shown.elements().unwrap_or(0);
+                let mut own = shown.extents.clone();
+                let lanes_fit = element.lanes() == 1 || own.pop() == Some(element.lanes());
+                let array = match stated.clone() {
+                    Some(array) => array,
+                    None if lanes_fit => {
+                        // A single vector.
+                        let extents = if own.is_empty() { vec![1] } else { own };
+                        let array = ArrayShape { element, extents };
+                        self.take(array.bytes())?;
+                        array
+                    }
+                    None => {
+                        let hint = format!("; its last dimension must be the {} lanes", element.lanes());
+                        return Err(holds(path, shown.to_string(), want(), &hint));
+                    }
+                };
+                let wanted = array.elements().and_then(|elements| elements.checked_mul(element.lanes()));
+                if numbers == 0 || wanted != Some(numbers) {
+                    return Err(holds(path, shown.to_string(), array.to_string(), ""));
+                }
+                let bytes = with_padding(&array, found.bytes);
+                Ok((array, Some(bytes)))
+            }
+            Contents::Picture { path } => {
+                let channels = channels(stated.as_ref(), element, purpose).map_err(|hint| {
+                    holds(path, "a picture".to_owned(), format!("`{element}`"), &format!("; {hint}"))
+                })?;
+                let at_most = self.left() + stated_bytes.unwrap_or(0);
+                let pixels = self.files.picture(path, channels, at_most).map_err(failed)?;
+                let (width, height) = (pixels.width, pixels.height);
+                let found = format!("{width}x{height} pixels of {} channels", pixels.channels);
+                let array = if let Some(array) = stated {
+                    array
+                } else {
+                    let mut extents = vec![height, width];
+                    if element.lanes() == 1 && pixels.channels > 1 {
+                        extents.push(pixels.channels);
+                    }
+                    let array = ArrayShape { element, extents };
+                    self.take(array.bytes())?;
+                    array
+                };
+                let right = match &array.extents[..] {
+                    [rows, columns] | [rows, columns, _] => (*rows, *columns) == (height, width),
+                    _ => true,
+                };
+                let numbers = array.elements().and_then(|elements| elements.checked_mul(element.lanes()));
+                if !right || numbers != Some(pixels.bytes.len()) {
+                    return Err(holds(path, found, array.to_string(), ""));
+                }
+                let bytes = match purpose {
+                    Use::Image { order, .. } => in_order(order, pixels.bytes),
+                    Use::Buffer => pixels.bytes,
+                };
+                let numbers = from_picture(element.scalar(), &bytes).ok_or_else(unsized_array)?;
+                let bytes = with_padding(&array, numbers);
+                Ok((array, Some(bytes)))
+            }
+            generated => {
+                let array = stated.ok_or_else(unsized_array)?;
+                let bytes = generated
+                    .generate(&array)
+                    .map_err(|misfit| FileReason::Misfit { number: misfit.number, element })?;
+                Ok((array, bytes))
+            }
+        }
+    }
+}
+
+/// How many channels a picture is to have for an array; `None` as many as it has. Or why it cannot go there.
+fn channels(
+    stated: Option<&ArrayShape>,
+    element: ElementType,
+    purpose: Use,
+) -> Result<Option<usize>, &'static str> {
+    if !matches!(element.scalar(), ScalarType::U8 | ScalarType::F16 | ScalarType::F32) {
+        return Err("pictures go into uchar, half and float");
+    }
+    match (purpose, element.lanes(), stated.map(|array| &array.extents[..])) {
+        (Use::Image { packed: true, .. }, ..) => Err("pictures go into formats of a number for each channel"),
+        (_, 8 | 16, _) => Err("pixels have at most 4 channels"),
+        (Use::Image { .. }, channels, _) | (Use::Buffer, channels @ 2..=4, _) => Ok(Some(channels)),
+        (Use::Buffer, _, Some([_, _, channels @ 1..=4])) => Ok(Some(*channels)),
+        (Use::Buffer, _, Some([_, _])) => Ok(Some(1)),
+        (Use::Buffer, ..) => Ok(None),
+    }
+}
+
+/// Pixels of R, RA, RGB or RGBA with their channels as the image has them in memory.
+fn in_order(order: ChannelOrder, mut pixels: Vec<u8>) -> Vec<u8> {
+    let from: [usize; 4] = match order {
+        ChannelOrder::Bgra | ChannelOrder::Sbgra => [2, 1, 0, 3],
+        ChannelOrder::Argb => [3, 0, 1, 2],
+        ChannelOrder::Abgr => [3, 2, 1, 0],
+        _ => return pixels,
+    };
+    for pixel in pixels.chunks_exact_mut(4) {
+        let rgba = [pixel[0], pixel[1], pixel[2], pixel[3]];
+        pixel.copy_from_slice(&from.map(|channel| rgba[channel]));
+    }
+    pixels
+}
+
+fn numpy_name(scalar: ScalarType) -> &'static str {
+    match scalar {
+        ScalarType::I8 => "int8",
+        ScalarType::U8 => "uint8",
+        ScalarType::I16 => "int16",
+        ScalarType::U16 => "uint16",
+        ScalarType::I32 => "int32",
+        ScalarType::U32 => "uint32",
+        ScalarType::I64 => "int64",
+        ScalarType::U64 => "uint64",
+        ScalarType::F16 => "float16",
+        ScalarType::F32 => "float32",
+        ScalarType::F64 => "float64",
+    }
+}
