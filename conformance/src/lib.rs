@@ -5,4 +5,5 @@
 //! same cases run again under Oclgrind, which watches every access to memory. See `tests/ladders.rs`.
 
 pub mod phone;
+pub mod programs;
 pub mod sizes;

@@ -1,6 +1,7 @@
-//! Repository chores: `cargo xtask layers`.
+//! Repository chores: `cargo xtask layers`, `cargo xtask spirv`.
 
 mod layers;
+mod spirv;
 
 use std::process::ExitCode;
 
@@ -8,8 +9,10 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["layers"] => layers::check(),
+        ["spirv"] => spirv::rebuild(),
         _ => Err(anyhow::anyhow!(
-            "usage: cargo xtask layers   compares ARCHITECTURE.md's table with the manifests"
+            "usage: cargo xtask layers   compares ARCHITECTURE.md's table with the manifests\n       \
+             cargo xtask spirv    builds the SPIR-V of the ladders' programs anew"
         )),
     };
     match result {

@@ -12,6 +12,7 @@ pub mod photo;
 pub mod plan;
 pub mod problem;
 pub mod published;
+pub mod spirv;
 
 pub mod gemm;
 pub mod laplace;

@@ -50,6 +50,13 @@ pub struct Build {
     pub cache: Option<PathBuf>,
 }
 
+impl Build {
+    /// A build with an option string as `clBuildProgram` takes it, at the default level, without a cache.
+    pub fn with_options(text: &str) -> Self {
+        Self { options: text.split_whitespace().map(str::to_owned).collect(), ..Self::default() }
+    }
+}
+
 /// What came out of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Built {
@@ -132,14 +139,16 @@ pub fn build_text(name: &str, text: &str, folder: Option<&Path>, build: &Build) 
     let mut arguments = arguments(&tools, build, folder);
     // `#line` gives the text its name; the source goes in by a file, since clang reads standard input only once.
     let work = tempfile::tempdir().map_err(|error| BuildError::File { path: std::env::temp_dir(), error })?;
-    arguments.push(format!("-fdebug-prefix-map={}=", work.path().display()).into());
+    // Files are called what the caller calls them, not by where the compiler happened to run.
+    let place = work.path().to_string_lossy().into_owned();
+    arguments.push(format!("-fdebug-compilation-dir={place}").into());
+    arguments.push(format!("-fdebug-prefix-map={place}=").into());
     let source = work.path().join("kernel.cl");
     let marked = format!("#line 1 \"{}\"\n{text}", name.replace('\\', "\\\\").replace('"', "\\\""));
     fs::write(&source, marked).map_err(|error| BuildError::File { path: source.clone(), error })?;
     let preprocessed =
         run(&tools.program, &[&arguments[..], &["-E".into(), source.clone().into()]].concat(), name)?;
     // Where the text lay for a moment is no part of what it says.
-    let place = work.path().to_string_lossy().into_owned();
     let preprocessed = String::from_utf8_lossy(&preprocessed.output).replace(&place, "");
     let key = build.cache.as_ref().map(|folder| {
         let described = [tools.describe(), format!("{:?} {:?}", build.optimization, build.options)].concat();
@@ -211,8 +220,6 @@ fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>) -> Vec<OsStrin
         "-gline-tables-only",
         "-fno-discard-value-names",
         "-cl-kernel-arg-info",
-        // Files are called what the caller calls them, not by where the compiler happened to run.
-        "-fdebug-compilation-dir=",
         "-Xclang",
         "-finclude-default-header",
         "-Xclang",
@@ -230,6 +237,9 @@ fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>) -> Vec<OsStrin
     }
     let mut options = build.options.iter().peekable();
     while let Some(option) = options.next() {
+        if VENDOR_OPTIONS.iter().any(|vendor| option.starts_with(vendor)) {
+            continue;
+        }
         // `-D N=4` as two words, as the OpenCL specification has it, is one for clang too.
         arguments.push(option.into());
         if matches!(option.as_str(), "-D" | "-I" | "-U")
@@ -240,6 +250,9 @@ fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>) -> Vec<OsStrin
     }
     arguments
 }
+
+/// How options start that only a vendor's driver takes. None of them changes what a kernel computes.
+const VENDOR_OPTIONS: [&str; 5] = ["-cl-arm-", "-cl-intel-", "-cl-nv-", "-cl-qcom-", "-qcom-"];
 
 /// Said when the translator had to be helped.
 const SECOND_TRY: &str = "note: the translator needed LLVM's own promotion of variables for this file: \

@@ -1,6 +1,7 @@
 //! Which clang, and who translates.
 
 use std::env;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -118,6 +119,20 @@ impl Clang {
             Translator::BackEnd => "back end",
         };
         format!("{}\n{translator}\n{EXTENSIONS}\n", self.version)
+    }
+}
+
+/// `Debian clang version 15.0.6 with Debian LLVM version 15.0.6`.
+impl fmt::Display for Clang {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let first = |text: &str| {
+            text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
+        };
+        f.write_str(&first(&self.version))?;
+        match &self.translator {
+            Translator::Tool { version, .. } => write!(f, " with {}", first(version)),
+            Translator::BackEnd => Ok(()),
+        }
     }
 }
 

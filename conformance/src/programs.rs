@@ -1,0 +1,71 @@
+//! The programs of the ladders, without a device and without large operands.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tripipe_device::Probe;
+use tripipe_kernels::ladder::ladders;
+use tripipe_kernels::{Inputs, Size, SizeKind};
+use tripipe_launch::Program;
+
+use crate::phone::mali_g610;
+
+/// Extents that stand for all others: plans ask only what a size is a multiple of, and 8 is the widest vector. The first is
+/// odd.
+const EXTENTS: [usize; 4] = [17, 18, 20, 24];
+
+/// Every program that any step of a ladder plans, once, by name and options: for devices that differ in all that plans ask of a
+/// device, at sizes that differ in all they ask of a size.
+pub fn ladder_programs() -> Vec<Arc<Program>> {
+    programs(&probes(), sizes)
+}
+
+/// Every program that the steps plan for these devices at these sizes, once, by name and options. Steps that a device is
+/// not offered are left out.
+pub fn programs(probes: &[Probe], sizes: impl Fn(SizeKind) -> Vec<Size>) -> Vec<Arc<Program>> {
+    let mut found = BTreeMap::new();
+    for ladder in ladders() {
+        for size in sizes(ladder.size_kind) {
+            let Ok(problem) = ladder.make_problem(size, &Inputs { photo: None, seed: 1 }) else { continue };
+            let planned =
+                ladder.steps.iter().flat_map(|step| probes.iter().map(|probe| (step.plan)(&problem, probe)));
+            for variant in planned.flatten().flatten() {
+                for launch in variant.plan.preparation().iter().chain(variant.plan.launches()) {
+                    let key = (launch.program.name.clone(), launch.program.build_options());
+                    found.entry(key).or_insert_with(|| Arc::clone(&launch.program));
+                }
+            }
+        }
+    }
+    found.into_values().collect()
+}
+
+/// Devices without limits: one for each way to ask for work-groups that are cut off at the edge, and the least a device can
+/// have.
+fn probes() -> Vec<Probe> {
+    let arm = Probe {
+        local_memory_dedicated: true,
+        max_work_group_size: 0,
+        max_work_item_sizes: [0; 3],
+        ..mali_g610()
+    };
+    let without_extension = |version: &str, non_uniform_work_groups| {
+        let extensions = vec!["cl_khr_fp16".to_owned()];
+        Probe { version: version.to_owned(), extensions, non_uniform_work_groups, ..arm.clone() }
+    };
+    vec![
+        without_extension("OpenCL 2.0", true),
+        without_extension("OpenCL 3.0", true),
+        Probe { images: None, ..without_extension("OpenCL 1.2", false) },
+        arm,
+    ]
+}
+
+fn sizes(kind: SizeKind) -> Vec<Size> {
+    let pairs = || EXTENTS.iter().flat_map(|a| EXTENTS.iter().map(move |b| (*a, *b)));
+    match kind {
+        SizeKind::Vector => EXTENTS.map(Size::Vector).to_vec(),
+        SizeKind::Image => pairs().map(|(width, height)| Size::Image { width, height }).collect(),
+        SizeKind::Matrix => pairs().flat_map(|(m, n)| EXTENTS.map(|k| Size::Matrix { m, n, k })).collect(),
+    }
+}

@@ -1,0 +1,138 @@
+//! The stored SPIR-V of the ladders: all of it is there, nothing is left over, and it says what its sources say.
+//!
+//! Without clang the last is left out, which is said; with `TRIPIPE_REQUIRE_CLANG` that is a failure.
+
+#![allow(
+    clippy::print_stderr,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests say what they leave out, and panic"
+)]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use tripipe_conformance::phone::mali_g610;
+use tripipe_conformance::programs::{ladder_programs, programs};
+use tripipe_conformance::sizes::{Extent, sizes};
+use tripipe_device::Probe;
+use tripipe_ir::front::clang::{Build, BuildError, Clang, build_text};
+use tripipe_ir::front::spirv::{Options, load};
+use tripipe_ir::{Kernel, Module, ParameterKind};
+use tripipe_kernels::spirv;
+use tripipe_launch::{Program, Source};
+
+/// How to mend what these tests find.
+const REBUILD: &str = "`cargo xtask spirv` builds the folder anew";
+
+fn title(program: &Program) -> String {
+    format!("{} {}", program.name, program.build_options())
+}
+
+#[test]
+fn the_folder_holds_the_ladders_and_nothing_else() {
+    let planned: BTreeSet<String> =
+        ladder_programs().iter().map(|program| spirv::key(program).unwrap()).collect();
+    let listed: BTreeSet<String> = spirv::keys().map(str::to_owned).collect();
+    assert_eq!(planned, listed, "{REBUILD}");
+    assert!(spirv::keys().is_sorted(), "{REBUILD}");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/kernels/spirv");
+    let files: BTreeSet<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let named = listed.iter().map(|key| format!("{key}.spv")).chain(["table.rs".to_owned()]);
+    assert_eq!(files, named.collect(), "{REBUILD}");
+}
+
+/// Devices and sizes that are not those the folder was made for.
+#[test]
+fn no_ladder_needs_a_compiler() {
+    let adreno = Probe {
+        name: "QUALCOMM Adreno(TM)".to_owned(),
+        version: "OpenCL 2.0 Adreno(TM) 640".to_owned(),
+        extensions: vec!["cl_khr_fp16".to_owned()],
+        local_memory_dedicated: true,
+        non_uniform_work_groups: true,
+        ..mali_g610()
+    };
+    let recent =
+        Probe { version: "OpenCL 3.0 v1.r38p1".to_owned(), name: "Mali-G715".to_owned(), ..adreno.clone() };
+    let silent = Probe { extensions: vec!["cl_khr_fp16".to_owned()], ..Probe::default() };
+    let planned = programs(&[mali_g610(), adreno, recent, silent], |kind| sizes(kind, Extent::Small));
+    assert!(planned.len() > 40, "{} programs", planned.len());
+    for program in planned {
+        assert!(spirv::find(&program).is_some(), "{} has no SPIR-V; {REBUILD}", title(&program));
+    }
+}
+
+#[test]
+fn a_program_is_found_by_all_it_says() {
+    let program = Program::clone(&ladder_programs()[0]);
+    assert!(spirv::find(&program).is_some());
+    let Source::OpenClC(text) = &program.source else { panic!("a ladder's program is text") };
+    let edited = Source::OpenClC(format!("{text} ").into());
+    assert_eq!(spirv::find(&Program { source: edited, ..program.clone() }), None);
+    assert_eq!(spirv::find(&Program { name: "other.cl".into(), ..program.clone() }), None);
+    assert_eq!(spirv::find(&program.clone().define("OTHER", 1)), None);
+    assert_eq!(spirv::find(&program.option("-cl-mad-enable")), None);
+}
+
+#[test]
+fn stored_modules_say_what_a_rebuild_says() {
+    let clang = match Clang::find() {
+        Ok(clang) => clang,
+        Err(error @ BuildError::ToolMissing { .. }) => {
+            assert!(std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_none(), "{error}");
+            eprintln!("left out: {error}");
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let module = |bytes: &[u8]| load(bytes, &Options::default());
+    for program in ladder_programs() {
+        let title = title(&program);
+        let Source::OpenClC(text) = &program.source else { panic!("{title} is no text") };
+        let build = Build::with_options(&program.build_options());
+        let rebuilt =
+            build_text(&program.name, text, None, &build).unwrap_or_else(|error| panic!("{title}: {error}"));
+        let rebuilt = module(&rebuilt.spirv).unwrap_or_else(|error| panic!("{title}, rebuilt: {error}"));
+        let stored = spirv::find(&program).unwrap_or_else(|| panic!("{title}: {REBUILD}"));
+        let stored = module(stored).unwrap_or_else(|error| panic!("{title}, stored: {error}"));
+        if clang.to_string() == spirv::tools() {
+            assert!(stored.to_string() == rebuilt.to_string(), "{title} differs from a rebuild; {REBUILD}");
+        } else {
+            assert_eq!(interface(&stored), interface(&rebuilt), "{title}, by {clang}");
+        }
+    }
+}
+
+/// What a caller sees of a module, whoever compiled it: kernels, what they take, the work-groups they ask for.
+fn interface(module: &Module) -> Vec<String> {
+    let parameters = |kernel: &Kernel| -> Vec<String> {
+        let kinds = kernel.parameters.iter().map(|parameter| match &parameter.kind {
+            ParameterKind::Value(ty) => format!("{ty}"),
+            ParameterKind::Pointer { space, .. } => format!("{space:?} pointer"),
+            ParameterKind::Struct { object } => {
+                format!("struct of {} bytes", kernel.objects[*object].bytes())
+            }
+        });
+        kinds.collect()
+    };
+    let mut kernels: Vec<String> = module
+        .kernels
+        .iter()
+        .map(|kernel| {
+            format!(
+                "{}({}) {:?} {:?} {:?}",
+                kernel.name,
+                parameters(kernel).join(", "),
+                kernel.required_local_size,
+                kernel.local_size_hint,
+                kernel.required_sub_group_size
+            )
+        })
+        .collect();
+    kernels.sort();
+    kernels
+}

@@ -1,0 +1,124 @@
+// Made by `cargo xtask spirv`.
+Table {
+    tools: "Debian clang version 15.0.6 with Debian LLVM version 15.0.6",
+    modules: &[
+        // gemm/pack.cl -D HALF=1 -D WIDTH=4 -D TO_IMAGE=1
+        ("011dea346cbf1893e03985f7dbd57f21841e32cbc02b83949904e14a2c0c9177", include_bytes!("011dea346cbf1893e03985f7dbd57f21841e32cbc02b83949904e14a2c0c9177.spv")),
+        // saxpy.cl -D WIDTH=16
+        ("01daf447fa0bf5b11688367c44e3713bbb950abe462e92a576d3f06ac669216d", include_bytes!("01daf447fa0bf5b11688367c44e3713bbb950abe462e92a576d3f06ac669216d.spv")),
+        // saxpy.cl -D WIDTH=2
+        ("01dc53b19444d67975cf6f64b212bd84da460e888695cd34cfe01681bdd0a881", include_bytes!("01dc53b19444d67975cf6f64b212bd84da460e888695cd34cfe01681bdd0a881.spv")),
+        // gemm/tile.cl -D HALF=0 -D TILE_M=2 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
+        ("07e3605a29bf3f616744fd83a6c112044cab328a05126db2f0e039b5241c8f5c", include_bytes!("07e3605a29bf3f616744fd83a6c112044cab328a05126db2f0e039b5241c8f5c.spv")),
+        // gemm/pack.cl -D HALF=1 -D WIDTH=8 -D TO_IMAGE=0
+        ("0c0185a0193c652820543c1989f0b85e83a577d52583f70f586e90c47a563e16", include_bytes!("0c0185a0193c652820543c1989f0b85e83a577d52583f70f586e90c47a563e16.spv")),
+        // test.cl -cl-std=CL3.0
+        ("151ab78e3d694703b4356773520884b075bc763913d10c17ace849823a2444d6", include_bytes!("151ab78e3d694703b4356773520884b075bc763913d10c17ace849823a2444d6.spv")),
+        // border_kernel.cl
+        ("1a97b7fb1d20426901b571f3af1b19679a8c107c2df29f986b41b39ddf84d53f", include_bytes!("1a97b7fb1d20426901b571f3af1b19679a8c107c2df29f986b41b39ddf84d53f.spv")),
+        // gemm/float4_dot.cl -D HALF=0
+        ("3283fae5c10289996cfedbcf08ab8a1f8e00e43c5d2fdcdccdfeb76a1ababece", include_bytes!("3283fae5c10289996cfedbcf08ab8a1f8e00e43c5d2fdcdccdfeb76a1ababece.spv")),
+        // saxpy.cl -D WIDTH=4
+        ("32c42ccd25f468e954ab9029ecc8d45a81207e4b810333892a95e2f39916fa9a", include_bytes!("32c42ccd25f468e954ab9029ecc8d45a81207e4b810333892a95e2f39916fa9a.spv")),
+        // test.cl -cl-arm-non-uniform-work-group-size
+        ("32f23b9ae8450d4dc683501d502b2b6b1a3b47a5a0a04cbe157a47c86f5f8e02", include_bytes!("32f23b9ae8450d4dc683501d502b2b6b1a3b47a5a0a04cbe157a47c86f5f8e02.spv")),
+        // gemm/tile.cl -D HALF=0 -D TILE_M=8 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
+        ("33c2b77dba018f6f401b91630d44b9d27b128ca2f0b408f0697b248f66ea0017", include_bytes!("33c2b77dba018f6f401b91630d44b9d27b128ca2f0b408f0697b248f66ea0017.spv")),
+        // gemm/local_tile.cl -D HALF=1 -D SIDE=4 -D GROUP=16 -D DEPTH=16
+        ("35308eabe54d0a51bfa742942959d6876b01d8503355e30ad2c7eca19af62842", include_bytes!("35308eabe54d0a51bfa742942959d6876b01d8503355e30ad2c7eca19af62842.spv")),
+        // gemm/tile.cl -D HALF=0 -D TILE_M=8 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
+        ("3a26f7de863e79881728f3bdf72b5a3d1e7bfffa61702c5c6d298f04c814200c", include_bytes!("3a26f7de863e79881728f3bdf72b5a3d1e7bfffa61702c5c6d298f04c814200c.spv")),
+        // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
+        ("3ddb515831ebd510bf9d29fc5d093e30339cd4373fe8ae869bf0febe46cb0231", include_bytes!("3ddb515831ebd510bf9d29fc5d093e30339cd4373fe8ae869bf0febe46cb0231.spv")),
+        // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
+        ("4449d54895611b55e7e807311e45e2ecc437956a6ce84d355604547bc3059f95", include_bytes!("4449d54895611b55e7e807311e45e2ecc437956a6ce84d355604547bc3059f95.spv")),
+        // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=0 -D FMA=1 -D UNROLL_K=2
+        ("480763e1a967c12821cffdeedf26e2611efef54e24a1351d7940d7f39a983fe0", include_bytes!("480763e1a967c12821cffdeedf26e2611efef54e24a1351d7940d7f39a983fe0.spv")),
+        // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=0 -D FMA=1 -D UNROLL_K=2
+        ("5102d1f38a92ae24f2c353d9fdafe5d57792d9cb4660c822dcfe01d94f9c58cc", include_bytes!("5102d1f38a92ae24f2c353d9fdafe5d57792d9cb4660c822dcfe01d94f9c58cc.spv")),
+        // gemm/pack.cl -D HALF=1 -D WIDTH=2 -D TO_IMAGE=0
+        ("534f8cc44ff023c34263786df0db5682f9a73ca796123232a75d0df80b653da1", include_bytes!("534f8cc44ff023c34263786df0db5682f9a73ca796123232a75d0df80b653da1.spv")),
+        // gemm/local_tile.cl -D HALF=0 -D SIDE=8 -D GROUP=16 -D DEPTH=8
+        ("5a593d64fe81aa6ae38b3f9f00f42daeaeca681f5c38e6602b7981662b791dda", include_bytes!("5a593d64fe81aa6ae38b3f9f00f42daeaeca681f5c38e6602b7981662b791dda.spv")),
+        // gemm/tile.cl -D HALF=1 -D TILE_M=8 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
+        ("6738c7a141c7135400f9d4c3c12ccec43b57818dff80f6db3b1c18a80c0fd42d", include_bytes!("6738c7a141c7135400f9d4c3c12ccec43b57818dff80f6db3b1c18a80c0fd42d.spv")),
+        // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=1
+        ("6899f6ff1ea7ae4dc61d700ac5d5b91109aa72e6a2c70d6fcfd62a38878801ea", include_bytes!("6899f6ff1ea7ae4dc61d700ac5d5b91109aa72e6a2c70d6fcfd62a38878801ea.spv")),
+        // gemm/local_tile.cl -D HALF=1 -D SIDE=8 -D GROUP=16 -D DEPTH=8
+        ("6ad2b11286af98494d79fb90476a726577c36ee6ade2d8e9fa728623d254845f", include_bytes!("6ad2b11286af98494d79fb90476a726577c36ee6ade2d8e9fa728623d254845f.spv")),
+        // gemm/tile.cl -D HALF=0 -D TILE_M=8 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
+        ("6d4573d895e467f6a2c4013ef3b0a0e65e996e70c6bd38d557e532f0857925f8", include_bytes!("6d4573d895e467f6a2c4013ef3b0a0e65e996e70c6bd38d557e532f0857925f8.spv")),
+        // gemm/pack.cl -D HALF=0 -D WIDTH=4 -D TO_IMAGE=1
+        ("6eb91134af0cbbb797f46e0688042560e3f85486c104de593eff4faadf0d2d14", include_bytes!("6eb91134af0cbbb797f46e0688042560e3f85486c104de593eff4faadf0d2d14.spv")),
+        // gemm/float4_dot.cl -D HALF=1
+        ("70c06619b5e63219c113ff56cff5a2ece53f4622bac23f64204ad4b7876becb9", include_bytes!("70c06619b5e63219c113ff56cff5a2ece53f4622bac23f64204ad4b7876becb9.spv")),
+        // gemm/pack.cl -D HALF=0 -D WIDTH=4 -D TO_IMAGE=0
+        ("723b7ab6ca243085d6d732d52d649c0c8328f6ae9969589ce436241961e6ebff", include_bytes!("723b7ab6ca243085d6d732d52d649c0c8328f6ae9969589ce436241961e6ebff.spv")),
+        // test.cl
+        ("7468a5a2b401101d06d7c1c5ea7a7e9f922f27fefa16f61f8fbed7b33c6baa59", include_bytes!("7468a5a2b401101d06d7c1c5ea7a7e9f922f27fefa16f61f8fbed7b33c6baa59.spv")),
+        // transpose/blocks.cl
+        ("7623c543246c51c3bade10cf1b7788b4f5b1770aac8003c6a0d6aef3243e5577", include_bytes!("7623c543246c51c3bade10cf1b7788b4f5b1770aac8003c6a0d6aef3243e5577.spv")),
+        // saxpy.cl -D WIDTH=8
+        ("7664adc54f442ddae7f3914a03960f40369521d3272e07154465ebe74832da88", include_bytes!("7664adc54f442ddae7f3914a03960f40369521d3272e07154465ebe74832da88.spv")),
+        // saxpy.cl -D WIDTH=1
+        ("78b40c517bdb390b5e360b56189f76612f4834faa858664ae0474196f4f304f7", include_bytes!("78b40c517bdb390b5e360b56189f76612f4834faa858664ae0474196f4f304f7.spv")),
+        // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=1
+        ("7f4eda3021e1b019e5ee3b72e67456f5008deb92bc9d86e9a5728282f848be2c", include_bytes!("7f4eda3021e1b019e5ee3b72e67456f5008deb92bc9d86e9a5728282f848be2c.spv")),
+        // gemm/naive.cl -D HALF=0
+        ("85b958edc70faa6c1dd55412d190f0f35bc051c6eecd38e74a5c8ca72b0ea3c4", include_bytes!("85b958edc70faa6c1dd55412d190f0f35bc051c6eecd38e74a5c8ca72b0ea3c4.spv")),
+        // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
+        ("87d927bdee3afe606034c8ce60d2f88ca90c9008cb2939248a96ad296adb7083", include_bytes!("87d927bdee3afe606034c8ce60d2f88ca90c9008cb2939248a96ad296adb7083.spv")),
+        // gemm/tile.cl -D HALF=1 -D TILE_M=8 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
+        ("8cf72a030d0e31f501267765466b06adfbb4b56177acd4ee783329cb4028b12c", include_bytes!("8cf72a030d0e31f501267765466b06adfbb4b56177acd4ee783329cb4028b12c.spv")),
+        // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=1
+        ("91608f798e27a56dfe241e0ac780112b626f2b730c133bed0e98458d614a3d55", include_bytes!("91608f798e27a56dfe241e0ac780112b626f2b730c133bed0e98458d614a3d55.spv")),
+        // vector_add.cl
+        ("a48f9851e09158d84b609e6925f3b23137beb0eb97ecfb9c4079de7b10f2981c", include_bytes!("a48f9851e09158d84b609e6925f3b23137beb0eb97ecfb9c4079de7b10f2981c.spv")),
+        // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
+        ("b2ede2f9bbe81ebd5cf63c3e5c1b60b66bfc8b235f0826c951ef6c9743eac322", include_bytes!("b2ede2f9bbe81ebd5cf63c3e5c1b60b66bfc8b235f0826c951ef6c9743eac322.spv")),
+        // laplace.cl
+        ("b61a72f38118e133cb85d2ba9c98292ec3e4e285c0ba8cd159d4ce0dc556df42", include_bytes!("b61a72f38118e133cb85d2ba9c98292ec3e4e285c0ba8cd159d4ce0dc556df42.spv")),
+        // gemm/pack.cl -D HALF=0 -D WIDTH=8 -D TO_IMAGE=0
+        ("ba09974944a45056fb38878292ed878f676d86f76d519b0da834c0afa3b7d640", include_bytes!("ba09974944a45056fb38878292ed878f676d86f76d519b0da834c0afa3b7d640.spv")),
+        // gemm/local_tile.cl -D HALF=0 -D SIDE=4 -D GROUP=16 -D DEPTH=16
+        ("ba1548ddbd2e379cc8d64870e3d4d3183aefdf16a309e9680c08afce19b23a9f", include_bytes!("ba1548ddbd2e379cc8d64870e3d4d3183aefdf16a309e9680c08afce19b23a9f.spv")),
+        // gemm/tile.cl -D HALF=0 -D TILE_M=8 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
+        ("bd75abfb332dd2110dce38931559d327fac2b05ecb99620b48de3a105db8b353", include_bytes!("bd75abfb332dd2110dce38931559d327fac2b05ecb99620b48de3a105db8b353.spv")),
+        // gemm/pack.cl -D HALF=0 -D WIDTH=2 -D TO_IMAGE=0
+        ("c04ae72cb526bb9b589f9c8096680983c29c41f6214629b675a676128e01dc84", include_bytes!("c04ae72cb526bb9b589f9c8096680983c29c41f6214629b675a676128e01dc84.spv")),
+        // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
+        ("c1c403497f1dd34092b07484053a99018afd26f856e7c7fd9ea8f986ead051e4", include_bytes!("c1c403497f1dd34092b07484053a99018afd26f856e7c7fd9ea8f986ead051e4.spv")),
+        // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=1
+        ("c2c66cc9c7850fe18da507bbdf231e13ba019efd4586f49a7281c6a9fd7c4041", include_bytes!("c2c66cc9c7850fe18da507bbdf231e13ba019efd4586f49a7281c6a9fd7c4041.spv")),
+        // rgb_planar.cl
+        ("c4a0054d8a93fcc2cfab602527fefff6520259abadb529403ac8f15f133155ad", include_bytes!("c4a0054d8a93fcc2cfab602527fefff6520259abadb529403ac8f15f133155ad.spv")),
+        // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
+        ("caf9b319b8eb6cf17ebe15a39209f60aeacab0d9324582be957df273f806255f", include_bytes!("caf9b319b8eb6cf17ebe15a39209f60aeacab0d9324582be957df273f806255f.spv")),
+        // gemm/naive.cl -D HALF=1
+        ("d559d17d5994f404206eac5f90b089f0711ec504da9f29aa929f89892601ae71", include_bytes!("d559d17d5994f404206eac5f90b089f0711ec504da9f29aa929f89892601ae71.spv")),
+        // gemm/tile.cl -D HALF=1 -D TILE_M=8 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
+        ("d672eed514aae37ca018daa4fe269e2e1d1c2187935b5e5fa62d37b40dbed562", include_bytes!("d672eed514aae37ca018daa4fe269e2e1d1c2187935b5e5fa62d37b40dbed562.spv")),
+        // transpose/local_tile.cl -D TILE=16
+        ("de9b7853b72796cb4be64f9bf5e85db77a03fff502e3ad28390db6e2573d0cd4", include_bytes!("de9b7853b72796cb4be64f9bf5e85db77a03fff502e3ad28390db6e2573d0cd4.spv")),
+        // gemm/tile.cl -D HALF=1 -D TILE_M=8 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
+        ("e01ce706d855130d9a9d7561050678cde41a6731189202cc70855025d947d402", include_bytes!("e01ce706d855130d9a9d7561050678cde41a6731189202cc70855025d947d402.spv")),
+        // gemm/pack.cl -D HALF=1 -D WIDTH=4 -D TO_IMAGE=0
+        ("e89fbad0e98429c4da50a6203a5305019325c092717a34a022e0229545037b60", include_bytes!("e89fbad0e98429c4da50a6203a5305019325c092717a34a022e0229545037b60.spv")),
+        // transpose/naive.cl
+        ("ed880cdb4a0bce36874970020fb326d6b09c8d2a0b71b43fa3330b7ec17471cc", include_bytes!("ed880cdb4a0bce36874970020fb326d6b09c8d2a0b71b43fa3330b7ec17471cc.spv")),
+        // test.cl -cl-std=CL2.0
+        ("f01df64feeeea63ce3c3270138fbfb01109d9e3c9d3ad107f422a173d5755a52", include_bytes!("f01df64feeeea63ce3c3270138fbfb01109d9e3c9d3ad107f422a173d5755a52.spv")),
+        // gemm/tile.cl -D HALF=1 -D TILE_M=2 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
+        ("f2b593d71808c7d49cb77d562a7ac43e63593dfffa92b5b9ac8c5ff1489428b6", include_bytes!("f2b593d71808c7d49cb77d562a7ac43e63593dfffa92b5b9ac8c5ff1489428b6.spv")),
+        // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
+        ("f608faee8261ca631f65c470d0ea86bfc6be97af5e893a78dbaaa53484d43d21", include_bytes!("f608faee8261ca631f65c470d0ea86bfc6be97af5e893a78dbaaa53484d43d21.spv")),
+        // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=1
+        ("f66920834e16667e95ea5dea66d2aea13cf9cc3979fd46c50ecdd332d1e4ce8e", include_bytes!("f66920834e16667e95ea5dea66d2aea13cf9cc3979fd46c50ecdd332d1e4ce8e.spv")),
+        // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=1
+        ("fb14f4374cccbc3ed2eb0e78f2bc45f900b985ec9257122a535d1dac0cc3bd2e", include_bytes!("fb14f4374cccbc3ed2eb0e78f2bc45f900b985ec9257122a535d1dac0cc3bd2e.spv")),
+        // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
+        ("fc498dcd7a0e7116b4a21d9c7597bf0a56e343195345b547ce982469f7c80372", include_bytes!("fc498dcd7a0e7116b4a21d9c7597bf0a56e343195345b547ce982469f7c80372.spv")),
+        // padded.cl
+        ("feec3e15b52ac16348bce7522ba5b68fe08c0f3cad974f8bdd980f4f8f95f7c6", include_bytes!("feec3e15b52ac16348bce7522ba5b68fe08c0f3cad974f8bdd980f4f8f95f7c6.spv")),
+    ],
+}

@@ -1,0 +1,65 @@
+//! Builds the SPIR-V of the ladders' programs, for `tripipe_kernels::spirv`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+
+use anyhow::{Context as _, Result, ensure};
+use cargo_metadata::MetadataCommand;
+use cargo_metadata::camino::Utf8Path;
+use tripipe_conformance::programs::ladder_programs;
+use tripipe_ir::front::clang::{Build, Clang, Translator, build_text};
+use tripipe_kernels::spirv;
+use tripipe_launch::Source;
+
+/// Makes the folder `crates/kernels/spirv` anew: a file for each module, and the table that names them.
+///
+/// Returns a line that says what was built by whom.
+///
+/// # Errors
+/// No compiler that writes line numbers is there, a program does not compile, a file cannot be written.
+pub(crate) fn rebuild() -> Result<String> {
+    let metadata = MetadataCommand::new().no_deps().exec().context("cargo metadata")?;
+    let folder = metadata.workspace_root.join("crates/kernels/spirv");
+    let clang = Clang::find()?;
+    ensure!(
+        matches!(clang.translator, Translator::Tool { .. }),
+        "{clang} writes no line numbers: install the Debian packages `clang-15` and `llvm-spirv-15`"
+    );
+    let mut modules = BTreeMap::new();
+    for program in ladder_programs() {
+        let (Source::OpenClC(text), Some(key)) = (&program.source, spirv::key(&program)) else { continue };
+        let options = program.build_options();
+        let built = build_text(&program.name, text, None, &Build::with_options(&options))?;
+        modules.insert(key, (format!("{} {options}", program.name), built.spirv));
+    }
+    let mut table = format!(
+        "// Made by `cargo xtask spirv`.\nTable {{\n    tools: {:?},\n    modules: &[\n",
+        clang.to_string()
+    );
+    let mut kept = BTreeSet::from(["table.rs".to_owned()]);
+    // What a table names is there at any time: without it this command itself would not compile.
+    for (key, (what, spirv)) in &modules {
+        write!(
+            table,
+            "        // {}\n        (\"{key}\", include_bytes!(\"{key}.spv\")),\n",
+            what.trim_end()
+        )?;
+        write_file(&folder.join(format!("{key}.spv")), spirv)?;
+        kept.insert(format!("{key}.spv"));
+    }
+    table.push_str("    ],\n}\n");
+    write_file(&folder.join("table.rs"), table.as_bytes())?;
+    for file in folder.read_dir_utf8()? {
+        let file = file?;
+        if !kept.contains(file.file_name()) {
+            fs::remove_file(file.path()).with_context(|| format!("{}", file.path()))?;
+        }
+    }
+    let bytes: usize = modules.values().map(|module| module.1.len()).sum();
+    Ok(format!("spirv: {} modules, {} KiB, by {clang}", modules.len(), bytes / 1024))
+}
+
+fn write_file(path: &Utf8Path, bytes: &[u8]) -> Result<()> {
+    fs::write(path, bytes).with_context(|| format!("{path}"))
+}
