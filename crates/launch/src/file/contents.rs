@@ -196,21 +196,6 @@ impl Random {
     }
 }
 
-/// Numbers of a picture's channel in an array of `scalar`s; `None` for a type that pictures do not go into.
-pub(super) fn from_picture(scalar: ScalarType, channels: &[u8]) -> Option<Vec<u8>> {
-    match scalar {
-        ScalarType::U8 => Some(channels.to_vec()),
-        ScalarType::F16 | ScalarType::F32 => {
-            let mut bytes = Vec::with_capacity(channels.len() * scalar.bytes());
-            for channel in channels {
-                append_float(f64::from(*channel) / 255.0, scalar, &mut bytes);
-            }
-            Some(bytes)
-        }
-        _ => None,
-    }
-}
-
 /// Numbers one after the other into elements: vectors of 3 get the room of 4.
 pub(super) fn with_padding(array: &ArrayShape, numbers: Vec<u8>) -> Vec<u8> {
     let dense = array.element.lanes() * array.element.scalar().bytes();
@@ -292,12 +277,5 @@ mod tests {
             }
             assert!(numbers.iter().all(|number| [254, 255, 0, 1].contains(number)));
         }
-    }
-
-    #[test]
-    fn pictures_become_numbers() {
-        assert_eq!(from_picture(ScalarType::U8, &[0, 128]), Some(vec![0, 128]));
-        assert_eq!(floats(&from_picture(ScalarType::F32, &[0, 51, 255]).unwrap()), [0.0, 0.2, 1.0]);
-        assert_eq!(from_picture(ScalarType::I32, &[0]), None);
     }
 }

@@ -1,5 +1,6 @@
 //! Elements of buffers and images, and the numbers written for them.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::RangeInclusive;
 
@@ -154,6 +155,15 @@ impl ArrayShape {
         bytes
             .chunks_exact(self.element.bytes())
             .flat_map(move |element| element.chunks_exact(scalar).take(lanes))
+    }
+
+    /// The numbers in `bytes` one after the other, as a `.npy` file has them.
+    pub fn dense<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        if self.element.lanes == 3 {
+            Cow::Owned(self.numbers(bytes).flatten().copied().collect())
+        } else {
+            Cow::Borrowed(bytes)
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::element::{ElementType, Number, integer_range};
+use super::element::{ArrayShape, ElementType, Number, integer_range};
 use crate::ImageShapeError;
 
 /// A place in a text.
@@ -234,6 +234,19 @@ pub enum FileReason {
         want: String,
         /// What may help, with what leads up to it; may be empty.
         hint: String,
+    },
+    /// An array that is to be shown as a picture, and is none.
+    #[error(
+        "{path} cannot show `{name}`, which is {array}: pictures are [height, width] elements of up to 4 lanes, or \
+         [height, width, channels], of uchar, half or float; say so by `count`, or choose .npy"
+    )]
+    NoPicture {
+        /// The picture's path.
+        path: String,
+        /// The argument.
+        name: String,
+        /// What it is.
+        array: ArrayShape,
     },
     /// A `.sim` file that does not go on as one.
     #[error("{found}, but want {want}")]

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::compare::Tolerance;
-use super::contents::{from_picture, with_padding};
+use super::contents::with_padding;
 use super::element::{ArrayShape, ElementType};
 use super::error::{FileError, FileReason};
+use super::picture::{self, Pixels};
 use super::resolve::{PARAMETER_MAX, ParameterKind, Passed, Signature};
 use super::{BytesFrom, Contents, Dump, LaunchFile, Memory, MemoryShape};
 use crate::{Access, Argument, ChannelOrder, ImageExtent, ImageShape, MemoryKind, NdRange, ScalarType};
@@ -43,19 +44,6 @@ pub struct Array {
     /// What its numbers are.
     pub scalar: ScalarType,
     /// The numbers in host order, the last extent running fastest.
-    pub bytes: Vec<u8>,
-}
-
-/// A picture of 8 bits a channel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pixels {
-    /// Pixels of a row.
-    pub width: usize,
-    /// Rows.
-    pub height: usize,
-    /// Bytes of a pixel: 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA.
-    pub channels: usize,
-    /// All pixels, row by row.
     pub bytes: Vec<u8>,
 }
 
@@ -97,6 +85,8 @@ pub struct LoadedMemory {
     pub kind: MemoryKind,
     /// Its numbers.
     pub array: ArrayShape,
+    /// The channels of an image.
+    pub order: Option<ChannelOrder>,
     /// What kernels do with it.
     pub access: Access,
     /// What it holds; `None` when nobody wrote it.
@@ -165,13 +155,6 @@ struct Loader<'f> {
     used: u64,
 }
 
-/// What an array's contents are for: decides what a picture becomes.
-#[derive(Clone, Copy)]
-enum Use {
-    Buffer,
-    Image { order: ChannelOrder, packed: bool },
-}
-
 impl Loader<'_> {
     /// Counts bytes that are about to be made.
     fn take(&mut self, bytes: Option<usize>) -> Result<(), FileReason> {
@@ -220,17 +203,16 @@ impl Loader<'_> {
         argument: usize,
         name: String,
     ) -> Result<LoadedMemory, FileReason> {
-        let (purpose, element, extents) = match &described.shape {
-            MemoryShape::Buffer { element, extents } => (Use::Buffer, *element, extents.clone()),
+        let (order, element, extents) = match &described.shape {
+            MemoryShape::Buffer { element, extents } => (None, *element, extents.clone()),
             MemoryShape::Image { extent, order, channel } => {
                 let some = extent.unwrap_or(ImageExtent::D2 { width: 1, height: 1 });
                 let array =
                     ArrayShape::of_image(&ImageShape { extent: some, order: *order, channel: *channel });
-                let purpose = Use::Image { order: *order, packed: channel.is_packed() };
-                (purpose, array.element, extent.map(|_| array.extents))
+                (Some(*order), array.element, extent.map(|_| array.extents))
             }
         };
-        let (array, initial) = self.contents(&described.contents, element, extents, purpose, &name)?;
+        let (array, initial) = self.contents(&described.contents, element, extents, order, &name)?;
         let kind = match &described.shape {
             MemoryShape::Buffer { .. } => MemoryKind::Buffer { bytes: array.bytes().unwrap_or(0) },
             MemoryShape::Image { extent, order, channel } => {
@@ -246,12 +228,17 @@ impl Loader<'_> {
             None => None,
             Some(expect) => {
                 let extents = Some(array.extents.clone());
-                let (_, bytes) = self.contents(&expect.contents, element, extents, purpose, &name)?;
+                let (_, bytes) = self.contents(&expect.contents, element, extents, order, &name)?;
                 bytes.map(|bytes| (bytes, expect.tolerance))
             }
         };
         let (access, dump) = (described.access, described.dump.clone());
-        Ok(LoadedMemory { argument, name, kind, array, access, initial, dump, expected })
+        if let Some(Dump::Picture { path }) = &dump
+            && picture::extents(&array).is_none()
+        {
+            return Err(FileReason::NoPicture { path: path.clone(), name, array });
+        }
+        Ok(LoadedMemory { argument, name, kind, array, order, access, initial, dump, expected })
     }
 
     /// The size of an array and what it holds.
@@ -260,7 +247,7 @@ impl Loader<'_> {
         contents: &Contents,
         element: ElementType,
         extents: Option<Vec<usize>>,
-        purpose: Use,
+        order: Option<ChannelOrder>,
         name: &str,
     ) -> Result<(ArrayShape, Option<Vec<u8>>), FileReason> {
         let unsized_array = || FileReason::Unsized { name: name.to_owned(), keys: "count" };
@@ -329,7 +316,8 @@ impl Loader<'_> {
                 Ok((array, Some(bytes)))
             }
             Contents::Picture { path } => {
-                let channels = channels(stated.as_ref(), element, purpose).map_err(|hint| {
+                let wanted = stated.as_ref().map(|array| &array.extents[..]);
+                let channels = picture::channels_for(element, wanted, order).map_err(|hint| {
                     holds(path, "a picture".to_owned(), format!("`{element}`"), &format!("; {hint}"))
                 })?;
                 let at_most = self.left() + stated_bytes.unwrap_or(0);
@@ -355,11 +343,7 @@ impl Loader<'_> {
                 if !right || numbers != Some(pixels.bytes.len()) {
                     return Err(holds(path, found, array.to_string(), ""));
                 }
-                let bytes = match purpose {
-                    Use::Image { order, .. } => in_order(order, pixels.bytes),
-                    Use::Buffer => pixels.bytes,
-                };
-                let numbers = from_picture(element.scalar(), &bytes).ok_or_else(unsized_array)?;
+                let numbers = picture::numbers(element.scalar(), order, pixels.bytes);
                 let bytes = with_padding(&array, numbers);
                 Ok((array, Some(bytes)))
             }
@@ -372,40 +356,6 @@ impl Loader<'_> {
             }
         }
     }
-}
-
-/// How many channels a picture is to have for an array; `None` as many as it has. Or why it cannot go there.
-fn channels(
-    stated: Option<&ArrayShape>,
-    element: ElementType,
-    purpose: Use,
-) -> Result<Option<usize>, &'static str> {
-    if !matches!(element.scalar(), ScalarType::U8 | ScalarType::F16 | ScalarType::F32) {
-        return Err("pictures go into uchar, half and float");
-    }
-    match (purpose, element.lanes(), stated.map(|array| &array.extents[..])) {
-        (Use::Image { packed: true, .. }, ..) => Err("pictures go into formats of a number for each channel"),
-        (_, 8 | 16, _) => Err("pixels have at most 4 channels"),
-        (Use::Image { .. }, channels, _) | (Use::Buffer, channels @ 2..=4, _) => Ok(Some(channels)),
-        (Use::Buffer, _, Some([_, _, channels @ 1..=4])) => Ok(Some(*channels)),
-        (Use::Buffer, _, Some([_, _])) => Ok(Some(1)),
-        (Use::Buffer, ..) => Ok(None),
-    }
-}
-
-/// Pixels of R, RA, RGB or RGBA with their channels as the image has them in memory.
-fn in_order(order: ChannelOrder, mut pixels: Vec<u8>) -> Vec<u8> {
-    let from: [usize; 4] = match order {
-        ChannelOrder::Bgra | ChannelOrder::Sbgra => [2, 1, 0, 3],
-        ChannelOrder::Argb => [3, 0, 1, 2],
-        ChannelOrder::Abgr => [3, 2, 1, 0],
-        _ => return pixels,
-    };
-    for pixel in pixels.chunks_exact_mut(4) {
-        let rgba = [pixel[0], pixel[1], pixel[2], pixel[3]];
-        pixel.copy_from_slice(&from.map(|channel| rgba[channel]));
-    }
-    pixels
 }
 
 fn numpy_name(scalar: ScalarType) -> &'static str {

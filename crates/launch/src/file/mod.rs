@@ -12,6 +12,7 @@ mod error;
 mod load;
 mod options;
 mod parse;
+mod picture;
 mod resolve;
 pub mod sim;
 mod stage;
@@ -21,9 +22,10 @@ pub use compare::{Comparison, Difference, Tolerance};
 pub use contents::{Contents, Random};
 pub use element::{ArrayShape, ElementType, Number, Scalar};
 pub use error::{FileError, FileReason, Place};
-pub use load::{Array, Files, Limits, Loaded, LoadedMemory, Pixels};
+pub use load::{Array, Files, Limits, Loaded, LoadedMemory};
 pub use options::BuildOptions;
 pub use parse::parse;
+pub use picture::Pixels;
 pub use resolve::{Parameter, ParameterKind, Signature};
 pub use stage::{Outcome, Staged, StagedMemory};
 
@@ -203,17 +205,17 @@ pub struct Expect {
 }
 
 impl LaunchFile {
-    /// The program to build: `source` is the content of [`LaunchFile::source`]. `folder` turns the folder of an `-I`
-    /// option, as the launch file has it, into one that can be found.
-    pub fn program(&self, source: Source, folder: impl Fn(&str) -> String) -> Program {
+    /// The program to build: `source` is the content of [`LaunchFile::source`], `name` what messages call it. `folder`
+    /// turns the folder of an `-I` option, as the launch file has it, into one that can be found.
+    pub fn program(&self, name: String, source: Source, folder: impl Fn(&str) -> String) -> Program {
         let mut program = Program {
-            name: self.source.path().to_owned().into(),
+            name: name.into(),
             source,
             defines: self.options.defines.clone(),
             options: self.options.flags.clone(),
         };
         for include in &self.options.includes {
-            program.options.push(format!("-I {}", folder(include)));
+            program.options.extend(["-I".to_owned(), folder(include)]);
         }
         program
     }

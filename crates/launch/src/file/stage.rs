@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::compare::{Comparison, Tolerance};
 use super::element::ArrayShape;
 use super::{Dump, Loaded};
-use crate::{ExecuteError, Executor, ImageExtent, Launch, MemoryId, MemoryKind, Program};
+use crate::{ChannelOrder, ExecuteError, Executor, ImageExtent, Launch, MemoryId, MemoryKind, Program};
 
 /// A launch with its memory on an executor, which keeps it until it is released or the executor is dropped.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub struct StagedMemory {
     pub id: MemoryId,
     /// Its numbers.
     pub array: ArrayShape,
+    /// The channels of an image.
+    pub order: Option<ChannelOrder>,
     /// What is shown of it afterwards.
     pub dump: Option<Dump>,
     expected: Option<(Vec<u8>, Tolerance)>,
@@ -70,6 +72,7 @@ impl Loaded {
                 name: loaded.name,
                 id,
                 array: loaded.array,
+                order: loaded.order,
                 dump: loaded.dump,
                 expected: loaded.expected,
             });
