@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use thiserror::Error;
+use tripipe_cache::{Cache, CacheChoice};
 use tripipe_device::Probe;
 use tripipe_launch::{
     Access, Argument, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind,
     Program as Request, Timing,
 };
 
-use crate::cache::{Cache, CacheChoice};
 use crate::code::CallError;
 use crate::context::Context;
 use crate::devices::Device;

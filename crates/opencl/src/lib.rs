@@ -21,7 +21,7 @@
 #![allow(unsafe_code, reason = "calls into a C driver; each block says why it is sound")]
 
 mod build_log;
-pub mod cache;
+mod cache;
 mod code;
 mod context;
 mod devices;
@@ -49,3 +49,4 @@ pub use kernel::{Arg, ArgumentInfo, Kernel, KernelArguments, LaunchError, Space}
 pub use program::{BuildError, Program};
 pub use queue::Queue;
 pub use range::RangeError;
+pub use tripipe_cache::{Cache, CacheChoice};

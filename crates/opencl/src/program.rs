@@ -9,10 +9,11 @@ use cl3::info_type::InfoType;
 use cl3::program as cl;
 use cl3::types::cl_program;
 use thiserror::Error;
+use tripipe_cache::{Cache, Key};
 use tripipe_launch::Source;
 
 use crate::build_log::{Complaint, first_complaint};
-use crate::cache::{Cache, Entry, Key, RecordedKernel};
+use crate::cache::{self, Entry, RecordedKernel};
 use crate::code::{CallError, Code};
 use crate::context::Context;
 use crate::handle::{KernelHandle, ProgramHandle};
@@ -122,8 +123,8 @@ impl Program {
         cache: &Cache,
     ) -> Result<Self, BuildError> {
         let options = program.build_options();
-        let key = Key::new(program, &with_argument_info(context, &options), context.device());
-        if let Some(entry) = cache.load(&key) {
+        let key = cache::key(program, &with_argument_info(context, &options), context.device());
+        if let Some(entry) = cache.load(&key).and_then(|contents| Entry::decode(&contents)) {
             match load(context, program, &options, &entry.binary) {
                 Ok(handle) => {
                     let name = program.name.to_string();
@@ -183,7 +184,8 @@ impl Program {
         match cl::get_program_info(self.raw(), cl::CL_PROGRAM_BINARIES) {
             Ok(InfoType::VecVecUchar(binaries)) => match &binaries[..] {
                 [binary] if !binary.is_empty() => {
-                    cache.store(&key, &Entry { binary: binary.clone(), kernels: recorded.collect() });
+                    let entry = Entry { binary: binary.clone(), kernels: recorded.collect() };
+                    cache.store(&key, &entry.encode());
                 }
                 _ => tracing::debug!(program = self.name(), "the driver gives no binary"),
             },

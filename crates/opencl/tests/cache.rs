@@ -7,9 +7,8 @@ use std::path::PathBuf;
 
 use sha2::{Digest as _, Sha256};
 use tripipe_launch::NdRange;
-use tripipe_opencl::cache::Cache;
 use tripipe_opencl::memory::Buffer;
-use tripipe_opencl::{Arg, Context, KernelArguments, LaunchError, Program, Queue};
+use tripipe_opencl::{Arg, Cache, Context, KernelArguments, LaunchError, Program, Queue};
 
 fn request(value: i32) -> tripipe_launch::Program {
     let source = "kernel void put(global int *to, int by) { to[0] = VALUE * by; }
@@ -85,15 +84,18 @@ fn spoiled_entries_are_rebuilt() {
     let mut body = 0u64.to_le_bytes().to_vec();
     body.extend_from_slice(&(garbage.len() as u64).to_le_bytes());
     body.extend_from_slice(&garbage);
-    let mut foreign = sound[..44].to_vec();
-    foreign.extend_from_slice(&(body.len() as u64).to_le_bytes());
-    foreign.extend_from_slice(&Sha256::digest(&body));
-    foreign.extend_from_slice(&body);
+    let entry_of = |body: &[u8]| {
+        let length = (body.len() as u64).to_le_bytes();
+        [&sound[..44], &length, &Sha256::digest(body), body].concat()
+    };
+    let foreign = entry_of(&body);
+    // And over what ends in the middle of a number.
+    let cut = entry_of(&body[..5]);
 
     let mut flipped = sound.clone();
     let middle = flipped.len() / 2;
     flipped[middle] ^= 1;
-    for spoiled in [Vec::new(), sound[..sound.len() / 2].to_vec(), flipped, foreign] {
+    for spoiled in [Vec::new(), sound[..sound.len() / 2].to_vec(), flipped, foreign, cut] {
         std::fs::write(path, &spoiled).unwrap();
         let program = Program::build_cached(&context, &request(3), &cache).unwrap();
         assert!(!program.from_cache());

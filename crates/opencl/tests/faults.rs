@@ -9,8 +9,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use tripipe_launch::{Access, Argument, ExecuteError, Executor, Launch, MemoryKind, NdRange, Program};
-use tripipe_opencl::cache::CacheChoice;
-use tripipe_opencl::{ExecutorOptions, OpenClExecutor, survey};
+use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor, survey};
 
 const ROLE: &str = "TRIPIPE_TEST_CHILD";
 

@@ -1,7 +1,6 @@
 //! The device of the tests.
 
-use tripipe_opencl::cache::CacheChoice;
-use tripipe_opencl::{Device, ExecutorOptions, OpenClExecutor, devices};
+use tripipe_opencl::{CacheChoice, Device, ExecutorOptions, OpenClExecutor, devices};
 
 /// The first OpenCL device, or `None` with a note that the test is skipped.
 ///

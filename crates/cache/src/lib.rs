@@ -1,10 +1,9 @@
-//! Built programs kept on disk, so that the next start need not compile.
+//! What was built, kept on disk so that the next start need not build it again.
 //!
-//! An entry is found by a hash of everything that makes a binary: source, options, device, driver and
-//! platform. Files a source includes are not part of it: a program must be whole in itself.
+//! An entry is found by a [`Key`]: a hash of everything it was made from. Entries of several kinds share a folder and its limit;
+//! the ones not used for longest make way.
 //! Entries are written to a temporary file and renamed, so any number of processes may share a folder.
-//! What is read back is trusted only if magic, version, key, length and checksum agree, and even then the
-//! driver may refuse it; in both cases the entry is deleted and the program is built from source.
+//! What is read back is trusted only if magic, version, key, length and checksum agree; otherwise the entry is deleted.
 //! A folder that cannot be written means no cache, never an error.
 //!
 //! The environment decides unless the program does: `TRIPIPE_CACHE=off` switches it off,
@@ -18,8 +17,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-pub(crate) use entry::{Entry, RecordedKernel};
-pub(crate) use key::Key;
+pub use key::Key;
 
 /// The environment variable that switches the cache off (`off`, `0` or `no`).
 pub const SWITCH: &str = "TRIPIPE_CACHE";
@@ -28,7 +26,7 @@ pub const FOLDER: &str = "TRIPIPE_CACHE_DIR";
 /// Size all entries together may have if nothing else is said: 64 MiB.
 pub const DEFAULT_LIMIT_BYTES: u64 = 64 << 20;
 
-/// Where built programs are kept.
+/// Where what was built is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
     folder: PathBuf,
@@ -98,21 +96,21 @@ impl Cache {
     }
 
     fn path(&self, key: &Key) -> PathBuf {
-        self.folder.join(format!("{key}.{EXTENSION}"))
+        self.folder.join(key.to_string())
     }
 
-    /// The entry of `key`, if there is a sound one. An unsound one is deleted.
-    pub(crate) fn load(&self, key: &Key) -> Option<Entry> {
+    /// The contents of the entry of `key`, if there is a sound one. An unsound one is deleted.
+    pub fn load(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.path(key);
         let bytes = match std::fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) => {
-                tracing::debug!(path = %path.display(), %error, "program not in the cache");
+                tracing::debug!(path = %path.display(), %error, "not in the cache");
                 return None;
             }
         };
-        match Entry::decode(&bytes, key) {
-            Ok(entry) => {
+        match entry::decode(bytes, key) {
+            Ok(contents) => {
                 // The time of last use, for eviction. A folder that cannot be written keeps its order.
                 let touched = std::fs::File::options()
                     .append(true)
@@ -121,7 +119,7 @@ impl Cache {
                 if let Err(error) = touched {
                     tracing::debug!(path = %path.display(), %error, "cannot mark a cache entry as used");
                 }
-                Some(entry)
+                Some(contents)
             }
             Err(reason) => {
                 tracing::warn!(path = %path.display(), reason, "cache entry dropped");
@@ -132,14 +130,14 @@ impl Cache {
     }
 
     /// Keeps an entry; on failure nothing is kept.
-    pub(crate) fn store(&self, key: &Key, entry: &Entry) {
-        let bytes = entry.encode(key);
+    pub fn store(&self, key: &Key, contents: &[u8]) {
+        let bytes = entry::encode(key, contents);
         if bytes.len() as u64 > self.limit_bytes {
-            tracing::debug!(bytes = bytes.len(), "program larger than the whole cache");
+            tracing::debug!(bytes = bytes.len(), "entry larger than the whole cache");
             return;
         }
         if let Err(error) = self.write(key, &bytes) {
-            tracing::debug!(folder = %self.folder.display(), %error, "program not cached");
+            tracing::debug!(folder = %self.folder.display(), %error, "entry not cached");
             return;
         }
         if let Err(error) = self.evict() {
@@ -158,7 +156,7 @@ impl Cache {
     }
 
     /// Deletes an entry that turned out useless.
-    pub(crate) fn remove(&self, key: &Key) {
+    pub fn remove(&self, key: &Key) {
         if let Err(error) = std::fs::remove_file(self.path(key)) {
             tracing::debug!(%error, "cache entry cannot be deleted");
         }
@@ -176,7 +174,9 @@ impl Cache {
             let name = file.file_name();
             let name = name.to_string_lossy();
             let temporary = name.starts_with(TEMPORARY);
-            let ours = temporary || Path::new(&*name).extension() == Some(OsStr::new(EXTENSION));
+            let digits = name.split_once('.').map_or("", |name| name.0);
+            let ours =
+                temporary || (digits.len() == 64 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
             // Another process may delete it at any time; then it does not count.
             let Ok(facts) = file.metadata() else { continue };
             if ours && facts.is_file() {
@@ -207,7 +207,6 @@ impl Cache {
     }
 }
 
-const EXTENSION: &str = "program";
 const TEMPORARY: &str = "writing-";
 const FORGOTTEN: Duration = Duration::from_secs(3600);
 
@@ -234,11 +233,11 @@ mod tests {
     use super::*;
 
     fn key(seed: u8) -> Key {
-        Key::of(&[&[seed]])
+        Key::of("test", &[&[seed]])
     }
 
-    fn entry(bytes: usize) -> Entry {
-        Entry { binary: (0..bytes).map(|i| i as u8).collect(), kernels: Vec::new() }
+    fn contents(bytes: usize) -> Vec<u8> {
+        (0..bytes).map(|i| i as u8).collect()
     }
 
     #[test]
@@ -258,8 +257,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path().join("not/yet/there"));
         assert!(cache.load(&key(1)).is_none());
-        cache.store(&key(1), &entry(1000));
-        assert_eq!(cache.load(&key(1)), Some(entry(1000)));
+        cache.store(&key(1), &contents(1000));
+        assert_eq!(cache.load(&key(1)), Some(contents(1000)));
         assert!(cache.load(&key(2)).is_none());
         cache.clear().unwrap();
         assert!(cache.load(&key(1)).is_none());
@@ -270,7 +269,7 @@ mod tests {
     fn a_spoiled_entry_is_deleted_and_not_returned() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path());
-        cache.store(&key(1), &entry(100));
+        cache.store(&key(1), &contents(100));
         let path = cache.path(&key(1));
         let sound = std::fs::read(&path).unwrap();
         // Every truncation and every single flipped bit must be noticed.
@@ -298,21 +297,21 @@ mod tests {
     #[test]
     fn the_longest_unused_make_way() {
         let folder = tempfile::tempdir().unwrap();
-        let size = entry(10_000).encode(&key(0)).len() as u64;
+        let size = entry::encode(&key(0), &contents(10_000)).len() as u64;
         let cache = Cache::at(folder.path()).limit(3 * size);
         for seed in 0..3 {
-            cache.store(&key(seed), &entry(10_000));
+            cache.store(&key(seed), &contents(10_000));
             let file = std::fs::File::options().append(true).open(cache.path(&key(seed))).unwrap();
             let past = SystemTime::now() - Duration::from_secs(1000 - u64::from(seed));
             file.set_modified(past).unwrap();
         }
         // Entry 0 is the oldest, but used now; so 1 goes.
         assert!(cache.load(&key(0)).is_some());
-        cache.store(&key(3), &entry(10_000));
+        cache.store(&key(3), &contents(10_000));
         let there: Vec<bool> = (0..4).map(|seed| cache.path(&key(seed)).exists()).collect();
         assert_eq!(there, [true, false, true, true]);
         // One larger than everything is not stored and drives nothing out.
-        cache.store(&key(9), &entry(4 * 10_000));
+        cache.store(&key(9), &contents(4 * 10_000));
         assert_eq!(cache.files().unwrap().len(), 3);
     }
 
@@ -328,7 +327,7 @@ mod tests {
         }
         let file = std::fs::File::options().append(true).open(&old).unwrap();
         file.set_modified(SystemTime::now() - 2 * FORGOTTEN).unwrap();
-        cache.store(&key(1), &entry(10));
+        cache.store(&key(1), &contents(10));
         assert!(fresh.exists() && !old.exists() && foreign.exists());
         cache.clear().unwrap();
         assert!(foreign.exists());
@@ -340,7 +339,7 @@ mod tests {
         let file = folder.path().join("file");
         std::fs::write(&file, "not a folder").unwrap();
         let cache = Cache::at(file.join("below"));
-        cache.store(&key(1), &entry(10));
+        cache.store(&key(1), &contents(10));
         assert!(cache.load(&key(1)).is_none());
     }
 
@@ -352,14 +351,14 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..20 {
-                        cache.store(&key(1), &entry(5000));
+                        cache.store(&key(1), &contents(5000));
                         if let Some(found) = cache.load(&key(1)) {
-                            assert_eq!(found, entry(5000));
+                            assert_eq!(found, contents(5000));
                         }
                     }
                 });
             }
         });
-        assert_eq!(cache.load(&key(1)), Some(entry(5000)));
+        assert_eq!(cache.load(&key(1)), Some(contents(5000)));
     }
 }

@@ -1,20 +1,43 @@
-//! The file format of a cache entry.
+//! What the cache keeps of a program: the driver's binary, and the kernels with their arguments.
 //!
-//! All numbers are little-endian: magic (8 bytes), format version (u32), key (32), length of the rest
-//! after the checksum (u64), SHA-256 of that rest (32); then the kernels with their arguments, and the
-//! driver's binary. The arguments are kept because drivers need not know them of a program made from a
-//! binary, and launches are checked against them.
+//! An entry is found by everything that makes a binary: source, options, device, driver and platform. Files a source
+//! includes are not part of it: a program must be whole in itself. The arguments are kept because drivers need not know
+//! them of a program made from a binary, and launches are checked against them. The driver may refuse a binary that is sound
+//! in itself; then the program is built from source.
 
-use sha2::{Digest as _, Sha256};
+use tripipe_cache::Key;
+use tripipe_launch::{Program, Source};
 
-use super::Key;
+use crate::devices::Device;
 use crate::kernel::{ArgumentInfo, Space};
 
 /// Raised whenever the format, or anything about how binaries are made, changes.
-pub(super) const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
-const MAGIC: &[u8; 8] = b"TRIPIPE\n";
-const HEADER: usize = 8 + 4 + 32 + 8 + 32;
+/// The key of `program` on `device`, built with `options` (all of them, in order).
+pub(crate) fn key(program: &Program, options: &str, device: &Device) -> Key {
+    let probe = device.probe();
+    let (form, source): (&[u8], &[u8]) = match &program.source {
+        Source::OpenClC(text) => (b"c", text.as_bytes()),
+        Source::SpirV(words) => (b"spirv", words),
+        _ => (b"", b""),
+    };
+    Key::of(
+        "program",
+        &[
+            &VERSION.to_le_bytes(),
+            form,
+            source,
+            options.as_bytes(),
+            probe.name.as_bytes(),
+            probe.vendor.as_bytes(),
+            probe.version.as_bytes(),
+            probe.driver.as_bytes(),
+            probe.platform.as_bytes(),
+            device.platform_version().as_bytes(),
+        ],
+    )
+}
 
 /// A program as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +56,8 @@ pub(crate) struct RecordedKernel {
 }
 
 impl Entry {
-    pub(super) fn encode(&self, key: &Key) -> Vec<u8> {
+    /// As it is kept: numbers little-endian, lists and texts behind their length.
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let mut body = Vec::with_capacity(self.binary.len() + 256);
         put_count(&mut body, self.kernels.len());
         for kernel in &self.kernels {
@@ -51,43 +75,12 @@ impl Entry {
             }
         }
         put_bytes(&mut body, &self.binary);
-
-        let mut file = Vec::with_capacity(HEADER + body.len());
-        file.extend_from_slice(MAGIC);
-        file.extend_from_slice(&VERSION.to_le_bytes());
-        file.extend_from_slice(key.bytes());
-        file.extend_from_slice(&(body.len() as u64).to_le_bytes());
-        file.extend_from_slice(&Sha256::digest(&body));
-        file.extend_from_slice(&body);
-        file
+        body
     }
 
-    /// # Errors
-    /// What is wrong with it, in a few words.
-    pub(super) fn decode(file: &[u8], key: &Key) -> Result<Self, &'static str> {
-        let mut header = Reader(file);
-        if header.take(8) != Some(MAGIC) {
-            return Err("not a cache entry");
-        }
-        if header.take(4) != Some(&VERSION.to_le_bytes()) {
-            return Err("of another version");
-        }
-        if header.take(32) != Some(key.bytes()) {
-            return Err("of another program");
-        }
-        let len = header.number().ok_or("truncated")?;
-        let checksum = header.take(32).ok_or("truncated")?;
-        let body = header.0;
-        if body.len() as u64 != len {
-            return Err("of the wrong length");
-        }
-        if *Sha256::digest(body) != *checksum {
-            return Err("corrupt");
-        }
-        Self::decode_body(&mut Reader(body)).ok_or("malformed")
-    }
-
-    fn decode_body(body: &mut Reader<'_>) -> Option<Self> {
+    /// What [`Self::encode`] made; `None` for anything else.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut body = Reader(bytes);
         let mut kernels = Vec::new();
         for _ in 0..body.number()? {
             let name = body.text()?;
@@ -168,23 +161,18 @@ mod tests {
                 },
             ],
         };
-        let key = Key::of(&[b"x"]);
-        assert_eq!(Entry::decode(&entry.encode(&key), &key), Ok(entry));
+        let kept = entry.encode();
+        for cut in 0..kept.len() {
+            assert_eq!(Entry::decode(&kept[..cut]), None, "cut to {cut}");
+        }
+        assert_eq!(Entry::decode(&[&kept[..], &[0]].concat()), None);
+        assert_eq!(Entry::decode(&kept), Some(entry));
     }
 
     #[test]
     fn a_length_that_lies_is_no_panic() {
-        // A sound checksum over a body whose inner lengths point past its end.
-        let key = Key::of(&[b"x"]);
         for body in [u64::MAX.to_le_bytes().to_vec(), [1u64.to_le_bytes(), u64::MAX.to_le_bytes()].concat()] {
-            let mut file = Vec::new();
-            file.extend_from_slice(MAGIC);
-            file.extend_from_slice(&VERSION.to_le_bytes());
-            file.extend_from_slice(key.bytes());
-            file.extend_from_slice(&(body.len() as u64).to_le_bytes());
-            file.extend_from_slice(&Sha256::digest(&body));
-            file.extend_from_slice(&body);
-            assert_eq!(Entry::decode(&file, &key), Err("malformed"));
+            assert_eq!(Entry::decode(&body), None);
         }
     }
 }
