@@ -23,6 +23,7 @@ use tripipe_kernels::ladder::{AttemptError, Climber, Ladder, ladders};
 use tripipe_kernels::{Inputs, Plan, PlanError, Problem};
 use tripipe_launch::{ExecuteError, Executor, NdRange, Program};
 use tripipe_opencl::{Device, ExecutorOptions, OpenClExecutor};
+use tripipe_simulate::Simulator;
 
 /// Set for the runs under Oclgrind: small sizes, no further children.
 const SMALL: &str = "TRIPIPE_CONFORMANCE_SMALL";
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         trials.push(Trial::test("a read outside a buffer", read_outside));
     } else {
         trials.extend(cpu_trials(extent));
+        trials.extend(simulator_trials(extent));
         trials.extend(oclgrind_trials());
     }
     libtest_mimic::run(&arguments, trials).exit_code()
@@ -68,6 +70,19 @@ fn device_trials(device: &Device, extent: Extent) -> Vec<Trial> {
                     verify(&mut executor as &mut dyn Executor, ladder, step, extent)
                 });
             trial.with_kind(name)
+        })
+        .collect()
+}
+
+fn simulator_trials(extent: Extent) -> Vec<Trial> {
+    steps()
+        .map(|(ladder, step)| {
+            Trial::test(format!("simulator {} {}", ladder.name, ladder.steps[step].name), move || {
+                let prebuilt = Some(tripipe_kernels::spirv::find as tripipe_simulate::Prebuilt);
+                let mut executor =
+                    Simulator::new(tripipe_simulate::Options { prebuilt, ..Default::default() });
+                verify(&mut executor as &mut dyn Executor, ladder, step, extent)
+            })
         })
         .collect()
 }

@@ -8,6 +8,7 @@ impl State<'_> {
     /// Runs the current group to its end, or until it stops short.
     pub(crate) fn run_group(&mut self, warps: &mut Vec<Warp>) {
         let items = self.group.items() as usize;
+        self.number_items();
         for local in &mut self.memory.locals {
             local.fill(0);
         }
@@ -42,6 +43,25 @@ impl State<'_> {
             if !self.meet(&mut warps[..count]) {
                 return;
             }
+        }
+    }
+
+    /// Works out the local ids, unless the last group was of the same size.
+    fn number_items(&mut self) {
+        if self.local_ids_of == self.group.local {
+            return;
+        }
+        self.local_ids_of = self.group.local;
+        self.local_ids.clear();
+        for first in (0..self.group.items()).step_by(WIDTH) {
+            let mut ids = [[0; WIDTH]; 3];
+            for lane in 0..WIDTH {
+                let id = self.group.local_id(first + lane as u64);
+                for (ids, id) in ids.iter_mut().zip(id) {
+                    ids[lane] = id;
+                }
+            }
+            self.local_ids.push(ids);
         }
     }
 

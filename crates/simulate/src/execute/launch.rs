@@ -147,6 +147,8 @@ impl Job<'_> {
             warp: self.warp(),
             mask: 0,
             group: self.range,
+            local_ids: Vec::new(),
+            local_ids_of: [0; 3],
             stop: None,
             steps: self.steps,
             lane_instructions: 0,

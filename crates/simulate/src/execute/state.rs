@@ -6,7 +6,7 @@ use tripipe_ir as ir;
 use super::code::{Code, Edge, End, Inst};
 use super::layout::Layout;
 use super::memory::{Memory, Private};
-use super::rows::{Rows, first_lanes, lanes, numbers, numbers_mut, true_lanes};
+use super::rows::{Rows, WIDTH, first_lanes, lanes, numbers, numbers_mut, true_lanes};
 use crate::watch::Watch;
 
 /// Lanes that are at the same place.
@@ -103,6 +103,10 @@ pub(crate) struct State<'l> {
     /// The lanes that run.
     pub(crate) mask: u64,
     pub(crate) group: Group,
+    /// Local ids of the group's work-items, for each warp and dimension a row.
+    pub(crate) local_ids: Vec<[[u64; WIDTH]; 3]>,
+    /// The group size they are for.
+    pub(crate) local_ids_of: [u64; 3],
     pub(crate) stop: Option<Stop>,
     /// Instructions it may still run.
     pub(crate) steps: u64,

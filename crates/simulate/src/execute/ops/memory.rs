@@ -69,11 +69,16 @@ enum Pattern {
     Same(u64),
     /// Lane `l` at `first + l * step`, for all lanes up to the last that runs.
     Steps { first: u64, step: usize, count: usize },
+    /// All lanes run; each eight of them side by side as in `Steps`, in one object, from the lowest address on.
+    Eights { lowest: u64, span: usize, step: usize },
     /// In one object, from the lowest address on.
     Near { lowest: u64, span: usize },
     /// In several objects.
     Apart,
 }
+
+/// A stretch of one object this long is looked up at once, though not all of it may be wanted.
+const NEAR: u64 = 1 << 20;
 
 fn pattern(s: &State<'_>, i: &Inst) -> Pattern {
     let addresses = s.warp.rows.words(i.args[0]);
@@ -81,59 +86,74 @@ fn pattern(s: &State<'_>, i: &Inst) -> Pattern {
         return Pattern::Same(addresses[0]);
     }
     let Ok(addresses) = <&[u64; WIDTH]>::try_from(addresses) else { return Pattern::Apart };
+    if s.mask == u64::MAX {
+        return s.arch.dispatch(Whole(addresses));
+    }
     let count = WIDTH - s.mask.leading_zeros() as usize;
-    let prefix = s.mask & s.mask.wrapping_add(1) == 0;
     let first = addresses[0];
-    if prefix {
+    if s.mask & s.mask.wrapping_add(1) == 0 {
         let step = if count > 1 { addresses[1].wrapping_sub(first) } else { 0 };
-        if step <= 64 && s.arch.dispatch(Stepping { addresses, step, count }) {
-            return if step == 0 && count > 1 {
-                Pattern::Same(first)
-            } else {
-                Pattern::Steps { first, step: step as usize, count }
-            };
+        let regular = step <= 64
+            && addresses[..count]
+                .iter()
+                .enumerate()
+                .all(|(lane, address)| *address == first.wrapping_add(step.wrapping_mul(lane as u64)));
+        if regular {
+            return Pattern::Steps { first, step: step as usize, count };
         }
     }
-    let mut low = u64::MAX;
-    let mut high = 0;
-    for (lane, address) in addresses.iter().enumerate() {
-        if s.mask >> lane & 1 == 1 {
-            low = low.min(*address);
-            high = high.max(*address);
-        }
-    }
-    // Far apart in one object is looked up one by one too: a range is only worth while it is short.
-    if parts(low).0 == parts(high).0 && high - low < 1 << 20 {
+    let (low, high) = lanes(s.mask)
+        .fold((u64::MAX, 0), |(low, high), lane| (low.min(addresses[lane]), high.max(addresses[lane])));
+    near(low, high)
+}
+
+fn near(low: u64, high: u64) -> Pattern {
+    if parts(low).0 == parts(high).0 && high - low < NEAR {
         Pattern::Near { lowest: low, span: (high - low) as usize }
     } else {
         Pattern::Apart
     }
 }
 
-struct Stepping<'a> {
-    addresses: &'a [u64; WIDTH],
-    step: u64,
-    count: usize,
-}
+/// The pattern of 64 addresses.
+struct Whole<'a>(&'a [u64; WIDTH]);
 
-impl pulp::WithSimd for Stepping<'_> {
-    type Output = bool;
+impl pulp::WithSimd for Whole<'_> {
+    type Output = Pattern;
 
     #[allow(clippy::inline_always, reason = "else it is compiled for the baseline")]
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) -> bool {
-        let first = self.addresses[0];
-        if self.count == WIDTH {
-            let mut different = 0;
-            for (lane, address) in self.addresses.iter().enumerate() {
-                different |= address ^ first.wrapping_add(self.step.wrapping_mul(lane as u64));
+    fn with_simd<S: pulp::Simd>(self, _: S) -> Pattern {
+        let addresses = self.0;
+        let first = addresses[0];
+        let step = addresses[1].wrapping_sub(first);
+        let mut irregular = 0;
+        let mut apart = 0;
+        for (chunk, eight) in addresses.as_chunks::<8>().0.iter().enumerate() {
+            for (lane, address) in eight.iter().enumerate() {
+                apart |= address ^ eight[0].wrapping_add(step.wrapping_mul(lane as u64));
+                irregular |= address ^ first.wrapping_add(step.wrapping_mul((chunk * 8 + lane) as u64));
             }
-            return different == 0;
         }
-        self.addresses[..self.count]
-            .iter()
-            .enumerate()
-            .all(|(lane, address)| *address == first.wrapping_add(self.step.wrapping_mul(lane as u64)))
+        if irregular == 0 && step <= 64 {
+            return if step == 0 {
+                Pattern::Same(first)
+            } else {
+                Pattern::Steps { first, step: step as usize, count: WIDTH }
+            };
+        }
+        let mut low = u64::MAX;
+        let mut high = 0;
+        for address in addresses {
+            low = low.min(*address);
+            high = high.max(*address);
+        }
+        match near(low, high) {
+            Pattern::Near { lowest, span } if apart == 0 && step <= 64 => {
+                Pattern::Eights { lowest, span, step: step as usize }
+            }
+            other => other,
+        }
     }
 }
 
@@ -155,7 +175,8 @@ pub(super) fn store(scalar: Scalar) -> Run {
     }
 }
 
-fn is_private(s: &State<'_>, address: u64) -> Option<u32> {
+/// The private object a pointer leads to, if it leads to one.
+pub(super) fn is_private(s: &State<'_>, address: u64) -> Option<u32> {
     match s.memory.object(parts(address).0)?.home {
         Home::Private(index) => Some(index),
         _ => None,
@@ -205,11 +226,40 @@ fn load_into<T: Pod>(s: &mut State<'_>, i: &Inst, out: &mut [T]) -> bool {
                 return true;
             }
         }
+        Pattern::Eights { lowest, span, step } => {
+            let (object, offset) = parts(lowest);
+            let addresses = s.warp.rows.words(i.args[0]);
+            if let Some(from) = s.memory.read(object, offset, span + bytes) {
+                for (lane, address) in addresses.iter().enumerate().step_by(8) {
+                    let at = (address - lowest) as usize;
+                    if components == 1 && step == size {
+                        let to = bytemuck::cast_slice_mut::<T, u8>(&mut out[lane..lane + 8]);
+                        to.copy_from_slice(&from[at..at + 8 * size]);
+                        continue;
+                    }
+                    let from = &from[at..at + 7 * step + bytes];
+                    for component in 0..components {
+                        for (lane, out) in out[component * WIDTH + lane..][..8].iter_mut().enumerate() {
+                            let at = lane * step + component * size;
+                            *out = bytemuck::pod_read_unaligned(&from[at..at + size]);
+                        }
+                    }
+                }
+                return true;
+            }
+        }
         Pattern::Near { lowest, span } => {
             let (object, offset) = parts(lowest);
             let addresses = s.warp.rows.words(i.args[0]);
             let mask = s.mask;
             if let Some(from) = s.memory.read(object, offset, span + bytes) {
+                if mask == u64::MAX && components == 1 {
+                    for (out, address) in out.iter_mut().zip(addresses) {
+                        let at = (address - lowest) as usize;
+                        *out = bytemuck::pod_read_unaligned(&from[at..at + size]);
+                    }
+                    return true;
+                }
                 for lane in lanes(mask) {
                     let at = (addresses[lane] - lowest) as usize;
                     let from = &from[at..at + bytes];
@@ -310,7 +360,18 @@ fn store_from<T: Pod>(s: &mut State<'_>, i: &Inst, value: &[T]) -> bool {
                 return true;
             }
         }
-        Pattern::Near { lowest, span } => {
+        Pattern::Eights { lowest, span, step } if components == 1 && step == size => {
+            let (object, offset) = parts(lowest);
+            let addresses = s.warp.rows.words(i.args[0]);
+            if let Some(to) = s.memory.write(object, offset, span + bytes) {
+                for (value, address) in value.as_chunks::<8>().0.iter().zip(addresses.iter().step_by(8)) {
+                    let at = (address - lowest) as usize;
+                    to[at..at + 8 * size].copy_from_slice(bytemuck::cast_slice::<T, u8>(value));
+                }
+                return true;
+            }
+        }
+        Pattern::Near { lowest, span } | Pattern::Eights { lowest, span, .. } => {
             let (object, offset) = parts(lowest);
             let addresses = s.warp.rows.words(i.args[0]);
             let mask = s.mask;
@@ -374,7 +435,14 @@ fn store_private<T: Pod>(s: &mut State<'_>, i: &Inst, index: u32, address: u64, 
 }
 
 /// An access that is not inside an object.
-fn outside(s: &mut State<'_>, i: &Inst, lane: usize, address: u64, bytes: usize, write: bool) -> bool {
+pub(super) fn outside(
+    s: &mut State<'_>,
+    i: &Inst,
+    lane: usize,
+    address: u64,
+    bytes: usize,
+    write: bool,
+) -> bool {
     let (object, offset) = parts(address);
     let what = if write { "writes" } else { "reads" };
     let message = match s.memory.object(object) {

@@ -4,6 +4,7 @@
 //! in the mask too; memory, images and the console are touched for the lanes of the mask alone.
 
 mod arithmetic;
+mod atomic;
 mod call;
 mod convert;
 mod half_bits;
@@ -12,7 +13,7 @@ mod memory;
 mod query;
 mod vector;
 
-use tripipe_ir::op::Binary;
+use tripipe_ir::op::{Atomic, AtomicOp, Binary};
 use tripipe_ir::{Instruction, Kernel, Op, Scalar, Space, Type};
 
 use super::code::{Detail, Inst, Run};
@@ -91,11 +92,18 @@ pub(crate) fn select(kernel: &Kernel, inst: &Instruction) -> Option<(Run, Detail
         Op::Query(query) => query::select(query),
         Op::Dot(dot) => vector::dot(dot, ty(0)?, scalar(result)?),
         Op::Builtin(builtin) => call::select(builtin, ty(0)?, result?),
+        Op::Atomic(Atomic { op, .. }) => {
+            let scalar = match op {
+                AtomicOp::FlagTestAndSet | AtomicOp::FlagClear => Scalar::I32,
+                AtomicOp::Store => scalar(ty(1))?,
+                _ => scalar(result)?,
+            };
+            plain(atomic::select(op, scalar))
+        }
         // Accesses are made in order; nobody else sees them before the group meets.
         Op::Fence { .. } => Some((nothing, Detail::None)),
         Op::Barrier { .. } => Some((meet, Detail::None)),
         Op::Copy(_)
-        | Op::Atomic(_)
         | Op::AsyncCopy { .. }
         | Op::WaitEvents { .. }
         | Op::Group(_)

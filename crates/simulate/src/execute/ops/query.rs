@@ -3,13 +3,15 @@
 use tripipe_ir::op::{Query, QueryKind};
 
 use crate::execute::code::{Detail, Inst, Run};
-use crate::execute::rows::numbers_mut;
-use crate::execute::state::State;
+use crate::execute::rows::{WIDTH, numbers_mut};
+use crate::execute::state::{Group, State};
 
 pub(super) fn select(query: Query) -> Option<(Run, Detail)> {
     let run: Run = match query.kind {
-        QueryKind::GlobalId => |s, i| items(s, i, |s, d, item| s.group.global_id(item)[d]),
-        QueryKind::LocalId => |s, i| items(s, i, |s, d, item| s.group.local_id(item)[d]),
+        QueryKind::GlobalId => {
+            |s, i| ids(s, i, |group, d| group.offset[d] + group.id[d] * group.enqueued_local[d])
+        }
+        QueryKind::LocalId => |s, i| ids(s, i, |_, _| 0),
         QueryKind::GlobalLinearId => |s, i| {
             items(s, i, |s, _, item| {
                 let id = s.group.global_id(item);
@@ -56,6 +58,17 @@ fn dimension(i: &Inst) -> usize {
         Detail::Number(dimension) => dimension as usize,
         _ => 0,
     }
+}
+
+/// The local ids plus a number.
+fn ids(s: &mut State<'_>, i: &Inst, start: impl Fn(&Group, usize) -> u64) -> bool {
+    let d = dimension(i);
+    let start = start(&s.group, d);
+    let ids = &s.local_ids[s.warp.first_item as usize / WIDTH][d];
+    for (out, id) in s.warp.rows.words_mut(i.out).iter_mut().zip(ids) {
+        *out = start + id;
+    }
+    true
 }
 
 /// A 64-bit number for each work-item.

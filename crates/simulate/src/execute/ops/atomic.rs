@@ -1,0 +1,130 @@
+//! Atomic operations, lane by lane in their order.
+//!
+//! A lane's operation is done before the next lane's begins, accesses stay in the order of the code, and work-groups whose
+//! atomics can meet run one after another: whatever order of memory the source asks for, this is one that it permits.
+
+use bytemuck::Pod;
+use half::f16;
+use tripipe_ir::Scalar;
+use tripipe_ir::op::AtomicOp;
+
+use super::memory::{is_private, outside};
+use crate::execute::code::{Inst, NONE, Run};
+use crate::execute::memory::parts;
+use crate::execute::rows::lanes;
+use crate::execute::state::State;
+use crate::math::{Float, basic};
+
+/// The function that does an operation on numbers of that type; `None` if there is none.
+pub(super) fn select(op: AtomicOp, scalar: Scalar) -> Option<Run> {
+    macro_rules! bits {
+        ($change:expr) => {
+            match scalar.bytes() {
+                1 => |s, i| update::<u8>(s, i, $change),
+                2 => |s, i| update::<u16>(s, i, $change),
+                4 => |s, i| update::<u32>(s, i, $change),
+                _ => |s, i| update::<u64>(s, i, $change),
+            }
+        };
+    }
+    macro_rules! signed {
+        ($change:expr) => {
+            match scalar.bytes() {
+                1 => |s, i| update::<i8>(s, i, $change),
+                2 => |s, i| update::<i16>(s, i, $change),
+                4 => |s, i| update::<i32>(s, i, $change),
+                _ => |s, i| update::<i64>(s, i, $change),
+            }
+        };
+    }
+    macro_rules! float {
+        ($change:path) => {
+            match scalar {
+                Scalar::F16 => |s, i| update::<f16>(s, i, |old, a, _| $change(old, a)),
+                Scalar::F32 => |s, i| update::<f32>(s, i, |old, a, _| $change(old, a)),
+                Scalar::F64 => |s, i| update::<f64>(s, i, |old, a, _| $change(old, a)),
+                _ => return None,
+            }
+        };
+    }
+    Some(match op {
+        AtomicOp::Load => bits!(|old, _, _| old),
+        AtomicOp::Store | AtomicOp::Exchange => bits!(|_, a, _| a),
+        AtomicOp::CompareExchange => bits!(|old, a, expected| if old == expected { a } else { old }),
+        AtomicOp::Increment => bits!(|old, _, _| old.wrapping_add(1)),
+        AtomicOp::Decrement => bits!(|old, _, _| old.wrapping_sub(1)),
+        AtomicOp::Add => bits!(|old, a, _| old.wrapping_add(a)),
+        AtomicOp::Sub => bits!(|old, a, _| old.wrapping_sub(a)),
+        AtomicOp::SMin => signed!(|old, a, _| old.min(a)),
+        AtomicOp::UMin => bits!(|old, a, _| old.min(a)),
+        AtomicOp::SMax => signed!(|old, a, _| old.max(a)),
+        AtomicOp::UMax => bits!(|old, a, _| old.max(a)),
+        AtomicOp::And => bits!(|old, a, _| old & a),
+        AtomicOp::Or => bits!(|old, a, _| old | a),
+        AtomicOp::Xor => bits!(|old, a, _| old ^ a),
+        AtomicOp::FAdd => float!(add),
+        AtomicOp::FMin => float!(basic::fmin),
+        AtomicOp::FMax => float!(basic::fmax),
+        AtomicOp::FlagTestAndSet => test_and_set,
+        AtomicOp::FlagClear => |s, i| update::<u32>(s, i, |_, _, _| 0),
+    })
+}
+
+fn add<T: Float>(a: T, b: T) -> T {
+    T::narrow(a.widen() + b.widen())
+}
+
+/// Puts what `change` makes of the old number and the operands in its place; the result is the old one.
+fn update<T: Pod>(s: &mut State<'_>, i: &Inst, change: impl Fn(T, T, T) -> T) -> bool {
+    for lane in lanes(s.mask) {
+        let operand = |slot: u32| {
+            if slot == NONE { T::zeroed() } else { s.warp.rows.numbers::<T>(slot)[lane] }
+        };
+        let (a, b) = (operand(i.args[1]), operand(i.args[2]));
+        let Some(old) = swap(s, i, lane, |old| change(old, a, b)) else { return false };
+        if i.out != NONE {
+            s.warp.rows.numbers_mut::<T>(i.out)[lane] = old;
+        }
+    }
+    true
+}
+
+fn test_and_set(s: &mut State<'_>, i: &Inst) -> bool {
+    for lane in lanes(s.mask) {
+        let Some(old) = swap(s, i, lane, |_: u32| 1) else { return false };
+        s.warp.rows.numbers_mut::<u8>(i.out)[lane] = u8::from(old != 0);
+    }
+    true
+}
+
+/// Replaces the number a lane points to; gives the old one, or `None` if there is none.
+fn swap<T: Pod>(s: &mut State<'_>, i: &Inst, lane: usize, new: impl FnOnce(T) -> T) -> Option<T> {
+    let size = size_of::<T>();
+    let address = s.warp.rows.words(i.args[0])[lane];
+    let (object, offset) = parts(address);
+    if offset.rem_euclid(size as i64) != 0
+        && let Some(info) = s.memory.object(object)
+    {
+        let message = format!(
+            "makes an atomic access of {size} bytes at offset {offset} of `{}`, which is no multiple of {size}",
+            info.name
+        );
+        s.fault(i, lane, message);
+        return None;
+    }
+    if let Some(index) = is_private(s, address) {
+        let private = &mut s.warp.privates[index as usize];
+        if let Some(offset) = private.inside(offset, size) {
+            let old = private.read::<T>(offset, lane);
+            private.write(offset, lane, new(old));
+            return Some(old);
+        }
+    } else if let Some(bytes) = s.memory.write(object, offset, size) {
+        let old = bytemuck::pod_read_unaligned(bytes);
+        let new = new(old);
+        bytes.copy_from_slice(bytemuck::bytes_of(&new));
+        return Some(old);
+    }
+    outside(s, i, lane, address, size, i.args[1] != NONE);
+    None
+}

@@ -1,0 +1,279 @@
+//! What a work-group or a sub-group computes together: votes, broadcasts, reductions, scans, shuffles, ballots.
+//!
+//! Who is not there does not count: work-items that have ended, and for sub-groups those on another way through the code.
+//! Values go through a reduction in the order of local linear ids. What the specification leaves undefined, such as the
+//! value of a work-item that is not there, is the work-item's own value.
+
+use half::f16;
+use tripipe_ir::op::{Group as GroupFunction, GroupOp, GroupScope, Reduction};
+use tripipe_ir::{Kernel, Op, Scalar, Type};
+
+use super::{Present, sub_groups};
+use crate::execute::code::{Inst, Run};
+use crate::execute::rows::{WIDTH, lanes};
+use crate::execute::state::{Group, State};
+use crate::math::{Float, basic};
+
+/// The function that runs it; `None` for what work-groups do not have.
+pub(super) fn select(group: GroupFunction) -> Option<Run> {
+    match (group.scope, group.op) {
+        (GroupScope::SubGroup, _) => Some(sub_group),
+        (
+            GroupScope::WorkGroup,
+            GroupOp::All
+            | GroupOp::Any
+            | GroupOp::AllEqual
+            | GroupOp::Broadcast
+            | GroupOp::BroadcastFirst
+            | GroupOp::Elect
+            | GroupOp::Reduce(_)
+            | GroupOp::InclusiveScan(_)
+            | GroupOp::ExclusiveScan(_),
+        ) => Some(super::meet),
+        _ => None,
+    }
+}
+
+/// A work-item that takes part.
+#[derive(Clone, Copy)]
+struct Member {
+    warp: usize,
+    lane: usize,
+    /// In the group: the local linear id, or the id in the sub-group.
+    id: u64,
+}
+
+/// Each sub-group of the lanes that run, for itself.
+fn sub_group(s: &mut State<'_>, i: &Inst) -> bool {
+    let (kernel, group) = (s.kernel, s.group);
+    for mask in sub_groups(s) {
+        let members: Vec<Member> = lanes(mask)
+            .map(|lane| Member { warp: 0, lane, id: lane as u64 % u64::from(group.sub_group) })
+            .collect();
+        perform(kernel, &group, i, &mut [Present { warp: &mut s.warp, mask }], &members);
+    }
+    true
+}
+
+/// A work-group that has met.
+pub(super) fn work_group(s: &State<'_>, i: &Inst, present: &mut [Present<'_>]) -> bool {
+    let members: Vec<Member> = present
+        .iter()
+        .enumerate()
+        .flat_map(|(warp, each)| {
+            let first = u64::from(each.warp.first_item);
+            lanes(each.mask).map(move |lane| Member { warp, lane, id: first + lane as u64 })
+        })
+        .collect();
+    perform(s.kernel, &s.group, i, present, &members);
+    true
+}
+
+/// Computes the results of all members and writes them to their registers.
+fn perform(kernel: &Kernel, group: &Group, i: &Inst, present: &mut [Present<'_>], members: &[Member]) {
+    let inst = &kernel.insts[i.origin];
+    let Op::Group(GroupFunction { scope, op, .. }) = inst.op else { return };
+    let ty = |index: usize| inst.operands.get(index).map_or(Type::BOOL, |operand| kernel.ty(*operand));
+    let scalar = |index: usize| ty(index).scalar().unwrap_or(Scalar::I64);
+    // A component of a member's operand.
+    let get = |present: &[Present<'_>], member: &Member, operand: usize, component: usize| {
+        let rows = &present[member.warp].warp.rows;
+        rows.bits(i.arg(operand), component * WIDTH + member.lane, scalar(operand).bytes())
+    };
+    let components = usize::from(ty(0).lanes());
+    let out_bytes = inst.result.map_or(1, |result| kernel.ty(result).scalar().unwrap_or(Scalar::I64).bytes());
+    let set = |present: &mut [Present<'_>], member: &Member, component: usize, bits: u64| {
+        let rows = &mut present[member.warp].warp.rows;
+        rows.set_bits(i.out, component * WIDTH + member.lane, out_bytes, bits);
+    };
+    let find = |id: u64| members.iter().find(|member| member.id == id);
+    let Some(first) = members.first() else { return };
+    match op {
+        GroupOp::All | GroupOp::Any | GroupOp::AllEqual => {
+            let truth = match op {
+                GroupOp::All => members.iter().all(|member| get(present, member, 0, 0) != 0),
+                GroupOp::Any => members.iter().any(|member| get(present, member, 0, 0) != 0),
+                _ => (0..components).all(|component| {
+                    let wanted = get(present, first, 0, component);
+                    members
+                        .iter()
+                        .all(|member| equal(scalar(0), get(present, member, 0, component), wanted))
+                }),
+            };
+            for member in members {
+                set(present, member, 0, u64::from(truth));
+            }
+        }
+        GroupOp::Elect => {
+            for member in members {
+                set(present, member, 0, u64::from(member.id == first.id));
+            }
+        }
+        GroupOp::Broadcast | GroupOp::BroadcastFirst => {
+            let id = match (op, scope) {
+                (GroupOp::BroadcastFirst, _) => first.id,
+                (_, GroupScope::SubGroup) => get(present, first, 1, 0),
+                (_, GroupScope::WorkGroup) => {
+                    let strides = [1, group.local[0], group.local[0] * group.local[1]];
+                    (1..inst.operands.len())
+                        .zip(strides)
+                        .fold(0, |id, (operand, stride)| {
+                            get(present, first, operand, 0).wrapping_mul(stride).wrapping_add(id)
+                        })
+                }
+            };
+            for component in 0..components {
+                let value = find(id).map(|member| get(present, member, 0, component));
+                for member in members {
+                    let value = value.unwrap_or_else(|| get(present, member, 0, component));
+                    set(present, member, component, value);
+                }
+            }
+        }
+        GroupOp::Shuffle | GroupOp::ShuffleXor | GroupOp::ShuffleUp | GroupOp::ShuffleDown => {
+            for component in 0..components {
+                let values: Vec<u64> = members
+                    .iter()
+                    .map(|member| {
+                        let operand = get(present, member, 1, 0);
+                        let id = match op {
+                            GroupOp::Shuffle => operand,
+                            GroupOp::ShuffleXor => member.id ^ operand,
+                            GroupOp::ShuffleUp => member.id.wrapping_sub(operand),
+                            _ => member.id.wrapping_add(operand),
+                        };
+                        get(present, find(id).unwrap_or(member), 0, component)
+                    })
+                    .collect();
+                for (member, value) in members.iter().zip(values) {
+                    set(present, member, component, value);
+                }
+            }
+        }
+        GroupOp::Reduce(reduction) | GroupOp::InclusiveScan(reduction) | GroupOp::ExclusiveScan(reduction) => {
+            for component in 0..components {
+                let mut before = None;
+                for member in members {
+                    let value = get(present, member, 0, component);
+                    let sum = before.map_or(value, |before| combine(reduction, scalar(0), before, value));
+                    match op {
+                        GroupOp::InclusiveScan(_) => set(present, member, component, sum),
+                        GroupOp::ExclusiveScan(_) => {
+                            let value = before.unwrap_or_else(|| identity(reduction, scalar(0)));
+                            set(present, member, component, value);
+                        }
+                        _ => {}
+                    }
+                    before = Some(sum);
+                }
+                if let (GroupOp::Reduce(_), Some(sum)) = (op, before) {
+                    for member in members {
+                        set(present, member, component, sum);
+                    }
+                }
+            }
+        }
+        GroupOp::Ballot => {
+            let votes = members.iter().fold(0u128, |votes, member| {
+                votes | u128::from(get(present, member, 0, 0) != 0) << member.id
+            });
+            for member in members {
+                for word in 0..4 {
+                    set(present, member, word, (votes >> (32 * word)) as u64);
+                }
+            }
+        }
+        GroupOp::InverseBallot
+        | GroupOp::BallotBit
+        | GroupOp::BallotCount
+        | GroupOp::BallotLeast
+        | GroupOp::BallotGreatest => {
+            for member in members {
+                let votes = (0..4).fold(0u128, |votes, word| {
+                    votes | u128::from(get(present, member, 0, word)) << (32 * word)
+                });
+                let votes = votes & ((1 << group.sub_group) - 1);
+                let bit = |id: u64| (votes.checked_shr(id as u32).unwrap_or(0) & 1) as u64;
+                let answer = match op {
+                    GroupOp::InverseBallot => bit(member.id),
+                    GroupOp::BallotBit => bit(get(present, member, 1, 0)),
+                    GroupOp::BallotCount => u64::from(votes.count_ones()),
+                    GroupOp::BallotLeast => u64::from(votes.trailing_zeros()),
+                    _ => u64::from(votes.checked_ilog2().unwrap_or(u32::MAX)),
+                };
+                set(present, member, 0, answer);
+            }
+        }
+    }
+}
+
+/// Whether two numbers are the same: zeros of either sign are, NaNs are not.
+fn equal(scalar: Scalar, a: u64, b: u64) -> bool {
+    match scalar {
+        Scalar::F16 => f16::from_bits(a as u16) == f16::from_bits(b as u16),
+        Scalar::F32 => f32::from_bits(a as u32) == f32::from_bits(b as u32),
+        Scalar::F64 => f64::from_bits(a) == f64::from_bits(b),
+        _ => a == b,
+    }
+}
+
+/// What a reduction makes of two numbers of that type.
+fn combine(reduction: Reduction, scalar: Scalar, a: u64, b: u64) -> u64 {
+    fn float<T: Float>(reduction: Reduction, a: T, b: T) -> T {
+        match reduction {
+            Reduction::FMul => T::narrow(a.widen() * b.widen()),
+            Reduction::FMin => basic::fmin(a, b),
+            Reduction::FMax => basic::fmax(a, b),
+            _ => T::narrow(a.widen() + b.widen()),
+        }
+    }
+    let unused = 64 - scalar.bits();
+    let signed = |bits: u64| (bits << unused).cast_signed();
+    match reduction {
+        Reduction::Add => a.wrapping_add(b) & scalar.mask(),
+        Reduction::Mul => a.wrapping_mul(b) & scalar.mask(),
+        Reduction::SMin => if signed(b) < signed(a) { b } else { a },
+        Reduction::SMax => if signed(b) > signed(a) { b } else { a },
+        Reduction::UMin => a.min(b),
+        Reduction::UMax => a.max(b),
+        Reduction::And | Reduction::LogicalAnd => a & b,
+        Reduction::Or | Reduction::LogicalOr => a | b,
+        Reduction::Xor | Reduction::LogicalXor => a ^ b,
+        Reduction::FAdd | Reduction::FMul | Reduction::FMin | Reduction::FMax => match scalar {
+            Scalar::F16 => {
+                let [a, b] = [a, b].map(|bits| f16::from_bits(bits as u16));
+                u64::from(float(reduction, a, b).to_bits())
+            }
+            Scalar::F32 => {
+                let [a, b] = [a, b].map(|bits| f32::from_bits(bits as u32));
+                u64::from(float(reduction, a, b).to_bits())
+            }
+            _ => float(reduction, f64::from_bits(a), f64::from_bits(b)).to_bits(),
+        },
+    }
+}
+
+/// The number that changes no other: what an exclusive scan gives the first.
+fn identity(reduction: Reduction, scalar: Scalar) -> u64 {
+    let float = |number: f64| match scalar {
+        Scalar::F16 => u64::from(f16::from_f64(number).to_bits()),
+        Scalar::F32 => u64::from((number as f32).to_bits()),
+        _ => number.to_bits(),
+    };
+    match reduction {
+        Reduction::Add
+        | Reduction::UMax
+        | Reduction::Or
+        | Reduction::Xor
+        | Reduction::LogicalOr
+        | Reduction::LogicalXor => 0,
+        Reduction::Mul | Reduction::LogicalAnd => 1,
+        Reduction::UMin | Reduction::And => scalar.mask(),
+        Reduction::SMin => scalar.mask() >> 1,
+        Reduction::SMax => 1 << (scalar.bits() - 1),
+        Reduction::FAdd => float(0.0),
+        Reduction::FMul => float(1.0),
+        Reduction::FMin => float(f64::INFINITY),
+        Reduction::FMax => float(f64::NEG_INFINITY),
+    }
+}
