@@ -178,19 +178,19 @@ pub fn sign<T: Float>(x: T) -> T {
 /// 180 / pi times x.
 #[inline(always)]
 pub fn degrees<T: Float>(x: T) -> T {
-    T::narrow(x.widen() * T::Real::from_f64(180.0 / core::f64::consts::PI))
+    T::narrow(x.widen() * T::Real::nearest(180.0 / core::f64::consts::PI))
 }
 
 /// pi / 180 times x.
 #[inline(always)]
 pub fn radians<T: Float>(x: T) -> T {
-    T::narrow(x.widen() * T::Real::from_f64(core::f64::consts::PI / 180.0))
+    T::narrow(x.widen() * T::Real::nearest(core::f64::consts::PI / 180.0))
 }
 
 /// 1 / sqrt(x).
 #[inline(always)]
 pub fn rsqrt<T: Float>(x: T) -> T {
-    T::from_f64(1.0 / x.to_f64().sqrt())
+    T::nearest(1.0 / x.to_f64().sqrt())
 }
 
 /// Each bit is that of b where c has a one, else that of a.
@@ -220,19 +220,19 @@ pub fn nextafter<T: Float>(x: T, y: T) -> T {
 /// x times 2 to the n, correctly rounded.
 #[inline(always)]
 pub fn ldexp<T: Float>(x: T, n: i32) -> T {
-    if T::DIGITS == f64::DIGITS {
-        T::from_f64(double::ldexp(x.to_f64(), n))
+    if T::PRECISION == <f64 as Float>::PRECISION {
+        T::nearest(double::ldexp(x.to_f64(), n))
     } else {
         // Beyond the ends of this range anything but a zero is an infinity or rounds to zero, and `f64` has it exactly.
         let power = f64::from_bits(((1023 + n.clamp(-400, 400)) as u64) << 52);
-        T::from_f64(x.to_f64() * power)
+        T::nearest(x.to_f64() * power)
     }
 }
 
 /// The significand in [0.5, 1); zeros, infinities and NaNs as they are.
 #[inline(always)]
 pub fn frexp<T: Float>(x: T) -> T {
-    T::from_f64(double::frexp(x.to_f64()).0)
+    T::nearest(double::frexp(x.to_f64()).0)
 }
 
 /// The exponent to the significand [`frexp`] gives; 0 for zeros, infinities and NaNs.
@@ -262,13 +262,13 @@ pub fn logb<T: Float>(x: T) -> T {
 /// x - y trunc(x / y), exact.
 #[inline]
 pub fn fmod<T: Float>(x: T, y: T) -> T {
-    T::from_f64(libm::fmod(x.to_f64(), y.to_f64()))
+    T::nearest(libm::fmod(x.to_f64(), y.to_f64()))
 }
 
 /// x - n y, exact, n the integer nearest to x / y, the even one of two.
 #[inline]
 pub fn remainder<T: Float>(x: T, y: T) -> T {
-    T::from_f64(libm::remainder(x.to_f64(), y.to_f64()))
+    T::nearest(libm::remainder(x.to_f64(), y.to_f64()))
 }
 
 /// The low seven bits of the n of [`remainder`], with the sign of x / y; 0 where the remainder is a NaN.

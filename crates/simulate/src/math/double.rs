@@ -1,8 +1,8 @@
 //! Functions of `double`: those of `libm` as they are, and what it lacks.
 
 pub use libm::{
-    acos, acosh, asin, asinh, atan, atan2, atanh, cbrt, cos, cosh, erf, erfc, exp, exp2, expm1, hypot, ldexp,
-    lgamma, log, log1p, log2, log10, pow, sin, sinh, tan, tanh,
+    acos, asin, asinh, atan, atan2, atanh, cbrt, cos, cosh, erf, erfc, exp, exp2, expm1, hypot, ldexp,
+    lgamma, log, log1p, log2, log10, sin, sinh, tan, tanh,
 };
 
 use core::f64::consts::PI;
@@ -18,6 +18,11 @@ pub fn frexp(x: f64) -> (f64, i32) {
     let exponent = (bits >> 52 & 0x7ff) as i32 - 1022 - shift;
     let significand = f64::from_bits(bits & !(0x7ff << 52) | 1022 << 52);
     if x == 0.0 || !x.is_finite() { (x, 0) } else { (significand, exponent) }
+}
+
+/// Inverse hyperbolic cosine. `libm`'s gives numbers below 1 one, too.
+pub fn acosh(x: f64) -> f64 {
+    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
 }
 
 /// acos(x) / pi.
@@ -38,6 +43,23 @@ pub fn atanpi(x: f64) -> f64 {
 /// atan2(y, x) / pi.
 pub fn atan2pi(y: f64, x: f64) -> f64 {
     atan2(y, x) / PI
+}
+
+/// x to the y. `libm`'s loses ten digits where x is close to 1 and y is huge.
+pub fn pow(x: f64, y: f64) -> f64 {
+    let power = libm::pow(x, y);
+    let beyond = x.abs() - 1.0;
+    if beyond.abs() > 1e-6 || y.abs() < 1e9 || !y.is_finite() || !power.is_finite() || power == 0.0 {
+        return power;
+    }
+    // y log(1 + beyond), what is below its last digit with it.
+    let rest = beyond * beyond * (0.5 - beyond * (1.0 / 3.0 - beyond * 0.25));
+    let most = y * beyond;
+    let less = libm::fma(y, beyond, -most) - y * rest;
+    let sum = most + less;
+    let less = most - sum + less;
+    let magnitude = exp(sum);
+    (magnitude + magnitude * less).copysign(power)
 }
 
 /// 10 to the x.
@@ -135,7 +157,8 @@ pub fn rootn(x: f64, n: i32) -> f64 {
     let exponent = 1.0 / n;
     let missing = libm::fma(-n, exponent, 1.0) / n;
     let root = pow(magnitude, exponent);
-    (root + root * (missing * log(magnitude))).copysign(sign)
+    let root = if missing == 0.0 { root } else { root + root * (missing * log(magnitude)) };
+    root.copysign(sign)
 }
 
 /// Gamma function; a NaN at negative integers, infinities with the sign of zeros.

@@ -11,7 +11,7 @@ macro_rules! unary {
         $($(#[$doc])*
         #[inline]
         pub fn $name<T: Float>(x: T) -> T {
-            T::from_f64(double::$name(x.to_f64()))
+            T::nearest(double::$name(x.to_f64()))
         })*
     };
 }
@@ -21,7 +21,7 @@ macro_rules! binary {
         $($(#[$doc])*
         #[inline]
         pub fn $name<T: Float>(x: T, y: T) -> T {
-            T::from_f64(double::$name(x.to_f64(), y.to_f64()))
+            T::nearest(double::$name(x.to_f64(), y.to_f64()))
         })*
     };
 }
@@ -107,13 +107,13 @@ binary! {
 /// x to the integer n; 1 for n = 0 whatever x is.
 #[inline]
 pub fn pown<T: Float>(x: T, n: i32) -> T {
-    T::from_f64(double::pown(x.to_f64(), n))
+    T::nearest(double::pown(x.to_f64(), n))
 }
 
 /// The n-th root of x; a NaN for n = 0, and of negative x for even n.
 #[inline]
 pub fn rootn<T: Float>(x: T, n: i32) -> T {
-    T::from_f64(double::rootn(x.to_f64(), n))
+    T::nearest(double::rootn(x.to_f64(), n))
 }
 
 /// Sign of the gamma function: 0 at zeros and negative integers, else 1 or -1.

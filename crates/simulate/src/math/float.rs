@@ -32,7 +32,7 @@ pub trait Float:
     /// The bits of a quiet NaN with payload 0.
     const QUIET: Self::Bits;
     /// Digits of the significand, the hidden one with them.
-    const DIGITS: u32;
+    const PRECISION: u32;
     /// The exponent of the greatest number.
     const MAX_EXPONENT: i32;
     /// The greatest number below 1.
@@ -45,7 +45,7 @@ pub trait Float:
     /// The same number.
     fn to_f64(self) -> f64;
     /// Rounded to nearest, ties to even, once; subnormals are kept.
-    fn from_f64(number: f64) -> Self;
+    fn nearest(number: f64) -> Self;
     /// The bits.
     fn to_bits(self) -> Self::Bits;
     /// The number of those bits.
@@ -91,7 +91,7 @@ macro_rules! real {
             const SIGN: $bits = 1 << ($bits::BITS - 1);
             const INFINITE: $bits = Self::INFINITY.to_bits();
             const QUIET: $bits = Self::INFINITE | Self::INFINITE >> 1;
-            const DIGITS: u32 = Self::MANTISSA_DIGITS;
+            const PRECISION: u32 = Self::MANTISSA_DIGITS;
             const MAX_EXPONENT: i32 = $max_exponent;
             const BELOW_ONE: Self = 1.0 - Self::EPSILON / 2.0;
 
@@ -111,7 +111,7 @@ macro_rules! real {
             }
 
             #[inline(always)]
-            fn from_f64(number: f64) -> Self {
+            fn nearest(number: f64) -> Self {
                 number as Self
             }
 
@@ -182,7 +182,7 @@ impl Float for f16 {
     const SIGN: u16 = 1 << 15;
     const INFINITE: u16 = 0x7c00;
     const QUIET: u16 = 0x7e00;
-    const DIGITS: u32 = Self::MANTISSA_DIGITS;
+    const PRECISION: u32 = Self::MANTISSA_DIGITS;
     const MAX_EXPONENT: i32 = 15;
     const BELOW_ONE: Self = Self::from_bits(0x3bff);
 
@@ -229,7 +229,7 @@ impl Float for f16 {
     }
 
     #[inline(always)]
-    fn from_f64(number: f64) -> Self {
+    fn nearest(number: f64) -> Self {
         /// 2^-14, the least normal number.
         const LEAST: u64 = (1023 - 14) << 52;
         /// Where the last digit has the value of a subnormal's.
@@ -260,6 +260,6 @@ impl Float for f16 {
     /// digit of the other; then its rounding does not show.
     #[inline(always)]
     fn mul_add(self, b: Self, c: Self) -> Self {
-        Self::from_f64(self.to_f64() * b.to_f64() + c.to_f64())
+        Self::nearest(self.to_f64() * b.to_f64() + c.to_f64())
     }
 }

@@ -8,17 +8,17 @@ use super::float::Float;
 
 /// Sum of the products of lanes; of as many lanes as both have.
 pub fn dot<T: Float>(x: &[T], y: &[T]) -> T {
-    T::from_f64(x.iter().zip(y).map(|(x, y)| x.to_f64() * y.to_f64()).sum())
+    T::nearest(x.iter().zip(y).map(|(x, y)| x.to_f64() * y.to_f64()).sum())
 }
 
 /// Euclidean length, without undue overflow or underflow. Infinite if a lane is, else a NaN if a lane is.
 pub fn length<T: Float>(x: &[T]) -> T {
-    T::from_f64(norm(&x.iter().map(|x| x.to_f64())))
+    T::nearest(norm(&x.iter().map(|x| x.to_f64())))
 }
 
 /// Length of x - y, of as many lanes as both have.
 pub fn distance<T: Float>(x: &[T], y: &[T]) -> T {
-    T::from_f64(norm(&x.iter().zip(y).map(|(x, y)| x.to_f64() - y.to_f64())))
+    T::nearest(norm(&x.iter().zip(y).map(|(x, y)| x.to_f64() - y.to_f64())))
 }
 
 /// x over its length, into as many lanes of `unit` as x has. Zeros stay; a NaN makes all lanes NaNs; infinite
@@ -34,7 +34,7 @@ pub fn normalize<T: Float>(x: &[T], unit: &mut [T]) {
     let scaled = |x: T| double::ldexp(lane(x), -exponent);
     let length = x.iter().map(|&x| scaled(x) * scaled(x)).sum::<f64>().sqrt();
     for (unit, &x) in unit.iter_mut().zip(x) {
-        let number = if length == 0.0 { x } else { T::from_f64(scaled(x) / length) };
+        let number = if length == 0.0 { x } else { T::nearest(scaled(x) / length) };
         *unit = if nan { T::from_bits(T::QUIET) } else { number };
     }
 }

@@ -1,0 +1,20 @@
+//! The OpenCL C library against arbitrary precision (MPFR), and against special values as the specification has them.
+//!
+//! `cargo test -p tripipe-simulate --test math -- --nocapture` prints the largest error of every function.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test ends at the first surprise, and says how large the errors are"
+)]
+
+mod accuracy;
+mod exact;
+mod geometric;
+mod integers;
+mod kind;
+mod samples;
+mod special;
+mod tables;
