@@ -5,8 +5,8 @@
 
 use bytemuck::Pod;
 use half::f16;
-use tripipe_ir::Scalar;
-use tripipe_ir::op::AtomicOp;
+use tripipe_ir::op::{Atomic, AtomicOp};
+use tripipe_ir::{Op, Scalar};
 
 use super::memory::{is_private, outside};
 use crate::execute::code::{Inst, NONE, Run};
@@ -125,6 +125,7 @@ fn swap<T: Pod>(s: &mut State<'_>, i: &Inst, lane: usize, new: impl FnOnce(T) ->
         bytes.copy_from_slice(bytemuck::bytes_of(&new));
         return Some(old);
     }
-    outside(s, i, lane, address, size, i.args[1] != NONE);
+    let write = !matches!(s.kernel.insts[i.origin].op, Op::Atomic(Atomic { op: AtomicOp::Load, .. }));
+    outside(s, i, lane, address, size, write);
     None
 }

@@ -1,0 +1,74 @@
+//! A program on the simulator, with buffers of numbers.
+
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use tripipe_ir::front::clang::{Clang, Translator};
+use tripipe_launch::{Access, Argument, Executor as _, Launch, MemoryId, MemoryKind, NdRange, Program};
+use tripipe_simulate::{Options, Simulator};
+
+/// A simulator and the program that is run on it.
+pub(crate) struct Bench {
+    pub(crate) simulator: Simulator,
+    program: Arc<Program>,
+}
+
+impl Bench {
+    /// With default options; `None`, said aloud, where no clang is, unless `TRIPIPE_REQUIRE_CLANG` asks for one.
+    pub(crate) fn new(source: impl Into<String>, build: &str) -> Option<Self> {
+        Self::with(Options::default(), source, build)
+    }
+
+    pub(crate) fn with(options: Options, source: impl Into<String>, build: &str) -> Option<Self> {
+        let found = Clang::find().ok().filter(|clang| clang.translator != Translator::BackEnd);
+        if found.is_none() {
+            assert!(std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_none(), "no clang with llvm-spirv");
+            println!("skipped: no clang with llvm-spirv");
+            return None;
+        }
+        let mut program = Program::from_source("test.cl", source.into());
+        for option in build.split_whitespace() {
+            program = program.option(option);
+        }
+        Some(Self { simulator: Simulator::new(options), program: Arc::new(program) })
+    }
+
+    pub(crate) fn buffer<T: Pod>(&mut self, contents: &[T]) -> MemoryId {
+        let bytes: &[u8] = bytemuck::cast_slice(contents);
+        let kind = MemoryKind::Buffer { bytes: bytes.len() };
+        self.simulator.allocate(&kind, Access::ReadWrite, Some(bytes)).unwrap()
+    }
+
+    pub(crate) fn read<T: Pod>(&mut self, memory: MemoryId, count: usize) -> Vec<T> {
+        let mut contents = vec![T::zeroed(); count];
+        self.simulator.read(memory, 0, bytemuck::cast_slice_mut(&mut contents)).unwrap();
+        contents
+    }
+
+    /// Runs a kernel; what it says if it fails.
+    pub(crate) fn try_run(
+        &mut self,
+        entry: &str,
+        range: NdRange,
+        arguments: &[Argument],
+    ) -> Result<(), String> {
+        let launch = Launch {
+            program: Arc::clone(&self.program),
+            entry: entry.to_owned(),
+            arguments: arguments.to_vec(),
+            range,
+        };
+        self.simulator.run(&[launch]).map(drop).map_err(|error| error.to_string())
+    }
+
+    pub(crate) fn run(&mut self, entry: &str, range: NdRange, arguments: &[Argument]) {
+        if let Err(error) = self.try_run(entry, range, arguments) {
+            panic!("{entry}: {error}");
+        }
+    }
+}
+
+/// A memory object as an argument.
+pub(crate) fn memory(id: MemoryId) -> Argument {
+    Argument::Memory(id)
+}
