@@ -18,8 +18,9 @@ use crate::execute::code::Code;
 use crate::execute::decode::{self, component_bytes};
 use crate::execute::launch::{BoundImage, Job};
 use crate::execute::layout::{Layout, Passed};
-use crate::execute::memory::{MAX_OBJECTS, pointer};
+use crate::execute::memory::{Home, MAX_OBJECTS, pointer};
 use crate::execute::state::{Group, Stop};
+use crate::watch::objects::{self, Before, Bits};
 use crate::watch::{Checks, Watch};
 
 /// Finds the SPIR-V that was built ahead of time for a program.
@@ -119,6 +120,8 @@ struct Object {
 #[derive(Debug, Default)]
 struct Storage {
     bytes: Vec<u8>,
+    /// Bytes that somebody has written; `None`: all.
+    written: Option<Bits>,
     owners: usize,
 }
 
@@ -419,7 +422,16 @@ impl Simulator {
             threads,
             steps: self.options.steps,
         };
-        let watch = watched.as_ref().map(|(checks, _)| Box::new(Watch::new((*checks).clone())));
+        let watch = watched.as_ref().map(|(checks, _)| {
+            let before = layout.buffers.iter().map(|memory| Before {
+                access: self.objects.get(memory).map_or(Access::ReadWrite, |object| object.access),
+                written: self.storage.get_mut(memory).and_then(|storage| storage.written.take()),
+            });
+            let objects = objects::watch(&loaded.module, kernel, &layout, before.collect());
+            let mut watch = Box::new(Watch::new((*checks).clone(), objects));
+            crate::watch::kernel::check(&mut watch, kernel, &layout);
+            watch
+        });
         let outcome = job.run(&mut globals, watch);
         let elapsed = start.elapsed();
         let buffers = globals.split_off(loaded.module.objects.len());
@@ -428,10 +440,30 @@ impl Simulator {
                 storage.bytes = bytes;
             }
         }
-        if let (Some((_, findings)), Some(watch)) = (watched, outcome.watch) {
+        let mut steps_used_up = false;
+        if let (Some((_, findings)), Some(mut watch)) = (watched, outcome.watch) {
+            for (info, object) in layout.objects.iter().zip(&mut watch.objects) {
+                let Home::Global(index) = info.home else { continue };
+                let memory =
+                    (index as usize).checked_sub(loaded.module.objects.len()).map(|at| layout.buffers[at]);
+                if let Some(storage) = memory.and_then(|memory| self.storage.get_mut(&memory)) {
+                    storage.written = object.written.take().filter(|written| !written.is_full());
+                }
+            }
+            if let Some((group, Stop::Steps)) = &outcome.stop {
+                steps_used_up = true;
+                crate::watch::kernel::endless(&mut watch, group, self.options.steps);
+            }
             *findings = watch.findings.finish(&loaded.module, kernel);
+        } else {
+            // Nobody has kept account of what was written.
+            for memory in &layout.buffers {
+                if let Some(storage) = self.storage.get_mut(memory) {
+                    storage.written = None;
+                }
+            }
         }
-        let failure = outcome.stop.map(|(group, stop)| match stop {
+        let failure = outcome.stop.filter(|_| !steps_used_up).map(|(group, stop)| match stop {
             Stop::Fault(fault) => RunError::Fault {
                 kernel: kernel.name.clone(),
                 message: fault.message,
@@ -706,7 +738,8 @@ impl Executor for Simulator {
             None => vec![0; bytes],
         };
         let id = self.new_id();
-        self.storage.insert(id, Storage { bytes: contents, owners: 1 });
+        let written = initial.is_none().then(|| Bits::new(bytes));
+        self.storage.insert(id, Storage { bytes: contents, written, owners: 1 });
         self.objects.insert(id, Object { kind: kind.clone(), access, storage: id, row_pitch_bytes });
         Ok(id)
     }
@@ -750,6 +783,12 @@ impl Executor for Simulator {
 
     fn write(&mut self, memory: MemoryId, offset: usize, bytes: &[u8]) -> Result<(), ExecuteError> {
         let storage = self.object(memory)?.storage;
+        if let Some(storage) = self.storage.get_mut(&storage)
+            && let Some(written) = &mut storage.written
+            && offset.checked_add(bytes.len()).is_some_and(|end| end <= storage.bytes.len())
+        {
+            written.set(offset, bytes.len());
+        }
         let all = self.storage.get_mut(&storage).map(|storage| &mut storage.bytes[..]).unwrap_or_default();
         let size = all.len();
         match offset.checked_add(bytes.len()).and_then(|end| all.get_mut(offset..end)) {

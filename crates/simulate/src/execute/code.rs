@@ -110,6 +110,28 @@ pub(crate) enum End {
     Unreachable,
 }
 
+impl End {
+    /// Has every move made on the shadows too.
+    pub(crate) fn shadow(&mut self, distance: u32) {
+        let edges: Vec<&mut Edge> = match self {
+            Self::Jump(edge) => vec![edge],
+            Self::Branch { then, otherwise, .. } => vec![then, otherwise],
+            Self::Switch { cases, default, .. } => {
+                cases.iter_mut().map(|case| &mut case.1).chain([default]).collect()
+            }
+            Self::Return | Self::Unreachable => Vec::new(),
+        };
+        for edge in edges {
+            let shadows = edge.moves.iter().map(|each| Move {
+                from: each.from + distance,
+                to: each.to + distance,
+                ..*each
+            });
+            edge.moves = edge.moves.iter().copied().chain(shadows).collect();
+        }
+    }
+}
+
 /// A block. Lower ones run first where lanes are apart, so that they meet again.
 #[derive(Clone)]
 pub(crate) struct CodeBlock {
@@ -151,6 +173,8 @@ pub(crate) enum PresetSource {
 pub(crate) struct Code {
     pub(crate) blocks: Vec<CodeBlock>,
     pub(crate) slots: Vec<SlotShape>,
+    /// In a checked launch, how far behind a register its shadow is: the bits nobody has written.
+    pub(crate) shadow: u32,
     pub(crate) presets: Vec<Preset>,
     /// Whether work-items of a group wait for one another.
     pub(crate) meets: bool,

@@ -358,6 +358,7 @@ impl Decoder<'_> {
     ) -> Result<Code, Unsupported> {
         let kernel = self.kernel;
         let mut blocks = Vec::with_capacity(self.order.steps.len());
+        let plan = self.watched.then(|| crate::watch::Plan::new(kernel));
         let mut meets = false;
         let mut global_atomics = false;
         let order = self.order;
@@ -408,7 +409,7 @@ impl Decoder<'_> {
                     Op::Store(_) => inst.operands.get(1).map(|value| kernel.ty(*value)),
                     _ => inst.result.map(|result| kernel.ty(result)),
                 };
-                let watcher = if self.watched { crate::watch::wrap(inst.op) } else { None };
+                let watcher = plan.as_ref().and_then(|plan| plan.watcher(id));
                 insts.push(Inst {
                     run: watcher.unwrap_or(plain),
                     plain,
@@ -444,7 +445,14 @@ impl Decoder<'_> {
             };
             blocks.push(CodeBlock { insts: insts.into(), end, origin: Some(block) });
         }
-        Ok(Code { blocks, slots: self.slots, presets: self.presets, meets, global_atomics })
+        let shadow = self.slots.len() as u32;
+        if self.watched {
+            self.slots.extend_from_within(..);
+            for block in &mut blocks {
+                block.end.shadow(shadow);
+            }
+        }
+        Ok(Code { blocks, slots: self.slots, shadow, presets: self.presets, meets, global_atomics })
     }
 
     /// Copies a value of one lane to all where an operation needs it so.
@@ -455,7 +463,7 @@ impl Decoder<'_> {
         }
         let ty = self.kernel.ty(value);
         insts.push(Inst {
-            run: ops::splat,
+            run: if self.watched { crate::watch::taint::splat } else { ops::splat },
             plain: ops::splat,
             out: home.row,
             args: [home.single, NONE, NONE, NONE],

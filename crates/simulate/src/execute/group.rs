@@ -1,6 +1,7 @@
 //! A work-group: its warps one after the other, and where they wait for one another.
 
-use super::code::Inst;
+use super::memory::Home;
+use super::ops::Present;
 use super::rows::{WIDTH, first_lanes};
 use super::state::{Party, State, Stop, Warp, everyone};
 
@@ -9,6 +10,12 @@ impl State<'_> {
     pub(crate) fn run_group(&mut self, warps: &mut Vec<Warp>) {
         let items = self.group.items() as usize;
         self.number_items();
+        if let Some(watch) = &mut self.watch {
+            let objects = self.memory.objects.iter().enumerate();
+            let locals =
+                objects.filter(|(_, info)| matches!(info.home, Home::Local(_))).map(|(index, _)| index);
+            watch.start_group(self.group.linear(), locals);
+        }
         for local in &mut self.memory.locals {
             local.fill(0);
         }
@@ -69,6 +76,15 @@ impl State<'_> {
         self.warp.first_item = (index * WIDTH) as u32;
         self.warp.parties.clear();
         self.warp.parties.push(everyone(items - index * WIDTH));
+        if self.watch.is_some() {
+            self.warp.private_written = crate::watch::taint::private_written(self.kernel);
+            if self.warp.tainted {
+                self.warp.tainted = false;
+                for slot in self.code.shadow..self.code.slots.len() as u32 {
+                    self.warp.rows.words_mut(slot).fill(0);
+                }
+            }
+        }
         for (private, shape) in self.warp.privates.iter_mut().zip(&self.layout.privates) {
             private.bytes.fill(0);
             for (offset, byte) in shape.initial.iter().take(shape.bytes).enumerate() {
@@ -98,6 +114,10 @@ impl State<'_> {
             let here = &self.code.blocks[other.block as usize].insts[other.inst as usize];
             let item = warps[index].first_item + other.mask.trailing_zeros();
             let there = self.code.blocks[first.block as usize].insts[first.inst as usize].origin;
+            if self.watch.is_some() {
+                crate::watch::kernel::meets_elsewhere(self, here, item, there);
+                return false;
+            }
             let there = self.kernel.insts[there].place.map_or(0, |place| self.kernel.places[place].line);
             let message =
                 format!("waits here for work-items of its group that wait elsewhere (line {there})");
@@ -106,7 +126,18 @@ impl State<'_> {
         }
         let code = self.code;
         let inst = &code.blocks[first.block as usize].insts[first.inst as usize];
-        if !self.together(inst, warps) {
+        let mut present: Vec<Present<'_>> = warps
+            .iter_mut()
+            .map(|warp| Present { mask: warp.parties.iter().fold(0, |mask, party| mask | party.mask), warp })
+            .filter(|present| present.mask != 0)
+            .collect();
+        if self.watch.is_some() {
+            let here: u32 = present.iter().map(|present| present.mask.count_ones()).sum();
+            let first =
+                present.first().map_or(0, |present| present.warp.first_item + present.mask.trailing_zeros());
+            crate::watch::kernel::meets(self, inst, u64::from(here), u64::from(first));
+        }
+        if !super::ops::together(self, inst, &mut present) {
             return false;
         }
         for warp in warps {
@@ -116,10 +147,5 @@ impl State<'_> {
             }
         }
         true
-    }
-
-    /// What the whole group does at an instruction where it has met.
-    fn together(&mut self, inst: &Inst, warps: &mut [Warp]) -> bool {
-        super::ops::together(self, inst, warps)
     }
 }

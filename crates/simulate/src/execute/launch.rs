@@ -110,7 +110,7 @@ impl Job<'_> {
             // What comes behind a group that stopped short did not happen.
             if all.stop.is_none() {
                 all.stop = outcome.stop;
-                all.printed.extend(outcome.printed);
+                super::ops::printf::append(&mut all.printed, &outcome.printed);
                 for (writes, written) in writes.iter_mut().zip(written) {
                     writes.extend(written);
                 }
@@ -152,6 +152,7 @@ impl Job<'_> {
             stop: None,
             steps: self.steps,
             lane_instructions: 0,
+            events: 0,
             printed: Vec::new(),
             watch,
         };
@@ -192,7 +193,15 @@ impl Job<'_> {
         }
         let privates =
             self.layout.privates.iter().map(|shape| Private::new(shape.bytes, shape.unit)).collect();
-        Warp { rows, parties: Vec::new(), privates, first_item: 0 }
+        Warp {
+            rows,
+            parties: Vec::new(),
+            privates,
+            first_item: 0,
+            tainted: false,
+            origins: vec![u32::MAX; self.code.shadow as usize],
+            private_written: Vec::new(),
+        }
     }
 }
 

@@ -232,6 +232,21 @@ impl Memory<'_> {
         }
     }
 
+    /// Bytes of a buffer that is this thread's alone, or of a local object.
+    pub(crate) fn peek(&self, object: u32, offset: i64, bytes: usize) -> Option<&[u8]> {
+        let offset = usize::try_from(offset).ok()?;
+        let end = offset.checked_add(bytes)?;
+        match self.objects.get(object as usize)?.home {
+            Home::Global(index) => match &self.globals[index as usize] {
+                Global::Exclusive(all) => all.get(offset..end),
+                Global::Shared(all) => all.get(offset..end),
+                Global::Overlay(_) => None,
+            },
+            Home::Local(index) => self.locals[index as usize].get(offset..end),
+            Home::Null | Home::Private(_) => None,
+        }
+    }
+
     /// The same, to be written.
     #[inline]
     pub(crate) fn write(&mut self, object: u32, offset: i64, bytes: usize) -> Option<&mut [u8]> {

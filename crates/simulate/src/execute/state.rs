@@ -29,6 +29,12 @@ pub(crate) struct Warp {
     pub(crate) privates: Vec<Private>,
     /// Local linear id of lane 0.
     pub(crate) first_item: u32,
+    /// In a checked launch: whether a shadow may have a bit set.
+    pub(crate) tainted: bool,
+    /// In a checked launch: by register, the instruction that met what nobody had written.
+    pub(crate) origins: Vec<u32>,
+    /// In a checked launch: by private object and byte, the lanes that have written it.
+    pub(crate) private_written: Vec<Vec<u64>>,
 }
 
 /// Why running stopped short.
@@ -112,6 +118,8 @@ pub(crate) struct State<'l> {
     pub(crate) steps: u64,
     /// Lane-instructions run.
     pub(crate) lane_instructions: u64,
+    /// Events of asynchronous copies given out.
+    pub(crate) events: u64,
     /// What was printed.
     pub(crate) printed: Vec<u8>,
     /// The watchers of a checked launch.
@@ -160,6 +168,9 @@ impl State<'_> {
                 if self.mask == 0 {
                     break;
                 }
+                if self.warp.tainted {
+                    self.check_branch(&at.end, at.insts.last().map(|inst| inst.origin));
+                }
                 match self.leave(&at.end) {
                     Some(next) => block = next,
                     None => break,
@@ -197,6 +208,16 @@ impl State<'_> {
         let components = usize::from(inst.components);
         restore(self.warp.rows.words_mut(inst.out), &before, components, !self.mask);
         goes_on
+    }
+
+    /// In a checked launch: whether the way out of a block depends on what nobody has written.
+    #[cold]
+    fn check_branch(&mut self, end: &End, last: Option<ir::Inst>) {
+        match end {
+            End::Branch { condition, .. } => crate::watch::taint::branch(self, *condition, 1, last),
+            End::Switch { selector, bytes, .. } => crate::watch::taint::branch(self, *selector, *bytes, last),
+            End::Jump(_) | End::Return | End::Unreachable => {}
+        }
     }
 
     /// Leaves a block. `Some`: all lanes go to that block and nobody else is to run before.
@@ -253,6 +274,7 @@ impl State<'_> {
     /// Goes along an edge with all lanes of the mask.
     fn follow(&mut self, edge: &Edge) -> Option<u32> {
         if self.warp.parties.is_empty() {
+            self.move_origins(edge);
             for each in &edge.moves {
                 if each.last {
                     self.warp.rows.swap(each.from, each.to);
@@ -274,6 +296,14 @@ impl State<'_> {
         None
     }
 
+    fn move_origins(&mut self, edge: &Edge) {
+        if self.warp.tainted {
+            for each in edge.moves.iter().filter(|each| each.to < self.code.shadow) {
+                self.warp.origins[each.to as usize] = self.warp.origins[each.from as usize];
+            }
+        }
+    }
+
     fn split(&mut self, ways: &[(u64, &Edge)]) {
         for (mask, edge) in ways {
             self.moves(edge, *mask);
@@ -285,6 +315,7 @@ impl State<'_> {
 
     /// Moves registers for some of the lanes.
     fn moves(&mut self, edge: &Edge, mask: u64) {
+        self.move_origins(edge);
         for each in &edge.moves {
             let mut row = self.warp.rows.take(each.to);
             let from = self.warp.rows.words(each.from);

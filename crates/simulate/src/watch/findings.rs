@@ -55,6 +55,11 @@ impl Findings {
         self.entries.push(Entry { rule, origin, count, first: first() });
     }
 
+    /// Notes something about the kernel as a whole; there may be several of one rule.
+    pub(crate) fn note_kernel(&mut self, rule: &'static Rule, first: Occurrence) {
+        self.entries.push(Entry { rule, origin: None, count: 1, first });
+    }
+
     /// Everything found, the worst first, then by place in the source.
     pub(crate) fn finish(self, module: &Module, kernel: &Kernel) -> Vec<Finding> {
         let mut all: Vec<Finding> = self

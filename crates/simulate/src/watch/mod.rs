@@ -1,22 +1,37 @@
 //! What goes wrong while a kernel runs.
 //!
-//! In a checked launch each instruction that can go wrong is run by a watcher ([`wrap`]): it looks at the operands, writes down
-//! what is wrong with them ([`findings`]), and runs the instruction itself for the lanes that are left. Kernels
+//! In a checked launch each instruction that can go wrong is run by a watcher ([`Plan::watcher`]): it looks at the operands,
+//! writes down what is wrong with them ([`findings`]), and has the instruction itself run for the lanes that are left. Kernels
 //! that are not checked have none of this in their way. [`rules`] says what there is to be found.
+//!
+//! [`access`] checks addresses, with [`objects`] and [`cells`] as the memory of who has written what, and [`order`]
+//! for what orders work-groups; [`taint`] follows values that nobody has written; [`values`] looks at results;
+//! [`kernel`] at what a kernel says of itself.
 
+pub(crate) mod access;
+pub(crate) mod cells;
 pub(crate) mod findings;
+pub(crate) mod kernel;
+pub(crate) mod objects;
+pub(crate) mod order;
 pub mod rules;
+pub(crate) mod taint;
+pub(crate) mod values;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
-use tripipe_ir::Op;
+use cranelift_entity::EntitySet;
 use tripipe_ir::diagnostic::Rule;
+use tripipe_ir::op::{Binary, Builtin, Number, Shape};
+use tripipe_ir::{Flags, Inst, Kernel, Op, Value, ValueDef};
 
 use crate::execute::code::Run;
 use findings::Findings;
+use objects::Watched;
+use order::Order;
 
 /// Which rules are looked for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Checks {
     off: BTreeSet<&'static str>,
 }
@@ -24,7 +39,7 @@ pub struct Checks {
 impl Checks {
     /// All rules.
     pub fn all() -> Self {
-        Self { off: BTreeSet::new() }
+        Self::default()
     }
 
     /// Turns a rule on or off.
@@ -42,10 +57,15 @@ impl Checks {
     }
 }
 
-impl Default for Checks {
-    fn default() -> Self {
-        Self::all()
-    }
+/// How far a group has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Epochs {
+    /// Barriers behind it.
+    pub(crate) barriers: u16,
+    /// Those that fence local memory.
+    pub(crate) local: u16,
+    /// Those that fence global memory.
+    pub(crate) global: u16,
 }
 
 /// The watchers of a launch, and what they have found.
@@ -53,17 +73,158 @@ impl Default for Checks {
 pub(crate) struct Watch {
     pub(crate) checks: Checks,
     pub(crate) findings: Findings,
+    /// By the number of the object.
+    pub(crate) objects: Vec<Watched>,
+    pub(crate) epochs: Epochs,
+    pub(crate) order: Order,
+    /// Pointers one past the end of an inner array, and for which lanes of the warp that starts at that work-item.
+    pub(crate) one_past: HashMap<(u32, Value), u64>,
+    /// What an instruction reads that nobody has written, by its number.
+    pub(crate) births: HashMap<u32, String>,
 }
 
 impl Watch {
-    pub(crate) fn new(checks: Checks) -> Self {
-        Self { checks, findings: Findings::default() }
+    pub(crate) fn new(checks: Checks, objects: Vec<Watched>) -> Self {
+        Self {
+            checks,
+            findings: Findings::default(),
+            objects,
+            epochs: Epochs::default(),
+            order: Order::default(),
+            one_past: HashMap::new(),
+            births: HashMap::new(),
+        }
+    }
+
+    /// A group starts, with local memory that nobody has written.
+    pub(crate) fn start_group(&mut self, group: u64, locals: impl Iterator<Item = usize>) {
+        self.epochs = Epochs::default();
+        self.order.start(group as u32);
+        self.one_past.clear();
+        for object in locals {
+            if let Some(written) = &mut self.objects[object].written {
+                written.clear();
+            }
+        }
+    }
+
+    /// The group has met at a barrier that orders these memories.
+    pub(crate) fn barrier(&mut self, local: bool, global: bool) {
+        self.epochs.barriers = self.epochs.barriers.wrapping_add(1);
+        self.epochs.local = self.epochs.local.wrapping_add(u16::from(local));
+        self.epochs.global = self.epochs.global.wrapping_add(u16::from(global));
     }
 }
 
-/// The watcher that runs an operation in a checked launch; `None` if nothing can go wrong with it. It finds the operation's
-/// own function in [`crate::execute::code::Inst::plain`].
-pub(crate) fn wrap(op: Op) -> Option<Run> {
-    let _ = op;
-    None
+/// Which watcher each instruction of a kernel gets.
+pub(crate) struct Plan<'k> {
+    kernel: &'k Kernel,
+    /// Values that an address depends on by signed arithmetic.
+    addresses: EntitySet<Value>,
+    /// Values that do nothing but cut the count of a shift to the width.
+    counts: EntitySet<Value>,
+}
+
+impl<'k> Plan<'k> {
+    pub(crate) fn new(kernel: &'k Kernel) -> Self {
+        let mut plan = Self { kernel, addresses: EntitySet::new(), counts: EntitySet::new() };
+        let mut work: Vec<Value> = Vec::new();
+        for data in kernel.blocks.values() {
+            for inst in &data.insts {
+                let inst = &kernel.insts[*inst];
+                match inst.op {
+                    Op::Address(_) => work.extend(inst.operands.get(1)),
+                    Op::Binary(Binary::Shl | Binary::LShr | Binary::AShr) => {
+                        let width = kernel.ty(inst.operands[0]).scalar().map_or(64, tripipe_ir::Scalar::bits);
+                        if plan.cuts(inst.operands[1], width) {
+                            plan.counts.insert(inst.operands[1]);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        while let Some(value) = work.pop() {
+            if plan.addresses.insert(value)
+                && let ValueDef::Result(inst) = kernel.values[value].def
+            {
+                let inst = &kernel.insts[inst];
+                match inst.op {
+                    Op::Binary(Binary::Add | Binary::Sub | Binary::Mul) => work.extend(&inst.operands),
+                    Op::Convert(convert) if convert.from != Number::Float => work.extend(&inst.operands),
+                    _ => {}
+                }
+            }
+        }
+        plan
+    }
+
+    /// Whether a value is another cut to the width of a shift.
+    fn cuts(&self, count: Value, width: u32) -> bool {
+        let ValueDef::Result(inst) = self.kernel.values[count].def else { return false };
+        let inst = &self.kernel.insts[inst];
+        matches!(inst.op, Op::Binary(Binary::And))
+            && inst.operands.iter().any(|operand| {
+                self.kernel
+                    .constant(*operand)
+                    .is_some_and(|lanes| lanes.iter().all(|lane| *lane == u64::from(width) - 1))
+            })
+    }
+
+    /// The watcher that runs an instruction in a checked launch; `None` if it can be left to itself. It finds the
+    /// operation's own function in [`crate::execute::code::Inst::plain`].
+    pub(crate) fn watcher(&self, inst: Inst) -> Option<Run> {
+        let data = &self.kernel.insts[inst];
+        let float = data.result.is_some_and(|result| self.kernel.ty(result).is_float());
+        Some(match data.op {
+            Op::Load(_) => access::load,
+            Op::Store(_) => access::store,
+            Op::Atomic(_) => access::atomic,
+            Op::Address(_) => access::address,
+            Op::Undefined => taint::undefined,
+            Op::LifetimeStart(_) => taint::lifetime_start,
+            Op::Binary(Binary::UDiv | Binary::SDiv | Binary::URem | Binary::SRem | Binary::SMod) => {
+                values::divide
+            }
+            Op::Binary(Binary::Shl | Binary::LShr | Binary::AShr)
+                if !data.operands.get(1).is_some_and(|count| self.counts.contains(*count)) =>
+            {
+                values::shift
+            }
+            Op::Binary(Binary::And) if data.result.is_some_and(|result| self.counts.contains(result)) => {
+                values::shift
+            }
+            Op::Binary(Binary::Add | Binary::Sub | Binary::Mul)
+                if data.flags.contains(Flags::NO_SIGNED_WRAP)
+                    && data.result.is_some_and(|result| self.addresses.contains(result)) =>
+            {
+                values::overflow
+            }
+            Op::Convert(_) => values::convert,
+            Op::ExtractDynamic | Op::InsertDynamic => values::dynamic,
+            Op::Binary(_) if float => values::float_result,
+            // `nan` makes one on purpose; those of no arithmetic hand on what they are given.
+            Op::Builtin(Builtin::Nan | Builtin::Bitselect | Builtin::Copysign | Builtin::Fabs) => taint::pure,
+            Op::Builtin(builtin) if float && !matches!(builtin.shape(), Shape::Shuffle(_)) => {
+                values::float_result
+            }
+            Op::Printf(_) | Op::ImageWrite { .. } => taint::matters,
+            Op::Unary(_)
+            | Op::Binary(_)
+            | Op::Compare(_)
+            | Op::Select
+            | Op::Bitcast
+            | Op::PointerToInt
+            | Op::IntToPointer
+            | Op::SpaceCast { .. }
+            | Op::Construct
+            | Op::Extract(_)
+            | Op::Insert(_)
+            | Op::Shuffle(_)
+            | Op::Dot(_)
+            | Op::Builtin(_) => taint::pure,
+            Op::Fence { .. } => access::fence,
+            _ => return None,
+        })
+    }
 }

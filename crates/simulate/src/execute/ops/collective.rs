@@ -95,9 +95,7 @@ fn perform(kernel: &Kernel, group: &Group, i: &Inst, present: &mut [Present<'_>]
                 GroupOp::Any => members.iter().any(|member| get(present, member, 0, 0) != 0),
                 _ => (0..components).all(|component| {
                     let wanted = get(present, first, 0, component);
-                    members
-                        .iter()
-                        .all(|member| equal(scalar(0), get(present, member, 0, component), wanted))
+                    members.iter().all(|member| equal(scalar(0), get(present, member, 0, component), wanted))
                 }),
             };
             for member in members {
@@ -115,11 +113,9 @@ fn perform(kernel: &Kernel, group: &Group, i: &Inst, present: &mut [Present<'_>]
                 (_, GroupScope::SubGroup) => get(present, first, 1, 0),
                 (_, GroupScope::WorkGroup) => {
                     let strides = [1, group.local[0], group.local[0] * group.local[1]];
-                    (1..inst.operands.len())
-                        .zip(strides)
-                        .fold(0, |id, (operand, stride)| {
-                            get(present, first, operand, 0).wrapping_mul(stride).wrapping_add(id)
-                        })
+                    (1..inst.operands.len()).zip(strides).fold(0, |id, (operand, stride)| {
+                        get(present, first, operand, 0).wrapping_mul(stride).wrapping_add(id)
+                    })
                 }
             };
             for component in 0..components {
@@ -150,7 +146,9 @@ fn perform(kernel: &Kernel, group: &Group, i: &Inst, present: &mut [Present<'_>]
                 }
             }
         }
-        GroupOp::Reduce(reduction) | GroupOp::InclusiveScan(reduction) | GroupOp::ExclusiveScan(reduction) => {
+        GroupOp::Reduce(reduction)
+        | GroupOp::InclusiveScan(reduction)
+        | GroupOp::ExclusiveScan(reduction) => {
             for component in 0..components {
                 let mut before = None;
                 for member in members {
@@ -232,8 +230,20 @@ fn combine(reduction: Reduction, scalar: Scalar, a: u64, b: u64) -> u64 {
     match reduction {
         Reduction::Add => a.wrapping_add(b) & scalar.mask(),
         Reduction::Mul => a.wrapping_mul(b) & scalar.mask(),
-        Reduction::SMin => if signed(b) < signed(a) { b } else { a },
-        Reduction::SMax => if signed(b) > signed(a) { b } else { a },
+        Reduction::SMin => {
+            if signed(b) < signed(a) {
+                b
+            } else {
+                a
+            }
+        }
+        Reduction::SMax => {
+            if signed(b) > signed(a) {
+                b
+            } else {
+                a
+            }
+        }
         Reduction::UMin => a.min(b),
         Reduction::UMax => a.max(b),
         Reduction::And | Reduction::LogicalAnd => a & b,

@@ -97,8 +97,7 @@ fn transfer(s: &mut State<'_>, i: &Inst, lanes: u64) -> Option<u64> {
     let inst = &kernel.insts[i.origin];
     let Op::AsyncCopy { bytes, .. } = inst.op else { return None };
     let lane = lanes.trailing_zeros() as usize;
-    let [to, from, count, stride, event] =
-        std::array::from_fn(|index| s.warp.rows.words(i.arg(index))[lane]);
+    let [to, from, count, stride, event] = std::array::from_fn(|index| s.warp.rows.words(i.arg(index))[lane]);
     let bytes = u64::from(bytes);
     if stride == 1 {
         copy_bytes(s, i, lane, to, from, count.saturating_mul(bytes)).then_some(())?;
@@ -142,8 +141,6 @@ fn has_events(s: &mut State<'_>, i: &Inst) -> bool {
         let count = u64::from(s.warp.rows.numbers::<u32>(i.args[0])[lane]);
         let list = s.warp.rows.words(i.args[1])[lane];
         let bytes = count * EVENT_BYTES;
-        count == 0
-            || read(s, lane, list, bytes).is_some()
-            || outside(s, i, lane, list, bytes as usize, false)
+        count == 0 || read(s, lane, list, bytes).is_some() || outside(s, i, lane, list, bytes as usize, false)
     })
 }

@@ -6,18 +6,21 @@
 mod arithmetic;
 mod atomic;
 mod call;
-mod convert;
+mod collective;
+pub(crate) mod convert;
+mod copy;
 mod half_bits;
 mod map;
 mod memory;
+pub(crate) mod printf;
 mod query;
 mod vector;
 
-use tripipe_ir::op::{Atomic, AtomicOp, Binary};
+use tripipe_ir::op::{Atomic, AtomicOp, Binary, GroupScope, Scope};
 use tripipe_ir::{Instruction, Kernel, Op, Scalar, Space, Type};
 
 use super::code::{Detail, Inst, Run};
-use super::rows::{numbers, numbers_mut};
+use super::rows::{WIDTH, first_lanes, numbers, numbers_mut};
 use super::state::{State, Stop, Warp};
 
 /// The function that runs an instruction, and what it is told; `None` if there is none.
@@ -102,29 +105,26 @@ pub(crate) fn select(kernel: &Kernel, inst: &Instruction) -> Option<(Run, Detail
         }
         // Accesses are made in order; nobody else sees them before the group meets.
         Op::Fence { .. } => Some((nothing, Detail::None)),
+        Op::Barrier { execution: Scope::SubGroup, .. } => Some((nothing, Detail::None)),
         Op::Barrier { .. } => Some((meet, Detail::None)),
-        Op::Copy(_)
-        | Op::AsyncCopy { .. }
-        | Op::WaitEvents { .. }
-        | Op::Group(_)
-        | Op::ImageSample(_)
-        | Op::ImageRead { .. }
-        | Op::ImageWrite { .. }
-        | Op::ImageQuery(_)
-        | Op::Printf(_) => None,
+        Op::Copy(_) => Some((copy::copy, Detail::None)),
+        Op::AsyncCopy { scope, .. } => Some((copy::start(scope), Detail::None)),
+        Op::WaitEvents { scope } => Some((copy::wait(scope), Detail::None)),
+        Op::Group(group) => plain(collective::select(group)),
+        Op::Printf(_) => Some((printf::print, Detail::None)),
+        Op::ImageSample(_) | Op::ImageRead { .. } | Op::ImageWrite { .. } | Op::ImageQuery(_) => None,
     }
 }
 
-/// Whether the work-items of a group wait for one another at it.
+/// Whether the work-items of a work-group wait for one another at it.
 pub(crate) fn meets(op: Op) -> bool {
-    use tripipe_ir::op::{Group, GroupScope};
-    matches!(
-        op,
-        Op::Barrier { .. }
-            | Op::AsyncCopy { .. }
-            | Op::WaitEvents { .. }
-            | Op::Group(Group { scope: GroupScope::WorkGroup, .. })
-    )
+    match op {
+        Op::Barrier { execution: scope, .. } | Op::AsyncCopy { scope, .. } | Op::WaitEvents { scope } => {
+            scope != Scope::SubGroup
+        }
+        Op::Group(group) => group.scope == GroupScope::WorkGroup,
+        _ => false,
+    }
 }
 
 /// Whether what it does to memory may be seen by other work-groups before the launch ends.
@@ -133,19 +133,45 @@ pub(crate) fn is_global_atomic(kernel: &Kernel, inst: &Instruction) -> bool {
         && inst.operands.first().is_none_or(|pointer| kernel.ty(*pointer) != Type::Pointer(Space::Local))
 }
 
-/// What the whole group does where it has met.
-pub(crate) fn together(s: &mut State<'_>, inst: &Inst, warps: &mut [Warp]) -> bool {
-    let _ = (s, inst, warps);
-    true
+/// A warp of a work-group that has met, and the lanes of it that are there.
+pub(crate) struct Present<'w> {
+    pub(crate) warp: &'w mut Warp,
+    pub(crate) mask: u64,
 }
 
-/// Waits for the rest of the group, unless it is all here.
-fn meet(s: &mut State<'_>, _: &Inst) -> bool {
+/// What a work-group does where it has met.
+pub(crate) fn together(s: &mut State<'_>, inst: &Inst, present: &mut [Present<'_>]) -> bool {
+    match s.kernel.insts[inst.origin].op {
+        Op::Group(_) => collective::work_group(s, inst, present),
+        Op::AsyncCopy { .. } => copy::start_together(s, inst, present),
+        Op::WaitEvents { .. } => copy::wait_together(s, inst, present),
+        Op::Barrier { semantics, .. } => {
+            if let Some(watch) = &mut s.watch {
+                watch.barrier(semantics.local, semantics.global);
+            }
+            true
+        }
+        _ => true,
+    }
+}
+
+/// Waits for the rest of the work-group, unless it is all here.
+fn meet(s: &mut State<'_>, i: &Inst) -> bool {
     if s.is_whole_group() {
-        return true;
+        let mask = s.mask;
+        let mut warp = std::mem::take(&mut s.warp);
+        let done = together(s, i, &mut [Present { warp: &mut warp, mask }]);
+        s.warp = warp;
+        return done;
     }
     s.stop = Some(Stop::Meet);
     false
+}
+
+/// The sub-groups of the lanes that run: of each, the lanes that are there.
+fn sub_groups(s: &State<'_>) -> impl Iterator<Item = u64> + use<> {
+    let (mask, size) = (s.mask, s.group.sub_group as usize);
+    (0..WIDTH).step_by(size).map(move |first| mask & first_lanes(size) << first).filter(|lanes| *lanes != 0)
 }
 
 fn nothing(_: &mut State<'_>, _: &Inst) -> bool {

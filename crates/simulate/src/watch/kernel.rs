@@ -1,0 +1,177 @@
+//! What a kernel and its arguments say before anything runs.
+
+use tripipe_ir as ir;
+use tripipe_ir::diagnostic::Rule;
+use tripipe_ir::{Kernel, Op, ParameterKind, Space};
+
+use super::findings::{Occurrence, work_item};
+use super::{Watch, rules};
+use crate::execute::code::Inst;
+use crate::execute::launch::written;
+use crate::execute::layout::Layout;
+use crate::execute::state::{Group, State};
+
+/// Looks at the kernel and at how its arguments share objects.
+pub(crate) fn check(watch: &mut Watch, kernel: &Kernel, layout: &Layout) {
+    unused(watch, kernel);
+    effect(watch, kernel);
+    aliases(watch, kernel, layout);
+}
+
+fn note(watch: &mut Watch, rule: &'static Rule, message: String, cure: &str) {
+    if watch.checks.has(rule) {
+        watch.findings.note_kernel(rule, Occurrence { message, cure: cure.into(), ..Occurrence::default() });
+    }
+}
+
+/// Work-items of a group wait at two places.
+pub(crate) fn meets_elsewhere(s: &mut State<'_>, here: &Inst, item: u32, there: ir::Inst) {
+    let Some(watch) = &mut s.watch else { return };
+    let rule = rule_of(s.kernel, here.origin);
+    let group = s.group;
+    watch.note(rule, here, 1, || Occurrence {
+        message: "some work-items of the group wait here, others elsewhere".into(),
+        cure: CURE.into(),
+        work_item: Some(work_item(&group, u64::from(item))),
+        memory: None,
+        related: vec![("the others wait here".into(), Some(there), None)],
+    });
+}
+
+/// A group has met with so many work-items; the others have come to their end.
+pub(crate) fn meets(s: &mut State<'_>, inst: &Inst, present: u64, first: u64) {
+    let Some(watch) = &mut s.watch else { return };
+    let group = s.group;
+    let all = group.items();
+    if present == all {
+        return;
+    }
+    let rule = rule_of(s.kernel, inst.origin);
+    watch.note(rule, inst, 1, || Occurrence {
+        message: format!("only {present} of the {all} work-items of the group get here"),
+        cure: CURE.into(),
+        work_item: Some(work_item(&group, first)),
+        ..Occurrence::default()
+    });
+}
+
+const CURE: &str =
+    "Let every work-item of the group get here: no return, break or branch around it that only some take.";
+
+fn rule_of(kernel: &Kernel, inst: ir::Inst) -> &'static Rule {
+    match kernel.insts[inst].op {
+        Op::AsyncCopy { .. } | Op::WaitEvents { .. } => &rules::ASYNC_COPY_DIVERGENCE,
+        Op::Group(_) => &rules::COLLECTIVE_DIVERGENCE,
+        _ => &rules::BARRIER_DIVERGENCE,
+    }
+}
+
+/// The step budget was used up.
+pub(crate) fn endless(watch: &mut Watch, group: &Group, steps: u64) {
+    if watch.checks.has(&rules::INFINITE_LOOP) {
+        watch.findings.note_kernel(
+            &rules::INFINITE_LOOP,
+            Occurrence {
+                message: format!("ran {steps} instructions without coming to its end"),
+                cure: "Look for a loop whose condition cannot become false, or raise the limit.".into(),
+                work_item: Some(work_item(group, 0)),
+                ..Occurrence::default()
+            },
+        );
+    }
+}
+
+fn unused(watch: &mut Watch, kernel: &Kernel) {
+    let mut used = vec![false; kernel.parameters.len()];
+    let parameters = &kernel.blocks[Kernel::ENTRY].parameters;
+    for data in kernel.blocks.values() {
+        let operands = data.insts.iter().flat_map(|inst| kernel.insts[*inst].operands.iter().copied());
+        for value in operands.chain(data.terminator.uses()) {
+            if let Some(index) = parameters.iter().position(|parameter| *parameter == value) {
+                used[index] = true;
+            }
+        }
+        for inst in &data.insts {
+            if let Op::ObjectAddress(object) = kernel.insts[*inst].op {
+                for (used, parameter) in used.iter_mut().zip(&kernel.parameters) {
+                    *used |= parameter.kind == ParameterKind::Struct { object };
+                }
+            }
+        }
+    }
+    for (index, parameter) in kernel.parameters.iter().enumerate().filter(|(index, _)| !used[*index]) {
+        let name =
+            if parameter.name.is_empty() { format!("{index}") } else { format!("`{}`", parameter.name) };
+        let message = format!("argument {name} has no influence on what the kernel does");
+        note(watch, &rules::UNUSED_ARGUMENT, message, "Leave it out, or use it.");
+    }
+}
+
+fn effect(watch: &mut Watch, kernel: &Kernel) {
+    let writes = kernel.blocks.values().flat_map(|data| &data.insts).any(|inst| {
+        let inst = &kernel.insts[*inst];
+        match inst.op {
+            Op::Store(_) | Op::Copy(_) | Op::Atomic(_) | Op::AsyncCopy { .. } => {
+                inst.operands.first().is_none_or(|pointer| {
+                    !matches!(kernel.ty(*pointer), tripipe_ir::Type::Pointer(Space::Private | Space::Local))
+                })
+            }
+            Op::ImageWrite { .. } | Op::Printf(_) => true,
+            _ => false,
+        }
+    });
+    if !writes {
+        let message = format!("kernel `{}` writes nothing that anybody can see", kernel.name);
+        note(
+            watch,
+            &rules::KERNEL_WITHOUT_EFFECT,
+            message,
+            "Store the result, or look for what made it fold to nothing.",
+        );
+    }
+}
+
+fn aliases(watch: &mut Watch, kernel: &Kernel, layout: &Layout) {
+    let written = written(kernel);
+    for (second, object) in layout.arguments.iter().enumerate().filter(|(_, object)| **object != 0) {
+        for (first, other) in layout.arguments.iter().enumerate().take(second) {
+            if other != object {
+                continue;
+            }
+            let writes = |index: usize| {
+                written.as_ref().is_none_or(|written| written.get(index).copied().unwrap_or(true))
+            };
+            let restrict = |index: usize| {
+                matches!(
+                    kernel.parameters.get(index).map(|parameter| &parameter.kind),
+                    Some(ParameterKind::Pointer { restrict: true, .. })
+                )
+            };
+            let constant = |index: usize| {
+                matches!(
+                    kernel.parameters.get(index).map(|parameter| &parameter.kind),
+                    Some(ParameterKind::Pointer { read_only: true, .. })
+                )
+            };
+            // One buffer for reading and writing is how things are done in place; it is wrong where the kernel promises
+            // that they are apart: by restrict, or by const.
+            let promised = restrict(first) || restrict(second) || (constant(first) != constant(second));
+            if (writes(first) || writes(second)) && promised {
+                let name = |index: usize| {
+                    kernel.parameters.get(index).map_or("", |parameter| parameter.name.as_str())
+                };
+                let message = format!(
+                    "arguments `{}` and `{}` are the same buffer, one of them is written, and the kernel promises that they are apart",
+                    name(first),
+                    name(second)
+                );
+                note(
+                    watch,
+                    &rules::ALIASING_ARGUMENTS,
+                    message,
+                    "Pass two buffers, or drop `restrict` and `const`.",
+                );
+            }
+        }
+    }
+}

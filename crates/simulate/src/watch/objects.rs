@@ -1,0 +1,165 @@
+//! What the watchers know of each memory object of a launch.
+
+use tripipe_ir::{Kernel, Module, Op, ParameterKind, Space};
+use tripipe_launch::Access;
+
+use super::cells::Cells;
+use crate::execute::launch::written;
+use crate::execute::layout::Layout;
+use crate::execute::memory::Home;
+
+/// An object under watch, by its number.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    /// What kernels may do with it.
+    pub(crate) access: Access,
+    /// Whether every argument it is passed as is declared `const`.
+    pub(crate) read_only: bool,
+    /// The bytes that somebody has written; `None`: all. Local objects are unwritten again in each group; private ones are
+    /// kept with the warp.
+    pub(crate) written: Option<Bits>,
+    /// Who read and wrote what; `None` if nobody writes it, or each work-item has its own.
+    pub(crate) cells: Option<Cells>,
+}
+
+/// What is known of a buffer before the launch.
+#[derive(Debug)]
+pub(crate) struct Before {
+    pub(crate) access: Access,
+    pub(crate) written: Option<Bits>,
+}
+
+/// Every object of a launch; buffers as they were before it.
+pub(crate) fn watch(module: &Module, kernel: &Kernel, layout: &Layout, buffers: Vec<Before>) -> Vec<Watched> {
+    let written = written(kernel);
+    let grain = grain(kernel);
+    let mut buffers = buffers.into_iter();
+    let mut all = Vec::with_capacity(layout.objects.len());
+    for (number, info) in layout.objects.iter().enumerate() {
+        let bytes = info.bytes as usize;
+        let passed = || layout.arguments.iter().enumerate().filter(|(_, object)| **object as usize == number);
+        all.push(match info.home {
+            Home::Null | Home::Private(_) => {
+                Watched { access: Access::ReadWrite, read_only: false, written: None, cells: None }
+            }
+            Home::Local(_) => Watched {
+                access: Access::ReadWrite,
+                read_only: false,
+                written: Some(Bits::new(bytes)),
+                cells: Some(Cells::new(bytes, grain)),
+            },
+            Home::Global(index) if (index as usize) < module.objects.len() => {
+                let shared = info.space == Space::Global;
+                Watched {
+                    access: Access::ReadWrite,
+                    read_only: false,
+                    written: None,
+                    cells: shared.then(|| Cells::new(bytes, grain)),
+                }
+            }
+            Home::Global(_) => {
+                let before = buffers.next().unwrap_or(Before { access: Access::ReadWrite, written: None });
+                let changes =
+                    written.as_ref().is_none_or(|written| passed().any(|(index, _)| written[index]));
+                let declared = |index: usize| {
+                    matches!(
+                        kernel.parameters[index].kind,
+                        ParameterKind::Pointer { read_only: true, .. }
+                            | ParameterKind::Pointer { space: Space::Constant, .. }
+                    )
+                };
+                Watched {
+                    access: before.access,
+                    read_only: passed().all(|(index, _)| declared(index)),
+                    written: before.written,
+                    cells: changes.then(|| Cells::new(bytes, grain)),
+                }
+            }
+        });
+    }
+    all
+}
+
+/// The largest power of two that every access of a kernel begins and ends at, up to 8 bytes.
+fn grain(kernel: &Kernel) -> usize {
+    let mut grain = 8;
+    for inst in kernel.blocks.values().flat_map(|block| &block.insts) {
+        let inst = &kernel.insts[*inst];
+        let (access, value) = match inst.op {
+            Op::Load(access) => (access.align, inst.result),
+            Op::Store(access) => (access.align, inst.operands.get(1).copied()),
+            Op::Atomic(_) => (4, inst.result.or_else(|| inst.operands.get(1).copied())),
+            Op::Copy(_) | Op::AsyncCopy { .. } => return 1,
+            _ => continue,
+        };
+        let size = value.map_or(4, |value| kernel.ty(value).scalar().map_or(8, tripipe_ir::Scalar::bytes));
+        grain = grain.min(access as usize).min(size as usize);
+    }
+    grain
+}
+
+/// A bit for each byte.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bits {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Bits {
+    /// None set.
+    pub(crate) fn new(len: usize) -> Self {
+        Self { words: vec![0; len.div_ceil(64)], len }
+    }
+
+    /// Clears all.
+    pub(crate) fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    /// Sets a range that is inside.
+    pub(crate) fn set(&mut self, start: usize, count: usize) {
+        self.each(start, count, |word, mask| *word |= mask);
+    }
+
+    /// Whether a whole range that is inside is set.
+    pub(crate) fn all(&self, start: usize, count: usize) -> bool {
+        let mut at = start;
+        let end = start + count;
+        while at < end {
+            let (word, bit) = (at / 64, at % 64);
+            let bits = (64 - bit).min(end - at);
+            let mask = (u64::MAX >> (64 - bits)) << bit;
+            if self.words[word] & mask != mask {
+                return false;
+            }
+            at += bits;
+        }
+        true
+    }
+
+    /// Whether one is set.
+    pub(crate) fn has(&self, index: usize) -> bool {
+        self.words[index / 64] >> (index % 64) & 1 == 1
+    }
+
+    /// Clears one.
+    pub(crate) fn unset(&mut self, index: usize) {
+        self.words[index / 64] &= !(1 << (index % 64));
+    }
+
+    /// Whether all are set.
+    pub(crate) fn is_full(&self) -> bool {
+        self.all(0, self.len)
+    }
+
+    fn each(&mut self, start: usize, count: usize, mut change: impl FnMut(&mut u64, u64)) {
+        let mut at = start;
+        let end = start + count;
+        while at < end {
+            let (word, bit) = (at / 64, at % 64);
+            let bits = (64 - bit).min(end - at);
+            change(&mut self.words[word], (u64::MAX >> (64 - bits)) << bit);
+            at += bits;
+        }
+    }
+}
