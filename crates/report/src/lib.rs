@@ -1,11 +1,13 @@
-//! Draws results as text, JSON and CSV; computes nothing.
+//! Draws results as text, JSON, CSV, SARIF and markdown; computes nothing.
 //!
 //! One module a kind of result, one file a format. Whoever prints decides where to: every function returns a string.
 
 pub mod devices;
+pub mod findings;
 pub mod ladder;
 mod number;
 pub mod peaks;
+pub mod rules;
 mod style;
 mod table;
 

@@ -56,6 +56,24 @@ pub(crate) fn percent(share: f64) -> String {
     if percent < 9.95 { format!("{percent:.1}%") } else { format!("{percent:.0}%") }
 }
 
+/// A whole number in groups of three digits: `4,095`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// So many of something: `1 byte`, `4,095 bytes`.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,5 +107,16 @@ mod tests {
         assert_eq!(bytes(16_750_000_000), "15.6 GiB");
         assert_eq!(percent(0.041), "4.1%");
         assert_eq!(percent(0.62), "62%");
+    }
+
+    #[test]
+    fn whole_numbers() {
+        let cases = [(0, "0"), (999, "999"), (4095, "4,095"), (1_234_567, "1,234,567")];
+        for (number, text) in cases {
+            assert_eq!(grouped(number), text);
+        }
+        assert_eq!(counted(1, "byte"), "1 byte");
+        assert_eq!(counted(0, "byte"), "0 bytes");
+        assert_eq!(counted(4096, "byte"), "4,096 bytes");
     }
 }

@@ -1,0 +1,74 @@
+//! Findings as JSON.
+
+use serde_json::{Value, json};
+use tripipe_ir::diagnostic::{AccessedMemory, Finding, Related, Severity, SourcePlace, WorkItem};
+
+use super::{Launch, Report};
+
+/// The form of the object. It counts up when a key goes or changes its meaning; a new key leaves it as it is.
+const VERSION: u32 = 1;
+
+/// One JSON object on one line; `docs/findings.md` has every key. What is not known is `null`.
+pub fn json(report: &Report<'_>) -> String {
+    json!({
+        "version": VERSION,
+        "launches": report.launches.iter().map(launch).collect::<Vec<_>>(),
+        "checks": report.rules.iter().map(|rule| rule.code).collect::<Vec<_>>(),
+        "left_out": report.left_out,
+        "errors": report.count(Severity::Error),
+        "warnings": report.count(Severity::Warning),
+        "notes": report.count(Severity::Note),
+        "findings": report.findings.iter().map(finding).collect::<Vec<_>>(),
+    })
+    .to_string()
+}
+
+pub(super) fn launch(launch: &Launch<'_>) -> Value {
+    json!({ "kernel": launch.kernel, "global": launch.global, "local": launch.local })
+}
+
+fn finding(finding: &Finding) -> Value {
+    json!({
+        "code": finding.rule.code,
+        "severity": finding.rule.severity.name(),
+        "message": finding.message,
+        "cure": finding.cure,
+        "kernel": finding.kernel,
+        "place": finding.place.as_ref().map(place),
+        "instruction": (!finding.instruction.is_empty()).then_some(&finding.instruction),
+        "count": finding.count,
+        "work_item": finding.work_item.as_ref().map(work_item),
+        "memory": finding.memory.as_ref().map(memory),
+        "related": finding.related.iter().map(related).collect::<Vec<_>>(),
+    })
+}
+
+fn related(related: &Related) -> Value {
+    json!({
+        "message": related.message,
+        "place": related.place.as_ref().map(place),
+        "work_item": related.work_item.as_ref().map(work_item),
+    })
+}
+
+fn place(place: &SourcePlace) -> Value {
+    json!({
+        "file": place.file,
+        "line": place.line,
+        "column": (place.column > 0).then_some(place.column),
+    })
+}
+
+pub(super) fn work_item(item: &WorkItem) -> Value {
+    json!({ "global": item.global, "local": item.local, "group": item.group })
+}
+
+pub(super) fn memory(memory: &AccessedMemory) -> Value {
+    json!({
+        "object": memory.object,
+        "space": memory.space.name(),
+        "object_bytes": memory.object_bytes,
+        "offset": memory.offset,
+        "bytes": memory.bytes,
+    })
+}

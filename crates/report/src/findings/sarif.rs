@@ -1,0 +1,231 @@
+//! Findings as SARIF 2.1.0 (OASIS), which editors and code hosts show beside the source.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use tripipe_ir::diagnostic::{Finding, Rule, SourcePlace, WorkItem};
+
+use super::{Report, json};
+
+const SCHEMA: &str =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+
+/// What a path keeps as it is in a URI: unreserved characters, and what separates.
+const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+
+/// One SARIF log with one run, on one line. Rules carry their whole explanation, results their work-item and memory as
+/// properties; where a finding has further places they are a code flow, one thread for each work-item, too.
+pub fn sarif(report: &Report<'_>) -> String {
+    let rules = rules(report);
+    let mut met = HashMap::new();
+    let results: Vec<Value> = report
+        .findings
+        .iter()
+        .map(|finding| {
+            let index = rules.iter().position(|rule| rule.code == finding.rule.code);
+            let identity = identity(report, finding);
+            let nth = met.entry(identity.clone()).and_modify(|nth| *nth += 1).or_insert(1u32);
+            result(report, finding, index, &format!("{identity}:{nth}"))
+        })
+        .collect();
+    let notifications: Vec<Value> =
+        report.left_out.iter().map(|reason| json!({ "level": "note", "message": text(reason) })).collect();
+    json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "tripipe",
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "informationUri": env!("CARGO_PKG_REPOSITORY"),
+                "rules": rules.iter().map(|rule| descriptor(rule)).collect::<Vec<_>>(),
+            } },
+            "columnKind": "unicodeCodePoints",
+            "invocations": [{
+                "executionSuccessful": true,
+                "toolExecutionNotifications": notifications,
+            }],
+            "results": results,
+            "properties": { "launches": report.launches.iter().map(json::launch).collect::<Vec<_>>() },
+        }],
+    })
+    .to_string()
+}
+
+/// The rules that were looked for, and those of findings that are not among them.
+fn rules(report: &Report<'_>) -> Vec<&'static Rule> {
+    let mut rules = report.rules.to_vec();
+    for finding in report.findings {
+        if !rules.iter().any(|rule| rule.code == finding.rule.code) {
+            rules.push(finding.rule);
+        }
+    }
+    rules
+}
+
+fn descriptor(rule: &Rule) -> Value {
+    json!({
+        "id": rule.code,
+        "shortDescription": text(rule.title),
+        "help": { "text": rule.explanation, "markdown": rule.explanation },
+        "defaultConfiguration": { "level": rule.severity.name() },
+    })
+}
+
+fn result(report: &Report<'_>, finding: &Finding, rule_index: Option<usize>, fingerprint: &str) -> Value {
+    let mut message = finding.message.trim_end_matches('.').to_owned();
+    if !finding.cure.is_empty() {
+        let _ = write!(message, "; {}", finding.cure);
+    }
+    let mut location = json!({ "logicalLocations": [{ "name": finding.kernel, "kind": "function" }] });
+    if let Some(place) = &finding.place {
+        location["physicalLocation"] = physical(report, place);
+    }
+    let mut result = json!({
+        "ruleId": finding.rule.code,
+        "ruleIndex": rule_index,
+        "level": finding.rule.severity.name(),
+        "message": text(&message),
+        "locations": [location],
+        "partialFingerprints": { "tripipeFinding/v1": fingerprint },
+        "occurrenceCount": finding.count,
+        "properties": properties(finding),
+    });
+    let related: Vec<Value> = finding
+        .related
+        .iter()
+        .enumerate()
+        .map(|(index, related)| {
+            let mut location = json!({ "id": index, "message": text(&related.message) });
+            if let Some(place) = &related.place {
+                location["physicalLocation"] = physical(report, place);
+            }
+            location
+        })
+        .collect();
+    if !related.is_empty() {
+        result["relatedLocations"] = related.into();
+    }
+    if let Some(flow) = flow(report, finding) {
+        result["codeFlows"] = json!([flow]);
+    }
+    result
+}
+
+/// What SARIF has no place for, with the keys of our own JSON.
+fn properties(finding: &Finding) -> Value {
+    let mut properties = json!({ "kernel": finding.kernel });
+    if !finding.instruction.is_empty() {
+        properties["instruction"] = json!(finding.instruction);
+    }
+    if let Some(item) = &finding.work_item {
+        properties["work_item"] = json::work_item(item);
+    }
+    if let Some(accessed) = &finding.memory {
+        properties["memory"] = json::memory(accessed);
+    }
+    properties
+}
+
+/// The places of a finding as steps of the work-items that did them: those of its own work-item, then itself; and those
+/// of each other work-item. `None` when there is no step but itself.
+fn flow(report: &Report<'_>, finding: &Finding) -> Option<Value> {
+    let mut threads: Vec<(Option<&WorkItem>, Vec<Value>)> = vec![(finding.work_item.as_ref(), Vec::new())];
+    for related in &finding.related {
+        let Some(place) = &related.place else { continue };
+        let step = step(report, place, &related.message);
+        let item = related.work_item.as_ref().or(finding.work_item.as_ref());
+        match threads.iter_mut().find(|thread| thread.0 == item) {
+            Some((_, steps)) => steps.push(step),
+            None => threads.push((item, vec![step])),
+        }
+    }
+    if threads.iter().all(|(_, steps)| steps.is_empty()) {
+        return None;
+    }
+    threads[0].1.push(step(report, finding.place.as_ref()?, &finding.message));
+    let threads: Vec<Value> = threads
+        .into_iter()
+        .map(|(item, steps)| {
+            let mut thread = json!({ "locations": steps });
+            if let Some(WorkItem { global: [x, y, z], .. }) = item {
+                thread["id"] = json!(format!("work-item ({x}, {y}, {z})"));
+            }
+            thread
+        })
+        .collect();
+    Some(json!({ "threadFlows": threads }))
+}
+
+fn step(report: &Report<'_>, place: &SourcePlace, message: &str) -> Value {
+    json!({ "location": { "physicalLocation": physical(report, place), "message": text(message) } })
+}
+
+fn physical(report: &Report<'_>, place: &SourcePlace) -> Value {
+    let mut location = json!({ "artifactLocation": { "uri": uri(&place.file) } });
+    // SARIF counts lines from 1; a line 0 is none.
+    if place.line > 0 {
+        let mut region = json!({ "startLine": place.line });
+        if let Some(column) = report.column(place) {
+            region["startColumn"] = json!(column);
+        }
+        location["region"] = region;
+        if let Some(line) = report.line(place) {
+            location["contextRegion"] = json!({ "startLine": place.line, "snippet": text(line.text) });
+        }
+    }
+    location
+}
+
+/// A file's name as a URI: relative as it is, absolute with its scheme.
+fn uri(file: &str) -> String {
+    let path = file.replace('\\', "/");
+    let encode = |path: &str| utf8_percent_encode(path, PATH).to_string();
+    match path.split_once(":/") {
+        Some((drive, rest)) if drive.len() == 1 => format!("file:///{drive}:/{}", encode(rest)),
+        _ if path.starts_with('/') => format!("file://{}", encode(&path)),
+        _ => encode(&path),
+    }
+}
+
+/// What stays the same when lines are added above: code, kernel, object, and the source line or else the instruction.
+fn identity(report: &Report<'_>, finding: &Finding) -> String {
+    let line = finding.place.as_ref().and_then(|place| report.line(place));
+    let mut hash = Sha256::new();
+    for part in [
+        finding.rule.code,
+        &finding.kernel,
+        finding.memory.as_ref().map_or("", |memory| &memory.object),
+        line.map_or(finding.instruction.as_str(), |line| line.text.trim()),
+    ] {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize().iter().take(8).fold(String::new(), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}
+
+fn text(text: &str) -> Value {
+    json!({ "text": text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_become_uris() {
+        // RFC 3986: a space, `%` and what is not ASCII are encoded; RFC 8089: file URIs of absolute paths.
+        assert_eq!(uri("kernels/add.cl"), "kernels/add.cl");
+        assert_eq!(uri("my kernels/größe 100%.cl"), "my%20kernels/gr%C3%B6%C3%9Fe%20100%25.cl");
+        assert_eq!(uri("/home/a/add.cl"), "file:///home/a/add.cl");
+        assert_eq!(uri(r"C:\a b\add.cl"), "file:///C:/a%20b/add.cl");
+        assert_eq!(uri("<source>"), "%3Csource%3E");
+        assert_eq!(uri("a:b.cl"), "a%3Ab.cl");
+    }
+}

@@ -1,0 +1,80 @@
+//! Where a place lies in its text.
+
+use tripipe_ir::diagnostic::SourcePlace;
+
+use super::Report;
+
+/// The line of a place, and where in it the place is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Line<'a> {
+    /// The line without its end.
+    pub(super) text: &'a str,
+    /// The column as an offset in bytes that is not inside a character; `None` if the column is unknown.
+    pub(super) offset: Option<usize>,
+}
+
+impl<'a> Report<'a> {
+    /// The line of a place; `None` when its text is not at hand or has no such line.
+    pub(super) fn line(&self, place: &SourcePlace) -> Option<Line<'a>> {
+        let text = self.sources.get(&place.file)?.lines().nth((place.line as usize).checked_sub(1)?)?;
+        // Compilers count columns in bytes.
+        let offset = (place.column as usize).checked_sub(1).map(|offset| {
+            let within = 0..=offset.min(text.len());
+            within.rev().find(|offset| text.is_char_boundary(*offset)).unwrap_or(0)
+        });
+        Some(Line { text, offset })
+    }
+
+    /// The column in characters, 1-based; in bytes, as it came, where the text is not at hand. `None` if unknown.
+    pub(super) fn column(&self, place: &SourcePlace) -> Option<usize> {
+        match self.line(place) {
+            Some(Line { text, offset }) => Some(text[..offset?].chars().count() + 1),
+            None => (place.column > 0).then_some(place.column as usize),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn sources(text: &str) -> BTreeMap<String, String> {
+        BTreeMap::from([("a.cl".to_owned(), text.to_owned())])
+    }
+
+    fn report(sources: &BTreeMap<String, String>) -> Report<'_> {
+        Report { launches: &[], rules: &[], left_out: &[], findings: &[], sources }
+    }
+
+    fn place(line: u32, column: u32) -> SourcePlace {
+        SourcePlace { file: "a.cl".to_owned(), line, column }
+    }
+
+    #[test]
+    fn columns_are_bytes_in_and_characters_out() {
+        let sources = sources("one\r\nzwölf = ü + x;\n");
+        let report = report(&sources);
+        let line = |line, column| report.line(&place(line, column));
+        assert_eq!(line(1, 1), Some(Line { text: "one", offset: Some(0) }));
+        // `ö` and `ü` are two bytes each: `x` is byte 14 (1-based 15), character 13.
+        assert_eq!(line(2, 15).and_then(|line| line.text.get(line.offset?..)), Some("x;"));
+        assert_eq!(report.column(&place(2, 15)), Some(13));
+        // Inside of `ö`: its beginning.
+        assert_eq!(report.column(&place(2, 4)), Some(3));
+        // Past the end of the line: behind its last character.
+        assert_eq!(report.column(&place(1, 99)), Some(4));
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_made_up() {
+        let sources = sources("one\n");
+        let report = report(&sources);
+        assert_eq!(report.line(&place(2, 1)), None);
+        assert_eq!(report.line(&place(0, 1)), None);
+        assert_eq!(report.column(&place(1, 0)), None);
+        assert_eq!(report.column(&place(7, 5)), Some(5));
+        assert_eq!(report.column(&place(7, 0)), None);
+    }
+}

@@ -1,0 +1,193 @@
+//! Findings, to be read.
+
+use std::fmt::Write as _;
+
+use annotate_snippets::{
+    AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet, normalize_untrusted_str,
+};
+use tripipe_ir::diagnostic::{AccessedMemory, Finding, Related, Severity, SourcePlace, WorkItem};
+
+use super::source::Line;
+use super::{Launch, Report};
+use crate::number::{counted, grouped};
+use crate::style::{Canvas, Tone, paragraph};
+
+/// Each finding as compilers show theirs: place, line and caret, facts, further places, cure; at the end what was checked
+/// and how many findings there are.
+pub fn text(report: &Report<'_>, canvas: Canvas) -> String {
+    let renderer =
+        if canvas.colour { Renderer::styled() } else { Renderer::plain() }.term_width(canvas.width);
+    let mut out = String::new();
+    for finding in report.findings {
+        let _ = writeln!(out, "{}\n", renderer.render(&groups(report, finding)));
+    }
+    summary(report, canvas, &mut out);
+    out
+}
+
+fn groups<'a>(report: &Report<'a>, finding: &'a Finding) -> Vec<Group<'a>> {
+    let level = match finding.rule.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
+    };
+    let mut first = level
+        .primary_title(finding.message.as_str())
+        .id(finding.rule.code)
+        .elements(finding.place.as_ref().map(|place| shown(report, place)));
+    for (name, fact) in facts(finding) {
+        first = first.element(Level::NOTE.with_name(name).message(normalize_untrusted_str(&fact)));
+    }
+    let mut groups = vec![first];
+    for related in &finding.related {
+        let title = Level::NOTE.secondary_title(normalize_untrusted_str(&related_title(related)));
+        groups.push(title.elements(related.place.as_ref().map(|place| shown(report, place))));
+    }
+    let mut last = |level: Level<'a>, text: &str| {
+        groups.push(Group::with_title(level.secondary_title(normalize_untrusted_str(text))));
+    };
+    if !finding.cure.is_empty() {
+        last(Level::HELP, &finding.cure);
+    }
+    last(Level::HELP.with_name("explain"), &format!("tripipe explain {}", finding.rule.code));
+    groups
+}
+
+/// The line of a place with a caret under it; file, line and column alone where the text is not at hand.
+fn shown<'a>(report: &Report<'a>, place: &SourcePlace) -> Element<'a> {
+    let file = normalize_untrusted_str(&place.file);
+    let Some(Line { text, offset }) = report.line(place) else {
+        let origin = Origin::path(file).line(place.line as usize);
+        return match report.column(place) {
+            Some(column) => origin.char_column(column).into(),
+            None => origin.into(),
+        };
+    };
+    let span = match offset {
+        Some(offset) => offset..offset + text[offset..].chars().next().map_or(0, char::len_utf8),
+        // Somewhere in the line: all of it.
+        None => text.len() - text.trim_start().len()..text.len(),
+    };
+    Snippet::source(text)
+        .path(file)
+        .line_start(place.line as usize)
+        .annotation(AnnotationKind::Primary.span(span))
+        .into()
+}
+
+/// What is known beside the place, each with its name.
+fn facts(finding: &Finding) -> Vec<(&'static str, String)> {
+    let mut facts = vec![("kernel", finding.kernel.clone())];
+    if finding.place.is_none() && !finding.instruction.is_empty() {
+        facts.push(("instruction", finding.instruction.clone()));
+    }
+    if let Some(item) = &finding.work_item {
+        facts.push(("work-item", work_item(item)));
+    }
+    if let Some(memory) = &finding.memory {
+        facts.push(("memory", accessed(memory)));
+    }
+    if finding.count > 1 {
+        let more = finding.count - 1;
+        facts.push((
+            "count",
+            format!("and {} more {}", grouped(more), if more == 1 { "time" } else { "times" }),
+        ));
+    }
+    facts
+}
+
+fn work_item(item: &WorkItem) -> String {
+    let id = |[x, y, z]: [u64; 3]| format!("({x}, {y}, {z})");
+    format!("global {}, local {}, group {}", id(item.global), id(item.local), id(item.group))
+}
+
+fn related_title(related: &Related) -> String {
+    match &related.work_item {
+        Some(item) => format!("{}, by work-item {}", related.message, work_item(item)),
+        None => related.message.clone(),
+    }
+}
+
+/// Which bytes of which object, and how far outside.
+fn accessed(memory: &AccessedMemory) -> String {
+    let AccessedMemory { object, space, object_bytes, offset, bytes } = memory;
+    let (start, size, length) = (i128::from(*offset), i128::from(*object_bytes), i128::from(*bytes));
+    let end = start + length;
+    let range = match length {
+        0 | 1 => format!("byte {start}"),
+        _ => format!("bytes {start} to {}", end - 1),
+    };
+    let many = |count: i128| counted(u64::try_from(count).unwrap_or(u64::MAX), "byte");
+    let outside = if start < 0 && end <= 0 {
+        format!(", {} before its start", many(-start))
+    } else if start < 0 {
+        format!(", of which {} before its start", many(-start))
+    } else if start >= size && length > 0 {
+        match start - size {
+            0 => ", right behind its end".to_owned(),
+            gap => format!(", {} behind its end", many(gap)),
+        }
+    } else if end > size {
+        format!(", of which {} behind its end", many(end - size))
+    } else {
+        String::new()
+    };
+    format!("{range} of `{object}` ({}, {}){outside}", space.name(), counted(*object_bytes, "byte"))
+}
+
+fn summary(report: &Report<'_>, canvas: Canvas, out: &mut String) {
+    for Launch { kernel, global, local } in report.launches {
+        let size = |[x, y, z]: &[u64; 3]| format!("{} x {} x {}", grouped(*x), grouped(*y), grouped(*z));
+        let kernel = normalize_untrusted_str(kernel);
+        let what = format!("`{kernel}`, {} work-items in work-groups of {}", size(global), size(local));
+        out.push_str(&paragraph(canvas, "checked: ", 9, &what));
+    }
+    for reason in report.left_out {
+        out.push_str(&paragraph(canvas, "not checked: ", 13, &normalize_untrusted_str(reason)));
+    }
+    let counts: Vec<String> = [Severity::Error, Severity::Warning, Severity::Note]
+        .into_iter()
+        .map(|severity| (report.count(severity), severity))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, severity)| counted(count as u64, severity.name()))
+        .collect();
+    let checks = counted(report.rules.len() as u64, "check");
+    if counts.is_empty() {
+        let _ = writeln!(out, "{} ({checks})", canvas.paint(Tone::Best, "no findings"));
+    } else {
+        let tone = if report.count(Severity::Error) > 0 { Tone::Bad } else { Tone::Heading };
+        let _ = writeln!(out, "{} ({checks})", canvas.paint(tone, &counts.join(", ")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tripipe_ir::Space;
+
+    use super::*;
+
+    #[test]
+    fn memory_says_where_the_access_lies() {
+        let said = |offset, bytes| {
+            let object = "out".to_owned();
+            accessed(&AccessedMemory { object, space: Space::Global, object_bytes: 256, offset, bytes })
+        };
+        assert_eq!(said(252, 4), "bytes 252 to 255 of `out` (global, 256 bytes)");
+        assert_eq!(said(7, 1), "byte 7 of `out` (global, 256 bytes)");
+        assert_eq!(
+            said(254, 4),
+            "bytes 254 to 257 of `out` (global, 256 bytes), of which 2 bytes behind its end"
+        );
+        assert_eq!(said(256, 4), "bytes 256 to 259 of `out` (global, 256 bytes), right behind its end");
+        assert_eq!(said(257, 4), "bytes 257 to 260 of `out` (global, 256 bytes), 1 byte behind its end");
+        assert_eq!(said(-4, 4), "bytes -4 to -1 of `out` (global, 256 bytes), 4 bytes before its start");
+        assert_eq!(
+            said(-2, 4),
+            "bytes -2 to 1 of `out` (global, 256 bytes), of which 2 bytes before its start"
+        );
+        // Nothing overflows.
+        assert!(said(i64::MIN, u64::MAX).starts_with("bytes -9223372036854775808 to 9223372036854775806"));
+        assert!(said(i64::MAX, u64::MAX).ends_with(", 9,223,372,036,854,775,551 bytes behind its end"));
+    }
+}

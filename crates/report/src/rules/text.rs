@@ -1,0 +1,73 @@
+//! Rules, to be read.
+
+use std::fmt::Write as _;
+
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+use tripipe_ir::diagnostic::{Rule, Severity};
+
+use crate::style::{Canvas, Tone, paragraph};
+
+/// Columns ahead of paragraphs.
+const INDENT: usize = 2;
+/// Columns ahead of code.
+const CODE: usize = 6;
+
+/// One rule: severity, code and title, then its explanation with heads, paragraphs wrapped, and code as it is.
+pub fn text(rule: &Rule, canvas: Canvas) -> String {
+    let head = format!("{}[{}]", rule.severity.name(), rule.code);
+    let mut out = format!("{}: {}\n", canvas.paint(tone(rule.severity), &head), rule.title);
+    let mut pending = String::new();
+    let (mut code, mut item) = (false, false);
+    for event in Parser::new(rule.explanation) {
+        match event {
+            Event::Start(Tag::CodeBlock(_)) => {
+                code = true;
+                out.push('\n');
+            }
+            Event::End(TagEnd::CodeBlock) => code = false,
+            Event::Text(text) if code => {
+                for line in text.lines() {
+                    let line = format!("{}{line}", " ".repeat(CODE));
+                    let _ = writeln!(out, "{}", line.trim_end());
+                }
+            }
+            Event::Text(text) => pending.push_str(&text),
+            Event::Code(text) => {
+                let _ = write!(pending, "`{text}`");
+            }
+            Event::SoftBreak | Event::HardBreak => pending.push(' '),
+            Event::End(TagEnd::Heading(_)) => {
+                let _ = writeln!(out, "\n{}", canvas.paint(Tone::Heading, &std::mem::take(&mut pending)));
+            }
+            Event::Start(Tag::Item) => item = true,
+            Event::End(TagEnd::Paragraph | TagEnd::Item) => {
+                let (first, indent) = if item { ("  - ", INDENT + 2) } else { ("  ", INDENT) };
+                out.push_str(&paragraph(canvas, first, indent, &std::mem::take(&mut pending)));
+                item = false;
+            }
+            Event::Start(Tag::Paragraph | Tag::List(_)) => out.push('\n'),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// The rules, one a line.
+pub fn list(rules: &[&Rule], canvas: Canvas) -> String {
+    let width = rules.iter().map(|rule| rule.code.len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for rule in rules {
+        let severity = canvas.paint(tone(rule.severity), &format!("{:<7}", rule.severity.name()));
+        let first = format!("  {:<width$}  {severity}  ", rule.code);
+        out.push_str(&paragraph(canvas, &first, width + 13, rule.title));
+    }
+    out
+}
+
+fn tone(severity: Severity) -> Tone {
+    match severity {
+        Severity::Error => Tone::Bad,
+        Severity::Warning => Tone::Heading,
+        Severity::Note => Tone::Plain,
+    }
+}
