@@ -190,7 +190,7 @@ pub fn radians<T: Float>(x: T) -> T {
 /// 1 / sqrt(x).
 #[inline(always)]
 pub fn rsqrt<T: Float>(x: T) -> T {
-    T::nearest(1.0 / x.to_f64().sqrt())
+    T::narrow(T::Real::from(1.0) / x.widen().sqrt())
 }
 
 /// Each bit is that of b where c has a one, else that of a.

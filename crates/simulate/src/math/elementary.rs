@@ -1,12 +1,67 @@
 //! Exponentials, logarithms, trigonometry, powers, gamma and error functions.
 //!
-//! `half` and `float` are computed in `double` and rounded once: their error is half a unit in the last place, and a
-//! billionth of one.
+//! `half` and `float` are computed in `double` and rounded once: their error is half a unit in the last place and a
+//! ten thousandth of one at most. But for the error and gamma functions that is done without branches or calls.
 
-use super::double;
 use super::float::Float;
+use super::{double, single};
+
+/// `half` and `float`, which `double` has room for.
+#[inline(always)]
+fn short<T: Float>() -> bool {
+    T::PRECISION < <f64 as Float>::PRECISION
+}
 
 macro_rules! unary {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        $($(#[$doc])*
+        #[inline(always)]
+        pub fn $name<T: Float>(x: T) -> T {
+            T::nearest(if short::<T>() { single::$name(x.to_f64()) } else { double::$name(x.to_f64()) })
+        })*
+    };
+}
+
+macro_rules! binary {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        $($(#[$doc])*
+        #[inline(always)]
+        pub fn $name<T: Float>(x: T, y: T) -> T {
+            let (x, y) = (x.to_f64(), y.to_f64());
+            T::nearest(if short::<T>() { single::$name(x, y) } else { double::$name(x, y) })
+        })*
+    };
+}
+
+macro_rules! with_integer {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        $($(#[$doc])*
+        #[inline(always)]
+        pub fn $name<T: Float>(x: T, n: i32) -> T {
+            T::nearest(if short::<T>() { single::$name(x.to_f64(), n) } else { double::$name(x.to_f64(), n) })
+        })*
+    };
+}
+
+/// Functions of angles, quick where the angle is [near](is_near).
+macro_rules! circular {
+    ($($(#[$doc:meta])* $name:ident $near:ident;)*) => {
+        $($(#[$doc])*
+        #[inline]
+        pub fn $name<T: Float>(x: T) -> T {
+            if is_near(x) { $near(x) } else { T::nearest(double::$name(x.to_f64())) }
+        }
+
+        /// The same where [`is_near`], to the bit, without branches.
+        #[inline(always)]
+        pub fn $near<T: Float>(x: T) -> T {
+            T::nearest(single::$name(x.to_f64()))
+        })*
+    };
+}
+
+/// Functions that are the same for all precisions.
+macro_rules! uniform {
     ($($(#[$doc:meta])* $name:ident;)*) => {
         $($(#[$doc])*
         #[inline]
@@ -16,14 +71,10 @@ macro_rules! unary {
     };
 }
 
-macro_rules! binary {
-    ($($(#[$doc:meta])* $name:ident;)*) => {
-        $($(#[$doc])*
-        #[inline]
-        pub fn $name<T: Float>(x: T, y: T) -> T {
-            T::nearest(double::$name(x.to_f64(), y.to_f64()))
-        })*
-    };
+/// Whether functions of the angle x are quick: |x| below 1.6 million, or infinite, or no number; never for `double`.
+#[inline(always)]
+pub fn is_near<T: Float>(x: T) -> bool {
+    short::<T>() && !single::far(x.to_f64())
 }
 
 unary! {
@@ -47,16 +98,10 @@ unary! {
     atanpi;
     /// Cube root.
     cbrt;
-    /// Cosine.
-    cos;
     /// Hyperbolic cosine.
     cosh;
     /// cos(pi x).
     cospi;
-    /// Error function.
-    erf;
-    /// Complementary error function.
-    erfc;
     /// e to the x.
     exp;
     /// 2 to the x.
@@ -65,8 +110,6 @@ unary! {
     exp10;
     /// exp(x) - 1.
     expm1;
-    /// Logarithm of the absolute gamma function.
-    lgamma;
     /// Natural logarithm.
     log;
     /// Logarithm to base 2.
@@ -75,20 +118,14 @@ unary! {
     log10;
     /// log(1 + x).
     log1p;
-    /// Sine.
-    sin;
     /// Hyperbolic sine.
     sinh;
     /// sin(pi x).
     sinpi;
-    /// Tangent.
-    tan;
     /// Hyperbolic tangent.
     tanh;
     /// tan(pi x).
     tanpi;
-    /// Gamma function; a NaN at negative integers.
-    tgamma;
 }
 
 binary! {
@@ -104,16 +141,31 @@ binary! {
     powr;
 }
 
-/// x to the integer n; 1 for n = 0 whatever x is.
-#[inline]
-pub fn pown<T: Float>(x: T, n: i32) -> T {
-    T::nearest(double::pown(x.to_f64(), n))
+with_integer! {
+    /// x to the integer n; 1 for n = 0 whatever x is.
+    pown;
+    /// The n-th root of x; a NaN for n = 0, and of negative x for even n.
+    rootn;
 }
 
-/// The n-th root of x; a NaN for n = 0, and of negative x for even n.
-#[inline]
-pub fn rootn<T: Float>(x: T, n: i32) -> T {
-    T::nearest(double::rootn(x.to_f64(), n))
+circular! {
+    /// Cosine.
+    cos cos_near;
+    /// Sine.
+    sin sin_near;
+    /// Tangent.
+    tan tan_near;
+}
+
+uniform! {
+    /// Error function.
+    erf;
+    /// Complementary error function.
+    erfc;
+    /// Logarithm of the absolute gamma function.
+    lgamma;
+    /// Gamma function; a NaN at negative integers.
+    tgamma;
 }
 
 /// Sign of the gamma function: 0 at zeros and negative integers, else 1 or -1.

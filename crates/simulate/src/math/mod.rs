@@ -20,6 +20,7 @@ pub mod elementary;
 mod float;
 pub mod geometric;
 pub mod int;
+mod single;
 mod table;
 
 pub use float::{Float, Real};
