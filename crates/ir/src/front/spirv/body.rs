@@ -1,15 +1,16 @@
 //! Kernels: each entry point with every call inlined.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use cranelift_entity::EntityRef as _;
 use rspirv::spirv::Op as RawOp;
 
-use super::Options;
 use super::code::{Code, Fallible, Fault, Raw, invalid, unsupported};
 use super::declare::{Declarations, Entry, Function};
 use super::rep::Rep;
 use super::types::Kind;
+use super::{Loaded, Options, Refused};
 use crate::diagnostic::{LoadError, SourcePlace};
 use crate::{
     Block, BlockCall, File, Initial, Kernel, Layout, Module, Object, ObjectData, Op, Parameter,
@@ -17,7 +18,7 @@ use crate::{
 };
 
 /// Translates every entry point.
-pub(super) fn translate(code: &Code, all: &Declarations, options: &Options) -> Result<Module, LoadError> {
+pub(super) fn translate(code: &Code, all: &Declarations, options: &Options) -> Loaded {
     let mut translator = Translator {
         code,
         all,
@@ -36,17 +37,19 @@ pub(super) fn translate(code: &Code, all: &Declarations, options: &Options) -> R
         calls: Vec::new(),
         current: 0,
     };
-    for entry in &all.entries {
-        if translator.module.kernel(&entry.name).is_some() {
-            continue;
+    let mut refused = Vec::new();
+    let mut names = HashSet::new();
+    for entry in all.entries.iter().filter(|entry| names.insert(&entry.name)) {
+        let objects = translator.module.objects.len();
+        match translator.whole(entry) {
+            Ok(kernel) => translator.module.kernels.push(kernel),
+            Err(error) => {
+                translator.forget(objects);
+                refused.push(Refused { kernel: entry.name.clone(), error });
+            }
         }
-        translator.current = entry.index;
-        translator.entry(entry).map_err(|fault| translator.located(fault, &entry.name))?;
-        let mut kernel = std::mem::take(&mut translator.kernel);
-        super::finish(&mut kernel, &translator.module, options)?;
-        translator.module.kernels.push(kernel);
     }
-    Ok(translator.module)
+    Loaded { module: translator.module, refused }
 }
 
 pub(super) struct Translator<'m> {
@@ -96,6 +99,22 @@ struct Phi {
 }
 
 impl Translator<'_> {
+    /// Translates and finishes an entry point.
+    fn whole(&mut self, entry: &Entry) -> Result<Kernel, LoadError> {
+        self.current = entry.index;
+        self.entry(entry).map_err(|fault| self.located(fault, &entry.name))?;
+        let mut kernel = std::mem::take(&mut self.kernel);
+        super::finish(&mut kernel, &self.module, self.options)?;
+        Ok(kernel)
+    }
+
+    /// Drops the program-scope objects from that number on: those of a kernel that is refused may be unfinished.
+    fn forget(&mut self, from: usize) {
+        let objects = std::mem::take(&mut self.module.objects);
+        self.module.objects = objects.into_iter().take(from).map(|entry| entry.1).collect();
+        self.program_objects.retain(|_, object| object.index() < from);
+    }
+
     fn located(&self, fault: Fault, kernel: &str) -> LoadError {
         let source = self.line.map(|(file, line, column)| SourcePlace {
             file: self.module.files[file].to_string(),

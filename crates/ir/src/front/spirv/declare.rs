@@ -294,16 +294,11 @@ impl Declarations {
     }
 }
 
-/// Refuses what a capability would bring and nothing here understands.
+/// Refuses the dialect that nothing here understands. What other capabilities bring is met, if at all, as types and
+/// instructions that are refused by name, in the kernels that use them.
 fn capability(number: u32) -> Fallible<()> {
     match Capability::from_u32(number) {
-        Some(
-            refused @ (Capability::Shader
-            | Capability::Pipes
-            | Capability::DeviceEnqueue
-            | Capability::PipeStorage),
-        ) => unsupported(format_args!("the capability {refused:?}")),
-        // Others are met, if at all, as instructions that are refused by name.
+        Some(Capability::Shader) => unsupported("the capability Shader"),
         _ => Ok(()),
     }
 }

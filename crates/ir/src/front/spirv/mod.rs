@@ -56,15 +56,45 @@ pub struct Options {
     pub specialization: Vec<(u32, u64)>,
 }
 
+/// A module as far as it could be loaded.
+#[derive(Clone, Debug, Default)]
+pub struct Loaded {
+    /// The kernels that could be loaded, and what they share.
+    pub module: Module,
+    /// The kernels that could not, in the module's order.
+    pub refused: Vec<Refused>,
+}
+
+/// A kernel that could not be loaded.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    /// Its name.
+    pub kernel: String,
+    /// Why.
+    pub error: LoadError,
+}
+
 /// Loads every kernel of a SPIR-V module (OpenCL, 64-bit addresses), in either byte order.
 ///
 /// # Errors
 /// Bytes that are no SPIR-V, a module that breaks its rules, a feature that is not supported, a module past the limits;
-/// each with its place.
+/// each with its place. One kernel that cannot be loaded is enough; [`load_each`] gives the others.
 pub fn load(bytes: &[u8], options: &Options) -> Result<Module, LoadError> {
+    let Loaded { module, refused } = load_each(bytes, options)?;
+    match refused.into_iter().next() {
+        Some(refused) => Err(refused.error),
+        None => Ok(module),
+    }
+}
+
+/// Loads the kernels of a SPIR-V module that can be loaded, and says of each other one why it cannot.
+///
+/// # Errors
+/// What concerns all kernels: bytes that are no SPIR-V, and faults outside of functions.
+pub fn load_each(bytes: &[u8], options: &Options) -> Result<Loaded, LoadError> {
     let code = code::Code::read(bytes, &options.limits)?;
     let declarations = declare::Declarations::read(&code, options)?;
-    body::translate(&code, &declarations, options)
+    Ok(body::translate(&code, &declarations, options))
 }
 
 /// Verifies and cleans a kernel as soon as it is translated, so that only one is ever as large as translated.
