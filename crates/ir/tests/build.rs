@@ -10,8 +10,11 @@
 
 mod support;
 
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
 use tripipe_ir::Module;
-use tripipe_ir::front::clang::{Build, build_text};
+use tripipe_ir::front::clang::{Build, Built, Cache, build_file, build_text};
 use tripipe_ir::front::spirv::{Options, load};
 
 const STORE: &str = "kernel void k(global int *a) { a[1] = N; }";
@@ -38,4 +41,197 @@ fn vendors_options_are_left_to_their_drivers() {
     assert_eq!(module("k.cl", STORE, options).unwrap().to_string(), plain.to_string());
     // Others are not: an option that nobody knows is an error.
     assert!(build_text("k.cl", STORE, None, &Build::with_options("-cl-no-such-option")).is_err());
+}
+
+/// Writes a file that seems to have lain there for a minute.
+fn write(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+    age(path, 60);
+}
+
+fn age(path: &Path, seconds: u64) {
+    changed_at(path, SystemTime::now() - Duration::from_secs(seconds));
+}
+
+fn changed_at(path: &Path, time: SystemTime) {
+    std::fs::File::options().append(true).open(path).unwrap().set_modified(time).unwrap();
+}
+
+/// `a[1] = N` with the N that a header has.
+const INCLUDES: &str = "#include \"n.h\"\nkernel void k(global int *a) { a[1] = N; }";
+
+/// Includes in the folders `first` and `second` of `folder`, kept in its `cache`.
+fn with_includes(folder: &Path, options: &str) -> Build {
+    let place = |name: &str| format!("-I {}", folder.join(name).display());
+    let options = format!("{} {} {options}", place("first"), place("second"));
+    Build { cache: Some(Cache::at(folder.join("cache"))), ..Build::with_options(&options) }
+}
+
+#[test]
+fn what_was_built_is_kept_by_all_that_makes_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let header = folder.path().join("second/n.h");
+    write(&header, "#define N M\n");
+    let build = |name: &str, define: &str| {
+        let build = with_includes(folder.path(), define);
+        support::built(build_text(name, INCLUDES, None, &build))
+    };
+    let Some(first) = build("k.cl", "-D M=3") else { return };
+    assert!(!first.cached);
+    let again = build("k.cl", "-D M=3").unwrap();
+    assert_eq!(again, Built { cached: true, ..first.clone() });
+    // Options and the name count.
+    assert!(!build("k.cl", "-D M=4").unwrap().cached);
+    assert!(!build("j.cl", "-D M=3").unwrap().cached);
+    // So do includes; what they were before is still known.
+    write(&header, "#define N 8\n");
+    let changed = build("k.cl", "-D M=3").unwrap();
+    assert!(!changed.cached && changed.spirv != first.spirv);
+    write(&header, "#define N M\n");
+    assert_eq!(build("k.cl", "-D M=3").unwrap(), again);
+    // A damaged entry is made anew.
+    for entry in std::fs::read_dir(folder.path().join("cache")).unwrap() {
+        std::fs::write(entry.unwrap().path(), b"damaged, but long enough to hold a digest").unwrap();
+    }
+    assert_eq!(build("k.cl", "-D M=3").unwrap(), first);
+}
+
+#[test]
+fn warnings_are_said_each_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let build = Build { cache: Some(Cache::at(folder.path())), ..Build::default() };
+    let source = "#warning mind the step\nkernel void k(global int *a) { *a = 1; }";
+    let Some(first) = support::built(build_text("k.cl", source, None, &build)) else { return };
+    assert!(first.warnings.contains("k.cl:1:2: warning: mind the step"), "{}", first.warnings);
+    assert_eq!(build_text("k.cl", source, None, &build).unwrap(), Built { cached: true, ..first });
+}
+
+/// The module that includes give, built at once; the cache must give the same.
+fn same_as_fresh(folder: &Path, what: &str) -> bool {
+    let kept = with_includes(folder, "");
+    let fresh = Build { cache: None, ..kept.clone() };
+    let file = folder.join("k.cl");
+    let Some(kept) = support::built(build_file(&file, &kept)) else { return false };
+    assert_eq!(kept.spirv, build_file(&file, &fresh).unwrap().spirv, "{what}");
+    true
+}
+
+/// Whatever a search for an include could come to is looked at again.
+#[test]
+fn includes_are_found_as_the_compiler_finds_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    write(&root.join("second/n.h"), "#include \"deep/m.h\"\n#define N M\n");
+    write(&root.join("second/deep/m.h"), "#define M 1\n");
+    write(&root.join("k.cl"), INCLUDES);
+    let steps: [(&str, &str); 6] = [
+        ("second/deep/m.h", "#define M 2\n"),
+        ("first/deep/m.h", "#define M 3\n"),
+        ("first/n.h", "#include <deep/m.h>\n#define N (M + 10)\n"),
+        ("n.h", "#include \"deep/m.h\"\n#define N (M + 20)\n"),
+        ("deep/m.h", "#define M 4\n"),
+        ("n.h", "#if __has_include(\"other.h\")\n#define N 5\n#else\n#define N 6\n#endif\n"),
+    ];
+    // Twice each, so that the first is written down and the second read.
+    if !(same_as_fresh(root, "at first") && same_as_fresh(root, "at first")) {
+        return;
+    }
+    for (file, text) in steps {
+        write(&root.join(file), text);
+        same_as_fresh(root, file);
+        same_as_fresh(root, file);
+    }
+    // A question that the preprocessor answers by looking.
+    write(&root.join("other.h"), "");
+    same_as_fresh(root, "other.h");
+    std::fs::remove_file(root.join("n.h")).unwrap();
+    same_as_fresh(root, "n.h removed");
+}
+
+/// The programs that a process runs to build `k.cl` of a folder, one letter each: `v`ersion, `p`reprocess, `c`ompile,
+/// `t`ranslate; and the module it gets. The tools are scripts of that folder, which write down what they do.
+#[cfg(unix)]
+fn programs_run(folder: &Path) -> (String, String) {
+    let log = folder.join("log");
+    let _ = std::fs::remove_file(&log);
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "in_a_process_of_its_own", "--nocapture"])
+        .env("TRIPIPE_CLANG", folder.join("clang"))
+        .env("TRIPIPE_LLVM_SPIRV", folder.join("translator"))
+        .env("TRIPIPE_TEST_FOLDER", folder)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let failed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}{failed}");
+    (
+        std::fs::read_to_string(&log).unwrap_or_default(),
+        std::fs::read_to_string(folder.join("module")).unwrap(),
+    )
+}
+
+#[cfg(unix)]
+#[test]
+fn in_a_process_of_its_own() {
+    let Some(folder) = std::env::var_os("TRIPIPE_TEST_FOLDER") else { return };
+    let folder = Path::new(&folder);
+    let built = build_file(&folder.join("k.cl"), &with_includes(folder, "")).unwrap();
+    let module = load(&built.spirv, &Options::default()).unwrap();
+    std::fs::write(folder.join("module"), module.to_string()).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_run_for_what_is_known() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use tripipe_ir::front::clang::{Clang, Translator};
+
+    if module("k.cl", STORE, "-D N=1").is_none() {
+        return;
+    }
+    let tools = Clang::find().unwrap();
+    let Translator::Tool { program: translator, .. } = tools.translator else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let script = |name: &str, program: &Path| {
+        let (log, program) = (root.join("log"), program.display());
+        let text = format!(
+            "#!/bin/sh\ncase \" $* \" in *' --version '*) step=v;; *' -E '*) step=p;; *' -c '*) step=c;; *) step=t;; esac\n\
+             printf $step >> '{}'\nexec {program} \"$@\"\n",
+            log.display()
+        );
+        write(&root.join(name), &text);
+        std::fs::set_permissions(root.join(name), std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    script("clang", &tools.program);
+    script("translator", &translator);
+    write(&root.join("second/n.h"), "#define N 1\n");
+    write(&root.join("k.cl"), INCLUDES);
+
+    let (run, one) = programs_run(root);
+    assert_eq!(run, "vvpct");
+    assert_eq!(programs_run(root), (String::new(), one.clone()));
+    // A comment in a header is no other program.
+    write(&root.join("second/n.h"), "#define N 1 // one\n");
+    assert_eq!(programs_run(root), ("p".to_owned(), one.clone()));
+    assert_eq!(programs_run(root), (String::new(), one.clone()));
+    write(&root.join("first/n.h"), "#define N 2\n");
+    let (run, two) = programs_run(root);
+    assert_eq!(run, "pct");
+    assert_ne!(one, two);
+    assert_eq!(programs_run(root), (String::new(), two.clone()));
+    // A tool that changes is asked what it is.
+    age(&root.join("translator"), 30);
+    assert_eq!(programs_run(root), ("vv".to_owned(), two.clone()));
+    // A file that may still change is not relied on, a text that asks for the time never is.
+    write(&root.join("first/n.h"), "#define N 2 // young\n");
+    changed_at(&root.join("first/n.h"), SystemTime::now() + Duration::from_secs(3600));
+    for _ in 0..2 {
+        assert_eq!(programs_run(root), ("p".to_owned(), two.clone()));
+    }
+    write(&root.join("first/n.h"), "#define N (sizeof(__TIMESTAMP__) / sizeof(__TIMESTAMP__))\n");
+    programs_run(root);
+    assert!(programs_run(root).0.starts_with('p'));
 }

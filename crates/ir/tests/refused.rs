@@ -91,38 +91,6 @@ fn damaged_bytes_say_where() {
     assert_eq!(error(&swapped), error(&bytes));
 }
 
-#[test]
-fn definitions_and_includes() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("n.h"), "#define N 7\n").unwrap();
-    let cache = folder.path().join("cache");
-    let build = |define: &str| {
-        let options = vec!["-D".into(), define.into(), "-I".into(), folder.path().display().to_string()];
-        let build = Build { options, cache: Some(cache.clone()), ..Build::default() };
-        support::built(build_text(
-            "k.cl",
-            "#include \"n.h\"\nkernel void k(global int *a) { a[M] = N; }",
-            None,
-            &build,
-        ))
-    };
-    let Some(first) = build("M=3") else { return };
-    assert!(!first.cached);
-    let again = build("M=3").unwrap();
-    assert!(again.cached && again.spirv == first.spirv);
-    assert!(!build("M=4").unwrap().cached);
-    // An include that changes makes another key.
-    std::fs::write(folder.path().join("n.h"), "#define N 8\n").unwrap();
-    let changed = build("M=3").unwrap();
-    assert!(!changed.cached && changed.spirv != first.spirv);
-    // A damaged file is made anew.
-    for entry in std::fs::read_dir(&cache).unwrap() {
-        std::fs::write(entry.unwrap().path(), b"damaged, but long enough to hold a digest").unwrap();
-    }
-    let again = build("M=3").unwrap();
-    assert!(!again.cached && again.spirv == changed.spirv);
-}
-
 /// A clang whose own back end serves needs no translator; lines are then not known, kernels load all the same.
 #[test]
 fn clangs_own_back_end_serves() {

@@ -1,38 +1,109 @@
-//! Built kernels on disk, by content.
+//! Built kernels on disk.
+//!
+//! A module is found by the preprocessed text and all that tells how it is compiled. Preprocessing takes a run of the
+//! compiler, so a second kind of entry has, for a text as it is, what it was preprocessed to and from which files
+//! ([`Includes`]); while these stand, nothing has to be run. A third has which compiler is used ([`Clang::find_kept`]).
 
-use std::fmt::Write as _;
-use std::io::Write as _;
-use std::path::Path;
-use std::{fs, io};
+use std::ffi::OsString;
 
 use sha2::{Digest as _, Sha256};
+use tripipe_cache::{Cache, Key};
 
-/// The name of what is built from that text with those tools and options. `name` counts too: line information has it.
-pub(super) fn key(described: &str, name: &str, preprocessed: &[u8]) -> String {
-    let mut hash = Sha256::new();
-    for part in [described.as_bytes(), name.as_bytes(), preprocessed] {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
+use super::includes::Includes;
+use super::{Built, Clang};
+
+/// Raised whenever what is kept, or anything about how modules are made that the arguments do not show, changes.
+const VERSION: [u8; 1] = [1];
+
+/// What is kept of builds that differ in their text alone.
+pub(super) struct Kept<'b> {
+    cache: &'b Cache,
+    how: Vec<u8>,
+}
+
+impl<'b> Kept<'b> {
+    /// `name` counts too: line information has it.
+    pub(super) fn new(cache: &'b Cache, tools: &Clang, arguments: &[OsString], name: &str) -> Self {
+        let described = tools.describe();
+        let mut parts: Vec<&[u8]> = vec![&VERSION, described.as_bytes(), name.as_bytes()];
+        parts.extend(arguments.iter().map(|argument| argument.as_encoded_bytes()));
+        Self { cache, how: join(&parts) }
     }
-    hash.finalize().iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+
+    /// The module of a preprocessed text of that SHA-256.
+    pub(super) fn module(&self, preprocessed: &[u8; 32]) -> Option<Built> {
+        let contents = self.cache.load(&self.module_key(preprocessed))?;
+        let [spirv, warnings] = split(&contents)?.try_into().ok()?;
+        let warnings = String::from_utf8(warnings.to_vec()).ok()?;
+        Some(Built { spirv: spirv.to_vec(), warnings, cached: true })
+    }
+
+    /// Keeps the module of a preprocessed text of that SHA-256.
+    pub(super) fn keep_module(&self, preprocessed: &[u8; 32], built: &Built) {
+        self.cache.store(&self.module_key(preprocessed), &join(&[&built.spirv, built.warnings.as_bytes()]));
+    }
+
+    /// The module of a text as it is, while all it includes is what it was.
+    pub(super) fn module_of_source(&self, text: &str) -> Option<Built> {
+        let contents = self.cache.load(&self.includes_key(text)?)?;
+        let includes = Includes::decode(&contents)?;
+        if includes.stand() { self.module(&includes.preprocessed) } else { None }
+    }
+
+    /// Keeps what a text includes.
+    pub(super) fn keep_includes(&self, text: &str, includes: &Includes) {
+        if let (Some(key), Some(contents)) = (self.includes_key(text), includes.encode()) {
+            self.cache.store(&key, &contents);
+        }
+    }
+
+    fn module_key(&self, preprocessed: &[u8; 32]) -> Key {
+        Key::of("spirv", &[&self.how, preprocessed])
+    }
+
+    /// Relative paths start in the working folder; without one there is no key.
+    fn includes_key(&self, text: &str) -> Option<Key> {
+        let folder = std::env::current_dir().ok()?;
+        Some(Key::of("includes", &[&self.how, folder.as_os_str().as_encoded_bytes(), text.as_bytes()]))
+    }
 }
 
-/// What is kept under a key, if it is whole.
-pub(super) fn read(folder: &Path, key: &str) -> Option<Vec<u8>> {
-    let bytes = fs::read(folder.join(format!("{key}.spv"))).ok()?;
-    let (digest, spirv) = bytes.split_at_checked(32)?;
-    (Sha256::digest(spirv).as_slice() == digest).then(|| spirv.to_vec())
+/// SHA-256.
+pub(super) fn digest(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
 }
 
-/// Keeps a module, behind its own digest.
-pub(super) fn write(folder: &Path, key: &str, spirv: &[u8]) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(&Sha256::digest(spirv))?;
-    file.write_all(spirv)?;
-    file.persist(folder.join(format!("{key}.spv")))?;
-    Ok(())
+/// Several in one, each behind its length.
+pub(super) fn join(parts: &[&[u8]]) -> Vec<u8> {
+    parts
+        .iter()
+        .flat_map(|part| (part.len() as u64).to_le_bytes().into_iter().chain(part.iter().copied()))
+        .collect()
+}
+
+/// What [`join`] put together; `None` for anything else.
+pub(super) fn split(mut bytes: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut parts = Vec::new();
+    while !bytes.is_empty() {
+        let (length, rest) = bytes.split_first_chunk::<8>()?;
+        let (part, rest) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+        parts.push(part);
+        bytes = rest;
+    }
+    Some(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_come_back() {
+        for parts in [&[][..], &[&b""[..]], &[b"a", b"", b"bc"]] {
+            assert_eq!(split(&join(parts)).unwrap(), parts);
+        }
+        assert_eq!(split(&join(&[b"abc"])[..10]), None);
+        assert_eq!(split(&[0xff; 8]), None);
+        assert_eq!(split(&[0; 7]), None);
+    }
 }

@@ -13,19 +13,31 @@
 //! merged lines. The cleaning that such code needs to be run and priced is [`crate::transform`]'s, which keeps all that.
 //! `-O1` and `-O2` are there to be chosen; loops are then neither unrolled nor vectorised.
 //!
+//! # What else counts
+//! Nothing of the machine: clang looks for includes beside the file, in the folders of `-I` and among its own, never among the host's,
+//! and neither its configuration files nor the environment add to that.
+//!
 //! # Cache
-//! The key is a hash of the preprocessed text (so includes count, and `-I` only through them), options, level, and the
-//! versions of the tools. Files are written whole or not at all; a damaged or foreign file is made anew.
+//! With a [`Cache`] a text that was built before is not built again, and while its includes are what they were, no
+//! program is run at all. Modules are found by a hash of the preprocessed text, how it is compiled and the versions of the tools;
+//! the tools, by name, size and time of change of every program that could be chosen. (A script in the place of a
+//! tool hides what it starts: touch it when that changes.)
 
 mod cache;
+mod includes;
 mod tools;
 
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 
 pub use tools::{Clang, Translator};
+pub use tripipe_cache::Cache;
+
+use cache::Kept;
+use includes::{Includes, Preprocessed};
 
 /// How much clang does to the code before it is translated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -46,8 +58,8 @@ pub struct Build {
     pub options: Vec<String>,
     /// How much clang optimises.
     pub optimization: Optimization,
-    /// Where built kernels are kept; `None` builds every time.
-    pub cache: Option<PathBuf>,
+    /// Where built kernels are kept; `None` builds every time. [`Cache::from_environment`] is the user's.
+    pub cache: Option<Cache>,
 }
 
 impl Build {
@@ -62,7 +74,7 @@ impl Build {
 pub struct Built {
     /// The SPIR-V module.
     pub spirv: Vec<u8>,
-    /// Warnings, as clang words them; empty when it came from the cache.
+    /// Warnings, as clang words them.
     pub warnings: String,
     /// Whether it came from the cache.
     pub cached: bool,
@@ -126,7 +138,9 @@ pub enum BuildError {
 /// The file cannot be read, no compiler is there, or the source has errors.
 pub fn build_file(path: &Path, build: &Build) -> Result<Built, BuildError> {
     let text = fs::read_to_string(path).map_err(|error| BuildError::File { path: path.to_owned(), error })?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    // A name alone is a file of the working folder.
+    let folder =
+        path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     build_text(&path.to_string_lossy(), &text, folder, build)
 }
 
@@ -135,38 +149,70 @@ pub fn build_file(path: &Path, build: &Build) -> Result<Built, BuildError> {
 /// # Errors
 /// No compiler is there, or the source has errors.
 pub fn build_text(name: &str, text: &str, folder: Option<&Path>, build: &Build) -> Result<Built, BuildError> {
-    let tools = Clang::find()?;
+    let tools = Clang::find_kept(build.cache.as_ref())?;
     let mut arguments = arguments(&tools, build, folder);
-    // `#line` gives the text its name; the source goes in by a file, since clang reads standard input only once.
+    let kept = build.cache.as_ref().map(|cache| Kept::new(cache, &tools, &arguments, name));
+    if let Some(built) = kept.as_ref().and_then(|kept| kept.module_of_source(text)) {
+        return Ok(built);
+    }
     let work = tempfile::tempdir().map_err(|error| BuildError::File { path: std::env::temp_dir(), error })?;
+    // `#line` gives the text its name; the source goes in by a file, since clang reads standard input only once.
+    let source = work.path().join("kernel.cl");
+    let marked = format!("#line 1 \"{}\"\n{text}", name.replace('\\', "\\\\").replace('"', "\\\""));
+    fs::write(&source, marked).map_err(|error| BuildError::File { path: source.clone(), error })?;
     // Files are called what the caller calls them, not by where the compiler happened to run.
     let place = work.path().to_string_lossy().into_owned();
     arguments.push(format!("-fdebug-compilation-dir={place}").into());
     arguments.push(format!("-fdebug-prefix-map={place}=").into());
-    let source = work.path().join("kernel.cl");
-    let marked = format!("#line 1 \"{}\"\n{text}", name.replace('\\', "\\\\").replace('"', "\\\""));
-    fs::write(&source, marked).map_err(|error| BuildError::File { path: source.clone(), error })?;
-    let preprocessed =
-        run(&tools.program, &[&arguments[..], &["-E".into(), source.clone().into()]].concat(), name)?;
+    let Some(kept) = kept else { return compile(&tools, arguments, work.path(), name) };
+
+    let began = SystemTime::now();
+    let rule = work.path().join("includes");
+    let preprocess: [OsString; 7] = [
+        "-E".into(),
+        source.into(),
+        "-MD".into(),
+        "-MT".into(),
+        "x".into(),
+        "-MF".into(),
+        rule.clone().into(),
+    ];
+    let preprocessed = run(&tools.program, &[&arguments[..], &preprocess].concat(), name)?;
     // Where the text lay for a moment is no part of what it says.
     let preprocessed = String::from_utf8_lossy(&preprocessed.output).replace(&place, "");
-    let key = build.cache.as_ref().map(|folder| {
-        let described = [tools.describe(), format!("{:?} {:?}", build.optimization, build.options)].concat();
-        (folder, cache::key(&described, name, preprocessed.as_bytes()))
-    });
-    if let Some((folder, key)) = &key
-        && let Some(spirv) = cache::read(folder, key)
-    {
-        return Ok(Built { spirv, warnings: String::new(), cached: true });
+    let digest = cache::digest(preprocessed.as_bytes());
+    let built = match kept.module(&digest) {
+        Some(built) => built,
+        None => compile(&tools, arguments, work.path(), name)?,
+    };
+    if !built.cached {
+        kept.keep_module(&digest, &built);
     }
-    let output = work.path().join("kernel.spv");
-    let mut compile = arguments;
+    let includes = fs::read_to_string(rule).ok().and_then(|rule| {
+        let (options, work, rule) = (&build.options[..], work.path(), &rule[..]);
+        Includes::of(&Preprocessed { text, options, folder, work, rule, began, digest })
+    });
+    if let Some(includes) = includes {
+        kept.keep_includes(text, &includes);
+    }
+    Ok(built)
+}
+
+/// Compiles the text that lies in `work`.
+fn compile(
+    tools: &Clang,
+    mut arguments: Vec<OsString>,
+    work: &Path,
+    name: &str,
+) -> Result<Built, BuildError> {
+    let source = work.join("kernel.cl");
+    let output = work.join("kernel.spv");
     let warnings = match &tools.translator {
         Translator::Tool { program, .. } => {
-            let bitcode = work.path().join("kernel.bc");
-            compile.extend(["-emit-llvm", "-c", "-o"].map(OsString::from));
-            compile.extend([bitcode.clone().into(), source.into()]);
-            let compiled = run(&tools.program, &compile, name)?;
+            let bitcode = work.join("kernel.bc");
+            arguments.extend(["-emit-llvm", "-c", "-o"].map(OsString::from));
+            arguments.extend([bitcode.clone().into(), source.into()]);
+            let compiled = run(&tools.program, &arguments, name)?;
             let mut translate: Vec<OsString> = vec![
                 bitcode.into(),
                 "-o".into(),
@@ -191,16 +237,12 @@ pub fn build_text(name: &str, text: &str, folder: Option<&Path>, build: &Build) 
             messages
         }
         Translator::BackEnd => {
-            compile.extend(["-fintegrated-objemitter", "-c", "-o"].map(OsString::from));
-            compile.extend([output.clone().into(), source.into()]);
-            run(&tools.program, &compile, name)?.messages
+            arguments.extend(["-fintegrated-objemitter", "-c", "-o"].map(OsString::from));
+            arguments.extend([output.clone().into(), source.into()]);
+            run(&tools.program, &arguments, name)?.messages
         }
     };
     let spirv = fs::read(&output).map_err(|error| BuildError::File { path: output, error })?;
-    if let Some((folder, key)) = &key {
-        cache::write(folder, key, &spirv)
-            .map_err(|error| BuildError::File { path: (*folder).clone(), error })?;
-    }
     Ok(Built { spirv, warnings, cached: false })
 }
 
@@ -220,6 +262,7 @@ fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>) -> Vec<OsStrin
         "-gline-tables-only",
         "-fno-discard-value-names",
         "-cl-kernel-arg-info",
+        "-nostdlibinc",
         "-Xclang",
         "-finclude-default-header",
         "-Xclang",
@@ -268,6 +311,10 @@ fn run(program: &Path, arguments: &[OsString], name: &str) -> Result<Output, Bui
         .args(arguments)
         // Messages in one language, whatever the user's.
         .env("LC_ALL", "C")
+        .env("CLANG_NO_DEFAULT_CONFIG", "1")
+        .env_remove("CPATH")
+        .env_remove("C_INCLUDE_PATH")
+        .env_remove("CCC_OVERRIDE_OPTIONS")
         .output()
         .map_err(|error| BuildError::Start { program: program.display().to_string(), error })?;
     let messages = String::from_utf8_lossy(&result.stderr).trim_end().to_owned();

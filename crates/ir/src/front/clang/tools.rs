@@ -1,12 +1,16 @@
 //! Which clang, and who translates.
 
-use std::env;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::time::UNIX_EPOCH;
+use std::{env, fs};
+
+use tripipe_cache::{Cache, Key};
 
 use super::BuildError;
+use super::cache::{join, split};
 
 /// SPIR-V extensions the translator may use: those whose instructions are understood here.
 pub(super) const EXTENSIONS: &str = "--spirv-ext=-all,+SPV_KHR_no_integer_wrap_decoration,+SPV_KHR_float_controls,\
@@ -50,12 +54,53 @@ impl Clang {
     /// # Errors
     /// There is none that serves.
     pub fn find() -> Result<Self, BuildError> {
+        Self::find_kept(None)
+    }
+
+    /// The same; what a cache remembers of it is believed while every program that could be chosen is what it was.
+    pub(super) fn find_kept(cache: Option<&Cache>) -> Result<Self, BuildError> {
         static FOUND: OnceLock<Clang> = OnceLock::new();
         if let Some(found) = FOUND.get() {
             return Ok(found.clone());
         }
-        let found = Self::search(|name| env::var_os(name).map(PathBuf::from), &runnable)?;
+        let variable = |name: &str| env::var_os(name).map(PathBuf::from);
+        let kept = cache.and_then(|cache| Some((cache, Key::of("clang", &[programs(variable)?.as_bytes()]))));
+        let known = kept.and_then(|(cache, key)| Self::decode(&cache.load(&key)?));
+        let found = if let Some(found) = known {
+            found
+        } else {
+            let found = Self::search(variable, &runnable)?;
+            if let (Some((cache, key)), Some(contents)) = (kept, found.encode()) {
+                cache.store(&key, &contents);
+            }
+            found
+        };
         Ok(FOUND.get_or_init(|| found).clone())
+    }
+
+    /// As it is kept; `None` where a path is no text.
+    fn encode(&self) -> Option<Vec<u8>> {
+        let mut parts = vec![self.program.to_str()?, &self.version];
+        if let Translator::Tool { program, version } = &self.translator {
+            parts.extend([program.to_str()?, version]);
+        }
+        Some(join(&parts.iter().map(|part| part.as_bytes()).collect::<Vec<_>>()))
+    }
+
+    /// What [`Self::encode`] made; `None` for anything else.
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let parts: Result<Vec<String>, _> =
+            split(bytes)?.into_iter().map(|part| String::from_utf8(part.to_vec())).collect();
+        let (program, version, translator) = match &parts.ok()?[..] {
+            [program, version] => (program.into(), version.clone(), Translator::BackEnd),
+            [program, version, translator, its_version] => {
+                let translator =
+                    Translator::Tool { program: translator.into(), version: its_version.clone() };
+                (program.into(), version.clone(), translator)
+            }
+            _ => return None,
+        };
+        Some(Self { program, version, translator })
     }
 
     /// Looks for one among the variables and programs that are given.
@@ -136,6 +181,31 @@ impl fmt::Display for Clang {
     }
 }
 
+/// Every program on the path that a search may come to, and those that the variables name, with size and time of change: while
+/// they stay the same, so does what is found. `None` without a path.
+fn programs(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<String> {
+    let numbered =
+        |tool: &'static str| VERSIONS.iter().map(move |number| PathBuf::from(format!("{tool}-{number}")));
+    let named = ["TRIPIPE_CLANG", "TRIPIPE_LLVM_SPIRV"].iter().filter_map(|name| variable(name));
+    let plain = ["clang", "llvm-spirv"].map(PathBuf::from);
+    let path = env::var_os("PATH")?;
+    let folders: Vec<PathBuf> = env::split_paths(&path).collect();
+    let here = [PathBuf::new()];
+    let mut found = String::new();
+    for name in named.chain(numbered("clang")).chain(numbered("llvm-spirv")).chain(plain) {
+        // What names a folder is not looked for.
+        let folders = if name.components().count() > 1 { &here[..] } else { &folders };
+        for folder in folders {
+            let mut file = folder.join(&name).into_os_string();
+            file.push(env::consts::EXE_SUFFIX);
+            let Ok(facts) = fs::metadata(&file) else { continue };
+            let changed = facts.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+            let _ = writeln!(found, "{} {} {} {changed:?}", name.display(), file.display(), facts.len());
+        }
+    }
+    Some(found)
+}
+
 fn runnable(program: &Path) -> Option<String> {
     let output =
         Command::new(program).arg("--version").output().ok().filter(|output| output.status.success())?;
@@ -188,6 +258,19 @@ mod tests {
         assert!(error.contains("no llvm-spirv") && error.contains("`llvm-spirv-15`"), "{error}");
         // A translator of another version does not serve.
         assert!(search(&[("clang-15", "15.0"), ("llvm-spirv", "14.0")]).is_err());
+    }
+
+    #[test]
+    fn what_is_kept_comes_back() {
+        for translator in [
+            Translator::BackEnd,
+            Translator::Tool { program: "llvm-spirv".into(), version: "LLVM version 15\n  more\n".into() },
+        ] {
+            let found = Clang { program: "clang".into(), version: "clang version 15".into(), translator };
+            let kept = found.encode().unwrap();
+            assert_eq!(Clang::decode(&kept[..kept.len() - 1]), None);
+            assert_eq!(Clang::decode(&kept), Some(found));
+        }
     }
 
     #[test]

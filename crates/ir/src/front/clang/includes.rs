@@ -1,0 +1,211 @@
+//! What a text includes, written down so that the compiler need not be asked again.
+//!
+//! A text is preprocessed to the same again while the files it included are what they were, and no other has come to lie where
+//! one of them was looked for first. Both are written down: the files with their hashes, and every place without a file where
+//! a search could have ended. That is all there is to it only for texts that ask nothing else, so
+//! nothing is written down for those that ask for the time or for the presence of files, or are built with an
+//! option that is not known here. (The names of these questions are looked for in the text; one that is put together by
+//! `##` is not seen.) Neither is it when a file is so young that it may have changed after it was read.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::cache::{digest, join, split};
+
+/// What preprocessing looks at besides the text and its includes, or may: `embed` reads files, too.
+const QUESTIONS: [&str; 5] = ["__DATE__", "__TIME__", "__TIMESTAMP__", "__has_include", "embed"];
+
+/// A file older than that was not changed since the build began, whatever the steps of the file system's clock.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// What a text includes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Includes {
+    /// SHA-256 of what it is preprocessed to.
+    pub(super) preprocessed: [u8; 32],
+    /// The files, and their SHA-256.
+    files: Vec<(PathBuf, [u8; 32])>,
+    /// Where there is no file.
+    vacant: Vec<PathBuf>,
+}
+
+/// A preprocessor run, as far as it decides what is included.
+pub(super) struct Preprocessed<'r> {
+    /// The text.
+    pub(super) text: &'r str,
+    /// The build's options.
+    pub(super) options: &'r [String],
+    /// Where includes in quotes are looked for.
+    pub(super) folder: Option<&'r Path>,
+    /// Where the text lay; what is in there is no include.
+    pub(super) work: &'r Path,
+    /// What was read, as a rule of a makefile.
+    pub(super) rule: &'r str,
+    /// When it began.
+    pub(super) began: SystemTime,
+    /// SHA-256 of its output.
+    pub(super) digest: [u8; 32],
+}
+
+impl Includes {
+    /// What a run included; `None` when that does not say all.
+    pub(super) fn of(run: &Preprocessed<'_>) -> Option<Self> {
+        let mut folders: Vec<PathBuf> = run.folder.map(Path::to_path_buf).into_iter().collect();
+        folders.extend(include_folders(run.options)?);
+        let settled = |text: &str| QUESTIONS.iter().all(|question| !text.contains(question));
+        if !settled(run.text) || !run.options.iter().all(|option| settled(option)) {
+            return None;
+        }
+        let mut files = Vec::new();
+        for path in prerequisites(run.rule)?.into_iter().map(PathBuf::from) {
+            if path.starts_with(run.work) {
+                continue;
+            }
+            let contents = fs::read(&path).ok()?;
+            let changed = fs::metadata(&path).and_then(|facts| facts.modified()).ok()?;
+            if changed + SETTLED >= run.began || !settled(&String::from_utf8_lossy(&contents)) {
+                return None;
+            }
+            // Includes in quotes are looked for beside the file that has them, first of all.
+            folders.extend(path.parent().map(Path::to_path_buf));
+            files.push((path, digest(&contents)));
+        }
+        folders.sort();
+        folders.dedup();
+        let mut vacant: Vec<PathBuf> = Vec::new();
+        for (path, _) in &files {
+            // The text names the file by some end of its path, and may have meant that in any folder.
+            let components: Vec<_> = path.components().collect();
+            for first in 0..components.len() {
+                let named: PathBuf = components[first..].iter().collect();
+                vacant.extend(
+                    folders.iter().map(|folder| folder.join(&named)).filter(|place| !place.is_file()),
+                );
+            }
+        }
+        vacant.sort();
+        vacant.dedup();
+        Some(Self { preprocessed: run.digest, files, vacant })
+    }
+
+    /// Whether all is still as it was.
+    pub(super) fn stand(&self) -> bool {
+        let same = |(path, was): &(PathBuf, [u8; 32])| {
+            fs::read(path).is_ok_and(|contents| digest(&contents) == *was)
+        };
+        self.vacant.iter().all(|place| !place.is_file()) && self.files.iter().all(same)
+    }
+
+    /// As it is kept; `None` where a path is no text.
+    pub(super) fn encode(&self) -> Option<Vec<u8>> {
+        let mut files = Vec::new();
+        for (path, hash) in &self.files {
+            files.extend([path.to_str()?.as_bytes(), hash]);
+        }
+        let vacant: Option<Vec<&[u8]>> =
+            self.vacant.iter().map(|place| Some(place.to_str()?.as_bytes())).collect();
+        Some(join(&[&self.preprocessed, &join(&files), &join(&vacant?)]))
+    }
+
+    /// What [`Self::encode`] made; `None` for anything else.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let path = |bytes: &[u8]| Some(PathBuf::from(std::str::from_utf8(bytes).ok()?));
+        let [preprocessed, files, vacant] = split(bytes)?.try_into().ok()?;
+        let files = split(files)?;
+        let files = files.chunks(2).map(|pair| match pair {
+            [name, hash] => Some((path(name)?, (*hash).try_into().ok()?)),
+            _ => None,
+        });
+        Some(Self {
+            preprocessed: preprocessed.try_into().ok()?,
+            files: files.collect::<Option<_>>()?,
+            vacant: split(vacant)?.into_iter().map(path).collect::<Option<_>>()?,
+        })
+    }
+}
+
+/// The folders that options add to the search; `None` when one of them is none of OpenCL's.
+fn include_folders(options: &[String]) -> Option<Vec<PathBuf>> {
+    let mut folders = Vec::new();
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        let joined = |flag| option.strip_prefix(flag);
+        if let Some(folder) = joined("-I") {
+            folders.push(PathBuf::from(if folder.is_empty() { options.next()? } else { folder }));
+        } else if let Some("") = joined("-D").or_else(|| joined("-U")) {
+            options.next()?;
+        } else {
+            let known = ["-D", "-U", "-cl-", "-qcom-"].iter().any(|flag| option.starts_with(flag));
+            // `-Wp,` hands anything to the preprocessor.
+            let warning = option == "-w" || (option.starts_with("-W") && !option.contains(','));
+            if !known && !warning {
+                return None;
+            }
+        }
+    }
+    Some(folders)
+}
+
+/// The names behind the colon of a makefile's rule, as compilers write it; `None` when there is no rule.
+fn prerequisites(rule: &str) -> Option<Vec<String>> {
+    let mut names = vec![String::new()];
+    let mut rest = rule.split_once(": ")?.1.chars().peekable();
+    while let Some(letter) = rest.next() {
+        match (letter, rest.peek()) {
+            (' ' | '\n', _) => names.push(String::new()),
+            ('\\', Some('\n')) => {}
+            ('\\', Some(' ' | '#')) | ('$', Some('$')) => {
+                if let (Some(name), Some(letter)) = (names.last_mut(), rest.next()) {
+                    name.push(letter);
+                }
+            }
+            _ => {
+                if let Some(name) = names.last_mut() {
+                    name.push(letter);
+                }
+            }
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    Some(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_as_compilers_write_them() {
+        let rule = "x: /work/kernel.cl \\\n  inc/n.h inc/a\\ b\\#$$/m.h \\\n  last.h\n";
+        assert_eq!(prerequisites(rule).unwrap(), ["/work/kernel.cl", "inc/n.h", "inc/a b#$/m.h", "last.h"]);
+        assert_eq!(prerequisites("x: \n").unwrap(), Vec::<String>::new());
+        assert_eq!(prerequisites("no rule"), None);
+    }
+
+    #[test]
+    fn folders_of_options_that_are_known() {
+        let folders = |options: &str| {
+            include_folders(&options.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        };
+        let known = "-I a -Ib -D N=4 -DM -U -Ic -cl-std=CL2.0 -w -Werror -Wall";
+        assert_eq!(folders(known).unwrap(), ["a", "b"].map(PathBuf::from));
+        for unknown in ["-include x.h", "-Wp,-include,x.h", "@file", "-isystem x", "-I", "x.cl", "-D"] {
+            assert_eq!(folders(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_comes_back() {
+        let includes = Includes {
+            preprocessed: [7; 32],
+            files: vec![("a b".into(), [1; 32]), ("c\nd".into(), [2; 32])],
+            vacant: vec!["e".into()],
+        };
+        let kept = includes.encode().unwrap();
+        for cut in 0..kept.len() {
+            assert_eq!(Includes::decode(&kept[..cut]), None, "cut to {cut}");
+        }
+        assert_eq!(Includes::decode(&kept), Some(includes));
+    }
+}
