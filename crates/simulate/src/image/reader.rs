@@ -90,7 +90,7 @@ impl Reader {
     /// # Errors
     /// What OpenCL leaves undefined whatever the coordinates are: [`ImageError::SamplerForBuffer`],
     /// [`ImageError::RepeatUnnormalized`], [`ImageError::LinearIntegers`].
-    pub fn new(image: &Image, sampler: &Sampler) -> Result<Self, ImageError> {
+    pub fn new(image: &Image, sampler: Sampler) -> Result<Self, ImageError> {
         let shape = image.shape();
         if matches!(shape.extent, ImageExtent::Buffer { .. }) {
             return Err(ImageError::SamplerForBuffer);
@@ -103,7 +103,7 @@ impl Reader {
         if linear && shape.channel.is_integer() {
             return Err(ImageError::LinearIntegers { channel: shape.channel });
         }
-        Ok(Self { image: *image, address: Address::of(*sampler), linear })
+        Ok(Self { image: *image, address: Address::of(sampler), linear })
     }
 
     /// The image.
