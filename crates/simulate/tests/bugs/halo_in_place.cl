@@ -1,4 +1,4 @@
-// A filter in place. Inside a group the tile makes it right; at its edges a neighbour may have written already.
+// A filter in place. Inside a group the tile makes it right; at its edges a neighbour may have written.
 int sum_of_three(global const int *data, local int *tile) {
     int i = get_global_id(0), l = get_local_id(0), last = get_global_size(0) - 1;
     tile[l + 1] = data[i];
