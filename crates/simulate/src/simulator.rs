@@ -450,9 +450,9 @@ impl Simulator {
                     storage.written = object.written.take().filter(|written| !written.is_full());
                 }
             }
-            if let Some((group, Stop::Steps)) = &outcome.stop {
+            if let Some((group, Stop::Steps(at))) = &outcome.stop {
                 steps_used_up = true;
-                crate::watch::kernel::endless(&mut watch, group, self.options.steps);
+                crate::watch::kernel::endless(&mut watch, group, *at, self.options.steps);
             }
             *findings = watch.findings.finish(&loaded.module, kernel);
         } else {
@@ -470,7 +470,7 @@ impl Simulator {
                 global: group.global_id(u64::from(fault.item)),
                 place: place_of(&loaded.module, kernel, fault.origin),
             },
-            Stop::Steps | Stop::Meet => {
+            Stop::Steps(_) | Stop::Meet => {
                 RunError::Steps { kernel: kernel.name.clone(), steps: self.options.steps }
             }
         });

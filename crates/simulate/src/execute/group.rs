@@ -77,6 +77,7 @@ impl State<'_> {
         self.warp.parties.clear();
         self.warp.parties.push(everyone(items - index * WIDTH));
         if self.watch.is_some() {
+            self.warp.private_dead = vec![0; self.layout.privates.len()];
             self.warp.private_written = crate::watch::taint::private_written(self.kernel);
             if self.warp.tainted {
                 self.warp.tainted = false;
@@ -136,6 +137,7 @@ impl State<'_> {
             let first =
                 present.first().map_or(0, |present| present.warp.first_item + present.mask.trailing_zeros());
             crate::watch::kernel::meets(self, inst, u64::from(here), u64::from(first));
+            crate::watch::kernel::same_ids(self, inst, &present);
         }
         if !super::ops::together(self, inst, &mut present) {
             return false;

@@ -167,6 +167,7 @@ impl Job<'_> {
                 range.enqueued_local[d].min(range.global[d] - id[d] * range.enqueued_local[d])
             });
             state.run_group(&mut warps);
+            crate::watch::copies::ended(&mut state);
             if let Some(stop) = state.stop.take() {
                 outcome.stop = Some((state.group, stop));
                 break;
@@ -201,6 +202,7 @@ impl Job<'_> {
             tainted: false,
             origins: vec![u32::MAX; self.code.shadow as usize],
             private_written: Vec::new(),
+            private_dead: Vec::new(),
         }
     }
 }

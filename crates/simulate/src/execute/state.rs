@@ -35,6 +35,8 @@ pub(crate) struct Warp {
     pub(crate) origins: Vec<u32>,
     /// In a checked launch: by private object and byte, the lanes that have written it.
     pub(crate) private_written: Vec<Vec<u64>>,
+    /// In a checked launch: by private object, the lanes for which its block has come to its end.
+    pub(crate) private_dead: Vec<u64>,
 }
 
 /// Why running stopped short.
@@ -44,8 +46,8 @@ pub(crate) enum Stop {
     Meet,
     /// Cannot go on; what happened.
     Fault(Fault),
-    /// The step budget is used up.
-    Steps,
+    /// The step budget is used up; an instruction of the block that would have been next.
+    Steps(Option<ir::Inst>),
 }
 
 /// What a kernel did that has no result.
@@ -146,7 +148,8 @@ impl State<'_> {
                 let insts = &at.insts[first..];
                 let cost = insts.len() as u64 + 1;
                 if self.steps < cost {
-                    self.stop = Some(Stop::Steps);
+                    let origin = insts.last().map(|inst| inst.origin);
+                    self.stop = Some(Stop::Steps(origin));
                     return;
                 }
                 self.steps -= cost;

@@ -7,6 +7,7 @@ use tripipe_launch::Access;
 
 use super::cells::{Conflict, Mark, Race, inst};
 use super::findings::{Occurrence, work_item};
+use super::order::Effect;
 use super::{Watch, rules};
 use crate::execute::code::{Detail, Inst};
 use crate::execute::memory::{Home, parts};
@@ -50,14 +51,22 @@ fn touch(i: &Inst, write: bool) -> Touch {
     }
 }
 
+/// Lanes whose pointer has left an inner array, and the index and length it was for the first of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Left {
+    pub(crate) lanes: u64,
+    pub(crate) index: i64,
+    pub(crate) count: u64,
+}
+
 /// A load, watched.
 pub(super) fn load(s: &mut State<'_>, i: &Inst) -> bool {
-    watched(s, i, touch(i, false), |_, _| {})
+    watched(s, i, touch(i, false), None)
 }
 
 /// A store, watched.
 pub(super) fn store(s: &mut State<'_>, i: &Inst) -> bool {
-    watched(s, i, touch(i, true), |_, _| {})
+    watched(s, i, touch(i, true), None)
 }
 
 /// An atomic, watched.
@@ -84,24 +93,19 @@ pub(super) fn atomic(s: &mut State<'_>, i: &Inst) -> bool {
     let order = atomic.semantics.order;
     let acquires = matches!(order, Order::Acquire | Order::AcquireRelease | Order::SeqCst);
     let releases = matches!(order, Order::Release | Order::AcquireRelease | Order::SeqCst);
-    watched(s, i, touch, move |watch, address| {
-        watch.order.atomic(address, touch.reads, touch.writes, acquires, releases);
-    })
+    let effect = Effect { reads: touch.reads, writes: touch.writes, acquires, releases };
+    watched(s, i, touch, Some(effect))
 }
 
 /// Checks an access and makes it for the lanes it is possible for; the others read zeros.
-fn watched(s: &mut State<'_>, i: &Inst, touch: Touch, each_global: impl Fn(&mut Watch, u64)) -> bool {
+fn watched(s: &mut State<'_>, i: &Inst, touch: Touch, effect: Option<Effect>) -> bool {
     let Some(mut watch) = s.watch.take() else { return (i.plain)(s, i) };
     let mask = s.mask;
     super::taint::address(&mut watch, s, i, touch.pointer, touch.operand);
     let good = watch.touch(s, i, &touch);
-    if touch.atomic {
+    if let Some(effect) = effect {
         for lane in lanes(good) {
-            let address = address_of(s, touch.pointer, lane);
-            if s.memory.object(parts(address).0).is_some_and(|object| matches!(object.home, Home::Global(_)))
-            {
-                each_global(&mut watch, address);
-            }
+            watch.order.atomic(item_number(s, lane), address_of(s, touch.pointer, lane), effect);
         }
     }
     s.mask = good;
@@ -122,6 +126,12 @@ fn watched(s: &mut State<'_>, i: &Inst, touch: Touch, each_global: impl Fn(&mut 
     }
     s.watch = Some(watch);
     goes_on
+}
+
+/// The number of a lane's work-item in the launch, from 1.
+fn item_number(s: &State<'_>, lane: usize) -> u32 {
+    let items = s.group.enqueued_local.iter().product::<u64>();
+    (s.group.linear() * items + u64::from(s.warp.first_item) + lane as u64 + 1) as u32
 }
 
 /// Zeros for lanes that could not read.
@@ -173,6 +183,28 @@ impl pulp::WithSimd for Extremes<'_> {
 }
 
 impl Watch {
+    /// Checks an access of so many bytes through an operand.
+    pub(super) fn touch_bytes(
+        &mut self,
+        s: &State<'_>,
+        i: &Inst,
+        operand: usize,
+        bytes: usize,
+        write: bool,
+    ) -> u64 {
+        let touch = Touch {
+            pointer: i.arg(operand),
+            operand,
+            bytes,
+            align: 1,
+            vector_builtin: false,
+            reads: !write,
+            writes: write,
+            atomic: false,
+        };
+        self.touch(s, i, &touch)
+    }
+
     /// Checks an access of the lanes that run; the lanes for which it is possible.
     pub(super) fn touch(&mut self, s: &State<'_>, i: &Inst, touch: &Touch) -> u64 {
         let (low, high, bits) = extremes(s, touch.pointer);
@@ -186,10 +218,17 @@ impl Watch {
                     && offset >= 0
                     && end.is_some_and(|end| end.cast_unsigned() <= info.bytes)
             });
-        let past = self.one_past_lanes(s, i, touch) & s.mask;
+        let left = self.left(s, i, touch);
         let aligned = bits & u64::from(touch.align - 1) == 0;
-        if !(inside && aligned && past == 0) {
-            good = self.one_by_one(s, i, touch, past);
+        let dead = self.is_dead(s, low);
+        if !(inside && aligned && left.is_none() && !dead) {
+            good = self.one_by_one(s, i, touch, left);
+        }
+        if !self.copies.is_empty() {
+            for lane in lanes(good) {
+                let address = address_of(s, touch.pointer, lane);
+                self.on_its_way(s, i, lane, address, touch.bytes as u64, touch.writes);
+            }
         }
         if inside {
             good &= self.permitted(s, i, touch, object, good);
@@ -209,16 +248,16 @@ impl Watch {
         good
     }
 
-    /// Lanes whose pointer is one past the end of an inner array.
-    fn one_past_lanes(&self, s: &State<'_>, i: &Inst, touch: &Touch) -> u64 {
-        if self.one_past.is_empty() {
-            return 0;
+    /// Lanes whose pointer has left an inner array.
+    fn left(&self, s: &State<'_>, i: &Inst, touch: &Touch) -> Option<Left> {
+        if self.left.is_empty() {
+            return None;
         }
-        let pointer = s.kernel.insts[i.origin].operands.get(touch.operand);
-        pointer.and_then(|pointer| self.one_past.get(&(s.warp.first_item, *pointer))).copied().unwrap_or(0)
+        let pointer = s.kernel.insts[i.origin].operands.get(touch.operand)?;
+        self.left.get(&(s.warp.first_item, *pointer)).copied().filter(|left| left.lanes & s.mask != 0)
     }
 
-    fn one_by_one(&mut self, s: &State<'_>, i: &Inst, touch: &Touch, past: u64) -> u64 {
+    fn one_by_one(&mut self, s: &State<'_>, i: &Inst, touch: &Touch, left: Option<Left>) -> u64 {
         let mut good = s.mask;
         let what = if touch.writes { "writes" } else { "reads" };
         for lane in lanes(s.mask) {
@@ -277,13 +316,30 @@ impl Watch {
                 });
                 continue;
             }
-            if past >> lane & 1 == 1 {
-                self.note(&rules::INNER_ARRAY_BOUNDS, i, 1, || Occurrence {
+            let dead = match info.home {
+                Home::Private(index) => s.warp.private_dead[index as usize] >> lane & 1 == 1,
+                _ => false,
+            };
+            if dead {
+                self.note(&rules::DANGLING_POINTER, i, 1, || Occurrence {
                     message: format!(
-                        "{what} one element past the end of an inner array of `{}`",
+                        "{what} {bytes} bytes of `{}`, whose block has come to its end",
                         memory.object
                     ),
-                    cure: "Keep the index below the inner array's length.".into(),
+                    cure: "Declare the variable where it lives as long as pointers to it.".into(),
+                    work_item: Some(item),
+                    memory: Some(memory),
+                    ..Occurrence::default()
+                });
+            } else if let Some(left) = left.filter(|left| left.lanes >> lane & 1 == 1) {
+                self.note(&rules::INNER_ARRAY_BOUNDS, i, 1, || Occurrence {
+                    message: format!(
+                        "{what} `{}` through index {} of an inner array of {} elements",
+                        memory.object, left.index, left.count
+                    ),
+                    cure:
+                        "Keep the index within the inner array: what lies behind it belongs to its neighbour."
+                            .into(),
                     work_item: Some(item),
                     memory: Some(memory),
                     ..Occurrence::default()
@@ -314,6 +370,16 @@ impl Watch {
             }
         }
         good
+    }
+
+    /// Whether an address is in a variable whose block has come to its end, for any lane.
+    fn is_dead(&self, s: &State<'_>, address: u64) -> bool {
+        match s.memory.object(parts(address).0).map(|info| info.home) {
+            Some(Home::Private(index)) => {
+                s.warp.private_dead.get(index as usize).is_some_and(|dead| dead & s.mask != 0)
+            }
+            _ => false,
+        }
     }
 
     /// Checks what may be done with the object; the lanes for which it can be.
@@ -374,6 +440,7 @@ impl Watch {
         let Some(info) = s.memory.object(object) else { return };
         let local = matches!(info.home, Home::Local(_));
         let group_items = s.group.enqueued_local.iter().product::<u64>() as u32;
+        let group_first = (s.group.linear() * u64::from(group_items) + 1) as u32;
         let first = s.group.linear() * u64::from(group_items) + u64::from(s.warp.first_item) + 1;
         if first + WIDTH as u64 > u64::from(u32::MAX) {
             return;
@@ -392,7 +459,7 @@ impl Watch {
             let offset = parts(address_of(s, touch.pointer, lane)).1 as usize;
             mark.item = first as u32 + lane as u32;
             for index in offset / cells.grain..=(offset + touch.bytes - 1) / cells.grain {
-                let cell = cells.at(index);
+                let cell = cells.at(index, group_first);
                 let race = if touch.writes {
                     cell.write(mark, group_items, &self.order)
                 } else {
@@ -427,8 +494,8 @@ impl Watch {
         );
         let same = touch.writes && other_wrote && !touch.atomic && self.same_value(s, i, touch, lane, &other);
         let rule: &'static Rule = match conflict {
-            _ if same => &rules::SAME_VALUE_RACE,
             Conflict::Mixed => &rules::ATOMIC_MIXED,
+            _ if same => &rules::SAME_VALUE_RACE,
             Conflict::Fence => &rules::WRONG_FENCE,
             Conflict::Groups => &rules::DATA_RACE_BETWEEN_GROUPS,
             Conflict::Group => &rules::DATA_RACE,
@@ -456,8 +523,8 @@ impl Watch {
                 ),
             };
             let cure = match conflict {
-                _ if same => "Let one work-item write; that all write the same helps on today's devices only.".to_owned(),
                 Conflict::Mixed => "Use an atomic on both sides, or put a barrier between them.".to_owned(),
+                _ if same => "Let one work-item write; that all write the same helps on today's devices only.".to_owned(),
                 Conflict::Fence if info.space == Space::Local => "Use barrier(CLK_LOCAL_MEM_FENCE).".to_owned(),
                 Conflict::Fence => "Use barrier(CLK_GLOBAL_MEM_FENCE).".to_owned(),
                 Conflict::Groups => {
@@ -523,13 +590,13 @@ impl Watch {
 /// A fence, watched.
 pub(super) fn fence(s: &mut State<'_>, i: &Inst) -> bool {
     use ir::op::Order;
-    if let Op::Fence { semantics, .. } = s.kernel.insts[i.origin].op
-        && semantics.global
-        && let Some(watch) = &mut s.watch
-    {
+    if let Op::Fence { semantics, .. } = s.kernel.insts[i.origin].op {
         let acquires = matches!(semantics.order, Order::Acquire | Order::AcquireRelease | Order::SeqCst);
         let releases = matches!(semantics.order, Order::Release | Order::AcquireRelease | Order::SeqCst);
-        watch.order.fence(acquires, releases);
+        let items: Vec<u32> = lanes(s.mask).map(|lane| item_number(s, lane)).collect();
+        if let Some(watch) = &mut s.watch {
+            watch.order.fence(items.into_iter(), acquires, releases);
+        }
     }
     (i.plain)(s, i)
 }
@@ -540,33 +607,27 @@ pub(super) fn address(s: &mut State<'_>, i: &Inst) -> bool {
     let Some(mut watch) = s.watch.take() else { return goes_on };
     let data = &s.kernel.insts[i.origin];
     if let Op::Address(ir::op::Address { count, .. }) = data.op {
-        let base = watch.one_past.get(&(s.warp.first_item, data.operands[0])).copied().unwrap_or(0);
-        let mut past = base;
+        let base = watch.left.get(&(s.warp.first_item, data.operands[0])).copied();
+        let mut left = base.unwrap_or(Left { lanes: 0, index: 0, count: 0 });
         if let Some(count) = count {
-            let index = i.args[1];
             let bytes = s.kernel.ty(data.operands[1]).bytes();
-            let lanes_of = if i.width == 1 { 1 } else { s.mask };
-            for lane in lanes(lanes_of) {
-                let bits = s.warp.rows.bits(index, lane, bytes);
-                let signed = if bytes == 4 { i64::from(bits as u32 as i32) } else { bits.cast_signed() };
-                if signed == count.cast_signed() {
-                    past |= if i.width == 1 { u64::MAX } else { 1 << lane };
-                } else if signed < 0 || signed > count.cast_signed() {
-                    let first = if i.width == 1 { s.mask.trailing_zeros() as usize } else { lane };
-                    watch.note(&rules::INNER_ARRAY_BOUNDS, i, 1, || Occurrence {
-                        message: format!("index {signed} leaves an inner array of {count} elements"),
-                        cure: "Keep the index within the inner array: what lies behind it belongs to the next one.".into(),
-                        work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + first as u64)),
-                        ..Occurrence::default()
-                    });
+            for lane in lanes(if i.width == 1 { 1 } else { s.mask }) {
+                let bits = s.warp.rows.bits(i.args[1], lane, bytes);
+                let index =
+                    if bytes == 4 { i64::from((bits as u32).cast_signed()) } else { bits.cast_signed() };
+                if !(0..count.cast_signed()).contains(&index) {
+                    if left.lanes == 0 {
+                        left = Left { lanes: 0, index, count };
+                    }
+                    left.lanes |= if i.width == 1 { u64::MAX } else { 1 << lane };
                 }
             }
         }
         if let Some(result) = data.result {
-            if past & s.mask != 0 {
-                watch.one_past.insert((s.warp.first_item, result), past);
+            if left.lanes & s.mask != 0 {
+                watch.left.insert((s.warp.first_item, result), left);
             } else {
-                watch.one_past.remove(&(s.warp.first_item, result));
+                watch.left.remove(&(s.warp.first_item, result));
             }
         }
     }

@@ -36,21 +36,31 @@ const CHUNK: usize = 1024;
 /// The cells of an object.
 #[derive(Debug)]
 pub(crate) struct Cells {
+    /// Whether each group has its own: what another did there is forgotten.
+    own: bool,
     /// Bytes of a cell.
     pub(crate) grain: usize,
     chunks: Vec<Option<Box<[Cell; CHUNK]>>>,
 }
 
 impl Cells {
-    pub(crate) fn new(bytes: usize, grain: usize) -> Self {
-        Self { grain, chunks: (0..bytes.div_ceil(grain).div_ceil(CHUNK)).map(|_| None).collect() }
+    pub(crate) fn new(bytes: usize, grain: usize, own: bool) -> Self {
+        Self { own, grain, chunks: (0..bytes.div_ceil(grain).div_ceil(CHUNK)).map(|_| None).collect() }
     }
 
-    /// The cell of a byte that is inside.
+    /// The cell of that index, for a group whose work-items' numbers start there.
     #[inline]
-    pub(crate) fn at(&mut self, index: usize) -> &mut Cell {
+    pub(crate) fn at(&mut self, index: usize, first_item: u32) -> &mut Cell {
         let chunk = self.chunks[index / CHUNK].get_or_insert_with(|| Box::new([Cell::default(); CHUNK]));
-        &mut chunk[index % CHUNK]
+        let cell = &mut chunk[index % CHUNK];
+        if self.own {
+            for mark in [&mut cell.writer, &mut cell.reader] {
+                if mark.item < first_item {
+                    *mark = Mark::default();
+                }
+            }
+        }
+        cell
     }
 }
 
@@ -70,10 +80,14 @@ pub(crate) enum Conflict {
 /// A conflict and the access it is with.
 pub(crate) type Race = (Conflict, Mark);
 
-/// What decides whether accesses of different groups are ordered.
+/// What decides whether accesses are ordered though no barrier does it.
 pub(crate) trait Ordered {
     /// Whether the current group comes behind what another has done.
-    fn behind(&self, group: u32) -> bool;
+    fn behind_group(&self, group: u32) -> bool;
+    /// Whether it comes behind any other.
+    fn behind_any_group(&self) -> bool;
+    /// Whether a work-item comes behind what another of its group has done.
+    fn behind_item(&self, item: u32, other: u32) -> bool;
 }
 
 impl Cell {
@@ -86,6 +100,7 @@ impl Cell {
         self.reader = mark;
         if last.item != 0 {
             if group(&last) != group(&mark) {
+                // Which other groups read is not kept.
                 self.reader.groups = true;
             } else {
                 self.reader.groups = last.groups;
@@ -110,7 +125,8 @@ impl Cell {
             {
                 race = Some((Conflict::Group, reader));
             }
-            if race.is_none() && reader.groups && !(reader.atomic && mark.atomic) && !order.behind(u32::MAX) {
+            if race.is_none() && reader.groups && !(reader.atomic && mark.atomic) && !order.behind_any_group()
+            {
                 race = Some((Conflict::Groups, reader));
             }
         }
@@ -131,10 +147,10 @@ fn conflict(before: &Mark, now: &Mark, group_items: u32, order: &impl Ordered) -
     let group = (before.item - 1) / group_items;
     if group != (now.item - 1) / group_items {
         let mixed = before.atomic != now.atomic;
-        return (!order.behind(group))
+        return (!order.behind_group(group))
             .then_some((if mixed { Conflict::Mixed } else { Conflict::Groups }, *before));
     }
-    if before.fences != now.fences {
+    if before.fences != now.fences || order.behind_item(now.item, before.item) {
         return None;
     }
     let kind = if before.barriers != now.barriers {

@@ -9,6 +9,8 @@ use super::{Watch, rules};
 use crate::execute::code::Inst;
 use crate::execute::launch::written;
 use crate::execute::layout::Layout;
+use crate::execute::ops::Present;
+use crate::execute::rows::lanes;
 use crate::execute::state::{Group, State};
 
 /// Looks at the kernel and at how its arguments share objects.
@@ -27,9 +29,15 @@ fn note(watch: &mut Watch, rule: &'static Rule, message: String, cure: &str) {
 /// Work-items of a group wait at two places.
 pub(crate) fn meets_elsewhere(s: &mut State<'_>, here: &Inst, item: u32, there: ir::Inst) {
     let Some(watch) = &mut s.watch else { return };
-    let rule = rule_of(s.kernel, here.origin);
+    // An asynchronous copy that some leave out is the mistake, not the barrier they have gone to.
+    let barrier = rule_of(s.kernel, here.origin) == &rules::BARRIER_DIVERGENCE;
+    let (here, there) = if barrier { (there, here.origin) } else { (here.origin, there) };
+    let rule = rule_of(s.kernel, here);
     let group = s.group;
-    watch.note(rule, here, 1, || Occurrence {
+    if !watch.checks.has(rule) {
+        return;
+    }
+    watch.findings.note(rule, Some(here), 1, || Occurrence {
         message: "some work-items of the group wait here, others elsewhere".into(),
         cure: CURE.into(),
         work_item: Some(work_item(&group, u64::from(item))),
@@ -55,6 +63,37 @@ pub(crate) fn meets(s: &mut State<'_>, inst: &Inst, present: u64, first: u64) {
     });
 }
 
+/// A group broadcasts: all must name the same work-item.
+pub(crate) fn same_ids(s: &mut State<'_>, inst: &Inst, present: &[Present<'_>]) {
+    let data = &s.kernel.insts[inst.origin];
+    let Op::Group(ir::op::Group { op: ir::op::GroupOp::Broadcast, .. }) = data.op else { return };
+    let Some(watch) = &mut s.watch else { return };
+    let mut wanted: Option<Vec<u64>> = None;
+    for each in present {
+        for lane in lanes(each.mask) {
+            let ids = (1..data.operands.len())
+                .map(|index| {
+                    each.warp.rows.bits(inst.arg(index), lane, s.kernel.ty(data.operands[index]).bytes())
+                })
+                .collect();
+            let wanted = wanted.get_or_insert_with(|| Vec::clone(&ids));
+            if *wanted != ids {
+                let (group, item) = (s.group, u64::from(each.warp.first_item) + lane as u64);
+                let message = format!(
+                    "a work-item asks for the value of {ids:?}, another of its group for that of {wanted:?}"
+                );
+                watch.note(&rules::COLLECTIVE_DIVERGENCE, inst, 1, || Occurrence {
+                    message,
+                    cure: "Name the same work-item in all of the group.".into(),
+                    work_item: Some(work_item(&group, item)),
+                    ..Occurrence::default()
+                });
+                return;
+            }
+        }
+    }
+}
+
 const CURE: &str =
     "Let every work-item of the group get here: no return, break or branch around it that only some take.";
 
@@ -66,18 +105,15 @@ fn rule_of(kernel: &Kernel, inst: ir::Inst) -> &'static Rule {
     }
 }
 
-/// The step budget was used up.
-pub(crate) fn endless(watch: &mut Watch, group: &Group, steps: u64) {
+/// The step budget was used up, in the block of that instruction.
+pub(crate) fn endless(watch: &mut Watch, group: &Group, at: Option<ir::Inst>, steps: u64) {
     if watch.checks.has(&rules::INFINITE_LOOP) {
-        watch.findings.note_kernel(
-            &rules::INFINITE_LOOP,
-            Occurrence {
-                message: format!("ran {steps} instructions without coming to its end"),
-                cure: "Look for a loop whose condition cannot become false, or raise the limit.".into(),
-                work_item: Some(work_item(group, 0)),
-                ..Occurrence::default()
-            },
-        );
+        watch.findings.note(&rules::INFINITE_LOOP, at, 1, || Occurrence {
+            message: format!("ran {steps} instructions without coming to its end"),
+            cure: "Look for a loop whose condition cannot become false, or raise the limit.".into(),
+            work_item: Some(work_item(group, 0)),
+            ..Occurrence::default()
+        });
     }
 }
 

@@ -10,6 +10,7 @@
 
 pub(crate) mod access;
 pub(crate) mod cells;
+pub(crate) mod copies;
 pub(crate) mod findings;
 pub(crate) mod kernel;
 pub(crate) mod objects;
@@ -77,8 +78,10 @@ pub(crate) struct Watch {
     pub(crate) objects: Vec<Watched>,
     pub(crate) epochs: Epochs,
     pub(crate) order: Order,
-    /// Pointers one past the end of an inner array, and for which lanes of the warp that starts at that work-item.
-    pub(crate) one_past: HashMap<(u32, Value), u64>,
+    /// Pointers that have left an inner array, by the first work-item of the warp.
+    pub(crate) left: HashMap<(u32, Value), access::Left>,
+    /// Asynchronous copies of the current group that nobody has waited for.
+    pub(crate) copies: Vec<copies::Pending>,
     /// What an instruction reads that nobody has written, by its number.
     pub(crate) births: HashMap<u32, String>,
 }
@@ -91,7 +94,8 @@ impl Watch {
             objects,
             epochs: Epochs::default(),
             order: Order::default(),
-            one_past: HashMap::new(),
+            left: HashMap::new(),
+            copies: Vec::new(),
             births: HashMap::new(),
         }
     }
@@ -100,7 +104,8 @@ impl Watch {
     pub(crate) fn start_group(&mut self, group: u64, locals: impl Iterator<Item = usize>) {
         self.epochs = Epochs::default();
         self.order.start(group as u32);
-        self.one_past.clear();
+        self.left.clear();
+        self.copies.clear();
         for object in locals {
             if let Some(written) = &mut self.objects[object].written {
                 written.clear();
@@ -150,7 +155,7 @@ impl<'k> Plan<'k> {
             {
                 let inst = &kernel.insts[inst];
                 match inst.op {
-                    Op::Binary(Binary::Add | Binary::Sub | Binary::Mul) => work.extend(&inst.operands),
+                    Op::Binary(_) => work.extend(&inst.operands),
                     Op::Convert(convert) if convert.from != Number::Float => work.extend(&inst.operands),
                     _ => {}
                 }
@@ -183,6 +188,8 @@ impl<'k> Plan<'k> {
             Op::Address(_) => access::address,
             Op::Undefined => taint::undefined,
             Op::LifetimeStart(_) => taint::lifetime_start,
+            Op::LifetimeEnd(_) => taint::lifetime_end,
+            Op::Copy(_) => copies::copy,
             Op::Binary(Binary::UDiv | Binary::SDiv | Binary::URem | Binary::SRem | Binary::SMod) => {
                 values::divide
             }

@@ -46,7 +46,7 @@ pub(crate) fn watch(module: &Module, kernel: &Kernel, layout: &Layout, buffers: 
                 access: Access::ReadWrite,
                 read_only: false,
                 written: Some(Bits::new(bytes)),
-                cells: Some(Cells::new(bytes, grain)),
+                cells: Some(Cells::new(bytes, grain, true)),
             },
             Home::Global(index) if (index as usize) < module.objects.len() => {
                 let shared = info.space == Space::Global;
@@ -54,7 +54,7 @@ pub(crate) fn watch(module: &Module, kernel: &Kernel, layout: &Layout, buffers: 
                     access: Access::ReadWrite,
                     read_only: false,
                     written: None,
-                    cells: shared.then(|| Cells::new(bytes, grain)),
+                    cells: shared.then(|| Cells::new(bytes, grain, false)),
                 }
             }
             Home::Global(_) => {
@@ -72,7 +72,7 @@ pub(crate) fn watch(module: &Module, kernel: &Kernel, layout: &Layout, buffers: 
                     access: before.access,
                     read_only: passed().all(|(index, _)| declared(index)),
                     written: before.written,
-                    cells: changes.then(|| Cells::new(bytes, grain)),
+                    cells: changes.then(|| Cells::new(bytes, grain, false)),
                 }
             }
         });

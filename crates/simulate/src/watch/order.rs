@@ -1,29 +1,77 @@
-//! What orders work-groups: releases and acquires through atomics.
+//! What orders accesses beside barriers: releases and acquires through atomics.
 //!
-//! A group that has made a release publishes itself, and all it is behind of, at the atomic's address; a group that
-//! acquires there is behind all of those. OpenCL 1.x has no such words, but its idiom is the same: a fence, then an atomic,
-//! and on the other side an atomic, then a fence.
+//! Who has made a release publishes itself, and all it is behind of, at the atomic's address; who acquires there is behind
+//! all of those. OpenCL 1.x has no such words, but its idiom is the same: a fence, then an atomic, and on the other
+//! side an atomic, then a fence. Between work-groups the group counts as a whole, within one each work-item.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::cells::Ordered;
 
-/// The groups the current one is behind of, and what atomics have published.
+/// Who is behind whom.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
+    groups: Sync,
+    group: u32,
+    /// For each work-item of the current group, by its number in the launch.
+    items: HashMap<u32, Sync>,
+    published_groups: HashMap<u64, BTreeSet<u32>>,
+    published_items: HashMap<u64, BTreeSet<u32>>,
+}
+
+/// What one side knows of others.
+#[derive(Debug, Default)]
+struct Sync {
     behind: BTreeSet<u32>,
     /// What was read by atomics that did not acquire: a fence makes up for that.
     seen: BTreeSet<u32>,
-    published: HashMap<u64, BTreeSet<u32>>,
-    group: u32,
     /// Whether a fence that releases was made: atomics behind it publish.
     fenced: bool,
 }
 
+impl Sync {
+    fn fence(&mut self, acquires: bool, releases: bool) {
+        if acquires {
+            self.behind.append(&mut self.seen);
+        }
+        self.fenced |= releases;
+    }
+
+    fn atomic(&mut self, own: u32, published: &mut HashMap<u64, BTreeSet<u32>>, address: u64, what: Effect) {
+        if what.reads
+            && let Some(published) = published.get(&address)
+        {
+            let to = if what.acquires { &mut self.behind } else { &mut self.seen };
+            to.extend(published.iter());
+        }
+        if what.writes && (what.releases || self.fenced) {
+            let published = published.entry(address).or_default();
+            published.insert(own);
+            published.extend(self.behind.iter());
+        }
+    }
+}
+
+/// What an atomic does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effect {
+    pub(crate) reads: bool,
+    pub(crate) writes: bool,
+    pub(crate) acquires: bool,
+    pub(crate) releases: bool,
+}
+
 impl Ordered for Order {
-    fn behind(&self, group: u32) -> bool {
-        // Which other groups read is not kept: ordered if the current one is behind any.
-        if group == u32::MAX { !self.behind.is_empty() } else { self.behind.contains(&group) }
+    fn behind_group(&self, group: u32) -> bool {
+        self.groups.behind.contains(&group)
+    }
+
+    fn behind_any_group(&self) -> bool {
+        !self.groups.behind.is_empty()
+    }
+
+    fn behind_item(&self, item: u32, other: u32) -> bool {
+        self.items.get(&item).is_some_and(|sync| sync.behind.contains(&other))
     }
 }
 
@@ -31,32 +79,22 @@ impl Order {
     /// A group starts; it is behind nobody.
     pub(crate) fn start(&mut self, group: u32) {
         self.group = group;
-        self.behind.clear();
-        self.seen.clear();
-        self.fenced = false;
+        self.groups = Sync::default();
+        self.items.clear();
+        self.published_items.clear();
     }
 
-    /// A fence of global memory.
-    pub(crate) fn fence(&mut self, acquires: bool, releases: bool) {
-        if acquires {
-            self.behind.append(&mut self.seen);
+    /// A fence by work-items.
+    pub(crate) fn fence(&mut self, items: impl Iterator<Item = u32>, acquires: bool, releases: bool) {
+        self.groups.fence(acquires, releases);
+        for item in items {
+            self.items.entry(item).or_default().fence(acquires, releases);
         }
-        self.fenced |= releases;
     }
 
-    /// An atomic on global memory.
-    pub(crate) fn atomic(&mut self, address: u64, reads: bool, writes: bool, acquires: bool, releases: bool) {
-        if reads && let Some(published) = self.published.get(&address) {
-            if acquires {
-                self.behind.extend(published.iter());
-            } else {
-                self.seen.extend(published.iter());
-            }
-        }
-        if writes && (releases || self.fenced) {
-            let published = self.published.entry(address).or_default();
-            published.insert(self.group);
-            published.extend(self.behind.iter());
-        }
+    /// An atomic by a work-item.
+    pub(crate) fn atomic(&mut self, item: u32, address: u64, what: Effect) {
+        self.groups.atomic(self.group, &mut self.published_groups, address, what);
+        self.items.entry(item).or_default().atomic(item, &mut self.published_items, address, what);
     }
 }

@@ -64,9 +64,21 @@ pub(super) fn lifetime_start(s: &mut State<'_>, i: &Inst) -> bool {
         let number = s.layout.kernel_object(object.as_u32());
         if let Some(Home::Private(index)) = s.memory.object(number).map(|info| info.home) {
             let mask = s.mask;
+            s.warp.private_dead[index as usize] &= !mask;
             for written in &mut s.warp.private_written[index as usize] {
                 *written &= !mask;
             }
+        }
+    }
+    true
+}
+
+/// From here on a private object is not there any more.
+pub(super) fn lifetime_end(s: &mut State<'_>, i: &Inst) -> bool {
+    if let Op::LifetimeEnd(object) = s.kernel.insts[i.origin].op {
+        let number = s.layout.kernel_object(object.as_u32());
+        if let Some(Home::Private(index)) = s.memory.object(number).map(|info| info.home) {
+            s.warp.private_dead[index as usize] |= s.mask;
         }
     }
     true

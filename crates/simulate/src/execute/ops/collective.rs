@@ -8,7 +8,7 @@ use half::f16;
 use tripipe_ir::op::{Group as GroupFunction, GroupOp, GroupScope, Reduction};
 use tripipe_ir::{Kernel, Op, Scalar, Type};
 
-use super::{Present, sub_groups};
+use super::{Present, neighbours};
 use crate::execute::code::{Inst, Run};
 use crate::execute::rows::{WIDTH, lanes};
 use crate::execute::state::{Group, State};
@@ -43,10 +43,14 @@ struct Member {
     id: u64,
 }
 
-/// Each sub-group of the lanes that run, for itself.
+/// Each sub-group of the lanes that run, or each of its clusters, for itself.
 fn sub_group(s: &mut State<'_>, i: &Inst) -> bool {
     let (kernel, group) = (s.kernel, s.group);
-    for mask in sub_groups(s) {
+    let size = match kernel.insts[i.origin].op {
+        Op::Group(GroupFunction { op: GroupOp::ClusterReduce(_, size), .. }) => size.min(group.sub_group),
+        _ => group.sub_group,
+    };
+    for mask in neighbours(s.mask, size) {
         let members: Vec<Member> = lanes(mask)
             .map(|lane| Member { warp: 0, lane, id: lane as u64 % u64::from(group.sub_group) })
             .collect();
@@ -147,6 +151,7 @@ fn perform(kernel: &Kernel, group: &Group, i: &Inst, present: &mut [Present<'_>]
             }
         }
         GroupOp::Reduce(reduction)
+        | GroupOp::ClusterReduce(reduction, _)
         | GroupOp::InclusiveScan(reduction)
         | GroupOp::ExclusiveScan(reduction) => {
             for component in 0..components {
@@ -164,7 +169,7 @@ fn perform(kernel: &Kernel, group: &Group, i: &Inst, present: &mut [Present<'_>]
                     }
                     before = Some(sum);
                 }
-                if let (GroupOp::Reduce(_), Some(sum)) = (op, before) {
+                if let (GroupOp::Reduce(_) | GroupOp::ClusterReduce(..), Some(sum)) = (op, before) {
                     for member in members {
                         set(present, member, component, sum);
                     }

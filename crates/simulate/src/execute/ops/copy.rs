@@ -4,7 +4,7 @@ use tripipe_ir::op::Scope;
 use tripipe_ir::{Kernel, Op, Space, Type};
 
 use super::memory::{is_private, outside};
-use super::{Present, sub_groups};
+use super::{Present, neighbours};
 use crate::execute::code::{Inst, Run};
 use crate::execute::memory::parts;
 use crate::execute::rows::lanes;
@@ -62,7 +62,7 @@ fn write(s: &mut State<'_>, lane: usize, address: u64, bytes: &[u8]) -> Option<(
 pub(super) fn start(scope: Scope) -> Run {
     match scope {
         Scope::SubGroup => |s, i| {
-            for lanes in sub_groups(s) {
+            for lanes in neighbours(s.mask, s.group.sub_group) {
                 let Some(event) = transfer(s, i, lanes) else { return false };
                 give_event(s.warp.rows.words_mut(i.out), lanes, event);
             }
@@ -79,9 +79,10 @@ pub(super) fn start_together(s: &mut State<'_>, i: &Inst, present: &mut [Present
     let event = transfer(s, i, first.mask);
     std::mem::swap(&mut s.warp, first.warp);
     let Some(event) = event else { return false };
-    for each in present {
+    for each in present.iter_mut() {
         give_event(each.warp.rows.words_mut(i.out), each.mask, event);
     }
+    crate::watch::copies::started(s, i, present);
     true
 }
 
@@ -141,6 +142,17 @@ fn has_events(s: &mut State<'_>, i: &Inst) -> bool {
         let count = u64::from(s.warp.rows.numbers::<u32>(i.args[0])[lane]);
         let list = s.warp.rows.words(i.args[1])[lane];
         let bytes = count * EVENT_BYTES;
-        count == 0 || read(s, lane, list, bytes).is_some() || outside(s, i, lane, list, bytes as usize, false)
+        if count == 0 {
+            return true;
+        }
+        let Some(events) = read(s, lane, list, bytes) else {
+            return outside(s, i, lane, list, bytes as usize, false);
+        };
+        if s.watch.is_some() {
+            let events: Vec<u64> =
+                events.as_chunks::<8>().0.iter().map(|event| u64::from_le_bytes(*event)).collect();
+            crate::watch::copies::waited(s, &events);
+        }
+        true
     })
 }

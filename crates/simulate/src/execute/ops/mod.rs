@@ -168,9 +168,9 @@ fn meet(s: &mut State<'_>, i: &Inst) -> bool {
     false
 }
 
-/// The sub-groups of the lanes that run: of each, the lanes that are there.
-fn sub_groups(s: &State<'_>) -> impl Iterator<Item = u64> + use<> {
-    let (mask, size) = (s.mask, s.group.sub_group as usize);
+/// Lanes apart by sub-groups, or other neighbours of so many: those of each that has any.
+fn neighbours(mask: u64, size: u32) -> impl Iterator<Item = u64> {
+    let size = size as usize;
     (0..WIDTH).step_by(size).map(move |first| mask & first_lanes(size) << first).filter(|lanes| *lanes != 0)
 }
 
