@@ -26,8 +26,8 @@ pub trait Executor {
         initial: Option<&[u8]>,
     ) -> Result<MemoryId, ExecuteError>;
 
-    /// An image over the texels a buffer already holds, no copy is made: a 2D one with rows `row_pitch_bytes` apart,
-    /// or an [`crate::ImageExtent::Buffer`], whose one row needs no pitch. The image keeps the buffer alive.
+    /// An image over the texels a buffer already holds; no copy is made. It is 2D, rows `row_pitch_bytes` apart, or
+    /// an [`crate::ImageExtent::Buffer`], whose one row needs no pitch. The image keeps the buffer alive.
     ///
     /// # Errors
     /// Not offered ([`tripipe_device::ImageLimits::from_buffer`]), a pitch the device cannot take, the

@@ -568,7 +568,8 @@ mod tests {
         use ChannelType as C;
         let flat = ImageExtent::D2 { width: 1, height: 1 };
         // OpenCL 3.0 API, tables of channel orders and channel data types: plain orders take 12 types each, RGBA one
-        // more, RGB 3, the three other four-channel orders 4 each, intensity and luminance 6 each, depth 2, sRGB 1 each.
+        // more, RGB 3, the three other four-channel orders 4 each, intensity and luminance 6 each, depth 2, sRGB 1
+        // each.
         let valid = O::ALL
             .into_iter()
             .flat_map(|order| C::ALL.map(|channel| (order, channel)))

@@ -1,5 +1,5 @@
-//! The simulator's images against those of the OpenCL devices that are there: every format they offer, read through every
-//! sampler and written.
+//! The simulator's images against those of the OpenCL devices that are there: every format they offer, read through
+//! every sampler and written.
 //!
 //! Without a device the tests have nothing to do, and say so; with `TRIPIPE_REQUIRE_OPENCL=1` they fail.
 //!
@@ -42,8 +42,8 @@ const READS: usize = 300;
 /// What a device is asked.
 #[derive(Clone, Copy)]
 struct Knows {
-    /// Everything. Not PoCL: alpha of `CL_R` and `CL_RG` images is 0 at the border and for integers, single channels of
-    /// `CL_HALF_FLOAT` are taken for bytes, and up to 3.1 a normalised sampler takes the layer of an array to be normalised.
+    /// Everything. Not PoCL: alpha of `CL_R` and `CL_RG` images is 0 at the border and for integers, single channels
+    /// of `CL_HALF_FLOAT` are taken for bytes, and up to 3.1 a normalised sampler normalises the layer of an array too.
     all: bool,
     /// Single precision, and rounding to nearest. Of the others: filters with 256 positions between two texels, sRGB to
     /// half a code (8.3.5), written numbers to the next code (8.3.1.2 and 8.3.2).
