@@ -115,9 +115,9 @@ pub enum FileReason {
         want: String,
     },
     /// An array whose size nothing says.
-    #[error("nothing says how large `{name}` is; add `{keys}`")]
+    #[error("nothing says how large {name} is; add `{keys}`")]
     Unsized {
-        /// The argument.
+        /// What messages call the argument.
         name: String,
         /// The keys that would.
         keys: &'static str,

@@ -219,7 +219,9 @@ impl Loader<'_> {
                 let extent = match (extent, &array.extents[..]) {
                     (Some(extent), _) => *extent,
                     (None, [height, width]) => ImageExtent::D2 { width: *width, height: *height },
-                    (None, _) => return Err(FileReason::Unsized { name, keys: "width" }),
+                    (None, _) => {
+                        return Err(FileReason::Unsized { name: format!("`{name}`"), keys: "width" });
+                    }
                 };
                 MemoryKind::Image(ImageShape { extent, order: *order, channel: *channel })
             }
@@ -250,7 +252,7 @@ impl Loader<'_> {
         order: Option<ChannelOrder>,
         name: &str,
     ) -> Result<(ArrayShape, Option<Vec<u8>>), FileReason> {
-        let unsized_array = || FileReason::Unsized { name: name.to_owned(), keys: "count" };
+        let unsized_array = || FileReason::Unsized { name: format!("`{name}`"), keys: "count" };
         let holds = |path: &str, found: String, want: String, hint: &str| FileReason::Holds {
             path: path.to_owned(),
             found,

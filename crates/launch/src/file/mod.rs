@@ -195,6 +195,16 @@ pub enum Dump {
     },
 }
 
+impl Dump {
+    /// The file it goes to, as the launch file has it; `None` when it goes to no file.
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Self::Text { .. } => None,
+            Self::Raw { path } | Self::Npy { path } | Self::Picture { path } => Some(path),
+        }
+    }
+}
+
 /// What a memory object must hold after the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expect {

@@ -119,7 +119,7 @@ fn argument(item: &Item<'_, '_>, index: usize, before: &[Entry]) -> Result<Entry
         "value" => &[&["name", "value", "type"]],
         key => &[&["name"], &[key]],
     };
-    let table = item.table(format!("argument {index} (a `{}`)", kind.key))?;
+    let table = item.table(format!("argument {index} (`{}`)", kind.key))?;
     table.check_keys(&of_its_kind.concat())?;
 
     let given = match kind.key {
@@ -336,7 +336,7 @@ fn random(item: &Item<'_, '_>, element: ElementType) -> Result<Contents, FileErr
     let random = Random { seed, low: bound("low")?, high: bound("high")? };
     let order = random.is_ordered(element.scalar());
     if !order {
-        return Err(item.impossible("from a `low` up to a `high` that is no less"));
+        return Err(item.impossible("from a `low` up to a `high` no less, their distance finite"));
     }
     Ok(Contents::Random(random))
 }

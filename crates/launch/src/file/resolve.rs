@@ -92,7 +92,7 @@ impl fmt::Display for ParameterKind {
             Self::Local => f.write_str("local memory"),
             Self::Image => f.write_str("an image"),
             Self::Sampler => f.write_str("a sampler"),
-            Self::Value(element) => write!(f, "a `{element}`"),
+            Self::Value(element) => write!(f, "a value of type `{element}`"),
             Self::Opaque { type_name, bytes: Some(bytes) } => {
                 write!(f, "a value of {bytes} bytes (`{type_name}`)")
             }
@@ -213,7 +213,7 @@ impl fmt::Display for Given {
                 write!(f, "a buffer of `{element}`")
             }
             Self::Memory(_) => f.write_str("an image"),
-            Self::Value { element: Some(element), .. } => write!(f, "a `{element}`"),
+            Self::Value { element: Some(element), .. } => write!(f, "a value of type `{element}`"),
             Self::Value { element: None, .. } => f.write_str("a value"),
             Self::Bytes(BytesFrom::Written(bytes)) => write!(f, "{} bytes", bytes.len()),
             Self::Bytes(BytesFrom::File { path }) => write!(f, "the bytes of {path}"),

@@ -395,8 +395,8 @@ impl SizedArgument {
 fn number(word: &str, scalar: ScalarType, hexadecimal: bool) -> Result<Number, FileReason> {
     let element = ElementType::scalar_of(scalar);
     let refused = || FileReason::Sim {
-        found: format!("`{word}` stands for a number"),
-        want: format!("a `{element}`{}", if hexadecimal { " in hexadecimal digits" } else { "" }),
+        found: format!("`{word}` stands where a number should"),
+        want: format!("one of type `{element}`{}", if hexadecimal { " in hexadecimal digits" } else { "" }),
     };
     let number = if is_float(scalar) {
         // Base 16 is for integers alone.
