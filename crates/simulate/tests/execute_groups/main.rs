@@ -6,3 +6,4 @@
 
 mod atomics;
 mod bench;
+mod printf;
