@@ -1,6 +1,7 @@
 //! The subcommands.
 
 pub(crate) mod devices;
+pub(crate) mod explain;
 pub(crate) mod filter;
 pub(crate) mod gemm;
 pub(crate) mod ladder;

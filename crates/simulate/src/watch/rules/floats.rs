@@ -117,7 +117,7 @@ wrong result.
 
 ```c
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
-__kernel void step(__global half *weight, __global const half *gradient) {
+__kernel void descend(__global half *weight, __global const half *gradient) {
     int i = get_global_id(0);
     half change = (half)0.001f * gradient[i];  // a gradient of 0.01 gives 0.00001
     weight[i] -= change;
@@ -130,7 +130,7 @@ Keep small factors out of `half`: scale the data up, or compute in `float`.
 
 ```c
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
-__kernel void step(__global float *weight, __global const half *gradient) {
+__kernel void descend(__global float *weight, __global const half *gradient) {
     int i = get_global_id(0);
     weight[i] -= 0.001f * (float)gradient[i];
 }

@@ -1,0 +1,81 @@
+//! `tripipe explain`: what a finding's code means.
+
+use std::io::Write;
+
+use anyhow::{Result, anyhow};
+use clap::{Args, ValueEnum};
+use tripipe_ir::diagnostic::Rule;
+use tripipe_report::rules;
+use tripipe_simulate::watch::rules::ALL;
+
+use crate::{Finish, terminal};
+
+/// The rules there are: those of each part that finds something.
+const TABLES: &[&[&Rule]] = &[ALL];
+
+/// Explain what a finding's code means: what it finds, why it matters, what to write instead.
+///
+/// Without CODE the codes are listed; with --format markdown all explanations come as one page, with --format json as one
+/// object.
+///
+/// Example: tripipe explain data-race
+#[derive(Args)]
+pub(crate) struct Explain {
+    /// Code of a finding, as it stands in its brackets: out-of-bounds-write.
+    code: Option<String>,
+    /// Form of the explanation.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// The forms an explanation can take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// To be read.
+    Text,
+    /// Markdown.
+    Markdown,
+    /// JSON: one object.
+    Json,
+}
+
+impl Explain {
+    pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        let canvas = terminal::canvas();
+        let all = TABLES.concat();
+        let Some(code) = self.code else {
+            match self.format {
+                Format::Text => {
+                    writeln!(out, "The codes, for `tripipe explain CODE`:")?;
+                    out.write_all(rules::list(&all, canvas).as_bytes())?;
+                }
+                Format::Markdown => out.write_all(rules::page(&all).as_bytes())?,
+                Format::Json => writeln!(out, "{}", rules::json(&all))?,
+            }
+            return Ok(Finish::Clean);
+        };
+        let rule = find(&all, &code)?;
+        match self.format {
+            Format::Text => out.write_all(rules::text(rule, canvas).as_bytes())?,
+            Format::Markdown => out.write_all(rules::markdown(rule).as_bytes())?,
+            Format::Json => writeln!(out, "{}", rules::json(&[rule]))?,
+        }
+        Ok(Finish::Clean)
+    }
+}
+
+/// The rule with that code, also when it was copied with what surrounds it: `error[data-race]:`.
+fn find(rules: &[&'static Rule], code: &str) -> Result<&'static Rule> {
+    let bare =
+        code.rsplit('[').next().unwrap_or(code).split(']').next().unwrap_or(code).trim().to_lowercase();
+    if let Some(rule) = rules.iter().find(|rule| rule.code == bare) {
+        return Ok(rule);
+    }
+    let near = rules
+        .iter()
+        .map(|rule| (strsim::jaro_winkler(rule.code, &bare), rule.code))
+        .filter(|(likeness, _)| *likeness > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    let question = near.map(|(_, near)| format!("; did you mean {near}?")).unwrap_or_default();
+    Err(anyhow!("no finding has the code `{code}`{question} (`tripipe explain` lists them)"))
+}
