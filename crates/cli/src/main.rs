@@ -28,6 +28,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Devices(commands::devices::Devices),
+    Explain(commands::explain::Explain),
     Filter(commands::filter::Filter),
     Gemm(commands::gemm::Gemm),
     Ladder(commands::ladder::Ladder),
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
 fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
     match command {
         Command::Devices(devices) => devices.run(out),
+        Command::Explain(explain) => explain.run(out),
         Command::Filter(filter) => filter.run(out),
         Command::Gemm(gemm) => gemm.run(out),
         Command::Ladder(ladder) => ladder.run(out),

@@ -28,6 +28,7 @@ fn every_command_explains_itself() {
     for arguments in [
         &["--help"][..],
         &["devices", "--help"],
+        &["explain", "--help"],
         &["filter", "--help"],
         &["filter", "laplace", "--help"],
         &["gemm", "--help"],

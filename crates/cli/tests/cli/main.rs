@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod devices;
+mod explain;
 mod faults;
 mod filter;
 mod gemm;
