@@ -2,6 +2,9 @@
 
 use tripipe_launch::{Addressing, Sampler};
 
+/// Past every texel: sizes fit an `i32`.
+const FAR: f32 = (1_u32 << 31) as f32;
+
 /// What a sampler makes of the coordinates of one dimension.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Address {
@@ -17,29 +20,26 @@ impl Address {
     /// The texel a coordinate falls on; `None` outside.
     #[inline]
     pub(super) fn nearest(self, coordinate: f32, size: u32) -> Option<u32> {
-        // The conversion saturates.
-        self.texel(self.position(coordinate, size).floor() as i32, size)
+        self.texel(floor(self.position(coordinate, size)), size)
     }
 
     /// The two texels a coordinate falls between, and the second's share: 0 or more, less than 1.
     #[inline]
     pub(super) fn linear(self, coordinate: f32, size: u32) -> ([Option<u32>; 2], f32) {
         let position = self.position(coordinate, size) - 0.5;
-        let below = position.floor();
-        let first = below as i32;
-        ([self.texel(first, size), self.texel(first.saturating_add(1), size)], position - below)
+        let below = floor(position);
+        let texels = [below, below.saturating_add(1)].map(|position| self.texel(position, size));
+        (texels, position - below as f32)
     }
 
-    /// The coordinate in texels, finite. NaN, which OpenCL leaves undefined, is far below 0.
+    /// The coordinate in texels, from `-FAR` to `FAR`. NaN, which OpenCL leaves undefined, is far below 0.
     #[inline]
     fn position(self, coordinate: f32, size: u32) -> f32 {
-        /// Past every texel: sizes fit an `i32`.
-        const FAR: f32 = (1_u32 << 31) as f32;
         let s = if coordinate.is_nan() { -FAR } else { coordinate.clamp(-FAR, FAR) };
         match self.addressing {
-            Addressing::Repeat => (s - s.floor()) * size as f32,
+            Addressing::Repeat => (s - floor(s) as f32) * size as f32,
             Addressing::MirroredRepeat => (s - 2.0 * (0.5 * s).round_ties_even()).abs() * size as f32,
-            _ if self.normalized => s * size as f32,
+            _ if self.normalized => (s * size as f32).clamp(-FAR, FAR),
             _ => s,
         }
     }
@@ -55,4 +55,13 @@ impl Address {
         }
         .map(i32::cast_unsigned)
     }
+}
+
+/// The integer at or below a number from `-FAR` to `FAR`; for `FAR` itself the largest there is.
+///
+/// Without SSE 4.1, which programs for x86-64 may not count on, `f32::floor` is a call.
+#[inline]
+fn floor(number: f32) -> i32 {
+    let cut = number as i32;
+    cut - i32::from(cut as f32 > number)
 }

@@ -262,7 +262,7 @@ impl Image {
     }
 
     /// How many coordinates a texel has, the layer included: 1 to 3.
-    fn coordinates(&self) -> usize {
+    pub fn coordinates(&self) -> usize {
         self.dimensions + usize::from(self.array)
     }
 }

@@ -25,10 +25,10 @@ pub struct Taps {
 }
 
 impl Taps {
-    /// One tap at the image's start.
+    /// One texel.
     #[inline]
-    fn one(offset: usize) -> Self {
-        Self { offsets: [Some(offset); 8], weights: [1.0; 8], len: 1, outside: false }
+    fn one(offset: Option<usize>) -> Self {
+        Self { offsets: [offset; 8], weights: [1.0; 8], len: 1, outside: false }
     }
 
     /// The offsets in bytes of the texels that are inside; at an edge one may come twice. Texels of weight 0 are not
@@ -43,17 +43,10 @@ impl Taps {
     }
 
     /// Texels of a weight other than 0.
-    fn used(&self) -> impl Iterator<Item = (Option<usize>, f32)> {
-        let taps = self.offsets.into_iter().zip(self.weights).take(self.len);
-        taps.filter(|(_, weight)| *weight != 0.0)
-    }
-
-    /// Moves all taps along a dimension.
     #[inline]
-    fn step(&mut self, texel: Option<u32>, stride: usize) {
-        for offset in self.offsets.iter_mut().take(self.len) {
-            *offset = moved(*offset, texel, stride);
-        }
+    fn used(&self) -> impl Iterator<Item = (Option<usize>, f32)> {
+        let taps = self.offsets.iter().copied().zip(self.weights).take(self.len);
+        taps.filter(|(_, weight)| *weight != 0.0)
     }
 
     /// Makes two taps of each along a dimension, the second's share given.
@@ -120,51 +113,40 @@ impl Reader {
     /// which OpenCL leaves undefined, are far outside.
     #[inline]
     pub fn taps(&self, coordinates: [f32; 3]) -> Taps {
-        // The conversion saturates, and makes 0 of NaN.
-        let mut taps = Taps::one(self.layer(|axis| coordinates[axis].round_ties_even() as i32));
-        let image = &self.image;
-        for (axis, coordinate) in coordinates.into_iter().enumerate().take(image.dimensions) {
-            let (size, stride) = (image.size[axis], image.stride[axis]);
-            if self.linear {
-                let (texels, share) = self.address.linear(coordinate, size);
-                taps.split(texels, share, stride);
-            } else {
-                taps.step(self.address.nearest(coordinate, size), stride);
-            }
+        if !self.linear {
+            let offset = self.nearest(coordinates);
+            return Taps { outside: self.promised(offset), ..Taps::one(offset) };
         }
-        self.judged(taps)
+        let image = &self.image;
+        let mut taps = Taps::one(Some(self.layer(coordinates)));
+        for (axis, coordinate) in coordinates.into_iter().enumerate().take(image.dimensions) {
+            let (texels, share) = self.address.linear(coordinate, image.size[axis]);
+            taps.split(texels, share, image.stride[axis]);
+        }
+        let outside = taps.used().any(|(offset, _)| self.promised(offset));
+        Taps { outside, ..taps }
     }
 
     /// The texels at integer coordinates. The layer of an array is clamped. Where [`Self::takes_integers`] is false,
     /// which OpenCL leaves undefined, it is what the same numbers as floats give.
-    #[inline]
     pub fn taps_at(&self, coordinates: [i32; 3]) -> Taps {
         if !self.takes_integers() {
             return self.taps(coordinates.map(|coordinate| coordinate as f32));
         }
-        let mut taps = Taps::one(self.layer(|axis| coordinates[axis]));
-        let image = &self.image;
-        for (axis, coordinate) in coordinates.into_iter().enumerate().take(image.dimensions) {
-            taps.step(self.address.texel(coordinate, image.size[axis]), image.stride[axis]);
-        }
-        self.judged(taps)
+        let offset = self.exact(coordinates);
+        Taps { outside: self.promised(offset), ..Taps::one(offset) }
     }
 
     /// The texel that taps make: the sum of theirs by weight, or the border's where they are outside.
     #[inline]
     pub fn texel(&self, taps: &Taps, source: &mut impl TexelSource) -> Texel {
-        let bytes = self.image.texel_bytes();
-        let mut at = |offset: Option<usize>| match offset {
-            Some(offset) => self.image.decode(source.texel(offset, bytes)),
-            None => self.image.border(),
-        };
         if taps.len == 1 {
-            return at(taps.offsets[0]);
+            return self.one(taps.offsets[0], source);
         }
         let mut sum = [0.0; 4];
         for (offset, weight) in taps.used() {
             // Only floats have several taps.
-            if let Texel::Float(rgba) = at(offset) {
+            if let Texel::Float(rgba) = self.one(offset, source) {
                 for (sum, component) in sum.iter_mut().zip(rgba) {
                     *sum += weight * component;
                 }
@@ -173,36 +155,82 @@ impl Reader {
         Texel::Float(sum)
     }
 
-    /// A read at float coordinates: [`Self::taps`], then [`Self::texel`].
+    /// A read at float coordinates: what [`Self::texel`] makes of [`Self::taps`].
     #[inline]
     pub fn sample(&self, coordinates: [f32; 3], source: &mut impl TexelSource) -> Sample {
-        let taps = self.taps(coordinates);
-        Sample { texel: self.texel(&taps, source), outside: taps.outside }
+        if self.linear {
+            let taps = self.taps(coordinates);
+            return Sample { texel: self.texel(&taps, source), outside: taps.outside };
+        }
+        let offset = self.nearest(coordinates);
+        Sample { texel: self.one(offset, source), outside: self.promised(offset) }
     }
 
-    /// A read at integer coordinates: [`Self::taps_at`], then [`Self::texel`].
+    /// A read at integer coordinates: what [`Self::texel`] makes of [`Self::taps_at`].
     #[inline]
     pub fn sample_at(&self, coordinates: [i32; 3], source: &mut impl TexelSource) -> Sample {
-        let taps = self.taps_at(coordinates);
-        Sample { texel: self.texel(&taps, source), outside: taps.outside }
+        if !self.takes_integers() {
+            return self.sample(coordinates.map(|coordinate| coordinate as f32), source);
+        }
+        let offset = self.exact(coordinates);
+        Sample { texel: self.one(offset, source), outside: self.promised(offset) }
     }
 
-    /// The offset of the layer that a coordinate selects.
+    /// The texel at an offset; the border without.
     #[inline]
-    fn layer(&self, coordinate: impl FnOnce(usize) -> i32) -> usize {
+    fn one(&self, offset: Option<usize>, source: &mut impl TexelSource) -> Texel {
+        match offset {
+            Some(offset) => self.image.decode(source.texel(offset, self.image.texel_bytes())),
+            None => self.image.border(),
+        }
+    }
+
+    /// Whether the kernel promised that it would not be outside, and is.
+    #[inline]
+    fn promised(&self, offset: Option<usize>) -> bool {
+        offset.is_none() && self.address.addressing == Addressing::None
+    }
+
+    /// The offset of the nearest texel.
+    #[inline]
+    fn nearest(&self, coordinates: [f32; 3]) -> Option<usize> {
         let image = &self.image;
+        let mut offset = self.layer(coordinates);
+        for (axis, coordinate) in coordinates.into_iter().enumerate().take(image.dimensions) {
+            offset += self.address.nearest(coordinate, image.size[axis])? as usize * image.stride[axis];
+        }
+        Some(offset)
+    }
+
+    /// The offset of the texel of that number.
+    #[inline]
+    fn exact(&self, coordinates: [i32; 3]) -> Option<usize> {
+        let image = &self.image;
+        let mut offset = self.layer_at(coordinates);
+        for (axis, coordinate) in coordinates.into_iter().enumerate().take(image.dimensions) {
+            offset += self.address.texel(coordinate, image.size[axis])? as usize * image.stride[axis];
+        }
+        Some(offset)
+    }
+
+    /// The offset of the layer that the coordinates select; 0 without layers.
+    #[inline]
+    fn layer(&self, coordinates: [f32; 3]) -> usize {
+        if !self.image.array {
+            return 0;
+        }
+        // The conversion saturates, and makes 0 of NaN.
+        self.layer_at(coordinates.map(|coordinate| coordinate.round_ties_even() as i32))
+    }
+
+    #[inline]
+    fn layer_at(&self, coordinates: [i32; 3]) -> usize {
+        let image = &self.image;
+        // An array has at most two other dimensions.
+        let axis = image.dimensions.min(2);
         if !image.array {
             return 0;
         }
-        // An array has at most two dimensions.
-        let axis = image.dimensions.min(2);
-        coordinate(axis).clamp(0, image.size[axis].cast_signed() - 1) as usize * image.stride[axis]
-    }
-
-    #[inline]
-    fn judged(&self, mut taps: Taps) -> Taps {
-        taps.outside =
-            self.address.addressing == Addressing::None && taps.used().any(|(offset, _)| offset.is_none());
-        taps
+        coordinates[axis].clamp(0, image.size[axis].cast_signed() - 1) as usize * image.stride[axis]
     }
 }
