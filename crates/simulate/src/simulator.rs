@@ -20,6 +20,7 @@ use crate::execute::launch::{BoundImage, Job};
 use crate::execute::layout::{Layout, Passed};
 use crate::execute::memory::{Home, MAX_OBJECTS, pointer};
 use crate::execute::state::{Group, Stop};
+use crate::image::Image;
 use crate::watch::objects::{self, Before, Bits};
 use crate::watch::{Checks, Watch};
 
@@ -90,6 +91,18 @@ pub enum RunError {
         kernel: String,
         /// What happened.
         message: String,
+        /// The work-item's global id.
+        global: [u64; 3],
+        /// Where in the source, if known.
+        place: Option<SourcePlace>,
+    },
+    /// A work-item waits in a loop for a value that nobody is going to write.
+    #[error(
+        "{}work-item {global:?} of kernel `{kernel}` waits in a loop for a change of memory that never comes: all others of its work-group have ended or wait too, and a work-group may wait for none that comes after it, as OpenCL lets them run one after another", place.as_ref().map(|place| format!("{}:{}:{}: ", place.file, place.line, place.column)).unwrap_or_default()
+    )]
+    Waits {
+        /// The kernel.
+        kernel: String,
         /// The work-item's global id.
         global: [u64; 3],
         /// Where in the source, if known.
@@ -381,14 +394,11 @@ impl Simulator {
                 values[index] = vec![pointer(layout.kernel_object(object.as_u32()), 0)];
             }
         }
-        let mut images = bound.images;
-        for image in &mut images {
-            image.object = layout
-                .buffers
-                .iter()
-                .position(|memory| *memory == image.storage)
-                .map_or(0, |index| index as u32 + loaded.module.objects.len() as u32);
-        }
+        let images: Vec<BoundImage> = bound
+            .images
+            .into_iter()
+            .map(|(index, image)| BoundImage { image, object: layout.arguments[index] })
+            .collect();
         // Program-scope variables stay from launch to launch.
         let mut globals: Vec<Vec<u8>> =
             Vec::with_capacity(loaded.module.objects.len() + layout.buffers.len());
@@ -440,7 +450,7 @@ impl Simulator {
                 storage.bytes = bytes;
             }
         }
-        let mut steps_used_up = false;
+        let mut endless = false;
         if let (Some((_, findings)), Some(mut watch)) = (watched, outcome.watch) {
             for (info, object) in layout.objects.iter().zip(&mut watch.objects) {
                 let Home::Global(index) = info.home else { continue };
@@ -450,9 +460,16 @@ impl Simulator {
                     storage.written = object.written.take().filter(|written| !written.is_full());
                 }
             }
-            if let Some((group, Stop::Steps(at))) = &outcome.stop {
-                steps_used_up = true;
-                crate::watch::kernel::endless(&mut watch, group, *at, self.options.steps);
+            match &outcome.stop {
+                Some((group, Stop::Steps(at))) => {
+                    endless = true;
+                    crate::watch::kernel::endless(&mut watch, group, *at, self.options.steps);
+                }
+                Some((group, Stop::Waits(at, item))) => {
+                    endless = true;
+                    crate::watch::kernel::waits(&mut watch, group, *at, *item);
+                }
+                _ => {}
             }
             *findings = watch.findings.finish(&loaded.module, kernel);
         } else {
@@ -463,14 +480,19 @@ impl Simulator {
                 }
             }
         }
-        let failure = outcome.stop.filter(|_| !steps_used_up).map(|(group, stop)| match stop {
+        let failure = outcome.stop.filter(|_| !endless).map(|(group, stop)| match stop {
             Stop::Fault(fault) => RunError::Fault {
                 kernel: kernel.name.clone(),
                 message: fault.message,
                 global: group.global_id(u64::from(fault.item)),
                 place: place_of(&loaded.module, kernel, fault.origin),
             },
-            Stop::Steps(_) | Stop::Meet => {
+            Stop::Waits(at, item) => RunError::Waits {
+                kernel: kernel.name.clone(),
+                global: group.global_id(u64::from(item)),
+                place: at.and_then(|at| place_of(&loaded.module, kernel, at)),
+            },
+            Stop::Steps(_) | Stop::Meet | Stop::MeetSubGroup => {
                 RunError::Steps { kernel: kernel.name.clone(), steps: self.options.steps }
             }
         });
@@ -523,18 +545,22 @@ impl Simulator {
                 (ParameterKind::Pointer { space: Space::Global | Space::Constant, .. }, Argument::Null) => {
                     (Passed::Nothing, vec![0])
                 }
-                (ParameterKind::Value(Type::Image(_)), Argument::Memory(memory)) => {
+                (ParameterKind::Value(Type::Image(ty)), Argument::Memory(memory)) => {
                     let object = self.object(*memory)?;
                     let MemoryKind::Image(shape) = &object.kind else {
                         return Err(wrong("an image".into(), "a buffer".into()));
                     };
                     let (storage, bytes) = self.bytes_of(*memory)?;
-                    bound.images.push(BoundImage {
-                        shape: *shape,
-                        storage,
-                        row_pitch_bytes: object.row_pitch_bytes,
-                        object: 0,
-                    });
+                    let slice = object.row_pitch_bytes.saturating_mul(shape.extent.height());
+                    let image = Image::new(shape, object.row_pitch_bytes, slice)
+                        .map_err(|error| wrong("an image".into(), error.to_string()))?;
+                    if !image.fits(*ty) {
+                        return Err(wrong(
+                            ty.to_string(),
+                            format!("{} of {}", shape.opencl_type(), shape.extent),
+                        ));
+                    }
+                    bound.images.push((index, image));
                     (Passed::Buffer(storage, bytes), vec![bound.images.len() as u64 - 1])
                 }
                 (ParameterKind::Value(Type::Sampler), Argument::Sampler(sampler)) => {
@@ -576,7 +602,8 @@ impl Simulator {
 struct Bound<'a> {
     passed: Vec<Passed<'a>>,
     values: Vec<Vec<u64>>,
-    images: Vec<BoundImage>,
+    /// By the position of the argument.
+    images: Vec<(usize, Image)>,
 }
 
 /// What phones offer and the front end knows.

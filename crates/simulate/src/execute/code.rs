@@ -3,6 +3,7 @@
 
 use tripipe_ir as ir;
 
+use super::spin::Spin;
 use super::state::State;
 
 /// Runs an instruction for the lanes of the current mask. `false`: it could not go on, and [`State::stop`] says why.
@@ -75,6 +76,8 @@ pub(crate) enum Detail {
         builtin: ir::op::Builtin,
         components: u8,
     },
+    /// A read or write of an image.
+    Image(super::ops::image::Access),
     /// A scalar type, and for the operand of a store, a load's result: how the source promises it is aligned.
     Memory {
         scalar: ir::Scalar,
@@ -178,6 +181,10 @@ pub(crate) struct Code {
     pub(crate) presets: Vec<Preset>,
     /// Whether work-items of a group wait for one another.
     pub(crate) meets: bool,
+    /// Loops in which work-items wait for what others do. If there are any each value has a register of its own.
+    pub(crate) spins: Box<[Spin]>,
+    /// Steps of the longest block.
+    pub(crate) longest: u64,
     /// Whether it reads or writes memory that other work-groups may write in the same launch.
     pub(crate) global_atomics: bool,
 }

@@ -16,6 +16,7 @@ use super::code::{Code, CodeBlock, Detail, Edge, End, Inst, Move, NONE, Preset, 
 use super::ops;
 use super::order::{Order, Step};
 use super::rows::WIDTH;
+use super::spin::{self, Spin};
 
 /// A kernel that cannot be run.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -72,6 +73,7 @@ pub(crate) fn decode(
     let divergence = Divergence::new(kernel, &cfg, &post, &loops);
     let liveness = Liveness::new(kernel, &cfg);
     let order = Order::new(&cfg, &loops);
+    let spins = spin::find(kernel, &cfg, &dominators, &loops, &order);
     let mut decoder = Decoder {
         kernel,
         cfg: &cfg,
@@ -79,6 +81,7 @@ pub(crate) fn decode(
         divergence: &divergence,
         liveness: &liveness,
         order: &order,
+        spins,
         single: SecondaryMap::with_default(false),
         outlives: SecondaryMap::new(),
         homes: SecondaryMap::new(),
@@ -99,6 +102,7 @@ struct Decoder<'k> {
     divergence: &'k Divergence,
     liveness: &'k Liveness,
     order: &'k Order,
+    spins: Box<[Spin]>,
     /// Values computed once for all lanes.
     single: SecondaryMap<Value, bool>,
     /// Values needed behind a loop that they are made in.
@@ -112,8 +116,9 @@ struct Decoder<'k> {
 }
 
 impl Decoder<'_> {
-    fn irreducible(&self) -> bool {
-        !self.loops.irreducible.is_empty()
+    /// Whether lanes may be anywhere, so that no register can be shared.
+    fn anywhere(&self) -> bool {
+        !self.loops.irreducible.is_empty() || !self.spins.is_empty()
     }
 
     /// The block a value is made in; `None` for constants.
@@ -185,7 +190,7 @@ impl Decoder<'_> {
     }
 
     fn uniform(&self, value: Value) -> bool {
-        self.divergence.shape(value).is_uniform() && !self.outlives[value] && !self.irreducible()
+        self.divergence.shape(value).is_uniform() && !self.outlives[value] && !self.anywhere()
     }
 
     fn taken(&self, op: Op, index: usize, result: Option<Value>) -> Taken {
@@ -287,7 +292,7 @@ impl Decoder<'_> {
                 }
             }
         }
-        let irreducible = self.irreducible();
+        let anywhere = self.anywhere();
         let mut intervals: Vec<(u32, u32, Value)> = Vec::new();
         for value in kernel.values.keys() {
             let Some((from, to)) = ranges[value] else { continue };
@@ -307,7 +312,7 @@ impl Decoder<'_> {
                     let slot = self.new_slot(value, WIDTH);
                     self.homes[value].row = slot;
                     self.preset(value, slot);
-                } else if irreducible {
+                } else if anywhere {
                     self.homes[value].row = self.new_slot(value, WIDTH);
                 } else {
                     intervals.push((from, to, value));
@@ -420,7 +425,7 @@ impl Decoder<'_> {
                     components: about.map_or(1, Type::lanes),
                     detail,
                     blend: !single
-                        && inst.result.is_some_and(|result| self.outlives[result] || self.irreducible()),
+                        && inst.result.is_some_and(|result| self.outlives[result] || self.anywhere()),
                     origin: id,
                 });
                 if let Some(result) = inst.result {
@@ -452,7 +457,19 @@ impl Decoder<'_> {
                 block.end.shadow(shadow);
             }
         }
-        Ok(Code { blocks, slots: self.slots, shadow, presets: self.presets, meets, global_atomics })
+        let longest = blocks.iter().map(|block| block.insts.len() as u64 + 1).max().unwrap_or(1);
+        // Who waits for a value of another work-group has to see it, atomic or not.
+        global_atomics |= !self.spins.is_empty();
+        Ok(Code {
+            blocks,
+            slots: self.slots,
+            shadow,
+            presets: self.presets,
+            meets,
+            spins: self.spins,
+            longest,
+            global_atomics,
+        })
     }
 
     /// Copies a value of one lane to all where an operation needs it so.

@@ -3,7 +3,8 @@
 use super::memory::Home;
 use super::ops::Present;
 use super::rows::{WIDTH, first_lanes};
-use super::state::{Party, State, Stop, Warp, everyone};
+use super::spin::Past;
+use super::state::{Party, State, Stop, Waits, Warp, everyone};
 
 impl State<'_> {
     /// Runs the current group to its end, or until it stops short.
@@ -20,7 +21,7 @@ impl State<'_> {
             local.fill(0);
         }
         let count = items.div_ceil(WIDTH);
-        if !self.code.meets {
+        if !self.code.meets && self.code.spins.is_empty() {
             for index in 0..count {
                 self.start_warp(index, items);
                 self.run_warp();
@@ -38,16 +39,31 @@ impl State<'_> {
             self.start_warp(index, items);
             std::mem::swap(&mut self.warp, warp);
         }
+        let warps = &mut warps[..count];
+        let mut past = Past::default();
         loop {
-            for warp in warps.iter_mut().take(count) {
+            let mut running = false;
+            for warp in &mut *warps {
                 std::mem::swap(&mut self.warp, warp);
-                self.run_warp();
+                if self.code.spins.is_empty() {
+                    self.run_warp();
+                } else {
+                    self.take_turn();
+                    running |= self.warp.parties.iter().any(|party| party.waits != Waits::Group);
+                }
                 std::mem::swap(&mut self.warp, warp);
                 if self.stop.is_some() {
                     return;
                 }
             }
-            if !self.meet(&mut warps[..count]) {
+            if running {
+                if self.stands_still(&mut past, warps) {
+                    return;
+                }
+                continue;
+            }
+            past = Past::default();
+            if !self.meet(warps) {
                 return;
             }
         }
@@ -132,19 +148,12 @@ impl State<'_> {
             .map(|warp| Present { mask: warp.parties.iter().fold(0, |mask, party| mask | party.mask), warp })
             .filter(|present| present.mask != 0)
             .collect();
-        if self.watch.is_some() {
-            let here: u32 = present.iter().map(|present| present.mask.count_ones()).sum();
-            let first =
-                present.first().map_or(0, |present| present.warp.first_item + present.mask.trailing_zeros());
-            crate::watch::kernel::meets(self, inst, u64::from(here), u64::from(first));
-            crate::watch::kernel::same_ids(self, inst, &present);
-        }
         if !super::ops::together(self, inst, &mut present) {
             return false;
         }
         for warp in warps {
             for party in &mut warp.parties {
-                party.waits = false;
+                party.waits = Waits::No;
                 party.inst += 1;
             }
         }

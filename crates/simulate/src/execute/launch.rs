@@ -4,23 +4,20 @@ use std::thread;
 
 use pulp::Arch;
 use tripipe_ir::{Kernel, Module, Op, Value};
-use tripipe_launch::{ImageShape, MemoryId};
 
 use super::code::{Code, PresetSource};
 use super::layout::Layout;
 use super::memory::{Global, Memory, Overlay, Private, Written, merge};
 use super::rows::Rows;
 use super::state::{Group, State, Stop, Warp};
+use crate::image::Image;
 use crate::watch::Watch;
 
 /// An image argument.
 #[derive(Clone, Debug)]
 pub(crate) struct BoundImage {
-    pub(crate) shape: ImageShape,
-    /// Whose bytes its texels are.
-    pub(crate) storage: MemoryId,
-    pub(crate) row_pitch_bytes: usize,
-    /// Position of the storage in [`Memory::globals`].
+    pub(crate) image: Image,
+    /// Number of the object whose bytes its texels are.
     pub(crate) object: u32,
 }
 
@@ -152,6 +149,8 @@ impl Job<'_> {
             stop: None,
             steps: self.steps,
             lane_instructions: 0,
+            chosen: u64::MAX,
+            changes: 0,
             events: 0,
             printed: Vec::new(),
             watch,
@@ -199,10 +198,12 @@ impl Job<'_> {
             parties: Vec::new(),
             privates,
             first_item: 0,
+            turn: (0, 0),
             tainted: false,
             origins: vec![u32::MAX; self.code.shadow as usize],
             private_written: Vec::new(),
             private_dead: Vec::new(),
+            turn: Default::default(),
         }
     }
 }

@@ -55,7 +55,7 @@ pub(crate) struct ObjectInfo {
 
 /// Private objects of a warp. Units of `unit` bytes of all lanes lie side by side, so that what all lanes index alike is
 /// one row.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Private {
     pub(crate) unit: usize,
     /// Of one work-item's object.

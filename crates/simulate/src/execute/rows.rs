@@ -22,7 +22,7 @@ pub(crate) fn numbers_mut<T: Pod>(row: &mut [u64]) -> &mut [T] {
 }
 
 /// All registers of a warp.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Rows {
     rows: Vec<Row>,
 }

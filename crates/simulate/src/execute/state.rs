@@ -3,7 +3,7 @@
 use pulp::Arch;
 use tripipe_ir as ir;
 
-use super::code::{Code, Edge, End, Inst};
+use super::code::{Code, Edge, End, Inst, NONE};
 use super::layout::Layout;
 use super::memory::{Memory, Private};
 use super::rows::{Rows, WIDTH, first_lanes, lanes, numbers, numbers_mut, true_lanes};
@@ -16,8 +16,18 @@ pub(crate) struct Party {
     /// The instruction to go on with.
     pub(crate) inst: u32,
     pub(crate) mask: u64,
-    /// The place at which it waits for the rest of the group.
-    pub(crate) waits: bool,
+    pub(crate) waits: Waits,
+}
+
+/// Whom lanes wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// Nobody: they can go on.
+    No,
+    /// The rest of their sub-group.
+    SubGroup,
+    /// The rest of the work-group.
+    Group,
 }
 
 /// 64 work-items of a group, side by side in the order of their local linear ids.
@@ -29,6 +39,8 @@ pub(crate) struct Warp {
     pub(crate) privates: Vec<Private>,
     /// Local linear id of lane 0.
     pub(crate) first_item: u32,
+    /// Where the last party was that had a turn of its own.
+    pub(crate) turn: (u32, u32),
     /// In a checked launch: whether a shadow may have a bit set.
     pub(crate) tainted: bool,
     /// In a checked launch: by register, the instruction that met what nobody had written.
@@ -44,10 +56,14 @@ pub(crate) struct Warp {
 pub(crate) enum Stop {
     /// Waits for the rest of the group at this instruction.
     Meet,
+    /// Waits for the rest of its sub-groups at this instruction.
+    MeetSubGroup,
     /// Cannot go on; what happened.
     Fault(Fault),
     /// The step budget is used up; an instruction of the block that would have been next.
     Steps(Option<ir::Inst>),
+    /// Waits for what nobody does any more: what reads the memory, and a work-item.
+    Waits(Option<ir::Inst>, u32),
 }
 
 /// What a kernel did that has no result.
@@ -120,6 +136,10 @@ pub(crate) struct State<'l> {
     pub(crate) steps: u64,
     /// Lane-instructions run.
     pub(crate) lane_instructions: u64,
+    /// The lanes among which the next to run are looked for.
+    pub(crate) chosen: u64,
+    /// How often memory may have changed, counted in kernels that wait for that.
+    pub(crate) changes: u64,
     /// Events of asynchronous copies given out.
     pub(crate) events: u64,
     /// What was printed.
@@ -149,23 +169,31 @@ impl State<'_> {
                 let cost = insts.len() as u64 + 1;
                 if self.steps < cost {
                     let origin = insts.last().map(|inst| inst.origin);
+                    self.park(Party { block, inst: first as u32, mask: self.mask, waits: Waits::No });
                     self.stop = Some(Stop::Steps(origin));
                     return;
                 }
                 self.steps -= cost;
                 self.lane_instructions += cost * u64::from(self.mask.count_ones());
-                let alone = self.warp.parties.is_empty();
+                let alone = self.warp.parties.is_empty() && code.spins.is_empty();
+                let careful = !alone && self.others_keep_all();
                 for (index, inst) in insts.iter().enumerate() {
-                    let goes_on =
-                        if alone || !inst.blend { (inst.run)(self, inst) } else { self.blended(inst) };
+                    let goes_on = if alone || !(inst.blend || careful) {
+                        (inst.run)(self, inst)
+                    } else {
+                        self.blended(inst)
+                    };
                     if !goes_on {
-                        if matches!(self.stop, Some(Stop::Meet)) {
-                            self.stop = None;
-                            let inst = (first + index) as u32;
-                            self.park(Party { block, inst, mask: self.mask, waits: true });
-                            break;
+                        let inst = (first + index) as u32;
+                        match self.stop {
+                            Some(Stop::Meet) => {
+                                self.park(Party { block, inst, mask: self.mask, waits: Waits::Group });
+                            }
+                            Some(Stop::MeetSubGroup) => self.park_sub_groups(block, inst),
+                            _ => return,
                         }
-                        return;
+                        self.stop = None;
+                        break;
                     }
                 }
                 if self.mask == 0 {
@@ -185,13 +213,16 @@ impl State<'_> {
 
     /// The lanes at the lowest place that do not wait, those that have met there together.
     fn next_party(&mut self) -> Option<Party> {
+        if !self.code.spins.is_empty() {
+            self.release_sub_groups();
+        }
         let parties = &mut self.warp.parties;
         let index = (0..parties.len())
-            .filter(|index| !parties[*index].waits)
+            .filter(|index| parties[*index].waits == Waits::No && parties[*index].mask & self.chosen != 0)
             .min_by_key(|index| (parties[*index].block, parties[*index].inst))?;
         let mut party = parties.swap_remove(index);
         parties.retain(|other| {
-            let same = !other.waits && (other.block, other.inst) == (party.block, party.inst);
+            let same = other.waits == Waits::No && (other.block, other.inst) == (party.block, party.inst);
             party.mask |= if same { other.mask } else { 0 };
             !same
         });
@@ -199,17 +230,32 @@ impl State<'_> {
     }
 
     /// Sets lanes aside; the current mask is empty afterwards.
-    fn park(&mut self, party: Party) {
+    pub(super) fn park(&mut self, party: Party) {
         self.warp.parties.push(party);
         self.mask = 0;
     }
 
+    /// Whether lanes that are elsewhere may need any register, not only those that outlive a loop: they wait for others, who
+    /// then run what comes behind.
+    fn others_keep_all(&self) -> bool {
+        !self.code.spins.is_empty() || self.warp.parties.iter().any(|party| party.waits != Waits::No)
+    }
+
     /// Runs an instruction and gives lanes that are elsewhere their old value back.
     fn blended(&mut self, inst: &Inst) -> bool {
-        let before = self.warp.rows.words(inst.out).to_vec();
+        self.changes += u64::from(stores(self.kernel.insts.get(inst.origin).map(|inst| inst.op)));
+        if inst.out == NONE || inst.width == 1 {
+            return (inst.run)(self, inst);
+        }
+        // In a checked launch its shadow too.
+        let slots = [inst.out, inst.out + self.code.shadow];
+        let slots = &slots[..if self.watch.is_some() { 2 } else { 1 }];
+        let before: Vec<Vec<u64>> = slots.iter().map(|slot| self.warp.rows.words(*slot).to_vec()).collect();
         let goes_on = (inst.run)(self, inst);
         let components = usize::from(inst.components);
-        restore(self.warp.rows.words_mut(inst.out), &before, components, !self.mask);
+        for (slot, before) in slots.iter().zip(before) {
+            restore(self.warp.rows.words_mut(*slot), &before, components, !self.mask);
+        }
         goes_on
     }
 
@@ -291,11 +337,12 @@ impl State<'_> {
             return Some(edge.target);
         }
         self.moves(edge, self.mask);
-        let alone = self.warp.parties.iter().all(|party| party.waits || party.block > edge.target);
+        let alone =
+            self.warp.parties.iter().all(|party| party.waits != Waits::No || party.block > edge.target);
         if alone {
             return Some(edge.target);
         }
-        self.park(Party { block: edge.target, inst: 0, mask: self.mask, waits: false });
+        self.park(Party { block: edge.target, inst: 0, mask: self.mask, waits: Waits::No });
         None
     }
 
@@ -312,7 +359,7 @@ impl State<'_> {
             self.moves(edge, *mask);
         }
         for (mask, edge) in ways {
-            self.park(Party { block: edge.target, inst: 0, mask: *mask, waits: false });
+            self.park(Party { block: edge.target, inst: 0, mask: *mask, waits: Waits::No });
         }
     }
 
@@ -331,6 +378,15 @@ impl State<'_> {
             self.warp.rows.put(each.to, row);
         }
     }
+}
+
+/// Whether an operation may write what other work-items can see, atomics aside, which count for themselves.
+fn stores(op: Option<ir::Op>) -> bool {
+    use ir::Op;
+    matches!(
+        op,
+        Some(Op::Store(_) | Op::Copy(_) | Op::AsyncCopy { .. } | Op::ImageWrite { .. } | Op::Printf(_))
+    )
 }
 
 /// Copies the lanes of a mask from one row of 64 lanes to another; `components` numbers a lane.
@@ -356,5 +412,5 @@ pub(crate) fn restore(to: &mut [u64], from: &[u64], components: usize, mask: u64
 
 /// A party of all lanes at the start of the code.
 pub(crate) fn everyone(items: usize) -> Party {
-    Party { block: 0, inst: 0, mask: first_lanes(items), waits: false }
+    Party { block: 0, inst: 0, mask: first_lanes(items), waits: Waits::No }
 }

@@ -14,6 +14,7 @@
     reason = "loops over these functions become vector code only if nothing is called"
 )]
 
+mod arrays;
 pub mod basic;
 pub mod double;
 pub mod elementary;
@@ -26,6 +27,6 @@ mod table;
 pub use float::{Float, Real};
 pub use int::{Int, Narrow};
 pub use table::{
-    Join, float_int, float_to_int, float1, float2, float3, floats_to_int, int_to_float, int1, int2, int3,
-    upsample,
+    Array1, Array2, Array3, Join, array1, array2, array3, float_int, float_to_int, float1, float2, float3,
+    floats_to_int, int_to_float, int1, int2, int3, upsample,
 };

@@ -12,62 +12,86 @@ use core::f64::consts::{
 /// 1.5 times 2^52: a number added to it is rounded to an integer, which the low bits of the sum hold.
 const INTEGERS: f64 = 6_755_399_441_055_744.0;
 
-/// The coefficients of exp(x) - 1 above the first: 1 / n!, to x^10.
-const FACTORIALS: [f64; 9] = [
-    1.0 / 2.0,
-    1.0 / 6.0,
-    1.0 / 24.0,
-    1.0 / 120.0,
-    1.0 / 720.0,
-    1.0 / 5_040.0,
-    1.0 / 40_320.0,
-    1.0 / 362_880.0,
-    1.0 / 3_628_800.0,
-];
+/// The polynomial in the number with these coefficients, that of x^0 first.
+macro_rules! polynomial {
+    ($x:expr; $last:expr) => {
+        $last
+    };
+    ($x:expr; $first:expr, $($rest:expr),+) => {
+        $first + $x * polynomial!($x; $($rest),+)
+    };
+}
 
-/// Those of (log((1 + s) / (1 - s)) - 2 s) / (2 s) in s^2: 1 / (2 n + 1), to s^16.
-const ODD: [f64; 8] =
-    [1.0 / 3.0, 1.0 / 5.0, 1.0 / 7.0, 1.0 / 9.0, 1.0 / 11.0, 1.0 / 13.0, 1.0 / 15.0, 1.0 / 17.0];
-
-/// Those of (sin(x) - x) / x in x^2, to x^14.
-const SINE: [f64; 7] = [
-    -1.0 / 6.0,
-    1.0 / 120.0,
-    -1.0 / 5_040.0,
-    1.0 / 362_880.0,
-    -1.0 / 39_916_800.0,
-    1.0 / 6_227_020_800.0,
-    -1.0 / 1_307_674_368_000.0,
-];
-
-/// Those of cos(x) - 1 in x^2, to x^14.
-const COSINE: [f64; 7] = [
-    -1.0 / 2.0,
-    1.0 / 24.0,
-    -1.0 / 720.0,
-    1.0 / 40_320.0,
-    -1.0 / 3_628_800.0,
-    1.0 / 479_001_600.0,
-    -1.0 / 87_178_291_200.0,
-];
-
-/// atan(x) / x in x^2 for |x| to sqrt(2) - 1: the minimax polynomial, by Remez' exchange; its relative error is 2^-45.
-const ARC_TANGENT: [f64; 9] = [
-    0.999_999_999_999_974_4,
-    -0.333_333_333_308_893_25,
-    0.199_999_996_153_252,
-    -0.142_856_909_077_383_52,
-    0.111_103_960_807_673_21,
-    -0.090_785_288_210_719_53,
-    0.075_646_428_816_553_45,
-    -0.058_778_668_062_648_82,
-    0.030_711_317_091_988_86,
-];
-
-/// The polynomial of those coefficients, that of x^0 first.
+/// (exp(x) - 1 - x) / x^2 for |x| to log(2) / 2: 1 / n!.
 #[inline(always)]
-fn polynomial<const N: usize>(coefficients: [f64; N], x: f64) -> f64 {
-    coefficients.into_iter().rev().reduce(|sum, coefficient| sum * x + coefficient).unwrap_or(0.0)
+fn exponential(x: f64) -> f64 {
+    polynomial!(
+        x;
+        1.0 / 2.0,
+        1.0 / 6.0,
+        1.0 / 24.0,
+        1.0 / 120.0,
+        1.0 / 720.0,
+        1.0 / 5_040.0,
+        1.0 / 40_320.0,
+        1.0 / 362_880.0,
+        1.0 / 3_628_800.0
+    )
+}
+
+/// (atanh(x) - x) / x^3 of x^2, for |x| to 3 - sqrt(8): 1 / n for odd n.
+#[inline(always)]
+fn hyperbolic_arc_tangent(x: f64) -> f64 {
+    polynomial!(
+        x; 1.0 / 3.0, 1.0 / 5.0, 1.0 / 7.0, 1.0 / 9.0, 1.0 / 11.0, 1.0 / 13.0, 1.0 / 15.0, 1.0 / 17.0
+    )
+}
+
+/// (sin(x) - x) / x^3 of x^2, for |x| to pi / 4: 1 / n! for odd n, in turn negative and positive.
+#[inline(always)]
+fn sine(x: f64) -> f64 {
+    polynomial!(
+        x;
+        -1.0 / 6.0,
+        1.0 / 120.0,
+        -1.0 / 5_040.0,
+        1.0 / 362_880.0,
+        -1.0 / 39_916_800.0,
+        1.0 / 6_227_020_800.0,
+        -1.0 / 1_307_674_368_000.0
+    )
+}
+
+/// (cos(x) - 1) / x^2 of x^2, for |x| to pi / 4: 1 / n! for even n, in turn negative and positive.
+#[inline(always)]
+fn cosine(x: f64) -> f64 {
+    polynomial!(
+        x;
+        -1.0 / 2.0,
+        1.0 / 24.0,
+        -1.0 / 720.0,
+        1.0 / 40_320.0,
+        -1.0 / 3_628_800.0,
+        1.0 / 479_001_600.0,
+        -1.0 / 87_178_291_200.0
+    )
+}
+
+/// atan(x) / x of x^2, for |x| to sqrt(2) - 1: the minimax polynomial, by Remez' exchange; its relative error is 2^-45.
+#[inline(always)]
+fn arc_tangent(x: f64) -> f64 {
+    polynomial!(
+        x;
+        0.999_999_999_999_974_4,
+        -0.333_333_333_308_893_25,
+        0.199_999_996_153_252,
+        -0.142_856_909_077_383_52,
+        0.111_103_960_807_673_21,
+        -0.090_785_288_210_719_53,
+        0.075_646_428_816_553_45,
+        -0.058_778_668_062_648_82,
+        0.030_711_317_091_988_86
+    )
 }
 
 /// `low` to `high`, and NaNs.
@@ -85,7 +109,7 @@ fn exp2_parts(x: f64) -> (f64, f64) {
     let shifted = x + INTEGERS;
     let power = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1f64.to_bits()));
     let rest = (x - (shifted - INTEGERS)) * LN_2;
-    (power, rest + rest * rest * polynomial(FACTORIALS, rest))
+    (power, rest + rest * rest * exponential(rest))
 }
 
 /// 2^x - 1
@@ -156,7 +180,7 @@ fn log_parts(x: f64) -> (f64, f64) {
     let number = f64::from_bits((moved & FRACTION) + ROOT);
     let ratio = (number - 1.0) / (number + 1.0);
     let square = ratio * ratio;
-    (exponent, 2.0 * ratio + 2.0 * ratio * (square * polynomial(ODD, square)))
+    (exponent, 2.0 * ratio + 2.0 * ratio * (square * hyperbolic_arc_tangent(square)))
 }
 
 /// A logarithm where its operand has one.
@@ -231,7 +255,7 @@ fn angle(y: f64, x: f64) -> f64 {
     let (base, high, wide) = if middle { (FRAC_PI_4, y - x, y + x) } else { (0.0, y, x) };
     let (base, high, wide) = if steep { (FRAC_PI_2, -x, y) } else { (base, high, wide) };
     let part = high / wide;
-    base + part * polynomial(ARC_TANGENT, part * part)
+    base + part * arc_tangent(part * part)
 }
 
 /// Arc tangent.
@@ -292,8 +316,8 @@ pub(super) fn acospi(x: f64) -> f64 {
 #[inline(always)]
 fn turned(angle: f64, quarters: u64) -> (f64, f64) {
     let square = angle * angle;
-    let sine = angle + angle * (square * polynomial(SINE, square));
-    let cosine = 1.0 + square * polynomial(COSINE, square);
+    let sine = angle + angle * (square * sine(square));
+    let cosine = 1.0 + square * cosine(square);
     let (sine, cosine) = if quarters & 1 == 0 { (sine, cosine) } else { (cosine, sine) };
     let negate = |x: f64, negative: u64| f64::from_bits(x.to_bits() ^ (negative & 2) << 62);
     (negate(sine, quarters), negate(cosine, quarters + 1))

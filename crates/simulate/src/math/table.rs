@@ -2,9 +2,17 @@
 
 use tripipe_ir::op::Builtin;
 
+use super::arrays::{all, map1, map2, map3};
 use super::float::Float;
 use super::int::{Int, Narrow};
 use super::{basic, elementary, int};
+
+/// A function on arrays: operand, results.
+pub type Array1<T> = fn(&[T], &mut [T]);
+/// A function on arrays: two operands, results.
+pub type Array2<T> = fn(&[T], &[T], &mut [T]);
+/// A function on arrays: three operands, results.
+pub type Array3<T> = fn(&[T], &[T], &[T], &mut [T]);
 
 /// A function of integers of that type, whatever its sign: `s_...` take their bits as signed, `u_...` as unsigned.
 macro_rules! signed {
@@ -24,96 +32,175 @@ macro_rules! words {
     };
 }
 
+/// The functions of one float that give one: `$row` makes of each what the table holds. Those of angles have a form
+/// for [near](elementary::is_near) ones, too.
+macro_rules! of_one {
+    ($row:ident, $builtin:expr) => {
+        Some(match $builtin {
+            Builtin::Acos => $row!(elementary::acos),
+            Builtin::Acosh => $row!(elementary::acosh),
+            Builtin::Acospi => $row!(elementary::acospi),
+            Builtin::Asin => $row!(elementary::asin),
+            Builtin::Asinh => $row!(elementary::asinh),
+            Builtin::Asinpi => $row!(elementary::asinpi),
+            Builtin::Atan => $row!(elementary::atan),
+            Builtin::Atanh => $row!(elementary::atanh),
+            Builtin::Atanpi => $row!(elementary::atanpi),
+            Builtin::Cbrt => $row!(elementary::cbrt),
+            Builtin::Ceil => $row!(basic::ceil),
+            Builtin::Cos | Builtin::HalfCos | Builtin::NativeCos => {
+                $row!(elementary::cos, elementary::cos_near)
+            }
+            Builtin::Cosh => $row!(elementary::cosh),
+            Builtin::Cospi => $row!(elementary::cospi),
+            Builtin::Erf => $row!(elementary::erf),
+            Builtin::Erfc => $row!(elementary::erfc),
+            Builtin::Exp | Builtin::HalfExp | Builtin::NativeExp => $row!(elementary::exp),
+            Builtin::Exp2 | Builtin::HalfExp2 | Builtin::NativeExp2 => $row!(elementary::exp2),
+            Builtin::Exp10 | Builtin::HalfExp10 | Builtin::NativeExp10 => $row!(elementary::exp10),
+            Builtin::Expm1 => $row!(elementary::expm1),
+            Builtin::Fabs => $row!(basic::fabs),
+            Builtin::Floor => $row!(basic::floor),
+            Builtin::Fract => $row!(basic::fract),
+            Builtin::Frexp => $row!(basic::frexp),
+            Builtin::Lgamma => $row!(elementary::lgamma),
+            Builtin::Log | Builtin::HalfLog | Builtin::NativeLog => $row!(elementary::log),
+            Builtin::Log2 | Builtin::HalfLog2 | Builtin::NativeLog2 => $row!(elementary::log2),
+            Builtin::Log10 | Builtin::HalfLog10 | Builtin::NativeLog10 => $row!(elementary::log10),
+            Builtin::Log1p => $row!(elementary::log1p),
+            Builtin::Logb => $row!(basic::logb),
+            Builtin::Modf => $row!(basic::modf),
+            Builtin::Rint => $row!(basic::rint),
+            Builtin::Round => $row!(basic::round),
+            Builtin::Rsqrt | Builtin::HalfRsqrt | Builtin::NativeRsqrt => $row!(basic::rsqrt),
+            Builtin::Sin | Builtin::HalfSin | Builtin::NativeSin => {
+                $row!(elementary::sin, elementary::sin_near)
+            }
+            Builtin::Sinh => $row!(elementary::sinh),
+            Builtin::Sinpi => $row!(elementary::sinpi),
+            Builtin::Sqrt | Builtin::HalfSqrt | Builtin::NativeSqrt => $row!(basic::sqrt),
+            Builtin::Tan | Builtin::HalfTan | Builtin::NativeTan => {
+                $row!(elementary::tan, elementary::tan_near)
+            }
+            Builtin::Tanh => $row!(elementary::tanh),
+            Builtin::Tanpi => $row!(elementary::tanpi),
+            Builtin::Tgamma => $row!(elementary::tgamma),
+            Builtin::Trunc => $row!(basic::trunc),
+            Builtin::HalfRecip | Builtin::NativeRecip => $row!(basic::recip),
+            Builtin::Degrees => $row!(basic::degrees),
+            Builtin::Radians => $row!(basic::radians),
+            Builtin::Sign => $row!(basic::sign),
+            _ => return None,
+        })
+    };
+}
+
+/// The functions of two floats that give one.
+macro_rules! of_two {
+    ($row:ident, $builtin:expr) => {
+        Some(match $builtin {
+            Builtin::Atan2 => $row!(elementary::atan2),
+            Builtin::Atan2pi => $row!(elementary::atan2pi),
+            Builtin::Copysign => $row!(basic::copysign),
+            Builtin::Fdim => $row!(basic::fdim),
+            Builtin::Fmax => $row!(basic::fmax),
+            Builtin::Fmin => $row!(basic::fmin),
+            Builtin::Fmod => $row!(basic::fmod),
+            Builtin::Hypot => $row!(elementary::hypot),
+            Builtin::Maxmag => $row!(basic::maxmag),
+            Builtin::Minmag => $row!(basic::minmag),
+            Builtin::Nextafter => $row!(basic::nextafter),
+            Builtin::Pow => $row!(elementary::pow),
+            Builtin::Powr | Builtin::HalfPowr | Builtin::NativePowr => $row!(elementary::powr),
+            Builtin::Remainder | Builtin::Remquo => $row!(basic::remainder),
+            Builtin::HalfDivide | Builtin::NativeDivide => $row!(basic::divide),
+            Builtin::FmaxCommon => $row!(basic::fmax_common),
+            Builtin::FminCommon => $row!(basic::fmin_common),
+            Builtin::Step => $row!(basic::step),
+            _ => return None,
+        })
+    };
+}
+
+/// The functions of three floats that give one.
+macro_rules! of_three {
+    ($row:ident, $builtin:expr) => {
+        Some(match $builtin {
+            Builtin::Fma => $row!(basic::fma),
+            Builtin::Mad => $row!(basic::mad),
+            Builtin::Fclamp => $row!(basic::clamp),
+            Builtin::Mix => $row!(basic::mix),
+            Builtin::Smoothstep => $row!(basic::smoothstep),
+            Builtin::Bitselect => $row!(basic::bitselect),
+            _ => return None,
+        })
+    };
+}
+
+/// The function itself.
+macro_rules! number {
+    ($function:path $(, $near:path)?) => {
+        $function
+    };
+}
+
+/// The function on arrays.
+macro_rules! array {
+    ($function:path) => {
+        |x, out| map1(x, out, $function)
+    };
+    ($function:path, $near:path) => {
+        |x, out| {
+            if all(x, elementary::is_near) {
+                map1(x, out, $near);
+            } else {
+                map1(x, out, $function);
+            }
+        }
+    };
+}
+macro_rules! array2 {
+    ($function:path) => {
+        |x, y, out| map2(x, y, out, $function)
+    };
+}
+macro_rules! array3 {
+    ($function:path) => {
+        |x, y, z, out| map3(x, y, z, out, $function)
+    };
+}
+
 /// The function of one float that gives one; `None` if `builtin` is no such function.
 pub fn float1<T: Float>(builtin: Builtin) -> Option<fn(T) -> T> {
-    Some(match builtin {
-        Builtin::Acos => elementary::acos,
-        Builtin::Acosh => elementary::acosh,
-        Builtin::Acospi => elementary::acospi,
-        Builtin::Asin => elementary::asin,
-        Builtin::Asinh => elementary::asinh,
-        Builtin::Asinpi => elementary::asinpi,
-        Builtin::Atan => elementary::atan,
-        Builtin::Atanh => elementary::atanh,
-        Builtin::Atanpi => elementary::atanpi,
-        Builtin::Cbrt => elementary::cbrt,
-        Builtin::Ceil => basic::ceil,
-        Builtin::Cos | Builtin::HalfCos | Builtin::NativeCos => elementary::cos,
-        Builtin::Cosh => elementary::cosh,
-        Builtin::Cospi => elementary::cospi,
-        Builtin::Erf => elementary::erf,
-        Builtin::Erfc => elementary::erfc,
-        Builtin::Exp | Builtin::HalfExp | Builtin::NativeExp => elementary::exp,
-        Builtin::Exp2 | Builtin::HalfExp2 | Builtin::NativeExp2 => elementary::exp2,
-        Builtin::Exp10 | Builtin::HalfExp10 | Builtin::NativeExp10 => elementary::exp10,
-        Builtin::Expm1 => elementary::expm1,
-        Builtin::Fabs => basic::fabs,
-        Builtin::Floor => basic::floor,
-        Builtin::Fract => basic::fract,
-        Builtin::Frexp => basic::frexp,
-        Builtin::Lgamma => elementary::lgamma,
-        Builtin::Log | Builtin::HalfLog | Builtin::NativeLog => elementary::log,
-        Builtin::Log2 | Builtin::HalfLog2 | Builtin::NativeLog2 => elementary::log2,
-        Builtin::Log10 | Builtin::HalfLog10 | Builtin::NativeLog10 => elementary::log10,
-        Builtin::Log1p => elementary::log1p,
-        Builtin::Logb => basic::logb,
-        Builtin::Modf => basic::modf,
-        Builtin::Rint => basic::rint,
-        Builtin::Round => basic::round,
-        Builtin::Rsqrt | Builtin::HalfRsqrt | Builtin::NativeRsqrt => basic::rsqrt,
-        Builtin::Sin | Builtin::HalfSin | Builtin::NativeSin => elementary::sin,
-        Builtin::Sinh => elementary::sinh,
-        Builtin::Sinpi => elementary::sinpi,
-        Builtin::Sqrt | Builtin::HalfSqrt | Builtin::NativeSqrt => basic::sqrt,
-        Builtin::Tan | Builtin::HalfTan | Builtin::NativeTan => elementary::tan,
-        Builtin::Tanh => elementary::tanh,
-        Builtin::Tanpi => elementary::tanpi,
-        Builtin::Tgamma => elementary::tgamma,
-        Builtin::Trunc => basic::trunc,
-        Builtin::HalfRecip | Builtin::NativeRecip => basic::recip,
-        Builtin::Degrees => basic::degrees,
-        Builtin::Radians => basic::radians,
-        Builtin::Sign => basic::sign,
-        _ => return None,
-    })
+    of_one!(number, builtin)
 }
 
 /// The function of two floats that gives one; `None` if `builtin` is no such function.
 pub fn float2<T: Float>(builtin: Builtin) -> Option<fn(T, T) -> T> {
-    Some(match builtin {
-        Builtin::Atan2 => elementary::atan2,
-        Builtin::Atan2pi => elementary::atan2pi,
-        Builtin::Copysign => basic::copysign,
-        Builtin::Fdim => basic::fdim,
-        Builtin::Fmax => basic::fmax,
-        Builtin::Fmin => basic::fmin,
-        Builtin::Fmod => basic::fmod,
-        Builtin::Hypot => elementary::hypot,
-        Builtin::Maxmag => basic::maxmag,
-        Builtin::Minmag => basic::minmag,
-        Builtin::Nextafter => basic::nextafter,
-        Builtin::Pow => elementary::pow,
-        Builtin::Powr | Builtin::HalfPowr | Builtin::NativePowr => elementary::powr,
-        Builtin::Remainder | Builtin::Remquo => basic::remainder,
-        Builtin::HalfDivide | Builtin::NativeDivide => basic::divide,
-        Builtin::FmaxCommon => basic::fmax_common,
-        Builtin::FminCommon => basic::fmin_common,
-        Builtin::Step => basic::step,
-        _ => return None,
-    })
+    of_two!(number, builtin)
 }
 
 /// The function of three floats that gives one; `None` if `builtin` is no such function.
 pub fn float3<T: Float>(builtin: Builtin) -> Option<fn(T, T, T) -> T> {
-    Some(match builtin {
-        Builtin::Fma => basic::fma,
-        Builtin::Mad => basic::mad,
-        Builtin::Fclamp => basic::clamp,
-        Builtin::Mix => basic::mix,
-        Builtin::Smoothstep => basic::smoothstep,
-        Builtin::Bitselect => basic::bitselect,
-        _ => return None,
-    })
+    of_three!(number, builtin)
+}
+
+/// [`float1`] on arrays, operand and results, in the widest vectors the processor has; on as many numbers as the shorter
+/// has. The same results, to the bit.
+pub fn array1<T: Float>(builtin: Builtin) -> Option<Array1<T>> {
+    of_one!(array, builtin)
+}
+
+/// [`float2`] on arrays, operands and results, in the widest vectors the processor has; on as many numbers as the
+/// shortest has. The same results, to the bit.
+pub fn array2<T: Float>(builtin: Builtin) -> Option<Array2<T>> {
+    of_two!(array2, builtin)
+}
+
+/// [`float3`] on arrays, operands and results, in the widest vectors the processor has; on as many numbers as the
+/// shortest has. The same results, to the bit.
+pub fn array3<T: Float>(builtin: Builtin) -> Option<Array3<T>> {
+    of_three!(array3, builtin)
 }
 
 /// The function of a float and an integer that gives a float; `None` if `builtin` is no such function.

@@ -460,13 +460,15 @@ impl Watch {
             mark.item = first as u32 + lane as u32;
             for index in offset / cells.grain..=(offset + touch.bytes - 1) / cells.grain {
                 let cell = cells.at(index, group_first);
-                let race = if touch.writes {
+                let races = if touch.atomic {
+                    cell.atomic(mark, touch.writes, group_items, &self.order)
+                } else if touch.writes {
                     cell.write(mark, group_items, &self.order)
                 } else {
                     cell.read(mark, group_items, &self.order)
                 };
-                if let Some(race) = race {
-                    found.push((lane, race));
+                if races != [None; 2] {
+                    found.extend(races.into_iter().flatten().map(|race| (lane, race)));
                     break;
                 }
             }
@@ -574,7 +576,7 @@ impl Watch {
     }
 
     /// Notes that a rule was broken at an instruction, if the rule is on.
-    pub(super) fn note(
+    pub(crate) fn note(
         &mut self,
         rule: &'static Rule,
         i: &Inst,

@@ -29,6 +29,8 @@ pub(crate) struct Mark {
 pub(crate) struct Cell {
     pub(crate) writer: Mark,
     pub(crate) reader: Mark,
+    /// The last atomic.
+    pub(crate) atomic: Mark,
 }
 
 const CHUNK: usize = 1024;
@@ -54,7 +56,7 @@ impl Cells {
         let chunk = self.chunks[index / CHUNK].get_or_insert_with(|| Box::new([Cell::default(); CHUNK]));
         let cell = &mut chunk[index % CHUNK];
         if self.own {
-            for mark in [&mut cell.writer, &mut cell.reader] {
+            for mark in [&mut cell.writer, &mut cell.reader, &mut cell.atomic] {
                 if mark.item < first_item {
                     *mark = Mark::default();
                 }
@@ -90,52 +92,77 @@ pub(crate) trait Ordered {
     fn behind_item(&self, item: u32, other: u32) -> bool;
 }
 
-impl Cell {
-    /// Notes a read; `group_items` work-items make a group.
-    #[inline]
-    pub(crate) fn read(&mut self, mark: Mark, group_items: u32, order: &impl Ordered) -> Option<Race> {
-        let race = conflict(&self.writer, &mark, group_items, order);
-        let last = self.reader;
-        let group = |mark: &Mark| (mark.item - 1) / group_items;
-        self.reader = mark;
-        if last.item != 0 {
-            if group(&last) != group(&mark) {
-                // Which other groups read is not kept.
-                self.reader.groups = true;
-            } else {
-                self.reader.groups = last.groups;
-                self.reader.several = last.fences == mark.fences && (last.several || last.item != mark.item);
-            }
+impl Mark {
+    /// Takes the place of an earlier access, and keeps in mind that others were there.
+    fn after(self, last: &Self, group_items: u32) -> Self {
+        if last.item == 0 {
+            return self;
         }
-        race
+        let group = |mark: &Self| (mark.item - 1) / group_items;
+        if group(last) != group(&self) {
+            // Which other groups is not kept.
+            return Self { groups: true, ..self };
+        }
+        let several = last.fences == self.fences && (last.several || last.item != self.item);
+        Self { groups: last.groups, several, ..self }
+    }
+}
+
+impl Cell {
+    /// Notes a read; `group_items` work-items make a group. Gives what it races with.
+    #[inline]
+    pub(crate) fn read(&mut self, mark: Mark, group_items: u32, order: &impl Ordered) -> [Option<Race>; 2] {
+        let writer = conflict(&self.writer, &mark, group_items, order);
+        let atomic = others(&self.atomic, &mark, group_items, order);
+        self.reader = mark.after(&self.reader, group_items);
+        [writer, atomic]
     }
 
     /// Notes a write.
     #[inline]
-    pub(crate) fn write(&mut self, mark: Mark, group_items: u32, order: &impl Ordered) -> Option<Race> {
-        let mut race = conflict(&self.writer, &mark, group_items, order);
-        if race.is_none() && self.reader.item != 0 {
-            let reader = self.reader;
-            race = conflict(&reader, &mark, group_items, order);
-            // The last reader may be the writer itself; another was there all the same.
-            if race.is_none()
-                && reader.several
-                && reader.fences == mark.fences
-                && !(reader.atomic && mark.atomic)
-            {
-                race = Some((Conflict::Group, reader));
-            }
-            if race.is_none() && reader.groups && !(reader.atomic && mark.atomic) && !order.behind_any_group()
-            {
-                race = Some((Conflict::Groups, reader));
-            }
-        }
+    pub(crate) fn write(&mut self, mark: Mark, group_items: u32, order: &impl Ordered) -> [Option<Race>; 2] {
+        let writer = conflict(&self.writer, &mark, group_items, order);
+        let reader = others(&self.reader, &mark, group_items, order);
+        let atomic = others(&self.atomic, &mark, group_items, order);
         self.writer = mark;
-        if !mark.atomic {
-            self.reader = Mark::default();
-        }
-        race
+        self.reader = Mark::default();
+        [writer, reader.or(atomic)]
     }
+
+    /// Notes an atomic, which other atomics do not race with.
+    #[inline]
+    pub(crate) fn atomic(
+        &mut self,
+        mark: Mark,
+        writes: bool,
+        group_items: u32,
+        order: &impl Ordered,
+    ) -> [Option<Race>; 2] {
+        let writer = conflict(&self.writer, &mark, group_items, order);
+        let reader = if writes { others(&self.reader, &mark, group_items, order) } else { None };
+        self.atomic = mark.after(&self.atomic, group_items);
+        [writer, reader]
+    }
+}
+
+/// Whether an access conflicts with the last of several, or with one of those before it.
+#[inline]
+fn others(last: &Mark, mark: &Mark, group_items: u32, order: &impl Ordered) -> Option<Race> {
+    let race = conflict(last, mark, group_items, order);
+    if race.is_some() || last.item == 0 {
+        return race;
+    }
+    let kind = |conflict| if last.atomic == mark.atomic { conflict } else { Conflict::Mixed };
+    // The last may be the work-item itself; another was there all the same.
+    let ordered = order.behind_item(mark.item, last.item);
+    if last.several
+        && last.fences == mark.fences
+        && !ordered
+        && (last.item - 1) / group_items == (mark.item - 1) / group_items
+    {
+        return Some((kind(Conflict::Group), *last));
+    }
+    (last.groups && !order.behind_any_group()).then(|| (kind(Conflict::Groups), *last))
 }
 
 /// Whether an access conflicts with an earlier one of which at least one writes.

@@ -1,11 +1,12 @@
 //! What was found: once for each rule and instruction, with the first occurrence and how many there were.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tripipe_ir as ir;
 use tripipe_ir::diagnostic::{AccessedMemory, Finding, Related, Rule, WorkItem};
 use tripipe_ir::{Kernel, Module};
 
+use super::rules;
 use crate::execute::state::Group;
 use crate::simulator::place_of;
 
@@ -61,7 +62,18 @@ impl Findings {
     }
 
     /// Everything found, the worst first, then by place in the source.
-    pub(crate) fn finish(self, module: &Module, kernel: &Kernel) -> Vec<Finding> {
+    pub(crate) fn finish(mut self, module: &Module, kernel: &Kernel) -> Vec<Finding> {
+        // Where some work-items race with different values, that others write the same says nothing new.
+        let worse: HashSet<_> = self
+            .entries
+            .iter()
+            .filter(|entry| [rules::DATA_RACE, rules::DATA_RACE_BETWEEN_GROUPS].contains(entry.rule))
+            .filter_map(|entry| entry.origin)
+            .collect();
+        self.entries.retain(|entry| {
+            *entry.rule != rules::SAME_VALUE_RACE
+                || entry.origin.is_none_or(|origin| !worse.contains(&origin))
+        });
         let mut all: Vec<Finding> = self
             .entries
             .into_iter()

@@ -10,7 +10,7 @@ use crate::execute::code::Inst;
 use crate::execute::launch::written;
 use crate::execute::layout::Layout;
 use crate::execute::ops::Present;
-use crate::execute::rows::lanes;
+use crate::execute::rows::{WIDTH, first_lanes, lanes};
 use crate::execute::state::{Group, State};
 
 /// Looks at the kernel and at how its arguments share objects.
@@ -46,25 +46,54 @@ pub(crate) fn meets_elsewhere(s: &mut State<'_>, here: &Inst, item: u32, there: 
     });
 }
 
-/// A group has met with so many work-items; the others have come to their end.
-pub(crate) fn meets(s: &mut State<'_>, inst: &Inst, present: u64, first: u64) {
-    let Some(watch) = &mut s.watch else { return };
+/// A group has met: all of it must be there, and ask for the same.
+pub(crate) fn meets(s: &mut State<'_>, inst: &Inst, present: &[Present<'_>]) {
+    let here: u64 = present.iter().map(|present| u64::from(present.mask.count_ones())).sum();
     let group = s.group;
     let all = group.items();
-    if present == all {
-        return;
+    if here != all {
+        let first = present.first().map_or(0, |first| first.warp.first_item + first.mask.trailing_zeros());
+        let rule = rule_of(s.kernel, inst.origin);
+        let Some(watch) = &mut s.watch else { return };
+        watch.note(rule, inst, 1, || Occurrence {
+            message: format!("only {here} of the {all} work-items of the group get here"),
+            cure: CURE.into(),
+            work_item: Some(work_item(&group, u64::from(first))),
+            ..Occurrence::default()
+        });
     }
-    let rule = rule_of(s.kernel, inst.origin);
-    watch.note(rule, inst, 1, || Occurrence {
-        message: format!("only {present} of the {all} work-items of the group get here"),
-        cure: CURE.into(),
-        work_item: Some(work_item(&group, first)),
-        ..Occurrence::default()
-    });
+    same_ids(s, inst, present);
+}
+
+/// An operation of a sub-group: all of it must be there.
+pub(super) fn sub_group(s: &mut State<'_>, i: &Inst) -> bool {
+    if let Op::Group(ir::op::Group { scope: ir::op::GroupScope::SubGroup, active_only: false, .. }) =
+        s.kernel.insts[i.origin].op
+    {
+        let items = s.group.items().saturating_sub(u64::from(s.warp.first_item)) as usize;
+        let all = first_lanes(items);
+        let size = s.group.sub_group as usize;
+        for first in (0..WIDTH).step_by(size) {
+            let members = all & first_lanes(size) << first;
+            let present = members & s.mask;
+            if present != 0 && present != members {
+                let (group, item) = (s.group, s.warp.first_item + present.trailing_zeros());
+                let (here, whole) = (present.count_ones(), members.count_ones());
+                let Some(watch) = &mut s.watch else { break };
+                watch.note(&rules::COLLECTIVE_DIVERGENCE, i, 1, || Occurrence {
+                    message: format!("only {here} of the {whole} work-items of the sub-group get here"),
+                    cure: CURE.into(),
+                    work_item: Some(work_item(&group, u64::from(item))),
+                    ..Occurrence::default()
+                });
+            }
+        }
+    }
+    super::taint::matters(s, i)
 }
 
 /// A group broadcasts: all must name the same work-item.
-pub(crate) fn same_ids(s: &mut State<'_>, inst: &Inst, present: &[Present<'_>]) {
+fn same_ids(s: &mut State<'_>, inst: &Inst, present: &[Present<'_>]) {
     let data = &s.kernel.insts[inst.origin];
     let Op::Group(ir::op::Group { op: ir::op::GroupOp::Broadcast, .. }) = data.op else { return };
     let Some(watch) = &mut s.watch else { return };
@@ -112,6 +141,19 @@ pub(crate) fn endless(watch: &mut Watch, group: &Group, at: Option<ir::Inst>, st
             message: format!("ran {steps} instructions without coming to its end"),
             cure: "Look for a loop whose condition cannot become false, or raise the limit.".into(),
             work_item: Some(work_item(group, 0)),
+            ..Occurrence::default()
+        });
+    }
+}
+
+/// A work-item waits in a loop for a value that nobody is going to write, and that instruction reads.
+pub(crate) fn waits(watch: &mut Watch, group: &Group, at: Option<ir::Inst>, item: u32) {
+    if watch.checks.has(&rules::INFINITE_LOOP) {
+        watch.findings.note(&rules::INFINITE_LOOP, at, 1, || Occurrence {
+            message: "waits for a change of memory that never comes: all others of the work-group have ended or wait too"
+                .into(),
+            cure: "Wait for nothing that a later work-group does: end the kernel, and go on in the next launch.".into(),
+            work_item: Some(work_item(group, u64::from(item))),
             ..Occurrence::default()
         });
     }

@@ -215,7 +215,10 @@ impl<'k> Plan<'k> {
             Op::Builtin(builtin) if float && !matches!(builtin.shape(), Shape::Shuffle(_)) => {
                 values::float_result
             }
-            Op::Printf(_) | Op::ImageWrite { .. } => taint::matters,
+            Op::Printf(_) | Op::ImageWrite { .. } | Op::ImageSample(_) | Op::ImageRead { .. } => {
+                taint::matters
+            }
+            Op::Group(_) => kernel::sub_group,
             Op::Unary(_)
             | Op::Binary(_)
             | Op::Compare(_)

@@ -459,6 +459,16 @@ impl Watch {
                 break;
             }
         }
+        if touch.atomic && touch.writes {
+            for lane in lanes(good) {
+                let (object, offset) = parts(address_of(s, touch.pointer, lane));
+                if let Some(Some(written)) =
+                    self.objects.get_mut(object as usize).map(|watched| watched.written.as_mut())
+                {
+                    written.set(offset as usize, touch.bytes);
+                }
+            }
+        }
         let Some((object, lane)) = born else { return };
         s.warp.tainted = true;
         s.warp.origins[i.out as usize] = i.origin.as_u32();
@@ -466,7 +476,12 @@ impl Watch {
             let text = format!("`{}`, read before anybody has written it", info.name);
             self.births.entry(i.origin.as_u32()).or_insert(text);
         }
-        if touch.atomic {
+        // An exchange does not depend on what was there.
+        let exchange = matches!(
+            s.kernel.insts[i.origin].op,
+            Op::Atomic(ir::op::Atomic { op: ir::op::AtomicOp::Exchange, .. })
+        );
+        if touch.atomic && touch.writes && !exchange {
             report(self, s, Some(i.origin), i.out, lane, "what this atomic makes");
             s.warp.rows.words_mut(shadow).fill(0);
         }

@@ -122,7 +122,9 @@ fn swap<T: Pod>(s: &mut State<'_>, i: &Inst, lane: usize, new: impl FnOnce(T) ->
     } else if let Some(bytes) = s.memory.write(object, offset, size) {
         let old = bytemuck::pod_read_unaligned(bytes);
         let new = new(old);
+        let changes = *bytes != *bytemuck::bytes_of(&new);
         bytes.copy_from_slice(bytemuck::bytes_of(&new));
+        s.changes += u64::from(changes);
         return Some(old);
     }
     let write = !matches!(s.kernel.insts[i.origin].op, Op::Atomic(Atomic { op: AtomicOp::Load, .. }));

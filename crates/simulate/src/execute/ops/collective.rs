@@ -8,7 +8,7 @@ use half::f16;
 use tripipe_ir::op::{Group as GroupFunction, GroupOp, GroupScope, Reduction};
 use tripipe_ir::{Kernel, Op, Scalar, Type};
 
-use super::{Present, neighbours};
+use super::{Present, meet_sub_group, neighbours};
 use crate::execute::code::{Inst, Run};
 use crate::execute::rows::{WIDTH, lanes};
 use crate::execute::state::{Group, State};
@@ -46,8 +46,12 @@ struct Member {
 /// Each sub-group of the lanes that run, or each of its clusters, for itself.
 fn sub_group(s: &mut State<'_>, i: &Inst) -> bool {
     let (kernel, group) = (s.kernel, s.group);
-    let size = match kernel.insts[i.origin].op {
-        Op::Group(GroupFunction { op: GroupOp::ClusterReduce(_, size), .. }) => size.min(group.sub_group),
+    let Op::Group(GroupFunction { op, active_only, .. }) = kernel.insts[i.origin].op else { return true };
+    if !active_only && !meet_sub_group(s, i) {
+        return false;
+    }
+    let size = match op {
+        GroupOp::ClusterReduce(_, size) => size.min(group.sub_group),
         _ => group.sub_group,
     };
     for mask in neighbours(s.mask, size) {

@@ -4,7 +4,7 @@ use tripipe_ir::op::Scope;
 use tripipe_ir::{Kernel, Op, Space, Type};
 
 use super::memory::{is_private, outside};
-use super::{Present, neighbours};
+use super::{Present, meet_sub_group, neighbours};
 use crate::execute::code::{Inst, Run};
 use crate::execute::memory::parts;
 use crate::execute::rows::lanes;
@@ -62,6 +62,9 @@ fn write(s: &mut State<'_>, lane: usize, address: u64, bytes: &[u8]) -> Option<(
 pub(super) fn start(scope: Scope) -> Run {
     match scope {
         Scope::SubGroup => |s, i| {
+            if !meet_sub_group(s, i) {
+                return false;
+            }
             for lanes in neighbours(s.mask, s.group.sub_group) {
                 let Some(event) = transfer(s, i, lanes) else { return false };
                 give_event(s.warp.rows.words_mut(i.out), lanes, event);
@@ -121,7 +124,7 @@ fn transfer(s: &mut State<'_>, i: &Inst, lanes: u64) -> Option<u64> {
 /// Waits for asynchronous copies. They are done when they have been started, so that only the waiting is left.
 pub(super) fn wait(scope: Scope) -> Run {
     match scope {
-        Scope::SubGroup => has_events,
+        Scope::SubGroup => |s, i| meet_sub_group(s, i) && has_events(s, i),
         _ => super::meet,
     }
 }

@@ -10,6 +10,7 @@ mod collective;
 pub(crate) mod convert;
 mod copy;
 mod half_bits;
+pub(crate) mod image;
 mod map;
 mod memory;
 pub(crate) mod printf;
@@ -105,14 +106,17 @@ pub(crate) fn select(kernel: &Kernel, inst: &Instruction) -> Option<(Run, Detail
         }
         // Accesses are made in order; nobody else sees them before the group meets.
         Op::Fence { .. } => Some((nothing, Detail::None)),
-        Op::Barrier { execution: Scope::SubGroup, .. } => Some((nothing, Detail::None)),
+        Op::Barrier { execution: Scope::SubGroup, .. } => Some((meet_sub_group, Detail::None)),
         Op::Barrier { .. } => Some((meet, Detail::None)),
         Op::Copy(_) => Some((copy::copy, Detail::None)),
         Op::AsyncCopy { scope, .. } => Some((copy::start(scope), Detail::None)),
         Op::WaitEvents { scope } => Some((copy::wait(scope), Detail::None)),
         Op::Group(group) => plain(collective::select(group)),
         Op::Printf(_) => Some((printf::print, Detail::None)),
-        Op::ImageSample(_) | Op::ImageRead { .. } | Op::ImageWrite { .. } | Op::ImageQuery(_) => None,
+        Op::ImageSample(_) => Some((image::SAMPLE, image::access(ty(2)?, result?)?)),
+        Op::ImageRead { .. } => Some((image::READ, image::access(ty(1)?, result?)?)),
+        Op::ImageWrite { .. } => Some((image::WRITE, image::access(ty(1)?, ty(2)?)?)),
+        Op::ImageQuery(fact) => Some((image::query(fact), Detail::None)),
     }
 }
 
@@ -141,6 +145,9 @@ pub(crate) struct Present<'w> {
 
 /// What a work-group does where it has met.
 pub(crate) fn together(s: &mut State<'_>, inst: &Inst, present: &mut [Present<'_>]) -> bool {
+    if s.watch.is_some() {
+        crate::watch::kernel::meets(s, inst, present);
+    }
     match s.kernel.insts[inst.origin].op {
         Op::Group(_) => collective::work_group(s, inst, present),
         Op::AsyncCopy { .. } => copy::start_together(s, inst, present),
@@ -168,8 +175,17 @@ fn meet(s: &mut State<'_>, i: &Inst) -> bool {
     false
 }
 
+/// Waits for the rest of the sub-groups, where some may be on their way: nowhere but in kernels whose lanes may be anywhere.
+fn meet_sub_group(s: &mut State<'_>, i: &Inst) -> bool {
+    let whole = s.code.spins.is_empty() || s.has_whole_sub_groups(i);
+    if !whole {
+        s.stop = Some(Stop::MeetSubGroup);
+    }
+    whole
+}
+
 /// Lanes apart by sub-groups, or other neighbours of so many: those of each that has any.
-fn neighbours(mask: u64, size: u32) -> impl Iterator<Item = u64> {
+pub(crate) fn neighbours(mask: u64, size: u32) -> impl Iterator<Item = u64> {
     let size = size as usize;
     (0..WIDTH).step_by(size).map(move |first| mask & first_lanes(size) << first).filter(|lanes| *lanes != 0)
 }

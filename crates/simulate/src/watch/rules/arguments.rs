@@ -100,16 +100,17 @@ When the application's flag differs from that of the checked launch.
 pub const ALIASING_ARGUMENTS: Rule = Rule {
     code: "aliasing-arguments",
     severity: Severity::Warning,
-    title: "two arguments share memory, and one of them is written",
+    title: "two arguments share memory that is written, and the kernel promises that they are apart",
     explanation: r"## What it finds
 
 Two buffer arguments whose bytes overlap, because they are the same buffer, overlapping sub-buffers or made of the same
-host memory, while the kernel writes one of them. With `restrict` on either it is a broken promise.
+host memory, while the kernel writes one of them and promises that they are apart: by `restrict` on either, or by `const`
+on one of them only.
 
 ## Why it matters
 
-Work-items then read what others have written already, or not yet, in no order. With `restrict` the compiler may keep
-values in registers or use a cache that does not see the writes.
+The promise is used: the compiler keeps values in registers, moves reads past writes, and reads through caches that do
+not see them. Without such help too, work-items read what others have written already, or not yet, in no order.
 
 ## Example
 
@@ -133,7 +134,7 @@ __kernel void halve(__global float *a) {
 
 ## When it is wrong
 
-When every work-item reads only its own elements and no argument has `restrict`: in place is then right.
+When `const` only says that nothing is written through that argument, and every work-item reads only its own elements.
 
 ## Source
 

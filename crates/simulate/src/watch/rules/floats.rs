@@ -100,12 +100,11 @@ When infinity is a meaningful result: a depth without a surface, the start value
 pub const HALF_UNDERFLOW: Rule = Rule {
     code: "half-underflow",
     severity: Severity::Note,
-    title: "a half-precision result is too small to be kept in full",
+    title: "a half-precision result is too small for a normal number",
     explanation: r"## What it finds
 
 An operation on `half`, or a conversion to it, whose exact result is not zero and lies below the smallest normal `half`,
-2^-14 (about 0.000061), and that loses bits there: it is rounded to a subnormal number or to zero. Results that are exact
-are not reported.
+2^-14 (about 0.000061): it becomes a subnormal number or zero.
 
 ## Why it matters
 

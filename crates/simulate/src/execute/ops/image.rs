@@ -1,0 +1,204 @@
+//! Reads and writes of images, and what is asked of them.
+
+use half::f16;
+use tripipe_ir::diagnostic::AccessedMemory;
+use tripipe_ir::op::{ImageFact, SamplerBits};
+use tripipe_ir::{Scalar, Space, Type};
+
+use crate::execute::code::{Detail, Inst, Run};
+use crate::execute::rows::{WIDTH, lanes};
+use crate::execute::state::State;
+use crate::image::{Reader, Sample, Texel, sampler};
+use crate::watch::findings::{Occurrence, work_item};
+use crate::watch::rules;
+
+/// How the operands of a read or write look.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access {
+    /// Whether the coordinates are floats.
+    pub(crate) float: bool,
+    /// How many there are.
+    pub(crate) coordinates: u8,
+    /// The type of the texel's components.
+    pub(crate) texel: Scalar,
+    /// Whether the texel is one number, a depth.
+    pub(crate) depth: bool,
+}
+
+/// The access of an instruction with those coordinates and that texel; `None` if there are no such ones.
+pub(super) fn access(coordinates: Type, texel: Type) -> Option<Detail> {
+    Some(Detail::Image(Access {
+        float: coordinates.is_float(),
+        coordinates: coordinates.lanes(),
+        texel: texel.scalar()?,
+        depth: texel.lanes() == 1,
+    }))
+}
+
+/// A read through a sampler: image, sampler, coordinates. Images have one level.
+pub(super) const SAMPLE: Run = |s, i| {
+    read(s, i, 2, |s, image, lane, access, coordinates| {
+        let bits = SamplerBits::from_bits(s.warp.rows.words(i.args[1])[lane])?;
+        let bound = s.images.get(image)?;
+        let reader = Reader::new(&bound.image, sampler(bits)).ok()?;
+        let mut bytes = s.memory.read(bound.object, 0, bound.image.span_bytes())?;
+        Some(if access.float {
+            reader.sample(coordinates.map(f32::from_bits), &mut bytes)
+        } else {
+            reader.sample_at(coordinates.map(u32::cast_signed), &mut bytes)
+        })
+    })
+};
+
+/// A read without a sampler: image, coordinates.
+pub(super) const READ: Run = |s, i| {
+    read(s, i, 1, |s, image, _, _, coordinates| {
+        let bound = s.images.get(image)?;
+        let mut bytes = s.memory.read(bound.object, 0, bound.image.span_bytes())?;
+        Some(bound.image.read(coordinates.map(u32::cast_signed), &mut bytes))
+    })
+};
+
+/// The bits of a lane's coordinates, 0 where there are none.
+fn coordinates(s: &State<'_>, slot: u32, access: Access, lane: usize) -> [u32; 3] {
+    let row = s.warp.rows.numbers::<u32>(slot);
+    std::array::from_fn(
+        |index| if index < usize::from(access.coordinates) { row[index * WIDTH + lane] } else { 0 },
+    )
+}
+
+fn read(
+    s: &mut State<'_>,
+    i: &Inst,
+    operand: usize,
+    sample: impl Fn(&mut State<'_>, usize, usize, Access, [u32; 3]) -> Option<Sample>,
+) -> bool {
+    let Detail::Image(access) = i.detail else { return true };
+    let mut outside = 0u64;
+    let mut out = s.warp.rows.take(i.out);
+    for lane in lanes(s.mask) {
+        let image = s.warp.rows.words(i.args[0])[lane] as usize;
+        let at = coordinates(s, i.args[operand], access, lane);
+        // A sampler the image cannot be read through reads zeros.
+        let found = sample(s, image, lane, access, at)
+            .unwrap_or(Sample { texel: Texel::Unsigned([0; 4]), outside: true });
+        outside |= u64::from(found.outside) << lane;
+        let components = if access.depth { 1 } else { 4 };
+        if access.texel == Scalar::F16 {
+            let halves = found.texel.halves().unwrap_or([f16::ZERO; 4]);
+            let row = crate::execute::rows::numbers_mut::<u16>(&mut out);
+            for (component, half) in halves.iter().enumerate().take(components) {
+                row[component * WIDTH + lane] = half.to_bits();
+            }
+        } else {
+            let row = crate::execute::rows::numbers_mut::<u32>(&mut out);
+            for (component, bits) in found.texel.bits().iter().enumerate().take(components) {
+                row[component * WIDTH + lane] = *bits;
+            }
+        }
+    }
+    s.warp.rows.put(i.out, out);
+    if outside != 0 && s.watch.is_some() {
+        let at = coordinates(s, i.args[operand], access, outside.trailing_zeros() as usize);
+        note_outside(s, i, access, outside, at, false);
+    }
+    true
+}
+
+/// A write: image, coordinates, texel. Outside of the image nothing is written.
+pub(super) const WRITE: Run = |s, i| {
+    let Detail::Image(access) = i.detail else { return true };
+    let mut outside = 0u64;
+    for lane in lanes(s.mask) {
+        let image = s.warp.rows.words(i.args[0])[lane] as usize;
+        let at = coordinates(s, i.args[1], access, lane);
+        let Some(bound) = s.images.get(image) else { continue };
+        let Some(offset) = bound.image.offset(at.map(u32::cast_signed)) else {
+            outside |= 1 << lane;
+            continue;
+        };
+        let component = |index: usize, bytes: u32| {
+            let index = if access.depth { 0 } else { index };
+            s.warp.rows.bits(i.args[2], index * WIDTH + lane, bytes)
+        };
+        let texel = if access.texel == Scalar::F16 {
+            Texel::from(std::array::from_fn::<_, 4, _>(|index| f16::from_bits(component(index, 2) as u16)))
+        } else {
+            Texel::from_bits(bound.image.kind(), std::array::from_fn(|index| component(index, 4) as u32))
+        };
+        // A texel of another kind than the image's is undefined: nothing is written.
+        let Ok(bytes) = bound.image.encode(&texel) else { continue };
+        if let Some(to) = s.memory.write(bound.object, offset as i64, bytes.len()) {
+            to.copy_from_slice(&bytes);
+        }
+    }
+    if outside != 0 && s.watch.is_some() {
+        let at = coordinates(s, i.args[1], access, outside.trailing_zeros() as usize);
+        note_outside(s, i, access, outside, at, true);
+    }
+    true
+};
+
+fn note_outside(s: &mut State<'_>, i: &Inst, access: Access, outside: u64, at: [u32; 3], write: bool) {
+    let lane = outside.trailing_zeros() as usize;
+    let image = s.warp.rows.words(i.args[0])[lane] as usize;
+    let Some(bound) = s.images.get(image) else { return };
+    let object = s.memory.object(bound.object).map_or_else(String::new, |info| info.name.to_string());
+    let extent = bound.image.shape().extent;
+    let used = &at[..usize::from(access.coordinates).min(bound.image.coordinates())];
+    let shown: Vec<String> =
+        used.iter()
+            .map(|bits| {
+                if access.float { f32::from_bits(*bits).to_string() } else { bits.cast_signed().to_string() }
+            })
+            .collect();
+    let shown = shown.join(", ");
+    let group = s.group;
+    let item = u64::from(s.warp.first_item) + lane as u64;
+    let object_bytes = bound.image.span_bytes() as u64;
+    let memory = AccessedMemory {
+        object: object.clone(),
+        space: Space::Global,
+        object_bytes,
+        offset: 0,
+        bytes: bound.image.texel_bytes() as u64,
+    };
+    let Some(watch) = &mut s.watch else { return };
+    let rule = if write { &rules::IMAGE_WRITE_OUTSIDE } else { &rules::IMAGE_READ_OUTSIDE };
+    watch.note(rule, i, u64::from(outside.count_ones()), || Occurrence {
+        message: if write {
+            format!("writes texel ({shown}) of `{object}`, which has {extent}")
+        } else {
+            format!("reads texel ({shown}) of `{object}`, which has {extent}, and nothing says what lies outside")
+        },
+        cure: if write {
+            "Leave work-items out whose texel is not in the image.".into()
+        } else {
+            "Read through a sampler with CLK_ADDRESS_CLAMP_TO_EDGE or CLK_ADDRESS_CLAMP, or keep the coordinates inside.".to_owned()
+        },
+        work_item: Some(work_item(&group, item)),
+        memory: Some(memory),
+        related: Vec::new(),
+    });
+}
+
+/// Sizes and formats.
+pub(super) fn query(fact: ImageFact) -> Run {
+    fn ask(s: &mut State<'_>, i: &Inst, fact: ImageFact) -> bool {
+        for lane in lanes(s.mask) {
+            let image = s.warp.rows.words(i.args[0])[lane] as usize;
+            let facts = s.images.get(image).map_or([0; 3], |bound| bound.image.fact(fact));
+            for component in 0..usize::from(i.components) {
+                let number = facts.get(component).copied().unwrap_or(0);
+                s.warp.rows.numbers_mut::<i32>(i.out)[component * WIDTH + lane] = number;
+            }
+        }
+        true
+    }
+    match fact {
+        ImageFact::Size => |s, i| ask(s, i, ImageFact::Size),
+        ImageFact::ChannelType => |s, i| ask(s, i, ImageFact::ChannelType),
+        ImageFact::ChannelOrder => |s, i| ask(s, i, ImageFact::ChannelOrder),
+        ImageFact::Levels => |s, i| ask(s, i, ImageFact::Levels),
+    }
+}

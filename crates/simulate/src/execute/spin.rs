@@ -1,0 +1,272 @@
+//! Loops in which work-items wait for what others do: locks, flags, the results of an earlier work-group.
+//!
+//! A kernel that has any runs with each value in a register of its own, so that lanes may be anywhere, and its warps take
+//! turns: all lanes, those at the lowest place first as ever, for a number of steps; then a party that waits behind a loop,
+//! another each time, which may hold the lock. Work-groups still run one after another, so that one can wait for those before it
+//! and for none behind it. When no work-item of a group can make a change any more the launch ends with that as its reason.
+
+use cranelift_entity::{EntitySet, SecondaryMap};
+use tripipe_ir as ir;
+use tripipe_ir::flow::{Cfg, Dominators, Loop, Loops};
+use tripipe_ir::{Block, Kernel, Op, Space, Type, Value, ValueDef};
+
+use super::code::Inst;
+use super::ops::neighbours;
+use super::order::Order;
+use super::rows::first_lanes;
+use super::state::{Party, State, Stop, Waits, Warp};
+
+/// Steps of a turn, but for blocks that are longer.
+const TURN: u64 = 256;
+
+/// A loop that ends when memory has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spin {
+    /// Its blocks, first and last in the order they are run in.
+    pub(crate) span: (u32, u32),
+    /// What reads the memory.
+    pub(crate) inst: ir::Inst,
+}
+
+/// The loops of a kernel that end when memory has changed, inner ones behind those around them.
+pub(crate) fn find(
+    kernel: &Kernel,
+    cfg: &Cfg,
+    dominators: &Dominators,
+    loops: &Loops,
+    order: &Order,
+) -> Box<[Spin]> {
+    let mut homes: SecondaryMap<ir::Inst, Option<Block>> = SecondaryMap::new();
+    for (block, data) in &kernel.blocks {
+        for inst in &data.insts {
+            homes[*inst] = Some(block);
+        }
+    }
+    loops
+        .all
+        .iter()
+        .zip(&order.spans)
+        .filter_map(|(each, span)| {
+            let inst = Wait { kernel, cfg, dominators, homes: &homes, around: each }.find()?;
+            Some(Spin { span: *span, inst })
+        })
+        .collect()
+}
+
+/// What is asked of a loop.
+struct Wait<'a> {
+    kernel: &'a Kernel,
+    cfg: &'a Cfg,
+    dominators: &'a Dominators,
+    homes: &'a SecondaryMap<ir::Inst, Option<Block>>,
+    around: &'a Loop,
+}
+
+impl Wait<'_> {
+    /// What reads the memory that the loop waits for, if it does.
+    fn find(&self) -> Option<ir::Inst> {
+        self.around.exits.iter().find_map(|(from, _)| {
+            let decider = self.kernel.blocks[*from].terminator.decider()?;
+            self.waits_for(decider)
+        })
+    }
+
+    fn has(&self, block: Block) -> bool {
+        self.around.blocks.contains(&block)
+    }
+
+    /// What reads memory that a value depends on and others may change: an atomic, a volatile load; or any load from the same
+    /// place each time, if the value depends on nothing else that changes from turn to turn.
+    fn waits_for(&self, decider: Value) -> Option<ir::Inst> {
+        let mut seen = EntitySet::new();
+        let mut work = vec![decider];
+        let (mut plain, mut varies) = (None, false);
+        while let Some(value) = work.pop() {
+            if !seen.insert(value) {
+                continue;
+            }
+            match self.kernel.values[value].def {
+                ValueDef::Constant(_) => {}
+                ValueDef::Parameter(block, position) => {
+                    if self.has(block) {
+                        varies |= block == self.around.header;
+                        work.extend(self.merged(block, position as usize));
+                    }
+                }
+                ValueDef::Result(inst) if !self.homes[inst].is_some_and(|block| self.has(block)) => {}
+                ValueDef::Result(inst) => {
+                    let data = &self.kernel.insts[inst];
+                    match data.op {
+                        Op::Atomic(_) => return Some(inst),
+                        Op::Load(access) if access.volatile => return Some(inst),
+                        Op::Load(_) if self.shared(data.operands[0]) => plain = plain.or(Some(inst)),
+                        _ => {}
+                    }
+                    work.extend(&data.operands);
+                }
+            }
+        }
+        plain.filter(|_| !varies)
+    }
+
+    /// Whether a pointer leads to memory that others may write.
+    fn shared(&self, pointer: Value) -> bool {
+        !matches!(self.kernel.ty(pointer), Type::Pointer(Space::Private | Space::Constant))
+    }
+
+    /// What a block's parameter may be inside the loop, and what decides which of it.
+    fn merged(&self, block: Block, position: usize) -> Vec<Value> {
+        let mut values = Vec::new();
+        let mut work = Vec::new();
+        for from in self.cfg.predecessors[block].iter().filter(|from| self.has(**from)) {
+            for call in self.kernel.blocks[*from].terminator.calls() {
+                if call.block == block {
+                    values.push(call.arguments[position]);
+                }
+            }
+            work.push(*from);
+        }
+        values.dedup();
+        if values.len() < 2 {
+            return values;
+        }
+        let top = self.dominators.immediate(block);
+        let mut seen = EntitySet::new();
+        while let Some(from) = work.pop() {
+            if !seen.insert(from) {
+                continue;
+            }
+            values.extend(self.kernel.blocks[from].terminator.decider());
+            if Some(from) != top && from != self.around.header {
+                work.extend(self.cfg.predecessors[from].iter().filter(|from| self.has(**from)));
+            }
+        }
+        values
+    }
+}
+
+/// What a group was like at an earlier time.
+#[derive(Debug, Default)]
+pub(crate) struct Past {
+    turns: u64,
+    changes: u64,
+    warps: Vec<Warp>,
+}
+
+impl State<'_> {
+    /// Runs the current warp for a turn, or until all its lanes are done or wait for the group.
+    pub(crate) fn take_turn(&mut self) {
+        self.run_for_a_while(u64::MAX);
+        if self.stop.is_none()
+            && let Some(party) = self.next_in_turn()
+        {
+            self.warp.turn = (party.block, party.inst);
+            self.run_for_a_while(party.mask);
+        }
+    }
+
+    /// Runs some lanes for the steps of a turn.
+    fn run_for_a_while(&mut self, lanes: u64) {
+        let steps = TURN.max(self.code.longest).min(self.steps);
+        let rest = self.steps - steps;
+        (self.steps, self.chosen) = (steps, lanes);
+        self.run_warp();
+        self.steps += rest;
+        self.chosen = u64::MAX;
+        if matches!(self.stop, Some(Stop::Steps(_))) && rest > 0 {
+            self.stop = None;
+        }
+    }
+
+    /// Whether nobody is missing in the sub-groups of the lanes that run who could still come to this instruction. It
+    /// can only be so where lanes may be anywhere.
+    pub(super) fn has_whole_sub_groups(&self, inst: &Inst) -> bool {
+        let wanted =
+            neighbours(self.mask, self.group.sub_group).fold(0, |all, lanes| all | self.sub_group(lanes));
+        !self.warp.parties.iter().any(|party| party.mask & wanted != 0 && self.comes(party, inst))
+    }
+
+    /// Whether a party may yet be with those that are at an instruction.
+    fn comes(&self, party: &Party, inst: &Inst) -> bool {
+        let at = &self.code.blocks[party.block as usize].insts;
+        match party.waits {
+            Waits::No => true,
+            Waits::SubGroup => at.get(party.inst as usize).is_some_and(|at| std::ptr::eq(at, inst)),
+            Waits::Group => false,
+        }
+    }
+
+    /// All lanes of the sub-group that some lanes are of.
+    fn sub_group(&self, lanes: u64) -> u64 {
+        let size = self.group.sub_group;
+        first_lanes(size as usize) << (lanes.trailing_zeros() / size * size)
+    }
+
+    /// Sets the lanes that run aside, each sub-group that is not whole to wait for the rest of it.
+    pub(super) fn park_sub_groups(&mut self, block: u32, inst: u32) {
+        for lanes in neighbours(self.mask, self.group.sub_group) {
+            self.mask = lanes;
+            let at = &self.code.blocks[block as usize].insts[inst as usize];
+            let waits = if self.has_whole_sub_groups(at) { Waits::No } else { Waits::SubGroup };
+            self.park(Party { block, inst, mask: lanes, waits });
+        }
+    }
+
+    /// Lets sub-groups go on of which nobody runs any more that could come to them.
+    pub(super) fn release_sub_groups(&mut self) {
+        for index in 0..self.warp.parties.len() {
+            let party = self.warp.parties[index];
+            let all = self.sub_group(party.mask);
+            let runs = |other: &Party| other.waits == Waits::No && other.mask & all != 0;
+            if party.waits == Waits::SubGroup && !self.warp.parties.iter().any(runs) {
+                for other in &mut self.warp.parties {
+                    let here = (other.block, other.inst) == (party.block, party.inst);
+                    if here && other.waits == Waits::SubGroup && other.mask & all != 0 {
+                        other.waits = Waits::No;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The next party that could run but for those at a lower place; `None` if there are none of these.
+    fn next_in_turn(&self) -> Option<Party> {
+        let place = |party: &&Party| (party.block, party.inst);
+        let runs = || self.warp.parties.iter().filter(|party| party.waits == Waits::No);
+        let lowest = runs().map(|party| place(&party)).min()?;
+        let higher = || runs().filter(|party| place(party) > lowest);
+        let next = higher().filter(|party| place(party) > self.warp.turn).min_by_key(place);
+        next.or_else(|| higher().min_by_key(place)).copied()
+    }
+
+    /// Whether all is as it was, with nothing written since, so that it stays so for ever; then the launch stops.
+    pub(crate) fn stands_still(&mut self, past: &mut Past, warps: &[Warp]) -> bool {
+        let same = |(a, b): (&Warp, &Warp)| {
+            a.turn == b.turn && a.parties == b.parties && a.rows == b.rows && a.privates == b.privates
+        };
+        let still = past.changes == self.changes
+            && past.warps.len() == warps.len()
+            && past.warps.iter().zip(warps).all(same);
+        if still && let Some((warp, party)) = first_running(warps) {
+            let spin = self.code.spins.iter().rev().find(|spin| {
+                let (first, last) = spin.span;
+                (first..=last).contains(&party.block)
+            });
+            let item = warp.first_item + party.mask.trailing_zeros();
+            self.stop = Some(Stop::Waits(spin.map(|spin| spin.inst), item));
+            return true;
+        }
+        // However long the circle, sooner or later the past is in it, and old enough.
+        past.turns += 1;
+        if past.turns.is_power_of_two() {
+            past.changes = self.changes;
+            past.warps = warps.to_vec();
+        }
+        false
+    }
+}
+
+/// The first lanes that do not wait for the group.
+fn first_running(warps: &[Warp]) -> Option<(&Warp, &Party)> {
+    warps.iter().find_map(|warp| Some((warp, warp.parties.iter().find(|party| party.waits != Waits::Group)?)))
+}
