@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tripipe_device::Probe;
 use tripipe_kernels::ladder::ladders;
-use tripipe_kernels::{Inputs, Size, SizeKind};
+use tripipe_kernels::{Inputs, Size, SizeKind, Variant};
 use tripipe_launch::Program;
 
 use crate::phone::mali_g610;
@@ -16,28 +16,42 @@ const EXTENTS: [usize; 4] = [17, 18, 20, 24];
 
 /// Every program that any step of a ladder plans, once, by name and options: for devices that differ in all that plans ask of a
 /// device, at sizes that differ in all they ask of a size.
-pub fn ladder_programs() -> Vec<Arc<Program>> {
+///
+/// # Errors
+/// As [`programs`].
+pub fn ladder_programs() -> Result<Vec<Arc<Program>>, String> {
     programs(&probes(), sizes)
 }
 
-/// Every program that the steps plan for these devices at these sizes, once, by name and options. Steps that a device is
-/// not offered are left out.
-pub fn programs(probes: &[Probe], sizes: impl Fn(SizeKind) -> Vec<Size>) -> Vec<Arc<Program>> {
+/// Every program that the steps plan for these devices at these sizes, once, by name and options.
+///
+/// # Errors
+/// A step that is offered to none of the devices at one of the sizes.
+pub fn programs(
+    probes: &[Probe],
+    sizes: impl Fn(SizeKind) -> Vec<Size>,
+) -> Result<Vec<Arc<Program>>, String> {
     let mut found = BTreeMap::new();
     for ladder in ladders() {
         for size in sizes(ladder.size_kind) {
-            let Ok(problem) = ladder.make_problem(size, &Inputs { photo: None, seed: 1 }) else { continue };
-            let planned =
-                ladder.steps.iter().flat_map(|step| probes.iter().map(|probe| (step.plan)(&problem, probe)));
-            for variant in planned.flatten().flatten() {
-                for launch in variant.plan.preparation().iter().chain(variant.plan.launches()) {
+            let problem = ladder
+                .make_problem(size, &Inputs { photo: None, seed: 1 })
+                .map_err(|error| error.to_string())?;
+            for step in ladder.steps {
+                let planned = probes.iter().filter_map(|probe| (step.plan)(&problem, probe).ok());
+                let variants: Vec<Variant<'_>> = planned.flatten().collect();
+                if variants.is_empty() {
+                    return Err(format!("{} {}, {size}: none of the devices is offered it", ladder.name, step.name));
+                }
+                let plans = variants.iter().map(|variant| &variant.plan);
+                for launch in plans.flat_map(|plan| plan.preparation().iter().chain(plan.launches())) {
                     let key = (launch.program.name.clone(), launch.program.build_options());
                     found.entry(key).or_insert_with(|| Arc::clone(&launch.program));
                 }
             }
         }
     }
-    found.into_values().collect()
+    Ok(found.into_values().collect())
 }
 
 /// Devices without limits: one for each way to ask for work-groups that are cut off at the edge, and the least a device can

@@ -1,4 +1,4 @@
-//! A second compiler's opinion: every kernel compiles with clang to valid SPIR-V, as it is planned for a phone and as it
+//! A second compiler's opinion: every kernel compiles with clang to valid SPIR-V, as it is planned for phones and as it
 //! stands alone with its defaults.
 //!
 //! Half-precision kernels, and those that use an extension of Arm's, are looked at by no other test here.
@@ -11,15 +11,11 @@
     reason = "tests say what they leave out, and panic"
 )]
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 
-use tripipe_conformance::phone;
-use tripipe_kernels::ladder::ladders;
-use tripipe_kernels::{Inputs, SizeKind};
-use tripipe_launch::{Program, Source};
+use tripipe_conformance::programs::ladder_programs;
+use tripipe_launch::Source;
 
 const CLANG: &str = "clang-15";
 const TRANSLATOR: &str = "llvm-spirv-15";
@@ -67,30 +63,10 @@ fn every_planned_kernel_compiles() {
     if !tools_are_there() {
         return;
     }
-    let phone = phone::mali_g610();
-    let mut programs: BTreeMap<String, Arc<Program>> = BTreeMap::new();
-    for ladder in ladders() {
-        let text = match ladder.size_kind {
-            SizeKind::Image => "67x45",
-            SizeKind::Matrix => "33x45x17",
-            SizeKind::Vector => "1000",
-        };
-        let size = ladder.size_kind.parse(text).unwrap();
-        let problem = ladder.make_problem(size, &Inputs { photo: None, seed: 1 }).unwrap();
-        for step in ladder.steps {
-            let variants = (step.plan)(&problem, &phone)
-                .unwrap_or_else(|error| panic!("{} {} on a Mali-G610: {error}", ladder.name, step.name));
-            for variant in variants {
-                for launch in variant.plan.preparation().iter().chain(variant.plan.launches()) {
-                    let key = format!("{} {}", launch.program.name, launch.program.build_options());
-                    programs.insert(key, Arc::clone(&launch.program));
-                }
-            }
-        }
-    }
+    let programs = ladder_programs().unwrap();
     assert!(programs.len() > 10, "{} programs", programs.len());
     let folder = tempfile::tempdir().unwrap();
-    for (key, program) in programs {
+    for program in programs {
         let Source::OpenClC(text) = &program.source else { continue };
         let source = folder.path().join("kernel.cl");
         std::fs::write(&source, text.as_bytes()).unwrap();
@@ -101,7 +77,8 @@ fn every_planned_kernel_compiles() {
         if !options.iter().any(|option| option.starts_with("-cl-std")) {
             options.push("-cl-std=CL1.2".to_owned());
         }
-        compile(&source, &options, folder.path()).unwrap_or_else(|complaint| panic!("{key}:\n{complaint}"));
+        compile(&source, &options, folder.path())
+            .unwrap_or_else(|complaint| panic!("{} {options:?}:\n{complaint}", program.name));
     }
 }
 

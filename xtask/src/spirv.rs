@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Error, Result, ensure};
 use cargo_metadata::MetadataCommand;
 use cargo_metadata::camino::Utf8Path;
 use tripipe_conformance::programs::ladder_programs;
@@ -27,7 +27,7 @@ pub(crate) fn rebuild() -> Result<String> {
         "{clang} writes no line numbers: install the Debian packages `clang-15` and `llvm-spirv-15`"
     );
     let mut modules = BTreeMap::new();
-    for program in ladder_programs() {
+    for program in ladder_programs().map_err(Error::msg)? {
         let (Source::OpenClC(text), Some(key)) = (&program.source, spirv::key(&program)) else { continue };
         let options = program.build_options();
         let built = build_text(&program.name, text, None, &Build::with_options(&options))?;
