@@ -203,7 +203,6 @@ impl Job<'_> {
             origins: vec![u32::MAX; self.code.shadow as usize],
             private_written: Vec::new(),
             private_dead: Vec::new(),
-            turn: Default::default(),
         }
     }
 }

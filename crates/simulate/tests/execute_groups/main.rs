@@ -6,4 +6,5 @@
 
 mod atomics;
 mod bench;
+mod collectives;
 mod printf;
