@@ -101,7 +101,7 @@ fn findings() -> Vec<Finding> {
             ..finding(
                 &WRITE,
                 "4 bytes are written behind the end of `out`",
-                "test `i + 1 < n` before the write",
+                "Test `i + 1 < n` before the write.",
             )
         },
         Finding {
@@ -123,7 +123,7 @@ fn findings() -> Vec<Finding> {
             ..finding(
                 &RACE,
                 "`tile` is read while another work-item writes it",
-                "put barrier(CLK_LOCAL_MEM_FENCE) between them",
+                "Put barrier(CLK_LOCAL_MEM_FENCE) between them.",
             )
         },
         Finding {
@@ -140,7 +140,7 @@ fn findings() -> Vec<Finding> {
             ..finding(
                 &UNINITIALISED,
                 "what is stored to `out` was never written",
-                "give `x` a value where it is declared",
+                "Give `x` a value where it is declared.",
             )
         },
         Finding {
@@ -150,12 +150,12 @@ fn findings() -> Vec<Finding> {
                 place: place("include/shift.h", 3, 0),
                 work_item: None,
             }],
-            ..finding(&SHIFT, "an int is shifted by 32", "test the count")
+            ..finding(&SHIFT, "an int is shifted by 32", "Test the count.")
         },
         finding(&UNUSED, "the argument `größe` is never used", ""),
         Finding {
             instruction: "%7 = shl %5, %6".to_owned(),
-            ..finding(&SHIFT, "an int is shifted by 33", "test the count")
+            ..finding(&SHIFT, "an int is shifted by 33", "Test the count.")
         },
     ]
 }
