@@ -1,10 +1,11 @@
 //! The `tripipe` command: one subcommand a file under `commands`.
 //!
-//! Results go to standard output, one-line errors and progress to standard error. Exit codes: 0 done, 2 failed, 130
-//! interrupted.
+//! Results go to standard output, one-line errors and progress to standard error. Exit codes: 0 done, 1 something was
+//! found, 2 failed, 130 interrupted.
 
 mod commands;
 mod files;
+mod launch_file;
 mod progress;
 mod terminal;
 
@@ -33,6 +34,7 @@ enum Command {
     Gemm(commands::gemm::Gemm),
     Ladder(commands::ladder::Ladder),
     Peaks(commands::peaks::Peaks),
+    RunKernel(commands::run_kernel::RunKernel),
 }
 
 /// How a command that ran ended.
@@ -40,10 +42,13 @@ enum Command {
 enum Finish {
     /// All is well.
     Clean,
+    /// All was done, and something was found to be wrong with what was looked at.
+    Findings,
     /// It is all said, and some of it is bad.
     Bad,
 }
 
+const FOUND: u8 = 1;
 const FAILED: u8 = 2;
 
 fn main() -> ExitCode {
@@ -59,6 +64,7 @@ fn main() -> ExitCode {
     });
     match done {
         Ok(Finish::Clean) => ExitCode::SUCCESS,
+        Ok(Finish::Findings) => ExitCode::from(FOUND),
         Ok(Finish::Bad) => ExitCode::from(FAILED),
         // Whoever read the output has seen enough.
         Err(error) if terminal::is_closed_pipe(&error) => ExitCode::SUCCESS,
@@ -77,6 +83,7 @@ fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
         Command::Gemm(gemm) => gemm.run(out),
         Command::Ladder(ladder) => ladder.run(out),
         Command::Peaks(peaks) => peaks.run(out),
+        Command::RunKernel(run_kernel) => run_kernel.run(out),
     }
 }
 

@@ -8,6 +8,7 @@ pub mod ladder;
 mod number;
 pub mod peaks;
 pub mod rules;
+pub mod run;
 mod style;
 mod table;
 

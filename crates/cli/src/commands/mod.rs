@@ -7,6 +7,7 @@ pub(crate) mod gemm;
 pub(crate) mod ladder;
 pub(crate) mod peaks;
 mod preview;
+pub(crate) mod run_kernel;
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};

@@ -1,14 +1,17 @@
-//! Matrices in the `.npy` format of numerical Python.
+//! Arrays in the `.npy` format of numerical Python.
 
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
+use bytemuck::Pod;
 use half::f16;
 use npyz::{
     AutoSerialize, DType, Deserialize, Endianness, NpyFile, NpyHeader, Order, TypeChar, WriterBuilder,
 };
+use tripipe_launch::ScalarType;
+use tripipe_launch::file::Array;
 
 use super::output::{Sink, plain};
 
@@ -51,56 +54,147 @@ impl Elements {
 /// says. Nothing is allocated before the header's size was checked against the file's.
 pub(crate) fn read(path: &Path) -> Result<Matrix> {
     let shown = path.display();
-    let mut file = File::open(path)
-        .map_err(|error| anyhow!("{shown} cannot be read: {}; check the path", plain(&error)))?;
-    let metadata = file.metadata().with_context(|| format!("{shown} cannot be read"))?;
-    if !metadata.is_file() {
-        bail!("{shown} is not a regular file; save the array to one with numpy.save");
-    }
-    let mut start = Vec::new();
-    (&mut file)
-        .take(HEADER_MAX as u64)
-        .read_to_end(&mut start)
-        .with_context(|| format!("{shown} cannot be read"))?;
-    let (header, data_offset) = parse_header(&start)
-        .with_context(|| format!("{shown} is not a .npy file that can be read; write it with numpy.save"))?;
-
-    let [rows, columns] = *header.shape() else {
-        let shape = header.shape();
+    let opened = Opened::open(path)?;
+    let [rows, columns] = *opened.header.shape() else {
+        let shape = opened.header.shape();
         let hint = match shape.len() {
             1 => "make a row of it with a.reshape(1, -1) or a column with a.reshape(-1, 1)",
             _ => "a product takes one matrix at a time, e.g. a[0]",
         };
         bail!("{shown} has {} dimensions {shape:?}, a matrix has 2; {hint}", shape.len());
     };
-    let (kind, item_bytes) =
-        element_kind(&header).with_context(|| format!("{shown} cannot be multiplied"))?;
-    let bytes = rows.checked_mul(columns).and_then(|count| count.checked_mul(item_bytes));
-    let there = metadata.len().saturating_sub(data_offset);
-    match bytes {
-        Some(bytes) if bytes <= there => {}
+    let scalar = scalar_type(&opened.header).with_context(|| format!("{shown} cannot be multiplied"))?;
+    let elements = match scalar {
+        ScalarType::F16 => Elements::F16(opened.numbers()?),
+        ScalarType::F32 => Elements::F32(opened.numbers()?),
+        ScalarType::F64 => Elements::F64(opened.numbers()?),
         _ => bail!(
-            "{shown} is cut short: its header says {rows}x{columns} elements of {item_bytes} bytes, {there} bytes \
-             follow; save it again"
+            "{shown} cannot be multiplied: it holds `{}`, not float16, float32 or float64; convert it, e.g. \
+             a.astype('float32')",
+            scalar.opencl_name()
         ),
-    }
-    file.seek(SeekFrom::Start(data_offset)).with_context(|| format!("{shown} cannot be read"))?;
-    let array = NpyFile::with_header(header, BufReader::with_capacity(1 << 20, file));
-    let (rows, columns) = (rows as usize, columns as usize);
-    let name = shown.to_string();
-    let elements = match kind {
-        Kind::F16 => Elements::F16(row_major(array, rows, columns, &name)?),
-        Kind::F32 => Elements::F32(row_major(array, rows, columns, &name)?),
-        Kind::F64 => Elements::F64(row_major(array, rows, columns, &name)?),
     };
-    Ok(Matrix { rows, columns, elements })
+    Ok(Matrix { rows: rows as usize, columns: columns as usize, elements })
 }
 
-#[derive(Clone, Copy)]
-enum Kind {
-    F16,
-    F32,
-    F64,
+/// Reads an array of any dimensions, of integers or floats, in either order.
+///
+/// # Errors
+/// As [`read`]; more than `at_most` bytes of numbers.
+pub(crate) fn read_array(path: &Path, at_most: u64) -> Result<Array> {
+    let shown = path.display();
+    let opened = Opened::open(path)?;
+    let scalar = scalar_type(&opened.header).with_context(|| format!("{shown} cannot be used"))?;
+    let bytes = opened.bytes(scalar.bytes())?;
+    if bytes > at_most {
+        bail!("{shown} holds {bytes} bytes of numbers, {at_most} are allowed for it; raise the limit");
+    }
+    let extents = opened.header.shape().iter().map(|extent| *extent as usize).collect();
+    let bytes = match scalar {
+        ScalarType::I8 => opened.number_bytes::<i8>(),
+        ScalarType::U8 => opened.number_bytes::<u8>(),
+        ScalarType::I16 => opened.number_bytes::<i16>(),
+        ScalarType::U16 => opened.number_bytes::<u16>(),
+        ScalarType::I32 => opened.number_bytes::<i32>(),
+        ScalarType::U32 => opened.number_bytes::<u32>(),
+        ScalarType::I64 => opened.number_bytes::<i64>(),
+        ScalarType::U64 => opened.number_bytes::<u64>(),
+        ScalarType::F16 => opened.number_bytes::<f16>(),
+        ScalarType::F32 => opened.number_bytes::<f32>(),
+        ScalarType::F64 => opened.number_bytes::<f64>(),
+    }?;
+    Ok(Array { extents, scalar, bytes })
+}
+
+/// A `.npy` file whose header has been read.
+struct Opened {
+    file: File,
+    header: NpyHeader,
+    data_offset: u64,
+    /// Bytes behind the header.
+    there: u64,
+    shown: String,
+}
+
+impl Opened {
+    fn open(path: &Path) -> Result<Self> {
+        let shown = path.display();
+        let mut file = File::open(path)
+            .map_err(|error| anyhow!("{shown} cannot be read: {}; check the path", plain(&error)))?;
+        let metadata = file.metadata().with_context(|| format!("{shown} cannot be read"))?;
+        if !metadata.is_file() {
+            bail!("{shown} is not a regular file; save the array to one with numpy.save");
+        }
+        let mut start = Vec::new();
+        (&mut file)
+            .take(HEADER_MAX as u64)
+            .read_to_end(&mut start)
+            .with_context(|| format!("{shown} cannot be read"))?;
+        let (header, data_offset) = parse_header(&start).with_context(|| {
+            format!("{shown} is not a .npy file that can be read; write it with numpy.save")
+        })?;
+        let there = metadata.len().saturating_sub(data_offset);
+        Ok(Self { file, header, data_offset, there, shown: shown.to_string() })
+    }
+
+    /// Bytes of all numbers of `item_bytes` each; they are there.
+    fn bytes(&self, item_bytes: usize) -> Result<u64> {
+        let extents = self.header.shape();
+        let numbers = extents.iter().try_fold(1u64, |all, extent| all.checked_mul(*extent));
+        let bytes = numbers.and_then(|numbers| numbers.checked_mul(item_bytes as u64));
+        match bytes {
+            Some(bytes) if bytes <= self.there => Ok(bytes),
+            _ => {
+                let extents: Vec<String> = extents.iter().map(ToString::to_string).collect();
+                bail!(
+                    "{} is cut short: its header says {} elements of {item_bytes} bytes, {} bytes follow; save it \
+                     again",
+                    self.shown,
+                    extents.join("x"),
+                    self.there
+                )
+            }
+        }
+    }
+
+    /// All numbers, the last extent running fastest. `T` is what the header says.
+    fn numbers<T: Deserialize + Copy>(mut self) -> Result<Vec<T>> {
+        self.bytes(size_of::<T>())?;
+        let context = || format!("{} cannot be read", self.shown);
+        self.file.seek(SeekFrom::Start(self.data_offset)).with_context(context)?;
+        let extents: Vec<usize> = self.header.shape().iter().map(|extent| *extent as usize).collect();
+        let array = NpyFile::with_header(self.header, BufReader::with_capacity(1 << 20, self.file));
+        let order = array.order();
+        let stored: Vec<T> = array.into_vec().with_context(|| format!("{} cannot be read", self.shown))?;
+        Ok(match order {
+            Order::C => stored,
+            Order::Fortran => row_major(&stored, &extents),
+        })
+    }
+
+    /// As [`Self::numbers`], their bytes in host order.
+    fn number_bytes<T: Deserialize + Pod>(self) -> Result<Vec<u8>> {
+        Ok(bytemuck::cast_slice(&self.numbers::<T>()?).to_vec())
+    }
+}
+
+/// What is stored with the first extent running fastest, with the last.
+fn row_major<T: Copy>(stored: &[T], extents: &[usize]) -> Vec<T> {
+    let strides: Vec<usize> =
+        (0..extents.len()).map(|dimension| extents[..dimension].iter().product()).collect();
+    let mut index = vec![0; extents.len()];
+    let mut numbers = Vec::with_capacity(stored.len());
+    while numbers.len() < stored.len() {
+        numbers.push(stored[index.iter().zip(&strides).map(|(index, stride)| index * stride).sum::<usize>()]);
+        for (index, extent) in index.iter_mut().zip(extents).rev() {
+            *index += 1;
+            if *index < *extent {
+                break;
+            }
+            *index = 0;
+        }
+    }
+    numbers
 }
 
 /// The header, and where the data starts.
@@ -149,39 +243,31 @@ fn shape_overflows(text: &str) -> bool {
     product.is_none()
 }
 
-fn element_kind(header: &NpyHeader) -> Result<(Kind, u64)> {
+fn scalar_type(header: &NpyHeader) -> Result<ScalarType> {
     let DType::Plain(kind) = header.dtype() else {
         bail!("it holds records; save one field of it, e.g. a['x'].astype('float32')")
     };
-    let found = match (kind.type_char(), kind.size_field()) {
-        (TypeChar::Float, 2) => (Kind::F16, 2),
-        (TypeChar::Float, 4) => (Kind::F32, 4),
-        (TypeChar::Float, 8) => (Kind::F64, 8),
-        _ => {
-            bail!("it holds '{kind}', not float16, float32 or float64; convert it, e.g. a.astype('float32')")
-        }
+    let scalar = match (kind.type_char(), kind.size_field()) {
+        (TypeChar::Int, 1) => ScalarType::I8,
+        (TypeChar::Uint, 1) => ScalarType::U8,
+        (TypeChar::Int, 2) => ScalarType::I16,
+        (TypeChar::Uint, 2) => ScalarType::U16,
+        (TypeChar::Int, 4) => ScalarType::I32,
+        (TypeChar::Uint, 4) => ScalarType::U32,
+        (TypeChar::Int, 8) => ScalarType::I64,
+        (TypeChar::Uint, 8) => ScalarType::U64,
+        (TypeChar::Float, 2) => ScalarType::F16,
+        (TypeChar::Float, 4) => ScalarType::F32,
+        (TypeChar::Float, 8) => ScalarType::F64,
+        _ => bail!(
+            "it holds '{kind}', no integers and no floats of 16, 32 or 64 bits; convert it, e.g. a.astype('float32')"
+        ),
     };
     if kind.endianness() == Endianness::Big {
-        bail!("it holds big-endian numbers ('{kind}'); save a.astype('<f{}') instead", found.1);
+        let little = kind.to_string().replace('>', "<");
+        bail!("it holds big-endian numbers ('{kind}'); save a.astype('{little}') instead");
     }
-    Ok(found)
-}
-
-fn row_major<T: Deserialize + Copy>(
-    array: NpyFile<impl Read>,
-    rows: usize,
-    columns: usize,
-    shown: &str,
-) -> Result<Vec<T>> {
-    let order = array.order();
-    let stored: Vec<T> = array.into_vec().with_context(|| format!("{shown} cannot be read"))?;
-    Ok(match order {
-        Order::C => stored,
-        Order::Fortran => (0..rows)
-            .flat_map(|row| (0..columns).map(move |column| (row, column)))
-            .map(|(row, column)| stored[column * rows + row])
-            .collect(),
-    })
+    Ok(scalar)
 }
 
 /// Writes a row-major matrix, little-endian, in C order.
@@ -194,9 +280,47 @@ pub(crate) fn write<T: AutoSerialize + Copy>(
     columns: usize,
     elements: &[T],
 ) -> Result<()> {
-    let shape = [rows as u64, columns as u64];
+    write_numbers(sink, &[rows, columns], elements.iter().copied())
+}
+
+/// Writes an array of any dimensions from its bytes in host order, the last extent running fastest: little-endian, in C
+/// order.
+///
+/// # Errors
+/// The sink fails.
+pub(crate) fn write_array(
+    sink: &mut dyn Sink,
+    extents: &[usize],
+    scalar: ScalarType,
+    bytes: &[u8],
+) -> Result<()> {
+    match scalar {
+        ScalarType::I8 => write_bytes::<i8>(sink, extents, bytes),
+        ScalarType::U8 => write_bytes::<u8>(sink, extents, bytes),
+        ScalarType::I16 => write_bytes::<i16>(sink, extents, bytes),
+        ScalarType::U16 => write_bytes::<u16>(sink, extents, bytes),
+        ScalarType::I32 => write_bytes::<i32>(sink, extents, bytes),
+        ScalarType::U32 => write_bytes::<u32>(sink, extents, bytes),
+        ScalarType::I64 => write_bytes::<i64>(sink, extents, bytes),
+        ScalarType::U64 => write_bytes::<u64>(sink, extents, bytes),
+        ScalarType::F16 => write_bytes::<f16>(sink, extents, bytes),
+        ScalarType::F32 => write_bytes::<f32>(sink, extents, bytes),
+        ScalarType::F64 => write_bytes::<f64>(sink, extents, bytes),
+    }
+}
+
+fn write_bytes<T: Pod + AutoSerialize>(sink: &mut dyn Sink, extents: &[usize], bytes: &[u8]) -> Result<()> {
+    write_numbers(sink, extents, bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned::<T>))
+}
+
+fn write_numbers<T: AutoSerialize>(
+    sink: &mut dyn Sink,
+    extents: &[usize],
+    numbers: impl Iterator<Item = T>,
+) -> Result<()> {
+    let shape: Vec<u64> = extents.iter().map(|extent| *extent as u64).collect();
     let mut writer = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(sink).begin_nd()?;
-    writer.extend(elements.iter().copied())?;
+    writer.extend(numbers)?;
     writer.finish()?;
     Ok(())
 }
@@ -254,6 +378,51 @@ mod tests {
         assert_eq!(read(&path).unwrap(), want);
     }
 
+    fn read_array_bytes(bytes: &[u8], at_most: u64) -> Result<Array> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("a.npy");
+        fs::write(&path, bytes)?;
+        read_array(&path, at_most)
+    }
+
+    #[test]
+    fn arrays_of_any_type_and_dimensions() {
+        // By numpy: a = np.arange(24, dtype='<i2').reshape(2, 3, 4), and a.ravel('F').
+        let c: Vec<i16> = (0..24).collect();
+        let fortran: [i16; 24] =
+            [0, 12, 4, 16, 8, 20, 1, 13, 5, 17, 9, 21, 2, 14, 6, 18, 10, 22, 3, 15, 7, 19, 11, 23];
+        let data =
+            |numbers: &[i16]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<_>>();
+        let want = Array {
+            extents: vec![2, 3, 4],
+            scalar: ScalarType::I16,
+            bytes: c.iter().flat_map(|number| number.to_ne_bytes()).collect(),
+        };
+        assert_eq!(read_array_bytes(&file("<i2", "False", "(2, 3, 4)", &data(&c)), 48).unwrap(), want);
+        assert_eq!(read_array_bytes(&file("<i2", "True", "(2, 3, 4)", &data(&fortran)), 48).unwrap(), want);
+        let error = read_array_bytes(&file("<i2", "False", "(2, 3, 4)", &data(&c)), 47).unwrap_err();
+        assert!(error.to_string().contains("48 bytes"), "{error}");
+        let number = read_array_bytes(&file("|u1", "False", "()", &[7]), 1).unwrap();
+        assert_eq!(number, Array { extents: vec![], scalar: ScalarType::U8, bytes: vec![7] });
+        for (kind, data, word) in [("|b1", &[1][..], "'|b1'"), (">i2", &[0, 1], "'<i2'")] {
+            let error = format!("{:#}", read_array_bytes(&file(kind, "False", "(1,)", data), 9).unwrap_err());
+            assert!(error.contains(word) && error.contains("a.npy"), "{error}");
+        }
+    }
+
+    #[test]
+    fn written_arrays_read_back() {
+        for (scalar, size) in
+            [(ScalarType::I8, 1), (ScalarType::U16, 2), (ScalarType::F32, 4), (ScalarType::I64, 8)]
+        {
+            let bytes: Vec<u8> = (0..6 * size).collect();
+            let mut out = Cursor::new(Vec::new());
+            write_array(&mut out, &[3, 1, 2], scalar, &bytes).unwrap();
+            let back = read_array_bytes(&out.into_inner(), 48).unwrap();
+            assert_eq!(back, Array { extents: vec![3, 1, 2], scalar, bytes });
+        }
+    }
+
     #[test]
     fn refusals_say_why() {
         let cases = [
@@ -261,7 +430,7 @@ mod tests {
             (b"\x93NUMPY\x01".to_vec(), "ends in its header"),
             (b"\x93NUMPY\x02\x00\xff\xff\xff\xff{".to_vec(), "ends in its header"),
             (file(">f4", "False", "(1, 1)", &[0; 4]), "big-endian"),
-            (file("<i4", "False", "(1, 1)", &[0; 4]), "'<i4'"),
+            (file("<i4", "False", "(1, 1)", &[0; 4]), "`int`"),
             (file("<c8", "False", "(1, 1)", &[0; 8]), "'<c8'"),
             (file("<f4", "False", "(3,)", &[0; 12]), "1 dimensions"),
             (file("<f4", "False", "(1, 1, 3)", &[0; 12]), "3 dimensions"),

@@ -138,7 +138,7 @@ pub(crate) fn abandon() -> impl Sized {
 }
 
 /// The system's message without the path, which the caller has said, and without the error number.
-pub(super) fn plain(error: &std::io::Error) -> String {
+pub(crate) fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     let end =
         [" at path", " (os error"].iter().filter_map(|mark| text.find(mark)).min().unwrap_or(text.len());

@@ -31,6 +31,14 @@ pub(crate) struct Picture {
 /// No such file, not a picture or a truncated one, 0 pixels, over 2 GiB when decoded (told from the header, before
 /// anything is allocated), more than 8 bits a channel.
 pub(crate) fn read(path: &Path) -> Result<Picture> {
+    read_at_most(path, DECODED_MAX)
+}
+
+/// As [`read`], of at most so many bytes when decoded.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_at_most(path: &Path, bytes: u64) -> Result<Picture> {
     let shown = path.display();
     let file = File::open(path)
         .map_err(|error| anyhow!("{shown} cannot be read: {}; check the path", plain(&error)))?;
@@ -49,7 +57,7 @@ pub(crate) fn read(path: &Path) -> Result<Picture> {
     if format == ImageFormat::Jpeg && !jpeg_is_whole(&fs::read(path)?) {
         return Err(broken(&"the JPEG data ends early"));
     }
-    decode(reader, &shown.to_string(), &broken)
+    decode(reader, &shown.to_string(), bytes.min(DECODED_MAX), &broken)
 }
 
 /// Reads the picture that is part of the program.
@@ -58,12 +66,13 @@ pub(crate) fn read(path: &Path) -> Result<Picture> {
 /// Never for the picture that ships; a test reads it.
 pub(crate) fn read_built_in(png: &[u8]) -> Result<Picture> {
     let reader = ImageReader::with_format(std::io::Cursor::new(png), ImageFormat::Png);
-    decode(reader, "the built-in picture", &|error| anyhow!("the built-in picture: {error}"))
+    decode(reader, "the built-in picture", DECODED_MAX, &|error| anyhow!("the built-in picture: {error}"))
 }
 
 fn decode<R: std::io::BufRead + std::io::Seek>(
     mut reader: ImageReader<R>,
     shown: &str,
+    at_most: u64,
     broken: &dyn Fn(&dyn std::fmt::Display) -> anyhow::Error,
 ) -> Result<Picture> {
     let mut limits = Limits::no_limits();
@@ -73,20 +82,20 @@ fn decode<R: std::io::BufRead + std::io::Seek>(
     let mut decoder = reader.into_decoder().map_err(|error| broken(&error))?;
     let (width, height) = decoder.dimensions();
     if width == 0 || height == 0 {
-        bail!("{shown} is {width}x{height} pixels: there is nothing to filter; choose another picture");
+        bail!("{shown} is {width}x{height} pixels: there is nothing in it; choose another picture");
     }
-    if decoder.total_bytes() > DECODED_MAX {
+    if decoder.total_bytes() > at_most {
         bail!(
             "{shown} says it is {width}x{height} pixels, {} when decoded; at most {} are taken: cut it into pieces",
             tripipe_report::bytes(decoder.total_bytes()),
-            tripipe_report::bytes(DECODED_MAX)
+            tripipe_report::bytes(at_most)
         );
     }
     let colour = decoder.color_type();
     if !matches!(colour, ColorType::L8 | ColorType::La8 | ColorType::Rgb8 | ColorType::Rgba8) {
         let bits = colour.bits_per_pixel() / u16::from(colour.channel_count());
         bail!(
-            "{shown} has {bits} bits a channel, the filter takes 8; convert it first, e.g. \
+            "{shown} has {bits} bits a channel, pictures of 8 are taken; convert it first, e.g. \
              `magick in.png -depth 8 out.png`"
         );
     }
@@ -265,8 +274,7 @@ fn encode(
 
 impl Picture {
     /// A picture with no colour profile.
-    #[cfg(test)]
-    fn new(pixels: DynamicImage) -> Self {
+    pub(crate) fn new(pixels: DynamicImage) -> Self {
         Self { pixels, icc_profile: None }
     }
 

@@ -107,7 +107,7 @@ impl LaunchFile {
         &self,
         kernels: &[Signature],
         files: &mut dyn Files,
-        limits: &Limits,
+        limits: Limits,
     ) -> Result<Loaded, FileError> {
         let signature = self.signature(kernels)?;
         let mut loader = Loader { files, limit: limits.bytes, used: 0 };

@@ -33,14 +33,14 @@ fn examples_are_launch_files() {
         let mut signature = kernel(&kinds);
         signature.parameters.iter_mut().for_each(|parameter| parameter.name.clear());
         signature.kernel = file.kernel.clone().unwrap_or("k".to_owned());
-        file.load(&[signature], &mut Shelf::default(), &Limits::default())
+        file.load(&[signature], &mut Shelf::default(), Limits::default())
             .unwrap_or_else(|error| panic!("{error}\n{example}"));
     }
     let [sim] = blocks("sim")[..] else { panic!() };
     let file = tripipe_launch::file::sim::parse(sim, "vecadd.sim").unwrap();
     let mut signature = kernel(&[buffer("float"), buffer("float"), buffer("float"), value("int")]);
     signature.kernel = "vecadd".to_owned();
-    file.load(&[signature], &mut Shelf::default(), &Limits::default()).unwrap();
+    file.load(&[signature], &mut Shelf::default(), Limits::default()).unwrap();
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn expectations_take_the_size_of_what_they_are_about() {
 #[test]
 fn limits_are_looked_at_before_anything_is_made() {
     let limited = |text: &str, kinds: &[ParameterKind], bytes| {
-        parse(&with(text)).unwrap().load(&[kernel(kinds)], &mut Shelf::default(), &Limits { bytes })
+        parse(&with(text)).unwrap().load(&[kernel(kinds)], &mut Shelf::default(), Limits { bytes })
     };
     let two = "[[argument]]\nbuffer = 'uchar'\ncount = 60\nexpect = { fill = 0 }\n[[argument]]\nlocal = 8\n";
     let kinds = [buffer("uchar"), ParameterKind::Local];

@@ -91,5 +91,5 @@ impl Files for Shelf {
 }
 
 fn load(text: &str, kinds: &[ParameterKind]) -> Result<Loaded, FileError> {
-    parse(text)?.load(&[kernel(kinds)], &mut Shelf::default(), &Limits::default())
+    parse(text)?.load(&[kernel(kinds)], &mut Shelf::default(), Limits::default())
 }

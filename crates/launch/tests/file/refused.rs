@@ -318,7 +318,7 @@ fn kernels() {
     let two: Vec<Signature> =
         ["blur", "sharpen"].map(|name| Signature { kernel: name.to_owned(), parameters: Vec::new() }).into();
     let load = |text: &str, kernels: &[Signature]| {
-        parse(text).unwrap().load(kernels, &mut Shelf::default(), &Limits::default())
+        parse(text).unwrap().load(kernels, &mut Shelf::default(), Limits::default())
     };
     let file = "source = 'k.cl'\nglobal = 1\n";
     assert_eq!(

@@ -95,7 +95,7 @@ fn load(file: &tripipe_launch::file::LaunchFile) {
     for kind in all {
         let kinds = vec![kind; file.arguments.len().min(26)];
         // A mebibyte: what is made is made quickly.
-        if let Ok(loaded) = file.load(&[kernel(&kinds)], &mut Shelf::default(), &Limits { bytes: 1 << 20 }) {
+        if let Ok(loaded) = file.load(&[kernel(&kinds)], &mut Shelf::default(), Limits { bytes: 1 << 20 }) {
             for memory in loaded.memory {
                 let size = memory.array.bytes().unwrap();
                 assert!(size > 0 && size <= 1 << 20);

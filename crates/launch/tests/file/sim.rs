@@ -15,7 +15,7 @@ fn parse(text: &str) -> Result<LaunchFile, FileError> {
 }
 
 fn load(arguments: &str, kinds: &[ParameterKind]) -> Result<Loaded, FileError> {
-    parse(&format!("{HEAD}{arguments}"))?.load(&[kernel(kinds)], &mut Shelf::default(), &Limits::default())
+    parse(&format!("{HEAD}{arguments}"))?.load(&[kernel(kinds)], &mut Shelf::default(), Limits::default())
 }
 
 fn bytes(arguments: &str, kind: ParameterKind) -> Vec<u8> {
@@ -55,7 +55,7 @@ fn files_as_oclgrind_has_them() {
     let loaded = file.load(
         &[tripipe_launch::file::Signature { kernel: "reduce".to_owned(), ..kernel(&kinds) }],
         &mut Shelf::default(),
-        &Limits::default(),
+        Limits::default(),
     );
     let loaded = loaded.unwrap();
     assert_eq!(loaded.arguments[0], Argument::Value(Value::from(256u32)));

@@ -1,0 +1,166 @@
+//! `tripipe run-kernel`: one run of one kernel, as a launch file describes it.
+
+use std::io::Write;
+use std::str::FromStr;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use tripipe::{Choice, Device};
+use tripipe_launch::file::{Comparison, Dump, StagedMemory};
+use tripipe_launch::{Executor, Timing};
+use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor};
+use tripipe_report::run::{Base, Memory, Run};
+use tripipe_simulate::Simulator;
+
+use super::{Format, resolve};
+use crate::Finish;
+use crate::launch_file::{Dumps, LaunchArgument};
+use crate::progress::Progress;
+
+/// Run a kernel as a launch file describes it: program, arguments, sizes, what to show, what to compare with.
+///
+/// It runs on the simulator, which needs no OpenCL (source is compiled by clang), or on an OpenCL device. The exit code is
+/// 1 when something does not hold what the file expects. docs/launch-files.md describes launch files.
+///
+/// Examples:
+///   tripipe run-kernel filter.toml
+///   tripipe run-kernel filter.toml --device opencl:0
+///   tripipe run-kernel increment.sim
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct RunKernel {
+    #[command(flatten)]
+    launch: LaunchArgument,
+    /// Where it runs: simulator, opencl (the first device), or opencl:N as `tripipe devices` numbers them.
+    #[arg(long, value_name = "DEVICE", default_value = "simulator")]
+    device: Target,
+    /// Form of the result; JSON is one object for the run, and one for each buffer and image that the file shows, writes or
+    /// compares, each on a line.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// What runs launch files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    Simulator,
+    OpenCl(Choice),
+}
+
+impl FromStr for Target {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        if name.eq_ignore_ascii_case("simulator") {
+            return Ok(Self::Simulator);
+        }
+        match name.parse() {
+            Ok(choice @ Choice::OpenCl(_)) => Ok(Self::OpenCl(choice)),
+            Ok(_) => Err(format!("{name} runs no launch files; want simulator, opencl or opencl:N")),
+            Err(_) => Err("want simulator, opencl or opencl:N".to_owned()),
+        }
+    }
+}
+
+/// An executor, kept as what it is.
+enum Machine {
+    Simulator(Box<Simulator>),
+    OpenCl(Box<OpenClExecutor>),
+}
+
+impl Machine {
+    fn executor(&mut self) -> &mut dyn Executor {
+        match self {
+            Self::Simulator(simulator) => &mut **simulator,
+            Self::OpenCl(executor) => &mut **executor,
+        }
+    }
+
+    /// What `printf` printed; drivers print by themselves.
+    fn take_printed(&mut self) -> Vec<u8> {
+        match self {
+            Self::Simulator(simulator) => simulator.take_printed(),
+            Self::OpenCl(_) => Vec::new(),
+        }
+    }
+}
+
+impl RunKernel {
+    pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        let description = self.launch.read()?;
+        let progress = Progress::spinner("building");
+        let (mut machine, built) = match self.device {
+            Target::Simulator => {
+                let simulator = Simulator::new(self.launch.simulation());
+                (Machine::Simulator(Box::new(simulator)), description.build()?)
+            }
+            Target::OpenCl(choice) => {
+                let device = resolve(choice)?;
+                let Device::OpenCl(device) = &device else { bail!("{} runs no launch files", device.name()) };
+                // Kernels under work change with every run, and so may what they include.
+                let options = ExecutorOptions::default().cache(CacheChoice::Off);
+                let executor = OpenClExecutor::new(device, &options)?;
+                (Machine::OpenCl(Box::new(executor)), description.build_for(device)?)
+            }
+        };
+        progress.say("loading");
+        let loaded = description.load(&built, self.launch.limits())?;
+        let (kernel, name) = (loaded.kernel.clone(), built.program.name.to_string());
+        let context = || format!("kernel `{kernel}` of {name} could not be run");
+        let staged = loaded.stage(machine.executor(), built.program).with_context(context)?;
+        let mut dumps = Dumps::open(&description, &staged)?;
+        progress.say(&format!("running {kernel}"));
+        let timings = machine.executor().run(std::slice::from_ref(&staged.launch)).with_context(context)?;
+        drop(progress);
+
+        let device = machine.executor().probe().name.clone();
+        let seconds = Timing::span_seconds(&timings);
+        let run =
+            Run { kernel: &kernel, program: &name, range: &staged.launch.range, device: &device, seconds };
+        let printed = machine.take_printed();
+        match self.format {
+            Format::Text => {
+                out.write_all(&printed)?;
+                out.write_all(tripipe_report::run::text(&run).as_bytes())?;
+            }
+            Format::Json => {
+                writeln!(out, "{}", tripipe_report::run::json(&run, &String::from_utf8_lossy(&printed)))?;
+            }
+        }
+        let mut finish = Finish::Clean;
+        for (index, memory) in staged.memory.iter().enumerate().filter(|(_, memory)| memory.is_wanted()) {
+            let outcome = memory.read(machine.executor()).with_context(|| format!("`{}`", memory.name))?;
+            dumps.write(&description, index, memory, &outcome.bytes)?;
+            if outcome.comparison.as_ref().is_some_and(|comparison| comparison.differing > 0) {
+                finish = Finish::Findings;
+            }
+            let memory = shown(memory, &outcome.bytes, outcome.comparison.as_ref());
+            match self.format {
+                Format::Text => {
+                    tripipe_report::run::lines(&memory)
+                        .try_for_each(|line| out.write_all(line.as_bytes()))?;
+                }
+                Format::Json => writeln!(out, "{}", tripipe_report::run::json_memory(&memory))?,
+            }
+        }
+        Ok(finish)
+    }
+}
+
+/// What is said of a memory object.
+fn shown<'a>(memory: &'a StagedMemory, bytes: &'a [u8], comparison: Option<&'a Comparison>) -> Memory<'a> {
+    let base = match &memory.dump {
+        Some(Dump::Text { hexadecimal: true }) => Some(Base::Sixteen),
+        Some(Dump::Text { hexadecimal: false }) => Some(Base::Ten),
+        _ => None,
+    };
+    Memory {
+        argument: memory.argument,
+        name: &memory.name,
+        array: &memory.array,
+        bytes,
+        shown: base,
+        file: memory.dump.as_ref().and_then(Dump::path),
+        comparison,
+    }
+}

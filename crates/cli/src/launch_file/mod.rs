@@ -1,0 +1,117 @@
+//! Launch files: found, built, loaded, run.
+
+mod disk;
+mod dump;
+mod program;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow, bail};
+use clap::Args;
+use tripipe_launch::file::{self, LaunchFile, Limits, Loaded};
+
+pub(crate) use dump::Dumps;
+pub(crate) use program::Built;
+
+use crate::files::output::plain;
+
+/// The launch file of a command, and how much running it may take.
+#[derive(Args)]
+pub(crate) struct LaunchArgument {
+    /// Launch file: TOML as docs/launch-files.md describes it, or Oclgrind's form if its name ends in .sim.
+    #[arg(value_name = "LAUNCH.toml")]
+    path: PathBuf,
+    /// Threads of the simulator [default: one a core].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// Instructions that each of the simulator's threads may run.
+    #[arg(long, value_name = "N", default_value_t = 1 << 40, value_parser = clap::value_parser!(u64).range(1..))]
+    limit_steps: u64,
+    /// Bytes that all buffers and images may have together; KiB, MiB and GiB are understood.
+    #[arg(long, value_name = "BYTES", default_value = "4GiB", value_parser = bytes)]
+    limit_memory: u64,
+}
+
+/// `512`, `64KiB`, `1.5 GiB`.
+fn bytes(text: &str) -> Result<u64, String> {
+    let refused = || format!("want a number of bytes, as 1000000, 64KiB, 512MiB or 4GiB, not {text}");
+    let digits = text.trim_end_matches(|c: char| c.is_alphabetic() || c.is_whitespace());
+    let unit: u64 = match text[digits.len()..].trim() {
+        "" | "B" => 1,
+        "KiB" | "K" => 1 << 10,
+        "MiB" | "M" => 1 << 20,
+        "GiB" | "G" => 1 << 30,
+        _ => return Err(refused()),
+    };
+    let number: f64 = digits.parse().map_err(|_| refused())?;
+    let bytes = number * unit as f64;
+    // A byte more or less than a fraction of a unit says is none too many.
+    if (1.0..=u64::MAX as f64).contains(&bytes) { Ok(bytes as u64) } else { Err(refused()) }
+}
+
+impl LaunchArgument {
+    /// Reads the launch file; no file that it names is looked at.
+    pub(crate) fn read(&self) -> Result<Description> {
+        let shown = self.path.display();
+        let bytes = fs::read(&self.path).map_err(|error| match fs::metadata(&self.path) {
+            Ok(metadata) if metadata.is_dir() => anyhow!("{shown} is a folder; name a launch file in it"),
+            _ => anyhow!("{shown} cannot be read: {}; check the path", plain(&error)),
+        })?;
+        let Ok(text) = String::from_utf8(bytes) else {
+            bail!("{shown} is no text in UTF-8, so no launch file; docs/launch-files.md says what is");
+        };
+        let is_sim = self.path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("sim"));
+        let parse = if is_sim { file::sim::parse } else { file::parse };
+        let file = parse(&text, &shown.to_string())?;
+        Ok(Description { file, folder: self.path.parent().map(Path::to_owned).unwrap_or_default() })
+    }
+
+    /// How much memory the launch may take.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits { bytes: self.limit_memory }
+    }
+
+    /// How the simulator is to run it.
+    pub(crate) fn simulation(&self) -> tripipe_simulate::Options {
+        tripipe_simulate::Options {
+            threads: self.threads.map_or(0, usize::from),
+            steps: self.limit_steps,
+            memory_bytes: self.limit_memory,
+            ..tripipe_simulate::Options::default()
+        }
+    }
+}
+
+/// A launch file, and where the paths in it start.
+pub(crate) struct Description {
+    pub(crate) file: LaunchFile,
+    folder: PathBuf,
+}
+
+impl Description {
+    /// A path of the launch file, to be opened.
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.join(path)
+    }
+
+    /// Its arguments, with the contents of the files they name.
+    pub(crate) fn load(&self, built: &Built, limits: Limits) -> Result<Loaded> {
+        Ok(self.file.load(&built.kernels, &mut disk::Disk { folder: &self.folder }, limits)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn sizes_with_units() {
+        assert_eq!(bytes("1000"), Ok(1000));
+        assert_eq!(bytes("64KiB"), Ok(65536));
+        assert_eq!(bytes("1.5 GiB"), Ok(1_610_612_736));
+        for wrong in ["", "0", "-1", "4GB", "KiB", "1e400", "nan"] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The program of a launch file, built, and what its kernels take.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, anyhow};
+use tripipe_ir::diagnostic::LoadError;
+use tripipe_ir::front::clang::{self, BuildError};
+use tripipe_ir::front::spirv;
+use tripipe_ir::{Kernel, Space, Type};
+use tripipe_launch::file::{ElementType, Parameter, ParameterKind, ProgramFile, Signature};
+use tripipe_launch::{Program, ScalarType, Source};
+use tripipe_opencl::{ArgumentInfo, CacheChoice, Context, KernelArguments};
+
+use super::{Description, disk};
+
+/// Most bytes of a source or a module.
+const PROGRAM_MAX: u64 = 64 << 20;
+
+/// A program that builds.
+pub(crate) struct Built {
+    /// What an executor runs.
+    pub(crate) program: Arc<Program>,
+    /// What its kernels take.
+    pub(crate) kernels: Vec<Signature>,
+}
+
+impl Description {
+    /// The program's path as messages have it, and its content.
+    fn source(&self) -> Result<(String, Source)> {
+        let path = self.path(self.file.source.path());
+        let shown = path.display().to_string();
+        let bytes = disk::bytes(&path, PROGRAM_MAX)?;
+        let source = match self.file.source {
+            ProgramFile::SpirV { .. } => Source::SpirV(bytes.into()),
+            ProgramFile::OpenClC { .. } => Source::OpenClC(
+                String::from_utf8(bytes)
+                    .map_err(|_| anyhow!("{shown} is no text in UTF-8; say `spirv = ` for a SPIR-V module"))?
+                    .into(),
+            ),
+        };
+        Ok((shown, source))
+    }
+
+    fn program(&self, name: String, source: Source) -> Program {
+        self.file.program(name, source, |folder| self.path(folder).display().to_string())
+    }
+
+    /// The program for the simulator: as SPIR-V, built by clang if it is source. Warnings go to standard error.
+    ///
+    /// # Errors
+    /// No clang, source that does not compile (what clang says goes to standard error), a module that cannot be loaded.
+    pub(crate) fn build(&self) -> Result<Built> {
+        let (name, source) = self.source()?;
+        let mut program = self.program(name.clone(), source);
+        if let Source::OpenClC(text) = &program.source {
+            let defines = program.defines.iter().map(|(name, value)| format!("-D{name}={value}"));
+            let options = defines.chain(program.options.iter().cloned()).collect();
+            let cache = CacheChoice::default().cache();
+            let build = clang::Build { options, cache, ..clang::Build::default() };
+            let folder = Path::new(&name).parent().filter(|folder| !folder.as_os_str().is_empty());
+            let built = clang::build_text(&name, text, folder, &build).map_err(explained)?;
+            say(&built.warnings);
+            program.source = Source::SpirV(built.spirv.into());
+        }
+        let Source::SpirV(module) = &program.source else {
+            return Err(anyhow!("{name} is neither OpenCL C nor SPIR-V"));
+        };
+        let loaded = spirv::load_each(module, &spirv::Options::default())
+            .map_err(|error: LoadError| anyhow!("{name}: {error}"))?;
+        let wanted = |kernel: &str| self.file.kernel.as_deref().is_none_or(|wanted| wanted == kernel);
+        if let Some(refused) = loaded.refused.iter().find(|refused| wanted(&refused.kernel)) {
+            return Err(anyhow!("{name}: kernel `{}`: {}", refused.kernel, refused.error));
+        }
+        let kernels = loaded.module.kernels.iter().map(signature).collect();
+        Ok(Built { program: Arc::new(program), kernels })
+    }
+
+    /// The program for an OpenCL device, built by its driver.
+    ///
+    /// # Errors
+    /// The driver refuses it; what its compiler says goes to standard error.
+    pub(crate) fn build_for(&self, device: &tripipe_opencl::Device) -> Result<Built> {
+        let (name, source) = self.source()?;
+        // The driver sees the text alone; includes in quotes are beside the file it came from.
+        let includes = matches!(&source, Source::OpenClC(text) if text.contains("#include"));
+        let mut program = self.program(name.clone(), source);
+        if includes && let Some(folder) = Path::new(&name).parent() {
+            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+            program.options.extend(["-I".to_owned(), folder.display().to_string()]);
+        }
+        let context =
+            Context::new(device).with_context(|| format!("{} cannot be used", device.probe().name))?;
+        let built = tripipe_opencl::Program::build(&context, &program).inspect_err(|error| {
+            if let tripipe_opencl::BuildError::Source { log, .. } = error {
+                say(log);
+            }
+        })?;
+        let mut kernels = Vec::new();
+        for entry in built.kernels() {
+            let kernel = built.kernel(entry)?;
+            let parameters = match kernel.arguments() {
+                KernelArguments::Known(all) => all.iter().map(told).collect(),
+                KernelArguments::Counted(count) => {
+                    vec![Parameter { name: String::new(), kind: ParameterKind::Unknown }; *count]
+                }
+            };
+            kernels.push(Signature { kernel: entry.clone(), parameters });
+        }
+        Ok(Built { program: Arc::new(program), kernels })
+    }
+}
+
+/// What a compiler says, to whoever wrote the source.
+fn say(messages: &str) {
+    if !messages.trim().is_empty() {
+        // Nobody is left to be told when this fails.
+        let _ = writeln!(io::stderr(), "{}", messages.trim_end());
+    }
+}
+
+/// The error in one line; the compiler's messages are said as they are.
+fn explained(error: BuildError) -> anyhow::Error {
+    let (what, messages) = match &error {
+        BuildError::Compile { name, messages } => (format!("{name} does not compile"), messages),
+        BuildError::Translate { name, program, messages } => {
+            (format!("{program} cannot translate {name}"), messages)
+        }
+        _ => return error.into(),
+    };
+    say(messages);
+    let first = messages.lines().find(|line| line.contains("error")).unwrap_or_default();
+    anyhow!("{what}: {first}")
+}
+
+/// What a loaded kernel takes.
+fn signature(kernel: &Kernel) -> Signature {
+    let kind = |parameter: &tripipe_ir::Parameter| match parameter.kind {
+        tripipe_ir::ParameterKind::Pointer { space: Space::Local, .. } => ParameterKind::Local,
+        tripipe_ir::ParameterKind::Pointer { .. } => {
+            ParameterKind::Buffer { element: pointee(&parameter.type_name) }
+        }
+        tripipe_ir::ParameterKind::Struct { object } => ParameterKind::Opaque {
+            type_name: parameter.type_name.clone(),
+            bytes: kernel.objects.get(object).map(|object| object.bytes() as usize),
+        },
+        tripipe_ir::ParameterKind::Value(Type::Image(_)) => ParameterKind::Image,
+        tripipe_ir::ParameterKind::Value(Type::Sampler) => ParameterKind::Sampler,
+        tripipe_ir::ParameterKind::Value(ty) => value(&parameter.type_name, ty),
+    };
+    let parameters = kernel
+        .parameters
+        .iter()
+        .map(|parameter| Parameter { name: parameter.name.clone(), kind: kind(parameter) })
+        .collect();
+    Signature { kernel: kernel.name.clone(), parameters }
+}
+
+/// A value; the module knows no signs, so an integer of another name than OpenCL's own keeps its size alone.
+fn value(type_name: &str, ty: Type) -> ParameterKind {
+    let float = match ty.scalar() {
+        Some(tripipe_ir::Scalar::F16) => Some(ScalarType::F16),
+        Some(tripipe_ir::Scalar::F32) => Some(ScalarType::F32),
+        Some(tripipe_ir::Scalar::F64) => Some(ScalarType::F64),
+        _ => None,
+    };
+    let lanes = match ty.lanes() {
+        1 => String::new(),
+        lanes => lanes.to_string(),
+    };
+    let float = float.map(|scalar| format!("{}{lanes}", scalar.opencl_name()));
+    let named = ElementType::from_opencl_name(type_name);
+    match named.or_else(|| ElementType::from_opencl_name(&float?)) {
+        Some(element) => ParameterKind::Value(element),
+        None => ParameterKind::Opaque {
+            type_name: if type_name.is_empty() { ty.to_string() } else { type_name.to_owned() },
+            bytes: Some(ty.stored_bytes() as usize),
+        },
+    }
+}
+
+/// What a pointer type points to: `float` for `float*`.
+fn pointee(type_name: &str) -> Option<ElementType> {
+    let name = type_name.trim().trim_end_matches('*');
+    // Bytes, as C has it.
+    if name.trim() == "void" {
+        return ElementType::from_opencl_name("uchar");
+    }
+    ElementType::from_opencl_name(name)
+}
+
+/// What a driver tells of an argument.
+fn told(argument: &ArgumentInfo) -> Parameter {
+    let type_name = argument.type_name.as_str();
+    // Some drivers put the access qualifier before the type: `__read_only image2d_t`.
+    let is_image = type_name.split_whitespace().any(|word| word.starts_with("image") && word.ends_with("_t"));
+    let kind = match argument.space {
+        _ if is_image => ParameterKind::Image,
+        _ if type_name.ends_with("sampler_t") => ParameterKind::Sampler,
+        tripipe_opencl::Space::Local => ParameterKind::Local,
+        tripipe_opencl::Space::Global | tripipe_opencl::Space::Constant => {
+            ParameterKind::Buffer { element: pointee(type_name) }
+        }
+        tripipe_opencl::Space::Private => match ElementType::from_opencl_name(type_name) {
+            Some(element) => ParameterKind::Value(element),
+            None => ParameterKind::Opaque { type_name: type_name.to_owned(), bytes: None },
+        },
+    };
+    Parameter { name: argument.name.clone(), kind }
+}

@@ -1,0 +1,75 @@
+//! A kernel run as JSON.
+
+use serde_json::{Map, Value, json};
+use tripipe_launch::NdRange;
+use tripipe_launch::file::{Comparison, Difference, Scalar};
+
+use super::text::bits;
+use super::{Base, Memory, Run};
+
+/// The run as one JSON object on one line, `printed` being what `printf` printed. Times are in seconds; sizes have as
+/// many numbers as the range has dimensions; `local` is `null` where the executor chose.
+pub fn json(run: &Run<'_>, printed: &str) -> String {
+    let Run { kernel, program, range, device, seconds } = run;
+    json!({
+        "kernel": kernel,
+        "program": program,
+        "global": extents(range, range.global_size()),
+        "local": range.local_size().map(|local| extents(range, local)),
+        "offset": extents(range, range.global_offset()),
+        "device": device,
+        "seconds": seconds,
+        "printed": printed,
+    })
+    .to_string()
+}
+
+fn extents(range: &NdRange, sizes: [usize; 3]) -> Vec<usize> {
+    sizes[..range.dimensions()].to_vec()
+}
+
+/// A memory object as one JSON object on one line: `argument`, `name`, `element`, `extents`, and as far as they were asked
+/// for `numbers` (flat, the lanes of a vector one after the other; what is infinite or no number is a string, and so
+/// are all in base 16), `file`, `comparison`.
+pub fn json_memory(memory: &Memory<'_>) -> String {
+    let mut object = Map::new();
+    object.insert("argument".to_owned(), memory.argument.into());
+    object.insert("name".to_owned(), memory.name.into());
+    object.insert("element".to_owned(), memory.array.element.to_string().into());
+    object.insert("extents".to_owned(), memory.array.extents.clone().into());
+    if let Some(base) = memory.shown {
+        let scalar = memory.array.element.scalar();
+        let numbers = memory.array.numbers(memory.bytes).map(|number| match base {
+            Base::Ten => value(Scalar::from_bytes(scalar, number)),
+            Base::Sixteen => Value::String(bits(number)),
+        });
+        object.insert("numbers".to_owned(), numbers.collect());
+    }
+    if let Some(file) = memory.file {
+        object.insert("file".to_owned(), file.into());
+    }
+    if let Some(comparison) = memory.comparison {
+        object.insert("comparison".to_owned(), compared(comparison));
+    }
+    Value::Object(object).to_string()
+}
+
+/// The digits that the text form has, as a number where JSON has one.
+fn value(number: Scalar) -> Value {
+    let digits = number.to_string();
+    serde_json::from_str(&digits).unwrap_or(Value::String(digits))
+}
+
+fn compared(comparison: &Comparison) -> Value {
+    let Comparison { numbers, differing, first, largest } = comparison;
+    let difference = |difference: &Difference| {
+        let Difference { index, found, want } = difference;
+        json!({ "index": index, "found": value(*found), "expected": value(*want) })
+    };
+    json!({
+        "numbers": numbers,
+        "differing": differing,
+        "largest_difference": value(Scalar::F64(*largest)),
+        "first": first.iter().map(difference).collect::<Vec<_>>(),
+    })
+}
