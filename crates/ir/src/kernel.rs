@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 
+use crate::op::SubGroupShare;
 use crate::{
     Block, File, Flags, Inst, Layout, Object, Op, Place, PlaceData, ProgramObject, Space, Type, Value,
 };
@@ -41,6 +42,8 @@ pub struct Kernel {
     pub local_size_hint: Option<[u32; 3]>,
     /// `intel_reqd_sub_group_size` and its like.
     pub required_sub_group_size: Option<u32>,
+    /// `qcom_reqd_sub_group_size`: which of a GPU's two sizes, where it has two.
+    pub required_sub_group_share: Option<SubGroupShare>,
     /// Values: parameters of blocks, results, constants.
     pub values: PrimaryMap<Value, ValueData>,
     /// Instructions.

@@ -91,9 +91,12 @@ fn inputs_are_valid() {
 }
 
 /// What LLVM's translator writes although it is not valid, and what is made of it here all the same.
-const KNOWN_INVALID: [(&str, &str); 1] =
+const KNOWN_INVALID: [(&str, &str); 2] = [
     // `get_global_id(3)` is 0, but becomes a fourth lane of three.
-    [("cover/flow.cl", "Vector access is out of bounds, vector size is 3")];
+    ("cover/flow.cl", "Vector access is out of bounds, vector size is 3"),
+    // A sampler without a filter.
+    ("cover/samplers.cl", "Invalid sampler filter mode operand: 4294967295"),
+];
 
 /// A dead load stays, since it may be out of bounds, unless it is asked to go.
 #[test]

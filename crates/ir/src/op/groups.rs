@@ -13,6 +13,16 @@ named! {
 }
 
 named! {
+    /// A sub-group size, as a share of the largest that a GPU has.
+    pub enum SubGroupShare {
+        /// Half of it.
+        Half = "half",
+        /// All of it.
+        Full = "full",
+    }
+}
+
+named! {
     /// What a reduction does with two values.
     pub enum Reduction {
         /// Integer sum.
@@ -71,6 +81,8 @@ pub enum GroupOp {
     InclusiveScan(Reduction),
     /// Of those before.
     ExclusiveScan(Reduction),
+    /// Value of all in the same cluster: so many neighbours by id, a power of two.
+    ClusterReduce(Reduction, u32),
     /// Value of an id: value, id.
     Shuffle,
     /// Value of own id xor operand: value, mask.

@@ -14,7 +14,7 @@ mod word;
 use std::fmt;
 
 pub use builtin::{Builtin, Family, Shape, Ulp};
-pub use groups::{Dot, Group, GroupOp, GroupScope, Query, QueryKind, Reduction};
+pub use groups::{Dot, Group, GroupOp, GroupScope, Query, QueryKind, Reduction, SubGroupShare};
 pub use images::{Addressing, ImageFact, Level, SamplerBits};
 pub use scalars::{Binary, Compare, Convert, Number, Rounding, ShuffleMask, Unary};
 pub use sync::{Atomic, AtomicOp, Order, Scope, Semantics};

@@ -44,6 +44,7 @@ impl fmt::Display for Group {
             GroupOp::Reduce(reduction) => write!(f, "reduce.{}", reduction.name())?,
             GroupOp::InclusiveScan(reduction) => write!(f, "inclusive.{}", reduction.name())?,
             GroupOp::ExclusiveScan(reduction) => write!(f, "exclusive.{}", reduction.name())?,
+            GroupOp::ClusterReduce(reduction, size) => write!(f, "cluster.{}.{size}", reduction.name())?,
             plain => {
                 let name = PLAIN_GROUPS.iter().find(|entry| entry.0 == plain).map_or("?", |entry| entry.1);
                 f.write_str(name)?;
@@ -228,6 +229,7 @@ impl<'a> Words<'a> {
             "reduce" => GroupOp::Reduce(Reduction::named(self.word()?)?),
             "inclusive" => GroupOp::InclusiveScan(Reduction::named(self.word()?)?),
             "exclusive" => GroupOp::ExclusiveScan(Reduction::named(self.word()?)?),
+            "cluster" => GroupOp::ClusterReduce(Reduction::named(self.word()?)?, self.number()?),
             plain => PLAIN_GROUPS.iter().find(|entry| entry.1 == plain)?.0,
         };
         Some(Group { scope, op, active_only: self.flag("active") })

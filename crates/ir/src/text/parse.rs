@@ -8,6 +8,7 @@ use half::f16;
 use smallvec::SmallVec;
 
 use super::lex::{Token, tokens, unquoted};
+use crate::op::SubGroupShare;
 use crate::{
     Block, BlockCall, BlockData, Field, File, Flags, Initial, Instruction, Kernel, Layout, Module,
     ObjectData, Op, Parameter, ParameterKind, Place, PlaceData, ProgramObject, Relocation, Scalar, Space,
@@ -354,6 +355,11 @@ impl Building {
             "local_size" => self.kernel.required_local_size = Some(size(line)?),
             "local_size_hint" => self.kernel.local_size_hint = Some(size(line)?),
             "sub_group_size" => self.kernel.required_sub_group_size = Some(line.parsed("size")?),
+            "sub_group_share" => {
+                let word = line.word()?;
+                let share = SubGroupShare::named(word).ok_or_else(|| format!("`{word}` is no share"))?;
+                self.kernel.required_sub_group_share = Some(share);
+            }
             "parameter" => self.kernel.parameters.push(line.parameter()?),
             "format" => self.kernel.formats.push(line.text()?),
             "object" => {

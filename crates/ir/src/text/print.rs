@@ -36,6 +36,9 @@ impl Display for Kernel {
         if let Some(size) = self.required_sub_group_size {
             writeln!(f, "  sub_group_size {size}")?;
         }
+        if let Some(share) = self.required_sub_group_share {
+            writeln!(f, "  sub_group_share {}", share.name())?;
+        }
         for parameter in &self.parameters {
             write!(f, "  parameter {} {} ", quoted(&parameter.name), quoted(&parameter.type_name))?;
             parameter_kind(f, &parameter.kind)?;

@@ -336,6 +336,7 @@ fn renumber(kernel: &mut Kernel) {
         required_local_size: old.required_local_size,
         local_size_hint: old.local_size_hint,
         required_sub_group_size: old.required_sub_group_size,
+        required_sub_group_share: old.required_sub_group_share,
         ..Kernel::default()
     };
     let mut values: SecondaryMap<Value, Option<Value>> = SecondaryMap::new();

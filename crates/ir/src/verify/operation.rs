@@ -264,6 +264,12 @@ fn group(op: GroupOp, scope: GroupScope, types: &[Type], result: Type) -> Check 
             | GroupOp::ExclusiveScan(_),
             [value],
         ) => *value == result && value.scalar().is_some(),
+        (GroupOp::ClusterReduce(_, size), [value]) => {
+            size.is_power_of_two()
+                && scope == GroupScope::SubGroup
+                && *value == result
+                && value.scalar().is_some()
+        }
         (GroupOp::Shuffle | GroupOp::ShuffleXor | GroupOp::ShuffleUp | GroupOp::ShuffleDown, [value, id]) => {
             *value == result && id.is_int() && id.lanes() == 1
         }

@@ -13,7 +13,7 @@ use super::includes::Includes;
 use super::{Built, Clang};
 
 /// Raised whenever what is kept, or anything about how modules are made that the arguments do not show, changes.
-const VERSION: [u8; 1] = [1];
+const VERSION: [u8; 1] = [2];
 
 /// What is kept of builds that differ in their text alone.
 pub(super) struct Kept<'b> {
@@ -25,7 +25,8 @@ impl<'b> Kept<'b> {
     /// `name` counts too: line information has it.
     pub(super) fn new(cache: &'b Cache, tools: &Clang, arguments: &[OsString], name: &str) -> Self {
         let described = tools.describe();
-        let mut parts: Vec<&[u8]> = vec![&VERSION, described.as_bytes(), name.as_bytes()];
+        let mut parts: Vec<&[u8]> =
+            vec![&VERSION, described.as_bytes(), super::EXTENSIONS.as_bytes(), name.as_bytes()];
         parts.extend(arguments.iter().map(|argument| argument.as_encoded_bytes()));
         Self { cache, how: join(&parts) }
     }

@@ -13,6 +13,12 @@
 //! merged lines. The cleaning that such code needs to be run and priced is [`crate::transform`]'s, which keeps all that.
 //! `-O1` and `-O2` are there to be chosen; loops are then neither unrolled nor vectorised.
 //!
+//! # Which OpenCL C
+//! As the driver of a phone has it: OpenCL C 1.2 unless `-cl-std` says otherwise, and no `double`: constants without `f`
+//! are `float`. Its extensions are there without being asked for, `half` and sub-groups among them, with the macros that
+//! say so and the functions of Arm and Qualcomm (`extensions.h`). A text that does not compile so is tried with `double`, then as OpenCL C
+//! 3.0 with every feature, then as that with `double`.
+//!
 //! # What else counts
 //! Nothing of the machine: clang looks for includes beside the file, in the folders of `-I` and among its own, never among the host's,
 //! and neither its configuration files nor the environment add to that.
@@ -24,6 +30,8 @@
 //! tool hides what it starts: touch it when that changes.)
 
 mod cache;
+mod dialect;
+mod entry;
 mod includes;
 mod tools;
 
@@ -37,6 +45,7 @@ pub use tools::{Clang, Translator};
 pub use tripipe_cache::Cache;
 
 use cache::Kept;
+use dialect::Dialect;
 use includes::{Includes, Preprocessed};
 
 /// How much clang does to the code before it is translated.
@@ -147,55 +156,107 @@ pub fn build_file(path: &Path, build: &Build) -> Result<Built, BuildError> {
 /// Builds source text that messages and line information call `name`; includes in quotes are looked for in `folder`.
 ///
 /// # Errors
-/// No compiler is there, or the source has errors.
+/// No compiler is there, or the source has errors: those of the [dialect](self#which-opencl-c) that has the fewest.
 pub fn build_text(name: &str, text: &str, folder: Option<&Path>, build: &Build) -> Result<Built, BuildError> {
     let tools = Clang::find_kept(build.cache.as_ref())?;
-    let mut arguments = arguments(&tools, build, folder);
-    let kept = build.cache.as_ref().map(|cache| Kept::new(cache, &tools, &arguments, name));
-    if let Some(built) = kept.as_ref().and_then(|kept| kept.module_of_source(text)) {
+    let ways: Vec<(Vec<OsString>, Option<Kept<'_>>)> = Dialect::to_try(&build.options)
+        .map(|dialect| {
+            let arguments = arguments(&tools, build, folder, dialect);
+            let kept = build.cache.as_ref().map(|cache| Kept::new(cache, &tools, &arguments, name));
+            (arguments, kept)
+        })
+        .collect();
+    let mut kept = ways.iter().filter_map(|way| way.1.as_ref());
+    if let Some(built) = kept.find_map(|kept| kept.module_of_source(text)) {
         return Ok(built);
     }
     let work = tempfile::tempdir().map_err(|error| BuildError::File { path: std::env::temp_dir(), error })?;
-    // `#line` gives the text its name; the source goes in by a file, since clang reads standard input only once.
-    let source = work.path().join("kernel.cl");
-    let marked = format!("#line 1 \"{}\"\n{text}", name.replace('\\', "\\\\").replace('"', "\\\""));
-    fs::write(&source, marked).map_err(|error| BuildError::File { path: source.clone(), error })?;
-    // Files are called what the caller calls them, not by where the compiler happened to run.
-    let place = work.path().to_string_lossy().into_owned();
-    arguments.push(format!("-fdebug-compilation-dir={place}").into());
-    arguments.push(format!("-fdebug-prefix-map={place}=").into());
-    let Some(kept) = kept else { return compile(&tools, arguments, work.path(), name) };
-
-    let began = SystemTime::now();
-    let rule = work.path().join("includes");
-    let preprocess: [OsString; 7] = [
-        "-E".into(),
-        source.into(),
-        "-MD".into(),
-        "-MT".into(),
-        "x".into(),
-        "-MF".into(),
-        rule.clone().into(),
-    ];
-    let preprocessed = run(&tools.program, &[&arguments[..], &preprocess].concat(), name)?;
-    // Where the text lay for a moment is no part of what it says.
-    let preprocessed = String::from_utf8_lossy(&preprocessed.output).replace(&place, "");
-    let digest = cache::digest(preprocessed.as_bytes());
-    let built = match kept.module(&digest) {
-        Some(built) => built,
-        None => compile(&tools, arguments, work.path(), name)?,
+    let write = |file: &str, text: &str| {
+        let path = work.path().join(file);
+        fs::write(&path, text).map_err(|error| BuildError::File { path, error })
     };
-    if !built.cached {
-        kept.keep_module(&digest, &built);
+    // `#line` gives the text its name; the source goes in by a file, since clang reads standard input only once.
+    write(SOURCE, &format!("#line 1 \"{}\"\n{text}", name.replace('\\', "\\\\").replace('"', "\\\"")))?;
+    write("extensions.h", EXTENSIONS)?;
+    let source = Source { name, text, folder, work: work.path() };
+    let mut fewest: Option<(usize, BuildError)> = None;
+    for (arguments, kept) in ways {
+        match source.build(&tools, build, arguments, kept.as_ref()) {
+            Err(error @ BuildError::Compile { .. }) => {
+                let errors = error.to_string().matches("error: ").count();
+                if fewest.as_ref().is_none_or(|fewest| errors < fewest.0) {
+                    fewest = Some((errors, error));
+                }
+            }
+            result => return result,
+        }
     }
-    let includes = fs::read_to_string(rule).ok().and_then(|rule| {
-        let (options, work, rule) = (&build.options[..], work.path(), &rule[..]);
-        Includes::of(&Preprocessed { text, options, folder, work, rule, began, digest })
-    });
-    if let Some(includes) = includes {
-        kept.keep_includes(text, &includes);
+    Err(fewest
+        .map_or(BuildError::Compile { name: name.to_owned(), messages: String::new() }, |fewest| fewest.1))
+}
+
+/// A text, and the folder where it lies while it is built.
+struct Source<'s> {
+    name: &'s str,
+    text: &'s str,
+    /// Where includes in quotes are looked for.
+    folder: Option<&'s Path>,
+    work: &'s Path,
+}
+
+/// The text's file in its working folder, and what is made of it.
+const SOURCE: &str = "kernel.cl";
+const BITCODE: &str = "kernel.bc";
+const SPIRV: &str = "kernel.spv";
+
+impl Source<'_> {
+    /// Builds the text in one way, unless it is kept.
+    fn build(
+        &self,
+        tools: &Clang,
+        build: &Build,
+        mut arguments: Vec<OsString>,
+        kept: Option<&Kept<'_>>,
+    ) -> Result<Built, BuildError> {
+        // Files are called what the caller calls them, not by where the compiler happened to run.
+        let place = self.work.to_string_lossy().into_owned();
+        arguments.push(format!("-fdebug-compilation-dir={place}").into());
+        arguments.push(format!("-fdebug-prefix-map={place}=").into());
+        arguments.extend(["-include".into(), self.work.join("extensions.h").into()]);
+        let Some(kept) = kept else { return compile(tools, arguments, self.work, self.name) };
+
+        let began = SystemTime::now();
+        let rule = self.work.join("includes");
+        let preprocess: [OsString; 7] = [
+            "-E".into(),
+            self.work.join(SOURCE).into(),
+            "-MD".into(),
+            "-MT".into(),
+            "x".into(),
+            "-MF".into(),
+            rule.clone().into(),
+        ];
+        let preprocessed =
+            run(&tools.program, &[&arguments[..], &preprocess].concat(), self.work, self.name)?;
+        // Where the text lay for a moment is no part of what it says.
+        let preprocessed = String::from_utf8_lossy(&preprocessed.output).replace(&place, "");
+        let digest = cache::digest(preprocessed.as_bytes());
+        let built = match kept.module(&digest) {
+            Some(built) => built,
+            None => compile(tools, arguments, self.work, self.name)?,
+        };
+        if !built.cached {
+            kept.keep_module(&digest, &built);
+        }
+        let includes = fs::read_to_string(rule).ok().and_then(|rule| {
+            let (text, folder, work, rule) = (self.text, self.folder, self.work, &rule[..]);
+            Includes::of(&Preprocessed { text, options: &build.options, folder, work, rule, began, digest })
+        });
+        if let Some(includes) = includes {
+            kept.keep_includes(self.text, &includes);
+        }
+        Ok(built)
     }
-    Ok(built)
 }
 
 /// Compiles the text that lies in `work`.
@@ -205,49 +266,54 @@ fn compile(
     work: &Path,
     name: &str,
 ) -> Result<Built, BuildError> {
-    let source = work.join("kernel.cl");
-    let output = work.join("kernel.spv");
+    let source = work.join(SOURCE);
+    let output = work.join(SPIRV);
     let warnings = match &tools.translator {
         Translator::Tool { program, .. } => {
-            let bitcode = work.join("kernel.bc");
             arguments.extend(["-emit-llvm", "-c", "-o"].map(OsString::from));
-            arguments.extend([bitcode.clone().into(), source.into()]);
-            let compiled = run(&tools.program, &arguments, name)?;
-            let mut translate: Vec<OsString> = vec![
-                bitcode.into(),
-                "-o".into(),
-                output.clone().into(),
-                // The newest whose rules the translator keeps; the extensions are those that `spirv` knows.
-                "--spirv-max-version=1.3".into(),
-                "--preserve-ocl-kernel-arg-type-metadata-through-string".into(),
-                tools::EXTENSIONS.into(),
-            ];
-            let mut messages = compiled.messages;
-            if run(program, &translate, name).is_err() {
-                // llvm-spirv-15 stops at a sampler that is kept in a variable, as the parameters of functions are.
-                translate.push("--spirv-mem2reg".into());
-                run(program, &translate, name).map_err(|error| match error {
-                    BuildError::Compile { name, messages } => {
-                        BuildError::Translate { name, program: program.display().to_string(), messages }
-                    }
-                    other => other,
-                })?;
-                messages.push_str(SECOND_TRY);
-            }
-            messages
+            arguments.extend([work.join(BITCODE).into(), source.into()]);
+            let compiled = run(&tools.program, &arguments, work, name)?;
+            translate(program, work, name)?;
+            compiled.messages
         }
         Translator::BackEnd => {
             arguments.extend(["-fintegrated-objemitter", "-c", "-o"].map(OsString::from));
             arguments.extend([output.clone().into(), source.into()]);
-            run(&tools.program, &arguments, name)?.messages
+            run(&tools.program, &arguments, work, name)?.messages
         }
     };
     let spirv = fs::read(&output).map_err(|error| BuildError::File { path: output, error })?;
-    Ok(Built { spirv, warnings, cached: false })
+    Ok(Built { spirv: entry::without(&spirv, FIRST_KERNEL), warnings, cached: false })
+}
+
+/// Has LLVM's translator make SPIR-V.
+fn translate(program: &Path, work: &Path, name: &str) -> Result<(), BuildError> {
+    let with = |version: &str| {
+        let arguments = [
+            work.join(BITCODE).into(),
+            "-o".into(),
+            work.join(SPIRV).into(),
+            format!("--spirv-max-version={version}").into(),
+            "--preserve-ocl-kernel-arg-type-metadata-through-string".into(),
+            // Those that `spirv` knows.
+            tools::EXTENSIONS.into(),
+        ];
+        run(program, &arguments, work, name)
+    };
+    // The newest version whose rules the translator keeps is 1.3; annotations of functions have to have 1.4.
+    let Err(error) = with("1.3").or_else(|error| with("1.4").map_err(|_| error)) else { return Ok(()) };
+    Err(match error {
+        BuildError::Compile { name, messages } => {
+            // Behind what stopped it comes where it was in its own code.
+            let messages = messages.split("\nPLEASE submit").next().unwrap_or_default().to_owned();
+            BuildError::Translate { name, program: program.display().to_string(), messages }
+        }
+        other => other,
+    })
 }
 
 /// Options for every step but what comes in and goes out.
-fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>) -> Vec<OsString> {
+fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>, dialect: Dialect) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = ["-x", "cl"].map(OsString::from).to_vec();
     arguments.push(match tools.translator {
         Translator::Tool { .. } => "--target=spir64-unknown-unknown".into(),
@@ -265,12 +331,11 @@ fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>) -> Vec<OsStrin
         "-nostdlibinc",
         "-Xclang",
         "-finclude-default-header",
-        "-Xclang",
-        "-cl-ext=+all",
         // Vendors' pragmas that this clang does not know are the kernel's business.
         "-Wno-ignored-pragmas",
     ];
     arguments.extend(level.iter().chain(&always).map(OsString::from));
+    arguments.extend(dialect.arguments().map(OsString::from));
     if tools.keeps_three_lanes() {
         // A vector of three lanes is loaded as three, not four.
         arguments.extend(["-Xclang", "-fpreserve-vec3-type"].map(OsString::from));
@@ -297,16 +362,19 @@ fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>) -> Vec<OsStrin
 /// How options start that only a vendor's driver takes. None of them changes what a kernel computes.
 const VENDOR_OPTIONS: [&str; 5] = ["-cl-arm-", "-cl-intel-", "-cl-nv-", "-cl-qcom-", "-qcom-"];
 
-/// Said when the translator had to be helped.
-const SECOND_TRY: &str = "note: the translator needed LLVM's own promotion of variables for this file: \
-variables that are read before they are written are not seen in it";
+/// What comes before every kernel.
+const EXTENSIONS: &str = include_str!("extensions.h");
+
+/// The kernel of [`EXTENSIONS`].
+const FIRST_KERNEL: &str = "tripipe_first";
 
 struct Output {
     output: Vec<u8>,
     messages: String,
 }
 
-fn run(program: &Path, arguments: &[OsString], name: &str) -> Result<Output, BuildError> {
+/// Runs a tool on what lies in `work`, which its messages do not mention.
+fn run(program: &Path, arguments: &[OsString], work: &Path, name: &str) -> Result<Output, BuildError> {
     let result = Command::new(program)
         .args(arguments)
         // Messages in one language, whatever the user's.
@@ -317,7 +385,8 @@ fn run(program: &Path, arguments: &[OsString], name: &str) -> Result<Output, Bui
         .env_remove("CCC_OVERRIDE_OPTIONS")
         .output()
         .map_err(|error| BuildError::Start { program: program.display().to_string(), error })?;
-    let messages = String::from_utf8_lossy(&result.stderr).trim_end().to_owned();
+    let place = work.join("").to_string_lossy().into_owned();
+    let messages = String::from_utf8_lossy(&result.stderr).trim_end().replace(&place, "");
     if !result.status.success() {
         return Err(BuildError::Compile { name: name.to_owned(), messages });
     }

@@ -204,6 +204,11 @@ impl Translator<'_> {
             Some(inner) if !inner.blocks.is_empty() => inner,
             _ => return unsupported(format_args!("the kernel `{}` without a body", entry.name)),
         };
+        self.kernel.required_sub_group_share = self
+            .all
+            .decorations(inner)
+            .sub_group_share
+            .or(self.all.decorations(entry.function).sub_group_share);
         self.current = function.index;
         let mut arguments = Vec::new();
         let types = super::strings::list(self.all, "kernel_arg_type", &entry.name);
@@ -516,7 +521,12 @@ impl Translator<'_> {
             RawOp::FunctionCall => self.call(raw),
             RawOp::ExtInst => self.extended(raw),
             _ => {
-                if self.memory(raw)? || self.numbers(raw)? || self.groups(raw)? || self.images(raw)? {
+                if self.memory(raw)?
+                    || self.numbers(raw)?
+                    || self.bits(raw)?
+                    || self.groups(raw)?
+                    || self.images(raw)?
+                {
                     Ok(())
                 } else {
                     unsupported(format_args!("Op{:?}", raw.op))

@@ -4,7 +4,7 @@ use std::fmt;
 
 use rspirv::binary::{Consumer, ParseAction, ParseState};
 use rspirv::dr;
-use rspirv::spirv::Op;
+use rspirv::spirv::{Op, SamplerFilterMode};
 
 use super::Limits;
 use crate::diagnostic::{LoadError, SourcePlace, SpirvPlace};
@@ -125,6 +125,10 @@ impl Code {
             };
             if length == 0 || position + length > words.len() {
                 return Err(malformed(&format!("the length of Op{op:?} is wrong"), position * 4));
+            }
+            // What LLVM's translator writes for a sampler whose source names no filter, which drivers take for the nearest texel.
+            if let (Op::ConstantSampler, Some(filter @ &mut u32::MAX)) = (op, words.get_mut(position + 5)) {
+                *filter = SamplerFilterMode::Nearest as u32;
             }
             starts.push((position as u32, op));
             position += length;

@@ -9,6 +9,7 @@ use super::code::{Code, Fallible, Raw, invalid, unsupported};
 use super::constants::Constants;
 use super::types::Types;
 use crate::diagnostic::LoadError;
+use crate::op::SubGroupShare;
 
 /// Decorations of one id, those that matter.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +26,7 @@ pub(super) struct Decorations {
     pub(super) saturate: bool,
     pub(super) spec_id: Option<u32>,
     pub(super) import: Option<String>,
+    pub(super) sub_group_share: Option<SubGroupShare>,
     pub(super) by_value: bool,
     pub(super) no_write: bool,
     pub(super) restrict: bool,
@@ -95,6 +97,7 @@ static PLAIN: Decorations = Decorations {
     saturate: false,
     spec_id: None,
     import: None,
+    sub_group_share: None,
     by_value: false,
     no_write: false,
     restrict: false,
@@ -228,6 +231,12 @@ impl Declarations {
                 let (name, behind) = raw.string(3);
                 if raw.words.get(behind) == Some(&(spirv::LinkageType::Import as u32)) {
                     own.import = Some(name);
+                }
+            }
+            Some(Decoration::UserSemantic) => {
+                let (words, _) = raw.string(3);
+                if let Some(share) = words.strip_prefix("qcom_reqd_sub_group_size ") {
+                    own.sub_group_share = SubGroupShare::named(share);
                 }
             }
             Some(Decoration::FuncParamAttr) => {

@@ -265,37 +265,6 @@ impl Translator<'_> {
             _ => None,
         })
     }
-
-    /// A call of a function without a body: what LLVM's translator leaves as a call.
-    pub(super) fn foreign_call(&mut self, raw: Raw<'_>, name: &str) -> Fallible<()> {
-        let base = demangled(name);
-        let mut operands = Vec::new();
-        for id in raw.rest(4) {
-            operands.push(self.value(*id)?);
-        }
-        let value = match (base, &operands[..]) {
-            ("__translate_sampler_initializer", [bits]) => {
-                let Some(bits) = self.kernel.scalar_constant(*bits) else {
-                    return unsupported("a sampler whose value is no constant");
-                };
-                let sampler = super::images::sampler(bits)?;
-                self.kernel.make_constant(Type::Sampler, &[sampler.bits()])
-            }
-            ("__to_global" | "__to_local" | "__to_private", [pointer]) => {
-                let space = match base {
-                    "__to_global" => Space::Global,
-                    "__to_local" => Space::Local,
-                    _ => Space::Private,
-                };
-                self.emit(Op::SpaceCast { checked: true }, &[*pointer], Type::Pointer(space))?
-            }
-            _ => {
-                let mangled = if base == name { String::new() } else { format!(" (`{name}`)") };
-                return unsupported(format_args!("the function `{base}`{mangled}, which has no body,"));
-            }
-        };
-        self.define(raw, Rep::Value(value))
-    }
 }
 
 /// A float conversion.
@@ -311,12 +280,4 @@ fn rounding(mode: u32) -> Fallible<Rounding> {
         Some(FPRoundingMode::RTN) => Rounding::Down,
         None => return invalid(format_args!("rounding mode {mode} is unknown")),
     })
-}
-
-/// The plain name of an Itanium-mangled function: `_Z3fooii` is `foo`.
-fn demangled(name: &str) -> &str {
-    let Some(rest) = name.strip_prefix("_Z") else { return name };
-    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    let length: usize = rest[..digits].parse().unwrap_or(0);
-    rest.get(digits..digits + length).filter(|plain| !plain.is_empty()).unwrap_or(name)
 }

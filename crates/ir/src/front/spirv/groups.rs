@@ -5,7 +5,7 @@ use rspirv::spirv::{GroupOperation, Op as RawOp};
 use super::body::Translator;
 use super::code::{Fallible, Raw, invalid, unsupported};
 use super::rep::Rep;
-use crate::op::{Group, GroupOp, GroupScope, Reduction, Scope};
+use crate::op::{Binary, Group, GroupOp, GroupScope, Query, QueryKind, Reduction, Scope};
 use crate::{Op, Scalar, Type, Value};
 
 impl Translator<'_> {
@@ -87,13 +87,17 @@ impl Translator<'_> {
         // Behind type, id and scope: the operation of a reduction, then values. The Intel sub-group
         // shuffles have no scope.
         let (op, first) = if let Some(reduction) = reduction {
-            if raw.words.len() != 6 {
-                return unsupported("a reduction over clusters");
-            }
             let op = match GroupOperation::from_u32(raw.word(4)?) {
                 Some(GroupOperation::Reduce) => GroupOp::Reduce(reduction),
                 Some(GroupOperation::InclusiveScan) => GroupOp::InclusiveScan(reduction),
                 Some(GroupOperation::ExclusiveScan) => GroupOp::ExclusiveScan(reduction),
+                Some(GroupOperation::ClusteredReduce) => {
+                    let size = self.integer(raw.word(6)?)?;
+                    match u32::try_from(size) {
+                        Ok(size) if size.is_power_of_two() => GroupOp::ClusterReduce(reduction, size),
+                        _ => return invalid(format_args!("clusters of {size}")),
+                    }
+                }
                 other => return unsupported(format_args!("the group operation {other:?}")),
             };
             (op, 5)
@@ -108,12 +112,7 @@ impl Translator<'_> {
                 RawOp::GroupNonUniformBallot => (GroupOp::Ballot, 4),
                 RawOp::GroupNonUniformInverseBallot => (GroupOp::InverseBallot, 4),
                 RawOp::GroupNonUniformBallotBitExtract => (GroupOp::BallotBit, 4),
-                RawOp::GroupNonUniformBallotBitCount => {
-                    if raw.word(4)? != GroupOperation::Reduce as u32 {
-                        return unsupported("a scan over the bits of a ballot");
-                    }
-                    (GroupOp::BallotCount, 5)
-                }
+                RawOp::GroupNonUniformBallotBitCount => (GroupOp::BallotCount, 5),
                 RawOp::GroupNonUniformBallotFindLSB => (GroupOp::BallotLeast, 4),
                 RawOp::GroupNonUniformBallotFindMSB => (GroupOp::BallotGreatest, 4),
                 RawOp::GroupNonUniformShuffle => (GroupOp::Shuffle, 4),
@@ -122,7 +121,7 @@ impl Translator<'_> {
                 RawOp::GroupNonUniformShuffleDown => (GroupOp::ShuffleDown, 4),
                 RawOp::SubgroupShuffleINTEL => (GroupOp::Shuffle, 3),
                 RawOp::SubgroupShuffleXorINTEL => (GroupOp::ShuffleXor, 3),
-                _ => return Ok(false),
+                _ => return self.intel(raw),
             }
         };
         let scope = match if first == 3 { Scope::SubGroup } else { self.scope(raw.word(3)?)? } {
@@ -131,8 +130,12 @@ impl Translator<'_> {
             other => return unsupported(format_args!("a group function of the scope `{}`", other.name())),
         };
         let mut operands = Vec::new();
-        for id in raw.rest(first) {
+        let last = if matches!(op, GroupOp::ClusterReduce(..)) { first + 1 } else { raw.words.len() };
+        for id in raw.words.get(first..last).unwrap_or(&[]) {
             operands.push(self.value(*id)?);
+        }
+        if op == GroupOp::BallotCount {
+            operands = vec![self.ballot_up_to(raw.word(4)?, operands.first().copied())?];
         }
         if op == GroupOp::Broadcast && scope == GroupScope::WorkGroup {
             operands = self.broadcast_ids(&operands)?;
@@ -142,6 +145,24 @@ impl Translator<'_> {
         let value = self.emit(Op::Group(Group { scope, op, active_only }), &operands, ty)?;
         self.define(raw, Rep::Value(value))?;
         Ok(true)
+    }
+
+    /// The bits of a ballot that a count goes over: all, those up to the own, or those before it.
+    fn ballot_up_to(&mut self, operation: u32, ballot: Option<Value>) -> Fallible<Value> {
+        let Some(ballot) = ballot else { return invalid("the count of no ballot") };
+        let kind = match GroupOperation::from_u32(operation) {
+            Some(GroupOperation::Reduce) => return Ok(ballot),
+            Some(GroupOperation::InclusiveScan) => QueryKind::SubGroupLeMask,
+            Some(GroupOperation::ExclusiveScan) => QueryKind::SubGroupLtMask,
+            other => return unsupported(format_args!("the group operation {other:?} on a ballot")),
+        };
+        let mask = self.fact(kind)?;
+        self.emit(Op::Binary(Binary::And), &[ballot, mask], kind.ty())
+    }
+
+    /// A fact about the work-item that has no dimension.
+    pub(super) fn fact(&mut self, kind: QueryKind) -> Fallible<Value> {
+        self.emit(Op::Query(Query { kind, dimension: 0 }), &[], kind.ty())
     }
 
     /// Value and one to three ids as `i64`, from a vector of ids.

@@ -8,14 +8,17 @@
 //! The input is not trusted: recursion is bounded, sizes are limited by [`Limits`], and whatever is not understood
 //! ends in a [`LoadError`] that names instruction, byte, and source line.
 
+mod bits;
 mod body;
 mod code;
 mod constants;
 mod declare;
 mod extended;
 mod flow;
+mod functions;
 mod groups;
 mod images;
+mod intel;
 mod memory;
 mod numbers;
 mod rep;

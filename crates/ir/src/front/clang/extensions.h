@@ -1,0 +1,104 @@
+// What comes before every kernel: what the drivers of phones say and offer beyond what clang declares. What the functions
+// do is written in `front::spirv::functions` and `front::spirv::intel`.
+
+// LLVM's translator stops at a sampler that a function is given, unless a kernel has one before.
+kernel void tripipe_first(sampler_t sampler) {}
+
+#ifndef __OPENCL_VERSION__
+#define __OPENCL_VERSION__ 300
+#endif
+
+// Drivers that offer `half` take it without being asked.
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+
+// Extensions of other kinds of devices: their functions are declared where they mean something here, but code that asks for them
+// is to take the way that phones take.
+#undef cl_amd_media_ops
+#undef cl_amd_media_ops2
+#undef cl_intel_device_side_avc_motion_estimation
+#undef cl_intel_subgroups
+#undef cl_intel_subgroups_short
+#undef cl_khr_gl_msaa_sharing
+
+// clang has the sub-group functions of OpenCL C 2.0 and later for any version, and the macros for those.
+#if __OPENCL_C_VERSION__ < 200
+#define cl_khr_subgroups 1
+#define cl_khr_subgroup_extended_types 1
+#define cl_khr_subgroup_non_uniform_vote 1
+#define cl_khr_subgroup_ballot 1
+#define cl_khr_subgroup_non_uniform_arithmetic 1
+#define cl_khr_subgroup_shuffle 1
+#define cl_khr_subgroup_shuffle_relative 1
+#define cl_khr_subgroup_clustered_reduce 1
+#define cl_khr_extended_bit_ops 1
+#define cl_khr_integer_dot_product 1
+#define __opencl_c_integer_dot_product_input_4x8bit 1
+#define __opencl_c_integer_dot_product_input_4x8bit_packed 1
+#endif
+#define cl_khr_image2d_from_buffer 1
+#define cl_khr_il_program 1
+#define cl_khr_spirv_no_integer_wrap_decoration 1
+
+// Arm.
+#define cl_arm_non_uniform_work_group_size 1
+#define cl_arm_printf 1
+
+// Qualcomm.
+#define cl_qcom_dot_product8 1
+#define cl_qcom_reqd_sub_group_size 1
+#define cl_qcom_subgroup_shuffle 1
+int qcom_dot8_acc(uint, uint, int);
+uint qcom_udot8_acc(uint, uint, uint);
+typedef enum { CLK_SUB_GROUP_SHUFFLE_WIDTH_WAVE_SIZE_QCOM } qcom_sub_group_shuffle_width;
+#define TRIPIPE_SHUFFLES(T) \
+    T __attribute__((overloadable)) qcom_sub_group_shuffle_up(T, uint, qcom_sub_group_shuffle_width, T); \
+    T __attribute__((overloadable)) qcom_sub_group_shuffle_down(T, uint, qcom_sub_group_shuffle_width, T); \
+    T __attribute__((overloadable)) qcom_sub_group_shuffle_xor(T, uint, qcom_sub_group_shuffle_width, T);
+TRIPIPE_SHUFFLES(char)
+TRIPIPE_SHUFFLES(uchar)
+TRIPIPE_SHUFFLES(short)
+TRIPIPE_SHUFFLES(ushort)
+TRIPIPE_SHUFFLES(int)
+TRIPIPE_SHUFFLES(uint)
+TRIPIPE_SHUFFLES(long)
+TRIPIPE_SHUFFLES(ulong)
+TRIPIPE_SHUFFLES(half)
+TRIPIPE_SHUFFLES(float)
+#undef TRIPIPE_SHUFFLES
+#define qcom_reqd_sub_group_size(share) annotate("qcom_reqd_sub_group_size " share)
+
+// Intel: `cl_intel_subgroups` and its kin.
+#define TRIPIPE_SHUFFLES(T) \
+    T __attribute__((overloadable)) intel_sub_group_shuffle(T, uint); \
+    T __attribute__((overloadable)) intel_sub_group_shuffle_xor(T, uint); \
+    T __attribute__((overloadable)) intel_sub_group_shuffle_up(T, T, uint); \
+    T __attribute__((overloadable)) intel_sub_group_shuffle_down(T, T, uint);
+#define TRIPIPE_BLOCK(SUFFIX, T, N) \
+    T##N __attribute__((overloadable)) intel_sub_group_block_read##SUFFIX##N(const global T *); \
+    void __attribute__((overloadable)) intel_sub_group_block_write##SUFFIX##N(global T *, T##N);
+#define TRIPIPE_BLOCKS(SUFFIX, T) \
+    TRIPIPE_BLOCK(SUFFIX, T, ) TRIPIPE_BLOCK(SUFFIX, T, 2) TRIPIPE_BLOCK(SUFFIX, T, 4) TRIPIPE_BLOCK(SUFFIX, T, 8)
+#define TRIPIPE_ALL(T) \
+    TRIPIPE_SHUFFLES(T) TRIPIPE_SHUFFLES(T##2) TRIPIPE_SHUFFLES(T##3) TRIPIPE_SHUFFLES(T##4) TRIPIPE_SHUFFLES(T##8) \
+    TRIPIPE_SHUFFLES(T##16)
+TRIPIPE_ALL(char)
+TRIPIPE_ALL(uchar)
+TRIPIPE_ALL(short)
+TRIPIPE_ALL(ushort)
+TRIPIPE_ALL(int)
+TRIPIPE_ALL(uint)
+TRIPIPE_ALL(float)
+TRIPIPE_ALL(half)
+TRIPIPE_SHUFFLES(long)
+TRIPIPE_SHUFFLES(ulong)
+TRIPIPE_BLOCKS(, uint)
+TRIPIPE_BLOCKS(_ui, uint)
+TRIPIPE_BLOCKS(_us, ushort)
+TRIPIPE_BLOCK(_us, ushort, 16)
+TRIPIPE_BLOCKS(_uc, uchar)
+TRIPIPE_BLOCK(_uc, uchar, 16)
+TRIPIPE_BLOCKS(_ul, ulong)
+#undef TRIPIPE_ALL
+#undef TRIPIPE_BLOCKS
+#undef TRIPIPE_BLOCK
+#undef TRIPIPE_SHUFFLES

@@ -1,0 +1,78 @@
+//! Fields of bits: `bitfield_insert` and `bitfield_extract`, made of shifts and masks.
+
+use rspirv::spirv::Op as RawOp;
+
+use super::body::Translator;
+use super::code::{Fallible, Raw, invalid};
+use super::rep::Rep;
+use crate::op::{Binary, Compare, Unary};
+use crate::{Op, Scalar, Type, Value};
+
+impl Translator<'_> {
+    /// Translates an instruction about fields of bits; `false` if it is none.
+    pub(super) fn bits(&mut self, raw: Raw<'_>) -> Fallible<bool> {
+        let insert = raw.op == RawOp::BitFieldInsert;
+        if !insert && !matches!(raw.op, RawOp::BitFieldSExtract | RawOp::BitFieldUExtract) {
+            return Ok(false);
+        }
+        let ty = self.result_type(raw)?;
+        let Some(scalar) = ty.scalar().filter(|_| ty.is_int()) else { return invalid("bits of no integer") };
+        let base = self.value(raw.word(3)?)?;
+        let place = if insert { 5 } else { 4 };
+        let offset = self.lanes_of(raw.word(place)?, ty)?;
+        let count = self.lanes_of(raw.word(place + 1)?, ty)?;
+        // A field of no bits may start at the width, where a shift may not go.
+        let most = self.kernel.splat_constant(ty, u64::from(scalar.bits()) - 1);
+        let offset = self.emit(Op::Binary(Binary::And), &[offset, most], ty)?;
+        let mask = self.low_bits(count, most, ty, scalar)?;
+        let value = if insert {
+            let field = self.value(raw.word(4)?)?;
+            let field = self.emit(Op::Binary(Binary::Shl), &[field, offset], ty)?;
+            let mask = self.emit(Op::Binary(Binary::Shl), &[mask, offset], ty)?;
+            let field = self.emit(Op::Binary(Binary::And), &[field, mask], ty)?;
+            let others = self.emit(Op::Unary(Unary::Not), &[mask], ty)?;
+            let kept = self.emit(Op::Binary(Binary::And), &[base, others], ty)?;
+            self.emit(Op::Binary(Binary::Or), &[kept, field], ty)?
+        } else {
+            let moved = self.emit(Op::Binary(Binary::LShr), &[base, offset], ty)?;
+            let field = self.emit(Op::Binary(Binary::And), &[moved, mask], ty)?;
+            if raw.op == RawOp::BitFieldSExtract {
+                // The field's own top bit: (field ^ top) - top carries it up.
+                let one = self.kernel.splat_constant(ty, 1);
+                let last = self.emit(Op::Binary(Binary::Sub), &[count, one], ty)?;
+                let last = self.emit(Op::Binary(Binary::And), &[last, most], ty)?;
+                let top = self.emit(Op::Binary(Binary::Shl), &[one, last], ty)?;
+                let top = self.emit(Op::Binary(Binary::And), &[top, mask], ty)?;
+                let flipped = self.emit(Op::Binary(Binary::Xor), &[field, top], ty)?;
+                self.emit(Op::Binary(Binary::Sub), &[flipped, top], ty)?
+            } else {
+                field
+            }
+        };
+        self.define(raw, Rep::Value(value))?;
+        Ok(true)
+    }
+
+    /// So many low bits set, 0 to the width.
+    fn low_bits(&mut self, count: Value, most: Value, ty: Type, scalar: Scalar) -> Fallible<Value> {
+        let Some(bools) = ty.with_scalar(Scalar::Bool) else { return invalid("bits of no integer") };
+        let one = self.kernel.splat_constant(ty, 1);
+        let all = self.kernel.splat_constant(ty, scalar.mask());
+        let inside = self.emit(Op::Binary(Binary::And), &[count, most], ty)?;
+        let power = self.emit(Op::Binary(Binary::Shl), &[one, inside], ty)?;
+        let some = self.emit(Op::Binary(Binary::Sub), &[power, one], ty)?;
+        let whole = self.emit(Op::Compare(Compare::UGt), &[count, most], bools)?;
+        self.emit(Op::Select, &[whole, all, some], ty)
+    }
+
+    /// A scalar integer, zero extended or cut, in every lane of a type.
+    fn lanes_of(&mut self, id: u32, ty: Type) -> Fallible<Value> {
+        let Some(scalar) = ty.scalar() else { return invalid("bits of no integer") };
+        let value = self.value(id)?;
+        let value = self.resized(value, Type::Scalar(scalar))?;
+        if ty.lanes() == 1 {
+            return Ok(value);
+        }
+        self.emit(Op::Construct, &vec![value; usize::from(ty.lanes())], ty)
+    }
+}

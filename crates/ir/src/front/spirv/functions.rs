@@ -1,0 +1,161 @@
+//! Functions without a body: what LLVM's translator leaves as calls, and what the vendors of phones add.
+//!
+//! Which are declared at all is `front::clang`'s matter (`extensions.h`); what they mean is written here.
+//! Sources: the extension specifications of the Khronos registry (`cl_khr_integer_dot_product`,
+//! `cl_arm_integer_dot_product`) and, for Qualcomm's, "Qualcomm Snapdragon Mobile Platform OpenCL General Programming and
+//! Optimization" (80-NB295-11), section 9.
+
+use super::body::Translator;
+use super::code::{Fallible, Raw, invalid, unsupported};
+use super::rep::Rep;
+use crate::op::{Binary, Compare, Dot, Group, GroupOp, GroupScope, QueryKind};
+use crate::{Op, Scalar, Space, Type, Value};
+
+/// What becomes of the accumulator of a dot product.
+#[derive(Clone, Copy, PartialEq)]
+enum Accumulator {
+    None,
+    /// Added modulo 2^32.
+    Wraps,
+    /// Added with saturation.
+    Saturates,
+}
+
+impl Translator<'_> {
+    /// A call of a function without a body.
+    pub(super) fn foreign_call(&mut self, raw: Raw<'_>, name: &str) -> Fallible<()> {
+        let (base, parameters) = demangled(name);
+        let mut operands = Vec::new();
+        for id in raw.rest(4) {
+            operands.push(self.value(*id)?);
+        }
+        let value = match (base, &operands[..]) {
+            ("__translate_sampler_initializer", [bits]) => {
+                let Some(bits) = self.kernel.scalar_constant(*bits) else {
+                    return unsupported("a sampler whose value is no constant");
+                };
+                let sampler = super::images::sampler(bits)?;
+                self.kernel.make_constant(Type::Sampler, &[sampler.bits()])
+            }
+            ("__to_global" | "__to_local" | "__to_private", [pointer]) => {
+                let space = match base {
+                    "__to_global" => Space::Global,
+                    "__to_local" => Space::Local,
+                    _ => Space::Private,
+                };
+                self.emit(Op::SpaceCast { checked: true }, &[*pointer], Type::Pointer(space))?
+            }
+            (_, [value, distance, _, otherwise]) if base.starts_with("qcom_sub_group_shuffle_") => {
+                let op = match &base["qcom_sub_group_shuffle_".len()..] {
+                    "up" => GroupOp::ShuffleUp,
+                    "down" => GroupOp::ShuffleDown,
+                    "xor" => GroupOp::ShuffleXor,
+                    _ => return without_body(base, name),
+                };
+                self.shuffle_inside(op, *value, *distance, *otherwise)?
+            }
+            (_, [a, b, accumulator @ ..]) => match dot_function(base, parameters) {
+                Some(function) => {
+                    let ty = self.result_type(raw)?;
+                    self.dot_call(function, [*a, *b], accumulator, ty)?
+                }
+                None => return without_body(base, name),
+            },
+            _ => return without_body(base, name),
+        };
+        self.define(raw, Rep::Value(value))
+    }
+
+    fn dot_call(
+        &mut self,
+        (a_signed, b_signed, accumulator): (bool, bool, Accumulator),
+        mut factors: [Value; 2],
+        rest: &[Value],
+        ty: Type,
+    ) -> Fallible<Value> {
+        if rest.len() != usize::from(accumulator != Accumulator::None) {
+            return invalid("a dot product with another number of operands");
+        }
+        for factor in &mut factors {
+            if self.kernel.ty(*factor) == Type::I32 {
+                *factor = self.bitcast(*factor, Type::Vector(Scalar::I8, 4))?;
+            }
+        }
+        let accumulate = accumulator == Accumulator::Saturates;
+        let dot = Op::Dot(Dot { a_signed, b_signed, accumulate });
+        if accumulate {
+            return self.emit(dot, &[factors[0], factors[1], rest[0]], ty);
+        }
+        let sum = self.emit(dot, &factors, ty)?;
+        match rest {
+            [start] => self.emit(Op::Binary(Binary::Add), &[*start, sum], ty),
+            _ => Ok(sum),
+        }
+    }
+
+    /// A shuffle in a sub-group that gives `otherwise` where it would leave it.
+    fn shuffle_inside(
+        &mut self,
+        op: GroupOp,
+        value: Value,
+        distance: Value,
+        otherwise: Value,
+    ) -> Fallible<Value> {
+        let ty = self.kernel.ty(value);
+        let distance = self.resized(distance, Type::I32)?;
+        let id = self.fact(QueryKind::SubGroupLocalId)?;
+        let size = self.fact(QueryKind::SubGroupSize)?;
+        let way = match op {
+            GroupOp::ShuffleUp => Binary::Sub,
+            GroupOp::ShuffleDown => Binary::Add,
+            _ => Binary::Xor,
+        };
+        // Below zero is far above the size.
+        let from = self.emit(Op::Binary(way), &[id, distance], Type::I32)?;
+        let inside = self.emit(Op::Compare(Compare::ULt), &[from, size], Type::BOOL)?;
+        let group = Group { scope: GroupScope::SubGroup, op, active_only: true };
+        let moved = self.emit(Op::Group(group), &[value, distance], ty)?;
+        self.emit(Op::Select, &[inside, moved, otherwise], ty)
+    }
+}
+
+/// The error for a function that nothing here knows.
+fn without_body<T>(base: &str, name: &str) -> Fallible<T> {
+    let mangled = if base == name { String::new() } else { format!(" (`{name}`)") };
+    unsupported(format_args!("the function `{base}`{mangled}, which has no body,"))
+}
+
+/// Whether the factors of a dot product are signed, and what becomes of its accumulator.
+fn dot_function(base: &str, parameters: &str) -> Option<(bool, bool, Accumulator)> {
+    use Accumulator::{None as Nothing, Saturates, Wraps};
+    let by_letters = |letters: &str, accumulator| {
+        let (a, b) = letters.split_at_checked(1)?;
+        Some((a == "s", b.starts_with('s'), accumulator))
+    };
+    if let Some(letters) = base.strip_prefix("dot_4x8packed_") {
+        return by_letters(letters, Nothing);
+    }
+    if let Some(letters) = base.strip_prefix("dot_acc_sat_4x8packed_") {
+        return by_letters(letters, Saturates);
+    }
+    // Arm's differ by their parameters: vectors of `char` or `short`, or of `uchar` or `ushort`.
+    let signed = parameters.get(4..5).is_some_and(|letter| matches!(letter, "c" | "s"));
+    Some(match base {
+        "arm_dot" => (signed, signed, Nothing),
+        "arm_dot_acc" => (signed, signed, Wraps),
+        "arm_dot_acc_sat" => (signed, signed, Saturates),
+        "qcom_dot8_acc" => (true, false, Wraps),
+        "qcom_udot8_acc" => (false, false, Wraps),
+        _ => return None,
+    })
+}
+
+/// The plain name of an Itanium-mangled function, and what is behind it: `_Z3fooDv4_ci` is `foo` of `Dv4_ci`.
+fn demangled(name: &str) -> (&str, &str) {
+    let plain = name.strip_prefix("_Z").and_then(|rest| {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let (length, rest) = rest.split_at_checked(digits)?;
+        rest.split_at_checked(length.parse().ok()?)
+    });
+    plain.filter(|plain| !plain.0.is_empty()).unwrap_or((name, ""))
+}
