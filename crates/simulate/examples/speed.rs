@@ -52,6 +52,17 @@ fn main() {
     let program =
         Arc::new(Program::from_source(file, std::fs::read_to_string(format!("{dir}/{file}")).unwrap()));
     let launch = Launch { program, entry: entry.into(), arguments: args, range };
+    if std::env::args().nth(4).is_some() {
+        for _ in 0..3 {
+            let checked = sim.check(&launch, &watch::Checks::all()).unwrap();
+            let r = checked.report;
+            println!(
+                "checked: {:.3} M items/s, {} findings",
+                r.work_items as f64 / r.elapsed.as_secs_f64() / 1e6,
+                checked.findings.len()
+            );
+        }
+    }
     for _ in 0..5 {
         match sim.run(std::slice::from_ref(&launch)) {
             Ok(_) => {

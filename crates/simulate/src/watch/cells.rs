@@ -125,7 +125,6 @@ impl Cell {
         let reader = others(&self.reader, &mark, group_items, order);
         let atomic = others(&self.atomic, &mark, group_items, order);
         self.writer = mark;
-        self.reader = Mark::default();
         [writer, reader.or(atomic)]
     }
 
