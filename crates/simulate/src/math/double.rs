@@ -45,21 +45,25 @@ pub fn atan2pi(y: f64, x: f64) -> f64 {
     atan2(y, x) / PI
 }
 
-/// x to the y. `libm`'s loses ten digits where x is close to 1 and y is huge.
+/// x to the y. `libm`'s loses ten bits where |x - 1| < 2^-20 and |y| > 2^31.
 pub fn pow(x: f64, y: f64) -> f64 {
     let power = libm::pow(x, y);
     let beyond = x.abs() - 1.0;
-    if beyond.abs() > 1e-6 || y.abs() < 1e9 || !y.is_finite() || !power.is_finite() || power == 0.0 {
+    if beyond.abs() > 1e-6 || y.abs() < 1e9 || power.is_nan() {
         return power;
     }
-    // y log(1 + beyond), what is below its last digit with it.
-    let rest = beyond * beyond * (0.5 - beyond * (1.0 / 3.0 - beyond * 0.25));
+    // y log(1 + beyond), and what is below its last digit.
     let most = y * beyond;
-    let less = libm::fma(y, beyond, -most) - y * rest;
+    let less =
+        libm::fma(y, beyond, -most) - y * (beyond * beyond * (0.5 - beyond * (1.0 / 3.0 - beyond * 0.25)));
     let sum = most + less;
     let less = most - sum + less;
-    let magnitude = exp(sum);
-    (magnitude + magnitude * less).copysign(power)
+    if sum.abs() < 1000.0 {
+        let root = exp(0.5 * sum);
+        (root * (root + root * less)).copysign(power)
+    } else {
+        power
+    }
 }
 
 /// 10 to the x.

@@ -144,29 +144,67 @@ macro_rules! number {
     };
 }
 
-/// The function on arrays.
+/// The function on arrays, called from a closure: called by itself it is not inlined into the vector code.
 macro_rules! array {
     ($function:path) => {
-        |x, out| map1(x, out, $function)
+        |x, out| {
+            map1(
+                x,
+                out,
+                #[inline(always)]
+                |x| $function(x),
+            )
+        }
     };
     ($function:path, $near:path) => {
         |x, out| {
-            if all(x, elementary::is_near) {
-                map1(x, out, $near);
+            if all(
+                x,
+                #[inline(always)]
+                |x| elementary::is_near(x),
+            ) {
+                map1(
+                    x,
+                    out,
+                    #[inline(always)]
+                    |x| $near(x),
+                );
             } else {
-                map1(x, out, $function);
+                map1(
+                    x,
+                    out,
+                    #[inline(always)]
+                    |x| $function(x),
+                );
             }
         }
     };
 }
 macro_rules! array2 {
     ($function:path) => {
-        |x, y, out| map2(x, y, out, $function)
+        |x, y, out| {
+            map2(
+                x,
+                y,
+                out,
+                #[inline(always)]
+                |x, y| $function(x, y),
+            )
+        }
     };
 }
 macro_rules! array3 {
     ($function:path) => {
-        |x, y, z, out| map3(x, y, z, out, $function)
+        |x, y, z, out| {
+            map3(
+                x,
+                y,
+                z,
+                out,
+                #[inline(always)]
+                |x, y, z| $function(x, y, z),
+            )
+        }
     };
 }
 
@@ -186,19 +224,19 @@ pub fn float3<T: Float>(builtin: Builtin) -> Option<fn(T, T, T) -> T> {
 }
 
 /// [`float1`] on arrays, operand and results, in the widest vectors the processor has; on as many numbers as the shorter
-/// has. The same results, to the bit.
+/// has. The same results, to the bit but for NaNs.
 pub fn array1<T: Float>(builtin: Builtin) -> Option<Array1<T>> {
     of_one!(array, builtin)
 }
 
 /// [`float2`] on arrays, operands and results, in the widest vectors the processor has; on as many numbers as the
-/// shortest has. The same results, to the bit.
+/// shortest has. The same results, to the bit but for NaNs.
 pub fn array2<T: Float>(builtin: Builtin) -> Option<Array2<T>> {
     of_two!(array2, builtin)
 }
 
 /// [`float3`] on arrays, operands and results, in the widest vectors the processor has; on as many numbers as the
-/// shortest has. The same results, to the bit.
+/// shortest has. The same results, to the bit but for NaNs.
 pub fn array3<T: Float>(builtin: Builtin) -> Option<Array3<T>> {
     of_three!(array3, builtin)
 }
