@@ -8,10 +8,11 @@
 use cranelift_entity::{EntitySet, SecondaryMap};
 use tripipe_ir as ir;
 use tripipe_ir::flow::{Cfg, Dominators, Loop, Loops};
+use tripipe_ir::op::AtomicOp;
 use tripipe_ir::{Block, Kernel, Op, Space, Type, Value, ValueDef};
 
 use super::code::Inst;
-use super::ops::neighbours;
+use super::ops::{meets, neighbours};
 use super::order::Order;
 use super::rows::first_lanes;
 use super::state::{Party, State, Stop, Waits, Warp};
@@ -63,9 +64,12 @@ struct Wait<'a> {
 }
 
 impl Wait<'_> {
-    /// What reads the memory that the loop waits for, if it does.
+    /// What reads the memory that the loop waits for, if it does. Where a group meets in each turn nobody is left behind.
     fn find(&self) -> Option<ir::Inst> {
-        self.around.exits.iter().find_map(|(from, _)| {
+        let meets = self.around.blocks.iter().any(|block| {
+            self.kernel.blocks[*block].insts.iter().any(|inst| meets(self.kernel.insts[*inst].op))
+        });
+        self.around.exits.iter().filter(|_| !meets).find_map(|(from, _)| {
             let decider = self.kernel.blocks[*from].terminator.decider()?;
             self.waits_for(decider)
         })
@@ -76,11 +80,12 @@ impl Wait<'_> {
     }
 
     /// What reads memory that a value depends on and others may change: an atomic, a volatile load; or any load from the same
-    /// place each time, if the value depends on nothing else that changes from turn to turn.
+    /// place each time, if the value depends on nothing else that changes from turn to turn. `None` if it depends on an atomic
+    /// that gets further by itself.
     fn waits_for(&self, decider: Value) -> Option<ir::Inst> {
         let mut seen = EntitySet::new();
         let mut work = vec![decider];
-        let (mut plain, mut varies) = (None, false);
+        let (mut found, mut plain, mut varies) = (None, None, false);
         while let Some(value) = work.pop() {
             if !seen.insert(value) {
                 continue;
@@ -93,12 +98,13 @@ impl Wait<'_> {
                         work.extend(self.merged(block, position as usize));
                     }
                 }
-                ValueDef::Result(inst) if !self.homes[inst].is_some_and(|block| self.has(block)) => {}
+                ValueDef::Result(inst) if !self.repeats(inst) => {}
                 ValueDef::Result(inst) => {
                     let data = &self.kernel.insts[inst];
                     match data.op {
-                        Op::Atomic(_) => return Some(inst),
-                        Op::Load(access) if access.volatile => return Some(inst),
+                        Op::Atomic(atomic) if self.advances(atomic.op, data) => return None,
+                        Op::Atomic(_) => found = Some(inst),
+                        Op::Load(access) if access.volatile => found = found.or(Some(inst)),
                         Op::Load(_) if self.shared(data.operands[0]) => plain = plain.or(Some(inst)),
                         _ => {}
                     }
@@ -106,7 +112,29 @@ impl Wait<'_> {
                 }
             }
         }
-        plain.filter(|_| !varies)
+        found.or(plain.filter(|_| !varies))
+    }
+
+    /// Whether an instruction is in the loop.
+    fn repeats(&self, inst: ir::Inst) -> bool {
+        self.homes[inst].is_some_and(|block| self.has(block))
+    }
+
+    /// Whether an atomic that is tried again and again has its effect once for one of those who try: a count, or a compare and
+    /// exchange of what has just been read.
+    fn advances(&self, op: AtomicOp, inst: &ir::Instruction) -> bool {
+        match op {
+            AtomicOp::Increment | AtomicOp::Decrement => true,
+            AtomicOp::Add | AtomicOp::Sub => {
+                self.kernel.scalar_constant(inst.operands[1]).is_some_and(|number| number != 0)
+            }
+            AtomicOp::CompareExchange => match self.kernel.values[inst.operands[2]].def {
+                ValueDef::Constant(_) => false,
+                ValueDef::Parameter(block, _) => self.has(block),
+                ValueDef::Result(expected) => self.repeats(expected),
+            },
+            _ => false,
+        }
     }
 
     /// Whether a pointer leads to memory that others may write.
@@ -269,4 +297,116 @@ impl State<'_> {
 /// The first lanes that do not wait for the group.
 fn first_running(warps: &[Warp]) -> Option<(&Warp, &Party)> {
     warps.iter().find_map(|warp| Some((warp, warp.parties.iter().find(|party| party.waits != Waits::Group)?)))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
+mod tests {
+    use super::*;
+
+    /// What the loops of a kernel wait for, each as the operation's text. The loop starts at `b2` and leaves to `b1`; `%0` is
+    /// a buffer.
+    fn waits(around: &str) -> Vec<String> {
+        let (start, around) = around.split_once('\n').unwrap();
+        let text = format!(
+            r#"tripipe-ir 1
+file0 "k.cl"
+kernel "k" {{
+  parameter "a" "int*" pointer global align 4 to i32
+  const %1: i32 = 0
+  const %2: i32 = 1
+  const %3: i64 = 0
+  const %4: bool = true
+  const %5: bool = false
+b0(%0 "a": ptr.global):
+  jump b2{start}
+b1:
+  return
+{around}
+}}
+"#
+        );
+        let module = tripipe_ir::text::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        tripipe_ir::verify::verify(&module).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let kernel = &module.kernels[0];
+        let cfg = Cfg::new(kernel);
+        let dominators = Dominators::new(&cfg);
+        let loops = Loops::new(&cfg, &dominators);
+        let order = Order::new(&cfg, &loops);
+        let spins = find(kernel, &cfg, &dominators, &loops, &order);
+        spins.iter().map(|spin| kernel.insts[spin.inst].op.to_string()).collect()
+    }
+
+    #[test]
+    fn locks_and_flags_are_waited_for() {
+        let lock = "
+b2:
+  %6: i32 = atomic.cmpxchg.device.relaxed %0, %2, %1
+  %7: bool = ne %6, %1
+  branch %7, b2, b1";
+        assert_eq!(waits(lock), ["atomic.cmpxchg.device.relaxed"]);
+        let flag = |load: &str| {
+            format!(
+                "
+b2:
+  %6: i32 = {load} %0
+  %7: bool = eq %6, %1
+  branch %7, b2, b1"
+            )
+        };
+        for load in ["load.4.volatile", "load.4", "atomic.load.device.relaxed"] {
+            assert_eq!(waits(&flag(load)), [load]);
+        }
+        // The result comes through a flag that is set where the lock was had.
+        let done = "(%5)
+b2(%6: bool):
+  %7: i32 = atomic.exchange.device.relaxed %0, %2
+  %8: bool = eq %7, %1
+  branch %8, b3, b4
+b3:
+  atomic.store.device.relaxed %0, %1
+  jump b5(%4)
+b4:
+  jump b5(%5)
+b5(%9: bool):
+  branch %9, b1, b2(%9)";
+        assert_eq!(waits(done), ["atomic.exchange.device.relaxed"]);
+    }
+
+    #[test]
+    fn what_gets_on_by_itself_waits_for_nobody() {
+        let free = "
+b2:
+  %6: i32 = load.4.volatile %0
+  %7: i32 = add %6, %2
+  %8: i32 = atomic.cmpxchg.device.relaxed %0, %7, %6
+  %9: bool = ne %8, %6
+  branch %9, b2, b1";
+        let queue = "
+b2:
+  %6: i32 = atomic.add.device.relaxed %0, %2
+  %7: bool = slt %6, %1
+  branch %7, b2, b1";
+        let counted = "(%1)
+b2(%6: i32):
+  %7: i32 = add %6, %2
+  %8: i32 = load.4 %0
+  %9: bool = slt %7, %8
+  branch %9, b2(%7), b1";
+        let list = "(%3)
+b2(%6: i64):
+  %7: ptr.global = address.8.0 %0, %6
+  %8: i64 = load.8 %7
+  %9: bool = ne %8, %3
+  branch %9, b2(%8), b1";
+        let meeting = "
+b2:
+  barrier.workgroup.workgroup.seqcst.local
+  %6: i32 = load.4 %0
+  %7: bool = eq %6, %1
+  branch %7, b2, b1";
+        for around in [free, queue, counted, list, meeting] {
+            assert_eq!(waits(around), [""; 0], "{around}");
+        }
+    }
 }

@@ -247,14 +247,14 @@ impl State<'_> {
         if inst.out == NONE || inst.width == 1 {
             return (inst.run)(self, inst);
         }
-        // In a checked launch its shadow too.
-        let slots = [inst.out, inst.out + self.code.shadow];
-        let slots = &slots[..if self.watch.is_some() { 2 } else { 1 }];
-        let before: Vec<Vec<u64>> = slots.iter().map(|slot| self.warp.rows.words(*slot).to_vec()).collect();
+        let before = self.warp.rows.words(inst.out).to_vec();
+        let shadow = inst.out + self.code.shadow;
+        let shadow_before = self.watch.is_some().then(|| self.warp.rows.words(shadow).to_vec());
         let goes_on = (inst.run)(self, inst);
         let components = usize::from(inst.components);
-        for (slot, before) in slots.iter().zip(before) {
-            restore(self.warp.rows.words_mut(*slot), &before, components, !self.mask);
+        restore(self.warp.rows.words_mut(inst.out), &before, components, !self.mask);
+        if let Some(before) = shadow_before {
+            restore(self.warp.rows.words_mut(shadow), &before, components, !self.mask);
         }
         goes_on
     }

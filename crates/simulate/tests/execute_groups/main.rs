@@ -7,4 +7,6 @@
 mod atomics;
 mod bench;
 mod collectives;
+mod copies;
 mod printf;
+mod spins;
