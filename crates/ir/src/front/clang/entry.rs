@@ -9,7 +9,8 @@ const HEADER: usize = 5;
 /// The module without the kernel of that name: its function stays, and nobody calls it. Bytes that are no module in
 /// this machine's order are given back as they are.
 pub(super) fn without(spirv: &[u8], kernel: &str) -> Vec<u8> {
-    let words: Vec<u32> = spirv.as_chunks::<4>().0.iter().map(|word| u32::from_ne_bytes(*word)).collect();
+    let (words, []) = spirv.as_chunks::<4>() else { return spirv.to_vec() };
+    let words: Vec<u32> = words.iter().map(|word| u32::from_ne_bytes(*word)).collect();
     let mut kept = spirv.get(..4 * HEADER).unwrap_or(spirv).to_vec();
     let mut function = None;
     let mut at = HEADER;
