@@ -5,7 +5,7 @@ use tripipe_ir::diagnostic::{AccessedMemory, Rule};
 use tripipe_ir::{Op, Space};
 use tripipe_launch::Access;
 
-use super::cells::{Conflict, Mark, Race, inst};
+use super::cells::{Conflict, Group, Kind, Mark, Race};
 use super::findings::{Occurrence, work_item};
 use super::order::Effect;
 use super::{Watch, rules};
@@ -151,7 +151,7 @@ pub(crate) fn address_of(s: &State<'_>, pointer: u32, lane: usize) -> u64 {
 }
 
 /// Lowest and highest address of the lanes that run, and all their bits together.
-fn extremes(s: &State<'_>, pointer: u32) -> (u64, u64, u64) {
+pub(super) fn extremes(s: &State<'_>, pointer: u32) -> (u64, u64, u64) {
     let addresses = s.warp.rows.words(pointer);
     if addresses.len() == 1 {
         return (addresses[0], addresses[0], addresses[0]);
@@ -439,34 +439,28 @@ impl Watch {
         let Some(cells) = &mut watched.cells else { return };
         let Some(info) = s.memory.object(object) else { return };
         let local = matches!(info.home, Home::Local(_));
-        let group_items = s.group.enqueued_local.iter().product::<u64>() as u32;
-        let group_first = (s.group.linear() * u64::from(group_items) + 1) as u32;
-        let first = s.group.linear() * u64::from(group_items) + u64::from(s.warp.first_item) + 1;
+        let items = s.group.enqueued_local.iter().product::<u64>();
+        let group_first = s.group.linear() * items + 1;
+        let first = group_first + u64::from(s.warp.first_item);
         if first + WIDTH as u64 > u64::from(u32::MAX) {
             return;
         }
-        let mut mark = Mark {
-            item: first as u32,
-            fences: if local { self.epochs.local } else { self.epochs.global },
-            barriers: self.epochs.barriers,
-            inst: i.origin.as_u32(),
-            atomic: touch.atomic,
-            several: false,
-            groups: false,
+        let group = Group { first: group_first as u32, items: items as u32 };
+        let fences = if local { self.epochs.local } else { self.epochs.global };
+        let mark = Mark::new(first as u32, fences, self.epochs.barriers, i.origin, touch.atomic);
+        let kind = match (touch.atomic, touch.writes) {
+            (true, writes) => Kind::Atomic { writes },
+            (false, true) => Kind::Write,
+            (false, false) => Kind::Read,
         };
         let mut found: Vec<(usize, Race)> = Vec::new();
+        let addresses = s.warp.rows.words(touch.pointer);
+        let single = addresses.len() == 1;
         for lane in lanes(mask) {
-            let offset = parts(address_of(s, touch.pointer, lane)).1 as usize;
-            mark.item = first as u32 + lane as u32;
+            let offset = parts(addresses[if single { 0 } else { lane }]).1 as usize;
+            let mark = mark.lane(lane);
             for index in offset / cells.grain..=(offset + touch.bytes - 1) / cells.grain {
-                let cell = cells.at(index, group_first);
-                let races = if touch.atomic {
-                    cell.atomic(mark, touch.writes, group_items, &self.order)
-                } else if touch.writes {
-                    cell.write(mark, group_items, &self.order)
-                } else {
-                    cell.read(mark, group_items, &self.order)
-                };
+                let races = cells.note(index, kind, mark, group, &self.order);
                 if races != [None; 2] {
                     found.extend(races.into_iter().flatten().map(|race| (lane, race)));
                     break;
@@ -489,7 +483,7 @@ impl Watch {
         let [x, y, _] = group.groups;
         group.id = [other_group % x, other_group / x % y, other_group / (x * y)];
         let other_item = work_item(&group, number % items);
-        let other_inst = inst(&other);
+        let other_inst = other.inst();
         let other_wrote = matches!(
             s.kernel.insts[other_inst].op,
             Op::Store(_) | Op::Copy(_) | Op::Atomic(_) | Op::AsyncCopy { .. }
@@ -562,7 +556,7 @@ impl Watch {
         let items = s.group.enqueued_local.iter().product::<u64>();
         let first = s.group.linear() * items + u64::from(s.warp.first_item) + 1;
         let other_lane = u64::from(other.item).wrapping_sub(first);
-        if inst(other) == i.origin && other_lane < WIDTH as u64 && other_lane < lane as u64 {
+        if other.inst() == i.origin && other_lane < WIDTH as u64 && other_lane < lane as u64 {
             // The same store: it has not been made yet.
             return (0..components)
                 .all(|component| bits(lane, component) == bits(other_lane as usize, component));
@@ -603,15 +597,32 @@ pub(super) fn fence(s: &mut State<'_>, i: &Inst) -> bool {
     (i.plain)(s, i)
 }
 
+/// Whether any index may be outside of an inner array, in whatever lane.
+fn leaves(s: &State<'_>, i: &Inst, count: u64) -> bool {
+    let index = s.warp.rows.words(i.args[1]);
+    if s.kernel.ty(s.kernel.insts[i.origin].operands[1]).bytes() == 4 {
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        crate::execute::rows::numbers::<u32>(index).iter().any(|index| *index >= count)
+    } else {
+        index.iter().any(|index| *index >= count)
+    }
+}
+
 /// Address arithmetic over an inner array, watched.
 pub(super) fn address(s: &mut State<'_>, i: &Inst) -> bool {
     let goes_on = (i.plain)(s, i);
     let Some(mut watch) = s.watch.take() else { return goes_on };
     let data = &s.kernel.insts[i.origin];
     if let Op::Address(ir::op::Address { count, .. }) = data.op {
-        let base = watch.left.get(&(s.warp.first_item, data.operands[0])).copied();
+        let base = if watch.left.is_empty() {
+            None
+        } else {
+            watch.left.get(&(s.warp.first_item, data.operands[0])).copied()
+        };
         let mut left = base.unwrap_or(Left { lanes: 0, index: 0, count: 0 });
-        if let Some(count) = count {
+        if let Some(count) = count
+            && leaves(s, i, count)
+        {
             let bytes = s.kernel.ty(data.operands[1]).bytes();
             for lane in lanes(if i.width == 1 { 1 } else { s.mask }) {
                 let bits = s.warp.rows.bits(i.args[1], lane, bytes);
@@ -628,7 +639,7 @@ pub(super) fn address(s: &mut State<'_>, i: &Inst) -> bool {
         if let Some(result) = data.result {
             if left.lanes & s.mask != 0 {
                 watch.left.insert((s.warp.first_item, result), left);
-            } else {
+            } else if !watch.left.is_empty() {
                 watch.left.remove(&(s.warp.first_item, result));
             }
         }

@@ -365,6 +365,9 @@ impl Watch {
                 used(self, s, i, value, 1, "what is stored here");
             }
         }
+        if !unknown && self.all_written(s, touch) {
+            return;
+        }
         for lane in lanes(s.mask) {
             let (object, offset) = parts(address_of(s, touch.pointer, lane));
             let offset = offset as usize;
@@ -403,6 +406,25 @@ impl Watch {
         }
     }
 
+    /// Whether all the lanes' addresses are in one object of which every byte from the lowest to the highest is written.
+    fn all_written(&self, s: &State<'_>, touch: &Touch) -> bool {
+        let (low, high, _) = super::access::extremes(s, touch.pointer);
+        let (object, start) = parts(low);
+        if parts(high).0 != object {
+            return false;
+        }
+        let Some(info) = s.memory.object(object) else { return false };
+        let span = (high - low) as usize + touch.bytes;
+        let inside = start >= 0 && start.cast_unsigned() + span as u64 <= info.bytes;
+        match (info.home, self.objects.get(object as usize).map(|watched| &watched.written)) {
+            (Home::Global(_), Some(None)) => true,
+            (Home::Global(_) | Home::Local(_), Some(Some(written))) => {
+                inside && span <= 1 << 16 && written.all(start as usize, span)
+            }
+            _ => false,
+        }
+    }
+
     /// What is known of the bytes that lanes have read; an atomic's are reported, since all see what it makes of them.
     pub(super) fn taint_load(&mut self, s: &mut State<'_>, i: &Inst, touch: &Touch, good: u64) {
         let shadow = i.out + s.code.shadow;
@@ -410,6 +432,9 @@ impl Watch {
             s.warp.rows.words_mut(shadow).fill(0);
         }
         let single = s.warp.rows.words(touch.pointer).len() == 1;
+        if self.all_written(s, touch) {
+            return;
+        }
         let size = (touch.bytes / usize::from(i.components).max(1)).max(1);
         let mut born: Option<(u32, usize)> = None;
         for lane in lanes(good) {
