@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use bytemuck::Pod;
+use tripipe_ir::diagnostic::Finding;
 use tripipe_ir::front::clang::{Clang, Translator};
 use tripipe_launch::{Access, Argument, Executor as _, Launch, MemoryId, MemoryKind, NdRange, Program};
+use tripipe_simulate::watch::Checks;
 use tripipe_simulate::{Options, Simulator};
 
 /// A simulator and the program that is run on it.
@@ -45,6 +47,21 @@ impl Bench {
         contents
     }
 
+    fn launch(&self, entry: &str, range: NdRange, arguments: &[Argument]) -> Launch {
+        Launch {
+            program: Arc::clone(&self.program),
+            entry: entry.to_owned(),
+            arguments: arguments.to_vec(),
+            range,
+        }
+    }
+
+    /// Checks a kernel.
+    pub(crate) fn check(&mut self, entry: &str, range: NdRange, arguments: &[Argument]) -> Vec<Finding> {
+        let launch = self.launch(entry, range, arguments);
+        self.simulator.check(&launch, &Checks::all()).unwrap().findings
+    }
+
     /// Runs a kernel; what it says if it fails.
     pub(crate) fn try_run(
         &mut self,
@@ -52,12 +69,7 @@ impl Bench {
         range: NdRange,
         arguments: &[Argument],
     ) -> Result<(), String> {
-        let launch = Launch {
-            program: Arc::clone(&self.program),
-            entry: entry.to_owned(),
-            arguments: arguments.to_vec(),
-            range,
-        };
+        let launch = self.launch(entry, range, arguments);
         self.simulator.run(&[launch]).map(drop).map_err(|error| error.to_string())
     }
 

@@ -487,3 +487,22 @@ fn only_those_on_the_same_way_take_part() {
         }
     }
 }
+
+#[test]
+fn clusters_of_a_sub_group() {
+    let source = "
+        #pragma OPENCL EXTENSION cl_khr_subgroup_clustered_reduce : enable
+        kernel void f(global const int *in, global int *out) {
+            size_t i = get_global_id(0);
+            out[3 * i] = sub_group_clustered_reduce_add(in[i], 4);
+            out[3 * i + 1] = sub_group_clustered_reduce_max(in[i], 8);
+            out[3 * i + 2] = sub_group_clustered_reduce_xor(in[i], 1);
+        }";
+    let Some(mut bench) = with_sub_groups(16, source, "-cl-std=CL3.0") else { return };
+    let input: Vec<i32> = (0..128).map(|i| i * 37 % 50 - 20).collect();
+    let out = numbers(&mut bench, &input, 3, 64);
+    for (i, found) in out.chunks(3).enumerate() {
+        let of = |size: usize| &input[i / size * size..(i / size + 1) * size];
+        assert_eq!(found, [of(4).iter().sum(), *of(8).iter().max().unwrap(), input[i]], "{i}");
+    }
+}

@@ -110,6 +110,31 @@ fn locks_between_lanes_warps_and_groups() {
 }
 
 #[test]
+fn a_checked_launch_makes_the_same_of_locks() {
+    let Some(mut bench) = Bench::with(limited(), LOCKS, "-cl-std=CL1.2") else { return };
+    for entry in ["spin", "patient", "ticket"] {
+        let buffers = [bench.buffer(&[0]), bench.buffer(&[0; 2]), bench.buffer(&[-1; 150])];
+        bench.check(entry, NdRange::d1(150).local(75, 1, 1), &buffers.map(memory));
+        assert_eq!(bench.read::<i32>(buffers[1], 1), [150], "{entry}");
+    }
+    let source = "
+        kernel void f(volatile global int *flags) {
+            while (atomic_or(flags, 0) == 0)
+                ;
+            flags[1] = 1;
+        }";
+    let Some(mut bench) = Bench::with(limited(), source, "-cl-std=CL1.2") else { return };
+    let flags = bench.buffer(&[0, 0]);
+    let findings = bench.check("f", NdRange::d1(100).local(100, 1, 1), &[memory(flags)]);
+    assert!(
+        findings.iter().any(|finding| finding.rule.code == "infinite-loop"
+            && finding.place.as_ref().is_some_and(|place| place.line == 3)
+            && finding.message.contains("never comes")),
+        "{findings:?}"
+    );
+}
+
+#[test]
 fn flags_between_work_items() {
     let source = "
         // Each waits for the one before it, the last first: lanes of one warp, and warps.

@@ -68,7 +68,7 @@ pub(super) fn print(s: &mut State<'_>, i: &Inst) -> bool {
 }
 
 /// Prints a number.
-fn value(text: &mut Vec<u8>, directive: &Directive, ty: Type, bits: u64) {
+fn value(text: &mut Vec<u8>, directive: &Directive<'_>, ty: Type, bits: u64) {
     let scalar = ty.scalar().unwrap_or(Scalar::I64);
     match directive.conversion {
         b'd' | b'i' => directive.signed(text, sized(directive.length, scalar, bits)),

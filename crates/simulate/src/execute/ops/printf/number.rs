@@ -6,7 +6,7 @@ pub(super) enum Piece<'f> {
     /// What prints as it is.
     Text(&'f str),
     /// What takes an argument.
-    Directive(Directive),
+    Directive(Directive<'f>),
 }
 
 /// How large an argument is.
@@ -37,12 +37,9 @@ impl Length {
 
 /// `%[flags][width][.precision][vector][length]conversion`
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Directive {
-    left: bool,
-    plus: bool,
-    space: bool,
-    alternative: bool,
-    zeros: bool,
+pub(super) struct Directive<'f> {
+    /// Those of `-+ #0` that are there.
+    flags: &'f str,
     width: usize,
     pub(super) precision: Option<usize>,
     /// Components of a vector, 1 for what is none.
@@ -83,21 +80,11 @@ pub(super) fn pieces(format: &str) -> Vec<Piece<'_>> {
 }
 
 /// A directive behind its `%`, and what follows.
-fn directive(text: &str) -> Option<(Directive, &str)> {
+fn directive(text: &str) -> Option<(Directive<'_>, &str)> {
     let mut own = Directive { components: 1, ..Directive::default() };
     let mut rest = text;
-    loop {
-        let flag = match rest.as_bytes().first()? {
-            b'-' => &mut own.left,
-            b'+' => &mut own.plus,
-            b' ' => &mut own.space,
-            b'#' => &mut own.alternative,
-            b'0' => &mut own.zeros,
-            _ => break,
-        };
-        *flag = true;
-        rest = &rest[1..];
-    }
+    rest = rest.trim_start_matches(['-', '+', ' ', '#', '0']);
+    own.flags = &text[..text.len() - rest.len()];
     own.width = number(&mut rest).unwrap_or(0);
     if let Some(behind) = rest.strip_prefix('.') {
         rest = behind;
@@ -126,11 +113,15 @@ fn number(rest: &mut &str) -> Option<usize> {
     (digits > 0).then(|| own.parse().unwrap_or(MAX_WIDTH).min(MAX_WIDTH))
 }
 
-impl Directive {
+impl Directive<'_> {
+    fn has(&self, flag: char) -> bool {
+        self.flags.contains(flag)
+    }
+
     /// Prints a sign or prefix and the digits behind it, filled up to the width.
     pub(super) fn pad(&self, text: &mut Vec<u8>, prefix: &[u8], body: &[u8], zeros: bool) {
         let fill = self.width.saturating_sub(prefix.len() + body.len());
-        let (before, between, behind) = match (self.left, zeros) {
+        let (before, between, behind) = match (self.has('-'), zeros) {
             (true, _) => (0, 0, fill),
             (false, true) => (0, fill, 0),
             (false, false) => (fill, 0, 0),
@@ -143,7 +134,7 @@ impl Directive {
     }
 
     fn sign(&self, negative: bool) -> &'static str {
-        match (negative, self.plus, self.space) {
+        match (negative, self.has('+'), self.has(' ')) {
             (true, ..) => "-",
             (_, true, _) => "+",
             (_, _, true) => " ",
@@ -156,7 +147,7 @@ impl Directive {
             digits.clear();
         }
         let least = self.precision.unwrap_or(1);
-        let zeros = self.zeros && self.precision.is_none();
+        let zeros = self.has('0') && self.precision.is_none();
         self.pad(text, prefix.as_bytes(), format!("{digits:0>least$}").as_bytes(), zeros);
     }
 
@@ -167,7 +158,7 @@ impl Directive {
 
     /// `o`, `u`, `x`, `X`
     pub(super) fn unsigned(&self, text: &mut Vec<u8>, number: u64) {
-        let marked = self.alternative && number != 0;
+        let marked = self.has('#') && number != 0;
         match self.conversion {
             b'x' => self.integer(text, if marked { "0x" } else { "" }, format!("{number:x}")),
             b'X' => self.integer(text, if marked { "0X" } else { "" }, format!("{number:X}")),
@@ -175,7 +166,7 @@ impl Directive {
                 let digits = format!("{number:o}");
                 let padded = self.precision.is_some_and(|precision| precision > digits.len());
                 // The first digit has to be a zero.
-                let zero = self.alternative && !padded && (number != 0 || self.precision == Some(0));
+                let zero = self.has('#') && !padded && (number != 0 || self.precision == Some(0));
                 self.integer(text, if zero { "0" } else { "" }, digits);
             }
             _ => self.integer(text, "", number.to_string()),
@@ -211,7 +202,7 @@ impl Directive {
             prefix.make_ascii_uppercase();
             body.make_ascii_uppercase();
         }
-        self.pad(text, prefix.as_bytes(), body.as_bytes(), self.zeros && number.is_finite());
+        self.pad(text, prefix.as_bytes(), body.as_bytes(), self.has('0') && number.is_finite());
     }
 
     fn fixed(&self, size: f64, precision: usize) -> String {
@@ -223,7 +214,7 @@ impl Directive {
     /// Adds the digits that are zero for all numbers, and the point where the flag asks for it.
     fn finish(&self, digits: &mut String, precision: usize) {
         digits.extend(std::iter::repeat_n('0', precision.saturating_sub(MAX_DIGITS)));
-        if precision == 0 && self.alternative {
+        if precision == 0 && self.has('#') {
             digits.push('.');
         }
     }
@@ -231,7 +222,7 @@ impl Directive {
     fn exponential(&self, size: f64, precision: usize) -> String {
         let (mut digits, exponent) = scientific(size, precision.min(MAX_DIGITS));
         self.finish(&mut digits, precision);
-        with_exponent(digits, exponent)
+        with_exponent(&digits, exponent)
     }
 
     fn general(&self, size: f64) -> String {
@@ -245,10 +236,10 @@ impl Directive {
             self.finish(&mut digits, precision - 1);
             digits
         };
-        if !self.alternative && digits.contains('.') {
+        if !self.has('#') && digits.contains('.') {
             digits.truncate(digits.trim_end_matches('0').trim_end_matches('.').len());
         }
-        if fixed { digits } else { with_exponent(digits, exponent) }
+        if fixed { digits } else { with_exponent(&digits, exponent) }
     }
 
     fn hexadecimal(&self, size: f64) -> String {
@@ -279,7 +270,7 @@ impl Directive {
             }
             None => digits.truncate(digits.trim_end_matches('0').len()),
         }
-        let point = if digits.is_empty() && !self.alternative { "" } else { "." };
+        let point = if digits.is_empty() && !self.has('#') { "" } else { "." };
         format!("{}{point}{digits}p{exponent:+}", significand >> FRACTION_BITS)
     }
 }
@@ -291,7 +282,7 @@ fn scientific(size: f64, precision: usize) -> (String, i32) {
     (digits.to_owned(), exponent.parse().unwrap_or(0))
 }
 
-fn with_exponent(digits: String, exponent: i32) -> String {
+fn with_exponent(digits: &str, exponent: i32) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{digits}e{sign}{:02}", exponent.unsigned_abs())
 }
