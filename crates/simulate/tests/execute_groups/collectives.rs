@@ -489,6 +489,30 @@ fn only_those_on_the_same_way_take_part() {
 }
 
 #[test]
+fn the_kernel_or_the_options_choose_the_size_of_sub_groups() {
+    let source = "
+        #pragma OPENCL EXTENSION cl_khr_subgroups : enable
+        kernel void f(global const int *in, global int *out) {
+            out[get_global_id(0)] = get_sub_group_size();
+        }
+        __attribute__((intel_reqd_sub_group_size(8)))
+        kernel void eight(global const int *in, global int *out) {
+            out[get_global_id(0)] = sub_group_reduce_add(1);
+        }";
+    let Some(mut bench) = with_sub_groups(32, source, "-cl-std=CL2.0") else { return };
+    assert_eq!(numbers(&mut bench, &[0; 64], 1, 64), [32; 64]);
+    let memories = [bench.buffer(&[0]), bench.buffer(&[0; 20])];
+    bench.run("eight", NdRange::d1(20).local(20, 1, 1), &memories.map(memory));
+    assert_eq!(bench.read::<i32>(memories[1], 20), [[8; 16].as_slice(), &[4; 4]].concat());
+    for size in [0, 3] {
+        let Some(mut bench) = with_sub_groups(size, source, "-cl-std=CL2.0") else { return };
+        let memories = [bench.buffer(&[0]), bench.buffer(&[0; 20])];
+        let error = bench.try_run("f", NdRange::d1(20), &memories.map(memory)).unwrap_err();
+        assert!(error.contains(&format!("sub-groups of {size}: a power of two up to 64")), "{error}");
+    }
+}
+
+#[test]
 fn clusters_of_a_sub_group() {
     let source = "
         #pragma OPENCL EXTENSION cl_khr_subgroup_clustered_reduce : enable

@@ -134,7 +134,9 @@ pub(crate) fn meets(op: Op) -> bool {
 /// Whether what it does to memory may be seen by other work-groups before the launch ends.
 pub(crate) fn is_global_atomic(kernel: &Kernel, inst: &Instruction) -> bool {
     matches!(inst.op, Op::Atomic(_))
-        && inst.operands.first().is_none_or(|pointer| kernel.ty(*pointer) != Type::Pointer(Space::Local))
+        && inst.operands.first().is_none_or(|pointer| {
+            !matches!(kernel.ty(*pointer), Type::Pointer(Space::Local | Space::Private))
+        })
 }
 
 /// A warp of a work-group that has met, and the lanes of it that are there.

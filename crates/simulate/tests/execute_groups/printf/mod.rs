@@ -108,6 +108,9 @@ fn vectors_and_the_rest() {
     }
     source += "
         kernel void address(global int *a) { printf(\"%p %p\", a, a + 1); }
+        kernel void wide(global int *a) {
+            printf(\"%.70000d|%70000s|%.70000f|%.70000e\", 42, \"ab\", 1.5, 1.5);
+        }
         kernel void result(global int *a) { a[0] = printf(\"ab\"); }";
     let Some(mut bench) = Bench::new(source, "-cl-std=CL1.2 -Wno-format") else { return };
     for (index, (call, text)) in cases.iter().enumerate() {
@@ -124,6 +127,15 @@ fn vectors_and_the_rest() {
         .try_into()
         .unwrap();
     assert_eq!(second - first, 4, "{printed}");
+    bench.run("wide", NdRange::d1(1), &[memory(a)]);
+    let (zeros, spaces) = ("0".repeat(70_000), " ".repeat(70_000));
+    let wide = [
+        format!("{}42", &zeros[2..]),
+        format!("{}ab", &spaces[2..]),
+        format!("1.5{}", &zeros[1..]),
+        format!("1.5{}e+00", &zeros[1..]),
+    ];
+    assert_eq!(bench.printed(), wide.join("|"));
     // 0 says that it succeeded.
     bench.run("result", NdRange::d1(1), &[memory(a)]);
     assert_eq!(bench.read::<i32>(a, 1), [0]);

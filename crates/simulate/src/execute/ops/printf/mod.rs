@@ -79,6 +79,8 @@ fn value(text: &mut Vec<u8>, directive: &Directive<'_>, ty: Type, bits: u64) {
         }
         b'c' => directive.pad(text, &[], &[bits as u8], false),
         b'p' => directive.pointer(text, bits),
+        // A number is no string.
+        b's' => {}
         _ => directive.float(
             text,
             match scalar {

@@ -49,7 +49,7 @@ pub(super) struct Directive<'f> {
 }
 
 /// Digits and spaces a single directive can ask for.
-const MAX_WIDTH: usize = 1 << 16;
+const MAX_WIDTH: usize = 1 << 20;
 
 /// No number has more digits behind the point than 1074, and none more before it.
 const MAX_DIGITS: usize = 1100;
@@ -148,7 +148,8 @@ impl Directive<'_> {
         }
         let least = self.precision.unwrap_or(1);
         let zeros = self.has('0') && self.precision.is_none();
-        self.pad(text, prefix.as_bytes(), format!("{digits:0>least$}").as_bytes(), zeros);
+        digits.insert_str(0, &"0".repeat(least.saturating_sub(digits.len())));
+        self.pad(text, prefix.as_bytes(), digits.as_bytes(), zeros);
     }
 
     /// `d`, `i`
