@@ -252,7 +252,10 @@ pub(crate) fn written(kernel: &Kernel) -> Option<Vec<bool>> {
     for data in kernel.blocks.values() {
         for inst in &data.insts {
             let inst = &kernel.insts[*inst];
-            let writes = matches!(inst.op, Op::Store(_) | Op::Copy(_) | Op::Atomic(_) | Op::AsyncCopy { .. });
+            let writes = matches!(
+                inst.op,
+                Op::Store(_) | Op::Copy(_) | Op::Atomic(_) | Op::AsyncCopy { .. } | Op::ImageWrite { .. }
+            );
             if writes && let Some(pointer) = inst.operands.first() {
                 let constant = matches!(kernel.values[*pointer].def, ValueDef::Constant(_));
                 all |= if constant { UNKNOWN } else { roots[*pointer] };
