@@ -28,6 +28,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Check(commands::check::Check),
     Devices(commands::devices::Devices),
     Explain(commands::explain::Explain),
     Filter(commands::filter::Filter),
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
     match command {
+        Command::Check(check) => check.run(out),
         Command::Devices(devices) => devices.run(out),
         Command::Explain(explain) => explain.run(out),
         Command::Filter(filter) => filter.run(out),

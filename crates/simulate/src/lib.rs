@@ -10,4 +10,5 @@ pub mod watch;
 mod execute;
 mod simulator;
 
+pub use execute::state::Schedule;
 pub use simulator::{Checked, Options, Prebuilt, Report, RunError, Simulator};

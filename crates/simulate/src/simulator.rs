@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tripipe_device::{DeviceKind, ImageLimits, Probe};
+use tripipe_device::{DeviceKind, Gpu, ImageLimits, Probe};
 use tripipe_ir::diagnostic::{Finding, SourcePlace};
 use tripipe_ir::front::{clang, spirv};
 use tripipe_ir::op::{Addressing, SamplerBits};
@@ -19,7 +19,8 @@ use crate::execute::decode::{self, component_bytes};
 use crate::execute::launch::{BoundImage, Job};
 use crate::execute::layout::{Layout, Passed};
 use crate::execute::memory::{Home, MAX_OBJECTS, pointer};
-use crate::execute::state::{Group, Stop};
+use crate::execute::rows::WIDTH;
+use crate::execute::state::{Group, Schedule, Stop};
 use crate::image::Image;
 use crate::watch::objects::{self, Before, Bits};
 use crate::watch::{Checks, Watch};
@@ -30,17 +31,21 @@ pub type Prebuilt = fn(&Program) -> Option<&'static [u8]>;
 /// How the simulator runs.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Threads that share the work-groups of a launch; 0 takes all cores. Launches with atomics on global memory run on
-    /// one, so that results are the same each time.
+    /// Threads that share the work-groups of a launch; 0 takes all cores. Launches with atomics on global memory, or loops
+    /// that wait for it to change, run on one, so that results are the same each time.
     pub threads: usize,
     /// Instructions a launch may run on each thread, counted once for all work-items that run them side by side.
     pub steps: u64,
     /// Bytes all memory objects may have together.
     pub memory_bytes: u64,
-    /// Work-items of a sub-group, a power of two up to 64.
+    /// Work-items of a sub-group, a power of two up to 64, for kernels that require no size of their own.
     pub sub_group: u32,
     /// SPIR-V built ahead of time, so that no compiler is needed for it.
     pub prebuilt: Option<Prebuilt>,
+    /// In which order work-items run, and how wide.
+    pub schedule: Schedule,
+    /// The GPU whose limits hold: work-group size, local memory, and its warp width as that of sub-groups.
+    pub gpu: Option<&'static Gpu>,
     /// How OpenCL C is compiled; options of the program are added.
     pub build: clang::Build,
 }
@@ -53,6 +58,8 @@ impl Default for Options {
             memory_bytes: 8 << 30,
             sub_group: 16,
             prebuilt: None,
+            schedule: Schedule::numbered(0),
+            gpu: None,
             build: clang::Build::default(),
         }
     }
@@ -61,6 +68,10 @@ impl Default for Options {
 /// What a launch did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {
+    /// Work-items in each dimension.
+    pub global: [u64; 3],
+    /// Work-items of a work-group in each dimension.
+    pub local: [u64; 3],
     /// Work-items run.
     pub work_items: u64,
     /// IR instructions run, counted for each work-item that ran them.
@@ -162,11 +173,20 @@ pub struct Simulator {
 
 impl Simulator {
     /// A simulator without any memory objects yet.
-    pub fn new(options: Options) -> Self {
+    pub fn new(mut options: Options) -> Self {
+        if let Some(gpu) = options.gpu {
+            options.sub_group = gpu.core.warp_width.value.clamp(1, WIDTH as u32);
+        }
+        // A sub-group is within a warp.
+        options.sub_group = options.sub_group.min(options.schedule.warp as u32);
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let largest_group = options.gpu.map_or(4096, |gpu| gpu.core.max_work_group_size.value as usize);
         let probe = Probe {
             platform: "Tripipe".into(),
-            name: "Tripipe simulator".into(),
+            name: options.gpu.map_or_else(
+                || "Tripipe simulator".into(),
+                |gpu| format!("Tripipe simulator as {}", gpu.name()),
+            ),
             vendor: "Tripipe".into(),
             version: "OpenCL 3.0 Tripipe".into(),
             driver: env!("CARGO_PKG_VERSION").into(),
@@ -176,9 +196,9 @@ impl Simulator {
             extensions: EXTENSIONS.iter().map(|name| (*name).to_owned()).collect(),
             compute_units: cores as u32,
             address_bits: 64,
-            max_work_group_size: 4096,
-            max_work_item_sizes: [4096; 3],
-            local_memory_bytes: 1 << 20,
+            max_work_group_size: largest_group,
+            max_work_item_sizes: [largest_group; 3],
+            local_memory_bytes: options.gpu.map_or(1 << 20, |gpu| gpu.local_memory.bytes.value),
             global_memory_bytes: options.memory_bytes,
             max_buffer_bytes: options.memory_bytes,
             max_constant_bytes: options.memory_bytes,
@@ -429,6 +449,7 @@ impl Simulator {
             arguments: &values,
             images: &images,
             range,
+            schedule: self.options.schedule.at_least(range.sub_group as usize),
             threads,
             steps: self.options.steps,
         };
@@ -507,7 +528,15 @@ impl Simulator {
             });
         }
         let work_items = launch.range.work_items().unwrap_or(0) as u64;
-        Ok(Report { work_items, lane_instructions: outcome.lane_instructions, threads, elapsed })
+        let (global, local) = (range.global, range.enqueued_local);
+        Ok(Report {
+            global,
+            local,
+            work_items,
+            lane_instructions: outcome.lane_instructions,
+            threads,
+            elapsed,
+        })
     }
 
     fn bind<'a>(&self, kernel: &Kernel, launch: &'a Launch) -> Result<Bound<'a>, ExecuteError> {
@@ -689,6 +718,10 @@ fn range(
     if local.contains(&0) || items.is_none_or(|items| items > probe.max_work_group_size) {
         return Err(refused(format!("a work-group has 1 to {} work-items", probe.max_work_group_size)));
     }
+    let sub_group = kernel.required_sub_group_size.unwrap_or(options.sub_group);
+    if !sub_group.is_power_of_two() || sub_group > WIDTH as u32 {
+        return Err(refused(format!("sub-groups of {sub_group}: a power of two up to {WIDTH} is offered")));
+    }
     let wide = |sizes: [usize; 3]| sizes.map(|size| size as u64);
     Ok(Group {
         id: [0; 3],
@@ -698,7 +731,7 @@ fn range(
         global: wide(global),
         offset: wide(range.global_offset()),
         dimensions: range.dimensions() as u32,
-        sub_group: options.sub_group,
+        sub_group,
     })
 }
 
@@ -707,7 +740,7 @@ fn range(
 fn choose_local(kernel: &Kernel, global: [usize; 3]) -> [usize; 3] {
     const LARGEST: usize = 256;
     let tells = kernel.insts.values().any(|inst| {
-        crate::execute::ops::meets(inst.op)
+        matches!(inst.op, Op::Barrier { .. } | Op::AsyncCopy { .. } | Op::WaitEvents { .. } | Op::Group(_))
             || matches!(inst.op, Op::Query(query) if query.kind != tripipe_ir::op::QueryKind::GlobalId)
     }) || kernel.objects.values().any(|object| object.space == Space::Local);
     let x = if tells {

@@ -26,7 +26,7 @@ pub(crate) struct LaunchArgument {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
     /// Instructions that each of the simulator's threads may run.
-    #[arg(long, value_name = "N", default_value_t = 1 << 40, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 10_000_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     limit_steps: u64,
     /// Bytes that all buffers and images may have together; KiB, MiB and GiB are understood.
     #[arg(long, value_name = "BYTES", default_value = "4GiB", value_parser = bytes)]

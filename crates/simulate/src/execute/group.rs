@@ -20,9 +20,10 @@ impl State<'_> {
         for local in &mut self.memory.locals {
             local.fill(0);
         }
-        let count = items.div_ceil(WIDTH);
+        let count = items.div_ceil(self.schedule.warp);
         if !self.code.meets && self.code.spins.is_empty() {
             for index in 0..count {
+                let index = if self.schedule.backward { count - 1 - index } else { index };
                 self.start_warp(index, items);
                 self.run_warp();
                 if self.stop.is_some() {
@@ -43,7 +44,9 @@ impl State<'_> {
         let mut past = Past::default();
         loop {
             let mut running = false;
-            for warp in &mut *warps {
+            for index in 0..count {
+                let index = if self.schedule.backward { count - 1 - index } else { index };
+                let warp = &mut warps[index];
                 std::mem::swap(&mut self.warp, warp);
                 if self.code.spins.is_empty() {
                     self.run_warp();
@@ -76,7 +79,7 @@ impl State<'_> {
         }
         self.local_ids_of = self.group.local;
         self.local_ids.clear();
-        for first in (0..self.group.items()).step_by(WIDTH) {
+        for first in (0..self.group.items()).step_by(self.schedule.warp) {
             let mut ids = [[0; WIDTH]; 3];
             for lane in 0..WIDTH {
                 let id = self.group.local_id(first + lane as u64);
@@ -89,9 +92,10 @@ impl State<'_> {
     }
 
     fn start_warp(&mut self, index: usize, items: usize) {
-        self.warp.first_item = (index * WIDTH) as u32;
+        self.warp.first_item = (index * self.schedule.warp) as u32;
         self.warp.parties.clear();
-        self.warp.parties.push(everyone(items - index * WIDTH));
+        let left = items - index * self.schedule.warp;
+        self.warp.parties.push(everyone(left.min(self.schedule.warp)));
         if self.watch.is_some() {
             self.warp.private_dead = vec![0; self.layout.privates.len()];
             self.warp.private_written = crate::watch::taint::private_written(self.kernel);
@@ -116,7 +120,7 @@ impl State<'_> {
     /// Whether the lanes that run are all of the group, so that nobody has to be waited for.
     pub(crate) fn is_whole_group(&self) -> bool {
         let items = self.group.items() as usize;
-        items <= WIDTH && self.mask == first_lanes(items)
+        items <= self.schedule.warp && self.mask == first_lanes(items)
     }
 
     /// Lets the group go on from where all wait. `false` if nobody waits, or it stopped short.

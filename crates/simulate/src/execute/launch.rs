@@ -9,7 +9,7 @@ use super::code::{Code, PresetSource};
 use super::layout::Layout;
 use super::memory::{Global, Memory, Overlay, Private, Written, merge};
 use super::rows::Rows;
-use super::state::{Group, State, Stop, Warp};
+use super::state::{Group, Schedule, State, Stop, Warp};
 use crate::image::Image;
 use crate::watch::Watch;
 
@@ -32,6 +32,7 @@ pub(crate) struct Job<'a> {
     pub(crate) images: &'a [BoundImage],
     /// Range of the group in the middle; its id and size are set for each group.
     pub(crate) range: Group,
+    pub(crate) schedule: Schedule,
     pub(crate) threads: usize,
     /// Instructions a thread may run.
     pub(crate) steps: u64,
@@ -144,6 +145,7 @@ impl Job<'_> {
             warp: self.warp(),
             mask: 0,
             group: self.range,
+            schedule: self.schedule,
             local_ids: Vec::new(),
             local_ids_of: [0; 3],
             stop: None,
@@ -158,7 +160,9 @@ impl Job<'_> {
         let mut warps: Vec<Warp> = Vec::new();
         let mut outcome = Outcome::default();
         let range = self.range;
-        for linear in groups {
+        let total = range.groups.iter().product();
+        for position in groups {
+            let linear = self.schedule.group(position, total);
             let [x, y, _] = range.groups;
             let id = [linear % x, linear / x % y, linear / (x * y)];
             state.group.id = id;

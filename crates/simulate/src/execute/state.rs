@@ -74,6 +74,56 @@ pub(crate) struct Fault {
     pub(crate) message: String,
 }
 
+/// In which order work-items run, and how many side by side. OpenCL promises none; what a kernel does must not depend
+/// on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// Work-items of a warp, 1 to 64.
+    pub(crate) warp: usize,
+    /// Whether the last warp of a group runs first, and the last group.
+    pub(crate) backward: bool,
+    /// Groups run that many apart, wrapping around, where it has no factor in common with their number.
+    pub(crate) stride: u64,
+}
+
+impl Schedule {
+    /// The `index`-th of a list that begins with the usual order; each is another width or order.
+    pub fn numbered(index: u32) -> Self {
+        let widths = [WIDTH, WIDTH, 16, 4, 1, 8, 32];
+        Self {
+            warp: widths[index as usize % widths.len()],
+            backward: index % 2 == 1,
+            stride: if index < 2 { 1 } else { 2 * u64::from(index) + 5 },
+        }
+    }
+
+    /// The same order with warps of at most so many work-items.
+    #[must_use]
+    pub fn at_most(self, width: usize) -> Self {
+        Self { warp: self.warp.min(width.clamp(1, WIDTH)), ..self }
+    }
+
+    /// The same order with warps of at least so many work-items: a sub-group is within a warp.
+    #[must_use]
+    pub(crate) fn at_least(self, width: usize) -> Self {
+        Self { warp: self.warp.max(width), ..self }
+    }
+
+    /// The group that runs at a position of `0..groups`.
+    pub(crate) fn group(self, position: u64, groups: u64) -> u64 {
+        let stride = if gcd(self.stride, groups) == 1 { self.stride } else { 1 };
+        let group = ((u128::from(position) * u128::from(stride)) % u128::from(groups)) as u64;
+        if self.backward { groups - 1 - group } else { group }
+    }
+}
+
+fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 /// The work-group that runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Group {
@@ -127,6 +177,8 @@ pub(crate) struct State<'l> {
     /// The lanes that run.
     pub(crate) mask: u64,
     pub(crate) group: Group,
+    /// In which order and how wide work-items run.
+    pub(crate) schedule: Schedule,
     /// Local ids of the group's work-items, for each warp and dimension a row.
     pub(crate) local_ids: Vec<[[u64; WIDTH]; 3]>,
     /// The group size they are for.

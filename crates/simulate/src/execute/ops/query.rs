@@ -3,7 +3,7 @@
 use tripipe_ir::op::{Query, QueryKind};
 
 use crate::execute::code::{Detail, Inst, Run};
-use crate::execute::rows::{WIDTH, numbers_mut};
+use crate::execute::rows::numbers_mut;
 use crate::execute::state::{Group, State};
 
 pub(super) fn select(query: Query) -> Option<(Run, Detail)> {
@@ -64,7 +64,7 @@ fn dimension(i: &Inst) -> usize {
 fn ids(s: &mut State<'_>, i: &Inst, start: impl Fn(&Group, usize) -> u64) -> bool {
     let d = dimension(i);
     let start = start(&s.group, d);
-    let ids = &s.local_ids[s.warp.first_item as usize / WIDTH][d];
+    let ids = &s.local_ids[s.warp.first_item as usize / s.schedule.warp][d];
     for (out, id) in s.warp.rows.words_mut(i.out).iter_mut().zip(ids) {
         *out = start + id;
     }

@@ -1,0 +1,143 @@
+//! `tripipe check`: a kernel run without its GPU, and everything that is wrong with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow};
+use clap::{Args, ValueEnum};
+use tripipe_device::Gpu;
+use tripipe_ir::diagnostic::{Finding, Rule};
+use tripipe_report::findings::{Launch, Report};
+use tripipe_simulate::watch::{Checks, rules};
+use tripipe_simulate::{Schedule, Simulator};
+
+use crate::Finish;
+use crate::launch_file::LaunchArgument;
+use crate::progress::Progress;
+use crate::terminal;
+
+/// Run a kernel with all checks: bounds, races, unwritten values, barriers, arithmetic ... Says what is wrong and where.
+///
+/// It runs on the simulator, so neither a GPU nor OpenCL is needed; source is compiled by clang. The exit code is 1 when
+/// something was found. `tripipe explain` lists what is looked for, docs/launch-files.md describes launch files.
+///
+/// Examples:
+///   tripipe check filter.toml
+///   tripipe check filter.toml --gpu "Mali-G610" --schedules 4
+///   tripipe check filter.toml --format sarif > filter.sarif
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    launch: LaunchArgument,
+    /// Form of the result: for reading, JSON (docs/findings.md), or SARIF 2.1.0 for code scanning.
+    #[arg(long, value_enum, default_value_t = Form::Text)]
+    format: Form,
+    /// The GPU whose limits and warp width hold, e.g. "Mali-G77", "Adreno 740".
+    #[arg(long, value_name = "NAME", value_parser = gpu)]
+    gpu: Option<&'static Gpu>,
+    /// Orders and warp widths to try, one run each: a mistake that hides in one may show in another.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    schedules: u32,
+    /// Leave a check out; may be given several times.
+    #[arg(long, value_name = "CODE", value_parser = rule)]
+    disable: Vec<&'static Rule>,
+    /// Look for this alone; may be given several times.
+    #[arg(long, value_name = "CODE", value_parser = rule, conflicts_with = "disable")]
+    only: Vec<&'static Rule>,
+}
+
+/// Forms of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    Text,
+    Json,
+    Sarif,
+}
+
+fn gpu(name: &str) -> Result<&'static Gpu, String> {
+    tripipe_device::find(name).map_err(|error| error.to_string())
+}
+
+fn rule(code: &str) -> Result<&'static Rule, String> {
+    rules::find(code).ok_or_else(|| format!("no check is called {code}; `tripipe explain` lists them"))
+}
+
+impl Check {
+    pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        let description = self.launch.read()?;
+        let progress = Progress::spinner("building");
+        let built = description.build()?;
+        let mut checks = Checks::all();
+        for rule in rules::ALL {
+            let on =
+                if self.only.is_empty() { !self.disable.contains(rule) } else { self.only.contains(rule) };
+            checks.set(rule, on);
+        }
+        let looked_for: Vec<&'static Rule> =
+            rules::ALL.iter().copied().filter(|rule| checks.has(rule)).collect();
+        let mut findings: Vec<Finding> = Vec::new();
+        let mut launch = None;
+        for index in 0..self.schedules {
+            // Each run begins with memory as the launch file has it.
+            let loaded = description.load(&built, self.launch.limits())?;
+            let kernel = loaded.kernel.clone();
+            let context = || format!("kernel `{kernel}` of {} could not be checked", built.program.name);
+            let mut options = self.launch.simulation();
+            options.gpu = self.gpu;
+            options.schedule = Schedule::numbered(index);
+            if let Some(gpu) = self.gpu {
+                options.schedule = options.schedule.at_most(gpu.core.warp_width.value as usize);
+            }
+            let mut simulator = Simulator::new(options);
+            let staged = loaded.stage(&mut simulator, Arc::clone(&built.program)).with_context(context)?;
+            progress.say(&format!("checking {kernel} ({} of {})", index + 1, self.schedules));
+            let checked = simulator.check(&staged.launch, &checks).with_context(context)?;
+            merge(&mut findings, checked.findings);
+            launch = Some((kernel, checked.report.global, checked.report.local));
+        }
+        drop(progress);
+        let (kernel, global, local) = launch.ok_or_else(|| anyhow!("nothing was run"))?;
+        let sources = sources(&findings);
+        let report = Report {
+            launches: &[Launch { kernel: &kernel, global, local }],
+            rules: &looked_for,
+            left_out: &[],
+            findings: &findings,
+            sources: &sources,
+        };
+        let text = match self.format {
+            Form::Text => tripipe_report::findings::text(&report, terminal::canvas()),
+            Form::Json => tripipe_report::findings::json(&report),
+            Form::Sarif => tripipe_report::findings::sarif(&report),
+        };
+        writeln!(out, "{}", text.trim_end())?;
+        Ok(if findings.is_empty() { Finish::Clean } else { Finish::Findings })
+    }
+}
+
+/// Adds what another run has found; what was known already is not counted again.
+fn merge(all: &mut Vec<Finding>, more: Vec<Finding>) {
+    for finding in more {
+        let known = all.iter().any(|other| {
+            other.rule == finding.rule
+                && other.place == finding.place
+                && other.instruction == finding.instruction
+                && (finding.place.is_some() || other.message == finding.message)
+        });
+        if !known {
+            all.push(finding);
+        }
+    }
+}
+
+/// The source files that findings name, as far as they can be read.
+fn sources(findings: &[Finding]) -> BTreeMap<String, String> {
+    let places = findings.iter().flat_map(|finding| {
+        finding.place.iter().chain(finding.related.iter().filter_map(|related| related.place.as_ref()))
+    });
+    let names: BTreeSet<&str> = places.map(|place| place.file.as_str()).collect();
+    names.into_iter().filter_map(|name| Some((name.to_owned(), fs::read_to_string(name).ok()?))).collect()
+}
