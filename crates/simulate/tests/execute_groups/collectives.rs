@@ -5,6 +5,7 @@ use std::fmt::{Debug, Write as _};
 use bytemuck::Pod;
 use half::f16;
 use tripipe_launch::{MemoryId, NdRange};
+use tripipe_simulate::{Options, Schedule};
 
 use crate::bench::{Bench, memory};
 
@@ -193,6 +194,56 @@ fn votes_and_broadcasts() {
     assert_eq!(bench.read::<f64>(memories[1], 240), wanted);
 }
 
+/// Sums, votes and values of 100 work-items, whatever the width of warps and their order.
+#[test]
+fn any_order_of_warps_gives_the_same() {
+    let source = "
+        #pragma OPENCL EXTENSION cl_khr_subgroups : enable
+        kernel void f(global const int *in, global int *out) {
+            size_t i = get_global_id(0);
+            global int *o = out + 6 * i;
+            o[0] = work_group_scan_exclusive_add(in[i]);
+            o[1] = work_group_reduce_max(in[i]);
+            o[2] = work_group_broadcast(in[i], 61);
+            o[3] = sub_group_scan_inclusive_min(in[i]);
+            local int s[20], copied[100];
+            event_t e = async_work_group_copy(copied, in + get_group_id(0) * 100, 100, 0);
+            if (get_local_id(0) < 20)
+                s[get_local_id(0)] = 0;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            atomic_xor(&s[i % 20], in[i]);
+            wait_group_events(1, &e);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            o[4] = s[(i + 7) % 20] + copied[99 - get_local_id(0)];
+            o[5] = get_max_sub_group_size();
+        }";
+    let input: Vec<i32> = (0..300).map(|i| i * 7919 % 1009 - 500).collect();
+    for index in 0..7 {
+        let options = Options { sub_group: 4, schedule: Schedule::numbered(index), ..Options::default() };
+        let Some(mut bench) = Bench::with(options, source, "-cl-std=CL2.0") else { return };
+        let memories = [bench.buffer(&input), bench.buffer(&[0; 1800])];
+        bench.run("f", NdRange::d1(300).local(100, 1, 1), &memories.map(memory));
+        let found = bench.read::<i32>(memories[1], 1800);
+        // Narrow warps have narrow sub-groups.
+        let size = found[5] as usize;
+        assert!([1, 2, 4].contains(&size), "{size}");
+        for (group, found) in input.chunks(100).zip(found.chunks(600)) {
+            for (i, found) in found.chunks(6).enumerate() {
+                let bits = group.iter().skip((i + 7) % 20).step_by(20).fold(0, |bits, x| bits ^ x);
+                let wanted = [
+                    group[..i].iter().sum(),
+                    *group.iter().max().unwrap(),
+                    group[61],
+                    *group[i / size * size..=i].iter().min().unwrap(),
+                    bits + group[99 - i],
+                    size as i32,
+                ];
+                assert_eq!(found, wanted, "{i}, schedule {index}");
+            }
+        }
+    }
+}
+
 #[test]
 fn barriers_in_loops() {
     // A tree sum over local memory, twice in each turn of a loop; each turn reads what the last has written.
@@ -298,7 +349,7 @@ fn sub_groups(items: usize, local: usize, size: usize) -> Vec<Vec<usize>> {
 }
 
 fn with_sub_groups(size: u32, source: impl Into<String>, build: &str) -> Option<Bench> {
-    let options = tripipe_simulate::Options { sub_group: size, ..tripipe_simulate::Options::default() };
+    let options = Options { sub_group: size, ..Options::default() };
     Bench::with(options, source, build)
 }
 
