@@ -97,7 +97,7 @@ fn check(path: &Path) -> Result<(), Failed> {
     program.source = Source::SpirV(module.into());
 
     let mut simulator = Simulator::new(Options { steps: STEPS, ..Options::default() });
-    let loaded = file.load(&kernels, &mut NoFiles, &Limits::default())?;
+    let loaded = file.load(&kernels, &mut NoFiles, Limits::default())?;
     let kernel = loaded.kernel.clone();
     let staged = loaded.stage(&mut simulator, Arc::new(program))?;
     let checked = simulator.check(&staged.launch, &Checks::all())?;
