@@ -167,12 +167,14 @@ impl OpenClExecutor {
                 Argument::Value(value) => Held::Value(value.clone()),
                 Argument::Local { bytes } => Held::Local(*bytes),
                 Argument::Sampler(sampler) => Held::Sampler(self.sampler(*sampler)?),
+                Argument::Bytes(bytes) => Held::Bytes(Arc::clone(bytes)),
+                Argument::Null => Held::Null,
                 other => {
                     return Err(ExecuteError::Argument {
                         entry: launch.entry.clone(),
                         index,
                         name: String::new(),
-                        want: "a buffer, image, value, local size or sampler".to_owned(),
+                        want: "a buffer, image, value, struct, local size, sampler or NULL".to_owned(),
                         found: format!("{other:?}"),
                     });
                 }
@@ -195,7 +197,9 @@ enum Held {
     Memory(Arc<Object>),
     Sampler(Arc<Sampler>),
     Value(tripipe_launch::Value),
+    Bytes(Arc<[u8]>),
     Local(usize),
+    Null,
 }
 
 impl Held {
@@ -204,7 +208,9 @@ impl Held {
             Self::Memory(object) => Arg::memory(object),
             Self::Sampler(sampler) => Arg::from(sampler.as_ref()),
             Self::Value(value) => Arg::value(value.clone()),
+            Self::Bytes(bytes) => Arg::bytes(bytes),
             Self::Local(bytes) => Arg::local(*bytes),
+            Self::Null => Arg::null(),
         }
     }
 }

@@ -136,13 +136,25 @@ enum Kind<'a> {
     Svm(&'a SvmBuffer),
     Sampler(&'a Sampler),
     Value(Value),
+    Bytes(&'a [u8]),
     Local(usize),
+    Null,
 }
 
 impl<'a> Arg<'a> {
     /// A scalar or vector by value.
     pub fn value(value: impl Into<Value>) -> Self {
         Self(Kind::Value(value.into()))
+    }
+
+    /// A struct by value: its bytes as the device lays it out.
+    pub fn bytes(bytes: &'a [u8]) -> Self {
+        Self(Kind::Bytes(bytes))
+    }
+
+    /// `NULL` in the place of a buffer.
+    pub fn null() -> Self {
+        Self(Kind::Null)
     }
 
     /// Local memory of `bytes` bytes.
@@ -163,7 +175,7 @@ impl<'a> Arg<'a> {
             Kind::Svm(buffer) => Some(buffer.context()),
             Kind::Memory(object) => Some(object.context()),
             Kind::Sampler(sampler) => Some(sampler.context()),
-            Kind::Value(_) | Kind::Local(_) => None,
+            Kind::Value(_) | Kind::Bytes(_) | Kind::Local(_) | Kind::Null => None,
         }
     }
 
@@ -176,7 +188,9 @@ impl<'a> Arg<'a> {
             Kind::Svm(buffer) => format!("a shared buffer of {} bytes", buffer.bytes()),
             Kind::Sampler(_) => "a sampler".to_owned(),
             Kind::Value(value) => format!("a value of type {}", value.opencl_name()),
+            Kind::Bytes(bytes) => format!("a struct of {} bytes", bytes.len()),
             Kind::Local(bytes) => format!("{bytes} bytes of local memory"),
+            Kind::Null => "NULL".to_owned(),
         }
     }
 }
@@ -405,7 +419,12 @@ impl Kernel {
             Kind::Value(given) => {
                 (size, value) = (given.bytes().len(), given.bytes().as_ptr().cast());
             }
+            Kind::Bytes(bytes) => (size, value) = (bytes.len(), bytes.as_ptr().cast()),
             Kind::Local(bytes) => (size, value) = (*bytes, std::ptr::null()),
+            Kind::Null => {
+                memory = std::ptr::null_mut();
+                (size, value) = (size_of::<cl_mem>(), (&raw const memory).cast());
+            }
         }
         // SAFETY: `value` points to `size` live bytes, or is null for local memory; the objects live as
         // long as the call, and the driver keeps those it needs for a queued kernel.
@@ -484,8 +503,12 @@ fn mismatch(info: &ArgumentInfo, argument: &Arg<'_>) -> Option<String> {
         (Kind::Memory(object), Space::Global | Space::Constant) => {
             matches!(object.shape(), Shape::Buffer { .. })
         }
-        (Kind::Svm(_), Space::Global | Space::Constant) => image.is_none(),
+        (Kind::Svm(_) | Kind::Null, Space::Global | Space::Constant) => image.is_none(),
         (Kind::Local(bytes), Space::Local) => *bytes > 0,
+        // A struct's size is the driver's to check, and not all do.
+        (Kind::Bytes(_), Space::Private) if image.is_none() && !name.ends_with("sampler_t") => {
+            value_type(name).is_none()
+        }
         (Kind::Value(value), Space::Private) if image.is_none() && !name.ends_with("sampler_t") => {
             match value_type(name) {
                 Some((element, lanes)) => element == value.element() && lanes == value.lanes(),
@@ -566,6 +589,21 @@ mod tests {
         }
         let unknown = declared(Space::Private, "real");
         assert_eq!(mismatch(&unknown, &Arg::value(1.0f32)), None);
+    }
+
+    #[test]
+    fn structs_and_null_go_where_they_may() {
+        let fits = |space, type_name, argument| mismatch(&declared(space, type_name), &argument).is_none();
+        assert!(fits(Space::Private, "struct s", Arg::bytes(&[0; 12])));
+        assert!(!fits(Space::Private, "int", Arg::bytes(&[0; 4])));
+        assert!(!fits(Space::Private, "sampler_t", Arg::bytes(&[0; 8])));
+        assert!(!fits(Space::Global, "struct s*", Arg::bytes(&[0; 12])));
+        assert!(fits(Space::Global, "float*", Arg::null()) && fits(Space::Constant, "float*", Arg::null()));
+        for (space, type_name) in
+            [(Space::Local, "float*"), (Space::Private, "int"), (Space::Global, "image2d_t")]
+        {
+            assert!(!fits(space, type_name, Arg::null()), "{type_name}");
+        }
     }
 
     #[test]

@@ -102,6 +102,29 @@ fn values_vectors_and_local_memory_arrive() {
 }
 
 #[test]
+fn structs_and_null_arrive() {
+    let Some(mut executor) = support::executor() else { return };
+    let program = Arc::new(Program::from_source(
+        "struct.cl",
+        "typedef struct { int x; short y; int z; } S;
+         kernel void take(global int *to, S s, global int *none, constant int *nothing) {
+             to[0] = s.x; to[1] = s.y; to[2] = s.z; to[3] = none == 0; to[4] = nothing == 0;
+         }",
+    ));
+    let to = buffer(&mut executor, &[0; 20]);
+    let memory = Argument::Memory(to);
+    // Two bytes of padding behind the short.
+    let s: Arc<[u8]> =
+        [&5i32.to_ne_bytes()[..], &(-2i16).to_ne_bytes(), &[9, 9], &7i32.to_ne_bytes()].concat().into();
+    let arguments = vec![memory.clone(), Argument::Bytes(s), Argument::Null, Argument::Null];
+    executor.run(&[launch(&program, "take", arguments, NdRange::d1(1))]).unwrap();
+    assert_eq!(contents(&mut executor, to, 5), [5, -2, 7, 1, 1]);
+    let null = vec![memory, Argument::Null, Argument::Null, Argument::Null];
+    let error = executor.run(&[launch(&program, "take", null, NdRange::d1(1))]).unwrap_err();
+    assert!(matches!(&error, ExecuteError::Argument { index: 1, found, .. } if found == "NULL"), "{error}");
+}
+
+#[test]
 fn both_strategies_give_the_same() {
     let Some(device) = support::device() else { return };
     for strategy in [Strategy::Map, Strategy::Copy] {
