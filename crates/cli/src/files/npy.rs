@@ -69,9 +69,9 @@ pub(crate) fn read(path: &Path) -> Result<Matrix> {
         ScalarType::F32 => Elements::F32(opened.numbers()?),
         ScalarType::F64 => Elements::F64(opened.numbers()?),
         _ => bail!(
-            "{shown} cannot be multiplied: it holds `{}`, not float16, float32 or float64; convert it, e.g. \
+            "{shown} cannot be multiplied: it holds {}, not float16, float32 or float64; convert it, e.g. \
              a.astype('float32')",
-            scalar.opencl_name()
+            opened.header.dtype().descr()
         ),
     };
     Ok(Matrix { rows: rows as usize, columns: columns as usize, elements })
@@ -430,7 +430,7 @@ mod tests {
             (b"\x93NUMPY\x01".to_vec(), "ends in its header"),
             (b"\x93NUMPY\x02\x00\xff\xff\xff\xff{".to_vec(), "ends in its header"),
             (file(">f4", "False", "(1, 1)", &[0; 4]), "big-endian"),
-            (file("<i4", "False", "(1, 1)", &[0; 4]), "`int`"),
+            (file("<i4", "False", "(1, 1)", &[0; 4]), "'<i4'"),
             (file("<c8", "False", "(1, 1)", &[0; 8]), "'<c8'"),
             (file("<f4", "False", "(3,)", &[0; 12]), "1 dimensions"),
             (file("<f4", "False", "(1, 1, 3)", &[0; 12]), "3 dimensions"),

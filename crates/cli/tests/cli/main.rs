@@ -12,6 +12,7 @@ mod gemm;
 mod interruption;
 mod ladder;
 mod npy;
+mod run_kernel;
 #[path = "../../../opencl/tests/support/stand_in.rs"]
 mod stand_in;
 
