@@ -60,6 +60,22 @@ fn later_versions_are_tried() {
     assert_eq!(stored(newer, "").unwrap_or(300), 300);
 }
 
+/// A function by the name of one of the library's, and an overload that leaves the library's others.
+#[test]
+fn names_of_the_library_may_be_had() {
+    let own = "float mix(float a) { return a + 1.0f; }\n\
+        kernel void k(global float *a) { a[0] = mix(a[1]); }";
+    let overload = "float3 __attribute__((overloadable)) cross(float3 a, float3 b) {\n\
+            return a.yzx * b.zxy - a.zxy * b.yzx;\n\
+        }\n\
+        kernel void k(global float4 *a) { a[0] = cross(a[1], a[2]); a[1].xyz = cross(a[3].xyz, a[4].xyz); }";
+    for text in [own, overload] {
+        for options in ["", "-cl-std=CL2.0"] {
+            assert!(module(text, options).is_none_or(|module| module.kernels.len() == 1), "{text}");
+        }
+    }
+}
+
 #[test]
 fn errors_are_those_of_the_nearest_version() {
     let error = |text: &str| match build_text("k.cl", text, None, &Build::default()) {

@@ -17,7 +17,8 @@
 //! As the driver of a phone has it: OpenCL C 1.2 unless `-cl-std` says otherwise, and no `double`: constants without `f`
 //! are `float`. Its extensions are there without being asked for, `half` and sub-groups among them, with the macros that
 //! say so and the functions of Arm and Qualcomm (`extensions.h`). A text that does not compile so is tried with `double`, then as OpenCL C
-//! 3.0 with every feature, then as that with `double`.
+//! 3.0 with every feature, then as that with `double`, and at last with clang's header of the library, beside which a text may have
+//! more overloads of its functions.
 //!
 //! # What else counts
 //! Nothing of the machine: clang looks for includes beside the file, in the folders of `-I` and among its own, never among the host's,
@@ -305,7 +306,10 @@ fn translate(program: &Path, work: &Path, name: &str) -> Result<(), BuildError> 
     Err(match error {
         BuildError::Compile { name, messages } => {
             // Behind what stopped it comes where it was in its own code.
-            let messages = messages.split("\nPLEASE submit").next().unwrap_or_default().to_owned();
+            let messages = match messages.split("PLEASE submit").next() {
+                None | Some("") => "it stopped without saying why".to_owned(),
+                Some(said) => said.trim_end().to_owned(),
+            };
             BuildError::Translate { name, program: program.display().to_string(), messages }
         }
         other => other,

@@ -1,5 +1,6 @@
 //! Bytes to instructions: `rspirv` checks the grammar, and every instruction keeps its place.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use rspirv::binary::{Consumer, ParseAction, ParseState};
@@ -134,7 +135,7 @@ impl Code {
             position += length;
         }
         let mut grammar = Grammar;
-        if let Err(state) = rspirv::binary::parse_words(&words, &mut grammar) {
+        if let Err(state) = rspirv::binary::parse_words(checked(&words, &starts), &mut grammar) {
             let byte = match &state {
                 ParseState::OpcodeUnknown(byte, ..)
                 | ParseState::WordCountZero(byte, ..)
@@ -154,6 +155,19 @@ impl Code {
         let length = (self.words[start] >> 16) as usize;
         Some(Raw { op, words: &self.words[start..start + length], index, byte: start * 4 })
     }
+}
+
+/// The words that `rspirv` is shown: without operations on constants, where it does not know how many operands an address
+/// has. Whoever reads these asks for every operand by its position, and is told when it is not there.
+fn checked<'a>(words: &'a [u32], starts: &[(u32, Op)]) -> Cow<'a, [u32]> {
+    const NOP: u32 = 1 << 16;
+    let mut words = Cow::Borrowed(words);
+    for (start, _) in starts.iter().filter(|start| start.1 == Op::SpecConstantOp) {
+        let start = *start as usize;
+        let length = (words[start] >> 16) as usize;
+        words.to_mut()[start..start + length].fill(NOP);
+    }
+    words
 }
 
 /// Lets `rspirv` walk over the module and keeps nothing: the words are read by position afterwards.

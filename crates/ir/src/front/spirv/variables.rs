@@ -7,7 +7,7 @@ use super::code::{Fallible, invalid, unsupported};
 use super::declare::Variable;
 use super::rep::Rep;
 use crate::op::QueryKind;
-use crate::{Initial, ObjectData, Op, ProgramObject, Space, Type};
+use crate::{Initial, ObjectData, Op, ProgramObject, Space, Type, Value};
 
 impl Translator<'_> {
     /// What a module-scope variable stands for.
@@ -28,7 +28,23 @@ impl Translator<'_> {
             return self.emit(Op::ObjectAddress(object), &[], ty).map(Rep::Value);
         }
         let object = self.program_object(id, variable)?;
+        if ty == Type::Pointer(Space::Private) {
+            return self.private_copy(object, self.all.types.pointee(variable.ty)?).map(Rep::Value);
+        }
         self.emit(Op::ProgramAddress(object), &[], ty).map(Rep::Value)
+    }
+
+    /// A private object with what a program-scope one holds. clang keeps the constant parts of an array or struct in the
+    /// space of pointers without one, which is private in OpenCL C 1.2.
+    fn private_copy(&mut self, object: ProgramObject, pointee: u32) -> Fallible<Value> {
+        let data = &self.module.objects[object];
+        let (name, align, bytes) = (data.name.clone(), data.align, data.bytes());
+        let own = self.private_object(pointee, &name, Some(align))?;
+        let to = self.emit(Op::ObjectAddress(own), &[], Type::Pointer(Space::Private))?;
+        let from = self.emit(Op::ProgramAddress(object), &[], Type::Pointer(Space::Constant))?;
+        let count = self.kernel.make_constant(Type::I64, &[bytes]);
+        self.effect(Op::Copy(super::memory::plain(align)), &[to, from, count])?;
+        Ok(to)
     }
 
     /// The program-scope object of a variable.
@@ -38,6 +54,7 @@ impl Translator<'_> {
         }
         let space = match self.all.types.value(variable.ty)? {
             Type::Pointer(space @ (Space::Constant | Space::Global)) => space,
+            Type::Pointer(Space::Private) if variable.initializer.is_some() => Space::Constant,
             ty => return unsupported(format_args!("a program-scope variable of type {ty}")),
         };
         let mut data = self.object_data(id, variable, space)?;
