@@ -211,7 +211,6 @@ impl Simulator {
                 from_buffer: true,
                 pitch_alignment: 1,
                 base_address_alignment: 1,
-                ..ImageLimits::default()
             }),
             non_uniform_work_groups: true,
             preferred_vector_width: [1; 7],
@@ -277,7 +276,10 @@ impl Simulator {
             log: summary,
         };
         let built;
-        let prebuilt = self.options.prebuilt.and_then(|find| find(program));
+        // What was built ahead was built as written, without further options.
+        let as_usual = self.options.build.options.is_empty()
+            && self.options.build.optimization == clang::Optimization::AsWritten;
+        let prebuilt = self.options.prebuilt.filter(|_| as_usual).and_then(|find| find(program));
         let bytes: &[u8] = match (&program.source, prebuilt) {
             (_, Some(bytes)) => bytes,
             (Source::SpirV(bytes), None) => bytes,
@@ -411,7 +413,7 @@ impl Simulator {
         }
         for (index, parameter) in kernel.parameters.iter().enumerate() {
             if let ParameterKind::Struct { object } = parameter.kind {
-                values[index] = vec![pointer(layout.kernel_object(object.as_u32()), 0)];
+                values[index] = vec![pointer(Layout::kernel_object(object.as_u32()), 0)];
             }
         }
         let images: Vec<BoundImage> = bound
@@ -894,7 +896,7 @@ impl Executor for Simulator {
         let (local_bytes, private_bytes) = (bytes(Space::Local), bytes(Space::Private));
         Ok(KernelFacts {
             max_work_group_size: self.probe.max_work_group_size,
-            preferred_work_group_multiple: crate::execute::rows::WIDTH,
+            preferred_work_group_multiple: WIDTH,
             local_bytes,
             private_bytes,
         })

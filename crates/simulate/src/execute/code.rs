@@ -140,8 +140,6 @@ impl End {
 pub(crate) struct CodeBlock {
     pub(crate) insts: Box<[Inst]>,
     pub(crate) end: End,
-    /// The block it was made from; `None` for one where the ways back to a loop's start meet.
-    pub(crate) origin: Option<ir::Block>,
 }
 
 /// Size of a register.

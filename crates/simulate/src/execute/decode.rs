@@ -21,11 +21,11 @@ use super::spin::{self, Spin};
 /// A kernel that cannot be run.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("`{operation}` is not supported{}", place.as_ref().map(|place| format!(" ({}:{})", place.file, place.line)).unwrap_or_default())]
-pub struct Unsupported {
+pub(crate) struct Unsupported {
     /// The instruction in the IR's text form.
-    pub operation: String,
+    pub(crate) operation: String,
     /// Where in the source.
-    pub place: Option<ir::diagnostic::SourcePlace>,
+    pub(crate) place: Option<ir::diagnostic::SourcePlace>,
 }
 
 /// Bytes of a component of a value.
@@ -375,7 +375,6 @@ impl Decoder<'_> {
                     blocks.push(CodeBlock {
                         insts: Box::default(),
                         end: End::Jump(Edge { target, moves: Box::default() }),
-                        origin: None,
                     });
                     continue;
                 }
@@ -448,7 +447,7 @@ impl Decoder<'_> {
                 TerminatorKind::Return => End::Return,
                 TerminatorKind::Unreachable => End::Unreachable,
             };
-            blocks.push(CodeBlock { insts: insts.into(), end, origin: Some(block) });
+            blocks.push(CodeBlock { insts: insts.into(), end });
         }
         let shadow = self.slots.len() as u32;
         if self.watched {
@@ -551,29 +550,29 @@ impl Decoder<'_> {
 
 /// Whether an operation can be done once for all lanes.
 fn single_operation(op: Op) -> bool {
-    match op {
+    matches!(
+        op,
         Op::Unary(_)
-        | Op::Binary(_)
-        | Op::Compare(_)
-        | Op::Select
-        | Op::Convert(_)
-        | Op::Bitcast
-        | Op::PointerToInt
-        | Op::IntToPointer
-        | Op::SpaceCast { .. }
-        | Op::Construct
-        | Op::Extract(_)
-        | Op::Insert(_)
-        | Op::ExtractDynamic
-        | Op::InsertDynamic
-        | Op::Shuffle(_)
-        | Op::ObjectAddress(_)
-        | Op::ProgramAddress(_)
-        | Op::Address(_)
-        | Op::Load(_)
-        | Op::Dot(_)
-        | Op::Query(_)
-        | Op::Builtin(_) => true,
-        _ => false,
-    }
+            | Op::Binary(_)
+            | Op::Compare(_)
+            | Op::Select
+            | Op::Convert(_)
+            | Op::Bitcast
+            | Op::PointerToInt
+            | Op::IntToPointer
+            | Op::SpaceCast { .. }
+            | Op::Construct
+            | Op::Extract(_)
+            | Op::Insert(_)
+            | Op::ExtractDynamic
+            | Op::InsertDynamic
+            | Op::Shuffle(_)
+            | Op::ObjectAddress(_)
+            | Op::ProgramAddress(_)
+            | Op::Address(_)
+            | Op::Load(_)
+            | Op::Dot(_)
+            | Op::Query(_)
+            | Op::Builtin(_)
+    )
 }

@@ -132,7 +132,7 @@ impl Layout {
         }
     }
 
-    pub(crate) fn kernel_object(&self, object: u32) -> u32 {
+    pub(crate) fn kernel_object(object: u32) -> u32 {
         1 + object
     }
 

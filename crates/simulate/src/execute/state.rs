@@ -125,6 +125,7 @@ fn gcd(mut a: u64, mut b: u64) -> u64 {
 }
 
 /// The work-group that runs.
+#[allow(clippy::struct_field_names, reason = "a sub-group is called so")]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Group {
     pub(crate) id: [u64; 3],

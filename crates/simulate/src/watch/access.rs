@@ -2,6 +2,7 @@
 
 use tripipe_ir as ir;
 use tripipe_ir::diagnostic::{AccessedMemory, Rule};
+use tripipe_ir::op::{AtomicOp, Order};
 use tripipe_ir::{Op, Space};
 use tripipe_launch::Access;
 
@@ -16,6 +17,7 @@ use crate::execute::state::State;
 
 /// An access of all lanes of an instruction.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct Touch {
     /// The register of the addresses.
     pub(crate) pointer: u32,
@@ -73,7 +75,6 @@ pub(super) fn store(s: &mut State<'_>, i: &Inst) -> bool {
 pub(super) fn atomic(s: &mut State<'_>, i: &Inst) -> bool {
     let data = &s.kernel.insts[i.origin];
     let Op::Atomic(atomic) = data.op else { return (i.plain)(s, i) };
-    use ir::op::{AtomicOp, Order};
     let ty = data.result.or_else(|| data.operands.get(1).copied()).map(|value| s.kernel.ty(value));
     let bytes = match atomic.op {
         AtomicOp::FlagTestAndSet | AtomicOp::FlagClear => 4,
@@ -220,7 +221,7 @@ impl Watch {
             });
         let left = self.left(s, i, touch);
         let aligned = bits & u64::from(touch.align - 1) == 0;
-        let dead = self.is_dead(s, low);
+        let dead = Self::is_dead(s, low);
         if !(inside && aligned && left.is_none() && !dead) {
             good = self.one_by_one(s, i, touch, left);
         }
@@ -373,7 +374,7 @@ impl Watch {
     }
 
     /// Whether an address is in a variable whose block has come to its end, for any lane.
-    fn is_dead(&self, s: &State<'_>, address: u64) -> bool {
+    fn is_dead(s: &State<'_>, address: u64) -> bool {
         match s.memory.object(parts(address).0).map(|info| info.home) {
             Some(Home::Private(index)) => {
                 s.warp.private_dead.get(index as usize).is_some_and(|dead| dead & s.mask != 0)
@@ -488,7 +489,8 @@ impl Watch {
             s.kernel.insts[other_inst].op,
             Op::Store(_) | Op::Copy(_) | Op::Atomic(_) | Op::AsyncCopy { .. }
         );
-        let same = touch.writes && other_wrote && !touch.atomic && self.same_value(s, i, touch, lane, &other);
+        let same =
+            touch.writes && other_wrote && !touch.atomic && Self::same_value(s, i, touch, lane, &other);
         let rule: &'static Rule = match conflict {
             Conflict::Mixed => &rules::ATOMIC_MIXED,
             _ if same => &rules::SAME_VALUE_RACE,
@@ -545,7 +547,7 @@ impl Watch {
     }
 
     /// Whether a lane writes what the other has written.
-    fn same_value(&self, s: &State<'_>, i: &Inst, touch: &Touch, lane: usize, other: &Mark) -> bool {
+    fn same_value(s: &State<'_>, i: &Inst, touch: &Touch, lane: usize, other: &Mark) -> bool {
         let Some(value) = i.args.get(1).copied().filter(|slot| *slot != crate::execute::code::NONE) else {
             return false;
         };
@@ -585,7 +587,6 @@ impl Watch {
 
 /// A fence, watched.
 pub(super) fn fence(s: &mut State<'_>, i: &Inst) -> bool {
-    use ir::op::Order;
     if let Op::Fence { semantics, .. } = s.kernel.insts[i.origin].op {
         let acquires = matches!(semantics.order, Order::Acquire | Order::AcquireRelease | Order::SeqCst);
         let releases = matches!(semantics.order, Order::Release | Order::AcquireRelease | Order::SeqCst);

@@ -84,7 +84,7 @@ struct Cell {
     reader: Mark,
 }
 
-const CHUNK: usize = 1024;
+const CHUNK: usize = 512;
 
 /// The cells of an object.
 #[derive(Debug)]

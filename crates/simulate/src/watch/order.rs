@@ -54,6 +54,7 @@ impl Sync {
 
 /// What an atomic does.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct Effect {
     pub(crate) reads: bool,
     pub(crate) writes: bool,

@@ -14,6 +14,7 @@ use super::findings::{Occurrence, work_item};
 use super::{Watch, rules};
 use crate::execute::code::{Inst, NONE};
 use crate::execute::decode::component_bytes;
+use crate::execute::layout::Layout;
 use crate::execute::memory::{Home, parts};
 use crate::execute::rows::{WIDTH, lanes};
 use crate::execute::state::State;
@@ -61,7 +62,7 @@ pub(super) fn undefined(s: &mut State<'_>, i: &Inst) -> bool {
 /// From here on a private object's bytes are unwritten.
 pub(super) fn lifetime_start(s: &mut State<'_>, i: &Inst) -> bool {
     if let Op::LifetimeStart(object) = s.kernel.insts[i.origin].op {
-        let number = s.layout.kernel_object(object.as_u32());
+        let number = Layout::kernel_object(object.as_u32());
         if let Some(Home::Private(index)) = s.memory.object(number).map(|info| info.home) {
             let mask = s.mask;
             s.warp.private_dead[index as usize] &= !mask;
@@ -76,7 +77,7 @@ pub(super) fn lifetime_start(s: &mut State<'_>, i: &Inst) -> bool {
 /// From here on a private object is not there any more.
 pub(super) fn lifetime_end(s: &mut State<'_>, i: &Inst) -> bool {
     if let Op::LifetimeEnd(object) = s.kernel.insts[i.origin].op {
-        let number = s.layout.kernel_object(object.as_u32());
+        let number = Layout::kernel_object(object.as_u32());
         if let Some(Home::Private(index)) = s.memory.object(number).map(|info| info.home) {
             s.warp.private_dead[index as usize] |= s.mask;
         }
@@ -266,9 +267,9 @@ fn generic(s: &mut State<'_>, i: &Inst) {
     let mut masks = [0; 16];
     for operand in 0..count {
         let Some(ty) = ty(s, i, operand) else { continue };
-        for component in 0..usize::from(ty.lanes()) {
+        for (component, masked) in masks.iter_mut().enumerate().take(usize::from(ty.lanes())) {
             let mask = tainted(s, i.arg(operand), component, component_bytes(ty));
-            masks[component] |= mask;
+            *masked |= mask;
             all |= mask;
         }
     }
@@ -375,11 +376,8 @@ impl Watch {
             match home {
                 Home::Private(index) => {
                     for byte in 0..touch.bytes {
-                        let known = !unknown
-                            || s.warp.rows.bits(shadow, byte / size * WIDTH + lane, size as u32)
-                                >> (8 * (byte % size))
-                                & 255
-                                == 0;
+                        let bits = s.warp.rows.bits(shadow, byte / size * WIDTH + lane, size as u32);
+                        let known = !unknown || bits.to_le_bytes()[byte % size] == 0;
                         let written = &mut s.warp.private_written[index as usize][offset + byte];
                         *written = if known { *written | 1 << lane } else { *written & !(1 << lane) };
                     }

@@ -361,7 +361,7 @@ pub(super) fn float_result(s: &mut State<'_>, i: &Inst) -> bool {
                 }
             }),
             (Op::Builtin(Builtin::Mad | Builtin::Fma), 3) => {
-                half(s, i, |s, index| value(s, 0, index) * value(s, 1, index) + value(s, 2, index))
+                half(s, i, |s, index| value(s, 0, index) * value(s, 1, index) + value(s, 2, index));
             }
             _ => {}
         }

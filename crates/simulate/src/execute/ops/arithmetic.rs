@@ -3,6 +3,20 @@
 //! Where the specification leaves a result undefined (division by zero, a shift past the width) some number comes out;
 //! the watchers say so.
 
+#![allow(
+    clippy::redundant_closure_for_method_calls,
+    clippy::cast_lossless,
+    clippy::unnecessary_cast,
+    reason = "one closure for all widths, each of which is a type of its own"
+)]
+#![allow(
+    clippy::neg_cmp_op_on_partial_ord,
+    clippy::nonminimal_bool,
+    clippy::eq_op,
+    clippy::double_comparisons,
+    reason = "comparisons with NaNs, written as the operations are defined"
+)]
+
 use tripipe_ir::Scalar;
 use tripipe_ir::op::{Binary, Compare, Unary};
 
@@ -33,7 +47,7 @@ pub(crate) fn unary_op(op: Unary, scalar: Scalar) -> Option<Run> {
         },
         Unary::Any => Some(|s, i| gather(s, i, |a, b| a | b)),
         Unary::All => Some(|s, i| gather(s, i, |a, b| a & b)),
-        Unary::IsNan => floats!(test, scalar, |a| is_nan(a)),
+        Unary::IsNan => floats!(test, scalar, is_nan),
         Unary::IsInf => floats!(test, scalar, |a| a.is_infinite()),
         Unary::IsFinite => floats!(test, scalar, |a| a.is_finite()),
         // A subnormal half is normal as a single.

@@ -2,6 +2,13 @@
 //!
 //! Frequent short ones become vector code; the others are looked up and called lane by lane.
 
+#![allow(
+    clippy::redundant_closure_for_method_calls,
+    clippy::cast_lossless,
+    clippy::unnecessary_cast,
+    reason = "one closure for all widths, each of which is a type of its own"
+)]
+
 use bytemuck::Pod;
 use half::f16;
 use tripipe_ir::op::{Builtin, Shape};

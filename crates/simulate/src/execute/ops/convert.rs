@@ -1,5 +1,12 @@
 //! Conversions between numbers.
 
+#![allow(
+    clippy::redundant_closure_for_method_calls,
+    clippy::cast_lossless,
+    clippy::unnecessary_cast,
+    reason = "one closure for all widths, each of which is a type of its own"
+)]
+
 use tripipe_ir::Scalar;
 use tripipe_ir::op::{Convert, Number, Rounding};
 
@@ -195,14 +202,13 @@ fn adjust(
     order: Option<std::cmp::Ordering>,
     negative: bool,
 ) -> u64 {
-    use std::cmp::Ordering::{Equal, Greater, Less};
+    use std::cmp::Ordering::{Greater, Less};
     let Some(order) = order else { return nearest };
     let up = match (rounding, order) {
-        (Rounding::Nearest, _) | (_, Equal) => return nearest,
         (Rounding::Up, Less) => true,
+        (Rounding::Zero, Less) if negative => true,
         (Rounding::Down, Greater) => false,
         (Rounding::Zero, Greater) if !negative => false,
-        (Rounding::Zero, Less) if negative => true,
         _ => return nearest,
     };
     match to {

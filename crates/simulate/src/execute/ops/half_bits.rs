@@ -56,7 +56,7 @@ mod tests {
             }
             assert_eq!(narrow(widen(bits)), bits);
             let next = widen(bits.wrapping_add(1));
-            let middle = (widen(bits) + next) / 2.0;
+            let middle = widen(bits).midpoint(next);
             for single in [middle, middle.next_up(), middle.next_down(), middle * 1.01] {
                 if !single.is_nan() {
                     assert_eq!(narrow(single), f16::from_f32(single).to_bits(), "{single:e}");

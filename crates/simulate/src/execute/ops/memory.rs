@@ -6,6 +6,7 @@ use bytemuck::Pod;
 use tripipe_ir::{Scalar, Space};
 
 use crate::execute::code::{Detail, Inst, Run};
+use crate::execute::layout::Layout;
 use crate::execute::memory::{Home, parts, pointer};
 use crate::execute::rows::{WIDTH, lanes, numbers, numbers_mut};
 use crate::execute::state::State;
@@ -13,7 +14,7 @@ use crate::execute::state::State;
 /// The pointer to a private or local object of the kernel.
 pub(super) fn object_address(s: &mut State<'_>, i: &Inst) -> bool {
     let Detail::Number(object) = i.detail else { return true };
-    s.warp.rows.words_mut(i.out).fill(pointer(s.layout.kernel_object(object as u32), 0));
+    s.warp.rows.words_mut(i.out).fill(pointer(Layout::kernel_object(object as u32), 0));
     true
 }
 

@@ -17,7 +17,7 @@ pub(crate) mod printf;
 mod query;
 mod vector;
 
-use tripipe_ir::op::{Atomic, AtomicOp, Binary, GroupScope, Scope};
+use tripipe_ir::op::{Atomic, AtomicOp, GroupScope, Scope};
 use tripipe_ir::{Instruction, Kernel, Op, Scalar, Space, Type};
 
 use super::code::{Detail, Inst, Run};
@@ -48,10 +48,7 @@ pub(crate) fn select(kernel: &Kernel, inst: &Instruction) -> Option<(Run, Detail
             Some((vector::copy, Detail::None))
         }
         Op::SpaceCast { checked: true } => {
-            let space = match result? {
-                Type::Pointer(space) => space,
-                _ => return None,
-            };
+            let Type::Pointer(space) = result? else { return None };
             Some((memory::checked_cast, Detail::Number(space as u64)))
         }
         Op::Construct => Some((vector::construct, Detail::Number(u64::from(bits(result)?.bytes())))),
@@ -67,8 +64,6 @@ pub(crate) fn select(kernel: &Kernel, inst: &Instruction) -> Option<(Run, Detail
             let (first, bytes) = (ty(0)?.lanes(), bits(result)?.bytes() as u8);
             Some((vector::shuffle, Detail::Shuffle { mask, bytes, first }))
         }
-        Op::Undefined | Op::LifetimeEnd(_) => Some((nothing, Detail::None)),
-        Op::LifetimeStart(_) => Some((nothing, Detail::None)),
         Op::ObjectAddress(object) => {
             Some((memory::object_address, Detail::Number(u64::from(object.as_u32()))))
         }
@@ -104,8 +99,10 @@ pub(crate) fn select(kernel: &Kernel, inst: &Instruction) -> Option<(Run, Detail
             };
             plain(atomic::select(op, scalar))
         }
-        // Accesses are made in order; nobody else sees them before the group meets.
-        Op::Fence { .. } => Some((nothing, Detail::None)),
+        // The watchers look at these. Accesses are made in order, so that a fence has nothing to do.
+        Op::Undefined | Op::LifetimeStart(_) | Op::LifetimeEnd(_) | Op::Fence { .. } => {
+            Some((nothing, Detail::None))
+        }
         Op::Barrier { execution: Scope::SubGroup, .. } => Some((meet_sub_group, Detail::None)),
         Op::Barrier { .. } => Some((meet, Detail::None)),
         Op::Copy(_) => Some((copy::copy, Detail::None)),
@@ -213,9 +210,4 @@ pub(crate) fn splat(s: &mut State<'_>, i: &Inst) -> bool {
     }
     s.warp.rows.put(i.out, out);
     true
-}
-
-/// Whether an operation of that kind is undefined for some integers.
-pub(crate) const fn divides(op: Binary) -> bool {
-    matches!(op, Binary::UDiv | Binary::SDiv | Binary::URem | Binary::SRem | Binary::SMod)
 }
