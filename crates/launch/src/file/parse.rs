@@ -3,10 +3,11 @@
 use toml::de::DeTable;
 
 use super::compare::Tolerance;
-use super::contents::{Contents, Misfit, Random};
+use super::contents::{Contents, Random};
 use super::element::{ArrayShape, ElementType, Number, is_float};
-use super::error::{FileError, FileReason, Place};
+use super::error::{FileError, FileReason};
 use super::options::BuildOptions;
+use super::resolve;
 use super::table::{Item, Table, Text, line_starts};
 use super::{BytesFrom, Dump, Entry, Expect, Given, LaunchFile, Memory, MemoryShape, ProgramFile};
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
 
 /// More than any device takes: `CL_DEVICE_MAX_PARAMETER_SIZE` is some thousand bytes.
 const ARGUMENTS_MAX: usize = 1024;
-/// As many as an array has that a picture of an array of images could be.
+/// More than anybody's arrays have.
 const DIMENSIONS_MAX: usize = 8;
 /// Endings of the names of pictures.
 const PICTURES: [&str; 11] = ["png", "jpg", "jpeg", "ppm", "pgm", "pnm", "pam", "bmp", "tif", "tiff", "webp"];
@@ -153,7 +154,7 @@ fn buffer(table: &Table<'_, '_>, kind: &Item<'_, '_>) -> Result<Memory, FileErro
     let element = element(kind)?;
     let extents = table.get("count").map(|count| count.extents(DIMENSIONS_MAX)).transpose()?;
     let stated = extents.map(|extents| ArrayShape { element, extents });
-    let (contents, place) = contents(table, element, stated.as_ref())?;
+    let contents = contents(table, element, stated.as_ref())?;
     let extents = match (stated, &contents) {
         (Some(stated), _) => Some(stated.extents),
         (None, Contents::Values(numbers)) => Some(vec![numbers.len() / element.lanes()]),
@@ -163,12 +164,6 @@ fn buffer(table: &Table<'_, '_>, kind: &Item<'_, '_>) -> Result<Memory, FileErro
             return Err(table.error(FileReason::Unsized { name, keys: "count" }));
         }
     };
-    if extents.as_deref() == Some(&[0]) {
-        return Err(FileError {
-            place,
-            ..kind.error(FileReason::Numbers { found: 0, want: "a buffer".to_owned() })
-        });
-    }
     let array = extents.clone().map(|extents| ArrayShape { element, extents });
     memory(table, MemoryShape::Buffer { element, extents }, element, array.as_ref(), contents)
 }
@@ -217,7 +212,7 @@ fn image(table: &Table<'_, '_>, kind: &Item<'_, '_>) -> Result<Memory, FileError
     shape.check().map_err(|error| kind.error(error.into()))?;
     let element = ElementType::of_image(&shape);
     let array = width.map(|_| ArrayShape::of_image(&shape));
-    let (contents, _) = contents(table, element, array.as_ref())?;
+    let contents = contents(table, element, array.as_ref())?;
     let from_picture = matches!((&contents, extent), (Contents::Picture { .. }, ImageExtent::D2 { .. }));
     if array.is_none() && (!from_picture || height.is_some()) {
         let name = table.name.clone();
@@ -229,7 +224,7 @@ fn image(table: &Table<'_, '_>, kind: &Item<'_, '_>) -> Result<Memory, FileError
 
 /// OpenCL's name without `CL_`, in lower case, with hyphens: `CL_UNORM_INT8` is `unorm-int8`.
 fn plain_name(name: &str) -> String {
-    name.trim_start_matches("CL_").to_lowercase().replace('_', "-")
+    name.strip_prefix("CL_").unwrap_or(name).to_lowercase().replace('_', "-")
 }
 
 /// What buffers and images have in common.
@@ -253,14 +248,14 @@ fn memory(
     Ok(Memory { shape, contents, access, dump, expect })
 }
 
-/// The contents that one of the keys of `table` says, checked as far as no other file is needed; and where.
+/// The contents that one of the keys of `table` says, checked as far as no other file is needed.
 fn contents(
     table: &Table<'_, '_>,
     element: ElementType,
     array: Option<&ArrayShape>,
-) -> Result<(Contents, Place), FileError> {
+) -> Result<Contents, FileError> {
     let Some(item) = table.at_most_one_of(&CONTENT_KEYS)? else {
-        return Ok((Contents::Unwritten, table.place()));
+        return Ok(Contents::Unwritten);
     };
     let path = || item.string().map(str::to_owned);
     let contents = match item.key {
@@ -274,13 +269,20 @@ fn contents(
         }
         "values" => {
             let numbers = item.numbers()?;
-            let want = array.and_then(ArrayShape::elements).map(|elements| elements * element.lanes());
-            if want.map_or(!numbers.len().is_multiple_of(element.lanes()), |want| want != numbers.len()) {
-                let want = match (array, want) {
-                    (Some(array), Some(want)) => format!("{array}, which take {want}"),
-                    _ => format!("elements of {} lanes each", element.lanes()),
-                };
-                return Err(item.error(FileReason::Numbers { found: numbers.len(), want }));
+            let (found, lanes) = (numbers.len(), element.lanes());
+            let (fits, want) = match array {
+                Some(array) => {
+                    let want = array.elements().and_then(|elements| elements.checked_mul(lanes));
+                    let said = want.map_or("more than can be counted".to_owned(), |want| want.to_string());
+                    (want == Some(found), format!("{array}, which take {said}"))
+                }
+                None => (
+                    found > 0 && found.is_multiple_of(lanes),
+                    format!("one or more `{element}` of {lanes} each"),
+                ),
+            };
+            if !fits {
+                return Err(item.error(FileReason::Numbers { found, want }));
             }
             Contents::Values(numbers)
         }
@@ -291,7 +293,7 @@ fn contents(
         _ => Contents::Picture { path: path()? },
     };
     check_fit(&contents, element).map_err(|number| item.error(FileReason::Misfit { number, element }))?;
-    Ok((contents, item.place()))
+    Ok(contents)
 }
 
 /// The first number written down that the element's type does not hold.
@@ -369,7 +371,7 @@ fn expect(
     let inner = item.table("`expect`".to_owned())?;
     inner.check_keys(&[&CONTENT_KEYS[..], &["absolute", "relative", "ulp"]].concat())?;
     inner.one_of(&CONTENT_KEYS)?;
-    let (contents, _) = contents(&inner, element, array)?;
+    let contents = contents(&inner, element, array)?;
     let size = |key| inner.get(key).map_or(Ok(0.0), |item| item.not_negative());
     let (absolute, relative) = (size("absolute")?, size("relative")?);
     let ulp = match inner.get("ulp") {
@@ -388,16 +390,7 @@ fn value(table: &Table<'_, '_>, kind: &Item<'_, '_>) -> Result<Given, FileError>
         return Ok(Given::Value { element: None, numbers });
     };
     let element = element(&item)?;
-    if numbers.len() != element.lanes() {
-        let want = format!("one `{element}`, which takes {}", element.lanes());
-        return Err(kind.error(FileReason::Numbers { found: numbers.len(), want }));
-    }
-    let array = ArrayShape { element, extents: vec![1] };
-    let contents = Contents::Values(numbers);
-    contents
-        .generate(&array)
-        .map_err(|Misfit { number, .. }| kind.error(FileReason::Misfit { number, element }))?;
-    let Contents::Values(numbers) = contents else { return Ok(Given::Null) };
+    resolve::value(element, &numbers).map_err(|reason| kind.error(reason))?;
     Ok(Given::Value { element: Some(element), numbers })
 }
 

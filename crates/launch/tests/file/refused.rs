@@ -125,8 +125,12 @@ fn buffers_and_contents() {
     of("", "3:1: nothing says how large argument 0 (`buffer`) is; add `count`");
     of("fill = 0", "3:1: nothing says how large argument 0 (`buffer`) is; add `count`");
     of("count = 0", "5:9: `count` is 0, but must be from 1 to 18446744073709551615");
-    of("values = []", "5:10: 0 numbers for a buffer");
-    of("values = [1, 2, 3]", "5:10: 3 numbers for elements of 2 lanes each");
+    of("values = []", "5:10: 0 numbers for one or more `uchar2` of 2 each");
+    of("values = [1, 2, 3]", "5:10: 3 numbers for one or more `uchar2` of 2 each");
+    of(
+        "count = 9223372036854775808\nvalues = [1, 2]",
+        "6:10: 2 numbers for 9223372036854775808 uchar2, which take more than can be counted",
+    );
     of("count = [2, 2]\nvalues = [1, 2, 3]", "6:10: 3 numbers for 2x2 uchar2, which take 8");
     of("values = [1, 256]", "5:10: 256 does not fit `uchar2` (0 to 255)");
     of("values = [1, 'x']", "5:14: `values` must be a number, not string");
