@@ -34,10 +34,14 @@ kernel void intel(global uint *a, global ushort *b, global float *f) {
     float x = f[0], y = f[1];
     f[2] = intel_sub_group_shuffle(x, 3) + intel_sub_group_shuffle_xor(x, 1);
     f[3] = intel_sub_group_shuffle_down(x, y, 2) + intel_sub_group_shuffle_up(x, y, 2);
+    short s = b[0];
+    b[1] = intel_sub_group_broadcast(s, 1) + intel_sub_group_reduce_min(s) + intel_sub_group_scan_exclusive_add(b[2])
+        + intel_sub_group_scan_inclusive_max(b[3]);
 }
 kernel void clusters(global int *a, global float *f, global uint4 *votes) {
     a[0] = sub_group_clustered_reduce_add(a[1], 4) + sub_group_clustered_reduce_max(a[2], 8);
     f[0] = sub_group_clustered_reduce_mul(f[1], 2) + sub_group_clustered_reduce_min(f[2], 1);
+    f[3] = sub_group_rotate(f[4], 3) + sub_group_clustered_rotate(f[5], 1, 4);
     uint4 ballot = sub_group_ballot(a[3]);
     a[4] = sub_group_ballot_bit_count(ballot) + sub_group_ballot_inclusive_scan(ballot)
         + sub_group_ballot_exclusive_scan(ballot);

@@ -30,6 +30,7 @@ kernel void tripipe_first(sampler_t sampler) {}
 #define cl_khr_subgroup_shuffle 1
 #define cl_khr_subgroup_shuffle_relative 1
 #define cl_khr_subgroup_clustered_reduce 1
+#define cl_khr_subgroup_rotate 1
 #define cl_khr_extended_bit_ops 1
 #define cl_khr_integer_dot_product 1
 #define __opencl_c_integer_dot_product_input_4x8bit 1
@@ -78,6 +79,17 @@ TRIPIPE_SHUFFLES(float)
     void __attribute__((overloadable)) intel_sub_group_block_write##SUFFIX##N(global T *, T##N);
 #define TRIPIPE_BLOCKS(SUFFIX, T) \
     TRIPIPE_BLOCK(SUFFIX, T, ) TRIPIPE_BLOCK(SUFFIX, T, 2) TRIPIPE_BLOCK(SUFFIX, T, 4) TRIPIPE_BLOCK(SUFFIX, T, 8)
+#define TRIPIPE_SHORTS(T) \
+    T __attribute__((overloadable)) intel_sub_group_broadcast(T, uint); \
+    T __attribute__((overloadable)) intel_sub_group_reduce_add(T); \
+    T __attribute__((overloadable)) intel_sub_group_reduce_min(T); \
+    T __attribute__((overloadable)) intel_sub_group_reduce_max(T); \
+    T __attribute__((overloadable)) intel_sub_group_scan_exclusive_add(T); \
+    T __attribute__((overloadable)) intel_sub_group_scan_exclusive_min(T); \
+    T __attribute__((overloadable)) intel_sub_group_scan_exclusive_max(T); \
+    T __attribute__((overloadable)) intel_sub_group_scan_inclusive_add(T); \
+    T __attribute__((overloadable)) intel_sub_group_scan_inclusive_min(T); \
+    T __attribute__((overloadable)) intel_sub_group_scan_inclusive_max(T);
 #define TRIPIPE_ALL(T) \
     TRIPIPE_SHUFFLES(T) TRIPIPE_SHUFFLES(T##2) TRIPIPE_SHUFFLES(T##3) TRIPIPE_SHUFFLES(T##4) TRIPIPE_SHUFFLES(T##8) \
     TRIPIPE_SHUFFLES(T##16)
@@ -91,6 +103,8 @@ TRIPIPE_ALL(float)
 TRIPIPE_ALL(half)
 TRIPIPE_SHUFFLES(long)
 TRIPIPE_SHUFFLES(ulong)
+TRIPIPE_SHORTS(short)
+TRIPIPE_SHORTS(ushort)
 TRIPIPE_BLOCKS(, uint)
 TRIPIPE_BLOCKS(_ui, uint)
 TRIPIPE_BLOCKS(_us, ushort)
@@ -101,4 +115,5 @@ TRIPIPE_BLOCKS(_ul, ulong)
 #undef TRIPIPE_ALL
 #undef TRIPIPE_BLOCKS
 #undef TRIPIPE_BLOCK
+#undef TRIPIPE_SHORTS
 #undef TRIPIPE_SHUFFLES

@@ -15,7 +15,7 @@ use super::cache::{join, split};
 /// SPIR-V extensions the translator may use: those whose instructions are understood here.
 pub(super) const EXTENSIONS: &str = "--spirv-ext=-all,+SPV_KHR_no_integer_wrap_decoration,+SPV_KHR_float_controls,\
 +SPV_KHR_integer_dot_product,+SPV_KHR_bit_instructions,+SPV_KHR_linkonce_odr,+SPV_EXT_shader_atomic_float_add,\
-+SPV_EXT_shader_atomic_float_min_max,+SPV_KHR_uniform_group_instructions,+SPV_INTEL_subgroups";
++SPV_EXT_shader_atomic_float_min_max,+SPV_KHR_uniform_group_instructions,+SPV_KHR_subgroup_rotate,+SPV_INTEL_subgroups";
 
 /// Versions looked for: Debian 12's first, then the newest.
 const VERSIONS: [u32; 11] = [15, 24, 23, 22, 21, 20, 19, 18, 17, 16, 14];

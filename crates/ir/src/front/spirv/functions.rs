@@ -8,7 +8,7 @@
 use super::body::Translator;
 use super::code::{Fallible, Raw, invalid, unsupported};
 use super::rep::Rep;
-use crate::op::{Binary, Compare, Dot, Group, GroupOp, GroupScope, QueryKind};
+use crate::op::{Binary, Compare, Dot, Group, GroupOp, GroupScope, QueryKind, Reduction};
 use crate::{Op, Scalar, Space, Type, Value};
 
 /// What becomes of the accumulator of a dot product.
@@ -29,13 +29,30 @@ impl Translator<'_> {
         for id in raw.rest(4) {
             operands.push(self.value(*id)?);
         }
-        let value = match (base, &operands[..]) {
+        let value = if let Some(op) = intel_group(base, parameters) {
+            let ty = self.result_type(raw)?;
+            self.emit(
+                Op::Group(Group { scope: GroupScope::SubGroup, op, active_only: false }),
+                &operands,
+                ty,
+            )?
+        } else if let Some(function) = dot_function(base, parameters) {
+            let ty = self.result_type(raw)?;
+            self.dot_call(function, &operands, ty)?
+        } else {
+            self.named_call(base, name, &operands)?
+        };
+        self.define(raw, Rep::Value(value))
+    }
+
+    fn named_call(&mut self, base: &str, name: &str, operands: &[Value]) -> Fallible<Value> {
+        match (base, operands) {
             ("__translate_sampler_initializer", [bits]) => {
                 let Some(bits) = self.kernel.scalar_constant(*bits) else {
                     return unsupported("a sampler whose value is no constant");
                 };
                 let sampler = super::images::sampler(bits)?;
-                self.kernel.make_constant(Type::Sampler, &[sampler.bits()])
+                Ok(self.kernel.make_constant(Type::Sampler, &[sampler.bits()]))
             }
             ("__to_global" | "__to_local" | "__to_private", [pointer]) => {
                 let space = match base {
@@ -43,39 +60,35 @@ impl Translator<'_> {
                     "__to_local" => Space::Local,
                     _ => Space::Private,
                 };
-                self.emit(Op::SpaceCast { checked: true }, &[*pointer], Type::Pointer(space))?
+                self.emit(Op::SpaceCast { checked: true }, &[*pointer], Type::Pointer(space))
             }
-            (_, [value, distance, _, otherwise]) if base.starts_with("qcom_sub_group_shuffle_") => {
-                let op = match &base["qcom_sub_group_shuffle_".len()..] {
-                    "up" => GroupOp::ShuffleUp,
-                    "down" => GroupOp::ShuffleDown,
-                    "xor" => GroupOp::ShuffleXor,
-                    _ => return without_body(base, name),
-                };
-                self.shuffle_inside(op, *value, *distance, *otherwise)?
+            ("qcom_sub_group_shuffle_up", [value, distance, _, otherwise]) => {
+                self.shuffle_inside(GroupOp::ShuffleUp, *value, *distance, *otherwise)
             }
-            (_, [a, b, accumulator @ ..]) => match dot_function(base, parameters) {
-                Some(function) => {
-                    let ty = self.result_type(raw)?;
-                    self.dot_call(function, [*a, *b], accumulator, ty)?
-                }
-                None => return without_body(base, name),
-            },
-            _ => return without_body(base, name),
-        };
-        self.define(raw, Rep::Value(value))
+            ("qcom_sub_group_shuffle_down", [value, distance, _, otherwise]) => {
+                self.shuffle_inside(GroupOp::ShuffleDown, *value, *distance, *otherwise)
+            }
+            ("qcom_sub_group_shuffle_xor", [value, mask, _, otherwise]) => {
+                self.shuffle_inside(GroupOp::ShuffleXor, *value, *mask, *otherwise)
+            }
+            _ => {
+                let mangled = if base == name { String::new() } else { format!(" (`{name}`)") };
+                unsupported(format_args!("the function `{base}`{mangled}, which has no body,"))
+            }
+        }
     }
 
     fn dot_call(
         &mut self,
         (a_signed, b_signed, accumulator): (bool, bool, Accumulator),
-        mut factors: [Value; 2],
-        rest: &[Value],
+        operands: &[Value],
         ty: Type,
     ) -> Fallible<Value> {
-        if rest.len() != usize::from(accumulator != Accumulator::None) {
-            return invalid("a dot product with another number of operands");
-        }
+        let wanted = usize::from(accumulator != Accumulator::None);
+        let (mut factors, rest) = match operands {
+            [a, b, rest @ ..] if rest.len() == wanted => ([*a, *b], rest),
+            _ => return invalid("a dot product of another number of operands"),
+        };
         for factor in &mut factors {
             if self.kernel.ty(*factor) == Type::I32 {
                 *factor = self.bitcast(*factor, Type::Vector(Scalar::I8, 4))?;
@@ -119,10 +132,30 @@ impl Translator<'_> {
     }
 }
 
-/// The error for a function that nothing here knows.
-fn without_body<T>(base: &str, name: &str) -> Fallible<T> {
-    let mangled = if base == name { String::new() } else { format!(" (`{name}`)") };
-    unsupported(format_args!("the function `{base}`{mangled}, which has no body,"))
+/// What the sub-group functions do that `cl_intel_subgroups_short` has by names of its own.
+fn intel_group(base: &str, parameters: &str) -> Option<GroupOp> {
+    let function = base.strip_prefix("intel_sub_group_")?;
+    let signed = parameters.starts_with('s') || parameters.starts_with('c');
+    let reduction = |name: &str| {
+        Some(match (name, signed) {
+            ("add", _) => Reduction::Add,
+            ("min", true) => Reduction::SMin,
+            ("min", false) => Reduction::UMin,
+            ("max", true) => Reduction::SMax,
+            ("max", false) => Reduction::UMax,
+            _ => return None,
+        })
+    };
+    if function == "broadcast" {
+        return Some(GroupOp::Broadcast);
+    }
+    let (kind, name) = function.rsplit_once('_')?;
+    match kind {
+        "reduce" => reduction(name).map(GroupOp::Reduce),
+        "scan_inclusive" => reduction(name).map(GroupOp::InclusiveScan),
+        "scan_exclusive" => reduction(name).map(GroupOp::ExclusiveScan),
+        _ => None,
+    }
 }
 
 /// Whether the factors of a dot product are signed, and what becomes of its accumulator.

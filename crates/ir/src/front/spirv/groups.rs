@@ -5,7 +5,7 @@ use rspirv::spirv::{GroupOperation, Op as RawOp};
 use super::body::Translator;
 use super::code::{Fallible, Raw, invalid, unsupported};
 use super::rep::Rep;
-use crate::op::{Binary, Group, GroupOp, GroupScope, Query, QueryKind, Reduction, Scope};
+use crate::op::{Binary, Group, GroupOp, GroupScope, Query, QueryKind, Reduction, Scope, Unary};
 use crate::{Op, Scalar, Type, Value};
 
 impl Translator<'_> {
@@ -49,9 +49,35 @@ impl Translator<'_> {
                 let events = self.value(raw.word(3)?)?;
                 self.effect(Op::WaitEvents { scope }, &[count, events])?;
             }
+            RawOp::GroupNonUniformRotateKHR => {
+                let (value, delta) = (self.value(raw.word(4)?)?, self.value(raw.word(5)?)?);
+                let cluster = raw.words.get(6).map(|id| self.integer(*id)).transpose()?;
+                let rotated = self.rotated(value, delta, cluster)?;
+                self.define(raw, Rep::Value(rotated))?;
+            }
             _ => return self.group(raw),
         }
         Ok(true)
+    }
+
+    /// A value from `delta` further on in the sub-group or in clusters of it, around the end.
+    fn rotated(&mut self, value: Value, delta: Value, cluster: Option<u64>) -> Fallible<Value> {
+        let ty = self.kernel.ty(value);
+        let id = self.fact(QueryKind::SubGroupLocalId)?;
+        let delta = self.resized(delta, Type::I32)?;
+        let size = match cluster {
+            Some(size) => self.kernel.make_constant(Type::I32, &[size]),
+            None => self.fact(QueryKind::MaxSubGroupSize)?,
+        };
+        let one = self.kernel.make_constant(Type::I32, &[1]);
+        let inside = self.emit(Op::Binary(Binary::Sub), &[size, one], Type::I32)?;
+        let outside = self.emit(Op::Unary(Unary::Not), &[inside], Type::I32)?;
+        let moved = self.emit(Op::Binary(Binary::Add), &[id, delta], Type::I32)?;
+        let moved = self.emit(Op::Binary(Binary::And), &[moved, inside], Type::I32)?;
+        let first = self.emit(Op::Binary(Binary::And), &[id, outside], Type::I32)?;
+        let from = self.emit(Op::Binary(Binary::Add), &[first, moved], Type::I32)?;
+        let group = Group { scope: GroupScope::SubGroup, op: GroupOp::Shuffle, active_only: true };
+        self.emit(Op::Group(group), &[value, from], ty)
     }
 
     /// An event operand; the null event is a constant.
