@@ -54,7 +54,7 @@ fn main() -> ExitCode {
         trials.push(Trial::test("a read outside a buffer", read_outside));
     } else {
         trials.extend(cpu_trials(extent));
-        trials.extend(simulator_trials(extent));
+        trials.extend(simulator_trials(if cfg!(debug_assertions) { Extent::Medium } else { extent }));
         trials.extend(oclgrind_trials());
     }
     libtest_mimic::run(&arguments, trials).exit_code()
