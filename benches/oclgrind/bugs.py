@@ -26,8 +26,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CASES = ROOT / "crates" / "simulate" / "tests" / "bugs"
 HOST = pathlib.Path(__file__).resolve().parent / "host.py"
 OCLGRIND = ["oclgrind", "--data-races", "--uniform-writes", "--uninitialized", "--check-api", "--num-threads", "1"]
-# Nothing here takes a second when it ends at all.
+# Nothing here takes a second when it ends at all: seconds of processor time for Oclgrind, instructions for Tripipe.
 CPU_SECONDS = 10
+STEPS = 10_000_000
 
 OUTSIDE = r"Invalid (read|write) of size|exceeds static array size"
 RACE = "data race at"
@@ -133,7 +134,8 @@ def oclgrind(path, expected, options, log):
 
 def tripipe(binary, path, expected):
     """Runs a case under `tripipe check`."""
-    run = subprocess.run([binary, "check", "--format", "json", str(path)], capture_output=True, text=True)
+    command = [binary, "check", "--format", "json", "--limit-steps", str(STEPS), str(path)]
+    run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode not in (0, 1):
         return Verdict("cannot run", [run.stderr.strip().splitlines()[-1]])
     counts = collections.Counter(finding["code"] for finding in json.loads(run.stdout)["findings"])

@@ -5,11 +5,13 @@
     python3 benches/oclgrind/speed.py [--tripipe target/release/tripipe] [--rounds 3] [--out data/runs/NAME] [LAUNCH ...]
 
 Needs Python 3.11 or newer and Debian's `oclgrind`. The tools take turns, round by round, each plain and with all its
-checks; the best round of each counts. What is measured is the processor time from the start of the launch to its end:
-neither compiler nor start-up is in it. The figure is work-items per second of processor time.
+checks; the best round of each counts. Two things are measured: the launch alone from its start to its end, without compiler
+and start-up, and all the processor time that the command takes. Oclgrind's host program says the processor time of the
+launch; Tripipe says the wall time, which on one thread is that and whatever else the machine did meanwhile. Of the
+commands, Oclgrind's compiles the kernel each time, and Tripipe's the first time.
 
-With --out, the folder gets speed.json (every sample, machine, versions) and speed.md (the table). Without --tripipe
-Oclgrind runs alone. Exit code: 0, or 2 when something fails.
+With --out, the folder gets speed.json (every sample, machine, versions) and speed.md (the tables: work-items per second).
+Without --tripipe Oclgrind runs alone. Exit code: 0, or 2 when something fails.
 """
 
 import argparse
@@ -18,40 +20,46 @@ import os
 import pathlib
 import platform
 import re
+import resource
 import subprocess
 import sys
 import tomllib
 
 HOST = pathlib.Path(__file__).resolve().parent / "host.py"
 LAUNCHES = pathlib.Path(__file__).resolve().parent / "speed"
-OCLGRIND = ["oclgrind", "--num-threads", "1"]
 CHECKS = ["--data-races", "--uniform-writes", "--uninitialized", "--check-api"]
 
 
 def run(command):
-    """What a command prints, as JSON."""
+    """What a command prints, as JSON, and the processor time it takes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, capture_output=True, text=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     # Exit code 1 is Tripipe's for findings.
     if done.returncode not in (0, 1) or not done.stdout:
         sys.exit(f"{' '.join(map(str, command))} failed:\n{done.stderr}")
-    return json.loads(done.stdout.splitlines()[0])
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return json.loads(done.stdout.splitlines()[0]), seconds
 
 
 def contenders(tripipe):
-    """Name and, for a launch file, the seconds that one launch takes."""
-    def under_oclgrind(*options):
-        return lambda path: run([*OCLGRIND, *options, sys.executable, HOST, path])["cpu_seconds"]
+    """By name: what runs a launch file and returns the seconds of the launch, if they are said, and of the command."""
 
-    def under_tripipe(*command):
+    def oclgrind(*options):
         def seconds(path):
-            answer = run([tripipe, *command, "--threads", "1", "--format", "json", path])
-            launch = answer.get("launches", [answer])[0]
-            # On one thread the wall time is the processor time and whatever else the machine did meanwhile.
-            return launch["cpu_seconds"] if "cpu_seconds" in launch else launch["seconds"]
+            answer, whole = run(["oclgrind", "--num-threads", "1", *options, sys.executable, HOST, path])
+            return answer["cpu_seconds"], whole
 
         return seconds
 
-    found = {"oclgrind": under_oclgrind(), "oclgrind, all checks": under_oclgrind(*CHECKS)}
+    def under_tripipe(command):
+        def seconds(path):
+            answer, whole = run([tripipe, command, "--threads", "1", "--format", "json", path])
+            return answer.get("launches", [answer])[0].get("seconds"), whole
+
+        return seconds
+
+    found = {"oclgrind": oclgrind(), "oclgrind, all checks": oclgrind(*CHECKS)}
     if tripipe:
         found |= {"tripipe run-kernel": under_tripipe("run-kernel"), "tripipe check": under_tripipe("check")}
     return found
@@ -88,16 +96,26 @@ def short(number):
     return f"{number:.3g}"
 
 
-def table(names, samples):
-    """Work-items per second of processor time as markdown; what Tripipe gains over Oclgrind, plain and checked."""
+def table(names, samples, which):
+    """Work-items per second as markdown, and what Tripipe gains over Oclgrind, plain and checked."""
     ratios = [(names[0], names[2]), (names[1], names[3])] if len(names) == 4 else []
     heads = [*names, *(f"{ours} / {theirs}" for theirs, ours in ratios)]
     lines = ["| launch | " + " | ".join(heads) + " |", "|---|" + "--:|" * len(heads)]
     for path, by_name in samples.items():
-        rate = {name: work_items(path) / min(by_name[name]) for name in names}
-        cells = [short(rate[name]) for name in names] + [f"{rate[ours] / rate[theirs]:.3g}" for theirs, ours in ratios]
+        rate = {}
+        for name, taken in by_name.items():
+            said = [sample[which] for sample in taken if sample[which] is not None]
+            rate[name] = work_items(path) / min(said) if said else None
+        cells = [short(rate[name]) if rate[name] else "–" for name in names]
+        cells += [f"{rate[ours] / rate[theirs]:.3g}" if rate[ours] else "–" for theirs, ours in ratios]
         lines.append(f"| {path.stem} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def tables(names, samples):
+    """Both tables."""
+    launch, command = table(names, samples, 0), table(names, samples, 1)
+    return f"The launch alone:\n\n{launch}\nThe whole command, processor time:\n\n{command}"
 
 
 def main():
@@ -114,16 +132,17 @@ def main():
         for _ in range(options.rounds):
             for name, seconds in runs.items():
                 samples[path][name].append(seconds(path))
-        print(path.stem, *(f"{name}: {min(taken):.3g} s" for name, taken in samples[path].items()), sep="\t", flush=True)
+        best = (f"{name}: {min(whole for _, whole in taken):.3g} s" for name, taken in samples[path].items())
+        print(path.stem, *best, sep="\t", flush=True)
     print()
-    print(table(list(runs), samples), end="")
+    print(tables(list(runs), samples), end="")
     if options.out:
         recorded = {
             "machine": machine(options.tripipe),
             "seconds": {path.stem: {"work_items": work_items(path), **taken} for path, taken in samples.items()},
         }
         (options.out / "speed.json").write_text(json.dumps(recorded, indent=1) + "\n")
-        (options.out / "speed.md").write_text(table(list(runs), samples))
+        (options.out / "speed.md").write_text(tables(list(runs), samples))
 
 
 if __name__ == "__main__":
