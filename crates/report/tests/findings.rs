@@ -160,7 +160,8 @@ fn findings() -> Vec<Finding> {
     ]
 }
 
-const LAUNCHES: &[Launch<'_>] = &[Launch { kernel: "add", global: [4096, 1, 1], local: [64, 1, 1] }];
+const LAUNCHES: &[Launch<'_>] =
+    &[Launch { kernel: "add", global: [4096, 1, 1], local: [64, 1, 1], seconds: 0.25 }];
 
 /// [`SOURCE`] with so many lines ahead of it.
 fn sources(lines: usize) -> BTreeMap<String, String> {

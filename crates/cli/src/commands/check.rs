@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, ValueEnum};
@@ -80,6 +81,7 @@ impl Check {
             rules::ALL.iter().copied().filter(|rule| checks.has(rule)).collect();
         let mut findings: Vec<Finding> = Vec::new();
         let mut launch = None;
+        let mut elapsed = Duration::ZERO;
         for index in 0..self.schedules {
             // Each run begins with memory as the launch file has it.
             let loaded = description.load(&built, self.launch.limits())?;
@@ -96,13 +98,14 @@ impl Check {
             progress.say(&format!("checking {kernel} ({} of {})", index + 1, self.schedules));
             let checked = simulator.check(&staged.launch, &checks).with_context(context)?;
             merge(&mut findings, checked.findings);
+            elapsed += checked.report.elapsed;
             launch = Some((kernel, checked.report.global, checked.report.local));
         }
         drop(progress);
         let (kernel, global, local) = launch.ok_or_else(|| anyhow!("nothing was run"))?;
         let sources = sources(&findings);
         let report = Report {
-            launches: &[Launch { kernel: &kernel, global, local }],
+            launches: &[Launch { kernel: &kernel, global, local, seconds: elapsed.as_secs_f64() }],
             rules: &looked_for,
             left_out: &[],
             findings: &findings,

@@ -24,7 +24,8 @@ pub fn json(report: &Report<'_>) -> String {
 }
 
 pub(super) fn launch(launch: &Launch<'_>) -> Value {
-    json!({ "kernel": launch.kernel, "global": launch.global, "local": launch.local })
+    let Launch { kernel, global, local, seconds } = launch;
+    json!({ "kernel": kernel, "global": global, "local": local, "seconds": seconds })
 }
 
 fn finding(finding: &Finding) -> Value {

@@ -29,7 +29,7 @@ pub struct Report<'a> {
 }
 
 /// A launch that was checked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Launch<'a> {
     /// The kernel.
     pub kernel: &'a str,
@@ -37,6 +37,8 @@ pub struct Launch<'a> {
     pub global: [u64; 3],
     /// Work-items of a work-group in each dimension.
     pub local: [u64; 3],
+    /// How long it took with its checks, in all its orders together, without compiling and loading.
+    pub seconds: f64,
 }
 
 impl Report<'_> {

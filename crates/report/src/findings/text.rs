@@ -137,7 +137,7 @@ fn accessed(memory: &AccessedMemory) -> String {
 }
 
 fn summary(report: &Report<'_>, canvas: Canvas, out: &mut String) {
-    for Launch { kernel, global, local } in report.launches {
+    for Launch { kernel, global, local, .. } in report.launches {
         let size = |[x, y, z]: &[u64; 3]| format!("{} x {} x {}", grouped(*x), grouped(*y), grouped(*z));
         let kernel = normalize_untrusted_str(kernel);
         let what = format!("`{kernel}`, {} work-items in work-groups of {}", size(global), size(local));
