@@ -211,3 +211,27 @@ fn one_refused_kernel_leaves_the_others() {
     assert!(refused[1].0 == "third" && refused[1].1.contains("OpTypePipe"), "{refused:?}");
     assert!(load(&built.spirv, &Options::default()).unwrap_err().to_string().contains("recursion"));
 }
+
+#[test]
+fn formats_of_printf_are_looked_at_as_if_there_were_double() {
+    let warnings = |arguments: &str, options: &str| {
+        let text = format!("kernel void k(global float *a, int n) {{ printf({arguments}); }}");
+        let built = support::built(build_text("k.cl", &text, None, &Build::with_options(options)))?;
+        Some(built.warnings)
+    };
+    // C promotes a float to the double that `%f` asks for (C99, 6.5.2.2); with 32-bit floats alone it stays one.
+    for options in ["", "-Wall", "-cl-std=CL2.0", "-cl-std=CL3.0", "-cl-fp32-correctly-rounded-divide-sqrt"] {
+        let Some(said) = warnings("\"%f %g %d %v4hlf\\n\", a[0], 1.0f, n, (float4)(a[1])", options) else {
+            return;
+        };
+        assert_eq!(said, "", "{options}");
+    }
+    let wrong = warnings("\"%d %f\\n\", a[0], n", "").unwrap_or_default();
+    assert!(wrong.contains("k.cl:1:") && !wrong.contains("kernel.cl"), "{wrong}");
+    assert!(wrong.contains("specifies type 'int' but the argument has type"), "{wrong}");
+    assert!(wrong.contains("specifies type 'double' but the argument has type 'int'"), "{wrong}");
+    assert_eq!(warnings("\"%d\\n\", a[0]", "-Wno-format").unwrap_or_default(), "");
+    // Other warnings are said once.
+    let other = warnings("\"%d\\n\", a[0]); int unused = 0; (void)(0", "-Wall").unwrap_or_default();
+    assert_eq!(other.matches("unused variable").count(), 1, "{other}");
+}

@@ -13,7 +13,7 @@ use super::includes::Includes;
 use super::{Built, Clang};
 
 /// Raised whenever what is kept, or anything about how modules are made that the arguments do not show, changes.
-const VERSION: [u8; 1] = [2];
+const VERSION: [u8; 1] = [3];
 
 /// What is kept of builds that differ in their text alone.
 pub(super) struct Kept<'b> {

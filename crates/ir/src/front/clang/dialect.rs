@@ -6,7 +6,7 @@ pub(super) struct Dialect {
     /// `-cl-std`, unless the options have one.
     standard: Option<&'static str>,
     /// Whether there is `double`; without it, constants are `float`.
-    double: bool,
+    pub(super) double: bool,
     /// Whether the library is declared by clang's header. It otherwise is by clang itself, which is faster and lets a
     /// text have functions of its own by the library's names, but not more overloads of them.
     header: bool,
@@ -29,13 +29,7 @@ impl Dialect {
         let double: &[_] = if self.double {
             &["-Xclang", "-cl-ext=+all"]
         } else {
-            // What is printed is no double either.
-            &[
-                "-Xclang",
-                "-cl-ext=+all,-cl_khr_fp64,-__opencl_c_fp64",
-                "-cl-single-precision-constant",
-                "-Wno-format",
-            ]
+            &["-Xclang", "-cl-ext=+all,-cl_khr_fp64,-__opencl_c_fp64", "-cl-single-precision-constant"]
         };
         let header = self.header.then_some("-cl-no-stdinc");
         self.standard.into_iter().chain(double.iter().copied()).chain(header)

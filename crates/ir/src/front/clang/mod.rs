@@ -160,14 +160,14 @@ pub fn build_file(path: &Path, build: &Build) -> Result<Built, BuildError> {
 /// No compiler is there, or the source has errors: those of the [dialect](self#which-opencl-c) that has the fewest.
 pub fn build_text(name: &str, text: &str, folder: Option<&Path>, build: &Build) -> Result<Built, BuildError> {
     let tools = Clang::find_kept(build.cache.as_ref())?;
-    let ways: Vec<(Vec<OsString>, Option<Kept<'_>>)> = Dialect::to_try(&build.options)
+    let ways: Vec<(Dialect, Vec<OsString>, Option<Kept<'_>>)> = Dialect::to_try(&build.options)
         .map(|dialect| {
             let arguments = arguments(&tools, build, folder, dialect);
             let kept = build.cache.as_ref().map(|cache| Kept::new(cache, &tools, &arguments, name));
-            (arguments, kept)
+            (dialect, arguments, kept)
         })
         .collect();
-    let mut kept = ways.iter().filter_map(|way| way.1.as_ref());
+    let mut kept = ways.iter().filter_map(|way| way.2.as_ref());
     if let Some(built) = kept.find_map(|kept| kept.module_of_source(text)) {
         return Ok(built);
     }
@@ -181,8 +181,8 @@ pub fn build_text(name: &str, text: &str, folder: Option<&Path>, build: &Build) 
     write("extensions.h", EXTENSIONS)?;
     let source = Source { name, text, folder, work: work.path() };
     let mut fewest: Option<(usize, BuildError)> = None;
-    for (arguments, kept) in ways {
-        match source.build(&tools, build, arguments, kept.as_ref()) {
+    for (dialect, arguments, kept) in ways {
+        match source.build(&tools, build, dialect, arguments, kept.as_ref()) {
             Err(error @ BuildError::Compile { .. }) => {
                 let errors = error.to_string().matches("error: ").count();
                 if fewest.as_ref().is_none_or(|fewest| errors < fewest.0) {
@@ -216,6 +216,7 @@ impl Source<'_> {
         &self,
         tools: &Clang,
         build: &Build,
+        dialect: Dialect,
         mut arguments: Vec<OsString>,
         kept: Option<&Kept<'_>>,
     ) -> Result<Built, BuildError> {
@@ -224,7 +225,8 @@ impl Source<'_> {
         arguments.push(format!("-fdebug-compilation-dir={place}").into());
         arguments.push(format!("-fdebug-prefix-map={place}=").into());
         arguments.extend(["-include".into(), self.work.join("extensions.h").into()]);
-        let Some(kept) = kept else { return compile(tools, arguments, self.work, self.name) };
+        let compile = |arguments| self.compile(tools, build, dialect, arguments);
+        let Some(kept) = kept else { return compile(arguments) };
 
         let began = SystemTime::now();
         let rule = self.work.join("includes");
@@ -244,7 +246,7 @@ impl Source<'_> {
         let digest = cache::digest(preprocessed.as_bytes());
         let built = match kept.module(&digest) {
             Some(built) => built,
-            None => compile(tools, arguments, self.work, self.name)?,
+            None => compile(arguments)?,
         };
         if !built.cached {
             kept.keep_module(&digest, &built);
@@ -257,6 +259,39 @@ impl Source<'_> {
             kept.keep_includes(self.text, &includes);
         }
         Ok(built)
+    }
+
+    /// Compiles the text in one way.
+    fn compile(
+        &self,
+        tools: &Clang,
+        build: &Build,
+        dialect: Dialect,
+        arguments: Vec<OsString>,
+    ) -> Result<Built, BuildError> {
+        if dialect.double {
+            return compile(tools, arguments, self.work, self.name);
+        }
+        let compiled = [&arguments[..], &["-Wno-format".into()]].concat();
+        let mut built = compile(tools, compiled, self.work, self.name)?;
+        let formats = self.formats(tools, build, arguments);
+        built.warnings = format!("{}\n{formats}", built.warnings).trim().to_owned();
+        Ok(built)
+    }
+
+    /// What clang says of the formats of `printf`. Without `double` it takes each `%f` of a `float` for a mistake; with it
+    /// what is printed is promoted, as drivers do, and the mistakes that are left are some.
+    fn formats(&self, tools: &Clang, build: &Build, mut arguments: Vec<OsString>) -> String {
+        if !self.text.contains("printf") || build.options.iter().any(|option| option == "-Wno-format") {
+            return String::new();
+        }
+        let formats_alone =
+            ["-Xclang", "-cl-ext=+all", "-Wno-everything", "-Wformat", "-Wno-error", "-fsyntax-only"];
+        arguments.extend(formats_alone.map(OsString::from));
+        arguments.push(self.work.join(SOURCE).into());
+        // A text that is none with `double` has been compiled all the same.
+        run(&tools.program, &arguments, self.work, self.name)
+            .map_or_else(|_| String::new(), |said| said.messages)
     }
 }
 

@@ -63,7 +63,7 @@ impl Clang {
         if let Some(found) = FOUND.get() {
             return Ok(found.clone());
         }
-        let variable = |name: &str| env::var_os(name).map(PathBuf::from);
+        let variable = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let kept = cache.and_then(|cache| Some((cache, Key::of("clang", &[programs(variable)?.as_bytes()]))));
         let known = kept.and_then(|(cache, key)| Self::decode(&cache.load(&key)?));
         let found = if let Some(found) = known {
