@@ -4,18 +4,65 @@
 //! nothing orders them: within a work-group a barrier that fences that memory, between work-groups nothing but a
 //! chain of releases and acquires ([`super::order`]). A cell keeps the last writer, the last reader and the last atomic, and
 //! whether there were others before them.
+//!
+//! What races with nothing is what nearly all accesses are: neighbours that access neighbouring cells, or all the same, are
+//! looked at together ([`Cells::note_run`], [`Cells::note_same`]), and one by one only if that leaves a doubt.
 
+use pulp::{Arch, Simd, WithSimd};
 use tripipe_ir as ir;
+
+/// Time in a launch: each work-group begins a new one, and each barrier.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Times {
+    /// The present, from 1.
+    pub(crate) now: u32,
+    /// When the group began.
+    pub(crate) group: u32,
+    /// When it last fenced local memory, or began.
+    pub(crate) local: u32,
+    /// When it last fenced global memory, or began.
+    pub(crate) global: u32,
+}
+
+impl Times {
+    /// A group begins.
+    pub(crate) fn start_group(&mut self) {
+        let now = self.now.saturating_add(1);
+        *self = Self { now, group: now, local: now, global: now };
+    }
+
+    /// The group has met at a barrier that fences these memories.
+    pub(crate) fn barrier(&mut self, local: bool, global: bool) {
+        self.now = self.now.saturating_add(1);
+        if local {
+            self.local = self.now;
+        }
+        if global {
+            self.global = self.now;
+        }
+    }
+}
+
+/// When an access happens.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Era {
+    /// The present.
+    pub(crate) now: u32,
+    /// When the memory was last fenced by the group, or the group began.
+    pub(crate) fenced: u32,
+    /// When the group began.
+    pub(crate) group: u32,
+    /// Work-items of a group.
+    pub(crate) items: u32,
+}
 
 /// One access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mark {
-    /// Number of the work-item in the launch, from 1; 0: nobody.
+    /// Number of the work-item in the launch, from 1.
     pub(crate) item: u32,
-    /// Fences of that memory the group had behind it.
-    pub(crate) fences: u16,
-    /// Barriers the group had behind it.
-    pub(crate) barriers: u16,
+    /// When it was; 0: never.
+    time: u32,
     /// The instruction's number, and above it the flags.
     bits: u32,
 }
@@ -29,9 +76,9 @@ const GROUPS: u32 = 1 << 29;
 const INST: u32 = GROUPS - 1;
 
 impl Mark {
-    pub(crate) fn new(item: u32, fences: u16, barriers: u16, inst: ir::Inst, atomic: bool) -> Self {
+    pub(crate) fn new(item: u32, era: Era, inst: ir::Inst, atomic: bool) -> Self {
         let flag = if atomic { ATOMIC } else { 0 };
-        Self { item, fences, barriers, bits: inst.as_u32() & INST | flag }
+        Self { item, time: era.now, bits: inst.as_u32() & INST | flag }
     }
 
     /// The instruction.
@@ -49,42 +96,72 @@ impl Mark {
     }
 
     /// Takes the place of an earlier access, and keeps in mind that others were there.
-    #[inline]
-    fn after(self, last: &Self, group: Group) -> Self {
-        let flags = if last.item == 0 {
-            0
-        } else if !group.has(last.item) {
-            // Which other groups is not kept.
-            GROUPS
-        } else {
-            let several = last.fences == self.fences && (last.has(SEVERAL) || last.item != self.item);
+    #[allow(clippy::inline_always, reason = "has to become part of the loops it is used in")]
+    #[inline(always)]
+    fn after(self, last: Self, era: Era) -> Self {
+        let several = last.time >= era.fenced && (last.bits & SEVERAL != 0 || last.item != self.item);
+        // Which other groups is not kept.
+        let flags = if last.time >= era.group {
             last.bits & GROUPS | if several { SEVERAL } else { 0 }
+        } else if last.time == 0 {
+            0
+        } else {
+            GROUPS
         };
         Self { bits: self.bits | flags, ..self }
     }
-}
 
-/// The work-items of the current group, by their numbers in the launch.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Group {
-    pub(crate) first: u32,
-    pub(crate) items: u32,
-}
-
-impl Group {
-    fn has(self, item: u32) -> bool {
-        item.wrapping_sub(self.first) < self.items
+    /// Whether it is that work-item's own, or lies behind a fence, so that nothing at all is to be said of it.
+    #[allow(clippy::inline_always, reason = "has to become part of the loops it is used in")]
+    #[inline(always)]
+    fn is_settled(self, item: u32, era: Era) -> bool {
+        let fenced = self.time < era.fenced && self.time >= era.group && self.bits & GROUPS == 0;
+        let own = self.item == item && self.bits & (SEVERAL | GROUPS) == 0;
+        self.time == 0 || fenced || own
     }
 }
 
-/// The last plain accesses of a piece of memory.
-#[derive(Clone, Copy, Debug, Default)]
-struct Cell {
-    writer: Mark,
-    reader: Mark,
+const CHUNK: usize = 512;
+
+/// An access for each cell of a chunk; side by side what is compared side by side.
+#[derive(Debug)]
+struct Marks {
+    items: [u32; CHUNK],
+    times: [u32; CHUNK],
+    bits: [u32; CHUNK],
 }
 
-const CHUNK: usize = 512;
+impl Marks {
+    const NONE: Self = Self { items: [0; CHUNK], times: [0; CHUNK], bits: [0; CHUNK] };
+
+    #[allow(clippy::inline_always, reason = "has to become part of the loops it is used in")]
+    #[inline(always)]
+    fn get(&self, at: usize) -> Mark {
+        Mark { item: self.items[at], time: self.times[at], bits: self.bits[at] }
+    }
+
+    fn set(&mut self, at: usize, mark: Mark) {
+        self.items[at] = mark.item;
+        self.times[at] = mark.time;
+        self.bits[at] = mark.bits;
+    }
+
+    /// Those of a range of cells.
+    fn range(&self, cells: std::ops::Range<usize>) -> (&[u32], &[u32], &[u32]) {
+        (&self.items[cells.clone()], &self.times[cells.clone()], &self.bits[cells])
+    }
+
+    fn range_mut(&mut self, cells: std::ops::Range<usize>) -> (&mut [u32], &mut [u32], &mut [u32]) {
+        (&mut self.items[cells.clone()], &mut self.times[cells.clone()], &mut self.bits[cells])
+    }
+}
+
+/// The last plain accesses of the cells of a chunk.
+#[derive(Debug)]
+struct Plain {
+    writers: Marks,
+    readers: Marks,
+}
 
 /// The cells of an object.
 #[derive(Debug)]
@@ -93,9 +170,9 @@ pub(crate) struct Cells {
     own: bool,
     /// Bytes of a cell.
     pub(crate) grain: usize,
-    chunks: Vec<Option<Box<[Cell; CHUNK]>>>,
+    plain: Vec<Option<Box<Plain>>>,
     /// The last atomics; empty until there is one.
-    atomics: Vec<Option<Box<[Mark; CHUNK]>>>,
+    atomics: Vec<Option<Box<Marks>>>,
 }
 
 /// How two accesses conflict.
@@ -138,7 +215,80 @@ pub(crate) enum Kind {
 impl Cells {
     pub(crate) fn new(bytes: usize, grain: usize, own: bool) -> Self {
         let chunks = bytes.div_ceil(grain).div_ceil(CHUNK);
-        Self { own, grain, chunks: (0..chunks).map(|_| None).collect(), atomics: Vec::new() }
+        Self { own, grain, plain: (0..chunks).map(|_| None).collect(), atomics: Vec::new() }
+    }
+
+    /// How many of so many neighbouring work-items can be noted together by [`Self::note_run`], each accessing so many
+    /// cells, the first of them from that index on.
+    pub(crate) fn together(index: usize, each: usize, items: usize) -> usize {
+        items.min((CHUNK - index % CHUNK) / each)
+    }
+
+    /// The era as the cells see it that each group has its own of: what was before is as if behind a fence.
+    fn era(&self, era: Era) -> Era {
+        Era { group: if self.own { 1 } else { era.group }, ..era }
+    }
+
+    /// The plain accesses of a chunk, and its atomics if there were any.
+    fn chunk(&mut self, chunk: usize) -> (&mut Plain, Option<&Marks>) {
+        let plain = self.plain[chunk]
+            .get_or_insert_with(|| Box::new(Plain { writers: Marks::NONE, readers: Marks::NONE }));
+        (plain, self.atomics.get(chunk).and_then(Option::as_deref))
+    }
+
+    /// Notes a read or write of the cells from that index on by neighbouring work-items, each of `1 << shift` cells, all
+    /// within a chunk ([`Self::together`]). `mark` is that of the first. `false`: it may race, and nothing is noted.
+    pub(crate) fn note_run(
+        &mut self,
+        arch: Arch,
+        cells: std::ops::Range<usize>,
+        shift: u32,
+        write: bool,
+        mark: Mark,
+        era: Era,
+    ) -> bool {
+        let (chunk, first) = (cells.start / CHUNK, cells.start % CHUNK);
+        let cells = first..first + cells.len();
+        let era = self.era(era);
+        let settled =
+            |last: &Marks| arch.dispatch(Settled { last: last.range(cells.clone()), shift, mark, era });
+        let (plain, atomics) = self.chunk(chunk);
+        let Plain { writers, readers } = plain;
+        if !(settled(writers) && (!write || settled(readers)) && atomics.is_none_or(settled)) {
+            return false;
+        }
+        if write {
+            arch.dispatch(Put { to: writers.range_mut(cells), shift, mark });
+        } else {
+            arch.dispatch(PutAfter { to: readers.range_mut(cells), shift, mark, era });
+        }
+        true
+    }
+
+    /// Notes a read of some cells by several work-items, the first and the last of which are given. `false`: it may race,
+    /// and nothing is noted.
+    pub(crate) fn note_same(
+        &mut self,
+        cells: std::ops::RangeInclusive<usize>,
+        first: Mark,
+        last: Mark,
+        era: Era,
+    ) -> bool {
+        let era = self.era(era);
+        for index in cells.clone() {
+            let (plain, atomics) = self.chunk(index / CHUNK);
+            // Nobody has the number 0.
+            let settled = |last: &Marks| last.get(index % CHUNK).is_settled(0, era);
+            if !(settled(&plain.writers) && atomics.is_none_or(settled)) {
+                return false;
+            }
+        }
+        for index in cells {
+            let readers = &mut self.chunk(index / CHUNK).0.readers;
+            let mark = first.after(readers.get(index % CHUNK), era);
+            readers.set(index % CHUNK, last.after(mark, era));
+        }
+        true
     }
 
     /// Notes an access of the cell of that index, which is inside. Gives what it races with.
@@ -148,93 +298,180 @@ impl Cells {
         index: usize,
         kind: Kind,
         mark: Mark,
-        group: Group,
+        era: Era,
         order: &impl Ordered,
     ) -> [Option<Race>; 2] {
         let (chunk, at) = (index / CHUNK, index % CHUNK);
-        let cells = self.chunks[chunk].get_or_insert_with(|| Box::new([Cell::default(); CHUNK]));
-        let cell = &mut cells[at];
-        if self.own {
-            for mark in [&mut cell.writer, &mut cell.reader] {
-                if mark.item < group.first {
-                    *mark = Mark::default();
-                }
-            }
-        }
-        let atomic = match (self.atomics.is_empty(), kind) {
-            (true, Kind::Read | Kind::Write) => None,
-            (true, Kind::Atomic { .. }) => {
-                self.atomics = self.chunks.iter().map(|_| None).collect();
-                None
-            }
-            (false, _) => self.atomics[chunk].as_ref().map(|atomics| atomics[at]),
+        let era = self.era(era);
+        let (plain, atomics) = self.chunk(chunk);
+        let last = Last {
+            writer: plain.writers.get(at),
+            reader: plain.readers.get(at),
+            atomic: atomics.map_or_else(Mark::default, |atomics| atomics.get(at)),
         };
-        let atomic = atomic.filter(|mark| !self.own || mark.item >= group.first).unwrap_or_default();
-        let cell = match &mut self.chunks[chunk] {
-            Some(cells) => &mut cells[at],
-            None => return [None; 2],
-        };
-        let writer = conflict(&cell.writer, &mark, group, order);
         match kind {
-            Kind::Read => {
-                cell.reader = mark.after(&cell.reader, group);
-                [writer, others(&atomic, &mark, group, order)]
-            }
-            Kind::Write => {
-                let reader = others(&cell.reader, &mark, group, order);
-                cell.writer = mark;
-                [writer, reader.or_else(|| others(&atomic, &mark, group, order))]
-            }
-            Kind::Atomic { writes } => {
-                let reader = if writes { others(&cell.reader, &mark, group, order) } else { None };
-                let marks = self.atomics[chunk].get_or_insert_with(|| Box::new([Mark::default(); CHUNK]));
-                marks[at] = mark.after(&atomic, group);
-                [writer, reader]
-            }
+            Kind::Read => plain.readers.set(at, mark.after(last.reader, era)),
+            Kind::Write => plain.writers.set(at, mark),
+            Kind::Atomic { .. } => self.atomics(chunk).set(at, mark.after(last.atomic, era)),
         }
+        if last.is_settled(kind, mark.item, era) { [None; 2] } else { last.races(kind, mark, era, order) }
+    }
+
+    /// The atomics of a chunk.
+    fn atomics(&mut self, chunk: usize) -> &mut Marks {
+        if self.atomics.is_empty() {
+            self.atomics = self.plain.iter().map(|_| None).collect();
+        }
+        self.atomics[chunk].get_or_insert_with(|| Box::new(Marks::NONE))
+    }
+}
+
+/// The last accesses of a cell.
+#[derive(Clone, Copy)]
+struct Last {
+    writer: Mark,
+    reader: Mark,
+    atomic: Mark,
+}
+
+impl Last {
+    /// Whether nothing is to be said of those that an access could race with.
+    #[allow(
+        clippy::inline_always,
+        reason = "else the marks go through memory, in pieces that take long to join"
+    )]
+    #[inline(always)]
+    fn is_settled(self, kind: Kind, item: u32, era: Era) -> bool {
+        let (reads, atomic) = match kind {
+            Kind::Read => (true, false),
+            Kind::Write => (false, false),
+            Kind::Atomic { writes } => (!writes, true),
+        };
+        self.writer.is_settled(item, era)
+            && (reads || self.reader.is_settled(item, era))
+            && (atomic || self.atomic.is_settled(item, era))
+    }
+
+    /// What an access races with.
+    #[cold]
+    fn races(self, kind: Kind, mark: Mark, era: Era, order: &impl Ordered) -> [Option<Race>; 2] {
+        let others = |last: Mark| others(last, mark, era, order);
+        let second = match kind {
+            Kind::Read => others(self.atomic),
+            Kind::Write => others(self.reader).or_else(|| others(self.atomic)),
+            Kind::Atomic { writes: true } => others(self.reader),
+            Kind::Atomic { writes: false } => None,
+        };
+        [conflict(self.writer, mark, era, order), second]
     }
 }
 
 /// Whether an access conflicts with an earlier one, if one of them writes.
 #[inline]
-fn conflict(before: &Mark, now: &Mark, group: Group, order: &impl Ordered) -> Option<Race> {
-    if before.item == 0 || before.item == now.item || (before.has(ATOMIC) && now.has(ATOMIC)) {
+fn conflict(before: Mark, now: Mark, era: Era, order: &impl Ordered) -> Option<Race> {
+    if before.time == 0 || before.item == now.item {
         return None;
     }
     let mixed = before.has(ATOMIC) != now.has(ATOMIC);
-    if !group.has(before.item) {
-        let other = (before.item - 1) / group.items;
+    if before.time < era.group {
+        let other = (before.item - 1) / era.items;
         return (!order.behind_group(other))
-            .then_some((if mixed { Conflict::Mixed } else { Conflict::Groups }, *before));
+            .then_some((if mixed { Conflict::Mixed } else { Conflict::Groups }, before));
     }
-    if before.fences != now.fences || order.behind_item(now.item, before.item) {
+    if before.time < era.fenced || order.behind_item(now.item, before.item) {
         return None;
     }
-    let kind = if before.barriers != now.barriers {
+    let kind = if before.time != era.now {
         Conflict::Fence
     } else if mixed {
         Conflict::Mixed
     } else {
         Conflict::Group
     };
-    Some((kind, *before))
+    Some((kind, before))
 }
 
 /// Whether an access conflicts with the last of several, or with one of those before it.
 #[inline]
-fn others(last: &Mark, mark: &Mark, group: Group, order: &impl Ordered) -> Option<Race> {
-    let race = conflict(last, mark, group, order);
-    if race.is_some() || last.bits & (SEVERAL | GROUPS) == 0 || (last.has(ATOMIC) && mark.has(ATOMIC)) {
+fn others(last: Mark, mark: Mark, era: Era, order: &impl Ordered) -> Option<Race> {
+    let race = conflict(last, mark, era, order);
+    if race.is_some() || last.bits & (SEVERAL | GROUPS) == 0 {
         return race;
     }
     let kind = |conflict| if last.has(ATOMIC) == mark.has(ATOMIC) { conflict } else { Conflict::Mixed };
     // The last may be the work-item itself; another was there all the same.
-    if last.has(SEVERAL)
-        && last.fences == mark.fences
-        && group.has(last.item)
-        && !order.behind_item(mark.item, last.item)
-    {
-        return Some((kind(Conflict::Group), *last));
+    if last.has(SEVERAL) && last.time >= era.fenced && !order.behind_item(mark.item, last.item) {
+        return Some((kind(Conflict::Group), last));
     }
-    (last.has(GROUPS) && !order.behind_any_group()).then(|| (kind(Conflict::Groups), *last))
+    (last.has(GROUPS) && !order.behind_any_group()).then(|| (kind(Conflict::Groups), last))
+}
+
+/// Whether the last accesses of cells race with none of a run of work-items.
+struct Settled<'a> {
+    last: (&'a [u32], &'a [u32], &'a [u32]),
+    shift: u32,
+    mark: Mark,
+    era: Era,
+}
+
+impl WithSimd for Settled<'_> {
+    type Output = bool;
+
+    #[allow(clippy::inline_always, reason = "else it is compiled for the baseline")]
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> bool {
+        let (items, times, bits) = self.last;
+        let mut settled = true;
+        for (cell, ((item, time), bits)) in (0u32..).zip(items.iter().zip(times).zip(bits)) {
+            let last = Mark { item: *item, time: *time, bits: *bits };
+            settled &= last.is_settled(self.mark.item + (cell >> self.shift), self.era);
+        }
+        settled
+    }
+}
+
+/// Writes the marks of a run of work-items.
+struct Put<'a> {
+    to: (&'a mut [u32], &'a mut [u32], &'a mut [u32]),
+    shift: u32,
+    mark: Mark,
+}
+
+impl WithSimd for Put<'_> {
+    type Output = ();
+
+    #[allow(clippy::inline_always, reason = "else it is compiled for the baseline")]
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let (items, times, bits) = self.to;
+        for (cell, item) in (0u32..).zip(items) {
+            *item = self.mark.item + (cell >> self.shift);
+        }
+        times.fill(self.mark.time);
+        bits.fill(self.mark.bits);
+    }
+}
+
+/// Writes the marks of a run of work-items, with what they have to keep in mind of those before.
+struct PutAfter<'a> {
+    to: (&'a mut [u32], &'a mut [u32], &'a mut [u32]),
+    shift: u32,
+    mark: Mark,
+    era: Era,
+}
+
+impl WithSimd for PutAfter<'_> {
+    type Output = ();
+
+    #[allow(clippy::inline_always, reason = "else it is compiled for the baseline")]
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let (items, times, bits) = self.to;
+        for (cell, ((item, time), bits)) in (0u32..).zip(items.iter_mut().zip(times).zip(bits)) {
+            let last = Mark { item: *item, time: *time, bits: *bits };
+            let mark = Mark { item: self.mark.item + (cell >> self.shift), ..self.mark };
+            let mark = mark.after(last, self.era);
+            (*item, *time, *bits) = (mark.item, mark.time, mark.bits);
+        }
+    }
 }

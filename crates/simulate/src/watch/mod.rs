@@ -4,8 +4,8 @@
 //! writes down what is wrong with them ([`findings`]), and has the instruction itself run for the lanes that are left. Kernels
 //! that are not checked have none of this in their way. [`rules`] says what there is to be found.
 //!
-//! [`access`] checks addresses, with [`objects`] and [`cells`] as the memory of who has written what, and [`order`]
-//! for what orders work-groups; [`taint`] follows values that nobody has written; [`values`] looks at results;
+//! [`access`] checks addresses, [`races`] who accesses the same bytes, with [`objects`] and [`cells`] as the memory of who has
+//! written what, and [`order`] for what orders work-groups; [`taint`] follows values that nobody has written; [`values`] looks at results;
 //! [`kernel`] at what a kernel says of itself.
 
 pub(crate) mod access;
@@ -15,6 +15,7 @@ pub(crate) mod findings;
 pub(crate) mod kernel;
 pub(crate) mod objects;
 pub(crate) mod order;
+mod races;
 pub mod rules;
 pub(crate) mod taint;
 pub(crate) mod values;
@@ -27,6 +28,7 @@ use tripipe_ir::op::{Binary, Builtin, Number, Shape};
 use tripipe_ir::{Flags, Inst, Kernel, Op, Value, ValueDef};
 
 use crate::execute::code::Run;
+use cells::Times;
 use findings::Findings;
 use objects::Watched;
 use order::Order;
@@ -58,17 +60,6 @@ impl Checks {
     }
 }
 
-/// How far a group has come.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Epochs {
-    /// Barriers behind it.
-    pub(crate) barriers: u16,
-    /// Those that fence local memory.
-    pub(crate) local: u16,
-    /// Those that fence global memory.
-    pub(crate) global: u16,
-}
-
 /// The watchers of a launch, and what they have found.
 #[derive(Debug)]
 pub(crate) struct Watch {
@@ -76,7 +67,7 @@ pub(crate) struct Watch {
     pub(crate) findings: Findings,
     /// By the number of the object.
     pub(crate) objects: Vec<Watched>,
-    pub(crate) epochs: Epochs,
+    pub(crate) times: Times,
     pub(crate) order: Order,
     /// Pointers that have left an inner array, by the first work-item of the warp.
     pub(crate) left: HashMap<(u32, Value), access::Left>,
@@ -84,6 +75,8 @@ pub(crate) struct Watch {
     pub(crate) copies: Vec<copies::Pending>,
     /// What an instruction reads that nobody has written, by its number.
     pub(crate) births: HashMap<u32, String>,
+    /// Whether some accesses were too many for races to be looked for.
+    races_left_out: bool,
 }
 
 impl Watch {
@@ -92,17 +85,24 @@ impl Watch {
             checks,
             findings: Findings::default(),
             objects,
-            epochs: Epochs::default(),
+            times: Times::default(),
             order: Order::default(),
             left: HashMap::new(),
             copies: Vec::new(),
             births: HashMap::new(),
+            races_left_out: false,
         }
+    }
+
+    /// What could not be looked for.
+    pub(crate) fn left_out(&self) -> Option<String> {
+        let reason = format!("races behind the first {} work-items or barriers: make the launch smaller", u32::MAX);
+        self.races_left_out.then_some(reason)
     }
 
     /// A group starts, with local memory that nobody has written.
     pub(crate) fn start_group(&mut self, group: u64, locals: impl Iterator<Item = usize>) {
-        self.epochs = Epochs::default();
+        self.times.start_group();
         self.order.start(group as u32);
         self.left.clear();
         self.copies.clear();
@@ -111,13 +111,6 @@ impl Watch {
                 written.clear();
             }
         }
-    }
-
-    /// The group has met at a barrier that orders these memories.
-    pub(crate) fn barrier(&mut self, local: bool, global: bool) {
-        self.epochs.barriers = self.epochs.barriers.wrapping_add(1);
-        self.epochs.local = self.epochs.local.wrapping_add(u16::from(local));
-        self.epochs.global = self.epochs.global.wrapping_add(u16::from(global));
     }
 }
 

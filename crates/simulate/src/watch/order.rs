@@ -93,6 +93,11 @@ impl Order {
         }
     }
 
+    /// Whether an atomic orders anything: none does where there are neither releases nor fences.
+    pub(crate) fn heeds(&self, what: Effect) -> bool {
+        what.releases || !self.items.is_empty() || !self.published_groups.is_empty()
+    }
+
     /// An atomic by a work-item.
     pub(crate) fn atomic(&mut self, item: u32, address: u64, what: Effect) {
         self.groups.atomic(self.group, &mut self.published_groups, address, what);

@@ -8,10 +8,10 @@ use half::f16;
 use tripipe_ir::op::{Atomic, AtomicOp};
 use tripipe_ir::{Op, Scalar};
 
-use super::memory::{is_private, outside};
+use super::memory::{is_private, outside, stretch};
 use crate::execute::code::{Inst, NONE, Run};
 use crate::execute::memory::parts;
-use crate::execute::rows::lanes;
+use crate::execute::rows::{Row, WIDTH, lanes, numbers, numbers_mut};
 use crate::execute::state::State;
 use crate::math::{Float, basic};
 
@@ -76,6 +76,9 @@ fn add<T: Float>(a: T, b: T) -> T {
 
 /// Puts what `change` makes of the old number and the operands in its place; the result is the old one.
 fn update<T: Pod>(s: &mut State<'_>, i: &Inst, change: impl Fn(T, T, T) -> T) -> bool {
+    if update_near(s, i, &change) {
+        return true;
+    }
     for lane in lanes(s.mask) {
         let operand = |slot: u32| {
             if slot == NONE { T::zeroed() } else { s.warp.rows.numbers::<T>(slot)[lane] }
@@ -87,6 +90,45 @@ fn update<T: Pod>(s: &mut State<'_>, i: &Inst, change: impl Fn(T, T, T) -> T) ->
         }
     }
     true
+}
+
+/// Does it where the lanes' addresses are aligned and all in one object that is not private; `false`: it is not done.
+fn update_near<T: Pod>(s: &mut State<'_>, i: &Inst, change: impl Fn(T, T, T) -> T) -> bool {
+    let size = size_of::<T>();
+    let Some((lowest, span)) = stretch(s, i) else { return false };
+    let addresses = s.warp.rows.words(i.args[0]);
+    if lanes(s.mask).fold(0, |bits, lane| bits | addresses[lane]) & (size as u64 - 1) != 0 {
+        return false;
+    }
+    let mut out = if i.out == NONE { Row::default() } else { s.warp.rows.take(i.out) };
+    let rows = &s.warp.rows;
+    let (object, offset) = parts(lowest);
+    let memory = s.memory.write(object, offset, span + size);
+    let done = memory.is_some();
+    if let Some(memory) = memory {
+        let zeros = [0; WIDTH];
+        let operand = |slot: u32| numbers::<T>(if slot == NONE { &zeros } else { rows.words(slot) });
+        let (a, b) = (operand(i.args[1]), operand(i.args[2]));
+        let olds = numbers_mut::<T>(&mut out);
+        let addresses = rows.words(i.args[0]);
+        let mut changes = false;
+        for lane in lanes(s.mask) {
+            let at = (addresses[lane] - lowest) as usize;
+            let bytes = &mut memory[at..at + size];
+            let old = bytemuck::pod_read_unaligned(bytes);
+            let new = change(old, a[lane], b[lane]);
+            changes |= *bytes != *bytemuck::bytes_of(&new);
+            bytes.copy_from_slice(bytemuck::bytes_of(&new));
+            if let Some(to) = olds.get_mut(lane) {
+                *to = old;
+            }
+        }
+        s.changes += u64::from(changes);
+    }
+    if i.out != NONE {
+        s.warp.rows.put(i.out, out);
+    }
+    done
 }
 
 fn test_and_set(s: &mut State<'_>, i: &Inst) -> bool {

@@ -108,6 +108,16 @@ fn pattern(s: &State<'_>, i: &Inst) -> Pattern {
     near(low, high)
 }
 
+/// The lowest address of the lanes that run and how far from it the highest is, if they are in one object and near.
+pub(super) fn stretch(s: &State<'_>, i: &Inst) -> Option<(u64, usize)> {
+    match pattern(s, i) {
+        Pattern::Same(address) => Some((address, 0)),
+        Pattern::Steps { first, step, count } => Some((first, step * (count - 1))),
+        Pattern::Eights { lowest, span, .. } | Pattern::Near { lowest, span } => Some((lowest, span)),
+        Pattern::Apart => None,
+    }
+}
+
 fn near(low: u64, high: u64) -> Pattern {
     if parts(low).0 == parts(high).0 && high - low < NEAR {
         Pattern::Near { lowest: low, span: (high - low) as usize }
@@ -155,6 +165,58 @@ impl pulp::WithSimd for Whole<'_> {
             }
             other => other,
         }
+    }
+}
+
+/// Reads numbers that lie `step` bytes apart.
+fn read_steps<T: Pod>(from: &[u8], step: usize, out: &mut [T]) {
+    /// By a step that is known when it is compiled.
+    #[allow(clippy::inline_always, reason = "else the step is not known")]
+    #[inline(always)]
+    fn read<T: Pod>(from: &[u8], step: usize, out: &mut [T]) {
+        let size = size_of::<T>();
+        let (eights, rest) = out.as_chunks_mut::<8>();
+        let behind = 8 * step * eights.len();
+        for (index, eight) in eights.iter_mut().enumerate() {
+            let from = &from[8 * step * index..][..7 * step + size];
+            for (lane, out) in eight.iter_mut().enumerate() {
+                *out = bytemuck::pod_read_unaligned(&from[lane * step..lane * step + size]);
+            }
+        }
+        for (lane, out) in rest.iter_mut().enumerate() {
+            let at = behind + lane * step;
+            *out = bytemuck::pod_read_unaligned(&from[at..at + size]);
+        }
+    }
+    let size = size_of::<T>();
+    match step {
+        0 => out.fill(bytemuck::pod_read_unaligned(from)),
+        _ if step == size => bytemuck::cast_slice_mut::<T, u8>(out).copy_from_slice(from),
+        _ if step == 2 * size => read(from, 2 * size, out),
+        _ if step == 3 * size => read(from, 3 * size, out),
+        _ if step == 4 * size => read(from, 4 * size, out),
+        _ => read(from, step, out),
+    }
+}
+
+/// Writes numbers `step` bytes apart, the last one last where they overlap.
+fn write_steps<T: Pod>(to: &mut [u8], step: usize, value: &[T]) {
+    /// By a step that is known when it is compiled.
+    #[allow(clippy::inline_always, reason = "else the step is not known")]
+    #[inline(always)]
+    fn write<T: Pod>(to: &mut [u8], step: usize, value: &[T]) {
+        let size = size_of::<T>();
+        for (lane, value) in value.iter().enumerate() {
+            to[lane * step..lane * step + size].copy_from_slice(bytemuck::bytes_of(value));
+        }
+    }
+    let size = size_of::<T>();
+    match step {
+        _ if step == size => to.copy_from_slice(bytemuck::cast_slice(value)),
+        _ if step == 2 * size => write(to, 2 * size, value),
+        _ if step == 3 * size => write(to, 3 * size, value),
+        _ if step == 4 * size => write(to, 4 * size, value),
+        _ => write(to, step, value),
     }
 }
 
@@ -213,9 +275,8 @@ fn load_into<T: Pod>(s: &mut State<'_>, i: &Inst, out: &mut [T]) -> bool {
         Pattern::Steps { first, step, count } => {
             let (object, offset) = parts(first);
             if let Some(from) = s.memory.read(object, offset, step * (count - 1) + bytes) {
-                if components == 1 && step == size {
-                    let to = bytemuck::cast_slice_mut::<T, u8>(&mut out[..count]);
-                    to.copy_from_slice(from);
+                if components == 1 {
+                    read_steps(from, step, &mut out[..count]);
                 } else {
                     for lane in 0..count {
                         let from = &from[lane * step..lane * step + bytes];
@@ -233,12 +294,11 @@ fn load_into<T: Pod>(s: &mut State<'_>, i: &Inst, out: &mut [T]) -> bool {
             if let Some(from) = s.memory.read(object, offset, span + bytes) {
                 for (lane, address) in addresses.iter().enumerate().step_by(8) {
                     let at = (address - lowest) as usize;
-                    if components == 1 && step == size {
-                        let to = bytemuck::cast_slice_mut::<T, u8>(&mut out[lane..lane + 8]);
-                        to.copy_from_slice(&from[at..at + 8 * size]);
+                    let from = &from[at..at + 7 * step + bytes];
+                    if components == 1 {
+                        read_steps(from, step, &mut out[lane..lane + 8]);
                         continue;
                     }
-                    let from = &from[at..at + 7 * step + bytes];
                     for component in 0..components {
                         for (lane, out) in out[component * WIDTH + lane..][..8].iter_mut().enumerate() {
                             let at = lane * step + component * size;
@@ -348,8 +408,8 @@ fn store_from<T: Pod>(s: &mut State<'_>, i: &Inst, value: &[T]) -> bool {
         Pattern::Steps { first, step, count } => {
             let (object, offset) = parts(first);
             if let Some(to) = s.memory.write(object, offset, step * (count - 1) + bytes) {
-                if components == 1 && step == size {
-                    to.copy_from_slice(bytemuck::cast_slice::<T, u8>(&value[..count]));
+                if components == 1 {
+                    write_steps(to, step, &value[..count]);
                 } else {
                     for lane in 0..count {
                         let to = &mut to[lane * step..lane * step + bytes];
@@ -361,13 +421,13 @@ fn store_from<T: Pod>(s: &mut State<'_>, i: &Inst, value: &[T]) -> bool {
                 return true;
             }
         }
-        Pattern::Eights { lowest, span, step } if components == 1 && step == size => {
+        Pattern::Eights { lowest, span, step } if components == 1 => {
             let (object, offset) = parts(lowest);
             let addresses = s.warp.rows.words(i.args[0]);
             if let Some(to) = s.memory.write(object, offset, span + bytes) {
                 for (value, address) in value.as_chunks::<8>().0.iter().zip(addresses.iter().step_by(8)) {
                     let at = (address - lowest) as usize;
-                    to[at..at + 8 * size].copy_from_slice(bytemuck::cast_slice::<T, u8>(value));
+                    write_steps(&mut to[at..at + 7 * step + size], step, value);
                 }
                 return true;
             }

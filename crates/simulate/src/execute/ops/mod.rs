@@ -153,7 +153,7 @@ pub(crate) fn together(s: &mut State<'_>, inst: &Inst, present: &mut [Present<'_
         Op::WaitEvents { .. } => copy::wait_together(s, inst, present),
         Op::Barrier { semantics, .. } => {
             if let Some(watch) = &mut s.watch {
-                watch.barrier(semantics.local, semantics.global);
+                watch.times.barrier(semantics.local, semantics.global);
             }
             true
         }

@@ -1,0 +1,186 @@
+//! Accesses that race: what [`super::cells`] finds of those of a warp, as findings.
+
+use tripipe_ir::diagnostic::{AccessedMemory, Rule};
+use tripipe_ir::{Op, Space};
+
+use super::access::{Touch, address_of};
+use super::cells::{Cells, Conflict, Era, Kind, Mark, Race, Times};
+use super::findings::{Occurrence, work_item};
+use super::{Watch, rules};
+use crate::execute::code::Inst;
+use crate::execute::memory::{Home, parts};
+use crate::execute::rows::{WIDTH, first_lanes, lanes};
+use crate::execute::state::State;
+
+impl Watch {
+    /// Looks for accesses of other work-items that nothing orders with this one.
+    pub(super) fn races(&mut self, s: &State<'_>, i: &Inst, touch: &Touch, object: u32, mask: u64) {
+        let Some(watched) = self.objects.get_mut(object as usize) else { return };
+        let Some(cells) = &mut watched.cells else { return };
+        let Some(info) = s.memory.object(object) else { return };
+        let items = s.group.enqueued_local.iter().product::<u64>();
+        let first = s.group.linear() * items + 1 + u64::from(s.warp.first_item);
+        // Beyond what marks can tell apart nothing is looked for.
+        if first + WIDTH as u64 > u64::from(u32::MAX) || self.times.now == u32::MAX {
+            self.races_left_out = true;
+            return;
+        }
+        let Times { now, group, local, global } = self.times;
+        let fenced = if matches!(info.home, Home::Local(_)) { local } else { global };
+        let era = Era { now, fenced, group, items: items as u32 };
+        let mark = Mark::new(first as u32, era, i.origin, touch.atomic);
+        let kind = match (touch.atomic, touch.writes) {
+            (true, writes) => Kind::Atomic { writes },
+            (false, true) => Kind::Write,
+            (false, false) => Kind::Read,
+        };
+        let mut found: Vec<(usize, Race)> = Vec::new();
+        let addresses = s.warp.rows.words(touch.pointer);
+        let address = |lane: usize| addresses[if addresses.len() == 1 { 0 } else { lane }];
+        let each = touch.bytes / cells.grain;
+        let mut left = mask;
+        while left != 0 {
+            let lane = left.trailing_zeros() as usize;
+            let offset = parts(address(lane)).1 as usize;
+            let touched = offset / cells.grain..=(offset + touch.bytes - 1) / cells.grain;
+            let start = *touched.start();
+            // The lanes from this one on whose addresses are that far apart.
+            let side_by_side = (!(left >> lane)).trailing_zeros() as usize;
+            let run = |step: usize| {
+                let apart = |other: &usize| {
+                    address(lane + other) != address(lane).wrapping_add((step * other) as u64)
+                };
+                (1..side_by_side).find(apart).unwrap_or(side_by_side)
+            };
+            let same = if kind == Kind::Read { run(0) } else { 1 };
+            let regular = each.is_power_of_two() && offset.is_multiple_of(cells.grain) && !touch.atomic;
+            let (count, noted) = if same > 1 {
+                (same, cells.note_same(touched, mark.lane(lane), mark.lane(lane + same - 1), era))
+            } else if regular {
+                let count = Cells::together(start, each, run(touch.bytes)).max(1);
+                let cover = start..start + count * each;
+                let shift = each.trailing_zeros();
+                let write = touch.writes;
+                (count, count > 1 && cells.note_run(s.arch, cover, shift, write, mark.lane(lane), era))
+            } else {
+                (1, false)
+            };
+            let run = first_lanes(count) << lane;
+            left &= !run;
+            if noted {
+                continue;
+            }
+            for lane in lanes(run) {
+                let offset = parts(address(lane)).1 as usize;
+                for index in offset / cells.grain..=(offset + touch.bytes - 1) / cells.grain {
+                    let races = cells.note(index, kind, mark.lane(lane), era, &self.order);
+                    if races != [None; 2] {
+                        found.extend(races.into_iter().flatten().map(|race| (lane, race)));
+                        break;
+                    }
+                }
+            }
+        }
+        for (lane, race) in found {
+            self.race(s, i, touch, lane, race);
+        }
+    }
+
+    fn race(&mut self, s: &State<'_>, i: &Inst, touch: &Touch, lane: usize, (conflict, other): Race) {
+        let address = address_of(s, touch.pointer, lane);
+        let (object, offset) = parts(address);
+        let Some(info) = s.memory.object(object) else { return };
+        let items = s.group.enqueued_local.iter().product::<u64>();
+        let number = u64::from(other.item - 1);
+        let other_group = number / items;
+        let mut group = s.group;
+        let [x, y, _] = group.groups;
+        group.id = [other_group % x, other_group / x % y, other_group / (x * y)];
+        let other_item = work_item(&group, number % items);
+        let other_inst = other.inst();
+        let other_wrote = matches!(
+            s.kernel.insts[other_inst].op,
+            Op::Store(_) | Op::Copy(_) | Op::Atomic(_) | Op::AsyncCopy { .. }
+        );
+        let same =
+            touch.writes && other_wrote && !touch.atomic && Self::same_value(s, i, touch, lane, &other);
+        let rule: &'static Rule = match conflict {
+            Conflict::Mixed => &rules::ATOMIC_MIXED,
+            _ if same => &rules::SAME_VALUE_RACE,
+            Conflict::Fence => &rules::WRONG_FENCE,
+            Conflict::Groups => &rules::DATA_RACE_BETWEEN_GROUPS,
+            Conflict::Group => &rules::DATA_RACE,
+        };
+        let kind = if info.space == Space::Local { "local" } else { "global" };
+        self.note(rule, i, 1, || {
+            let me = if touch.writes { "writes" } else { "reads" };
+            let they = if other_wrote { "wrote" } else { "read" };
+            let message = match conflict {
+                Conflict::Mixed => format!(
+                    "{me} {} bytes of `{}` that another work-item {they}, one of them by an atomic and one without",
+                    touch.bytes, info.name
+                ),
+                Conflict::Fence => format!(
+                    "{me} {} bytes of `{}` that another work-item {they} before a barrier that does not fence {kind} memory",
+                    touch.bytes, info.name
+                ),
+                Conflict::Groups => format!(
+                    "{me} {} bytes of `{}` that a work-item of another group {they}",
+                    touch.bytes, info.name
+                ),
+                Conflict::Group => format!(
+                    "{me} {} bytes of `{}` that another work-item of the group {they}, with no barrier between",
+                    touch.bytes, info.name
+                ),
+            };
+            let cure = match conflict {
+                Conflict::Mixed => "Use an atomic on both sides, or put a barrier between them.".to_owned(),
+                _ if same => "Let one work-item write; that all write the same helps on today's devices only.".to_owned(),
+                Conflict::Fence if info.space == Space::Local => "Use barrier(CLK_LOCAL_MEM_FENCE).".to_owned(),
+                Conflict::Fence => "Use barrier(CLK_GLOBAL_MEM_FENCE).".to_owned(),
+                Conflict::Groups => {
+                    "No barrier reaches other groups: use atomics, give each group its own part, or split the kernel in two.".to_owned()
+                }
+                Conflict::Group => format!("Put barrier(CLK_{}_MEM_FENCE) between the two.", kind.to_uppercase()),
+            };
+            Occurrence {
+                message,
+                cure,
+                work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + lane as u64)),
+                memory: Some(AccessedMemory {
+                    object: info.name.to_string(),
+                    space: info.space,
+                    object_bytes: info.bytes,
+                    offset,
+                    bytes: touch.bytes as u64,
+                }),
+                related: vec![(format!("the other {they} it here"), Some(other_inst), Some(other_item))],
+            }
+        });
+    }
+
+    /// Whether a lane writes what the other has written.
+    fn same_value(s: &State<'_>, i: &Inst, touch: &Touch, lane: usize, other: &Mark) -> bool {
+        let Some(value) = i.args.get(1).copied().filter(|slot| *slot != crate::execute::code::NONE) else {
+            return false;
+        };
+        let size = touch.bytes / usize::from(i.components).max(1);
+        let bits =
+            |lane: usize, component: usize| s.warp.rows.bits(value, component * WIDTH + lane, size as u32);
+        let components = usize::from(i.components);
+        let items = s.group.enqueued_local.iter().product::<u64>();
+        let first = s.group.linear() * items + u64::from(s.warp.first_item) + 1;
+        let other_lane = u64::from(other.item).wrapping_sub(first);
+        if other.inst() == i.origin && other_lane < WIDTH as u64 && other_lane < lane as u64 {
+            // The same store: it has not been made yet.
+            return (0..components)
+                .all(|component| bits(lane, component) == bits(other_lane as usize, component));
+        }
+        let (object, offset) = parts(address_of(s, touch.pointer, lane));
+        let Some(found) = s.memory.peek(object, offset, touch.bytes) else { return false };
+        (0..components).all(|component| {
+            let value = bits(lane, component).to_le_bytes();
+            found.get(component * size..(component + 1) * size) == value.get(..size)
+        })
+    }
+}
