@@ -10,8 +10,12 @@ and start-up, and all the processor time that the command takes. Oclgrind's host
 launch; Tripipe says the wall time, which on one thread is that and whatever else the machine did meanwhile. Of the
 commands, Oclgrind's compiles the kernel each time, and Tripipe's the first time.
 
+Without LAUNCH it is all launch files of the folder but those in `speed/large`, which keep Oclgrind busy for many minutes:
+
+    python3 benches/oclgrind/speed.py --tripipe target/release/tripipe --without-oclgrind large/laplace_8k
+
 With --out, the folder gets speed.json (every sample, machine, versions) and speed.md (the tables: work-items per second).
-Without --tripipe Oclgrind runs alone. Exit code: 0, or 2 when something fails.
+Without --tripipe Oclgrind runs alone, with --without-oclgrind Tripipe. Exit code: 0, or 2 when something fails.
 """
 
 import argparse
@@ -42,7 +46,7 @@ def run(command):
     return json.loads(done.stdout.splitlines()[0]), seconds
 
 
-def contenders(tripipe):
+def contenders(tripipe, with_oclgrind):
     """By name: what runs a launch file and returns the seconds of the launch, if they are said, and of the command."""
 
     def oclgrind(*options):
@@ -59,7 +63,7 @@ def contenders(tripipe):
 
         return seconds
 
-    found = {"oclgrind": oclgrind(), "oclgrind, all checks": oclgrind(*CHECKS)}
+    found = {"oclgrind": oclgrind(), "oclgrind, all checks": oclgrind(*CHECKS)} if with_oclgrind else {}
     if tripipe:
         found |= {"tripipe run-kernel": under_tripipe("run-kernel"), "tripipe check": under_tripipe("check")}
     return found
@@ -121,12 +125,13 @@ def tables(names, samples):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tripipe", help="the tripipe command")
+    parser.add_argument("--without-oclgrind", action="store_true", help="run Tripipe alone")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--out", type=pathlib.Path, help="folder for the results")
     parser.add_argument("launches", nargs="*", metavar="LAUNCH", help="names without .toml; all when none is given")
     options = parser.parse_args()
     paths = [LAUNCHES / f"{name}.toml" for name in options.launches] or sorted(LAUNCHES.glob("*.toml"))
-    runs = contenders(options.tripipe)
+    runs = contenders(options.tripipe, not options.without_oclgrind)
     samples = {path: {name: [] for name in runs} for path in paths}
     for path in paths:
         for _ in range(options.rounds):
