@@ -1,6 +1,7 @@
 //! A figure with its provenance.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// A figure, how it is known and who says so.
@@ -39,6 +40,13 @@ pub struct Source {
     pub citation: String,
 }
 
+impl Source {
+    /// The source of that name among those that every data file may cite (`data/sources.toml`).
+    pub fn named(id: &str) -> Option<Arc<Self>> {
+        crate::load::shared_source(id)
+    }
+}
+
 /// How a figure is known, from the surest to the least sure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Basis {
@@ -63,6 +71,14 @@ impl Basis {
         ("fitted", Self::Fitted),
         ("guessed", Self::Guessed),
     ];
+}
+
+impl FromStr for Basis {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::WORDS.iter().find(|(known, _)| *known == text).map(|(_, basis)| *basis).ok_or(())
+    }
 }
 
 impl fmt::Display for Basis {

@@ -28,6 +28,11 @@ fn read_shared_sources() -> Result<Sources, DataError> {
     read_sources(text, document.get_ref())
 }
 
+/// The source of that name, if every data file may cite it.
+pub(crate) fn shared_source(id: &str) -> Option<Arc<Source>> {
+    SHARED_SOURCES.get(id).cloned()
+}
+
 impl Gpu {
     /// The model that `text` describes, in the format of `data/README.md`. `file_name` is only
     /// used to say where an error is.

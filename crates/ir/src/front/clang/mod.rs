@@ -59,6 +59,9 @@ pub enum Optimization {
     O1,
     /// `-O2` without unrolling and vectorisation.
     O2,
+    /// `-O2` with generous unrolling and without vectorisation: what drivers, which are built on LLVM too, do before they
+    /// choose instructions.
+    Driver,
 }
 
 /// What is built, and how.
@@ -273,10 +276,10 @@ impl Source<'_> {
             return compile(tools, arguments, self.work, self.name);
         }
         let compiled = [&arguments[..], &["-Wno-format".into()]].concat();
-        let mut built = compile(tools, compiled, self.work, self.name)?;
+        let built = compile(tools, compiled, self.work, self.name)?;
         let formats = self.formats(tools, build, arguments);
-        built.warnings = format!("{}\n{formats}", built.warnings).trim().to_owned();
-        Ok(built)
+        let warnings = format!("{}\n{formats}", built.warnings).trim().to_owned();
+        Ok(Built { warnings, ..built })
     }
 
     /// What clang says of the formats of `printf`. Without `double` it takes each `%f` of a `float` for a mistake; with it
@@ -362,6 +365,17 @@ fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>, dialect: Diale
         Optimization::AsWritten => &["-O1", "-Xclang", "-disable-llvm-passes"],
         Optimization::O1 => &["-O1", "-fno-unroll-loops", "-fno-vectorize", "-fno-slp-vectorize"],
         Optimization::O2 => &["-O2", "-fno-unroll-loops", "-fno-vectorize", "-fno-slp-vectorize"],
+        Optimization::Driver => {
+            &[
+                "-O2",
+                "-fno-vectorize",
+                "-fno-slp-vectorize",
+                "-mllvm",
+                "-disable-loop-idiom-all",
+                "-mllvm",
+                "-unroll-threshold=1500",
+            ]
+        }
     };
     let always = [
         "-gline-tables-only",

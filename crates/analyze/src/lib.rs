@@ -1,0 +1,390 @@
+//! What a kernel costs on a GPU, before it runs.
+//!
+//! [`analyze`] prices a kernel with what [`tripipe_machine`] makes of it: cycles per pipe along the cheapest and the dearest
+//! way, with loops whose trip count is not known as letters; registers, occupancy and the next step; how neighbours
+//! touch memory; and, where a launch is given, its time. Nothing runs, and nothing is drawn here.
+
+mod access;
+mod columns;
+mod paths;
+mod polynomial;
+
+pub use access::{Access, Stride};
+pub use columns::Column;
+pub use paths::{LoopTrips, Trips};
+pub use polynomial::Polynomial;
+
+use std::collections::BTreeMap;
+
+use cranelift_entity::SecondaryMap;
+use tripipe_device::{Gpu, RegisterFile};
+use tripipe_ir::flow::{Atom, Cfg};
+use tripipe_ir::op::QueryKind;
+use tripipe_ir::{Block, Inst, Kernel, Place, Space, Value};
+use tripipe_machine::{Code, Pipe, WorkRegisters};
+
+use paths::{Paths, Which};
+
+/// What is known of the launch that a kernel is analysed for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Setup {
+    /// Values of integer arguments, by position.
+    pub arguments: BTreeMap<usize, i64>,
+    /// The global size.
+    pub global: Option<[u64; 3]>,
+    /// The local size.
+    pub local: Option<[u64; 3]>,
+}
+
+impl Setup {
+    /// The value of an atom, if it follows from what is known.
+    fn value(&self, kernel: &Kernel, atom: Atom) -> Option<i64> {
+        let size = |sizes: Option<[u64; 3]>, dimension: u8| {
+            sizes.and_then(|sizes| i64::try_from(sizes[usize::from(dimension.min(2))]).ok())
+        };
+        match atom {
+            Atom::Value(value) => {
+                let parameters = &kernel.blocks[Kernel::ENTRY].parameters;
+                let position = parameters.iter().position(|parameter| *parameter == value)?;
+                self.arguments.get(&position).copied()
+            }
+            Atom::Query(QueryKind::GlobalSize, dimension) => size(self.global, dimension),
+            Atom::Query(QueryKind::LocalSize | QueryKind::EnqueuedLocalSize, dimension) => {
+                size(self.local, dimension)
+            }
+            Atom::Query(QueryKind::NumGroups, dimension) => {
+                let (global, local) = (size(self.global, dimension)?, size(self.local, dimension)?);
+                (local > 0).then(|| global.div_euclid(local) + i64::from(global % local != 0))
+            }
+            Atom::Query(QueryKind::GlobalOffset, _) => Some(0),
+            Atom::Query(..) => None,
+        }
+    }
+}
+
+/// Cycles of each column for a work-item.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cycles {
+    /// One for each of the family's columns, in their order.
+    pub columns: Vec<Polynomial>,
+    /// Loads and stores counted by messages, each as one cycle of a work-item, as malioc does.
+    pub messages: Polynomial,
+    /// The columns that take longest, by position; empty when nothing costs anything.
+    pub bound: Vec<usize>,
+}
+
+/// What a line of the source costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LineCost {
+    /// Any place on that line.
+    pub place: Place,
+    /// Cycles for each column of all that the line does when the kernel runs once.
+    pub columns: Vec<Polynomial>,
+}
+
+/// Registers and what they do to the threads in flight.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Registers {
+    /// What the compiler uses.
+    pub work: WorkRegisters,
+    /// Where the most are live, in the source.
+    pub peak: Option<Place>,
+    /// Uniform registers, of 32 bits (of 128 bits on Midgard).
+    pub uniform: u32,
+    /// Threads a core keeps in flight.
+    pub threads: u32,
+    /// The most threads a core keeps in flight.
+    pub most_threads: u32,
+    /// Registers fewer that would bring more threads, and how many.
+    pub next_step: Option<(u32, u32)>,
+}
+
+/// A launch in numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LaunchCost {
+    /// Work-items.
+    pub items: u64,
+    /// Cycles of the whole GPU, when every work-item goes the longest way and the pipe that bounds is never idle.
+    pub cycles: f64,
+    /// The same at the GPU's clock.
+    pub milliseconds: f64,
+    /// How busy each column is meanwhile, 1 for the one that bounds.
+    pub busy: Vec<f64>,
+}
+
+/// What a kernel costs on a GPU.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// The kernel's name.
+    pub kernel: String,
+    /// The GPU.
+    pub gpu: &'static Gpu,
+    /// The family's columns.
+    pub columns: &'static [Column],
+    /// What pipes issue, all blocks once: words, tuples or instructions of each pipe.
+    pub emitted: [u32; Pipe::ALL.len()],
+    /// All blocks once, loops too.
+    pub total: Cycles,
+    /// The cheapest way: loops of unknown trip count are not entered.
+    pub shortest: Cycles,
+    /// The dearest way.
+    pub longest: Cycles,
+    /// Registers.
+    pub registers: Registers,
+    /// The part of arithmetic on 16 bits or fewer, 0 to 1; `None` without arithmetic.
+    pub narrow_arithmetic: Option<f64>,
+    /// The part of lanes in vector operations that compute nothing, 0 to 1; `None` without arithmetic.
+    pub idle_lanes: Option<f64>,
+    /// Bytes of private memory that are no registers: arrays that are indexed at run time, and spills.
+    pub stack_bytes: u64,
+    /// Bytes of local memory that the kernel declares.
+    pub local_bytes: u64,
+    /// What is computed once for the whole launch: instructions.
+    pub hoisted: usize,
+    /// Loops, outer ones first.
+    pub loops: Vec<LoopTrips>,
+    /// Lines of the source that cost something, in its order.
+    pub lines: Vec<LineCost>,
+    /// Accesses to memory.
+    pub accesses: Vec<Access>,
+    /// The launch, if its global size is known and no trip count is open.
+    pub launch: Option<LaunchCost>,
+    /// What was left out of the cost.
+    pub left_out: Vec<String>,
+}
+
+/// Prices a kernel. It should have been optimised as a driver does ([`tripipe_ir::front::clang::Optimization::Driver`]): what is
+/// in it is priced.
+pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
+    let code = tripipe_machine::compile(kernel, gpu);
+    let cfg = Cfg::new(kernel);
+    let known = |atom| setup.value(kernel, atom);
+    let paths = Paths::new(kernel, &cfg, known, |atom| atom_name(kernel, atom));
+    let accesses = access::accesses(kernel, &cfg, gpu, &known);
+    let pricing = Pricing { gpu, columns: Column::of(gpu.family()), code: &code, accesses: &accesses };
+    let mut clocks: SecondaryMap<Block, [f64; Pipe::ALL.len()]> = SecondaryMap::new();
+    let mut messages: SecondaryMap<Block, f64> = SecondaryMap::new();
+    for block in &cfg.order {
+        for issue in &code.blocks[*block] {
+            clocks[*block][issue.pipe.index()] += pricing.clocks(issue);
+            messages[*block] += f64::from(u8::from(issue.pipe == Pipe::LoadStore)) * issue.cycles;
+        }
+    }
+    // The columns are not sums of pipes on Valhall, but they are of blocks as far as one column bounds: each path is found in
+    // the pipes, and the columns are made of the pipes' sums.
+    let way = |which| {
+        let pipes: Vec<Polynomial> =
+            Pipe::ALL.iter().map(|pipe| paths.cost(which, &|block| clocks[block][pipe.index()])).collect();
+        pricing.cycles(&pipes, paths.cost(which, &|block| messages[block]))
+    };
+    let once =
+        |of: &dyn Fn(Block) -> f64| Polynomial::constant(cfg.order.iter().map(|block| of(*block)).sum());
+    let total_pipes: Vec<Polynomial> =
+        Pipe::ALL.iter().map(|pipe| once(&|block| clocks[block][pipe.index()])).collect();
+    let total = pricing.cycles(&total_pipes, once(&|block| messages[block]));
+    let longest = way(Which::Longest);
+    let mut emitted = [0; Pipe::ALL.len()];
+    for issue in cfg.order.iter().flat_map(|block| &code.blocks[*block]) {
+        emitted[issue.pipe.index()] += 1;
+    }
+    let mut left_out: Vec<String> = code.unknown.iter().map(|what| format!("{what}: no figure")).collect();
+    if paths.irreducible {
+        left_out.push("flow that is no loop with one entry: its blocks count once".into());
+    }
+    let (narrow_arithmetic, idle_lanes) = shares(&cfg, &code);
+    let launch = launch(gpu, setup, &longest);
+    let private: u64 = kernel
+        .objects
+        .values()
+        .filter(|object| object.space == Space::Private)
+        .map(|object| object.bytes())
+        .sum();
+    let local = kernel
+        .objects
+        .values()
+        .filter(|object| object.space == Space::Local)
+        .map(|object| object.bytes())
+        .sum();
+    Analysis {
+        kernel: kernel.name.clone(),
+        gpu,
+        columns: pricing.columns,
+        emitted,
+        total,
+        shortest: way(Which::Shortest),
+        longest,
+        registers: registers(kernel, gpu, &code),
+        narrow_arithmetic,
+        idle_lanes,
+        stack_bytes: private + u64::from(code.work.spill_bytes),
+        local_bytes: local,
+        hoisted: code.hoisted.len(),
+        loops: paths.trips.clone(),
+        lines: pricing.lines(kernel, &cfg, &paths),
+        launch,
+        left_out,
+        accesses,
+    }
+}
+
+/// The name of an argument or id.
+fn atom_name(kernel: &Kernel, atom: Atom) -> String {
+    let Atom::Value(value) = atom else { return atom.to_string() };
+    let parameters = &kernel.blocks[Kernel::ENTRY].parameters;
+    let parameter =
+        parameters.iter().position(|parameter| *parameter == value).and_then(|at| kernel.parameters.get(at));
+    match (parameter, &kernel.names[value]) {
+        (Some(parameter), _) if !parameter.name.is_empty() => parameter.name.clone(),
+        (_, Some(name)) => name.to_string(),
+        _ => value.to_string(),
+    }
+}
+
+struct Pricing<'a> {
+    gpu: &'static Gpu,
+    columns: &'static [Column],
+    code: &'a Code,
+    accesses: &'a [Access],
+}
+
+impl Pricing<'_> {
+    /// Clocks of its pipe that an issue takes: of a load or store, the cache lines that its warp touches, shared among the
+    /// warp's work-items.
+    fn clocks(&self, issue: &tripipe_machine::Issue) -> f64 {
+        if issue.pipe != Pipe::LoadStore {
+            return issue.cycles;
+        }
+        let warp = f64::from(self.gpu.core.warp_width.value.max(1));
+        let cycles = issue.operations.iter().map(|(_, operation)| {
+            let Some(access) = operation.inst.and_then(|inst| self.access(inst)) else {
+                // Spills and barriers: a work-item's own, side by side with its neighbours'.
+                return (f64::from(operation.memory_bits) / 8.0 * warp / 64.0).ceil().max(1.0) / warp;
+            };
+            let pieces = f64::from(access.bytes.div_ceil(16).max(1));
+            let share = (f64::from(operation.memory_bits) / 8.0 / f64::from(access.bytes.max(1))).min(1.0);
+            let lines = f64::from(access.lines) * share.max(1.0 / pieces.max(1.0));
+            lines.max(1.0) / warp
+        });
+        if warp > 1.0 { cycles.sum() } else { issue.cycles }
+    }
+
+    fn access(&self, inst: Inst) -> Option<&Access> {
+        self.accesses.iter().find(|access| access.inst == inst)
+    }
+
+    fn cycles(&self, pipes: &[Polynomial], messages: Polynomial) -> Cycles {
+        let columns: Vec<Polynomial> =
+            self.columns.iter().map(|column| self.column(*column, pipes)).collect();
+        let weigh = |polynomial: &Polynomial| polynomial.evaluate(1000.0);
+        let most = columns.iter().map(weigh).fold(0.0, f64::max);
+        let bound = (0..columns.len())
+            .filter(|at| most > 0.0 && weigh(&columns[*at]) >= most * (1.0 - 1e-9))
+            .collect();
+        Cycles { columns, messages, bound }
+    }
+
+    /// A column of polynomials: each kind of term for itself.
+    fn column(&self, column: Column, pipes: &[Polynomial]) -> Polynomial {
+        let clocks = |pick: &dyn Fn(&Polynomial) -> f64| {
+            let mut clocks = [0.0; Pipe::ALL.len()];
+            pipes.iter().zip(&mut clocks).for_each(|(pipe, clocks)| *clocks = pick(pipe));
+            column.cycles(self.gpu, &clocks)
+        };
+        Polynomial::by_term(pipes, &clocks)
+    }
+
+    /// What each line costs.
+    fn lines(&self, kernel: &Kernel, cfg: &Cfg, paths: &Paths<'_>) -> Vec<LineCost> {
+        let mut lines: BTreeMap<(u32, u32), (Place, Vec<Polynomial>)> = BTreeMap::new();
+        for block in &cfg.order {
+            let weight = paths.weight(*block);
+            for issue in &self.code.blocks[*block] {
+                // What several operations of a word cost is shared among them.
+                let share = self.clocks(issue) / issue.operations.len().max(1) as f64;
+                for (_, operation) in &issue.operations {
+                    let Some(place) = operation.place else { continue };
+                    let data = kernel.outermost(place);
+                    if data.line == 0 {
+                        continue;
+                    }
+                    let entry = lines
+                        .entry((data.file.as_u32(), data.line))
+                        .or_insert_with(|| (place, vec![Polynomial::default(); Pipe::ALL.len()]));
+                    let pipe = &mut entry.1[issue.pipe.index()];
+                    *pipe = pipe.plus(&weight.times(share));
+                }
+            }
+        }
+        lines
+            .into_values()
+            .map(|(place, pipes)| LineCost {
+                place,
+                columns: self.columns.iter().map(|column| self.column(*column, &pipes)).collect(),
+            })
+            .collect()
+    }
+}
+
+/// The parts of arithmetic that is narrow, and of lanes that idle.
+fn shares(cfg: &Cfg, code: &Code) -> (Option<f64>, Option<f64>) {
+    let (mut all, mut narrow, mut lanes, mut room) = (0.0, 0.0, 0_u64, 0_u64);
+    for issue in cfg.order.iter().flat_map(|block| &code.blocks[*block]) {
+        if matches!(issue.pipe, Pipe::LoadStore | Pipe::Texture) {
+            continue;
+        }
+        for (_, operation) in &issue.operations {
+            all += 1.0;
+            if operation.bits <= 16 {
+                narrow += 1.0;
+            }
+            lanes += u64::from(operation.lanes);
+            room += u64::from(operation.room);
+        }
+    }
+    if all == 0.0 {
+        return (None, None);
+    }
+    (Some(narrow / all), Some(1.0 - lanes as f64 / room.max(1) as f64))
+}
+
+fn registers(kernel: &Kernel, gpu: &Gpu, code: &Code) -> Registers {
+    let work = code.work.clone();
+    let threads = gpu.threads_per_core(work.used).unwrap_or(0);
+    let next_step = (1..work.used).rev().find_map(|fewer| {
+        let more = gpu.threads_per_core(fewer)?;
+        (more > threads).then_some((work.used - fewer, more))
+    });
+    let peak = work.peak.and_then(|(block, position)| {
+        let issues = code.blocks[block].iter().skip(position);
+        issues.flat_map(|issue| &issue.operations).find_map(|(_, operation)| operation.place)
+    });
+    let width = match &gpu.registers.file {
+        RegisterFile::Steps(_) if gpu.registers.width_bits.value == 128 => 128,
+        _ => 32,
+    };
+    let peak = peak.or_else(|| value_place(kernel, work.live.first().copied()));
+    Registers {
+        peak,
+        uniform: code.uniform_bits.div_ceil(width),
+        threads,
+        most_threads: gpu.core.max_threads.value,
+        next_step,
+        work,
+    }
+}
+
+fn value_place(kernel: &Kernel, value: Option<Value>) -> Option<Place> {
+    kernel.insts[kernel.defining(value?)?].place
+}
+
+fn launch(gpu: &Gpu, setup: &Setup, longest: &Cycles) -> Option<LaunchCost> {
+    let items: u64 = setup.global?.iter().product();
+    let columns: Option<Vec<f64>> = longest.columns.iter().map(Polynomial::as_constant).collect();
+    let columns = columns?;
+    let most = columns.iter().copied().fold(0.0, f64::max);
+    let cores = f64::from(gpu.configuration.cores.value.max(1));
+    let cycles = most * items as f64 / cores;
+    let milliseconds = cycles / (f64::from(gpu.configuration.clock_mhz.value.max(1)) * 1e3);
+    let busy = columns.iter().map(|column| if most > 0.0 { column / most } else { 0.0 }).collect();
+    Some(LaunchCost { items, cycles, milliseconds, busy })
+}

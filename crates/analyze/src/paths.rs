@@ -1,0 +1,210 @@
+//! The cheapest and the dearest way through a kernel, pipe by pipe.
+//!
+//! A loop costs what one round costs times its trip count, and once more the way to its exit. Each pipe's path is found for
+//! itself: the longest in arithmetic may be another one than the longest in loads.
+
+use cranelift_entity::SecondaryMap;
+use tripipe_ir::flow::{Atom, Cfg, Dominators, LinearForms, Loops, TripCount};
+use tripipe_ir::{Block, Kernel};
+
+use crate::polynomial::Polynomial;
+
+/// A loop and how often it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoopTrips {
+    /// Its first block.
+    pub header: Block,
+    /// How deep it is nested, 1 for a loop in no other.
+    pub depth: u32,
+    /// How often it goes back to its start, as far as it is known.
+    pub trips: Trips,
+}
+
+/// How often a loop goes back to its start.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Trips {
+    /// So often.
+    Known(u64),
+    /// Not known: a letter stands for it. With what it follows from, if that is a sum of arguments and ids.
+    Symbolic {
+        /// The letter.
+        letter: char,
+        /// `(distance) / step` in words.
+        follows_from: Option<String>,
+    },
+}
+
+/// The loops of a kernel with their trip counts, and the ways through it.
+pub(crate) struct Paths<'k> {
+    cfg: &'k Cfg,
+    loops: Loops,
+    counts: Vec<Option<TripCount>>,
+    /// By position in the loops.
+    pub(crate) trips: Vec<LoopTrips>,
+    /// Whether some flow is no natural loop: its blocks count once.
+    pub(crate) irreducible: bool,
+}
+
+/// Which way is looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Which {
+    Shortest,
+    Longest,
+}
+
+impl<'k> Paths<'k> {
+    /// Finds loops and their trip counts; `known` says what an atom is worth in this launch, if it is known.
+    pub(crate) fn new(
+        kernel: &Kernel,
+        cfg: &'k Cfg,
+        known: impl Fn(Atom) -> Option<i64>,
+        name: impl Fn(Atom) -> String,
+    ) -> Self {
+        let dominators = Dominators::new(cfg);
+        let loops = Loops::new(cfg, &dominators);
+        let forms = LinearForms::new(kernel, cfg);
+        let counts: Vec<Option<TripCount>> =
+            loops.all.iter().map(|each| TripCount::of(kernel, &dominators, &forms, each)).collect();
+        let mut letters = "nmkjihgfedcba".chars().chain('α'..);
+        let trips = loops
+            .all
+            .iter()
+            .zip(&counts)
+            .map(|(each, count)| {
+                let trips = match count.as_ref().and_then(|count| count.evaluate(&known)) {
+                    Some(trips) => Trips::Known(u64::try_from(trips).unwrap_or(0)),
+                    None => Trips::Symbolic {
+                        letter: letters.next().unwrap_or('?'),
+                        follows_from: count.as_ref().map(|count| in_words(count, &name)),
+                    },
+                };
+                LoopTrips { header: each.header, depth: each.depth, trips }
+            })
+            .collect();
+        let irreducible = !loops.irreducible.is_empty();
+        Self { cfg, loops, counts, trips, irreducible }
+    }
+
+    /// How often a block runs when the kernel runs once, along a way that enters every loop around it.
+    pub(crate) fn weight(&self, block: Block) -> Polynomial {
+        let mut weight = Polynomial::constant(1.0);
+        let mut at = self.loops.around(block);
+        while let Some(index) = at {
+            let once_more = self.counts[index].as_ref().is_none_or(|count| {
+                // Up to the block that decides a round is begun once more than it is finished.
+                self.cfg.position[block] <= self.cfg.position[count.decides]
+            });
+            let more = if once_more { 1.0 } else { 0.0 };
+            weight = match &self.trips[index].trips {
+                Trips::Known(trips) => weight.times(*trips as f64 + more),
+                Trips::Symbolic { letter, .. } => weight.times_trips(*letter).plus(&weight.times(more)),
+            };
+            at = self.loops.all[index].outer;
+        }
+        weight
+    }
+
+    /// What the way costs from the entry to the end of the kernel.
+    pub(crate) fn cost(&self, which: Which, of: &dyn Fn(Block) -> f64) -> Polynomial {
+        let ends: Vec<Block> =
+            self.cfg.order.iter().copied().filter(|block| self.cfg.successors[*block].is_empty()).collect();
+        self.region(None, Kernel::ENTRY, &ends, which, of).unwrap_or_default()
+    }
+
+    /// The cost from a region's first block to the best of some blocks of it, both included; inner loops count whole.
+    fn region(
+        &self,
+        region: Option<usize>,
+        from: Block,
+        to: &[Block],
+        which: Which,
+        of: &dyn Fn(Block) -> f64,
+    ) -> Option<Polynomial> {
+        let mut reached: SecondaryMap<Block, Option<Polynomial>> = SecondaryMap::new();
+        reached[from] = Some(Polynomial::default());
+        let mut best: Option<Polynomial> = None;
+        for block in &self.cfg.order {
+            if region.is_some_and(|region| !self.loops.contains(region, *block)) {
+                continue;
+            }
+            let Some(before) = reached[*block].clone() else { continue };
+            let inner = self.inner_loop(region, *block);
+            let mut arrive = |to: Block, cost: &Polynomial| {
+                let better = reached[to].as_ref().is_none_or(|known| is_better(which, cost, known));
+                if better {
+                    reached[to] = Some(cost.clone());
+                }
+            };
+            if let Some(inner) = inner {
+                // The loop as a whole, to each way out of it.
+                let each = &self.loops.all[inner];
+                let round =
+                    self.region(Some(inner), each.header, &each.latches, which, of).unwrap_or_default();
+                let rounds = match &self.trips[inner].trips {
+                    Trips::Known(trips) => round.times(*trips as f64),
+                    Trips::Symbolic { .. } if which == Which::Shortest => Polynomial::default(),
+                    Trips::Symbolic { letter, .. } => round.times_trips(*letter),
+                };
+                for (leaving, outside) in &each.exits {
+                    let way =
+                        self.region(Some(inner), each.header, &[*leaving], which, of).unwrap_or_default();
+                    arrive(*outside, &before.plus(&rounds).plus(&way));
+                }
+                if to.iter().any(|block| self.loops.contains(inner, *block)) {
+                    let ends: Vec<Block> =
+                        to.iter().copied().filter(|block| self.loops.contains(inner, *block)).collect();
+                    let way = self.region(Some(inner), each.header, &ends, which, of).unwrap_or_default();
+                    let whole = before.plus(&rounds).plus(&way);
+                    if best.as_ref().is_none_or(|known| is_better(which, &whole, known)) {
+                        best = Some(whole);
+                    }
+                }
+                continue;
+            }
+            let here = before.plus(&Polynomial::constant(of(*block)));
+            if to.contains(block) && best.as_ref().is_none_or(|known| is_better(which, &here, known)) {
+                best = Some(here.clone());
+            }
+            for next in &self.cfg.successors[*block] {
+                let back = self.cfg.position[*next] <= self.cfg.position[*block];
+                if !back {
+                    arrive(*next, &here);
+                }
+            }
+        }
+        best
+    }
+
+    /// The loop directly inside a region that starts with a block.
+    fn inner_loop(&self, region: Option<usize>, block: Block) -> Option<usize> {
+        let mut at = self.loops.around(block)?;
+        while self.loops.all[at].outer != region {
+            at = self.loops.all[at].outer?;
+        }
+        (Some(at) != region && self.loops.all[at].header == block).then_some(at)
+    }
+}
+
+/// Where trip counts are not known, as if each were this.
+const ASSUMED_TRIPS: f64 = 1000.0;
+
+fn is_better(which: Which, new: &Polynomial, known: &Polynomial) -> bool {
+    let (new, known) = (new.evaluate(ASSUMED_TRIPS), known.evaluate(ASSUMED_TRIPS));
+    if which == Which::Shortest { new < known } else { new > known }
+}
+
+fn in_words(count: &TripCount, name: impl Fn(Atom) -> String) -> String {
+    let mut words = Vec::new();
+    for (atom, factor) in &count.distance.terms {
+        words.push(match factor {
+            1 => name(*atom),
+            -1 => format!("-{}", name(*atom)),
+            factor => format!("{factor} {}", name(*atom)),
+        });
+    }
+    if count.distance.constant != 0 || words.is_empty() {
+        words.push(count.distance.constant.to_string());
+    }
+    let distance = words.join(" + ").replace("+ -", "- ");
+    if count.step == 1 { distance } else { format!("({distance}) / {}", count.step) }
+}

@@ -1,0 +1,52 @@
+//! What a GPU's own compiler makes of a kernel: operations in words for every pipe, registers, spills.
+//!
+//! ```text
+//! Kernel --lower--> operations --schedule--> words --allocate--> Code
+//! ```
+//!
+//! - [`Model`] says how a family executes; it is data (`data/`), each entry with basis and source.
+//! - `lower` turns instructions into operations of units, lane by lane as the family's registers have it: vectors of 128
+//!   bits on Midgard, 32 bits on Bifrost and later Mali, single lanes on Adreno.
+//! - `schedule` puts them into words: bundles on Midgard, tuples on Bifrost, one each elsewhere.
+//! - `allocate` counts the registers that are live, and spills.
+//!
+//! What is not modelled: clauses and their latencies, the instruction cache, constants that do not fit a word, moves at the
+//! ends of blocks. No time is in here but the clocks that a pipe is busy.
+
+mod allocate;
+mod code;
+mod lanes;
+mod lower;
+pub mod model;
+mod schedule;
+mod uniform;
+mod work;
+
+pub use code::{Code, Issue, Operation, Register, RegisterData, WorkRegisters};
+pub use model::{Model, Pipe, Recipe, Unit, Units};
+
+use cranelift_entity::SecondaryMap;
+use tripipe_device::Gpu;
+use tripipe_ir::Kernel;
+use tripipe_ir::flow::{Cfg, Dominators, Loops};
+
+/// Compiles a kernel for a GPU.
+pub fn compile(kernel: &Kernel, gpu: &Gpu) -> Code {
+    let model = Model::of(gpu);
+    let cfg = Cfg::new(kernel);
+    let loops = Loops::new(&cfg, &Dominators::new(&cfg));
+    let mut lowered = lower::lower(kernel, &model, &cfg);
+    let live = allocate::Live::new(&cfg, &lowered.edges, |block| lowered.blocks[block].iter().collect());
+    let most = allocate::register_limit(gpu, &model);
+    let most_bits = most * gpu.registers.width_bits.value;
+    let mut blocks = SecondaryMap::new();
+    for block in &cfg.order {
+        let operations = std::mem::take(&mut lowered.blocks[*block]);
+        blocks[*block] =
+            schedule::schedule(&model, &lowered.registers, &live.at_end[*block], most_bits, operations);
+    }
+    let mut registers = lowered.registers;
+    let work = allocate::allocate(gpu, &model, &cfg, &loops, &mut blocks, &mut registers, &lowered.edges);
+    let uniform_bits = lowered.uniform.bits(kernel, &cfg);
+    Code { blocks, registers, work, uniform_bits, hoisted: lowered.uniform.hoisted, unknown: lowered.unknown }
+}

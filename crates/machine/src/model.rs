@@ -1,0 +1,403 @@
+//! How a family executes, as data: units, words, and what every operation takes.
+//!
+//! The files below `data/` say it in TOML, every entry with its basis and source; `data/README.md` describes the format.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use serde::Deserialize;
+use tripipe_device::{Family, Gpu, Source, Sourced};
+
+/// A pipe of a shader core: what runs beside the others, and what a report has a column for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pipe {
+    /// All arithmetic of Midgard and Bifrost; instructions of 32 bits on Adreno, half ones counting half.
+    Arithmetic,
+    /// Floating-point multiplication and addition (Valhall and later).
+    Fma,
+    /// Conversions, comparisons, integer addition (Valhall and later).
+    Convert,
+    /// Reciprocals, exponentials; integer multiplication, shifts and logic on Valhall. Adreno: the EFU.
+    Special,
+    /// Loads, stores, atomics.
+    LoadStore,
+    /// Image reads.
+    Texture,
+}
+
+impl Pipe {
+    /// All of them, in the order of a report's columns.
+    pub const ALL: [Self; 6] =
+        [Self::Arithmetic, Self::Fma, Self::Convert, Self::Special, Self::LoadStore, Self::Texture];
+
+    /// Position in [`Pipe::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// One unit of a core.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unit {
+    /// Its name in the data and in listings, e.g. `vmul`.
+    pub name: String,
+    /// The pipe it belongs to.
+    pub pipe: Pipe,
+    /// Bits it works on at once: `bits / width` lanes of a type; 0 for one lane of any width.
+    pub bits: u32,
+    /// Clocks of its pipe that an operation takes.
+    pub cycles: f64,
+    /// How early it works in a word: what it makes is there for units of later stages of the same word.
+    pub stage: u32,
+    /// The kind of word it is a slot of; units of one kind are issued together. `None`: a word of its own.
+    pub word: Option<u32>,
+}
+
+/// A set of units, one bit each by position in [`Model::units`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Units(pub u32);
+
+impl Units {
+    /// Whether a unit is in it.
+    pub const fn contains(self, unit: usize) -> bool {
+        unit < 32 && self.0 & 1 << unit != 0
+    }
+
+    /// Positions, in order.
+    pub fn iter(self) -> impl Iterator<Item = usize> {
+        (0..32).filter(move |unit| self.contains(*unit))
+    }
+}
+
+/// One step of a recipe: so many operations, each on one of some units.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Operations, each needing what the one before has made.
+    pub count: u32,
+    /// Units that can do it.
+    pub units: Units,
+    /// Lanes of one operation, where the unit's width does not say.
+    pub lanes: Option<u32>,
+}
+
+/// What an operation takes: steps, each needing what the one before has made. None: it costs nothing.
+pub type Recipe = Sourced<Vec<Step>>;
+
+/// How one family executes.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    /// The units.
+    pub units: Vec<Unit>,
+    /// How values lie in registers, and how instructions are put together.
+    pub layout: Layout,
+    recipes: BTreeMap<String, BTreeMap<String, Recipe>>,
+    like: BTreeMap<String, String>,
+}
+
+/// How values lie in registers, and how instructions are put together.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layout {
+    /// How most of it is known, as a word of [`tripipe_device::Basis`].
+    pub basis: String,
+    /// Who says so, a key of the GPUs' sources.
+    pub source: String,
+    /// Bits of a register that the lanes of a vector share; 0: every lane has a register of its own.
+    pub register_bits: u32,
+    /// Fewest bits of a register that a lane takes: of a scalar where vectors share registers, else of every lane.
+    pub scalar_bits: u32,
+    /// Most bits of one load or store.
+    pub access_bits: u32,
+    /// Most elements of one load or store.
+    pub access_elements: u32,
+    /// Whether a load or store adds a scaled index to its address by itself; a constant it always adds.
+    pub folds_index: bool,
+    /// Stores that follow one another share a word up to that many bits together; 0: they never do.
+    pub store_pair_bits: u32,
+    /// Whether lanes of 8 bits must lie in their order to be read: any other order is built first.
+    pub fixed_bytes: bool,
+    /// Whether the first of several registers that lanes are gathered from costs an operation too.
+    pub gather_first: bool,
+    /// Registers of the GPU's own width that the compiler gives out; 0: as many as the GPU has.
+    pub register_limit: u32,
+    /// What follows at once is done together, by name: `shift_logic`, `compare_select`, `compare_branch`.
+    pub fuses: Vec<String>,
+}
+
+/// A data file as it is read.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    layout: Layout,
+    unit: Vec<UnitEntry>,
+    operation: BTreeMap<String, Section>,
+    #[serde(default)]
+    variant: Vec<Variant>,
+}
+
+/// What holds for some GPUs of the family alone.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Variant {
+    gpus: Vec<String>,
+    #[expect(dead_code, reason = "for the reader of the file")]
+    basis: String,
+    #[expect(dead_code, reason = "for the reader of the file")]
+    source: String,
+    #[expect(dead_code, reason = "for the reader of the file")]
+    note: String,
+    /// Units left empty wherever another one serves.
+    #[serde(default)]
+    without: Vec<String>,
+    /// In place of the layout's.
+    register_limit: Option<u32>,
+    #[serde(default)]
+    operation: BTreeMap<String, Section>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UnitEntry {
+    name: String,
+    pipe: Pipe,
+    #[serde(default)]
+    bits: u32,
+    #[serde(default = "one_clock")]
+    cycles: f64,
+    #[serde(default)]
+    stage: u32,
+    word: Option<u32>,
+}
+
+impl UnitEntry {
+    fn unit(self) -> Unit {
+        let Self { name, pipe, bits, cycles, stage, word } = self;
+        Unit { name, pipe, bits, cycles, stage, word }
+    }
+}
+
+fn one_clock() -> f64 {
+    1.0
+}
+
+/// What operations on one type take.
+#[derive(Deserialize)]
+struct Section {
+    basis: String,
+    source: String,
+    like: Option<String>,
+    #[serde(flatten)]
+    works: BTreeMap<String, Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Entry {
+    Plain(String),
+    Full { takes: String, basis: Option<String>, source: Option<String>, note: Option<String> },
+}
+
+/// What is wrong with a data file. The built-in ones are read by a test.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// No TOML of that form.
+    #[error("{message}")]
+    Syntax {
+        /// What the parser says, with line and column.
+        message: String,
+    },
+    /// A recipe that cannot be read.
+    #[error("[{section}] {work}: `{step}`: {reason}")]
+    Recipe {
+        /// The type.
+        section: String,
+        /// The operation.
+        work: String,
+        /// The step.
+        step: String,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// A word that is none of those allowed there.
+    #[error("[{section}]: `{word}` is no {what}")]
+    Word {
+        /// The type.
+        section: String,
+        /// The word.
+        word: String,
+        /// What it should be.
+        what: &'static str,
+    },
+}
+
+impl Model {
+    /// How a GPU executes.
+    pub fn of(gpu: &Gpu) -> Arc<Self> {
+        static MODELS: LazyLock<Models> =
+            LazyLock::new(|| [MIDGARD, BIFROST, VALHALL, ADRENO].map(Model::general_and_special));
+        let (general, special) = match gpu.family() {
+            Family::Midgard => &MODELS[0],
+            Family::Bifrost => &MODELS[1],
+            Family::Valhall | Family::Arm5thGen => &MODELS[2],
+            Family::Adreno5xx | Family::Adreno6xx | Family::Adreno7xx => &MODELS[3],
+        };
+        Arc::clone(special.get(gpu.name()).unwrap_or(general))
+    }
+
+    /// The model of most GPUs of a family, and those of some by name.
+    fn general_and_special(text: &str) -> (Arc<Self>, BTreeMap<String, Arc<Self>>) {
+        // A test reads the same texts and fails if one is malformed.
+        let read = |gpu: &str| Arc::new(Self::from_toml(text, gpu).unwrap_or_default());
+        let variants = toml::from_str(text).map(|file: File| file.variant).unwrap_or_default();
+        let gpus = variants.into_iter().flat_map(|variant| variant.gpus);
+        (read(""), gpus.map(|gpu| (gpu.clone(), read(&gpu))).collect())
+    }
+
+    /// Reads a data file, with what it says of that GPU in particular.
+    ///
+    /// # Errors
+    /// The text is not of the form that `data/README.md` describes.
+    pub fn from_toml(text: &str, gpu: &str) -> Result<Self, ModelError> {
+        let file: File =
+            toml::from_str(text).map_err(|error| ModelError::Syntax { message: error.to_string() })?;
+        let variants: Vec<Variant> =
+            file.variant.into_iter().filter(|variant| variant.gpus.iter().any(|name| name == gpu)).collect();
+        let units: Vec<Unit> = file.unit.into_iter().map(UnitEntry::unit).collect();
+        let mut model = Self { units, layout: file.layout, recipes: BTreeMap::new(), like: BTreeMap::new() };
+        if let Some(limit) = variants.iter().find_map(|variant| variant.register_limit) {
+            model.layout.register_limit = limit;
+        }
+        let sections = file.operation.iter().chain(variants.iter().flat_map(|variant| &variant.operation));
+        for (ty, section) in sections {
+            if let Some(like) = &section.like {
+                model.like.insert(ty.clone(), like.clone());
+            }
+            for (work, entry) in &section.works {
+                let recipe = model.recipe_of(ty, work, section, entry)?;
+                model.recipes.entry(ty.clone()).or_default().insert(work.clone(), recipe);
+            }
+        }
+        for name in variants.iter().flat_map(|variant| &variant.without) {
+            let unit = model.unit(name).ok_or_else(|| ModelError::Word {
+                section: "variant".into(),
+                word: name.clone(),
+                what: "unit",
+            })?;
+            let recipes = model.recipes.values_mut().flat_map(BTreeMap::values_mut);
+            for step in recipes.flat_map(|recipe| &mut recipe.value) {
+                if step.units.0 & !(1 << unit) != 0 {
+                    step.units.0 &= !(1 << unit);
+                }
+            }
+        }
+        Ok(model)
+    }
+
+    /// The unit of that name.
+    pub fn unit(&self, name: &str) -> Option<usize> {
+        self.units.iter().position(|unit| unit.name == name)
+    }
+
+    /// What an operation on a type takes: as the type's section says, else as that of the type it is `like`, else as
+    /// `any` says. `None` if nothing says so.
+    pub fn recipe(&self, ty: &str, work: &str) -> Option<&Recipe> {
+        let mut at = ty;
+        loop {
+            if let Some(recipe) = self.recipes.get(at).and_then(|works| works.get(work)) {
+                return Some(recipe);
+            }
+            match self.like.get(at) {
+                Some(like) => at = like,
+                None if at != "any" => at = "any",
+                None => return None,
+            }
+        }
+    }
+
+    /// Everything it says, by type and operation.
+    pub fn recipes(&self) -> impl Iterator<Item = (&str, &str, &Recipe)> {
+        self.recipes.iter().flat_map(|(ty, works)| {
+            works.iter().map(move |(work, recipe)| (ty.as_str(), work.as_str(), recipe))
+        })
+    }
+
+    fn recipe_of(
+        &self,
+        ty: &str,
+        work: &str,
+        section: &Section,
+        entry: &Entry,
+    ) -> Result<Recipe, ModelError> {
+        let (takes, basis, source, note) = match entry {
+            Entry::Plain(takes) => (takes, None, None, None),
+            Entry::Full { takes, basis, source, note } => {
+                (takes, basis.as_ref(), source.as_ref(), note.clone())
+            }
+        };
+        let word =
+            |word: &str, what| ModelError::Word { section: ty.to_owned(), word: word.to_owned(), what };
+        let basis = basis.unwrap_or(&section.basis);
+        let source = source.unwrap_or(&section.source);
+        let steps: Result<_, _> = takes
+            .split_whitespace()
+            .map(|step| {
+                self.step(step).map_err(|reason| ModelError::Recipe {
+                    section: ty.to_owned(),
+                    work: work.to_owned(),
+                    step: step.to_owned(),
+                    reason,
+                })
+            })
+            .collect();
+        Ok(Recipe {
+            value: steps?,
+            basis: basis.parse().map_err(|()| word(basis, "basis"))?,
+            source: Source::named(source).ok_or_else(|| word(source, "source"))?,
+            note,
+        })
+    }
+
+    /// `3*vadd|sadd@1`: three operations, each of one lane, on either unit.
+    fn step(&self, text: &str) -> Result<Step, &'static str> {
+        let (count, rest) = match text.split_once('*') {
+            Some((count, rest)) => (count.parse().map_err(|_| "the count is no number")?, rest),
+            None => (1, text),
+        };
+        let (names, lanes) = match rest.split_once('@') {
+            Some((names, lanes)) => (names, Some(lanes.parse().map_err(|_| "the lanes are no number")?)),
+            None => (rest, None),
+        };
+        let mut units = Units::default();
+        for name in names.split('|') {
+            units.0 |= 1 << self.unit(name).ok_or("no such unit")?;
+        }
+        Ok(Step { count, units, lanes })
+    }
+}
+
+type Models = [(Arc<Model>, BTreeMap<String, Arc<Model>>); 4];
+
+const MIDGARD: &str = include_str!("../data/midgard.toml");
+const BIFROST: &str = include_str!("../data/bifrost.toml");
+const VALHALL: &str = include_str!("../data/valhall.toml");
+const ADRENO: &str = include_str!("../data/adreno.toml");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_files_are_well_formed() {
+        for text in [MIDGARD, BIFROST, VALHALL, ADRENO] {
+            let general = Model::from_toml(text, "").unwrap();
+            assert!(!general.units.is_empty() && general.recipes().count() > 60);
+            let file: File = toml::from_str(text).unwrap();
+            for gpu in file.variant.iter().flat_map(|variant| &variant.gpus) {
+                assert!(tripipe_device::find(gpu).is_ok(), "{gpu}");
+                Model::from_toml(text, gpu).unwrap();
+            }
+        }
+    }
+}
