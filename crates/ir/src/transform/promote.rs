@@ -1,11 +1,11 @@
 //! Private variables that are only read and written whole become values.
 //!
 //! A variable is promoted when every use of its address is a load or store (not volatile) at a constant offset inside
-//! it, and the accesses fall into slots that do not overlap. Reading one before it is written gives
+//! it while it lives, and the accesses fall into slots that do not overlap. Reading one before it is written gives
 //! [`Op::Undefined`], at the place of the declaration and with the variable's name. The join points are the iterated
 //! dominance frontier (Cytron et al., "Efficiently computing static single assignment form"), where the slot is live.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cranelift_entity::SecondaryMap;
 
@@ -91,7 +91,41 @@ fn candidates(kernel: &Kernel) -> Keys {
         }
         block.terminator.uses().for_each(|value| escape(&mut keys, value));
     }
+    keep_outlived(kernel, &mut keys);
     keys
+}
+
+/// Keeps in memory what is accessed where its lifetime may have ended: as values nobody would see that it has.
+fn keep_outlived(kernel: &Kernel, keys: &mut Keys) {
+    let mut ended: SecondaryMap<Block, Option<BTreeSet<Object>>> = SecondaryMap::new();
+    ended[Kernel::ENTRY] = Some(BTreeSet::new());
+    let mut work = vec![Kernel::ENTRY];
+    while let Some(block) = work.pop() {
+        let mut gone = ended[block].clone().unwrap_or_default();
+        for inst in &kernel.blocks[block].insts {
+            let inst = &kernel.insts[*inst];
+            match inst.op {
+                Op::LifetimeStart(object) => drop(gone.remove(&object)),
+                Op::LifetimeEnd(object) => drop(gone.insert(object)),
+                Op::Load(_) | Op::Store(_) => {
+                    if let Some((object, _)) = resolve(kernel, inst.operands[0])
+                        && gone.contains(&object)
+                    {
+                        keys[object] = None;
+                    }
+                }
+                _ => {}
+            }
+        }
+        for call in kernel.blocks[block].terminator.calls() {
+            let known = ended[call.block].as_ref().map(BTreeSet::len);
+            let all = ended[call.block].get_or_insert_default();
+            all.extend(&gone);
+            if known != Some(all.len()) {
+                work.push(call.block);
+            }
+        }
+    }
 }
 
 /// The object an address is derived from, by any arithmetic.
