@@ -87,6 +87,8 @@ pub struct Report {
 pub struct Checked {
     /// What is wrong, the worst first.
     pub findings: Vec<Finding>,
+    /// What could not be looked for, one sentence each; empty when all that was asked for was.
+    pub left_out: Vec<String>,
     /// What ran.
     pub report: Report,
 }
@@ -365,15 +367,15 @@ impl Simulator {
     /// # Errors
     /// As [`Executor::run`]; what a watcher finds is none.
     pub fn check(&mut self, launch: &Launch, checks: &Checks) -> Result<Checked, ExecuteError> {
-        let mut findings = Vec::new();
-        let report = self.launch(launch, Some((checks, &mut findings)))?;
-        Ok(Checked { findings, report })
+        let (mut findings, mut left_out) = (Vec::new(), Vec::new());
+        let report = self.launch(launch, Some((checks, &mut findings, &mut left_out)))?;
+        Ok(Checked { findings, left_out, report })
     }
 
     fn launch(
         &mut self,
         launch: &Launch,
-        watched: Option<(&Checks, &mut Vec<Finding>)>,
+        watched: Option<(&Checks, &mut Vec<Finding>, &mut Vec<String>)>,
     ) -> Result<Report, ExecuteError> {
         let code = self.code(&launch.program, &launch.entry, watched.is_some())?;
         let Some(loaded) = self.programs.get(&launch.program) else {
@@ -455,7 +457,7 @@ impl Simulator {
             threads,
             steps: self.options.steps,
         };
-        let watch = watched.as_ref().map(|(checks, _)| {
+        let watch = watched.as_ref().map(|(checks, ..)| {
             let before = layout.buffers.iter().map(|memory| Before {
                 access: self.objects.get(memory).map_or(Access::ReadWrite, |object| object.access),
                 written: self.storage.get_mut(memory).and_then(|storage| storage.written.take()),
@@ -474,7 +476,7 @@ impl Simulator {
             }
         }
         let mut endless = false;
-        if let (Some((_, findings)), Some(mut watch)) = (watched, outcome.watch) {
+        if let (Some((_, findings, left_out)), Some(mut watch)) = (watched, outcome.watch) {
             for (info, object) in layout.objects.iter().zip(&mut watch.objects) {
                 let Home::Global(index) = info.home else { continue };
                 let memory =
@@ -486,7 +488,7 @@ impl Simulator {
             match &outcome.stop {
                 Some((group, Stop::Steps(at))) => {
                     endless = true;
-                    crate::watch::kernel::endless(&mut watch, group, *at, self.options.steps);
+                    crate::watch::kernel::endless(&mut watch, group, *at, self.options.steps, outcome.ended);
                 }
                 Some((group, Stop::Waits(at, item))) => {
                     endless = true;
@@ -494,6 +496,7 @@ impl Simulator {
                 }
                 _ => {}
             }
+            left_out.extend(watch.left_out());
             *findings = watch.findings.finish(&loaded.module, kernel);
         } else {
             // Nobody has kept account of what was written.

@@ -3,7 +3,7 @@
 use std::thread;
 
 use pulp::Arch;
-use tripipe_ir::{Kernel, Module, Op, Value};
+use tripipe_ir::{Kernel, Module, Op, Type, Value};
 
 use super::code::{Code, PresetSource};
 use super::layout::Layout;
@@ -42,6 +42,8 @@ pub(crate) struct Job<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) stop: Option<(Group, Stop)>,
+    /// Work-groups that have come to their end, where one thread ran them all.
+    pub(crate) ended: u64,
     pub(crate) lane_instructions: u64,
     pub(crate) printed: Vec<u8>,
     pub(crate) watch: Option<Box<Watch>>,
@@ -175,6 +177,7 @@ impl Job<'_> {
                 outcome.stop = Some((state.group, stop));
                 break;
             }
+            outcome.ended += 1;
         }
         outcome.lane_instructions = state.lane_instructions;
         outcome.printed = state.printed;
@@ -216,8 +219,9 @@ pub(crate) fn written(kernel: &Kernel) -> Option<Vec<bool>> {
     use cranelift_entity::SecondaryMap;
     use tripipe_ir::ValueDef;
 
-    // For each pointer, the arguments it may come from: a bit each, the last for the unknown.
+    // For each pointer or image, the arguments it may come from: a bit each, the last for the unknown.
     const UNKNOWN: u64 = 1 << 63;
+    let names_memory = |value: Value| matches!(kernel.ty(value), Type::Pointer(_) | Type::Image(_));
     let mut roots: SecondaryMap<Value, u64> = SecondaryMap::new();
     for (index, parameter) in kernel.blocks[Kernel::ENTRY].parameters.iter().enumerate() {
         roots[*parameter] = if index < 63 { 1 << index } else { UNKNOWN };
@@ -228,9 +232,7 @@ pub(crate) fn written(kernel: &Kernel) -> Option<Vec<bool>> {
         for data in kernel.blocks.values() {
             for inst in &data.insts {
                 let inst = &kernel.insts[*inst];
-                let Some(result) = inst.result.filter(|result| kernel.ty(*result).is_pointer()) else {
-                    continue;
-                };
+                let Some(result) = inst.result.filter(|result| names_memory(*result)) else { continue };
                 let from = match inst.op {
                     Op::Address(_) | Op::SpaceCast { .. } => roots[inst.operands[0]],
                     Op::Select => roots[inst.operands[1]] | roots[inst.operands[2]],
@@ -243,7 +245,7 @@ pub(crate) fn written(kernel: &Kernel) -> Option<Vec<bool>> {
             for call in data.terminator.calls() {
                 for (parameter, argument) in kernel.blocks[call.block].parameters.iter().zip(&call.arguments)
                 {
-                    if kernel.ty(*parameter).is_pointer() {
+                    if names_memory(*parameter) {
                         let from = roots[*argument];
                         changed |= roots[*parameter] | from != roots[*parameter];
                         roots[*parameter] |= from;
@@ -268,4 +270,42 @@ pub(crate) fn written(kernel: &Kernel) -> Option<Vec<bool>> {
     }
     (all & UNKNOWN == 0)
         .then(|| (0..kernel.parameters.len()).map(|index| index < 63 && all >> index & 1 == 1).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
+
+    use super::written;
+
+    /// `a`, `b`, `out` and `n` are handed to a block that writes to its image `%7`.
+    fn of(before: &str, image: &str) -> Option<Vec<bool>> {
+        let text = format!(
+            "tripipe-ir 1\nkernel \"k\" {{\n\
+             parameter \"a\" \"image2d_t\" value image.2d.wo\n\
+             parameter \"b\" \"image2d_t\" value image.2d.wo\n\
+             parameter \"out\" \"int*\" pointer global align 4 to i32\n\
+             parameter \"n\" \"bool\" value bool\n\
+             const %4: i32 = 0\n\
+             b0(%0 \"a\": image.2d.wo, %1 \"b\": image.2d.wo, %2 \"out\": ptr.global, %3 \"n\": bool):\n\
+             %5: i32x2 = construct %4, %4\n\
+             %6: i32x4 = construct %4, %4, %4, %4\n\
+             {before}\n\
+             jump b1({image})\n\
+             b1(%7: image.2d.wo):\n\
+             imagewrite %7, %5, %6\n\
+             return\n}}\n"
+        );
+        let module = tripipe_ir::text::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        tripipe_ir::verify::verify(&module).unwrap();
+        written(&module.kernels[0])
+    }
+
+    #[test]
+    fn images_are_followed() {
+        assert_eq!(of("", "%1"), Some(vec![false, true, false, false]));
+        assert_eq!(of("%8: image.2d.wo = select %3, %0, %1", "%8"), Some(vec![true, true, false, false]));
+        // Whose image this is nobody knows.
+        assert_eq!(of("%8: image.2d.wo = undefined", "%8"), None);
+    }
 }

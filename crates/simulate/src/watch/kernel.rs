@@ -134,12 +134,18 @@ fn rule_of(kernel: &Kernel, inst: ir::Inst) -> &'static Rule {
     }
 }
 
-/// The step budget was used up, in the block of that instruction.
-pub(crate) fn endless(watch: &mut Watch, group: &Group, at: Option<ir::Inst>, steps: u64) {
+/// The step budget was used up, in the block of that instruction, when so many work-groups had come to their end.
+pub(crate) fn endless(watch: &mut Watch, group: &Group, at: Option<ir::Inst>, steps: u64, ended: u64) {
     if watch.checks.has(&rules::INFINITE_LOOP) {
+        let groups: u64 = group.groups.iter().product();
         watch.findings.note(&rules::INFINITE_LOOP, at, 1, || Occurrence {
-            message: format!("ran {steps} instructions without coming to its end"),
-            cure: "Look for a loop whose condition cannot become false, or raise the limit.".into(),
+            message: match ended {
+                0 => format!("ran {steps} instructions without coming to its end"),
+                _ => format!(
+                    "was not at its end when the launch had run {steps} instructions; {ended} of {groups} work-groups were"
+                ),
+            },
+            cure: "Look for a loop whose condition cannot become false; if there is none, raise the limit or make the launch smaller.".into(),
             work_item: Some(work_item(group, 0)),
             ..Occurrence::default()
         });
