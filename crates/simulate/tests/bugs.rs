@@ -5,21 +5,22 @@
 
 #![allow(clippy::print_stderr, reason = "tests say what they leave out")]
 
+#[path = "launch_files/mod.rs"]
+mod launch_files;
+
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use launch_files::{NoFiles, signature};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tripipe_ir::diagnostic::{Finding, Rule};
 use tripipe_ir::front::clang::{self, Clang, Translator};
 use tripipe_ir::front::spirv;
-use tripipe_ir::{Kernel, Space, Type};
 use tripipe_launch::Source;
-use tripipe_launch::file::{
-    self, Array, ElementType, Files, Limits, Parameter, ParameterKind, Pixels, Signature,
-};
+use tripipe_launch::file::{self, Limits, Signature};
 use tripipe_simulate::watch::{Checks, rules};
 use tripipe_simulate::{Options, Simulator};
 
@@ -261,39 +262,4 @@ fn every_rule_has_bugs(folder: &Path) -> Result<(), Failed> {
         }
     }
     Ok(())
-}
-
-/// What a kernel takes, as far as these launch files need it.
-fn signature(kernel: &Kernel) -> Signature {
-    let kind = |parameter: &tripipe_ir::Parameter| match parameter.kind {
-        tripipe_ir::ParameterKind::Pointer { space: Space::Local, .. } => ParameterKind::Local,
-        tripipe_ir::ParameterKind::Pointer { .. } => ParameterKind::Buffer { element: None },
-        tripipe_ir::ParameterKind::Value(Type::Image(_)) => ParameterKind::Image,
-        tripipe_ir::ParameterKind::Value(Type::Sampler) => ParameterKind::Sampler,
-        _ => ElementType::from_opencl_name(&parameter.type_name)
-            .map_or(ParameterKind::Unknown, ParameterKind::Value),
-    };
-    let parameters = kernel
-        .parameters
-        .iter()
-        .map(|parameter| Parameter { name: parameter.name.clone(), kind: kind(parameter) })
-        .collect();
-    Signature { kernel: kernel.name.clone(), parameters }
-}
-
-/// These launch files name no files but their source.
-struct NoFiles;
-
-impl Files for NoFiles {
-    fn bytes(&mut self, path: &str, _: u64) -> Result<Vec<u8>, String> {
-        Err(format!("{path} is not looked for"))
-    }
-
-    fn array(&mut self, path: &str, _: u64) -> Result<Array, String> {
-        Err(format!("{path} is not looked for"))
-    }
-
-    fn picture(&mut self, path: &str, _: Option<usize>, _: u64) -> Result<Pixels, String> {
-        Err(format!("{path} is not looked for"))
-    }
 }
