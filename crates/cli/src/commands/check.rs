@@ -15,6 +15,7 @@ use tripipe_simulate::watch::{Checks, rules};
 use tripipe_simulate::{Schedule, Simulator};
 
 use crate::Finish;
+use crate::commands::explain;
 use crate::launch_file::LaunchArgument;
 use crate::progress::Progress;
 use crate::terminal;
@@ -63,7 +64,7 @@ fn gpu(name: &str) -> Result<&'static Gpu, String> {
 }
 
 fn rule(code: &str) -> Result<&'static Rule, String> {
-    rules::find(code).ok_or_else(|| format!("no check is called {code}; `tripipe explain` lists them"))
+    explain::find(rules::ALL, code).map_err(|error| error.to_string())
 }
 
 impl Check {
@@ -82,6 +83,7 @@ impl Check {
         let mut findings: Vec<Finding> = Vec::new();
         let mut launch = None;
         let mut elapsed = Duration::ZERO;
+        let mut left_out: BTreeSet<String> = BTreeSet::new();
         for index in 0..self.schedules {
             // Each run begins with memory as the launch file has it.
             let loaded = description.load(&built, self.launch.limits())?;
@@ -97,7 +99,12 @@ impl Check {
             let staged = loaded.stage(&mut simulator, Arc::clone(&built.program)).with_context(context)?;
             progress.say(&format!("checking {kernel} ({} of {})", index + 1, self.schedules));
             let checked = simulator.check(&staged.launch, &checks).with_context(context)?;
+            // What the kernel prints it prints once, and where nobody parses what comes out.
+            if index == 0 && self.format == Form::Text {
+                out.write_all(&simulator.take_printed())?;
+            }
             merge(&mut findings, checked.findings);
+            left_out.extend(checked.left_out);
             elapsed += checked.report.elapsed;
             launch = Some((kernel, checked.report.global, checked.report.local));
         }
@@ -107,7 +114,7 @@ impl Check {
         let report = Report {
             launches: &[Launch { kernel: &kernel, global, local, seconds: elapsed.as_secs_f64() }],
             rules: &looked_for,
-            left_out: &[],
+            left_out: &Vec::from_iter(left_out),
             findings: &findings,
             sources: &sources,
         };

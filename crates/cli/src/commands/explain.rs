@@ -65,7 +65,7 @@ impl Explain {
 }
 
 /// The rule with that code, also when it was copied with what surrounds it: `error[data-race]:`.
-fn find(rules: &[&'static Rule], code: &str) -> Result<&'static Rule> {
+pub(super) fn find(rules: &[&'static Rule], code: &str) -> Result<&'static Rule> {
     let bare =
         code.rsplit('[').next().unwrap_or(code).split(']').next().unwrap_or(code).trim().to_lowercase();
     if let Some(rule) = rules.iter().find(|rule| rule.code == bare) {

@@ -4,7 +4,9 @@
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 mod bad_input;
+mod check;
 mod devices;
+mod examples;
 mod explain;
 mod faults;
 mod filter;
@@ -13,6 +15,8 @@ mod interruption;
 mod ladder;
 mod npy;
 mod run_kernel;
+#[path = "../../../report/tests/sarif_shape/mod.rs"]
+mod sarif_shape;
 #[path = "../../../opencl/tests/support/stand_in.rs"]
 mod stand_in;
 

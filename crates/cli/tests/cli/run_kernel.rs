@@ -11,7 +11,7 @@ use crate::npy::{self, f32s};
 use crate::{Bench, done, refused};
 
 /// Whether source can be compiled here; said when it cannot, and a failure where `TRIPIPE_REQUIRE_CLANG` asks for it.
-fn compiles() -> bool {
+pub(crate) fn compiles() -> bool {
     match Clang::find() {
         Ok(_) => true,
         Err(error) => {

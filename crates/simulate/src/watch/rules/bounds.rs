@@ -120,28 +120,30 @@ usual result of swapped indices, a halo that was forgotten, or rows that are one
 ## Example
 
 ```c
-__kernel void halo(__global const float *in, __global float *out) {
-    __local float tile[16][16];
-    int x = get_local_id(0), y = get_local_id(1), i = y * 16 + x;
-    tile[y][x + 1] = in[i];  // x = 15 writes the next row's first element
-    barrier(CLK_LOCAL_MEM_FENCE);
-    out[i] = tile[y][x];
+__constant float weight[3][3] = {{1, 2, 1}, {2, 4, 2}, {1, 2, 1}};
+
+__kernel void row_sums(__global float *out) {
+    int row = get_global_id(0);
+    float sum = 0.0f;
+    for (int k = 0; k <= 3; k++)  // k = 3 is the next row's first element
+        sum += weight[row][k];
+    out[row] = sum;
 }
 ```
 
 ## Instead
 
-Give the row the room that the index needs.
+Stop at the end of the row, or give the row the room that the index needs.
 
 ```c
-__kernel void halo(__global const float *in, __global float *out) {
-    __local float tile[16][17];
-    int x = get_local_id(0), y = get_local_id(1), i = y * 16 + x;
-    tile[y][x + 1] = in[i];
-    if (x == 0)
-        tile[y][0] = 0.0f;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    out[i] = tile[y][x];
+__constant float weight[3][3] = {{1, 2, 1}, {2, 4, 2}, {1, 2, 1}};
+
+__kernel void row_sums(__global float *out) {
+    int row = get_global_id(0);
+    float sum = 0.0f;
+    for (int k = 0; k < 3; k++)
+        sum += weight[row][k];
+    out[row] = sum;
 }
 ```
 

@@ -80,7 +80,8 @@ __kernel void positive_sum(__global const int *in, __global int *out) {
     int x = in[get_global_id(0)];
     if (x > 0) {
         int sum = work_group_reduce_add(x);  // those with x <= 0 are missing
-        out[get_group_id(0)] = sum;
+        if (get_local_id(0) == 0)
+            out[get_group_id(0)] = sum;
     }
 }
 ```

@@ -1,0 +1,356 @@
+//! `tripipe check`: launch files with and without bugs, in every form; whatever cannot be checked.
+
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use crate::run_kernel::compiles;
+use crate::{Bench, refused, sarif_shape};
+
+const SCALE: &str = "kernel void scale(global const float* in, global float* out, float factor) {\n    \
+                     size_t i = get_global_id(0);\n    out[i] = in[i] * factor;\n}\n";
+
+/// `scale` by that many work-items over four numbers.
+fn scale(global: usize) -> String {
+    format!(
+        "source = 'scale.cl'\nglobal = {global}\nlocal = 2\n\
+         [[argument]]\nname = 'in'\nbuffer = 'float'\nvalues = [1, 2, 3, -0.5]\naccess = 'read'\n\
+         [[argument]]\nname = 'out'\nbuffer = 'float'\ncount = 4\n\
+         [[argument]]\nname = 'factor'\nvalue = 0.5\n"
+    )
+}
+
+/// A folder with `scale`: `clean.toml` is, `bug.toml` has two work-items too many.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.write("scale.cl", SCALE);
+    bench.write("clean.toml", scale(4));
+    bench.write("bug.toml", scale(6));
+    bench
+}
+
+/// The standard output of a run that ends with that exit code and says no more.
+fn said(output: Output, code: i32) -> String {
+    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8_lossy(&output.stderr));
+    assert_eq!((output.status.code(), &*err), (Some(code), ""), "{out}");
+    out
+}
+
+/// The codes found, in their order.
+fn codes(bench: &Bench, arguments: &[&str]) -> Vec<String> {
+    let output = bench.run(&[&["check", "--format", "json"], arguments].concat());
+    let code = output.status.code();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let findings = report["findings"].as_array().unwrap();
+    assert_eq!(code, Some(i32::from(!findings.is_empty())), "{report}");
+    findings.iter().map(|finding| finding["code"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_bug_is_shown_in_its_line() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let clean =
+        "checked: `scale`, 4 x 1 x 1 work-items in work-groups of 2 x 1 x 1\nno findings (34 checks)\n";
+    assert_eq!(said(bench.run(&["check", "clean.toml"]), 0), clean);
+
+    // Elements 4 and 5 of four: bytes 16 to 23 of 16.
+    let found = "\
+error[out-of-bounds-write]: writes 4 bytes at offset 16 of `out`, which has 16 bytes
+ --> scale.cl:3:12
+  |
+3 |     out[i] = in[i] * factor;
+  |            ^
+  |
+  = kernel: scale
+  = work-item: global (4, 0, 0), local (0, 0, 0), group (2, 0, 0)
+  = memory: bytes 16 to 19 of `out` (global, 16 bytes), right behind its end
+  = count: and 1 more time
+help: Compare the index with the size before the access, or make the object larger.
+explain: tripipe explain out-of-bounds-write
+
+error[out-of-bounds-read]: reads 4 bytes at offset 16 of `in`, which has 16 bytes
+ --> scale.cl:3:14
+  |
+3 |     out[i] = in[i] * factor;
+  |              ^
+  |
+  = kernel: scale
+  = work-item: global (4, 0, 0), local (0, 0, 0), group (2, 0, 0)
+  = memory: bytes 16 to 19 of `in` (global, 16 bytes), right behind its end
+  = count: and 1 more time
+help: Compare the index with the size before the access, or make the object larger.
+explain: tripipe explain out-of-bounds-read
+
+checked: `scale`, 6 x 1 x 1 work-items in work-groups of 2 x 1 x 1
+2 errors (34 checks)
+";
+    assert_eq!(said(bench.run(&["check", "bug.toml"]), 1), found);
+    // The same launch as Oclgrind writes it.
+    bench.write(
+        "bug.sim",
+        "scale.cl scale\n6 1 1\n2 1 1\n<size=16 float> 1 2 3 -0.5\n<size=16 noinit>\n<size=4> 0.5\n",
+    );
+    assert_eq!(said(bench.run(&["check", "bug.sim"]), 1), found);
+}
+
+#[test]
+fn findings_as_json() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let mut report: Value =
+        serde_json::from_str(&said(bench.run(&["check", "bug.toml", "--format", "json"]), 1)).unwrap();
+    // Every key that docs/findings.md lists, and no other.
+    assert!(report["launches"][0]["seconds"].take().as_f64().unwrap() > 0.0);
+    assert_eq!(
+        report["launches"],
+        json!([{ "kernel": "scale", "global": [6, 1, 1], "local": [2, 1, 1], "seconds": null }])
+    );
+    assert_eq!(report["checks"].as_array().unwrap().len(), 34);
+    assert_eq!(report["findings"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        report["findings"][1],
+        json!({
+            "code": "out-of-bounds-read",
+            "severity": "error",
+            "message": "reads 4 bytes at offset 16 of `in`, which has 16 bytes",
+            "cure": "Compare the index with the size before the access, or make the object larger.",
+            "kernel": "scale",
+            "place": { "file": "scale.cl", "line": 3, "column": 14 },
+            "instruction": report["findings"][1]["instruction"],
+            "count": 2,
+            "work_item": { "global": [4, 0, 0], "local": [0, 0, 0], "group": [2, 0, 0] },
+            "memory": { "object": "in", "space": "global", "object_bytes": 16, "offset": 16, "bytes": 4 },
+            "related": [],
+        })
+    );
+    assert!(report["findings"][1]["instruction"].as_str().unwrap().contains("load"));
+    let rest = report.as_object_mut().unwrap();
+    for known in ["launches", "checks", "findings"] {
+        rest.remove(known);
+    }
+    assert_eq!(report, json!({ "version": 1, "left_out": [], "errors": 2, "warnings": 0, "notes": 0 }));
+}
+
+#[test]
+fn findings_as_sarif() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    for (file, code, results) in [("bug.toml", 1, 2), ("clean.toml", 0, 0)] {
+        let log: Value =
+            serde_json::from_str(&said(bench.run(&["check", file, "--format", "sarif"]), code)).unwrap();
+        sarif_shape::check(&log);
+        let run = &log["runs"][0];
+        assert_eq!(run["results"].as_array().unwrap().len(), results);
+        if results > 0 {
+            let result = &run["results"][0];
+            assert_eq!(
+                (&result["ruleId"], &result["level"]),
+                (&"out-of-bounds-write".into(), &"error".into())
+            );
+            let place = &result["locations"][0]["physicalLocation"];
+            assert_eq!(place["artifactLocation"]["uri"], "scale.cl");
+            assert_eq!(place["region"]["startLine"], 3);
+            assert_eq!(place["region"]["startColumn"], 12);
+        }
+    }
+}
+
+#[test]
+fn checks_are_chosen() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let (read, write) = ("out-of-bounds-read", "out-of-bounds-write");
+    assert_eq!(codes(&bench, &["bug.toml", "--only", read]), [read]);
+    assert_eq!(codes(&bench, &["bug.toml", "--only", read, "--only", write]), [write, read]);
+    assert_eq!(codes(&bench, &["bug.toml", "--disable", read]), [write]);
+    assert!(codes(&bench, &["bug.toml", "--disable", read, "--disable", write]).is_empty());
+    let said = said(bench.run(&["check", "bug.toml", "--only", "data-race"]), 0);
+    assert!(said.ends_with("no findings (1 check)\n"), "{said}");
+    let refuse = |arguments: &[&str], words: &[&str]| {
+        bench.refuse(&[&["check", "bug.toml"], arguments].concat(), words);
+    };
+    refuse(&["--only", "out-of-bound-read"], &["`out-of-bound-read`", "did you mean out-of-bounds-read?"]);
+    refuse(&["--disable", "zzz"], &["`zzz`", "`tripipe explain` lists them"]);
+    refuse(&["--disable", read, "--only", write], &["--disable", "--only", "cannot be used with"]);
+}
+
+#[test]
+fn limits_are_those_of_the_gpu() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let large = scale(2048).replace("local = 2", "local = 2048").replace("count = 4", "count = 2048");
+    bench.write("large.toml", large.replace("values = [1, 2, 3, -0.5]", "count = 2048\nfill = 1"));
+    said(bench.run(&["check", "large.toml"]), 0);
+    // Arm's guide to OpenCL on Valhall: at most 1024 work-items.
+    bench.refuse(
+        &["check", "large.toml", "--gpu", "Mali-G610"],
+        &["`scale`", "2048", "a work-group has 1 to 1024 work-items"],
+    );
+    said(bench.run(&["check", "clean.toml", "--gpu", "Mali-G610"]), 0);
+    bench.refuse(
+        &["check", "clean.toml", "--gpu", "Mali-G6100"],
+        &["\"Mali-G6100\"", "did you mean Mali-G610"],
+    );
+    bench.refuse(&["check", "clean.toml", "--gpu", "zzz"], &["\"zzz\"", "known are", "Adreno 740"]);
+}
+
+#[test]
+fn other_orders_find_more() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    // Whoever counts first writes; only if that is not work-item 0 does another read what it wrote.
+    bench.write(
+        "first.cl",
+        "kernel void first(global int *a, global int *out) {\n    \
+         local int turn;\n    size_t i = get_local_id(0);\n    if (i == 0)\n        turn = 0;\n    \
+         barrier(CLK_LOCAL_MEM_FENCE);\n    int mine = atomic_inc(&turn);\n    \
+         if (mine == 0 && i != 0)\n        a[0] = (int)i;\n    if (i == 1)\n        out[0] = a[0];\n}\n",
+    );
+    bench.write(
+        "first.toml",
+        "source = 'first.cl'\nglobal = 64\nlocal = 64\n\
+         [[argument]]\nbuffer = 'int'\ncount = 1\nfill = 0\n[[argument]]\nbuffer = 'int'\ncount = 1\n",
+    );
+    assert!(codes(&bench, &["first.toml"]).is_empty());
+    assert_eq!(codes(&bench, &["first.toml", "--schedules", "4"]), ["data-race"]);
+    let said = said(bench.run(&["check", "first.toml", "--schedules", "4"]), 1);
+    // The other side of it, with its line.
+    assert!(
+        said.contains("11 |         out[0] = a[0];\n") && said.contains("9 |         a[0] = (int)i;\n"),
+        "{said}"
+    );
+    for wrong in ["0", "1001", "some"] {
+        bench.refuse(&["check", "first.toml", "--schedules", wrong], &["--schedules", wrong]);
+    }
+}
+
+#[test]
+fn what_does_not_end_is_ended() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write(
+        "endless.cl",
+        "kernel void endless(global int* a) {\n    size_t i = get_global_id(0);\n    while (a[i] == 0)\n        \
+         a[i + 2]++;\n}\nkernel void waits(global int* a) {\n    while (a[get_global_id(0)] == 0)\n        ;\n}\n",
+    );
+    let launch = |kernel: &str| {
+        format!(
+            "source = 'endless.cl'\nkernel = '{kernel}'\nglobal = 2\n[[argument]]\nbuffer = 'int'\ncount = 4\nfill = 0\n"
+        )
+    };
+    bench.write("endless.toml", launch("endless"));
+    let ended = said(bench.run(&["check", "endless.toml", "--limit-steps", "10000"]), 1);
+    let first = "warning[infinite-loop]: ran 10000 instructions without coming to its end\n --> endless.cl:";
+    assert!(ended.starts_with(first) && ended.contains("work-item: global (0, 0, 0)"), "{ended}");
+    // What nobody changes need not be waited for until the limit.
+    bench.write("waits.toml", launch("waits"));
+    let ended = said(bench.run(&["check", "waits.toml"]), 1);
+    let first = "warning[infinite-loop]: waits for a change of memory that never comes";
+    assert!(ended.starts_with(first) && ended.contains(" --> endless.cl:7:"), "{ended}");
+
+    // No loop, only much to do: so it says how far it came.
+    bench.write(
+        "many.cl",
+        "kernel void many(global int* a) {\n    if (get_global_id(0) == 0)\n        a[0] = 1;\n}\n",
+    );
+    bench.write(
+        "many.toml",
+        "source = 'many.cl'\nglobal = 1000000\nlocal = 64\n[[argument]]\nbuffer = 'int'\ncount = 1\n",
+    );
+    let ended = said(bench.run(&["check", "many.toml", "--limit-steps", "10000"]), 1);
+    assert!(
+        ended.contains(" of 15625 work-groups were\n") && ended.contains("make the launch smaller"),
+        "{ended}"
+    );
+}
+
+/// Work-items are counted in 32 bits where races are looked for.
+#[test]
+fn races_of_too_many_work_items_are_said_to_be_left_out() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write(
+        "huge.cl",
+        "kernel void huge(global int *a) {\n    a[get_global_id(0) / 8589934592] = 1;\n}\n",
+    );
+    let launch = |global: &str| {
+        format!(
+            "source = 'huge.cl'\nglobal = {global}\nlocal = 64\n[[argument]]\nbuffer = 'int'\ncount = 1\n"
+        )
+    };
+    bench.write("huge.toml", launch("8589934592"));
+    bench.write("small.toml", launch("128"));
+    // Another order begins with another group, one behind the first 2^32 work-items.
+    let check = ["--limit-steps", "10000", "--schedules", "4", "--only", "same-value-race"];
+    let huge = said(bench.run(&[&["check", "huge.toml"], &check[..]].concat()), 1);
+    assert!(huge.contains("\nnot checked: races behind the first 4294967295 work-items"), "{huge}");
+    assert!(!said(bench.run(&[&["check", "small.toml"], &check[..]].concat()), 1).contains("not checked"));
+}
+
+#[test]
+fn what_is_printed_comes_first() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("say.cl", "kernel void say(global int *a) {\n    printf(\"%d %f\\n\", a[0], 0.5f);\n}\n");
+    bench.write("say.toml", "source = 'say.cl'\nglobal = 1\n[[argument]]\nbuffer = 'int'\nvalues = [42]\n");
+    let text = said(bench.run(&["check", "say.toml", "--schedules", "3"]), 0);
+    assert!(text.starts_with("42 0.500000\nchecked: `say`"), "{text}");
+    let json = said(bench.run(&["check", "say.toml", "--format", "json"]), 0);
+    assert!(serde_json::from_str::<Value>(&json).is_ok(), "{json}");
+}
+
+#[test]
+fn what_cannot_be_checked_is_refused() {
+    let bench = bench();
+    let refuse = |file: &str, words: &[&str]| bench.refuse(&["check", file], words);
+    refuse("missing.toml", &["missing.toml cannot be read", "check the path"]);
+    refuse(".", &[". is a folder"]);
+    bench.write("broken.toml", scale(4).replace("local = 2", "local == 2"));
+    refuse("broken.toml", &["broken.toml:3:8: not TOML"]);
+    bench.write("key.toml", scale(4).replace("count = 4", "coutn = 4"));
+    refuse("key.toml", &["key.toml:12:1: unknown key `coutn`", "did you mean `count`?"]);
+    bench.write("gone.toml", scale(4).replace("scale.cl", "gone.cl"));
+    refuse("gone.toml", &["gone.cl cannot be read"]);
+    bench.write("broken.sim", "scale.cl scale\n4 1\n");
+    refuse("broken.sim", &["broken.sim:2"]);
+    bench.write("module.toml", scale(4).replace("source = 'scale.cl'", "spirv = 'scale.cl'"));
+    refuse("module.toml", &["scale.cl"]);
+
+    // No compiler on this machine.
+    let mut command = bench.command(&["check", "clean.toml"]);
+    command.env("PATH", bench.path()).env_remove("TRIPIPE_CLANG").env_remove("TRIPIPE_LLVM_SPIRV");
+    refused(&command.output().unwrap(), &["no clang found", "clang-15", "TRIPIPE_CLANG"]);
+
+    if !compiles() {
+        return;
+    }
+    bench.write("scale.cl", SCALE.replace("* factor", "* facto"));
+    let output = bench.run(&["check", "clean.toml"]);
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(2), &b""[..]));
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert!(complaint.contains("    out[i] = in[i] * facto;\n") && complaint.contains('^'), "{complaint}");
+    let last = complaint.lines().last().unwrap();
+    assert!(last.starts_with("error: scale.cl does not compile: scale.cl:3:22: error: "), "{complaint}");
+    bench.write("scale.cl", SCALE);
+    bench.write("none.toml", scale(4).replace("global", "kernel = 'none'\nglobal"));
+    refuse("none.toml", &["`none`", "scale"]);
+}
