@@ -10,11 +10,11 @@ fn whatever_comes_in_ends() {
         ["image_border_ok", "data_race", "divided_floats_ok", "async_length", "flag_by_all", "bit_fields_ok"];
     let samples = cases::samples(|name| some.contains(&name)).unwrap_or_else(|error| panic!("{error}"));
     let (mut done, mut refused) = (0, 0);
-    for case in 0..1500 {
+    for case in 0..1000 {
         let ran = cases::run(&samples, 0, case).unwrap_or_else(|bug| panic!("{bug}"));
         done += ran.done;
         refused += ran.refused;
     }
     // Neither is all refused before it is run, nor is nothing damaged.
-    assert!(done > 500 && refused > 500, "{done} done, {refused} refused");
+    assert!(done > 300 && refused > 300, "{done} done, {refused} refused");
 }
