@@ -96,28 +96,31 @@ impl Mark {
     }
 
     /// Takes the place of an earlier access, and keeps in mind that others were there.
-    #[allow(clippy::inline_always, reason = "has to become part of the loops it is used in")]
+    #[allow(
+        clippy::inline_always,
+        clippy::needless_bitwise_bool,
+        reason = "becomes part of loops, without branches: which way they go is anybody's guess"
+    )]
     #[inline(always)]
     fn after(self, last: Self, era: Era) -> Self {
-        let several = last.time >= era.fenced && (last.bits & SEVERAL != 0 || last.item != self.item);
+        let several = (last.time >= era.fenced) & ((last.bits & SEVERAL != 0) | (last.item != self.item));
         // Which other groups is not kept.
-        let flags = if last.time >= era.group {
-            last.bits & GROUPS | if several { SEVERAL } else { 0 }
-        } else if last.time == 0 {
-            0
-        } else {
-            GROUPS
-        };
+        let groups = (last.time != 0) & (last.time < era.group);
+        let flags = (last.bits & GROUPS) | (u32::from(several) * SEVERAL) | (u32::from(groups) * GROUPS);
         Self { bits: self.bits | flags, ..self }
     }
 
     /// Whether it is that work-item's own, or lies behind a fence, so that nothing at all is to be said of it.
-    #[allow(clippy::inline_always, reason = "has to become part of the loops it is used in")]
+    #[allow(
+        clippy::inline_always,
+        clippy::needless_bitwise_bool,
+        reason = "becomes part of loops, without branches: which way they go is anybody's guess"
+    )]
     #[inline(always)]
     fn is_settled(self, item: u32, era: Era) -> bool {
-        let fenced = self.time < era.fenced && self.time >= era.group && self.bits & GROUPS == 0;
-        let own = self.item == item && self.bits & (SEVERAL | GROUPS) == 0;
-        self.time == 0 || fenced || own
+        let fenced = (self.time < era.fenced) & (self.time >= era.group) & (self.bits & GROUPS == 0);
+        let own = (self.item == item) & (self.bits & (SEVERAL | GROUPS) == 0);
+        (self.time == 0) | fenced | own
     }
 }
 
@@ -126,13 +129,21 @@ const CHUNK: usize = 512;
 /// An access for each cell of a chunk; side by side what is compared side by side.
 #[derive(Debug)]
 struct Marks {
+    /// When the first was, and the last; 0: there is none.
+    first: u32,
+    last: u32,
     items: [u32; CHUNK],
     times: [u32; CHUNK],
     bits: [u32; CHUNK],
 }
 
 impl Marks {
-    const NONE: Self = Self { items: [0; CHUNK], times: [0; CHUNK], bits: [0; CHUNK] };
+    const NONE: Self = Self { first: 0, last: 0, items: [0; CHUNK], times: [0; CHUNK], bits: [0; CHUNK] };
+
+    /// Whether all lie behind a fence, so that nothing at all is to be said of them.
+    fn are_settled(&self, era: Era) -> bool {
+        self.last < era.fenced && (self.last == 0 || self.first >= era.group)
+    }
 
     #[allow(clippy::inline_always, reason = "has to become part of the loops it is used in")]
     #[inline(always)]
@@ -140,10 +151,22 @@ impl Marks {
         Mark { item: self.items[at], time: self.times[at], bits: self.bits[at] }
     }
 
+    /// That there is one of that time.
+    fn date(&mut self, time: u32) {
+        self.first = if self.first == 0 { time } else { self.first };
+        self.last = time;
+    }
+
     fn set(&mut self, at: usize, mark: Mark) {
+        self.date(mark.time);
         self.items[at] = mark.item;
         self.times[at] = mark.time;
         self.bits[at] = mark.bits;
+    }
+
+    /// Sets it to an access that others may have made before.
+    fn add(&mut self, at: usize, mark: Mark, era: Era) {
+        self.set(at, mark.after(self.get(at), era));
     }
 
     /// Those of a range of cells.
@@ -156,11 +179,47 @@ impl Marks {
     }
 }
 
-/// The last plain accesses of the cells of a chunk.
+/// The last accesses of the cells of a chunk.
 #[derive(Debug)]
-struct Plain {
+struct Chunk {
     writers: Marks,
     readers: Marks,
+    /// `None` until there is one.
+    atomics: Option<Box<Marks>>,
+}
+
+impl Chunk {
+    const NONE: Self = Self { writers: Marks::NONE, readers: Marks::NONE, atomics: None };
+
+    /// What an access may race with passes a test.
+    #[allow(clippy::inline_always, reason = "once for each lane")]
+    #[inline(always)]
+    fn passes(&self, kind: Kind, test: impl Fn(&Marks) -> bool) -> bool {
+        let (reads, atomic) = match kind {
+            Kind::Read => (true, false),
+            Kind::Write => (false, false),
+            Kind::Atomic { writes } => (!writes, true),
+        };
+        test(&self.writers)
+            && (reads || test(&self.readers))
+            && (atomic || self.atomics.as_deref().is_none_or(test))
+    }
+
+    /// What an access of a cell races with.
+    fn races(&self, at: usize, kind: Kind, mark: Mark, era: Era, order: &impl Ordered) -> [Option<Race>; 2] {
+        if self.passes(kind, |last| last.get(at).is_settled(mark.item, era)) {
+            return [None; 2];
+        }
+        let others = |last: &Marks| others(last.get(at), mark, era, order);
+        let atomics = || self.atomics.as_deref().and_then(others);
+        let second = match kind {
+            Kind::Read => atomics(),
+            Kind::Write => others(&self.readers).or_else(atomics),
+            Kind::Atomic { writes: true } => others(&self.readers),
+            Kind::Atomic { writes: false } => None,
+        };
+        [conflict(self.writers.get(at), mark, era, order), second]
+    }
 }
 
 /// The cells of an object.
@@ -168,11 +227,10 @@ struct Plain {
 pub(crate) struct Cells {
     /// Whether each group has its own: what another did there is forgotten.
     own: bool,
-    /// Bytes of a cell.
-    pub(crate) grain: usize,
-    plain: Vec<Option<Box<Plain>>>,
-    /// The last atomics; empty until there is one.
-    atomics: Vec<Option<Box<Marks>>>,
+    /// Bytes of a cell are 2 to this power.
+    pub(crate) grain_log2: u32,
+    /// `None` until there is an access.
+    chunks: Vec<Option<Box<Chunk>>>,
 }
 
 /// How two accesses conflict.
@@ -213,9 +271,10 @@ pub(crate) enum Kind {
 }
 
 impl Cells {
+    /// For an object of so many bytes in cells of `grain`, a power of two.
     pub(crate) fn new(bytes: usize, grain: usize, own: bool) -> Self {
         let chunks = bytes.div_ceil(grain).div_ceil(CHUNK);
-        Self { own, grain, plain: (0..chunks).map(|_| None).collect(), atomics: Vec::new() }
+        Self { own, grain_log2: grain.trailing_zeros(), chunks: (0..chunks).map(|_| None).collect() }
     }
 
     /// How many of so many neighbouring work-items can be noted together by [`Self::note_run`], each accessing so many
@@ -229,11 +288,9 @@ impl Cells {
         Era { group: if self.own { 1 } else { era.group }, ..era }
     }
 
-    /// The plain accesses of a chunk, and its atomics if there were any.
-    fn chunk(&mut self, chunk: usize) -> (&mut Plain, Option<&Marks>) {
-        let plain = self.plain[chunk]
-            .get_or_insert_with(|| Box::new(Plain { writers: Marks::NONE, readers: Marks::NONE }));
-        (plain, self.atomics.get(chunk).and_then(Option::as_deref))
+    /// The chunk a cell is in.
+    fn chunk(&mut self, index: usize) -> &mut Chunk {
+        self.chunks[index / CHUNK].get_or_insert_with(|| Box::new(Chunk::NONE))
     }
 
     /// Notes a read or write of the cells from that index on by neighbouring work-items, each of `1 << shift` cells, all
@@ -247,20 +304,23 @@ impl Cells {
         mark: Mark,
         era: Era,
     ) -> bool {
-        let (chunk, first) = (cells.start / CHUNK, cells.start % CHUNK);
-        let cells = first..first + cells.len();
         let era = self.era(era);
-        let settled =
-            |last: &Marks| arch.dispatch(Settled { last: last.range(cells.clone()), shift, mark, era });
-        let (plain, atomics) = self.chunk(chunk);
-        let Plain { writers, readers } = plain;
-        if !(settled(writers) && (!write || settled(readers)) && atomics.is_none_or(settled)) {
+        let chunk = self.chunk(cells.start);
+        let first = cells.start % CHUNK;
+        let cells = first..first + cells.len();
+        let settled = |last: &Marks| {
+            last.are_settled(era)
+                || arch.dispatch(Settled { last: last.range(cells.clone()), shift, mark, era })
+        };
+        if !chunk.passes(if write { Kind::Write } else { Kind::Read }, settled) {
             return false;
         }
         if write {
-            arch.dispatch(Put { to: writers.range_mut(cells), shift, mark });
+            chunk.writers.date(mark.time);
+            arch.dispatch(Put { to: chunk.writers.range_mut(cells), shift, mark });
         } else {
-            arch.dispatch(PutAfter { to: readers.range_mut(cells), shift, mark, era });
+            chunk.readers.date(mark.time);
+            arch.dispatch(PutAfter { to: chunk.readers.range_mut(cells), shift, mark, era });
         }
         true
     }
@@ -276,17 +336,16 @@ impl Cells {
     ) -> bool {
         let era = self.era(era);
         for index in cells.clone() {
-            let (plain, atomics) = self.chunk(index / CHUNK);
             // Nobody has the number 0.
-            let settled = |last: &Marks| last.get(index % CHUNK).is_settled(0, era);
-            if !(settled(&plain.writers) && atomics.is_none_or(settled)) {
+            let settled = |last: &Marks| last.are_settled(era) || last.get(index % CHUNK).is_settled(0, era);
+            if !self.chunk(index).passes(Kind::Read, settled) {
                 return false;
             }
         }
         for index in cells {
-            let readers = &mut self.chunk(index / CHUNK).0.readers;
-            let mark = first.after(readers.get(index % CHUNK), era);
-            readers.set(index % CHUNK, last.after(mark, era));
+            let readers = &mut self.chunk(index).readers;
+            readers.add(index % CHUNK, first, era);
+            readers.add(index % CHUNK, last, era);
         }
         true
     }
@@ -301,68 +360,19 @@ impl Cells {
         era: Era,
         order: &impl Ordered,
     ) -> [Option<Race>; 2] {
-        let (chunk, at) = (index / CHUNK, index % CHUNK);
         let era = self.era(era);
-        let (plain, atomics) = self.chunk(chunk);
-        let last = Last {
-            writer: plain.writers.get(at),
-            reader: plain.readers.get(at),
-            atomic: atomics.map_or_else(Mark::default, |atomics| atomics.get(at)),
-        };
+        let chunk = self.chunk(index);
+        let at = index % CHUNK;
+        let settled = chunk.passes(kind, |last| last.are_settled(era));
+        let races = if settled { [None; 2] } else { chunk.races(at, kind, mark, era, order) };
         match kind {
-            Kind::Read => plain.readers.set(at, mark.after(last.reader, era)),
-            Kind::Write => plain.writers.set(at, mark),
-            Kind::Atomic { .. } => self.atomics(chunk).set(at, mark.after(last.atomic, era)),
+            Kind::Read => chunk.readers.add(at, mark, era),
+            Kind::Write => chunk.writers.set(at, mark),
+            Kind::Atomic { .. } => {
+                chunk.atomics.get_or_insert_with(|| Box::new(Marks::NONE)).add(at, mark, era);
+            }
         }
-        if last.is_settled(kind, mark.item, era) { [None; 2] } else { last.races(kind, mark, era, order) }
-    }
-
-    /// The atomics of a chunk.
-    fn atomics(&mut self, chunk: usize) -> &mut Marks {
-        if self.atomics.is_empty() {
-            self.atomics = self.plain.iter().map(|_| None).collect();
-        }
-        self.atomics[chunk].get_or_insert_with(|| Box::new(Marks::NONE))
-    }
-}
-
-/// The last accesses of a cell.
-#[derive(Clone, Copy)]
-struct Last {
-    writer: Mark,
-    reader: Mark,
-    atomic: Mark,
-}
-
-impl Last {
-    /// Whether nothing is to be said of those that an access could race with.
-    #[allow(
-        clippy::inline_always,
-        reason = "else the marks go through memory, in pieces that take long to join"
-    )]
-    #[inline(always)]
-    fn is_settled(self, kind: Kind, item: u32, era: Era) -> bool {
-        let (reads, atomic) = match kind {
-            Kind::Read => (true, false),
-            Kind::Write => (false, false),
-            Kind::Atomic { writes } => (!writes, true),
-        };
-        self.writer.is_settled(item, era)
-            && (reads || self.reader.is_settled(item, era))
-            && (atomic || self.atomic.is_settled(item, era))
-    }
-
-    /// What an access races with.
-    #[cold]
-    fn races(self, kind: Kind, mark: Mark, era: Era, order: &impl Ordered) -> [Option<Race>; 2] {
-        let others = |last: Mark| others(last, mark, era, order);
-        let second = match kind {
-            Kind::Read => others(self.atomic),
-            Kind::Write => others(self.reader).or_else(|| others(self.atomic)),
-            Kind::Atomic { writes: true } => others(self.reader),
-            Kind::Atomic { writes: false } => None,
-        };
-        [conflict(self.writer, mark, era, order), second]
+        races
     }
 }
 
@@ -475,3 +485,6 @@ impl WithSimd for PutAfter<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

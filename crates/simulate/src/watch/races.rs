@@ -37,13 +37,13 @@ impl Watch {
         let mut found: Vec<(usize, Race)> = Vec::new();
         let addresses = s.warp.rows.words(touch.pointer);
         let address = |lane: usize| addresses[if addresses.len() == 1 { 0 } else { lane }];
-        let each = touch.bytes / cells.grain;
+        let offset = |lane: usize| parts(address(lane)).1 as usize;
+        let grain = cells.grain_log2;
+        let touched = |lane: usize| offset(lane) >> grain..=(offset(lane) + touch.bytes - 1) >> grain;
+        let each = touch.bytes >> grain;
         let mut left = mask;
         while left != 0 {
             let lane = left.trailing_zeros() as usize;
-            let offset = parts(address(lane)).1 as usize;
-            let touched = offset / cells.grain..=(offset + touch.bytes - 1) / cells.grain;
-            let start = *touched.start();
             // The lanes from this one on whose addresses are that far apart.
             let side_by_side = (!(left >> lane)).trailing_zeros() as usize;
             let run = |step: usize| {
@@ -53,10 +53,11 @@ impl Watch {
                 (1..side_by_side).find(apart).unwrap_or(side_by_side)
             };
             let same = if kind == Kind::Read { run(0) } else { 1 };
-            let regular = each.is_power_of_two() && offset.is_multiple_of(cells.grain) && !touch.atomic;
+            let regular = each.is_power_of_two() && offset(lane).is_multiple_of(1 << grain) && !touch.atomic;
             let (count, noted) = if same > 1 {
-                (same, cells.note_same(touched, mark.lane(lane), mark.lane(lane + same - 1), era))
+                (same, cells.note_same(touched(lane), mark.lane(lane), mark.lane(lane + same - 1), era))
             } else if regular {
+                let start = offset(lane) >> grain;
                 let count = Cells::together(start, each, run(touch.bytes)).max(1);
                 let cover = start..start + count * each;
                 let shift = each.trailing_zeros();
@@ -71,8 +72,7 @@ impl Watch {
                 continue;
             }
             for lane in lanes(run) {
-                let offset = parts(address(lane)).1 as usize;
-                for index in offset / cells.grain..=(offset + touch.bytes - 1) / cells.grain {
+                for index in touched(lane) {
                     let races = cells.note(index, kind, mark.lane(lane), era, &self.order);
                     if races != [None; 2] {
                         found.extend(races.into_iter().flatten().map(|race| (lane, race)));

@@ -17,14 +17,15 @@
     reason = "comparisons with NaNs, written as the operations are defined"
 )]
 
+use half::f16;
 use tripipe_ir::Scalar;
 use tripipe_ir::op::{Binary, Compare, Unary};
 
-use super::half_bits::{narrow, widen};
 use super::map::{binary, by2, floats, ints, of1, of2, signed, unary, unsigned};
 use crate::execute::code::{Inst, Run};
 use crate::execute::rows::{numbers, numbers_mut};
 use crate::execute::state::State;
+use crate::math::Float as _;
 
 pub(crate) fn unary_op(op: Unary, scalar: Scalar) -> Option<Run> {
     match op {

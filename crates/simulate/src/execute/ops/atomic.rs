@@ -97,7 +97,12 @@ fn update_near<T: Pod>(s: &mut State<'_>, i: &Inst, change: impl Fn(T, T, T) -> 
     let size = size_of::<T>();
     let Some((lowest, span)) = stretch(s, i) else { return false };
     let addresses = s.warp.rows.words(i.args[0]);
-    if lanes(s.mask).fold(0, |bits, lane| bits | addresses[lane]) & (size as u64 - 1) != 0 {
+    let bits = if s.mask == u64::MAX {
+        addresses.iter().fold(0, |bits, address| bits | address)
+    } else {
+        lanes(s.mask).fold(0, |bits, lane| bits | addresses[lane])
+    };
+    if bits & (size as u64 - 1) != 0 {
         return false;
     }
     let mut out = if i.out == NONE { Row::default() } else { s.warp.rows.take(i.out) };

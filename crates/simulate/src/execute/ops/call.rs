@@ -1,6 +1,6 @@
 //! Functions of the OpenCL library.
 //!
-//! Frequent short ones become vector code; the others are looked up and called lane by lane.
+//! Those of floats become vector code, and frequent short ones of integers; the others are looked up and called lane by lane.
 
 #![allow(
     clippy::redundant_closure_for_method_calls,
@@ -14,7 +14,6 @@ use half::f16;
 use tripipe_ir::op::{Builtin, Shape};
 use tripipe_ir::{Scalar, Type};
 
-use super::half_bits::{narrow, widen};
 use super::map::{binary, ints, signed, ternary, unary, unsigned};
 use super::vector;
 use crate::execute::code::{Detail, Inst, NONE, Run};
@@ -113,8 +112,9 @@ fn quick(builtin: Builtin, scalar: Scalar) -> Option<Run> {
     }
     match builtin {
         Builtin::Mad if scalar == Scalar::F16 => Some(|s, i| {
-            ternary::<u16, u16, u16, u16>(s, i, |a, b, c| {
-                narrow(widen(narrow(widen(a) * widen(b))) + widen(c))
+            ternary::<f16, f16, f16, f16>(s, i, |a, b, c| {
+                let product = f16::narrow(a.widen() * b.widen());
+                f16::narrow(product.widen() + c.widen())
             })
         }),
         Builtin::Mad => exact!(3, basic::mad),
@@ -204,15 +204,29 @@ fn each3<A: Pod>(s: &mut State<'_>, i: &Inst, f: fn(A, A, A) -> A) -> bool {
 }
 
 fn float1<T: Float + Pod>(s: &mut State<'_>, i: &Inst) -> bool {
-    math::float1::<T>(builtin(i)).is_none_or(|f| each1(s, i, f))
+    let Some(f) = math::array1::<T>(builtin(i)) else { return true };
+    let mut out = s.warp.rows.take(i.out);
+    f(s.warp.rows.numbers(i.args[0]), numbers_mut(&mut out));
+    s.warp.rows.put(i.out, out);
+    true
 }
 
 fn float2<T: Float + Pod>(s: &mut State<'_>, i: &Inst) -> bool {
-    math::float2::<T>(builtin(i)).is_none_or(|f| each2(s, i, f))
+    let Some(f) = math::array2::<T>(builtin(i)) else { return true };
+    let mut out = s.warp.rows.take(i.out);
+    let rows = &s.warp.rows;
+    f(rows.numbers(i.args[0]), rows.numbers(i.args[1]), numbers_mut(&mut out));
+    s.warp.rows.put(i.out, out);
+    true
 }
 
 fn float3<T: Float + Pod>(s: &mut State<'_>, i: &Inst) -> bool {
-    math::float3::<T>(builtin(i)).is_none_or(|f| each3(s, i, f))
+    let Some(f) = math::array3::<T>(builtin(i)) else { return true };
+    let mut out = s.warp.rows.take(i.out);
+    let rows = &s.warp.rows;
+    f(rows.numbers(i.args[0]), rows.numbers(i.args[1]), rows.numbers(i.args[2]), numbers_mut(&mut out));
+    s.warp.rows.put(i.out, out);
+    true
 }
 
 /// The integer may be one for all components.

@@ -7,13 +7,14 @@
     reason = "one closure for all widths, each of which is a type of its own"
 )]
 
+use half::f16;
 use tripipe_ir::Scalar;
 use tripipe_ir::op::{Convert, Number, Rounding};
 
-use super::half_bits::{narrow, widen};
 use super::map::unary;
 use crate::execute::code::{Detail, Inst, Run};
 use crate::execute::state::State;
+use crate::math::Float as _;
 
 /// The frequent ones run in vectors; the rest number by number.
 pub(super) fn select(convert: Convert, from: Scalar, to: Scalar) -> Option<(Run, Detail)> {
@@ -33,7 +34,7 @@ fn quick(convert: Convert, from: Scalar, to: Scalar) -> Option<Run> {
     }
     macro_rules! from_half {
         ($($to:pat => $d:ty),*) => {
-            match to { $($to => Some(|s, i| unary::<u16, $d>(s, i, |a| widen(a) as $d)),)* _ => None }
+            match to { $($to => Some(|s, i| unary::<f16, $d>(s, i, |a| a.widen() as $d)),)* _ => None }
         };
     }
     let nearest = convert.rounding == Rounding::Nearest;
@@ -78,10 +79,10 @@ fn quick(convert: Convert, from: Scalar, to: Scalar) -> Option<Run> {
         },
         (Float, Float) => match (from, to) {
             _ if from == to => Some(super::vector::copy),
-            (F16, F32) => Some(|s, i| unary::<u16, f32>(s, i, widen)),
-            (F16, F64) => Some(|s, i| unary::<u16, f64>(s, i, |a| f64::from(widen(a)))),
+            (F16, F32) => Some(|s, i| unary::<f16, f32>(s, i, |a| a.widen())),
+            (F16, F64) => Some(|s, i| unary::<f16, f64>(s, i, |a| f64::from(a.widen()))),
             (F32, F64) => Some(|s, i| unary::<f32, f64>(s, i, f64::from)),
-            (F32, F16) if nearest => Some(|s, i| unary::<f32, u16>(s, i, narrow)),
+            (F32, F16) if nearest => Some(|s, i| unary::<f32, f16>(s, i, f16::narrow)),
             (F64, F32) if nearest => Some(|s, i| unary::<f64, f32>(s, i, |a| a as f32)),
             _ => None,
         },
@@ -144,7 +145,7 @@ fn saturated(value: i128, to: Scalar, number: Number) -> i128 {
 /// The value of a float: exact.
 pub(crate) fn float(from: Scalar, bits: u64) -> f64 {
     match from {
-        Scalar::F16 => f64::from(widen(bits as u16)),
+        Scalar::F16 => f64::from(f16::from_bits(bits as u16).widen()),
         Scalar::F32 => f64::from(f32::from_bits(bits as u32)),
         _ => f64::from_bits(bits),
     }
@@ -161,26 +162,16 @@ fn round_float(value: f64, to: Scalar, rounding: Rounding) -> u64 {
 
 /// The nearest narrower float of a double, rounded once.
 fn nearest_float(value: f64, to: Scalar) -> u64 {
-    if to == Scalar::F32 {
-        return u64::from((value as f32).to_bits());
+    match to {
+        Scalar::F16 => u64::from(f16::nearest(value).to_bits()),
+        _ => u64::from((value as f32).to_bits()),
     }
-    // To single with the last bit set when something was lost ("to odd"): the second rounding is then right.
-    let single = value as f32;
-    let wide = f64::from(single);
-    let odd = if wide == value || value.is_nan() || single.is_infinite() {
-        single
-    } else {
-        let toward_zero =
-            if wide.abs() > value.abs() { f32::from_bits(single.to_bits() - 1) } else { single };
-        f32::from_bits(toward_zero.to_bits() | 1)
-    };
-    u64::from(narrow(odd))
 }
 
 fn round_integer(value: i128, to: Scalar, rounding: Rounding) -> u64 {
     let nearest = match to {
         // Past 65519 everything is infinite in half; below, single holds integers exactly.
-        Scalar::F16 => u64::from(narrow(value.clamp(-70_000, 70_000) as f32)),
+        Scalar::F16 => u64::from(f16::narrow(value.clamp(-70_000, 70_000) as f32).to_bits()),
         Scalar::F32 => u64::from((value as f32).to_bits()),
         _ => (value as f64).to_bits(),
     };
@@ -213,7 +204,7 @@ fn adjust(
     };
     match to {
         Scalar::F16 => {
-            let half = half::f16::from_bits(nearest as u16);
+            let half = f16::from_bits(nearest as u16);
             u64::from(step_half(half.to_bits(), up))
         }
         Scalar::F32 => {

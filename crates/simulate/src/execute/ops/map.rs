@@ -154,19 +154,19 @@ macro_rules! ints {
 /// operation of two operands is the correctly rounded result (24 bits are twice 11 and two more).
 macro_rules! floats {
     (unary, $scalar:expr, $f:expr) => {
-        floats!(@ $scalar, |s, i| unary::<u16, u16>(s, i, |a| narrow(of1($f, widen(a)))),
+        floats!(@ $scalar, |s, i| unary::<f16, f16>(s, i, |a| f16::narrow(of1($f, a.widen()))),
             |s, i| unary::<f32, f32>(s, i, $f), |s, i| unary::<f64, f64>(s, i, $f))
     };
     (binary, $scalar:expr, $f:expr) => {
-        floats!(@ $scalar, |s, i| binary::<u16, u16, u16>(s, i, |a, b| narrow(of2($f, widen(a), widen(b)))),
+        floats!(@ $scalar, |s, i| binary::<f16, f16, f16>(s, i, |a, b| f16::narrow(of2($f, a.widen(), b.widen()))),
             |s, i| binary::<f32, f32, f32>(s, i, $f), |s, i| binary::<f64, f64, f64>(s, i, $f))
     };
     (test, $scalar:expr, $f:expr) => {
-        floats!(@ $scalar, |s, i| unary::<u16, u8>(s, i, |a| u8::from(of1($f, widen(a)))),
+        floats!(@ $scalar, |s, i| unary::<f16, u8>(s, i, |a| u8::from(of1($f, a.widen()))),
             |s, i| unary::<f32, u8>(s, i, |a| u8::from(of1($f, a))), |s, i| unary::<f64, u8>(s, i, |a| u8::from(of1($f, a))))
     };
     (compare, $scalar:expr, $f:expr) => {
-        floats!(@ $scalar, |s, i| binary::<u16, u16, u8>(s, i, |a, b| u8::from(by2($f, widen(a), widen(b)))),
+        floats!(@ $scalar, |s, i| binary::<f16, f16, u8>(s, i, |a, b| u8::from(by2($f, a.widen(), b.widen()))),
             |s, i| binary::<f32, f32, u8>(s, i, |a, b| u8::from(by2($f, a, b))),
             |s, i| binary::<f64, f64, u8>(s, i, |a, b| u8::from(by2($f, a, b))))
     };

@@ -5,6 +5,7 @@
 use bytemuck::Pod;
 use tripipe_ir::{Scalar, Space};
 
+use super::map::{binary, unary};
 use crate::execute::code::{Detail, Inst, Run};
 use crate::execute::layout::Layout;
 use crate::execute::memory::{Home, parts, pointer};
@@ -39,15 +40,20 @@ pub(super) fn checked_cast(s: &mut State<'_>, i: &Inst) -> bool {
 }
 
 /// `base + index * stride + offset`
-pub(super) fn address(indexed: bool, index: Option<Scalar>) -> Run {
-    use super::map::{binary, unary};
-    if !indexed {
-        return |s, i| {
+pub(super) fn address(stride: u64, index: Option<Scalar>) -> Run {
+    match index {
+        _ if stride == 0 => |s, i| {
             let Detail::Address { offset, .. } = i.detail else { return true };
             unary::<u64, u64>(s, i, |base| base.wrapping_add_signed(offset))
-        };
-    }
-    match index {
+        },
+        // Products of 64 bits are slow in vectors, shifts are not.
+        Some(Scalar::I64) if stride.is_power_of_two() => |s, i| {
+            let Detail::Address { stride, offset } = i.detail else { return true };
+            let shift = stride.trailing_zeros();
+            binary::<u64, u64, u64>(s, i, |base, index| {
+                base.wrapping_add(index << shift).wrapping_add_signed(offset)
+            })
+        },
         Some(Scalar::I64) => |s, i| {
             let Detail::Address { stride, offset } = i.detail else { return true };
             binary::<u64, u64, u64>(s, i, |base, index| {
@@ -138,14 +144,22 @@ impl pulp::WithSimd for Whole<'_> {
         let addresses = self.0;
         let first = addresses[0];
         let step = addresses[1].wrapping_sub(first);
-        let mut irregular = 0;
-        let mut apart = 0;
-        for (chunk, eight) in addresses.as_chunks::<8>().0.iter().enumerate() {
-            for (lane, address) in eight.iter().enumerate() {
-                apart |= address ^ eight[0].wrapping_add(step.wrapping_mul(lane as u64));
-                irregular |= address ^ first.wrapping_add(step.wrapping_mul((chunk * 8 + lane) as u64));
+        // How far it is from each lane to the next, by its place in its eight; the last eight lanes have one place less.
+        let differ = |differ: &mut [u64; 8], from: usize| {
+            for (place, differ) in differ.iter_mut().enumerate() {
+                *differ |= addresses[from + place + 1].wrapping_sub(addresses[from + place]) ^ step;
             }
+        };
+        let mut places = [0; 8];
+        for from in (0..WIDTH - 8).step_by(8) {
+            differ(&mut places, from);
         }
+        let [ref within @ .., between] = places;
+        let mut last = [0; 8];
+        differ(&mut last, WIDTH - 9);
+        let [_, last @ ..] = last;
+        let apart = within.iter().zip(last).fold(0, |apart, (within, last)| apart | within | last);
+        let irregular = apart | between;
         if irregular == 0 && step <= 64 {
             return if step == 0 {
                 Pattern::Same(first)
@@ -168,34 +182,30 @@ impl pulp::WithSimd for Whole<'_> {
     }
 }
 
-/// Reads numbers that lie `step` bytes apart.
-fn read_steps<T: Pod>(from: &[u8], step: usize, out: &mut [T]) {
+/// Reads numbers, each eight of them `step` bytes apart from the next of `starts` on.
+fn read_eights<T: Pod>(from: &[u8], starts: impl Iterator<Item = usize>, step: usize, out: &mut [T]) {
     /// By a step that is known when it is compiled.
     #[allow(clippy::inline_always, reason = "else the step is not known")]
     #[inline(always)]
-    fn read<T: Pod>(from: &[u8], step: usize, out: &mut [T]) {
+    fn read<T: Pod>(from: &[u8], starts: impl Iterator<Item = usize>, step: usize, out: &mut [T]) {
         let size = size_of::<T>();
-        let (eights, rest) = out.as_chunks_mut::<8>();
-        let behind = 8 * step * eights.len();
-        for (index, eight) in eights.iter_mut().enumerate() {
-            let from = &from[8 * step * index..][..7 * step + size];
-            for (lane, out) in eight.iter_mut().enumerate() {
-                *out = bytemuck::pod_read_unaligned(&from[lane * step..lane * step + size]);
+        for (out, start) in out.chunks_mut(8).zip(starts) {
+            let from = &from[start..start + (out.len() - 1) * step + size];
+            let number = |lane: usize| bytemuck::pod_read_unaligned(&from[lane * step..lane * step + size]);
+            if let Ok(eight) = <&mut [T; 8]>::try_from(&mut *out) {
+                *eight = std::array::from_fn(number);
+            } else {
+                out.iter_mut().enumerate().for_each(|(lane, out)| *out = number(lane));
             }
-        }
-        for (lane, out) in rest.iter_mut().enumerate() {
-            let at = behind + lane * step;
-            *out = bytemuck::pod_read_unaligned(&from[at..at + size]);
         }
     }
     let size = size_of::<T>();
     match step {
-        0 => out.fill(bytemuck::pod_read_unaligned(from)),
-        _ if step == size => bytemuck::cast_slice_mut::<T, u8>(out).copy_from_slice(from),
-        _ if step == 2 * size => read(from, 2 * size, out),
-        _ if step == 3 * size => read(from, 3 * size, out),
-        _ if step == 4 * size => read(from, 4 * size, out),
-        _ => read(from, step, out),
+        _ if step == size => read(from, starts, size, out),
+        _ if step == 2 * size => read(from, starts, 2 * size, out),
+        _ if step == 3 * size => read(from, starts, 3 * size, out),
+        _ if step == 4 * size => read(from, starts, 4 * size, out),
+        _ => read(from, starts, step, out),
     }
 }
 
@@ -275,8 +285,10 @@ fn load_into<T: Pod>(s: &mut State<'_>, i: &Inst, out: &mut [T]) -> bool {
         Pattern::Steps { first, step, count } => {
             let (object, offset) = parts(first);
             if let Some(from) = s.memory.read(object, offset, step * (count - 1) + bytes) {
-                if components == 1 {
-                    read_steps(from, step, &mut out[..count]);
+                if components == 1 && step == size {
+                    bytemuck::cast_slice_mut::<T, u8>(&mut out[..count]).copy_from_slice(from);
+                } else if components == 1 {
+                    read_eights(from, (0..).map(|eight| 8 * step * eight), step, &mut out[..count]);
                 } else {
                     for lane in 0..count {
                         let from = &from[lane * step..lane * step + bytes];
@@ -292,15 +304,15 @@ fn load_into<T: Pod>(s: &mut State<'_>, i: &Inst, out: &mut [T]) -> bool {
             let (object, offset) = parts(lowest);
             let addresses = s.warp.rows.words(i.args[0]);
             if let Some(from) = s.memory.read(object, offset, span + bytes) {
-                for (lane, address) in addresses.iter().enumerate().step_by(8) {
-                    let at = (address - lowest) as usize;
+                let starts = addresses.iter().step_by(8).map(|address| (address - lowest) as usize);
+                if components == 1 {
+                    read_eights(from, starts, step, &mut out[..WIDTH]);
+                    return true;
+                }
+                for (eight, at) in starts.enumerate() {
                     let from = &from[at..at + 7 * step + bytes];
-                    if components == 1 {
-                        read_steps(from, step, &mut out[lane..lane + 8]);
-                        continue;
-                    }
                     for component in 0..components {
-                        for (lane, out) in out[component * WIDTH + lane..][..8].iter_mut().enumerate() {
+                        for (lane, out) in out[component * WIDTH + 8 * eight..][..8].iter_mut().enumerate() {
                             let at = lane * step + component * size;
                             *out = bytemuck::pod_read_unaligned(&from[at..at + size]);
                         }

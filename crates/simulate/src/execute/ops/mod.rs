@@ -9,7 +9,6 @@ mod call;
 mod collective;
 pub(crate) mod convert;
 mod copy;
-mod half_bits;
 pub(crate) mod image;
 mod map;
 mod memory;
@@ -72,7 +71,7 @@ pub(crate) fn select(kernel: &Kernel, inst: &Instruction) -> Option<(Run, Detail
         }
         Op::Address(address) => {
             let detail = Detail::Address { stride: address.stride, offset: address.offset };
-            Some((memory::address(address.stride != 0, scalar(ty(1))), detail))
+            Some((memory::address(address.stride, scalar(ty(1))), detail))
         }
         Op::Load(access) => {
             let scalar = bits(result)?;

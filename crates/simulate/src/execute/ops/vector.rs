@@ -1,6 +1,7 @@
 //! Lanes of vectors, selections, bit casts, dot products of small integers.
 
 use bytemuck::Pod;
+use half::f16;
 use tripipe_ir::op::Dot;
 use tripipe_ir::{Scalar, Type};
 
@@ -8,6 +9,7 @@ use super::map::{binary, ternary};
 use crate::execute::code::{Detail, Inst, Run};
 use crate::execute::rows::{numbers, numbers_mut};
 use crate::execute::state::State;
+use crate::math::Float as _;
 
 /// The same bits: a pointer as an integer and the like.
 pub(super) fn copy(s: &mut State<'_>, i: &Inst) -> bool {
@@ -330,18 +332,12 @@ pub(super) fn cross(s: &mut State<'_>, i: &Inst) -> bool {
         s.warp.rows.put(i.out, out);
         true
     }
-    use super::half_bits::{narrow, widen};
     match i.detail {
-        Detail::Number(2) => run::<u16>(
+        Detail::Number(2) => run::<f16>(
             s,
             i,
-            |a, b, c, d| {
-                narrow(
-                    (f64::from(widen(a)) * f64::from(widen(b)) - f64::from(widen(c)) * f64::from(widen(d)))
-                        as f32,
-                )
-            },
-            0,
+            |a, b, c, d| f16::nearest(a.to_f64() * b.to_f64() - c.to_f64() * d.to_f64()),
+            f16::ZERO,
         ),
         Detail::Number(4) => run::<f32>(
             s,
