@@ -36,6 +36,7 @@ enum Command {
     Ladder(commands::ladder::Ladder),
     Peaks(commands::peaks::Peaks),
     RunKernel(commands::run_kernel::RunKernel),
+    Template(commands::template::Template),
 }
 
 /// How a command that ran ended.
@@ -86,6 +87,7 @@ fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
         Command::Ladder(ladder) => ladder.run(out),
         Command::Peaks(peaks) => peaks.run(out),
         Command::RunKernel(run_kernel) => run_kernel.run(out),
+        Command::Template(template) => template.run(out),
     }
 }
 

@@ -3,6 +3,7 @@
 mod disk;
 mod dump;
 mod program;
+mod template;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use tripipe_launch::file::{self, LaunchFile, Limits, Loaded};
 
 pub(crate) use dump::Dumps;
 pub(crate) use program::Built;
+pub(crate) use template::Template;
 
 use crate::files::output::plain;
 
@@ -90,6 +92,11 @@ pub(crate) struct Description {
 }
 
 impl Description {
+    /// A launch file that is no file; paths in it start here.
+    pub(crate) fn of(file: LaunchFile) -> Self {
+        Self { file, folder: PathBuf::new() }
+    }
+
     /// A path of the launch file, to be opened.
     fn path(&self, path: &str) -> PathBuf {
         self.folder.join(path)

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow};
 use tripipe_ir::diagnostic::LoadError;
-use tripipe_ir::front::clang::{self, BuildError};
-use tripipe_ir::front::spirv;
+use tripipe_ir::front::clang::{self, BuildError, Optimization};
+use tripipe_ir::front::spirv::{self, Loaded};
 use tripipe_ir::{Kernel, Space, Type};
 use tripipe_launch::file::{ElementType, Parameter, ParameterKind, ProgramFile, Signature};
 use tripipe_launch::{Program, ScalarType, Source};
@@ -47,18 +47,18 @@ impl Description {
         self.file.program(name, source, |folder| self.path(folder).display().to_string())
     }
 
-    /// The program for the simulator: as SPIR-V, built by clang if it is source. Warnings go to standard error.
+    /// The program as SPIR-V, built by clang if it is source, and its kernels; warnings go to standard error.
     ///
     /// # Errors
     /// No clang, source that does not compile (what clang says goes to standard error), a module that cannot be loaded.
-    pub(crate) fn build(&self) -> Result<Built> {
+    pub(crate) fn translate(&self, optimization: Optimization) -> Result<(Program, Loaded)> {
         let (name, source) = self.source()?;
         let mut program = self.program(name.clone(), source);
         if let Source::OpenClC(text) = &program.source {
             let defines = program.defines.iter().map(|(name, value)| format!("-D{name}={value}"));
             let options = defines.chain(program.options.iter().cloned()).collect();
             let cache = CacheChoice::default().cache();
-            let build = clang::Build { options, cache, ..clang::Build::default() };
+            let build = clang::Build { options, optimization, cache };
             let folder = Path::new(&name).parent().filter(|folder| !folder.as_os_str().is_empty());
             let built = clang::build_text(&name, text, folder, &build).map_err(explained)?;
             say(&built.warnings);
@@ -69,9 +69,18 @@ impl Description {
         };
         let loaded = spirv::load_each(module, &spirv::Options::default())
             .map_err(|error: LoadError| anyhow!("{name}: {error}"))?;
+        Ok((program, loaded))
+    }
+
+    /// The program for the simulator.
+    ///
+    /// # Errors
+    /// As [`Self::translate`]; the wanted kernel, or any if none is named, cannot be loaded.
+    pub(crate) fn build(&self) -> Result<Built> {
+        let (program, loaded) = self.translate(Optimization::default())?;
         let wanted = |kernel: &str| self.file.kernel.as_deref().is_none_or(|wanted| wanted == kernel);
         if let Some(refused) = loaded.refused.iter().find(|refused| wanted(&refused.kernel)) {
-            return Err(anyhow!("{name}: kernel `{}`: {}", refused.kernel, refused.error));
+            return Err(anyhow!("{}: kernel `{}`: {}", program.name, refused.kernel, refused.error));
         }
         let kernels = loaded.module.kernels.iter().map(signature).collect();
         Ok(Built { program: Arc::new(program), kernels })
@@ -181,7 +190,7 @@ fn value(type_name: &str, ty: Type) -> ParameterKind {
 }
 
 /// What a pointer type points to: `float` for `float*`.
-fn pointee(type_name: &str) -> Option<ElementType> {
+pub(super) fn pointee(type_name: &str) -> Option<ElementType> {
     let name = type_name.trim().trim_end_matches('*');
     // Bytes, as C has it.
     if name.trim() == "void" {

@@ -19,6 +19,7 @@ mod run_kernel;
 mod sarif_shape;
 #[path = "../../../opencl/tests/support/stand_in.rs"]
 mod stand_in;
+mod template;
 
 use std::fs;
 use std::path::Path;

@@ -16,7 +16,10 @@ pub struct BuildOptions {
 impl BuildOptions {
     /// The options in `text`, separated by spaces: `-D N=4 -DFAST -I include -cl-std=CL2.0`. Quotes mean nothing, as
     /// in most drivers.
-    pub(super) fn parse(text: &str) -> Result<Self, FileReason> {
+    ///
+    /// # Errors
+    /// [`FileReason::Option`]: what is no option, or lacks its value.
+    pub fn parse(text: &str) -> Result<Self, FileReason> {
         let mut options = Self::default();
         let mut words = text.split_whitespace();
         while let Some(word) = words.next() {

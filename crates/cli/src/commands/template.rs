@@ -1,0 +1,106 @@
+//! `tripipe template`: a launch file to begin with.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Result, anyhow, bail};
+use clap::Args;
+use tripipe_ir::Kernel;
+use tripipe_ir::front::clang::Optimization;
+use tripipe_ir::front::spirv::Loaded;
+use tripipe_launch::NdRange;
+use tripipe_launch::file::{BuildOptions, LaunchFile, Place, ProgramFile};
+
+use crate::Finish;
+use crate::launch_file::{self, Description};
+use crate::progress::Progress;
+
+/// Print a launch file for a kernel, to be edited: every argument with its name and type, and data to begin with.
+///
+/// `tripipe run-kernel` and `tripipe check` take it as it is. Sizes, numbers and contents are guesses: the file says where.
+/// The paths in it are as given here, so it belongs into the current folder.
+///
+/// Examples:
+///   tripipe template blur.cl > blur.toml
+///   tripipe template blur.cl -k rows -g 640,480 --options "-D RADIUS=3 -I include"
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Template {
+    /// The program: OpenCL C, or SPIR-V if its name ends in .spv.
+    #[arg(value_name = "FILE.cl|FILE.spv")]
+    program: PathBuf,
+    /// The kernel; may be left out when the program has only one.
+    #[arg(short, long, value_name = "NAME")]
+    kernel: Option<String>,
+    /// Work-items in each dimension [default: 1024 in as many dimensions as the kernel asks for].
+    #[arg(short, long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1, value_parser = size)]
+    global: Vec<usize>,
+    /// Build options, as clBuildProgram takes them.
+    #[arg(long, value_name = "OPTIONS", default_value = "", allow_hyphen_values = true)]
+    options: String,
+}
+
+/// A number of work-items; what OpenCL counts in `size_t` must be counted in 32 bits to be run here.
+fn size(text: &str) -> Result<usize, String> {
+    match text.trim().parse::<u32>() {
+        Ok(size @ 1..) => Ok(size as usize),
+        _ => Err("want numbers of work-items, 1 to 4294967295, as 1024 or 640,480".to_owned()),
+    }
+}
+
+impl Template {
+    pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        if self.global.len() > 3 {
+            bail!("a launch has 1 to 3 dimensions, not {}; give --global as many sizes", self.global.len());
+        }
+        let Some(path) = self.program.to_str().map(str::to_owned) else {
+            bail!("{} is no UTF-8, which launch files are; rename it", self.program.display());
+        };
+        let is_spirv = self.program.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("spv"));
+        let source = if is_spirv { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
+        let options = BuildOptions::parse(&self.options).map_err(|reason| anyhow!("--options: {reason}"))?;
+        // What is built; the launch is still to be written.
+        let file = LaunchFile {
+            name: String::new(),
+            source,
+            options,
+            kernel: self.kernel,
+            kernel_place: Place { line: 1, column: 1 },
+            range: NdRange::d1(1),
+            arguments: Vec::new(),
+        };
+        let progress = Progress::spinner("building");
+        let description = Description::of(file);
+        let (_, loaded) = description.translate(Optimization::default())?;
+        drop(progress);
+        let file = &description.file;
+        let kernel = chosen(&loaded, file.source.path(), file.kernel.as_deref())?;
+        let template = launch_file::Template::new(kernel, &self.global)
+            .map_err(|why| anyhow!("kernel `{}`: {why}", kernel.name))?;
+        out.write_all(template.text(&file.source, &self.options).as_bytes())?;
+        Ok(Finish::Clean)
+    }
+}
+
+/// The kernel of that name, or the only one.
+fn chosen<'l>(loaded: &'l Loaded, program: &str, wanted: Option<&str>) -> Result<&'l Kernel> {
+    let names: Vec<&str> = loaded
+        .module
+        .kernels
+        .iter()
+        .map(|kernel| kernel.name.as_str())
+        .chain(loaded.refused.iter().map(|refused| refused.kernel.as_str()))
+        .collect();
+    let listed = || names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let wanted = match (wanted, &names[..]) {
+        (Some(wanted), _) if names.contains(&wanted) => wanted,
+        (Some(wanted), [_, ..]) => bail!("{program} has no kernel `{wanted}`; it has {}", listed()),
+        (_, []) => bail!("{program} has no kernel"),
+        (None, [only]) => only,
+        (None, _) => bail!("{program} has {} kernels; say which with --kernel: {}", names.len(), listed()),
+    };
+    if let Some(refused) = loaded.refused.iter().find(|refused| refused.kernel == wanted) {
+        bail!("{program}: kernel `{wanted}`: {}", refused.error);
+    }
+    loaded.module.kernel(wanted).ok_or_else(|| anyhow!("{program} has no kernel `{wanted}`"))
+}

@@ -1,0 +1,362 @@
+//! The text of a launch file for a kernel, to be edited: what the kernel's signature says, and guesses for the rest.
+
+use std::fmt::Write as _;
+
+use anyhow::{Result, bail};
+use toml::Value as Toml;
+use tripipe_ir::op::{Op, QueryKind};
+use tripipe_ir::{
+    ImageAccess, ImageDim, ImageType, Kernel, Layout, Parameter, ParameterKind, Scalar, Space, Type,
+};
+use tripipe_launch::file::{ElementType, ProgramFile};
+
+use super::program::pointee;
+
+/// Work-items of a launch and of its groups when nobody says, for 1, 2 and 3 dimensions.
+const GLOBAL: [&[usize]; 3] = [&[1024], &[32, 32], &[16, 8, 8]];
+const LOCAL: [&[usize]; 3] = [&[64], &[8, 8], &[4, 4, 4]];
+
+/// Extent of an image in a dimension that the launch does not have, and the most in one that it has.
+const IMAGE_EXTENT: usize = 64;
+const IMAGE_EXTENT_MAX: usize = 2048;
+
+/// Bytes for each work-item behind a pointer that says nothing of its elements.
+const UNTYPED_BYTES: u64 = 16;
+
+/// Said of everything the kernel may write.
+const DUMP: &str = "# dump = true  # shows it after the run\n";
+
+/// Bytes of a struct on a line.
+const BYTES_A_LINE: usize = 32;
+
+/// Words in the names of integers that say what is counted, most telling first: where in the launch's size the guess is
+/// (`None` is the number 0), parts of names, and whole names.
+const NAMES: [(Option<usize>, &[&str], &[&str]); 4] = [
+    (Some(1), &["height", "rows"], &["h"]),
+    (Some(2), &["depth", "slices"], &["d"]),
+    (None, &["off", "start", "begin", "first", "shift", "pad"], &[]),
+    (
+        Some(0),
+        &["width", "cols", "size", "len", "count", "num", "stride", "pitch", "step", "total", "elem"],
+        &["w", "n", "m", "k", "lda", "ldb", "ldc"],
+    ),
+];
+
+/// A launch of a kernel, made up.
+pub(crate) struct Template<'k> {
+    kernel: &'k Kernel,
+    global: Vec<usize>,
+    /// What there is to work on, in each dimension: as much as there are work-items, unless one does all of it.
+    extents: Vec<usize>,
+    /// With the reason for it.
+    local: Option<(Vec<usize>, &'static str)>,
+}
+
+impl<'k> Template<'k> {
+    /// A launch over `global` work-items, one to three numbers; when empty, over as many dimensions as the kernel asks for.
+    ///
+    /// # Errors
+    /// The kernel requires a work-group size that does not divide `global`.
+    pub(crate) fn new(kernel: &'k Kernel, global: &[usize]) -> Result<Self> {
+        let fixed = kernel.required_local_size.or(kernel.local_size_hint);
+        let fixed = fixed.map(|size| size.map(|size| size as usize));
+        // A kernel that never asks who it is does the same in every work-item.
+        let alone = fixed.is_none() && !operations(kernel).any(|inst| matches!(inst.op, Op::Query(_)));
+        let extents: Vec<usize> = if global.is_empty() {
+            let dimensions = dimensions(kernel, fixed);
+            let groups = fixed.unwrap_or([1; 3]);
+            let sizes = GLOBAL[dimensions - 1].iter().zip(groups);
+            sizes.map(|(size, group)| size.next_multiple_of(group.max(1))).collect()
+        } else {
+            global.to_vec()
+        };
+        let global = if alone && global.is_empty() { vec![1] } else { extents.clone() };
+        let dimensions = global.len();
+        let divides = |[x, y, z]: [usize; 3]| {
+            let sizes = global.iter().copied().chain([1, 1]);
+            sizes.zip([x, y, z]).all(|(size, group)| size.is_multiple_of(group))
+        };
+        let local = match (kernel.required_local_size, fixed) {
+            (Some([x, y, z]), Some(required)) if !divides(required) => {
+                bail!("it requires work-groups of {x} x {y} x {z}; give --global multiples of that");
+            }
+            (Some(_), Some(required)) => Some((required[..dimensions].to_vec(), "the kernel requires it")),
+            (None, Some(hint)) if divides(hint) => Some((hint[..dimensions].to_vec(), "the kernel's hint")),
+            _ if has_groups(kernel) => {
+                let sizes = global.iter().zip(LOCAL[dimensions - 1]);
+                let sizes = sizes.map(|(size, group)| common_divisor(*size, *group)).collect();
+                Some((sizes, "a guess: the kernel works in groups, perhaps of a certain size"))
+            }
+            _ => None,
+        };
+        Ok(Self { kernel, global, extents, local })
+    }
+
+    /// The launch file. `source` and `options` go into it as they are.
+    pub(crate) fn text(&self, source: &ProgramFile, options: &str) -> String {
+        let mut text = String::from(
+            "# A launch file to begin with: sizes, numbers and contents are guesses, to be replaced by what the kernel is\n\
+             # written for. docs/launch-files.md says what else can stand here.\n",
+        );
+        let key = if matches!(source, ProgramFile::SpirV { .. }) { "spirv" } else { "source" };
+        let _ = writeln!(text, "{key} = {}", quoted(source.path()));
+        if !options.trim().is_empty() {
+            let _ = writeln!(text, "options = {}", quoted(options.trim()));
+        }
+        let alone = if self.global == self.extents { "" } else { "  # the kernel asks for no id" };
+        let _ =
+            writeln!(text, "kernel = {}\nglobal = {}{alone}", quoted(&self.kernel.name), sizes(&self.global));
+        if let Some((local, why)) = &self.local {
+            let _ = writeln!(text, "local = {}  # {why}", sizes(local));
+        }
+        for (index, parameter) in self.kernel.parameters.iter().enumerate() {
+            text.push_str("\n[[argument]]\n");
+            if !parameter.name.is_empty() {
+                let _ = writeln!(text, "name = {}", quoted(&parameter.name));
+            }
+            text.push_str(&self.argument(index, parameter));
+        }
+        text
+    }
+
+    /// What is passed, a key a line.
+    fn argument(&self, index: usize, parameter: &Parameter) -> String {
+        let type_name = parameter.type_name.as_str();
+        match &parameter.kind {
+            ParameterKind::Pointer { space: Space::Local, pointee, .. } => {
+                let items = self.local.iter().flat_map(|(local, _)| local).product::<usize>() as u64;
+                let bytes = pointee.bytes().max(1).saturating_mul(items);
+                let element = type_name.trim_end_matches('*');
+                format!("local = {bytes}  # bytes: a `{element}` for each work-item of a group\n")
+            }
+            ParameterKind::Pointer { space, pointee, read_only, .. } => {
+                let mut text = self.buffer(index as u64 + 1, type_name, pointee);
+                if *read_only || *space == Space::Constant {
+                    text.push_str("access = \"read\"\n");
+                } else {
+                    text.push_str(DUMP);
+                }
+                text
+            }
+            ParameterKind::Struct { object } => {
+                let bytes = self.kernel.objects[*object].bytes() as usize;
+                let zeros: Vec<String> =
+                    vec!["00"; bytes].chunks(BYTES_A_LINE).map(|line| line.join(" ")).collect();
+                let zeros = zeros.join("\n");
+                format!("# `{type_name}`, padding included\nbytes = \"\"\"\n{zeros}\"\"\"\n")
+            }
+            ParameterKind::Value(Type::Image(image)) => self.image(index, *image),
+            ParameterKind::Value(Type::Sampler) => String::from(
+                "sampler = { normalized = false, addressing = \"clamp-to-edge\", filter = \"nearest\" }\n",
+            ),
+            ParameterKind::Value(ty) => self.value(&parameter.name, type_name, *ty),
+        }
+    }
+
+    /// A buffer with an element for each work-item.
+    fn buffer(&self, seed: u64, type_name: &str, layout: &Layout) -> String {
+        let items = self.extents.iter().fold(1u64, |all, size| all.saturating_mul(*size as u64));
+        let pointed_at = type_name.trim_end_matches('*').trim();
+        let bytes_for = |bytes: u64, each: &str| {
+            let count = items.saturating_mul(bytes);
+            format!("buffer = \"uchar\"\ncount = {count}  # {bytes} bytes for each {each}\nfill = 0\n")
+        };
+        if pointed_at == "void" {
+            return bytes_for(UNTYPED_BYTES, "work-item");
+        }
+        let Some(element) = pointee(type_name).or_else(|| uniform(layout)) else {
+            return bytes_for(layout.bytes().max(1), &format!("`{pointed_at}`, one a work-item"));
+        };
+        let numbers = (layout.bytes() / element.bytes() as u64).max(1);
+        let each = if self.global == self.extents { "one for each work-item" } else { "a guess" };
+        let (count, comment) = match numbers {
+            1 => (items.to_string(), String::new()),
+            _ => (format!("[{items}, {numbers}]"), format!(": a `{pointed_at}`")),
+        };
+        let contents = match range(element, layout, items) {
+            None => format!("random = {{ seed = {seed}, low = 0, high = 1 }}"),
+            Some(high) => format!("random = {{ seed = {seed}, low = 0, high = {high} }}"),
+        };
+        format!("buffer = \"{element}\"\ncount = {count}  # {each}{comment}\n{contents}\n")
+    }
+
+    /// An image as large as the launch.
+    fn image(&self, index: usize, image: ImageType) -> String {
+        let extent = |dimension: usize| {
+            self.extents.get(dimension).map_or(IMAGE_EXTENT, |size| (*size).min(IMAGE_EXTENT_MAX))
+        };
+        let mut keys = vec![format!("width = {}", extent(0))];
+        let (dimensions, more) = match image.dim {
+            ImageDim::D1 => (1, None),
+            ImageDim::Buffer => (1, Some("over_buffer = true".to_owned())),
+            ImageDim::D2 => (2, None),
+            ImageDim::D3 => (3, Some(format!("depth = {}", extent(2)))),
+        };
+        if dimensions > 1 {
+            keys.push(format!("height = {}", extent(1)));
+        }
+        keys.extend(more);
+        if image.array {
+            keys.push(format!("layers = {}", extent(dimensions)));
+        }
+        let texel = self.texel(index);
+        let channel = match texel {
+            Some(scalar) if scalar.is_int() => "unsigned-int8",
+            Some(Scalar::F16) => "half-float",
+            _ => "float",
+        };
+        keys.push(format!("order = \"{}\"", if image.depth { "depth" } else { "rgba" }));
+        keys.push(format!("channel = \"{channel}\""));
+        let high = if texel.is_some_and(Scalar::is_int) { 255 } else { 1 };
+        let random = format!("random = {{ seed = {}, low = 0, high = {high} }}\n", index + 1);
+        let image_keys = keys.join(", ");
+        match image.access {
+            ImageAccess::Read => format!("image = {{ {image_keys} }}\n{random}access = \"read\"\n"),
+            ImageAccess::Write => format!("image = {{ {image_keys} }}\naccess = \"write\"\n{DUMP}"),
+            ImageAccess::ReadWrite => format!("image = {{ {image_keys} }}\n{random}{DUMP}"),
+        }
+    }
+
+    /// What the kernel reads from or writes to the image that is its argument `index`; `None` if it does neither.
+    fn texel(&self, index: usize) -> Option<Scalar> {
+        let kernel = self.kernel;
+        let image = *kernel.blocks[Kernel::ENTRY].parameters.get(index)?;
+        let mut texels = operations(kernel).filter(|inst| inst.operands.first() == Some(&image));
+        texels.find_map(|inst| match inst.op {
+            Op::ImageSample(_) | Op::ImageRead { .. } => kernel.ty(inst.result?).scalar(),
+            Op::ImageWrite { .. } => kernel.ty(*inst.operands.get(2)?).scalar(),
+            _ => None,
+        })
+    }
+
+    /// A number that may do, the same in every lane.
+    fn value(&self, name: &str, type_name: &str, ty: Type) -> String {
+        let named = ElementType::from_opencl_name(type_name);
+        let Some(element) = named.or_else(|| element(ty)) else {
+            return format!("value = 0  # `{type_name}`\n");
+        };
+        let number = match ty.scalar() {
+            Some(scalar) if scalar.is_float() => String::from("0.5"),
+            scalar => {
+                // Whether it has a sign is not known of every type.
+                let most = scalar.map_or(u64::MAX, Scalar::mask) >> 1;
+                self.count(name).min(most.max(1)).to_string()
+            }
+        };
+        let value = match element.lanes() {
+            1 => number,
+            lanes => format!("[{}]", vec![number; lanes].join(", ")),
+        };
+        let element = if named.is_none() { format!("type = \"{element}\"\n") } else { String::new() };
+        format!("{element}value = {value}  # `{type_name}`: a guess\n")
+    }
+
+    /// An integer, by its name: an extent of the launch, 0 for what is an offset, and 1 for all others.
+    fn count(&self, name: &str) -> u64 {
+        let name = name.to_lowercase();
+        let told = NAMES.iter().find(|(_, parts, whole)| {
+            whole.contains(&name.as_str()) || parts.iter().any(|part| name.contains(part))
+        });
+        match told {
+            Some((Some(dimension), ..)) => self.extents.get(*dimension).map_or(1, |size| *size as u64),
+            Some((None, ..)) => 0,
+            None => 1,
+        }
+    }
+}
+
+/// How many dimensions the kernel asks for, 1 to 3.
+fn dimensions(kernel: &Kernel, local: Option<[usize; 3]>) -> usize {
+    let asked = operations(kernel).filter_map(|inst| match inst.op {
+        Op::Query(query) if query.kind.has_dimension() => Some(usize::from(query.dimension) + 1),
+        _ => None,
+    });
+    let grouped = local.and_then(|size| size.iter().rposition(|size| *size > 1)).map(|last| last + 1);
+    asked.chain(grouped).max().unwrap_or(1)
+}
+
+/// Whether what the kernel does depends on its work-groups.
+fn has_groups(kernel: &Kernel) -> bool {
+    let local =
+        |parameter: &Parameter| matches!(parameter.kind, ParameterKind::Pointer { space: Space::Local, .. });
+    kernel.parameters.iter().any(local)
+        || kernel.objects.values().any(|object| object.space == Space::Local)
+        || operations(kernel).any(|inst| match inst.op {
+            Op::Barrier { .. } | Op::AsyncCopy { .. } | Op::Group(_) => true,
+            Op::Query(query) => !matches!(
+                query.kind,
+                QueryKind::GlobalId
+                    | QueryKind::GlobalSize
+                    | QueryKind::GlobalOffset
+                    | QueryKind::GlobalLinearId
+                    | QueryKind::WorkDim
+            ),
+            _ => false,
+        })
+}
+
+fn operations(kernel: &Kernel) -> impl Iterator<Item = &tripipe_ir::Instruction> {
+    kernel.blocks.values().flat_map(|block| &block.insts).map(|inst| &kernel.insts[*inst])
+}
+
+/// What a layout is an array of, if it is the same number throughout and without gaps.
+fn uniform(layout: &Layout) -> Option<ElementType> {
+    if let Layout::Value(ty) = layout {
+        return element(*ty);
+    }
+    let (mut one, mut bytes) = (None, 0);
+    let same = layout.leaves(0, &mut |_, ty| {
+        bytes += u64::from(ty.bytes());
+        matches!(ty, Type::Scalar(_) | Type::Vector(..)) && *one.get_or_insert(ty.scalar()) == ty.scalar()
+    });
+    let scalar = one??;
+    (same && bytes == layout.bytes() && bytes > 1).then(|| element(Type::Scalar(scalar)))?
+}
+
+/// The element of a number or vector whose name says nothing: integers without a sign.
+fn element(ty: Type) -> Option<ElementType> {
+    let scalar = match ty.scalar()? {
+        Scalar::Bool | Scalar::I8 => "uchar",
+        Scalar::I16 => "ushort",
+        Scalar::I32 => "uint",
+        Scalar::I64 => "ulong",
+        Scalar::F16 => "half",
+        Scalar::F32 => "float",
+        Scalar::F64 => "double",
+    };
+    let lanes = Some(ty.lanes()).filter(|lanes| *lanes > 1).map(|lanes| lanes.to_string());
+    ElementType::from_opencl_name(&format!("{scalar}{}", lanes.unwrap_or_default()))
+}
+
+/// The highest number to put into a buffer; `None` for floats. Integers may be indices: they stay below `items`, and
+/// within the positive half of their type.
+fn range(element: ElementType, layout: &Layout, items: u64) -> Option<u64> {
+    let scalar = match element.scalar().opencl_name() {
+        "half" | "float" | "double" => return None,
+        "char" | "uchar" => Scalar::I8,
+        "short" | "ushort" => Scalar::I16,
+        "int" | "uint" => Scalar::I32,
+        _ => Scalar::I64,
+    };
+    let is_bool = matches!(layout, Layout::Value(ty) if ty.is_bool());
+    let most = if is_bool { 1 } else { scalar.mask() >> 1 };
+    Some(items.saturating_sub(1).min(most))
+}
+
+/// The greatest number that divides both; Euclid's.
+fn common_divisor(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { common_divisor(b, a % b) }
+}
+
+/// `1024`, `[640, 480]`.
+fn sizes(sizes: &[usize]) -> String {
+    match sizes {
+        [one] => one.to_string(),
+        _ => format!("[{}]", sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// A string as TOML writes it.
+fn quoted(text: &str) -> String {
+    Toml::from(text).to_string()
+}

@@ -1,0 +1,193 @@
+//! `tripipe template`: what it prints for signatures written here, and that the other commands take it as it is.
+
+use std::path::Path;
+
+use crate::Bench;
+use crate::run_kernel::compiles;
+
+const SCALE: &str = "kernel void scale(global const float* in, global float* out, float factor) {\n    \
+                     size_t i = get_global_id(0);\n    out[i] = in[i] * factor;\n}\n";
+
+#[test]
+fn says_what_the_kernel_takes() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("scale.cl", SCALE);
+    let said = bench.succeed(&["template", "scale.cl", "-g", "300", "--options", "-D N=4"]);
+    let want = r#"# A launch file to begin with: sizes, numbers and contents are guesses, to be replaced by what the kernel is
+# written for. docs/launch-files.md says what else can stand here.
+source = "scale.cl"
+options = "-D N=4"
+kernel = "scale"
+global = 300
+
+[[argument]]
+name = "in"
+buffer = "float"
+count = 300  # one for each work-item
+random = { seed = 1, low = 0, high = 1 }
+access = "read"
+
+[[argument]]
+name = "out"
+buffer = "float"
+count = 300  # one for each work-item
+random = { seed = 2, low = 0, high = 1 }
+# dump = true  # shows it after the run
+
+[[argument]]
+name = "factor"
+value = 0.5  # `float`: a guess
+"#;
+    assert_eq!(said, want);
+    bench.write("scale.toml", said);
+    bench.succeed(&["check", "scale.toml"]);
+    bench.succeed(&["run-kernel", "scale.toml"]);
+}
+
+#[test]
+fn every_kind_of_argument() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    let text = "typedef uint number;\n\
+         typedef struct { float a[3]; } triple;\n\
+         typedef struct { float a; int b; char c; } mixed;\n\
+         kernel __attribute__((reqd_work_group_size(16, 4, 1)))\n\
+         void all(constant ushort4* indices, global triple* triples, global mixed* structs, global void* raw,\n\
+             local float2* scratch, mixed by_value, number stride, int4 offsets, char height, double2 pair,\n\
+             read_only image2d_t photo, write_only image3d_t volume, read_only image2d_array_depth_t depths,\n\
+             read_only image1d_buffer_t line, sampler_t sampler) {\n\
+             uint4 texel = read_imageui(line, (int)get_global_id(0));\n\
+             write_imagef(volume, (int4)(0), read_imagef(photo, sampler, (float2)(0.0f)));\n\
+         }\n";
+    bench.write("all.cl", text);
+    let said = bench.succeed(&["template", "all.cl"]);
+    for lines in [
+        // Two dimensions, by the work-groups.
+        "global = [32, 32]\nlocal = [16, 4]  # the kernel requires it\n",
+        "name = \"indices\"\nbuffer = \"ushort4\"\ncount = 1024  # one for each work-item\n\
+         random = { seed = 1, low = 0, high = 1023 }\naccess = \"read\"\n",
+        // 3 floats each.
+        "name = \"triples\"\nbuffer = \"float\"\ncount = [1024, 3]  # one for each work-item: a `triple`\n",
+        // 4 + 4 + 1 bytes and 3 of padding.
+        "name = \"structs\"\nbuffer = \"uchar\"\ncount = 12288  # 12 bytes for each `mixed`, one a work-item\nfill = 0\n",
+        "name = \"raw\"\nbuffer = \"uchar\"\ncount = 16384  # 16 bytes for each work-item\nfill = 0\n",
+        // 8 bytes for 16 * 4 work-items.
+        "name = \"scratch\"\nlocal = 512  # bytes: a `float2` for each work-item of a group\n",
+        "name = \"by_value\"\n# `mixed`, padding included\nbytes = \"\"\"\n00 00 00 00 00 00 00 00 00 00 00 00\"\"\"\n",
+        "name = \"stride\"\ntype = \"uint\"\nvalue = 32  # `number`: a guess\n",
+        "name = \"offsets\"\nvalue = [0, 0, 0, 0]  # `int4`: a guess\n",
+        "name = \"height\"\nvalue = 32  # `char`: a guess\n",
+        "name = \"pair\"\nvalue = [0.5, 0.5]  # `double2`: a guess\n",
+        "name = \"photo\"\nimage = { width = 32, height = 32, order = \"rgba\", channel = \"float\" }\n\
+         random = { seed = 11, low = 0, high = 1 }\naccess = \"read\"\n",
+        "name = \"volume\"\nimage = { width = 32, height = 32, depth = 64, order = \"rgba\", channel = \"float\" }\n\
+         access = \"write\"\n# dump = true",
+        "name = \"depths\"\nimage = { width = 32, height = 32, layers = 64, order = \"depth\", channel = \"float\" }\n",
+        "name = \"line\"\nimage = { width = 32, over_buffer = true, order = \"rgba\", channel = \"unsigned-int8\" }\n\
+         random = { seed = 14, low = 0, high = 255 }\n",
+        "name = \"sampler\"\nsampler = { normalized = false, addressing = \"clamp-to-edge\", filter = \"nearest\" }\n",
+    ] {
+        assert!(said.contains(lines), "{lines}\nis not in\n{said}");
+    }
+    bench.write("all.toml", said);
+    bench.succeed(&["run-kernel", "all.toml"]);
+
+    bench.refuse(
+        &["template", "all.cl", "-g", "100,100"],
+        &["`all`", "work-groups of 16 x 4 x 1", "--global"],
+    );
+    let said = bench.succeed(&["template", "all.cl", "-g", "16,8,2"]);
+    assert!(said.contains("global = [16, 8, 2]\nlocal = [16, 4, 1]  # the kernel requires it\n"), "{said}");
+}
+
+#[test]
+fn groups_and_dimensions_follow_from_the_kernel() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write(
+        "g.cl",
+        "kernel void cube(global int* a, int n) {\n    \
+             size_t i = (get_global_id(2) * n + get_global_id(1)) * n + get_global_id(0);\n    a[i] = 1;\n}\n\
+         kernel void sum(global const int* a, global int* out, local int* s) {\n    \
+             s[get_local_id(0)] = a[get_global_id(0)];\n    barrier(CLK_LOCAL_MEM_FENCE);\n    \
+             if (get_local_id(0) == 0) out[get_group_id(0)] = s[get_local_size(0) - 1];\n}\n",
+    );
+    let said = bench.succeed(&["template", "g.cl", "-k", "cube"]);
+    assert!(said.contains("kernel = \"cube\"\nglobal = [16, 8, 8]\n\n"), "{said}");
+    let said = bench.succeed(&["template", "g.cl", "--kernel", "sum"]);
+    assert!(
+        said.contains("global = 1024\nlocal = 64  # a guess") && said.contains("local = 256  # bytes"),
+        "{said}"
+    );
+    bench.write("sum.toml", said);
+    bench.succeed(&["check", "sum.toml"]);
+    // What never asks for an id is for one work-item.
+    bench.write(
+        "one.cl",
+        "kernel void one(global int* a, int n) { for (int i = 0; i < n; i++) a[i] += i; }\n",
+    );
+    let said = bench.succeed(&["template", "one.cl"]);
+    assert!(said.contains("global = 1  # the kernel asks for no id\n"), "{said}");
+    assert!(said.contains("count = 1024  # a guess\n") && said.contains("value = 1024  # `int`"), "{said}");
+    bench.write("one.toml", said);
+    bench.succeed(&["check", "one.toml"]);
+    // 4 divides 100 and 64.
+    let said = bench.succeed(&["template", "g.cl", "-k", "sum", "-g", "100"]);
+    assert!(
+        said.contains("global = 100\nlocal = 4  # a guess") && said.contains("local = 16  # bytes"),
+        "{said}"
+    );
+}
+
+#[test]
+fn takes_spirv() {
+    // Kept beside the kernels' sources, and built from them by clang.
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/spirv");
+    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "spv"));
+    paths.sort();
+    assert!(paths.len() > 8, "{paths:?}");
+    let bench = Bench::new();
+    for path in paths.iter().step_by(paths.len() / 8) {
+        std::fs::copy(path, bench.path().join("ladder.spv")).unwrap();
+        let output = bench.run(&["template", "ladder.spv", "-g", "64"]);
+        let said = String::from_utf8(output.stdout).unwrap();
+        if output.status.code() == Some(0) {
+            assert!(said.contains("\nspirv = \"ladder.spv\"\nkernel = \""), "{said}");
+            bench.write("ladder.toml", said);
+            // Guesses may be wrong for the kernel; the file is none.
+            let output = bench.run(&["check", "ladder.toml"]);
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert!(matches!(output.status.code(), Some(0 | 1)), "{}: {said}", path.display());
+        } else {
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert!(said.contains("kernels; say which") || said.contains("requires work-groups"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let bench = Bench::new();
+    bench.refuse(&["template", "missing.cl"], &["missing.cl"]);
+    bench.refuse(&["template", "a.cl", "-g", "0"], &["0", "work-items"]);
+    bench.refuse(&["template", "a.cl", "-g", "1,2,3,4"], &["1 to 3 dimensions, not 4"]);
+    bench.refuse(&["template", "a.cl", "--options", "N=4"], &["--options", "`N=4`"]);
+    bench.write("no.spv", b"no module");
+    bench.refuse(&["template", "no.spv"], &["no.spv"]);
+    if !compiles() {
+        return;
+    }
+    bench.write("two.cl", "kernel void first(global int* a) {}\nkernel void second(global int* a) {}\n");
+    bench.refuse(&["template", "two.cl"], &["2 kernels", "--kernel", "`first`, `second`"]);
+    bench.refuse(&["template", "two.cl", "-k", "third"], &["no kernel `third`", "`first`, `second`"]);
+    bench.write("none.cl", "int f(int a) { return a; }\n");
+    bench.refuse(&["template", "none.cl"], &["none.cl has no kernel"]);
+}
