@@ -36,7 +36,8 @@ pub struct Options {
     pub threads: usize,
     /// Instructions a launch may run on each thread, counted once for all work-items that run them side by side.
     pub steps: u64,
-    /// Bytes all memory objects may have together.
+    /// Bytes all memory objects may have together; as many may have a program's own variables, and as many the private
+    /// variables of the work-items that run at once.
     pub memory_bytes: u64,
     /// Work-items of a sub-group, a power of two up to 64, for kernels that require no size of their own.
     pub sub_group: u32,
@@ -407,6 +408,29 @@ impl Simulator {
                 reason: format!("a work-group has {} bytes of local memory", self.probe.local_memory_bytes),
             });
         }
+        let schedule = self.options.schedule.at_least(range.sub_group as usize);
+        let threads = match self.options.threads {
+            0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            threads => threads,
+        };
+        let groups = range.groups.iter().product::<u64>();
+        let at_once = if watched.is_some() { 1 } else { groups.min(threads as u64) };
+        // Where work-items do not wait for one another, one warp comes after the other.
+        let warps = match code.meets || !code.spins.is_empty() {
+            true => range.enqueued_local.iter().product::<u64>().div_ceil(schedule.warp as u64),
+            false => 1,
+        };
+        let program = loaded.module.objects.values().map(tripipe_ir::ObjectData::bytes);
+        let private = layout.warp_bytes(watched.is_some()).saturating_mul(warps).saturating_mul(at_once);
+        for (bytes, whose) in [
+            (program.fold(0, u64::saturating_add), "the program's own variables"),
+            (private, "the private variables of the work-items that run at once"),
+        ] {
+            if bytes > self.options.memory_bytes {
+                let reason = format!("{whose} may have {} bytes", self.options.memory_bytes);
+                return Err(ExecuteError::OutOfMemory { bytes, reason });
+            }
+        }
         let mut values = bound.values;
         for (value, object) in values.iter_mut().zip(&layout.arguments) {
             if *object != 0 && value.is_empty() {
@@ -440,10 +464,6 @@ impl Simulator {
                     .unwrap_or_default(),
             );
         }
-        let threads = match self.options.threads {
-            0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-            threads => threads,
-        };
         let start = Instant::now();
         let job = Job {
             module: &loaded.module,
@@ -453,7 +473,7 @@ impl Simulator {
             arguments: &values,
             images: &images,
             range,
-            schedule: self.options.schedule.at_least(range.sub_group as usize),
+            schedule,
             threads,
             steps: self.options.steps,
         };

@@ -12,6 +12,7 @@ use tripipe_ir::{Initial, Kernel, Layout as Bytes, Module, Space};
 use tripipe_launch::MemoryId;
 
 use super::memory::{Home, ObjectInfo, pointer};
+use super::rows::WIDTH;
 
 /// Sizes and homes of all objects of a launch.
 #[derive(Clone, Debug)]
@@ -130,6 +131,13 @@ impl Layout {
             buffers,
             arguments,
         }
+    }
+
+    /// Bytes that a warp takes for private objects, in a checked launch with what is known of each byte.
+    pub(crate) fn warp_bytes(&self, watched: bool) -> u64 {
+        let each = if watched { WIDTH + size_of::<u64>() } else { WIDTH } as u64;
+        let bytes = self.privates.iter().map(|shape| shape.bytes as u64);
+        bytes.fold(0, u64::saturating_add).saturating_mul(each)
     }
 
     pub(crate) fn kernel_object(object: u32) -> u32 {

@@ -96,7 +96,8 @@ impl Watch {
 
     /// What could not be looked for.
     pub(crate) fn left_out(&self) -> Option<String> {
-        let reason = format!("races behind the first {} work-items or barriers: make the launch smaller", u32::MAX);
+        let reason =
+            format!("races behind the first {} work-items or barriers: make the launch smaller", u32::MAX);
         self.races_left_out.then_some(reason)
     }
 

@@ -58,8 +58,19 @@ impl Bench {
 
     /// Checks a kernel.
     pub(crate) fn check(&mut self, entry: &str, range: NdRange, arguments: &[Argument]) -> Vec<Finding> {
+        self.try_check(entry, range, arguments).unwrap()
+    }
+
+    /// Checks a kernel; what it says if that cannot be.
+    pub(crate) fn try_check(
+        &mut self,
+        entry: &str,
+        range: NdRange,
+        arguments: &[Argument],
+    ) -> Result<Vec<Finding>, String> {
         let launch = self.launch(entry, range, arguments);
-        self.simulator.check(&launch, &Checks::all()).unwrap().findings
+        let checked = self.simulator.check(&launch, &Checks::all());
+        checked.map(|checked| checked.findings).map_err(|error| error.to_string())
     }
 
     /// Runs a kernel; what it says if it fails.

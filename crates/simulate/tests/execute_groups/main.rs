@@ -21,5 +21,6 @@ mod atomics;
 mod bench;
 mod collectives;
 mod copies;
+mod limits;
 mod printf;
 mod spins;
