@@ -28,6 +28,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Analyze(commands::analyze::Analyze),
     Check(commands::check::Check),
     Devices(commands::devices::Devices),
     Explain(commands::explain::Explain),
@@ -79,6 +80,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
     match command {
+        Command::Analyze(analyze) => analyze.run(out),
         Command::Check(check) => check.run(out),
         Command::Devices(devices) => devices.run(out),
         Command::Explain(explain) => explain.run(out),

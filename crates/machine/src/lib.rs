@@ -32,21 +32,25 @@ use tripipe_ir::flow::{Cfg, Dominators, Loops};
 
 /// Compiles a kernel for a GPU.
 pub fn compile(kernel: &Kernel, gpu: &Gpu) -> Code {
-    let model = Model::of(gpu);
+    compile_as(kernel, gpu, &Model::of(gpu))
+}
+
+/// Compiles a kernel for a GPU as some other model has it: to see what a figure of the model is worth.
+pub fn compile_as(kernel: &Kernel, gpu: &Gpu, model: &Model) -> Code {
     let cfg = Cfg::new(kernel);
     let loops = Loops::new(&cfg, &Dominators::new(&cfg));
-    let mut lowered = lower::lower(kernel, &model, &cfg);
+    let mut lowered = lower::lower(kernel, model, &cfg);
     let live = allocate::Live::new(&cfg, &lowered.edges, |block| lowered.blocks[block].iter().collect());
-    let most = allocate::register_limit(gpu, &model);
+    let most = allocate::register_limit(gpu, model);
     let most_bits = most * gpu.registers.width_bits.value;
     let mut blocks = SecondaryMap::new();
     for block in &cfg.order {
         let operations = std::mem::take(&mut lowered.blocks[*block]);
         blocks[*block] =
-            schedule::schedule(&model, &lowered.registers, &live.at_end[*block], most_bits, operations);
+            schedule::schedule(model, &lowered.registers, &live.at_end[*block], most_bits, operations);
     }
     let mut registers = lowered.registers;
-    let work = allocate::allocate(gpu, &model, &cfg, &loops, &mut blocks, &mut registers, &lowered.edges);
+    let work = allocate::allocate(gpu, model, &cfg, &loops, &mut blocks, &mut registers, &lowered.edges);
     let uniform_bits = lowered.uniform.bits(kernel, &cfg);
     Code { blocks, registers, work, uniform_bits, hoisted: lowered.uniform.hoisted, unknown: lowered.unknown }
 }

@@ -2,6 +2,7 @@
 //!
 //! One module a kind of result, one file a format. Whoever prints decides where to: every function returns a string.
 
+pub mod analysis;
 pub mod devices;
 pub mod findings;
 pub mod ladder;

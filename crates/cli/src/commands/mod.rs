@@ -1,5 +1,6 @@
 //! The subcommands.
 
+pub(crate) mod analyze;
 pub(crate) mod check;
 pub(crate) mod devices;
 pub(crate) mod explain;

@@ -55,18 +55,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 impl LaunchArgument {
     /// Reads the launch file; no file that it names is looked at.
     pub(crate) fn read(&self) -> Result<Description> {
-        let shown = self.path.display();
-        let bytes = fs::read(&self.path).map_err(|error| match fs::metadata(&self.path) {
-            Ok(metadata) if metadata.is_dir() => anyhow!("{shown} is a folder; name a launch file in it"),
-            _ => anyhow!("{shown} cannot be read: {}; check the path", plain(&error)),
-        })?;
-        let Ok(text) = String::from_utf8(bytes) else {
-            bail!("{shown} is no text in UTF-8, so no launch file; docs/launch-files.md says what is");
-        };
-        let is_sim = self.path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("sim"));
-        let parse = if is_sim { file::sim::parse } else { file::parse };
-        let file = parse(&text, &shown.to_string())?;
-        Ok(Description { file, folder: self.path.parent().map(Path::to_owned).unwrap_or_default() })
+        Description::read(&self.path)
     }
 
     /// How much memory the launch may take.
@@ -95,6 +84,22 @@ impl Description {
     /// A launch file that is no file; paths in it start here.
     pub(crate) fn of(file: LaunchFile) -> Self {
         Self { file, folder: PathBuf::new() }
+    }
+
+    /// Reads a launch file; no file that it names is looked at.
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let shown = path.display();
+        let bytes = fs::read(path).map_err(|error| match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => anyhow!("{shown} is a folder; name a launch file in it"),
+            _ => anyhow!("{shown} cannot be read: {}; check the path", plain(&error)),
+        })?;
+        let Ok(text) = String::from_utf8(bytes) else {
+            bail!("{shown} is no text in UTF-8, so no launch file; docs/launch-files.md says what is");
+        };
+        let is_sim = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("sim"));
+        let parse = if is_sim { file::sim::parse } else { file::parse };
+        let file = parse(&text, &shown.to_string())?;
+        Ok(Self { file, folder: path.parent().map(Path::to_owned).unwrap_or_default() })
     }
 
     /// A path of the launch file, to be opened.

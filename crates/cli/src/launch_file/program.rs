@@ -43,6 +43,14 @@ impl Description {
         Ok((shown, source))
     }
 
+    /// The program's text; nothing if it has none, or cannot be read.
+    pub(crate) fn text(&self) -> Option<String> {
+        match self.source() {
+            Ok((_, Source::OpenClC(text))) => Some(text.to_string()),
+            _ => None,
+        }
+    }
+
     fn program(&self, name: String, source: Source) -> Program {
         self.file.program(name, source, |folder| self.path(folder).display().to_string())
     }

@@ -26,6 +26,9 @@ const UNTYPED_BYTES: u64 = 16;
 /// Said of everything the kernel may write.
 const DUMP: &str = "# dump = true  # shows it after the run\n";
 
+/// Bytes of a struct that are written down; more than devices take for all arguments together, of which they must take 1024.
+const STRUCT_MAX: u64 = 1 << 16;
+
 /// Bytes of a struct on a line.
 const BYTES_A_LINE: usize = 32;
 
@@ -56,8 +59,18 @@ impl<'k> Template<'k> {
     /// A launch over `global` work-items, one to three numbers; when empty, over as many dimensions as the kernel asks for.
     ///
     /// # Errors
-    /// The kernel requires a work-group size that does not divide `global`.
+    /// The kernel requires a work-group size that does not divide `global`, or takes a struct larger than any device passes.
     pub(crate) fn new(kernel: &'k Kernel, global: &[usize]) -> Result<Self> {
+        for parameter in &kernel.parameters {
+            if let ParameterKind::Struct { object } = parameter.kind
+                && kernel.objects[object].bytes() > STRUCT_MAX
+            {
+                let (name, bytes) = (&parameter.name, kernel.objects[object].bytes());
+                bail!(
+                    "its argument `{name}` has {bytes} bytes; pass it in a buffer, by value {STRUCT_MAX} are the most"
+                );
+            }
+        }
         let fixed = kernel.required_local_size.or(kernel.local_size_hint);
         let fixed = fixed.map(|size| size.map(|size| size as usize));
         // A kernel that never asks who it is does the same in every work-item.
@@ -121,10 +134,12 @@ impl<'k> Template<'k> {
 
     /// What is passed, a key a line.
     fn argument(&self, index: usize, parameter: &Parameter) -> String {
-        let type_name = parameter.type_name.as_str();
+        // It goes into comments, which end with the line.
+        let type_name = parameter.type_name.replace(char::is_control, " ");
+        let type_name = type_name.as_str();
         match &parameter.kind {
             ParameterKind::Pointer { space: Space::Local, pointee, .. } => {
-                let items = self.local.iter().flat_map(|(local, _)| local).product::<usize>() as u64;
+                let items = all(self.local.iter().flat_map(|(local, _)| local));
                 let bytes = pointee.bytes().max(1).saturating_mul(items);
                 let element = type_name.trim_end_matches('*');
                 format!("local = {bytes}  # bytes: a `{element}` for each work-item of a group\n")
@@ -155,7 +170,7 @@ impl<'k> Template<'k> {
 
     /// A buffer with an element for each work-item.
     fn buffer(&self, seed: u64, type_name: &str, layout: &Layout) -> String {
-        let items = self.extents.iter().fold(1u64, |all, size| all.saturating_mul(*size as u64));
+        let items = all(&self.extents);
         let pointed_at = type_name.trim_end_matches('*').trim();
         let bytes_for = |bytes: u64, each: &str| {
             let count = items.saturating_mul(bytes);
@@ -299,10 +314,18 @@ fn operations(kernel: &Kernel) -> impl Iterator<Item = &tripipe_ir::Instruction>
     kernel.blocks.values().flat_map(|block| &block.insts).map(|inst| &kernel.insts[*inst])
 }
 
-/// What a layout is an array of, if it is the same number throughout and without gaps.
+/// All work-items of so many in each dimension; the greatest number where they cannot be counted.
+fn all<'s>(sizes: impl IntoIterator<Item = &'s usize>) -> u64 {
+    sizes.into_iter().fold(1, |all: u64, size| all.saturating_mul(*size as u64))
+}
+
+/// What a layout is an array of, if it is the same number throughout and without gaps, and not too large to look through.
 fn uniform(layout: &Layout) -> Option<ElementType> {
     if let Layout::Value(ty) = layout {
         return element(*ty);
+    }
+    if layout.bytes() > STRUCT_MAX {
+        return None;
     }
     let (mut one, mut bytes) = (None, 0);
     let same = layout.leaves(0, &mut |_, ty| {

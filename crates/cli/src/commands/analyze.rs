@@ -1,0 +1,236 @@
+//! `tripipe analyze`: what a kernel costs on GPUs one does not have.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow, bail};
+use clap::{Args, ValueEnum};
+use tripipe_analyze::{Setup, analyze};
+use tripipe_device::{Gpu, catalog};
+use tripipe_ir::front::clang::Optimization;
+use tripipe_ir::{Kernel, ParameterKind, Type};
+use tripipe_launch::NdRange;
+use tripipe_launch::file::{BuildOptions, Given, LaunchFile, Number, Place, ProgramFile};
+use tripipe_report::analysis::{self, Priced};
+
+use crate::Finish;
+use crate::launch_file::Description;
+use crate::progress::Progress;
+use crate::terminal;
+
+/// Say what a kernel costs on GPUs before it runs: cycles per pipe, registers, occupancy, accesses, and what bounds it.
+///
+/// Nothing runs, so neither a GPU nor OpenCL is needed; source is compiled by clang. Loops whose trip count is not known come
+/// out as letters; sizes and arguments make them numbers, and give a time. docs/model.md says what the model knows and
+/// how far off it is.
+///
+/// Examples:
+///   tripipe analyze filter.cl -k blur -g "Mali-G610"
+///   tripipe analyze product.cl -g all --arg n=1024 --global 1024,1024 --local 16,16
+///   tripipe analyze filter.toml --format json
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Analyze {
+    /// The program: OpenCL C, SPIR-V if its name ends in .spv, or a launch file if it ends in .toml or .sim.
+    #[arg(value_name = "FILE.cl|FILE.spv|LAUNCH.toml")]
+    program: PathBuf,
+    /// The kernel [default: all of them, of a launch file its own].
+    #[arg(short, long, value_name = "NAME")]
+    kernel: Option<String>,
+    /// GPUs, e.g. "Mali-G77" or "g52,640"; all for every one there is a model of [default: one of each family].
+    #[arg(short, long, value_name = "GPU,...", value_delimiter = ',', num_args = 1)]
+    gpu: Vec<String>,
+    /// Macro definition, as clang takes it.
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    define: Vec<String>,
+    /// Build options, as clBuildProgram takes them.
+    #[arg(long, value_name = "OPTIONS", default_value = "", allow_hyphen_values = true)]
+    options: String,
+    /// An integer argument that is known; may be given several times.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = argument)]
+    arg: Vec<(String, i64)>,
+    /// Work-items in each dimension.
+    #[arg(long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1)]
+    global: Vec<u64>,
+    /// Work-items of a work-group in each dimension.
+    #[arg(long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1)]
+    local: Vec<u64>,
+    /// Form of the result; JSON (docs/analysis.md) is one object for each kernel and GPU, each on a line.
+    #[arg(long, value_enum, default_value_t = Form::Text)]
+    format: Form,
+}
+
+/// Forms of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    Text,
+    Json,
+}
+
+/// One of each family, the most common one.
+const ONE_OF_EACH: [&str; 6] = ["Mali-T860", "Mali-G52", "Mali-G78", "Mali-G610", "Mali-G720", "Adreno 640"];
+
+fn argument(text: &str) -> Result<(String, i64), String> {
+    let (name, value) = text.split_once('=').ok_or("want NAME=VALUE, as width=1024")?;
+    let value = value.trim().parse().map_err(|_| format!("`{value}` is no whole number"))?;
+    Ok((name.trim().to_owned(), value))
+}
+
+impl Analyze {
+    pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        let gpus = self.gpus()?;
+        let description = self.description()?;
+        let progress = Progress::spinner("building");
+        // As a driver would optimise; where that cannot be translated, as it is written.
+        let (_, loaded) = description
+            .translate(Optimization::Driver)
+            .or_else(|_| description.translate(Optimization::AsWritten))?;
+        let source_path = description.file.source.path();
+        let source = description.text().unwrap_or_default();
+        let wanted = self.kernel.as_deref().or(description.file.kernel.as_deref());
+        let all = &loaded.module.kernels;
+        let kernels: Vec<&Kernel> =
+            all.iter().filter(|kernel| wanted.is_none_or(|wanted| kernel.name == wanted)).collect();
+        if kernels.is_empty() {
+            if let Some(refused) =
+                loaded.refused.iter().find(|refused| wanted.is_none_or(|wanted| refused.kernel == wanted))
+            {
+                bail!("{source_path}: kernel `{}`: {}", refused.kernel, refused.error);
+            }
+            let names: Vec<String> = all.iter().map(|kernel| format!("`{}`", kernel.name)).collect();
+            match wanted {
+                Some(wanted) => bail!("{source_path} has no kernel `{wanted}`; it has {}", names.join(", ")),
+                None => bail!("{source_path} has no kernel"),
+            }
+        }
+        progress.say("pricing");
+        let mut results = Vec::new();
+        for kernel in &kernels {
+            let setup = self.setup(kernel, &description.file)?;
+            let analyses: Vec<_> = gpus.iter().map(|gpu| analyze(kernel, gpu, &setup)).collect();
+            results.push((*kernel, analyses));
+        }
+        drop(progress);
+        for (index, (kernel, analyses)) in results.iter().enumerate() {
+            let priced = Priced { module: &loaded.module, kernel, source: &source, analyses };
+            match self.format {
+                Form::Text => {
+                    if index > 0 {
+                        writeln!(out)?;
+                    }
+                    out.write_all(analysis::text(&priced, terminal::canvas()).as_bytes())?;
+                }
+                Form::Json => {
+                    for object in analysis::json(&priced) {
+                        writeln!(out, "{object}")?;
+                    }
+                }
+            }
+        }
+        Ok(Finish::Clean)
+    }
+
+    /// The GPUs asked for, each once, in the catalog's order for `all`.
+    fn gpus(&self) -> Result<Vec<&'static Gpu>> {
+        if self.gpu.is_empty() {
+            return ONE_OF_EACH.iter().map(|name| Ok(tripipe_device::find(name)?)).collect();
+        }
+        let mut gpus: Vec<&'static Gpu> = Vec::new();
+        for name in &self.gpu {
+            if name.eq_ignore_ascii_case("all") {
+                return Ok(catalog().iter().collect());
+            }
+            let found = tripipe_device::find(name.trim())?;
+            if !gpus.iter().any(|gpu| gpu.name() == found.name()) {
+                gpus.push(found);
+            }
+        }
+        Ok(gpus)
+    }
+
+    /// The program, as a launch file has it or as it is given here.
+    fn description(&self) -> Result<Description> {
+        let ending = self.program.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        let options = self.define.iter().map(|define| format!("-D{define}")).chain([self.options.clone()]);
+        let options = options.collect::<Vec<_>>().join(" ");
+        let options = BuildOptions::parse(&options).map_err(|reason| anyhow!("--options: {reason}"))?;
+        if matches!(ending, "toml" | "sim") {
+            let mut description = Description::read(&self.program)?;
+            description.file.options.defines.extend(options.defines);
+            description.file.options.includes.extend(options.includes);
+            description.file.options.flags.extend(options.flags);
+            return Ok(description);
+        }
+        let Some(path) = self.program.to_str().map(str::to_owned) else {
+            bail!("{} is no UTF-8; rename it", self.program.display());
+        };
+        let is_spirv = Path::new(&path).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("spv"));
+        let source = if is_spirv { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
+        Ok(Description::of(LaunchFile {
+            name: String::new(),
+            source,
+            options,
+            kernel: None,
+            kernel_place: Place { line: 1, column: 1 },
+            range: NdRange::d1(1),
+            arguments: Vec::new(),
+        }))
+    }
+
+    /// What is known of the launch: from the launch file, and what is given here goes before it.
+    fn setup(&self, kernel: &Kernel, file: &LaunchFile) -> Result<Setup> {
+        let mut setup = Setup::default();
+        if !file.arguments.is_empty() {
+            setup.global = Some(sizes(file.range.global_size()));
+            setup.local = file.range.local_size().map(sizes);
+            for (position, entry) in file.arguments.iter().enumerate() {
+                if let Given::Value { numbers, .. } = &entry.given
+                    && let [Number::Integer(value)] = numbers[..]
+                    && let Ok(value) = i64::try_from(value)
+                {
+                    setup.arguments.insert(position, value);
+                }
+            }
+        }
+        let three = |given: &[u64], what: &str| -> Result<Option<[u64; 3]>> {
+            if given.len() > 3 {
+                bail!("--{what}: a launch has 1 to 3 dimensions, not {}", given.len());
+            }
+            if given.contains(&0) {
+                bail!("--{what}: sizes are at least 1");
+            }
+            Ok((!given.is_empty()).then(|| {
+                let mut all = [1; 3];
+                all.iter_mut().zip(given).for_each(|(size, given)| *size = *given);
+                all
+            }))
+        };
+        setup.global = three(&self.global, "global")?.or(setup.global);
+        setup.local = three(&self.local, "local")?.or(setup.local);
+        for (name, value) in &self.arg {
+            let position = kernel.parameters.iter().position(|parameter| parameter.name == *name);
+            let Some(position) = position else {
+                let names: Vec<&str> =
+                    kernel.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+                bail!(
+                    "--arg {name}: kernel `{}` has no such argument; it has {}",
+                    kernel.name,
+                    names.join(", ")
+                );
+            };
+            let is_integer = matches!(
+                kernel.parameters[position].kind,
+                ParameterKind::Value(ty) if ty.is_int() && !matches!(ty, Type::Vector(..))
+            );
+            if !is_integer {
+                bail!("--arg {name}: argument `{name}` of kernel `{}` is no integer", kernel.name);
+            }
+            setup.arguments.insert(position, *value);
+        }
+        Ok(setup)
+    }
+}
+
+fn sizes(given: [usize; 3]) -> [u64; 3] {
+    given.map(|size| size as u64)
+}

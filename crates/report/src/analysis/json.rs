@@ -1,0 +1,135 @@
+//! For programs: docs/analysis.md describes the fields.
+
+use serde_json::{Map, Value, json};
+use tripipe_analyze::{Analysis, Cycles, Polynomial, Stride, Trips};
+use tripipe_machine::Pipe;
+
+use super::{Priced, bound};
+
+/// One object a kernel and GPU.
+pub fn json(priced: &Priced<'_>) -> Vec<Value> {
+    priced.analyses.iter().map(|analysis| one(priced, analysis)).collect()
+}
+
+fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
+    let family = analysis.gpu.family();
+    let heads: Vec<&str> = analysis.columns.iter().map(|column| column.head(family)).collect();
+    let columns = |all: &[Polynomial]| {
+        Value::Object(
+            heads
+                .iter()
+                .zip(all)
+                .map(|(head, cost)| ((*head).to_owned(), cost_of(cost)))
+                .collect::<Map<_, _>>(),
+        )
+    };
+    let cycles = |cycles: &Cycles| {
+        json!({
+            "columns": columns(&cycles.columns),
+            "messages": cost_of(&cycles.messages),
+            "bound": bound(analysis, &cycles.bound),
+        })
+    };
+    let emitted: Map<String, Value> = Pipe::ALL
+        .iter()
+        .filter(|pipe| analysis.emitted[pipe.index()] > 0)
+        .map(|pipe| (pipe_name(*pipe).to_owned(), analysis.emitted[pipe.index()].into()))
+        .collect();
+    let registers = &analysis.registers;
+    let loops: Vec<Value> = analysis
+        .loops
+        .iter()
+        .map(|each| {
+            let (trips, letter, follows) = match &each.trips {
+                Trips::Known(trips) => (json!(trips), Value::Null, Value::Null),
+                Trips::Symbolic { letter, follows_from } => {
+                    (Value::Null, json!(letter.to_string()), json!(follows_from))
+                }
+            };
+            json!({ "block": each.header.to_string(), "depth": each.depth, "trips": trips, "letter": letter, "follows_from": follows })
+        })
+        .collect();
+    let lines: Vec<Value> = analysis
+        .lines
+        .iter()
+        .map(|line| {
+            let data = priced.kernel.outermost(line.place);
+            json!({
+                "file": &*priced.module.files[data.file],
+                "line": data.line,
+                "columns": columns(&line.columns),
+            })
+        })
+        .collect();
+    let accesses: Vec<Value> = analysis
+        .accesses
+        .iter()
+        .map(|access| {
+            json!({
+                "line": access.place.map(|place| priced.line(place)),
+                "memory": access.pointer,
+                "space": access.space.name(),
+                "writes": access.writes,
+                "bytes": access.bytes,
+                "stride_bytes": match access.stride { Stride::Bytes(bytes) => json!(bytes), _ => Value::Null },
+                "lines": access.lines,
+                "lines_known": access.lines_known,
+                "used": access.used,
+                "coalesced": access.is_coalesced(analysis.gpu),
+                "align": access.align,
+            })
+        })
+        .collect();
+    json!({
+        "kernel": analysis.kernel,
+        "gpu": analysis.gpu.name(),
+        "family": family.id(),
+        "emitted": emitted,
+        "total": cycles(&analysis.total),
+        "shortest_path": cycles(&analysis.shortest),
+        "longest_path": cycles(&analysis.longest),
+        "registers": {
+            "used": registers.work.used,
+            "needed": registers.work.needed,
+            "max": analysis.gpu.registers.max.value,
+            "width_bits": analysis.gpu.registers.width_bits.value,
+            "uniform": registers.uniform,
+            "spill_bytes": registers.work.spill_bytes,
+            "peak_line": registers.peak.map(|place| priced.line(place)),
+            "threads": registers.threads,
+            "most_threads": registers.most_threads,
+            "next_step": registers.next_step.map(|(fewer, threads)| json!({ "fewer": fewer, "threads": threads })),
+        },
+        "narrow_arithmetic": analysis.narrow_arithmetic,
+        "idle_lanes": analysis.idle_lanes,
+        "stack_bytes": analysis.stack_bytes,
+        "local_bytes": analysis.local_bytes,
+        "uniform_instructions": analysis.hoisted,
+        "loops": loops,
+        "lines": lines,
+        "accesses": accesses,
+        "launch": analysis.launch.as_ref().map(|launch| json!({
+            "work_items": launch.items,
+            "cycles": launch.cycles,
+            "milliseconds": launch.milliseconds,
+            "busy": heads.iter().zip(&launch.busy).map(|(head, busy)| ((*head).to_owned(), json!(busy))).collect::<Map<_, _>>(),
+        })),
+        "left_out": analysis.left_out,
+    })
+}
+
+/// A number, or a text such as `12 + 7 n`.
+fn cost_of(cost: &Polynomial) -> Value {
+    cost.as_constant().map_or_else(|| cost.to_string().into(), Value::from)
+}
+
+fn pipe_name(pipe: Pipe) -> &'static str {
+    match pipe {
+        Pipe::Arithmetic => "arithmetic",
+        Pipe::Fma => "fma",
+        Pipe::Convert => "convert",
+        Pipe::Special => "special",
+        Pipe::LoadStore => "load_store",
+        Pipe::Texture => "texture",
+    }
+}

@@ -1,0 +1,400 @@
+//! To be read: verdict, registers, cycles, loops, lines, accesses.
+
+use std::fmt::Write as _;
+
+use tripipe_analyze::{Access, Analysis, Cycles, Polynomial, Stride, Trips};
+use tripipe_device::Family;
+use tripipe_ir::Space;
+
+use super::{Priced, bound};
+use crate::number::{grouped, percent, significant};
+use crate::style::{Canvas, Tone, paragraph};
+use crate::time;
+
+/// Lines of the source that are shown.
+const HOT_LINES: usize = 10;
+/// Columns of a figure.
+const FIGURE: usize = 14;
+
+/// One GPU in full; several as a table, family by family.
+pub fn text(priced: &Priced<'_>, canvas: Canvas) -> String {
+    match priced.analyses {
+        [one] => single(priced, one, canvas),
+        several => table(several, canvas),
+    }
+}
+
+fn single(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas) -> String {
+    let mut out = String::new();
+    let gpu = analysis.gpu;
+    let title = format!("{} on {} ({})", analysis.kernel, gpu.name(), gpu.identity.generation);
+    let _ = writeln!(out, "{}", canvas.paint(Tone::Heading, &title));
+    out.push_str(&paragraph(canvas, "", 0, &verdict(analysis)));
+    out.push('\n');
+    registers(priced, analysis, canvas, &mut out);
+    out.push('\n');
+    cycles(analysis, canvas, &mut out);
+    loops(priced, analysis, &mut out);
+    accesses(priced, analysis, canvas, &mut out);
+    lines(priced, analysis, canvas, &mut out);
+    if let Some(launch) = &analysis.launch {
+        let busy: Vec<String> = analysis
+            .columns
+            .iter()
+            .zip(&launch.busy)
+            .map(|(column, busy)| format!("{} {}", column.head(gpu.family()), percent(*busy)))
+            .collect();
+        let _ = writeln!(
+            out,
+            "\nLaunch of {} work-items on {} cores at {} MHz: at least {}, {} million cycles.\nBusy meanwhile: {}.",
+            grouped(launch.items),
+            gpu.configuration.cores.value,
+            gpu.configuration.clock_mhz.value,
+            time(launch.milliseconds * 1e-3),
+            significant(launch.cycles * 1e-6),
+            busy.join(", ")
+        );
+    }
+    if !analysis.left_out.is_empty() {
+        let _ = writeln!(out, "\nLeft out: {}.", analysis.left_out.join("; "));
+    }
+    out
+}
+
+/// Bound by what, and how far the next limit is.
+fn verdict(analysis: &Analysis) -> String {
+    let family = analysis.gpu.family();
+    let longest = &analysis.longest;
+    let Some(first) = longest.bound.first() else {
+        return "Costs nothing: nothing that the kernel computes is stored. Look at what folded away."
+            .to_owned();
+    };
+    let weigh = |polynomial: &Polynomial| polynomial.evaluate(1000.0);
+    let most = weigh(&longest.columns[*first]);
+    let next = (0..longest.columns.len())
+        .filter(|at| !longest.bound.contains(at) && !analysis.columns[*at].is_part(family))
+        .max_by(|a, b| weigh(&longest.columns[*a]).total_cmp(&weigh(&longest.columns[*b])));
+    let mut said = format!(
+        "Bound by {}: {} cycles of a core for each work-item on its longest way",
+        bound(analysis, &longest.bound),
+        longest.columns[*first]
+    );
+    if let Some(next) = next {
+        let _ = write!(
+            said,
+            "; next is {} at {} of that",
+            analysis.columns[next].head(family),
+            percent(weigh(&longest.columns[next]) / most)
+        );
+    }
+    said.push('.');
+    let registers = &analysis.registers;
+    if registers.work.spill_bytes > 0 {
+        let _ = write!(said, " {} bytes of registers spill to memory.", registers.work.spill_bytes);
+    }
+    if registers.threads < registers.most_threads {
+        let _ = write!(
+            said,
+            " {} of {} threads are in flight{}.",
+            registers.threads,
+            registers.most_threads,
+            registers.next_step.map_or_else(String::new, |(fewer, threads)| format!(
+                "; {fewer} {} fewer: {threads}",
+                if fewer == 1 { "register" } else { "registers" }
+            ))
+        );
+    }
+    said
+}
+
+fn registers(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut String) {
+    let registers = &analysis.registers;
+    let gpu = analysis.gpu;
+    let occupancy = f64::from(registers.threads) / f64::from(registers.most_threads.max(1));
+    let share = f64::from(registers.work.used) / f64::from(gpu.registers.max.value.max(1));
+    let mut facts = vec![
+        (
+            "Work registers",
+            format!(
+                "{} of {} bits ({} used at {} occupancy)",
+                registers.work.used,
+                gpu.registers.width_bits.value,
+                percent(share),
+                percent(occupancy)
+            ),
+        ),
+        ("Uniform registers", registers.uniform.to_string()),
+        (
+            "Stack",
+            match (analysis.stack_bytes, registers.work.spill_bytes) {
+                (0, _) => "none".to_owned(),
+                (all, 0) => format!("{all} bytes"),
+                (all, spill) => format!("{all} bytes, {spill} of them spilled registers"),
+            },
+        ),
+        (
+            "Local memory",
+            if analysis.local_bytes == 0 {
+                "none declared".into()
+            } else {
+                format!("{} bytes", analysis.local_bytes)
+            },
+        ),
+        ("16-bit arithmetic", analysis.narrow_arithmetic.map_or_else(|| "none".into(), percent)),
+        ("Idle lanes", analysis.idle_lanes.map_or_else(|| "none".into(), percent)),
+    ];
+    if let Some(line) = registers.peak.map(|place| priced.line(place)).filter(|line| *line > 0) {
+        facts[0].1.push_str(&format!(", most at line {line}"));
+    }
+    if analysis.hoisted > 0 {
+        facts.push(("Uniform work", format!("{} instructions once for the whole launch", analysis.hoisted)));
+    }
+    for (name, fact) in facts {
+        let _ = writeln!(out, "{} {fact}", canvas.paint(Tone::Faint, &format!("{name:<20}")));
+    }
+}
+
+fn cycles(analysis: &Analysis, canvas: Canvas, out: &mut String) {
+    let family = analysis.gpu.family();
+    let figure = |polynomial: &Polynomial| match polynomial.as_constant() {
+        Some(number) => format!("{number:.2}"),
+        None => polynomial.to_string(),
+    };
+    let rows = [
+        ("Total instruction cycles", &analysis.total),
+        ("Shortest path cycles", &analysis.shortest),
+        ("Longest path cycles", &analysis.longest),
+    ];
+    let cells = |cycles: &Cycles| {
+        let mut cells: Vec<String> = cycles.columns.iter().map(figure).collect();
+        cells.push(bound(analysis, &cycles.bound));
+        cells
+    };
+    let mut all: Vec<(String, Vec<String>)> = Vec::new();
+    let mut heads: Vec<String> =
+        analysis.columns.iter().map(|column| column.head(family).to_owned()).collect();
+    heads.push("Bound".into());
+    all.push((String::new(), heads));
+    all.extend(rows.map(|(name, cycles)| (name.to_owned(), cells(cycles))));
+    let widths: Vec<usize> = (0..=analysis.columns.len())
+        .map(|column| {
+            all.iter()
+                .filter_map(|(_, cells)| cells.get(column))
+                .map(|cell| cell.chars().count())
+                .max()
+                .unwrap_or(0)
+                .max(6)
+        })
+        .collect();
+    for (row, (name, cells)) in all.iter().enumerate() {
+        let mut line = format!("{name:<26}");
+        for (cell, width) in cells.iter().zip(&widths) {
+            let _ = write!(line, "  {cell:>width$}");
+        }
+        let tone = if row == 0 { Tone::Heading } else { Tone::Plain };
+        let _ = writeln!(out, "{}", canvas.paint(tone, line.trim_end()));
+    }
+    let messages = &analysis.longest.messages;
+    if analysis.gpu.core.warp_width.value > 1 {
+        let _ = writeln!(
+            out,
+            "{}",
+            canvas.paint(
+                Tone::Faint,
+                &format!(
+                    "LS by the cache lines a warp touches, shared among its {} work-items; by messages, as malioc counts: {messages}",
+                    analysis.gpu.core.warp_width.value
+                )
+            )
+        );
+    }
+}
+
+fn loops(priced: &Priced<'_>, analysis: &Analysis, out: &mut String) {
+    if analysis.loops.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\nLoops");
+    for each in &analysis.loops {
+        let block = &priced.kernel.blocks[each.header];
+        let places = block.insts.iter().filter_map(|inst| priced.kernel.insts[*inst].place);
+        let line = places.map(|place| priced.line(place)).filter(|line| *line > 0).min();
+        let place = line.map_or_else(|| each.header.to_string(), |line| format!("line {line}"));
+        let indent = "  ".repeat(each.depth as usize);
+        let _ = match &each.trips {
+            Trips::Known(trips) => writeln!(out, "{indent}{place}: {trips} rounds more than one"),
+            Trips::Symbolic { letter, follows_from: Some(words) } => {
+                writeln!(out, "{indent}{place}: {letter} rounds more than one, {letter} = {words}")
+            }
+            Trips::Symbolic { letter, follows_from: None } => {
+                writeln!(out, "{indent}{place}: {letter} rounds more than one, not known from the code")
+            }
+        };
+    }
+}
+
+fn accesses(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut String) {
+    let seen: Vec<&Access> = analysis
+        .accesses
+        .iter()
+        .filter(|access| {
+            matches!(access.space, Space::Global | Space::Constant | Space::Local | Space::Generic)
+        })
+        .collect();
+    if seen.is_empty() {
+        return;
+    }
+    let warp = analysis.gpu.core.warp_width.value;
+    let head = format!(
+        "\n{:<6} {:<16} {:<6} {:>6} {:>14} {:>6} {:>7} {:>6}  ",
+        "Line", "Memory", "", "Bytes", "Next item", "Lines", "Used", "Align"
+    );
+    let _ = writeln!(out, "{}", canvas.paint(Tone::Heading, head.trim_end()));
+    // Equal rows of one line are one.
+    let mut rows: Vec<(String, u32)> = Vec::new();
+    for access in seen {
+        let line = access.place.map_or(0, |place| priced.line(place));
+        let stride = match access.stride {
+            Stride::Bytes(0) => "same".to_owned(),
+            Stride::Bytes(bytes) => format!("{bytes:+} bytes"),
+            Stride::Runtime => "an argument".to_owned(),
+            Stride::Unknown => "unknown".to_owned(),
+        };
+        let verdict = match (warp, access.is_coalesced(analysis.gpu)) {
+            (1, _) => "",
+            (_, true) => "coalesced",
+            (_, false) => "scattered",
+        };
+        let row = format!(
+            "{:<6} {:<16} {:<6} {:>6} {:>14} {:>6} {:>7} {:>6}  {verdict}",
+            if line == 0 { String::new() } else { line.to_string() },
+            access.pointer,
+            if access.writes { "write" } else { "read" },
+            access.bytes,
+            stride,
+            format!("{}{}", access.lines, if access.lines_known { "" } else { "?" }),
+            percent(access.used),
+            access.align,
+        );
+        match rows.iter_mut().find(|(known, _)| *known == row) {
+            Some((_, times)) => *times += 1,
+            None => rows.push((row, 1)),
+        }
+    }
+    for (row, times) in rows {
+        let times = if times > 1 { format!("  {times} times") } else { String::new() };
+        let _ = writeln!(out, "{}{times}", row.trim_end());
+    }
+    let note = if warp > 1 {
+        format!(
+            "Lines: cache lines of {} bytes that a warp of {warp} touches.",
+            analysis.gpu.memory.cache_line_bytes.value
+        )
+    } else {
+        format!(
+            "Lines: cache lines of {} bytes that a work-item touches; there are no warps.",
+            analysis.gpu.memory.cache_line_bytes.value
+        )
+    };
+    let _ = writeln!(out, "{}", canvas.paint(Tone::Faint, &note));
+}
+
+fn lines(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut String) {
+    let family = analysis.gpu.family();
+    let beside: Vec<usize> =
+        (0..analysis.columns.len()).filter(|at| !analysis.columns[*at].is_part(family)).collect();
+    let mut hot: Vec<_> = analysis.lines.iter().collect();
+    let weight = |line: &tripipe_analyze::LineCost| {
+        beside.iter().map(|at| line.columns[*at].evaluate(1000.0)).fold(0.0, f64::max)
+    };
+    hot.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+    if hot.is_empty() {
+        return;
+    }
+    let mut head = format!("\n{:<6}", "Line");
+    for at in &beside {
+        let _ = write!(head, " {:>FIGURE$}", analysis.columns[*at].head(family));
+    }
+    let _ = writeln!(out, "{}", canvas.paint(Tone::Heading, &head));
+    for line in hot.iter().take(HOT_LINES) {
+        let number = priced.line(line.place);
+        let mut row = format!("{number:<6}");
+        for at in &beside {
+            let _ = write!(row, " {:>FIGURE$}", line.columns[*at].to_string());
+        }
+        let room = canvas.width.saturating_sub(row.chars().count() + 2);
+        let code: String = priced.text_of(number).chars().take(room).collect();
+        let _ = writeln!(out, "{row}  {}", canvas.paint(Tone::Faint, &code));
+    }
+    if hot.len() > HOT_LINES {
+        let _ = writeln!(
+            out,
+            "{}",
+            canvas.paint(Tone::Faint, &format!("... and {} more lines", hot.len() - HOT_LINES))
+        );
+    }
+}
+
+/// A table for each family: one row a GPU.
+fn table(analyses: &[Analysis], canvas: Canvas) -> String {
+    let mut out = String::new();
+    if let Some(first) = analyses.first() {
+        let _ = writeln!(out, "{}", canvas.paint(Tone::Heading, &first.kernel));
+    }
+    let mut done: Vec<Family> = Vec::new();
+    for analysis in analyses {
+        let family = analysis.gpu.family();
+        if done.contains(&family) {
+            continue;
+        }
+        done.push(family);
+        let rows: Vec<&Analysis> = analyses.iter().filter(|other| other.gpu.family() == family).collect();
+        let mut cells: Vec<Vec<String>> =
+            vec![vec![family.to_string(), "registers".into(), "spilled".into(), "threads".into()]];
+        cells[0].extend(analysis.columns.iter().map(|column| column.head(family).to_owned()));
+        cells[0].push("bound".into());
+        if rows.iter().any(|row| row.launch.is_some()) {
+            cells[0].push("time".into());
+        }
+        for row in rows {
+            let registers = &row.registers;
+            let mut line = vec![
+                row.gpu.name().to_owned(),
+                registers.work.used.to_string(),
+                if registers.work.spill_bytes == 0 {
+                    String::new()
+                } else {
+                    format!("{} B", registers.work.spill_bytes)
+                },
+                registers.threads.to_string(),
+            ];
+            line.extend(row.longest.columns.iter().map(|cell| match cell.as_constant() {
+                Some(number) => format!("{number:.2}"),
+                None => cell.to_string(),
+            }));
+            line.push(bound(row, &row.longest.bound));
+            if let Some(launch) = &row.launch {
+                line.push(time(launch.milliseconds * 1e-3));
+            }
+            cells.push(line);
+        }
+        let columns = cells.iter().map(Vec::len).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..columns)
+            .map(|at| {
+                cells.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+            })
+            .collect();
+        out.push('\n');
+        for (index, row) in cells.iter().enumerate() {
+            let mut line = String::new();
+            for (at, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                let _ =
+                    if at == 0 { write!(line, "{cell:<width$}") } else { write!(line, "  {cell:>width$}") };
+            }
+            let tone = if index == 0 { Tone::Heading } else { Tone::Plain };
+            let _ = writeln!(out, "{}", canvas.paint(tone, line.trim_end()));
+        }
+    }
+    out.push_str("\nCycles of a core for each work-item on its longest way.\n");
+    out
+}
