@@ -22,5 +22,6 @@ mod bench;
 mod collectives;
 mod copies;
 mod limits;
+mod pointers;
 mod printf;
 mod spins;

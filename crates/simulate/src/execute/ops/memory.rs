@@ -390,6 +390,11 @@ fn load_private<T: Pod>(s: &mut State<'_>, i: &Inst, index: u32, address: u64, o
 }
 
 fn store_as<T: Pod>(s: &mut State<'_>, i: &Inst) -> bool {
+    // A pointer that is written to where it points is both.
+    if i.args[0] == i.args[1] {
+        let value = s.warp.rows.words(i.args[1]).to_vec();
+        return store_from::<T>(s, i, numbers::<T>(&value));
+    }
     let value = s.warp.rows.take(i.args[1]);
     let done = store_from::<T>(s, i, numbers::<T>(&value));
     s.warp.rows.put(i.args[1], value);
