@@ -40,7 +40,7 @@ const NAMES: [(Option<usize>, &[&str], &[&str]); 4] = [
     (None, &["off", "start", "begin", "first", "shift", "pad"], &[]),
     (
         Some(0),
-        &["width", "cols", "size", "len", "count", "num", "stride", "pitch", "step", "total", "elem"],
+        &["width", "cols", "size", "len", "count", "num", "stride", "pitch", "step", "total", "elem", "_ld"],
         &["w", "n", "m", "k", "lda", "ldb", "ldc"],
     ),
 ];

@@ -65,6 +65,11 @@ pub(super) fn load(s: &mut State<'_>, i: &Inst) -> bool {
     watched(s, i, touch(i, false), None)
 }
 
+/// A load of what a compare-and-exchange will look at once more, watched: it gets along with atomics as they do.
+pub(super) fn guess(s: &mut State<'_>, i: &Inst) -> bool {
+    watched(s, i, Touch { atomic: true, ..touch(i, false) }, None)
+}
+
 /// A store, watched.
 pub(super) fn store(s: &mut State<'_>, i: &Inst) -> bool {
     watched(s, i, touch(i, true), None)

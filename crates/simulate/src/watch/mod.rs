@@ -122,11 +122,18 @@ pub(crate) struct Plan<'k> {
     addresses: EntitySet<Value>,
     /// Values that do nothing but cut the count of a shift to the width.
     counts: EntitySet<Value>,
+    /// Loads whose value the exchange of a compare-and-exchange of the same place depends on.
+    guesses: EntitySet<Inst>,
 }
 
 impl<'k> Plan<'k> {
     pub(crate) fn new(kernel: &'k Kernel) -> Self {
-        let mut plan = Self { kernel, addresses: EntitySet::new(), counts: EntitySet::new() };
+        let mut plan = Self {
+            kernel,
+            addresses: EntitySet::new(),
+            counts: EntitySet::new(),
+            guesses: races::guesses(kernel),
+        };
         let mut work: Vec<Value> = Vec::new();
         for data in kernel.blocks.values() {
             for inst in &data.insts {
@@ -176,6 +183,7 @@ impl<'k> Plan<'k> {
         let data = &self.kernel.insts[inst];
         let float = data.result.is_some_and(|result| self.kernel.ty(result).is_float());
         Some(match data.op {
+            Op::Load(_) if self.guesses.contains(inst) => access::guess,
             Op::Load(_) => access::load,
             Op::Store(_) => access::store,
             Op::Atomic(_) => access::atomic,

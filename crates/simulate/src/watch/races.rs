@@ -1,7 +1,9 @@
 //! Accesses that race: what [`super::cells`] finds of those of a warp, as findings.
 
+use cranelift_entity::EntitySet;
 use tripipe_ir::diagnostic::{AccessedMemory, Rule};
-use tripipe_ir::{Op, Space};
+use tripipe_ir::op::AtomicOp;
+use tripipe_ir::{self as ir, Kernel, Op, Space, Value, ValueDef};
 
 use super::access::{Touch, address_of};
 use super::cells::{Cells, Conflict, Era, Kind, Mark, Race, Times};
@@ -183,4 +185,48 @@ impl Watch {
             found.get(component * size..(component + 1) * size) == value.get(..size)
         })
     }
+}
+
+/// The loads that only guess: what they read is the expected value of a compare-and-exchange of the same place, which makes
+/// no exchange if it has changed since.
+pub(super) fn guesses(kernel: &Kernel) -> EntitySet<ir::Inst> {
+    let mut loads = EntitySet::new();
+    for inst in kernel.blocks.values().flat_map(|data| &data.insts).map(|inst| &kernel.insts[*inst]) {
+        let (Op::Atomic(atomic), [place, _, expected, ..]) = (inst.op, &inst.operands[..]) else { continue };
+        if atomic.op != AtomicOp::CompareExchange {
+            continue;
+        }
+        let mut seen = EntitySet::new();
+        let mut work = vec![*expected];
+        while let Some(value) = work.pop() {
+            if !seen.insert(value) {
+                continue;
+            }
+            match kernel.values[value].def {
+                ValueDef::Constant(_) => {}
+                ValueDef::Parameter(block, position) => {
+                    work.extend(handed_on(kernel, block, position as usize));
+                }
+                ValueDef::Result(from) => {
+                    let data = &kernel.insts[from];
+                    match data.op {
+                        Op::Bitcast => work.extend(&data.operands),
+                        Op::Load(_) if data.operands[0] == *place => {
+                            loads.insert(from);
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+    loads
+}
+
+/// What a block's parameter may be.
+fn handed_on(kernel: &Kernel, block: ir::Block, position: usize) -> impl Iterator<Item = Value> + '_ {
+    let calls = kernel.blocks.values().flat_map(|data| data.terminator.calls());
+    calls
+        .filter(move |call| call.block == block)
+        .filter_map(move |call| call.arguments.get(position).copied())
 }

@@ -161,7 +161,8 @@ pub const ATOMIC_MIXED: Rule = Rule {
     explanation: r"## What it finds
 
 An atomic operation and a plain read or write of different work-items on the same bytes, at least one of them writing, with
-nothing that orders them.
+nothing that orders them. A plain read counts as an atomic one where a compare-and-exchange of the same place expects
+what it gave: if that has changed meanwhile, nothing is exchanged.
 
 ## Why it matters
 
