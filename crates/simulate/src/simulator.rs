@@ -416,9 +416,10 @@ impl Simulator {
         let groups = range.groups.iter().product::<u64>();
         let at_once = if watched.is_some() { 1 } else { groups.min(threads as u64) };
         // Where work-items do not wait for one another, one warp comes after the other.
-        let warps = match code.meets || !code.spins.is_empty() {
-            true => range.enqueued_local.iter().product::<u64>().div_ceil(schedule.warp as u64),
-            false => 1,
+        let warps = if code.meets || !code.spins.is_empty() {
+            range.enqueued_local.iter().product::<u64>().div_ceil(schedule.warp as u64)
+        } else {
+            1
         };
         let program = loaded.module.objects.values().map(tripipe_ir::ObjectData::bytes);
         let private = layout.warp_bytes(watched.is_some()).saturating_mul(warps).saturating_mul(at_once);
