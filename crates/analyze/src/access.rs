@@ -64,25 +64,17 @@ pub(crate) fn accesses(
 ) -> Vec<Access> {
     let forms = LinearForms::new(kernel, cfg);
     let facts = forms.accesses(kernel, cfg);
-    facts.into_iter().map(|fact| access(kernel, gpu, fact, known)).collect()
+    facts.iter().map(|fact| access(kernel, gpu, fact, known)).collect()
 }
 
-fn access(kernel: &Kernel, gpu: &Gpu, fact: MemoryFact, known: &dyn Fn(Atom) -> Option<i64>) -> Access {
+fn access(kernel: &Kernel, gpu: &Gpu, fact: &MemoryFact, known: &dyn Fn(Atom) -> Option<i64>) -> Access {
     let data = &kernel.insts[fact.inst];
     let space = match kernel.ty(data.operands[0]) {
         Type::Pointer(space) => space,
         _ => Space::Generic,
     };
     let pointer = match fact.base {
-        Base::Value(value) => kernel.names[value].as_deref().map(str::to_owned).unwrap_or_else(|| {
-            let position =
-                kernel.blocks[Kernel::ENTRY].parameters.iter().position(|parameter| *parameter == value);
-            let parameter = position.and_then(|position| kernel.parameters.get(position));
-            parameter
-                .map(|parameter| parameter.name.clone())
-                .filter(|name| !name.is_empty())
-                .unwrap_or_else(|| value.to_string())
-        }),
+        Base::Value(value) => value_name(kernel, value),
         Base::Object(object) => kernel.objects[object].name.clone(),
         Base::Program(object) => object.to_string(),
     };
@@ -105,6 +97,18 @@ fn access(kernel: &Kernel, gpu: &Gpu, fact: MemoryFact, known: &dyn Fn(Atom) -> 
         lines_known,
         used,
         align,
+    }
+}
+
+/// The name of an argument, or else of the value.
+pub(crate) fn value_name(kernel: &Kernel, value: Value) -> String {
+    let parameters = &kernel.blocks[Kernel::ENTRY].parameters;
+    let position = parameters.iter().position(|parameter| *parameter == value);
+    let parameter = position.and_then(|position| kernel.parameters.get(position));
+    match (parameter, &kernel.names[value]) {
+        (Some(parameter), _) if !parameter.name.is_empty() => parameter.name.clone(),
+        (_, Some(name)) => name.to_string(),
+        _ => value.to_string(),
     }
 }
 

@@ -20,7 +20,7 @@ use cranelift_entity::SecondaryMap;
 use tripipe_device::{Gpu, RegisterFile};
 use tripipe_ir::flow::{Atom, Cfg};
 use tripipe_ir::op::QueryKind;
-use tripipe_ir::{Block, Inst, Kernel, Place, Space, Value};
+use tripipe_ir::{Block, Inst, Kernel, ObjectData, Place, Space, Value};
 use tripipe_machine::{Code, Pipe, WorkRegisters};
 
 use paths::{Paths, Which};
@@ -193,18 +193,10 @@ pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
     }
     let (narrow_arithmetic, idle_lanes) = shares(&cfg, &code);
     let launch = launch(gpu, setup, &longest);
-    let private: u64 = kernel
-        .objects
-        .values()
-        .filter(|object| object.space == Space::Private)
-        .map(|object| object.bytes())
-        .sum();
-    let local = kernel
-        .objects
-        .values()
-        .filter(|object| object.space == Space::Local)
-        .map(|object| object.bytes())
-        .sum();
+    let private: u64 =
+        kernel.objects.values().filter(|object| object.space == Space::Private).map(ObjectData::bytes).sum();
+    let local =
+        kernel.objects.values().filter(|object| object.space == Space::Local).map(ObjectData::bytes).sum();
     Analysis {
         kernel: kernel.name.clone(),
         gpu,
@@ -229,14 +221,9 @@ pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
 
 /// The name of an argument or id.
 fn atom_name(kernel: &Kernel, atom: Atom) -> String {
-    let Atom::Value(value) = atom else { return atom.to_string() };
-    let parameters = &kernel.blocks[Kernel::ENTRY].parameters;
-    let parameter =
-        parameters.iter().position(|parameter| *parameter == value).and_then(|at| kernel.parameters.get(at));
-    match (parameter, &kernel.names[value]) {
-        (Some(parameter), _) if !parameter.name.is_empty() => parameter.name.clone(),
-        (_, Some(name)) => name.to_string(),
-        _ => value.to_string(),
+    match atom {
+        Atom::Value(value) => access::value_name(kernel, value),
+        Atom::Query(..) => atom.to_string(),
     }
 }
 
@@ -285,12 +272,11 @@ impl Pricing<'_> {
 
     /// A column of polynomials: each kind of term for itself.
     fn column(&self, column: Column, pipes: &[Polynomial]) -> Polynomial {
-        let clocks = |pick: &dyn Fn(&Polynomial) -> f64| {
+        Polynomial::by_term(pipes, |factors| {
             let mut clocks = [0.0; Pipe::ALL.len()];
-            pipes.iter().zip(&mut clocks).for_each(|(pipe, clocks)| *clocks = pick(pipe));
+            clocks.iter_mut().zip(factors).for_each(|(clocks, factor)| *clocks = *factor);
             column.cycles(self.gpu, &clocks)
-        };
-        Polynomial::by_term(pipes, &clocks)
+        })
     }
 
     /// What each line costs.

@@ -60,14 +60,14 @@ impl Polynomial {
         product
     }
 
-    /// What `of` makes of each kind of term for itself: it is called for every product of letters that one of `parts`
-    /// has, with a function that picks that term's factor.
-    pub(crate) fn by_term(parts: &[Self], of: &dyn Fn(&dyn Fn(&Self) -> f64) -> f64) -> Self {
+    /// What `of` makes of the factors of `parts`, one kind of term after the other.
+    pub(crate) fn by_term(parts: &[Self], of: impl Fn(&[f64]) -> f64) -> Self {
         let kinds: BTreeSet<&Vec<char>> = parts.iter().flat_map(|part| part.terms.keys()).collect();
         let mut all = Self::default();
         for letters in kinds {
-            let pick = |part: &Self| part.terms.get(letters).copied().unwrap_or(0.0);
-            all.add_term(letters.clone(), of(&pick));
+            let factors: Vec<f64> =
+                parts.iter().map(|part| part.terms.get(letters).copied().unwrap_or(0.0)).collect();
+            all.add_term(letters.clone(), of(&factors));
         }
         all
     }

@@ -146,7 +146,7 @@ impl Uses {
                 }
                 match (data.op, &data.operands[..]) {
                     (Op::Load(_) | Op::Store(_) | Op::Atomic(_), [pointer, ..]) => {
-                        uses.as_address[*pointer] += 1
+                        uses.as_address[*pointer] += 1;
                     }
                     (Op::Address(address), [base, rest @ ..]) => {
                         if let Some(index) = rest.first() {
@@ -266,16 +266,14 @@ impl Lowering<'_> {
 
     /// The recipe of an operation, or nothing and a note that there is none.
     fn recipe(&mut self, work: &str, ty: &str) -> (Vec<Step>, Basis) {
-        match self.model.recipe(ty, work) {
-            Some(recipe) => (recipe.value.clone(), recipe.basis),
-            None => {
-                let name = format!("{work} on {ty}");
-                if !self.unknown.contains(&name) {
-                    self.unknown.push(name);
-                }
-                (Vec::new(), Basis::Guessed)
-            }
+        if let Some(recipe) = self.model.recipe(ty, work) {
+            return (recipe.value.clone(), recipe.basis);
         }
+        let name = format!("{work} on {ty}");
+        if !self.unknown.contains(&name) {
+            self.unknown.push(name);
+        }
+        (Vec::new(), Basis::Guessed)
     }
 
     /// Brings lanes of an input into one register, if they are not there already, and returns the registers to read.
@@ -596,9 +594,8 @@ impl Lowering<'_> {
                         .defining(*operand)
                         .is_some_and(|inst| !matches!(self.kernel.insts[inst].op, Op::Query(_)))
             }
-            Lane::In(..) => false,
             Lane::Undefined => true,
-            Lane::Constant => false,
+            Lane::In(..) | Lane::Constant => false,
         };
         if together < 2 || !wanted.iter().zip(operands).all(|(lane, operand)| alone(lane, operand)) {
             return wanted;

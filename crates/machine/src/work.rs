@@ -71,6 +71,7 @@ pub(crate) fn chain(kernel: &Kernel, op: Op, operands: &[Value], result: Type) -
     })
 }
 
+#[allow(clippy::match_same_arms, reason = "integers and floats apart")]
 fn binary(binary: Binary) -> &'static [&'static str] {
     match binary {
         Binary::Add | Binary::Sub | Binary::FAdd | Binary::FSub => &["add"],
@@ -135,6 +136,7 @@ fn resize(from: Scalar, to: Scalar) -> Vec<(&'static str, Scalar)> {
 }
 
 /// A function of the library by what it is; those that the data files know by name are looked up before.
+#[allow(clippy::match_same_arms, reason = "a table: one row a kind of function")]
 fn builtin(builtin: Builtin, source: Type, result: Type) -> Option<Chain> {
     use Builtin as B;
     let scalar = result.scalar()?;

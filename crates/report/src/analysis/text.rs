@@ -144,7 +144,7 @@ fn registers(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut
         ("Idle lanes", analysis.idle_lanes.map_or_else(|| "none".into(), percent)),
     ];
     if let Some(line) = registers.peak.map(|place| priced.line(place)).filter(|line| *line > 0) {
-        facts[0].1.push_str(&format!(", most at line {line}"));
+        let _ = write!(facts[0].1, ", most at line {line}");
     }
     if analysis.hoisted > 0 {
         facts.push(("Uniform work", format!("{} instructions once for the whole launch", analysis.hoisted)));

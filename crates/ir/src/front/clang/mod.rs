@@ -365,17 +365,15 @@ fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>, dialect: Diale
         Optimization::AsWritten => &["-O1", "-Xclang", "-disable-llvm-passes"],
         Optimization::O1 => &["-O1", "-fno-unroll-loops", "-fno-vectorize", "-fno-slp-vectorize"],
         Optimization::O2 => &["-O2", "-fno-unroll-loops", "-fno-vectorize", "-fno-slp-vectorize"],
-        Optimization::Driver => {
-            &[
-                "-O2",
-                "-fno-vectorize",
-                "-fno-slp-vectorize",
-                "-mllvm",
-                "-disable-loop-idiom-all",
-                "-mllvm",
-                "-unroll-threshold=1500",
-            ]
-        }
+        Optimization::Driver => &[
+            "-O2",
+            "-fno-vectorize",
+            "-fno-slp-vectorize",
+            "-mllvm",
+            "-disable-loop-idiom-all",
+            "-mllvm",
+            "-unroll-threshold=1500",
+        ],
     };
     let always = [
         "-gline-tables-only",

@@ -79,7 +79,7 @@ impl Types {
     }
 
     pub(super) fn is_declaration(op: Op) -> bool {
-        format!("{op:?}").starts_with("Type") && op != Op::TypeForwardPointer
+        format!("{op:?}").starts_with("Type")
     }
 
     /// Reads a type declaration. `count` finds the value of an array's length, `packed` whether a struct is.
@@ -92,10 +92,12 @@ impl Types {
     ) -> Fallible<()> {
         let id = raw.word(1)?;
         let info = self.read(raw, depth_limit, count, packed)?;
-        if self.0.insert(id, info).is_some() {
-            return invalid(format_args!("%{id} is declared twice"));
+        match self.0.insert(id, info).map(|before| before.kind) {
+            None => Ok(()),
+            // A struct that points to itself has been told of the pointer before.
+            Some(Kind::Pointer(_, NOT_YET)) if raw.op == Op::TypePointer => Ok(()),
+            Some(_) => invalid(format_args!("%{id} is declared twice")),
         }
-        Ok(())
     }
 
     fn read(
@@ -131,9 +133,9 @@ impl Types {
                     (kind, _) => unsupported(format_args!("a vector of {lanes} lanes of {kind:?}")),
                 }
             }
-            Op::TypePointer => {
+            Op::TypePointer | Op::TypeForwardPointer => {
                 let class = raw.word(2)?;
-                let pointee = raw.word(3)?;
+                let pointee = if raw.op == Op::TypePointer { raw.word(3)? } else { NOT_YET };
                 let space = match StorageClass::from_u32(class) {
                     Some(StorageClass::Function | StorageClass::Private) => Space::Private,
                     Some(StorageClass::Workgroup) => Space::Local,
@@ -212,6 +214,9 @@ impl Types {
         Ok(TypeInfo { kind, layout, align, depth })
     }
 }
+
+/// What a pointer points to that is announced and not declared yet: no id is 0.
+const NOT_YET: u32 = 0;
 
 fn image(raw: Raw<'_>) -> Fallible<TypeInfo> {
     use rspirv::spirv::{AccessQualifier, Dim};
