@@ -3,6 +3,8 @@
 //! A loop costs what one round costs times its trip count, and once more the way to its exit. Each pipe's path is found for
 //! itself: the longest in arithmetic may be another one than the longest in loads.
 
+use std::sync::Arc;
+
 use cranelift_entity::SecondaryMap;
 use tripipe_ir::flow::{Atom, Cfg, Dominators, LinearForms, Loops, TripCount};
 use tripipe_ir::{Block, Kernel};
@@ -25,11 +27,21 @@ pub struct LoopTrips {
 pub enum Trips {
     /// So often.
     Known(u64),
-    /// Not known: a letter stands for it. With what it follows from, if that is a sum of arguments and ids.
-    Symbolic {
-        /// The letter.
-        letter: char,
-        /// `(distance) / step` in words.
+    /// Not known as a number, but of an argument or another value by name: `factor * name + constant`, where a step
+    /// does not divide it rounded up in truth.
+    Follows {
+        /// The name.
+        name: Arc<str>,
+        /// How often for one of it.
+        factor: f64,
+        /// And how often besides.
+        constant: f64,
+    },
+    /// Not known: a letter stands for it.
+    Unknown {
+        /// The letter, which no argument has as its name.
+        letter: Arc<str>,
+        /// What it follows from in words, if that is a sum of several.
         follows_from: Option<String>,
     },
 }
@@ -52,6 +64,19 @@ pub(crate) enum Which {
     Longest,
 }
 
+impl Trips {
+    /// As many times as much as a loop goes back to its start.
+    fn times(&self, cost: &Polynomial) -> Polynomial {
+        match self {
+            Self::Known(trips) => cost.times(*trips as f64),
+            Self::Follows { name, factor, constant } => {
+                cost.times(*factor).times_name(name).plus(&cost.times(*constant))
+            }
+            Self::Unknown { letter, .. } => cost.times_name(letter),
+        }
+    }
+}
+
 impl<'k> Paths<'k> {
     /// Finds loops and their trip counts; `known` says what an atom is worth in this launch, if it is known.
     pub(crate) fn new(
@@ -65,7 +90,9 @@ impl<'k> Paths<'k> {
         let forms = LinearForms::new(kernel, cfg);
         let counts: Vec<Option<TripCount>> =
             loops.all.iter().map(|each| TripCount::of(kernel, &dominators, &forms, each)).collect();
-        let mut letters = "nmkjihgfedcba".chars().chain('α'..);
+        let taken: Vec<&str> = kernel.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+        let mut letters = "nmkjihgfedcba".chars().chain('α'..).map(|letter| letter.to_string());
+        let mut letter = || letters.find(|letter| !taken.contains(&letter.as_str())).unwrap_or_default();
         let trips = loops
             .all
             .iter()
@@ -73,9 +100,16 @@ impl<'k> Paths<'k> {
             .map(|(each, count)| {
                 let trips = match count.as_ref().and_then(|count| count.evaluate(&known)) {
                     Some(trips) => Trips::Known(u64::try_from(trips).unwrap_or(0)),
-                    None => Trips::Symbolic {
-                        letter: letters.next().unwrap_or('?'),
-                        follows_from: count.as_ref().map(|count| in_words(count, &name)),
+                    None => match count.as_ref().map(|count| (count, single(count))) {
+                        Some((count, Some((atom, factor)))) => Trips::Follows {
+                            name: name(atom).into(),
+                            factor: factor as f64 / count.step as f64,
+                            constant: count.distance.constant as f64 / count.step as f64,
+                        },
+                        other => Trips::Unknown {
+                            letter: letter().into(),
+                            follows_from: other.map(|(count, _)| in_words(count, &name)),
+                        },
                     },
                 };
                 LoopTrips { header: each.header, depth: each.depth, trips }
@@ -95,10 +129,7 @@ impl<'k> Paths<'k> {
                 self.cfg.position[block] <= self.cfg.position[count.decides]
             });
             let more = if once_more { 1.0 } else { 0.0 };
-            weight = match &self.trips[index].trips {
-                Trips::Known(trips) => weight.times(*trips as f64 + more),
-                Trips::Symbolic { letter, .. } => weight.times_trips(*letter).plus(&weight.times(more)),
-            };
+            weight = self.trips[index].trips.times(&weight).plus(&weight.times(more));
             at = self.loops.all[index].outer;
         }
         weight
@@ -141,9 +172,10 @@ impl<'k> Paths<'k> {
                 let round =
                     self.region(Some(inner), each.header, &each.latches, which, of).unwrap_or_default();
                 let rounds = match &self.trips[inner].trips {
-                    Trips::Known(trips) => round.times(*trips as f64),
-                    Trips::Symbolic { .. } if which == Which::Shortest => Polynomial::default(),
-                    Trips::Symbolic { letter, .. } => round.times_trips(*letter),
+                    Trips::Follows { .. } | Trips::Unknown { .. } if which == Which::Shortest => {
+                        Polynomial::default()
+                    }
+                    trips => trips.times(&round),
                 };
                 for (leaving, outside) in &each.exits {
                     let way =
@@ -191,6 +223,15 @@ const ASSUMED_TRIPS: f64 = 1000.0;
 fn is_better(which: Which, new: &Polynomial, known: &Polynomial) -> bool {
     let (new, known) = (new.evaluate(ASSUMED_TRIPS), known.evaluate(ASSUMED_TRIPS));
     if which == Which::Shortest { new < known } else { new > known }
+}
+
+/// The one value that a trip count follows from, and its factor; `None` if there are several, or it counts down from one.
+fn single(count: &TripCount) -> Option<(Atom, i64)> {
+    let mut terms = count.distance.terms.iter();
+    match (terms.next(), terms.next()) {
+        (Some((atom, factor)), None) if *factor > 0 => Some((*atom, *factor)),
+        _ => None,
+    }
 }
 
 fn in_words(count: &TripCount, name: impl Fn(Atom) -> String) -> String {

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
 /// A sum of products of trip counts, each with a factor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Polynomial {
-    /// Factors by the loops whose trip counts are multiplied, each loop by its name's letter; the constant by none.
-    terms: BTreeMap<Vec<char>, f64>,
+    /// Factors by the names that are multiplied; the constant by none.
+    terms: BTreeMap<Vec<Arc<str>>, f64>,
 }
 
 impl Polynomial {
@@ -31,8 +32,8 @@ impl Polynomial {
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         let mut sum = self.clone();
-        for (letters, factor) in &other.terms {
-            sum.add_term(letters.clone(), *factor);
+        for (names, factor) in &other.terms {
+            sum.add_term(names.clone(), *factor);
         }
         sum
     }
@@ -41,53 +42,48 @@ impl Polynomial {
     #[must_use]
     pub fn times(&self, factor: f64) -> Self {
         let mut product = Self::default();
-        for (letters, own) in &self.terms {
-            product.add_term(letters.clone(), own * factor);
+        for (names, own) in &self.terms {
+            product.add_term(names.clone(), own * factor);
         }
         product
     }
 
-    /// As many times as much as a loop runs.
+    /// As many times as much as that name stands for.
     #[must_use]
-    pub fn times_trips(&self, letter: char) -> Self {
+    pub fn times_name(&self, name: &Arc<str>) -> Self {
         let mut product = Self::default();
-        for (letters, factor) in &self.terms {
-            let mut letters = letters.clone();
-            letters.push(letter);
-            letters.sort_unstable();
-            product.add_term(letters, *factor);
+        for (names, factor) in &self.terms {
+            let mut names = names.clone();
+            names.push(Arc::clone(name));
+            names.sort_unstable();
+            product.add_term(names, *factor);
         }
         product
     }
 
     /// What `of` makes of the factors of `parts`, one kind of term after the other.
     pub(crate) fn by_term(parts: &[Self], of: impl Fn(&[f64]) -> f64) -> Self {
-        let kinds: BTreeSet<&Vec<char>> = parts.iter().flat_map(|part| part.terms.keys()).collect();
+        let kinds: BTreeSet<&Vec<Arc<str>>> = parts.iter().flat_map(|part| part.terms.keys()).collect();
         let mut all = Self::default();
-        for letters in kinds {
+        for names in kinds {
             let factors: Vec<f64> =
-                parts.iter().map(|part| part.terms.get(letters).copied().unwrap_or(0.0)).collect();
-            all.add_term(letters.clone(), of(&factors));
+                parts.iter().map(|part| part.terms.get(names).copied().unwrap_or(0.0)).collect();
+            all.add_term(names.clone(), of(&factors));
         }
         all
     }
 
     /// Its value when every trip count that is not known is `trips`.
     pub fn evaluate(&self, trips: f64) -> f64 {
-        self.terms.iter().map(|(letters, factor)| factor * trips.powi(letters.len() as i32)).sum()
+        self.terms.iter().map(|(names, factor)| factor * trips.powi(names.len() as i32)).sum()
     }
 
-    /// The letters in it, in order.
-    pub fn letters(&self) -> Vec<char> {
-        let mut letters: Vec<char> = self.terms.keys().flatten().copied().collect();
-        letters.sort_unstable();
-        letters.dedup();
-        letters
-    }
-
-    fn add_term(&mut self, letters: Vec<char>, factor: f64) {
-        if factor != 0.0 {
-            *self.terms.entry(letters).or_insert(0.0) += factor;
+    fn add_term(&mut self, names: Vec<Arc<str>>, factor: f64) {
+        let sum = self.terms.get(&names).copied().unwrap_or(0.0) + factor;
+        if sum == 0.0 {
+            self.terms.remove(&names);
+        } else {
+            self.terms.insert(names, sum);
         }
     }
 }
@@ -100,17 +96,19 @@ impl fmt::Display for Polynomial {
             text.trim_end_matches('0').trim_end_matches('.').to_owned()
         };
         let mut terms: Vec<_> = self.terms.iter().collect();
-        terms.sort_by_key(|(letters, _)| letters.len());
+        terms.sort_by_key(|(names, _)| names.len());
         let mut words = Vec::new();
-        for (letters, factor) in terms {
-            let mut word = number(*factor);
-            for letter in letters {
-                word.push(' ');
-                word.push(*letter);
-            }
+        for (names, factor) in terms {
+            let names = names.join(" ");
+            let word = match (names.is_empty(), *factor) {
+                (true, _) => number(*factor),
+                (false, 1.0) => names,
+                (false, _) => format!("{} {names}", number(*factor)),
+            };
             words.push(word);
         }
-        f.pad(if words.is_empty() { "0".to_owned() } else { words.join(" + ") }.as_str())
+        let text = if words.is_empty() { "0".to_owned() } else { words.join(" + ") };
+        f.pad(&text.replace("+ -", "- "))
     }
 }
 
@@ -121,11 +119,12 @@ mod tests {
     /// (3 + 2 n) m + 5 by hand.
     #[test]
     fn nested_loops_multiply() {
-        let inner = Polynomial::constant(2.0).times_trips('n').plus(&Polynomial::constant(3.0));
-        let all = inner.times_trips('m').plus(&Polynomial::constant(5.0));
-        assert_eq!(all.to_string(), "5 + 3 m + 2 m n");
-        assert_eq!(all.evaluate(10.0), 5.0 + 30.0 + 200.0);
-        assert_eq!(all.letters(), ['m', 'n']);
+        let (n, m) = ("n".into(), "m".into());
+        let inner = Polynomial::constant(2.0).times_name(&n).plus(&Polynomial::constant(3.0));
+        let all = inner.times_name(&m).plus(&Polynomial::constant(-5.0));
+        assert_eq!(all.to_string(), "-5 + 3 m + 2 m n");
+        assert_eq!(all.evaluate(10.0), -5.0 + 30.0 + 200.0);
+        assert_eq!(all.plus(&all.times(-1.0)).as_constant(), Some(0.0));
         assert_eq!(Polynomial::constant(0.5).times(3.0).as_constant(), Some(1.5));
     }
 }

@@ -55,7 +55,7 @@ pub(crate) struct Analyze {
     /// Work-items of a work-group in each dimension.
     #[arg(long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1)]
     local: Vec<u64>,
-    /// Form of the result; JSON (docs/analysis.md) is one object for each kernel and GPU, each on a line.
+    /// Form of the result; JSON is one object for each kernel and GPU, each on a line.
     #[arg(long, value_enum, default_value_t = Form::Text)]
     format: Form,
 }

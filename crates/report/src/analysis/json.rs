@@ -1,4 +1,4 @@
-//! For programs: docs/analysis.md describes the fields.
+//! For programs: one object a kernel and GPU.
 
 use serde_json::{Map, Value, json};
 use tripipe_analyze::{Analysis, Cycles, Polynomial, Stride, Trips};
@@ -42,11 +42,22 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
         .map(|each| {
             let (trips, letter, follows) = match &each.trips {
                 Trips::Known(trips) => (json!(trips), Value::Null, Value::Null),
-                Trips::Symbolic { letter, follows_from } => {
-                    (Value::Null, json!(letter.to_string()), json!(follows_from))
+                Trips::Follows { name, factor, constant } => {
+                    let times =
+                        Polynomial::constant(*factor).times_name(name).plus(&Polynomial::constant(*constant));
+                    (json!(times.to_string()), Value::Null, Value::Null)
+                }
+                Trips::Unknown { letter, follows_from } => {
+                    (Value::Null, json!(&**letter), json!(follows_from))
                 }
             };
-            json!({ "block": each.header.to_string(), "depth": each.depth, "trips": trips, "letter": letter, "follows_from": follows })
+            json!({
+                "block": each.header.to_string(),
+                "depth": each.depth,
+                "trips": trips,
+                "letter": letter,
+                "follows_from": follows,
+            })
         })
         .collect();
     let lines: Vec<Value> = analysis

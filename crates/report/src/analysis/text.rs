@@ -222,12 +222,17 @@ fn loops(priced: &Priced<'_>, analysis: &Analysis, out: &mut String) {
         let place = line.map_or_else(|| each.header.to_string(), |line| format!("line {line}"));
         let indent = "  ".repeat(each.depth as usize);
         let _ = match &each.trips {
-            Trips::Known(trips) => writeln!(out, "{indent}{place}: {trips} rounds more than one"),
-            Trips::Symbolic { letter, follows_from: Some(words) } => {
-                writeln!(out, "{indent}{place}: {letter} rounds more than one, {letter} = {words}")
+            Trips::Known(trips) => writeln!(out, "{indent}{place}: back to its start {trips} times"),
+            Trips::Follows { name, factor, constant } => {
+                let times =
+                    Polynomial::constant(*factor).times_name(name).plus(&Polynomial::constant(*constant));
+                writeln!(out, "{indent}{place}: back to its start {times} times")
             }
-            Trips::Symbolic { letter, follows_from: None } => {
-                writeln!(out, "{indent}{place}: {letter} rounds more than one, not known from the code")
+            Trips::Unknown { letter, follows_from: Some(words) } => {
+                writeln!(out, "{indent}{place}: back to its start {letter} times, {letter} = {words}")
+            }
+            Trips::Unknown { letter, follows_from: None } => {
+                writeln!(out, "{indent}{place}: back to its start {letter} times, not known from the code")
             }
         };
     }

@@ -373,6 +373,8 @@ fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>, dialect: Diale
             "-disable-loop-idiom-all",
             "-mllvm",
             "-unroll-threshold=1500",
+            "-mllvm",
+            "-disable-vector-combine",
         ],
     };
     let always = [

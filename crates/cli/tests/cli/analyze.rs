@@ -1,0 +1,97 @@
+//! `tripipe analyze`: a kernel on one GPU, on all of them, with and without a launch; whatever cannot be analysed.
+
+use serde_json::Value;
+
+use crate::run_kernel::compiles;
+use crate::{Bench, refused};
+
+/// A row's sum of `n` floats, four at a time.
+const SUM: &str = "kernel void sum(global const float4* in, global float* out, int n) {\n    \
+                   float4 sum = 0;\n    \
+                   for (int i = 0; i < n; ++i)\n        \
+                       sum += in[i * get_global_size(0) + get_global_id(0)];\n    \
+                   out[get_global_id(0)] = sum.x + sum.y + sum.z + sum.w;\n}\n";
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.write("sum.cl", SUM);
+    bench
+}
+
+fn objects(bench: &Bench, arguments: &[&str]) -> Vec<Value> {
+    let text = bench.succeed(&[&["analyze", "sum.cl", "--format", "json"], arguments].concat());
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The longest way's cost in a column, as text.
+fn longest(object: &Value, column: &str) -> String {
+    match &object["longest_path"]["columns"][column] {
+        Value::String(text) => text.clone(),
+        number => number.to_string(),
+    }
+}
+
+#[test]
+fn a_loop_of_unknown_length_is_a_letter_until_it_is_known() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let open = &objects(&bench, &["-g", "g77"])[0];
+    // A round loads 16 bytes for each of 16 work-items, side by side: 4 lines of 64 bytes, a quarter cycle for each.
+    assert!(longest(open, "LS").ends_with("0.25 n"), "{}", longest(open, "LS"));
+    assert_eq!(open["loops"][0]["trips"], "-1 + n");
+    assert_eq!(open["launch"], Value::Null);
+    let known = &objects(&bench, &["-g", "g77", "--arg", "n=64", "--global", "4096", "--local", "64"])[0];
+    // 64 loads of 1/4 cycle, and a store of 4 bytes for each of 16 work-items: one line, 1/16 cycle.
+    assert_eq!(longest(known, "LS"), "16.0625");
+    assert_eq!(known["launch"]["work_items"], 4096);
+    // FMA: four additions a round and three at the end, 16 lanes on each of 2 engines.
+    assert_eq!(longest(known, "FMA"), ((4 * 64 + 3) as f64 / 32.0).to_string());
+}
+
+#[test]
+fn neighbours_are_looked_at() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let object = &objects(&bench, &["-g", "g77"])[0];
+    let read = object["accesses"].as_array().unwrap().iter().find(|access| access["memory"] == "in").unwrap();
+    assert_eq!(
+        (&read["stride_bytes"], &read["lines"], &read["coalesced"]),
+        (&16.into(), &4.into(), &true.into())
+    );
+    assert_eq!(read["line"], 4);
+}
+
+#[test]
+fn every_gpu_has_its_row() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let table = bench.succeed(&["analyze", "sum.cl", "-g", "all"]);
+    for gpu in tripipe_device::catalog() {
+        assert!(table.lines().any(|line| line.starts_with(gpu.name())), "{}:\n{table}", gpu.name());
+    }
+    let text = bench.succeed(&["analyze", "sum.cl", "-g", "Adreno 640"]);
+    for head in ["Bound by", "ALU", "EFU", "Loops", "times"] {
+        assert!(text.contains(head), "{head}:\n{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_analysed_is_refused() {
+    let bench = bench();
+    bench.write("broken.toml", "source = \n");
+    refused(&bench.run(&["analyze", "sum.cl", "-g", "Mali-G6100"]), &["Mali-G610"]);
+    refused(&bench.run(&["analyze", "nothing.cl"]), &["nothing.cl"]);
+    refused(&bench.run(&["analyze", "broken.toml"]), &["broken.toml:1:10"]);
+    if compiles() {
+        refused(&bench.run(&["analyze", "sum.cl", "-k", "product"]), &["it has `sum`"]);
+        refused(&bench.run(&["analyze", "sum.cl", "--arg", "m=3"]), &["it has in, out, n"]);
+        refused(&bench.run(&["analyze", "sum.cl", "--arg", "in=3"]), &["no integer"]);
+        refused(&bench.run(&["analyze", "sum.cl", "--global", "0"]), &["at least 1"]);
+    }
+}
