@@ -47,7 +47,7 @@ fn a_loop_of_unknown_length_is_a_letter_until_it_is_known() {
     assert_eq!(longest(known, "LS"), "16.0625");
     assert_eq!(known["launch"]["work_items"], 4096);
     // FMA: four additions a round and three at the end, 16 lanes on each of 2 engines.
-    assert_eq!(longest(known, "FMA"), ((4 * 64 + 3) as f64 / 32.0).to_string());
+    assert_eq!(longest(known, "FMA"), (f64::from(4 * 64 + 3) / 32.0).to_string());
 }
 
 #[test]
