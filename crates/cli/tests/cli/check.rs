@@ -53,7 +53,7 @@ fn a_bug_is_shown_in_its_line() {
     }
     let bench = bench();
     let clean =
-        "checked: `scale`, 4 x 1 x 1 work-items in work-groups of 2 x 1 x 1\nno findings (34 checks)\n";
+        "checked: `scale`, 4 x 1 x 1 work-items in work-groups of 2 x 1 x 1\nno findings (35 checks)\n";
     assert_eq!(said(bench.run(&["check", "clean.toml"]), 0), clean);
 
     // Elements 4 and 5 of four: bytes 16 to 23 of 16.
@@ -85,7 +85,7 @@ help: Compare the index with the size before the access, or make the object larg
 explain: tripipe explain out-of-bounds-read
 
 checked: `scale`, 6 x 1 x 1 work-items in work-groups of 2 x 1 x 1
-2 errors (34 checks)
+2 errors (35 checks)
 ";
     assert_eq!(said(bench.run(&["check", "bug.toml"]), 1), found);
     // The same launch as Oclgrind writes it.
@@ -110,7 +110,7 @@ fn findings_as_json() {
         report["launches"],
         json!([{ "kernel": "scale", "global": [6, 1, 1], "local": [2, 1, 1], "seconds": null }])
     );
-    assert_eq!(report["checks"].as_array().unwrap().len(), 34);
+    assert_eq!(report["checks"].as_array().unwrap().len(), 35);
     assert_eq!(report["findings"].as_array().unwrap().len(), 2);
     assert_eq!(
         report["findings"][1],

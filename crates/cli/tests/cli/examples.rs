@@ -29,6 +29,7 @@ const LAUNCHES: &[(&str, Launch, Option<Launch>)] = &[
     ("misaligned-vector", "global = 4\nargument = [{ buffer = 'uchar', count = 66, fill = 1 }, { buffer = 'float4', count = 4 }]", None),
     // 4 times 2^30 is 0 where an int wraps around.
     ("address-overflow", "global = [1, 1]\noffset = [0, 4]\nargument = [{ buffer = 'uchar', count = 64 }, { value = 1073741824 }]", Some("global = [16, 4]\nargument = [{ buffer = 'uchar', count = 64 }, { value = 16 }]")),
+    ("signed-overflow", "global = 2\nargument = [{ buffer = 'int', values = [3, 46341] }, { buffer = 'int', count = 2 }]", Some("global = 2\nargument = [{ buffer = 'int', values = [3, 46341] }, { buffer = 'long', count = 2 }]")),
     ("uninitialised-value", "global = 8\nargument = [IN, { buffer = 'float', count = 8 }, { value = 8 }]", None),
     ("data-race", "global = 64\nlocal = 64\nargument = [IN, OUT]", None),
     ("data-race-between-groups", "global = 64\nlocal = 16\nargument = [IN, { buffer = 'float', count = 1, fill = 0 }]", Some("global = 64\nlocal = 16\nargument = [IN, { buffer = 'float', count = 1 }, { value = 4 }]")),

@@ -204,10 +204,13 @@ impl<'k> Plan<'k> {
                 values::shift
             }
             Op::Binary(Binary::Add | Binary::Sub | Binary::Mul)
-                if data.flags.contains(Flags::NO_SIGNED_WRAP)
-                    && data.result.is_some_and(|result| self.addresses.contains(result)) =>
+                if data.flags.contains(Flags::NO_SIGNED_WRAP) =>
             {
-                values::overflow
+                if data.result.is_some_and(|result| self.addresses.contains(result)) {
+                    values::address_overflow
+                } else {
+                    values::signed_overflow
+                }
             }
             Op::Convert(_) => values::convert,
             Op::ExtractDynamic | Op::InsertDynamic => values::dynamic,

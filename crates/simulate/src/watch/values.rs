@@ -166,7 +166,18 @@ pub(super) fn shift(s: &mut State<'_>, i: &Inst) -> bool {
 }
 
 /// Signed arithmetic that ends in an address.
-pub(super) fn overflow(s: &mut State<'_>, i: &Inst) -> bool {
+pub(super) fn address_overflow(s: &mut State<'_>, i: &Inst) -> bool {
+    let cure = "Compute the index in long or size_t: cast before the multiplication.";
+    overflow(s, i, &rules::ADDRESS_OVERFLOW, cure, ", and an address depends on it")
+}
+
+/// Signed arithmetic whose result does not fit.
+pub(super) fn signed_overflow(s: &mut State<'_>, i: &Inst) -> bool {
+    let cure = "Compute in a wider type, or in an unsigned one where wrapping is meant.";
+    overflow(s, i, &rules::SIGNED_OVERFLOW, cure, "")
+}
+
+fn overflow(s: &mut State<'_>, i: &Inst, rule: &'static Rule, cure: &'static str, besides: &str) -> bool {
     let goes_on = taint::pure(s, i);
     let Some(scalar) = ty(s, i, 0).scalar() else { return goes_on };
     let Op::Binary(op) = s.kernel.insts[i.origin].op else { return goes_on };
@@ -190,30 +201,21 @@ pub(super) fn overflow(s: &mut State<'_>, i: &Inst) -> bool {
         _ => true,
     };
     if quick {
-        each(
-            s,
-            i,
-            &rules::ADDRESS_OVERFLOW,
-            "Compute the index in long or size_t: cast before the multiplication.",
-            |s, index| {
-                let a = signed(s.warp.rows.bits(i.args[0], index, bytes), scalar);
-                let b = signed(s.warp.rows.bits(i.args[1], index, bytes), scalar);
-                let value = exact(a, b);
-                let fits = value >= i128::from(i64::MIN >> (64 - scalar.bits()))
-                    && value <= i128::from(i64::MAX >> (64 - scalar.bits()));
-                (!fits).then(|| {
-                    let sign = match op {
-                        Binary::Add => '+',
-                        Binary::Sub => '-',
-                        _ => '*',
-                    };
-                    format!(
-                        "{a} {sign} {b} does not fit {} bits, and an address depends on it",
-                        scalar.bits()
-                    )
-                })
-            },
-        );
+        each(s, i, rule, cure, |s, index| {
+            let a = signed(s.warp.rows.bits(i.args[0], index, bytes), scalar);
+            let b = signed(s.warp.rows.bits(i.args[1], index, bytes), scalar);
+            let value = exact(a, b);
+            let fits = value >= i128::from(i64::MIN >> (64 - scalar.bits()))
+                && value <= i128::from(i64::MAX >> (64 - scalar.bits()));
+            (!fits).then(|| {
+                let sign = match op {
+                    Binary::Add => '+',
+                    Binary::Sub => '-',
+                    _ => '*',
+                };
+                format!("{a} {sign} {b} does not fit {} bits{besides}", scalar.bits())
+            })
+        });
     }
     goes_on
 }

@@ -132,3 +132,49 @@ When the wrapping count is meant, as in a hand-written rotation. `rotate(x, n)` 
 - C99, 6.5.7, paragraph 3, and SPIR-V, `OpShiftLeftLogical`: undefined.
 ",
 };
+
+/// A sum, difference or product of signed integers does not fit its type.
+pub const SIGNED_OVERFLOW: Rule = Rule {
+    code: "signed-overflow",
+    severity: Severity::Warning,
+    title: "signed arithmetic overflows",
+    explanation: r"## What it finds
+
+A signed addition, subtraction or multiplication of 32 or 64 bits whose result does not fit its type. One that becomes part
+of an address is `address-overflow`, an error.
+
+## Why it matters
+
+Overflow of signed integers is undefined. The hardware wraps; but a compiler may take `x + 1 > x` for true, compute in 64
+bits, or drop a test that would have caught it, and another driver or another version of it decides otherwise.
+
+## Example
+
+```c
+__kernel void energy(__global const int *sample, __global int *out) {
+    int i = get_global_id(0);
+    out[i] = sample[i] * sample[i];  // does not fit from 46341 on
+}
+```
+
+## Instead
+
+Compute in a wider type, or say that wrapping is meant by computing in `uint`.
+
+```c
+__kernel void energy(__global const int *sample, __global long *out) {
+    int i = get_global_id(0);
+    out[i] = (long)sample[i] * sample[i];
+}
+```
+
+## When it is wrong
+
+Never by the language. Hashes and random numbers that wrap on purpose belong into unsigned types, which wrap by
+definition.
+
+## Source
+
+- C99, 6.5, paragraph 5: a result that its type cannot represent makes the behavior undefined.
+",
+};
