@@ -5,11 +5,13 @@
 //! touch memory; and, where a launch is given, its time. Nothing runs, and nothing is drawn here.
 
 mod access;
+mod budget;
 mod columns;
 mod paths;
 mod polynomial;
 
 pub use access::{Access, Stride};
+pub use budget::{Limit, LimitError};
 pub use columns::Column;
 pub use paths::{LoopTrips, Trips};
 pub use polynomial::Polynomial;

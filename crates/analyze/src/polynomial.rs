@@ -88,6 +88,12 @@ impl Polynomial {
     }
 }
 
+impl From<f64> for Polynomial {
+    fn from(value: f64) -> Self {
+        Self::constant(value)
+    }
+}
+
 impl fmt::Display for Polynomial {
     /// `12 + 7 n + 3 n m`, numbers with up to two decimals; `0` for nothing.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

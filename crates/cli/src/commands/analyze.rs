@@ -1,11 +1,11 @@
 //! `tripipe analyze`: what a kernel costs on GPUs one does not have.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use tripipe_analyze::{Setup, analyze};
+use tripipe_analyze::{Limit, Setup, analyze};
 use tripipe_device::{Gpu, catalog};
 use tripipe_ir::front::clang::Optimization;
 use tripipe_ir::{Kernel, ParameterKind, Type};
@@ -55,7 +55,10 @@ pub(crate) struct Analyze {
     /// Work-items of a work-group in each dimension.
     #[arg(long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1)]
     local: Vec<u64>,
-    /// Form of the result; JSON is one object for each kernel and GPU, each on a line.
+    /// Limits to keep, e.g. "ls<=32,registers<=32,threads>=512"; the exit code is 1 where one is broken.
+    #[arg(long, value_name = "LIMITS", value_delimiter = ',', num_args = 1)]
+    budget: Vec<Limit>,
+    /// Form of the result; malioc-json is Arm's offline compiler's, of the Mali GPUs. JSON is one object for each kernel and GPU, each on a line.
     #[arg(long, value_enum, default_value_t = Form::Text)]
     format: Form,
 }
@@ -65,6 +68,7 @@ pub(crate) struct Analyze {
 enum Form {
     Text,
     Json,
+    MaliocJson,
 }
 
 /// One of each family, the most common one.
@@ -111,23 +115,41 @@ impl Analyze {
             results.push((*kernel, analyses));
         }
         drop(progress);
-        for (index, (kernel, analyses)) in results.iter().enumerate() {
-            let priced = Priced { module: &loaded.module, kernel, source: &source, analyses };
-            match self.format {
-                Form::Text => {
+        let all: Vec<Priced<'_>> = results
+            .iter()
+            .map(|(kernel, analyses)| Priced { module: &loaded.module, kernel, source: &source, analyses })
+            .collect();
+        match self.format {
+            Form::Text => {
+                for (index, priced) in all.iter().enumerate() {
                     if index > 0 {
                         writeln!(out)?;
                     }
-                    out.write_all(analysis::text(&priced, terminal::canvas()).as_bytes())?;
+                    out.write_all(analysis::text(priced, terminal::canvas()).as_bytes())?;
                 }
-                Form::Json => {
-                    for object in analysis::json(&priced) {
-                        writeln!(out, "{object}")?;
-                    }
+            }
+            Form::Json => {
+                for object in all.iter().flat_map(analysis::json) {
+                    writeln!(out, "{object}")?;
+                }
+            }
+            Form::MaliocJson => writeln!(out, "{:#}", analysis::malioc(&all, source_path))?,
+        }
+        let mut broken = 0;
+        for analysis in all.iter().flat_map(|priced| priced.analyses) {
+            for limit in &self.budget {
+                if let Some(found) = limit.broken_by(analysis) {
+                    broken += 1;
+                    writeln!(
+                        io::stderr(),
+                        "over budget: {} on {}: {found}, want {limit}",
+                        analysis.kernel,
+                        analysis.gpu.name()
+                    )?;
                 }
             }
         }
-        Ok(Finish::Clean)
+        Ok(if broken > 0 { Finish::Findings } else { Finish::Clean })
     }
 
     /// The GPUs asked for, each once, in the catalog's order for `all`.

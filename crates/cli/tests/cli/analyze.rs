@@ -95,3 +95,67 @@ fn what_cannot_be_analysed_is_refused() {
         refused(&bench.run(&["analyze", "sum.cl", "--global", "0"]), &["at least 1"]);
     }
 }
+
+#[test]
+fn a_budget_is_kept_or_not() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let run = |budget: &str| {
+        let output = bench.run(&["analyze", "sum.cl", "-g", "g77", "--arg", "n=64", "--budget", budget]);
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(run("ls<=16.07,registers<=64,spill<=0,threads>=1024"), (Some(0), String::new()));
+    let (code, said) = run("ls<=16,registers<=64");
+    assert_eq!((code, &*said), (Some(1), "over budget: sum on Mali-G77: 16.06, want ls<=16\n"));
+    refused(&bench.run(&["analyze", "sum.cl", "--budget", "speed<=1"]), &["speed<=1", "registers"]);
+}
+
+/// The fields that readers of malioc's schema `performance` look for, version 2.
+#[test]
+fn the_offline_compilers_form() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let read = |arguments: &[&str]| -> Value {
+        let text = bench.succeed(&[&["analyze", "sum.cl", "--format", "malioc-json"], arguments].concat());
+        serde_json::from_str(&text).unwrap()
+    };
+    let open = read(&["-g", "g78,t880,Adreno 640"]);
+    assert_eq!((&open["schema"]["name"], &open["schema"]["version"]), (&"performance".into(), &2.into()));
+    let shaders = open["shaders"].as_array().unwrap();
+    assert_eq!(shaders.len(), 2, "no Adreno");
+    let pipelines = [
+        &["arith_total", "arith_fma", "arith_cvt", "arith_sfu", "load_store", "texture"][..],
+        &["arithmetic", "load_store", "texture"],
+    ];
+    for (shader, pipelines) in shaders.iter().zip(pipelines) {
+        let performance = &shader["variants"][0]["performance"];
+        assert_eq!(performance["pipelines"], Value::from(pipelines));
+        let named: Vec<&Value> =
+            shader["hardware"]["pipelines"].as_array().unwrap().iter().map(|each| &each["name"]).collect();
+        assert_eq!(named, pipelines);
+        // The loop's length is not known.
+        let longest = &performance["longest_path_cycles"];
+        assert_eq!(longest["cycle_count"], Value::from(vec![Value::Null; pipelines.len()]));
+        assert_eq!(longest["bound_pipelines"], Value::from(vec![Value::Null]));
+        assert_eq!(performance["total_cycles"]["cycle_count"].as_array().unwrap().len(), pipelines.len());
+        let properties = shader["variants"][0]["properties"].as_array().unwrap();
+        for name in [
+            "work_registers_used",
+            "uniform_registers_used",
+            "thread_occupancy",
+            "has_stack_spilling",
+            "fp16_arithmetic",
+        ] {
+            assert!(properties.iter().any(|property| property["name"] == name), "{name}");
+        }
+    }
+    // On a G78 an instruction of FMA is 1/64 and a message 1: 64 rounds of four additions, and three more.
+    let known = read(&["-g", "g78", "--arg", "n=64"]);
+    let counts = &known["shaders"][0]["variants"][0]["performance"]["longest_path_cycles"]["cycle_count"];
+    assert_eq!(counts[1], f64::from(4 * 64 + 3) / 64.0);
+    assert_eq!(counts[4], 65.0);
+}

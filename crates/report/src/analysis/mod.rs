@@ -1,9 +1,11 @@
 //! What kernels cost on GPUs ([`tripipe_analyze::Analysis`]).
 
 mod json;
+mod malioc;
 mod text;
 
 pub use json::json;
+pub use malioc::malioc;
 pub use text::text;
 
 use tripipe_analyze::Analysis;

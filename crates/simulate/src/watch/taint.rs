@@ -298,8 +298,8 @@ pub(crate) fn branch(s: &mut State<'_>, slot: u32, bytes: u32, place: Option<ir:
         return;
     }
     if let Some(mut watch) = s.watch.take() {
-        let lane = (tainted(s, slot, 0, bytes) & s.mask).trailing_zeros() as usize;
-        report(&mut watch, s, place, slot, lane, "the way taken here");
+        let which = tainted(s, slot, 0, bytes) & s.mask;
+        report(&mut watch, s, place, slot, which, "the way taken here");
         s.warp.rows.words_mut(slot + s.code.shadow).fill(0);
         s.watch = Some(watch);
     }
@@ -314,18 +314,19 @@ fn used(watch: &mut Watch, s: &mut State<'_>, i: &Inst, slot: u32, operand: usiz
     if mask & s.mask == 0 {
         return;
     }
-    let lane = (mask & s.mask).trailing_zeros() as usize;
-    report(watch, s, Some(i.origin), slot, lane, what);
+    report(watch, s, Some(i.origin), slot, mask & s.mask, what);
     s.warp.rows.words_mut(slot + s.code.shadow).fill(0);
 }
 
-fn report(watch: &mut Watch, s: &State<'_>, at: Option<ir::Inst>, slot: u32, lane: usize, what: &str) {
+/// Notes that work-items, one bit each, depend on a register's unwritten bits.
+fn report(watch: &mut Watch, s: &State<'_>, at: Option<ir::Inst>, slot: u32, which: u64, what: &str) {
+    let lane = which.trailing_zeros();
     if !watch.checks.has(&rules::UNINITIALISED_VALUE) {
         return;
     }
     let birth = s.warp.origins.get(slot as usize).copied().filter(|origin| *origin != u32::MAX);
     let birth = birth.map(ir::Inst::from_u32).filter(|inst| s.kernel.insts.is_valid(*inst));
-    watch.findings.note(&rules::UNINITIALISED_VALUE, at, 1, || {
+    watch.findings.note(&rules::UNINITIALISED_VALUE, at, u64::from(which.count_ones()), || {
         let name = birth.and_then(|inst| {
             let data = &s.kernel.insts[inst];
             let value = data.result?;
@@ -341,7 +342,7 @@ fn report(watch: &mut Watch, s: &State<'_>, at: Option<ir::Inst>, slot: u32, lan
         Occurrence {
             message: format!("{what} depends on {from}"),
             cure: "Write the variable or the memory before it is read, on every way that leads here.".into(),
-            work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + lane as u64)),
+            work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + u64::from(lane))),
             memory: None,
             related: birth
                 .filter(|birth| Some(*birth) != at)
@@ -505,7 +506,7 @@ impl Watch {
             Op::Atomic(ir::op::Atomic { op: ir::op::AtomicOp::Exchange, .. })
         );
         if touch.atomic && touch.writes && !exchange {
-            report(self, s, Some(i.origin), i.out, lane, "what this atomic makes");
+            report(self, s, Some(i.origin), i.out, 1 << lane, "what this atomic makes");
             s.warp.rows.words_mut(shadow).fill(0);
         }
     }

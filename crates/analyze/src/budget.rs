@@ -1,0 +1,128 @@
+//! Limits that a kernel has to keep: `ls<=32,registers<=32,threads>=512`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{Analysis, Column};
+
+/// One limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    what: Figure,
+    most: bool,
+    value: f64,
+    text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Figure {
+    Column(Column),
+    Messages,
+    Registers,
+    Uniform,
+    SpillBytes,
+    StackBytes,
+    LocalBytes,
+    Threads,
+    Milliseconds,
+}
+
+const FIGURES: [(&str, Figure); 17] = [
+    ("a", Figure::Column(Column::Arithmetic)),
+    ("alu", Figure::Column(Column::Arithmetic)),
+    ("fma", Figure::Column(Column::Fma)),
+    ("cvt", Figure::Column(Column::Convert)),
+    ("sfu", Figure::Column(Column::Special)),
+    ("efu", Figure::Column(Column::Special)),
+    ("ls", Figure::Column(Column::LoadStore)),
+    ("t", Figure::Column(Column::Texture)),
+    ("messages", Figure::Messages),
+    ("registers", Figure::Registers),
+    ("uniform", Figure::Uniform),
+    ("spill", Figure::SpillBytes),
+    ("stack", Figure::StackBytes),
+    ("local", Figure::LocalBytes),
+    ("threads", Figure::Threads),
+    ("ms", Figure::Milliseconds),
+    ("time", Figure::Milliseconds),
+];
+
+/// No limit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no limit; want FIGURE<=NUMBER or FIGURE>=NUMBER, with one of {known}")]
+pub struct LimitError {
+    /// The text.
+    pub text: String,
+    /// The figures there are.
+    pub known: String,
+}
+
+impl FromStr for Limit {
+    type Err = LimitError;
+
+    fn from_str(text: &str) -> Result<Self, LimitError> {
+        let known = || FIGURES.map(|(name, _)| name).join(", ");
+        let refused = || LimitError { text: text.trim().to_owned(), known: known() };
+        let (name, value, most) = match (text.split_once("<="), text.split_once(">=")) {
+            (Some((name, value)), None) => (name, value, true),
+            (None, Some((name, value))) => (name, value, false),
+            _ => return Err(refused()),
+        };
+        let name = name.trim().to_lowercase();
+        let what =
+            FIGURES.iter().find(|(known, _)| *known == name).map(|(_, what)| *what).ok_or_else(refused)?;
+        let value: f64 = value.trim().parse().map_err(|_| refused())?;
+        if !value.is_finite() {
+            return Err(refused());
+        }
+        Ok(Self { what, most, value, text: text.trim().to_owned() })
+    }
+}
+
+impl fmt::Display for Limit {
+    /// As it was written.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Limit {
+    /// What the kernel has where it does not keep the limit: the figure, or the text of one that depends on a trip count
+    /// that is not known. `None` if it keeps it, or the GPU has no such figure.
+    pub fn broken_by(&self, analysis: &Analysis) -> Option<String> {
+        let longest = &analysis.longest;
+        let figure = match self.what {
+            Figure::Column(column) => {
+                let at = analysis.columns.iter().position(|other| *other == column)?;
+                longest.columns[at].clone()
+            }
+            Figure::Messages => longest.messages.clone(),
+            Figure::Registers => f64::from(analysis.registers.work.used).into(),
+            Figure::Uniform => f64::from(analysis.registers.uniform).into(),
+            Figure::SpillBytes => f64::from(analysis.registers.work.spill_bytes).into(),
+            Figure::StackBytes => (analysis.stack_bytes as f64).into(),
+            Figure::LocalBytes => (analysis.local_bytes as f64).into(),
+            Figure::Threads => f64::from(analysis.registers.threads).into(),
+            Figure::Milliseconds => analysis.launch.as_ref()?.milliseconds.into(),
+        };
+        let keeps = figure
+            .as_constant()
+            .is_some_and(|number| if self.most { number <= self.value } else { number >= self.value });
+        (!keeps).then(|| figure.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_read() {
+        let limit: Limit = " LS <= 32 ".parse().unwrap();
+        assert_eq!((limit.what, limit.most, limit.value), (Figure::Column(Column::LoadStore), true, 32.0));
+        assert_eq!(limit.to_string(), "LS <= 32");
+        for wrong in ["ls", "ls<32", "speed<=3", "ls<=fast", "ls<=1>=2", "ls<=inf"] {
+            assert!(wrong.parse::<Limit>().is_err(), "{wrong}");
+        }
+    }
+}
