@@ -6,6 +6,8 @@
 use tripipe_device::{Family, Gpu};
 use tripipe_machine::Pipe;
 
+use crate::Polynomial;
+
 /// A column of a report: a pipe of the family, or the sum of some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Column {
@@ -56,6 +58,15 @@ impl Column {
     pub fn is_part(self, family: Family) -> bool {
         matches!(family, Family::Valhall | Family::Arm5thGen)
             && matches!(self, Self::Fma | Self::Convert | Self::Special)
+    }
+
+    /// This column of what each pipe is busy, term by term.
+    pub(crate) fn cost(self, gpu: &Gpu, pipes: &[Polynomial]) -> Polynomial {
+        Polynomial::by_term(pipes, |factors| {
+            let mut clocks = [0.0; Pipe::ALL.len()];
+            clocks.iter_mut().zip(factors).for_each(|(clocks, factor)| *clocks = *factor);
+            self.cycles(gpu, &clocks)
+        })
     }
 
     /// Cycles of this column for a work-item, of the clocks that each pipe is busy for it.

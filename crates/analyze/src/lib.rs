@@ -7,12 +7,14 @@
 mod access;
 mod budget;
 mod columns;
+pub mod lints;
 mod paths;
 mod polynomial;
 
 pub use access::{Access, Stride};
 pub use budget::{Limit, LimitError};
 pub use columns::Column;
+pub use lints::Advice;
 pub use paths::{LoopTrips, Trips};
 pub use polynomial::Polynomial;
 
@@ -151,6 +153,8 @@ pub struct Analysis {
     pub accesses: Vec<Access>,
     /// The launch, if its global size is known and no trip count is open.
     pub launch: Option<LaunchCost>,
+    /// What could be done, what gains most first.
+    pub advice: Vec<Advice>,
     /// What was left out of the cost.
     pub left_out: Vec<String>,
 }
@@ -174,17 +178,18 @@ pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
     }
     // The columns are not sums of pipes on Valhall, but they are of blocks as far as one column bounds: each path is found in
     // the pipes, and the columns are made of the pipes' sums.
-    let way = |which| {
-        let pipes: Vec<Polynomial> =
-            Pipe::ALL.iter().map(|pipe| paths.cost(which, &|block| clocks[block][pipe.index()])).collect();
-        pricing.cycles(&pipes, paths.cost(which, &|block| messages[block]))
+    let pipes_of = |which| -> Vec<Polynomial> {
+        Pipe::ALL.iter().map(|pipe| paths.cost(which, &|block| clocks[block][pipe.index()])).collect()
     };
+    let way =
+        |which, pipes: &[Polynomial]| pricing.cycles(pipes, paths.cost(which, &|block| messages[block]));
     let once =
         |of: &dyn Fn(Block) -> f64| Polynomial::constant(cfg.order.iter().map(|block| of(*block)).sum());
     let total_pipes: Vec<Polynomial> =
         Pipe::ALL.iter().map(|pipe| once(&|block| clocks[block][pipe.index()])).collect();
     let total = pricing.cycles(&total_pipes, once(&|block| messages[block]));
-    let longest = way(Which::Longest);
+    let longest_pipes = pipes_of(Which::Longest);
+    let longest = way(Which::Longest, &longest_pipes);
     let mut emitted = [0; Pipe::ALL.len()];
     for issue in cfg.order.iter().flat_map(|block| &code.blocks[*block]) {
         emitted[issue.pipe.index()] += 1;
@@ -195,6 +200,23 @@ pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
     }
     let (narrow_arithmetic, idle_lanes) = shares(&cfg, &code);
     let launch = launch(gpu, setup, &longest);
+    let registers = registers(kernel, gpu, &code);
+    let (shares, spills) = pricing.shares(&cfg);
+    let weight = |block| paths.weight(block);
+    let advice = lints::look(&lints::Context {
+        kernel,
+        cfg: &cfg,
+        gpu,
+        setup,
+        columns: pricing.columns,
+        accesses: &accesses,
+        registers: &registers,
+        longest: &longest,
+        pipes: &longest_pipes,
+        shares: &shares,
+        spills: paths.cost(Which::Longest, &|block| spills[block]),
+        weight: &weight,
+    });
     let private: u64 =
         kernel.objects.values().filter(|object| object.space == Space::Private).map(ObjectData::bytes).sum();
     let local =
@@ -205,9 +227,9 @@ pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
         columns: pricing.columns,
         emitted,
         total,
-        shortest: way(Which::Shortest),
+        shortest: way(Which::Shortest, &pipes_of(Which::Shortest)),
         longest,
-        registers: registers(kernel, gpu, &code),
+        registers,
         narrow_arithmetic,
         idle_lanes,
         stack_bytes: private + u64::from(code.work.spill_bytes),
@@ -216,6 +238,7 @@ pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
         loops: paths.trips.clone(),
         lines: pricing.lines(kernel, &cfg, &paths),
         launch,
+        advice,
         left_out,
         accesses,
     }
@@ -263,7 +286,7 @@ impl Pricing<'_> {
 
     fn cycles(&self, pipes: &[Polynomial], messages: Polynomial) -> Cycles {
         let columns: Vec<Polynomial> =
-            self.columns.iter().map(|column| self.column(*column, pipes)).collect();
+            self.columns.iter().map(|column| column.cost(self.gpu, pipes)).collect();
         let weigh = |polynomial: &Polynomial| polynomial.evaluate(1000.0);
         let most = columns.iter().map(weigh).fold(0.0, f64::max);
         let bound = (0..columns.len())
@@ -272,13 +295,25 @@ impl Pricing<'_> {
         Cycles { columns, messages, bound }
     }
 
-    /// A column of polynomials: each kind of term for itself.
-    fn column(&self, column: Column, pipes: &[Polynomial]) -> Polynomial {
-        Polynomial::by_term(pipes, |factors| {
-            let mut clocks = [0.0; Pipe::ALL.len()];
-            clocks.iter_mut().zip(factors).for_each(|(clocks, factor)| *clocks = *factor);
-            column.cycles(self.gpu, &clocks)
-        })
+    /// What each instruction costs, and for each block what its spills cost.
+    fn shares(&self, cfg: &Cfg) -> (Vec<lints::Share>, SecondaryMap<Block, f64>) {
+        let mut shares = Vec::new();
+        let mut spills: SecondaryMap<Block, f64> = SecondaryMap::new();
+        for block in &cfg.order {
+            for issue in &self.code.blocks[*block] {
+                let clocks = self.clocks(issue) / issue.operations.len().max(1) as f64;
+                for (_, operation) in &issue.operations {
+                    match operation.inst {
+                        Some(inst) => {
+                            shares.push(lints::Share { inst, block: *block, pipe: issue.pipe, clocks });
+                        }
+                        None if matches!(operation.work, "spill" | "fill") => spills[*block] += clocks,
+                        None => {}
+                    }
+                }
+            }
+        }
+        (shares, spills)
     }
 
     /// What each line costs.
@@ -307,7 +342,7 @@ impl Pricing<'_> {
             .into_values()
             .map(|(place, pipes)| LineCost {
                 place,
-                columns: self.columns.iter().map(|column| self.column(*column, &pipes)).collect(),
+                columns: self.columns.iter().map(|column| column.cost(self.gpu, &pipes)).collect(),
             })
             .collect()
     }

@@ -218,7 +218,7 @@ impl<'k> Paths<'k> {
 }
 
 /// Where trip counts are not known, as if each were this.
-const ASSUMED_TRIPS: f64 = 1000.0;
+pub(crate) const ASSUMED_TRIPS: f64 = 1000.0;
 
 fn is_better(which: Which, new: &Polynomial, known: &Polynomial) -> bool {
     let (new, known) = (new.evaluate(ASSUMED_TRIPS), known.evaluate(ASSUMED_TRIPS));

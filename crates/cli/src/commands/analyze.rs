@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use tripipe_analyze::{Limit, Setup, analyze};
+use tripipe_analyze::{Advice, Limit, Setup, analyze, lints};
 use tripipe_device::{Gpu, catalog};
+use tripipe_ir::diagnostic::Rule;
 use tripipe_ir::front::clang::Optimization;
 use tripipe_ir::{Kernel, ParameterKind, Type};
 use tripipe_launch::NdRange;
@@ -14,6 +15,7 @@ use tripipe_launch::file::{BuildOptions, Given, LaunchFile, Number, Place, Progr
 use tripipe_report::analysis::{self, Priced};
 
 use crate::Finish;
+use crate::commands::explain;
 use crate::launch_file::Description;
 use crate::progress::Progress;
 use crate::terminal;
@@ -55,12 +57,23 @@ pub(crate) struct Analyze {
     /// Work-items of a work-group in each dimension.
     #[arg(long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1)]
     local: Vec<u64>,
+    /// Advice that makes the exit code 1; may be given several times.
+    #[arg(long, value_name = "CODE", value_parser = lint)]
+    deny: Vec<&'static Rule>,
+    /// Advice to leave out; may be given several times. A comment `tripipe: allow CODE` on the line or the one above does
+    /// so for a line.
+    #[arg(long, value_name = "CODE", value_parser = lint)]
+    allow: Vec<&'static Rule>,
     /// Limits to keep, e.g. "ls<=32,registers<=32,threads>=512"; the exit code is 1 where one is broken.
     #[arg(long, value_name = "LIMITS", value_delimiter = ',', num_args = 1)]
     budget: Vec<Limit>,
     /// Form of the result; malioc-json is Arm's offline compiler's, of the Mali GPUs. JSON is one object for each kernel and GPU, each on a line.
     #[arg(long, value_enum, default_value_t = Form::Text)]
     format: Form,
+}
+
+fn lint(code: &str) -> Result<&'static Rule, String> {
+    explain::find(lints::ALL, code).map_err(|error| error.to_string())
 }
 
 /// Forms of the result.
@@ -111,7 +124,10 @@ impl Analyze {
         let mut results = Vec::new();
         for kernel in &kernels {
             let setup = self.setup(kernel, &description.file)?;
-            let analyses: Vec<_> = gpus.iter().map(|gpu| analyze(kernel, gpu, &setup)).collect();
+            let mut analyses: Vec<_> = gpus.iter().map(|gpu| analyze(kernel, gpu, &setup)).collect();
+            for analysis in &mut analyses {
+                analysis.advice.retain(|advice| !self.is_allowed(advice, kernel, &source));
+            }
             results.push((*kernel, analyses));
         }
         drop(progress);
@@ -137,6 +153,7 @@ impl Analyze {
         }
         let mut broken = 0;
         for analysis in all.iter().flat_map(|priced| priced.analyses) {
+            broken += analysis.advice.iter().filter(|advice| self.deny.contains(&advice.rule)).count();
             for limit in &self.budget {
                 if let Some(found) = limit.broken_by(analysis) {
                     broken += 1;
@@ -150,6 +167,16 @@ impl Analyze {
             }
         }
         Ok(if broken > 0 { Finish::Findings } else { Finish::Clean })
+    }
+
+    /// Whether advice is not wanted: by a flag, or by a comment on its line or the one above.
+    fn is_allowed(&self, advice: &Advice, kernel: &Kernel, source: &str) -> bool {
+        if self.allow.contains(&advice.rule) {
+            return true;
+        }
+        let line = advice.place.map_or(0, |place| kernel.outermost(place).line as usize);
+        let comment = format!("tripipe: allow {}", advice.rule.code);
+        source.lines().skip(line.saturating_sub(2)).take(line.min(2)).any(|text| text.contains(&comment))
     }
 
     /// The GPUs asked for, each once, in the catalog's order for `all`.

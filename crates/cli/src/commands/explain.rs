@@ -11,7 +11,7 @@ use tripipe_simulate::watch::rules::ALL;
 use crate::{Finish, terminal};
 
 /// The rules there are: those of each part that finds something.
-const TABLES: &[&[&Rule]] = &[ALL];
+const TABLES: &[&[&Rule]] = &[ALL, tripipe_analyze::lints::ALL];
 
 /// Explain what a finding's code means: what it finds, why it matters, what to write instead.
 ///

@@ -125,6 +125,14 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
             "milliseconds": launch.milliseconds,
             "busy": heads.iter().zip(&launch.busy).map(|(head, busy)| ((*head).to_owned(), json!(busy))).collect::<Map<_, _>>(),
         })),
+        "advice": analysis.advice.iter().map(|advice| json!({
+            "code": advice.rule.code,
+            "severity": advice.rule.severity.name(),
+            "line": advice.place.map(|place| priced.line(place)),
+            "message": advice.message,
+            "cure": advice.cure,
+            "gain": advice.gain,
+        })).collect::<Vec<_>>(),
         "left_out": analysis.left_out,
     })
 }

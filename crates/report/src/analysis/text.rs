@@ -55,10 +55,33 @@ fn single(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas) -> String {
             busy.join(", ")
         );
     }
+    advice(priced, analysis, canvas, &mut out);
     if !analysis.left_out.is_empty() {
         let _ = writeln!(out, "\nLeft out: {}.", analysis.left_out.join("; "));
     }
     out
+}
+
+fn advice(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut String) {
+    if analysis.advice.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n{}", canvas.paint(Tone::Heading, "Advice (`tripipe explain CODE` says more)"));
+    for advice in &analysis.advice {
+        let line = advice.place.map(|place| priced.line(place)).filter(|line| *line > 0);
+        let place = line.map_or_else(String::new, |line| format!(" line {line}:"));
+        let gain = advice
+            .gain
+            .map_or_else(String::new, |gain| format!(" {} of the cycles would go.", percent(gain)));
+        let said = format!(
+            "{}[{}]{place} {}. {}{gain}",
+            advice.rule.severity.name(),
+            advice.rule.code,
+            advice.message,
+            advice.cure
+        );
+        out.push_str(&paragraph(canvas, "", 2, &said));
+    }
 }
 
 /// Bound by what, and how far the next limit is.

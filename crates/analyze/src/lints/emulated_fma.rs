@@ -1,0 +1,83 @@
+//! `emulated-fma`: `fma()` is no instruction of its own here.
+
+use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::op::Builtin;
+use tripipe_ir::{Op, Scalar, Type};
+use tripipe_machine::Model;
+
+use super::{Advice, Context};
+
+/// The lint.
+pub(super) const RULE: Rule = Rule {
+    code: "emulated-fma",
+    severity: Severity::Warning,
+    title: "fma() is no instruction of its own here",
+    explanation: r"## What it finds
+
+A call of `fma` on a GPU that has no fused multiply-add at the rate of a multiplication.
+
+## Why it costs
+
+`fma` must round once. Adreno computes it in software, more than twenty times the cost of `mad`; Midgard has it on one
+scalar unit, a quarter of the rate.
+
+## Example
+
+```c
+sum = fma(a, b, sum);
+```
+
+## Instead
+
+```c
+sum = mad(a, b, sum);  // or a * b + sum
+```
+
+## When it is wrong
+
+Where the single rounding is needed: in error-free transformations.
+
+## Source
+
+- Measurements by azhirnov on an Adreno 660 and a Mali-T830; Mesa for the units.
+",
+};
+
+/// Clocks of an operation on so many lanes: words of the family, which steps of a recipe share, or instructions.
+fn clocks(model: &Model, scalar: Scalar, work: &str, lanes: u32) -> f64 {
+    let steps = model.recipe(scalar.name(), work).map(|recipe| recipe.value.as_slice()).unwrap_or_default();
+    let each = steps.iter().map(|step| {
+        let units = || step.units.iter().filter_map(|unit| model.units.get(unit));
+        let bits = units().map(|unit| unit.bits).max().unwrap_or(0);
+        let room = step.lanes.unwrap_or((bits / scalar.bits().max(8)).max(1));
+        f64::from(step.count * lanes.div_ceil(room)) * units().map(|unit| unit.cycles).fold(0.0, f64::max)
+    });
+    let shared = model.units.first().is_some_and(|unit| unit.word.is_some());
+    if shared { each.fold(0.0, f64::max) } else { each.sum() }
+}
+
+pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
+    if context.gpu.supports.fused_multiply_add.value {
+        return;
+    }
+    let model = Model::of(context.gpu);
+    for (_, inst) in context.instructions() {
+        let data = &context.kernel.insts[inst];
+        let ty = data.result.map(|result| context.kernel.ty(result));
+        let (Op::Builtin(Builtin::Fma), Some(scalar)) = (data.op, ty.and_then(Type::scalar)) else {
+            continue;
+        };
+        let lanes = u32::from(ty.map_or(1, Type::lanes));
+        let (fma, mad) = (clocks(&model, scalar, "fma", lanes), clocks(&model, scalar, "mad", lanes));
+        if mad >= fma {
+            continue;
+        }
+        found.push(Advice {
+            rule: &RULE,
+            place: data.place,
+            message: format!("fma() costs {:.0} times what mad() does on {}", fma / mad, context.gpu.name()),
+            cure: "Write mad(a, b, c) or a * b + c, unless the single rounding is needed.".into(),
+            gain: context.gain(|share| if share.inst == inst { mad / fma } else { 1.0 }),
+        });
+    }
+}

@@ -1,0 +1,155 @@
+//! Advice: what makes a kernel slow on a GPU, with evidence from this kernel and what the model says it would gain.
+//!
+//! One lint a file: its [`Rule`], and a function that looks. A lint says nothing where it has no evidence.
+
+mod divergent_branch;
+mod emulated_fma;
+mod emulated_local_memory;
+mod folded_kernel;
+mod narrow_access;
+mod precise_function;
+mod register_step;
+mod scattered_access;
+mod spilled_registers;
+mod uneven_work_group;
+
+use tripipe_device::Gpu;
+use tripipe_ir::diagnostic::Rule;
+use tripipe_ir::flow::Cfg;
+use tripipe_ir::{Block, Inst, Kernel, Place};
+use tripipe_machine::{Model, Pipe};
+
+use crate::{Access, Column, Cycles, Polynomial, Registers, Setup};
+
+/// Every lint.
+pub const ALL: &[&Rule] = &[
+    &divergent_branch::RULE,
+    &emulated_fma::RULE,
+    &emulated_local_memory::RULE,
+    &folded_kernel::RULE,
+    &narrow_access::RULE,
+    &precise_function::RULE,
+    &register_step::RULE,
+    &scattered_access::RULE,
+    &spilled_registers::RULE,
+    &uneven_work_group::RULE,
+];
+
+/// Something to do about a kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Advice {
+    /// The lint.
+    pub rule: &'static Rule,
+    /// Where, if it is about a place.
+    pub place: Option<Place>,
+    /// What was seen, with figures.
+    pub message: String,
+    /// What to do.
+    pub cure: String,
+    /// The part of the bounding pipe's cycles that the longest way would be shorter by, above 0 and at most 1; `None`
+    /// where the model cannot tell.
+    pub gain: Option<f64>,
+}
+
+/// What lints look at.
+pub(crate) struct Context<'a> {
+    pub(crate) kernel: &'a Kernel,
+    pub(crate) cfg: &'a Cfg,
+    pub(crate) gpu: &'static Gpu,
+    pub(crate) setup: &'a Setup,
+    pub(crate) columns: &'static [Column],
+    pub(crate) accesses: &'a [Access],
+    pub(crate) registers: &'a Registers,
+    pub(crate) longest: &'a Cycles,
+    /// The longest way's clocks of each pipe.
+    pub(crate) pipes: &'a [Polynomial],
+    /// What each operation of an instruction costs when its block runs once.
+    pub(crate) shares: &'a [Share],
+    /// The longest way's clocks of loads and stores that only spill and fill registers.
+    pub(crate) spills: Polynomial,
+    /// How often each block runs.
+    pub(crate) weight: &'a dyn Fn(Block) -> Polynomial,
+}
+
+/// Clocks of a pipe that an instruction takes when its block runs once.
+pub(crate) struct Share {
+    pub(crate) inst: Inst,
+    pub(crate) block: Block,
+    pub(crate) pipe: Pipe,
+    pub(crate) clocks: f64,
+}
+
+impl Context<'_> {
+    /// The part by which the longest way gets shorter when of some instructions only a part of the cost remains; `None`
+    /// when it does not.
+    pub(crate) fn gain(&self, remains: impl Fn(&Share) -> f64) -> Option<f64> {
+        let mut pipes = self.pipes.to_vec();
+        for share in self.shares {
+            let saved = share.clocks * (1.0 - remains(share));
+            if saved != 0.0 {
+                let pipe = &mut pipes[share.pipe.index()];
+                *pipe = pipe.plus(&(self.weight)(share.block).times(-saved));
+            }
+        }
+        self.gain_with(&pipes)
+    }
+
+    /// The part by which the longest way gets shorter without what spilling costs; `None` when it does not.
+    pub(crate) fn gain_without_spills(&self) -> Option<f64> {
+        let mut pipes = self.pipes.to_vec();
+        let pipe = &mut pipes[Pipe::LoadStore.index()];
+        *pipe = pipe.plus(&self.spills.times(-1.0));
+        self.gain_with(&pipes)
+    }
+
+    fn gain_with(&self, pipes: &[Polynomial]) -> Option<f64> {
+        let longest = |columns: &[Polynomial]| {
+            columns.iter().map(|column| column.evaluate(crate::paths::ASSUMED_TRIPS)).fold(0.0, f64::max)
+        };
+        let columns: Vec<Polynomial> =
+            self.columns.iter().map(|column| column.cost(self.gpu, pipes)).collect();
+        let before = longest(&self.longest.columns);
+        let gain = 1.0 - longest(&columns) / before;
+        (before > 0.0 && gain > 0.001).then_some(gain)
+    }
+
+    /// Instructions of reachable blocks, in order.
+    pub(crate) fn instructions(&self) -> impl Iterator<Item = (Block, Inst)> + '_ {
+        self.cfg
+            .order
+            .iter()
+            .flat_map(|block| self.kernel.blocks[*block].insts.iter().map(|inst| (*block, *inst)))
+    }
+}
+
+/// Clocks of one lane of an operation; 0 if it costs nothing, or nobody says what.
+fn recipe_clocks(model: &Model, ty: &str, work: &str) -> f64 {
+    let steps = model.recipe(ty, work).map(|recipe| recipe.value.as_slice()).unwrap_or_default();
+    let clocks = |step: &tripipe_machine::model::Step| {
+        let unit = step.units.iter().next().and_then(|unit| model.units.get(unit));
+        f64::from(step.count) * unit.map_or(1.0, |unit| unit.cycles)
+    };
+    steps.iter().map(clocks).sum()
+}
+
+/// All advice for a kernel, what gains most first.
+pub(crate) fn look(context: &Context<'_>) -> Vec<Advice> {
+    let lints: [fn(&Context<'_>, &mut Vec<Advice>); 10] = [
+        divergent_branch::look,
+        emulated_fma::look,
+        emulated_local_memory::look,
+        folded_kernel::look,
+        narrow_access::look,
+        precise_function::look,
+        register_step::look,
+        scattered_access::look,
+        spilled_registers::look,
+        uneven_work_group::look,
+    ];
+    let mut all = Vec::new();
+    for lint in lints {
+        lint(context, &mut all);
+    }
+    all.sort_by(|a, b| b.gain.unwrap_or(0.0).total_cmp(&a.gain.unwrap_or(0.0)));
+    all
+}

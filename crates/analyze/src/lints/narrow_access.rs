@@ -1,0 +1,100 @@
+//! `narrow-access`: loads that could be one wider load.
+
+use tripipe_ir::Op;
+use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::flow::LinearForms;
+
+use super::{Advice, Context};
+
+/// The lint.
+pub(super) const RULE: Rule = Rule {
+    code: "narrow-access",
+    severity: Severity::Warning,
+    title: "loads that could be one wider load",
+    explanation: r"## What it finds
+
+Loads of one block that lie side by side in memory and fit into 16 bytes together.
+
+## Why it costs
+
+A load takes its slot in the load/store pipe whether it brings 1 byte or 16. Four loads of a float cost four times what one of
+a float4 does.
+
+## Example
+
+```c
+float a = in[4 * i], b = in[4 * i + 1], c = in[4 * i + 2], d = in[4 * i + 3];
+out[i] = a + b + c + d;
+```
+
+## Instead
+
+```c
+float4 v = vload4(i, in);
+out[i] = v.x + v.y + v.z + v.w;
+```
+
+## When it is wrong
+
+Where the driver joins them by itself: Arm's does so for a few, and does not say when.
+
+## Source
+
+- Arm OpenCL guides: prefer loads and stores of 128 bits.
+",
+};
+
+pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
+    let kernel = context.kernel;
+    let mut loads: Vec<_> = LinearForms::new(kernel, context.cfg)
+        .accesses(kernel, context.cfg)
+        .into_iter()
+        .filter(|fact| {
+            matches!(kernel.insts[fact.inst].op, Op::Load(access) if !access.volatile) && fact.bytes < 16
+        })
+        .collect();
+    while let Some(first) = loads.first().cloned() {
+        // Those of the same block and base whose offset differs from the first one's by a constant.
+        let (mut same, rest): (Vec<_>, Vec<_>) = loads.into_iter().partition(|other| {
+            other.block == first.block && other.base == first.base && other.offset.terms == first.offset.terms
+        });
+        loads = rest;
+        same.sort_by_key(|fact| fact.offset.constant);
+        let mut at = 0;
+        while at < same.len() {
+            let start = same[at].offset.constant;
+            let mut end = start + i64::from(same[at].bytes);
+            let mut next = at + 1;
+            while let Some(other) = same.get(next) {
+                let reach = other.offset.constant + i64::from(other.bytes);
+                if other.offset.constant != end || reach - start > 16 {
+                    break;
+                }
+                (end, next) = (reach, next + 1);
+            }
+            let run = &same[at..next];
+            at = next;
+            if run.len() < 2 {
+                continue;
+            }
+            let joined = 1.0 / run.len() as f64;
+            let name = context.accesses.iter().find(|access| access.inst == run[0].inst);
+            found.push(Advice {
+                rule: &RULE,
+                place: kernel.insts[run[0].inst].place,
+                message: format!(
+                    "{} loads of `{}` lie side by side, {} bytes together",
+                    run.len(),
+                    name.map_or("memory", |access| access.pointer.as_str()),
+                    end - start
+                ),
+                cure: "Load them as one vector (vloadN), and take its lanes.".into(),
+                gain: context.gain(
+                    |share| {
+                        if run.iter().any(|fact| fact.inst == share.inst) { joined } else { 1.0 }
+                    },
+                ),
+            });
+        }
+    }
+}

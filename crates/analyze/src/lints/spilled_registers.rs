@@ -1,0 +1,61 @@
+//! `spilled-registers`: registers spill to memory.
+
+use super::{Advice, Context};
+use tripipe_ir::diagnostic::{Rule, Severity};
+
+/// The lint.
+pub(super) const RULE: Rule = Rule {
+    code: "spilled-registers",
+    severity: Severity::Warning,
+    title: "registers spill to memory",
+    explanation: r"## What it finds
+
+A kernel that needs more registers than a work-item may have.
+
+## Why it costs
+
+What does not fit is kept in memory: each use becomes a load, each new value a store, in the pipe that is most often the
+busiest anyway.
+
+## Example
+
+```c
+float16 a = vload16(0, p), b = vload16(1, p), c = vload16(2, p), d = vload16(3, p);
+vstore16(a * b + c * d, 0, out);
+```
+
+## Instead
+
+Less at once: fewer elements a work-item, narrower types, values used soon after they are loaded.
+
+```c
+float4 a = vload4(0, p), b = vload4(4, p), c = vload4(8, p), d = vload4(12, p);
+vstore4(a * b + c * d, 0, out);
+```
+
+## When it is wrong
+
+Where the spilled values are used rarely, outside of the hot loop.
+
+## Source
+
+- Arm GPU Datasheet: registers of a work-item. docs/model.md: how they are counted.
+",
+};
+
+pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
+    let work = &context.registers.work;
+    if work.spill_bytes == 0 {
+        return;
+    }
+    found.push(Advice {
+        rule: &RULE,
+        place: context.registers.peak,
+        message: format!(
+            "{} registers are needed at once and {} are there: {} bytes of each work-item are kept in memory",
+            work.needed, work.used, work.spill_bytes
+        ),
+        cure: "Have fewer values live here: fewer elements a work-item, narrower types, later loads.".into(),
+        gain: context.gain_without_spills(),
+    });
+}

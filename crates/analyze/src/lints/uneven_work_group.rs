@@ -1,0 +1,74 @@
+//! `uneven-work-group`: work-groups do not fill warps.
+
+use tripipe_ir::diagnostic::{Rule, Severity};
+
+use super::{Advice, Context};
+
+/// The lint.
+pub(super) const RULE: Rule = Rule {
+    code: "uneven-work-group",
+    severity: Severity::Warning,
+    title: "work-groups do not fill warps",
+    explanation: r"## What it finds
+
+A work-group whose work-items are no multiple of the warp width, or a global size that leaves the driver only bad work-groups.
+
+## Why it costs
+
+Warps are filled from one work-group. The last warp of each group runs with empty lanes, at the price of a full one. Where the local
+size is left to the driver it must divide the global size: a prime extent leaves groups of 1.
+
+## Example
+
+```c
+clEnqueueNDRangeKernel(queue, kernel, 1, 0, (size_t[]){409}, 0, 0, 0, 0);  // 409 is prime
+```
+
+## Instead
+
+Round the global size up to a multiple of the warp, and let surplus work-items return.
+
+## When it is wrong
+
+A kernel whose groups must have that size.
+
+## Source
+
+- Arm OpenCL guides: work-group sizes; the published T604 ladder, where 2048 / 5 = 409 cost a factor of three.
+",
+};
+
+pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
+    let multiple = u64::from(context.gpu.core.preferred_work_group_multiple.value.max(1));
+    let warp = u64::from(context.gpu.core.warp_width.value.max(1));
+    let mut say = |message: String, cure: String, gain: Option<f64>| {
+        found.push(Advice { rule: &RULE, place: None, message, cure, gain });
+    };
+    if let Some(local) = context.setup.local {
+        let items: u64 = local.iter().product();
+        let lanes = items.next_multiple_of(warp);
+        if lanes != items {
+            say(
+                format!("work-groups of {items} work-items leave {} of {lanes} lanes empty", lanes - items),
+                format!("Have a multiple of {multiple} work-items in a group."),
+                Some(1.0 - items as f64 / lanes as f64),
+            );
+        }
+    } else if let Some(global) = context.setup.global {
+        // The most work-items of a group that the driver can choose, up to what a core has room for.
+        let most = u64::from(context.gpu.core.max_work_group_size.value);
+        let best =
+            |extent: u64| (1..=most.min(extent)).rev().find(|size| extent.is_multiple_of(*size)).unwrap_or(1);
+        let items = best(global[0]).saturating_mul(best(global[1])).saturating_mul(best(global[2]));
+        if items < multiple && global.iter().product::<u64>() >= multiple {
+            say(
+                format!(
+                    "a global size of {} x {} x {} divides into groups of at most {items}",
+                    global[0], global[1], global[2]
+                ),
+                "Round it up to a multiple of the warp, and let surplus work-items return.".into(),
+                Some(1.0 - items as f64 / items.next_multiple_of(warp) as f64).filter(|gain| *gain > 0.0),
+            );
+        }
+    }
+}
