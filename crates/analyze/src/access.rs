@@ -4,7 +4,7 @@ use tripipe_device::Gpu;
 use tripipe_ir::flow::linear::Base;
 use tripipe_ir::flow::{Atom, Cfg, Linear, LinearForms, MemoryFact};
 use tripipe_ir::op::{Binary, Number, QueryKind};
-use tripipe_ir::{Block, Inst, Kernel, Op, Place, Space, Type, Value};
+use tripipe_ir::{Block, Inst, Kernel, Op, Place, Space, Type, Value, ValueDef};
 
 /// One load, store or atomic, as a warp does it.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +27,7 @@ pub struct Access {
     pub stride: Stride,
     /// Cache lines that a warp touches; of a single work-item where there are no warps.
     pub lines: u32,
-    /// Whether that follows from the stride; else it is the worst case.
+    /// Whether that follows from the stride on every way; else it is the most common case, or the worst.
     pub lines_known: bool,
     /// The part of these lines that the warp uses, above 0 and at most 1.
     pub used: f64,
@@ -78,12 +78,13 @@ fn access(kernel: &Kernel, gpu: &Gpu, fact: &MemoryFact, known: &dyn Fn(Atom) ->
         Base::Object(object) => kernel.objects[object].name.clone(),
         Base::Program(object) => object.to_string(),
     };
-    let stride = stride(kernel, &fact.offset, known);
+    let (stride, sure) = stride(kernel, &fact.offset, known);
     let align = match data.op {
         Op::Load(access) | Op::Store(access) => access.align,
         _ => fact.bytes,
     };
-    let (lines, lines_known, used) = lines(gpu, fact.bytes, stride);
+    let (lines, used) = lines(gpu, fact.bytes, stride);
+    let lines_known = sure && stride != Stride::Unknown;
     Access {
         inst: fact.inst,
         block: fact.block,
@@ -113,9 +114,9 @@ pub(crate) fn value_name(kernel: &Kernel, value: Value) -> String {
 }
 
 /// What an address grows by from one work-item to the next in dimension 0.
-fn stride(kernel: &Kernel, offset: &Linear, known: &dyn Fn(Atom) -> Option<i64>) -> Stride {
+fn stride(kernel: &Kernel, offset: &Linear, known: &dyn Fn(Atom) -> Option<i64>) -> (Stride, bool) {
     let mut sum = 0_i64;
-    let mut runtime = false;
+    let (mut runtime, mut sure) = (false, true);
     for (atom, factor) in &offset.terms {
         match atom {
             Atom::Query(
@@ -124,92 +125,129 @@ fn stride(kernel: &Kernel, offset: &Linear, known: &dyn Fn(Atom) -> Option<i64>)
                 | QueryKind::GlobalLinearId
                 | QueryKind::LocalLinearId,
                 0,
-            ) => {
-                sum = sum.wrapping_add(*factor);
-            }
+            ) => sum = sum.wrapping_add(*factor),
             Atom::Query(..) => {}
             Atom::Value(value) => match across(kernel, *value, known) {
-                Some(Across::Same) => {}
-                Some(Across::Times(by)) => sum = sum.wrapping_add(factor.wrapping_mul(by)),
-                Some(Across::Runtime) => runtime = true,
-                None => return Stride::Unknown,
+                Some((Across::Times(by), certain)) => {
+                    sum = sum.wrapping_add(factor.wrapping_mul(by));
+                    sure &= certain;
+                }
+                Some((Across::Runtime, _)) => runtime = true,
+                None => return (Stride::Unknown, false),
             },
         }
     }
-    if runtime { Stride::Runtime } else { Stride::Bytes(sum) }
+    (if runtime { Stride::Runtime } else { Stride::Bytes(sum) }, sure)
 }
 
-/// How a value that is no sum itself changes from one work-item to the next.
+/// How a value that is no sum itself changes from one work-item to the next, and whether that is sure.
 enum Across {
-    Same,
     Times(i64),
     Runtime,
 }
 
-fn across(kernel: &Kernel, value: Value, known: &dyn Fn(Atom) -> Option<i64>) -> Option<Across> {
-    let Some(inst) = kernel.defining(value) else {
-        // A kernel argument, or a loop's counter: the counters of uniform loops are the same for all.
-        return Some(Across::Same);
+fn across(kernel: &Kernel, value: Value, known: &dyn Fn(Atom) -> Option<i64>) -> Option<(Across, bool)> {
+    let factor = |value| id_factor(kernel, value, MOST_STEPS);
+    let product = kernel.defining(value).map(|inst| &kernel.insts[inst]);
+    let Some(data) = product.filter(|data| data.op == Op::Binary(Binary::Mul)) else {
+        return factor(value).map(|(by, sure)| (Across::Times(by), sure));
     };
-    let data = &kernel.insts[inst];
-    match data.op {
-        Op::Binary(Binary::Mul) => {
-            let (a, b) = (data.operands[0], data.operands[1]);
-            let amount = |value| known(Atom::Value(value)).or_else(|| kernel.signed_constant(value));
-            match (id_factor(kernel, a), id_factor(kernel, b)) {
-                (Some(0), Some(0)) => Some(Across::Same),
-                (Some(by), Some(0)) => {
-                    Some(amount(b).map_or(Across::Runtime, |amount| Across::Times(by * amount)))
-                }
-                (Some(0), Some(by)) => {
-                    Some(amount(a).map_or(Across::Runtime, |amount| Across::Times(by * amount)))
-                }
-                _ => None,
-            }
-        }
-        _ => match id_factor(kernel, value)? {
-            0 => Some(Across::Same),
-            by => Some(Across::Times(by)),
-        },
-    }
+    let amount = |value| known(Atom::Value(value)).or_else(|| kernel.signed_constant(value));
+    let (a, b) = (data.operands[0], data.operands[1]);
+    let ((of_a, sure_a), (of_b, sure_b)) = (factor(a)?, factor(b)?);
+    let times =
+        |by: i64, amount: Option<i64>| amount.map_or(Across::Runtime, |amount| Across::Times(by * amount));
+    let across = match (of_a, of_b) {
+        (0, 0) => Across::Times(0),
+        (by, 0) => times(by, amount(b)),
+        (0, by) => times(by, amount(a)),
+        _ => return None,
+    };
+    Some((across, sure_a && sure_b))
 }
 
-/// The factor of dimension 0's id in a sum; `None` if it is no sum of ids and of what is the same for all.
-fn id_factor(kernel: &Kernel, value: Value) -> Option<i64> {
-    // Arguments, constants, and the counters of loops.
-    let Some(inst) = kernel.defining(value) else { return Some(0) };
+/// Instructions that are followed back to the ids; a loop's counter comes back to itself.
+const MOST_STEPS: u32 = 24;
+
+/// The factor of dimension 0's id in a sum, and whether it holds on every way; `None` if it is no sum of ids and of what is
+/// the same for all. Where ways meet with different factors, the one that is not 0 counts: what is at a border is the same
+/// for all, and what is not is the rule.
+fn id_factor(kernel: &Kernel, value: Value, steps: u32) -> Option<(i64, bool)> {
+    let steps = steps.checked_sub(1)?;
+    let inst = match kernel.values[value].def {
+        ValueDef::Constant(_) => return Some((0, true)),
+        ValueDef::Parameter(block, _) if block == Kernel::ENTRY => return Some((0, true)),
+        ValueDef::Parameter(block, position) => {
+            return where_ways_meet(kernel, block, position as usize, steps);
+        }
+        ValueDef::Result(inst) => inst,
+    };
     let data = &kernel.insts[inst];
-    let of = |position: usize| id_factor(kernel, data.operands[position]);
+    let of = |position: usize| id_factor(kernel, data.operands[position], steps);
     match data.op {
-        Op::Query(query) => Some(match query.kind {
-            QueryKind::GlobalId | QueryKind::LocalId => i64::from(query.dimension == 0),
-            QueryKind::GlobalLinearId | QueryKind::LocalLinearId | QueryKind::SubGroupLocalId => 1,
-            _ => 0,
-        }),
-        Op::Binary(Binary::Add) => Some(of(0)? + of(1)?),
-        Op::Binary(Binary::Sub) => Some(of(0)? - of(1)?),
+        Op::Query(query) => {
+            let own = match query.kind {
+                QueryKind::GlobalId | QueryKind::LocalId => i64::from(query.dimension == 0),
+                QueryKind::GlobalLinearId | QueryKind::LocalLinearId | QueryKind::SubGroupLocalId => 1,
+                _ => 0,
+            };
+            Some((own, true))
+        }
+        Op::Binary(op @ (Binary::Add | Binary::Sub)) => {
+            let ((a, sure_a), (b, sure_b)) = (of(0)?, of(1)?);
+            Some((if op == Binary::Add { a + b } else { a - b }, sure_a && sure_b))
+        }
         Op::Binary(Binary::Mul) => match (of(0)?, of(1)?) {
-            (0, 0) => Some(0),
-            (by, 0) => kernel.signed_constant(data.operands[1]).map(|amount| by * amount),
-            (0, by) => kernel.signed_constant(data.operands[0]).map(|amount| by * amount),
+            ((0, a), (0, b)) => Some((0, a && b)),
+            ((by, sure), (0, _)) => {
+                kernel.signed_constant(data.operands[1]).map(|amount| (by * amount, sure))
+            }
+            ((0, _), (by, sure)) => {
+                kernel.signed_constant(data.operands[0]).map(|amount| (by * amount, sure))
+            }
             _ => None,
         },
         Op::Binary(Binary::Shl) => {
-            let by = kernel.signed_constant(data.operands[1])?;
-            Some(of(0)?.wrapping_shl(u32::try_from(by).ok()?))
+            let by = u32::try_from(kernel.signed_constant(data.operands[1])?).ok()?;
+            of(0).map(|(factor, sure)| (factor.wrapping_shl(by), sure))
         }
         Op::Convert(convert) if convert.from != Number::Float && convert.to != Number::Float => of(0),
+        Op::Select => met([of(1)?, of(2)?].into_iter()),
         Op::Load(_) | Op::Atomic(_) | Op::Group(_) => None,
-        op if op.is_pure() && data.operands.iter().all(|operand| id_factor(kernel, *operand) == Some(0)) => {
-            Some(0)
+        op if op.is_pure() => {
+            let same =
+                data.operands.iter().all(|operand| id_factor(kernel, *operand, steps) == Some((0, true)));
+            same.then_some((0, true))
         }
         _ => None,
     }
 }
 
-/// Cache lines that a warp touches, whether that is known, and the part of them that it uses. Accesses wider than 16
+/// The factor of a block's parameter, by what is passed for it; what comes back from a loop's end adds nothing new.
+fn where_ways_meet(kernel: &Kernel, block: Block, position: usize, steps: u32) -> Option<(i64, bool)> {
+    let parameter = kernel.blocks[block].parameters.get(position).copied()?;
+    let passed =
+        kernel.blocks.values().flat_map(|from| from.terminator.calls()).filter(|call| call.block == block);
+    let passed: Vec<Value> = passed.filter_map(|call| call.arguments.get(position).copied()).collect();
+    let steps = steps.checked_sub(4)?;
+    let known = passed
+        .iter()
+        .filter(|value| **value != parameter)
+        .filter_map(|value| id_factor(kernel, *value, steps));
+    met(known)
+}
+
+fn met(ways: impl Iterator<Item = (i64, bool)>) -> Option<(i64, bool)> {
+    let ways: Vec<(i64, bool)> = ways.collect();
+    let sure = ways.iter().all(|way| *way == (ways[0].0, true));
+    let (first, _) = ways.iter().find(|way| way.0 != 0).or(ways.first())?;
+    let agree = ways.iter().all(|(factor, _)| factor == first || *factor == 0);
+    agree.then_some((*first, sure))
+}
+
+/// Cache lines that a warp touches, and the part of them that it uses. Accesses wider than 16
 /// bytes go in pieces of 16, each of which touches its own lines (docs/model.md).
-fn lines(gpu: &Gpu, bytes: u32, stride: Stride) -> (u32, bool, f64) {
+fn lines(gpu: &Gpu, bytes: u32, stride: Stride) -> (u32, f64) {
     let line = i64::from(gpu.memory.cache_line_bytes.value.max(1));
     let warp = i64::from(gpu.core.warp_width.value.max(1));
     let pieces = bytes.div_ceil(16).max(1);
@@ -225,11 +263,10 @@ fn lines(gpu: &Gpu, bytes: u32, stride: Stride) -> (u32, bool, f64) {
         lines.dedup();
         lines.len() as u32
     };
-    let (each, known) = match stride {
-        Stride::Bytes(stride) => (touched(stride.clamp(-1 << 20, 1 << 20)), true),
-        // Times an argument: lines of their own, unless the argument is tiny.
-        Stride::Runtime => (touched(line * 16), true),
-        Stride::Unknown => (touched(line * 16), false),
+    let each = match stride {
+        Stride::Bytes(stride) => touched(stride.clamp(-1 << 20, 1 << 20)),
+        // Times an argument: lines of their own, unless the argument is tiny. Unknown: at worst.
+        Stride::Runtime | Stride::Unknown => touched(line * 16),
     };
     let total = each * pieces;
     let distinct = match stride {
@@ -252,5 +289,5 @@ fn lines(gpu: &Gpu, bytes: u32, stride: Stride) -> (u32, bool, f64) {
         }
         Stride::Runtime | Stride::Unknown => warp * (i64::from(bytes) + line - 1) / line,
     };
-    (total, known, (distinct as f64 / (footprint.max(1) * line) as f64).min(1.0))
+    (total, (distinct as f64 / (footprint.max(1) * line) as f64).min(1.0))
 }

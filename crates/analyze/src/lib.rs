@@ -15,7 +15,7 @@ pub use access::{Access, Stride};
 pub use budget::{Limit, LimitError};
 pub use columns::Column;
 pub use lints::Advice;
-pub use paths::{LoopTrips, Trips};
+pub use paths::{ASSUMED_TRIPS, LoopTrips, Trips};
 pub use polynomial::Polynomial;
 
 use std::collections::BTreeMap;
@@ -287,7 +287,7 @@ impl Pricing<'_> {
     fn cycles(&self, pipes: &[Polynomial], messages: Polynomial) -> Cycles {
         let columns: Vec<Polynomial> =
             self.columns.iter().map(|column| column.cost(self.gpu, pipes)).collect();
-        let weigh = |polynomial: &Polynomial| polynomial.evaluate(1000.0);
+        let weigh = |polynomial: &Polynomial| polynomial.evaluate(ASSUMED_TRIPS);
         let most = columns.iter().map(weigh).fold(0.0, f64::max);
         let bound = (0..columns.len())
             .filter(|at| most > 0.0 && weigh(&columns[*at]) >= most * (1.0 - 1e-9))

@@ -217,8 +217,8 @@ impl<'k> Paths<'k> {
     }
 }
 
-/// Where trip counts are not known, as if each were this.
-pub(crate) const ASSUMED_TRIPS: f64 = 1000.0;
+/// What bounds, and which way is the longest, is decided as if every trip count that is not known were this.
+pub const ASSUMED_TRIPS: f64 = 16.0;
 
 fn is_better(which: Which, new: &Polynomial, known: &Polynomial) -> bool {
     let (new, known) = (new.evaluate(ASSUMED_TRIPS), known.evaluate(ASSUMED_TRIPS));

@@ -104,7 +104,7 @@ impl Context<'_> {
 
     fn gain_with(&self, pipes: &[Polynomial]) -> Option<f64> {
         let longest = |columns: &[Polynomial]| {
-            columns.iter().map(|column| column.evaluate(crate::paths::ASSUMED_TRIPS)).fold(0.0, f64::max)
+            columns.iter().map(|column| column.evaluate(crate::ASSUMED_TRIPS)).fold(0.0, f64::max)
         };
         let columns: Vec<Polynomial> =
             self.columns.iter().map(|column| column.cost(self.gpu, pipes)).collect();
@@ -150,6 +150,15 @@ pub(crate) fn look(context: &Context<'_>) -> Vec<Advice> {
     for lint in lints {
         lint(context, &mut all);
     }
+    // The same of several instructions of a line is said once.
+    let line = |advice: &Advice| advice.place.map(|place| context.kernel.outermost(place).line);
+    let mut said: Vec<(&str, Option<u32>, String)> = Vec::new();
+    all.retain(|advice| {
+        let key = (advice.rule.code, line(advice), advice.message.clone());
+        let new = advice.place.is_none() || !said.contains(&key);
+        said.push(key);
+        new
+    });
     all.sort_by(|a, b| b.gain.unwrap_or(0.0).total_cmp(&a.gain.unwrap_or(0.0)));
     all
 }

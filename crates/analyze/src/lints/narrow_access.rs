@@ -1,8 +1,8 @@
 //! `narrow-access`: loads that could be one wider load.
 
-use tripipe_ir::Op;
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::flow::LinearForms;
+use tripipe_ir::{Op, Space};
 
 use super::{Advice, Context};
 
@@ -79,6 +79,9 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             }
             let joined = 1.0 / run.len() as f64;
             let name = context.accesses.iter().find(|access| access.inst == run[0].inst);
+            if name.is_some_and(|access| access.space != Space::Global) {
+                continue;
+            }
             found.push(Advice {
                 rule: &RULE,
                 place: kernel.insts[run[0].inst].place,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tripipe_analyze::{Access, Analysis, Cycles, Polynomial, Stride, Trips};
+use tripipe_analyze::{ASSUMED_TRIPS, Access, Analysis, Cycles, Polynomial, Stride, Trips};
 use tripipe_device::Family;
 use tripipe_ir::Space;
 
@@ -92,7 +92,7 @@ fn verdict(analysis: &Analysis) -> String {
         return "Costs nothing: nothing that the kernel computes is stored. Look at what folded away."
             .to_owned();
     };
-    let weigh = |polynomial: &Polynomial| polynomial.evaluate(1000.0);
+    let weigh = |polynomial: &Polynomial| polynomial.evaluate(ASSUMED_TRIPS);
     let most = weigh(&longest.columns[*first]);
     let next = (0..longest.columns.len())
         .filter(|at| !longest.bound.contains(at) && !analysis.columns[*at].is_part(family))
@@ -102,6 +102,9 @@ fn verdict(analysis: &Analysis) -> String {
         bound(analysis, &longest.bound),
         longest.columns[*first]
     );
+    if longest.columns[*first].as_constant().is_none() {
+        let _ = write!(said, " (what is not known taken as {ASSUMED_TRIPS})");
+    }
     if let Some(next) = next {
         let _ = write!(
             said,
@@ -333,7 +336,7 @@ fn lines(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut Str
         (0..analysis.columns.len()).filter(|at| !analysis.columns[*at].is_part(family)).collect();
     let mut hot: Vec<_> = analysis.lines.iter().collect();
     let weight = |line: &tripipe_analyze::LineCost| {
-        beside.iter().map(|at| line.columns[*at].evaluate(1000.0)).fold(0.0, f64::max)
+        beside.iter().map(|at| line.columns[*at].evaluate(ASSUMED_TRIPS)).fold(0.0, f64::max)
     };
     hot.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
     if hot.is_empty() {
