@@ -210,6 +210,9 @@ def set_arguments(opencl, kernel, arguments):
 def main():
     path = pathlib.Path(sys.argv[1])
     launch = tomllib.loads(path.read_text())
+    for sizes in ("global", "local"):
+        if isinstance(launch.get(sizes), int):
+            launch[sizes] = [launch[sizes]]
     opencl = OpenCl()
     options = launch.get("options", "") + " -cl-kernel-arg-info"
     program = opencl.build((path.parent / launch["source"]).read_text(), options.strip())

@@ -1,5 +1,6 @@
 //! `tripipe analyze`: what a kernel costs on GPUs one does not have.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,7 @@ use tripipe_ir::{Kernel, ParameterKind, Type};
 use tripipe_launch::NdRange;
 use tripipe_launch::file::{BuildOptions, Given, LaunchFile, Number, Place, ProgramFile};
 use tripipe_report::analysis::{self, Priced};
+use tripipe_report::findings;
 
 use crate::Finish;
 use crate::commands::explain;
@@ -67,7 +69,7 @@ pub(crate) struct Analyze {
     /// Limits to keep, e.g. "ls<=32,registers<=32,threads>=512"; the exit code is 1 where one is broken.
     #[arg(long, value_name = "LIMITS", value_delimiter = ',', num_args = 1)]
     budget: Vec<Limit>,
-    /// Form of the result; malioc-json is Arm's offline compiler's, of the Mali GPUs. JSON is one object for each kernel and GPU, each on a line.
+    /// Form of the result; malioc-json is Arm's offline compiler's, of the Mali GPUs; sarif has the advice alone, for code scanning; markdown is for a comment on a change. JSON is one object for each kernel and GPU, each on a line.
     #[arg(long, value_enum, default_value_t = Form::Text)]
     format: Form,
 }
@@ -82,6 +84,8 @@ enum Form {
     Text,
     Json,
     MaliocJson,
+    Sarif,
+    Markdown,
 }
 
 /// One of each family, the most common one.
@@ -148,6 +152,22 @@ impl Analyze {
                 for object in all.iter().flat_map(analysis::json) {
                     writeln!(out, "{object}")?;
                 }
+            }
+            Form::Markdown => {
+                for priced in &all {
+                    writeln!(out, "{}", analysis::markdown(priced))?;
+                }
+            }
+            Form::Sarif => {
+                let found: Vec<_> = all.iter().flat_map(analysis::findings).collect();
+                let report = findings::Report {
+                    launches: &[],
+                    rules: lints::ALL,
+                    left_out: &[],
+                    findings: &found,
+                    sources: &BTreeMap::from([(source_path.to_owned(), source.clone())]),
+                };
+                writeln!(out, "{}", findings::sarif(&report))?;
             }
             Form::MaliocJson => writeln!(out, "{:#}", analysis::malioc(&all, source_path))?,
         }

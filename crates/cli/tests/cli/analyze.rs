@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::run_kernel::compiles;
-use crate::{Bench, refused};
+use crate::{Bench, refused, sarif_shape};
 
 /// A row's sum of `n` floats, four at a time.
 const SUM: &str = "kernel void sum(global const float4* in, global float* out, int n) {\n    \
@@ -217,4 +217,39 @@ fn advice_is_denied_and_allowed() {
     let comment = "    // tripipe: allow emulated-fma\n    out[";
     bench.write("down.cl", DOWN.replace("    out[", comment));
     assert_eq!(code(&["--deny", "emulated-fma"]), Some(0));
+}
+
+#[test]
+fn advice_as_sarif_and_as_a_comment() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("down.cl", DOWN);
+    let log: Value =
+        serde_json::from_str(&bench.succeed(&["analyze", "down.cl", "-g", "640,g77", "--format", "sarif"]))
+            .unwrap();
+    sarif_shape::check(&log);
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    let found: Vec<(&str, u64)> = results
+        .iter()
+        .map(|result| {
+            let region = &result["locations"][0]["physicalLocation"]["region"];
+            (result["ruleId"].as_str().unwrap(), region["startLine"].as_u64().unwrap())
+        })
+        .collect();
+    // Line 3 reads, line 4 writes and calls fma().
+    for wanted in [("scattered-access", 3), ("scattered-access", 4), ("emulated-fma", 4)] {
+        assert!(found.contains(&wanted), "{found:?}");
+    }
+    let page = bench.succeed(&["analyze", "down.cl", "-g", "640,g77", "--format", "markdown"]);
+    for part in [
+        "### `down`",
+        "| Valhall | registers |",
+        "| Mali-G77 |",
+        "**Adreno 640**: Bound by",
+        "- `emulated-fma` (line 4)",
+    ] {
+        assert!(page.contains(part), "{part}:\n{page}");
+    }
 }

@@ -2,13 +2,16 @@
 
 mod json;
 mod malioc;
+mod markdown;
 mod text;
 
 pub use json::json;
 pub use malioc::malioc;
+pub use markdown::markdown;
 pub use text::text;
 
 use tripipe_analyze::Analysis;
+use tripipe_ir::diagnostic::{Finding, SourcePlace};
 use tripipe_ir::{Kernel, Module, Place};
 
 /// A kernel and what it costs on each GPU.
@@ -33,6 +36,32 @@ impl Priced<'_> {
     fn text_of(&self, line: u32) -> &str {
         self.source.lines().nth((line as usize).wrapping_sub(1)).unwrap_or("").trim()
     }
+}
+
+/// The advice of all of them as findings, for the forms that findings have: each says of which GPU it is.
+pub fn findings(priced: &Priced<'_>) -> Vec<Finding> {
+    let place = |place| {
+        let data = priced.kernel.outermost(place);
+        let file = priced.module.files[data.file].to_string();
+        (data.line > 0).then_some(SourcePlace { file, line: data.line, column: data.column })
+    };
+    priced
+        .analyses
+        .iter()
+        .flat_map(|analysis| analysis.advice.iter().map(move |advice| (analysis.gpu.name(), advice)))
+        .map(|(gpu, advice)| Finding {
+            rule: advice.rule,
+            kernel: priced.kernel.name.clone(),
+            place: advice.place.and_then(place),
+            instruction: String::new(),
+            message: format!("on {gpu}: {}", advice.message),
+            cure: advice.cure.clone(),
+            count: 1,
+            work_item: None,
+            memory: None,
+            related: Vec::new(),
+        })
+        .collect()
 }
 
 /// The columns that bound, as they are called: `A`, `A, CVT`; `none` when nothing costs anything.

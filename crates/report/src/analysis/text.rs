@@ -85,7 +85,7 @@ fn advice(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut St
 }
 
 /// Bound by what, and how far the next limit is.
-fn verdict(analysis: &Analysis) -> String {
+pub(super) fn verdict(analysis: &Analysis) -> String {
     let family = analysis.gpu.family();
     let longest = &analysis.longest;
     let Some(first) = longest.bound.first() else {
@@ -372,43 +372,7 @@ fn table(analyses: &[Analysis], canvas: Canvas) -> String {
     if let Some(first) = analyses.first() {
         let _ = writeln!(out, "{}", canvas.paint(Tone::Heading, &first.kernel));
     }
-    let mut done: Vec<Family> = Vec::new();
-    for analysis in analyses {
-        let family = analysis.gpu.family();
-        if done.contains(&family) {
-            continue;
-        }
-        done.push(family);
-        let rows: Vec<&Analysis> = analyses.iter().filter(|other| other.gpu.family() == family).collect();
-        let mut cells: Vec<Vec<String>> =
-            vec![vec![family.to_string(), "registers".into(), "spilled".into(), "threads".into()]];
-        cells[0].extend(analysis.columns.iter().map(|column| column.head(family).to_owned()));
-        cells[0].push("bound".into());
-        if rows.iter().any(|row| row.launch.is_some()) {
-            cells[0].push("time".into());
-        }
-        for row in rows {
-            let registers = &row.registers;
-            let mut line = vec![
-                row.gpu.name().to_owned(),
-                registers.work.used.to_string(),
-                if registers.work.spill_bytes == 0 {
-                    String::new()
-                } else {
-                    format!("{} B", registers.work.spill_bytes)
-                },
-                registers.threads.to_string(),
-            ];
-            line.extend(row.longest.columns.iter().map(|cell| match cell.as_constant() {
-                Some(number) => format!("{number:.2}"),
-                None => cell.to_string(),
-            }));
-            line.push(bound(row, &row.longest.bound));
-            if let Some(launch) = &row.launch {
-                line.push(time(launch.milliseconds * 1e-3));
-            }
-            cells.push(line);
-        }
+    for cells in tables(analyses) {
         let columns = cells.iter().map(Vec::len).max().unwrap_or(0);
         let widths: Vec<usize> = (0..columns)
             .map(|at| {
@@ -428,4 +392,46 @@ fn table(analyses: &[Analysis], canvas: Canvas) -> String {
     }
     out.push_str("\nCycles of a core for each work-item on its longest way.\n");
     out
+}
+
+/// For each family, in the order in which its first GPU comes: heads, and a row a GPU.
+pub(super) fn tables(analyses: &[Analysis]) -> Vec<Vec<Vec<String>>> {
+    let mut done: Vec<Family> = Vec::new();
+    let mut tables = Vec::new();
+    for analysis in analyses {
+        let family = analysis.gpu.family();
+        if done.contains(&family) {
+            continue;
+        }
+        done.push(family);
+        let rows: Vec<&Analysis> = analyses.iter().filter(|other| other.gpu.family() == family).collect();
+        let mut heads = vec![family.to_string(), "registers".into(), "spilled".into(), "threads".into()];
+        heads.extend(analysis.columns.iter().map(|column| column.head(family).to_owned()));
+        heads.push("bound".into());
+        if rows.iter().any(|row| row.launch.is_some()) {
+            heads.push("time".into());
+        }
+        let mut cells = vec![heads];
+        for row in rows {
+            let registers = &row.registers;
+            let spilled = registers.work.spill_bytes;
+            let mut line = vec![
+                row.gpu.name().to_owned(),
+                registers.work.used.to_string(),
+                if spilled == 0 { String::new() } else { format!("{spilled} B") },
+                registers.threads.to_string(),
+            ];
+            line.extend(row.longest.columns.iter().map(|cell| match cell.as_constant() {
+                Some(number) => format!("{number:.2}"),
+                None => cell.to_string(),
+            }));
+            line.push(bound(row, &row.longest.bound));
+            if let Some(launch) = &row.launch {
+                line.push(time(launch.milliseconds * 1e-3));
+            }
+            cells.push(line);
+        }
+        tables.push(cells);
+    }
+    tables
 }

@@ -1,0 +1,34 @@
+//! For a comment on a change: a table for each family, verdicts and advice below.
+
+use std::fmt::Write as _;
+
+use super::{Priced, text};
+
+/// One kernel on its GPUs.
+pub fn markdown(priced: &Priced<'_>) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "### `{}`", priced.kernel.name);
+    for cells in text::tables(priced.analyses) {
+        out.push('\n');
+        for (index, row) in cells.iter().enumerate() {
+            let _ = writeln!(out, "| {} |", row.join(" | "));
+            if index == 0 {
+                let _ = writeln!(out, "|---|{}", "--:|".repeat(row.len() - 1));
+            }
+        }
+    }
+    out.push_str("\nCycles of a core for each work-item on its longest way.\n");
+    for analysis in priced.analyses {
+        let _ = writeln!(out, "\n**{}**: {}", analysis.gpu.name(), text::verdict(analysis));
+        for advice in &analysis.advice {
+            let line = advice.place.map(|place| priced.line(place)).filter(|line| *line > 0);
+            let place = line.map_or_else(String::new, |line| format!(" (line {line})"));
+            let gain = advice.gain.map_or_else(String::new, |gain| {
+                format!(" About {:.0} % of the cycles would go.", 100.0 * gain)
+            });
+            let _ =
+                writeln!(out, "- `{}`{place}: {}. {}{gain}", advice.rule.code, advice.message, advice.cure);
+        }
+    }
+    out
+}
