@@ -1,11 +1,13 @@
 //! `tripipe analyze`: what a kernel costs on GPUs one does not have.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
+use serde_json::Value;
 use tripipe_analyze::{Advice, Limit, Setup, analyze, lints};
 use tripipe_device::{Gpu, catalog};
 use tripipe_ir::diagnostic::Rule;
@@ -69,6 +71,9 @@ pub(crate) struct Analyze {
     /// Limits to keep, e.g. "ls<=32,registers<=32,threads>=512"; the exit code is 1 where one is broken.
     #[arg(long, value_name = "LIMITS", value_delimiter = ',', num_args = 1)]
     budget: Vec<Limit>,
+    /// What an earlier `--format json` wrote: what changed since is shown in place of the result.
+    #[arg(long, value_name = "OLD.json", conflicts_with = "format")]
+    diff: Option<PathBuf>,
     /// Form of the result; malioc-json is Arm's offline compiler's, of the Mali GPUs; sarif has the advice alone, for code scanning; markdown is for a comment on a change. JSON is one object for each kernel and GPU, each on a line.
     #[arg(long, value_enum, default_value_t = Form::Text)]
     format: Form,
@@ -100,6 +105,7 @@ fn argument(text: &str) -> Result<(String, i64), String> {
 impl Analyze {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
         let gpus = self.gpus()?;
+        let before = self.diff.as_deref().map(earlier).transpose()?.unwrap_or_default();
         let description = self.description()?;
         let progress = Progress::spinner("building");
         // As a driver would optimise; where that cannot be translated, as it is written.
@@ -140,6 +146,7 @@ impl Analyze {
             .map(|(kernel, analyses)| Priced { module: &loaded.module, kernel, source: &source, analyses })
             .collect();
         match self.format {
+            _ if self.diff.is_some() => out.write_all(analysis::diff(&before, &all).as_bytes())?,
             Form::Text => {
                 for (index, priced) in all.iter().enumerate() {
                     if index > 0 {
@@ -298,6 +305,21 @@ impl Analyze {
         }
         Ok(setup)
     }
+}
+
+/// The objects of an earlier result.
+fn earlier(path: &Path) -> Result<Vec<Value>> {
+    let shown = path.display();
+    let text = fs::read_to_string(path).with_context(|| format!("{shown} cannot be read"))?;
+    text.lines()
+        .enumerate()
+        .map(|(index, line)| {
+            let object: Option<Value> = serde_json::from_str(line).ok();
+            object
+                .filter(|object| object["longest_path"].is_object())
+                .ok_or_else(|| anyhow!("{shown}:{}: no result of `tripipe analyze --format json`", index + 1))
+        })
+        .collect()
 }
 
 fn sizes(given: [usize; 3]) -> [u64; 3] {

@@ -253,3 +253,24 @@ fn advice_as_sarif_and_as_a_comment() {
         assert!(page.contains(part), "{part}:\n{page}");
     }
 }
+
+#[test]
+fn what_changed_is_shown() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("down.cl", DOWN);
+    bench.write("old.json", bench.succeed(&["analyze", "down.cl", "-g", "640,g77", "--format", "json"]));
+    let again = bench.succeed(&["analyze", "down.cl", "-g", "640,g77", "--diff", "old.json"]);
+    assert_eq!(again, "down on Adreno 640: as before\ndown on Mali-G77: as before\n");
+    // Dimension 0 along the row: a warp of 16 touches one line for each access where it was 16, so 2/16 of 2.
+    let along = DOWN
+        .replace("y = get_global_id(0), x = get_global_id(1)", "y = get_global_id(1), x = get_global_id(0)");
+    bench.write("down.cl", along);
+    let now = bench.succeed(&["analyze", "down.cl", "-g", "g77", "--diff", "old.json"]);
+    assert!(now.starts_with("down on Mali-G77: ") && now.contains("LS 2 -> 0.12 (-94%)"), "{now}");
+    assert!(now.ends_with("down on Adreno 640: gone\n"), "{now}");
+    bench.write("old.json", "{}\n");
+    refused(&bench.run(&["analyze", "down.cl", "--diff", "old.json"]), &["old.json:1", "--format json"]);
+}

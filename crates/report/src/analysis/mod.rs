@@ -1,10 +1,12 @@
 //! What kernels cost on GPUs ([`tripipe_analyze::Analysis`]).
 
+mod diff;
 mod json;
 mod malioc;
 mod markdown;
 mod text;
 
+pub use diff::diff;
 pub use json::json;
 pub use malioc::malioc;
 pub use markdown::markdown;
