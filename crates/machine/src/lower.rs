@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use cranelift_entity::{PrimaryMap, SecondaryMap};
+use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 use tripipe_device::Basis;
 use tripipe_ir::flow::Cfg;
@@ -90,7 +90,37 @@ pub(crate) fn lower(kernel: &Kernel, model: &Model, cfg: &Cfg) -> Lowered {
             writes.iter_mut().for_each(name);
         }
     }
+    prune(cfg, &mut blocks, &edges);
     Lowered { blocks, edges, registers, uniform, unknown }
+}
+
+/// Leaves out what nobody needs: lanes of vectors that are not used, and what only they need.
+fn prune(cfg: &Cfg, blocks: &mut SecondaryMap<Block, Vec<Operation>>, edges: &Edges) {
+    let has_effect =
+        |operation: &Operation| operation.writes.is_empty() || matches!(operation.work, "atomic" | "group");
+    let mut needed: EntitySet<Register> = EntitySet::new();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for block in cfg.order.iter().rev() {
+            for (passed, parameter) in &edges[*block] {
+                if parameter.iter().any(|register| needed.contains(*register)) {
+                    passed.iter().for_each(|register| changed |= needed.insert(*register));
+                }
+            }
+            for operation in blocks[*block].iter().rev() {
+                if has_effect(operation) || operation.writes.iter().any(|register| needed.contains(*register))
+                {
+                    operation.reads.iter().for_each(|register| changed |= needed.insert(*register));
+                }
+            }
+        }
+    }
+    for block in &cfg.order {
+        blocks[*block].retain(|operation| {
+            has_effect(operation) || operation.writes.iter().any(|register| needed.contains(*register))
+        });
+    }
 }
 
 fn unique<const N: usize>(registers: &mut SmallVec<[Register; N]>)

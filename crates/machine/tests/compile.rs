@@ -1,0 +1,68 @@
+//! Small kernels, counted by hand from the units of each family.
+
+#![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+use tripipe_device::find;
+use tripipe_ir::text::parse;
+use tripipe_machine::{Code, Pipe, compile};
+
+/// `out[id] = f(in[id])` on `float4`: `%4` is what is loaded, and `body` makes `%5`, `%6` ... of it, a line each.
+fn on_float4(gpu: &str, result: &str, body: &str) -> Code {
+    let last = 5 + body.lines().count();
+    let text = format!(
+        "tripipe-ir 1\nkernel \"k\" {{\n  parameter \"in\" \"float4*\" pointer global align 16 to f32x4\n  \
+         parameter \"out\" \"float4*\" pointer global align 16 to f32x4\nb0(%0: ptr.global, %1: ptr.global):\n  \
+         %2: i64 = query.global_id.0\n  %3: ptr.global = address.16.0.inbounds %0, %2\n  %4: f32x4 = load.16 %3\n\
+         {body}  %{last}: ptr.global = address.16.0.inbounds %1, %2\n  store.4 %{last}, {result}\n  return\n}}\n"
+    );
+    compile(&parse(&text).unwrap().kernels[0], find(gpu).unwrap())
+}
+
+fn clocks(code: &Code, pipe: Pipe) -> f64 {
+    code.cycles(tripipe_ir::Kernel::ENTRY)[pipe.index()]
+}
+
+#[test]
+fn a_vector_is_as_many_operations_as_the_family_needs() {
+    let body = "  %5: f32x4 = fmul %4, %4\n  %6: f32x4 = fadd %5, %4\n";
+    // Midgard: VMUL and VADD of one bundle. Valhall: four multiplications and four additions. Adreno the same.
+    assert_eq!(clocks(&on_float4("t860", "%6", body), Pipe::Arithmetic), 1.0);
+    assert_eq!(clocks(&on_float4("g77", "%6", body), Pipe::Fma), 8.0);
+    // And two 64-bit addresses of three additions each.
+    assert_eq!(clocks(&on_float4("640", "%6", body), Pipe::Arithmetic), 8.0 + 6.0);
+    // Bifrost: multiplications go to FMA, additions to either slot; two addresses have one of each.
+    let tuples = clocks(&on_float4("g52", "%6", body), Pipe::Arithmetic);
+    assert!((6.0..=8.0).contains(&tuples), "{tuples}");
+}
+
+#[test]
+fn lanes_that_nobody_uses_cost_nothing() {
+    // One lane of four: the others' multiplications and additions go, where a vector is lanes.
+    let body = "  %5: f32x4 = fmul %4, %4\n  %6: f32x4 = fadd %5, %4\n  %7: f32 = extract.0 %6\n";
+    assert_eq!(clocks(&on_float4("g77", "%7", body), Pipe::Fma), 2.0);
+    assert_eq!(clocks(&on_float4("640", "%7", body), Pipe::Arithmetic), 2.0 + 6.0);
+    assert_eq!(clocks(&on_float4("t860", "%7", body), Pipe::Arithmetic), 1.0);
+}
+
+#[test]
+fn a_shuffle_costs_where_lanes_must_come_together() {
+    // Reversed: a free swizzle of one register, or other names of four.
+    let reversed = "  %5: f32x4 = shuffle.3.2.1.0 %4, %4\n  %6: f32x4 = fadd %5, %4\n";
+    for (gpu, pipe, want) in [("t860", Pipe::Arithmetic, 1.0), ("g77", Pipe::Fma, 4.0)] {
+        assert_eq!(clocks(&on_float4(gpu, "%6", reversed), pipe), want, "{gpu}");
+    }
+    // Of two registers: on Midgard each brings its lanes, which is a word for both or two.
+    let mixed =
+        "  %5: f32x4 = fmul %4, %4\n  %6: f32x4 = shuffle.0.1.4.5 %5, %4\n  %7: f32x4 = fmul %6, %6\n";
+    let words = clocks(&on_float4("t860", "%7", mixed), Pipe::Arithmetic);
+    assert!((2.0..=4.0).contains(&words), "{words}");
+}
+
+#[test]
+fn registers_are_counted_in_the_gpus_own_width() {
+    let body = "  %5: f32x4 = fmul %4, %4\n  %6: f32x4 = fadd %5, %4\n";
+    // `%4` lives beside `%5`: two vectors of 128 bits. Lane by lane: four of `%4`, a product at a time, the id or an address.
+    assert!((2..=3).contains(&on_float4("t860", "%6", body).work.used));
+    assert!((5..=8).contains(&on_float4("g77", "%6", body).work.used));
+    assert_eq!(on_float4("g77", "%6", body).work.spill_bytes, 0);
+}
