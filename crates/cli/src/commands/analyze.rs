@@ -108,10 +108,11 @@ impl Analyze {
         let before = self.diff.as_deref().map(earlier).transpose()?.unwrap_or_default();
         let description = self.description()?;
         let progress = Progress::spinner("building");
-        // As a driver would optimise; where that cannot be translated, as it is written.
-        let (_, loaded) = description
-            .translate(Optimization::Driver)
-            .or_else(|_| description.translate(Optimization::AsWritten))?;
+        // As a driver would optimise; kernels that cannot be read so, as they are written.
+        let (_, mut loaded) = description.translate(Optimization::Driver)?;
+        if !loaded.refused.is_empty() {
+            loaded = description.translate(Optimization::AsWritten)?.1;
+        }
         let source_path = description.file.source.path();
         let source = description.text().unwrap_or_default();
         let wanted = self.kernel.as_deref().or(description.file.kernel.as_deref());

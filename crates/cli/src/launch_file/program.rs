@@ -68,7 +68,15 @@ impl Description {
             let cache = CacheChoice::default().cache();
             let build = clang::Build { options, optimization, cache };
             let folder = Path::new(&name).parent().filter(|folder| !folder.as_os_str().is_empty());
-            let built = clang::build_text(&name, text, folder, &build).map_err(explained)?;
+            let built = match clang::build_text(&name, text, folder, &build) {
+                // Optimised code has forms that the translator does not know: then as it is written.
+                Err(BuildError::Translate { .. }) if optimization != Optimization::AsWritten => {
+                    let build = clang::Build { optimization: Optimization::AsWritten, ..build };
+                    clang::build_text(&name, text, folder, &build)
+                }
+                built => built,
+            };
+            let built = built.map_err(explained)?;
             say(&built.warnings);
             program.source = Source::SpirV(built.spirv.into());
         }

@@ -89,6 +89,12 @@ fn what_cannot_be_analysed_is_refused() {
     refused(&bench.run(&["analyze", "nothing.cl"]), &["nothing.cl"]);
     refused(&bench.run(&["analyze", "broken.toml"]), &["broken.toml:1:10"]);
     if compiles() {
+        // What clang says, once, and then the line that says so.
+        bench.write("broken.cl", "kernel void k(global int* a) { *a = b; }");
+        let output = bench.run(&["analyze", "broken.cl"]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), said.matches("1 error generated").count()), (Some(2), 1), "{said}");
+        assert!(said.contains("error: broken.cl does not compile: broken.cl:1:"), "{said}");
         refused(&bench.run(&["analyze", "sum.cl", "-k", "product"]), &["it has `sum`"]);
         refused(&bench.run(&["analyze", "sum.cl", "--arg", "m=3"]), &["it has in, out, n"]);
         refused(&bench.run(&["analyze", "sum.cl", "--arg", "in=3"]), &["no integer"]);
