@@ -177,8 +177,8 @@ mod tests {
 
     #[test]
     fn rules_as_compilers_write_them() {
-        let rule = "x: /work/kernel.cl \\\n  inc/n.h inc/a\\ b\\#$$/m.h \\\n  last.h\n";
-        assert_eq!(prerequisites(rule).unwrap(), ["/work/kernel.cl", "inc/n.h", "inc/a b#$/m.h", "last.h"]);
+        let rule = "x: /src/kernel.cl \\\n  inc/n.h inc/a\\ b\\#$$/m.h \\\n  last.h\n";
+        assert_eq!(prerequisites(rule).unwrap(), ["/src/kernel.cl", "inc/n.h", "inc/a b#$/m.h", "last.h"]);
         assert_eq!(prerequisites("x: \n").unwrap(), Vec::<String>::new());
         assert_eq!(prerequisites("no rule"), None);
     }
