@@ -267,10 +267,11 @@ impl Pricing<'_> {
             return issue.cycles;
         }
         let warp = f64::from(self.gpu.core.warp_width.value.max(1));
+        let line = f64::from(self.gpu.memory.cache_line_bytes.value.max(1));
         let cycles = issue.operations.iter().map(|(_, operation)| {
             let Some(access) = operation.inst.and_then(|inst| self.access(inst)) else {
                 // Spills and barriers: a work-item's own, side by side with its neighbours'.
-                return (f64::from(operation.memory_bits) / 8.0 * warp / 64.0).ceil().max(1.0) / warp;
+                return (f64::from(operation.memory_bits) / 8.0 * warp / line).ceil().max(1.0) / warp;
             };
             let pieces = f64::from(access.bytes.div_ceil(16).max(1));
             let share = (f64::from(operation.memory_bits) / 8.0 / f64::from(access.bytes.max(1))).min(1.0);
