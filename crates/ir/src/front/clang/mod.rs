@@ -11,7 +11,8 @@
 //! lifetime of every variable; what the source does wrong is still in it, where `-O1` would have made use of it
 //! (an index past an array, a shift past the width, an unwritten variable all fold away), turned loops into copies, and
 //! merged lines. The cleaning that such code needs to be run and priced is [`crate::transform`]'s, which keeps all that.
-//! `-O1` and `-O2` are there to be chosen; loops are then neither unrolled nor vectorised.
+//! `-O1` and `-O2` are there to be chosen; loops are then neither unrolled nor vectorised. [`Optimization::Driver`] is what is
+//! priced for a GPU: as `-O2`, and unrolled.
 //!
 //! # Which OpenCL C
 //! As the driver of a phone has it: OpenCL C 1.2 unless `-cl-std` says otherwise, and no `double`: constants without `f`
