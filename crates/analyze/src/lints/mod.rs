@@ -21,19 +21,38 @@ use tripipe_machine::{Model, Pipe};
 
 use crate::{Access, Column, Cycles, Polynomial, Registers, Setup};
 
-/// Every lint.
-pub const ALL: &[&Rule] = &[
-    &divergent_branch::RULE,
-    &emulated_fma::RULE,
-    &emulated_local_memory::RULE,
-    &folded_kernel::RULE,
-    &narrow_access::RULE,
-    &precise_function::RULE,
-    &register_step::RULE,
-    &scattered_access::RULE,
-    &spilled_registers::RULE,
-    &uneven_work_group::RULE,
+/// A lint.
+struct Lint {
+    rule: &'static Rule,
+    /// Adds what it finds in a kernel on a GPU.
+    look: fn(&Context<'_>, &mut Vec<Advice>),
+}
+
+const LINTS: &[Lint] = &[
+    Lint { rule: &divergent_branch::RULE, look: divergent_branch::look },
+    Lint { rule: &emulated_fma::RULE, look: emulated_fma::look },
+    Lint { rule: &emulated_local_memory::RULE, look: emulated_local_memory::look },
+    Lint { rule: &folded_kernel::RULE, look: folded_kernel::look },
+    Lint { rule: &narrow_access::RULE, look: narrow_access::look },
+    Lint { rule: &precise_function::RULE, look: precise_function::look },
+    Lint { rule: &register_step::RULE, look: register_step::look },
+    Lint { rule: &scattered_access::RULE, look: scattered_access::look },
+    Lint { rule: &spilled_registers::RULE, look: spilled_registers::look },
+    Lint { rule: &uneven_work_group::RULE, look: uneven_work_group::look },
 ];
+
+const RULES: [&Rule; LINTS.len()] = {
+    let mut rules = [LINTS[0].rule; LINTS.len()];
+    let mut at = 0;
+    while at < rules.len() {
+        rules[at] = LINTS[at].rule;
+        at += 1;
+    }
+    rules
+};
+
+/// The rules of all lints, by code.
+pub const ALL: &[&Rule] = &RULES;
 
 /// Something to do about a kernel.
 #[derive(Clone, Debug, PartialEq)]
@@ -134,21 +153,9 @@ fn recipe_clocks(model: &Model, ty: &str, work: &str) -> f64 {
 
 /// All advice for a kernel, what gains most first.
 pub(crate) fn look(context: &Context<'_>) -> Vec<Advice> {
-    let lints: [fn(&Context<'_>, &mut Vec<Advice>); 10] = [
-        divergent_branch::look,
-        emulated_fma::look,
-        emulated_local_memory::look,
-        folded_kernel::look,
-        narrow_access::look,
-        precise_function::look,
-        register_step::look,
-        scattered_access::look,
-        spilled_registers::look,
-        uneven_work_group::look,
-    ];
     let mut all = Vec::new();
-    for lint in lints {
-        lint(context, &mut all);
+    for lint in LINTS {
+        (lint.look)(context, &mut all);
     }
     // The same of several instructions of a line is said once.
     let line = |advice: &Advice| advice.place.map(|place| context.kernel.outermost(place).line);

@@ -1,0 +1,186 @@
+//! Every lint on kernels written for it, `lints/CODE.cl`: it fires on those named `slow...`, at the lines that say `// here`, and
+//! not on those named `quick...`, which do the same by the lint's own advice. What it promises is held against the model's
+//! price of the quick one.
+//!
+//! The first lines of a file are its directions, one a line:
+//!
+//! - `// on: GPU, GPU`: where it fires;
+//! - `// not on: GPU, GPU`: where no kernel of the file makes it fire;
+//! - `// launch: NAME=VALUE global=X,Y local=X,Y`: what is known of the launch, for all kernels;
+//! - `// gain within: SHARE`: how far the promised gain may be from `1 - quick/slow` of the bounding pipe's cycles, where both
+//!   kernels exist with the same ending and a gain is promised; 0.05 without.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test says aloud what it leaves out")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tripipe_analyze::{ASSUMED_TRIPS, Analysis, Setup, analyze, lints};
+use tripipe_device::{Gpu, find};
+use tripipe_ir::front::clang::{Build, Optimization, build_file};
+use tripipe_ir::front::spirv;
+use tripipe_ir::{Kernel, Module};
+
+fn file(code: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lints").join(format!("{code}.cl"))
+}
+
+/// What the first lines of a file say.
+struct Directions {
+    on: Vec<&'static Gpu>,
+    not_on: Vec<&'static Gpu>,
+    launch: BTreeMap<String, Vec<u64>>,
+    within: f64,
+    /// Lines that say `// here`.
+    here: Vec<u32>,
+}
+
+impl Directions {
+    fn of(text: &str) -> Self {
+        let said = |what: &str| {
+            let start = format!("// {what}: ");
+            text.lines().find_map(|line| line.strip_prefix(start.as_str())).map(str::to_owned)
+        };
+        let gpus = |what| -> Vec<&'static Gpu> {
+            let names = said(what).unwrap_or_default();
+            names.split(", ").filter(|name| !name.is_empty()).map(|name| find(name).unwrap()).collect()
+        };
+        let launch = said("launch").unwrap_or_default();
+        let launch = launch.split_whitespace().map(|entry| {
+            let (name, values) = entry.split_once('=').unwrap();
+            (name.to_owned(), values.split(',').map(|value| value.parse().unwrap()).collect())
+        });
+        let here = (1..).zip(text.lines()).filter(|(_, line)| line.ends_with("// here"));
+        Self {
+            on: gpus("on"),
+            not_on: gpus("not on"),
+            launch: launch.collect(),
+            within: said("gain within").map_or(0.05, |share| share.parse().unwrap()),
+            here: here.map(|(number, _)| number).collect(),
+        }
+    }
+
+    fn setup(&self, kernel: &Kernel) -> Setup {
+        let sizes = |name: &str| {
+            let sizes = self.launch.get(name)?;
+            Some([0, 1, 2].map(|dimension| sizes.get(dimension).copied().unwrap_or(1)))
+        };
+        let arguments = kernel.parameters.iter().enumerate().filter_map(|(position, parameter)| {
+            let values = self.launch.get(parameter.name.as_str())?;
+            Some((position, i64::try_from(values[0]).unwrap()))
+        });
+        Setup { arguments: arguments.collect(), global: sizes("global"), local: sizes("local") }
+    }
+}
+
+fn cycles(analysis: &Analysis) -> f64 {
+    let columns = analysis.longest.columns.iter();
+    columns.map(|column| column.evaluate(ASSUMED_TRIPS)).fold(0.0, f64::max)
+}
+
+/// Lines of the file at which a lint fires; 0 for advice without a place.
+fn lines(kernel: &Kernel, analysis: &Analysis, code: &str) -> Vec<u32> {
+    let advice = analysis.advice.iter().filter(|advice| advice.rule.code == code);
+    advice.map(|advice| advice.place.map_or(0, |place| kernel.outermost(place).line)).collect()
+}
+
+/// What is wrong with a lint, by its file.
+fn complaints(code: &str, text: &str, module: &Module) -> Vec<String> {
+    let directions = Directions::of(text);
+    let mut wrong = Vec::new();
+    let mut fired_at: Vec<u32> = Vec::new();
+    let mut slow_ones = 0;
+    for kernel in &module.kernels {
+        let price = |kernel: &Kernel, gpu| analyze(kernel, gpu, &directions.setup(kernel));
+        for gpu in &directions.not_on {
+            let found = lines(kernel, &price(kernel, gpu), code);
+            if !found.is_empty() {
+                wrong.push(format!("{} on {}: fires at {found:?}", kernel.name, gpu.name()));
+            }
+        }
+        for gpu in &directions.on {
+            let analysis = price(kernel, gpu);
+            let found = lines(kernel, &analysis, code);
+            let mut complain =
+                |what: String| wrong.push(format!("{} on {}: {what}", kernel.name, gpu.name()));
+            let Some(ending) = kernel.name.strip_prefix("slow") else {
+                if !kernel.name.starts_with("quick") {
+                    complain("neither slow nor quick".into());
+                }
+                if !found.is_empty() {
+                    complain(format!("fires at {found:?}"));
+                }
+                continue;
+            };
+            slow_ones += 1;
+            if found.is_empty() {
+                complain("does not fire".into());
+            }
+            if !found.iter().all(|line| *line == 0 || directions.here.contains(line)) {
+                complain(format!("fires at {found:?}, not at {:?}", directions.here));
+            }
+            fired_at.extend(found);
+            let gains: Vec<f64> = analysis
+                .advice
+                .iter()
+                .filter(|advice| advice.rule.code == code)
+                .filter_map(|advice| advice.gain)
+                .collect();
+            if gains.iter().any(|gain| *gain <= 0.0 || *gain > 1.0) {
+                complain(format!("promises {gains:?}"));
+            }
+            let promised: f64 = gains.iter().sum();
+            let quick = module.kernels.iter().find(|other| other.name == format!("quick{ending}"));
+            if let Some(quick) = quick.filter(|_| promised > 0.0) {
+                let (before, after) = (cycles(&analysis), cycles(&price(quick, gpu)));
+                let kept = 1.0 - after / before;
+                if (promised - kept).abs() > directions.within {
+                    complain(format!(
+                        "promises {promised:.3}, the quick one gains {kept:.3} ({before} to {after})"
+                    ));
+                }
+            }
+        }
+    }
+    if slow_ones == 0 {
+        wrong.push("fires nowhere: no kernel named slow, or no GPU".into());
+    }
+    let silent = directions.here.iter().filter(|line| !fired_at.contains(line));
+    wrong.extend(silent.map(|line| format!("nothing fires at line {line}")));
+    wrong
+}
+
+#[test]
+fn lints_fire_where_they_should_and_nowhere_else() {
+    let mut wrong = Vec::new();
+    for rule in lints::ALL {
+        let path = file(rule.code);
+        let Ok(text) = fs::read_to_string(&path) else {
+            wrong.push(format!("{}: no file {}", rule.code, path.display()));
+            continue;
+        };
+        let build = Build { optimization: Optimization::Driver, ..Build::default() };
+        let built = match build_file(&path, &build) {
+            Ok(built) => built,
+            Err(error) => {
+                assert!(std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_none(), "{error}");
+                eprintln!("left out: {error}");
+                return;
+            }
+        };
+        let module = spirv::load(&built.spirv, &spirv::Options::default()).unwrap();
+        let found = complaints(rule.code, &text, &module);
+        wrong.extend(found.into_iter().map(|what| format!("{}: {what}", rule.code)));
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_file_has_its_lint() {
+    for entry in fs::read_dir(file("x").parent().unwrap()).unwrap() {
+        let path = entry.unwrap().path();
+        let code = path.file_stem().unwrap().to_str().unwrap();
+        assert!(lints::ALL.iter().any(|rule| rule.code == code), "{} has no lint", path.display());
+    }
+}

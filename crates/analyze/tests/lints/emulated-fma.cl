@@ -1,0 +1,18 @@
+// on: Mali-T830, Adreno 650
+// not on: Mali-G77, Mali-G72
+
+kernel void slow(float a, float b, int n, global float *out)
+{
+    float sum = out[get_global_id(0)];
+    for (int i = 0; i < n; ++i)
+        sum = fma(sum, a, b); // here
+    out[get_global_id(0)] = sum;
+}
+
+kernel void quick(float a, float b, int n, global float *out)
+{
+    float sum = out[get_global_id(0)];
+    for (int i = 0; i < n; ++i)
+        sum = mad(sum, a, b);
+    out[get_global_id(0)] = sum;
+}
