@@ -71,6 +71,8 @@ impl Setup {
 pub struct Cycles {
     /// One for each of the family's columns, in their order.
     pub columns: Vec<Polynomial>,
+    /// Clocks of each pipe, in the order of [`Pipe::ALL`], before a core's engines share them.
+    pub pipes: Vec<Polynomial>,
     /// Loads and stores counted by messages, each as one cycle of a work-item, as malioc does.
     pub messages: Polynomial,
     /// The columns that take longest, by position; empty when nothing costs anything.
@@ -149,6 +151,8 @@ pub struct Analysis {
     pub loops: Vec<LoopTrips>,
     /// Lines of the source that cost something, in its order.
     pub lines: Vec<LineCost>,
+    /// Clocks of each pipe, in the order of [`Pipe::ALL`], when a block runs once.
+    pub blocks: SecondaryMap<Block, [f64; Pipe::ALL.len()]>,
     /// Accesses to memory.
     pub accesses: Vec<Access>,
     /// The launch, if its global size is known and no trip count is open.
@@ -240,6 +244,7 @@ pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
         launch,
         advice,
         left_out,
+        blocks: clocks,
         accesses,
     }
 }
@@ -293,7 +298,7 @@ impl Pricing<'_> {
         let bound = (0..columns.len())
             .filter(|at| most > 0.0 && weigh(&columns[*at]) >= most * (1.0 - 1e-9))
             .collect();
-        Cycles { columns, messages, bound }
+        Cycles { columns, pipes: pipes.to_vec(), messages, bound }
     }
 
     /// What each instruction costs, and for each block what its spills cost.

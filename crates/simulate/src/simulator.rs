@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cranelift_entity::SecondaryMap;
 use tripipe_device::{DeviceKind, Gpu, ImageLimits, Probe};
 use tripipe_ir::diagnostic::{Finding, SourcePlace};
 use tripipe_ir::front::{clang, spirv};
 use tripipe_ir::op::{Addressing, SamplerBits};
-use tripipe_ir::{Kernel, Module, Op, ParameterKind, Space, Type};
+use tripipe_ir::{Block, Kernel, Module, Op, ParameterKind, Space, Type};
 use tripipe_launch::{
     Access, Argument, ExecuteError, Executor, Filter, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind,
     NdRange, Program, Sampler, Source, Timing,
@@ -67,7 +68,7 @@ impl Default for Options {
 }
 
 /// What a launch did.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// Work-items in each dimension.
     pub global: [u64; 3],
@@ -75,8 +76,8 @@ pub struct Report {
     pub local: [u64; 3],
     /// Work-items run.
     pub work_items: u64,
-    /// IR instructions run, counted for each work-item that ran them.
-    pub lane_instructions: u64,
+    /// How many work-items have run each block of the kernel, counted each time they did.
+    pub block_runs: SecondaryMap<Block, u64>,
     /// Threads that shared the work.
     pub threads: usize,
     /// From start to end, building and loading of the kernel not included.
@@ -553,16 +554,15 @@ impl Simulator {
                 source: Box::new(error),
             });
         }
+        let mut block_runs: SecondaryMap<Block, u64> = SecondaryMap::new();
+        for (code, entered) in code.blocks.iter().zip(&outcome.entered) {
+            if let Some(block) = code.of {
+                block_runs[block] += entered;
+            }
+        }
         let work_items = launch.range.work_items().unwrap_or(0) as u64;
         let (global, local) = (range.global, range.enqueued_local);
-        Ok(Report {
-            global,
-            local,
-            work_items,
-            lane_instructions: outcome.lane_instructions,
-            threads,
-            elapsed,
-        })
+        Ok(Report { global, local, work_items, block_runs, threads, elapsed })
     }
 
     fn bind<'a>(&self, kernel: &Kernel, launch: &'a Launch) -> Result<Bound<'a>, ExecuteError> {

@@ -138,6 +138,8 @@ impl End {
 /// A block. Lower ones run first where lanes are apart, so that they meet again.
 #[derive(Clone)]
 pub(crate) struct CodeBlock {
+    /// The block of the kernel that it is; `None` where ways back to a loop's start meet.
+    pub(crate) of: Option<ir::Block>,
     pub(crate) insts: Box<[Inst]>,
     pub(crate) end: End,
 }

@@ -373,6 +373,7 @@ impl Decoder<'_> {
                 Step::Latch(index) => {
                     let target = self.order.position[self.loops.all[*index].header];
                     blocks.push(CodeBlock {
+                        of: None,
                         insts: Box::default(),
                         end: End::Jump(Edge { target, moves: Box::default() }),
                     });
@@ -447,7 +448,7 @@ impl Decoder<'_> {
                 TerminatorKind::Return => End::Return,
                 TerminatorKind::Unreachable => End::Unreachable,
             };
-            blocks.push(CodeBlock { insts: insts.into(), end });
+            blocks.push(CodeBlock { of: Some(block), insts: insts.into(), end });
         }
         let shadow = self.slots.len() as u32;
         if self.watched {

@@ -44,7 +44,8 @@ pub(crate) struct Outcome {
     pub(crate) stop: Option<(Group, Stop)>,
     /// Work-groups that have come to their end, where one thread ran them all.
     pub(crate) ended: u64,
-    pub(crate) lane_instructions: u64,
+    /// How many work-items have entered each block of the code.
+    pub(crate) entered: Vec<u64>,
     pub(crate) printed: Vec<u8>,
     pub(crate) watch: Option<Box<Watch>>,
 }
@@ -103,10 +104,10 @@ impl Job<'_> {
                 }
             });
         }
-        let mut all = Outcome::default();
+        let mut all = Outcome { entered: vec![0; self.code.blocks.len()], ..Outcome::default() };
         let mut writes: Vec<Vec<Written>> = globals.iter().map(|_| Vec::new()).collect();
         for (outcome, written) in parts {
-            all.lane_instructions += outcome.lane_instructions;
+            all.entered.iter_mut().zip(&outcome.entered).for_each(|(all, part)| *all += part);
             // What comes behind a group that stopped short did not happen.
             if all.stop.is_none() {
                 all.stop = outcome.stop;
@@ -152,7 +153,7 @@ impl Job<'_> {
             local_ids_of: [0; 3],
             stop: None,
             steps: self.steps,
-            lane_instructions: 0,
+            entered: vec![0; self.code.blocks.len()],
             chosen: u64::MAX,
             changes: 0,
             events: 0,
@@ -179,7 +180,7 @@ impl Job<'_> {
             }
             outcome.ended += 1;
         }
-        outcome.lane_instructions = state.lane_instructions;
+        outcome.entered = state.entered;
         outcome.printed = state.printed;
         outcome.watch = state.watch;
         (outcome, state.memory.globals)

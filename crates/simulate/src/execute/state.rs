@@ -187,8 +187,8 @@ pub(crate) struct State<'l> {
     pub(crate) stop: Option<Stop>,
     /// Instructions it may still run.
     pub(crate) steps: u64,
-    /// Lane-instructions run.
-    pub(crate) lane_instructions: u64,
+    /// How many work-items have entered each block of the code.
+    pub(crate) entered: Vec<u64>,
     /// The lanes among which the next to run are looked for.
     pub(crate) chosen: u64,
     /// How often memory may have changed, counted in kernels that wait for that.
@@ -227,7 +227,9 @@ impl State<'_> {
                     return;
                 }
                 self.steps -= cost;
-                self.lane_instructions += cost * u64::from(self.mask.count_ones());
+                if first == 0 {
+                    self.entered[block as usize] += u64::from(self.mask.count_ones());
+                }
                 let alone = self.warp.parties.is_empty() && code.spins.is_empty();
                 let careful = !alone && self.others_keep_all();
                 for (index, inst) in insts.iter().enumerate() {
