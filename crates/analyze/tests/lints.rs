@@ -6,7 +6,8 @@
 //!
 //! - `// on: GPU, GPU`: where it fires;
 //! - `// not on: GPU, GPU`: where no kernel of the file makes it fire;
-//! - `// launch: NAME=VALUE global=X,Y local=X,Y`: what is known of the launch, for all kernels;
+//! - `// launch: NAME=VALUE global=X,Y local=X,Y`: what is known of the launch, for all kernels; `// launch KERNEL: ...` in its
+//!   place for one;
 //! - `// gain within: SHARE`: how far the promised gain may be from `1 - quick/slow` of the bounding pipe's cycles, where both
 //!   kernels exist with the same ending and a gain is promised; 0.05 without.
 
@@ -26,11 +27,15 @@ fn file(code: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lints").join(format!("{code}.cl"))
 }
 
+/// Sizes and arguments by name.
+type Launch = BTreeMap<String, Vec<u64>>;
+
 /// What the first lines of a file say.
 struct Directions {
     on: Vec<&'static Gpu>,
     not_on: Vec<&'static Gpu>,
-    launch: BTreeMap<String, Vec<u64>>,
+    /// By the kernel's name; by no name for the others.
+    launches: BTreeMap<String, Launch>,
     within: f64,
     /// Lines that say `// here`.
     here: Vec<u32>,
@@ -46,28 +51,33 @@ impl Directions {
             let names = said(what).unwrap_or_default();
             names.split(", ").filter(|name| !name.is_empty()).map(|name| find(name).unwrap()).collect()
         };
-        let launch = said("launch").unwrap_or_default();
-        let launch = launch.split_whitespace().map(|entry| {
-            let (name, values) = entry.split_once('=').unwrap();
-            (name.to_owned(), values.split(',').map(|value| value.parse().unwrap()).collect())
+        let launches = text.lines().filter_map(|line| line.strip_prefix("// launch")?.split_once(':'));
+        let launches = launches.map(|(kernel, launch)| {
+            let entries = launch.split_whitespace().map(|entry| {
+                let (name, values) = entry.split_once('=').unwrap();
+                (name.to_owned(), values.split(',').map(|value| value.parse().unwrap()).collect())
+            });
+            (kernel.trim().to_owned(), entries.collect())
         });
         let here = (1..).zip(text.lines()).filter(|(_, line)| line.ends_with("// here"));
         Self {
             on: gpus("on"),
             not_on: gpus("not on"),
-            launch: launch.collect(),
+            launches: launches.collect(),
             within: said("gain within").map_or(0.05, |share| share.parse().unwrap()),
             here: here.map(|(number, _)| number).collect(),
         }
     }
 
     fn setup(&self, kernel: &Kernel) -> Setup {
+        let launch = self.launches.get(&kernel.name).or_else(|| self.launches.get(""));
+        let said = |name: &str| launch?.get(name);
         let sizes = |name: &str| {
-            let sizes = self.launch.get(name)?;
+            let sizes = said(name)?;
             Some([0, 1, 2].map(|dimension| sizes.get(dimension).copied().unwrap_or(1)))
         };
         let arguments = kernel.parameters.iter().enumerate().filter_map(|(position, parameter)| {
-            let values = self.launch.get(parameter.name.as_str())?;
+            let values = said(&parameter.name)?;
             Some((position, i64::try_from(values[0]).unwrap()))
         });
         Setup { arguments: arguments.collect(), global: sizes("global"), local: sizes("local") }

@@ -119,6 +119,44 @@ proptest! {
     }
 }
 
+/// Compilers write `4 * i + 1` as an `or`, and an `int` index as a shift to the left and back.
+#[test]
+fn sums_in_disguise() {
+    let kernel = kernel(
+        "  const %0: i32 = 2
+  const %1: i32 = 3
+  const %2: i64 = 32
+  const %3: i32 = 4
+  const %4: i64 = 4294967295
+  const %5: i64 = 56
+b0:
+  %6: i64 = query.global_id.0
+  %7: i32 = convert.u.u.rte %6
+  %8: i32 = shl %7, %0
+  %9: i32 = or %8, %1
+  %10: i32 = or %8, %3
+  %11: i64 = shl %6, %2
+  %12: i64 = ashr %11, %2
+  %13: i64 = and %6, %4
+  %14: i64 = shl %6, %5
+  %15: i64 = ashr %14, %5
+  %16: i64 = ashr %6, %2
+  return",
+    );
+    let forms = facts(&kernel).forms;
+    let id = Atom::Query(QueryKind::GlobalId, 0);
+    let factors = |index: usize| {
+        let form = forms.get(&kernel, value(index));
+        (form.factor(id), form.constant, form.terms.len())
+    };
+    assert_eq!(factors(9), (4, 3, 1), "4 * id + 3");
+    assert_eq!(factors(10), (0, 0, 1), "bit 2 may be set already");
+    assert_eq!(factors(12), (1, 0, 1), "sign extension of 32 bits");
+    assert_eq!(factors(13), (1, 0, 1), "zero extension of 32 bits");
+    assert_eq!(factors(15), (0, 0, 1), "a cut to 8 bits");
+    assert_eq!(factors(16), (0, 0, 1), "the upper half");
+}
+
 #[test]
 fn divergence_of_known_cases() {
     // 0 a, 1 n; 10 = gid, 11 = gid * 4 + n, 12 = gid * n, 13 = load a, 14 = n + 1

@@ -1,8 +1,8 @@
 //! `divergent-branch`: work-items of a warp go different ways.
 
-use tripipe_ir::TerminatorKind;
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::flow::{Divergence, Dominators, Loops};
+use tripipe_ir::{Block, TerminatorKind};
 
 use super::{Advice, Context};
 
@@ -13,11 +13,13 @@ pub(super) const RULE: Rule = Rule {
     title: "work-items of a warp go different ways",
     explanation: r"## What it finds
 
-A branch whose condition differs between work-items of a warp, with something to do on both ways or in a loop.
+A branch whose condition differs between work-items of a warp, with something to do on both ways; or a loop that they leave after
+different numbers of rounds.
 
 ## Why it costs
 
-A warp goes both ways one after the other, with some of its lanes idle on each.
+A warp goes both ways one after the other, with some of its lanes idle on each; and it runs a loop until the last of its lanes is
+done.
 
 ## Example
 
@@ -48,22 +50,51 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         return;
     }
     let (kernel, cfg) = (context.kernel, context.cfg);
-    let loops = Loops::new(cfg, &Dominators::new(cfg));
-    let divergence = Divergence::new(kernel, cfg, &Dominators::post(cfg), &loops);
+    let (post, loops) = (Dominators::post(cfg), Loops::new(cfg, &Dominators::new(cfg)));
+    let divergence = Divergence::new(kernel, cfg, &post, &loops);
     for block in &cfg.order {
         let terminator = &kernel.blocks[*block].terminator;
         let TerminatorKind::Branch { then, otherwise, .. } = &terminator.kind else { continue };
-        // A way that only leaves, as at a border, keeps no lane waiting.
-        let works = |to| !kernel.blocks[to].insts.is_empty() && !cfg.successors[to].is_empty();
-        if !divergence.is_divergent_branch(*block) || !works(then.block) || !works(otherwise.block) {
+        if !divergence.is_divergent_branch(*block) {
             continue;
         }
-        found.push(Advice {
-            rule: &RULE,
-            place: terminator.place,
-            message: format!("work-items of a warp of {warp} may go both ways here"),
-            cure: "Let the condition be the same for a warp, or compute both ways and select.".into(),
-            gain: None,
-        });
+        let leaves = |to: Block| loops.around(*block).is_some_and(|inner| !loops.contains(inner, to));
+        let (message, cure) = if leaves(then.block) || leaves(otherwise.block) {
+            (
+                format!(
+                    "work-items of a warp of {warp} may leave the loop after different numbers of rounds"
+                ),
+                "Let work-items of a warp have as many rounds, as by sorting the work.",
+            )
+        } else if works(context, &post, *block, then.block) && works(context, &post, *block, otherwise.block)
+        {
+            (
+                format!("work-items of a warp of {warp} may go both ways here"),
+                "Let the condition be the same for a warp, or compute both ways and select.",
+            )
+        } else {
+            continue;
+        };
+        found.push(Advice { rule: &RULE, place: terminator.place, message, cure: cure.into(), gain: None });
     }
+}
+
+/// Whether a way of a branch has something to do before both meet again. A way that only leaves, as at a border, keeps no lane
+/// waiting.
+fn works(context: &Context<'_>, post: &Dominators, from: Block, to: Block) -> bool {
+    let meet = post.immediate(from);
+    let mut way = vec![to];
+    let mut seen = vec![from];
+    while let Some(block) = way.pop() {
+        if Some(block) == meet || seen.contains(&block) {
+            continue;
+        }
+        seen.push(block);
+        let successors = &context.cfg.successors[block];
+        if !successors.is_empty() && !context.kernel.blocks[block].insts.is_empty() {
+            return true;
+        }
+        way.extend(successors);
+    }
+    false
 }

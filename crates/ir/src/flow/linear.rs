@@ -76,6 +76,23 @@ impl Linear {
         Some(sum)
     }
 
+    /// Bits that are 0 in every value of the sum, of the lowest 32.
+    fn known_zeros(&self) -> u32 {
+        // Below the lowest bit of all factors the sum has the bits of its constant.
+        let factors = self.terms.values().fold(0, |all, factor| all | *factor);
+        let below =
+            if factors == 0 { u32::MAX } else { ((factors & factors.wrapping_neg()) as u32).wrapping_sub(1) };
+        below & !(self.constant as u32)
+    }
+
+    /// The sum divided by `2^bits`; `None` if that is not whole.
+    fn shifted_right(&self, bits: u32) -> Option<Self> {
+        let mask = (1_i64 << bits) - 1;
+        let whole = |number: i64| (number & mask == 0).then_some(number >> bits);
+        let terms = self.terms.iter().map(|(atom, factor)| Some((*atom, whole(*factor)?)));
+        Some(Self { terms: terms.collect::<Option<_>>()?, constant: whole(self.constant)? })
+    }
+
     /// Its value when `of` gives each atom's; `None` if one is not known or a number overflows.
     pub fn evaluate(&self, mut of: impl FnMut(Atom) -> Option<i64>) -> Option<i64> {
         self.terms
@@ -219,6 +236,25 @@ impl LinearForms {
                 let by = sum(1).as_constant().filter(|by| (0..62).contains(by))?;
                 Linear::default().plus(&sum(0), 1 << by)?
             }
+            // Compilers write `or` for an addition that carries nothing, as in `4 * i + 1`.
+            Op::Binary(Binary::Or) => {
+                let (a, b) = (sum(0), sum(1));
+                let added = u32::try_from(b.as_constant()?).ok()?;
+                if added & !a.known_zeros() != 0 {
+                    return None;
+                }
+                a.plus(&b, 1)?
+            }
+            // And a shift to the left and back, or a mask, for 32 bits that are widened to 64.
+            Op::Binary(Binary::AShr | Binary::LShr) => {
+                let by = u32::try_from(sum(1).as_constant()?).ok()?;
+                // What leaves fewer than 32 bits is an intended cut.
+                if kernel.ty(data.result?).bytes() * 8 < by.saturating_add(32) {
+                    return None;
+                }
+                sum(0).shifted_right(by)?
+            }
+            Op::Binary(Binary::And) if sum(1).as_constant() == Some(i64::from(u32::MAX)) => sum(0),
             Op::Unary(crate::op::Unary::Neg) => Linear::default().plus(&sum(0), -1)?,
             Op::Convert(convert)
                 if convert.from != Number::Float && convert.to != Number::Float && !convert.saturate =>

@@ -5,8 +5,8 @@ use smallvec::SmallVec;
 use super::clean::Replacements;
 use super::fold;
 use crate::flow::Cfg;
-use crate::op::{Address, Binary, Compare, Number, ShuffleMask, Unary};
-use crate::{Inst, Kernel, Op, Scalar, TerminatorKind, Type, Value};
+use crate::op::{Address, Binary, Compare, Convert, Number, Rounding, ShuffleMask, Unary};
+use crate::{Block, Inst, Kernel, Op, Scalar, TerminatorKind, Type, Value};
 
 /// What becomes of an instruction.
 enum Outcome {
@@ -26,6 +26,7 @@ pub fn run(kernel: &mut Kernel) {
                 let operand = kernel.insts[inst].operands[position];
                 kernel.insts[inst].operands[position] = replacements.get(operand);
             }
+            widen(kernel, *block, inst);
             // A rewriting may make room for another; two in a row are the longest chains the rules have.
             for _ in 0..4 {
                 match simplify(kernel, inst) {
@@ -54,6 +55,40 @@ pub fn run(kernel: &mut Kernel) {
         kernel.blocks[*block].terminator = terminator;
     }
     replacements.apply(kernel);
+}
+
+/// What clang makes of 32 bits of a 64-bit number that are widened again, `(x << 32) >> 32`: says it as two conversions.
+fn widen(kernel: &mut Kernel, block: Block, inst: Inst) {
+    let data = &kernel.insts[inst];
+    let number = match data.op {
+        Op::Binary(Binary::AShr) => Number::Signed,
+        Op::Binary(Binary::LShr) => Number::Unsigned,
+        _ => return,
+    };
+    let Some(shifted) = kernel.defining(data.operands[0]).map(|shifted| &kernel.insts[shifted]) else {
+        return;
+    };
+    // A shift that promises something keeps its promise.
+    let (Op::Binary(Binary::Shl), [origin, left], true) =
+        (shifted.op, &shifted.operands[..], shifted.flags.is_empty())
+    else {
+        return;
+    };
+    let half = |by: Value| kernel.ty(by) == Type::I64 && kernel.scalar_constant(by) == Some(32);
+    if !half(*left) || !half(data.operands[1]) {
+        return;
+    }
+    let convert = |from, to| Op::Convert(Convert { from, to, rounding: Rounding::Nearest, saturate: false });
+    let (origin, place) = (*origin, data.place);
+    let cut =
+        kernel.make_inst(convert(Number::Unsigned, Number::Unsigned), &[origin], Some(Type::I32), place);
+    let Some(low) = kernel.insts[cut].result else { return };
+    kernel.insts[inst].op = convert(number, number);
+    kernel.insts[inst].operands = SmallVec::from_slice(&[low]);
+    let insts = &mut kernel.blocks[block].insts;
+    if let Some(at) = insts.iter().position(|other| *other == inst) {
+        insts.insert(at, cut);
+    }
 }
 
 fn defining(kernel: &Kernel, value: Value) -> Option<(Op, &[Value])> {

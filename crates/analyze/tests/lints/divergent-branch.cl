@@ -1,0 +1,80 @@
+// on: Mali-G52, Mali-G77, Adreno 640
+// not on: Mali-T760
+
+kernel void slow(global float *data, int n)
+{
+    const int i = get_global_id(0);
+    float x = data[i];
+    if (i & 1) { // here
+        for (int k = 0; k < n; ++k)
+            x = native_sin(x);
+    } else {
+        for (int k = 0; k < n; ++k)
+            x = native_sqrt(x);
+    }
+    data[i] = x;
+}
+
+// Whole groups decide alike.
+kernel void quick(global float *data, int n)
+{
+    const int i = get_global_id(0);
+    float x = data[i];
+    if (get_group_id(0) & 1) {
+        for (int k = 0; k < n; ++k)
+            x = native_sin(x);
+    } else {
+        for (int k = 0; k < n; ++k)
+            x = native_sqrt(x);
+    }
+    data[i] = x;
+}
+
+// The warp waits for its longest loop.
+kernel void slow_loop(global float *data, global const int *rounds)
+{
+    const int i = get_global_id(0);
+    float x = data[i];
+    for (int k = 0; k < rounds[i]; ++k) // here
+        x = native_sin(x);
+    data[i] = x;
+}
+
+kernel void quick_loop(global float *data, constant int *rounds)
+{
+    const int i = get_global_id(0);
+    float x = data[i];
+    for (int k = 0; k < rounds[0]; ++k)
+        x = native_sin(x);
+    data[i] = x;
+}
+
+// Surplus work-items leave.
+kernel void quick_border(global float *data, int n, int width)
+{
+    const int i = get_global_id(0);
+    if (i >= width)
+        return;
+    float x = data[i];
+    for (int k = 0; k < n; ++k)
+        x = native_sin(x);
+    data[i] = x;
+}
+
+// One way has nothing to do: nobody waits for a second one.
+kernel void quick_one_way(global float *data, int n, int width)
+{
+    const int i = get_global_id(0);
+    float x = data[i];
+    if (i < width)
+        for (int k = 0; k < n; ++k)
+            x = native_sin(x);
+    data[i] = x + 1;
+}
+
+// A few operations are selected, not branched to.
+kernel void quick_select(global float *data)
+{
+    const int i = get_global_id(0);
+    data[i] = i & 1 ? data[i] * 2 : data[i] + 1;
+}

@@ -1,0 +1,51 @@
+// on: Mali-G52, Mali-G77, Adreno 640
+// not on: Mali-T760
+
+kernel void slow(global const float *in, global float *out, int width)
+{
+    const int row = get_global_id(0), column = get_global_id(1);
+    out[row * width + column] = in[row * width + column] * 2; // here
+}
+
+kernel void quick(global const float *in, global float *out, int width)
+{
+    const int column = get_global_id(0), row = get_global_id(1);
+    out[row * width + column] = in[row * width + column] * 2;
+}
+
+// One field of a struct of 64 bytes: a line each.
+struct particle {
+    float4 position, velocity, force, rest;
+};
+
+kernel void slow_field(global const struct particle *in, global float4 *out)
+{
+    const int i = get_global_id(0);
+    out[i] = in[i].velocity; // here
+}
+
+kernel void quick_field(global const float4 *velocity, global float4 *out)
+{
+    const int i = get_global_id(0);
+    out[i] = velocity[i];
+}
+
+// All read the same: one line.
+kernel void quick_same(global const float *in, global float *out, int k)
+{
+    out[get_global_id(0)] = in[k];
+}
+
+// The whole line is used by wide loads: as few lines as the bytes fill.
+kernel void quick_wide(global const float4 *in, global float4 *out)
+{
+    const int i = get_global_id(0);
+    out[i] = in[i];
+}
+
+// From a table: nobody knows.
+kernel void quick_table(global const float *in, global const int *table, global float *out)
+{
+    const int i = get_global_id(0);
+    out[i] = in[table[i]];
+}
