@@ -1,5 +1,6 @@
 //! Transforming a kernel does not change what it computes: each kernel runs as translated and as transformed, work-item
-//! by work-item in a plain interpreter, on the same memory, and has to leave the same bytes.
+//! by work-item in a plain interpreter, on the same memory, and has to leave the same bytes. On the way every integer has to
+//! be where the analysis of ranges says it is.
 
 #![allow(
     clippy::expect_used,
@@ -13,6 +14,7 @@ mod support;
 
 use std::collections::HashMap;
 
+use tripipe_ir::flow::{Cfg, Dominators, Loops, Ranges};
 use tripipe_ir::front::spirv::{Options, load};
 use tripipe_ir::op::{Address, Builtin, Number, QueryKind, Rounding, Unary};
 use tripipe_ir::transform::{self, fold};
@@ -34,15 +36,20 @@ struct Machine<'m> {
     values: HashMap<Value, Lanes>,
     objects: HashMap<tripipe_ir::Object, u64>,
     program: HashMap<tripipe_ir::ProgramObject, u64>,
+    ranges: Ranges,
     steps: u32,
 }
 
 const ARGUMENT_BYTES: usize = 4096;
 
 fn run(module: &Module, kernel: &Kernel, seed: u8) -> Run<Vec<Vec<u8>>> {
+    let cfg = Cfg::new(kernel);
+    let dominators = Dominators::new(&cfg);
+    let loops = Loops::new(&cfg, &dominators);
     let mut machine = Machine {
         module,
         kernel,
+        ranges: Ranges::new(kernel, &cfg, &dominators, &loops, &|_| None),
         memory: vec![Vec::new()],
         values: HashMap::new(),
         objects: HashMap::new(),
@@ -151,6 +158,22 @@ impl Machine<'_> {
         }
     }
 
+    /// Keeps what a value has become, which must be in its range.
+    fn put(&mut self, value: Value, lanes: Lanes) {
+        if let Some(scalar) = self.kernel.ty(value).scalar().filter(|scalar| scalar.is_int()) {
+            let range = self.ranges.get(self.kernel, value).expect("it runs");
+            for lane in &lanes {
+                let number = fold::sign_extend(scalar, *lane);
+                assert!(
+                    range.contains(number),
+                    "{}: {value} is {number}, not in {range:?}",
+                    self.kernel.name
+                );
+            }
+        }
+        self.values.insert(value, lanes);
+    }
+
     fn go(&mut self) -> Run<()> {
         let mut block = Kernel::ENTRY;
         loop {
@@ -177,7 +200,7 @@ impl Machine<'_> {
                 };
             let arguments: Vec<Lanes> = call.arguments.iter().map(|value| self.value(*value)).collect();
             for (parameter, lanes) in self.kernel.blocks[call.block].parameters.iter().zip(arguments) {
-                self.values.insert(*parameter, lanes);
+                self.put(*parameter, lanes);
             }
             block = call.block;
             if self.steps > 100_000 {
@@ -194,7 +217,7 @@ impl Machine<'_> {
         let ty = self.kernel.ty(result);
         let lanes = self.compute(inst.op, &operands, &types, ty)?;
         assert_eq!(lanes.len(), usize::from(ty.lanes()), "{}", inst.op);
-        self.values.insert(result, lanes);
+        self.put(result, lanes);
         Ok(())
     }
 
@@ -318,7 +341,14 @@ impl Machine<'_> {
                 decoded(&bytes, ty)
             }
             Op::Query(query) => match query.kind {
-                QueryKind::GlobalId | QueryKind::LocalId => vec![u64::from(query.dimension) + 1],
+                QueryKind::GlobalId => vec![u64::from(query.dimension) + 1],
+                // Inside the group, where the kernel says how large it is.
+                QueryKind::LocalId => {
+                    let required =
+                        self.kernel.required_local_size.map(|size| size[usize::from(query.dimension)]);
+                    let id = u64::from(query.dimension) + 1;
+                    vec![required.map_or(id, |size| id.min(u64::from(size) - 1))]
+                }
                 QueryKind::GlobalSize | QueryKind::LocalSize => vec![4],
                 _ if ty.lanes() == 1 => vec![1],
                 _ => return Err(refused()),

@@ -6,6 +6,7 @@ pub mod dominators;
 pub mod linear;
 pub mod liveness;
 pub mod loops;
+pub mod ranges;
 pub mod trip_count;
 
 pub use cfg::Cfg;
@@ -14,4 +15,5 @@ pub use dominators::Dominators;
 pub use linear::{Atom, Linear, LinearForms, MemoryFact};
 pub use liveness::Liveness;
 pub use loops::{Loop, Loops};
+pub use ranges::{Range, Ranges};
 pub use trip_count::TripCount;

@@ -50,7 +50,7 @@ impl TripCount {
         let inst = &kernel.insts[kernel.defining(*condition)?];
         let Op::Compare(compare) = inst.op else { return None };
         // The comparison under which the loop goes on.
-        let mut goes_on = if then.block == outside { negated(compare)? } else { compare };
+        let mut goes_on = if then.block == outside { compare.negated()? } else { compare };
         let (a, b) = (inst.operands[0], inst.operands[1]);
         let (tested, bound, swapped) = match (moving(kernel, forms, each, a), moving(kernel, forms, each, b))
         {
@@ -59,7 +59,7 @@ impl TripCount {
             _ => return None,
         };
         if swapped {
-            goes_on = mirrored(goes_on)?;
+            goes_on = goes_on.mirrored()?;
         }
         let bound = forms.get(kernel, bound);
         if !bound.terms.keys().all(|atom| is_fixed(kernel, each, *atom)) {
@@ -168,37 +168,4 @@ fn entering(kernel: &Kernel, each: &Loop, position: usize, forms: &LinearForms) 
         first = Some(form);
     }
     first
-}
-
-fn negated(compare: Compare) -> Option<Compare> {
-    use Compare as C;
-    Some(match compare {
-        C::Eq => C::Ne,
-        C::Ne => C::Eq,
-        C::ULt => C::UGe,
-        C::ULe => C::UGt,
-        C::UGt => C::ULe,
-        C::UGe => C::ULt,
-        C::SLt => C::SGe,
-        C::SLe => C::SGt,
-        C::SGt => C::SLe,
-        C::SGe => C::SLt,
-        _ => return None,
-    })
-}
-
-fn mirrored(compare: Compare) -> Option<Compare> {
-    use Compare as C;
-    Some(match compare {
-        C::Eq | C::Ne => compare,
-        C::ULt => C::UGt,
-        C::ULe => C::UGe,
-        C::UGt => C::ULt,
-        C::UGe => C::ULe,
-        C::SLt => C::SGt,
-        C::SLe => C::SGe,
-        C::SGt => C::SLt,
-        C::SGe => C::SLe,
-        _ => return None,
-    })
 }

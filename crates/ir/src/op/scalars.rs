@@ -135,6 +135,39 @@ named! {
 }
 
 impl Compare {
+    /// The comparison of integers that is true where this one is false; `None` for floats.
+    pub fn negated(self) -> Option<Self> {
+        Some(match self {
+            Self::Eq => Self::Ne,
+            Self::Ne => Self::Eq,
+            Self::ULt => Self::UGe,
+            Self::ULe => Self::UGt,
+            Self::UGt => Self::ULe,
+            Self::UGe => Self::ULt,
+            Self::SLt => Self::SGe,
+            Self::SLe => Self::SGt,
+            Self::SGt => Self::SLe,
+            Self::SGe => Self::SLt,
+            _ => return None,
+        })
+    }
+
+    /// The comparison of integers that says the same with its operands exchanged; `None` for floats.
+    pub fn mirrored(self) -> Option<Self> {
+        Some(match self {
+            Self::Eq | Self::Ne => self,
+            Self::ULt => Self::UGt,
+            Self::ULe => Self::UGe,
+            Self::UGt => Self::ULt,
+            Self::UGe => Self::ULe,
+            Self::SLt => Self::SGt,
+            Self::SLe => Self::SGe,
+            Self::SGt => Self::SLt,
+            Self::SGe => Self::SLe,
+            _ => return None,
+        })
+    }
+
     /// Whether it compares floats.
     pub fn is_float(self) -> bool {
         self >= Self::FEq
