@@ -47,6 +47,12 @@ pub enum Stride {
 }
 
 impl Access {
+    /// What it is of as the source has it: clang puts the kernel's name before those of local objects.
+    pub(crate) fn name(&self, kernel: &Kernel) -> &str {
+        let own = self.pointer.strip_prefix(kernel.name.as_str()).and_then(|rest| rest.strip_prefix('.'));
+        own.unwrap_or(&self.pointer)
+    }
+
     /// Whether neighbours share lines as far as they can.
     pub fn is_coalesced(&self, gpu: &Gpu) -> bool {
         let line = gpu.memory.cache_line_bytes.value.max(1);

@@ -18,6 +18,7 @@ pub use lints::Advice;
 pub use paths::{ASSUMED_TRIPS, LoopTrips, Trips};
 pub use polynomial::Polynomial;
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use cranelift_entity::SecondaryMap;
@@ -172,17 +173,16 @@ pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
     let paths = Paths::new(kernel, &cfg, known, |atom| atom_name(kernel, atom));
     let accesses = access::accesses(kernel, &cfg, gpu, &known);
     let pricing = Pricing { gpu, columns: Column::of(gpu.family()), code: &code, accesses: &accesses };
-    let mut clocks: SecondaryMap<Block, [f64; Pipe::ALL.len()]> = SecondaryMap::new();
+    let clocks = pricing.block_clocks(&cfg);
     let mut messages: SecondaryMap<Block, f64> = SecondaryMap::new();
     for block in &cfg.order {
         for issue in &code.blocks[*block] {
-            clocks[*block][issue.pipe.index()] += pricing.clocks(issue);
             messages[*block] += f64::from(u8::from(issue.pipe == Pipe::LoadStore)) * issue.cycles;
         }
     }
     // The columns are not sums of pipes on Valhall, but they are of blocks as far as one column bounds: each path is found in
     // the pipes, and the columns are made of the pipes' sums.
-    let pipes_of = |which| -> Vec<Polynomial> {
+    let pipes_of = |which, clocks: &BlockClocks| -> Vec<Polynomial> {
         Pipe::ALL.iter().map(|pipe| paths.cost(which, &|block| clocks[block][pipe.index()])).collect()
     };
     let way =
@@ -192,7 +192,7 @@ pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
     let total_pipes: Vec<Polynomial> =
         Pipe::ALL.iter().map(|pipe| once(&|block| clocks[block][pipe.index()])).collect();
     let total = pricing.cycles(&total_pipes, once(&|block| messages[block]));
-    let longest_pipes = pipes_of(Which::Longest);
+    let longest_pipes = pipes_of(Which::Longest, &clocks);
     let longest = way(Which::Longest, &longest_pipes);
     let mut emitted = [0; Pipe::ALL.len()];
     for issue in cfg.order.iter().flat_map(|block| &code.blocks[*block]) {
@@ -207,6 +207,12 @@ pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
     let registers = registers(kernel, gpu, &code);
     let (shares, spills) = pricing.shares(&cfg);
     let weight = |block| paths.weight(block);
+    let reprice = |rewritten: &Kernel| {
+        let code = tripipe_machine::compile(rewritten, gpu);
+        let clocks = Pricing { code: &code, ..pricing }.block_clocks(&cfg);
+        let pipes = pipes_of(Which::Longest, &clocks);
+        (code, pipes)
+    };
     let advice = lints::look(&lints::Context {
         kernel,
         cfg: &cfg,
@@ -220,6 +226,9 @@ pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
         shares: &shares,
         spills: paths.cost(Which::Longest, &|block| spills[block]),
         weight: &weight,
+        reprice: &reprice,
+        ranges: OnceCell::new(),
+        facts: lints::Facts::new(kernel, &cfg),
     });
     let private: u64 =
         kernel.objects.values().filter(|object| object.space == Space::Private).map(ObjectData::bytes).sum();
@@ -231,7 +240,7 @@ pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
         columns: pricing.columns,
         emitted,
         total,
-        shortest: way(Which::Shortest, &pipes_of(Which::Shortest)),
+        shortest: way(Which::Shortest, &pipes_of(Which::Shortest, &clocks)),
         longest,
         registers,
         narrow_arithmetic,
@@ -257,6 +266,10 @@ fn atom_name(kernel: &Kernel, atom: Atom) -> String {
     }
 }
 
+/// Clocks of each pipe that a block takes when it runs once.
+type BlockClocks = SecondaryMap<Block, [f64; Pipe::ALL.len()]>;
+
+#[derive(Clone, Copy)]
 struct Pricing<'a> {
     gpu: &'static Gpu,
     columns: &'static [Column],
@@ -284,6 +297,16 @@ impl Pricing<'_> {
             lines.max(1.0) / warp
         });
         if warp > 1.0 { cycles.sum() } else { issue.cycles }
+    }
+
+    fn block_clocks(&self, cfg: &Cfg) -> BlockClocks {
+        let mut clocks = BlockClocks::new();
+        for block in &cfg.order {
+            for issue in &self.code.blocks[*block] {
+                clocks[*block][issue.pipe.index()] += self.clocks(issue);
+            }
+        }
+        clocks
     }
 
     fn access(&self, inst: Inst) -> Option<&Access> {

@@ -1,7 +1,6 @@
 //! `divergent-branch`: work-items of a warp go different ways.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
-use tripipe_ir::flow::{Divergence, Dominators, Loops};
 use tripipe_ir::{Block, TerminatorKind};
 
 use super::{Advice, Context};
@@ -49,11 +48,9 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     if warp < 2 {
         return;
     }
-    let (kernel, cfg) = (context.kernel, context.cfg);
-    let (post, loops) = (Dominators::post(cfg), Loops::new(cfg, &Dominators::new(cfg)));
-    let divergence = Divergence::new(kernel, cfg, &post, &loops);
-    for block in &cfg.order {
-        let terminator = &kernel.blocks[*block].terminator;
+    let (loops, divergence) = (context.facts.loops(), context.facts.divergence());
+    for block in &context.cfg.order {
+        let terminator = &context.kernel.blocks[*block].terminator;
         let TerminatorKind::Branch { then, otherwise, .. } = &terminator.kind else { continue };
         if !divergence.is_divergent_branch(*block) {
             continue;
@@ -66,8 +63,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                 ),
                 "Let work-items of a warp have as many rounds, as by sorting the work.",
             )
-        } else if works(context, &post, *block, then.block) && works(context, &post, *block, otherwise.block)
-        {
+        } else if works(context, *block, then.block) && works(context, *block, otherwise.block) {
             (
                 format!("work-items of a warp of {warp} may go both ways here"),
                 "Let the condition be the same for a warp, or compute both ways and select.",
@@ -81,8 +77,8 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
 
 /// Whether a way of a branch has something to do before both meet again. A way that only leaves, as at a border, keeps no lane
 /// waiting.
-fn works(context: &Context<'_>, post: &Dominators, from: Block, to: Block) -> bool {
-    let meet = post.immediate(from);
+fn works(context: &Context<'_>, from: Block, to: Block) -> bool {
+    let meet = context.facts.post().immediate(from);
     let mut way = vec![to];
     let mut seen = vec![from];
     while let Some(block) = way.pop() {

@@ -2,39 +2,51 @@
 
 use tripipe_device::LocalPlacement;
 use tripipe_ir::diagnostic::{Rule, Severity};
-use tripipe_ir::{Op, Space};
+use tripipe_ir::flow::MemoryFact;
+use tripipe_ir::flow::linear::Base;
+use tripipe_ir::{Inst, Kernel, Op, Space, Type, Value, ValueDef};
 
 use super::{Advice, Context};
+use crate::Stride;
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {
     code: "emulated-local-memory",
-    severity: Severity::Note,
+    severity: Severity::Warning,
     title: "local memory is global memory here",
     explanation: r"## What it finds
 
-A kernel that uses local memory on a GPU that has none on the chip.
+A copy of global memory in local memory, on a GPU that has no local memory on the chip: all that is stored there was loaded from memory
+that the kernel does not write.
 
 ## Why it costs
 
-On Mali `__local` lies in global memory behind the same cache. Copying there what is read once more from the cache costs the
-copy, and the barriers that go with it.
+On Mali `__local` lies in global memory behind the same cache. What is copied there is read once more from the same cache, and costs
+the stores of the copy and the barriers besides.
 
 ## Example
 
 ```c
-__local float tile[16][16];
-tile[y][x] = in[row * width + column];
+__local float tile[66];
+tile[get_local_id(0)] = in[get_global_id(0)];
+if (get_local_id(0) < 2)
+    tile[64 + get_local_id(0)] = in[64 + get_global_id(0)];
 barrier(CLK_LOCAL_MEM_FENCE);
+out[i] = tile[get_local_id(0)] + tile[get_local_id(0) + 2];
 ```
 
 ## Instead
 
 Read global memory directly; neighbours in a warp share cache lines.
 
+```c
+out[i] = in[i] + in[i + 2];
+```
+
 ## When it is wrong
 
-Where work-items really exchange results, as in a reduction.
+Where the copy turns rows into columns, so that neighbours share lines only in it (see `scattered-access`). Work-items that exchange
+what they have computed, as in a reduction, are not reported.
 
 ## Source
 
@@ -46,27 +58,102 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     if context.gpu.local_memory.placement.value != LocalPlacement::Emulated {
         return;
     }
-    let local: Vec<_> = context.accesses.iter().filter(|access| access.space == Space::Local).collect();
-    let Some(first) = local.iter().find(|access| access.writes) else { return };
-    let barriers = context
-        .instructions()
-        .filter(|(_, inst)| matches!(context.kernel.insts[*inst].op, Op::Barrier { .. }))
-        .count();
+    let (kernel, memory) = (context.kernel, context.facts.memory());
+    let is_local =
+        |fact: &&MemoryFact| kernel.ty(kernel.insts[fact.inst].operands[0]) == Type::Pointer(Space::Local);
+    let local: Vec<&MemoryFact> = memory.iter().filter(is_local).collect();
+    let stride =
+        |inst| context.accesses.iter().find(|access| access.inst == inst).map(|access| access.stride);
+    let copied = |base: Base| {
+        let (stores, loads): (Vec<&MemoryFact>, Vec<_>) =
+            local.iter().filter(|fact| fact.base == base).partition(|fact| fact.writes);
+        let Some(first) = stores.first() else { return false };
+        let kept = stores.iter().all(|store| {
+            let data = &kernel.insts[store.inst];
+            matches!(data.op, Op::Store(_)) && is_loaded(context, data.operands[1], MOST_STEPS)
+        });
+        // Read in another order than it is written, rows may have become columns.
+        let same_order = loads.iter().all(|load| {
+            let stride_of_load = stride(load.inst);
+            stride_of_load == Some(Stride::Bytes(0)) || stride_of_load == stride(first.inst)
+        });
+        kept && same_order
+    };
+    let mut bases: Vec<Base> = local.iter().map(|fact| fact.base).collect();
+    bases.sort_unstable();
+    bases.dedup();
+    let copies: Vec<Base> = bases.iter().copied().filter(|base| copied(*base)).collect();
+    let stores: Vec<&MemoryFact> =
+        local.iter().copied().filter(|fact| fact.writes && copies.contains(&fact.base)).collect();
+    let Some(first) = stores.first() else { return };
+    // Barriers stay where other local memory, or global memory, waits for them too.
+    let mut gone: Vec<Inst> = stores.iter().map(|fact| fact.inst).collect();
+    let before = gone.len();
+    if copies.len() == bases.len() {
+        let only_local = |op| matches!(op, Op::Barrier { semantics, .. } if semantics.local && !semantics.global && !semantics.image);
+        gone.extend(
+            context.instructions().map(|(_, inst)| inst).filter(|inst| only_local(kernel.insts[*inst].op)),
+        );
+    }
+    let barriers = gone.len() - before;
+    let name = context.accesses.iter().find(|access| access.inst == first.inst);
     found.push(Advice {
         rule: &RULE,
-        place: first.place,
+        place: kernel.insts[first.inst].place,
         message: format!(
-            "{} accesses to local memory and {} to wait for it; on {} it lies behind the same cache as everything else",
-            local.len(),
-            if barriers == 1 { "a barrier".to_owned() } else { format!("{barriers} barriers") },
+            "{} to local memory {} `{}` keep only what is in global memory; on {} both lie behind the same cache",
+            counted(before, "store"),
+            match barriers {
+                0 => "of".to_owned(),
+                _ => format!("and {} for", counted(barriers, "barrier")),
+            },
+            name.map_or("", |access| access.name(kernel)),
             context.gpu.name()
         ),
-        cure: "If this only keeps what is read again, read it from global memory and drop the barriers.".into(),
-        // Without the copy what it keeps would be loaded from global memory: the stores and barriers go.
-        gain: context.gain(|share| {
-            let store = local.iter().any(|access| access.writes && access.inst == share.inst);
-            let barrier = matches!(context.kernel.insts[share.inst].op, Op::Barrier { .. });
-            if store || barrier { 0.0 } else { 1.0 }
-        }),
+        cure: "Read it from global memory where it is used, and drop the copy.".into(),
+        // What is read from the copy is read from global memory then, at the same price. The branch around a part of the copy
+        // stays in here.
+        gain: context.gain_without(&context.facts.gone_with(gone)),
     });
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// Instructions that a value is followed back through.
+const MOST_STEPS: u32 = 12;
+
+/// Whether a value is nothing but what was loaded from memory that the kernel does not write, or a constant beside such.
+fn is_loaded(context: &Context<'_>, value: Value, steps: u32) -> bool {
+    let kernel = context.kernel;
+    let Some(steps) = steps.checked_sub(1) else { return false };
+    let inst = match kernel.values[value].def {
+        ValueDef::Constant(_) => return true,
+        // At a border: what was loaded, or 0.
+        ValueDef::Parameter(block, position) => {
+            let calls = context.cfg.predecessors[block].iter();
+            let calls = calls.flat_map(|from| kernel.blocks[*from].terminator.calls());
+            let mut passed =
+                calls.filter(|call| call.block == block).map(|call| call.arguments[position as usize]);
+            return block != Kernel::ENTRY && passed.all(|value| is_loaded(context, value, steps));
+        }
+        ValueDef::Result(inst) => inst,
+    };
+    let data = &kernel.insts[inst];
+    match data.op {
+        Op::Load(access) => {
+            let memory = context.facts.memory();
+            let base = |inst| memory.iter().find(|fact| fact.inst == inst).map(|fact| fact.base);
+            let space = kernel.ty(data.operands[0]);
+            !access.volatile
+                && matches!(space, Type::Pointer(Space::Global | Space::Constant))
+                && !memory.iter().any(|fact| fact.writes && Some(fact.base) == base(inst))
+        }
+        Op::Construct | Op::Extract(_) | Op::Insert(_) | Op::Shuffle(_) | Op::Bitcast => {
+            data.operands.iter().all(|operand| is_loaded(context, *operand, steps))
+        }
+        Op::Select => data.operands[1..].iter().all(|operand| is_loaded(context, *operand, steps)),
+        _ => false,
+    }
 }

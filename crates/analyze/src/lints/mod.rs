@@ -5,6 +5,7 @@
 mod divergent_branch;
 mod emulated_fma;
 mod emulated_local_memory;
+mod facts;
 mod folded_kernel;
 mod narrow_access;
 mod precise_function;
@@ -13,11 +14,16 @@ mod scattered_access;
 mod spilled_registers;
 mod uneven_work_group;
 
+pub(crate) use facts::Facts;
+
+use cranelift_entity::EntitySet;
+use std::cell::OnceCell;
+
 use tripipe_device::Gpu;
 use tripipe_ir::diagnostic::Rule;
-use tripipe_ir::flow::Cfg;
-use tripipe_ir::{Block, Inst, Kernel, Place};
-use tripipe_machine::{Model, Pipe};
+use tripipe_ir::flow::{Cfg, Dominators, Loops, Range, Ranges};
+use tripipe_ir::{Block, Inst, Kernel, Place, Value};
+use tripipe_machine::{Code, Model, Pipe};
 
 use crate::{Access, Column, Cycles, Polynomial, Registers, Setup};
 
@@ -88,6 +94,12 @@ pub(crate) struct Context<'a> {
     pub(crate) spills: Polynomial,
     /// How often each block runs.
     pub(crate) weight: &'a dyn Fn(Block) -> Polynomial,
+    /// What the GPU's compiler makes of the kernel with other instructions in the same blocks, and the clocks of each pipe
+    /// along its longest way.
+    pub(crate) reprice: &'a dyn Fn(&Kernel) -> (Code, Vec<Polynomial>),
+    /// Ranges of the integers, once somebody has asked.
+    pub(crate) ranges: OnceCell<Ranges>,
+    pub(crate) facts: Facts<'a>,
 }
 
 /// Clocks of a pipe that an instruction takes when its block runs once.
@@ -113,12 +125,36 @@ impl Context<'_> {
         self.gain_with(&pipes)
     }
 
+    /// The part by which the longest way gets shorter when some instructions go; `None` when it does not.
+    pub(crate) fn gain_without(&self, gone: &EntitySet<Inst>) -> Option<f64> {
+        self.gain(|share| if gone.contains(share.inst) { 0.0 } else { 1.0 })
+    }
+
     /// The part by which the longest way gets shorter without what spilling costs; `None` when it does not.
     pub(crate) fn gain_without_spills(&self) -> Option<f64> {
         let mut pipes = self.pipes.to_vec();
         let pipe = &mut pipes[Pipe::LoadStore.index()];
         *pipe = pipe.plus(&self.spills.times(-1.0));
         self.gain_with(&pipes)
+    }
+
+    /// The part by which the longest way gets shorter when the kernel is changed: other instructions in the same blocks, with the
+    /// same loads and stores. `None` when it does not.
+    pub(crate) fn gain_by(&self, change: impl FnOnce(&mut Kernel)) -> Option<f64> {
+        let mut kernel = self.kernel.clone();
+        change(&mut kernel);
+        self.gain_with(&(self.reprice)(&kernel).1)
+    }
+
+    /// The numbers that an integer can be; `None` for what is none, and for what never runs.
+    pub(crate) fn range(&self, value: Value) -> Option<Range> {
+        let ranges = self.ranges.get_or_init(|| {
+            let dominators = Dominators::new(self.cfg);
+            let loops = Loops::new(self.cfg, &dominators);
+            let known = |atom| self.setup.value(self.kernel, atom);
+            Ranges::new(self.kernel, self.cfg, &dominators, &loops, &known)
+        });
+        ranges.get(self.kernel, value)
     }
 
     fn gain_with(&self, pipes: &[Polynomial]) -> Option<f64> {

@@ -1,7 +1,6 @@
 //! `narrow-access`: loads that could be one wider load.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
-use tripipe_ir::flow::LinearForms;
 use tripipe_ir::{Op, Space};
 
 use super::{Advice, Context};
@@ -46,14 +45,15 @@ Where the driver joins them by itself: Arm's does so for a few, and does not say
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let kernel = context.kernel;
-    let mut loads: Vec<_> = LinearForms::new(kernel, context.cfg)
-        .accesses(kernel, context.cfg)
-        .into_iter()
+    let mut loads: Vec<_> = context
+        .facts
+        .memory()
+        .iter()
         .filter(|fact| {
             matches!(kernel.insts[fact.inst].op, Op::Load(access) if !access.volatile) && fact.bytes < 16
         })
         .collect();
-    while let Some(first) = loads.first().cloned() {
+    while let Some(first) = loads.first().copied() {
         // Those of the same block and base whose offset differs from the first one's by a constant.
         let (mut same, rest): (Vec<_>, Vec<_>) = loads.into_iter().partition(|other| {
             other.block == first.block && other.base == first.base && other.offset.terms == first.offset.terms

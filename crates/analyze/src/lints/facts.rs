@@ -1,0 +1,116 @@
+//! What several lints want to know about a kernel; each is found when it is first asked for.
+
+use std::cell::OnceCell;
+
+use cranelift_entity::{EntitySet, SecondaryMap};
+use tripipe_ir::flow::{Cfg, Divergence, Dominators, LinearForms, Loops, MemoryFact};
+use tripipe_ir::{Inst, Kernel, Op, Value};
+
+/// Facts about a kernel.
+pub(crate) struct Facts<'a> {
+    kernel: &'a Kernel,
+    cfg: &'a Cfg,
+    forms: OnceCell<LinearForms>,
+    memory: OnceCell<Vec<MemoryFact>>,
+    dominators: OnceCell<Dominators>,
+    post: OnceCell<Dominators>,
+    loops: OnceCell<Loops>,
+    divergence: OnceCell<Divergence>,
+    uses: OnceCell<SecondaryMap<Value, Uses>>,
+}
+
+/// Who uses a value.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Uses {
+    /// Instructions, each as often as it has the value as an operand.
+    pub(crate) by: Vec<Inst>,
+    /// Whether the end of a block uses it: to decide, or as what it passes on.
+    pub(crate) at_end: bool,
+}
+
+impl<'a> Facts<'a> {
+    pub(crate) fn new(kernel: &'a Kernel, cfg: &'a Cfg) -> Self {
+        Self {
+            kernel,
+            cfg,
+            forms: OnceCell::new(),
+            memory: OnceCell::new(),
+            dominators: OnceCell::new(),
+            post: OnceCell::new(),
+            loops: OnceCell::new(),
+            divergence: OnceCell::new(),
+            uses: OnceCell::new(),
+        }
+    }
+
+    /// Integers and addresses as sums.
+    pub(crate) fn forms(&self) -> &LinearForms {
+        self.forms.get_or_init(|| LinearForms::new(self.kernel, self.cfg))
+    }
+
+    /// Every load, store and atomic with its address, in the kernel's order.
+    pub(crate) fn memory(&self) -> &[MemoryFact] {
+        self.memory.get_or_init(|| self.forms().accesses(self.kernel, self.cfg))
+    }
+
+    /// Who dominates whom.
+    pub(crate) fn dominators(&self) -> &Dominators {
+        self.dominators.get_or_init(|| Dominators::new(self.cfg))
+    }
+
+    /// Who post-dominates whom.
+    pub(crate) fn post(&self) -> &Dominators {
+        self.post.get_or_init(|| Dominators::post(self.cfg))
+    }
+
+    /// The loops.
+    pub(crate) fn loops(&self) -> &Loops {
+        self.loops.get_or_init(|| Loops::new(self.cfg, self.dominators()))
+    }
+
+    /// What differs between the work-items of a group.
+    pub(crate) fn divergence(&self) -> &Divergence {
+        self.divergence.get_or_init(|| Divergence::new(self.kernel, self.cfg, self.post(), self.loops()))
+    }
+
+    /// Who uses a value.
+    pub(crate) fn uses(&self, value: Value) -> &Uses {
+        let all = self.uses.get_or_init(|| {
+            let mut all: SecondaryMap<Value, Uses> = SecondaryMap::new();
+            for block in &self.cfg.order {
+                let block = &self.kernel.blocks[*block];
+                for inst in &block.insts {
+                    for operand in &self.kernel.insts[*inst].operands {
+                        all[*operand].by.push(*inst);
+                    }
+                }
+                block.terminator.uses().for_each(|value| all[value].at_end = true);
+            }
+            all
+        });
+        &all[value]
+    }
+
+    /// Instructions that nobody needs when some are gone: these, and what is computed or loaded for them alone.
+    pub(crate) fn gone_with(&self, gone: impl IntoIterator<Item = Inst>) -> EntitySet<Inst> {
+        let mut all: EntitySet<Inst> = EntitySet::new();
+        let mut work: Vec<Inst> = gone.into_iter().collect();
+        all.extend(work.iter().copied());
+        while let Some(inst) = work.pop() {
+            for operand in &self.kernel.insts[inst].operands {
+                let Some(maker) = self.kernel.defining(*operand) else { continue };
+                let op = self.kernel.insts[maker].op;
+                let needless = op.is_pure() || matches!(op, Op::Load(access) if !access.volatile);
+                let uses = self.uses(*operand);
+                if needless
+                    && !uses.at_end
+                    && uses.by.iter().all(|user| all.contains(*user))
+                    && all.insert(maker)
+                {
+                    work.push(maker);
+                }
+            }
+        }
+        all
+    }
+}
