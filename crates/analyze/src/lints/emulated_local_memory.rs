@@ -6,7 +6,7 @@ use tripipe_ir::flow::MemoryFact;
 use tripipe_ir::flow::linear::Base;
 use tripipe_ir::{Inst, Kernel, Op, Space, Type, Value, ValueDef};
 
-use super::{Advice, Context};
+use super::{Advice, Context, rewrite};
 use crate::Stride;
 
 /// The lint.
@@ -113,7 +113,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         cure: "Read it from global memory where it is used, and drop the copy.".into(),
         // What is read from the copy is read from global memory then, at the same price. The branch around a part of the copy
         // stays in here.
-        gain: context.gain_without(&context.facts.gone_with(gone)),
+        gain: context.gain_by(|kernel| rewrite::remove(kernel, &gone)),
     });
 }
 

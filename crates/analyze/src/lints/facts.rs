@@ -2,9 +2,9 @@
 
 use std::cell::OnceCell;
 
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 use tripipe_ir::flow::{Cfg, Divergence, Dominators, LinearForms, Loops, MemoryFact};
-use tripipe_ir::{Inst, Kernel, Op, Value};
+use tripipe_ir::{Inst, Kernel, Value};
 
 /// Facts about a kernel.
 pub(crate) struct Facts<'a> {
@@ -89,28 +89,5 @@ impl<'a> Facts<'a> {
             all
         });
         &all[value]
-    }
-
-    /// Instructions that nobody needs when some are gone: these, and what is computed or loaded for them alone.
-    pub(crate) fn gone_with(&self, gone: impl IntoIterator<Item = Inst>) -> EntitySet<Inst> {
-        let mut all: EntitySet<Inst> = EntitySet::new();
-        let mut work: Vec<Inst> = gone.into_iter().collect();
-        all.extend(work.iter().copied());
-        while let Some(inst) = work.pop() {
-            for operand in &self.kernel.insts[inst].operands {
-                let Some(maker) = self.kernel.defining(*operand) else { continue };
-                let op = self.kernel.insts[maker].op;
-                let needless = op.is_pure() || matches!(op, Op::Load(access) if !access.volatile);
-                let uses = self.uses(*operand);
-                if needless
-                    && !uses.at_end
-                    && uses.by.iter().all(|user| all.contains(*user))
-                    && all.insert(maker)
-                {
-                    work.push(maker);
-                }
-            }
-        }
-        all
     }
 }

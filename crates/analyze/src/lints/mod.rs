@@ -7,21 +7,24 @@ mod emulated_fma;
 mod emulated_local_memory;
 mod facts;
 mod folded_kernel;
+mod int_where_short_holds;
 mod narrow_access;
+mod overlapping_loads;
 mod precise_function;
 mod register_step;
+mod retype;
+mod rewrite;
 mod scattered_access;
 mod spilled_registers;
 mod uneven_work_group;
 
 pub(crate) use facts::Facts;
 
-use cranelift_entity::EntitySet;
 use std::cell::OnceCell;
 
 use tripipe_device::Gpu;
 use tripipe_ir::diagnostic::Rule;
-use tripipe_ir::flow::{Cfg, Dominators, Loops, Range, Ranges};
+use tripipe_ir::flow::{Cfg, Range, Ranges};
 use tripipe_ir::{Block, Inst, Kernel, Place, Value};
 use tripipe_machine::{Code, Model, Pipe};
 
@@ -39,7 +42,9 @@ const LINTS: &[Lint] = &[
     Lint { rule: &emulated_fma::RULE, look: emulated_fma::look },
     Lint { rule: &emulated_local_memory::RULE, look: emulated_local_memory::look },
     Lint { rule: &folded_kernel::RULE, look: folded_kernel::look },
+    Lint { rule: &int_where_short_holds::RULE, look: int_where_short_holds::look },
     Lint { rule: &narrow_access::RULE, look: narrow_access::look },
+    Lint { rule: &overlapping_loads::RULE, look: overlapping_loads::look },
     Lint { rule: &precise_function::RULE, look: precise_function::look },
     Lint { rule: &register_step::RULE, look: register_step::look },
     Lint { rule: &scattered_access::RULE, look: scattered_access::look },
@@ -125,11 +130,6 @@ impl Context<'_> {
         self.gain_with(&pipes)
     }
 
-    /// The part by which the longest way gets shorter when some instructions go; `None` when it does not.
-    pub(crate) fn gain_without(&self, gone: &EntitySet<Inst>) -> Option<f64> {
-        self.gain(|share| if gone.contains(share.inst) { 0.0 } else { 1.0 })
-    }
-
     /// The part by which the longest way gets shorter without what spilling costs; `None` when it does not.
     pub(crate) fn gain_without_spills(&self) -> Option<f64> {
         let mut pipes = self.pipes.to_vec();
@@ -149,10 +149,8 @@ impl Context<'_> {
     /// The numbers that an integer can be; `None` for what is none, and for what never runs.
     pub(crate) fn range(&self, value: Value) -> Option<Range> {
         let ranges = self.ranges.get_or_init(|| {
-            let dominators = Dominators::new(self.cfg);
-            let loops = Loops::new(self.cfg, &dominators);
             let known = |atom| self.setup.value(self.kernel, atom);
-            Ranges::new(self.kernel, self.cfg, &dominators, &loops, &known)
+            Ranges::new(self.kernel, self.cfg, self.facts.dominators(), self.facts.loops(), &known)
         });
         ranges.get(self.kernel, value)
     }
@@ -166,6 +164,11 @@ impl Context<'_> {
         let before = longest(&self.longest.columns);
         let gain = 1.0 - longest(&columns) / before;
         (before > 0.0 && gain > 0.001).then_some(gain)
+    }
+
+    /// Whether that column takes longest.
+    pub(crate) fn is_bound_by(&self, column: Column) -> bool {
+        self.longest.bound.iter().any(|at| self.columns[*at] == column)
     }
 
     /// Instructions of reachable blocks, in order.

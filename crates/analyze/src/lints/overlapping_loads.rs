@@ -1,0 +1,200 @@
+//! `overlapping-loads`: bytes are loaded twice.
+
+use smallvec::SmallVec;
+use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::flow::MemoryFact;
+use tripipe_ir::op::ShuffleMask;
+use tripipe_ir::{Op, Type, Value};
+
+use super::{Advice, Context, rewrite};
+use crate::Column;
+
+/// The lint.
+pub(super) const RULE: Rule = Rule {
+    code: "overlapping-loads",
+    severity: Severity::Warning,
+    title: "bytes are loaded twice",
+    explanation: r"## What it finds
+
+Vector loads whose bytes other loads of the same work-item bring as well, where loads and stores bound the kernel.
+
+## Why it costs
+
+Each load takes its slots in the load/store pipe, whatever the cache does. A vector that lies between two others can be put together from
+their lanes, which costs a move or nothing.
+
+## Example
+
+```c
+uchar16 left = vload16(0, row - 3), middle = vload16(0, row), right = vload16(0, row + 3);
+```
+
+## Instead
+
+```c
+uchar16 left = vload16(0, row - 3), right = vload16(0, row + 3);
+uchar16 middle = (uchar16)(left.s3456789a, left.sbcde, left.sf, right.sabc);
+```
+
+## When it is wrong
+
+Where arithmetic would bound next, and its figure is near that of the loads already.
+
+## Source
+
+- The published Laplace ladder on a Mali-T604, its step `synthesise-loads`: 9 loads of 16 bytes become 6.
+",
+};
+
+pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
+    if !context.is_bound_by(Column::LoadStore) {
+        return;
+    }
+    let kernel = context.kernel;
+    let is_vector = |fact: &&MemoryFact| {
+        let data = &kernel.insts[fact.inst];
+        matches!(data.op, Op::Load(access) if !access.volatile)
+            && data.result.is_some_and(|result| matches!(kernel.ty(result), Type::Vector(..)))
+    };
+    let mut loads: Vec<&MemoryFact> = context.facts.memory().iter().filter(is_vector).collect();
+    let mut all: Vec<Group<'_>> = Vec::new();
+    while let Some(first) = loads.first().copied() {
+        let (mut same, rest): (Vec<&MemoryFact>, Vec<_>) = loads.into_iter().partition(|other| {
+            (other.block, other.base, &other.offset.terms) == (first.block, first.base, &first.offset.terms)
+        });
+        loads = rest;
+        same.sort_by_key(|fact| fact.offset.constant);
+        if same.len() > 2 && !is_written_between(context, &same) {
+            all.extend(Group::of(context, &same));
+        }
+    }
+    // Rows of one picture are one finding: only without the loads of all of them is it seen what bounds next.
+    let mut pointers: Vec<_> = all.iter().map(|group| group.loads[0].base).collect();
+    pointers.sort_unstable();
+    pointers.dedup();
+    for base in pointers {
+        let groups: Vec<&Group<'_>> = all.iter().filter(|group| group.loads[0].base == base).collect();
+        let gain = context.gain_by(|kernel| {
+            for built in groups.iter().flat_map(|group| &group.built) {
+                let data = &mut kernel.insts[built.load.inst];
+                data.op = Op::Shuffle(built.lanes);
+                data.operands = SmallVec::from_slice(&built.from);
+                rewrite::sort(kernel, built.load.block);
+            }
+        });
+        let Some(gain) = gain else { continue };
+        let sum = |of: &dyn Fn(&Group<'_>) -> i64| groups.iter().map(|group| of(group)).sum::<i64>();
+        let first = groups[0].loads[0];
+        let access = context.accesses.iter().find(|access| access.inst == first.inst);
+        let (count, spare) = (sum(&|group| group.loads.len() as i64), sum(&|group| group.built.len() as i64));
+        found.push(Advice {
+            rule: &RULE,
+            place: kernel.insts[first.inst].place,
+            message: format!(
+                "{count} loads of `{}` overlap: they bring {} bytes, of which {} are different",
+                access.map_or("memory", |access| access.name(kernel)),
+                sum(&|group| group.loads.iter().map(|load| i64::from(load.bytes)).sum()),
+                sum(&|group| group.distinct()),
+            ),
+            cure: format!("Put {spare} of them together from the lanes of their neighbours."),
+            gain: Some(gain),
+        });
+    }
+}
+
+/// Whether something between loads of a block may change what they load.
+fn is_written_between(context: &Context<'_>, loads: &[&MemoryFact]) -> bool {
+    let insts = &context.kernel.blocks[loads[0].block].insts;
+    let at = |load: &&MemoryFact| insts.iter().position(|inst| *inst == load.inst).unwrap_or(0);
+    let (first, last) = (loads.iter().map(at).min().unwrap_or(0), loads.iter().map(at).max().unwrap_or(0));
+    insts[first..last].iter().any(|inst| {
+        let written = context.facts.memory().iter().find(|fact| fact.inst == *inst && fact.writes);
+        let op = context.kernel.insts[*inst].op;
+        written.is_some_and(|fact| fact.base == loads[0].base)
+            || matches!(op, Op::Barrier { .. } | Op::Fence { .. } | Op::Copy(_) | Op::AsyncCopy { .. })
+    })
+}
+
+/// Loads of a block whose addresses differ by constants.
+struct Group<'c> {
+    /// By address.
+    loads: Vec<&'c MemoryFact>,
+    /// Those that need not be loaded.
+    built: Vec<Built<'c>>,
+}
+
+/// A load whose lanes two others bring.
+struct Built<'c> {
+    load: &'c MemoryFact,
+    from: [Value; 2],
+    lanes: ShuffleMask,
+}
+
+impl<'c> Group<'c> {
+    /// `None` if every load is needed.
+    fn of(context: &Context<'_>, loads: &[&'c MemoryFact]) -> Option<Self> {
+        let mut kept: Vec<&MemoryFact> = loads[..1].to_vec();
+        let mut built = Vec::new();
+        for (position, load) in loads.iter().enumerate().skip(1) {
+            // The lowest is kept, and so is what no pair of a kept one and a later one covers; the last that reaches it serves best.
+            let later = loads[position + 1..].iter().rev();
+            let put_together = later
+                .flat_map(|right| kept.iter().rev().map(move |left| (left, right)))
+                .find_map(|(left, right)| Built::of(context, load, left, right));
+            match put_together {
+                Some(one) => built.push(one),
+                None => kept.push(load),
+            }
+        }
+        // What another one is put together from is kept.
+        let is_source = |value: Value, built: &[Built<'_>]| built.iter().any(|one| one.from.contains(&value));
+        while let Some(at) = built.iter().position(|one| {
+            context.kernel.insts[one.load.inst].result.is_some_and(|value| is_source(value, &built))
+        }) {
+            built.remove(at);
+        }
+        (!built.is_empty()).then(|| Self { loads: loads.to_vec(), built })
+    }
+
+    /// Bytes that the loads touch.
+    fn distinct(&self) -> i64 {
+        let (mut sum, mut end) = (0, i64::MIN);
+        for load in &self.loads {
+            let (from, to) = (load.offset.constant, load.offset.constant + i64::from(load.bytes));
+            sum += (to - from.max(end)).max(0);
+            end = end.max(to);
+        }
+        sum
+    }
+}
+
+impl<'c> Built<'c> {
+    /// A load by the lanes of two others of its type; `None` if they lack one.
+    fn of(
+        context: &Context<'_>,
+        load: &'c MemoryFact,
+        left: &MemoryFact,
+        right: &MemoryFact,
+    ) -> Option<Self> {
+        let value = |load: &MemoryFact| context.kernel.insts[load.inst].result;
+        let ty = context.kernel.ty(value(load)?);
+        let from = [value(left)?, value(right)?];
+        if from.iter().any(|value| context.kernel.ty(*value) != ty) {
+            return None;
+        }
+        let (count, width) = (i64::from(ty.lanes()), i64::from(ty.scalar()?.bits() / 8));
+        let lanes: Option<Vec<Option<u8>>> = (0..count)
+            .map(|lane| {
+                let byte = load.offset.constant + lane * width;
+                let at = |other: &MemoryFact| {
+                    let distance = byte - other.offset.constant;
+                    (distance % width == 0 && (0..count * width).contains(&distance))
+                        .then(|| distance / width)
+                };
+                let lane = at(left).or_else(|| at(right).map(|lane| lane + count))?;
+                u8::try_from(lane).ok().map(Some)
+            })
+            .collect();
+        Some(Self { load, from, lanes: ShuffleMask::new(&lanes?)? })
+    }
+}

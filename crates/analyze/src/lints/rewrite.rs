@@ -1,0 +1,38 @@
+//! Changes to a kernel that is to be priced again, for [`super::Context::gain_by`].
+
+use cranelift_entity::EntitySet;
+use tripipe_ir::{Block, Inst, Kernel};
+
+/// Takes instructions out; what is computed for them alone costs nothing then.
+pub(super) fn remove(kernel: &mut Kernel, gone: &[Inst]) {
+    for block in kernel.blocks.values_mut() {
+        block.insts.retain(|inst| !gone.contains(inst));
+    }
+}
+
+/// Brings instructions of a block into an order in which each comes after what it uses; others stay where they are.
+pub(super) fn sort(kernel: &mut Kernel, block: Block) {
+    let insts = std::mem::take(&mut kernel.blocks[block].insts);
+    let mut waiting: EntitySet<Inst> = EntitySet::new();
+    waiting.extend(insts.iter().copied());
+    let mut sorted = Vec::with_capacity(insts.len());
+    for inst in insts {
+        let mut work = vec![inst];
+        while let Some(inst) = work.last().copied() {
+            let operands = kernel.insts[inst].operands.iter();
+            let first = operands.filter_map(|operand| kernel.defining(*operand)).find(|maker| {
+                // What waits for itself stays in its place.
+                waiting.contains(*maker) && !work.contains(maker)
+            });
+            if let Some(first) = first {
+                work.push(first);
+                continue;
+            }
+            work.pop();
+            if waiting.remove(inst) {
+                sorted.push(inst);
+            }
+        }
+    }
+    kernel.blocks[block].insts = sorted;
+}
