@@ -62,8 +62,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let is_local =
         |fact: &&MemoryFact| kernel.ty(kernel.insts[fact.inst].operands[0]) == Type::Pointer(Space::Local);
     let local: Vec<&MemoryFact> = memory.iter().filter(is_local).collect();
-    let stride =
-        |inst| context.accesses.iter().find(|access| access.inst == inst).map(|access| access.stride);
+    let stride = |inst| context.access(inst).map(|access| access.stride);
     let copied = |base: Base| {
         let (stores, loads): (Vec<&MemoryFact>, Vec<_>) =
             local.iter().filter(|fact| fact.base == base).partition(|fact| fact.writes);
@@ -96,7 +95,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         );
     }
     let barriers = gone.len() - before;
-    let name = context.accesses.iter().find(|access| access.inst == first.inst);
+    let name = context.access(first.inst);
     found.push(Advice {
         rule: &RULE,
         place: kernel.insts[first.inst].place,

@@ -7,6 +7,7 @@ mod emulated_fma;
 mod emulated_local_memory;
 mod facts;
 mod folded_kernel;
+mod gapped_access;
 mod int_where_short_holds;
 mod narrow_access;
 mod overlapping_loads;
@@ -17,6 +18,7 @@ mod rewrite;
 mod scattered_access;
 mod spilled_registers;
 mod uneven_work_group;
+mod wide_integer;
 
 pub(crate) use facts::Facts;
 
@@ -42,6 +44,7 @@ const LINTS: &[Lint] = &[
     Lint { rule: &emulated_fma::RULE, look: emulated_fma::look },
     Lint { rule: &emulated_local_memory::RULE, look: emulated_local_memory::look },
     Lint { rule: &folded_kernel::RULE, look: folded_kernel::look },
+    Lint { rule: &gapped_access::RULE, look: gapped_access::look },
     Lint { rule: &int_where_short_holds::RULE, look: int_where_short_holds::look },
     Lint { rule: &narrow_access::RULE, look: narrow_access::look },
     Lint { rule: &overlapping_loads::RULE, look: overlapping_loads::look },
@@ -50,6 +53,7 @@ const LINTS: &[Lint] = &[
     Lint { rule: &scattered_access::RULE, look: scattered_access::look },
     Lint { rule: &spilled_registers::RULE, look: spilled_registers::look },
     Lint { rule: &uneven_work_group::RULE, look: uneven_work_group::look },
+    Lint { rule: &wide_integer::RULE, look: wide_integer::look },
 ];
 
 const RULES: [&Rule; LINTS.len()] = {
@@ -164,6 +168,11 @@ impl Context<'_> {
         let before = longest(&self.longest.columns);
         let gain = 1.0 - longest(&columns) / before;
         (before > 0.0 && gain > 0.001).then_some(gain)
+    }
+
+    /// How a load, store or atomic touches memory.
+    pub(crate) fn access(&self, inst: Inst) -> Option<&Access> {
+        self.accesses.iter().find(|access| access.inst == inst)
     }
 
     /// Whether that column takes longest.

@@ -78,7 +78,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                 continue;
             }
             let joined = 1.0 / run.len() as f64;
-            let name = context.accesses.iter().find(|access| access.inst == run[0].inst);
+            let name = context.access(run[0].inst);
             if name.is_some_and(|access| access.space != Space::Global) {
                 continue;
             }
@@ -88,7 +88,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                 message: format!(
                     "{} loads of `{}` lie side by side, {} bytes together",
                     run.len(),
-                    name.map_or("memory", |access| access.pointer.as_str()),
+                    name.map_or("memory", |access| access.name(kernel)),
                     end - start
                 ),
                 cure: "Load them as one vector (vloadN), and take its lanes.".into(),

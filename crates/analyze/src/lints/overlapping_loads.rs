@@ -85,7 +85,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         let Some(gain) = gain else { continue };
         let sum = |of: &dyn Fn(&Group<'_>) -> i64| groups.iter().map(|group| of(group)).sum::<i64>();
         let first = groups[0].loads[0];
-        let access = context.accesses.iter().find(|access| access.inst == first.inst);
+        let access = context.access(first.inst);
         let (count, spare) = (sum(&|group| group.loads.len() as i64), sum(&|group| group.built.len() as i64));
         found.push(Advice {
             rule: &RULE,

@@ -3,8 +3,8 @@
 use tripipe_ir::Space;
 use tripipe_ir::diagnostic::{Rule, Severity};
 
-use super::{Advice, Context};
-use crate::Stride;
+use super::{Advice, Context, gapped_access};
+use crate::{Access, Stride};
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {
@@ -13,7 +13,8 @@ pub(super) const RULE: Rule = Rule {
     title: "neighbours touch lines of their own",
     explanation: r"## What it finds
 
-A load or store whose work-items, next to one another in a warp, touch more cache lines than their bytes fill.
+Loads and stores of work-items next to one another in a warp that lie a cache line or more apart, with bytes between them that the
+work-item does not use.
 
 ## Why it costs
 
@@ -38,7 +39,8 @@ out[row * width + column] = in[row * width + column];
 
 ## When it is wrong
 
-Where all of a line is used by the same work-item soon after, and the lines stay in the cache meanwhile.
+Where all of a line is used by the same work-item soon after, and the lines stay in the cache meanwhile. (Where it does so with loads side
+by side, it is `gapped-access` or `narrow-access`.)
 
 ## Source
 
@@ -51,30 +53,48 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     if warp < 2 {
         return;
     }
-    for access in context.accesses {
-        let global = matches!(access.space, Space::Global | Space::Constant);
-        if !global || access.is_coalesced(context.gpu) || access.stride == Stride::Unknown {
-            continue;
-        }
-        let line = context.gpu.memory.cache_line_bytes.value.max(1);
-        let best = (access.bytes * warp).div_ceil(line).max(1);
+    let line = context.gpu.memory.cache_line_bytes.value.max(1);
+    // Lines that a work-item uses whole are another matter.
+    let runs = gapped_access::runs(context);
+    let is_scattered = |access: &&Access| {
         let far = match access.stride {
-            Stride::Bytes(bytes) => format!("{bytes} bytes"),
+            Stride::Bytes(bytes) => bytes.unsigned_abs() >= u64::from(line),
+            Stride::Runtime => true,
+            Stride::Unknown => false,
+        };
+        let whole = || {
+            runs.iter()
+                .any(|run| run.is_whole() && run.accesses.iter().any(|other| other.inst == access.inst))
+        };
+        let global = matches!(access.space, Space::Global | Space::Constant);
+        global && far && !access.is_coalesced(context.gpu) && !whole()
+    };
+    let mut all: Vec<&Access> = context.accesses.iter().filter(is_scattered).collect();
+    while let Some(first) = all.first().copied() {
+        let key = |access: &Access| (access.pointer.clone(), access.writes, access.stride);
+        let (same, rest): (Vec<&Access>, Vec<&Access>) =
+            all.into_iter().partition(|access| key(access) == key(first));
+        all = rest;
+        let best = |access: &Access| (access.bytes * warp).div_ceil(line).max(1);
+        let far = match first.stride {
+            Stride::Bytes(bytes) => format!("{} bytes", bytes.unsigned_abs()),
             Stride::Runtime | Stride::Unknown => "a row or the like".to_owned(),
         };
+        let times = if same.len() == 1 { String::new() } else { format!(" in {} places", same.len()) };
         found.push(Advice {
             rule: &RULE,
-            place: access.place,
+            place: first.place,
             message: format!(
-                "neighbours {} {} bytes of `{}` {far} apart: a warp of {warp} touches {} lines where {best} would do",
-                if access.writes { "write" } else { "read" },
-                access.bytes,
-                access.pointer,
-                access.lines
+                "neighbours {} `{}` {far} apart{times}: a warp of {warp} touches {} lines where {} would do",
+                if first.writes { "write" } else { "read" },
+                first.name(context.kernel),
+                same.iter().map(|access| access.lines).sum::<u32>(),
+                same.iter().map(|access| best(access)).sum::<u32>(),
             ),
             cure: "Let get_global_id(0) run along the memory, so that neighbours share lines.".into(),
-            gain: context.gain(|share| {
-                if share.inst == access.inst { f64::from(best) / f64::from(access.lines.max(1)) } else { 1.0 }
+            gain: context.gain(|share| match same.iter().find(|access| access.inst == share.inst) {
+                Some(access) => f64::from(best(access)) / f64::from(access.lines.max(1)),
+                None => 1.0,
             }),
         });
     }

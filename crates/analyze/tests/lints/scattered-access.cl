@@ -49,3 +49,17 @@ kernel void quick_table(global const float *in, global const int *table, global 
     const int i = get_global_id(0);
     out[i] = in[table[i]];
 }
+
+// A work-item uses its whole line: that is gapped-access.
+kernel void quick_whole(global const float16 *in, global float16 *out)
+{
+    const int i = get_global_id(0);
+    out[i] = in[i] * 2;
+}
+
+// The bytes of a pixel lie 3 apart: neighbours share lines.
+kernel void quick_pixels(global const uchar *in, global uchar *out)
+{
+    const int i = get_global_id(0);
+    out[3 * i + 1] = in[3 * i + 1] / 2;
+}

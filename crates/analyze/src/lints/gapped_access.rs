@@ -1,0 +1,138 @@
+//! `gapped-access`: a work-item's words lie together, and its neighbours' do not.
+
+use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::flow::MemoryFact;
+use tripipe_ir::{Inst, Space};
+
+use super::{Advice, Context};
+use crate::{Access, Stride};
+
+/// Bytes that a load or store moves at once (docs/model.md).
+const WORD: i64 = 16;
+
+/// The lint.
+pub(super) const RULE: Rule = Rule {
+    code: "gapped-access",
+    severity: Severity::Note,
+    title: "a work-item's words lie together, and its neighbours' do not",
+    explanation: r"## What it finds
+
+Work-items that load or store several words of 16 bytes side by side, so that the same word of the next work-item lies 32 bytes or
+more away; all of the bytes between are used.
+
+## Why it costs
+
+A load of a warp takes a cycle for each cache line it touches. With a gap between neighbours each of the loads touches all the lines, with
+the words side by side each touches its own ones.
+
+## Example
+
+```c
+float4 a = in[4 * i], b = in[4 * i + 1], c = in[4 * i + 2], d = in[4 * i + 3];
+```
+
+## Instead
+
+```c
+float4 a = in[i], b = in[i + size], c = in[i + 2 * size], d = in[i + 3 * size];  // size = get_global_size(0)
+```
+
+## When it is wrong
+
+Where a work-item needs just these neighbours, as in a filter that shares what it loads among them. Lines of which a work-item leaves bytes
+unused are `scattered-access`; words of less than 16 bytes are first of all `narrow-access`.
+
+## Source
+
+- Arm performance counter references: a load/store instruction takes a cycle for each line. Mesa and measurements for Adreno.
+",
+};
+
+/// What a work-item loads, or stores, side by side in one block.
+pub(super) struct Run<'c> {
+    /// In the order of their addresses.
+    pub(super) accesses: Vec<&'c Access>,
+    /// From one work-item to the next, in bytes, without its sign.
+    pub(super) stride: i64,
+    /// Bytes from the first to the last one's end, without those that none of them touches.
+    pub(super) bytes: i64,
+}
+
+impl Run<'_> {
+    /// Whether neighbours leave nothing unused between them.
+    pub(super) fn is_whole(&self) -> bool {
+        self.bytes >= self.stride
+    }
+
+    fn contains(&self, inst: Inst) -> bool {
+        self.accesses.iter().any(|access| access.inst == inst)
+    }
+}
+
+/// What work-items access of global memory, block by block; each access is in one run.
+pub(super) fn runs<'c>(context: &'c Context<'_>) -> Vec<Run<'c>> {
+    let mut facts: Vec<&MemoryFact> = context.facts.memory().iter().collect();
+    let mut all = Vec::new();
+    while let Some(first) = facts.first().copied() {
+        let key = |fact: &MemoryFact| (fact.block, fact.base, fact.writes);
+        let (mut same, rest): (Vec<&MemoryFact>, Vec<_>) = facts
+            .into_iter()
+            .partition(|other| key(other) == key(first) && other.offset.terms == first.offset.terms);
+        facts = rest;
+        same.sort_by_key(|fact| fact.offset.constant);
+        let (mut bytes, mut end) = (0, i64::MIN);
+        for fact in &same {
+            let (from, to) = (fact.offset.constant, fact.offset.constant + i64::from(fact.bytes));
+            bytes += (to - from.max(end)).max(0);
+            end = end.max(to);
+        }
+        let accesses: Vec<&Access> = same.iter().filter_map(|fact| context.access(fact.inst)).collect();
+        let Some(Stride::Bytes(stride)) = accesses.first().map(|access| access.stride) else { continue };
+        if matches!(accesses[0].space, Space::Global | Space::Constant) {
+            all.push(Run { accesses, stride: stride.abs(), bytes });
+        }
+    }
+    all
+}
+
+pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
+    let warp = context.gpu.core.warp_width.value;
+    if warp < 2 {
+        return;
+    }
+    let line = context.gpu.memory.cache_line_bytes.value.max(1);
+    for run in runs(context) {
+        let words = run.accesses.iter().all(|access| i64::from(access.bytes) % WORD == 0);
+        let apart = run.accesses.iter().all(|access| !access.is_coalesced(context.gpu));
+        // Three words, or five, are pixels or records that no work-item can take a part of.
+        let divides = run.stride >= 2 * WORD && run.stride.count_ones() == 1;
+        if !words || !apart || !run.is_whole() || !divides {
+            continue;
+        }
+        let best = |access: &Access| (access.bytes * warp).div_ceil(line).max(1);
+        let first = run.accesses[0];
+        let gain = context.gain(|share| match context.access(share.inst) {
+            Some(access) if run.contains(share.inst) => {
+                f64::from(best(access)) / f64::from(access.lines.max(1))
+            }
+            _ => 1.0,
+        });
+        let Some(gain) = gain else { continue };
+        found.push(Advice {
+            rule: &RULE,
+            place: first.place,
+            message: format!(
+                "each work-item {} {} bytes of `{}`, and neighbours start {} bytes apart: a warp of {warp} touches {} lines where {} \
+                 would do",
+                if first.writes { "writes" } else { "reads" },
+                run.bytes,
+                first.name(context.kernel),
+                run.stride,
+                run.accesses.iter().map(|access| access.lines).sum::<u32>(),
+                run.accesses.iter().map(|access| best(access)).sum::<u32>(),
+            ),
+            cure: "Let work-item i take words i, i + n, i + 2 n ... of 16 bytes, n being the number of work-items.".into(),
+            gain: Some(gain),
+        });
+    }
+}
