@@ -1,11 +1,11 @@
 //! `int-where-short-holds`: arithmetic on 32 bits where 16 would do.
 
+use cranelift_entity::EntitySet;
 use tripipe_ir::diagnostic::{Rule, Severity};
-use tripipe_ir::flow::Range;
 use tripipe_ir::{Op, Scalar};
 
 use super::retype::{Chain, chains, retype};
-use super::{Advice, Context};
+use super::{Advice, Context, counted};
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {
@@ -48,7 +48,6 @@ bits what is cut to `short` in the end.
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
-    let (short, ushort) = (Range::signed(16), Range::unsigned(16));
     let comes_from_narrow = |chain: &Chain| {
         chain.values.iter().any(|value| {
             context.kernel.defining(value).is_some_and(|inst| {
@@ -58,14 +57,11 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             })
         })
     };
-    let mut all = chains(context, Scalar::I32, |range| range.is_within(short) || range.is_within(ushort));
-    // Some need a sign and others the sixteenth bit: those with a sign are left.
-    if all.iter().any(|chain| !chain.range.is_within(short) && !chain.range.is_within(ushort)) {
-        all = chains(context, Scalar::I32, |range| range.is_within(short));
-    }
-    for chain in all.iter().filter(|chain| comes_from_narrow(chain)) {
+    for chain in
+        chains(context, Scalar::I32, 16, &EntitySet::new()).iter().filter(|chain| comes_from_narrow(chain))
+    {
         let gain = context.gain_by(|kernel| retype(kernel, context.cfg, &chain.values, Scalar::I16));
-        let (Some(gain), Some(first)) = (gain, chain.computes.first()) else { continue };
+        let Some(gain) = gain else { continue };
         let lanes = chain
             .computes
             .iter()
@@ -73,7 +69,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             .map(|value| context.kernel.ty(value).lanes())
             .max()
             .unwrap_or(1);
-        let name = if chain.range.is_within(short) { "short" } else { "ushort" };
+        let name = chain.type_name(16);
         let cure = if lanes == 1 {
             format!("Make them {name}, and cut what an expression promotes to int: abs(({name})(a - b)).")
         } else {
@@ -81,10 +77,10 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         };
         found.push(Advice {
             rule: &RULE,
-            place: context.kernel.insts[*first].place,
+            place: chain.computes.iter().find_map(|inst| context.kernel.insts[*inst].place),
             message: format!(
-                "{} operations on 32-bit integers give {} to {}, which {name} has room for",
-                chain.computes.len(),
+                "{} on 32-bit integers, for whose values ({} to {}) {name} has room",
+                counted(chain.computes.len(), "operation"),
                 chain.range.low,
                 chain.range.high
             ),

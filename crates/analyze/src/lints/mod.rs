@@ -189,6 +189,11 @@ impl Context<'_> {
     }
 }
 
+/// So many of something that takes an `s` where it is not one.
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
 /// Clocks of one lane of an operation; 0 if it costs nothing, or nobody says what.
 fn recipe_clocks(model: &Model, ty: &str, work: &str) -> f64 {
     let steps = model.recipe(ty, work).map(|recipe| recipe.value.as_slice()).unwrap_or_default();

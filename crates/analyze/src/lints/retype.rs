@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use cranelift_entity::{EntitySet, SecondaryMap};
 use tripipe_ir::flow::{Cfg, Range};
-use tripipe_ir::op::{Binary, Builtin, Convert, Family, Number, Rounding};
+use tripipe_ir::op::{Binary, Builtin, Convert, Number, Rounding, Unary};
 use tripipe_ir::{Inst, Instruction, Kernel, Op, Scalar, Type, Value, ValueData, ValueDef};
 
 use super::Context;
@@ -20,9 +20,41 @@ pub(super) struct Chain {
     pub(super) range: Range,
 }
 
-/// Chains of integers of a type, by where they are first computed on. `fits` says whether a narrower type has room for a value that
-/// is in a range.
-pub(super) fn chains(context: &Context<'_>, wide: Scalar, fits: impl Fn(Range) -> bool) -> Vec<Chain> {
+impl Chain {
+    /// The OpenCL type of so many bits that has room for all: signed if it does.
+    pub(super) fn type_name(&self, bits: u32) -> &'static str {
+        match (bits, self.range.is_within(Range::signed(bits))) {
+            (16, true) => "short",
+            (16, false) => "ushort",
+            (_, true) => "int",
+            (_, false) => "uint",
+        }
+    }
+}
+
+/// Chains of integers of a type that a narrower one has room for, with or without a sign. Where some need the sign and others the
+/// highest bit, those with a sign are left. Of `indices` only the low bits are ever asked for.
+pub(super) fn chains(
+    context: &Context<'_>,
+    wide: Scalar,
+    bits: u32,
+    indices: &EntitySet<Value>,
+) -> Vec<Chain> {
+    let (signed, unsigned) = (Range::signed(bits), Range::unsigned(bits));
+    let either = |range: Range| range.is_within(signed) || range.is_within(unsigned);
+    let all = chains_that(context, wide, indices, either);
+    if all.iter().all(|chain| either(chain.range)) {
+        return all;
+    }
+    chains_that(context, wide, indices, |range| range.is_within(signed))
+}
+
+fn chains_that(
+    context: &Context<'_>,
+    wide: Scalar,
+    indices: &EntitySet<Value>,
+    fits: impl Fn(Range) -> bool,
+) -> Vec<Chain> {
     let kernel = context.kernel;
     let mut fitting: EntitySet<Value> = EntitySet::new();
     for block in &context.cfg.order {
@@ -31,8 +63,8 @@ pub(super) fn chains(context: &Context<'_>, wide: Scalar, fits: impl Fn(Range) -
         let results = data.insts.iter().filter_map(|inst| kernel.insts[*inst].result);
         for value in parameters.copied().chain(results) {
             if kernel.ty(value).scalar() == Some(wide)
-                && context.range(value).is_some_and(&fits)
-                && is_kept(context, value)
+                && (indices.contains(value)
+                    || context.range(value).is_some_and(&fits) && is_kept(context, value, &fits))
             {
                 fitting.insert(value);
             }
@@ -65,7 +97,9 @@ pub(super) fn chains(context: &Context<'_>, wide: Scalar, fits: impl Fn(Range) -
     let mut priced: EntitySet<Inst> = EntitySet::new();
     priced.extend(context.shares.iter().map(|share| share.inst));
     let mut chains: Vec<(Value, Chain)> = Vec::new();
-    let mut of = |value: Value, range: Range| {
+    let mut of = |value: Value| {
+        // An index is as large as its buffer, whatever follows from its operands.
+        let range = context.range(value).filter(|_| !indices.contains(value)).unwrap_or(Range::only(0));
         let head = groups.head(value);
         let position = chains.iter().position(|(other, _)| *other == head).unwrap_or_else(|| {
             chains.push((head, Chain { values: EntitySet::new(), computes: Vec::new(), range }));
@@ -80,15 +114,16 @@ pub(super) fn chains(context: &Context<'_>, wide: Scalar, fits: impl Fn(Range) -
     for block in &context.cfg.order {
         let data = &kernel.blocks[*block];
         for parameter in data.parameters.iter().filter(|value| fitting.contains(**value)) {
-            of(*parameter, context.range(*parameter).unwrap_or(Range::only(0)));
+            of(*parameter);
         }
         for inst in &data.insts {
             let op = kernel.insts[*inst].op;
             let Some(result) = kernel.insts[*inst].result.filter(|value| fitting.contains(*value)) else {
                 continue;
             };
-            let position = of(result, context.range(result).unwrap_or(Range::only(0)));
+            let position = of(result);
             if priced.contains(*inst)
+                && !is_zero_extension(kernel, *inst)
                 && matches!(op, Op::Binary(_) | Op::Unary(_) | Op::Select | Op::Builtin(_))
             {
                 computes.push((position, *inst));
@@ -103,38 +138,51 @@ pub(super) fn chains(context: &Context<'_>, wide: Scalar, fits: impl Fn(Range) -
     chains
 }
 
-/// Whether a value is computed by what gives the same number in a narrower type that has room for it and for the operands.
-fn is_kept(context: &Context<'_>, value: Value) -> bool {
+/// Whether a value that a narrower type has room for comes out of the same operation in that type.
+fn is_kept(context: &Context<'_>, value: Value, fits: &impl Fn(Range) -> bool) -> bool {
     let Some(inst) = context.kernel.defining(value) else {
         return matches!(context.kernel.values[value].def, ValueDef::Parameter(..));
     };
     let data = &context.kernel.insts[inst];
-    let natural =
-        || data.operands.iter().all(|operand| context.range(*operand).is_some_and(|range| range.low >= 0));
+    let operands = |are: &dyn Fn(Range) -> bool| {
+        data.operands.iter().all(|operand| context.range(*operand).is_some_and(are))
+    };
+    // What reads its operands as unsigned reads another number where they are negative.
+    let unsigned = || operands(&|range| range.low >= 0 && fits(range));
     match data.op {
-        // What reads its operands as unsigned reads another number where they are negative.
-        Op::Binary(Binary::LShr | Binary::UDiv | Binary::URem) => natural(),
-        Op::Builtin(builtin) => {
-            use Builtin as B;
-            let signed = matches!(
-                builtin,
-                B::SAbs | B::SAbsDiff | B::SMax | B::SMin | B::SClamp | B::SHadd | B::SRhadd
-            );
-            let unsigned =
-                matches!(builtin, B::UAbsDiff | B::UMax | B::UMin | B::UClamp | B::UHadd | B::URhadd);
-            builtin.family() == Family::Integer && (signed || unsigned && natural())
-        }
-        Op::Convert(convert) => convert.from != Number::Float && convert.to != Number::Float,
-        Op::Binary(_)
-        | Op::Unary(_)
+        // Low bits follow from low bits, and lanes are what they are.
+        Op::Binary(
+            Binary::Add | Binary::Sub | Binary::Mul | Binary::Shl | Binary::And | Binary::Or | Binary::Xor,
+        )
+        | Op::Unary(Unary::Neg | Unary::Not)
         | Op::Select
         | Op::Construct
         | Op::Extract(_)
         | Op::Insert(_)
         | Op::Shuffle(_)
         | Op::Query(_) => true,
+        Op::Binary(Binary::LShr | Binary::UDiv | Binary::URem) => unsigned(),
+        Op::Binary(_) => operands(fits),
+        Op::Builtin(builtin) => {
+            use Builtin as B;
+            match builtin {
+                B::SAbs | B::SAbsDiff | B::SMax | B::SMin | B::SClamp | B::SHadd | B::SRhadd => {
+                    operands(fits)
+                }
+                B::UAbsDiff | B::UMax | B::UMin | B::UClamp | B::UHadd | B::URhadd => unsigned(),
+                _ => false,
+            }
+        }
+        Op::Convert(convert) => convert.from != Number::Float && convert.to != Number::Float,
         _ => false,
     }
+}
+
+/// Whether it keeps the low half of 64 bits: what compilers make of an unsigned integer that is widened.
+fn is_zero_extension(kernel: &Kernel, inst: Inst) -> bool {
+    let data = &kernel.insts[inst];
+    data.op == Op::Binary(Binary::And)
+        && data.operands.iter().any(|operand| kernel.scalar_constant(*operand) == Some(Scalar::I32.mask()))
 }
 
 /// Values that belong together.

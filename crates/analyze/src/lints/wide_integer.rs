@@ -1,0 +1,107 @@
+//! `wide-integer`: arithmetic on 64 bits where 32 would do.
+
+use cranelift_entity::EntitySet;
+use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::op::{Binary, Unary};
+use tripipe_ir::{Kernel, Op, Scalar, Type, Value};
+
+use super::retype::{chains, retype};
+use super::{Advice, Context, counted};
+
+/// The lint.
+pub(super) const RULE: Rule = Rule {
+    code: "wide-integer",
+    severity: Severity::Warning,
+    title: "arithmetic on 64 bits where 32 would do",
+    explanation: r"## What it finds
+
+Arithmetic on `size_t`, `long` or `ulong` whose every value provably fits 32 bits, or whose results are nothing but indices into
+buffers of fewer than 2^31 elements.
+
+## Why it costs
+
+No phone GPU has units for 64-bit integers as it has for 32 bits: an addition takes two to three operations, a multiplication six
+to twenty, a division more than a hundred. Each value takes two registers. An address has 64 bits, but an index that has 32 is
+widened by the address unit, for nothing or next to it.
+
+## Example
+
+```c
+const size_t x = get_global_id(0), y = get_global_id(1);
+out[y * width + x] = in[y * width + x];
+```
+
+## Instead
+
+```c
+const int x = get_global_id(0), y = get_global_id(1);
+out[y * width + x] = in[y * width + x];
+```
+
+## When it is wrong
+
+For buffers of 2^31 elements or more, and for what is meant to wrap at 64 bits.
+
+## Source
+
+- Mesa's compilers for the operations; measurements by azhirnov on an Adreno 660. docs/model.md.
+",
+};
+
+/// Values that are asked for nothing but the index of an address, by sums and products whose low bits follow from low bits.
+fn indices(context: &Context<'_>) -> EntitySet<Value> {
+    let kernel = context.kernel;
+    let mut all: EntitySet<Value> = EntitySet::new();
+    // Backwards, users come before what they use; what a loop brings back is not followed.
+    for block in context.cfg.order.iter().rev() {
+        for inst in kernel.blocks[*block].insts.iter().rev() {
+            let data = &kernel.insts[*inst];
+            let Some(value) = data.result.filter(|value| kernel.ty(*value) == Type::I64) else { continue };
+            let keeps_low_bits = matches!(
+                data.op,
+                Op::Binary(Binary::Add | Binary::Sub | Binary::Mul | Binary::And | Binary::Or | Binary::Xor)
+                    | Op::Unary(Unary::Neg | Unary::Not)
+            ) || is_shift(kernel, data.op, &data.operands);
+            let uses = context.facts.uses(value);
+            let only_index = uses.by.iter().all(|user| {
+                let user = &kernel.insts[*user];
+                match user.op {
+                    Op::Address(address) => address.in_bounds && user.operands[0] != value,
+                    _ => user.result.is_some_and(|result| all.contains(result)),
+                }
+            });
+            if keeps_low_bits && !uses.at_end && only_index {
+                all.insert(value);
+            }
+        }
+    }
+    all
+}
+
+/// Whether it shifts left by fewer than 32 bits.
+fn is_shift(kernel: &Kernel, op: Op, operands: &[Value]) -> bool {
+    op == Op::Binary(Binary::Shl)
+        && kernel.signed_constant(operands[1]).is_some_and(|bits| (0..32).contains(&bits))
+}
+
+pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
+    let indices = indices(context);
+    for chain in chains(context, Scalar::I64, 32, &indices) {
+        let gain = context.gain_by(|kernel| retype(kernel, context.cfg, &chain.values, Scalar::I32));
+        let Some(gain) = gain else { continue };
+        let name = chain.type_name(32);
+        let mut results = chain.computes.iter().filter_map(|inst| context.kernel.insts[*inst].result);
+        let purpose = if results.all(|value| indices.contains(value)) {
+            "for nothing but indices, for which 32 bits do".to_owned()
+        } else {
+            format!("for whose values {name} has room")
+        };
+        found.push(Advice {
+            rule: &RULE,
+            place: chain.computes.iter().find_map(|inst| context.kernel.insts[*inst].place),
+            message: format!("{} on 64-bit integers, {purpose}", counted(chain.computes.len(), "operation")),
+            cure: format!("Compute in {name}: const {name} i = get_global_id(0)."),
+            gain: Some(gain),
+        });
+    }
+}
