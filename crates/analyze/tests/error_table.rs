@@ -52,15 +52,17 @@ fn figures(analysis: &Analysis) -> Figures {
     [column(Column::Arithmetic), column(Column::LoadStore), f64::from(analysis.registers.work.used)]
 }
 
-/// What was fitted to the ladder, each with its other choice: the scalar units, pairs of stores, the registers.
+/// What was fitted to the ladder, each with its other choice: the scalar units, pairs of stores, loads ahead, the registers.
 fn other_models() -> Vec<Model> {
     let text = include_str!("../../machine/data/midgard.toml");
     let choices = [
         ("without = [\"sadd\", \"smul\"]", "without = []"),
         ("store_pair_bits = 128", "store_pair_bits = 0"),
+        ("load_ahead_bits = 128", "load_ahead_bits = 1024"),
         ("register_limit = 8", "register_limit = 16"),
+        ("spare_registers = 1", "spare_registers = 0"),
     ];
-    (0..8_u32)
+    (0..1_u32 << choices.len())
         .map(|which| {
             let mut text = text.to_owned();
             for (bit, (fitted, other)) in choices.iter().enumerate() {

@@ -4,7 +4,7 @@ use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 use tripipe_device::{Basis, Gpu};
 use tripipe_ir::flow::{Cfg, Loops};
-use tripipe_ir::{Block, Value};
+use tripipe_ir::{Block, Place, Value};
 
 use crate::code::{Issue, Operation, Register, RegisterData, WorkRegisters};
 use crate::lower::Edges;
@@ -77,16 +77,19 @@ struct Pressure {
     bits: u32,
     at: Option<(Block, usize)>,
     live: Vec<Register>,
+    /// Those of them that are live in that block alone.
+    local: EntitySet<Register>,
     /// For each register, the words with too many live registers that it is only carried past.
     carried: SecondaryMap<Register, u32>,
 }
 
-/// Registers that the compiler gives out before it spills, in the GPU's own count.
-pub(crate) fn register_limit(gpu: &Gpu, model: &Model) -> u32 {
-    match model.layout.register_limit {
+/// Registers that can be live before the compiler spills, in the GPU's own count.
+pub(crate) fn most_live(gpu: &Gpu, model: &Model) -> u32 {
+    let limit = match model.layout.register_limit {
         0 => gpu.registers.max.value,
         limit => limit,
-    }
+    };
+    limit.saturating_sub(model.layout.spare_registers).max(1)
 }
 
 /// Counts registers, spills what is too much, and says how many are used.
@@ -100,41 +103,43 @@ pub(crate) fn allocate(
     edges: &Edges,
 ) -> WorkRegisters {
     let width = gpu.registers.width_bits.value.max(1);
-    let most = register_limit(gpu, model);
+    let most = most_live(gpu, model);
     let count = |bits: u32| bits.div_ceil(width).max(1);
-    let mut spilled_bits = 0;
     let most_bits = most * width;
     let mut now = pressure(cfg, edges, blocks, registers, most_bits);
-    let needed = count(now.bits);
-    let mut spilled: EntitySet<Register> = EntitySet::new();
-    // Every round spills one register; a kernel that has nothing left to spill keeps what it has.
+    let spare = model.layout.spare_registers;
+    let needed = count(now.bits) + spare;
+    let mut spills = Spills { model, cfg, edges, whole: EntitySet::new(), kept: EntitySet::new(), bits: 0 };
+    // Every round frees one register for a while; a kernel that has nothing left to spill keeps what it has.
     while count(now.bits) > most {
         let uses = uses(cfg, loops, blocks, registers);
-        let worth = |register: Register| {
-            f64::from(registers[register].bits * now.carried[register]) / uses[register].max(1.0)
-        };
-        let candidates = now
+        // Bits freed, word by word, for each load or store that it takes.
+        let everywhere = now
             .live
             .iter()
-            .copied()
-            .filter(|register| now.carried[*register] > 0 && !spilled.contains(*register));
-        let Some(victim) = candidates.max_by(|a, b| worth(*a).total_cmp(&worth(*b)).then(b.cmp(a))) else {
-            break;
-        };
-        spilled.insert(victim);
-        spilled_bits += registers[victim].bits;
-        spill(model, cfg, edges, blocks, registers, victim, &mut spilled);
+            .filter(|register| now.carried[**register] > 0 && !spills.whole.contains(**register))
+            .map(|register| {
+                let freed = f64::from(registers[*register].bits * now.carried[*register]);
+                (freed / uses[*register].max(1.0), *register, None)
+            });
+        let between = spills.gaps(&now, blocks, loops, registers);
+        let best = everywhere.chain(between).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+        match best {
+            Some((_, victim, None)) => spills.everywhere(blocks, registers, victim),
+            Some((_, victim, Some(gap))) => spills.between(blocks, registers, victim, gap),
+            None => break,
+        }
         now = pressure(cfg, edges, blocks, registers, most_bits);
     }
     let mut live: Vec<Value> = now.live.iter().filter_map(|register| registers[*register].value).collect();
     live.sort_unstable();
     live.dedup();
     WorkRegisters {
-        used: count(now.bits).min(most),
+        used: count(now.bits).min(most) + spare,
         needed,
         peak: now.at,
         live,
-        spill_bytes: spilled_bits / 8,
+        spill_bytes: spills.bits / 8,
     }
 }
 
@@ -151,7 +156,13 @@ fn pressure(
             .flat_map(|issue| issue.operations.iter().map(|(_, operation)| operation))
             .collect()
     });
-    let mut peak = Pressure { bits: 0, at: None, live: Vec::new(), carried: SecondaryMap::new() };
+    let mut peak = Pressure {
+        bits: 0,
+        at: None,
+        live: Vec::new(),
+        local: EntitySet::new(),
+        carried: SecondaryMap::new(),
+    };
     for block in &cfg.order {
         // Lanes of one register may be written by several operations: it is live from the first.
         let mut first_write: SecondaryMap<Register, Option<u32>> = SecondaryMap::new();
@@ -208,6 +219,11 @@ fn pressure(
             (peak.bits, peak.at, peak.live) = (bits, Some((*block, 0)), now.iter().collect());
         }
     }
+    if let Some((block, _)) = peak.at {
+        let (start, end) = (&live.at_start[block], &live.at_end[block]);
+        let local = |register: &Register| !start.contains(*register) && !end.contains(*register);
+        peak.local.extend(peak.live.iter().copied().filter(local));
+    }
     peak
 }
 
@@ -230,71 +246,168 @@ fn uses(
     uses
 }
 
-/// Keeps a register in memory: stored behind every operation that writes it, loaded again ahead of every one that
-/// reads it.
-fn spill(
-    model: &Model,
-    cfg: &Cfg,
-    edges: &Edges,
-    blocks: &mut SecondaryMap<Block, Vec<Issue>>,
-    registers: &mut PrimaryMap<Register, RegisterData>,
-    victim: Register,
-    spilled: &mut EntitySet<Register>,
-) {
-    let Some(unit) = model.unit("ls") else { return };
-    let data = registers[victim];
-    let transfer = |work, reads: &[Register], writes: &[Register]| {
-        schedule::alone(
-            model,
-            Operation {
-                work,
-                units: Units(1 << unit),
-                inst: None,
-                place: None,
-                reads: SmallVec::from_slice(reads),
-                writes: SmallVec::from_slice(writes),
-                lanes: 1,
-                room: 1,
-                bits: data.bits,
-                memory_bits: data.bits,
-                basis: Basis::Guessed,
-            },
-        )
-    };
-    for block in &cfg.order {
-        let mut out = Vec::with_capacity(blocks[*block].len() + 2);
-        let passed =
-            edges[*block].iter().any(|(reads, writes)| reads.contains(&victim) || writes.contains(&victim));
-        for mut issue in std::mem::take(&mut blocks[*block]) {
-            let reads = issue.operations.iter().any(|(_, operation)| operation.reads.contains(&victim));
-            let writes = issue.operations.iter().any(|(_, operation)| operation.writes.contains(&victim));
-            if reads || writes {
-                let part = registers.push(data);
-                spilled.insert(part);
-                if reads && !writes {
-                    out.push(transfer("fill", &[], &[part]));
-                }
-                for (_, operation) in &mut issue.operations {
-                    let registers = operation.reads.iter_mut().chain(operation.writes.iter_mut());
-                    registers.filter(|register| **register == victim).for_each(|register| *register = part);
-                }
-                let place = issue.operations[0].1.place;
-                out.push(issue);
-                if writes {
-                    out.push(transfer("spill", &[part], &[]));
-                }
-                let from = out.len().saturating_sub(3);
-                for (_, operation) in out[from..].iter_mut().flat_map(|issue| &mut issue.operations) {
-                    operation.place = operation.place.or(place);
-                }
-            } else {
-                out.push(issue);
+/// Words of a block between two that touch a register.
+#[derive(Clone, Copy)]
+struct Gap {
+    block: Block,
+    last: usize,
+    next: usize,
+}
+
+/// What has been spilled, and how.
+struct Spills<'a> {
+    model: &'a Model,
+    cfg: &'a Cfg,
+    edges: &'a Edges,
+    /// Registers that are in memory throughout, and parts of them.
+    whole: EntitySet<Register>,
+    /// Registers loaded again of which memory still holds the same.
+    kept: EntitySet<Register>,
+    bits: u32,
+}
+
+impl Spills<'_> {
+    /// Registers live in one block alone that could leave for a while where the most are live: with what that frees for each
+    /// load or store.
+    fn gaps(
+        &self,
+        now: &Pressure,
+        blocks: &SecondaryMap<Block, Vec<Issue>>,
+        loops: &Loops,
+        registers: &PrimaryMap<Register, RegisterData>,
+    ) -> Vec<(f64, Register, Option<Gap>)> {
+        let Some((block, peak)) = now.at else { return Vec::new() };
+        let issues = &blocks[block];
+        let rounds = 10_f64.powi(loops.depth(block) as i32);
+        let mut found = Vec::new();
+        for register in now.live.iter().filter(|register| now.local.contains(**register)) {
+            let touches =
+                |position: &usize| issues.get(*position).is_some_and(|issue| touches(issue, *register));
+            let last = (0..=peak).rev().find(touches);
+            let next = (peak + 1..issues.len()).find(touches);
+            if let (Some(last), Some(next)) = (last, next)
+                && last < peak
+            {
+                let transfers = if self.kept.contains(*register) { 1.0 } else { 2.0 };
+                let freed = f64::from(registers[*register].bits) * (next - last - 1) as f64;
+                found.push((freed / (transfers * rounds), *register, Some(Gap { block, last, next })));
             }
         }
-        // A parameter is passed in memory.
-        if passed {
-            out.push(transfer("spill", &[], &[]));
-        }
-        blocks[*block] = out;
+        found
     }
+
+    /// Keeps a register in memory between two words that touch it. From the second on it is another one.
+    fn between(
+        &mut self,
+        blocks: &mut SecondaryMap<Block, Vec<Issue>>,
+        registers: &mut PrimaryMap<Register, RegisterData>,
+        victim: Register,
+        gap: Gap,
+    ) {
+        let data = registers[victim];
+        let part = registers.push(data);
+        let kept = self.kept.contains(victim);
+        let issues = &mut blocks[gap.block];
+        let (stored_at, loaded_at) = (place(&issues[gap.last]), place(&issues[gap.next]));
+        let mut written = false;
+        for (_, operation) in issues[gap.next..].iter_mut().flat_map(|issue| &mut issue.operations) {
+            written |= operation.writes.contains(&victim);
+            rename(operation, victim, part);
+        }
+        if !written {
+            self.kept.insert(part);
+        }
+        if let Some(fill) = self.transfer("fill", data, &[], &[part], loaded_at) {
+            issues.insert(gap.next, fill);
+        }
+        if !kept {
+            self.bits += data.bits;
+            if let Some(spill) = self.transfer("spill", data, &[victim], &[], stored_at) {
+                issues.insert(gap.last + 1, spill);
+            }
+        }
+    }
+
+    /// Keeps a register in memory throughout: stored behind every operation that writes it, loaded again ahead of every one
+    /// that reads it.
+    fn everywhere(
+        &mut self,
+        blocks: &mut SecondaryMap<Block, Vec<Issue>>,
+        registers: &mut PrimaryMap<Register, RegisterData>,
+        victim: Register,
+    ) {
+        let data = registers[victim];
+        self.whole.insert(victim);
+        self.bits += data.bits;
+        for block in &self.cfg.order {
+            let mut out = Vec::with_capacity(blocks[*block].len() + 2);
+            for mut issue in std::mem::take(&mut blocks[*block]) {
+                let reads = issue.operations.iter().any(|(_, operation)| operation.reads.contains(&victim));
+                let writes = issue.operations.iter().any(|(_, operation)| operation.writes.contains(&victim));
+                if !reads && !writes {
+                    out.push(issue);
+                    continue;
+                }
+                let part = registers.push(data);
+                self.whole.insert(part);
+                let place = place(&issue);
+                if reads && !writes {
+                    out.extend(self.transfer("fill", data, &[], &[part], place));
+                }
+                issue.operations.iter_mut().for_each(|(_, operation)| rename(operation, victim, part));
+                out.push(issue);
+                if writes {
+                    out.extend(self.transfer("spill", data, &[part], &[], place));
+                }
+            }
+            // A parameter is passed in memory.
+            let passed = self.edges[*block].iter();
+            if passed.into_iter().any(|(reads, writes)| reads.contains(&victim) || writes.contains(&victim)) {
+                out.extend(self.transfer("spill", data, &[], &[], None));
+            }
+            blocks[*block] = out;
+        }
+    }
+
+    /// A store or load of a register; `None` for a model without such a unit.
+    fn transfer(
+        &self,
+        work: &'static str,
+        data: RegisterData,
+        reads: &[Register],
+        writes: &[Register],
+        place: Option<Place>,
+    ) -> Option<Issue> {
+        let unit = self.model.unit("ls")?;
+        let operation = Operation {
+            work,
+            units: Units(1 << unit),
+            inst: None,
+            place,
+            reads: SmallVec::from_slice(reads),
+            writes: SmallVec::from_slice(writes),
+            lanes: 1,
+            room: 1,
+            bits: data.bits,
+            memory_bits: data.bits,
+            basis: Basis::Guessed,
+        };
+        Some(schedule::alone(self.model, operation))
+    }
+}
+
+fn touches(issue: &Issue, register: Register) -> bool {
+    issue
+        .operations
+        .iter()
+        .any(|(_, operation)| operation.reads.contains(&register) || operation.writes.contains(&register))
+}
+
+fn rename(operation: &mut Operation, old: Register, new: Register) {
+    let registers = operation.reads.iter_mut().chain(operation.writes.iter_mut());
+    registers.filter(|register| **register == old).for_each(|register| *register = new);
+}
+
+fn place(issue: &Issue) -> Option<Place> {
+    issue.operations.iter().find_map(|(_, operation)| operation.place)
 }

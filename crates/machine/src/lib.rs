@@ -19,6 +19,7 @@ mod lanes;
 mod lower;
 pub mod model;
 mod schedule;
+mod sums;
 mod uniform;
 mod work;
 
@@ -39,9 +40,10 @@ pub fn compile(kernel: &Kernel, gpu: &Gpu) -> Code {
 pub fn compile_as(kernel: &Kernel, gpu: &Gpu, model: &Model) -> Code {
     let cfg = Cfg::new(kernel);
     let loops = Loops::new(&cfg, &Dominators::new(&cfg));
+    let kernel = &sums::in_order(kernel, &cfg);
     let mut lowered = lower::lower(kernel, model, &cfg);
     let live = allocate::Live::new(&cfg, &lowered.edges, |block| lowered.blocks[block].iter().collect());
-    let most = allocate::register_limit(gpu, model);
+    let most = allocate::most_live(gpu, model);
     let most_bits = most * gpu.registers.width_bits.value;
     let mut blocks = SecondaryMap::new();
     for block in &cfg.order {

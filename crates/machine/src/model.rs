@@ -113,6 +113,8 @@ pub struct Layout {
     pub access_elements: u32,
     /// Whether a load or store adds a scaled index to its address by itself; a constant it always adds.
     pub folds_index: bool,
+    /// Bits that are loaded ahead of where they are needed, to wait less for memory.
+    pub load_ahead_bits: u32,
     /// Stores that follow one another share a word up to that many bits together; 0: they never do.
     pub store_pair_bits: u32,
     /// Whether lanes of 8 bits must lie in their order to be read: any other order is built first.
@@ -121,6 +123,8 @@ pub struct Layout {
     pub gather_first: bool,
     /// Registers of the GPU's own width that the compiler gives out; 0: as many as the GPU has.
     pub register_limit: u32,
+    /// Registers that it takes beside those that are live.
+    pub spare_registers: u32,
     /// What follows at once is done together, by name: `shift_logic`, `compare_select`, `compare_branch`.
     pub fuses: Vec<String>,
 }
@@ -152,6 +156,8 @@ struct Variant {
     without: Vec<String>,
     /// In place of the layout's.
     register_limit: Option<u32>,
+    /// In place of the layout's.
+    spare_registers: Option<u32>,
     #[serde(default)]
     operation: BTreeMap<String, Section>,
 }
@@ -268,6 +274,9 @@ impl Model {
         let mut model = Self { units, layout: file.layout, recipes: BTreeMap::new(), like: BTreeMap::new() };
         if let Some(limit) = variants.iter().find_map(|variant| variant.register_limit) {
             model.layout.register_limit = limit;
+        }
+        if let Some(spare) = variants.iter().find_map(|variant| variant.spare_registers) {
+            model.layout.spare_registers = spare;
         }
         let sections = file.operation.iter().chain(variants.iter().flat_map(|variant| &variant.operation));
         for (ty, section) in sections {

@@ -1,8 +1,8 @@
 //! Operations into words.
 //!
 //! In two passes over a block. The first finds an order, from the end backwards: always the operation that frees most
-//! registers, and loads as early as they can go while the registers suffice. The second fills words in that order: the next operation starts one, and those soon behind it
-//! come along as long as there are slots and their operands are ready.
+//! registers, with a few loads ahead of where they are needed. The second fills words in that order: the next operation
+//! starts one, and those soon behind it come along as long as there are slots and their operands are ready.
 
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 use smallvec::{SmallVec, smallvec};
@@ -23,7 +23,8 @@ pub(crate) fn schedule(
     operations: Vec<Operation>,
 ) -> Vec<Issue> {
     let graph = Graph::new(&operations);
-    let order = graph.order(&operations, registers, live_out, most_bits);
+    let ahead_bits = model.layout.load_ahead_bits;
+    let order = graph.order(&operations, registers, live_out, most_bits, ahead_bits);
     Packer::new(model, registers, &graph, live_out, most_bits, operations).pack(&order)
 }
 
@@ -78,13 +79,14 @@ impl Graph {
         Self { before, behind }
     }
 
-    /// An order that keeps few registers live, and has loads early.
+    /// An order that keeps few registers live, with so many bits loaded ahead of where they are needed.
     fn order(
         &self,
         operations: &[Operation],
         registers: &PrimaryMap<Register, RegisterData>,
         live_out: &EntitySet<Register>,
         most_bits: u32,
+        ahead_bits: u32,
     ) -> Vec<usize> {
         let mut live = live_out.clone();
         let mut waiting: Vec<usize> = self.behind.iter().map(SmallVec::len).collect();
@@ -114,10 +116,18 @@ impl Graph {
                 made - freed
             };
             let live_bits: i64 = live.iter().map(|register| i64::from(registers[register].bits)).sum();
-            // A load waits, which is to say goes further up, as long as something else does not take too many registers.
+            let ahead: u32 = ready
+                .iter()
+                .filter(|index| is_load(&operations[**index]))
+                .flat_map(|index| &operations[*index].writes)
+                .map(|register| registers[*register].bits)
+                .sum();
+            // A load waits, which is to say goes further up, as long as not too many do and the registers
+            // suffice.
             let best = ready.iter().enumerate().min_by_key(|(_, index)| {
                 let growth = growth(**index);
-                let waits = is_load(&operations[**index]);
+                let waits =
+                    is_load(&operations[**index]) && ahead <= ahead_bits && live_bits <= i64::from(most_bits);
                 let too_many = growth > 0 && live_bits + growth > i64::from(most_bits);
                 (too_many, waits, growth, std::cmp::Reverse(**index))
             });

@@ -66,3 +66,39 @@ fn registers_are_counted_in_the_gpus_own_width() {
     assert!((5..=8).contains(&on_float4("g77", "%6", body).work.used));
     assert_eq!(on_float4("g77", "%6", body).work.spill_bytes, 0);
 }
+
+#[test]
+fn what_does_not_fit_is_stored_and_loaded_once() {
+    // Seventy floats loaded, then stored last first: no load may pass a store, so all are live at once.
+    const FLOATS: usize = 70;
+    let mut body = String::new();
+    let pointer = |base: usize, at: usize| {
+        (format!("%{}", 3 + 2 * FLOATS * base + at), format!("address.4.{}.inbounds %{base}, %2", 4 * at))
+    };
+    for at in 0..FLOATS {
+        let (name, address) = pointer(0, at);
+        body += &format!("  {name}: ptr.global = {address}\n");
+    }
+    for at in 0..FLOATS {
+        body += &format!("  %{}: f32 = load.4 {}\n", 3 + FLOATS + at, pointer(0, at).0);
+    }
+    for at in 0..FLOATS {
+        let (name, address) = pointer(1, at);
+        body += &format!("  {name}: ptr.global = {address}\n");
+    }
+    for at in (0..FLOATS).rev() {
+        body += &format!("  store.4 {}, %{}\n", pointer(1, at).0, 3 + FLOATS + at);
+    }
+    let text = format!(
+        "tripipe-ir 1\nkernel \"k\" {{\n  parameter \"in\" \"float*\" pointer global align 4 to f32\n  \
+         parameter \"out\" \"float*\" pointer global align 4 to f32\nb0(%0: ptr.global, %1: ptr.global):\n  \
+         %2: i64 = query.global_id.0\n{body}  return\n}}\n"
+    );
+    let kernel = &parse(&text).unwrap().kernels[0];
+    let code = compile(kernel, find("g77").unwrap());
+    let (work, spilled) = (&code.work, code.work.spill_bytes / 4);
+    // 64 registers; beside the floats there are the id and an address of 64 bits each at most.
+    assert!((FLOATS as u32..=FLOATS as u32 + 4).contains(&work.needed), "{work:?}");
+    assert!((work.needed - 64..=work.needed - 64 + 4).contains(&spilled), "{work:?}");
+    assert_eq!(clocks(&code, Pipe::LoadStore), f64::from(2 * FLOATS as u32 + 2 * spilled), "{work:?}");
+}

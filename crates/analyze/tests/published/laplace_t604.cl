@@ -54,11 +54,17 @@ kernel void synthesise_loads(global const uchar *source, global uchar *result, i
     const int pitch = 3 * width, at = (int)(get_global_id(0) + 1) * pitch + 15 * (int)get_global_id(1) + 3;
     global const uchar *here = source + at, *above = here - pitch, *below = here + pitch;
     uchar16 left = vload16(0, here - 3), right = vload16(0, here + 3);
-    int16 sum = 9 * convert_int16(between(left, right)) - convert_int16(left) - convert_int16(right);
+    int16 sum = 9 * convert_int16(between(left, right));
+    sum -= convert_int16(left);
+    sum -= convert_int16(right);
     left = vload16(0, above - 3), right = vload16(0, above + 3);
-    sum -= convert_int16(left) + convert_int16(between(left, right)) + convert_int16(right);
+    sum -= convert_int16(left);
+    sum -= convert_int16(between(left, right));
+    sum -= convert_int16(right);
     left = vload16(0, below - 3), right = vload16(0, below + 3);
-    sum -= convert_int16(left) + convert_int16(between(left, right)) + convert_int16(right);
+    sum -= convert_int16(left);
+    sum -= convert_int16(between(left, right));
+    sum -= convert_int16(right);
     store15(convert_uchar16(clamp(sum, 0, 255)), result + at);
 }
 
@@ -66,11 +72,17 @@ static uchar16 sharpen(global const uchar *here, int pitch)
 {
     global const uchar *above = here - pitch, *below = here + pitch;
     uchar16 left = vload16(0, here - 3), right = vload16(0, here + 3);
-    short16 sum = (short)9 * convert_short16(between(left, right)) - convert_short16(left) - convert_short16(right);
+    short16 sum = (short)9 * convert_short16(between(left, right));
+    sum -= convert_short16(left);
+    sum -= convert_short16(right);
     left = vload16(0, above - 3), right = vload16(0, above + 3);
-    sum -= convert_short16(left) + convert_short16(between(left, right)) + convert_short16(right);
+    sum -= convert_short16(left);
+    sum -= convert_short16(between(left, right));
+    sum -= convert_short16(right);
     left = vload16(0, below - 3), right = vload16(0, below + 3);
-    sum -= convert_short16(left) + convert_short16(between(left, right)) + convert_short16(right);
+    sum -= convert_short16(left);
+    sum -= convert_short16(between(left, right));
+    sum -= convert_short16(right);
     return convert_uchar16(clamp(sum, (short)0, (short)255));
 }
 
