@@ -133,8 +133,7 @@ mod tests {
         };
         let mut body = String::new();
         let mut open: Vec<usize> = Vec::new();
-        let mut next = 1;
-        for _ in 0..24 {
+        for next in 1..=24 {
             if open.len() < 2 || draw(2) == 0 {
                 let _ = writeln!(body, "  %{next}: i32 = load.4 %0");
             } else {
@@ -147,7 +146,6 @@ mod tests {
                 }
             }
             open.push(next);
-            next += 1;
         }
         for value in open {
             let _ = writeln!(body, "  store.4 %0, %{value}");

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
+use std::fmt::Write as _;
+
 use tripipe_device::find;
 use tripipe_ir::text::parse;
 use tripipe_machine::{Code, Pipe, compile};
@@ -77,17 +79,17 @@ fn what_does_not_fit_is_stored_and_loaded_once() {
     };
     for at in 0..FLOATS {
         let (name, address) = pointer(0, at);
-        body += &format!("  {name}: ptr.global = {address}\n");
+        let _ = writeln!(body, "  {name}: ptr.global = {address}");
     }
     for at in 0..FLOATS {
-        body += &format!("  %{}: f32 = load.4 {}\n", 3 + FLOATS + at, pointer(0, at).0);
+        let _ = writeln!(body, "  %{}: f32 = load.4 {}", 3 + FLOATS + at, pointer(0, at).0);
     }
     for at in 0..FLOATS {
         let (name, address) = pointer(1, at);
-        body += &format!("  {name}: ptr.global = {address}\n");
+        let _ = writeln!(body, "  {name}: ptr.global = {address}");
     }
     for at in (0..FLOATS).rev() {
-        body += &format!("  store.4 {}, %{}\n", pointer(1, at).0, 3 + FLOATS + at);
+        let _ = writeln!(body, "  store.4 {}, %{}", pointer(1, at).0, 3 + FLOATS + at);
     }
     let text = format!(
         "tripipe-ir 1\nkernel \"k\" {{\n  parameter \"in\" \"float*\" pointer global align 4 to f32\n  \
