@@ -4,7 +4,7 @@
 //!
 //! The first lines of a file are its directions, one a line:
 //!
-//! - `// on: GPU, GPU`: where it fires;
+//! - `// on: GPU, GPU`: where it fires; `// on KERNEL: ...` in its place for one kernel;
 //! - `// not on: GPU, GPU`: where no kernel of the file makes it fire;
 //! - `// launch: NAME=VALUE global=X,Y local=X,Y`: what is known of the launch, for all kernels; `// launch KERNEL: ...` in its
 //!   place for one;
@@ -32,7 +32,8 @@ type Launch = BTreeMap<String, Vec<u64>>;
 
 /// What the first lines of a file say.
 struct Directions {
-    on: Vec<&'static Gpu>,
+    /// By the kernel's name; by no name for the others.
+    on: BTreeMap<String, Vec<&'static Gpu>>,
     not_on: Vec<&'static Gpu>,
     /// By the kernel's name; by no name for the others.
     launches: BTreeMap<String, Launch>,
@@ -47,10 +48,8 @@ impl Directions {
             let start = format!("// {what}: ");
             text.lines().find_map(|line| line.strip_prefix(start.as_str())).map(str::to_owned)
         };
-        let gpus = |what| -> Vec<&'static Gpu> {
-            let names = said(what).unwrap_or_default();
-            names.split(", ").filter(|name| !name.is_empty()).map(|name| find(name).unwrap()).collect()
-        };
+        let gpus = |names: &str| names.trim().split(", ").map(|name| find(name).unwrap()).collect();
+        let on = text.lines().filter_map(|line| line.strip_prefix("// on")?.split_once(':'));
         let launches = text.lines().filter_map(|line| line.strip_prefix("// launch")?.split_once(':'));
         let launches = launches.map(|(kernel, launch)| {
             let entries = launch.split_whitespace().map(|entry| {
@@ -61,8 +60,8 @@ impl Directions {
         });
         let here = (1..).zip(text.lines()).filter(|(_, line)| line.ends_with("// here"));
         Self {
-            on: gpus("on"),
-            not_on: gpus("not on"),
+            on: on.map(|(kernel, names)| (kernel.trim().to_owned(), gpus(names))).collect(),
+            not_on: said("not on").map_or(Vec::new(), |names| gpus(&names)),
             launches: launches.collect(),
             within: said("gain within").map_or(0.05, |share| share.parse().unwrap()),
             here: here.map(|(number, _)| number).collect(),
@@ -109,7 +108,7 @@ fn complaints(code: &str, text: &str, module: &Module) -> Vec<String> {
                 wrong.push(format!("{} on {}: fires at {found:?}", kernel.name, gpu.name()));
             }
         }
-        for gpu in &directions.on {
+        for gpu in directions.on.get(&kernel.name).or_else(|| directions.on.get("")).into_iter().flatten() {
             let analysis = price(kernel, gpu);
             let found = lines(kernel, &analysis, code);
             let mut complain =

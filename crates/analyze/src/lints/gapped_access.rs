@@ -64,7 +64,8 @@ impl Run<'_> {
         self.bytes >= self.stride
     }
 
-    fn contains(&self, inst: Inst) -> bool {
+    /// Whether an access is in it.
+    pub(super) fn contains(&self, inst: Inst) -> bool {
         self.accesses.iter().any(|access| access.inst == inst)
     }
 }

@@ -8,6 +8,7 @@ mod emulated_local_memory;
 mod facts;
 mod folded_kernel;
 mod gapped_access;
+mod image_or_buffer;
 mod int_where_short_holds;
 mod narrow_access;
 mod overlapping_loads;
@@ -45,6 +46,7 @@ const LINTS: &[Lint] = &[
     Lint { rule: &emulated_local_memory::RULE, look: emulated_local_memory::look },
     Lint { rule: &folded_kernel::RULE, look: folded_kernel::look },
     Lint { rule: &gapped_access::RULE, look: gapped_access::look },
+    Lint { rule: &image_or_buffer::RULE, look: image_or_buffer::look },
     Lint { rule: &int_where_short_holds::RULE, look: int_where_short_holds::look },
     Lint { rule: &narrow_access::RULE, look: narrow_access::look },
     Lint { rule: &overlapping_loads::RULE, look: overlapping_loads::look },
@@ -84,6 +86,9 @@ pub struct Advice {
     /// where the model cannot tell.
     pub gain: Option<f64>,
 }
+
+/// Changes of a kernel that a lint has priced one by one.
+const MOST_PRICES: usize = 8;
 
 /// What lints look at.
 pub(crate) struct Context<'a> {
@@ -178,6 +183,40 @@ impl Context<'_> {
     /// Whether that column takes longest.
     pub(crate) fn is_bound_by(&self, column: Column) -> bool {
         self.longest.bound.iter().any(|at| self.columns[*at] == column)
+    }
+
+    /// What was found in instructions, put together by line and `key`: each has a price of its own. Where that were many, all of a
+    /// key are put together.
+    pub(crate) fn by_line<T, K: PartialEq>(
+        &self,
+        found: impl IntoIterator<Item = (Inst, T)>,
+        key: impl Fn(&T) -> K,
+    ) -> Vec<Vec<(Inst, T)>> {
+        let line = |inst: Inst| {
+            self.kernel.insts[inst].place.map(|place| {
+                let place = self.kernel.outermost(place);
+                (place.file, place.line)
+            })
+        };
+        let mut groups: Vec<Vec<(Inst, T)>> = Vec::new();
+        let put = |groups: &mut Vec<Vec<(Inst, T)>>, entry: (Inst, T), lines: bool| {
+            let same = |group: &&mut Vec<(Inst, T)>| {
+                (!lines || line(group[0].0) == line(entry.0)) && key(&group[0].1) == key(&entry.1)
+            };
+            match groups.iter_mut().find(same) {
+                Some(group) => group.push(entry),
+                None => groups.push(vec![entry]),
+            }
+        };
+        for entry in found {
+            put(&mut groups, entry, true);
+        }
+        if groups.len() > MOST_PRICES {
+            for entry in std::mem::take(&mut groups).into_iter().flatten() {
+                put(&mut groups, entry, false);
+            }
+        }
+        groups
     }
 
     /// Instructions of reachable blocks, in order.

@@ -62,10 +62,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             Stride::Runtime => true,
             Stride::Unknown => false,
         };
-        let whole = || {
-            runs.iter()
-                .any(|run| run.is_whole() && run.accesses.iter().any(|other| other.inst == access.inst))
-        };
+        let whole = || runs.iter().any(|run| run.is_whole() && run.contains(access.inst));
         let global = matches!(access.space, Space::Global | Space::Constant);
         global && far && !access.is_coalesced(context.gpu) && !whole()
     };
