@@ -7,6 +7,7 @@ mod emulated_fma;
 mod emulated_local_memory;
 mod facts;
 mod folded_kernel;
+mod free_fma;
 mod gapped_access;
 mod image_or_buffer;
 mod int_where_short_holds;
@@ -45,6 +46,7 @@ const LINTS: &[Lint] = &[
     Lint { rule: &emulated_fma::RULE, look: emulated_fma::look },
     Lint { rule: &emulated_local_memory::RULE, look: emulated_local_memory::look },
     Lint { rule: &folded_kernel::RULE, look: folded_kernel::look },
+    Lint { rule: &free_fma::RULE, look: free_fma::look },
     Lint { rule: &gapped_access::RULE, look: gapped_access::look },
     Lint { rule: &image_or_buffer::RULE, look: image_or_buffer::look },
     Lint { rule: &int_where_short_holds::RULE, look: int_where_short_holds::look },

@@ -1,13 +1,27 @@
 //! Changes to a kernel that is to be priced again, for [`super::Context::gain_by`].
 
 use cranelift_entity::EntitySet;
-use tripipe_ir::{Block, Inst, Kernel};
+use tripipe_ir::{Block, Inst, Kernel, Op, Value, ValueData, ValueDef};
 
 /// Takes instructions out; what is computed for them alone costs nothing then.
 pub(super) fn remove(kernel: &mut Kernel, gone: &[Inst]) {
     for block in kernel.blocks.values_mut() {
         block.insts.retain(|inst| !gone.contains(inst));
     }
+}
+
+/// Puts another operation in the place of an instruction's: what comes out has the same type.
+pub(super) fn replace(kernel: &mut Kernel, inst: Inst, op: Op, operands: &[Value]) {
+    let data = &mut kernel.insts[inst];
+    data.op = op;
+    data.operands = operands.iter().copied().collect();
+}
+
+/// A constant of the type of another value, the same in every lane.
+pub(super) fn constant_like(kernel: &mut Kernel, like: Value, bits: u64) -> Value {
+    let ty = kernel.ty(like);
+    let lanes = vec![bits; usize::from(ty.lanes())].into_boxed_slice();
+    kernel.values.push(ValueData { ty, def: ValueDef::Constant(lanes) })
 }
 
 /// Brings instructions of a block into an order in which each comes after what it uses; others stay where they are.
