@@ -30,7 +30,7 @@ use tripipe_device::Gpu;
 use tripipe_ir::diagnostic::Rule;
 use tripipe_ir::flow::{Cfg, Range, Ranges};
 use tripipe_ir::{Block, Inst, Kernel, Place, Value};
-use tripipe_machine::{Code, Model, Pipe};
+use tripipe_machine::{Code, Pipe};
 
 use crate::{Access, Column, Cycles, Polynomial, Registers, Setup};
 
@@ -233,16 +233,6 @@ impl Context<'_> {
 /// So many of something that takes an `s` where it is not one.
 fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
-}
-
-/// Clocks of one lane of an operation; 0 if it costs nothing, or nobody says what.
-fn recipe_clocks(model: &Model, ty: &str, work: &str) -> f64 {
-    let steps = model.recipe(ty, work).map(|recipe| recipe.value.as_slice()).unwrap_or_default();
-    let clocks = |step: &tripipe_machine::model::Step| {
-        let unit = step.units.iter().next().and_then(|unit| model.units.get(unit));
-        f64::from(step.count) * unit.map_or(1.0, |unit| unit.cycles)
-    };
-    steps.iter().map(clocks).sum()
 }
 
 /// All advice for a kernel, what gains most first.

@@ -2,24 +2,11 @@
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::op::{Binary, Builtin, Ulp};
-use tripipe_ir::{Op, Scalar};
-use tripipe_machine::Model;
+use tripipe_ir::{Flags, Inst, Kernel, Op, Scalar, Value};
+use tripipe_machine::Code;
 
+use super::rewrite::{constant_like, replace};
 use super::{Advice, Context};
-use crate::lints::recipe_clocks;
-
-/// Functions, what the data call them, and what the native one is.
-const NATIVE: [(Builtin, &[&str], &str, &[&str]); 4] = [
-    (Builtin::Sin, &["sin"], "native_sin", &["sin_native"]),
-    (Builtin::Cos, &["sin"], "native_cos", &["sin_native"]),
-    (Builtin::Exp, &["mul", "mad", "exp2"], "native_exp", &["mul", "exp2"]),
-    (
-        Builtin::Pow,
-        &["log2", "mad", "mad", "mul", "mad", "exp2", "compare_select", "compare_select"],
-        "native_powr, for bases that are not negative",
-        &["log2", "mul", "exp2"],
-    ),
-];
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {
@@ -28,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a precise function where a native one may do",
     explanation: r"## What it finds
 
-A call of `sin`, `cos`, `tan`, `exp`, `log`, `pow`, a division and the like that has a `native_` form.
+A call of `sin`, `exp`, `pow`, a division and the like for which there is a `native_` form, and that form takes fewer operations.
 
 ## Why it costs
 
@@ -49,7 +36,10 @@ out[i] = native_divide(native_sin(x), y);
 
 ## When it is wrong
 
-Where the error counts: `native_` functions promise nothing about it. `-cl-fast-relaxed-math` does the same for a whole program.
+Where the error counts. The specification promises 4 ULP of `sin`, 2.5 of a division, 16 of `pow`, and nothing of a `native_`
+function, neither its error nor its range: a large argument of `native_sin` may give anything. `half_` functions promise 8192 ULP.
+`-cl-fast-relaxed-math` does the same for a whole program; where the program says so it is not looked for. Functions of `half`
+have no `native_` form.
 
 ## Source
 
@@ -57,41 +47,137 @@ Where the error counts: `native_` functions promise nothing about it. `-cl-fast-
 ",
 };
 
-pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
-    let model = Model::of(context.gpu);
-    for (_, inst) in context.instructions() {
-        let data = &context.kernel.insts[inst];
-        let scalar = data.result.and_then(|result| context.kernel.ty(result).scalar());
-        let Some(scalar @ (Scalar::F32 | Scalar::F16)) = scalar else { continue };
-        let (name, own, native, cheaper, ulp) = match data.op {
+/// What a call may be replaced by.
+#[derive(Clone, Copy, PartialEq)]
+enum Native {
+    /// The function of that name, of the same operands.
+    Function(Builtin),
+    /// One over the second operand.
+    Reciprocal,
+    /// A multiplication by one over the second operand, a constant.
+    Product,
+}
+
+/// A call: how it is written, what its error is, and what may take its place.
+#[derive(Clone, Copy, PartialEq)]
+struct Call {
+    name: &'static str,
+    ulp: Option<f32>,
+    native: Native,
+}
+
+impl Call {
+    /// Of an instruction on floats of 32 bits, the only ones that native functions take.
+    fn of(kernel: &Kernel, inst: Inst) -> Option<Self> {
+        let data = &kernel.insts[inst];
+        let result = data.result?;
+        let relaxed = data.flags.contains(Flags::FAST) || data.flags.contains(Flags::RECIPROCAL);
+        if relaxed || kernel.ty(result).scalar() != Some(Scalar::F32) {
+            return None;
+        }
+        match data.op {
             Op::Binary(Binary::FDiv) => {
-                ("/", &["divide"][..], "native_divide", &["rcp", "mul"][..], "2.5 ULP".to_owned())
+                let native = match (kernel.constant(data.operands[0]), kernel.constant(data.operands[1])) {
+                    (_, Some(_)) => Native::Product,
+                    (Some(lanes), _) if lanes.iter().all(|bits| *bits == ONE) => Native::Reciprocal,
+                    _ => Native::Function(Builtin::NativeDivide),
+                };
+                Some(Self { name: "/", ulp: Some(2.5), native })
             }
             Op::Builtin(builtin) => {
-                let Some((_, own, native, cheaper)) = NATIVE.iter().find(|entry| entry.0 == builtin) else {
-                    continue;
+                let named =
+                    |name: String| Builtin::named(&name).filter(|other| other.shape() == builtin.shape());
+                let native = match builtin {
+                    // The native one takes no negative base; the function of that name is for those that are not.
+                    Builtin::Pow => Some(Builtin::NativePowr),
+                    _ => named(format!("native_{}", builtin.name()))
+                        .or_else(|| named(format!("fast_{}", builtin.name()))),
                 };
-                let ulp = match builtin.ulp(scalar) {
-                    Ulp::Within(ulp) => format!("{ulp} ULP"),
-                    _ => "its bound".to_owned(),
+                let ulp = match builtin.ulp(Scalar::F32) {
+                    Ulp::Within(ulp) => Some(ulp),
+                    Ulp::Length(once, each) => {
+                        Some(each.mul_add(f32::from(kernel.ty(data.operands[0]).lanes()), once))
+                    }
+                    Ulp::Exact | Ulp::Free => None,
                 };
-                (builtin.name(), *own, *native, *cheaper, ulp)
+                Some(Self { name: builtin.name(), ulp, native: Native::Function(native?) })
             }
-            _ => continue,
-        };
-        let sum = |works: &[&str]| -> f64 {
-            works.iter().map(|work| recipe_clocks(&model, scalar.name(), work)).sum()
-        };
-        let (before, after) = (sum(own), sum(cheaper));
-        if after >= before {
-            continue;
+            _ => None,
         }
+    }
+
+    fn replace(self, kernel: &mut Kernel, inst: Inst) {
+        let operands: Vec<Value> = kernel.insts[inst].operands.to_vec();
+        match self.native {
+            Native::Function(builtin) => replace(kernel, inst, Op::Builtin(builtin), &operands),
+            Native::Reciprocal => {
+                replace(kernel, inst, Op::Builtin(Builtin::NativeRecip), &operands[1..]);
+            }
+            Native::Product => {
+                let factor = constant_like(kernel, operands[1], ONE);
+                replace(kernel, inst, Op::Binary(Binary::FMul), &[operands[0], factor]);
+            }
+        }
+    }
+
+    fn cure(self) -> String {
+        match self.native {
+            Native::Function(Builtin::NativePowr) => {
+                "Write native_powr where no base is negative and its error does not matter.".into()
+            }
+            Native::Function(builtin) => format!("Write {} where its error does not matter.", builtin.name()),
+            Native::Reciprocal => "Write native_recip where its error does not matter.".into(),
+            Native::Product => {
+                "Multiply by one over the constant, if a rounding more does not matter.".into()
+            }
+        }
+    }
+
+    fn native_name(self) -> &'static str {
+        match self.native {
+            Native::Function(builtin) => builtin.name(),
+            Native::Reciprocal => "native_recip",
+            Native::Product => "a multiplication",
+        }
+    }
+}
+
+/// The least gain that an error may be worth.
+const WORTH: f64 = 0.03;
+
+/// 1.0 in bits.
+const ONE: u64 = 0x3F80_0000;
+
+pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
+    let calls = context.instructions().filter_map(|(_, inst)| Some((inst, Call::of(context.kernel, inst)?)));
+    for line in context.by_line(calls, |call| *call) {
+        let (first, call) = line[0];
+        let mut kernel = context.kernel.clone();
+        for (inst, call) in &line {
+            call.replace(&mut kernel, *inst);
+        }
+        let (code, pipes) = (context.reprice)(&kernel);
+        let before = context.shares.iter().filter(|share| share.inst == first).count();
+        let after = operations(context, &code, first);
+        let worth_it = |gain: &f64| after < before && *gain >= WORTH;
+        let Some(gain) = context.gain_with(&pipes).filter(worth_it) else { continue };
+        let precision = call.ulp.map_or(String::new(), |ulp| format!(" to {ulp} ULP"));
         found.push(Advice {
             rule: &RULE,
-            place: data.place,
-            message: format!("`{name}` to {ulp} costs {before:.0} operations, {native} {after:.0}"),
-            cure: format!("Write {native} where its error does not matter."),
-            gain: context.gain(|share| if share.inst == inst { after / before } else { 1.0 }),
+            place: context.kernel.insts[first].place,
+            message: format!(
+                "`{}`{precision} takes {before} operations, {} {after}",
+                call.name,
+                call.native_name()
+            ),
+            cure: call.cure(),
+            gain: Some(gain),
         });
     }
+}
+
+/// Operations that an instruction takes.
+fn operations(context: &Context<'_>, code: &Code, inst: Inst) -> usize {
+    let issues = context.cfg.order.iter().flat_map(|block| &code.blocks[*block]);
+    issues.flat_map(|issue| &issue.operations).filter(|(_, operation)| operation.inst == Some(inst)).count()
 }
