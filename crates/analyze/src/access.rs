@@ -3,7 +3,7 @@
 use tripipe_device::Gpu;
 use tripipe_ir::flow::linear::Base;
 use tripipe_ir::flow::{Atom, Cfg, Linear, LinearForms, MemoryFact};
-use tripipe_ir::op::{Binary, Number, QueryKind};
+use tripipe_ir::op::{Binary, Builtin, Number, QueryKind};
 use tripipe_ir::{Block, Inst, Kernel, Op, Place, Space, Type, Value, ValueDef};
 
 /// One load, store or atomic, as a warp does it.
@@ -219,6 +219,13 @@ fn id_factor(kernel: &Kernel, value: Value, steps: u32) -> Option<(i64, bool)> {
         }
         Op::Convert(convert) if convert.from != Number::Float && convert.to != Number::Float => of(0),
         Op::Select => met([of(1)?, of(2)?].into_iter()),
+        // Coordinates that stay inside.
+        Op::Builtin(
+            Builtin::SClamp | Builtin::UClamp | Builtin::SMin | Builtin::SMax | Builtin::UMin | Builtin::UMax,
+        ) => {
+            let ways: Option<Vec<_>> = (0..data.operands.len()).map(of).collect();
+            met(ways?.into_iter())
+        }
         Op::Load(_) | Op::Atomic(_) | Op::Group(_) => None,
         op if op.is_pure() => {
             let same =

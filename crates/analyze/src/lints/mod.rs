@@ -2,6 +2,7 @@
 //!
 //! One lint a file: its [`Rule`], and a function that looks. A lint says nothing where it has no evidence.
 
+mod boundary_test;
 mod divergent_branch;
 mod emulated_fma;
 mod emulated_local_memory;
@@ -42,6 +43,7 @@ struct Lint {
 }
 
 const LINTS: &[Lint] = &[
+    Lint { rule: &boundary_test::RULE, look: boundary_test::look },
     Lint { rule: &divergent_branch::RULE, look: divergent_branch::look },
     Lint { rule: &emulated_fma::RULE, look: emulated_fma::look },
     Lint { rule: &emulated_local_memory::RULE, look: emulated_local_memory::look },
