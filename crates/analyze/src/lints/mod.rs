@@ -3,6 +3,7 @@
 //! One lint a file: its [`Rule`], and a function that looks. A lint says nothing where it has no evidence.
 
 mod boundary_test;
+mod costly_integer;
 mod divergent_branch;
 mod emulated_fma;
 mod emulated_local_memory;
@@ -44,6 +45,7 @@ struct Lint {
 
 const LINTS: &[Lint] = &[
     Lint { rule: &boundary_test::RULE, look: boundary_test::look },
+    Lint { rule: &costly_integer::RULE, look: costly_integer::look },
     Lint { rule: &divergent_branch::RULE, look: divergent_branch::look },
     Lint { rule: &emulated_fma::RULE, look: emulated_fma::look },
     Lint { rule: &emulated_local_memory::RULE, look: emulated_local_memory::look },
@@ -90,6 +92,9 @@ pub struct Advice {
     /// where the model cannot tell.
     pub gain: Option<f64>,
 }
+
+/// The least gain for which a kernel may be harder to read, or its result less exact.
+const WORTH: f64 = 0.05;
 
 /// Changes of a kernel that a lint has priced one by one.
 const MOST_PRICES: usize = 8;

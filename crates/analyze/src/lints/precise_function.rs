@@ -6,7 +6,7 @@ use tripipe_ir::{Flags, Inst, Kernel, Op, Scalar, Value};
 use tripipe_machine::Code;
 
 use super::rewrite::{constant_like, replace};
-use super::{Advice, Context};
+use super::{Advice, Context, WORTH};
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {
@@ -141,9 +141,6 @@ impl Call {
         }
     }
 }
-
-/// The least gain that an error may be worth.
-const WORTH: f64 = 0.03;
 
 /// 1.0 in bits.
 const ONE: u64 = 0x3F80_0000;

@@ -1,0 +1,238 @@
+//! `costly-integer`: products and quotients of integers that something cheaper gives.
+
+use cranelift_entity::EntitySet;
+use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::flow::{Atom, Loop, Range, TripCount};
+use tripipe_ir::op::{Binary, Builtin};
+use tripipe_ir::{Inst, Kernel, Op, Scalar, Type, Value, ValueDef};
+
+use super::rewrite::{constant_like, replace};
+use super::{Advice, Context, WORTH, counted};
+use crate::access::value_name;
+
+/// The lint.
+pub(super) const RULE: Rule = Rule {
+    code: "costly-integer",
+    severity: Severity::Note,
+    title: "products and quotients of integers that something cheaper gives",
+    explanation: r"## What it finds
+
+- A product of a loop's counter and something that stays the same in the loop.
+- A product of 32 bits whose factors provably fit 24, where the GPU has an instruction for that.
+- A division or remainder by an argument.
+
+## Why it costs
+
+Adreno multiplies 32 bits in three operations, and 24 bits in one; Valhall multiplies at a quarter of the rate of an addition. No phone
+GPU divides integers: 15 to 60 operations take its place, unless the divisor is a constant.
+
+## Example
+
+```c
+for (int row = 0; row < height; ++row)
+    sum += in[row * pitch + x] / levels;
+```
+
+## Instead
+
+```c
+// clBuildProgram(..., '-D LEVELS=16' ...)
+for (int row = 0, at = x; row < height; ++row, at += pitch)
+    sum += in[at] / LEVELS;
+```
+
+A constant divisor costs a product, a power of two a shift. `mul24` and `mad24` multiply what fits 24 bits.
+
+## When it is wrong
+
+Where the driver turns products of a counter into sums by itself, as compilers built on LLVM may do; where an argument changes
+so often that building the program anew for each value costs more.
+
+## Source
+
+- Mesa's compilers for the operations; measurements by azhirnov on an Adreno 660 and a Mali-G57. docs/model.md.
+",
+};
+
+/// What makes an instruction cheaper.
+enum Way {
+    /// A sum that the loop carries, in place of the product, or of the sum with something else that stays in the loop.
+    Carried { sum: Option<(Inst, Value)> },
+    /// A product of 24 bits, signed or not, with the sum of its own if it has one.
+    Of24Bits { signed: bool },
+    /// A constant in place of the argument of that name.
+    Constant { argument: String },
+}
+
+impl Way {
+    /// What is said once for a line.
+    fn kind(&self) -> (u8, Option<String>) {
+        match self {
+            Self::Carried { .. } => (0, None),
+            Self::Of24Bits { .. } => (1, None),
+            Self::Constant { argument } => (2, Some(argument.clone())),
+        }
+    }
+}
+
+pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
+    let mut priced: EntitySet<Inst> = EntitySet::new();
+    priced.extend(context.shares.iter().map(|share| share.inst));
+    let counters = counters(context);
+    let ways = context
+        .instructions()
+        .filter(|(_, inst)| priced.contains(*inst))
+        .filter_map(|(_, inst)| Some((inst, way(context, &counters, inst)?)));
+    for line in context.by_line(ways, Way::kind) {
+        let gain = context.gain_by(|kernel| {
+            for (inst, way) in &line {
+                change(context, kernel, *inst, way);
+            }
+        });
+        let Some(gain) = gain.filter(|gain| *gain >= WORTH) else { continue };
+        let (message, cure) = match &line[0].1 {
+            Way::Carried { .. } => (
+                format!("{} of a loop's counter in every round", counted(line.len(), "product")),
+                "Carry the product from round to round: add to it what one more of the counter adds.".into(),
+            ),
+            Way::Of24Bits { .. } => (
+                format!("{} of 32 bits whose factors fit 24", counted(line.len(), "product")),
+                "Write mul24(a, b), or mad24(a, b, c) with a sum.".into(),
+            ),
+            Way::Constant { argument } => (
+                format!(
+                    "{} by `{argument}`, which is the same for the whole launch",
+                    counted(line.len(), "division")
+                ),
+                format!("Build the program with -D and the value of {argument}: a power of two at best."),
+            ),
+        };
+        let place = context.kernel.insts[line[0].0].place;
+        found.push(Advice { rule: &RULE, place, message, cure, gain: Some(gain) });
+    }
+}
+
+/// Loops with their counters.
+fn counters<'a>(context: &'a Context<'_>) -> Vec<(&'a Loop, Value)> {
+    let (loops, dominators, forms) =
+        (context.facts.loops(), context.facts.dominators(), context.facts.forms());
+    let counter = |each| Some((each, TripCount::of(context.kernel, dominators, forms, each)?.counter));
+    loops.all.iter().filter_map(counter).collect()
+}
+
+fn way(context: &Context<'_>, counters: &[(&Loop, Value)], inst: Inst) -> Option<Way> {
+    let kernel = context.kernel;
+    let data = &kernel.insts[inst];
+    let ty = kernel.ty(data.result?);
+    match (data.op, &data.operands[..]) {
+        (Op::Binary(Binary::Mul), [a, b]) => {
+            if is_power_of_two(kernel, *b) {
+                return None;
+            }
+            let carried = || counters.iter().find_map(|counter| carried(context, *counter, inst, *a, *b));
+            if let Some(way) = matches!(ty, Type::I32 | Type::I64).then(carried).flatten() {
+                return Some(way);
+            }
+            let (a, b) = (context.range(*a)?, context.range(*b)?);
+            let fit = |room: Range| a.is_within(room) && b.is_within(room);
+            if ty.scalar() != Some(Scalar::I32) {
+                None
+            } else if fit(Range::signed(24)) {
+                Some(Way::Of24Bits { signed: true })
+            } else if fit(Range::unsigned(24)) {
+                Some(Way::Of24Bits { signed: false })
+            } else {
+                None
+            }
+        }
+        (
+            Op::Binary(Binary::UDiv | Binary::SDiv | Binary::URem | Binary::SRem | Binary::SMod),
+            [_, divisor],
+        ) => Some(Way::Constant { argument: argument(kernel, *divisor)? }),
+        _ => None,
+    }
+}
+
+fn is_power_of_two(kernel: &Kernel, value: Value) -> bool {
+    kernel.constant(value).is_some_and(|lanes| lanes.iter().all(|lane| lane.is_power_of_two()))
+}
+
+/// Whether one factor goes up or down with a loop's counter, whatever else is in it, and the other one stays.
+fn carried(
+    context: &Context<'_>,
+    (each, counter): (&Loop, Value),
+    product: Inst,
+    a: Value,
+    b: Value,
+) -> Option<Way> {
+    let kernel = context.kernel;
+    let inside = |value: Value| match kernel.values[value].def {
+        ValueDef::Parameter(block, _) => each.blocks.contains(&block),
+        ValueDef::Result(inst) => each.blocks.iter().any(|block| kernel.blocks[*block].insts.contains(&inst)),
+        ValueDef::Constant(_) => false,
+    };
+    let goes_along = |value: Value| {
+        let form = context.facts.forms().get(kernel, value);
+        let stays = |atom: &Atom| match atom {
+            Atom::Value(value) => *value == counter || !inside(*value),
+            Atom::Query(..) => true,
+        };
+        form.factor(Atom::Value(counter)) != 0 && form.terms.keys().all(stays)
+    };
+    let is_carried = kernel.insts[product].result.is_some_and(inside)
+        && (goes_along(a) && !inside(b) || goes_along(b) && !inside(a));
+    let sum = sum_of(context, product).filter(|(_, term)| !inside(*term));
+    is_carried.then_some(Way::Carried { sum })
+}
+
+/// The name of the argument that a value is, widened or cut at most.
+fn argument(kernel: &Kernel, value: Value) -> Option<String> {
+    let mut at = value;
+    while let Some(inst) = kernel.defining(at) {
+        let data = &kernel.insts[inst];
+        if !matches!(data.op, Op::Convert(_) | Op::Construct | Op::Shuffle(_)) {
+            return None;
+        }
+        at = data.operands[0];
+    }
+    let is_argument = matches!(kernel.values[at].def, ValueDef::Parameter(Kernel::ENTRY, _));
+    is_argument.then(|| value_name(kernel, at))
+}
+
+/// The sum that a product is for alone, and what it is added to there.
+fn sum_of(context: &Context<'_>, inst: Inst) -> Option<(Inst, Value)> {
+    let product = context.kernel.insts[inst].result?;
+    let uses = context.facts.uses(product);
+    let [sum] = uses.by[..] else { return None };
+    let data = &context.kernel.insts[sum];
+    let is_sum = data.op == Op::Binary(Binary::Add) && !uses.at_end;
+    let term = data.operands.iter().copied().find(|term| *term != product)?;
+    is_sum.then_some((sum, term))
+}
+
+fn change(context: &Context<'_>, kernel: &mut Kernel, inst: Inst, way: &Way) {
+    let operands: Vec<Value> = kernel.insts[inst].operands.to_vec();
+    match way {
+        // With a sum of its own the product goes, and the sum is what the loop carries.
+        Way::Carried { sum: Some((sum, term)) } => {
+            replace(kernel, *sum, Op::Binary(Binary::Add), &[operands[0], *term]);
+        }
+        Way::Carried { sum: None } => replace(kernel, inst, Op::Binary(Binary::Add), &operands),
+        Way::Of24Bits { signed } => {
+            let (mul, mad) =
+                if *signed { (Builtin::SMul24, Builtin::SMad24) } else { (Builtin::UMul24, Builtin::UMad24) };
+            match sum_of(context, inst) {
+                Some((sum, term)) => {
+                    replace(kernel, sum, Op::Builtin(mad), &[operands[0], operands[1], term]);
+                }
+                None => replace(kernel, inst, Op::Builtin(mul), &operands),
+            }
+        }
+        Way::Constant { .. } => {
+            // Any but a power of two, to promise no more than every value keeps.
+            let divisor = constant_like(kernel, operands[1], 7);
+            let op = kernel.insts[inst].op;
+            replace(kernel, inst, op, &[operands[0], divisor]);
+        }
+    }
+}
