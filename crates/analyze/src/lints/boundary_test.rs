@@ -153,7 +153,7 @@ fn is_inside(context: &Context<'_>, value: Value) -> bool {
 }
 
 /// The comparisons of coordinates with sizes that a truth value is made of; `None` if there is something else in it.
-fn border_tests(context: &Context<'_>, condition: Value) -> Option<Vec<Inst>> {
+pub(super) fn border_tests(context: &Context<'_>, condition: Value) -> Option<Vec<Inst>> {
     let inst = context.kernel.defining(condition)?;
     let data = &context.kernel.insts[inst];
     let constant = |value: &Value| context.kernel.constant(*value).is_some();

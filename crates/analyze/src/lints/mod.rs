@@ -3,11 +3,13 @@
 //! One lint a file: its [`Rule`], and a function that looks. A lint says nothing where it has no evidence.
 
 mod boundary_test;
+mod contended_atomic;
 mod costly_integer;
 mod divergent_branch;
 mod emulated_fma;
 mod emulated_local_memory;
 mod facts;
+mod few_work_groups;
 mod folded_kernel;
 mod free_fma;
 mod gapped_access;
@@ -46,9 +48,11 @@ struct Lint {
 const LINTS: &[Lint] = &[
     Lint { rule: &boundary_test::RULE, look: boundary_test::look },
     Lint { rule: &costly_integer::RULE, look: costly_integer::look },
+    Lint { rule: &contended_atomic::RULE, look: contended_atomic::look },
     Lint { rule: &divergent_branch::RULE, look: divergent_branch::look },
     Lint { rule: &emulated_fma::RULE, look: emulated_fma::look },
     Lint { rule: &emulated_local_memory::RULE, look: emulated_local_memory::look },
+    Lint { rule: &few_work_groups::RULE, look: few_work_groups::look },
     Lint { rule: &folded_kernel::RULE, look: folded_kernel::look },
     Lint { rule: &free_fma::RULE, look: free_fma::look },
     Lint { rule: &gapped_access::RULE, look: gapped_access::look },

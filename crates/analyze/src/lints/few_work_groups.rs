@@ -1,0 +1,91 @@
+//! `few-work-groups`: cores have nothing to do.
+
+use tripipe_ir::diagnostic::{Rule, Severity};
+
+use super::{Advice, Context};
+
+/// The part of the cores that may be idle at the end before it is said.
+const IDLE: f64 = 0.2;
+
+/// The part of a GPU's threads that should be in flight at the least.
+const IN_FLIGHT: f64 = 0.25;
+
+/// The lint.
+pub(super) const RULE: Rule = Rule {
+    code: "few-work-groups",
+    severity: Severity::Note,
+    title: "cores have nothing to do",
+    explanation: r"## What it finds
+
+A launch, of known global size, with fewer work-groups than the GPU has cores; with a few more than a multiple of the cores, so that most of
+them wait for the last groups; or with fewer work-items than a quarter of the threads that the cores could keep in flight.
+
+## Why it costs
+
+A work-group runs on one core. Cores without one are idle; and a core with few threads in flight waits for memory instead of going on with
+another one.
+
+## Example
+
+```c
+clEnqueueNDRangeKernel(queue, kernel, 1, 0, (size_t[]){1024}, (size_t[]){256}, 0, 0, 0);  // 4 groups for 10 cores
+```
+
+## Instead
+
+```c
+clEnqueueNDRangeKernel(queue, kernel, 1, 0, (size_t[]){1024}, (size_t[]){64}, 0, 0, 0);
+```
+
+Or less work for each of more work-items.
+
+## When it is wrong
+
+Where other kernels run beside it, or groups take very different times. The model of a GPU stands for one product: others have more cores or
+fewer.
+
+## Source
+
+- OpenCL 3.0, 3.2: the work-items of a group execute on one compute unit. The published T604 ladder: 128 to 256 threads on a core.
+",
+};
+
+pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
+    let Some(global) = context.setup.global else { return };
+    let cores = u64::from(context.gpu.configuration.cores.value.max(1));
+    let mut say = |message: String, cure: &str, gain: Option<f64>| {
+        found.push(Advice { rule: &RULE, place: None, message, cure: cure.into(), gain });
+    };
+    let required = context.kernel.required_local_size.map(|sizes| sizes.map(u64::from));
+    if let Some(local) = context.setup.local.or(required) {
+        let groups: u64 =
+            global.iter().zip(local).map(|(global, local)| global.div_ceil(local.max(1))).product();
+        let idle = 1.0 - groups as f64 / groups.next_multiple_of(cores) as f64;
+        if groups < cores {
+            return say(
+                format!("{groups} work-groups leave {} of {cores} cores without work", cores - groups),
+                "Have smaller work-groups, or less work for each of more work-items.",
+                Some(idle),
+            );
+        } else if idle > IDLE {
+            let last = groups % cores;
+            return say(
+                format!(
+                    "{groups} work-groups on {cores} cores: {} of them wait for the last {last}",
+                    cores - last
+                ),
+                "Have smaller work-groups, or a multiple of the cores.",
+                Some(idle),
+            );
+        }
+    }
+    let items: u64 = global.iter().product();
+    let room = cores * u64::from(context.registers.threads);
+    if (items as f64) < room as f64 * IN_FLIGHT {
+        say(
+            format!("{items} work-items, where {cores} cores have room for {room} threads at once"),
+            "Have less work for each of more work-items, if the kernel waits for memory.",
+            None,
+        );
+    }
+}

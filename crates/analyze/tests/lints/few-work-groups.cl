@@ -1,0 +1,18 @@
+// on: Mali-G77
+// launch slow: global=512 local=128
+// launch slow_last: global=1280 local=128
+// launch slow_items: global=1152 local=64
+// launch quick_full: global=9216 local=128
+// launch quick_many: global=128000 local=128
+// launch quick_driver: global=1000000
+
+// 9 cores: 4 groups, 10 groups, 18 groups of 64, and enough of them. Where the driver chooses the groups there are enough.
+kernel void slow(global float *data) { data[get_global_id(0)] *= 2; }
+kernel void slow_last(global float *data) { data[get_global_id(0)] *= 2; }
+kernel void slow_items(global float *data) { data[get_global_id(0)] *= 2; }
+kernel void quick_full(global float *data) { data[get_global_id(0)] *= 2; }
+kernel void quick_many(global float *data) { data[get_global_id(0)] *= 2; }
+kernel void quick_driver(global float *data) { data[get_global_id(0)] *= 2; }
+
+// Without sizes nothing is said.
+kernel void quick_unknown(global float *data) { data[get_global_id(0)] *= 2; }
