@@ -24,6 +24,7 @@ mod rewrite;
 mod scattered_access;
 mod spilled_registers;
 mod uneven_work_group;
+mod unhoisted_load;
 mod wide_integer;
 
 pub(crate) use facts::Facts;
@@ -65,6 +66,7 @@ const LINTS: &[Lint] = &[
     Lint { rule: &scattered_access::RULE, look: scattered_access::look },
     Lint { rule: &spilled_registers::RULE, look: spilled_registers::look },
     Lint { rule: &uneven_work_group::RULE, look: uneven_work_group::look },
+    Lint { rule: &unhoisted_load::RULE, look: unhoisted_load::look },
     Lint { rule: &wide_integer::RULE, look: wide_integer::look },
 ];
 

@@ -1,0 +1,144 @@
+//! `unhoisted-load`: every round of a loop loads or stores the same again.
+
+use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::flow::MemoryFact;
+use tripipe_ir::{Block, Inst, Kernel, Op, Space, Type, Value, ValueDef};
+
+use super::{Advice, Context, rewrite};
+
+/// The lint.
+pub(super) const RULE: Rule = Rule {
+    code: "unhoisted-load",
+    severity: Severity::Warning,
+    title: "every round of a loop loads or stores the same again",
+    explanation: r"## What it finds
+
+Loads in a loop whose address does not change from round to round, and which the compiler leaves there because something that the loop
+stores might change them; and stores to one address in every round, which the loop might load.
+
+## Why it costs
+
+Two pointers may point to the same memory unless one of them is `restrict`. After each store the compiler loads again what it has
+loaded already; and what is added up in memory is loaded and stored in every round.
+
+## Example
+
+```c
+for (int i = 0; i < n; ++i)
+    out[row] += in[row * n + i] * factor[0];
+```
+
+## Instead
+
+```c
+float sum = out[row], f = factor[0];
+for (int i = 0; i < n; ++i)
+    sum += in[row * n + i] * f;
+out[row] = sum;
+```
+
+Or declare all of them `restrict`, where none overlaps another.
+
+## When it is wrong
+
+Where the pointers do overlap.
+
+## Source
+
+- C99, 6.7.3.1: `restrict`.
+",
+};
+
+pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
+    let loops = context.facts.loops();
+    for (index, each) in loops.all.iter().enumerate() {
+        let Some(ahead) = context.facts.dominators().immediate(each.header) else { continue };
+        let inside: Vec<&MemoryFact> =
+            context.facts.memory().iter().filter(|fact| each.blocks.contains(&fact.block)).collect();
+        let meets = |inst: &Inst| {
+            let op = context.kernel.insts[*inst].op;
+            matches!(
+                op,
+                Op::Barrier { .. } | Op::Fence { .. } | Op::Atomic(_) | Op::Copy(_) | Op::AsyncCopy { .. }
+            )
+        };
+        let others_come_in =
+            each.blocks.iter().any(|block| context.kernel.blocks[*block].insts.iter().any(meets));
+        if others_come_in || !inside.iter().any(|fact| fact.writes) {
+            continue;
+        }
+        let every_round = |block: Block| {
+            loops.around(block) == Some(index)
+                && each.latches.iter().all(|latch| context.facts.dominators().dominates(block, *latch))
+        };
+        let is_again = |fact: &MemoryFact| {
+            let data = &context.kernel.insts[fact.inst];
+            let plain = match data.op {
+                Op::Load(access) | Op::Store(access) => !access.volatile,
+                _ => false,
+            };
+            plain
+                && is_shared(context, fact)
+                && every_round(fact.block)
+                && is_ahead(context, &each.blocks, data.operands[0])
+        };
+        // What the loop itself changes elsewhere may be what is loaded, and what it loads elsewhere may be what is stored.
+        let alone = |fact: &MemoryFact| {
+            let mut own = inside.iter().filter(|other| other.base == fact.base);
+            let written = own.clone().any(|other| other.writes);
+            !written || own.all(|other| other.offset == fact.offset && other.bytes == fact.bytes)
+        };
+        let moved: Vec<&MemoryFact> =
+            inside.iter().copied().filter(|fact| is_again(fact) && alone(fact)).collect();
+        let (stores, loads): (Vec<&MemoryFact>, Vec<&MemoryFact>) =
+            moved.iter().partition(|fact| fact.writes);
+        let Some(first) = stores.first().or(loads.first()) else { continue };
+        // What keeps the compiler from it: an access of another pointer.
+        let other = inside.iter().find(|other| other.base != first.base && other.writes != first.writes);
+        let Some(other) = other else { continue };
+        let insts = |facts: &[&MemoryFact]| facts.iter().map(|fact| fact.inst).collect::<Vec<Inst>>();
+        let gain = context.gain_by(|kernel| {
+            rewrite::remove(kernel, &insts(&moved));
+            kernel.blocks[ahead].insts.extend(insts(&loads));
+            if let Some((_, behind)) = each.exits.first() {
+                kernel.blocks[*behind].insts.splice(..0, insts(&stores));
+            }
+        });
+        let Some(gain) = gain else { continue };
+        let name = |fact: &MemoryFact| {
+            context.access(fact.inst).map_or("memory", |access| access.name(context.kernel)).to_owned()
+        };
+        let (again, cure) = if stores.is_empty() {
+            ("loaded", "Load it into a variable ahead of the loop, or declare the pointers restrict.")
+        } else {
+            ("stored", "Keep it in a variable, and store that behind the loop.")
+        };
+        found.push(Advice {
+            rule: &RULE,
+            place: context.kernel.insts[first.inst].place,
+            message: format!(
+                "`{}` is {again} in every round at the same place: `{}` might be the same memory",
+                name(first),
+                name(other)
+            ),
+            cure: cure.into(),
+            gain: Some(gain),
+        });
+    }
+}
+
+/// Whether others than this work-item may have the memory as well: what is private is promoted anyway.
+fn is_shared(context: &Context<'_>, fact: &MemoryFact) -> bool {
+    let pointer = context.kernel.insts[fact.inst].operands[0];
+    matches!(context.kernel.ty(pointer), Type::Pointer(Space::Global | Space::Constant))
+}
+
+/// Whether a value is there ahead of some blocks.
+fn is_ahead(context: &Context<'_>, blocks: &[Block], value: Value) -> bool {
+    let kernel: &Kernel = context.kernel;
+    match kernel.values[value].def {
+        ValueDef::Constant(_) => true,
+        ValueDef::Parameter(block, _) => !blocks.contains(&block),
+        ValueDef::Result(inst) => blocks.iter().all(|block| !kernel.blocks[*block].insts.contains(&inst)),
+    }
+}
