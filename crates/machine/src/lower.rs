@@ -150,6 +150,8 @@ struct Uses {
     as_decider: SecondaryMap<Value, u32>,
     /// Uses as an operand of bitwise logic.
     in_logic: SecondaryMap<Value, u32>,
+    /// Uses as how far something is shifted.
+    as_amount: SecondaryMap<Value, u32>,
 }
 
 impl Uses {
@@ -161,6 +163,7 @@ impl Uses {
             as_condition: SecondaryMap::new(),
             as_decider: SecondaryMap::new(),
             in_logic: SecondaryMap::new(),
+            as_amount: SecondaryMap::new(),
         };
         // Backwards, so that a pointer's uses are known before those of what it is made from.
         for block in cfg.order.iter().rev() {
@@ -194,6 +197,9 @@ impl Uses {
                     (Op::Binary(Binary::And | Binary::Or | Binary::Xor), [a, b]) => {
                         uses.in_logic[*a] += 1;
                         uses.in_logic[*b] += 1;
+                    }
+                    (Op::Binary(Binary::Shl | Binary::LShr | Binary::AShr), [_, amount]) => {
+                        uses.as_amount[*amount] += 1;
                     }
                     _ => {}
                 }
@@ -485,6 +491,10 @@ impl Lowering<'_> {
                 // Whoever uses it shifts on the way.
                 result.map(|_| self.lanes_of(operands[0]))
             }
+            // Every family's shifts look at the lowest bits of the amount alone.
+            Op::Binary(Binary::And) if result.is_some_and(|result| self.is_masked_amount(result)) => {
+                Some(self.lanes_of(operands[0]))
+            }
             Op::Convert(convert) if self.is_free_index(inst, convert.from) => {
                 Some(self.lanes_of(operands[0]))
             }
@@ -597,6 +607,15 @@ impl Lowering<'_> {
 
     fn is_fused_shift(&self, value: Value) -> bool {
         self.fuses("shift_logic") && self.uses.count[value] == 1 && self.uses.in_logic[value] == 1
+    }
+
+    /// Whether a value is only how far something is shifted, made less than the bits there are.
+    fn is_masked_amount(&self, value: Value) -> bool {
+        let Some(inst) = self.kernel.defining(value) else { return false };
+        let most = self.kernel.ty(value).scalar().map(|scalar| u64::from(scalar.bits()) - 1);
+        let mask = self.kernel.constant(self.kernel.insts[inst].operands[1]);
+        self.uses.count[value] == self.uses.as_amount[value]
+            && mask.is_some_and(|lanes| lanes.iter().all(|lane| Some(*lane) == most))
     }
 
     /// Whether an index is widened by the address that it is part of.

@@ -153,6 +153,9 @@ impl Graph {
     }
 }
 
+/// Operations of a word, each with its unit.
+type Placed = SmallVec<[(usize, usize); 8]>;
+
 struct Packer<'p> {
     model: &'p Model,
     registers: &'p PrimaryMap<Register, RegisterData>,
@@ -239,8 +242,9 @@ impl<'p> Packer<'p> {
     fn word(&mut self, first: usize, soon: &[usize]) -> Issue {
         let units = &self.model.units;
         let kind = self.operations[first].units.iter().next().and_then(|unit| units[unit].word);
-        let mut placed: SmallVec<[(usize, usize); 4]> = SmallVec::new();
-        placed.push((first, self.free_unit(first, &placed).unwrap_or(0)));
+        let mut placed = Placed::new();
+        let unit = self.free_units(first, &placed).first().copied();
+        placed.push((first, unit.unwrap_or(0)));
         self.settle(first);
         // Once more when something came along: it may have made another ready.
         let mut before = 0;
@@ -252,10 +256,10 @@ impl<'p> Packer<'p> {
                 if self.done[*index] || !same || placed.iter().any(|(other, _)| other == index) {
                     continue;
                 }
-                if let Some(unit) = self.free_unit(*index, &placed)
-                    && self.may_come(*index)
+                if self.may_come(*index)
+                    && let Some(together) = self.with(&placed, *index)
                 {
-                    placed.push((*index, unit));
+                    placed = together;
                     self.settle(*index);
                 }
             }
@@ -277,24 +281,52 @@ impl<'p> Packer<'p> {
         Issue { pipe: units[placed[0].1].pipe, cycles, operations }
     }
 
-    /// A unit without work in this word that can do an operation whose operands come from earlier words, or from earlier
-    /// stages of this one: the earliest such, then the narrowest.
-    fn free_unit(&self, index: usize, placed: &[(usize, usize)]) -> Option<usize> {
-        let units = &self.model.units;
-        let mut behind = None;
-        for earlier in &self.graph.before[index] {
-            match placed.iter().find(|(other, _)| other == earlier) {
-                Some((_, unit)) => behind = behind.max(Some(units[*unit].stage)),
-                None if self.done[*earlier] => {}
-                None => return None,
-            }
+    /// The operations of a word with one more, on other units if need be; `None` if they cannot all have one.
+    fn with(&self, placed: &Placed, more: usize) -> Option<Placed> {
+        let ready = |earlier: &usize| self.done[*earlier] || placed.iter().any(|(other, _)| other == earlier);
+        if !self.graph.before[more].iter().all(ready) {
+            return None;
         }
-        self.operations[index]
+        if let Some(unit) = self.free_units(more, placed).first() {
+            let mut together = placed.clone();
+            together.push((more, *unit));
+            return Some(together);
+        }
+        // As they were added, so that each comes behind those it needs.
+        let all: SmallVec<[usize; 8]> = placed.iter().map(|(index, _)| *index).chain([more]).collect();
+        let mut together = Placed::new();
+        self.place(&all, &mut together).then_some(together)
+    }
+
+    /// Finds units for the rest of some operations.
+    fn place(&self, all: &[usize], placed: &mut Placed) -> bool {
+        let Some(next) = all.get(placed.len()) else { return true };
+        self.free_units(*next, placed).into_iter().any(|unit| {
+            placed.push((*next, unit));
+            let found = self.place(all, placed);
+            if !found {
+                placed.pop();
+            }
+            found
+        })
+    }
+
+    /// Units without work in this word that can do an operation whose operands come from earlier words, or from earlier
+    /// stages of this one: the earliest first, then the narrowest.
+    fn free_units(&self, index: usize, placed: &Placed) -> SmallVec<[usize; 8]> {
+        let units = &self.model.units;
+        let stage_of = |earlier: &usize| {
+            placed.iter().find(|(other, _)| other == earlier).map(|(_, unit)| units[*unit].stage)
+        };
+        let behind = self.graph.before[index].iter().filter_map(stage_of).max();
+        let mut free: SmallVec<[usize; 8]> = self.operations[index]
             .units
             .iter()
             .filter(|unit| placed.iter().all(|(_, used)| used != unit))
             .filter(|unit| behind.is_none_or(|stage| units[*unit].stage > stage))
-            .min_by_key(|unit| (units[*unit].stage, units[*unit].bits, *unit))
+            .collect();
+        free.sort_by_key(|unit| (units[*unit].stage, units[*unit].bits, *unit));
+        free
     }
 
     /// The next store, if it may share the word of this one.

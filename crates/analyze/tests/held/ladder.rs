@@ -1,40 +1,15 @@
-//! The published Laplace ladder on a Mali-T604 against what the model says of it: the table in docs/model.md, which this
-//! test writes anew with `BLESS=1`. A figure that changes shows there.
-
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test says aloud what it leaves out")]
+//! The published Laplace ladder on a Mali-T604.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 use tripipe_analyze::{Analysis, Column, Setup, analyze};
 use tripipe_device::{Gpu, find};
 use tripipe_ir::Module;
-use tripipe_ir::front::clang::{Build, Optimization, build_file};
-use tripipe_ir::front::spirv;
+use tripipe_ir::front::clang::build_file;
 use tripipe_kernels::published::{LaplaceStep, Published};
 use tripipe_machine::{Model, Pipe, compile_as};
 
-const START: &str = "<!-- error table -->\n";
-const END: &str = "<!-- end of error table -->\n";
-
-fn page() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/model.md")
-}
-
-/// The kernels of the published ladder; `None`, said aloud, where no clang is, unless `TRIPIPE_REQUIRE_CLANG` asks for one.
-fn kernels() -> Option<Module> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/published/laplace_t604.cl");
-    let build = Build { optimization: Optimization::Driver, ..Build::default() };
-    match build_file(&path, &build) {
-        Ok(built) => Some(spirv::load(&built.spirv, &spirv::Options::default()).unwrap()),
-        Err(error) => {
-            assert!(std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_none(), "{error}");
-            eprintln!("left out: {error}");
-            None
-        }
-    }
-}
+use crate::{compiled, error, file, keep, percent};
 
 /// Arithmetic cycles, load/store cycles, registers.
 type Figures = [f64; 3];
@@ -54,7 +29,7 @@ fn figures(analysis: &Analysis) -> Figures {
 
 /// What was fitted to the ladder, each with its other choice: the scalar units, pairs of stores, loads ahead, the registers.
 fn other_models() -> Vec<Model> {
-    let text = include_str!("../../machine/data/midgard.toml");
+    let text = include_str!("../../../machine/data/midgard.toml");
     let choices = [
         ("without = [\"sadd\", \"smul\"]", "without = []"),
         ("store_pair_bits = 128", "store_pair_bits = 0"),
@@ -87,13 +62,9 @@ fn figures_as(module: &Module, name: &str, gpu: &Gpu, model: &Model) -> Figures 
     [arithmetic, pipes[Pipe::LoadStore.index()], f64::from(code.work.used)]
 }
 
-fn error(found: f64, wanted: f64) -> f64 {
-    found / wanted - 1.0
-}
-
 #[test]
 fn the_published_ladder_comes_out() {
-    let Some(module) = kernels() else { return };
+    let Some(module) = compiled(|build| build_file(&file("laplace_t604.cl"), build)) else { return };
     let gpu = find("t604").unwrap();
     let steps = &Published::load().unwrap().laplace_t604.step;
     let models = other_models();
@@ -124,19 +95,18 @@ fn the_published_ladder_comes_out() {
     for (step, left_out) in steps.iter().zip(&left_out) {
         let analysis = analyze(module.kernel(&name(step)).unwrap(), gpu, &Setup::default());
         let (found, wanted) = (figures(&analysis), published_figures(step));
-        let percent = |found: f64, wanted: f64| format!("{:+.0} %", 100.0 * error(found, wanted));
         let _ = writeln!(
             table,
             "| {} | {:.1} | {:.1} | {} | {} | {:.0} | {:.0} | {} | {} | {} | {} | {} |",
             step.name,
             wanted[0],
             found[0],
-            percent(found[0], wanted[0]),
-            percent(left_out[0], wanted[0]),
+            percent(error(found[0], wanted[0])),
+            percent(error(left_out[0], wanted[0])),
             wanted[1],
             found[1],
-            percent(found[1], wanted[1]),
-            percent(left_out[1], wanted[1]),
+            percent(error(found[1], wanted[1])),
+            percent(error(left_out[1], wanted[1])),
             step.work_registers,
             found[2],
             analysis.registers.work.spill_bytes,
@@ -145,12 +115,5 @@ fn the_published_ladder_comes_out() {
     }
     // The goal that is reached; the table has what is not.
     assert!(arithmetic_errors.iter().all(|error| *error <= 0.15), "{table}");
-    let text = fs::read_to_string(page()).unwrap();
-    let (before, rest) = text.split_once(START).unwrap();
-    let (known, after) = rest.split_once(END).unwrap();
-    if std::env::var_os("BLESS").is_some() {
-        fs::write(page(), format!("{before}{START}{table}{END}{after}")).unwrap();
-    } else {
-        assert!(known == table, "docs/model.md has another table (BLESS=1 rewrites it):\n{table}");
-    }
+    keep("error table", &table);
 }

@@ -1,0 +1,58 @@
+//! The model held against what others have published: the tables in docs/model.md, which these tests write anew with `BLESS=1`. A
+//! figure that changes shows there.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test says aloud what it leaves out")]
+
+mod gemm;
+mod ladder;
+mod rates;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use tripipe_ir::Module;
+use tripipe_ir::front::clang::{Build, BuildError, Built, Optimization};
+use tripipe_ir::front::spirv;
+
+/// A file of this test.
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/held").join(name)
+}
+
+/// Kernels as a driver has them; `None`, said aloud, where no clang is, unless `TRIPIPE_REQUIRE_CLANG` asks for one.
+fn compiled(build: impl FnOnce(&Build) -> Result<Built, BuildError>) -> Option<Module> {
+    match build(&Build { optimization: Optimization::Driver, ..Build::default() }) {
+        Ok(built) => Some(spirv::load(&built.spirv, &spirv::Options::default()).unwrap()),
+        Err(error) => {
+            assert!(std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_none(), "{error}");
+            eprintln!("left out: {error}");
+            None
+        }
+    }
+}
+
+/// Compares a table with the one on the page, or puts it there.
+fn keep(name: &str, table: &str) {
+    static PAGE: Mutex<()> = Mutex::new(());
+    let _alone = PAGE.lock().unwrap();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/model.md");
+    let (start, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->\n"));
+    let text = fs::read_to_string(&page).unwrap();
+    let (before, rest) = text.split_once(&start).unwrap();
+    let (known, after) = rest.split_once(&end).unwrap();
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&page, format!("{before}{start}{table}{end}{after}")).unwrap();
+    } else {
+        assert!(known == table, "docs/model.md has another table (BLESS=1 rewrites it):\n{table}");
+    }
+}
+
+/// How far a figure is off, as a share.
+fn error(found: f64, wanted: f64) -> f64 {
+    found / wanted - 1.0
+}
+
+fn percent(share: f64) -> String {
+    format!("{:+.0} %", 100.0 * share)
+}
