@@ -2,9 +2,11 @@
 
 use tripipe_device::Gpu;
 use tripipe_ir::flow::linear::Base;
-use tripipe_ir::flow::{Atom, Cfg, Linear, LinearForms, MemoryFact};
+use tripipe_ir::flow::{Atom, Linear, MemoryFact};
 use tripipe_ir::op::{Binary, Builtin, Number, QueryKind};
 use tripipe_ir::{Block, Inst, Kernel, Op, Place, Space, Type, Value, ValueDef};
+
+use crate::paths::Paths;
 
 /// One load, store or atomic, as a warp does it.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +27,9 @@ pub struct Access {
     pub bytes: u32,
     /// Bytes from one work-item's address to the next one's in dimension 0, where that is the same everywhere.
     pub stride: Stride,
+    /// Bytes from one round of the innermost loop around it to the next: fewer than a cache line, and the next rounds find
+    /// theirs in the cache; `None` outside of loops.
+    pub round: Option<Stride>,
     /// Cache lines that a warp touches; of a single work-item where there are no warps.
     pub lines: u32,
     /// Whether that follows from the stride on every way; else it is the most common case, or the worst.
@@ -64,13 +69,72 @@ impl Access {
 /// All accesses of a kernel, in its order.
 pub(crate) fn accesses(
     kernel: &Kernel,
-    cfg: &Cfg,
+    paths: &Paths<'_>,
     gpu: &Gpu,
+    facts: &[MemoryFact],
     known: &dyn Fn(Atom) -> Option<i64>,
 ) -> Vec<Access> {
-    let forms = LinearForms::new(kernel, cfg);
-    let facts = forms.accesses(kernel, cfg);
-    facts.iter().map(|fact| access(kernel, gpu, fact, known)).collect()
+    let access =
+        |fact| Access { round: round(kernel, paths, fact, known), ..access(kernel, gpu, fact, known) };
+    facts.iter().map(access).collect()
+}
+
+/// What an address grows by from one round of the innermost loop to the next.
+fn round(
+    kernel: &Kernel,
+    paths: &Paths<'_>,
+    fact: &MemoryFact,
+    known: &dyn Fn(Atom) -> Option<i64>,
+) -> Option<Stride> {
+    let at = paths.around(fact.block)?;
+    let mut sum = Some(0_i64);
+    for (atom, factor) in &fact.offset.terms {
+        let Atom::Value(value) = atom else { continue };
+        match paths.counter(*value) {
+            Some((counted, count)) if counted == at => {
+                let more = factor.checked_mul(count.increment);
+                sum = sum.zip(more).and_then(|(sum, more)| sum.checked_add(more));
+            }
+            _ if !paths.changes(kernel, at, *value) => {}
+            _ => match times_counter(kernel, paths, at, *value, known) {
+                Some(Stride::Bytes(by)) => {
+                    sum = sum.zip(factor.checked_mul(by)).and_then(|(sum, more)| sum.checked_add(more));
+                }
+                Some(other) => return Some(other),
+                None => return Some(Stride::Unknown),
+            },
+        }
+    }
+    Some(match fact.base {
+        Base::Value(base) if paths.changes(kernel, at, base) => Stride::Unknown,
+        _ => sum.map_or(Stride::Unknown, Stride::Bytes),
+    })
+}
+
+/// What a loop's counter times something that stays the same grows by in a round; `None` if a value is not that.
+fn times_counter(
+    kernel: &Kernel,
+    paths: &Paths<'_>,
+    at: usize,
+    value: Value,
+    known: &dyn Fn(Atom) -> Option<i64>,
+) -> Option<Stride> {
+    let data = &kernel.insts[kernel.defining(value)?];
+    let [a, b] = data.operands[..] else { return None };
+    if data.op != Op::Binary(Binary::Mul) {
+        return None;
+    }
+    let increment = |value| paths.counter(value).filter(|count| count.0 == at).map(|count| count.1.increment);
+    let (increment, other) = match (increment(a), increment(b)) {
+        (Some(increment), None) => (increment, b),
+        (None, Some(increment)) => (increment, a),
+        _ => return None,
+    };
+    if paths.changes(kernel, at, other) {
+        return None;
+    }
+    let amount = known(Atom::Value(other)).or_else(|| kernel.signed_constant(other));
+    Some(amount.and_then(|amount| amount.checked_mul(increment)).map_or(Stride::Runtime, Stride::Bytes))
 }
 
 fn access(kernel: &Kernel, gpu: &Gpu, fact: &MemoryFact, known: &dyn Fn(Atom) -> Option<i64>) -> Access {
@@ -100,6 +164,7 @@ fn access(kernel: &Kernel, gpu: &Gpu, fact: &MemoryFact, known: &dyn Fn(Atom) ->
         writes: fact.writes,
         bytes: fact.bytes,
         stride,
+        round: None,
         lines,
         lines_known,
         used,

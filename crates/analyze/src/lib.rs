@@ -7,6 +7,7 @@
 mod access;
 mod budget;
 mod columns;
+mod launch;
 pub mod lints;
 mod paths;
 mod polynomial;
@@ -14,8 +15,9 @@ mod polynomial;
 pub use access::{Access, Stride};
 pub use budget::{Limit, LimitError};
 pub use columns::Column;
+pub use launch::LaunchCost;
 pub use lints::Advice;
-pub use paths::{ASSUMED_TRIPS, LoopTrips, Trips};
+pub use paths::{ASSUMED_TRIPS, Trips};
 pub use polynomial::Polynomial;
 
 use std::cell::OnceCell;
@@ -23,12 +25,12 @@ use std::collections::BTreeMap;
 
 use cranelift_entity::SecondaryMap;
 use tripipe_device::{Gpu, RegisterFile};
-use tripipe_ir::flow::{Atom, Cfg};
+use tripipe_ir::flow::{Atom, Cfg, LinearForms};
 use tripipe_ir::op::QueryKind;
-use tripipe_ir::{Block, Inst, Kernel, ObjectData, Place, Space, Value};
+use tripipe_ir::{Block, Inst, Instruction, Kernel, ObjectData, Op, Place, Space, Value};
 use tripipe_machine::{Code, Pipe, WorkRegisters};
 
-use paths::{Paths, Which};
+use paths::{LoopTrips, Paths, Which};
 
 /// What is known of the launch that a kernel is analysed for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -89,6 +91,30 @@ pub struct LineCost {
     pub columns: Vec<Polynomial>,
 }
 
+/// A loop and what it costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoopCost {
+    /// Its first block.
+    pub header: Block,
+    /// How deep it is nested, 1 for a loop in no other.
+    pub depth: u32,
+    /// How often it goes back to its start, as far as it is known.
+    pub trips: Trips,
+    /// Cycles of one round for each column, by the longest way, inner loops with all of theirs.
+    pub round: Vec<Polynomial>,
+}
+
+/// An image access.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImageAccess {
+    /// Where in the source.
+    pub place: Option<Place>,
+    /// The image's name.
+    pub image: String,
+    /// Whether it writes.
+    pub writes: bool,
+}
+
 /// Registers and what they do to the threads in flight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Registers {
@@ -104,19 +130,6 @@ pub struct Registers {
     pub most_threads: u32,
     /// Registers fewer that would bring more threads, and how many.
     pub next_step: Option<(u32, u32)>,
-}
-
-/// A launch in numbers.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LaunchCost {
-    /// Work-items.
-    pub items: u64,
-    /// Cycles of the whole GPU, when every work-item goes the longest way and the pipe that bounds is never idle.
-    pub cycles: f64,
-    /// The same at the GPU's clock.
-    pub milliseconds: f64,
-    /// How busy each column is meanwhile, 1 for the one that bounds.
-    pub busy: Vec<f64>,
 }
 
 /// What a kernel costs on a GPU.
@@ -149,13 +162,15 @@ pub struct Analysis {
     /// What is computed once for the whole launch: instructions.
     pub hoisted: usize,
     /// Loops, outer ones first.
-    pub loops: Vec<LoopTrips>,
+    pub loops: Vec<LoopCost>,
     /// Lines of the source that cost something, in its order.
     pub lines: Vec<LineCost>,
     /// Clocks of each pipe, in the order of [`Pipe::ALL`], when a block runs once.
     pub blocks: SecondaryMap<Block, [f64; Pipe::ALL.len()]>,
     /// Accesses to memory.
     pub accesses: Vec<Access>,
+    /// Accesses to images, in the kernel's order.
+    pub images: Vec<ImageAccess>,
     /// The launch, if its global size is known and no trip count is open.
     pub launch: Option<LaunchCost>,
     /// What could be done, what gains most first.
@@ -171,7 +186,8 @@ pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
     let cfg = Cfg::new(kernel);
     let known = |atom| setup.value(kernel, atom);
     let paths = Paths::new(kernel, &cfg, known, |atom| atom_name(kernel, atom));
-    let accesses = access::accesses(kernel, &cfg, gpu, &known);
+    let facts = LinearForms::new(kernel, &cfg).accesses(kernel, &cfg);
+    let accesses = access::accesses(kernel, &paths, gpu, &facts, &known);
     let pricing = Pricing { gpu, columns: Column::of(gpu.family()), code: &code, accesses: &accesses };
     let clocks = pricing.block_clocks(&cfg);
     let mut messages: SecondaryMap<Block, f64> = SecondaryMap::new();
@@ -203,7 +219,16 @@ pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
         left_out.push("flow that is no loop with one entry: its blocks count once".into());
     }
     let (narrow_arithmetic, idle_lanes) = shares(&cfg, &code);
-    let launch = launch(gpu, setup, &longest);
+    let extents = launch::Extents { kernel, setup, paths: &paths };
+    let launch = launch::launch(gpu, setup, &longest, &extents, &facts);
+    let loops = (0..paths.trips.len()).map(|at| {
+        let pipes: Vec<Polynomial> =
+            Pipe::ALL.iter().map(|pipe| paths.round(at, &|block| clocks[block][pipe.index()])).collect();
+        let LoopTrips { header, depth, trips } = paths.trips[at].clone();
+        let round = pricing.columns.iter().map(|column| column.cost(gpu, &pipes)).collect();
+        LoopCost { header, depth, trips, round }
+    });
+    let loops = loops.collect();
     let registers = registers(kernel, gpu, &code);
     let (shares, spills) = pricing.shares(&cfg);
     let weight = |block| paths.weight(block);
@@ -248,7 +273,8 @@ pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
         stack_bytes: private + u64::from(code.work.spill_bytes),
         local_bytes: local,
         hoisted: code.hoisted.len(),
-        loops: paths.trips.clone(),
+        loops,
+        images: images(kernel, &cfg),
         lines: pricing.lines(kernel, &cfg, &paths),
         launch,
         advice,
@@ -256,6 +282,22 @@ pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
         blocks: clocks,
         accesses,
     }
+}
+
+/// Reads and writes of images.
+fn images(kernel: &Kernel, cfg: &Cfg) -> Vec<ImageAccess> {
+    let all = cfg.order.iter().flat_map(|block| &kernel.blocks[*block].insts);
+    let data = all.map(|inst| &kernel.insts[*inst]);
+    let access = |data: &Instruction| {
+        let writes = match data.op {
+            Op::ImageRead { .. } | Op::ImageSample { .. } => false,
+            Op::ImageWrite { .. } => true,
+            _ => return None,
+        };
+        let image = access::value_name(kernel, *data.operands.first()?);
+        Some(ImageAccess { place: data.place, image, writes })
+    };
+    data.filter_map(access).collect()
 }
 
 /// The name of an argument or id.
@@ -334,7 +376,15 @@ impl Pricing<'_> {
                 for (_, operation) in &issue.operations {
                     match operation.inst {
                         Some(inst) => {
-                            shares.push(lints::Share { inst, block: *block, pipe: issue.pipe, clocks });
+                            shares.push(lints::Share {
+                                inst,
+                                block: *block,
+                                pipe: issue.pipe,
+                                clocks,
+                                lanes: operation.lanes,
+                                room: operation.room,
+                                bits: operation.bits,
+                            });
                         }
                         None if matches!(operation.work, "spill" | "fill") => spills[*block] += clocks,
                         None => {}
@@ -427,16 +477,4 @@ fn registers(kernel: &Kernel, gpu: &Gpu, code: &Code) -> Registers {
 
 fn value_place(kernel: &Kernel, value: Option<Value>) -> Option<Place> {
     kernel.insts[kernel.defining(value?)?].place
-}
-
-fn launch(gpu: &Gpu, setup: &Setup, longest: &Cycles) -> Option<LaunchCost> {
-    let items: u64 = setup.global?.iter().product();
-    let columns: Option<Vec<f64>> = longest.columns.iter().map(Polynomial::as_constant).collect();
-    let columns = columns?;
-    let most = columns.iter().copied().fold(0.0, f64::max);
-    let cores = f64::from(gpu.configuration.cores.value.max(1));
-    let cycles = most * items as f64 / cores;
-    let milliseconds = cycles / (f64::from(gpu.configuration.clock_mhz.value.max(1)) * 1e3);
-    let busy = columns.iter().map(|column| if most > 0.0 { column / most } else { 0.0 }).collect();
-    Some(LaunchCost { items, cycles, milliseconds, busy })
 }

@@ -7,19 +7,19 @@ use std::sync::Arc;
 
 use cranelift_entity::SecondaryMap;
 use tripipe_ir::flow::{Atom, Cfg, Dominators, LinearForms, Loops, TripCount};
-use tripipe_ir::{Block, Kernel};
+use tripipe_ir::{Block, Kernel, Value, ValueDef};
 
 use crate::polynomial::Polynomial;
 
 /// A loop and how often it runs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LoopTrips {
+pub(crate) struct LoopTrips {
     /// Its first block.
-    pub header: Block,
+    pub(crate) header: Block,
     /// How deep it is nested, 1 for a loop in no other.
-    pub depth: u32,
+    pub(crate) depth: u32,
     /// How often it goes back to its start, as far as it is known.
-    pub trips: Trips,
+    pub(crate) trips: Trips,
 }
 
 /// How often a loop goes back to its start.
@@ -119,20 +119,60 @@ impl<'k> Paths<'k> {
         Self { cfg, loops, counts, trips, irreducible }
     }
 
+    /// Whether a block runs once more than its loop goes back: up to the block that decides, a round is begun once more than
+    /// it is finished.
+    fn begins_once_more(&self, at: usize, block: Block) -> bool {
+        let count = self.counts[at].as_ref();
+        count.is_none_or(|count| self.cfg.position[block] <= self.cfg.position[count.decides])
+    }
+
+    /// How often a block runs each time a loop around it is entered, if that is known.
+    pub(crate) fn rounds(&self, at: usize, block: Block) -> Option<u64> {
+        match self.trips.get(at)?.trips {
+            Trips::Known(trips) => Some(trips + u64::from(self.begins_once_more(at, block))),
+            Trips::Follows { .. } | Trips::Unknown { .. } => None,
+        }
+    }
+
     /// How often a block runs when the kernel runs once, along a way that enters every loop around it.
     pub(crate) fn weight(&self, block: Block) -> Polynomial {
         let mut weight = Polynomial::constant(1.0);
         let mut at = self.loops.around(block);
         while let Some(index) = at {
-            let once_more = self.counts[index].as_ref().is_none_or(|count| {
-                // Up to the block that decides a round is begun once more than it is finished.
-                self.cfg.position[block] <= self.cfg.position[count.decides]
-            });
-            let more = if once_more { 1.0 } else { 0.0 };
+            let more = if self.begins_once_more(index, block) { 1.0 } else { 0.0 };
             weight = self.trips[index].trips.times(&weight).plus(&weight.times(more));
             at = self.loops.all[index].outer;
         }
         weight
+    }
+
+    /// The loop that a value counts the rounds of, and its count.
+    pub(crate) fn counter(&self, value: Value) -> Option<(usize, &TripCount)> {
+        let counts = self.counts.iter().enumerate().filter_map(|(at, count)| Some((at, count.as_ref()?)));
+        counts.into_iter().find(|(_, count)| count.counter == value)
+    }
+
+    /// Whether a value is made anew in a loop.
+    pub(crate) fn changes(&self, kernel: &Kernel, at: usize, value: Value) -> bool {
+        match kernel.values[value].def {
+            ValueDef::Constant(_) => false,
+            ValueDef::Parameter(block, _) => self.loops.contains(at, block),
+            ValueDef::Result(inst) => {
+                let blocks = &self.loops.all[at].blocks;
+                blocks.iter().any(|block| kernel.blocks[*block].insts.contains(&inst))
+            }
+        }
+    }
+
+    /// The innermost loop around a block, by position.
+    pub(crate) fn around(&self, block: Block) -> Option<usize> {
+        self.loops.around(block)
+    }
+
+    /// What one round of a loop costs by the longest way, inner loops with all their rounds.
+    pub(crate) fn round(&self, at: usize, of: &dyn Fn(Block) -> f64) -> Polynomial {
+        let each = &self.loops.all[at];
+        self.region(Some(at), each.header, &each.latches, Which::Longest, of).unwrap_or_default()
     }
 
     /// What the way costs from the entry to the end of the kernel.

@@ -57,6 +57,7 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
                 "trips": trips,
                 "letter": letter,
                 "follows_from": follows,
+                "round": columns(&each.round),
             })
         })
         .collect();
@@ -83,6 +84,7 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
                 "writes": access.writes,
                 "bytes": access.bytes,
                 "stride_bytes": match access.stride { Stride::Bytes(bytes) => json!(bytes), _ => Value::Null },
+                "round_bytes": match access.round { Some(Stride::Bytes(bytes)) => json!(bytes), _ => Value::Null },
                 "lines": access.lines,
                 "lines_known": access.lines_known,
                 "used": access.used,
@@ -119,10 +121,17 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
         "loops": loops,
         "lines": lines,
         "accesses": accesses,
+        "images": analysis.images.iter().map(|image| json!({
+            "line": image.place.map(|place| priced.line(place)),
+            "image": image.image,
+            "writes": image.writes,
+        })).collect::<Vec<_>>(),
         "launch": analysis.launch.as_ref().map(|launch| json!({
             "work_items": launch.items,
             "cycles": launch.cycles,
             "milliseconds": launch.milliseconds,
+            "dram_bytes": launch.dram_bytes,
+            "dram_busy": launch.dram_busy,
             "busy": heads.iter().zip(&launch.busy).map(|(head, busy)| ((*head).to_owned(), json!(busy))).collect::<Map<_, _>>(),
         })),
         "advice": analysis.advice.iter().map(|advice| json!({

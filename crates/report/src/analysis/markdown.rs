@@ -19,7 +19,7 @@ pub fn markdown(priced: &Priced<'_>) -> String {
     }
     out.push_str("\nCycles of a core for each work-item on its longest way.\n");
     for analysis in priced.analyses {
-        let _ = writeln!(out, "\n**{}**: {}", analysis.gpu.name(), text::verdict(analysis));
+        let _ = writeln!(out, "\n**{}**: {}", analysis.gpu.name(), text::verdict(priced, analysis));
         for advice in &analysis.advice {
             let line = advice.place.map(|place| priced.line(place)).filter(|line| *line > 0);
             let place = line.map_or_else(String::new, |line| format!(" (line {line})"));

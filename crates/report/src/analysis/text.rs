@@ -7,7 +7,7 @@ use tripipe_device::Family;
 use tripipe_ir::Space;
 
 use super::{Priced, bound};
-use crate::number::{grouped, percent, significant};
+use crate::number::{bytes, grouped, percent, significant};
 use crate::style::{Canvas, Tone, paragraph};
 use crate::time;
 
@@ -29,12 +29,12 @@ fn single(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas) -> String {
     let gpu = analysis.gpu;
     let title = format!("{} on {} ({})", analysis.kernel, gpu.name(), gpu.identity.generation);
     let _ = writeln!(out, "{}", canvas.paint(Tone::Heading, &title));
-    out.push_str(&paragraph(canvas, "", 0, &verdict(analysis)));
+    out.push_str(&paragraph(canvas, "", 0, &verdict(priced, analysis)));
     out.push('\n');
     registers(priced, analysis, canvas, &mut out);
     out.push('\n');
     cycles(analysis, canvas, &mut out);
-    loops(priced, analysis, &mut out);
+    loops(priced, analysis, canvas, &mut out);
     accesses(priced, analysis, canvas, &mut out);
     lines(priced, analysis, canvas, &mut out);
     if let Some(launch) = &analysis.launch {
@@ -46,13 +46,16 @@ fn single(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas) -> String {
             .collect();
         let _ = writeln!(
             out,
-            "\nLaunch of {} work-items on {} cores at {} MHz: at least {}, {} million cycles.\nBusy meanwhile: {}.",
+            "\nLaunch of {} work-items on {} cores at {} MHz: at least {}, {} million cycles of arithmetic and memory.\nBusy meanwhile: {}; DRAM {} ({} once, at {} GB/s).",
             grouped(launch.items),
             gpu.configuration.cores.value,
             gpu.configuration.clock_mhz.value,
             time(launch.milliseconds * 1e-3),
             significant(launch.cycles * 1e-6),
-            busy.join(", ")
+            busy.join(", "),
+            percent(launch.dram_busy),
+            bytes(launch.dram_bytes),
+            significant(gpu.configuration.dram_gb_s_peak.value)
         );
     }
     advice(priced, analysis, canvas, &mut out);
@@ -84,8 +87,8 @@ fn advice(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut St
     }
 }
 
-/// Bound by what, and how far the next limit is.
-pub(super) fn verdict(analysis: &Analysis) -> String {
+/// Bound by what, how far the next limit is, and what to change first.
+pub(super) fn verdict(priced: &Priced<'_>, analysis: &Analysis) -> String {
     let family = analysis.gpu.family();
     let longest = &analysis.longest;
     let Some(first) = longest.bound.first() else {
@@ -129,6 +132,11 @@ pub(super) fn verdict(analysis: &Analysis) -> String {
                 if fewer == 1 { "register" } else { "registers" }
             ))
         );
+    }
+    if let Some(first) = analysis.advice.iter().find(|advice| advice.gain.is_some()) {
+        let line = first.place.map(|place| priced.line(place)).filter(|line| *line > 0);
+        let place = line.map_or_else(String::new, |line| format!(", line {line}"));
+        let _ = write!(said, " First to change ({}{place}): {}", first.rule.code, first.cure);
     }
     said
 }
@@ -180,12 +188,13 @@ fn registers(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut
     }
 }
 
+/// A cost with two digits behind the point, or as a sum with letters.
+fn figure(cost: &Polynomial) -> String {
+    cost.as_constant().map_or_else(|| cost.to_string(), |number| format!("{number:.2}"))
+}
+
 fn cycles(analysis: &Analysis, canvas: Canvas, out: &mut String) {
     let family = analysis.gpu.family();
-    let figure = |polynomial: &Polynomial| match polynomial.as_constant() {
-        Some(number) => format!("{number:.2}"),
-        None => polynomial.to_string(),
-    };
     let rows = [
         ("Total instruction cycles", &analysis.total),
         ("Shortest path cycles", &analysis.shortest),
@@ -236,31 +245,39 @@ fn cycles(analysis: &Analysis, canvas: Canvas, out: &mut String) {
     }
 }
 
-fn loops(priced: &Priced<'_>, analysis: &Analysis, out: &mut String) {
+fn loops(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut String) {
     if analysis.loops.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\nLoops");
+    let family = analysis.gpu.family();
+    let _ = writeln!(out, "\n{}", canvas.paint(Tone::Heading, "Loops"));
     for each in &analysis.loops {
         let block = &priced.kernel.blocks[each.header];
         let places = block.insts.iter().filter_map(|inst| priced.kernel.insts[*inst].place);
         let line = places.map(|place| priced.line(place)).filter(|line| *line > 0).min();
         let place = line.map_or_else(|| each.header.to_string(), |line| format!("line {line}"));
         let indent = "  ".repeat(each.depth as usize);
-        let _ = match &each.trips {
-            Trips::Known(trips) => writeln!(out, "{indent}{place}: back to its start {trips} times"),
+        let beside = analysis.columns.iter().zip(&each.round).filter(|(column, _)| !column.is_part(family));
+        let round: Vec<String> = beside
+            .filter(|(_, cost)| cost.as_constant() != Some(0.0))
+            .map(|(column, cost)| format!("{} {}", column.head(family), figure(cost)))
+            .collect();
+        let round = if round.is_empty() { "nothing".to_owned() } else { round.join(", ") };
+        let times = match &each.trips {
+            Trips::Known(trips) => format!("{trips} times"),
             Trips::Follows { name, factor, constant } => {
                 let times =
                     Polynomial::constant(*factor).times_name(name).plus(&Polynomial::constant(*constant));
-                writeln!(out, "{indent}{place}: back to its start {times} times")
+                format!("{times} times")
             }
             Trips::Unknown { letter, follows_from: Some(words) } => {
-                writeln!(out, "{indent}{place}: back to its start {letter} times, {letter} = {words}")
+                format!("{letter} times ({letter} = {words})")
             }
             Trips::Unknown { letter, follows_from: None } => {
-                writeln!(out, "{indent}{place}: back to its start {letter} times, not known from the code")
+                format!("{letter} times (not known from the code)")
             }
         };
+        let _ = writeln!(out, "{indent}{place}: back to its start {times}; a round costs {round}");
     }
 }
 
@@ -272,20 +289,20 @@ fn accesses(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut 
             matches!(access.space, Space::Global | Space::Constant | Space::Local | Space::Generic)
         })
         .collect();
-    if seen.is_empty() {
+    if seen.is_empty() && analysis.images.is_empty() {
         return;
     }
     let warp = analysis.gpu.core.warp_width.value;
     let head = format!(
-        "\n{:<6} {:<16} {:<6} {:>6} {:>14} {:>6} {:>7} {:>6}  ",
-        "Line", "Memory", "", "Bytes", "Next item", "Lines", "Used", "Align"
+        "\n{:<6} {:<16} {:<6} {:>6} {:>13} {:>13} {:>6} {:>6} {:>6}  ",
+        "Line", "Memory", "", "Bytes", "Next item", "Next round", "Lines", "Used", "Align"
     );
     let _ = writeln!(out, "{}", canvas.paint(Tone::Heading, head.trim_end()));
     // Equal rows of one line are one.
     let mut rows: Vec<(String, u32)> = Vec::new();
     for access in seen {
         let line = access.place.map_or(0, |place| priced.line(place));
-        let stride = match access.stride {
+        let stride = |stride: Stride| match stride {
             Stride::Bytes(0) => "same".to_owned(),
             Stride::Bytes(bytes) => format!("{bytes:+} bytes"),
             Stride::Runtime => "an argument".to_owned(),
@@ -297,15 +314,29 @@ fn accesses(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut 
             (_, false) => "scattered",
         };
         let row = format!(
-            "{:<6} {:<16} {:<6} {:>6} {:>14} {:>6} {:>7} {:>6}  {verdict}",
+            "{:<6} {:<16} {:<6} {:>6} {:>13} {:>13} {:>6} {:>6} {:>6}  {verdict}",
             if line == 0 { String::new() } else { line.to_string() },
             access.pointer,
             if access.writes { "write" } else { "read" },
             access.bytes,
-            stride,
+            stride(access.stride),
+            access.round.map_or_else(String::new, stride),
             format!("{}{}", access.lines, if access.lines_known { "" } else { "?" }),
             percent(access.used),
-            access.align,
+            format!("{}{}", access.align, if access.align < access.bytes.min(16) { "?" } else { "" }),
+        );
+        match rows.iter_mut().find(|(known, _)| *known == row) {
+            Some((_, times)) => *times += 1,
+            None => rows.push((row, 1)),
+        }
+    }
+    for image in &analysis.images {
+        let line = image.place.map_or(0, |place| priced.line(place));
+        let row = format!(
+            "{:<6} {:<16} {:<6}  image",
+            if line == 0 { String::new() } else { line.to_string() },
+            image.image,
+            if image.writes { "write" } else { "read" }
         );
         match rows.iter_mut().find(|(known, _)| *known == row) {
             Some((_, times)) => *times += 1,
@@ -327,7 +358,8 @@ fn accesses(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut 
             analysis.gpu.memory.cache_line_bytes.value
         )
     };
-    let _ = writeln!(out, "{}", canvas.paint(Tone::Faint, &note));
+    let note = format!("{note} Align: what the code promises, ? if less than the access is wide.");
+    out.push_str(&paragraph(canvas, "", 0, &canvas.paint(Tone::Faint, &note)));
 }
 
 fn lines(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut String) {

@@ -1,0 +1,195 @@
+//! A launch in numbers: the pipes' cycles, and the bytes that DRAM has to bring and take at least once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cranelift_entity::EntitySet;
+use tripipe_device::Gpu;
+use tripipe_ir::flow::linear::Base;
+use tripipe_ir::flow::{Atom, MemoryFact};
+use tripipe_ir::op::QueryKind;
+use tripipe_ir::{Block, Kernel, Op, Space, Type, Value, ValueDef};
+
+use crate::paths::Paths;
+use crate::{Cycles, Polynomial, Setup};
+
+/// A launch in numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LaunchCost {
+    /// Work-items.
+    pub items: u64,
+    /// Cycles of the whole GPU, when every work-item goes the longest way and the pipe that bounds is never idle.
+    pub cycles: f64,
+    /// The longer of what the pipes and what DRAM need, at the GPU's clock and the memory's peak: at least.
+    pub milliseconds: f64,
+    /// How busy each column is meanwhile, 1 for one that bounds.
+    pub busy: Vec<f64>,
+    /// Bytes of buffers that are read or written, each counted once; images, and addresses that follow from what is in
+    /// memory, not at all.
+    pub dram_bytes: u64,
+    /// How busy DRAM is meanwhile, 1 if it bounds.
+    pub dram_busy: f64,
+}
+
+/// The launch; `None` if its size or a trip count is not known.
+pub(crate) fn launch(
+    gpu: &Gpu,
+    setup: &Setup,
+    longest: &Cycles,
+    extents: &Extents<'_>,
+    facts: &[MemoryFact],
+) -> Option<LaunchCost> {
+    let items: u64 = setup.global?.iter().product();
+    let columns: Option<Vec<f64>> = longest.columns.iter().map(Polynomial::as_constant).collect();
+    let columns = columns?;
+    let most = columns.iter().copied().fold(0.0, f64::max);
+    let cores = f64::from(gpu.configuration.cores.value.max(1));
+    let cycles = most * items as f64 / cores;
+    let clock = f64::from(gpu.configuration.clock_mhz.value.max(1)) * 1e3;
+    let dram_bytes = extents.traffic(facts);
+    let dram = dram_bytes as f64 / (gpu.configuration.dram_gb_s_peak.value.max(1e-3) * 1e6);
+    let milliseconds = (cycles / clock).max(dram);
+    let share = |part: f64| if milliseconds > 0.0 { part / milliseconds } else { 0.0 };
+    let busy = columns.iter().map(|column| share(column * items as f64 / cores / clock)).collect();
+    Some(LaunchCost { items, cycles, milliseconds, busy, dram_bytes, dram_busy: share(dram) })
+}
+
+/// What makes an address one of several.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Axis {
+    /// A dimension of the global size.
+    Item(usize),
+    /// A loop, by position.
+    Round(usize),
+}
+
+/// How many values everything takes that addresses are made of.
+pub(crate) struct Extents<'a> {
+    pub(crate) kernel: &'a Kernel,
+    pub(crate) setup: &'a Setup,
+    pub(crate) paths: &'a Paths<'a>,
+}
+
+impl Extents<'_> {
+    /// Bytes of buffers that are touched: of each buffer the access that covers most, reads and writes apart.
+    fn traffic(&self, facts: &[MemoryFact]) -> u64 {
+        let mut most: BTreeMap<(Value, bool), u64> = BTreeMap::new();
+        for fact in facts {
+            let Base::Value(base) = fact.base else { continue };
+            let space = match self.kernel.ty(base) {
+                Type::Pointer(space) => space,
+                _ => continue,
+            };
+            if matches!(space, Space::Global | Space::Constant)
+                && let Some(bytes) = self.covered(fact)
+            {
+                let known = most.entry((base, fact.writes)).or_default();
+                *known = (*known).max(bytes);
+            }
+        }
+        most.values().sum()
+    }
+
+    /// Bytes that all work-items and rounds of an access cover: at most as many as lie between the first and the last, and as
+    /// there are addresses; `None` if they follow from what is in memory.
+    fn covered(&self, fact: &MemoryFact) -> Option<u64> {
+        let mut axes = BTreeSet::new();
+        let mut span = Some(u64::from(fact.bytes));
+        for (atom, factor) in &fact.offset.terms {
+            let mut own = BTreeSet::new();
+            self.axes_of_atom(*atom, &mut own)?;
+            let reach = self.span(*atom, fact.block).and_then(|most| factor.unsigned_abs().checked_mul(most));
+            span = span.zip(reach).and_then(|(span, reach)| span.checked_add(reach));
+            axes.append(&mut own);
+        }
+        let mut bytes = u64::from(fact.bytes);
+        for axis in axes {
+            bytes = bytes.saturating_mul(self.extent(axis, fact.block)?);
+        }
+        Some(span.map_or(bytes, |span| span.min(bytes)))
+    }
+
+    /// How many values an axis has in a block.
+    fn extent(&self, axis: Axis, block: Block) -> Option<u64> {
+        match axis {
+            Axis::Item(dimension) => self.setup.global.map(|global| global[dimension]),
+            Axis::Round(at) => self.paths.rounds(at, block),
+        }
+    }
+
+    /// How far an atom's greatest value is from its least, where it is an id, a loop's counter, or the same for all.
+    fn span(&self, atom: Atom, block: Block) -> Option<u64> {
+        match atom {
+            Atom::Query(QueryKind::GlobalId, dimension) => {
+                Some(self.setup.global?[usize::from(dimension.min(2))].saturating_sub(1))
+            }
+            Atom::Query(kind, _) if is_same_for_all(kind) => Some(0),
+            Atom::Value(value) => match self.kernel.values[value].def {
+                ValueDef::Constant(_) | ValueDef::Parameter(Kernel::ENTRY, _) => Some(0),
+                _ => {
+                    let (at, count) = self.paths.counter(value)?;
+                    let rounds = self.extent(Axis::Round(at), block)?.saturating_sub(1);
+                    rounds.checked_mul(count.increment.unsigned_abs())
+                }
+            },
+            Atom::Query(..) => None,
+        }
+    }
+
+    fn axes_of_atom(&self, atom: Atom, axes: &mut BTreeSet<Axis>) -> Option<()> {
+        match atom {
+            Atom::Value(value) => self.axes_of(value, &mut EntitySet::new(), axes),
+            Atom::Query(kind, dimension) => {
+                self.axes_of_query(kind, dimension, axes);
+                Some(())
+            }
+        }
+    }
+
+    fn axes_of_query(&self, kind: QueryKind, dimension: u8, axes: &mut BTreeSet<Axis>) {
+        match kind {
+            QueryKind::GlobalId | QueryKind::LocalId | QueryKind::GroupId => {
+                axes.insert(Axis::Item(usize::from(dimension.min(2))));
+            }
+            kind if is_same_for_all(kind) => {}
+            _ => axes.extend([0, 1, 2].map(Axis::Item)),
+        }
+    }
+
+    /// Ids and loops that a value follows from; `None` if memory is among them.
+    fn axes_of(&self, value: Value, seen: &mut EntitySet<Value>, axes: &mut BTreeSet<Axis>) -> Option<()> {
+        if !seen.insert(value) {
+            return Some(());
+        }
+        match self.kernel.values[value].def {
+            ValueDef::Constant(_) | ValueDef::Parameter(Kernel::ENTRY, _) => Some(()),
+            ValueDef::Parameter(block, position) => {
+                if let Some((at, _)) = self.paths.counter(value) {
+                    axes.insert(Axis::Round(at));
+                }
+                let calls = self.kernel.blocks.values().flat_map(|from| from.terminator.calls());
+                let passed = calls
+                    .filter(|call| call.block == block)
+                    .filter_map(|call| call.arguments.get(position as usize).copied());
+                let passed: Vec<Value> = passed.collect();
+                passed.into_iter().try_for_each(|value| self.axes_of(value, seen, axes))
+            }
+            ValueDef::Result(inst) => {
+                let data = &self.kernel.insts[inst];
+                match data.op {
+                    Op::Query(query) => self.axes_of_query(query.kind, query.dimension, axes),
+                    op if op.is_pure() => {}
+                    _ => return None,
+                }
+                data.operands.iter().try_for_each(|operand| self.axes_of(*operand, seen, axes))
+            }
+        }
+    }
+}
+
+fn is_same_for_all(kind: QueryKind) -> bool {
+    use QueryKind as Q;
+    matches!(
+        kind,
+        Q::GlobalSize | Q::GlobalOffset | Q::LocalSize | Q::EnqueuedLocalSize | Q::NumGroups | Q::WorkDim
+    )
+}

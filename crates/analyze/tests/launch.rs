@@ -1,0 +1,107 @@
+//! What a launch touches, counted by hand.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test says aloud what it leaves out")]
+
+use tripipe_analyze::{Analysis, Setup, Stride, analyze};
+use tripipe_device::find;
+use tripipe_ir::Module;
+use tripipe_ir::front::clang::{Build, Optimization, build_text};
+use tripipe_ir::front::spirv;
+
+const KERNELS: &str = r"
+kernel void copy(global const float *in, global float *out) { out[get_global_id(0)] = in[get_global_id(0)]; }
+
+kernel void blur(global const float *in, global float *out)
+{
+    const int i = get_global_id(0);
+    out[i] = in[i] + in[i + 1] + in[i + 2];
+}
+
+kernel void product(global const float *a, global const float *b, global float *c, int n, int k)
+{
+    const int x = get_global_id(0), y = get_global_id(1);
+    float sum = 0;
+    for (int i = 0; i < k; ++i)
+        sum += a[y * k + i] * b[i * n + x];
+    c[y * n + x] = sum;
+}
+
+kernel void table(global const int *where, global const float *in, global float *out)
+{
+    const int i = get_global_id(0);
+    out[i] = in[where[i]];
+}
+";
+
+/// `None`, said aloud, where no clang is, unless `TRIPIPE_REQUIRE_CLANG` asks for one.
+fn module() -> Option<Module> {
+    let build = Build { optimization: Optimization::Driver, ..Build::default() };
+    match build_text("kernels.cl", KERNELS, None, &build) {
+        Ok(built) => Some(spirv::load(&built.spirv, &spirv::Options::default()).unwrap()),
+        Err(error) => {
+            assert!(std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_none(), "{error}");
+            eprintln!("left out: {error}");
+            None
+        }
+    }
+}
+
+fn launched(module: &Module, kernel: &str, global: [u64; 3], arguments: &[(usize, i64)]) -> Analysis {
+    let setup = Setup {
+        arguments: arguments.iter().copied().collect(),
+        global: Some(global),
+        local: Some([64, 1, 1]),
+    };
+    analyze(module.kernel(kernel).unwrap(), find("Mali-G77").unwrap(), &setup)
+}
+
+#[test]
+fn each_byte_comes_from_dram_once() {
+    let Some(module) = module() else { return };
+    let bytes = |kernel, global, arguments: &[(usize, i64)]| {
+        launched(&module, kernel, global, arguments).launch.unwrap().dram_bytes
+    };
+    assert_eq!(bytes("copy", [4096, 1, 1], &[]), 4096 * 4 + 4096 * 4);
+    // Neighbours share: of the three reads each covers what 4096 work-items read.
+    assert_eq!(bytes("blur", [4096, 1, 1], &[]), 4096 * 4 + 4096 * 4);
+    let (m, n, k) = (32, 64, 128);
+    let product = bytes("product", [n, m, 1], &[(3, 64), (4, 128)]);
+    assert_eq!(product, 4 * (m * k + k * n + m * n));
+    // Where the values of a table lead is not known: the table and the result.
+    assert_eq!(bytes("table", [4096, 1, 1], &[]), 4096 * 4 + 4096 * 4);
+}
+
+#[test]
+fn a_copy_waits_for_dram() {
+    let Some(module) = module() else { return };
+    let analysis = launched(&module, "copy", [1 << 24, 1, 1], &[]);
+    let launch = analysis.launch.unwrap();
+    let peak = analysis.gpu.configuration.dram_gb_s_peak.value;
+    assert!((launch.milliseconds - f64::from(1 << 27) / (peak * 1e6)).abs() < 1e-9, "{launch:?}");
+    assert!((launch.dram_busy - 1.0).abs() < 1e-12);
+    assert!(launch.busy.iter().all(|busy| *busy < 1.0));
+}
+
+#[test]
+fn rounds_of_a_loop_go_on_by_strides() {
+    let Some(module) = module() else { return };
+    let analysis = launched(&module, "product", [64, 32, 1], &[(3, 64)]);
+    let round = |name: &str| {
+        analysis
+            .accesses
+            .iter()
+            .find(|access| access.pointer == name)
+            .map(|access| (access.stride, access.round))
+    };
+    assert_eq!(round("a"), Some((Stride::Bytes(0), Some(Stride::Bytes(4)))));
+    assert_eq!(round("b"), Some((Stride::Bytes(4), Some(Stride::Bytes(4 * 64)))));
+    assert_eq!(round("c"), Some((Stride::Bytes(4), None)));
+    // One load of 16 neighbours' 64 bytes, and one of the same 4 for all: a line each. Fused multiply-add: one.
+    let cost = &analysis.loops[0].round;
+    let at = |head: &str| {
+        let columns = analysis.columns.iter().map(|column| column.head(analysis.gpu.family()));
+        cost[columns.into_iter().position(|other| other == head).unwrap()].as_constant().unwrap()
+    };
+    assert_eq!(at("LS"), 2.0 / 16.0);
+    assert_eq!(at("FMA"), 1.0 / 32.0);
+}
