@@ -1,10 +1,10 @@
 //! `int-where-short-holds`: arithmetic on 32 bits where 16 would do.
 
 use cranelift_entity::EntitySet;
+use tripipe_ir::Scalar;
 use tripipe_ir::diagnostic::{Rule, Severity};
-use tripipe_ir::{Op, Scalar};
 
-use super::retype::{Chain, chains, retype};
+use super::retype::{chains, retype};
 use super::{Advice, Context, counted};
 
 /// The lint.
@@ -48,18 +48,8 @@ bits what is cut to `short` in the end.
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
-    let comes_from_narrow = |chain: &Chain| {
-        chain.values.iter().any(|value| {
-            context.kernel.defining(value).is_some_and(|inst| {
-                let data = &context.kernel.insts[inst];
-                matches!(data.op, Op::Convert(_))
-                    && matches!(context.kernel.ty(data.operands[0]).scalar(), Some(Scalar::I8 | Scalar::I16))
-            })
-        })
-    };
-    for chain in
-        chains(context, Scalar::I32, 16, &EntitySet::new()).iter().filter(|chain| comes_from_narrow(chain))
-    {
+    let chains = chains(context, Scalar::I32, 16, &EntitySet::new());
+    for chain in chains.iter().filter(|chain| chain.is_widened(context.kernel)) {
         let gain = context.gain_by(|kernel| retype(kernel, context.cfg, &chain.values, Scalar::I16));
         let Some(gain) = gain else { continue };
         let lanes = chain

@@ -25,6 +25,7 @@ mod scattered_access;
 mod spilled_registers;
 mod uneven_work_group;
 mod unhoisted_load;
+mod unvectorised_narrow;
 mod wide_integer;
 
 pub(crate) use facts::Facts;
@@ -67,6 +68,7 @@ const LINTS: &[Lint] = &[
     Lint { rule: &spilled_registers::RULE, look: spilled_registers::look },
     Lint { rule: &uneven_work_group::RULE, look: uneven_work_group::look },
     Lint { rule: &unhoisted_load::RULE, look: unhoisted_load::look },
+    Lint { rule: &unvectorised_narrow::RULE, look: unvectorised_narrow::look },
     Lint { rule: &wide_integer::RULE, look: wide_integer::look },
 ];
 
@@ -137,6 +139,12 @@ pub(crate) struct Share {
     pub(crate) block: Block,
     pub(crate) pipe: Pipe,
     pub(crate) clocks: f64,
+    /// Lanes it computes.
+    pub(crate) lanes: u32,
+    /// Lanes it could compute.
+    pub(crate) room: u32,
+    /// Width of a lane.
+    pub(crate) bits: u32,
 }
 
 impl Context<'_> {

@@ -21,6 +21,16 @@ pub(super) struct Chain {
 }
 
 impl Chain {
+    /// Whether some of it comes from 8 or 16 bits.
+    pub(super) fn is_widened(&self, kernel: &Kernel) -> bool {
+        let mut makers = self.values.iter().filter_map(|value| kernel.defining(value));
+        makers.any(|inst| {
+            let data = &kernel.insts[inst];
+            matches!(data.op, Op::Convert(_))
+                && matches!(kernel.ty(data.operands[0]).scalar(), Some(Scalar::I8 | Scalar::I16))
+        })
+    }
+
     /// The OpenCL type of so many bits that has room for all: signed if it does.
     pub(super) fn type_name(&self, bits: u32) -> &'static str {
         match (bits, self.range.is_within(Range::signed(bits))) {

@@ -1,0 +1,107 @@
+//! `unvectorised-narrow`: narrow arithmetic that leaves lanes of its registers empty.
+
+use cranelift_entity::EntitySet;
+use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::{Inst, Op, Scalar};
+use tripipe_machine::{Model, Pipe};
+
+use super::retype::chains;
+use super::{Advice, Context, Share, WORTH, counted};
+use crate::ASSUMED_TRIPS;
+
+/// The lint.
+pub(super) const RULE: Rule = Rule {
+    code: "unvectorised-narrow",
+    severity: Severity::Warning,
+    title: "narrow arithmetic that leaves lanes of its registers empty",
+    explanation: r"## What it finds
+
+Arithmetic on 8 or 16 bits, or on `int` that `short` would hold, one element at a time or fewer than a register has room for.
+
+## Why it costs
+
+A register of Bifrost and Valhall holds two lanes of 16 bits or four of 8, one of Midgard eight or sixteen, and an instruction computes
+all of them or one for the same price. Adreno computes lane by lane: there it is not reported.
+
+## Example
+
+```c
+half x = in[i];
+out[i] = x * gain + offset;
+```
+
+## Instead
+
+```c
+half4 x = vload4(i, in);  // a quarter of the work-items
+vstore4(x * gain + offset, i, out);
+```
+
+## When it is wrong
+
+Where elements go different ways, so that vectors compute for nothing; where fewer work-items leave cores idle.
+
+## Source
+
+- Arm OpenCL guides: vectorise narrow types. Mesa's instruction sets for the lanes. docs/model.md.
+",
+};
+
+pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
+    let register_bits = Model::of(context.gpu).layout.register_bits;
+    if register_bits == 0 {
+        return;
+    }
+    let kernel = context.kernel;
+    // Scalars of C are 32 bits wide where 16 would do.
+    let mut promoted: EntitySet<Inst> = EntitySet::new();
+    for chain in chains(context, Scalar::I32, 16, &EntitySet::new()) {
+        if chain.is_widened(kernel) {
+            let scalars = chain.values.iter().filter(|value| kernel.ty(*value).lanes() == 1);
+            promoted.extend(scalars.filter_map(|value| kernel.defining(value)));
+        }
+    }
+    // Lanes that an operation fills and that there are.
+    let lanes = |share: &Share| {
+        let memory = matches!(share.pipe, Pipe::LoadStore | Pipe::Texture);
+        let data = &kernel.insts[share.inst];
+        let scalar = data.result.and_then(|result| kernel.ty(result).scalar());
+        let is_narrow = matches!(data.op, Op::Binary(_) | Op::Unary(_) | Op::Builtin(_))
+            && matches!(scalar, Some(Scalar::I8 | Scalar::I16 | Scalar::F16))
+            && share.bits <= 16
+            && share.room > 1;
+        let room = if promoted.contains(share.inst) && share.bits == 32 {
+            register_bits / 16
+        } else if is_narrow {
+            share.room
+        } else {
+            return None;
+        };
+        (!memory && share.lanes < room).then_some((share.lanes, room))
+    };
+    let gain =
+        context.gain(|share| lanes(share).map_or(1.0, |(lanes, room)| f64::from(lanes) / f64::from(room)));
+    let Some(gain) = gain.filter(|gain| *gain >= WORTH) else { return };
+    let (mut filled, mut there, mut dearest) = (0, 0, None);
+    let mut narrow: EntitySet<Inst> = EntitySet::new();
+    for share in context.shares {
+        let Some((lanes, room)) = lanes(share) else { continue };
+        (filled, there) = (filled + lanes, there + room);
+        narrow.insert(share.inst);
+        let clocks = (context.weight)(share.block).evaluate(ASSUMED_TRIPS) * share.clocks;
+        if dearest.is_none_or(|(most, _)| clocks > most) && kernel.insts[share.inst].place.is_some() {
+            dearest = Some((clocks, share.inst));
+        }
+    }
+    let (count, wide) = (narrow.iter().count(), there.checked_div(filled).unwrap_or(1));
+    found.push(Advice {
+        rule: &RULE,
+        place: dearest.and_then(|(_, inst)| kernel.insts[inst].place),
+        message: format!(
+            "{} on narrow types filling {filled} of {there} lanes",
+            counted(count, "instruction")
+        ),
+        cure: format!("Compute on vectors, with up to {wide} times the elements in a work-item."),
+        gain: Some(gain),
+    });
+}
