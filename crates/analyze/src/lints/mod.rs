@@ -10,6 +10,7 @@ mod emulated_fma;
 mod emulated_local_memory;
 mod facts;
 mod few_work_groups;
+mod foldable_argument;
 mod folded_kernel;
 mod free_fma;
 mod gapped_access;
@@ -55,6 +56,7 @@ const LINTS: &[Lint] = &[
     Lint { rule: &emulated_fma::RULE, look: emulated_fma::look },
     Lint { rule: &emulated_local_memory::RULE, look: emulated_local_memory::look },
     Lint { rule: &few_work_groups::RULE, look: few_work_groups::look },
+    Lint { rule: &foldable_argument::RULE, look: foldable_argument::look },
     Lint { rule: &folded_kernel::RULE, look: folded_kernel::look },
     Lint { rule: &free_fma::RULE, look: free_fma::look },
     Lint { rule: &gapped_access::RULE, look: gapped_access::look },

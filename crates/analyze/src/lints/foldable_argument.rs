@@ -1,0 +1,166 @@
+//! `foldable-argument`: a loop that counts to an argument.
+
+use cranelift_entity::EntitySet;
+use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::flow::{Atom, Loop, TripCount};
+use tripipe_ir::{Inst, Kernel, Value, ValueDef};
+use tripipe_machine::{Code, Operation};
+
+use super::{Advice, Context, WORTH, counted};
+use crate::access::value_name;
+
+/// Rounds that a compiler unrolls in full.
+const MOST_ROUNDS: i64 = 64;
+
+/// The lint.
+pub(super) const RULE: Rule = Rule {
+    code: "foldable-argument",
+    severity: Severity::Note,
+    title: "a loop that counts to an argument",
+    explanation: r"## What it finds
+
+An inner loop whose number of rounds follows from one argument, where counting, comparing and branching are a part of the cost that
+counts.
+
+## Why it costs
+
+The compiler does not know the number and cannot unroll the loop: each round counts, compares and branches. OpenCL builds programs
+at run time, when most such numbers are known: as a constant, the loop unrolls, and indices and products fold.
+
+## Example
+
+```c
+kernel void blur(global const float *in, global float *out, int radius)
+{
+    for (int k = -radius; k <= radius; ++k)
+        sum += in[i + k];
+```
+
+## Instead
+
+```c
+// clBuildProgram(program, 1, &device, '-D RADIUS=3', 0, 0);
+kernel void blur(global const float *in, global float *out)
+{
+    for (int k = -RADIUS; k <= RADIUS; ++k)
+        sum += in[i + k];
+```
+
+## When it is wrong
+
+For numbers that are large or change from launch to launch: a program for each has to be built and kept. What is promised is the
+counting and branching alone.
+
+## Source
+
+- Arm and Qualcomm OpenCL guides: build-time constants, unrolled loops.
+",
+};
+
+pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
+    let loops = context.facts.loops();
+    let is_inner = |position: usize| loops.all.iter().all(|other| other.outer != Some(position));
+    let to_argument: Vec<(&Loop, TripCount, Value)> = loops
+        .all
+        .iter()
+        .enumerate()
+        .filter(|(position, _)| is_inner(*position))
+        .filter_map(|(_, each)| {
+            let (dominators, forms) = (context.facts.dominators(), context.facts.forms());
+            let count = TripCount::of(context.kernel, dominators, forms, each)?;
+            let argument = argument(context.kernel, &count)?;
+            let rounds = count.evaluate(|atom| context.setup.value(context.kernel, atom));
+            rounds.is_none_or(|rounds| rounds <= MOST_ROUNDS).then_some((each, count, argument))
+        })
+        .collect();
+    if to_argument.is_empty() {
+        return;
+    }
+    let (code, _) = (context.reprice)(context.kernel);
+    for (each, count, argument) in to_argument {
+        let (operations, gain) = without_control(context, &code, each, &count);
+        let Some(gain) = gain.filter(|gain| *gain >= WORTH) else { continue };
+        let name = value_name(context.kernel, argument);
+        found.push(Advice {
+            rule: &RULE,
+            place: context.kernel.blocks[count.decides].terminator.place,
+            message: format!(
+                "`{name}` says how often this loop runs: {} of a round for counting and branching",
+                counted(operations, "operation")
+            ),
+            cure: format!(
+                "If {name} seldom changes, build the program with -D and its value: the loop unrolls."
+            ),
+            gain: Some(gain),
+        });
+    }
+}
+
+/// The argument that a loop's rounds follow from, if that is all.
+fn argument(kernel: &Kernel, count: &TripCount) -> Option<Value> {
+    let mut atoms = count.distance.terms.keys();
+    match (atoms.next(), atoms.next()) {
+        (Some(Atom::Value(value)), None) => {
+            matches!(kernel.values[*value].def, ValueDef::Parameter(Kernel::ENTRY, _)).then_some(*value)
+        }
+        _ => None,
+    }
+}
+
+/// How many operations of a round count, compare and branch, and the gain when whatever is issued for them alone goes.
+fn without_control(
+    context: &Context<'_>,
+    code: &Code,
+    each: &Loop,
+    count: &TripCount,
+) -> (usize, Option<f64>) {
+    let control = control(context, each, count);
+    let mut pipes = context.pipes.to_vec();
+    let mut operations = 0;
+    for block in &each.blocks {
+        let ends_round = *block == count.decides || each.latches.contains(block);
+        let is_control = |operation: &Operation| match operation.inst {
+            Some(inst) => control.contains(inst),
+            None => ends_round && matches!(operation.work, "branch" | "compare_branch" | "jump"),
+        };
+        for issue in &code.blocks[*block] {
+            let here = issue.operations.iter().filter(|(_, operation)| is_control(operation)).count();
+            operations += here;
+            if here == issue.operations.len() {
+                let pipe = &mut pipes[issue.pipe.index()];
+                *pipe = pipe.plus(&(context.weight)(*block).times(-issue.cycles));
+            }
+        }
+    }
+    (operations, context.gain_with(&pipes))
+}
+
+/// What serves to count alone: the comparison, and the counter's step if nobody else asks for the counter.
+fn control(context: &Context<'_>, each: &Loop, count: &TripCount) -> EntitySet<Inst> {
+    let kernel = context.kernel;
+    let mut control: EntitySet<Inst> = EntitySet::new();
+    let compare = kernel.blocks[count.decides].terminator.decider().and_then(|value| kernel.defining(value));
+    control.extend(compare);
+    let position = kernel.blocks[each.header].parameters.iter().position(|value| *value == count.counter);
+    let steps = each.latches.iter().flat_map(|latch| {
+        let calls = kernel.blocks[*latch].terminator.calls();
+        let back: Vec<Value> = calls
+            .iter()
+            .filter(|call| call.block == each.header)
+            .filter_map(|call| call.arguments.get(position?).copied())
+            .collect();
+        back
+    });
+    for step in steps.filter_map(|step| kernel.defining(step)) {
+        // The step and the counter have no other use than each other and the comparison.
+        let result = kernel.insts[step].result;
+        let idle = [Some(count.counter), result].into_iter().flatten().all(|value| {
+            let uses = context.facts.uses(value);
+            uses.by.iter().all(|user| *user == step || control.contains(*user))
+        });
+        if idle {
+            control.insert(step);
+        }
+    }
+    control
+}
