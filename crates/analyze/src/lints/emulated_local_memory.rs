@@ -6,7 +6,7 @@ use tripipe_ir::flow::MemoryFact;
 use tripipe_ir::flow::linear::Base;
 use tripipe_ir::{Inst, Kernel, Op, Space, Type, Value, ValueDef};
 
-use super::{Advice, Context, rewrite};
+use super::{Advice, Context, counted, rewrite};
 use crate::Stride;
 
 /// The lint.
@@ -114,10 +114,6 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         // stays in here.
         gain: context.gain_by(|kernel| rewrite::remove(kernel, &gone)),
     });
-}
-
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// Instructions that a value is followed back through.

@@ -5,7 +5,7 @@ use tripipe_ir::flow::linear::Base;
 use tripipe_ir::op::{Access as Promise, Level};
 use tripipe_ir::{Inst, Kernel, Op, Scalar, Space, Type, Value, ValueDef};
 
-use super::{Advice, Context, gapped_access};
+use super::{Advice, Context, counted, gapped_access};
 use crate::Column;
 
 /// Less is not worth the other call, and the limits of images.
@@ -73,7 +73,7 @@ fn best(context: &Context<'_>, found: &mut Vec<Advice>, candidates: Vec<(Value, 
         place: context.kernel.insts[reads[0]].place,
         message: format!(
             "`{name}` is read by the {busy} pipe, which bounds, in {}, while the {idle} pipe has time",
-            if reads.len() == 1 { "1 place".to_owned() } else { format!("{} places", reads.len()) },
+            counted(reads.len(), "place"),
         ),
         cure: format!("Pass `{name}` as {other}."),
         gain: Some(gain),

@@ -19,6 +19,7 @@ mod int_where_short_holds;
 mod narrow_access;
 mod overlapping_loads;
 mod precise_function;
+mod private_table;
 mod register_step;
 mod retype;
 mod rewrite;
@@ -65,6 +66,7 @@ const LINTS: &[Lint] = &[
     Lint { rule: &narrow_access::RULE, look: narrow_access::look },
     Lint { rule: &overlapping_loads::RULE, look: overlapping_loads::look },
     Lint { rule: &precise_function::RULE, look: precise_function::look },
+    Lint { rule: &private_table::RULE, look: private_table::look },
     Lint { rule: &register_step::RULE, look: register_step::look },
     Lint { rule: &scattered_access::RULE, look: scattered_access::look },
     Lint { rule: &spilled_registers::RULE, look: spilled_registers::look },

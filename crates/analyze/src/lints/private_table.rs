@@ -1,0 +1,115 @@
+//! `private-table`: an array of every work-item lies in memory.
+
+use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::flow::MemoryFact;
+use tripipe_ir::flow::linear::Base;
+use tripipe_ir::{Initial, Inst, Object, Op, Space};
+
+use super::{Advice, Context, counted, rewrite};
+
+/// The lint.
+pub(super) const RULE: Rule = Rule {
+    code: "private-table",
+    severity: Severity::Warning,
+    title: "an array of every work-item lies in memory",
+    explanation: r"## What it finds
+
+A private array that is read at an index known only at run time.
+
+## Why it costs
+
+Registers have no index: such an array is kept in memory, where every work-item has one of its own. Each access goes through the
+load/store pipe; a table of constants is written anew by every work-item besides.
+
+## Example
+
+```c
+float squares[16];
+for (int k = 0; k < 16; ++k)
+    squares[k] = k * k;
+out[i] = squares[in[i] & 15];
+```
+
+## Instead
+
+```c
+constant float squares[16] = { 0, 1, 4, 9, 16, 25, 36, 49, 64, 81, 100, 121, 144, 169, 196, 225 };  // outside of the kernel
+```
+
+What is no constant is best read at indices that are known: in a loop that is unrolled, or by select between a few.
+
+## When it is wrong
+
+Where the array is large and little of it is written and read.
+
+## Source
+
+- Arm OpenCL guides: private arrays lie in memory. OpenCL C 3.0, 6.7: address spaces.
+",
+};
+
+pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
+    let kernel = context.kernel;
+    for (object, data) in &kernel.objects {
+        let own: Vec<&MemoryFact> =
+            context.facts.memory().iter().filter(|fact| fact.base == Base::Object(object)).collect();
+        let looked_up = own.iter().find(|fact| !fact.writes && !fact.offset.terms.is_empty());
+        let Some(looked_up) = looked_up.filter(|_| data.initial == Initial::Unwritten) else { continue };
+        if data.space != Space::Private {
+            continue;
+        }
+        let stores = own.iter().filter(|fact| fact.writes);
+        let is_constant = |fact: &&&MemoryFact| {
+            let data = &kernel.insts[fact.inst];
+            let value = data.operands.get(1);
+            matches!(data.op, Op::Store(_))
+                && fact.offset.terms.is_empty()
+                && value.is_some_and(|value| kernel.constant(*value).is_some())
+        };
+        let copies = copies_into(context, object);
+        let place = kernel.insts[looked_up.inst].place;
+        let name = match context.access(looked_up.inst).map(|access| access.name(kernel)) {
+            Some(name) if !name.is_empty() => format!("`{name}`"),
+            _ => "a private array".to_owned(),
+        };
+        if stores.clone().all(|fact| is_constant(&fact)) {
+            let gone: Vec<Inst> = stores.clone().map(|fact| fact.inst).chain(copies).collect();
+            found.push(Advice {
+                rule: &RULE,
+                place,
+                message: format!(
+                    "{name} holds {} bytes of constants, which every work-item writes into its memory to look them up",
+                    data.bytes()
+                ),
+                cure: "Declare it constant, outside of the kernel.".into(),
+                gain: context.gain_by(|kernel| rewrite::remove(kernel, &gone)),
+            });
+        } else {
+            found.push(Advice {
+                rule: &RULE,
+                place,
+                message: format!(
+                    "{name} is read at an index known only at run time: its {} bytes lie in memory, with {} and {}",
+                    data.bytes(),
+                    counted(own.len() - stores.clone().count(), "load"),
+                    counted(stores.count(), "store")
+                ),
+                cure: "Unroll the loop that indexes it, or select between a few values.".into(),
+                gain: None,
+            });
+        }
+    }
+}
+
+/// Copies of the program's constants into an object.
+fn copies_into(context: &Context<'_>, object: Object) -> Vec<Inst> {
+    let kernel = context.kernel;
+    let base = |value| context.facts.forms().address(kernel, value).0;
+    let is_copy = |inst: &Inst| {
+        let data = &kernel.insts[*inst];
+        matches!(data.op, Op::Copy(_))
+            && base(data.operands[0]) == Base::Object(object)
+            && matches!(base(data.operands[1]), Base::Program(_))
+    };
+    context.instructions().map(|(_, inst)| inst).filter(is_copy).collect()
+}
