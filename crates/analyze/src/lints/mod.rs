@@ -28,6 +28,7 @@ mod spilled_registers;
 mod uneven_work_group;
 mod unhoisted_load;
 mod unvectorised_narrow;
+mod vectorised_for_nothing;
 mod wide_integer;
 
 pub(crate) use facts::Facts;
@@ -73,6 +74,7 @@ const LINTS: &[Lint] = &[
     Lint { rule: &uneven_work_group::RULE, look: uneven_work_group::look },
     Lint { rule: &unhoisted_load::RULE, look: unhoisted_load::look },
     Lint { rule: &unvectorised_narrow::RULE, look: unvectorised_narrow::look },
+    Lint { rule: &vectorised_for_nothing::RULE, look: vectorised_for_nothing::look },
     Lint { rule: &wide_integer::RULE, look: wide_integer::look },
 ];
 
