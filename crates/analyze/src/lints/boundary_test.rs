@@ -160,7 +160,7 @@ pub(super) fn border_tests(context: &Context<'_>, condition: Value) -> Option<Ve
     match data.op {
         Op::Compare(_) => {
             let (a, b) = (data.operands[0], data.operands[1]);
-            let at_border = |value, limit| is_coordinate(context, value) && is_size(context, limit);
+            let at_border = |value, limit| is_inside(context, value) && is_size(context, limit);
             let integers = context.kernel.ty(a).is_int();
             (integers && (at_border(a, b) || at_border(b, a))).then(|| vec![inst])
         }

@@ -1,9 +1,11 @@
 //! `divergent-branch`: work-items of a warp go different ways.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::flow::{Atom, TripCount};
+use tripipe_ir::op::QueryKind;
 use tripipe_ir::{Block, TerminatorKind};
 
-use super::{Advice, Context};
+use super::{Advice, Context, boundary_test};
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {
@@ -35,7 +37,8 @@ Let whole warps decide alike, compute both and select, or sort the work.
 
 ## When it is wrong
 
-At the border of an image, where few warps have both; on Midgard, which has no warps (it is not reported there).
+Where few warps have both ways. Tests of ids against sizes, as at the border of an image, are not reported, nor is what depends on
+them; nor anything on Midgard, which has no warps.
 
 ## Source
 
@@ -52,11 +55,14 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     for block in &context.cfg.order {
         let terminator = &context.kernel.blocks[*block].terminator;
         let TerminatorKind::Branch { then, otherwise, .. } = &terminator.kind else { continue };
-        if !divergence.is_divergent_branch(*block) {
+        if !divergence.is_divergent_branch(*block) || is_at_border(context, *block) {
             continue;
         }
         let leaves = |to: Block| loops.around(*block).is_some_and(|inner| !loops.contains(inner, to));
         let (message, cure) = if leaves(then.block) || leaves(otherwise.block) {
+            if loops.around(*block).is_some_and(|inner| has_equal_rounds(context, inner)) {
+                continue;
+            }
             (
                 format!(
                     "work-items of a warp of {warp} may leave the loop after different numbers of rounds"
@@ -73,6 +79,47 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         };
         found.push(Advice { rule: &RULE, place: terminator.place, message, cure: cure.into(), gain: None });
     }
+}
+
+/// Whether all work-items have as many rounds of a loop: from one place to another that lies as far away for each, or in steps of a
+/// group over a multiple of them.
+fn has_equal_rounds(context: &Context<'_>, index: usize) -> bool {
+    let facts = &context.facts;
+    let count = TripCount::of(context.kernel, facts.dominators(), facts.forms(), &facts.loops().all[index]);
+    count.is_some_and(|count| {
+        let distance = &count.distance;
+        let differs = distance.terms.keys().any(|atom| match atom {
+            Atom::Value(value) => !facts.divergence().shape(*value).is_uniform(),
+            Atom::Query(kind, _) => matches!(
+                kind,
+                QueryKind::GlobalId
+                    | QueryKind::LocalId
+                    | QueryKind::GlobalLinearId
+                    | QueryKind::LocalLinearId
+            ),
+        });
+        let steps_of_a_group = distance.constant % count.step == 0
+            && distance.terms.iter().all(|(atom, factor)| {
+                *factor < 0 && matches!(atom, Atom::Query(QueryKind::LocalId | QueryKind::LocalLinearId, _))
+            });
+        !differs || steps_of_a_group
+    })
+}
+
+/// Whether a branch tests for a border, or is on a way that is for those at the border or for all others: few warps have both.
+fn is_at_border(context: &Context<'_>, block: Block) -> bool {
+    let tests_border = |block: Block| {
+        let decider = context.kernel.blocks[block].terminator.decider();
+        decider.is_some_and(|decider| boundary_test::border_tests(context, decider).is_some())
+    };
+    let splits = |from: Block| {
+        let ways = context.kernel.blocks[from].terminator.calls();
+        tests_border(from) && ways.iter().all(|call| works(context, from, call.block))
+    };
+    let dominators = context.facts.dominators();
+    let above = std::iter::successors(dominators.immediate(block), |from| dominators.immediate(*from));
+    let mut on_a_way = above.filter(|from| !context.facts.post().dominates(block, *from));
+    tests_border(block) || on_a_way.any(splits)
 }
 
 /// Whether a way of a branch has something to do before both meet again. A way that only leaves, as at a border, keeps no lane

@@ -78,3 +78,33 @@ kernel void quick_select(global float *data)
     const int i = get_global_id(0);
     data[i] = i & 1 ? data[i] * 2 : data[i] + 1;
 }
+
+// The last work-item has a tail: few warps do both.
+kernel void quick_tail(global float *data, int n)
+{
+    const int i = 16 * get_global_id(0);
+    if (i + 16 <= n)
+        vstore16(native_sin(vload16(0, data + i)), 0, data + i);
+    else
+        for (int k = i; k < n; ++k)
+            data[k] = native_sin(data[k]);
+}
+
+// A group takes a multiple of its size, each work-item every 64th.
+kernel void quick_share(global float *data, local float *sums)
+{
+    for (int k = get_local_id(0); k < 256; k += 64)
+        sums[k] = native_sin(data[k]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    data[get_global_id(0)] = sums[63 - get_local_id(0)];
+}
+
+// From one place to another that lies as far away for all.
+kernel void quick_window(global const float *in, global float *out, int n)
+{
+    const int i = get_global_id(0);
+    float sum = 0;
+    for (int k = i; k < i + n; ++k)
+        sum += native_sin(in[k]);
+    out[i] = sum;
+}
