@@ -78,7 +78,8 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                 .for_each(|call| *call = (*inside).clone());
         }
     };
-    let without_border = context.gain_by(only_inside).unwrap_or(0.0);
+    let gain = if branches.is_empty() { None } else { context.gain_by(only_inside) };
+    let without_border = gain.unwrap_or(0.0);
     let without_tests = context.gain_by(|kernel| {
         for (inst, coordinate) in &clamps {
             rewrite::replace(kernel, *inst, Op::Bitcast, &[*coordinate]);

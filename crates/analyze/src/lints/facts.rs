@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use cranelift_entity::SecondaryMap;
 use tripipe_ir::flow::{Cfg, Divergence, Dominators, LinearForms, Loops, MemoryFact};
-use tripipe_ir::{Inst, Kernel, Value};
+use tripipe_ir::{Block, Inst, Kernel, Value, ValueDef};
 
 /// Facts about a kernel.
 pub(crate) struct Facts<'a> {
@@ -17,6 +17,7 @@ pub(crate) struct Facts<'a> {
     loops: OnceCell<Loops>,
     divergence: OnceCell<Divergence>,
     uses: OnceCell<SecondaryMap<Value, Uses>>,
+    homes: OnceCell<SecondaryMap<Inst, Option<Block>>>,
 }
 
 /// Who uses a value.
@@ -40,6 +41,7 @@ impl<'a> Facts<'a> {
             loops: OnceCell::new(),
             divergence: OnceCell::new(),
             uses: OnceCell::new(),
+            homes: OnceCell::new(),
         }
     }
 
@@ -71,6 +73,22 @@ impl<'a> Facts<'a> {
     /// What differs between the work-items of a group.
     pub(crate) fn divergence(&self) -> &Divergence {
         self.divergence.get_or_init(|| Divergence::new(self.kernel, self.cfg, self.post(), self.loops()))
+    }
+
+    /// The block that a value comes from; `None` for constants and what is never reached.
+    pub(crate) fn home(&self, value: Value) -> Option<Block> {
+        let homes = self.homes.get_or_init(|| {
+            let mut all = SecondaryMap::new();
+            for block in &self.cfg.order {
+                self.kernel.blocks[*block].insts.iter().for_each(|inst| all[*inst] = Some(*block));
+            }
+            all
+        });
+        match self.kernel.values[value].def {
+            ValueDef::Constant(_) => None,
+            ValueDef::Parameter(block, _) => Some(block),
+            ValueDef::Result(inst) => homes[inst],
+        }
     }
 
     /// Who uses a value.

@@ -2,7 +2,7 @@
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::flow::MemoryFact;
-use tripipe_ir::{Block, Inst, Kernel, Op, Space, Type, Value, ValueDef};
+use tripipe_ir::{Block, Inst, Op, Space, Type};
 
 use super::{Advice, Context, rewrite};
 
@@ -71,16 +71,14 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             loops.around(block) == Some(index)
                 && each.latches.iter().all(|latch| context.facts.dominators().dominates(block, *latch))
         };
+        let is_ahead = |value| context.facts.home(value).is_none_or(|home| !loops.contains(index, home));
         let is_again = |fact: &MemoryFact| {
             let data = &context.kernel.insts[fact.inst];
             let plain = match data.op {
                 Op::Load(access) | Op::Store(access) => !access.volatile,
                 _ => false,
             };
-            plain
-                && is_shared(context, fact)
-                && every_round(fact.block)
-                && is_ahead(context, &each.blocks, data.operands[0])
+            plain && is_shared(context, fact) && every_round(fact.block) && is_ahead(data.operands[0])
         };
         // What the loop itself changes elsewhere may be what is loaded, and what it loads elsewhere may be what is stored.
         let alone = |fact: &MemoryFact| {
@@ -131,14 +129,4 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
 fn is_shared(context: &Context<'_>, fact: &MemoryFact) -> bool {
     let pointer = context.kernel.insts[fact.inst].operands[0];
     matches!(context.kernel.ty(pointer), Type::Pointer(Space::Global | Space::Constant))
-}
-
-/// Whether a value is there ahead of some blocks.
-fn is_ahead(context: &Context<'_>, blocks: &[Block], value: Value) -> bool {
-    let kernel: &Kernel = context.kernel;
-    match kernel.values[value].def {
-        ValueDef::Constant(_) => true,
-        ValueDef::Parameter(block, _) => !blocks.contains(&block),
-        ValueDef::Result(inst) => blocks.iter().all(|block| !kernel.blocks[*block].insts.contains(&inst)),
-    }
 }
