@@ -5,7 +5,9 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::flow::{Atom, Loop, Range, TripCount};
 use tripipe_ir::op::{Binary, Builtin};
 use tripipe_ir::{Inst, Kernel, Op, Scalar, Type, Value, ValueDef};
+use tripipe_machine::Model;
 
+use super::emulated_fma::clocks;
 use super::rewrite::{constant_like, replace};
 use super::{Advice, Context, WORTH, counted};
 use crate::access::value_name;
@@ -135,7 +137,9 @@ fn way(context: &Context<'_>, counters: &[(&Loop, Value)], inst: Inst) -> Option
             }
             let (a, b) = (context.range(*a)?, context.range(*b)?);
             let fit = |room: Range| a.is_within(room) && b.is_within(room);
-            if ty.scalar() != Some(Scalar::I32) {
+            let model = Model::of(context.gpu);
+            let price = |work| clocks(&model, Scalar::I32, work, 1);
+            if ty.scalar() != Some(Scalar::I32) || price("mul24") >= price("mul") {
                 None
             } else if fit(Range::signed(24)) {
                 Some(Way::Of24Bits { signed: true })

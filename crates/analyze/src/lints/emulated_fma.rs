@@ -44,7 +44,7 @@ Where the single rounding is needed: in error-free transformations.
 };
 
 /// Clocks of an operation on so many lanes: words of the family, which steps of a recipe share, or instructions.
-fn clocks(model: &Model, scalar: Scalar, work: &str, lanes: u32) -> f64 {
+pub(super) fn clocks(model: &Model, scalar: Scalar, work: &str, lanes: u32) -> f64 {
     let steps = model.recipe(scalar.name(), work).map(|recipe| recipe.value.as_slice()).unwrap_or_default();
     let each = steps.iter().map(|step| {
         let units = || step.units.iter().filter_map(|unit| model.units.get(unit));

@@ -3,6 +3,7 @@
 use cranelift_entity::EntitySet;
 use tripipe_ir::Scalar;
 use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_machine::Model;
 
 use super::retype::{chains, retype};
 use super::{Advice, Context, counted};
@@ -49,16 +50,16 @@ bits what is cut to `short` in the end.
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let chains = chains(context, Scalar::I32, 16, &EntitySet::new());
+    let packs = Model::of(context.gpu).layout.register_bits > 0;
     for chain in chains.iter().filter(|chain| chain.is_widened(context.kernel)) {
+        let results = chain.computes.iter().filter_map(|inst| context.kernel.insts[*inst].result);
+        let lanes = results.map(|value| context.kernel.ty(value).lanes()).max().unwrap_or(1);
+        // Where lanes share registers, one alone costs the same at every width.
+        if packs && lanes == 1 {
+            continue;
+        }
         let gain = context.gain_by(|kernel| retype(kernel, context.cfg, &chain.values, Scalar::I16));
         let Some(gain) = gain else { continue };
-        let lanes = chain
-            .computes
-            .iter()
-            .filter_map(|inst| context.kernel.insts[*inst].result)
-            .map(|value| context.kernel.ty(value).lanes())
-            .max()
-            .unwrap_or(1);
         let name = chain.type_name(16);
         let cure = if lanes == 1 {
             format!("Make them {name}, and cut what an expression promotes to int: abs(({name})(a - b)).")
