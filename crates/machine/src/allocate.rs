@@ -285,8 +285,10 @@ impl Spills<'_> {
                 |position: &usize| issues.get(*position).is_some_and(|issue| touches(issue, *register));
             let last = (0..=peak).rev().find(touches);
             let next = (peak + 1..issues.len()).find(touches);
+            // What has been loaded again stays until it is used, or two registers could drive each other out for ever.
             if let (Some(last), Some(next)) = (last, next)
                 && last < peak
+                && !is_fill(&issues[last])
             {
                 let transfers = if self.kept.contains(*register) { 1.0 } else { 2.0 };
                 let freed = f64::from(registers[*register].bits) * (next - last - 1) as f64;
@@ -401,6 +403,10 @@ fn touches(issue: &Issue, register: Register) -> bool {
         .operations
         .iter()
         .any(|(_, operation)| operation.reads.contains(&register) || operation.writes.contains(&register))
+}
+
+fn is_fill(issue: &Issue) -> bool {
+    issue.operations.iter().any(|(_, operation)| operation.work == "fill")
 }
 
 fn rename(operation: &mut Operation, old: Register, new: Register) {
