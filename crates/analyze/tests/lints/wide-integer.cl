@@ -73,3 +73,32 @@ kernel void quick_counter(global uint *out, uint count)
         sum += (k & 15) * (x & 255) % 31;
     out[x] = sum;
 }
+
+// Nothing but an index, whatever the arguments are.
+kernel void slow_index(global const float *in, global float *out, int width)
+{
+    const size_t x = get_global_id(0), y = get_global_id(1);
+    size_t at = x;
+    for (int level = 0; level < 24; ++level)
+        at = at * width + y; // here
+    out[x] = in[at];
+}
+
+kernel void quick_index(global const float *in, global float *out, int width)
+{
+    const int x = get_global_id(0), y = get_global_id(1);
+    int at = x;
+    for (int level = 0; level < 24; ++level)
+        at = at * width + y;
+    out[x] = in[at];
+}
+
+// The same, and its high bits count.
+kernel void quick_half_index(global const float *in, global float *out, int width)
+{
+    const size_t x = get_global_id(0), y = get_global_id(1);
+    size_t at = x;
+    for (int level = 0; level < 24; ++level)
+        at = at * width + y;
+    out[x] = in[at >> 33];
+}
