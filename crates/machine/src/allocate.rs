@@ -110,24 +110,34 @@ pub(crate) fn allocate(
     let spare = model.layout.spare_registers;
     let needed = count(now.bits) + spare;
     let mut spills = Spills { model, cfg, edges, whole: EntitySet::new(), kept: EntitySet::new(), bits: 0 };
-    // Every round frees one register for a while; a kernel that has nothing left to spill keeps what it has.
+    // Every round frees registers where the most are live; a kernel that has nothing left to spill keeps what it has.
     while count(now.bits) > most {
+        let Some(mut at) = now.at else { break };
         let uses = uses(cfg, loops, blocks, registers);
-        // Bits freed, word by word, for each load or store that it takes.
-        let everywhere = now
-            .live
-            .iter()
-            .filter(|register| now.carried[**register] > 0 && !spills.whole.contains(**register))
-            .map(|register| {
-                let freed = f64::from(registers[*register].bits * now.carried[*register]);
-                (freed / uses[*register].max(1.0), *register, None)
-            });
-        let between = spills.gaps(&now, blocks, loops, registers);
-        let best = everywhere.chain(between).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-        match best {
-            Some((_, victim, None)) => spills.everywhere(blocks, registers, victim),
-            Some((_, victim, Some(gap))) => spills.between(blocks, registers, victim, gap),
-            None => break,
+        let mut excess = now.bits.saturating_sub(most_bits);
+        let mut candidates: Vec<Register> =
+            now.live.iter().copied().filter(|register| now.carried[*register] > 0).collect();
+        let before = candidates.len();
+        while excess > 0 {
+            // Bits freed, word by word, for each load or store that it takes.
+            let everywhere =
+                candidates.iter().filter(|register| !spills.whole.contains(**register)).map(|register| {
+                    let freed = f64::from(registers[*register].bits * now.carried[*register]);
+                    (freed / uses[*register].max(1.0), *register, None)
+                });
+            let local = candidates.iter().filter(|register| now.local.contains(**register));
+            let between = local.filter_map(|register| spills.gap(at, *register, blocks, loops, registers));
+            let best = everywhere.chain(between).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+            let Some((_, victim, gap)) = best else { break };
+            match gap {
+                None => spills.everywhere(blocks, registers, victim, &mut at),
+                Some(gap) => spills.between(blocks, registers, victim, gap, &mut at),
+            }
+            excess = excess.saturating_sub(registers[victim].bits);
+            candidates.retain(|register| *register != victim);
+        }
+        if candidates.len() == before {
+            break;
         }
         now = pressure(cfg, edges, blocks, registers, most_bits);
     }
@@ -267,44 +277,39 @@ struct Spills<'a> {
 }
 
 impl Spills<'_> {
-    /// Registers live in one block alone that could leave for a while where the most are live: with what that frees for each
+    /// Where a register that is live in one block alone could leave for a while around a word, with what that frees for each
     /// load or store.
-    fn gaps(
+    fn gap(
         &self,
-        now: &Pressure,
+        (block, at): (Block, usize),
+        register: Register,
         blocks: &SecondaryMap<Block, Vec<Issue>>,
         loops: &Loops,
         registers: &PrimaryMap<Register, RegisterData>,
-    ) -> Vec<(f64, Register, Option<Gap>)> {
-        let Some((block, peak)) = now.at else { return Vec::new() };
+    ) -> Option<(f64, Register, Option<Gap>)> {
         let issues = &blocks[block];
-        let rounds = 10_f64.powi(loops.depth(block) as i32);
-        let mut found = Vec::new();
-        for register in now.live.iter().filter(|register| now.local.contains(**register)) {
-            let touches =
-                |position: &usize| issues.get(*position).is_some_and(|issue| touches(issue, *register));
-            let last = (0..=peak).rev().find(touches);
-            let next = (peak + 1..issues.len()).find(touches);
-            // What has been loaded again stays until it is used, or two registers could drive each other out for ever.
-            if let (Some(last), Some(next)) = (last, next)
-                && last < peak
-                && !is_fill(&issues[last])
-            {
-                let transfers = if self.kept.contains(*register) { 1.0 } else { 2.0 };
-                let freed = f64::from(registers[*register].bits) * (next - last - 1) as f64;
-                found.push((freed / (transfers * rounds), *register, Some(Gap { block, last, next })));
-            }
+        let touches = |position: &usize| issues.get(*position).is_some_and(|issue| touches(issue, register));
+        let last = (0..=at).rev().find(touches)?;
+        let next = (at + 1..issues.len()).find(touches)?;
+        // What has been loaded again stays until it is used, or two registers could drive each other out for ever.
+        if last == at || is_fill(&issues[last]) {
+            return None;
         }
-        found
+        let transfers = if self.kept.contains(register) { 1.0 } else { 2.0 };
+        let freed = f64::from(registers[register].bits) * (next - last - 1) as f64;
+        let rounds = 10_f64.powi(loops.depth(block) as i32);
+        Some((freed / (transfers * rounds), register, Some(Gap { block, last, next })))
     }
 
-    /// Keeps a register in memory between two words that touch it. From the second on it is another one.
+    /// Keeps a register in memory between two words that touch it. From the second on it is another one. `at` is a place
+    /// between them, which moves.
     fn between(
         &mut self,
         blocks: &mut SecondaryMap<Block, Vec<Issue>>,
         registers: &mut PrimaryMap<Register, RegisterData>,
         victim: Register,
         gap: Gap,
+        at: &mut (Block, usize),
     ) {
         let data = registers[victim];
         let part = registers.push(data);
@@ -326,24 +331,30 @@ impl Spills<'_> {
             self.bits += data.bits;
             if let Some(spill) = self.transfer("spill", data, &[victim], &[], stored_at) {
                 issues.insert(gap.last + 1, spill);
+                at.1 += 1;
             }
         }
     }
 
     /// Keeps a register in memory throughout: stored behind every operation that writes it, loaded again ahead of every one
-    /// that reads it.
+    /// that reads it. `at` is a place, which moves.
     fn everywhere(
         &mut self,
         blocks: &mut SecondaryMap<Block, Vec<Issue>>,
         registers: &mut PrimaryMap<Register, RegisterData>,
         victim: Register,
+        at: &mut (Block, usize),
     ) {
         let data = registers[victim];
         self.whole.insert(victim);
         self.bits += data.bits;
         for block in &self.cfg.order {
             let mut out = Vec::with_capacity(blocks[*block].len() + 2);
-            for mut issue in std::mem::take(&mut blocks[*block]) {
+            let mut moved = None;
+            for (position, mut issue) in std::mem::take(&mut blocks[*block]).into_iter().enumerate() {
+                if (*block, position) == *at {
+                    moved = Some(out.len());
+                }
                 let reads = issue.operations.iter().any(|(_, operation)| operation.reads.contains(&victim));
                 let writes = issue.operations.iter().any(|(_, operation)| operation.writes.contains(&victim));
                 if !reads && !writes {
@@ -367,6 +378,7 @@ impl Spills<'_> {
             if passed.into_iter().any(|(reads, writes)| reads.contains(&victim) || writes.contains(&victim)) {
                 out.extend(self.transfer("spill", data, &[], &[], None));
             }
+            at.1 = moved.unwrap_or(at.1);
             blocks[*block] = out;
         }
     }
