@@ -75,10 +75,7 @@ impl Extents<'_> {
         let mut most: BTreeMap<(Value, bool), u64> = BTreeMap::new();
         for fact in facts {
             let Base::Value(base) = fact.base else { continue };
-            let space = match self.kernel.ty(base) {
-                Type::Pointer(space) => space,
-                _ => continue,
-            };
+            let Type::Pointer(space) = self.kernel.ty(base) else { continue };
             if matches!(space, Space::Global | Space::Constant)
                 && let Some(bytes) = self.covered(fact)
             {
@@ -139,19 +136,9 @@ impl Extents<'_> {
         match atom {
             Atom::Value(value) => self.axes_of(value, &mut EntitySet::new(), axes),
             Atom::Query(kind, dimension) => {
-                self.axes_of_query(kind, dimension, axes);
+                axes_of_query(kind, dimension, axes);
                 Some(())
             }
-        }
-    }
-
-    fn axes_of_query(&self, kind: QueryKind, dimension: u8, axes: &mut BTreeSet<Axis>) {
-        match kind {
-            QueryKind::GlobalId | QueryKind::LocalId | QueryKind::GroupId => {
-                axes.insert(Axis::Item(usize::from(dimension.min(2))));
-            }
-            kind if is_same_for_all(kind) => {}
-            _ => axes.extend([0, 1, 2].map(Axis::Item)),
         }
     }
 
@@ -176,13 +163,23 @@ impl Extents<'_> {
             ValueDef::Result(inst) => {
                 let data = &self.kernel.insts[inst];
                 match data.op {
-                    Op::Query(query) => self.axes_of_query(query.kind, query.dimension, axes),
+                    Op::Query(query) => axes_of_query(query.kind, query.dimension, axes),
                     op if op.is_pure() => {}
                     _ => return None,
                 }
                 data.operands.iter().try_for_each(|operand| self.axes_of(*operand, seen, axes))
             }
         }
+    }
+}
+
+fn axes_of_query(kind: QueryKind, dimension: u8, axes: &mut BTreeSet<Axis>) {
+    match kind {
+        QueryKind::GlobalId | QueryKind::LocalId | QueryKind::GroupId => {
+            axes.insert(Axis::Item(usize::from(dimension.min(2))));
+        }
+        kind if is_same_for_all(kind) => {}
+        _ => axes.extend([0, 1, 2].map(Axis::Item)),
     }
 }
 

@@ -6,11 +6,13 @@
 
 mod access;
 mod budget;
+mod codes;
 mod columns;
 mod launch;
 pub mod lints;
 mod paths;
 mod polynomial;
+mod pricing;
 
 pub use access::{Access, Stride};
 pub use budget::{Limit, LimitError};
@@ -20,17 +22,18 @@ pub use lints::Advice;
 pub use paths::{ASSUMED_TRIPS, Trips};
 pub use polynomial::Polynomial;
 
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use cranelift_entity::SecondaryMap;
 use tripipe_device::{Gpu, RegisterFile};
-use tripipe_ir::flow::{Atom, Cfg, LinearForms};
+use tripipe_ir::flow::{Atom, Cfg};
 use tripipe_ir::op::QueryKind;
-use tripipe_ir::{Block, Inst, Instruction, Kernel, ObjectData, Op, Place, Space, Value};
+use tripipe_ir::{Block, Instruction, Kernel, ObjectData, Op, Place, Space, Value};
 use tripipe_machine::{Code, Pipe, WorkRegisters};
 
+use codes::Codes;
 use paths::{LoopTrips, Paths, Which};
+use pricing::{BlockClocks, Pricing};
 
 /// What is known of the launch that a kernel is analysed for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -182,14 +185,31 @@ pub struct Analysis {
 /// Prices a kernel. It should have been optimised as a driver does ([`tripipe_ir::front::clang::Optimization::Driver`]): what is
 /// in it is priced.
 pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
-    let code = tripipe_machine::compile(kernel, gpu);
+    each(kernel, setup, |price| price(gpu))
+}
+
+/// Prices a kernel on several GPUs, in their order. What is the same for some of them is found once.
+pub fn analyze_all(kernel: &Kernel, gpus: &[&'static Gpu], setup: &Setup) -> Vec<Analysis> {
+    each(kernel, setup, |price| gpus.iter().map(|gpu| price(gpu)).collect())
+}
+
+/// Calls `with` with what prices the kernel on a GPU.
+fn each<T>(kernel: &Kernel, setup: &Setup, with: impl FnOnce(&dyn Fn(&'static Gpu) -> Analysis) -> T) -> T {
     let cfg = Cfg::new(kernel);
     let known = |atom| setup.value(kernel, atom);
     let paths = Paths::new(kernel, &cfg, known, |atom| atom_name(kernel, atom));
-    let facts = LinearForms::new(kernel, &cfg).accesses(kernel, &cfg);
-    let accesses = access::accesses(kernel, &paths, gpu, &facts, &known);
+    let facts = lints::Facts::new(kernel, &cfg, setup);
+    let codes = Codes::default();
+    with(&|gpu| analysis(&facts, &paths, &codes, gpu))
+}
+
+fn analysis(facts: &lints::Facts<'_>, paths: &Paths<'_>, codes: &Codes, gpu: &'static Gpu) -> Analysis {
+    let (kernel, cfg, setup) = (facts.kernel, facts.cfg, facts.setup);
+    let known = |atom| setup.value(kernel, atom);
+    let code = codes.get(kernel, gpu);
+    let accesses = access::accesses(kernel, paths, gpu, facts.memory(), &known);
     let pricing = Pricing { gpu, columns: Column::of(gpu.family()), code: &code, accesses: &accesses };
-    let clocks = pricing.block_clocks(&cfg);
+    let clocks = pricing.block_clocks(cfg);
     let mut messages: SecondaryMap<Block, f64> = SecondaryMap::new();
     for block in &cfg.order {
         for issue in &code.blocks[*block] {
@@ -218,9 +238,9 @@ pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
     if paths.irreducible {
         left_out.push("flow that is no loop with one entry: its blocks count once".into());
     }
-    let (narrow_arithmetic, idle_lanes) = shares(&cfg, &code);
-    let extents = launch::Extents { kernel, setup, paths: &paths };
-    let launch = launch::launch(gpu, setup, &longest, &extents, &facts);
+    let (narrow_arithmetic, idle_lanes) = shares(cfg, &code);
+    let extents = launch::Extents { kernel, setup, paths };
+    let launch = launch::launch(gpu, setup, &longest, &extents, facts.memory());
     let loops = (0..paths.trips.len()).map(|at| {
         let pipes: Vec<Polynomial> =
             Pipe::ALL.iter().map(|pipe| paths.round(at, &|block| clocks[block][pipe.index()])).collect();
@@ -230,17 +250,17 @@ pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
     });
     let loops = loops.collect();
     let registers = registers(kernel, gpu, &code);
-    let (shares, spills) = pricing.shares(&cfg);
+    let (shares, spills) = pricing.shares(cfg);
     let weight = |block| paths.weight(block);
     let reprice = |rewritten: &Kernel| {
-        let code = tripipe_machine::compile(rewritten, gpu);
-        let clocks = Pricing { code: &code, ..pricing }.block_clocks(&cfg);
+        let code = codes.get(rewritten, gpu);
+        let clocks = Pricing { code: &code, ..pricing }.block_clocks(cfg);
         let pipes = pipes_of(Which::Longest, &clocks);
         (code, pipes)
     };
     let advice = lints::look(&lints::Context {
         kernel,
-        cfg: &cfg,
+        cfg: cfg,
         gpu,
         setup,
         columns: pricing.columns,
@@ -252,8 +272,7 @@ pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
         spills: paths.cost(Which::Longest, &|block| spills[block]),
         weight: &weight,
         reprice: &reprice,
-        ranges: OnceCell::new(),
-        facts: lints::Facts::new(kernel, &cfg),
+        facts,
     });
     let private: u64 =
         kernel.objects.values().filter(|object| object.space == Space::Private).map(ObjectData::bytes).sum();
@@ -274,8 +293,8 @@ pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
         local_bytes: local,
         hoisted: code.hoisted.len(),
         loops,
-        images: images(kernel, &cfg),
-        lines: pricing.lines(kernel, &cfg, &paths),
+        images: images(kernel, cfg),
+        lines: pricing.lines(kernel, cfg, paths),
         launch,
         advice,
         left_out,
@@ -305,125 +324,6 @@ fn atom_name(kernel: &Kernel, atom: Atom) -> String {
     match atom {
         Atom::Value(value) => access::value_name(kernel, value),
         Atom::Query(..) => atom.to_string(),
-    }
-}
-
-/// Clocks of each pipe that a block takes when it runs once.
-type BlockClocks = SecondaryMap<Block, [f64; Pipe::ALL.len()]>;
-
-#[derive(Clone, Copy)]
-struct Pricing<'a> {
-    gpu: &'static Gpu,
-    columns: &'static [Column],
-    code: &'a Code,
-    accesses: &'a [Access],
-}
-
-impl Pricing<'_> {
-    /// Clocks of its pipe that an issue takes: of a load or store, the cache lines that its warp touches, shared among the
-    /// warp's work-items.
-    fn clocks(&self, issue: &tripipe_machine::Issue) -> f64 {
-        if issue.pipe != Pipe::LoadStore {
-            return issue.cycles;
-        }
-        let warp = f64::from(self.gpu.core.warp_width.value.max(1));
-        let line = f64::from(self.gpu.memory.cache_line_bytes.value.max(1));
-        let cycles = issue.operations.iter().map(|(_, operation)| {
-            let Some(access) = operation.inst.and_then(|inst| self.access(inst)) else {
-                // Spills and barriers: a work-item's own, side by side with its neighbours'.
-                return (f64::from(operation.memory_bits) / 8.0 * warp / line).ceil().max(1.0) / warp;
-            };
-            let pieces = f64::from(access.bytes.div_ceil(16).max(1));
-            let share = (f64::from(operation.memory_bits) / 8.0 / f64::from(access.bytes.max(1))).min(1.0);
-            let lines = f64::from(access.lines) * share.max(1.0 / pieces.max(1.0));
-            lines.max(1.0) / warp
-        });
-        if warp > 1.0 { cycles.sum() } else { issue.cycles }
-    }
-
-    fn block_clocks(&self, cfg: &Cfg) -> BlockClocks {
-        let mut clocks = BlockClocks::new();
-        for block in &cfg.order {
-            for issue in &self.code.blocks[*block] {
-                clocks[*block][issue.pipe.index()] += self.clocks(issue);
-            }
-        }
-        clocks
-    }
-
-    fn access(&self, inst: Inst) -> Option<&Access> {
-        self.accesses.iter().find(|access| access.inst == inst)
-    }
-
-    fn cycles(&self, pipes: &[Polynomial], messages: Polynomial) -> Cycles {
-        let columns: Vec<Polynomial> =
-            self.columns.iter().map(|column| column.cost(self.gpu, pipes)).collect();
-        let weigh = |polynomial: &Polynomial| polynomial.evaluate(ASSUMED_TRIPS);
-        let most = columns.iter().map(weigh).fold(0.0, f64::max);
-        let bound = (0..columns.len())
-            .filter(|at| most > 0.0 && weigh(&columns[*at]) >= most * (1.0 - 1e-9))
-            .collect();
-        Cycles { columns, pipes: pipes.to_vec(), messages, bound }
-    }
-
-    /// What each instruction costs, and for each block what its spills cost.
-    fn shares(&self, cfg: &Cfg) -> (Vec<lints::Share>, SecondaryMap<Block, f64>) {
-        let mut shares = Vec::new();
-        let mut spills: SecondaryMap<Block, f64> = SecondaryMap::new();
-        for block in &cfg.order {
-            for issue in &self.code.blocks[*block] {
-                let clocks = self.clocks(issue) / issue.operations.len().max(1) as f64;
-                for (_, operation) in &issue.operations {
-                    match operation.inst {
-                        Some(inst) => {
-                            shares.push(lints::Share {
-                                inst,
-                                block: *block,
-                                pipe: issue.pipe,
-                                clocks,
-                                lanes: operation.lanes,
-                                room: operation.room,
-                                bits: operation.bits,
-                            });
-                        }
-                        None if matches!(operation.work, "spill" | "fill") => spills[*block] += clocks,
-                        None => {}
-                    }
-                }
-            }
-        }
-        (shares, spills)
-    }
-
-    /// What each line costs.
-    fn lines(&self, kernel: &Kernel, cfg: &Cfg, paths: &Paths<'_>) -> Vec<LineCost> {
-        let mut lines: BTreeMap<(u32, u32), (Place, Vec<Polynomial>)> = BTreeMap::new();
-        for block in &cfg.order {
-            let weight = paths.weight(*block);
-            for issue in &self.code.blocks[*block] {
-                // What several operations of a word cost is shared among them.
-                let share = self.clocks(issue) / issue.operations.len().max(1) as f64;
-                for (_, operation) in &issue.operations {
-                    let Some(place) = operation.place else { continue };
-                    let data = kernel.outermost(place);
-                    if data.line == 0 {
-                        continue;
-                    }
-                    let entry = lines
-                        .entry((data.file.as_u32(), data.line))
-                        .or_insert_with(|| (place, vec![Polynomial::default(); Pipe::ALL.len()]));
-                    let pipe = &mut entry.1[issue.pipe.index()];
-                    *pipe = pipe.plus(&weight.times(share));
-                }
-            }
-        }
-        lines
-            .into_values()
-            .map(|(place, pipes)| LineCost {
-                place,
-                columns: self.columns.iter().map(|column| column.cost(self.gpu, &pipes)).collect(),
-            })
-            .collect()
     }
 }
 

@@ -31,6 +31,14 @@ use tripipe_device::Gpu;
 use tripipe_ir::Kernel;
 use tripipe_ir::flow::{Cfg, Dominators, Loops};
 
+/// Whether the compilers of two GPUs make the same of every kernel.
+pub fn same_code(a: &Gpu, b: &Gpu) -> bool {
+    let (model, other) = (Model::of(a), Model::of(b));
+    std::sync::Arc::ptr_eq(&model, &other)
+        && allocate::most_live(a, &model) == allocate::most_live(b, &other)
+        && a.registers.width_bits.value == b.registers.width_bits.value
+}
+
 /// Compiles a kernel for a GPU.
 pub fn compile(kernel: &Kernel, gpu: &Gpu) -> Code {
     compile_as(kernel, gpu, &Model::of(gpu))

@@ -3,13 +3,16 @@
 use std::cell::OnceCell;
 
 use cranelift_entity::SecondaryMap;
-use tripipe_ir::flow::{Cfg, Divergence, Dominators, LinearForms, Loops, MemoryFact};
+use tripipe_ir::flow::{Cfg, Divergence, Dominators, LinearForms, Loops, MemoryFact, Range, Ranges};
 use tripipe_ir::{Block, Inst, Kernel, Value, ValueDef};
+
+use crate::Setup;
 
 /// Facts about a kernel.
 pub(crate) struct Facts<'a> {
-    kernel: &'a Kernel,
-    cfg: &'a Cfg,
+    pub(crate) kernel: &'a Kernel,
+    pub(crate) cfg: &'a Cfg,
+    pub(crate) setup: &'a Setup,
     forms: OnceCell<LinearForms>,
     memory: OnceCell<Vec<MemoryFact>>,
     dominators: OnceCell<Dominators>,
@@ -18,6 +21,7 @@ pub(crate) struct Facts<'a> {
     divergence: OnceCell<Divergence>,
     uses: OnceCell<SecondaryMap<Value, Uses>>,
     homes: OnceCell<SecondaryMap<Inst, Option<Block>>>,
+    ranges: OnceCell<Ranges>,
 }
 
 /// Who uses a value.
@@ -30,10 +34,11 @@ pub(crate) struct Uses {
 }
 
 impl<'a> Facts<'a> {
-    pub(crate) fn new(kernel: &'a Kernel, cfg: &'a Cfg) -> Self {
+    pub(crate) fn new(kernel: &'a Kernel, cfg: &'a Cfg, setup: &'a Setup) -> Self {
         Self {
             kernel,
             cfg,
+            setup,
             forms: OnceCell::new(),
             memory: OnceCell::new(),
             dominators: OnceCell::new(),
@@ -42,6 +47,7 @@ impl<'a> Facts<'a> {
             divergence: OnceCell::new(),
             uses: OnceCell::new(),
             homes: OnceCell::new(),
+            ranges: OnceCell::new(),
         }
     }
 
@@ -89,6 +95,15 @@ impl<'a> Facts<'a> {
             ValueDef::Parameter(block, _) => Some(block),
             ValueDef::Result(inst) => homes[inst],
         }
+    }
+
+    /// The numbers that an integer can be; `None` for what is none, and for what never runs.
+    pub(crate) fn range(&self, value: Value) -> Option<Range> {
+        let ranges = self.ranges.get_or_init(|| {
+            let known = |atom| self.setup.value(self.kernel, atom);
+            Ranges::new(self.kernel, self.cfg, self.dominators(), self.loops(), &known)
+        });
+        ranges.get(self.kernel, value)
     }
 
     /// Who uses a value.

@@ -33,11 +33,11 @@ mod wide_integer;
 
 pub(crate) use facts::Facts;
 
-use std::cell::OnceCell;
+use std::rc::Rc;
 
 use tripipe_device::Gpu;
 use tripipe_ir::diagnostic::Rule;
-use tripipe_ir::flow::{Cfg, Range, Ranges};
+use tripipe_ir::flow::{Cfg, Range};
 use tripipe_ir::{Block, Inst, Kernel, Place, Value};
 use tripipe_machine::{Code, Pipe};
 
@@ -133,10 +133,8 @@ pub(crate) struct Context<'a> {
     pub(crate) weight: &'a dyn Fn(Block) -> Polynomial,
     /// What the GPU's compiler makes of the kernel with other instructions in the same blocks, and the clocks of each pipe
     /// along its longest way.
-    pub(crate) reprice: &'a dyn Fn(&Kernel) -> (Code, Vec<Polynomial>),
-    /// Ranges of the integers, once somebody has asked.
-    pub(crate) ranges: OnceCell<Ranges>,
-    pub(crate) facts: Facts<'a>,
+    pub(crate) reprice: &'a dyn Fn(&Kernel) -> (Rc<Code>, Vec<Polynomial>),
+    pub(crate) facts: &'a Facts<'a>,
 }
 
 /// Clocks of a pipe that an instruction takes when its block runs once.
@@ -186,11 +184,7 @@ impl Context<'_> {
 
     /// The numbers that an integer can be; `None` for what is none, and for what never runs.
     pub(crate) fn range(&self, value: Value) -> Option<Range> {
-        let ranges = self.ranges.get_or_init(|| {
-            let known = |atom| self.setup.value(self.kernel, atom);
-            Ranges::new(self.kernel, self.cfg, self.facts.dominators(), self.facts.loops(), &known)
-        });
-        ranges.get(self.kernel, value)
+        self.facts.range(value)
     }
 
     fn gain_with(&self, pipes: &[Polynomial]) -> Option<f64> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
-use tripipe_analyze::{Advice, Limit, Setup, analyze, lints};
+use tripipe_analyze::{Advice, Limit, Setup, analyze_all, lints};
 use tripipe_device::{Gpu, catalog};
 use tripipe_ir::diagnostic::Rule;
 use tripipe_ir::front::clang::Optimization;
@@ -135,7 +135,7 @@ impl Analyze {
         let mut results = Vec::new();
         for kernel in &kernels {
             let setup = self.setup(kernel, &description.file)?;
-            let mut analyses: Vec<_> = gpus.iter().map(|gpu| analyze(kernel, gpu, &setup)).collect();
+            let mut analyses = analyze_all(kernel, &gpus, &setup);
             for analysis in &mut analyses {
                 analysis.advice.retain(|advice| !self.is_allowed(advice, kernel, &source));
             }

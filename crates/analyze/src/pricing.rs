@@ -1,0 +1,131 @@
+//! From what a compiler makes of a kernel to clocks, of each pipe, block, instruction and line.
+
+use std::collections::BTreeMap;
+
+use cranelift_entity::SecondaryMap;
+use tripipe_device::Gpu;
+use tripipe_ir::flow::Cfg;
+use tripipe_ir::{Block, Inst, Kernel, Place};
+use tripipe_machine::{Code, Pipe};
+
+use crate::paths::Paths;
+use crate::{ASSUMED_TRIPS, Access, Column, Cycles, LineCost, Polynomial, lints};
+
+/// Clocks of each pipe that a block takes when it runs once.
+pub(crate) type BlockClocks = SecondaryMap<Block, [f64; Pipe::ALL.len()]>;
+
+#[derive(Clone, Copy)]
+pub(crate) struct Pricing<'a> {
+    pub(crate) gpu: &'static Gpu,
+    pub(crate) columns: &'static [Column],
+    pub(crate) code: &'a Code,
+    pub(crate) accesses: &'a [Access],
+}
+
+impl Pricing<'_> {
+    /// Clocks of its pipe that an issue takes: of a load or store, the cache lines that its warp touches, shared among the
+    /// warp's work-items.
+    fn clocks(&self, issue: &tripipe_machine::Issue) -> f64 {
+        if issue.pipe != Pipe::LoadStore {
+            return issue.cycles;
+        }
+        let warp = f64::from(self.gpu.core.warp_width.value.max(1));
+        let line = f64::from(self.gpu.memory.cache_line_bytes.value.max(1));
+        let cycles = issue.operations.iter().map(|(_, operation)| {
+            let Some(access) = operation.inst.and_then(|inst| self.access(inst)) else {
+                // Spills and barriers: a work-item's own, side by side with its neighbours'.
+                return (f64::from(operation.memory_bits) / 8.0 * warp / line).ceil().max(1.0) / warp;
+            };
+            let pieces = f64::from(access.bytes.div_ceil(16).max(1));
+            let share = (f64::from(operation.memory_bits) / 8.0 / f64::from(access.bytes.max(1))).min(1.0);
+            let lines = f64::from(access.lines) * share.max(1.0 / pieces.max(1.0));
+            lines.max(1.0) / warp
+        });
+        if warp > 1.0 { cycles.sum() } else { issue.cycles }
+    }
+
+    pub(crate) fn block_clocks(&self, cfg: &Cfg) -> BlockClocks {
+        let mut clocks = BlockClocks::new();
+        for block in &cfg.order {
+            for issue in &self.code.blocks[*block] {
+                clocks[*block][issue.pipe.index()] += self.clocks(issue);
+            }
+        }
+        clocks
+    }
+
+    fn access(&self, inst: Inst) -> Option<&Access> {
+        self.accesses.iter().find(|access| access.inst == inst)
+    }
+
+    pub(crate) fn cycles(&self, pipes: &[Polynomial], messages: Polynomial) -> Cycles {
+        let columns: Vec<Polynomial> =
+            self.columns.iter().map(|column| column.cost(self.gpu, pipes)).collect();
+        let weigh = |polynomial: &Polynomial| polynomial.evaluate(ASSUMED_TRIPS);
+        let most = columns.iter().map(weigh).fold(0.0, f64::max);
+        let bound = (0..columns.len())
+            .filter(|at| most > 0.0 && weigh(&columns[*at]) >= most * (1.0 - 1e-9))
+            .collect();
+        Cycles { columns, pipes: pipes.to_vec(), messages, bound }
+    }
+
+    /// What each instruction costs, and for each block what its spills cost.
+    pub(crate) fn shares(&self, cfg: &Cfg) -> (Vec<lints::Share>, SecondaryMap<Block, f64>) {
+        let mut shares = Vec::new();
+        let mut spills: SecondaryMap<Block, f64> = SecondaryMap::new();
+        for block in &cfg.order {
+            for issue in &self.code.blocks[*block] {
+                let clocks = self.clocks(issue) / issue.operations.len().max(1) as f64;
+                for (_, operation) in &issue.operations {
+                    match operation.inst {
+                        Some(inst) => {
+                            shares.push(lints::Share {
+                                inst,
+                                block: *block,
+                                pipe: issue.pipe,
+                                clocks,
+                                lanes: operation.lanes,
+                                room: operation.room,
+                                bits: operation.bits,
+                            });
+                        }
+                        None if matches!(operation.work, "spill" | "fill") => spills[*block] += clocks,
+                        None => {}
+                    }
+                }
+            }
+        }
+        (shares, spills)
+    }
+
+    /// What each line costs.
+    pub(crate) fn lines(&self, kernel: &Kernel, cfg: &Cfg, paths: &Paths<'_>) -> Vec<LineCost> {
+        let mut lines: BTreeMap<(u32, u32), (Place, Vec<Polynomial>)> = BTreeMap::new();
+        for block in &cfg.order {
+            let weight = paths.weight(*block);
+            for issue in &self.code.blocks[*block] {
+                // What several operations of a word cost is shared among them.
+                let share = self.clocks(issue) / issue.operations.len().max(1) as f64;
+                for (_, operation) in &issue.operations {
+                    let Some(place) = operation.place else { continue };
+                    let data = kernel.outermost(place);
+                    if data.line == 0 {
+                        continue;
+                    }
+                    let entry = lines
+                        .entry((data.file.as_u32(), data.line))
+                        .or_insert_with(|| (place, vec![Polynomial::default(); Pipe::ALL.len()]));
+                    let pipe = &mut entry.1[issue.pipe.index()];
+                    *pipe = pipe.plus(&weight.times(share));
+                }
+            }
+        }
+        lines
+            .into_values()
+            .map(|(place, pipes)| LineCost {
+                place,
+                columns: self.columns.iter().map(|column| column.cost(self.gpu, &pipes)).collect(),
+            })
+            .collect()
+    }
+}
