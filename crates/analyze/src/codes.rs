@@ -10,8 +10,11 @@ use tripipe_machine::{Code, compile, same_code};
 /// Kernels with what was made of them.
 #[derive(Default)]
 pub(crate) struct Codes {
-    kernels: RefCell<Vec<(Kernel, Vec<(&'static Gpu, Rc<Code>)>)>>,
+    kernels: RefCell<Vec<(Kernel, Made)>>,
 }
+
+/// For one GPU of each compiler what it has made.
+type Made = Vec<(&'static Gpu, Rc<Code>)>;
 
 impl Codes {
     /// What the GPU's compiler makes of the kernel.

@@ -260,7 +260,7 @@ fn analysis(facts: &lints::Facts<'_>, paths: &Paths<'_>, codes: &Codes, gpu: &'s
     };
     let advice = lints::look(&lints::Context {
         kernel,
-        cfg: cfg,
+        cfg,
         gpu,
         setup,
         columns: pricing.columns,

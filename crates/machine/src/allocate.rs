@@ -7,7 +7,7 @@ use tripipe_ir::flow::{Cfg, Loops};
 use tripipe_ir::{Block, Place, Value};
 
 use crate::code::{Issue, Operation, Register, RegisterData, WorkRegisters};
-use crate::lower::Edges;
+use crate::lower::{Edges, Passed};
 use crate::model::{Model, Units};
 use crate::schedule;
 
@@ -106,66 +106,64 @@ pub(crate) fn allocate(
     let most = most_live(gpu, model);
     let count = |bits: u32| bits.div_ceil(width).max(1);
     let most_bits = most * width;
-    let mut now = pressure(cfg, edges, blocks, registers, most_bits);
+    let mut live = live(cfg, edges, blocks);
+    let mut now = pressure(cfg, &live, blocks, registers, most_bits);
     let spare = model.layout.spare_registers;
     let needed = count(now.bits) + spare;
     let mut spills = Spills { model, cfg, edges, whole: EntitySet::new(), kept: EntitySet::new(), bits: 0 };
     // Every round frees registers where the most are live; a kernel that has nothing left to spill keeps what it has.
     while count(now.bits) > most {
-        let Some(mut at) = now.at else { break };
-        let uses = uses(cfg, loops, blocks, registers);
+        let Some(at) = now.at else { break };
+        let mut ways = spills.ways(&now, at, &uses(cfg, loops, blocks, registers), blocks, loops, registers);
+        ways.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(a.register.cmp(&b.register)));
         let mut excess = now.bits.saturating_sub(most_bits);
-        let mut candidates: Vec<Register> =
-            now.live.iter().copied().filter(|register| now.carried[*register] > 0).collect();
-        let before = candidates.len();
-        while excess > 0 {
-            // Bits freed, word by word, for each load or store that it takes.
-            let everywhere =
-                candidates.iter().filter(|register| !spills.whole.contains(**register)).map(|register| {
-                    let freed = f64::from(registers[*register].bits * now.carried[*register]);
-                    (freed / uses[*register].max(1.0), *register, None)
-                });
-            let local = candidates.iter().filter(|register| now.local.contains(**register));
-            let between = local.filter_map(|register| spills.gap(at, *register, blocks, loops, registers));
-            let best = everywhere.chain(between).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-            let Some((_, victim, gap)) = best else { break };
-            match gap {
-                None => spills.everywhere(blocks, registers, victim, &mut at),
-                Some(gap) => spills.between(blocks, registers, victim, gap, &mut at),
+        let mut chosen: Vec<Way> = Vec::new();
+        for way in ways {
+            if excess > 0 && chosen.iter().all(|other| other.register != way.register) {
+                excess = excess.saturating_sub(registers[way.register].bits);
+                chosen.push(way);
             }
-            excess = excess.saturating_sub(registers[victim].bits);
-            candidates.retain(|register| *register != victim);
         }
-        if candidates.len() == before {
+        if chosen.is_empty() {
             break;
         }
-        now = pressure(cfg, edges, blocks, registers, most_bits);
+        spills.between(blocks, registers, at.0, &chosen);
+        let victims: Vec<Register> =
+            chosen.iter().filter(|way| way.gap.is_none()).map(|way| way.register).collect();
+        if !victims.is_empty() {
+            spills.everywhere(blocks, registers, &victims);
+            live = self::live(cfg, edges, blocks);
+        }
+        now = pressure(cfg, &live, blocks, registers, most_bits);
     }
-    let mut live: Vec<Value> = now.live.iter().filter_map(|register| registers[*register].value).collect();
-    live.sort_unstable();
-    live.dedup();
+    let mut values: Vec<Value> = now.live.iter().filter_map(|register| registers[*register].value).collect();
+    values.sort_unstable();
+    values.dedup();
     WorkRegisters {
         used: count(now.bits).min(most) + spare,
         needed,
         peak: now.at,
-        live,
+        live: values,
         spill_bytes: spills.bits / 8,
     }
 }
 
-fn pressure(
-    cfg: &Cfg,
-    edges: &Edges,
-    blocks: &SecondaryMap<Block, Vec<Issue>>,
-    registers: &PrimaryMap<Register, RegisterData>,
-    most_bits: u32,
-) -> Pressure {
-    let live = Live::new(cfg, edges, |block| {
+fn live(cfg: &Cfg, edges: &Edges, blocks: &SecondaryMap<Block, Vec<Issue>>) -> Live {
+    Live::new(cfg, edges, |block| {
         blocks[block]
             .iter()
             .flat_map(|issue| issue.operations.iter().map(|(_, operation)| operation))
             .collect()
-    });
+    })
+}
+
+fn pressure(
+    cfg: &Cfg,
+    live: &Live,
+    blocks: &SecondaryMap<Block, Vec<Issue>>,
+    registers: &PrimaryMap<Register, RegisterData>,
+    most_bits: u32,
+) -> Pressure {
     let mut peak = Pressure {
         bits: 0,
         at: None,
@@ -173,12 +171,16 @@ fn pressure(
         local: EntitySet::new(),
         carried: SecondaryMap::new(),
     };
+    // Lanes of one register may be written by several operations: it is live from the first in a block.
+    let mut first_write: SecondaryMap<Register, Option<(Block, usize)>> =
+        SecondaryMap::with_capacity(registers.len());
     for block in &cfg.order {
-        // Lanes of one register may be written by several operations: it is live from the first.
-        let mut first_write: SecondaryMap<Register, Option<u32>> = SecondaryMap::new();
         for (position, issue) in blocks[*block].iter().enumerate() {
             for register in issue.operations.iter().flat_map(|(_, operation)| &operation.writes) {
-                first_write[*register].get_or_insert(position as u32);
+                let first = &mut first_write[*register];
+                if first.is_none_or(|first| first.0 != *block) {
+                    *first = Some((*block, position));
+                }
             }
         }
         let mut now = live.at_end[*block].clone();
@@ -208,7 +210,7 @@ fn pressure(
                 (peak.bits, peak.at, peak.live) = (bits, Some((*block, position)), now.iter().collect());
             }
             for register in issue.operations.iter().flat_map(|(_, operation)| &operation.writes) {
-                if first_write[*register] == Some(position as u32)
+                if first_write[*register] == Some((*block, position))
                     && !live.at_start[*block].contains(*register)
                     && now.remove(*register)
                 {
@@ -219,7 +221,7 @@ fn pressure(
                 issue.operations.iter().any(|(_, operation)| operation.writes.contains(register))
             };
             for register in issue.operations.iter().flat_map(|(_, operation)| &operation.reads) {
-                let made_here = writes(register) && first_write[*register] == Some(position as u32);
+                let made_here = writes(register) && first_write[*register] == Some((*block, position));
                 if !made_here && now.insert(*register) {
                     bits += registers[*register].bits;
                 }
@@ -256,12 +258,13 @@ fn uses(
     uses
 }
 
-/// Words of a block between two that touch a register.
-#[derive(Clone, Copy)]
-struct Gap {
-    block: Block,
-    last: usize,
-    next: usize,
+/// How a register can leave.
+struct Way {
+    /// Bits freed, word by word, for each load or store that it takes.
+    worth: f64,
+    register: Register,
+    /// For a while in one block, from the last word that touches it to the next; `None`: throughout.
+    gap: Option<(usize, usize)>,
 }
 
 /// What has been spilled, and how.
@@ -277,109 +280,133 @@ struct Spills<'a> {
 }
 
 impl Spills<'_> {
-    /// Where a register that is live in one block alone could leave for a while around a word, with what that frees for each
-    /// load or store.
-    fn gap(
+    /// How the registers could leave that are only carried past a word.
+    fn ways(
         &self,
+        now: &Pressure,
         (block, at): (Block, usize),
-        register: Register,
+        uses: &SecondaryMap<Register, f64>,
         blocks: &SecondaryMap<Block, Vec<Issue>>,
         loops: &Loops,
         registers: &PrimaryMap<Register, RegisterData>,
-    ) -> Option<(f64, Register, Option<Gap>)> {
+    ) -> Vec<Way> {
         let issues = &blocks[block];
-        let touches = |position: &usize| issues.get(*position).is_some_and(|issue| touches(issue, register));
-        let last = (0..=at).rev().find(touches)?;
-        let next = (at + 1..issues.len()).find(touches)?;
-        // What has been loaded again stays until it is used, or two registers could drive each other out for ever.
-        if last == at || is_fill(&issues[last]) {
-            return None;
-        }
-        let transfers = if self.kept.contains(register) { 1.0 } else { 2.0 };
-        let freed = f64::from(registers[register].bits) * (next - last - 1) as f64;
         let rounds = 10_f64.powi(loops.depth(block) as i32);
-        Some((freed / (transfers * rounds), register, Some(Gap { block, last, next })))
+        let mut ways = Vec::new();
+        for register in now.live.iter().copied().filter(|register| now.carried[*register] > 0) {
+            let bits = registers[register].bits;
+            if !self.whole.contains(register) {
+                let worth = f64::from(bits * now.carried[register]) / uses[register].max(1.0);
+                ways.push(Way { worth, register, gap: None });
+            }
+            let touches = |position: &usize| touches(&issues[*position], register);
+            // What has been loaded again stays until it is used, or two registers could drive each other out for ever.
+            if now.local.contains(register)
+                && !touches(&at)
+                && let Some(last) = (0..at).rev().find(touches).filter(|last| !is_fill(&issues[*last]))
+                && let Some(next) = (at + 1..issues.len()).find(touches)
+            {
+                let transfers = if self.kept.contains(register) { 1.0 } else { 2.0 };
+                let worth = f64::from(bits) * (next - last - 1) as f64 / (transfers * rounds);
+                ways.push(Way { worth, register, gap: Some((last, next)) });
+            }
+        }
+        ways
     }
 
-    /// Keeps a register in memory between two words that touch it. From the second on it is another one. `at` is a place
-    /// between them, which moves.
+    /// Keeps registers of a block in memory between two words that touch them. From the second on each is another one.
     fn between(
         &mut self,
         blocks: &mut SecondaryMap<Block, Vec<Issue>>,
         registers: &mut PrimaryMap<Register, RegisterData>,
-        victim: Register,
-        gap: Gap,
-        at: &mut (Block, usize),
+        block: Block,
+        ways: &[Way],
     ) {
-        let data = registers[victim];
-        let part = registers.push(data);
-        let kept = self.kept.contains(victim);
-        let issues = &mut blocks[gap.block];
-        let (stored_at, loaded_at) = (place(&issues[gap.last]), place(&issues[gap.next]));
-        let mut written = false;
-        for (_, operation) in issues[gap.next..].iter_mut().flat_map(|issue| &mut issue.operations) {
-            written |= operation.writes.contains(&victim);
-            rename(operation, victim, part);
+        let gaps: Vec<(Register, usize, usize, Register)> = ways
+            .iter()
+            .filter_map(|way| way.gap.map(|(last, next)| (way.register, last, next)))
+            .map(|(register, last, next)| (register, last, next, registers.push(registers[register])))
+            .collect();
+        if gaps.is_empty() {
+            return;
         }
-        if !written {
-            self.kept.insert(part);
-        }
-        if let Some(fill) = self.transfer("fill", data, &[], &[part], loaded_at) {
-            issues.insert(gap.next, fill);
-        }
-        if !kept {
-            self.bits += data.bits;
-            if let Some(spill) = self.transfer("spill", data, &[victim], &[], stored_at) {
-                issues.insert(gap.last + 1, spill);
-                at.1 += 1;
+        let mut written: EntitySet<Register> = EntitySet::new();
+        let mut out = Vec::with_capacity(blocks[block].len() + 2 * gaps.len());
+        for (position, mut issue) in std::mem::take(&mut blocks[block]).into_iter().enumerate() {
+            let place = place(&issue);
+            for (_, _, _, part) in gaps.iter().filter(|(_, _, next, _)| *next == position) {
+                out.extend(self.transfer("fill", registers[*part], &[], &[*part], place));
+            }
+            for (old, _, _, part) in gaps.iter().filter(|(_, _, next, _)| *next <= position) {
+                for (_, operation) in &mut issue.operations {
+                    if operation.writes.contains(old) {
+                        written.insert(*part);
+                    }
+                    rename(operation, *old, *part);
+                }
+            }
+            out.push(issue);
+            for (old, ..) in gaps.iter().filter(|(_, last, ..)| *last == position) {
+                if !self.kept.contains(*old) {
+                    self.bits += registers[*old].bits;
+                    out.extend(self.transfer("spill", registers[*old], &[*old], &[], place));
+                }
             }
         }
+        blocks[block] = out;
+        let unchanged = gaps.iter().map(|gap| gap.3).filter(|part| !written.contains(*part));
+        self.kept.extend(unchanged);
     }
 
-    /// Keeps a register in memory throughout: stored behind every operation that writes it, loaded again ahead of every one
-    /// that reads it. `at` is a place, which moves.
+    /// Keeps registers in memory throughout: stored behind every operation that writes them, loaded again ahead of every one
+    /// that reads them.
     fn everywhere(
         &mut self,
         blocks: &mut SecondaryMap<Block, Vec<Issue>>,
         registers: &mut PrimaryMap<Register, RegisterData>,
-        victim: Register,
-        at: &mut (Block, usize),
+        victims: &[Register],
     ) {
-        let data = registers[victim];
-        self.whole.insert(victim);
-        self.bits += data.bits;
+        for victim in victims {
+            self.whole.insert(*victim);
+            self.bits += registers[*victim].bits;
+        }
         for block in &self.cfg.order {
-            let mut out = Vec::with_capacity(blocks[*block].len() + 2);
-            let mut moved = None;
-            for (position, mut issue) in std::mem::take(&mut blocks[*block]).into_iter().enumerate() {
-                if (*block, position) == *at {
-                    moved = Some(out.len());
-                }
-                let reads = issue.operations.iter().any(|(_, operation)| operation.reads.contains(&victim));
-                let writes = issue.operations.iter().any(|(_, operation)| operation.writes.contains(&victim));
-                if !reads && !writes {
-                    out.push(issue);
-                    continue;
-                }
-                let part = registers.push(data);
-                self.whole.insert(part);
+            if !blocks[*block].iter().any(|issue| victims.iter().any(|victim| touches(issue, *victim))) {
+                continue;
+            }
+            let mut out = Vec::with_capacity(blocks[*block].len() + 2 * victims.len());
+            for mut issue in std::mem::take(&mut blocks[*block]) {
                 let place = place(&issue);
-                if reads && !writes {
-                    out.extend(self.transfer("fill", data, &[], &[part], place));
+                let mut stored = SmallVec::<[Issue; 2]>::new();
+                for victim in victims.iter().copied() {
+                    if !touches(&issue, victim) {
+                        continue;
+                    }
+                    let writes = issue.operations.iter().any(|(_, other)| other.writes.contains(&victim));
+                    let data = registers[victim];
+                    let part = registers.push(data);
+                    self.whole.insert(part);
+                    issue.operations.iter_mut().for_each(|(_, operation)| rename(operation, victim, part));
+                    if writes {
+                        stored.extend(self.transfer("spill", data, &[part], &[], place));
+                    } else {
+                        out.extend(self.transfer("fill", data, &[], &[part], place));
+                    }
                 }
-                issue.operations.iter_mut().for_each(|(_, operation)| rename(operation, victim, part));
                 out.push(issue);
-                if writes {
-                    out.extend(self.transfer("spill", data, &[part], &[], place));
+                out.extend(stored);
+            }
+            blocks[*block] = out;
+        }
+        // A parameter is passed in memory.
+        for block in &self.cfg.order {
+            for victim in victims {
+                let passed = |edge: &Passed| edge.0.contains(victim) || edge.1.contains(victim);
+                if self.edges[*block].iter().any(passed) {
+                    let spill = self.transfer("spill", registers[*victim], &[], &[], None);
+                    blocks[*block].extend(spill);
                 }
             }
-            // A parameter is passed in memory.
-            let passed = self.edges[*block].iter();
-            if passed.into_iter().any(|(reads, writes)| reads.contains(&victim) || writes.contains(&victim)) {
-                out.extend(self.transfer("spill", data, &[], &[], None));
-            }
-            at.1 = moved.unwrap_or(at.1);
-            blocks[*block] = out;
         }
     }
 

@@ -257,8 +257,15 @@ impl Model {
         // A test reads the same texts and fails if one is malformed.
         let read = |gpu: &str| Arc::new(Self::from_toml(text, gpu).unwrap_or_default());
         let variants = toml::from_str(text).map(|file: File| file.variant).unwrap_or_default();
-        let gpus = variants.into_iter().flat_map(|variant| variant.gpus);
-        (read(""), gpus.map(|gpu| (gpu.clone(), read(&gpu))).collect())
+        // GPUs that the same variants name have one model.
+        let mut models: BTreeMap<Vec<usize>, Arc<Self>> = BTreeMap::new();
+        let gpus = variants.iter().flat_map(|variant| &variant.gpus);
+        let special = gpus.map(|gpu| {
+            let own = (0..variants.len()).filter(|at| variants[*at].gpus.contains(gpu)).collect();
+            (gpu.clone(), Arc::clone(models.entry(own).or_insert_with(|| read(gpu))))
+        });
+        let special = special.collect();
+        (read(""), special)
     }
 
     /// Reads a data file, with what it says of that GPU in particular.

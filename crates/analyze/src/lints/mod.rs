@@ -113,6 +113,9 @@ const WORTH: f64 = 0.05;
 /// Changes of a kernel that a lint has priced one by one.
 const MOST_PRICES: usize = 8;
 
+/// What a compiler makes of a changed kernel, and the clocks of each pipe along its longest way.
+type Repriced = (Rc<Code>, Vec<Polynomial>);
+
 /// What lints look at.
 pub(crate) struct Context<'a> {
     pub(crate) kernel: &'a Kernel,
@@ -131,9 +134,8 @@ pub(crate) struct Context<'a> {
     pub(crate) spills: Polynomial,
     /// How often each block runs.
     pub(crate) weight: &'a dyn Fn(Block) -> Polynomial,
-    /// What the GPU's compiler makes of the kernel with other instructions in the same blocks, and the clocks of each pipe
-    /// along its longest way.
-    pub(crate) reprice: &'a dyn Fn(&Kernel) -> (Rc<Code>, Vec<Polynomial>),
+    /// Prices the kernel with other instructions in the same blocks.
+    pub(crate) reprice: &'a dyn Fn(&Kernel) -> Repriced,
     pub(crate) facts: &'a Facts<'a>,
 }
 
