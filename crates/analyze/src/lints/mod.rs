@@ -25,6 +25,7 @@ mod retype;
 mod rewrite;
 mod scattered_access;
 mod spilled_registers;
+mod unbalanced_pipes;
 mod uneven_work_group;
 mod unhoisted_load;
 mod unvectorised_narrow;
@@ -71,6 +72,7 @@ const LINTS: &[Lint] = &[
     Lint { rule: &register_step::RULE, look: register_step::look },
     Lint { rule: &scattered_access::RULE, look: scattered_access::look },
     Lint { rule: &spilled_registers::RULE, look: spilled_registers::look },
+    Lint { rule: &unbalanced_pipes::RULE, look: unbalanced_pipes::look },
     Lint { rule: &uneven_work_group::RULE, look: uneven_work_group::look },
     Lint { rule: &unhoisted_load::RULE, look: unhoisted_load::look },
     Lint { rule: &unvectorised_narrow::RULE, look: unvectorised_narrow::look },

@@ -1,0 +1,202 @@
+//! `unbalanced-pipes`: arithmetic bounds, and computes no more than a small table would hold.
+
+use cranelift_entity::EntitySet;
+use tripipe_ir::diagnostic::{Rule, Severity};
+use tripipe_ir::flow::Range;
+use tripipe_ir::op::{Binary, Shape};
+use tripipe_ir::{Inst, Kernel, Op, Value, ValueDef};
+use tripipe_machine::Pipe;
+
+use super::{Advice, Context};
+use crate::Column;
+
+/// Entries that a table may have.
+const MOST_ENTRIES: u64 = 256;
+/// The least gain for which a table is worth its place in the cache.
+const WORTH_A_TABLE: f64 = 0.2;
+
+/// The lint.
+pub(super) const RULE: Rule = Rule {
+    code: "unbalanced-pipes",
+    severity: Severity::Note,
+    title: "arithmetic bounds where a small table would do",
+    explanation: r"## What it finds
+
+Arithmetic that follows from one integer of at most 256 values, an 8-bit pixel say, in a kernel that is bound by arithmetic while loads and
+stores have time.
+
+## Why it costs
+
+A power or a logarithm takes tens of operations for each pixel, and there are only 256 different ones. The pipes run side by side: a load
+costs nothing as long as another pipe bounds.
+
+## Example
+
+```c
+out[i] = convert_uchar_sat(255 * pow(in[i] / 255.0f, gamma));
+```
+
+## Instead
+
+```c
+out[i] = table[in[i]];  // 256 bytes, made once by the host
+```
+
+## When it is wrong
+
+Where other kernels need the cache. The gain assumes the worst, that each work-item of a warp looks up another line: on GPUs with warps a table
+must save much to pay, on Midgard little. The other way round, loads that bound where arithmetic has time, has lints of its own: `overlapping-loads`,
+`image-or-buffer`, `private-table`.
+
+## Source
+
+- The pipes of each family, and what the function costs: docs/model.md.
+",
+};
+
+/// Arithmetic from one small integer to one result.
+struct Slice {
+    /// The integer.
+    from: Value,
+    /// Everything on the way, the result too.
+    insts: EntitySet<Inst>,
+}
+
+pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
+    let weigh = |column: Column| {
+        let at = context.columns.iter().position(|other| *other == column);
+        at.map_or(0.0, |at| context.longest.columns[at].evaluate(crate::ASSUMED_TRIPS))
+    };
+    let arithmetic = weigh(Column::Arithmetic).max(weigh(Column::Special));
+    if 2.0 * weigh(Column::LoadStore) > arithmetic {
+        return;
+    }
+    let mut done: EntitySet<Inst> = EntitySet::new();
+    for (_, inst) in context.instructions() {
+        let is_function = match context.kernel.insts[inst].op {
+            Op::Builtin(builtin) => matches!(builtin.shape(), Shape::Float(_)),
+            Op::Binary(Binary::FDiv) => true,
+            _ => false,
+        };
+        let Some(slice) = (is_function && !done.contains(inst)).then(|| slice(context, inst)).flatten()
+        else {
+            continue;
+        };
+        let (result, slice) = extended(context, inst, slice);
+        done.extend(slice.insts.iter());
+        let Some(gain) = gain(context, result, &slice).filter(|gain| *gain >= WORTH_A_TABLE) else {
+            continue;
+        };
+        let Some(range) = context.range(slice.from) else { continue };
+        found.push(Advice {
+            rule: &RULE,
+            place: context.kernel.insts[inst].place,
+            message: format!(
+                "{} operations follow from one integer of {} values, while loads and stores have time",
+                slice.insts.iter().count(),
+                numbers(range)
+            ),
+            cure: "Look the result up in a table that the host makes once.".into(),
+            gain: Some(gain),
+        });
+    }
+}
+
+/// What leads from one small integer to an instruction's result, lane by lane; `None` if more does.
+fn slice(context: &Context<'_>, inst: Inst) -> Option<Slice> {
+    let kernel = context.kernel;
+    let mut from = None;
+    let mut insts = EntitySet::new();
+    let mut work = vec![inst];
+    while let Some(inst) = work.pop() {
+        if !insts.insert(inst) {
+            continue;
+        }
+        let data = &kernel.insts[inst];
+        if !is_by_lane(data.op) {
+            return None;
+        }
+        for operand in data.operands.iter().copied() {
+            let same_for_all = match kernel.values[operand].def {
+                ValueDef::Constant(_) => true,
+                ValueDef::Parameter(block, _) => block == Kernel::ENTRY,
+                ValueDef::Result(_) => false,
+            };
+            if same_for_all || from == Some(operand) {
+                continue;
+            }
+            let small = context.range(operand).is_some_and(|range| numbers(range) <= MOST_ENTRIES);
+            match kernel.defining(operand) {
+                // As near to the memory as it stays small.
+                Some(maker) if !small || leads_on(context, maker) => work.push(maker),
+                _ if small && from.is_none() => from = Some(operand),
+                _ => return None,
+            }
+        }
+    }
+    Some(Slice { from: from?, insts })
+}
+
+/// How many numbers are in a range.
+fn numbers(range: Range) -> u64 {
+    range.high.abs_diff(range.low).saturating_add(1)
+}
+
+/// Whether what is made here is only another form of a small integer.
+fn leads_on(context: &Context<'_>, inst: Inst) -> bool {
+    let data = &context.kernel.insts[inst];
+    is_by_lane(data.op) && data.operands.iter().all(|operand| context.range(*operand).is_some())
+}
+
+fn is_by_lane(op: Op) -> bool {
+    match op {
+        Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Select | Op::Convert(_) => true,
+        Op::Builtin(builtin) => matches!(builtin.shape(), Shape::Float(_)),
+        _ => false,
+    }
+}
+
+/// The same with all that follows from it and nothing else, one after the other.
+fn extended(context: &Context<'_>, mut inst: Inst, mut slice: Slice) -> (Inst, Slice) {
+    while let Some(result) = context.kernel.insts[inst].result {
+        let uses = context.facts.uses(result);
+        let next = match uses.by[..] {
+            [next] if !uses.at_end => next,
+            _ => break,
+        };
+        match self::slice(context, next) {
+            Some(longer) if longer.from == slice.from => (inst, slice) = (next, longer),
+            _ => break,
+        }
+    }
+    (inst, slice)
+}
+
+/// What goes when the result is looked up instead: what only leads to it, against a load for each lane.
+fn gain(context: &Context<'_>, result: Inst, slice: &Slice) -> Option<f64> {
+    let kernel = context.kernel;
+    let mut gone: EntitySet<Inst> = EntitySet::new();
+    let order: Vec<Inst> =
+        context.instructions().map(|(_, inst)| inst).filter(|inst| slice.insts.contains(*inst)).collect();
+    for inst in order.into_iter().rev() {
+        let only = kernel.insts[inst].result.is_some_and(|value| {
+            let uses = context.facts.uses(value);
+            !uses.at_end && uses.by.iter().all(|by| gone.contains(*by))
+        });
+        if inst == result || only {
+            gone.insert(inst);
+        }
+    }
+    let mut pipes = context.pipes.to_vec();
+    for share in context.shares.iter().filter(|share| gone.contains(share.inst)) {
+        let pipe = &mut pipes[share.pipe.index()];
+        *pipe = pipe.plus(&(context.weight)(share.block).times(-share.clocks));
+    }
+    let ty = kernel.ty(kernel.insts[result].result?);
+    let home = context.facts.home(kernel.insts[result].result?)?;
+    // At worst each lane's load is in a line of its own.
+    let loads = (context.weight)(home).times(f64::from(ty.lanes()));
+    let pipe = &mut pipes[Pipe::LoadStore.index()];
+    *pipe = pipe.plus(&loads);
+    context.gain_with(&pipes)
+}
