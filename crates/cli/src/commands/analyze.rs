@@ -27,8 +27,8 @@ use crate::terminal;
 /// Say what a kernel costs on GPUs before it runs: cycles per pipe, registers, occupancy, accesses, and what bounds it.
 ///
 /// Nothing runs, so neither a GPU nor OpenCL is needed; source is compiled by clang. Loops whose trip count is not known come
-/// out as letters; sizes and arguments make them numbers, and give a time. docs/model.md says what the model knows and
-/// how far off it is.
+/// out as letters; sizes and arguments make them numbers, and give a time. docs/analyze.md says how to read it,
+/// docs/model.md what the model knows and how far off it is.
 ///
 /// Examples:
 ///   tripipe analyze filter.cl -k blur -g "Mali-G610"
