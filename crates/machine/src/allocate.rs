@@ -1,5 +1,8 @@
 //! Registers: which are live where, how many that makes, and what is spilled when there are too few.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 use tripipe_device::{Basis, Gpu};
@@ -7,7 +10,7 @@ use tripipe_ir::flow::{Cfg, Loops};
 use tripipe_ir::{Block, Place, Value};
 
 use crate::code::{Issue, Operation, Register, RegisterData, WorkRegisters};
-use crate::lower::{Edges, Passed};
+use crate::lower::Edges;
 use crate::model::{Model, Units};
 use crate::schedule;
 
@@ -18,10 +21,11 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Computes it; `each` calls its argument with every operation of a block, in order.
+    /// Computes it: `operations` gives those of a block, in order; what is in `memory` is passed on there.
     pub(crate) fn new<'o>(
         cfg: &Cfg,
         edges: &Edges,
+        memory: &EntitySet<Register>,
         operations: impl Fn(Block) -> Vec<&'o Operation>,
     ) -> Self {
         // What a block reads before it writes, and what it writes.
@@ -54,7 +58,7 @@ impl Live {
                     }
                 }
                 for (passed, _) in &edges[*block] {
-                    end.extend(passed.iter().copied());
+                    end.extend(passed.iter().copied().filter(|register| !memory.contains(*register)));
                 }
                 let mut start = end.clone();
                 for register in writes[*block].iter() {
@@ -106,11 +110,13 @@ pub(crate) fn allocate(
     let most = most_live(gpu, model);
     let count = |bits: u32| bits.div_ceil(width).max(1);
     let most_bits = most * width;
-    let mut live = live(cfg, edges, blocks);
+    let mut live = live(cfg, edges, &EntitySet::new(), blocks);
     let mut now = pressure(cfg, &live, blocks, registers, most_bits);
     let spare = model.layout.spare_registers;
     let needed = count(now.bits) + spare;
-    let mut spills = Spills { model, cfg, edges, whole: EntitySet::new(), kept: EntitySet::new(), bits: 0 };
+    let places = places(cfg, edges);
+    let mut spills =
+        Spills { model, cfg, edges, places, whole: EntitySet::new(), kept: EntitySet::new(), bits: 0 };
     // Every round frees registers where the most are live; a kernel that has nothing left to spill keeps what it has.
     while count(now.bits) > most {
         let Some(at) = now.at else { break };
@@ -119,7 +125,8 @@ pub(crate) fn allocate(
         let mut excess = now.bits.saturating_sub(most_bits);
         let mut chosen: Vec<Way> = Vec::new();
         for way in ways {
-            if excess > 0 && chosen.iter().all(|other| other.register != way.register) {
+            let same = |other: &Way| spills.place_of(other.register) == spills.place_of(way.register);
+            if excess > 0 && !chosen.iter().any(same) {
                 excess = excess.saturating_sub(registers[way.register].bits);
                 chosen.push(way);
             }
@@ -128,14 +135,15 @@ pub(crate) fn allocate(
             break;
         }
         spills.between(blocks, registers, at.0, &chosen);
-        let victims: Vec<Register> =
-            chosen.iter().filter(|way| way.gap.is_none()).map(|way| way.register).collect();
+        let whole = chosen.iter().filter(|way| way.gap.is_none());
+        let victims: Vec<Register> = whole.flat_map(|way| spills.sharing(way.register)).collect();
         if !victims.is_empty() {
             spills.everywhere(blocks, registers, &victims);
-            live = self::live(cfg, edges, blocks);
+            live = self::live(cfg, edges, &spills.whole, blocks);
         }
         now = pressure(cfg, &live, blocks, registers, most_bits);
     }
+    spills.at_ends(blocks, registers);
     let mut values: Vec<Value> = now.live.iter().filter_map(|register| registers[*register].value).collect();
     values.sort_unstable();
     values.dedup();
@@ -148,8 +156,13 @@ pub(crate) fn allocate(
     }
 }
 
-fn live(cfg: &Cfg, edges: &Edges, blocks: &SecondaryMap<Block, Vec<Issue>>) -> Live {
-    Live::new(cfg, edges, |block| {
+fn live(
+    cfg: &Cfg,
+    edges: &Edges,
+    memory: &EntitySet<Register>,
+    blocks: &SecondaryMap<Block, Vec<Issue>>,
+) -> Live {
+    Live::new(cfg, edges, memory, |block| {
         blocks[block]
             .iter()
             .flat_map(|issue| issue.operations.iter().map(|(_, operation)| operation))
@@ -272,6 +285,7 @@ struct Spills<'a> {
     model: &'a Model,
     cfg: &'a Cfg,
     edges: &'a Edges,
+    places: Places,
     /// Registers that are in memory throughout, and parts of them.
     whole: EntitySet<Register>,
     /// Registers loaded again of which memory still holds the same.
@@ -279,7 +293,57 @@ struct Spills<'a> {
     bits: u32,
 }
 
+/// Registers that are passed on to one another at the ends of blocks, by the first of them: they have one place in memory.
+type Places = SecondaryMap<Register, Option<(Register, Rc<[Register]>)>>;
+
+fn places(cfg: &Cfg, edges: &Edges) -> Places {
+    let mut first: SecondaryMap<Register, Option<Register>> = SecondaryMap::new();
+    let find = |first: &SecondaryMap<Register, Option<Register>>, mut at: Register| {
+        while let Some(next) = first[at] {
+            at = next;
+        }
+        at
+    };
+    let pairs = || {
+        let all = cfg.order.iter().flat_map(|block| &edges[*block]);
+        // Lanes that lie otherwise than those of the parameter are moved.
+        all.filter(|(passed, made)| passed.len() == made.len())
+            .flat_map(|(passed, made)| passed.iter().copied().zip(made.iter().copied()))
+    };
+    for (passed, made) in pairs() {
+        let (a, b) = (find(&first, passed), find(&first, made));
+        if a != b {
+            first[a.max(b)] = Some(a.min(b));
+        }
+    }
+    let mut groups: BTreeMap<Register, BTreeSet<Register>> = BTreeMap::new();
+    for (passed, made) in pairs() {
+        groups.entry(find(&first, made)).or_default().extend([passed, made]);
+    }
+    let mut places = Places::new();
+    for (first, group) in groups {
+        let group: Rc<[Register]> = group.into_iter().collect();
+        for register in group.iter() {
+            places[*register] = Some((first, Rc::clone(&group)));
+        }
+    }
+    places
+}
+
 impl Spills<'_> {
+    /// What stands for the place of a register in memory.
+    fn place_of(&self, register: Register) -> Register {
+        self.places[register].as_ref().map_or(register, |place| place.0)
+    }
+
+    /// The registers that share its place.
+    fn sharing(&self, register: Register) -> SmallVec<[Register; 4]> {
+        match &self.places[register] {
+            Some((_, group)) => SmallVec::from_slice(group),
+            None => SmallVec::from_slice(&[register]),
+        }
+    }
+
     /// How the registers could leave that are only carried past a word.
     fn ways(
         &self,
@@ -296,8 +360,14 @@ impl Spills<'_> {
         for register in now.live.iter().copied().filter(|register| now.carried[*register] > 0) {
             let bits = registers[register].bits;
             if !self.whole.contains(register) {
-                let worth = f64::from(bits * now.carried[register]) / uses[register].max(1.0);
-                ways.push(Way { worth, register, gap: None });
+                let sharing = self.sharing(register);
+                let carried: u32 = sharing.iter().map(|register| now.carried[*register]).sum();
+                let used: f64 = sharing.iter().map(|register| uses[*register]).sum();
+                ways.push(Way {
+                    worth: f64::from(bits) * f64::from(carried) / used.max(1.0),
+                    register,
+                    gap: None,
+                });
             }
             let touches = |position: &usize| touches(&issues[*position], register);
             // What has been loaded again stays until it is used, or two registers could drive each other out for ever.
@@ -366,9 +436,14 @@ impl Spills<'_> {
         registers: &mut PrimaryMap<Register, RegisterData>,
         victims: &[Register],
     ) {
+        let mut places: Vec<Register> = Vec::new();
         for victim in victims {
             self.whole.insert(*victim);
-            self.bits += registers[*victim].bits;
+            let place = self.place_of(*victim);
+            if !places.contains(&place) {
+                places.push(place);
+                self.bits += registers[*victim].bits;
+            }
         }
         for block in &self.cfg.order {
             if !blocks[*block].iter().any(|issue| victims.iter().any(|victim| touches(issue, *victim))) {
@@ -398,13 +473,26 @@ impl Spills<'_> {
             }
             blocks[*block] = out;
         }
-        // A parameter is passed in memory.
+    }
+
+    /// Stores and loads at the ends of blocks: where one of what is passed and the parameter it becomes is in memory. If
+    /// both are, they have one place there.
+    fn at_ends(
+        &self,
+        blocks: &mut SecondaryMap<Block, Vec<Issue>>,
+        registers: &PrimaryMap<Register, RegisterData>,
+    ) {
         for block in &self.cfg.order {
-            for victim in victims {
-                let passed = |edge: &Passed| edge.0.contains(victim) || edge.1.contains(victim);
-                if self.edges[*block].iter().any(passed) {
-                    let spill = self.transfer("spill", registers[*victim], &[], &[], None);
-                    blocks[*block].extend(spill);
+            for (passed, made) in &self.edges[*block] {
+                for (at, to) in made.iter().enumerate() {
+                    let from = passed.get(at).or(passed.last());
+                    let from_memory = from.is_some_and(|from| self.whole.contains(*from));
+                    let work = match (from_memory, self.whole.contains(*to)) {
+                        (false, true) => "spill",
+                        (true, false) => "fill",
+                        _ => continue,
+                    };
+                    blocks[*block].extend(self.transfer(work, registers[*to], &[], &[], None));
                 }
             }
         }

@@ -26,7 +26,7 @@ mod work;
 pub use code::{Code, Issue, Operation, Register, RegisterData, WorkRegisters};
 pub use model::{Model, Pipe, Recipe, Unit, Units};
 
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use tripipe_device::Gpu;
 use tripipe_ir::Kernel;
 use tripipe_ir::flow::{Cfg, Dominators, Loops};
@@ -50,7 +50,9 @@ pub fn compile_as(kernel: &Kernel, gpu: &Gpu, model: &Model) -> Code {
     let loops = Loops::new(&cfg, &Dominators::new(&cfg));
     let kernel = &sums::in_order(kernel, &cfg);
     let mut lowered = lower::lower(kernel, model, &cfg);
-    let live = allocate::Live::new(&cfg, &lowered.edges, |block| lowered.blocks[block].iter().collect());
+    let live = allocate::Live::new(&cfg, &lowered.edges, &EntitySet::new(), |block| {
+        lowered.blocks[block].iter().collect()
+    });
     let most = allocate::most_live(gpu, model);
     let most_bits = most * gpu.registers.width_bits.value;
     let mut blocks = SecondaryMap::new();

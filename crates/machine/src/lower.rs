@@ -33,7 +33,7 @@ pub(crate) struct Lowered {
 /// For each block, what is passed on leaving it: registers read, and the registers of the parameters that they become.
 pub(crate) type Edges = SecondaryMap<Block, Vec<Passed>>;
 
-pub(crate) type Passed = (SmallVec<[Register; 4]>, SmallVec<[Register; 4]>);
+type Passed = (SmallVec<[Register; 4]>, SmallVec<[Register; 4]>);
 
 pub(crate) fn lower(kernel: &Kernel, model: &Model, cfg: &Cfg) -> Lowered {
     let uniform = Uniform::new(kernel, cfg);

@@ -104,3 +104,45 @@ fn what_does_not_fit_is_stored_and_loaded_once() {
     assert!((work.needed - 64..=work.needed - 64 + 4).contains(&spilled), "{work:?}");
     assert_eq!(clocks(&code, Pipe::LoadStore), f64::from(2 * FLOATS as u32 + 2 * spilled), "{work:?}");
 }
+
+#[test]
+fn sums_that_a_loop_carries_spill_one_load_and_one_store_a_round() {
+    // Seventy sums; every round adds the same value to each. b1 is the loop, and does not leave before its end.
+    const SUMS: usize = 70;
+    let list =
+        |from: usize| (from..from + SUMS).map(|value| format!("%{value}")).collect::<Vec<_>>().join(", ");
+    let (first, counter) = (2, 2 + SUMS);
+    let loaded = counter + 1;
+    let next = loaded + 1;
+    let (zero, one, many) = (next + SUMS + 2, next + SUMS + 3, next + SUMS + 4);
+    let mut text = format!(
+        "tripipe-ir 1\nkernel \"k\" {{\n  parameter \"in\" \"float*\" pointer global align 4 to f32\n  \
+         parameter \"n\" \"int\" value i32\n  const %{zero}: f32 = 0\n  const %{one}: i32 = 1\n  const %{many}: i32 = 0\n\
+         b0(%0: ptr.global, %1: i32):\n  jump b1({}, %{many})\n",
+        vec![format!("%{zero}"); SUMS].join(", ")
+    );
+    let parameters: Vec<String> = (0..SUMS).map(|at| format!("%{}: f32", first + at)).collect();
+    let _ = writeln!(text, "b1({}, %{counter}: i32):\n  %{loaded}: f32 = load.4 %0", parameters.join(", "));
+    for at in 0..SUMS {
+        let _ = writeln!(text, "  %{}: f32 = fadd %{}, %{loaded}", next + at, first + at);
+    }
+    let (counted, goes_on) = (next + SUMS, next + SUMS + 1);
+    let _ = writeln!(
+        text,
+        "  %{counted}: i32 = add %{counter}, %{one}\n  %{goes_on}: bool = slt %{counted}, %1\n  \
+         branch %{goes_on}, b1({}, %{counted}), b2\nb2:",
+        list(next)
+    );
+    for at in 0..SUMS {
+        let _ = writeln!(text, "  store.4 %0, %{}", next + at);
+    }
+    text += "  return\n}\n";
+    let code = compile(&parse(&text).unwrap().kernels[0], find("g77").unwrap());
+    let (needed, in_loop) = (code.work.needed, code.cycles(tripipe_ir::Block::from_u32(1)));
+    // The sums, what is added, the counter.
+    assert!((SUMS as u32..=SUMS as u32 + 4).contains(&needed), "{:?}", code.work);
+    // One load, and for each register too many a load and a store; a few more where spilled ones meet.
+    let least = 1 + 2 * (needed - 64);
+    let found = in_loop[Pipe::LoadStore.index()];
+    assert!((f64::from(least)..=f64::from(least + 12)).contains(&found), "{found}, at least {least}");
+}
