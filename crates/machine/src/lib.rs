@@ -5,10 +5,10 @@
 //! ```
 //!
 //! - [`Model`] says how a family executes; it is data (`data/`), each entry with basis and source.
-//! - `lower` turns instructions into operations of units, lane by lane as the family's registers have it: vectors of 128
+//! - `sums` adds up in the order of the code; `lower` turns instructions into operations of units, lane by lane as the family's registers have it: vectors of 128
 //!   bits on Midgard, 32 bits on Bifrost and later Mali, single lanes on Adreno.
 //! - `schedule` puts them into words: bundles on Midgard, tuples on Bifrost, one each elsewhere.
-//! - `allocate` counts the registers that are live, and spills.
+//! - `allocate` counts the registers that are live, and `spill` puts into memory what is too much.
 //!
 //! What is not modelled: clauses and their latencies, the instruction cache, constants that do not fit a word, moves at the
 //! ends of blocks. No time is in here but the clocks that a pipe is busy.
@@ -19,6 +19,7 @@ mod lanes;
 mod lower;
 pub mod model;
 mod schedule;
+mod spill;
 mod sums;
 mod uniform;
 mod work;
