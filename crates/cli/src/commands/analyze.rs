@@ -11,7 +11,6 @@ use serde_json::Value;
 use tripipe_analyze::{Advice, Limit, Setup, analyze_all, lints};
 use tripipe_device::{Gpu, catalog};
 use tripipe_ir::diagnostic::Rule;
-use tripipe_ir::front::clang::Optimization;
 use tripipe_ir::{Kernel, ParameterKind, Type};
 use tripipe_launch::NdRange;
 use tripipe_launch::file::{BuildOptions, Given, LaunchFile, Number, Place, ProgramFile};
@@ -108,11 +107,7 @@ impl Analyze {
         let before = self.diff.as_deref().map(earlier).transpose()?.unwrap_or_default();
         let description = self.description()?;
         let progress = Progress::spinner("building");
-        // As a driver would optimise; kernels that cannot be read so, as they are written.
-        let (_, mut loaded) = description.translate(Optimization::Driver)?;
-        if !loaded.refused.is_empty() {
-            loaded = description.translate(Optimization::AsWritten)?.1;
-        }
+        let (loaded, as_written) = description.as_driver()?;
         let source_path = description.file.source.path();
         let source = description.text().unwrap_or_default();
         let wanted = self.kernel.as_deref().or(description.file.kernel.as_deref());
@@ -138,6 +133,7 @@ impl Analyze {
             let mut analyses = analyze_all(kernel, &gpus, &setup);
             for analysis in &mut analyses {
                 analysis.advice.retain(|advice| !self.is_allowed(advice, kernel, &source));
+                analysis.left_out.extend(as_written.clone());
             }
             results.push((*kernel, analyses));
         }

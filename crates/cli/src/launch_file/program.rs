@@ -88,6 +88,39 @@ impl Description {
         Ok((program, loaded))
     }
 
+    /// The kernels as a driver has them before it chooses instructions, which is as well optimised as they can be; and why they are
+    /// not, if they are as they were written.
+    ///
+    /// # Errors
+    /// As [`Self::translate`].
+    pub(crate) fn as_driver(&self) -> Result<(Loaded, Option<String>)> {
+        let (name, source) = self.source()?;
+        let Source::SpirV(module) = source else {
+            let (_, loaded) = self.translate(Optimization::Driver)?;
+            if loaded.refused.is_empty() {
+                return Ok((loaded, None));
+            }
+            let why = "what a driver optimises: optimised, the code has what is not read here".to_owned();
+            return Ok((self.translate(Optimization::AsWritten)?.1, Some(why)));
+        };
+        let optimized = clang::optimize(&name, &module, Optimization::Driver).map(|built| {
+            spirv::load_each(&built.spirv, &spirv::Options::default())
+                .ok()
+                .filter(|loaded| loaded.refused.is_empty())
+        });
+        match optimized {
+            Ok(Some(loaded)) => Ok((loaded, None)),
+            other => {
+                let why = match other {
+                    Err(BuildError::ToolMissing { .. }) => "no clang with llvm-spirv is there",
+                    _ => "the optimiser does not take the module",
+                };
+                let (_, loaded) = self.translate(Optimization::AsWritten)?;
+                Ok((loaded, Some(format!("what a driver optimises: {why}"))))
+            }
+        }
+    }
+
     /// The program for the simulator.
     ///
     /// # Errors

@@ -51,6 +51,24 @@ fn a_loop_of_unknown_length_is_a_letter_until_it_is_known() {
 }
 
 #[test]
+fn a_module_costs_what_its_source_does() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let build = tripipe_ir::front::clang::Build::default();
+    let built = tripipe_ir::front::clang::build_text("sum.cl", SUM, None, &build).unwrap();
+    std::fs::write(bench.path().join("sum.spv"), built.spirv).unwrap();
+    let cost = |program: &str| {
+        let text = bench.succeed(&["analyze", program, "-g", "g77", "--format", "json"]);
+        let object: Value = serde_json::from_str(&text).unwrap();
+        (object["loops"].clone(), object["left_out"].clone())
+    };
+    // Before the loop the way through SPIR-V leaves a comparison more.
+    assert_eq!(cost("sum.spv"), cost("sum.cl"));
+}
+
+#[test]
 fn neighbours_are_looked_at() {
     if !compiles() {
         return;

@@ -423,6 +423,15 @@ fn table(analyses: &[Analysis], canvas: Canvas) -> String {
         }
     }
     out.push_str("\nCycles of a core for each work-item on its longest way.\n");
+    let mut left_out: Vec<&str> = Vec::new();
+    for what in analyses.iter().flat_map(|analysis| &analysis.left_out) {
+        if !left_out.contains(&what.as_str()) {
+            left_out.push(what);
+        }
+    }
+    if !left_out.is_empty() {
+        let _ = writeln!(out, "Left out: {}.", left_out.join("; "));
+    }
     out
 }
 

@@ -35,6 +35,7 @@ mod cache;
 mod dialect;
 mod entry;
 mod includes;
+mod optimize;
 mod tools;
 
 use std::ffi::OsString;
@@ -43,6 +44,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
+pub use optimize::optimize;
 pub use tools::{Clang, Translator};
 pub use tripipe_cache::Cache;
 
@@ -355,14 +357,9 @@ fn translate(program: &Path, work: &Path, name: &str) -> Result<(), BuildError> 
     })
 }
 
-/// Options for every step but what comes in and goes out.
-fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>, dialect: Dialect) -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = ["-x", "cl"].map(OsString::from).to_vec();
-    arguments.push(match tools.translator {
-        Translator::Tool { .. } => "--target=spir64-unknown-unknown".into(),
-        Translator::BackEnd => "--target=spirv64-unknown-unknown".into(),
-    });
-    let level: &[&str] = match build.optimization {
+/// What chooses a level of optimisation.
+fn level(optimization: Optimization) -> &'static [&'static str] {
+    match optimization {
         Optimization::AsWritten => &["-O1", "-Xclang", "-disable-llvm-passes"],
         Optimization::O1 => &["-O1", "-fno-unroll-loops", "-fno-vectorize", "-fno-slp-vectorize"],
         Optimization::O2 => &["-O2", "-fno-unroll-loops", "-fno-vectorize", "-fno-slp-vectorize"],
@@ -377,7 +374,16 @@ fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>, dialect: Diale
             "-mllvm",
             "-disable-vector-combine",
         ],
-    };
+    }
+}
+
+/// Options for every step but what comes in and goes out.
+fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>, dialect: Dialect) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = ["-x", "cl"].map(OsString::from).to_vec();
+    arguments.push(match tools.translator {
+        Translator::Tool { .. } => "--target=spir64-unknown-unknown".into(),
+        Translator::BackEnd => "--target=spirv64-unknown-unknown".into(),
+    });
     let always = [
         "-gline-tables-only",
         "-fno-discard-value-names",
@@ -388,7 +394,7 @@ fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>, dialect: Diale
         // Vendors' pragmas that this clang does not know are the kernel's business.
         "-Wno-ignored-pragmas",
     ];
-    arguments.extend(level.iter().chain(&always).map(OsString::from));
+    arguments.extend(level(build.optimization).iter().chain(&always).map(OsString::from));
     arguments.extend(dialect.arguments().map(OsString::from));
     if tools.keeps_three_lanes() {
         // A vector of three lanes is loaded as three, not four.

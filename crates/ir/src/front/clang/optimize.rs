@@ -1,0 +1,37 @@
+//! A SPIR-V module as a driver has it: through LLVM, optimised, and back.
+
+use std::ffi::OsString;
+use std::fs;
+
+use super::{BITCODE, BuildError, Built, Clang, Optimization, SPIRV, Translator, level, run, translate};
+
+/// Optimises a SPIR-V module that messages call `name`. Line numbers stay as far as the optimiser keeps them.
+///
+/// # Errors
+/// No clang with `llvm-spirv` beside it is there (clang's own back end reads no SPIR-V), or one of them does not take the
+/// module, which then is no worse for it.
+pub fn optimize(name: &str, spirv: &[u8], optimization: Optimization) -> Result<Built, BuildError> {
+    let tools = Clang::find()?;
+    let Translator::Tool { program: translator, .. } = &tools.translator else {
+        return Err(BuildError::ToolMissing {
+            tool: "llvm-spirv",
+            looked_for: format!("of the version of {}", tools.program.display()),
+            variable: "TRIPIPE_LLVM_SPIRV",
+        });
+    };
+    let work = tempfile::tempdir().map_err(|error| BuildError::File { path: std::env::temp_dir(), error })?;
+    let (module, plain) = (work.path().join("module.spv"), work.path().join("plain.bc"));
+    fs::write(&module, spirv).map_err(|error| BuildError::File { path: module.clone(), error })?;
+    let back: [OsString; 4] = ["-r".into(), module.into(), "-o".into(), plain.clone().into()];
+    run(translator, &back, work.path(), name)?;
+    let mut arguments: Vec<OsString> =
+        ["-x", "ir", "--target=spir64-unknown-unknown", "-Wno-override-module"].map(OsString::from).to_vec();
+    arguments.extend(level(optimization).iter().map(OsString::from));
+    arguments.extend(["-emit-llvm", "-c", "-o"].map(OsString::from));
+    arguments.extend([work.path().join(BITCODE).into(), plain.into()]);
+    let warnings = run(&tools.program, &arguments, work.path(), name)?.messages;
+    translate(translator, work.path(), name)?;
+    let path = work.path().join(SPIRV);
+    let spirv = fs::read(&path).map_err(|error| BuildError::File { path, error })?;
+    Ok(Built { spirv, warnings, cached: false })
+}
