@@ -60,6 +60,22 @@ impl Column {
             && matches!(self, Self::Fma | Self::Convert | Self::Special)
     }
 
+    /// What is issued for this column, of what each pipe issues.
+    pub fn emitted(self, family: Family, emitted: &[u32; Pipe::ALL.len()]) -> u32 {
+        let at = |pipe: Pipe| emitted[pipe.index()];
+        match self {
+            Self::Arithmetic if Self::Fma.is_part(family) => {
+                at(Pipe::Fma) + at(Pipe::Convert) + at(Pipe::Special)
+            }
+            Self::Arithmetic => at(Pipe::Arithmetic),
+            Self::Fma => at(Pipe::Fma),
+            Self::Convert => at(Pipe::Convert),
+            Self::Special => at(Pipe::Special),
+            Self::LoadStore => at(Pipe::LoadStore),
+            Self::Texture => at(Pipe::Texture),
+        }
+    }
+
     /// This column of what each pipe is busy, term by term.
     pub(crate) fn cost(self, gpu: &Gpu, pipes: &[Polynomial]) -> Polynomial {
         Polynomial::by_term(pipes, |factors| {

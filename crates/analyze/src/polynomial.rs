@@ -95,14 +95,14 @@ impl From<f64> for Polynomial {
 }
 
 impl fmt::Display for Polynomial {
-    /// `12 + 7 n + 3 n m`, numbers with up to two decimals; `0` for nothing.
+    /// `12 + 7 n + 3 n m`, what is taken away last, numbers with up to two decimals; `0` for nothing.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = |value: f64| {
             let text = format!("{value:.2}");
             text.trim_end_matches('0').trim_end_matches('.').to_owned()
         };
         let mut terms: Vec<_> = self.terms.iter().collect();
-        terms.sort_by_key(|(names, _)| names.len());
+        terms.sort_by_key(|(names, factor)| (**factor < 0.0, names.len()));
         let mut words = Vec::new();
         for (names, factor) in terms {
             let names = names.join(" ");
@@ -128,7 +128,7 @@ mod tests {
         let (n, m) = ("n".into(), "m".into());
         let inner = Polynomial::constant(2.0).times_name(&n).plus(&Polynomial::constant(3.0));
         let all = inner.times_name(&m).plus(&Polynomial::constant(-5.0));
-        assert_eq!(all.to_string(), "-5 + 3 m + 2 m n");
+        assert_eq!(all.to_string(), "3 m + 2 m n - 5");
         assert_eq!(all.evaluate(10.0), -5.0 + 30.0 + 200.0);
         assert_eq!(all.plus(&all.times(-1.0)).as_constant(), Some(0.0));
         assert_eq!(Polynomial::constant(0.5).times(3.0).as_constant(), Some(1.5));

@@ -181,10 +181,23 @@ fn registers(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut
         let _ = write!(facts[0].1, ", most at line {line}");
     }
     if analysis.hoisted > 0 {
-        facts.push(("Uniform work", format!("{} instructions once for the whole launch", analysis.hoisted)));
+        let plural = if analysis.hoisted == 1 { "" } else { "s" };
+        facts.push((
+            "Uniform work",
+            format!("{} instruction{plural} once for the whole launch", analysis.hoisted),
+        ));
     }
     for (name, fact) in facts {
         let _ = writeln!(out, "{} {fact}", canvas.paint(Tone::Faint, &format!("{name:<20}")));
+    }
+}
+
+/// What a family's compiler makes.
+fn issued(family: Family) -> &'static str {
+    match family {
+        Family::Midgard => "Words",
+        Family::Bifrost => "Tuples",
+        _ => "Instructions",
     }
 }
 
@@ -210,6 +223,8 @@ fn cycles(analysis: &Analysis, canvas: Canvas, out: &mut String) {
         analysis.columns.iter().map(|column| column.head(family).to_owned()).collect();
     heads.push("Bound".into());
     all.push((String::new(), heads));
+    let emitted = analysis.columns.iter().map(|column| column.emitted(family, &analysis.emitted).to_string());
+    all.push((format!("{} emitted", issued(family)), emitted.collect()));
     all.extend(rows.map(|(name, cycles)| (name.to_owned(), cells(cycles))));
     let widths: Vec<usize> = (0..=analysis.columns.len())
         .map(|column| {
