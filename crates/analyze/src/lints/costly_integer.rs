@@ -9,7 +9,7 @@ use tripipe_machine::Model;
 
 use super::emulated_fma::clocks;
 use super::rewrite::{constant_like, replace};
-use super::{Advice, Context, WORTH, counted};
+use super::{Advice, Context, Share, WORTH, counted};
 use crate::access::value_name;
 
 /// The lint.
@@ -86,6 +86,12 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         .filter(|(_, inst)| priced.contains(*inst))
         .filter_map(|(_, inst)| Some((inst, way(context, &counters, inst)?)));
     for line in context.by_line(ways, Way::kind) {
+        // No change gains more than their absence.
+        let is_one = |share: &Share| line.iter().any(|(inst, _)| *inst == share.inst);
+        let most = context.gain(|share| if is_one(share) { 0.0 } else { 1.0 });
+        if most.is_none_or(|most| most < WORTH) {
+            continue;
+        }
         let gain = context.gain_by(|kernel| {
             for (inst, way) in &line {
                 change(context, kernel, *inst, way);
