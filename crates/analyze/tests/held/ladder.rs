@@ -116,4 +116,46 @@ fn the_published_ladder_comes_out() {
     // The goal that is reached; the table has what is not.
     assert!(arithmetic_errors.iter().all(|error| *error <= 0.15), "{table}");
     keep("error table", &table);
+    keep("ladder", &speed_ups(&module));
+}
+
+/// Times of the whole picture, each by that of the first step.
+fn speed_ups(module: &Module) -> String {
+    let published = &Published::load().unwrap().laplace_t604;
+    let gpu = find("t604").unwrap();
+    let at = published.columns.len() - 1;
+    let time = |step: &LaplaceStep| {
+        let pixels = match step.name.as_str() {
+            "scalar" => 1,
+            "four-pixels" => 4,
+            "eight-pixels" => 8,
+            _ => 5,
+        };
+        let size = &published.columns[at];
+        let (width, height) = size.split_once('x').unwrap();
+        let (width, height): (u64, u64) = (width.parse().unwrap(), height.parse().unwrap());
+        let kernel = module.kernel(&step.name.replace('-', "_")).unwrap();
+        let setup = Setup {
+            arguments: [(2, width.cast_signed()), (3, height.cast_signed())].into(),
+            global: Some([height, width / pixels, 1]),
+            local: None,
+        };
+        analyze(kernel, gpu, &setup).launch.unwrap().milliseconds
+    };
+    let scalar = time(&published.step[0]);
+    let mut table = String::from(
+        "| step | published seconds | model, at least | published speed-up | model | error |\n|---|--:|--:|--:|--:|--:|\n",
+    );
+    for step in &published.step {
+        let (found, wanted) = (scalar / time(step), step.speedup[at]);
+        let _ = writeln!(
+            table,
+            "| {} | {:.3} | {:.3} | {wanted:.1} | {found:.1} | {} |",
+            step.name,
+            published.original_seconds[at] / wanted,
+            time(step) * 1e-3,
+            percent(error(found, wanted))
+        );
+    }
+    table
 }
