@@ -45,7 +45,7 @@ take two clocks on Mali.
 
 ## Source
 
-- A published matrix product on a Mali-G77: one operand in an image and one in a buffer are 10 % faster than both in images. Compute
+- A published matrix product on a Mali-G77: one operand in an image and one in a buffer are 10 % faster than both in buffers. Compute
   Library's tables for Mali-G52 to G78. Qualcomm's OpenCL guide: images for data that is read again.
 ",
 };

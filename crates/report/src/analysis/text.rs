@@ -46,12 +46,12 @@ fn single(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas) -> String {
             .collect();
         let _ = writeln!(
             out,
-            "\nLaunch of {} work-items on {} cores at {} MHz: at least {}, {} million cycles of arithmetic and memory.\nBusy meanwhile: {}; DRAM {} ({} once, at {} GB/s).",
+            "\nLaunch of {} work-items on {} cores at {} MHz: at least {}, {} cycles of arithmetic and memory.\nBusy meanwhile: {}; DRAM {} ({} once, at {} GB/s).",
             grouped(launch.items),
             gpu.configuration.cores.value,
             gpu.configuration.clock_mhz.value,
             time(launch.milliseconds * 1e-3),
-            significant(launch.cycles * 1e-6),
+            grouped(launch.cycles.ceil() as u64),
             busy.join(", "),
             percent(launch.dram_busy),
             bytes(launch.dram_bytes),
