@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use tripipe_ir::Kernel;
-use tripipe_ir::front::clang::Optimization;
 use tripipe_ir::front::spirv::Loaded;
 use tripipe_launch::NdRange;
 use tripipe_launch::file::{BuildOptions, LaunchFile, Place, ProgramFile};
@@ -71,7 +70,7 @@ impl Template {
         };
         let progress = Progress::spinner("building");
         let description = Description::of(file);
-        let (_, loaded) = description.translate(Optimization::default())?;
+        let (_, loaded) = description.translate()?;
         drop(progress);
         let file = &description.file;
         let kernel = chosen(&loaded, file.source.path(), file.kernel.as_deref())?;

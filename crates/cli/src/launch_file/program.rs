@@ -59,24 +59,29 @@ impl Description {
     ///
     /// # Errors
     /// No clang, source that does not compile (what clang says goes to standard error), a module that cannot be loaded.
-    pub(crate) fn translate(&self, optimization: Optimization) -> Result<(Program, Loaded)> {
+    pub(crate) fn translate(&self) -> Result<(Program, Loaded)> {
         let (name, source) = self.source()?;
-        let mut program = self.program(name.clone(), source);
+        self.translated(&name, source, Optimization::AsWritten)?.map_err(explained)
+    }
+
+    /// The same, of what [`Self::source`] gives, at a level; the inner error is of source that is not built.
+    fn translated(
+        &self,
+        name: &str,
+        source: Source,
+        optimization: Optimization,
+    ) -> Result<Result<(Program, Loaded), BuildError>> {
+        let mut program = self.program(name.to_owned(), source);
         if let Source::OpenClC(text) = &program.source {
             let defines = program.defines.iter().map(|(name, value)| format!("-D{name}={value}"));
             let options = defines.chain(program.options.iter().cloned()).collect();
             let cache = CacheChoice::default().cache();
             let build = clang::Build { options, optimization, cache };
-            let folder = Path::new(&name).parent().filter(|folder| !folder.as_os_str().is_empty());
-            let built = match clang::build_text(&name, text, folder, &build) {
-                // Optimised code has forms that the translator does not know: then as it is written.
-                Err(BuildError::Translate { .. }) if optimization != Optimization::AsWritten => {
-                    let build = clang::Build { optimization: Optimization::AsWritten, ..build };
-                    clang::build_text(&name, text, folder, &build)
-                }
-                built => built,
+            let folder = Path::new(name).parent().filter(|folder| !folder.as_os_str().is_empty());
+            let built = match clang::build_text(name, text, folder, &build) {
+                Ok(built) => built,
+                Err(error) => return Ok(Err(error)),
             };
-            let built = built.map_err(explained)?;
             say(&built.warnings);
             program.source = Source::SpirV(built.spirv.into());
         }
@@ -85,7 +90,7 @@ impl Description {
         };
         let loaded = spirv::load_each(module, &spirv::Options::default())
             .map_err(|error: LoadError| anyhow!("{name}: {error}"))?;
-        Ok((program, loaded))
+        Ok(Ok((program, loaded)))
     }
 
     /// The kernels as a driver has them before it chooses instructions, which is as well optimised as they can be; and why they are
@@ -95,30 +100,25 @@ impl Description {
     /// As [`Self::translate`].
     pub(crate) fn as_driver(&self) -> Result<(Loaded, Option<String>)> {
         let (name, source) = self.source()?;
-        let Source::SpirV(module) = source else {
-            let (_, loaded) = self.translate(Optimization::Driver)?;
-            if loaded.refused.is_empty() {
-                return Ok((loaded, None));
+        let why = if let Source::SpirV(module) = &source {
+            match clang::optimize(&name, module, Optimization::Driver) {
+                Ok(built) => match spirv::load_each(&built.spirv, &spirv::Options::default()) {
+                    Ok(loaded) if loaded.refused.is_empty() => return Ok((loaded, None)),
+                    _ => "optimised, the module has what is not read here",
+                },
+                Err(BuildError::ToolMissing { .. }) => "no clang with llvm-spirv is there",
+                Err(_) => "the optimiser does not take the module",
             }
-            let why = "what a driver optimises: optimised, the code has what is not read here".to_owned();
-            return Ok((self.translate(Optimization::AsWritten)?.1, Some(why)));
+        } else {
+            match self.translated(&name, source.clone(), Optimization::Driver)? {
+                Ok((_, loaded)) if loaded.refused.is_empty() => return Ok((loaded, None)),
+                // Optimised code has forms that the translator or the reader does not know: then as it is written.
+                Ok(_) | Err(BuildError::Translate { .. }) => "optimised, the code has what is not read here",
+                Err(error) => return Err(explained(error)),
+            }
         };
-        let optimized = clang::optimize(&name, &module, Optimization::Driver).map(|built| {
-            spirv::load_each(&built.spirv, &spirv::Options::default())
-                .ok()
-                .filter(|loaded| loaded.refused.is_empty())
-        });
-        match optimized {
-            Ok(Some(loaded)) => Ok((loaded, None)),
-            other => {
-                let why = match other {
-                    Err(BuildError::ToolMissing { .. }) => "no clang with llvm-spirv is there",
-                    _ => "the optimiser does not take the module",
-                };
-                let (_, loaded) = self.translate(Optimization::AsWritten)?;
-                Ok((loaded, Some(format!("what a driver optimises: {why}"))))
-            }
-        }
+        let (_, loaded) = self.translated(&name, source, Optimization::AsWritten)?.map_err(explained)?;
+        Ok((loaded, Some(format!("what a driver optimises: {why}"))))
     }
 
     /// The program for the simulator.
@@ -126,7 +126,7 @@ impl Description {
     /// # Errors
     /// As [`Self::translate`]; the wanted kernel, or any if none is named, cannot be loaded.
     pub(crate) fn build(&self) -> Result<Built> {
-        let (program, loaded) = self.translate(Optimization::default())?;
+        let (program, loaded) = self.translate()?;
         let wanted = |kernel: &str| self.file.kernel.as_deref().is_none_or(|wanted| wanted == kernel);
         if let Some(refused) = loaded.refused.iter().find(|refused| wanted(&refused.kernel)) {
             return Err(anyhow!("{}: kernel `{}`: {}", program.name, refused.kernel, refused.error));

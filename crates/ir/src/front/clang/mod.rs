@@ -384,6 +384,10 @@ fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>, dialect: Diale
         Translator::Tool { .. } => "--target=spir64-unknown-unknown".into(),
         Translator::BackEnd => "--target=spirv64-unknown-unknown".into(),
     });
+    if build.optimization != Optimization::AsWritten {
+        // C drops a function that is `inline` and was not; OpenCL's programs have no other place for it.
+        arguments.push("-fgnu89-inline".into());
+    }
     let always = [
         "-gline-tables-only",
         "-fno-discard-value-names",
