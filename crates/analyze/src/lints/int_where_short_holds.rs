@@ -5,8 +5,8 @@ use tripipe_ir::Scalar;
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_machine::Model;
 
-use super::retype::{chains, retype};
-use super::{Advice, Context, counted};
+use super::retype::{Chain, chains, retype};
+use super::{Advice, Context, MOST_PRICES, counted};
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {
@@ -49,31 +49,47 @@ bits what is cut to `short` in the end.
 };
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
+    let kernel = context.kernel;
     let chains = chains(context, Scalar::I32, 16, &EntitySet::new());
     let packs = Model::of(context.gpu).layout.register_bits > 0;
-    for chain in chains.iter().filter(|chain| chain.is_widened(context.kernel)) {
-        let results = chain.computes.iter().filter_map(|inst| context.kernel.insts[*inst].result);
-        let lanes = results.map(|value| context.kernel.ty(value).lanes()).max().unwrap_or(1);
-        // Where lanes share registers, one alone costs the same at every width.
-        if packs && lanes == 1 {
-            continue;
+    let lanes = |chain: &Chain| {
+        let results = chain.computes.iter().filter_map(|inst| kernel.insts[*inst].result);
+        results.map(|value| kernel.ty(value).lanes()).max().unwrap_or(1)
+    };
+    // Where lanes share registers, one alone costs the same at every width.
+    let chains: Vec<&Chain> =
+        chains.iter().filter(|chain| chain.is_widened(kernel) && !(packs && lanes(chain) == 1)).collect();
+    // Each has a price of its own; where that were many, all that fit one type are put together.
+    let mut groups: Vec<Vec<&Chain>> = Vec::new();
+    for chain in &chains {
+        let same = |group: &&mut Vec<&Chain>| group[0].type_name(16) == chain.type_name(16);
+        match groups.iter_mut().find(same).filter(|_| chains.len() > MOST_PRICES) {
+            Some(group) => group.push(chain),
+            None => groups.push(vec![chain]),
         }
-        let gain = context.gain_by(|kernel| retype(kernel, context.cfg, &chain.values, Scalar::I16));
+    }
+    for group in groups {
+        let gain = context.gain_by(|kernel| {
+            for chain in &group {
+                retype(kernel, context.cfg, &chain.values, Scalar::I16);
+            }
+        });
         let Some(gain) = gain else { continue };
-        let name = chain.type_name(16);
+        let (name, lanes) = (group[0].type_name(16), lanes(group[0]));
         let cure = if lanes == 1 {
             format!("Make them {name}, and cut what an expression promotes to int: abs(({name})(a - b)).")
         } else {
             format!("Convert what is loaded to {name}{lanes}, and compute in it.")
         };
+        let ranges = || group.iter().map(|chain| chain.range);
         found.push(Advice {
             rule: &RULE,
-            place: chain.computes.iter().find_map(|inst| context.kernel.insts[*inst].place),
+            place: group[0].computes.iter().find_map(|inst| kernel.insts[*inst].place),
             message: format!(
                 "{} on 32-bit integers, for whose values ({} to {}) {name} has room",
-                counted(chain.computes.len(), "operation"),
-                chain.range.low,
-                chain.range.high
+                counted(group.iter().map(|chain| chain.computes.len()).sum(), "operation"),
+                ranges().map(|range| range.low).min().unwrap_or(0),
+                ranges().map(|range| range.high).max().unwrap_or(0)
             ),
             cure,
             gain: Some(gain),
