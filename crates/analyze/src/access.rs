@@ -5,6 +5,7 @@ use tripipe_ir::flow::linear::Base;
 use tripipe_ir::flow::{Atom, Linear, MemoryFact};
 use tripipe_ir::op::{Binary, Builtin, Number, QueryKind};
 use tripipe_ir::{Block, Inst, Kernel, Op, Place, Space, Type, Value, ValueDef};
+use tripipe_machine::Model;
 
 use crate::paths::Paths;
 
@@ -62,7 +63,8 @@ impl Access {
     pub fn is_coalesced(&self, gpu: &Gpu) -> bool {
         let line = gpu.memory.cache_line_bytes.value.max(1);
         let warp = gpu.core.warp_width.value;
-        self.lines <= (self.bytes.min(16) * warp).div_ceil(line).max(1) * self.bytes.div_ceil(16).max(1)
+        let word = word_bytes(gpu);
+        self.lines <= (self.bytes.min(word) * warp).div_ceil(line).max(1) * self.bytes.div_ceil(word).max(1)
     }
 }
 
@@ -323,13 +325,19 @@ fn met(ways: impl Iterator<Item = (i64, bool)>) -> Option<(i64, bool)> {
     agree.then_some((*first, sure))
 }
 
-/// Cache lines that a warp touches, and the part of them that it uses. Accesses wider than 16
-/// bytes go in pieces of 16, each of which touches its own lines (docs/model.md).
+/// Bytes of the widest load or store.
+pub(crate) fn word_bytes(gpu: &Gpu) -> u32 {
+    (Model::of(gpu).layout.access_bits / 8).max(1)
+}
+
+/// Cache lines that a warp touches, and the part of them that it uses. Wider accesses than there are
+/// go in pieces, each of which touches its own lines (docs/model.md).
 fn lines(gpu: &Gpu, bytes: u32, stride: Stride) -> (u32, f64) {
     let line = i64::from(gpu.memory.cache_line_bytes.value.max(1));
     let warp = i64::from(gpu.core.warp_width.value.max(1));
-    let pieces = bytes.div_ceil(16).max(1);
-    let piece = i64::from(bytes.min(16));
+    let word = word_bytes(gpu);
+    let pieces = bytes.div_ceil(word).max(1);
+    let piece = i64::from(bytes.min(word));
     let touched = |stride: i64| {
         let mut lines: Vec<i64> = (0..warp)
             .flat_map(|lane| {

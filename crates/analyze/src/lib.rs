@@ -208,7 +208,13 @@ fn analysis(facts: &lints::Facts<'_>, paths: &Paths<'_>, codes: &Codes, gpu: &'s
     let known = |atom| setup.value(kernel, atom);
     let code = codes.get(kernel, gpu);
     let accesses = access::accesses(kernel, paths, gpu, facts.memory(), &known);
-    let pricing = Pricing { gpu, columns: Column::of(gpu.family()), code: &code, accesses: &accesses };
+    let pricing = Pricing {
+        gpu,
+        columns: Column::of(gpu.family()),
+        code: &code,
+        accesses: &accesses,
+        word_bytes: access::word_bytes(gpu),
+    };
     let clocks = pricing.block_clocks(cfg);
     let mut messages: SecondaryMap<Block, f64> = SecondaryMap::new();
     for block in &cfg.order {

@@ -20,6 +20,8 @@ pub(crate) struct Pricing<'a> {
     pub(crate) columns: &'static [Column],
     pub(crate) code: &'a Code,
     pub(crate) accesses: &'a [Access],
+    /// Bytes of the widest load or store.
+    pub(crate) word_bytes: u32,
 }
 
 impl Pricing<'_> {
@@ -36,7 +38,7 @@ impl Pricing<'_> {
                 // Spills and barriers: a work-item's own, side by side with its neighbours'.
                 return (f64::from(operation.memory_bits) / 8.0 * warp / line).ceil().max(1.0) / warp;
             };
-            let pieces = f64::from(access.bytes.div_ceil(16).max(1));
+            let pieces = f64::from(access.bytes.div_ceil(self.word_bytes).max(1));
             let share = (f64::from(operation.memory_bits) / 8.0 / f64::from(access.bytes.max(1))).min(1.0);
             let lines = f64::from(access.lines) * share.max(1.0 / pieces.max(1.0));
             lines.max(1.0) / warp

@@ -5,10 +5,8 @@ use tripipe_ir::flow::MemoryFact;
 use tripipe_ir::{Inst, Space};
 
 use super::{Advice, Context};
+use crate::access::word_bytes;
 use crate::{Access, Stride};
-
-/// Bytes that a load or store moves at once (docs/model.md).
-const WORD: i64 = 16;
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {
@@ -102,11 +100,12 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         return;
     }
     let line = context.gpu.memory.cache_line_bytes.value.max(1);
+    let word = i64::from(word_bytes(context.gpu));
     for run in runs(context) {
-        let words = run.accesses.iter().all(|access| i64::from(access.bytes) % WORD == 0);
+        let words = run.accesses.iter().all(|access| i64::from(access.bytes) % word == 0);
         let apart = run.accesses.iter().all(|access| !access.is_coalesced(context.gpu));
         // Three words, or five, are pixels or records that no work-item can take a part of.
-        let divides = run.stride >= 2 * WORD && run.stride.count_ones() == 1;
+        let divides = run.stride >= 2 * word && run.stride.count_ones() == 1;
         if !words || !apart || !run.is_whole() || !divides {
             continue;
         }

@@ -4,6 +4,7 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::{Op, Space};
 
 use super::{Advice, Context};
+use crate::access::word_bytes;
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {
@@ -45,12 +46,13 @@ Where the driver joins them by itself: Arm's does so for a few, and does not say
 
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let kernel = context.kernel;
+    let word = word_bytes(context.gpu);
     let mut loads: Vec<_> = context
         .facts
         .memory()
         .iter()
         .filter(|fact| {
-            matches!(kernel.insts[fact.inst].op, Op::Load(access) if !access.volatile) && fact.bytes < 16
+            matches!(kernel.insts[fact.inst].op, Op::Load(access) if !access.volatile) && fact.bytes < word
         })
         .collect();
     while let Some(first) = loads.first().copied() {
@@ -67,7 +69,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             let mut next = at + 1;
             while let Some(other) = same.get(next) {
                 let reach = other.offset.constant + i64::from(other.bytes);
-                if other.offset.constant != end || reach - start > 16 {
+                if other.offset.constant != end || reach - start > i64::from(word) {
                     break;
                 }
                 (end, next) = (reach, next + 1);
