@@ -340,13 +340,16 @@ fn shares(cfg: &Cfg, code: &Code) -> (Option<f64>, Option<f64>) {
         if matches!(issue.pipe, Pipe::LoadStore | Pipe::Texture) {
             continue;
         }
-        for (_, operation) in &issue.operations {
+        for (position, (unit, operation)) in issue.operations.iter().enumerate() {
             all += 1.0;
             if operation.bits <= 16 {
                 narrow += 1.0;
             }
             lanes += u64::from(operation.lanes);
-            room += u64::from(operation.room);
+            // Two on one unit share its lanes.
+            if !issue.operations[..position].iter().any(|(other, _)| other == unit) {
+                room += u64::from(operation.room);
+            }
         }
     }
     if all == 0.0 {

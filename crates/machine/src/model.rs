@@ -96,6 +96,10 @@ pub struct Model {
 }
 
 /// How values lie in registers, and how instructions are put together.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a property of a family by itself, as the data files have them"
+)]
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
@@ -125,6 +129,8 @@ pub struct Layout {
     pub register_limit: u32,
     /// Registers that it takes beside those that are live.
     pub spare_registers: u32,
+    /// Whether two operations alike, each on half of a unit's lanes or fewer but more than one, are one operation of it.
+    pub joins_halves: bool,
     /// What follows at once is done together, by name: `shift_logic`, `compare_select`, `compare_branch`.
     pub fuses: Vec<String>,
 }
@@ -158,6 +164,8 @@ struct Variant {
     register_limit: Option<u32>,
     /// In place of the layout's.
     spare_registers: Option<u32>,
+    /// In place of the layout's.
+    joins_halves: Option<bool>,
     #[serde(default)]
     operation: BTreeMap<String, Section>,
 }
@@ -284,6 +292,9 @@ impl Model {
         }
         if let Some(spare) = variants.iter().find_map(|variant| variant.spare_registers) {
             model.layout.spare_registers = spare;
+        }
+        if let Some(joins) = variants.iter().find_map(|variant| variant.joins_halves) {
+            model.layout.joins_halves = joins;
         }
         let sections = file.operation.iter().chain(variants.iter().flat_map(|variant| &variant.operation));
         for (ty, section) in sections {

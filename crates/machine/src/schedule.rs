@@ -311,7 +311,20 @@ impl<'p> Packer<'p> {
         })
     }
 
-    /// Units without work in this word that can do an operation whose operands come from earlier words, or from earlier
+    /// Whether a unit has no work in this word, or one like it that leaves half of the lanes.
+    fn has_room(&self, unit: usize, index: usize, placed: &Placed) -> bool {
+        let mut there = placed.iter().filter(|(_, used)| *used == unit).map(|(other, _)| *other);
+        let Some(first) = there.next() else { return true };
+        let (one, other) = (&self.operations[first], &self.operations[index]);
+        self.model.layout.joins_halves
+            && there.next().is_none()
+            && one.work != "gather"
+            && (one.work, one.bits, one.lanes) == (other.work, other.bits, other.lanes)
+            && one.lanes > 1
+            && 2 * one.lanes * one.bits <= self.model.units[unit].bits
+    }
+
+    /// Units with room in this word that can do an operation whose operands come from earlier words, or from earlier
     /// stages of this one: the earliest first, then the narrowest.
     fn free_units(&self, index: usize, placed: &Placed) -> SmallVec<[usize; 8]> {
         let units = &self.model.units;
@@ -322,7 +335,7 @@ impl<'p> Packer<'p> {
         let mut free: SmallVec<[usize; 8]> = self.operations[index]
             .units
             .iter()
-            .filter(|unit| placed.iter().all(|(_, used)| used != unit))
+            .filter(|unit| self.has_room(*unit, index, placed))
             .filter(|unit| behind.is_none_or(|stage| units[*unit].stage > stage))
             .collect();
         free.sort_by_key(|unit| (units[*unit].stage, units[*unit].bits, *unit));

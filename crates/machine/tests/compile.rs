@@ -146,3 +146,12 @@ fn sums_that_a_loop_carries_spill_one_load_and_one_store_a_round() {
     let found = in_loop[Pipe::LoadStore.index()];
     assert!((f64::from(least)..=f64::from(least + 12)).contains(&found), "{found}, at least {least}");
 }
+
+#[test]
+fn halves_of_a_vector_are_done_together_where_the_compiler_does() {
+    // Two products of two lanes each; on a T604 two words of VMUL, else one.
+    let body = "  %5: f32x2 = shuffle.0.1 %4, %4\n  %6: f32x2 = shuffle.2.3 %4, %4\n  %7: f32x2 = fadd %5, %5\n  \
+                %8: f32x2 = fadd %6, %6\n  %9: f32x4 = shuffle.0.1.2.3 %7, %8\n";
+    let words = |gpu| clocks(&on_float4(gpu, "%9", body), Pipe::Arithmetic);
+    assert!(words("t604") > words("t860"), "{} {}", words("t604"), words("t860"));
+}
