@@ -8,6 +8,7 @@ mod access;
 mod budget;
 mod codes;
 mod columns;
+mod facts;
 mod launch;
 pub mod lints;
 mod paths;
@@ -32,6 +33,7 @@ use tripipe_ir::{Block, Instruction, Kernel, ObjectData, Op, Place, Space, Value
 use tripipe_machine::{Code, Pipe, WorkRegisters};
 
 use codes::Codes;
+use facts::Facts;
 use paths::{LoopTrips, Paths, Which};
 use pricing::{BlockClocks, Pricing};
 
@@ -197,13 +199,13 @@ pub fn analyze_all(kernel: &Kernel, gpus: &[&'static Gpu], setup: &Setup) -> Vec
 fn each<T>(kernel: &Kernel, setup: &Setup, with: impl FnOnce(&dyn Fn(&'static Gpu) -> Analysis) -> T) -> T {
     let cfg = Cfg::new(kernel);
     let known = |atom| setup.value(kernel, atom);
-    let paths = Paths::new(kernel, &cfg, known, |atom| atom_name(kernel, atom));
-    let facts = lints::Facts::new(kernel, &cfg, setup);
+    let facts = Facts::new(kernel, &cfg, setup);
+    let paths = Paths::new(&facts, known, |atom| atom_name(kernel, atom));
     let codes = Codes::default();
     with(&|gpu| analysis(&facts, &paths, &codes, gpu))
 }
 
-fn analysis(facts: &lints::Facts<'_>, paths: &Paths<'_>, codes: &Codes, gpu: &'static Gpu) -> Analysis {
+fn analysis(facts: &Facts<'_>, paths: &Paths<'_>, codes: &Codes, gpu: &'static Gpu) -> Analysis {
     let (kernel, cfg, setup) = (facts.kernel, facts.cfg, facts.setup);
     let known = |atom| setup.value(kernel, atom);
     let code = codes.get(kernel, gpu);

@@ -6,9 +6,10 @@
 use std::sync::Arc;
 
 use cranelift_entity::SecondaryMap;
-use tripipe_ir::flow::{Atom, Cfg, Dominators, LinearForms, Loops, TripCount};
+use tripipe_ir::flow::{Atom, Cfg, Loops, TripCount};
 use tripipe_ir::{Block, Kernel, Value, ValueDef};
 
+use crate::facts::Facts;
 use crate::polynomial::Polynomial;
 
 /// A loop and how often it runs.
@@ -49,8 +50,8 @@ pub enum Trips {
 /// The loops of a kernel with their trip counts, and the ways through it.
 pub(crate) struct Paths<'k> {
     cfg: &'k Cfg,
-    loops: Loops,
-    counts: Vec<Option<TripCount>>,
+    loops: &'k Loops,
+    counts: &'k [Option<TripCount>],
     /// By position in the loops.
     pub(crate) trips: Vec<LoopTrips>,
     /// Whether some flow is no natural loop: its blocks count once.
@@ -80,23 +81,19 @@ impl Trips {
 impl<'k> Paths<'k> {
     /// Finds loops and their trip counts; `known` says what an atom is worth in this launch, if it is known.
     pub(crate) fn new(
-        kernel: &Kernel,
-        cfg: &'k Cfg,
+        facts: &'k Facts<'_>,
         known: impl Fn(Atom) -> Option<i64>,
         name: impl Fn(Atom) -> String,
     ) -> Self {
-        let dominators = Dominators::new(cfg);
-        let loops = Loops::new(cfg, &dominators);
-        let forms = LinearForms::new(kernel, cfg);
-        let counts: Vec<Option<TripCount>> =
-            loops.all.iter().map(|each| TripCount::of(kernel, &dominators, &forms, each)).collect();
-        let taken: Vec<&str> = kernel.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+        let (loops, counts) = (facts.loops(), facts.counts());
+        let taken: Vec<&str> =
+            facts.kernel.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
         let mut letters = "nmkjihgfedcba".chars().chain('α'..).map(|letter| letter.to_string());
         let mut letter = || letters.find(|letter| !taken.contains(&letter.as_str())).unwrap_or_default();
         let trips = loops
             .all
             .iter()
-            .zip(&counts)
+            .zip(counts)
             .map(|(each, count)| {
                 let trips = match count.as_ref().and_then(|count| count.evaluate(&known)) {
                     Some(trips) => Trips::Known(u64::try_from(trips).unwrap_or(0)),
@@ -116,7 +113,7 @@ impl<'k> Paths<'k> {
             })
             .collect();
         let irreducible = !loops.irreducible.is_empty();
-        Self { cfg, loops, counts, trips, irreducible }
+        Self { cfg: facts.cfg, loops, counts, trips, irreducible }
     }
 
     /// Whether a block runs once more than its loop goes back: up to the block that decides, a round is begun once more than

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! - [`Model`] says how a family executes; it is data (`data/`), each entry with basis and source.
-//! - `sums` adds up in the order of the code; `lower` turns instructions into operations of units, lane by lane as the family's registers have it: vectors of 128
+//! - `sums` adds up in the order of the code.
+//! - `lower` turns instructions into operations of units, lane by lane as the family's registers have it: vectors of 128
 //!   bits on Midgard, 32 bits on Bifrost and later Mali, single lanes on Adreno.
 //! - `schedule` puts them into words: bundles on Midgard, tuples on Bifrost, one each elsewhere.
 //! - `allocate` counts the registers that are live, and `spill` puts into memory what is too much.

@@ -287,14 +287,11 @@ impl Model {
             file.variant.into_iter().filter(|variant| variant.gpus.iter().any(|name| name == gpu)).collect();
         let units: Vec<Unit> = file.unit.into_iter().map(UnitEntry::unit).collect();
         let mut model = Self { units, layout: file.layout, recipes: BTreeMap::new(), like: BTreeMap::new() };
-        if let Some(limit) = variants.iter().find_map(|variant| variant.register_limit) {
-            model.layout.register_limit = limit;
-        }
-        if let Some(spare) = variants.iter().find_map(|variant| variant.spare_registers) {
-            model.layout.spare_registers = spare;
-        }
-        if let Some(joins) = variants.iter().find_map(|variant| variant.joins_halves) {
-            model.layout.joins_halves = joins;
+        for variant in &variants {
+            let layout = &mut model.layout;
+            layout.register_limit = variant.register_limit.unwrap_or(layout.register_limit);
+            layout.spare_registers = variant.spare_registers.unwrap_or(layout.spare_registers);
+            layout.joins_halves = variant.joins_halves.unwrap_or(layout.joins_halves);
         }
         let sections = file.operation.iter().chain(variants.iter().flat_map(|variant| &variant.operation));
         for (ty, section) in sections {

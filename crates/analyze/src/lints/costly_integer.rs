@@ -2,7 +2,7 @@
 
 use cranelift_entity::EntitySet;
 use tripipe_ir::diagnostic::{Rule, Severity};
-use tripipe_ir::flow::{Atom, Loop, Range, TripCount};
+use tripipe_ir::flow::{Atom, Loop, Range};
 use tripipe_ir::op::{Binary, Builtin};
 use tripipe_ir::{Inst, Kernel, Op, Scalar, Type, Value, ValueDef};
 use tripipe_machine::Model;
@@ -122,10 +122,8 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
 
 /// Loops with their counters.
 fn counters<'a>(context: &'a Context<'_>) -> Vec<(&'a Loop, Value)> {
-    let (loops, dominators, forms) =
-        (context.facts.loops(), context.facts.dominators(), context.facts.forms());
-    let counter = |each| Some((each, TripCount::of(context.kernel, dominators, forms, each)?.counter));
-    loops.all.iter().filter_map(counter).collect()
+    let all = context.facts.loops().all.iter().zip(context.facts.counts());
+    all.filter_map(|(each, count)| Some((each, count.as_ref()?.counter))).collect()
 }
 
 fn way(context: &Context<'_>, counters: &[(&Loop, Value)], inst: Inst) -> Option<Way> {

@@ -1,7 +1,7 @@
 //! `divergent-branch`: work-items of a warp go different ways.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
-use tripipe_ir::flow::{Atom, TripCount};
+use tripipe_ir::flow::Atom;
 use tripipe_ir::op::QueryKind;
 use tripipe_ir::{Block, TerminatorKind};
 
@@ -85,8 +85,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
 /// group over a multiple of them.
 fn has_equal_rounds(context: &Context<'_>, index: usize) -> bool {
     let facts = &context.facts;
-    let count = TripCount::of(context.kernel, facts.dominators(), facts.forms(), &facts.loops().all[index]);
-    count.is_some_and(|count| {
+    facts.counts()[index].as_ref().is_some_and(|count| {
         let distance = &count.distance;
         let differs = distance.terms.keys().any(|atom| match atom {
             Atom::Value(value) => !facts.divergence().shape(*value).is_uniform(),

@@ -60,15 +60,15 @@ counting and branching alone.
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let loops = context.facts.loops();
     let is_inner = |position: usize| loops.all.iter().all(|other| other.outer != Some(position));
-    let to_argument: Vec<(&Loop, TripCount, Value)> = loops
+    let to_argument: Vec<(&Loop, &TripCount, Value)> = loops
         .all
         .iter()
+        .zip(context.facts.counts())
         .enumerate()
         .filter(|(position, _)| is_inner(*position))
-        .filter_map(|(_, each)| {
-            let (dominators, forms) = (context.facts.dominators(), context.facts.forms());
-            let count = TripCount::of(context.kernel, dominators, forms, each)?;
-            let argument = argument(context.kernel, &count)?;
+        .filter_map(|(_, (each, count))| {
+            let count = count.as_ref()?;
+            let argument = argument(context.kernel, count)?;
             let rounds = count.evaluate(|atom| context.setup.value(context.kernel, atom));
             rounds.is_none_or(|rounds| rounds <= MOST_ROUNDS).then_some((each, count, argument))
         })
@@ -78,7 +78,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     }
     let (code, _) = (context.reprice)(context.kernel);
     for (each, count, argument) in to_argument {
-        let (operations, gain) = without_control(context, &code, each, &count);
+        let (operations, gain) = without_control(context, &code, each, count);
         let Some(gain) = gain.filter(|gain| *gain >= WORTH) else { continue };
         let name = value_name(context.kernel, argument);
         found.push(Advice {

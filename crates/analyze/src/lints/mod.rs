@@ -8,7 +8,6 @@ mod costly_integer;
 mod divergent_branch;
 mod emulated_fma;
 mod emulated_local_memory;
-mod facts;
 mod few_work_groups;
 mod foldable_argument;
 mod folded_kernel;
@@ -32,8 +31,6 @@ mod unvectorised_narrow;
 mod vectorised_for_nothing;
 mod wide_integer;
 
-pub(crate) use facts::Facts;
-
 use std::rc::Rc;
 
 use tripipe_device::Gpu;
@@ -42,6 +39,7 @@ use tripipe_ir::flow::{Cfg, Range};
 use tripipe_ir::{Block, Inst, Kernel, Place, Value};
 use tripipe_machine::{Code, Pipe};
 
+use crate::facts::Facts;
 use crate::{Access, Column, Cycles, Polynomial, Registers, Setup};
 
 /// A lint.

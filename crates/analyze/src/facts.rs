@@ -1,9 +1,11 @@
-//! What several lints want to know about a kernel; each is found when it is first asked for.
+//! What paths and lints want to know about a kernel; each is found when it is first asked for.
 
 use std::cell::OnceCell;
 
 use cranelift_entity::SecondaryMap;
-use tripipe_ir::flow::{Cfg, Divergence, Dominators, LinearForms, Loops, MemoryFact, Range, Ranges};
+use tripipe_ir::flow::{
+    Cfg, Divergence, Dominators, LinearForms, Loops, MemoryFact, Range, Ranges, TripCount,
+};
 use tripipe_ir::{Block, Inst, Kernel, Value, ValueDef};
 
 use crate::Setup;
@@ -18,6 +20,7 @@ pub(crate) struct Facts<'a> {
     dominators: OnceCell<Dominators>,
     post: OnceCell<Dominators>,
     loops: OnceCell<Loops>,
+    counts: OnceCell<Vec<Option<TripCount>>>,
     divergence: OnceCell<Divergence>,
     uses: OnceCell<SecondaryMap<Value, Uses>>,
     homes: OnceCell<SecondaryMap<Inst, Option<Block>>>,
@@ -44,6 +47,7 @@ impl<'a> Facts<'a> {
             dominators: OnceCell::new(),
             post: OnceCell::new(),
             loops: OnceCell::new(),
+            counts: OnceCell::new(),
             divergence: OnceCell::new(),
             uses: OnceCell::new(),
             homes: OnceCell::new(),
@@ -74,6 +78,14 @@ impl<'a> Facts<'a> {
     /// The loops.
     pub(crate) fn loops(&self) -> &Loops {
         self.loops.get_or_init(|| Loops::new(self.cfg, self.dominators()))
+    }
+
+    /// How often each loop goes back to its start, where a counter says so.
+    pub(crate) fn counts(&self) -> &[Option<TripCount>] {
+        self.counts.get_or_init(|| {
+            let count = |each| TripCount::of(self.kernel, self.dominators(), self.forms(), each);
+            self.loops().all.iter().map(count).collect()
+        })
     }
 
     /// What differs between the work-items of a group.
