@@ -7,7 +7,8 @@ use super::{Advice, Context};
 /// The part of the cores that may be idle at the end before it is said.
 const IDLE: f64 = 0.2;
 
-/// The part of a GPU's threads that should be in flight at the least.
+/// The part of a GPU's threads that should be in flight at the least: guessed; a published study of a T604 wants 128 to all 256 of
+/// a core, half of them.
 const IN_FLIGHT: f64 = 0.25;
 
 /// The lint.

@@ -9,7 +9,7 @@ use tripipe_machine::{Code, Operation};
 use super::{Advice, Context, WORTH, counted};
 use crate::access::value_name;
 
-/// Rounds that a compiler unrolls in full.
+/// Rounds that a compiler unrolls in full: guessed, of loops with a short body.
 const MOST_ROUNDS: i64 = 64;
 
 /// The lint.

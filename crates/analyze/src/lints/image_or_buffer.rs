@@ -5,11 +5,8 @@ use tripipe_ir::flow::linear::Base;
 use tripipe_ir::op::{Access as Promise, Level};
 use tripipe_ir::{Inst, Kernel, Op, Scalar, Space, Type, Value, ValueDef};
 
-use super::{Advice, Context, counted, gapped_access};
+use super::{Advice, Context, WORTH, counted, gapped_access};
 use crate::Column;
-
-/// Less is not worth the other call, and the limits of images.
-const WORTH: f64 = 0.05;
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {
