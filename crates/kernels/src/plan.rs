@@ -1,6 +1,10 @@
 //! Plans: which launches over which memory solve a problem, made before any device memory exists.
+//!
+//! A plan either brings its inputs with it ([`Plan::input`]) and is [staged](Plan::stage) with them, or it names
+//! operands that whoever runs it has in memory already ([`Plan::operand`]) and is [bound](Plan::bind) to those.
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -37,8 +41,18 @@ pub struct Plan<'p> {
 
 #[derive(Clone, Debug)]
 enum Planned<'p> {
-    Made { kind: MemoryKind, access: Access, initial: Option<Cow<'p, [u8]>> },
-    ImageOver { buffer: Slot, shape: ImageShape, row_pitch_bytes: usize },
+    /// Brought by whoever binds the plan.
+    Operand,
+    Made {
+        kind: MemoryKind,
+        access: Access,
+        initial: Option<Cow<'p, [u8]>>,
+    },
+    ImageOver {
+        buffer: Slot,
+        shape: ImageShape,
+        row_pitch_bytes: usize,
+    },
 }
 
 /// Where the result lies: `rows` rows of `row_bytes`, `pitch_bytes` apart, from `offset_bytes` on.
@@ -114,6 +128,11 @@ impl<'p> Plan<'p> {
         Slot(self.memory.len() - 1)
     }
 
+    /// A memory object that whoever binds the plan brings. Operands are numbered from 0 in the order of these calls.
+    pub fn operand(&mut self) -> Slot {
+        self.slot(Planned::Operand)
+    }
+
     /// A buffer that kernels only read.
     pub fn input(&mut self, contents: impl Into<Cow<'p, [u8]>>) -> Slot {
         let contents = contents.into();
@@ -156,22 +175,22 @@ impl<'p> Plan<'p> {
     }
 
     /// Adds a launch that runs once, ahead of the step.
-    pub fn prepare<const N: usize>(
+    pub fn prepare(
         &mut self,
         program: &Arc<Program>,
         entry: &str,
-        arguments: [Argument<Slot>; N],
+        arguments: impl Into<Vec<Argument<Slot>>>,
         range: NdRange,
     ) {
         self.preparation.push(launch(program, entry, arguments, range));
     }
 
     /// Adds a launch of the step.
-    pub fn launch<const N: usize>(
+    pub fn launch(
         &mut self,
         program: &Arc<Program>,
         entry: &str,
-        arguments: [Argument<Slot>; N],
+        arguments: impl Into<Vec<Argument<Slot>>>,
         range: NdRange,
     ) {
         self.launches.push(launch(program, entry, arguments, range));
@@ -190,46 +209,112 @@ impl<'p> Plan<'p> {
     /// Makes the plan's memory on an executor. What was made is released again when this fails.
     ///
     /// # Errors
-    /// Whatever the executor refuses.
+    /// The plan has operands; whatever the executor refuses.
     pub fn stage<'e>(&self, executor: &'e mut dyn Executor) -> Result<Staged<'e>, ExecuteError> {
-        let mut staged = Staged {
-            executor,
-            memory: Vec::new(),
-            preparation: Vec::new(),
-            launches: Vec::new(),
-            output: self.output,
-        };
+        let bound = self.make(executor, &[], true)?;
+        Ok(Staged { executor, bound, output: self.output })
+    }
+
+    /// The launches over `operands`, in the order of [`Self::operand`], and over memory made for the rest. What was
+    /// made is released again when this fails; otherwise it is the caller's to [release](Bound::release).
+    ///
+    /// # Errors
+    /// Another number of operands than the plan has; whatever the executor refuses.
+    pub fn bind(&self, executor: &mut dyn Executor, operands: &[MemoryId]) -> Result<Bound, ExecuteError> {
+        self.make(executor, operands, false)
+    }
+
+    fn make(
+        &self,
+        executor: &mut dyn Executor,
+        operands: &[MemoryId],
+        poison: bool,
+    ) -> Result<Bound, ExecuteError> {
+        let want = self.memory.iter().filter(|planned| matches!(planned, Planned::Operand)).count();
+        let miscounted = || ExecuteError::Operands { want, found: operands.len() };
+        if operands.len() != want {
+            return Err(miscounted());
+        }
+        let (mut memory, mut made) = (Vec::new(), Vec::new());
+        let mut given = operands.iter();
         for planned in &self.memory {
             let id = match planned {
+                Planned::Operand => given.next().copied().ok_or_else(miscounted),
                 Planned::Made { kind, access, initial } => {
                     let poison = match (initial, kind) {
-                        (None, MemoryKind::Buffer { bytes }) => Some(vec![POISON; *bytes]),
+                        (None, MemoryKind::Buffer { bytes }) if poison => Some(vec![POISON; *bytes]),
                         _ => None,
                     };
-                    let initial = initial.as_deref().or(poison.as_deref());
-                    staged.executor.allocate(kind, *access, initial)?
+                    executor.allocate(kind, *access, initial.as_deref().or(poison.as_deref()))
                 }
                 Planned::ImageOver { buffer, shape, row_pitch_bytes } => {
-                    let buffer = staged.memory[buffer.0];
-                    staged.executor.image_over_buffer(buffer, shape, *row_pitch_bytes)?
+                    executor.image_over_buffer(memory[buffer.0], shape, *row_pitch_bytes)
                 }
             };
-            staged.memory.push(id);
+            match id {
+                Ok(id) => {
+                    if !matches!(planned, Planned::Operand) {
+                        made.push(id);
+                    }
+                    memory.push(id);
+                }
+                Err(error) => {
+                    release(executor, &made);
+                    return Err(error);
+                }
+            }
         }
-        let bind = |launches: &[Launch<Slot>]| {
-            launches.iter().map(|launch| launch.map_memory(|slot| Ok(staged.memory[slot.0]))).collect()
+        let bind = |launches: &[Launch<Slot>]| -> Vec<Launch> {
+            launches
+                .iter()
+                .map(|launch| {
+                    launch
+                        .map_memory(|slot| Ok::<_, Infallible>(memory[slot.0]))
+                        .unwrap_or_else(|never| match never {})
+                })
+                .collect()
         };
-        let preparation: Result<_, ExecuteError> = bind(&self.preparation);
-        let launches: Result<_, ExecuteError> = bind(&self.launches);
-        (staged.preparation, staged.launches) = (preparation?, launches?);
-        Ok(staged)
+        let (preparation, launches) = (bind(&self.preparation), bind(&self.launches));
+        let output = self.output.map(|output| memory[output.slot.0]);
+        Ok(Bound { made, preparation, launches, output })
     }
 }
 
-fn launch<const N: usize>(
+/// Frees in the opposite order, as images over buffers come after their buffer. A device that is gone has released
+/// everything.
+fn release(executor: &mut dyn Executor, made: &[MemoryId]) {
+    for id in made.iter().rev() {
+        let _ = executor.release(*id);
+    }
+}
+
+/// A plan's launches over memory of one executor.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    made: Vec<MemoryId>,
+    /// What runs once, ahead of the step.
+    pub preparation: Vec<Launch>,
+    /// The step.
+    pub launches: Vec<Launch>,
+    output: Option<MemoryId>,
+}
+
+impl Bound {
+    /// Memory the plan made for itself.
+    pub fn made(&self) -> &[MemoryId] {
+        &self.made
+    }
+
+    /// Frees what was made for the plan. The operands stay.
+    pub fn release(self, executor: &mut dyn Executor) {
+        release(executor, &self.made);
+    }
+}
+
+fn launch(
     program: &Arc<Program>,
     entry: &str,
-    arguments: [Argument<Slot>; N],
+    arguments: impl Into<Vec<Argument<Slot>>>,
     range: NdRange,
 ) -> Launch<Slot> {
     Launch { program: Arc::clone(program), entry: entry.to_owned(), arguments: arguments.into(), range }
@@ -238,9 +323,7 @@ fn launch<const N: usize>(
 /// A plan with its memory on an executor; the memory is released when this is dropped.
 pub struct Staged<'e> {
     executor: &'e mut dyn Executor,
-    memory: Vec<MemoryId>,
-    preparation: Vec<Launch>,
-    launches: Vec<Launch>,
+    bound: Bound,
     output: Option<Output>,
 }
 
@@ -250,10 +333,10 @@ impl Staged<'_> {
     /// # Errors
     /// Whatever the executor reports.
     pub fn prepare(&mut self) -> Result<Option<f64>, ExecuteError> {
-        if self.preparation.is_empty() {
+        if self.bound.preparation.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Timing::span_seconds(&self.executor.run(&self.preparation)?)))
+        Ok(Some(Timing::span_seconds(&self.executor.run(&self.bound.preparation)?)))
     }
 
     /// Runs the step; seconds from the first launch's start to the last one's end on the device.
@@ -261,7 +344,7 @@ impl Staged<'_> {
     /// # Errors
     /// Whatever the executor reports.
     pub fn run(&mut self) -> Result<f64, ExecuteError> {
-        Ok(Timing::span_seconds(&self.executor.run(&self.launches)?))
+        Ok(Timing::span_seconds(&self.executor.run(&self.bound.launches)?))
     }
 
     /// The result, rows tightly packed; nothing when the plan names no output.
@@ -269,8 +352,7 @@ impl Staged<'_> {
     /// # Errors
     /// Whatever the executor reports.
     pub fn output(&mut self) -> Result<Vec<u8>, ExecuteError> {
-        let Some(output) = self.output else { return Ok(Vec::new()) };
-        let id = self.memory[output.slot.0];
+        let (Some(output), Some(id)) = (self.output, self.bound.output) else { return Ok(Vec::new()) };
         let span = output.rows.saturating_sub(1) * output.pitch_bytes + output.row_bytes;
         let mut bytes = vec![0; span];
         self.executor.read(id, output.offset_bytes, &mut bytes)?;
@@ -283,10 +365,6 @@ impl Staged<'_> {
 
 impl Drop for Staged<'_> {
     fn drop(&mut self) {
-        // Images over buffers come after their buffer.
-        for id in self.memory.drain(..).rev() {
-            // A device that is gone has released everything.
-            let _ = self.executor.release(id);
-        }
+        release(self.executor, &self.bound.made);
     }
 }

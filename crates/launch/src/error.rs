@@ -42,6 +42,14 @@ pub enum ExecuteError {
         /// How many it was given.
         found: usize,
     },
+    /// A plan bound to too many or too few memory objects.
+    #[error("the plan has {want} operands, {found} were given")]
+    Operands {
+        /// How many it has.
+        want: usize,
+        /// How many it was given.
+        found: usize,
+    },
     /// An argument of another kind, type or size than the kernel declares.
     #[error("kernel `{entry}`, argument {index} (`{name}`): wants {want}, was given {found}")]
     Argument {

@@ -63,6 +63,16 @@ pub trait Executor {
     /// It does not build, or has no kernel `entry`.
     fn prepare(&mut self, program: &Arc<Program>, entry: &str) -> Result<KernelFacts, ExecuteError>;
 
+    /// Puts the launches in line behind all that was submitted before, in order, and returns without waiting where the
+    /// executor can do so; else they are done when it returns. The objects they use may be released meanwhile.
+    ///
+    /// # Errors
+    /// As [`Executor::prepare`]; arguments or range that do not fit the kernel or the device (nothing
+    /// is run then); the device failed.
+    fn submit(&mut self, launches: &[Launch]) -> Result<Box<dyn Submission>, ExecuteError> {
+        Ok(Box::new(Done(self.run(launches)?)))
+    }
+
     /// Runs the launches in order, back to back, and waits for the last; one [`Timing`] each, all on
     /// one clock.
     ///
@@ -70,6 +80,31 @@ pub trait Executor {
     /// As [`Executor::prepare`]; arguments or range that do not fit the kernel or the device (nothing
     /// is run then); the device failed.
     fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError>;
+}
+
+/// Launches that were submitted.
+pub trait Submission: Send + Sync {
+    /// Waits for the last of them; one [`Timing`] each, all on one clock. May be asked again.
+    ///
+    /// # Errors
+    /// A launch failed, the device is gone.
+    fn wait(&self) -> Result<Vec<Timing>, ExecuteError>;
+
+    /// Whether all have ended, well or not. Does not wait.
+    fn is_done(&self) -> bool;
+}
+
+/// What an executor that waits hands out.
+struct Done(Vec<Timing>);
+
+impl Submission for Done {
+    fn wait(&self) -> Result<Vec<Timing>, ExecuteError> {
+        Ok(self.0.clone())
+    }
+
+    fn is_done(&self) -> bool {
+        true
+    }
 }
 
 /// What a compiler says of one kernel on one device.

@@ -34,12 +34,24 @@ impl Event {
     /// # Errors
     /// The command failed, or the driver does not answer.
     pub fn outcome(&self) -> Result<(), CallError> {
-        let answer = cl::get_event_data(self.0.raw(), cl::CL_EVENT_COMMAND_EXECUTION_STATUS)
-            .map_err(CallError::at("clGetEventInfo"))?;
-        match info::number(&answer).map(|status| status as u32 as i32) {
-            Some(status) if status < 0 => Err(CallError { call: "command", code: Code(status) }),
+        match self.status()? {
+            status if status < 0 => Err(CallError { call: "command", code: Code(status) }),
             _ => Ok(()),
         }
+    }
+
+    /// Whether the command has ended, well or not.
+    ///
+    /// # Errors
+    /// The driver does not answer.
+    pub fn is_done(&self) -> Result<bool, CallError> {
+        Ok(self.status()? <= cl::CL_COMPLETE)
+    }
+
+    fn status(&self) -> Result<i32, CallError> {
+        let answer = cl::get_event_data(self.0.raw(), cl::CL_EVENT_COMMAND_EXECUTION_STATUS)
+            .map_err(CallError::at("clGetEventInfo"))?;
+        Ok(info::number(&answer).map_or(cl::CL_QUEUED, |status| status as u32 as i32))
     }
 
     /// When the command was queued, submitted, started and ended.

@@ -8,7 +8,7 @@ use tripipe_cache::{Cache, CacheChoice};
 use tripipe_device::Probe;
 use tripipe_launch::{
     Access, Argument, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind,
-    Program as Request, Timing,
+    Program as Request, Submission, Timing,
 };
 
 use crate::code::CallError;
@@ -187,6 +187,28 @@ impl OpenClExecutor {
         Ok((kernel, held))
     }
 
+    /// Puts the launches into the queue. Nothing is left running behind an error.
+    fn enqueue(&mut self, launches: &[Launch]) -> Result<Submitted, ExecuteError> {
+        let resolved: Vec<(Kernel, Vec<Held>)> =
+            launches.iter().map(|launch| self.resolve(launch)).collect::<Result<_, _>>()?;
+        let mut events: Vec<Event> = Vec::with_capacity(launches.len());
+        for ((kernel, held), launch) in resolved.iter().zip(launches) {
+            let arguments: Vec<Arg<'_>> = held.iter().map(Held::arg).collect();
+            match kernel.launch(&self.queue, &arguments, &launch.range) {
+                Ok(event) => events.push(event),
+                Err(error) => {
+                    // Its own failure adds nothing.
+                    let _ = self.queue.finish();
+                    return Err(launch_error(&self.device, self.allocated_bytes, error));
+                }
+            }
+        }
+        if !events.is_empty() {
+            self.queue.flush().map_err(|error| self.fail(error))?;
+        }
+        Ok(Submitted { events, device: self.device.clone(), allocated_bytes: self.allocated_bytes })
+    }
+
     fn fail(&self, error: CallError) -> ExecuteError {
         call_error(&self.device, self.allocated_bytes, error)
     }
@@ -295,32 +317,36 @@ impl Executor for OpenClExecutor {
         self.kernel(program, entry).map(|kernel| kernel.facts())
     }
 
+    fn submit(&mut self, launches: &[Launch]) -> Result<Box<dyn Submission>, ExecuteError> {
+        self.enqueue(launches).map(|submitted| Box::new(submitted) as Box<dyn Submission>)
+    }
+
     fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
-        let resolved: Vec<(Kernel, Vec<Held>)> =
-            launches.iter().map(|launch| self.resolve(launch)).collect::<Result<_, _>>()?;
-        let mut events: Vec<Event> = Vec::with_capacity(launches.len());
-        for ((kernel, held), launch) in resolved.iter().zip(launches) {
-            let arguments: Vec<Arg<'_>> = held.iter().map(Held::arg).collect();
-            match kernel.launch(&self.queue, &arguments, &launch.range) {
-                Ok(event) => events.push(event),
-                Err(error) => {
-                    // Nothing may be left running behind an error; its own failure adds nothing.
-                    let _ = self.queue.finish();
-                    return Err(launch_error(&self.device, self.allocated_bytes, error));
-                }
-            }
+        self.enqueue(launches)?.wait()
+    }
+}
+
+/// Launches in the queue.
+struct Submitted {
+    events: Vec<Event>,
+    device: Device,
+    allocated_bytes: u64,
+}
+
+impl Submission for Submitted {
+    fn wait(&self) -> Result<Vec<Timing>, ExecuteError> {
+        let fail = |error| call_error(&self.device, self.allocated_bytes, error);
+        // In order: when the last has ended all have. A failed kernel knows better why than whoever waits for the last.
+        let waited = self.events.last().map_or(Ok(()), Event::wait);
+        for event in &self.events {
+            event.outcome().map_err(fail)?;
         }
-        if events.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.queue.flush().map_err(|error| self.fail(error))?;
-        let finished = self.queue.finish();
-        for event in &events {
-            // A failed kernel knows better why than the queue.
-            event.outcome().map_err(|error| self.fail(error))?;
-        }
-        finished.map_err(|error| self.fail(error))?;
-        events.iter().map(|event| event.timing().map_err(|error| self.fail(error))).collect()
+        waited.map_err(fail)?;
+        self.events.iter().map(|event| event.timing().map_err(fail)).collect()
+    }
+
+    fn is_done(&self) -> bool {
+        self.events.last().is_none_or(|event| event.is_done().unwrap_or(true))
     }
 }
 
