@@ -1,0 +1,70 @@
+//! Pixels outside the image.
+
+/// What a window sees outside the image. `abcd` is a row of four pixels.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Border {
+    /// Pixels whose window leaves the image are copied from the source, converted to the result's element type:
+    /// rounded to the nearest (ties to even) and saturated.
+    None,
+    /// Every pixel outside has this value in every channel, `vv|abcd|vv`. Rounded and saturated to the element type.
+    Constant(f32),
+    /// The nearest pixel, `aa|abcd|dd`.
+    Replicate,
+    /// Mirrored at the edge, `ba|abcd|dc`.
+    Reflect,
+    /// Mirrored at the centre of the outermost pixel, `cb|abcd|cb`. OpenCV's default.
+    #[default]
+    Reflect101,
+    /// From the opposite edge, `cd|abcd|ab`.
+    Wrap,
+}
+
+impl Border {
+    /// The place in `0..extent` whose pixel stands for the one at `place`, which may lie outside; nothing where no pixel
+    /// does (`None`, `Constant`). `extent` is at least 1. Windows wider than the image are folded as often as it takes.
+    pub fn source(self, place: isize, extent: usize) -> Option<usize> {
+        let extent = extent as isize;
+        if (0..extent).contains(&place) {
+            return Some(place as usize);
+        }
+        let inside = match self {
+            Self::None | Self::Constant(_) => return None,
+            Self::Replicate => place.clamp(0, extent - 1),
+            Self::Wrap => place.rem_euclid(extent),
+            Self::Reflect => {
+                let folded = place.rem_euclid(2 * extent);
+                folded.min(2 * extent - 1 - folded)
+            }
+            Self::Reflect101 if extent == 1 => 0,
+            Self::Reflect101 => {
+                let period = 2 * (extent - 1);
+                let folded = place.rem_euclid(period);
+                folded.min(period - folded)
+            }
+        };
+        Some(inside as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rows of the documentation, and what `cv2.borderInterpolate` gives for windows wider than the image.
+    #[test]
+    fn places_are_folded_as_documented() {
+        let row = |border: Border, places: std::ops::Range<isize>, extent: usize| -> String {
+            places
+                .map(|place| border.source(place, extent).map_or('.', |at| char::from(b'a' + at as u8)))
+                .collect()
+        };
+        assert_eq!(row(Border::None, -2..6, 4), "..abcd..");
+        assert_eq!(row(Border::Constant(1.0), -2..6, 4), "..abcd..");
+        assert_eq!(row(Border::Replicate, -2..6, 4), "aaabcddd");
+        assert_eq!(row(Border::Reflect, -6..10, 4), "cddcbaabcddcbaab");
+        assert_eq!(row(Border::Reflect101, -6..10, 4), "abcdcbabcdcbabcd");
+        assert_eq!(row(Border::Wrap, -2..6, 4), "cdabcdab");
+        assert_eq!(row(Border::Reflect101, -2..3, 1), "aaaaa");
+        assert_eq!(row(Border::Reflect, -2..3, 1), "aaaaa");
+    }
+}

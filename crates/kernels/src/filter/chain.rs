@@ -1,0 +1,169 @@
+//! Stages in a row.
+
+use thiserror::Error;
+
+use super::{Border, Color, Element, Raster, Stage};
+
+/// Stages one after the other, each over the whole image that the one before made: its result is rounded to its element
+/// type, and its pixels outside are those of [`Chain::border`]. How many passes over memory that takes is the implementation's choice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chain {
+    /// At least one.
+    pub stages: Vec<Stage>,
+    /// What windows see outside.
+    pub border: Border,
+    /// Of 4 channels the last is alpha: it is not filtered but copied, by every stage that keeps the number of channels.
+    pub keep_alpha: bool,
+}
+
+impl Chain {
+    /// One stage.
+    pub fn one(stage: Stage, border: Border) -> Self {
+        Self { stages: vec![stage], border, keep_alpha: false }
+    }
+
+    /// The image it makes of `from`, packed or planar as that is, without gaps.
+    ///
+    /// # Errors
+    /// No stage, or a stage that does not take what the one before gives.
+    pub fn apply_to(&self, from: &Raster) -> Result<Raster, FilterError> {
+        if self.stages.is_empty() {
+            return Err(FilterError::NoStage);
+        }
+        self.stages.iter().try_fold(*from, |raster, stage| stage.apply_to(&raster))
+    }
+
+    /// Checks that the chain makes an image like `to` of one like `from`: extents, channels, element type. Layout and place
+    /// are free.
+    ///
+    /// # Errors
+    /// As [`Self::apply_to`] and [`Raster::elements`]; another result than `to`.
+    pub fn check(&self, from: &Raster, to: &Raster) -> Result<(), FilterError> {
+        from.elements()?;
+        to.elements()?;
+        let want = self.apply_to(from)?;
+        let shape = |raster: &Raster| (raster.width, raster.height, raster.channels, raster.element);
+        if shape(&want) == shape(to) {
+            return Ok(());
+        }
+        Err(FilterError::Result {
+            want: [want.width, want.height, want.channels],
+            want_element: want.element,
+            found: [to.width, to.height, to.channels],
+            found_element: to.element,
+        })
+    }
+}
+
+/// Why there is no such filter.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum FilterError {
+    /// A window of extents that cannot be.
+    #[error("a window of {}x{}: extents must be odd and at most {max}", size[0], size[1])]
+    Window {
+        /// Columns and rows.
+        size: [usize; 2],
+        /// The largest extent.
+        max: usize,
+    },
+    /// Another number of weights than the window has pixels.
+    #[error("{found} weights for a window of {want} pixels")]
+    Weights {
+        /// Pixels of the window.
+        want: usize,
+        /// Weights given.
+        found: usize,
+    },
+    /// A divisor of 0.
+    #[error("the divisor of a filter is 0")]
+    Divisor,
+    /// A parameter that is NaN or infinite.
+    #[error("a weight, scale or offset is not a finite number")]
+    NotFinite,
+    /// A sigma that is none.
+    #[error("sigma is {sigma}: it must be a finite number above 0")]
+    Sigma {
+        /// What was given.
+        sigma: f32,
+    },
+    /// A median of another size.
+    #[error("a median over {found}x{found}: only 3x3 and 5x5 are offered")]
+    MedianSize {
+        /// What was given.
+        found: usize,
+    },
+    /// Integer weights of a floating-point type were asked for.
+    #[error("fixed-point weights are for integer pixels")]
+    NotInteger,
+    /// Sums that leave 32 bits.
+    #[error(
+        "the weights are so large that sums leave 32 bits: divide them, or convert the image to float first"
+    )]
+    Overflow,
+    /// A chain without stages.
+    #[error("a chain of filters needs at least one stage")]
+    NoStage,
+    /// A number of channels that is not 1 to 4.
+    #[error("{found} channels: an image has 1 to 4")]
+    Channels {
+        /// What was given.
+        found: usize,
+    },
+    /// A conversion of colour that does not take so many channels.
+    #[error("{color:?} does not take {found} channels")]
+    ColorChannels {
+        /// The conversion.
+        color: Color,
+        /// Channels given.
+        found: usize,
+    },
+    /// Rows that overlap.
+    #[error("rows are {pitch} elements apart, and each has {want}")]
+    Pitch {
+        /// From row to row.
+        pitch: usize,
+        /// Elements of a row.
+        want: usize,
+    },
+    /// Planes that overlap.
+    #[error("planes are {plane_pitch} elements apart, and each has {want}")]
+    PlanePitch {
+        /// From plane to plane.
+        plane_pitch: usize,
+        /// Elements of a plane.
+        want: usize,
+    },
+    /// More elements than can be addressed.
+    #[error("an image of {}x{} pixels does not fit into memory", size[0], size[1])]
+    TooLarge {
+        /// Width and height.
+        size: [usize; 2],
+    },
+    /// A region that leaves its image.
+    #[error(
+        "the region of {}x{} from ({}, {}) leaves the image of {}x{}",
+        region[2], region[3], region[0], region[1], image[0], image[1]
+    )]
+    Region {
+        /// x, y, width, height.
+        region: [usize; 4],
+        /// Width and height.
+        image: [usize; 2],
+    },
+    /// The result is of another shape than the chain makes.
+    #[error(
+        "the filter makes {}x{} pixels of {} channels of {want_element:?}; the result has {}x{} of {} of {found_element:?}",
+        want[0], want[1], want[2], found[0], found[1], found[2]
+    )]
+    Result {
+        /// Width, height, channels the chain makes.
+        want: [usize; 3],
+        /// Their type.
+        want_element: Element,
+        /// Width, height, channels of the result.
+        found: [usize; 3],
+        /// Their type.
+        found_element: Element,
+    },
+}

@@ -1,0 +1,22 @@
+//! Image filters: what each one computes, to the last bit where pixels are integers.
+//!
+//! A [`Chain`] is a list of [`Stage`]s with one [`Border`]; a [`Raster`] says where the pixels of an image lie. Neither
+//! knows a device. The reference computes a chain slowly and plainly; every other implementation
+//! (the kernels here, the CPU path of the library) equals it: exactly for integer pixels, within the stated error for
+//! floating-point ones.
+//!
+//! Coordinates are (x, y) from the upper left; a window of a x b pixels has a columns and b rows, both odd, and its
+//! centre on the pixel it computes. Windows are applied as written (correlation, as OpenCV's `filter2D` does), not
+//! mirrored.
+
+mod border;
+mod chain;
+mod linear;
+mod raster;
+mod stage;
+
+pub use border::Border;
+pub use chain::{Chain, FilterError};
+pub use linear::{Fixed, Linear, Taps};
+pub use raster::{Element, Layout, Raster};
+pub use stage::{Bilateral, Color, Gradient, Morphology, Neighbourhood, Stage};

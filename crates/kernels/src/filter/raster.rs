@@ -1,0 +1,200 @@
+//! Where the pixels of an image lie.
+
+use super::FilterError;
+
+/// The type of one channel of a pixel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Element {
+    /// `uchar`, 0..=255.
+    U8,
+    /// `short`, -32768..=32767.
+    I16,
+    /// `ushort`, 0..=65535.
+    U16,
+    /// `half`; computed in `float` and rounded to the nearest when stored.
+    F16,
+    /// `float`.
+    F32,
+}
+
+impl Element {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::U8, Self::I16, Self::U16, Self::F16, Self::F32];
+
+    /// Bytes of one.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::U8 => 1,
+            Self::I16 | Self::U16 | Self::F16 => 2,
+            Self::F32 => 4,
+        }
+    }
+
+    /// Smallest and largest value of an integer type; nothing for the floating-point ones.
+    pub fn range(self) -> Option<[i32; 2]> {
+        match self {
+            Self::U8 => Some([0, 255]),
+            Self::I16 => Some([-32768, 32767]),
+            Self::U16 => Some([0, 65535]),
+            Self::F16 | Self::F32 => None,
+        }
+    }
+
+    /// Whether it is `half` or `float`.
+    pub fn is_float(self) -> bool {
+        self.range().is_none()
+    }
+}
+
+/// How the channels of an image lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// The channels of a pixel side by side.
+    Packed,
+    /// Each channel is a plane of its own.
+    Planar,
+}
+
+/// Where the pixels of an image lie in a slice or a buffer. All distances are in elements.
+///
+/// Channel c of the pixel (x, y) lies at `offset + y * pitch + x * channels + c` when packed, at
+/// `offset + c * plane_pitch + y * pitch + x` when planar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Raster {
+    /// Pixels in a row; may be 0.
+    pub width: usize,
+    /// Rows; may be 0.
+    pub height: usize,
+    /// Channels of a pixel, 1 to 4.
+    pub channels: usize,
+    /// Type of a channel.
+    pub element: Element,
+    /// How the channels lie.
+    pub layout: Layout,
+    /// Where the first pixel lies.
+    pub offset: usize,
+    /// From row to row.
+    pub pitch: usize,
+    /// From plane to plane; 0 when packed.
+    pub plane_pitch: usize,
+}
+
+impl Raster {
+    /// Packed pixels without gaps.
+    pub fn packed([width, height]: [usize; 2], channels: usize, element: Element) -> Self {
+        let pitch = width * channels;
+        Self { width, height, channels, element, layout: Layout::Packed, offset: 0, pitch, plane_pitch: 0 }
+    }
+
+    /// Planes without gaps, one after the other.
+    pub fn planar([width, height]: [usize; 2], channels: usize, element: Element) -> Self {
+        let plane_pitch = width * height;
+        Self {
+            width,
+            height,
+            channels,
+            element,
+            layout: Layout::Planar,
+            offset: 0,
+            pitch: width,
+            plane_pitch,
+        }
+    }
+
+    /// The luma plane of an NV12 or NV21 frame whose rows lie `pitch` bytes apart: one channel of bytes.
+    pub fn luma([width, height]: [usize; 2], pitch: usize) -> Self {
+        Self { pitch, ..Self::packed([width, height], 1, Element::U8) }
+    }
+
+    /// With rows `pitch` elements apart; planes stay as far apart as they were, or as `height` such rows take.
+    #[must_use]
+    pub fn with_pitch(self, pitch: usize) -> Self {
+        let plane_pitch = match self.layout {
+            Layout::Packed => 0,
+            Layout::Planar => self.plane_pitch.max(pitch.saturating_mul(self.height)),
+        };
+        Self { pitch, plane_pitch, ..self }
+    }
+
+    /// The part of `width` x `height` pixels from (x, y) on. Filters treat it as an image of its own: what lies around
+    /// it is outside.
+    ///
+    /// # Errors
+    /// It leaves the image.
+    pub fn region(self, [x, y]: [usize; 2], [width, height]: [usize; 2]) -> Result<Self, FilterError> {
+        let inside =
+            |from: usize, length: usize, all: usize| from.checked_add(length).is_some_and(|end| end <= all);
+        if !inside(x, width, self.width) || !inside(y, height, self.height) {
+            return Err(FilterError::Region {
+                region: [x, y, width, height],
+                image: [self.width, self.height],
+            });
+        }
+        let offset = self.offset + y * self.pitch + x * self.step();
+        Ok(Self { width, height, offset, ..self })
+    }
+
+    /// Elements from a pixel to its right neighbour.
+    pub fn step(&self) -> usize {
+        match self.layout {
+            Layout::Packed => self.channels,
+            Layout::Planar => 1,
+        }
+    }
+
+    /// Elements of a row, of one plane when planar.
+    pub fn row_elements(&self) -> usize {
+        self.width * self.step()
+    }
+
+    /// Where channel `channel` of the pixel (x, y) lies.
+    pub fn index(&self, [x, y]: [usize; 2], channel: usize) -> usize {
+        let (plane, inside) = match self.layout {
+            Layout::Packed => (0, channel),
+            Layout::Planar => (channel, 0),
+        };
+        self.offset + plane * self.plane_pitch + y * self.pitch + x * self.step() + inside
+    }
+
+    /// Whether there is no pixel.
+    pub fn is_empty(&self) -> bool {
+        self.width == 0 || self.height == 0
+    }
+
+    /// Elements a slice or buffer must have to hold it: one past the last pixel's last channel, 0 for an empty image.
+    ///
+    /// # Errors
+    /// No channels or more than 4, rows that overlap, planes that overlap, more elements than can be addressed.
+    pub fn elements(&self) -> Result<usize, FilterError> {
+        if !(1..=4).contains(&self.channels) {
+            return Err(FilterError::Channels { found: self.channels });
+        }
+        let too_large = || FilterError::TooLarge { size: [self.width, self.height] };
+        let row = self.width.checked_mul(self.step()).ok_or_else(too_large)?;
+        if self.is_empty() {
+            return Ok(0);
+        }
+        if self.height > 1 && self.pitch < row {
+            return Err(FilterError::Pitch { pitch: self.pitch, want: row });
+        }
+        let plane = (self.height - 1)
+            .checked_mul(self.pitch)
+            .and_then(|rows| rows.checked_add(row))
+            .ok_or_else(too_large)?;
+        let planes = match self.layout {
+            Layout::Packed => 1,
+            Layout::Planar => self.channels,
+        };
+        if planes > 1 && self.plane_pitch < plane {
+            return Err(FilterError::PlanePitch { plane_pitch: self.plane_pitch, want: plane });
+        }
+        (planes - 1)
+            .checked_mul(self.plane_pitch)
+            .and_then(|before| before.checked_add(plane))
+            .and_then(|all| all.checked_add(self.offset))
+            .filter(|all| {
+                all.checked_mul(self.element.bytes()).is_some_and(|bytes| isize::try_from(bytes).is_ok())
+            })
+            .ok_or_else(too_large)
+    }
+}

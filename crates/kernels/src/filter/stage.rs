@@ -1,0 +1,257 @@
+//! The stages of a chain.
+
+use super::linear::check_window;
+use super::{Element, FilterError, Linear, Raster};
+
+/// One step of a chain: an image in, an image of the same extents out.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stage {
+    /// A weighted sum, each channel by itself.
+    Linear(Linear),
+    /// The length of a gradient, each channel by itself.
+    Gradient(Gradient),
+    /// The middle one of the window's values in order, each channel by itself; 3 x 3 or 5 x 5. Where a floating-point window holds a
+    /// NaN the result is unspecified.
+    Median {
+        /// Extent of the window, 3 or 5.
+        size: usize,
+    },
+    /// The smallest or largest value of a neighbourhood, each channel by itself. NaN as [`Stage::Median`].
+    Morphology(Morphology),
+    /// A blur that keeps edges.
+    Bilateral(Bilateral),
+    /// Another element type: `value * scale + offset`, in `float`, rounded to the nearest (ties to even) and saturated. NaN
+    /// becomes 0 in an integer type.
+    Convert {
+        /// The type of the result.
+        to: Element,
+        /// Factor.
+        scale: f32,
+        /// Added after.
+        offset: f32,
+    },
+    /// Other channels.
+    Color(Color),
+}
+
+/// `|dx| + |dy|` of two derivatives, saturated to the element type of the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gradient {
+    /// Of Sobel's.
+    Sobel,
+    /// Of Scharr's.
+    Scharr,
+}
+
+impl Gradient {
+    /// The two derivatives.
+    pub fn derivatives(self) -> [Linear; 2] {
+        match self {
+            Self::Sobel => [Linear::sobel_x(), Linear::sobel_y()],
+            Self::Scharr => [Linear::scharr_x(), Linear::scharr_y()],
+        }
+    }
+}
+
+/// Erosion or dilation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Morphology {
+    /// The smallest value.
+    Erode(Neighbourhood),
+    /// The largest value.
+    Dilate(Neighbourhood),
+}
+
+impl Morphology {
+    /// The pixels looked at.
+    pub fn neighbourhood(self) -> Neighbourhood {
+        match self {
+            Self::Erode(neighbourhood) | Self::Dilate(neighbourhood) => neighbourhood,
+        }
+    }
+}
+
+/// The pixels of a window that count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Neighbourhood {
+    /// All, columns x rows.
+    Rectangle([usize; 2]),
+    /// The middle row and the middle column.
+    Cross([usize; 2]),
+}
+
+impl Neighbourhood {
+    /// Columns and rows of the window.
+    pub fn size(self) -> [usize; 2] {
+        match self {
+            Self::Rectangle(size) | Self::Cross(size) => size,
+        }
+    }
+
+    /// Whether the pixel in column x, row y of the window counts.
+    pub fn holds(self, [x, y]: [usize; 2]) -> bool {
+        match self {
+            Self::Rectangle(_) => true,
+            Self::Cross([width, height]) => x == width / 2 || y == height / 2,
+        }
+    }
+}
+
+/// A mean of the window in which near pixels of like colour count most.
+///
+/// The weight of a pixel d away whose channels differ by c in sum (`sum |difference|` over all channels) is
+/// `exp(-d^2 / 2 sigma_space^2) exp(-c^2 / 2 sigma_color^2)`; the window is round, so pixels with `d > size / 2` do not count. *Integer
+/// pixels:* both factors are rounded to multiples of 2^-8 ([`Bilateral::space`], [`Bilateral::color`]), a weight is
+/// `(space * color + 128) >> 8`, and the result is `(sum weight x pixel + sum weight / 2) / sum weight`, rounded down (towards minus infinity).
+/// *Floating-point pixels:* in `float`, within 1e-4 of the largest magnitude in the window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bilateral {
+    /// Extent of the window, odd, 3 to 15.
+    pub size: usize,
+    /// Reach in colour, in units of the pixels.
+    pub sigma_color: f32,
+    /// Reach in space, in pixels.
+    pub sigma_space: f32,
+}
+
+impl Bilateral {
+    /// Weight of each place of the window, row by row, in 2^-8; 0 outside the circle.
+    pub fn space(&self) -> Vec<u16> {
+        self.space_exact().iter().map(|weight| (weight * 256.0).round() as u16).collect()
+    }
+
+    /// Weight of each place of the window, row by row; 0 outside the circle.
+    pub fn space_exact(&self) -> Vec<f64> {
+        let radius = (self.size / 2) as f64;
+        let places =
+            (0..self.size * self.size).map(|i| [i % self.size, i / self.size].map(|at| at as f64 - radius));
+        let sigma = f64::from(self.sigma_space);
+        places
+            .map(|[x, y]| x * x + y * y)
+            .map(
+                |square| if square > radius * radius { 0.0 } else { (-square / (2.0 * sigma * sigma)).exp() },
+            )
+            .collect()
+    }
+
+    /// Weight of each colour difference from 0 on, in 2^-8; 0 for all that follow. At most 65536 of them.
+    pub fn color(&self) -> Vec<u16> {
+        let sigma = f64::from(self.sigma_color);
+        (0..65536u32)
+            .map(|difference| {
+                let ratio = f64::from(difference) / sigma;
+                ((-ratio * ratio / 2.0).exp() * 256.0).round() as u16
+            })
+            .take_while(|weight| *weight > 0)
+            .collect()
+    }
+}
+
+/// Conversions of colour. Luma and chroma are those of BT.601 in full range, as JPEG and OpenCV have them. Integers: in steps of 2^-15,
+/// rounded half up and saturated; floating point: in `float`, chroma around 0.5 (1.0 is white).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Color {
+    /// 3 or 4 channels R G B (A) to one: `(9798 R + 19235 G + 3735 B + 16384) >> 15`.
+    RgbToGray,
+    /// The same for B G R (A).
+    BgrToGray,
+    /// One channel to three equal ones.
+    GrayToRgb,
+    /// The first and the third channel change places; 3 or 4 channels.
+    SwapRedBlue,
+    /// 3 or 4 channels to 3: alpha goes.
+    DropAlpha,
+    /// 3 channels to 4: alpha is the largest value, 1.0 for floating point.
+    AddAlpha,
+    /// R G B to Y U V (3 channels): Y as [`Color::RgbToGray`], `U = ((B - Y) 18492 >> 15) + half`, `V = ((R - Y) 23372 >> 15) + half`,
+    /// rounded half up; half is 128 in 8 bits, 32768 in 16, 0 in signed 16, 0.5 in floating point.
+    RgbToYuv,
+    /// Back: `B = Y + ((U - half) 66584 >> 15)`, `G = Y - ((U - half) 12945 + (V - half) 19039 >> 15)`,
+    /// `R = Y + ((V - half) 37356 >> 15)`, rounded half up.
+    YuvToRgb,
+}
+
+impl Color {
+    /// Channels out for channels in.
+    ///
+    /// # Errors
+    /// It does not take so many.
+    pub fn channels(self, from: usize) -> Result<usize, FilterError> {
+        let (takes, gives): (&[usize], usize) = match self {
+            Self::RgbToGray | Self::BgrToGray => (&[3, 4], 1),
+            Self::GrayToRgb => (&[1], 3),
+            Self::SwapRedBlue => (&[3, 4], from),
+            Self::DropAlpha => (&[4], 3),
+            Self::AddAlpha => (&[3], 4),
+            Self::RgbToYuv | Self::YuvToRgb => (&[3], 3),
+        };
+        if takes.contains(&from) {
+            Ok(gives)
+        } else {
+            Err(FilterError::ColorChannels { color: self, found: from })
+        }
+    }
+}
+
+impl Stage {
+    /// Columns and rows of its window; 1 x 1 for what looks at one pixel only.
+    pub fn window(&self) -> [usize; 2] {
+        match self {
+            Self::Linear(linear) => linear.size(),
+            Self::Gradient(_) => [3, 3],
+            Self::Median { size } => [*size; 2],
+            Self::Morphology(morphology) => morphology.neighbourhood().size(),
+            Self::Bilateral(bilateral) => [bilateral.size; 2],
+            Self::Convert { .. } | Self::Color(_) => [1, 1],
+        }
+    }
+
+    /// Channels and element type out for those in.
+    ///
+    /// # Errors
+    /// A stage with impossible parameters, or one that does not take this type or so many channels.
+    pub fn output(&self, channels: usize, element: Element) -> Result<(usize, Element), FilterError> {
+        if !matches!(self, Self::Convert { .. } | Self::Color(_)) {
+            check_window(self.window())?;
+        }
+        match self {
+            Self::Linear(linear) => {
+                if !element.is_float() {
+                    linear.fixed(element)?;
+                }
+                Ok((channels, linear.result(element)))
+            }
+            Self::Median { size } if ![3, 5].contains(size) => Err(FilterError::MedianSize { found: *size }),
+            Self::Bilateral(Bilateral { size, .. }) if !(3..=15).contains(size) => {
+                Err(FilterError::Window { size: [*size; 2], max: 15 })
+            }
+            Self::Bilateral(Bilateral { sigma_color, sigma_space, .. }) => {
+                for sigma in [*sigma_color, *sigma_space] {
+                    if !(sigma.is_finite() && sigma > 0.0) {
+                        return Err(FilterError::Sigma { sigma });
+                    }
+                }
+                Ok((channels, element))
+            }
+            Self::Gradient(_) | Self::Median { .. } | Self::Morphology(_) => Ok((channels, element)),
+            Self::Convert { to, scale, offset } if scale.is_finite() && offset.is_finite() => {
+                Ok((channels, *to))
+            }
+            Self::Convert { .. } => Err(FilterError::NotFinite),
+            Self::Color(color) => Ok((color.channels(channels)?, element)),
+        }
+    }
+
+    /// The image it makes of `from`, packed or planar as that is, without gaps.
+    ///
+    /// # Errors
+    /// As [`Self::output`].
+    pub fn apply_to(&self, from: &Raster) -> Result<Raster, FilterError> {
+        let (channels, element) = self.output(from.channels, from.element)?;
+        let size = [from.width, from.height];
+        Ok(match from.layout {
+            super::Layout::Packed => Raster::packed(size, channels, element),
+            super::Layout::Planar => Raster::planar(size, channels, element),
+        })
+    }
+}
