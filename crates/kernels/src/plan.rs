@@ -211,7 +211,167 @@ impl<'p> Plan<'p> {
     /// # Errors
     /// The plan has operands; whatever the executor refuses.
     pub fn stage<'e>(&self, executor: &'e mut dyn Executor) -> Result<Staged<'e>, ExecuteError> {
-        let bound = self.make(executor, &[], true)?;
+        let bound = self.make(executor, &[], Scratch::Poisoned)?;
+        Ok(Staged { executor, bound, output: self.output })
+    }
+
+    /// The launches over `operands`, in the order of [`Self::operand`], and over memory made for the rest. What was
+    /// made is released again when this fails; otherwise it is the caller's to [release](Bound::release).
+    ///
+    /// # Errors
+    /// Another number of operands than the plan has; whatever the executor refuses.
+    pub fn bind(
+        &self,
+        executor: &mut dyn Executor,
+        operands: &[MemoryId],
+    ) -> Result<Bound, ExecuteError> {
+        self.make(executor, operands, Scratch::Made)
+    }
+
+    /// The launches over other operands and the memory that was made for `first`, which must be released after the
+    /// result. Only views of the operands are made anew. Launches of both may not run at the same time.
+    ///
+    /// # Errors
+    /// As [`Self::bind`].
+    pub fn bind_again(
+        &self,
+        executor: &mut dyn Executor,
+        first: &Bound,
+        operands: &[MemoryId],
+    ) -> Result<Bound, ExecuteError> {
+        self.make(executor, operands, Scratch::Of(first))
+    }
+
+    fn make(
+        &self,
+        executor: &mut dyn Executor,
+        operands: &[MemoryId],
+        scratch: Scratch<'_>,
+    ) -> Result<Bound, ExecuteError> {
+        let want = self.memory.iter().filter(|planned| matches!(planned, Planned::Operand)).count();
+        let miscounted = || ExecuteError::Operands { want, found: operands.len() };
+        if operands.len() != want {
+            return Err(miscounted());
+        }
+        let (mut memory, mut made) = (Vec::new(), Vec::new());
+        let mut given = operands.iter();
+        for (index, planned) in self.memory.iter().enumerate() {
+            let id = match (planned, &scratch) {
+                (Planned::Operand, _) => given.next().copied().ok_or_else(miscounted),
+                (Planned::Made { .. }, Scratch::Of(first)) => Ok(first.memory[index]),
+                (Planned::Made { kind, access, initial }, _) => {
+                    let poison = match (initial, kind, &scratch) {
+                        (None, MemoryKind::Buffer { bytes }, Scratch::Poisoned) => Some(vec![POISON; *bytes]),
+                        _ => None,
+                    };
+                    executor.allocate(kind, *access, initial.as_deref().or(poison.as_deref()))
+                }
+                (Planned::ImageOver { buffer, .. }, Scratch::Of(first))
+                    if !matches!(self.memory[buffer.0], Planned::Operand) =>
+                {
+                    Ok(first.memory[index])
+                }
+                (Planned::ImageOver { buffer, shape, row_pitch_bytes }, _) => {
+                    executor.image_over_buffer(memory[buffer.0], shape, *row_pitch_bytes)
+                }
+            };
+            match id {
+                Ok(id) => {
+                    let another = match &scratch {
+                        Scratch::Of(first) => first.memory[index] == id,
+                        Scratch::Made | Scratch::Poisoned => false,
+                    };
+                    if !another && !matches!(planned, Planned::Operand) {
+                        made.push(id);
+                    }
+                    memory.push(id);
+                }
+                Err(error) => {
+                    release(executor, &made);
+                    return Err(error);
+                }
+            }
+        }
+        let bind = |launches: &[Launch<Slot>]| -> Vec<Launch> {
+            launches
+                .iter()
+                .map(|launch| {
+                    launch
+                        .map_memory(|slot| Ok::<_, Infallible>(memory[slot.0]))
+                        .unwrap_or_else(|never| match never {})
+                })
+                .collect()
+        };
+        let (preparation, launches) = (bind(&self.preparation), bind(&self.launches));
+        let output = self.output.map(|output| memory[output.slot.0]);
+        Ok(Bound { memory, made, preparation, launches, output })
+    }
+}
+
+/// Where the memory comes from that is no operand.
+enum Scratch<'b> {
+    /// Made, with whatever it holds.
+    Made,
+    /// Made, and filled so that an element nobody writes is found.
+    Poisoned,
+    /// What another binding of the same plan made.
+    Of(&'b Bound),
+}
+
+/// Frees in the opposite order, as images over buffers come after their buffer. A device that is gone has released
+/// everything.
+fn release(executor: &mut dyn Executor, made: &[MemoryId]) {
+    for id in made.iter().rev() {
+        let _ = executor.release(*id);
+    }
+}
+
+/// A plan's launches over memory of one executor.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    /// Every slot's memory.
+    memory: Vec<MemoryId>,
+    made: Vec<MemoryId>,
+    /// What runs once, ahead of the step.
+    pub preparation: Vec<Launch>,
+    /// The step.
+    pub launches: Vec<Launch>,
+    output: Option<MemoryId>,
+}
+
+impl Bound {
+    /// Frees what was made for the plan. The operands stay.
+    pub fn release(self, executor: &mut dyn Executor) {
+        release(executor, &self.made);
+    }
+}
+
+fn launch(
+        &mut self,
+        program: &Arc<Program>,
+        entry: &str,
+        arguments: impl Into<Vec<Argument<Slot>>>,
+        range: NdRange,
+    ) {
+        self.launches.push(launch(program, entry, arguments, range));
+    }
+
+    /// The launches of the step.
+    pub fn launches(&self) -> &[Launch<Slot>] {
+        &self.launches
+    }
+
+    /// The launches ahead of the step.
+    pub fn preparation(&self) -> &[Launch<Slot>] {
+        &self.preparation
+    }
+
+    /// Makes the plan's memory on an executor. What was made is released again when this fails.
+    ///
+    /// # Errors
+    /// The plan has operands; whatever the executor refuses.
+    pub fn stage<'e>(&self, executor: &'e mut dyn Executor) -> Result<Staged<'e>, ExecuteError> {
+        let bound = self.make(executor, &[], Scratch::Poisoned)?;
         Ok(Staged { executor, bound, output: self.output })
     }
 
