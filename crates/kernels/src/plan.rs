@@ -220,11 +220,7 @@ impl<'p> Plan<'p> {
     ///
     /// # Errors
     /// Another number of operands than the plan has; whatever the executor refuses.
-    pub fn bind(
-        &self,
-        executor: &mut dyn Executor,
-        operands: &[MemoryId],
-    ) -> Result<Bound, ExecuteError> {
+    pub fn bind(&self, executor: &mut dyn Executor, operands: &[MemoryId]) -> Result<Bound, ExecuteError> {
         self.make(executor, operands, Scratch::Made)
     }
 
@@ -340,131 +336,6 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Frees what was made for the plan. The operands stay.
-    pub fn release(self, executor: &mut dyn Executor) {
-        release(executor, &self.made);
-    }
-}
-
-fn launch(
-        &mut self,
-        program: &Arc<Program>,
-        entry: &str,
-        arguments: impl Into<Vec<Argument<Slot>>>,
-        range: NdRange,
-    ) {
-        self.launches.push(launch(program, entry, arguments, range));
-    }
-
-    /// The launches of the step.
-    pub fn launches(&self) -> &[Launch<Slot>] {
-        &self.launches
-    }
-
-    /// The launches ahead of the step.
-    pub fn preparation(&self) -> &[Launch<Slot>] {
-        &self.preparation
-    }
-
-    /// Makes the plan's memory on an executor. What was made is released again when this fails.
-    ///
-    /// # Errors
-    /// The plan has operands; whatever the executor refuses.
-    pub fn stage<'e>(&self, executor: &'e mut dyn Executor) -> Result<Staged<'e>, ExecuteError> {
-        let bound = self.make(executor, &[], Scratch::Poisoned)?;
-        Ok(Staged { executor, bound, output: self.output })
-    }
-
-    /// The launches over `operands`, in the order of [`Self::operand`], and over memory made for the rest. What was
-    /// made is released again when this fails; otherwise it is the caller's to [release](Bound::release).
-    ///
-    /// # Errors
-    /// Another number of operands than the plan has; whatever the executor refuses.
-    pub fn bind(&self, executor: &mut dyn Executor, operands: &[MemoryId]) -> Result<Bound, ExecuteError> {
-        self.make(executor, operands, false)
-    }
-
-    fn make(
-        &self,
-        executor: &mut dyn Executor,
-        operands: &[MemoryId],
-        poison: bool,
-    ) -> Result<Bound, ExecuteError> {
-        let want = self.memory.iter().filter(|planned| matches!(planned, Planned::Operand)).count();
-        let miscounted = || ExecuteError::Operands { want, found: operands.len() };
-        if operands.len() != want {
-            return Err(miscounted());
-        }
-        let (mut memory, mut made) = (Vec::new(), Vec::new());
-        let mut given = operands.iter();
-        for planned in &self.memory {
-            let id = match planned {
-                Planned::Operand => given.next().copied().ok_or_else(miscounted),
-                Planned::Made { kind, access, initial } => {
-                    let poison = match (initial, kind) {
-                        (None, MemoryKind::Buffer { bytes }) if poison => Some(vec![POISON; *bytes]),
-                        _ => None,
-                    };
-                    executor.allocate(kind, *access, initial.as_deref().or(poison.as_deref()))
-                }
-                Planned::ImageOver { buffer, shape, row_pitch_bytes } => {
-                    executor.image_over_buffer(memory[buffer.0], shape, *row_pitch_bytes)
-                }
-            };
-            match id {
-                Ok(id) => {
-                    if !matches!(planned, Planned::Operand) {
-                        made.push(id);
-                    }
-                    memory.push(id);
-                }
-                Err(error) => {
-                    release(executor, &made);
-                    return Err(error);
-                }
-            }
-        }
-        let bind = |launches: &[Launch<Slot>]| -> Vec<Launch> {
-            launches
-                .iter()
-                .map(|launch| {
-                    launch
-                        .map_memory(|slot| Ok::<_, Infallible>(memory[slot.0]))
-                        .unwrap_or_else(|never| match never {})
-                })
-                .collect()
-        };
-        let (preparation, launches) = (bind(&self.preparation), bind(&self.launches));
-        let output = self.output.map(|output| memory[output.slot.0]);
-        Ok(Bound { made, preparation, launches, output })
-    }
-}
-
-/// Frees in the opposite order, as images over buffers come after their buffer. A device that is gone has released
-/// everything.
-fn release(executor: &mut dyn Executor, made: &[MemoryId]) {
-    for id in made.iter().rev() {
-        let _ = executor.release(*id);
-    }
-}
-
-/// A plan's launches over memory of one executor.
-#[derive(Clone, Debug)]
-pub struct Bound {
-    made: Vec<MemoryId>,
-    /// What runs once, ahead of the step.
-    pub preparation: Vec<Launch>,
-    /// The step.
-    pub launches: Vec<Launch>,
-    output: Option<MemoryId>,
-}
-
-impl Bound {
-    /// Memory the plan made for itself.
-    pub fn made(&self) -> &[MemoryId] {
-        &self.made
-    }
-
     /// Frees what was made for the plan. The operands stay.
     pub fn release(self, executor: &mut dyn Executor) {
         release(executor, &self.made);
