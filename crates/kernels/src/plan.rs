@@ -305,6 +305,7 @@ impl<'p> Plan<'p> {
 }
 
 /// Where the memory comes from that is no operand.
+#[derive(Clone, Copy)]
 enum Scratch<'b> {
     /// Made, with whatever it holds.
     Made,

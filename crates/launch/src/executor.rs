@@ -84,26 +84,43 @@ pub trait Executor {
 
 /// Launches that were submitted.
 pub trait Submission: Send + Sync {
-    /// Waits for the last of them; one [`Timing`] each, all on one clock. May be asked again.
+    /// Waits for the last of them. May be asked again.
     ///
     /// # Errors
     /// A launch failed, the device is gone.
-    fn wait(&self) -> Result<Vec<Timing>, ExecuteError>;
+    fn wait(&self) -> Result<(), ExecuteError>;
+
+    /// Waits for the last of them; one [`Timing`] each, all on one clock. May be asked again.
+    ///
+    /// # Errors
+    /// As [`Submission::wait`].
+    fn timings(&self) -> Result<Vec<Timing>, ExecuteError>;
 
     /// Whether all have ended, well or not. Does not wait.
     fn is_done(&self) -> bool;
+
+    /// Has `call` called once all have ended, well or not: on any thread, or at once when they have.
+    fn on_done(&self, call: Box<dyn FnOnce() + Send>);
 }
 
 /// What an executor that waits hands out.
 struct Done(Vec<Timing>);
 
 impl Submission for Done {
-    fn wait(&self) -> Result<Vec<Timing>, ExecuteError> {
+    fn wait(&self) -> Result<(), ExecuteError> {
+        Ok(())
+    }
+
+    fn timings(&self) -> Result<Vec<Timing>, ExecuteError> {
         Ok(self.0.clone())
     }
 
     fn is_done(&self) -> bool {
         true
+    }
+
+    fn on_done(&self, call: Box<dyn FnOnce() + Send>) {
+        call();
     }
 }
 

@@ -206,7 +206,11 @@ impl OpenClExecutor {
         if !events.is_empty() {
             self.queue.flush().map_err(|error| self.fail(error))?;
         }
-        Ok(Submitted { events, device: self.device.clone(), allocated_bytes: self.allocated_bytes })
+        Ok(Submitted {
+            events: events.into(),
+            device: self.device.clone(),
+            allocated_bytes: self.allocated_bytes,
+        })
     }
 
     fn fail(&self, error: CallError) -> ExecuteError {
@@ -322,31 +326,49 @@ impl Executor for OpenClExecutor {
     }
 
     fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
-        self.enqueue(launches)?.wait()
+        self.enqueue(launches)?.timings()
     }
 }
 
 /// Launches in the queue.
 struct Submitted {
-    events: Vec<Event>,
+    events: Arc<[Event]>,
     device: Device,
     allocated_bytes: u64,
 }
 
+impl Submitted {
+    fn fail(&self, error: CallError) -> ExecuteError {
+        call_error(&self.device, self.allocated_bytes, error)
+    }
+}
+
 impl Submission for Submitted {
-    fn wait(&self) -> Result<Vec<Timing>, ExecuteError> {
-        let fail = |error| call_error(&self.device, self.allocated_bytes, error);
+    fn wait(&self) -> Result<(), ExecuteError> {
         // In order: when the last has ended all have. A failed kernel knows better why than whoever waits for the last.
         let waited = self.events.last().map_or(Ok(()), Event::wait);
-        for event in &self.events {
-            event.outcome().map_err(fail)?;
+        for event in &*self.events {
+            event.outcome().map_err(|error| self.fail(error))?;
         }
-        waited.map_err(fail)?;
-        self.events.iter().map(|event| event.timing().map_err(fail)).collect()
+        waited.map_err(|error| self.fail(error))
+    }
+
+    fn timings(&self) -> Result<Vec<Timing>, ExecuteError> {
+        self.wait()?;
+        self.events.iter().map(|event| event.timing().map_err(|error| self.fail(error))).collect()
     }
 
     fn is_done(&self) -> bool {
         self.events.last().is_none_or(|event| event.is_done().unwrap_or(true))
+    }
+
+    fn on_done(&self, call: Box<dyn FnOnce() + Send>) {
+        let events = Arc::clone(&self.events);
+        // Whatever the wait says, it is over; who asks learns how it ended from `wait`.
+        std::thread::spawn(move || {
+            let _ = events.last().map(Event::wait);
+            call();
+        });
     }
 }
 
