@@ -12,7 +12,7 @@ pub struct Chain {
     pub stages: Vec<Stage>,
     /// What windows see outside.
     pub border: Border,
-    /// Of 4 channels the last is alpha: it is not filtered but copied, by every stage that keeps the number of channels.
+    /// Of 4 channels the last is alpha: stages with a window copy it (rounded to the result's type) and filter the other three.
     pub keep_alpha: bool,
 }
 
@@ -139,6 +139,16 @@ pub enum FilterError {
     TooLarge {
         /// Width and height.
         size: [usize; 2],
+    },
+    /// A slice that is too short for its raster.
+    #[error("the {what} has {found} bytes; its pixels take {want}")]
+    Length {
+        /// Source or result.
+        what: &'static str,
+        /// Bytes its pixels take.
+        want: usize,
+        /// Bytes there are.
+        found: usize,
     },
     /// A region that leaves its image.
     #[error(

@@ -11,7 +11,8 @@ pub(super) const WINDOW_MAX: usize = 31;
 /// `floor((S + divisor / 2) / divisor) + offset`, saturated to the result's type; where that is a floating-point one, `S / divisor + offset`
 /// in `float`. *Floating-point pixels.* `S / divisor + offset`, in `float` in any order, so the error is at most
 /// `2 (taps + 1) u sum |weight x pixel| / divisor`, u = 2^-24, and half a unit in the last place of the result's type; an integer result
-/// is rounded to the nearest (ties to even) and saturated, NaN becomes 0. Weights that are not integers are used as they are on floating-point pixels and are rounded once,
+/// is rounded to the nearest (ties to even) and saturated, NaN becomes 0. A pixel whose weight is 0 is not looked at: infinity and NaN there
+/// reach nothing. Weights that are not integers are used as they are on floating-point pixels and are rounded once,
 /// here, for integer ones ([`Linear::fixed`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Linear {
@@ -357,7 +358,7 @@ impl Fixed {
     /// The result of a sum, before it is saturated to the result's type.
     pub fn scale(&self, sum: i32) -> i32 {
         let divisor = i64::from(self.divisor);
-        (i64::from(sum) + divisor / 2).div_euclid(divisor) as i32 + self.offset
+        ((i64::from(sum) + divisor / 2).div_euclid(divisor) as i32).saturating_add(self.offset)
     }
 }
 

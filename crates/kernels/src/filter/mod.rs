@@ -1,7 +1,7 @@
 //! Image filters: what each one computes, to the last bit where pixels are integers.
 //!
 //! A [`Chain`] is a list of [`Stage`]s with one [`Border`]; a [`Raster`] says where the pixels of an image lie. Neither
-//! knows a device. The reference computes a chain slowly and plainly; every other implementation
+//! knows a device. The [reference](mod@reference) computes a chain slowly and plainly; every other implementation
 //! (the kernels here, the CPU path of the library) equals it: exactly for integer pixels, within the stated error for
 //! floating-point ones.
 //!
@@ -13,6 +13,7 @@ mod border;
 mod chain;
 mod linear;
 mod raster;
+pub mod reference;
 mod stage;
 
 pub use border::Border;

@@ -20,8 +20,8 @@ pub enum Stage {
     Morphology(Morphology),
     /// A blur that keeps edges.
     Bilateral(Bilateral),
-    /// Another element type: `value * scale + offset`, in `float`, rounded to the nearest (ties to even) and saturated. NaN
-    /// becomes 0 in an integer type.
+    /// Another element type: `value * scale + offset`, the product and the sum each rounded to `float`; then rounded to the
+    /// nearest (ties to even) and saturated. NaN becomes 0 in an integer type. Alpha is scaled like the others.
     Convert {
         /// The type of the result.
         to: Element,
@@ -99,7 +99,7 @@ impl Neighbourhood {
 
 /// A mean of the window in which near pixels of like colour count most.
 ///
-/// The weight of a pixel d away whose channels differ by c in sum (`sum |difference|` over all channels) is
+/// The weight of a pixel d away whose channels differ by c in sum (`sum |difference|` over all channels that are filtered) is
 /// `exp(-d^2 / 2 sigma_space^2) exp(-c^2 / 2 sigma_color^2)`; the window is round, so pixels with `d > size / 2` do not count. *Integer
 /// pixels:* both factors are rounded to multiples of 2^-8 ([`Bilateral::space`], [`Bilateral::color`]), a weight is
 /// `(space * color + 128) >> 8`, and the result is `(sum weight x pixel + sum weight / 2) / sum weight`, rounded down (towards minus infinity).
@@ -148,7 +148,8 @@ impl Bilateral {
 }
 
 /// Conversions of colour. Luma and chroma are those of BT.601 in full range, as JPEG and OpenCV have them. Integers: in steps of 2^-15,
-/// rounded half up and saturated; floating point: in `float`, chroma around 0.5 (1.0 is white).
+/// rounded half up and saturated; floating point: in `float` with [`Color::LUMA`] and so on, chroma around 0.5 (1.0 is white), within
+/// the error of a [`Linear`] of as many terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Color {
     /// 3 or 4 channels R G B (A) to one: `(9798 R + 19235 G + 3735 B + 16384) >> 15`.
@@ -163,15 +164,28 @@ pub enum Color {
     DropAlpha,
     /// 3 channels to 4: alpha is the largest value, 1.0 for floating point.
     AddAlpha,
-    /// R G B to Y U V (3 channels): Y as [`Color::RgbToGray`], `U = ((B - Y) 18492 >> 15) + half`, `V = ((R - Y) 23372 >> 15) + half`,
-    /// rounded half up; half is 128 in 8 bits, 32768 in 16, 0 in signed 16, 0.5 in floating point.
+    /// R G B to Y U V (3 channels): Y as [`Color::RgbToGray`], `U = ((B - Y) 18492 + 16384 >> 15) + half`,
+    /// `V = ((R - Y) 23372 + 16384 >> 15) + half`; half is 128 in 8 bits, 32768 in 16, 0 in signed 16, 0.5 in floating point.
     RgbToYuv,
-    /// Back: `B = Y + ((U - half) 66584 >> 15)`, `G = Y - ((U - half) 12945 + (V - half) 19039 >> 15)`,
-    /// `R = Y + ((V - half) 37356 >> 15)`, rounded half up.
+    /// Back: `B = Y + ((U - half) 58065 + 16384 >> 15)`, `G = Y - ((U - half) 11277 + (V - half) 23401 + 16384 >> 15)`,
+    /// `R = Y + ((V - half) 45941 + 16384 >> 15)`.
     YuvToRgb,
 }
 
 impl Color {
+    /// What red, green and blue count in luma (BT.601).
+    pub const LUMA: [f32; 3] = [0.299, 0.587, 0.114];
+    /// What B - Y counts in U, and R - Y in V: `0.5 / (1 - 0.114)` and `0.5 / (1 - 0.299)`.
+    pub const CHROMA: [f32; 2] = [0.564_334, 0.713_267];
+    /// The way back: U in blue, U and V in green (taken off), V in red.
+    pub const CHROMA_BACK: [f32; 4] = [1.772, 0.344_136, 0.714_136, 1.402];
+    /// [`Self::LUMA`] in steps of 2^-15; the last such that white stays white.
+    pub const LUMA_STEPS: [i32; 3] = [9798, 19235, 3735];
+    /// [`Self::CHROMA`] in steps of 2^-15.
+    pub const CHROMA_STEPS: [i32; 2] = [18492, 23372];
+    /// [`Self::CHROMA_BACK`] in steps of 2^-15.
+    pub const CHROMA_BACK_STEPS: [i32; 4] = [58065, 11277, 23401, 45941];
+
     /// Channels out for channels in.
     ///
     /// # Errors
@@ -194,6 +208,11 @@ impl Color {
 }
 
 impl Stage {
+    /// Whether [`super::Chain::keep_alpha`] copies alpha past it: all but a conversion, which scales it, and colour, which has its own rules.
+    pub fn keeps_alpha(&self) -> bool {
+        !matches!(self, Self::Convert { .. } | Self::Color(_))
+    }
+
     /// Columns and rows of its window; 1 x 1 for what looks at one pixel only.
     pub fn window(&self) -> [usize; 2] {
         match self {
