@@ -1,5 +1,7 @@
 //! The trait that hides which device runs a launch.
 
+use std::any::Any;
+use std::ops::Range;
 use std::sync::Arc;
 
 use tripipe_device::Probe;
@@ -57,6 +59,59 @@ pub trait Executor {
     /// Not this executor's object, past its end, or the device failed.
     fn read(&mut self, memory: MemoryId, offset: usize, into: &mut [u8]) -> Result<(), ExecuteError>;
 
+    /// Has `look` read the bytes `range` of a buffer, or of a whole image (rows tightly packed), where they lie if the
+    /// host can reach them there, else in a copy. `look` is called once, or not at all where an error comes back.
+    ///
+    /// # Errors
+    /// Not this executor's object, past its end, no room for a copy, or the device failed.
+    fn with_bytes(
+        &mut self,
+        memory: MemoryId,
+        range: Range<usize>,
+        look: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), ExecuteError> {
+        let mut bytes = room(memory, &range, |end| self.read(memory, end, &mut []))?;
+        self.read(memory, range.start, &mut bytes)?;
+        look(&bytes);
+        Ok(())
+    }
+
+    /// As [`Executor::with_bytes`], for reading and writing: what `edit` leaves there is what kernels read. Where a
+    /// copy is needed the bytes travel twice; whoever overwrites all of them does better with [`Executor::write`].
+    ///
+    /// # Errors
+    /// As [`Executor::with_bytes`].
+    fn with_bytes_mut(
+        &mut self,
+        memory: MemoryId,
+        range: Range<usize>,
+        edit: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), ExecuteError> {
+        let mut bytes = room(memory, &range, |end| self.read(memory, end, &mut []))?;
+        self.read(memory, range.start, &mut bytes)?;
+        edit(&mut bytes);
+        self.write(memory, range.start, &bytes)
+    }
+
+    /// Copies `bytes` bytes from one object to another or within one, behind all that was submitted before. Of an
+    /// image only the whole can be copied, rows tightly packed. The two regions may overlap.
+    ///
+    /// # Errors
+    /// Not this executor's objects, past the end of one, no room on the way, or the device failed.
+    fn copy(
+        &mut self,
+        from: MemoryId,
+        from_offset: usize,
+        to: MemoryId,
+        to_offset: usize,
+        bytes: usize,
+    ) -> Result<(), ExecuteError> {
+        let range = from_offset..from_offset.saturating_add(bytes);
+        let mut through = room(from, &range, |end| self.read(from, end, &mut []))?;
+        self.read(from, from_offset, &mut through)?;
+        self.write(to, to_offset, &through)
+    }
+
     /// Builds a kernel ahead of its first launch and says what the compiler made of it.
     ///
     /// # Errors
@@ -73,6 +128,27 @@ pub trait Executor {
         Ok(Box::new(Done(self.run(launches)?)))
     }
 
+    /// Checks launches once, so that they can be submitted again and again at the least cost. Where the executor can
+    /// do so it keeps their memory objects for the list; elsewhere a list whose objects were released cannot be
+    /// submitted.
+    ///
+    /// # Errors
+    /// As [`Executor::submit`].
+    fn prepare_launches(&mut self, launches: &[Launch]) -> Result<Prepared, ExecuteError> {
+        for launch in launches {
+            self.prepare(&launch.program, &launch.entry)?;
+        }
+        Ok(Prepared::new(launches))
+    }
+
+    /// As [`Executor::submit`], of launches this executor has prepared.
+    ///
+    /// # Errors
+    /// As [`Executor::submit`].
+    fn submit_prepared(&mut self, prepared: &Prepared) -> Result<Box<dyn Submission>, ExecuteError> {
+        self.submit(prepared.launches())
+    }
+
     /// Runs the launches in order, back to back, and waits for the last; one [`Timing`] each, all on
     /// one clock.
     ///
@@ -80,6 +156,26 @@ pub trait Executor {
     /// As [`Executor::prepare`]; arguments or range that do not fit the kernel or the device (nothing
     /// is run then); the device failed.
     fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError>;
+}
+
+/// A host copy for `range` of an object, of zeros; `reach` says whether the object reaches to a byte.
+fn room(
+    memory: MemoryId,
+    range: &Range<usize>,
+    reach: impl FnOnce(usize) -> Result<(), ExecuteError>,
+) -> Result<Vec<u8>, ExecuteError> {
+    let Some(len) = range.end.checked_sub(range.start) else {
+        let reason = format!("the range {range:?} ends before it begins");
+        return Err(ExecuteError::Memory { memory, reason });
+    };
+    reach(range.end)?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(len).map_err(|error| ExecuteError::OutOfMemory {
+        bytes: len as u64,
+        reason: format!("no room for a copy: {error}"),
+    })?;
+    bytes.resize(len, 0);
+    Ok(bytes)
 }
 
 /// Launches that were submitted.
@@ -93,13 +189,14 @@ pub trait Submission: Send + Sync {
     /// Waits for the last of them; one [`Timing`] each, all on one clock. May be asked again.
     ///
     /// # Errors
-    /// As [`Submission::wait`].
+    /// As [`Submission::wait`]; the executor was told to take no times.
     fn timings(&self) -> Result<Vec<Timing>, ExecuteError>;
 
     /// Whether all have ended, well or not. Does not wait.
     fn is_done(&self) -> bool;
 
-    /// Has `call` called once all have ended, well or not: on any thread, or at once when they have.
+    /// Has `call` called once when all have ended, well or not; at once if they have. That may be on a thread of the
+    /// driver's own: `call` wakes whoever waits, and neither blocks nor asks the executor.
     fn on_done(&self, call: Box<dyn FnOnce() + Send>);
 }
 
@@ -121,6 +218,40 @@ impl Submission for Done {
 
     fn on_done(&self, call: Box<dyn FnOnce() + Send>) {
         call();
+    }
+}
+
+/// Launches that an executor has checked, to be submitted to it any number of times.
+pub struct Prepared {
+    launches: Vec<Launch>,
+    own: Option<Box<dyn Any + Send + Sync>>,
+}
+
+impl Prepared {
+    /// Launches of which the executor keeps nothing more.
+    pub fn new(launches: &[Launch]) -> Self {
+        Self { launches: launches.to_vec(), own: None }
+    }
+
+    /// Launches with what the executor made of them.
+    pub fn with(launches: &[Launch], own: impl Any + Send + Sync) -> Self {
+        Self { launches: launches.to_vec(), own: Some(Box::new(own)) }
+    }
+
+    /// The launches, in order.
+    pub fn launches(&self) -> &[Launch] {
+        &self.launches
+    }
+
+    /// What the executor made of them; `None` if that is of another type, so from another kind of executor.
+    pub fn own<T: Any>(&self) -> Option<&T> {
+        self.own.as_ref()?.downcast_ref()
+    }
+}
+
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prepared").field("launches", &self.launches).finish_non_exhaustive()
     }
 }
 

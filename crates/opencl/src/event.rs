@@ -1,12 +1,15 @@
 //! Events: whether a command ended, and when.
 
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use cl3::event as cl;
+use cl3::info_type::InfoType;
 use cl3::types::cl_event;
 use tripipe_launch::Timing;
 
 use crate::code::{CallError, Code};
 use crate::handle::EventHandle;
-use crate::info;
 
 /// A command that was given to a queue.
 pub struct Event(EventHandle);
@@ -48,10 +51,30 @@ impl Event {
         Ok(self.status()? <= cl::CL_COMPLETE)
     }
 
+    /// Has `call` called once when the command has ended, well or not; at once if it has. It is called on a thread of
+    /// the driver's or on this one, and must neither block nor ask the driver. A driver that takes no callbacks is
+    /// waited for.
+    pub fn on_done(&self, call: Box<dyn FnOnce() + Send>) {
+        extern "C" fn ended(_: cl_event, _: i32, call: *mut c_void) {
+            // SAFETY: the pointer comes from `Box::into_raw` below, and the driver calls this once.
+            notify(*unsafe { Box::from_raw(call.cast::<Box<dyn FnOnce() + Send>>()) });
+        }
+        let call = Box::into_raw(Box::new(call));
+        if let Err(code) = cl::set_event_callback(self.0.raw(), cl::CL_COMPLETE, ended, call.cast()) {
+            tracing::debug!(code = %Code(code), "clSetEventCallback refused, waiting instead");
+            // What the wait says is for whoever asks for the outcome.
+            let _ = self.wait();
+            // SAFETY: the driver refused the callback, so nobody else has the pointer.
+            notify(*unsafe { Box::from_raw(call) });
+        }
+    }
+
     fn status(&self) -> Result<i32, CallError> {
-        let answer = cl::get_event_data(self.0.raw(), cl::CL_EVENT_COMMAND_EXECUTION_STATUS)
-            .map_err(CallError::at("clGetEventInfo"))?;
-        Ok(info::number(&answer).map_or(cl::CL_QUEUED, |status| status as u32 as i32))
+        match cl::get_event_info(self.0.raw(), cl::CL_EVENT_COMMAND_EXECUTION_STATUS) {
+            Ok(InfoType::Int(status)) => Ok(status),
+            Ok(_) => Ok(cl::CL_QUEUED),
+            Err(code) => Err(CallError { call: "clGetEventInfo", code: Code(code) }),
+        }
     }
 
     /// When the command was queued, submitted, started and ended.
@@ -59,10 +82,10 @@ impl Event {
     /// # Errors
     /// The queue does not profile, or the command has not ended.
     pub fn timing(&self) -> Result<Timing, CallError> {
-        let at = |question| {
-            cl::get_event_profiling_data(self.0.raw(), question)
-                .map(|bytes| info::number(&bytes).unwrap_or(0))
-                .map_err(CallError::at("clGetEventProfilingInfo"))
+        let at = |question| match cl::get_event_profiling_info(self.0.raw(), question) {
+            Ok(InfoType::Ulong(time)) => Ok(time),
+            Ok(_) => Ok(0),
+            Err(code) => Err(CallError { call: "clGetEventProfilingInfo", code: Code(code) }),
         };
         Ok(Timing {
             queued_ns: at(cl::CL_PROFILING_COMMAND_QUEUED)?,
@@ -70,5 +93,12 @@ impl Event {
             start_ns: at(cl::CL_PROFILING_COMMAND_START)?,
             end_ns: at(cl::CL_PROFILING_COMMAND_END)?,
         })
+    }
+}
+
+/// Calls `call`, and goes no further with a panic: the caller may be C.
+fn notify(call: Box<dyn FnOnce() + Send>) {
+    if catch_unwind(AssertUnwindSafe(call)).is_err() {
+        tracing::error!("a callback for the end of a command panicked");
     }
 }

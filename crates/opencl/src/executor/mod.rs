@@ -1,9 +1,11 @@
 //! [`Executor`] over an OpenCL device.
 
+mod error;
+mod submitted;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use thiserror::Error;
 use tripipe_cache::{Cache, CacheChoice};
 use tripipe_device::Probe;
 use tripipe_launch::{
@@ -15,9 +17,11 @@ use crate::code::CallError;
 use crate::context::Context;
 use crate::devices::Device;
 use crate::event::Event;
-use crate::kernel::{Arg, Kernel, LaunchError};
-use crate::memory::{Contents, MemoryError, Object, Sampler, Shape, Strategy};
-use crate::program::{BuildError, Program};
+use crate::executor::error::{build_error, call_error, launch_error, memory_error};
+use crate::executor::submitted::Submitted;
+use crate::kernel::{Arg, Kernel};
+use crate::memory::{Contents, Object, Sampler, Shape, Strategy};
+use crate::program::Program;
 use crate::queue::Queue;
 
 /// How an [`OpenClExecutor`] works.
@@ -65,15 +69,6 @@ pub struct OpenClExecutor {
 struct Built {
     program: Program,
     kernels: HashMap<String, Kernel>,
-}
-
-/// A driver error that has no name of its own in [`ExecuteError`].
-#[derive(Debug, Error)]
-#[error(transparent)]
-enum Other {
-    Call(#[from] CallError),
-    Memory(#[from] MemoryError),
-    Build(#[from] BuildError),
 }
 
 impl OpenClExecutor {
@@ -206,11 +201,7 @@ impl OpenClExecutor {
         if !events.is_empty() {
             self.queue.flush().map_err(|error| self.fail(error))?;
         }
-        Ok(Submitted {
-            events: events.into(),
-            device: self.device.clone(),
-            allocated_bytes: self.allocated_bytes,
-        })
+        Ok(Submitted { events, device: self.device.clone(), allocated_bytes: self.allocated_bytes })
     }
 
     fn fail(&self, error: CallError) -> ExecuteError {
@@ -327,118 +318,5 @@ impl Executor for OpenClExecutor {
 
     fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
         self.enqueue(launches)?.timings()
-    }
-}
-
-/// Launches in the queue.
-struct Submitted {
-    events: Arc<[Event]>,
-    device: Device,
-    allocated_bytes: u64,
-}
-
-impl Submitted {
-    fn fail(&self, error: CallError) -> ExecuteError {
-        call_error(&self.device, self.allocated_bytes, error)
-    }
-}
-
-impl Submission for Submitted {
-    fn wait(&self) -> Result<(), ExecuteError> {
-        // In order: when the last has ended all have. A failed kernel knows better why than whoever waits for the last.
-        let waited = self.events.last().map_or(Ok(()), Event::wait);
-        for event in &*self.events {
-            event.outcome().map_err(|error| self.fail(error))?;
-        }
-        waited.map_err(|error| self.fail(error))
-    }
-
-    fn timings(&self) -> Result<Vec<Timing>, ExecuteError> {
-        self.wait()?;
-        self.events.iter().map(|event| event.timing().map_err(|error| self.fail(error))).collect()
-    }
-
-    fn is_done(&self) -> bool {
-        self.events.last().is_none_or(|event| event.is_done().unwrap_or(true))
-    }
-
-    fn on_done(&self, call: Box<dyn FnOnce() + Send>) {
-        let events = Arc::clone(&self.events);
-        // Whatever the wait says, it is over; who asks learns how it ended from `wait`.
-        std::thread::spawn(move || {
-            let _ = events.last().map(Event::wait);
-            call();
-        });
-    }
-}
-
-fn call_error(device: &Device, bytes: u64, error: CallError) -> ExecuteError {
-    if error.code.is_device_lost() {
-        ExecuteError::DeviceLost {
-            device: device.probe().name.clone(),
-            during: error.call.to_owned(),
-            reason: error.code.to_string(),
-        }
-    } else if error.code.is_out_of_memory() {
-        ExecuteError::OutOfMemory { bytes, reason: error.to_string() }
-    } else {
-        ExecuteError::Backend { during: error.call.to_owned(), source: Box::new(Other::Call(error)) }
-    }
-}
-
-fn build_error(device: &Device, bytes: u64, error: BuildError) -> ExecuteError {
-    match error {
-        BuildError::Source { program, complaint, log } => ExecuteError::Build {
-            program,
-            line: complaint.line,
-            summary: match complaint.text.as_str() {
-                "" => complaint.message,
-                text => format!("{} in `{text}`", complaint.message),
-            },
-            log,
-        },
-        BuildError::Options { program, ref options } => ExecuteError::Build {
-            program,
-            line: None,
-            summary: format!("the compiler does not take the options `{options}`"),
-            log: String::new(),
-        },
-        BuildError::NotOffered { what, .. } => {
-            ExecuteError::NotOffered { what: what.to_owned(), device: device.probe().name.clone() }
-        }
-        BuildError::Call { source, .. } => call_error(device, bytes, source),
-    }
-}
-
-fn launch_error(device: &Device, bytes: u64, error: LaunchError) -> ExecuteError {
-    match error {
-        LaunchError::NoSuchKernel { program, entry, kernels } => {
-            ExecuteError::NoSuchKernel { program, entry, kernels }
-        }
-        LaunchError::Count { entry, want, found } => ExecuteError::ArgumentCount { entry, want, found },
-        LaunchError::Argument { entry, index, name, want, found } => {
-            ExecuteError::Argument { entry, index, name, want, found }
-        }
-        LaunchError::Range { entry, range, source } => {
-            ExecuteError::Range { entry, range, reason: source.to_string() }
-        }
-        LaunchError::Call { source, .. } => call_error(device, bytes, source),
-    }
-}
-
-fn memory_error(device: &Device, memory: Option<MemoryId>, bytes: u64, error: MemoryError) -> ExecuteError {
-    match (error, memory) {
-        (MemoryError::Call(call), _) => call_error(device, bytes, call),
-        (MemoryError::TooLarge { bytes, limit }, _) => ExecuteError::OutOfMemory {
-            bytes,
-            reason: format!("the device gives at most {limit} bytes in one piece"),
-        },
-        (MemoryError::NotOffered { what }, _) => {
-            ExecuteError::NotOffered { what, device: device.probe().name.clone() }
-        }
-        (error, Some(memory)) => ExecuteError::Memory { memory, reason: error.to_string() },
-        (error, None) => {
-            ExecuteError::Backend { during: "memory".to_owned(), source: Box::new(Other::Memory(error)) }
-        }
     }
 }

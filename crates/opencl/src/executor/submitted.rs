@@ -1,0 +1,49 @@
+//! Launches in the queue.
+
+use tripipe_launch::{ExecuteError, Submission, Timing};
+
+use crate::code::CallError;
+use crate::devices::Device;
+use crate::event::Event;
+use crate::executor::error::call_error;
+
+/// Launches in the queue, in order.
+pub(super) struct Submitted {
+    pub(super) events: Vec<Event>,
+    pub(super) device: Device,
+    /// What the executor had allocated, for a failure that is about memory.
+    pub(super) allocated_bytes: u64,
+}
+
+impl Submitted {
+    fn fail(&self, error: CallError) -> ExecuteError {
+        call_error(&self.device, self.allocated_bytes, error)
+    }
+}
+
+impl Submission for Submitted {
+    fn wait(&self) -> Result<(), ExecuteError> {
+        // In order: when the last has ended all have. A failed kernel knows better why than whoever waits for the last.
+        let waited = self.events.last().map_or(Ok(()), Event::wait);
+        for event in &self.events {
+            event.outcome().map_err(|error| self.fail(error))?;
+        }
+        waited.map_err(|error| self.fail(error))
+    }
+
+    fn timings(&self) -> Result<Vec<Timing>, ExecuteError> {
+        self.wait()?;
+        self.events.iter().map(|event| event.timing().map_err(|error| self.fail(error))).collect()
+    }
+
+    fn is_done(&self) -> bool {
+        self.events.last().is_none_or(|event| event.is_done().unwrap_or(true))
+    }
+
+    fn on_done(&self, call: Box<dyn FnOnce() + Send>) {
+        match self.events.last() {
+            Some(event) => event.on_done(call),
+            None => call(),
+        }
+    }
+}

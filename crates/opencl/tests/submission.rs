@@ -1,0 +1,90 @@
+//! Submitted launches: waited for, timed, heard of.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr, reason = "tests")]
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use tripipe_launch::{Access, Argument, Executor, Launch, MemoryId, MemoryKind, NdRange, Program};
+use tripipe_opencl::OpenClExecutor;
+
+const LEN: usize = 1 << 12;
+
+/// Adds 1 to each of `LEN` numbers, `rounds` times over; enough of them take a while.
+fn busy(executor: &mut OpenClExecutor, rounds: i32) -> (MemoryId, Launch) {
+    let source = "kernel void count(global volatile int *all, int rounds) {
+        for (int i = 0; i < rounds; ++i) all[get_global_id(0)] += 1;
+    }";
+    let kind = MemoryKind::Buffer { bytes: 4 * LEN };
+    let memory = executor.allocate(&kind, Access::ReadWrite, Some(&[0; 4 * LEN])).unwrap();
+    let launch = Launch {
+        program: Arc::new(Program::from_source("count.cl", source)),
+        entry: "count".to_owned(),
+        arguments: vec![Argument::Memory(memory), rounds.into()],
+        range: NdRange::d1(LEN),
+    };
+    (memory, launch)
+}
+
+fn first(executor: &mut OpenClExecutor, memory: MemoryId) -> i32 {
+    let mut bytes = [0; 4];
+    executor.read(memory, 0, &mut bytes).unwrap();
+    i32::from_ne_bytes(bytes)
+}
+
+#[test]
+fn the_end_is_told_once() {
+    let Some(mut executor) = support::executor() else { return };
+    let (memory, launch) = busy(&mut executor, 10_000);
+    let calls = Arc::new(AtomicUsize::new(0));
+    let (tell, told) = channel();
+    let submission = executor.submit(&[launch.clone(), launch]).unwrap();
+    let ask = |tell: &std::sync::mpsc::Sender<()>| {
+        let (calls, tell) = (Arc::clone(&calls), tell.clone());
+        submission.on_done(Box::new(move || {
+            calls.fetch_add(1, Ordering::SeqCst);
+            tell.send(()).unwrap();
+        }));
+    };
+    // While it runs, and when it is over.
+    ask(&tell);
+    told.recv_timeout(Duration::from_secs(60)).unwrap();
+    assert!(submission.is_done());
+    ask(&tell);
+    told.recv_timeout(Duration::from_secs(60)).unwrap();
+    submission.wait().unwrap();
+    assert_eq!(submission.timings().unwrap().len(), 2);
+    assert_eq!(first(&mut executor, memory), 20_000);
+    assert_eq!(calls.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn nothing_submitted_is_over_at_once_and_what_was_dropped_still_runs() {
+    let Some(mut executor) = support::executor() else { return };
+    let (tell, told) = channel();
+    let again = tell.clone();
+    let nothing = executor.submit(&[]).unwrap();
+    nothing.on_done(Box::new(move || tell.send(()).unwrap()));
+    assert_eq!(told.try_recv(), Ok(()));
+    assert!(nothing.is_done() && nothing.timings().unwrap().is_empty());
+
+    let (memory, launch) = busy(&mut executor, 1000);
+    let submission = executor.submit(&[launch]).unwrap();
+    submission.on_done(Box::new(move || again.send(()).unwrap()));
+    drop(submission);
+    told.recv_timeout(Duration::from_secs(60)).unwrap();
+    assert_eq!(first(&mut executor, memory), 1000);
+}
+
+#[test]
+fn a_callback_that_panics_takes_nothing_with_it() {
+    let Some(mut executor) = support::executor() else { return };
+    let (memory, launch) = busy(&mut executor, 1);
+    let submission = executor.submit(&[launch]).unwrap();
+    submission.on_done(Box::new(|| panic!("on purpose")));
+    submission.wait().unwrap();
+    assert_eq!(first(&mut executor, memory), 1);
+}
