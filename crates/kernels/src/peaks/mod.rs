@@ -143,6 +143,15 @@ pub fn measure(
     Ok(Peaks { rows })
 }
 
+/// Seconds from start to end of a kernel that does next to nothing: what no kernel gets below.
+///
+/// # Errors
+/// The device failed, or its clock shows no time passing.
+pub fn launch_seconds(executor: &mut dyn Executor) -> Result<f64, ExecuteError> {
+    let seconds = launch::seconds(&mut Bench::new(executor), launch::Cost::Kernel);
+    seconds.map_err(|error| execute_error(error, executor))
+}
+
 /// The ceilings that a ladder over `element` is held against, in about a second: the best copy and the best
 /// multiply-add rate, each over the widths 4 and 16.
 ///
