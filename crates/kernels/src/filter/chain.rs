@@ -104,6 +104,28 @@ pub enum FilterError {
     /// A chain without stages.
     #[error("a chain of filters needs at least one stage")]
     NoStage,
+    /// A name that no stage has.
+    #[error("there is no filter `{name}`; there are {names}")]
+    UnknownStage {
+        /// What was given.
+        name: String,
+        /// The names there are.
+        names: String,
+    },
+    /// Numbers that a stage does not take.
+    #[error("`{text}`: want {want}")]
+    StageNumbers {
+        /// What was given.
+        text: String,
+        /// What it should look like.
+        want: String,
+    },
+    /// A name that no border has.
+    #[error("there is no border `{name}`; there are none, constant[:VALUE], replicate, reflect, reflect101, wrap")]
+    UnknownBorder {
+        /// What was given.
+        name: String,
+    },
     /// A number of channels that is not 1 to 4.
     #[error("{found} channels: an image has 1 to 4")]
     Channels {

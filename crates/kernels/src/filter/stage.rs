@@ -1,5 +1,7 @@
 //! The stages of a chain.
 
+mod text;
+
 use super::linear::check_window;
 use super::{Element, FilterError, Linear, Raster};
 

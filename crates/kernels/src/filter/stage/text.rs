@@ -1,0 +1,338 @@
+//! Stages as text, for command lines, logs and explanations.
+//!
+//! A stage is a name and its numbers, `gaussian:5:1.2`; a chain is stages with commas, `gray,gaussian:5,laplace8`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::super::{
+    Bilateral, Border, Chain, Color, Element, FilterError, Gradient, Linear, Morphology, Neighbourhood,
+    Stage, Taps,
+};
+
+/// Every name, its numbers, and what it does.
+const STAGES: &[(&str, &str, &str)] = &[
+    ("laplace", "", "sharpen: 9 x the pixel - its 8 neighbours"),
+    ("laplace4", "", "Laplace operator over 4 neighbours"),
+    ("laplace8", "", "Laplace operator over 8 neighbours"),
+    ("sharpen", "", "sharpen over 4 neighbours"),
+    ("sobel", "", "length of Sobel's gradient, |dx| + |dy|"),
+    ("sobel-x", "", "Sobel's derivative along x"),
+    ("sobel-y", "", "Sobel's derivative along y"),
+    ("scharr", "", "length of Scharr's gradient, |dx| + |dy|"),
+    ("scharr-x", "", "Scharr's derivative along x"),
+    ("scharr-y", "", "Scharr's derivative along y"),
+    ("gaussian", "SIZE[:SIGMA]", "Gaussian blur"),
+    ("box", "SIZE", "mean of SIZE x SIZE pixels"),
+    ("unsharp", "SIZE[:AMOUNT]", "sharpen by the difference to a Gaussian blur, amount 1 unless told"),
+    ("median", "3|5", "median of 3 x 3 or 5 x 5 pixels"),
+    ("erode", "SIZE", "smallest of SIZE x SIZE pixels"),
+    ("dilate", "SIZE", "largest of SIZE x SIZE pixels"),
+    ("erode-cross", "SIZE", "smallest of the middle row and column"),
+    ("dilate-cross", "SIZE", "largest of the middle row and column"),
+    ("bilateral", "SIZE:COLOR:SPACE", "blur that keeps edges; sigmas in colour and in pixels"),
+    ("gray", "", "RGB to gray"),
+    ("gray-bgr", "", "BGR to gray"),
+    ("rgb", "", "gray to RGB"),
+    ("swap-red-blue", "", "RGB to BGR, and back"),
+    ("drop-alpha", "", "RGBA to RGB"),
+    ("add-alpha", "", "RGB to RGBA"),
+    ("yuv", "", "RGB to YUV (BT.601, full range)"),
+    ("from-yuv", "", "YUV to RGB"),
+    (
+        "convert",
+        "TYPE[:SCALE[:OFFSET]]",
+        "another element type (u8, i16, u16, f16, f32), each x SCALE + OFFSET",
+    ),
+];
+
+impl Stage {
+    /// What [`Stage::from_str`] reads: names, their numbers, and what each does.
+    pub fn names() -> &'static [(&'static str, &'static str, &'static str)] {
+        STAGES
+    }
+}
+
+impl FromStr for Stage {
+    type Err = FilterError;
+
+    /// # Errors
+    /// An unknown name; numbers that are none, too many, too few, or impossible.
+    fn from_str(text: &str) -> Result<Self, FilterError> {
+        let mut parts = text.trim().split(':');
+        let name = parts.next().unwrap_or_default();
+        let numbers: Vec<&str> = parts.collect();
+        let Some((_, takes, _)) = STAGES.iter().find(|(known, ..)| *known == name) else {
+            let names: Vec<&str> = STAGES.iter().map(|(name, ..)| *name).collect();
+            return Err(FilterError::UnknownStage { name: name.to_owned(), names: names.join(", ") });
+        };
+        let wrong = || FilterError::StageNumbers {
+            text: text.to_owned(),
+            want: if takes.is_empty() { name.to_owned() } else { format!("{name}:{takes}") },
+        };
+        let size =
+            |place: usize| numbers.get(place).and_then(|text| text.parse::<usize>().ok()).ok_or_else(wrong);
+        let real = |place: usize| match numbers.get(place) {
+            None => Ok(None),
+            Some(text) => text.parse::<f32>().map(Some).map_err(|_| wrong()),
+        };
+        let most = match takes.matches(':').count() {
+            _ if takes.is_empty() => 0,
+            colons => colons + 1,
+        };
+        if numbers.len() > most {
+            return Err(wrong());
+        }
+        let linear = |linear: Linear| Ok(Self::Linear(linear));
+        match name {
+            "laplace" => linear(Linear::laplace_sharpen()),
+            "laplace4" => linear(Linear::laplace4()),
+            "laplace8" => linear(Linear::laplace8()),
+            "sharpen" => linear(Linear::sharpen()),
+            "sobel" => Ok(Self::Gradient(Gradient::Sobel)),
+            "sobel-x" => linear(Linear::sobel_x()),
+            "sobel-y" => linear(Linear::sobel_y()),
+            "scharr" => Ok(Self::Gradient(Gradient::Scharr)),
+            "scharr-x" => linear(Linear::scharr_x()),
+            "scharr-y" => linear(Linear::scharr_y()),
+            "gaussian" => linear(Linear::gaussian(size(0)?, real(1)?)?),
+            "box" => linear(Linear::mean([size(0)?; 2])?),
+            "unsharp" => linear(Linear::unsharp(size(0)?, None, real(1)?.unwrap_or(1.0))?),
+            "median" => Ok(Self::Median { size: size(0)? }),
+            "erode" => Ok(Self::Morphology(Morphology::Erode(Neighbourhood::Rectangle([size(0)?; 2])))),
+            "dilate" => Ok(Self::Morphology(Morphology::Dilate(Neighbourhood::Rectangle([size(0)?; 2])))),
+            "erode-cross" => Ok(Self::Morphology(Morphology::Erode(Neighbourhood::Cross([size(0)?; 2])))),
+            "dilate-cross" => Ok(Self::Morphology(Morphology::Dilate(Neighbourhood::Cross([size(0)?; 2])))),
+            "bilateral" => Ok(Self::Bilateral(Bilateral {
+                size: size(0)?,
+                sigma_color: real(1)?.ok_or_else(wrong)?,
+                sigma_space: real(2)?.ok_or_else(wrong)?,
+            })),
+            "gray" => Ok(Self::Color(Color::RgbToGray)),
+            "gray-bgr" => Ok(Self::Color(Color::BgrToGray)),
+            "rgb" => Ok(Self::Color(Color::GrayToRgb)),
+            "swap-red-blue" => Ok(Self::Color(Color::SwapRedBlue)),
+            "drop-alpha" => Ok(Self::Color(Color::DropAlpha)),
+            "add-alpha" => Ok(Self::Color(Color::AddAlpha)),
+            "yuv" => Ok(Self::Color(Color::RgbToYuv)),
+            "from-yuv" => Ok(Self::Color(Color::YuvToRgb)),
+            _ => {
+                let to = numbers.first().and_then(|text| element(text)).ok_or_else(wrong)?;
+                let (scale, offset) = (real(1)?.unwrap_or(1.0), real(2)?.unwrap_or(0.0));
+                Ok(Self::Convert { to, scale, offset })
+            }
+        }
+    }
+}
+
+fn element(text: &str) -> Option<Element> {
+    Element::ALL.into_iter().find(|element| element.to_string() == text)
+}
+
+/// As Rust has it: `u8`.
+impl fmt::Display for Element {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::U8 => "u8",
+            Self::I16 => "i16",
+            Self::U16 => "u16",
+            Self::F16 => "f16",
+            Self::F32 => "f32",
+        })
+    }
+}
+
+/// The name by which it is read back where it has one, else what it is: `separable 9x9`.
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Linear(linear) => {
+                if let Some(name) = linear_name(linear) {
+                    return f.write_str(&name);
+                }
+                let [width, height] = linear.size();
+                let kind = if linear.real_factors().is_some() { "separable" } else { "window" };
+                write!(f, "{kind} {width}x{height}")
+            }
+            Self::Gradient(Gradient::Sobel) => f.write_str("sobel"),
+            Self::Gradient(Gradient::Scharr) => f.write_str("scharr"),
+            Self::Median { size } => write!(f, "median:{size}"),
+            Self::Morphology(morphology) => {
+                let name = match morphology {
+                    Morphology::Erode(_) => "erode",
+                    Morphology::Dilate(_) => "dilate",
+                };
+                let cross = match morphology.neighbourhood() {
+                    Neighbourhood::Rectangle(_) => "",
+                    Neighbourhood::Cross(_) => "-cross",
+                };
+                match morphology.neighbourhood().size() {
+                    [width, height] if width == height => write!(f, "{name}{cross}:{width}"),
+                    [width, height] => write!(f, "{name}{cross} {width}x{height}"),
+                }
+            }
+            Self::Bilateral(Bilateral { size, sigma_color, sigma_space }) => {
+                write!(f, "bilateral:{size}:{sigma_color}:{sigma_space}")
+            }
+            Self::Convert { to, scale, offset } => write!(f, "convert:{to}:{scale}:{offset}"),
+            Self::Color(color) => f.write_str(match color {
+                Color::RgbToGray => "gray",
+                Color::BgrToGray => "gray-bgr",
+                Color::GrayToRgb => "rgb",
+                Color::SwapRedBlue => "swap-red-blue",
+                Color::DropAlpha => "drop-alpha",
+                Color::AddAlpha => "add-alpha",
+                Color::RgbToYuv => "yuv",
+                Color::YuvToRgb => "from-yuv",
+            }),
+        }
+    }
+}
+
+/// The name of a linear filter that has one.
+fn linear_name(linear: &Linear) -> Option<String> {
+    let named: [(&str, Linear); 8] = [
+        ("laplace", Linear::laplace_sharpen()),
+        ("laplace4", Linear::laplace4()),
+        ("laplace8", Linear::laplace8()),
+        ("sharpen", Linear::sharpen()),
+        ("sobel-x", Linear::sobel_x()),
+        ("sobel-y", Linear::sobel_y()),
+        ("scharr-x", Linear::scharr_x()),
+        ("scharr-y", Linear::scharr_y()),
+    ];
+    if let Some((name, _)) = named.iter().find(|(_, known)| known == linear) {
+        return Some((*name).to_owned());
+    }
+    let [width, height] = linear.size();
+    if width != height {
+        return None;
+    }
+    match linear.taps() {
+        Taps::Separable { across, .. } if across.iter().all(|weight| *weight == 1) => {
+            (Linear::mean([width; 2]).as_ref() == Ok(linear)).then(|| format!("box:{width}"))
+        }
+        Taps::Separable { .. } => {
+            (Linear::gaussian(width, None).as_ref() == Ok(linear)).then(|| format!("gaussian:{width}"))
+        }
+        _ => None,
+    }
+}
+
+impl fmt::Display for Chain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, stage) in self.stages.iter().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            write!(f, "{comma}{stage}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Chain {
+    /// Reads stages with commas between, e.g. `gray,gaussian:5,laplace8`.
+    ///
+    /// # Errors
+    /// As [`Stage::from_str`]; no stage.
+    pub fn parse(text: &str, border: Border) -> Result<Self, FilterError> {
+        if text.trim().is_empty() {
+            return Err(FilterError::NoStage);
+        }
+        let stages = text.split(',').map(Stage::from_str).collect::<Result<_, _>>()?;
+        Ok(Self { stages, border, keep_alpha: false })
+    }
+}
+
+impl FromStr for Border {
+    type Err = FilterError;
+
+    /// # Errors
+    /// An unknown name; a constant that is no number.
+    fn from_str(text: &str) -> Result<Self, FilterError> {
+        match text.split_once(':') {
+            Some(("constant", value)) => {
+                let value =
+                    value.parse().map_err(|_| FilterError::UnknownBorder { name: text.to_owned() })?;
+                Ok(Self::Constant(value))
+            }
+            None => match text {
+                "none" => Ok(Self::None),
+                "constant" => Ok(Self::Constant(0.0)),
+                "replicate" => Ok(Self::Replicate),
+                "reflect" => Ok(Self::Reflect),
+                "reflect101" => Ok(Self::Reflect101),
+                "wrap" => Ok(Self::Wrap),
+                _ => Err(FilterError::UnknownBorder { name: text.to_owned() }),
+            },
+            Some(_) => Err(FilterError::UnknownBorder { name: text.to_owned() }),
+        }
+    }
+}
+
+impl fmt::Display for Border {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Constant(value) => write!(f, "constant:{value}"),
+            Self::Replicate => f.write_str("replicate"),
+            Self::Reflect => f.write_str("reflect"),
+            Self::Reflect101 => f.write_str("reflect101"),
+            Self::Wrap => f.write_str("wrap"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chains_read_back_as_they_print() {
+        let texts = [
+            "laplace",
+            "laplace4,laplace8,sharpen",
+            "sobel,scharr",
+            "sobel-x",
+            "scharr-y",
+            "gaussian:3",
+            "gaussian:7",
+            "box:5",
+            "median:3,median:5",
+            "erode:3,dilate-cross:5",
+            "bilateral:5:20:1.5",
+            "gray,rgb,swap-red-blue",
+            "add-alpha,drop-alpha,yuv,from-yuv",
+            "convert:f32:2:0.5",
+        ];
+        for text in texts {
+            let chain = Chain::parse(text, Border::Wrap).unwrap();
+            assert_eq!(chain.to_string(), text);
+        }
+        let blur = "gaussian:9:1.5".parse::<Stage>().unwrap();
+        assert_eq!(blur, Stage::Linear(Linear::gaussian(9, Some(1.5)).unwrap()));
+        assert_eq!(blur.to_string(), "separable 9x9");
+        for border in [Border::None, Border::Constant(2.5), Border::Reflect, Border::Reflect101] {
+            assert_eq!(border.to_string().parse::<Border>(), Ok(border));
+        }
+    }
+
+    #[test]
+    fn what_is_no_chain_is_refused_by_name() {
+        for (text, says) in [
+            ("", "at least one stage"),
+            ("blurr:5", "`blurr`"),
+            ("gaussian", "gaussian:SIZE[:SIGMA]"),
+            ("gaussian:x", "gaussian:SIZE[:SIGMA]"),
+            ("gaussian:4", "4x4"),
+            ("gaussian:5:1:2", "gaussian:SIZE[:SIGMA]"),
+            ("laplace:3", "`laplace:3`"),
+            ("convert:u9", "convert:TYPE"),
+            ("bilateral:5:1", "bilateral:SIZE:COLOR:SPACE"),
+            ("gaussian:5:-1", "above 0"),
+        ] {
+            let error = Chain::parse(text, Border::None).unwrap_err().to_string();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+        assert!("mirror".parse::<Border>().unwrap_err().to_string().contains("reflect101"));
+    }
+}
