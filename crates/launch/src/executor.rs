@@ -93,8 +93,9 @@ pub trait Executor {
         self.write(memory, range.start, &bytes)
     }
 
-    /// Copies `bytes` bytes from one object to another or within one, behind all that was submitted before. Of an
-    /// image only the whole can be copied, rows tightly packed. The two regions may overlap.
+    /// Copies `bytes` bytes from one object to another or within one, in line as [`Executor::submit`] puts launches. Of
+    /// an image only the whole can be copied, rows tightly packed. The two regions may overlap. There is a timing where
+    /// the device copies by itself.
     ///
     /// # Errors
     /// Not this executor's objects, past the end of one, no room on the way, or the device failed.
@@ -105,11 +106,12 @@ pub trait Executor {
         to: MemoryId,
         to_offset: usize,
         bytes: usize,
-    ) -> Result<(), ExecuteError> {
+    ) -> Result<Box<dyn Submission>, ExecuteError> {
         let range = from_offset..from_offset.saturating_add(bytes);
         let mut through = room(from, &range, |end| self.read(from, end, &mut []))?;
         self.read(from, from_offset, &mut through)?;
-        self.write(to, to_offset, &through)
+        self.write(to, to_offset, &through)?;
+        Ok(Box::new(Done(Vec::new())))
     }
 
     /// Builds a kernel ahead of its first launch and says what the compiler made of it.

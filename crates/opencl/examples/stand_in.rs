@@ -21,6 +21,11 @@
 //! | `build-failure` | no program compiles; the log is `TRIPIPE_STAND_IN_LOG` or a Mali-like line |
 //! | `refuse-argument` | the second argument of every kernel is of the wrong size |
 //! | `refuse-release` | as `device-lost`, and every release fails afterwards |
+//! | `refuse-callback` | no callback is taken, for events or memory objects |
+//!
+//! `TRIPIPE_STAND_IN_EXTENSIONS` is the device's list of extensions, empty if unset; those that import memory
+//! (`cl_arm_import_memory_*`, `cl_qcom_*_host_ptr`) work if they are in it, as strictly as they are specified. Callbacks of
+//! events come from a thread of their own. [`stand_in_buffers`] counts the memory objects that are left.
 //!
 //! Used as `TRIPIPE_OPENCL=<path>/libstand_in.so TRIPIPE_STAND_IN=device-lost tripipe ...`. It has no
 //! dependencies, so `rustc --edition 2024 --crate-type cdylib stand_in.rs` builds it as well.
@@ -37,7 +42,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 type Int = i32;
 type Uint = u32;
@@ -53,9 +58,12 @@ const OUT_OF_HOST_MEMORY: Int = -6;
 const BUILD_FAILURE: Int = -11;
 const NO_ARG_INFO: Int = -19;
 const INVALID_VALUE: Int = -30;
+const INVALID_MEM_OBJECT: Int = -38;
 const INVALID_PLATFORM: Int = -32;
 const INVALID_KERNEL_NAME: Int = -46;
 const INVALID_ARG_SIZE: Int = -51;
+const INVALID_OPERATION: Int = -59;
+const INVALID_PROPERTY: Int = -64;
 const PLATFORM_NOT_FOUND: Int = -1001;
 
 const SOUND_PLATFORM: Handle = 0x10 as Handle;
@@ -69,6 +77,23 @@ const EVENT: Handle = 0x60 as Handle;
 static LAUNCHED: AtomicBool = AtomicBool::new(false);
 /// Nanoseconds of the device's clock; every reading is later than the one before.
 static CLOCK: AtomicU64 = AtomicU64::new(1);
+
+/// Memory objects that are not destroyed.
+static BUFFERS: AtomicUsize = AtomicUsize::new(0);
+
+/// How many memory objects there are that were not destroyed. For a test that loads the library itself.
+#[unsafe(no_mangle)]
+pub extern "C" fn stand_in_buffers() -> usize {
+    BUFFERS.load(Ordering::SeqCst)
+}
+
+fn offers(extension: &str) -> bool {
+    extensions().split_whitespace().any(|one| one == extension)
+}
+
+fn extensions() -> String {
+    std::env::var("TRIPIPE_STAND_IN_EXTENSIONS").unwrap_or_default()
+}
 
 fn mode() -> String {
     std::env::var("TRIPIPE_STAND_IN").unwrap_or_default()
@@ -196,7 +221,9 @@ pub extern "C" fn clGetDeviceInfo(
         0x102E => text("FULL_PROFILE"),
         0x102F => text("OpenCL 1.2 stand-in"),
         0x103D => text("OpenCL C 1.2 "),
-        0x1030 => text(""),
+        0x1030 => text(&extensions()),
+        // CL_DEVICE_EXT_MEM_PADDING_IN_BYTES_QCOM
+        0x40A0 if offers("cl_qcom_ext_host_ptr") => word(64),
         0x1002 | 0x100C | 0x1022 | 0x1027 | 0x1028 | 0x1035 => word(1),
         0x1003 => word(3),
         0x1004 => 256usize.to_ne_bytes().to_vec(),
@@ -226,6 +253,25 @@ pub extern "C" fn clCreateContext(
 ) -> Handle {
     give(code, SUCCESS);
     CONTEXT
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn clRetainContext(_context: Handle) -> Int {
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn clGetContextInfo(
+    _context: Handle,
+    question: Uint,
+    size: usize,
+    value: *mut c_void,
+    size_ret: *mut usize,
+) -> Int {
+    match question {
+        0x1081 => answer(&(DEVICE as usize).to_ne_bytes(), size, value, size_ret),
+        _ => INVALID_VALUE,
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -265,12 +311,36 @@ struct Buffer {
     bytes: Box<[u8]>,
     /// Memory that is used in place of `bytes`.
     host: *mut u8,
+    size: usize,
+    flags: Ulong,
+    references: AtomicU32,
+    /// Imported the way of Arm: host commands are refused.
+    no_commands: bool,
+    destructor: Option<(extern "C" fn(Handle, *mut c_void), *mut c_void)>,
 }
 
 impl Buffer {
     fn at(&mut self, offset: usize) -> *mut u8 {
         let start = if self.host.is_null() { self.bytes.as_mut_ptr() } else { self.host };
         start.wrapping_add(offset)
+    }
+
+    fn hand_out(flags: Ulong, size: usize, host: *mut u8, no_commands: bool) -> Handle {
+        let bytes = if host.is_null() { vec![0; size].into_boxed_slice() } else { Box::default() };
+        let references = AtomicU32::new(1);
+        BUFFERS.fetch_add(1, Ordering::SeqCst);
+        Box::into_raw(Box::new(Self { bytes, host, size, flags, references, no_commands, destructor: None }))
+            .cast()
+    }
+}
+
+/// Whether a host command may be given to the buffer.
+fn commanded(buffer: Handle) -> Result<&'static mut Buffer, Int> {
+    let buffer = unsafe { &mut *buffer.cast::<Buffer>() };
+    match buffer.no_commands {
+        _ if lost() => Err(DEVICE_NOT_AVAILABLE),
+        true => Err(INVALID_OPERATION),
+        false => Ok(buffer),
     }
 }
 
@@ -286,23 +356,181 @@ pub extern "C" fn clCreateBuffer(
         give(code, ALLOCATION_FAILURE);
         return null_mut();
     }
-    let mut buffer = Box::new(Buffer { bytes: Box::default(), host: null_mut() });
-    if flags & (1 << 3) != 0 {
-        buffer.host = host.cast();
-    } else {
-        buffer.bytes = vec![0; size].into_boxed_slice();
-        if flags & (1 << 5) != 0 {
-            unsafe { std::ptr::copy_nonoverlapping(host.cast(), buffer.bytes.as_mut_ptr(), size) };
-        }
+    if flags & (1 << 29) != 0 {
+        return match described(flags, host) {
+            Ok(host) => {
+                give(code, SUCCESS);
+                Buffer::hand_out(flags, size, host, false)
+            }
+            Err(error) => {
+                give(code, error);
+                null_mut()
+            }
+        };
+    }
+    let used = if flags & (1 << 3) != 0 { host.cast() } else { null_mut() };
+    let buffer = Buffer::hand_out(flags, size, used, false);
+    if flags & (1 << 5) != 0 {
+        unsafe { std::ptr::copy_nonoverlapping(host.cast(), (*buffer.cast::<Buffer>()).at(0), size) };
     }
     give(code, SUCCESS);
-    Box::into_raw(buffer).cast()
+    buffer
+}
+
+/// Where the memory lies that a `cl_mem_ext_host_ptr` describes; null for an `AHardwareBuffer`, which has none here.
+fn described(flags: Ulong, description: *const c_void) -> Result<*mut u8, Int> {
+    #[repr(C)]
+    struct Description {
+        allocation_type: Uint,
+        host_cache_policy: Uint,
+    }
+    #[repr(C)]
+    struct WithFd {
+        common: Description,
+        fd: Int,
+        host: *mut u8,
+    }
+    // CL_MEM_USE_HOST_PTR goes with it.
+    if !offers("cl_qcom_ext_host_ptr") || flags & (1 << 3) == 0 || description.is_null() {
+        return Err(INVALID_VALUE);
+    }
+    let common = unsafe { &*description.cast::<Description>() };
+    // Uncached, write-back or I/O coherent.
+    if !matches!(common.host_cache_policy, 0x40A4 | 0x40A5 | 0x40A9) {
+        return Err(INVALID_VALUE);
+    }
+    match common.allocation_type {
+        0x411D if !offers("cl_qcom_dmabuf_host_ptr") => Err(INVALID_VALUE),
+        0x40A8 if !offers("cl_qcom_ion_host_ptr") => Err(INVALID_VALUE),
+        0x411D | 0x40A8 => {
+            let memory = unsafe { &*description.cast::<WithFd>() };
+            let page = (memory.host as usize).is_multiple_of(4096) && !memory.host.is_null();
+            if page && is_open(memory.fd) { Ok(memory.host) } else { Err(INVALID_VALUE) }
+        }
+        0x4119 if offers("cl_qcom_android_ahardwarebuffer_host_ptr") => Ok(null_mut()),
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+fn is_open(fd: Int) -> bool {
+    std::fs::symlink_metadata(format!("/proc/self/fd/{fd}")).is_ok()
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn clGetExtensionFunctionAddressForPlatform(
+    _platform: Handle,
+    name: *const c_char,
+) -> *mut c_void {
+    match unsafe { CStr::from_ptr(name) }.to_bytes() {
+        b"clImportMemoryARM" if extensions().contains("cl_arm_import_memory") => import as *mut c_void,
+        _ => null_mut(),
+    }
+}
+
+/// `clImportMemoryARM`
+extern "C" fn import(
+    _context: Handle,
+    flags: Ulong,
+    properties: *const isize,
+    memory: *mut c_void,
+    size: usize,
+    code: *mut Int,
+) -> Handle {
+    let (mut kind, mut at) = (0x40B3, properties);
+    while !at.is_null() && unsafe { *at } != 0 {
+        if unsafe { *at } != 0x40B2 {
+            give(code, INVALID_PROPERTY);
+            return null_mut();
+        }
+        kind = unsafe { *at.add(1) };
+        at = at.wrapping_add(2);
+    }
+    let host = match kind {
+        _ if memory.is_null() => None,
+        0x40B3 if offers("cl_arm_import_memory_host") => Some(memory.cast()),
+        // The descriptor is asked for by its address.
+        0x40B4 if offers("cl_arm_import_memory_dma_buf") => {
+            is_open(unsafe { *memory.cast::<Int>() }).then_some(null_mut())
+        }
+        0x41E2 if offers("cl_arm_import_memory_android_hardware_buffer") => Some(null_mut()),
+        _ => None,
+    };
+    let Some(host) = host else {
+        give(code, INVALID_VALUE);
+        return null_mut();
+    };
+    give(code, SUCCESS);
+    Buffer::hand_out(flags, size, host, true)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn clRetainMemObject(buffer: Handle) -> Int {
+    unsafe { &*buffer.cast::<Buffer>() }.references.fetch_add(1, Ordering::SeqCst);
+    SUCCESS
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn clReleaseMemObject(buffer: Handle) -> Int {
-    drop(unsafe { Box::from_raw(buffer.cast::<Buffer>()) });
+    if unsafe { &*buffer.cast::<Buffer>() }.references.fetch_sub(1, Ordering::SeqCst) == 1 {
+        let destroyed = unsafe { Box::from_raw(buffer.cast::<Buffer>()) };
+        if let Some((call, data)) = destroyed.destructor {
+            call(buffer, data);
+        }
+        BUFFERS.fetch_sub(1, Ordering::SeqCst);
+    }
     released()
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn clSetMemObjectDestructorCallback(
+    buffer: Handle,
+    call: extern "C" fn(Handle, *mut c_void),
+    data: *mut c_void,
+) -> Int {
+    if is("refuse-callback") {
+        return INVALID_MEM_OBJECT;
+    }
+    unsafe { (*buffer.cast::<Buffer>()).destructor = Some((call, data)) };
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn clGetMemObjectInfo(
+    buffer: Handle,
+    question: Uint,
+    size: usize,
+    value: *mut c_void,
+    size_ret: *mut usize,
+) -> Int {
+    let buffer = unsafe { &*buffer.cast::<Buffer>() };
+    let reply = match question {
+        0x1100 => 0x10F0u32.to_ne_bytes().to_vec(),
+        0x1101 => buffer.flags.to_ne_bytes().to_vec(),
+        0x1102 => buffer.size.to_ne_bytes().to_vec(),
+        0x1106 => (CONTEXT as usize).to_ne_bytes().to_vec(),
+        _ => return INVALID_VALUE,
+    };
+    answer(&reply, size, value, size_ret)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn clEnqueueCopyBuffer(
+    _queue: Handle,
+    from: Handle,
+    to: Handle,
+    from_offset: usize,
+    to_offset: usize,
+    size: usize,
+    _waits: Uint,
+    _wait_list: *const Handle,
+    event: *mut Handle,
+) -> Int {
+    match (commanded(from), commanded(to)) {
+        (Ok(from), Ok(to)) => unsafe { std::ptr::copy(from.at(from_offset), to.at(to_offset), size) },
+        (Err(error), _) | (_, Err(error)) => return error,
+    }
+    give(event, EVENT);
+    SUCCESS
 }
 
 #[unsafe(no_mangle)]
@@ -317,10 +545,10 @@ pub extern "C" fn clEnqueueReadBuffer(
     _wait_list: *const Handle,
     event: *mut Handle,
 ) -> Int {
-    if lost() {
-        return DEVICE_NOT_AVAILABLE;
+    match commanded(buffer) {
+        Ok(buffer) => unsafe { std::ptr::copy(buffer.at(offset), to.cast(), size) },
+        Err(error) => return error,
     }
-    unsafe { std::ptr::copy((*buffer.cast::<Buffer>()).at(offset), to.cast(), size) };
     give(event, EVENT);
     SUCCESS
 }
@@ -337,10 +565,10 @@ pub extern "C" fn clEnqueueWriteBuffer(
     _wait_list: *const Handle,
     event: *mut Handle,
 ) -> Int {
-    if lost() {
-        return DEVICE_NOT_AVAILABLE;
+    match commanded(buffer) {
+        Ok(buffer) => unsafe { std::ptr::copy(from.cast(), buffer.at(offset), size) },
+        Err(error) => return error,
     }
-    unsafe { std::ptr::copy(from.cast(), (*buffer.cast::<Buffer>()).at(offset), size) };
     give(event, EVENT);
     SUCCESS
 }
@@ -358,26 +586,30 @@ pub extern "C" fn clEnqueueMapBuffer(
     event: *mut Handle,
     code: *mut Int,
 ) -> *mut c_void {
-    if lost() {
-        give(code, DEVICE_NOT_AVAILABLE);
-        return null_mut();
+    match commanded(buffer) {
+        Ok(buffer) => {
+            give(event, EVENT);
+            give(code, SUCCESS);
+            buffer.at(offset).cast()
+        }
+        Err(error) => {
+            give(code, error);
+            null_mut()
+        }
     }
-    give(event, EVENT);
-    give(code, SUCCESS);
-    unsafe { (*buffer.cast::<Buffer>()).at(offset).cast() }
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn clEnqueueUnmapMemObject(
     _queue: Handle,
-    _buffer: Handle,
+    buffer: Handle,
     _mapped: *mut c_void,
     _waits: Uint,
     _wait_list: *const Handle,
     event: *mut Handle,
 ) -> Int {
-    if lost() {
-        return DEVICE_NOT_AVAILABLE;
+    if let Err(error) = commanded(buffer) {
+        return error;
     }
     give(event, EVENT);
     SUCCESS
@@ -604,6 +836,22 @@ pub extern "C" fn clGetEventProfilingInfo(
 ) -> Int {
     let now = if value.is_null() { 0 } else { CLOCK.fetch_add(1000, Ordering::Relaxed) };
     answer(&now.to_ne_bytes(), size, value, size_ret)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn clSetEventCallback(
+    event: Handle,
+    _status: Int,
+    call: extern "C" fn(Handle, Int, *mut c_void),
+    data: *mut c_void,
+) -> Int {
+    if is("refuse-callback") {
+        return INVALID_VALUE;
+    }
+    let (event, data) = (event as usize, data as usize);
+    let status = if lost() { DEVICE_NOT_AVAILABLE } else { SUCCESS };
+    std::thread::spawn(move || call(event as Handle, status, data as *mut c_void));
+    SUCCESS
 }
 
 #[unsafe(no_mangle)]

@@ -110,6 +110,11 @@ pub struct CallError {
 }
 
 impl CallError {
+    /// The call could not be made, for there is no library.
+    pub(crate) fn no_library(call: &'static str) -> Self {
+        Self { call, code: Code(codes::DLOPEN_RUNTIME_LOAD_FAILED) }
+    }
+
     /// Puts the call's name to a status code.
     pub(crate) fn at(call: &'static str) -> impl Fn(i32) -> Self {
         move |code| Self { call, code: Code(code) }

@@ -1,13 +1,37 @@
 //! A context: what belongs to one device.
 
+use std::ffi::c_void;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use cl3::types::cl_context;
+use thiserror::Error;
 
 use crate::code::CallError;
-use crate::devices::Device;
+use crate::devices::{Device, DevicesError};
 use crate::handle::{ContextHandle, QueueHandle};
+use crate::info;
+
+/// Why a context that exists cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ContextError {
+    /// There are no devices.
+    #[error(transparent)]
+    Devices(#[from] DevicesError),
+    /// The device is none that was found: a part of one, or of another OpenCL library than the one that was loaded.
+    #[error("the device is none of those found; set {} to the library it is from", crate::library::VARIABLE)]
+    UnknownDevice,
+    /// The context has other devices.
+    #[error("the context is not on {device}")]
+    OtherDevice {
+        /// The device's name.
+        device: String,
+    },
+    /// The driver failed.
+    #[error(transparent)]
+    Call(#[from] CallError),
+}
 
 /// A context over one device. Cheap to clone; may be used by any number of threads.
 #[derive(Clone)]
@@ -35,6 +59,33 @@ impl Context {
         // SAFETY: just created, and owned by nobody else.
         let handle = unsafe { ContextHandle::own(raw) };
         Ok(Self(Arc::new(Inner { handle, device: device.clone(), queues: Mutex::default() })))
+    }
+
+    /// A context that exists, for work with the objects of whoever made it. It is retained here, and the caller keeps
+    /// a reference of its own.
+    ///
+    /// # Safety
+    /// `context` is a live `cl_context` and `device` a `cl_device_id`, both of the OpenCL library that
+    /// [`crate::library::load`] finds.
+    ///
+    /// # Errors
+    /// No library; the context is not on the device; the device is none of [`crate::devices`], as a part of a device is
+    /// (`clCreateSubDevices`); the driver fails.
+    pub unsafe fn over(context: *mut c_void, device: *mut c_void) -> Result<Self, ContextError> {
+        let device = crate::devices()?
+            .into_iter()
+            .find(|one| one.id() == device)
+            .ok_or(ContextError::UnknownDevice)?;
+        let devices = cl3::context::get_context_data(context, cl3::context::CL_CONTEXT_DEVICES)
+            .map_err(CallError::at("clGetContextInfo"))?;
+        if !info::sizes(&devices).contains(&(device.id() as usize)) {
+            return Err(ContextError::OtherDevice { device: device.probe().name.clone() });
+        }
+        // SAFETY: live, as the caller says.
+        unsafe { cl3::context::retain_context(context) }.map_err(CallError::at("clRetainContext"))?;
+        // SAFETY: the reference just taken is given to the owner.
+        let handle = unsafe { ContextHandle::own(context) };
+        Ok(Self(Arc::new(Inner { handle, device, queues: Mutex::default() })))
     }
 
     /// The device.

@@ -40,7 +40,7 @@ pub mod transfer;
 
 pub use build_log::Complaint;
 pub use code::{CallError, Code};
-pub use context::Context;
+pub use context::{Context, ContextError};
 pub use devices::{Device, DevicesError, PlatformProblem, Survey, devices, survey};
 pub use event::Event;
 pub use executor::{ExecutorOptions, OpenClExecutor};

@@ -4,11 +4,13 @@
 //! there is a list of candidates for each system. The environment variable `TRIPIPE_OPENCL` names the
 //! one file to take instead; its value `none` stands for a machine without OpenCL.
 
-use std::ffi::OsStr;
+use std::ffi::{CStr, OsStr, c_void};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
 use std::sync::OnceLock;
 
+use cl3::types::cl_platform_id;
 use thiserror::Error;
 
 /// The environment variable that forces one library, or `none`.
@@ -253,6 +255,12 @@ fn find_and_load() -> Result<PathBuf, LibraryError> {
         }
         Err(error) => Err(LibraryError::Unusable { path, reason: error.to_string() }),
     }
+}
+
+/// The address of an extension's function on a platform, `None` when it has none of that name.
+pub(crate) fn extension(platform: cl_platform_id, name: &CStr) -> Option<NonNull<c_void>> {
+    let runtime = cl3::load_library().as_ref().ok()?;
+    NonNull::new(runtime.clGetExtensionFunctionAddressForPlatform(platform, name.as_ptr())?)
 }
 
 /// What `cl3` opens when it is told nothing.

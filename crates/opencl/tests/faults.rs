@@ -7,6 +7,8 @@ mod stand_in;
 
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use tripipe_launch::{Access, Argument, ExecuteError, Executor, Launch, MemoryKind, NdRange, Program};
 use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor, survey};
@@ -45,7 +47,14 @@ fn run() -> Result<String, String> {
         arguments: vec![Argument::Memory(memory), 1i32.into()],
         range: NdRange::d1(1),
     };
-    executor.run(std::slice::from_ref(&launch)).map_err(shown)?;
+    let submission = executor.submit(std::slice::from_ref(&launch)).map_err(shown)?;
+    let (tell, told) = channel();
+    submission.on_done(Box::new(move || tell.send(()).unwrap()));
+    // Told of the end, whatever end it is, and once: the sender is gone with the call.
+    assert_eq!(told.recv_timeout(Duration::from_secs(10)), Ok(()));
+    assert!(submission.is_done());
+    assert!(told.recv_timeout(Duration::from_secs(10)).is_err());
+    submission.wait().map_err(shown)?;
     // Without argument information the count is still checked.
     launch.arguments.pop();
     let count = executor.run(&[launch]).err().map(|error| error.to_string()).unwrap_or_default();
@@ -124,6 +133,11 @@ fn a_device_that_vanishes() {
             &["DeviceLost:", "Stand-In GPU", "stopped answering", "CL_DEVICE_NOT_AVAILABLE (-2)"],
         );
     }
+}
+
+#[test]
+fn a_driver_that_takes_no_callbacks() {
+    says(&with("refuse-callback"), &["1 device", "ran", "read 7"]);
 }
 
 #[test]

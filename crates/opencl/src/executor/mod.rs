@@ -4,8 +4,10 @@ mod error;
 mod submitted;
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
+use cl3::memory::{CL_MAP_READ, CL_MAP_WRITE};
 use tripipe_cache::{Cache, CacheChoice};
 use tripipe_device::Probe;
 use tripipe_launch::{
@@ -20,7 +22,7 @@ use crate::event::Event;
 use crate::executor::error::{build_error, call_error, launch_error, memory_error};
 use crate::executor::submitted::Submitted;
 use crate::kernel::{Arg, Kernel};
-use crate::memory::{Contents, Object, Sampler, Shape, Strategy};
+use crate::memory::{Contents, External, Mapped, MappedMut, Object, Sampler, Shape, Strategy};
 use crate::program::Program;
 use crate::queue::Queue;
 
@@ -77,12 +79,20 @@ impl OpenClExecutor {
     /// # Errors
     /// The driver refuses a context or a queue; the device is gone.
     pub fn new(device: &Device, options: &ExecutorOptions) -> Result<Self, ExecuteError> {
-        let failed = |error| call_error(device, 0, error);
-        let context = Context::new(device).map_err(failed)?;
-        let queue = Queue::with_profiling(&context).map_err(failed)?;
+        let context = Context::new(device).map_err(|error| call_error(device, 0, error))?;
+        Self::over(&context, options)
+    }
+
+    /// An executor on a queue of its own of a context that others use as well, such as one made by [`Context::over`].
+    ///
+    /// # Errors
+    /// The driver refuses a queue; the device is gone.
+    pub fn over(context: &Context, options: &ExecutorOptions) -> Result<Self, ExecuteError> {
+        let device = context.device();
+        let queue = Queue::with_profiling(context).map_err(|error| call_error(device, 0, error))?;
         Ok(Self {
             device: device.clone(),
-            context,
+            context: context.clone(),
             queue,
             strategy: options.strategy.unwrap_or_else(|| Strategy::for_device(device.probe())),
             objects: HashMap::new(),
@@ -102,6 +112,18 @@ impl OpenClExecutor {
     /// How contents travel between host and device.
     pub fn strategy(&self) -> Strategy {
         self.strategy
+    }
+
+    /// A buffer over memory that others made; no copy is made, and [`Executor`] uses it as any other.
+    ///
+    /// # Errors
+    /// [`ExecuteError::NotOffered`] names the extensions the device would need; an OpenCL buffer of another context,
+    /// or one not made for `access`; an object that is no buffer; the driver or the system refuses.
+    pub fn import(&mut self, external: External, access: Access) -> Result<MemoryId, ExecuteError> {
+        let next = MemoryId(self.last_id + 1);
+        let object = Object::import(&self.context, external, access)
+            .map_err(|error| memory_error(&self.device, Some(next), 0, error))?;
+        Ok(self.add(object))
     }
 
     fn object(&self, memory: MemoryId) -> Result<&Arc<Object>, ExecuteError> {
@@ -201,7 +223,11 @@ impl OpenClExecutor {
         if !events.is_empty() {
             self.queue.flush().map_err(|error| self.fail(error))?;
         }
-        Ok(Submitted { events, device: self.device.clone(), allocated_bytes: self.allocated_bytes })
+        Ok(self.submitted(events))
+    }
+
+    fn submitted(&self, events: Vec<Event>) -> Submitted {
+        Submitted { events, device: self.device.clone(), allocated_bytes: self.allocated_bytes }
     }
 
     fn fail(&self, error: CallError) -> ExecuteError {
@@ -286,7 +312,7 @@ impl Executor for OpenClExecutor {
 
     fn release(&mut self, memory: MemoryId) -> Result<(), ExecuteError> {
         let bytes = match self.object(memory)? {
-            object if object.over_buffer() => 0,
+            object if object.borrows() => 0,
             object => object.shape().bytes() as u64,
         };
         self.objects.remove(&memory);
@@ -306,6 +332,69 @@ impl Executor for OpenClExecutor {
         object
             .read(&self.queue, self.strategy, offset, into)
             .map_err(|error| memory_error(&self.device, Some(memory), object.shape().bytes() as u64, error))
+    }
+
+    fn with_bytes(
+        &mut self,
+        memory: MemoryId,
+        range: Range<usize>,
+        look: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), ExecuteError> {
+        let object = self.object(memory)?;
+        let fail = |error| memory_error(&self.device, Some(memory), 0, error);
+        let mapping = object.in_place(&self.queue, self.strategy, CL_MAP_READ, &range).map_err(fail)?;
+        if let Some(mapping) = mapping.map(Mapped) {
+            look(&mapping);
+            return mapping.unmap().map_err(fail);
+        }
+        let mut bytes = vec![0; range.len()];
+        object.read(&self.queue, self.strategy, range.start, &mut bytes).map_err(fail)?;
+        look(&bytes);
+        Ok(())
+    }
+
+    fn with_bytes_mut(
+        &mut self,
+        memory: MemoryId,
+        range: Range<usize>,
+        edit: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<(), ExecuteError> {
+        let object = self.object(memory)?;
+        let fail = |error| memory_error(&self.device, Some(memory), 0, error);
+        let flags = CL_MAP_READ | CL_MAP_WRITE;
+        let mapping = object.in_place(&self.queue, self.strategy, flags, &range).map_err(fail)?;
+        if let Some(mut mapping) = mapping.map(MappedMut) {
+            edit(&mut mapping);
+            return mapping.unmap().map_err(fail);
+        }
+        let mut bytes = vec![0; range.len()];
+        object.read(&self.queue, self.strategy, range.start, &mut bytes).map_err(fail)?;
+        edit(&mut bytes);
+        object.write(&self.queue, self.strategy, range.start, &bytes).map_err(fail)
+    }
+
+    fn copy(
+        &mut self,
+        from: MemoryId,
+        from_offset: usize,
+        to: MemoryId,
+        to_offset: usize,
+        bytes: usize,
+    ) -> Result<Box<dyn Submission>, ExecuteError> {
+        let (source, target) = (self.object(from)?, self.object(to)?);
+        let device = &self.device;
+        let fail = |memory| move |error| memory_error(device, Some(memory), bytes as u64, error);
+        // Which of the two is too small is for the error to say.
+        source.check_range(from_offset, bytes).map_err(fail(from))?;
+        let copied = source.copy_to(&self.queue, from_offset, target, to_offset, bytes).map_err(fail(to))?;
+        if copied.is_some() {
+            self.queue.flush().map_err(|error| self.fail(error))?;
+        } else {
+            let mut through = vec![0; bytes];
+            source.read(&self.queue, self.strategy, from_offset, &mut through).map_err(fail(from))?;
+            target.write(&self.queue, self.strategy, to_offset, &through).map_err(fail(to))?;
+        }
+        Ok(Box::new(self.submitted(copied.into_iter().collect())))
     }
 
     fn prepare(&mut self, program: &Arc<Request>, entry: &str) -> Result<KernelFacts, ExecuteError> {

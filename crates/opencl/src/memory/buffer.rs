@@ -1,15 +1,13 @@
 //! Buffers, and parts of them.
 
-use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
 use cl3::memory::{CL_MAP_READ, CL_MAP_WRITE};
-use cl3::types::{cl_map_flags, cl_mem};
+use cl3::types::cl_map_flags;
 use tripipe_launch::{Access, ImageShape};
 
-use crate::code::CallError;
 use crate::context::Context;
 use crate::kernel::Arg;
 use crate::memory::mapping::RawMapping;
@@ -121,34 +119,7 @@ impl Buffer<'static> {
     /// # Errors
     /// As [`Self::zeroed`].
     pub fn over_owned(context: &Context, memory: HostMemory, access: Access) -> Result<Self, MemoryError> {
-        extern "C" fn free(_: cl_mem, memory: *mut c_void) {
-            // SAFETY: the pointer comes from `Box::into_raw` below, and the driver calls this once.
-            drop(unsafe { Box::from_raw(memory.cast::<HostMemory>()) });
-        }
-        let (pointer, bytes) = (memory.pointer(), memory.len());
-        let memory = Box::into_raw(Box::new(memory));
-        // SAFETY: the memory is freed by the callback when the driver destroys the object, or below when
-        // there is no object; nobody else has it.
-        let object = unsafe { Object::over_host(context, pointer, bytes, access, false) };
-        let object = match object {
-            Ok(object) => object,
-            Err(error) => {
-                // SAFETY: the driver did not take it.
-                drop(unsafe { Box::from_raw(memory) });
-                return Err(error);
-            }
-        };
-        // SAFETY: the object is live, and `free` fits `memory`.
-        let set = unsafe {
-            cl3::memory::set_mem_object_destructor_callback(object.raw(), free, memory.cast::<c_void>())
-        };
-        if let Err(error) = set.map_err(CallError::at("clSetMemObjectDestructorCallback")) {
-            drop(object);
-            // SAFETY: the object is gone, no kernel ever had it, and the callback was not taken.
-            drop(unsafe { Box::from_raw(memory) });
-            return Err(error.into());
-        }
-        Ok(Self::made(object))
+        Object::over_owned(context, memory, access).map(Self::made)
     }
 }
 

@@ -6,13 +6,13 @@ use crate::memory::MemoryError;
 use crate::memory::mapping::RawMapping;
 
 /// Part of a buffer, mapped for reading. No kernel can be given the buffer while it lives.
-pub struct Mapped<'b>(pub(super) RawMapping<'b>);
+pub struct Mapped<'b>(pub(crate) RawMapping<'b>);
 
 /// Part of a buffer, mapped for reading and writing. No kernel can be given the buffer while it lives.
-pub struct MappedMut<'b>(pub(super) RawMapping<'b>);
+pub struct MappedMut<'b>(pub(crate) RawMapping<'b>);
 
 /// A whole image, mapped for reading and writing, row by row (rows may lie apart).
-pub struct MappedImage<'b>(pub(super) RawMapping<'b>);
+pub struct MappedImage<'b>(pub(crate) RawMapping<'b>);
 
 impl Mapped<'_> {
     /// Ends the mapping. Dropping it does the same, but can only log what goes wrong.

@@ -3,10 +3,14 @@
 use std::ffi::c_void;
 
 use cl3::types::cl_map_flags;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use tripipe_launch::Access;
 
 use crate::code::CallError;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use crate::memory::HostAccess;
 use crate::memory::image;
-use crate::memory::object::{MemoryError, Object, Shape};
+use crate::memory::object::{MemoryError, Object, Reach, Shape};
 use crate::queue::Queue;
 
 /// A mapped region, unmapped at the latest when dropped.
@@ -22,12 +26,16 @@ pub(crate) struct RawMapping<'a> {
     /// Rows of a slice.
     height: usize,
     slices: usize,
-    mapped: bool,
+    /// The driver mapped it; else it is memory the host has anyway.
+    by_driver: bool,
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    access: Option<HostAccess<'a>>,
+    open: bool,
 }
 
 impl<'a> RawMapping<'a> {
     /// Maps `len` bytes from `offset` (the whole of an image), which must have been checked; waits until
-    /// the host may touch them. All other queues of the context have finished by then.
+    /// the host may touch them. All queues of the context have finished by then.
     pub(crate) fn new(
         object: &'a Object,
         queue: &Queue,
@@ -37,6 +45,42 @@ impl<'a> RawMapping<'a> {
     ) -> Result<Self, MemoryError> {
         object.check_context(queue)?;
         object.context().finish(Some(queue.handle()))?;
+        let under = match object.reach() {
+            Reach::Driver => None,
+            Reach::Mapped(under) => Some(under),
+            Reach::InPlace(under) => {
+                queue.finish()?;
+                Some(under)
+            }
+            Reach::Closed => {
+                let what = "access by the host to this imported memory (go by its owner, or the buffer it was imported as)";
+                return Err(MemoryError::NotOffered { what: what.to_owned() });
+            }
+        };
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        let access = match under {
+            // Whoever writes part of a cache line needs the rest of it.
+            Some(under) if flags != cl3::memory::CL_MAP_READ => under.host_access(Access::ReadWrite)?,
+            Some(under) => under.host_access(Access::Read)?,
+            None => None,
+        };
+        if let (Reach::InPlace(_), Some(under)) = (object.reach(), under) {
+            return Ok(Self {
+                object,
+                queue: queue.clone(),
+                // In place, and inside as checked.
+                pointer: under.pointer()?.wrapping_add(offset),
+                row_bytes: len,
+                row_pitch: len,
+                slice_pitch: 0,
+                height: 1,
+                slices: 1,
+                by_driver: false,
+                #[cfg(any(target_os = "linux", target_os = "android"))]
+                access,
+                open: true,
+            });
+        }
         let mut pointer: *mut c_void = std::ptr::null_mut();
         let (mut row_pitch, mut slice_pitch) = (len, 0);
         let (row_bytes, height, slices, event) = match *object.shape() {
@@ -98,7 +142,10 @@ impl<'a> RawMapping<'a> {
             slice_pitch,
             height,
             slices,
-            mapped: true,
+            by_driver: true,
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            access,
+            open: true,
         })
     }
 
@@ -150,12 +197,21 @@ impl<'a> RawMapping<'a> {
 
     /// Unmaps, and waits until the device has the contents.
     pub(crate) fn unmap(mut self) -> Result<(), MemoryError> {
-        self.mapped = false;
+        self.open = false;
         self.release()
     }
 
-    fn release(&self) -> Result<(), MemoryError> {
-        // SAFETY: this mapping is live, and released once: by `unmap` or by `drop`, which `mapped` tells apart.
+    fn release(&mut self) -> Result<(), MemoryError> {
+        let unmapped = if self.by_driver { self.unmap_by_driver() } else { Ok(()) };
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        if let Some(access) = self.access.take() {
+            access.end()?;
+        }
+        unmapped
+    }
+
+    fn unmap_by_driver(&self) -> Result<(), MemoryError> {
+        // SAFETY: this mapping is live, and released once: by `unmap` or by `drop`, which `open` tells apart.
         let event = unsafe {
             cl3::command_queue::enqueue_unmap_mem_object(
                 self.queue.raw(),
@@ -174,7 +230,7 @@ impl<'a> RawMapping<'a> {
 
 impl Drop for RawMapping<'_> {
     fn drop(&mut self) {
-        if self.mapped
+        if self.open
             && let Err(error) = self.release()
         {
             tracing::warn!(%error, "a mapped region could not be unmapped");

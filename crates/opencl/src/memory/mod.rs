@@ -5,11 +5,17 @@
 //! are copied explicitly. Arm's advice for Mali is the first: `CL_MEM_ALLOC_HOST_PTR` and map, never
 //! `CL_MEM_USE_HOST_PTR`, which costs a copy there.
 //!
-//! Objects never show uninitialised memory: what is made without contents is zero.
+//! Memory that others made (a buffer of another OpenCL user, a dma-buf, an `AHardwareBuffer`) is imported as an [`External`].
+//!
+//! Objects never show uninitialised memory: what is made here without contents is zero.
 
 mod buffer;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod dma_buf;
+mod external;
 mod host;
 mod image;
+mod import;
 mod mapped;
 mod mapping;
 mod object;
@@ -18,6 +24,9 @@ mod strategy;
 mod svm;
 
 pub use buffer::{Buffer, SubBuffer};
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub use dma_buf::{DmaBuf, HostAccess};
+pub use external::External;
 pub use host::HostMemory;
 pub use image::Image;
 pub use mapped::{Mapped, MappedImage, MappedMut};

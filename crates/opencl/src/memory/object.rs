@@ -1,18 +1,21 @@
 //! The driver's memory object under a buffer or an image, and all traffic with it.
 
 use std::ffi::c_void;
+use std::ops::Range;
 use std::sync::Arc;
 
 use cl3::memory as cl;
-use cl3::types::{cl_mem, cl_mem_flags};
+use cl3::types::{cl_map_flags, cl_mem, cl_mem_flags};
 use thiserror::Error;
 use tripipe_launch::{Access, ImageExtent, ImageShape, ImageShapeError};
 
 use crate::code::CallError;
 use crate::context::Context;
+use crate::event::Event;
 use crate::handle::MemHandle;
-use crate::memory::Strategy;
+use crate::memory::external::Backing;
 use crate::memory::mapping::RawMapping;
+use crate::memory::{HostMemory, Strategy};
 use crate::queue::Queue;
 
 /// Why a memory object cannot be made or used.
@@ -59,6 +62,14 @@ pub enum MemoryError {
         /// The object's size in bytes.
         bytes: usize,
     },
+    /// A range whose end is before its start.
+    #[error("a range that ends at {end} cannot begin at {start}")]
+    Reversed {
+        /// First byte.
+        start: usize,
+        /// The byte behind the last.
+        end: usize,
+    },
     /// An offset, pitch or address the device cannot take.
     #[error("{what} of {value} is not a multiple of {alignment}")]
     Alignment {
@@ -78,6 +89,27 @@ pub enum MemoryError {
     /// The object and the queue or kernel come from different contexts.
     #[error("the object belongs to another context")]
     OtherContext,
+    /// An OpenCL object that is to be imported is an image or a pipe.
+    #[error("the memory object is no buffer")]
+    NotABuffer,
+    /// A buffer that kernels are to use in another way than it was made for.
+    #[error("the buffer was not made for {}", match wanted {
+        Access::Read => "reading",
+        Access::Write => "writing",
+        Access::ReadWrite => "reading and writing",
+    })]
+    Access {
+        /// What kernels are to do.
+        wanted: Access,
+    },
+    /// The operating system refuses.
+    #[error("{call}: {}", std::io::Error::from_raw_os_error(*code))]
+    System {
+        /// The call.
+        call: &'static str,
+        /// Its `errno`.
+        code: i32,
+    },
     /// The driver failed.
     #[error(transparent)]
     Call(#[from] CallError),
@@ -110,6 +142,18 @@ pub(crate) enum Contents<'a> {
     Copy(&'a [u8]),
 }
 
+/// How the host gets at the contents of an object.
+pub(crate) enum Reach {
+    /// By reads, writes and mappings of the driver.
+    Driver,
+    /// By mappings of the driver, inside a host access to what lies under the object.
+    Mapped(Arc<Backing>),
+    /// In place, inside a host access; the driver takes no command of the host's for the object.
+    InPlace(Arc<Backing>),
+    /// Not from here.
+    Closed,
+}
+
 /// A buffer or an image.
 pub(crate) struct Object {
     handle: MemHandle,
@@ -119,9 +163,12 @@ pub(crate) struct Object {
     parent: Option<Arc<Object>>,
     /// The memory is borrowed from the host, so no kernel may still run on it once a call returned.
     synchronous: bool,
+    /// Others gave the memory.
+    foreign: bool,
+    reach: Reach,
 }
 
-fn access_flags(access: Access) -> cl_mem_flags {
+pub(super) fn access_flags(access: Access) -> cl_mem_flags {
     match access {
         Access::Read => cl::CL_MEM_READ_ONLY,
         Access::Write => cl::CL_MEM_WRITE_ONLY,
@@ -290,7 +337,51 @@ impl Object {
     unsafe fn own(raw: cl_mem, context: &Context, shape: Shape, parent: Option<Arc<Self>>) -> Self {
         // SAFETY: handed on.
         let handle = unsafe { MemHandle::own(raw) };
-        Self { handle, context: context.clone(), shape, parent, synchronous: false }
+        let reach = match parent.as_ref().map(|parent| &parent.reach) {
+            None | Some(Reach::Driver) => Reach::Driver,
+            // The one it was made from knows how.
+            Some(_) => Reach::Closed,
+        };
+        let foreign = parent.is_some();
+        Self { handle, context: context.clone(), shape, parent, synchronous: false, foreign, reach }
+    }
+
+    /// An object over memory that others made.
+    pub(super) fn foreign(handle: MemHandle, context: &Context, shape: Shape, reach: Reach) -> Self {
+        let context = context.clone();
+        Self { handle, context, shape, parent: None, synchronous: false, foreign: true, reach }
+    }
+
+    /// A buffer over `memory` (`CL_MEM_USE_HOST_PTR`), which lives until the driver has destroyed the buffer.
+    pub(crate) fn over_owned(
+        context: &Context,
+        memory: HostMemory,
+        access: Access,
+    ) -> Result<Self, MemoryError> {
+        let (pointer, bytes) = (memory.pointer(), memory.len());
+        // SAFETY: the memory is kept until the driver has destroyed the object, and nobody else has it.
+        let object = unsafe { Self::over_host(context, pointer, bytes, access, false) }?;
+        object.keep(Arc::new(Backing::Host(memory)))
+    }
+
+    /// Keeps `backing` until the driver has destroyed the object, which may be after the last kernel with it.
+    pub(super) fn keep(self, backing: Arc<Backing>) -> Result<Self, MemoryError> {
+        extern "C" fn destroyed(_: cl_mem, backing: *mut c_void) {
+            // SAFETY: the pointer comes from `Arc::into_raw` below, and the driver calls this once.
+            drop(unsafe { Arc::from_raw(backing.cast_const().cast::<Backing>()) });
+        }
+        let backing = Arc::into_raw(backing);
+        let data = backing.cast_mut().cast::<c_void>();
+        // SAFETY: the object is live, and `destroyed` fits the data.
+        match unsafe { cl::set_mem_object_destructor_callback(self.raw(), destroyed, data) } {
+            Ok(()) => Ok(self),
+            Err(code) => {
+                drop(self);
+                // SAFETY: the object is gone, no kernel ever had it, and the callback was not taken.
+                drop(unsafe { Arc::from_raw(backing) });
+                Err(CallError::at("clSetMemObjectDestructorCallback")(code).into())
+            }
+        }
     }
 
     pub(crate) fn raw(&self) -> cl_mem {
@@ -308,6 +399,15 @@ impl Object {
     /// Whether it shows a buffer's memory instead of its own.
     pub(crate) fn over_buffer(&self) -> bool {
         self.parent.is_some()
+    }
+
+    /// Whether its memory is not its own: it shows another object's, or was imported.
+    pub(crate) fn borrows(&self) -> bool {
+        self.foreign
+    }
+
+    pub(crate) fn reach(&self) -> &Reach {
+        &self.reach
     }
 
     pub(crate) fn synchronous(&self) -> bool {
@@ -331,6 +431,67 @@ impl Object {
         if self.context.is(queue.context()) { Ok(()) } else { Err(MemoryError::OtherContext) }
     }
 
+    /// Maps `range` where that makes no copy: `None` for an image, for a range of nothing, and where contents travel by
+    /// copies.
+    pub(crate) fn in_place(
+        &self,
+        queue: &Queue,
+        strategy: Strategy,
+        flags: cl_map_flags,
+        range: &Range<usize>,
+    ) -> Result<Option<RawMapping<'_>>, MemoryError> {
+        let &Range { start, end } = range;
+        let len = end.checked_sub(start).ok_or(MemoryError::Reversed { start, end })?;
+        self.check_context(queue)?;
+        self.check_range(start, len)?;
+        match (self.way(strategy), self.shape) {
+            (Strategy::Map, Shape::Buffer { .. }) if len > 0 => {
+                RawMapping::new(self, queue, flags, start, len).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Puts a copy of bytes of this buffer to another into `queue`. `None` where the driver cannot: of images, of memory
+    /// that takes no commands, of regions that overlap.
+    pub(crate) fn copy_to(
+        &self,
+        queue: &Queue,
+        from_offset: usize,
+        to: &Self,
+        to_offset: usize,
+        bytes: usize,
+    ) -> Result<Option<Event>, MemoryError> {
+        for (object, offset) in [(self, from_offset), (to, to_offset)] {
+            object.check_context(queue)?;
+            object.check_range(offset, bytes)?;
+        }
+        let takes = |object: &Self| {
+            matches!(object.shape, Shape::Buffer { .. })
+                && matches!(object.reach, Reach::Driver | Reach::Mapped(_))
+        };
+        let overlap = self.raw() == to.raw() && from_offset.abs_diff(to_offset) < bytes;
+        if bytes == 0 || overlap || !takes(self) || !takes(to) {
+            return Ok(None);
+        }
+        // SAFETY: both are live buffers of the queue's context, the regions lie inside them and do not overlap.
+        let event = unsafe {
+            cl3::command_queue::enqueue_copy_buffer(
+                queue.raw(),
+                self.raw(),
+                to.raw(),
+                from_offset,
+                to_offset,
+                bytes,
+                0,
+                std::ptr::null(),
+            )
+        }
+        .map_err(CallError::at("clEnqueueCopyBuffer"))?;
+        // SAFETY: the call returned a new event.
+        Ok(Some(unsafe { Event::own(event) }))
+    }
+
     /// Reads into `into`, by the way `strategy` says, and returns when it is there.
     pub(crate) fn read(
         &self,
@@ -344,7 +505,7 @@ impl Object {
         if into.is_empty() {
             return Ok(());
         }
-        match strategy {
+        match self.way(strategy) {
             Strategy::Map => {
                 let mapping = RawMapping::new(self, queue, cl3::memory::CL_MAP_READ, offset, into.len())?;
                 mapping.copy_to(into);
@@ -367,7 +528,7 @@ impl Object {
         if bytes.is_empty() {
             return Ok(());
         }
-        match strategy {
+        match self.way(strategy) {
             Strategy::Map => {
                 // All of the region is overwritten, so its old contents need not be fetched. The flag came
                 // with OpenCL 1.2.
@@ -382,6 +543,11 @@ impl Object {
             }
             Strategy::Copy => self.write_explicitly(queue, offset, bytes),
         }
+    }
+
+    /// How contents travel, if by `strategy` where the object leaves the choice.
+    fn way(&self, strategy: Strategy) -> Strategy {
+        if matches!(self.reach, Reach::Driver) { strategy } else { Strategy::Map }
     }
 
     fn read_explicitly(&self, queue: &Queue, offset: usize, into: &mut [u8]) -> Result<(), MemoryError> {
@@ -424,7 +590,7 @@ impl Object {
             }
         };
         // SAFETY: the call returned a new event.
-        drop(unsafe { crate::Event::own(event) });
+        drop(unsafe { Event::own(event) });
         Ok(())
     }
 
@@ -467,7 +633,7 @@ impl Object {
             }
         };
         // SAFETY: the call returned a new event.
-        drop(unsafe { crate::Event::own(event) });
+        drop(unsafe { Event::own(event) });
         Ok(())
     }
 }

@@ -1,0 +1,223 @@
+//! Memory that Linux devices share by a file descriptor.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::sync::{Arc, OnceLock};
+
+use rustix::io::Errno;
+use rustix::ioctl::{self, Opcode, Setter, opcode};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use tripipe_launch::Access;
+
+use crate::memory::MemoryError;
+
+/// `DMA_BUF_IOCTL_SYNC` of `linux/dma-buf.h`: `_IOW('b', 0, struct dma_buf_sync)`, the struct being one 64-bit word of
+/// the flags below.
+const SYNC: Opcode = opcode::write::<u64>(b'b', 0);
+const SYNC_READ: u64 = 1;
+const SYNC_WRITE: u64 = 2;
+const SYNC_END: u64 = 4;
+
+/// A dma-buf: memory that a camera, a decoder, a display or another process shares by a file descriptor. Cheap to clone;
+/// clones are the same memory, and the descriptor is closed with the last of them.
+///
+/// Caches are the kernel's affair, if it is told: the host touches the memory, through whatever mapping, only while a
+/// [`HostAccess`] lives. [`crate::OpenClExecutor`] sees to that for its own reads, writes and accesses in place. No
+/// kernel that uses the memory may run meanwhile.
+#[derive(Clone)]
+pub struct DmaBuf(Arc<Inner>);
+
+struct Inner {
+    file: File,
+    bytes: usize,
+    /// Made when the host first wants it.
+    mapping: OnceLock<Mapping>,
+}
+
+impl DmaBuf {
+    /// The first `bytes` bytes of a dma-buf, whose descriptor it takes.
+    ///
+    /// # Errors
+    /// 0 bytes, or more than the dma-buf says it has.
+    pub fn new(fd: OwnedFd, bytes: usize) -> Result<Self, MemoryError> {
+        if bytes == 0 {
+            return Err(MemoryError::Empty);
+        }
+        let dma_buf = Self(Arc::new(Inner { file: File::from(fd), bytes, mapping: OnceLock::new() }));
+        dma_buf.check_room(bytes)?;
+        Ok(dma_buf)
+    }
+
+    /// How many bytes are used of it.
+    pub fn bytes(&self) -> usize {
+        self.0.bytes
+    }
+
+    /// Begins access by the host, through a mapping of the caller's own: waits for the devices that work on the memory
+    /// where their drivers say so, and has caches hold what they wrote. Kernels may use the memory again when the
+    /// guard is gone.
+    ///
+    /// # Errors
+    /// The descriptor is of no dma-buf, or the kernel refuses.
+    pub fn host_access(&self, access: Access) -> Result<HostAccess<'_>, MemoryError> {
+        let flags = match access {
+            Access::Read => SYNC_READ,
+            Access::Write => SYNC_WRITE,
+            Access::ReadWrite => SYNC_READ | SYNC_WRITE,
+        };
+        self.sync(flags)?;
+        Ok(HostAccess { dma_buf: self, flags, open: true })
+    }
+
+    /// Whether the dma-buf has `bytes` bytes, as far as it says.
+    pub(super) fn check_room(&self, bytes: usize) -> Result<(), MemoryError> {
+        // Kernels without SEEK_END for dma-bufs leave it to the import.
+        match (&self.0.file).seek(SeekFrom::End(0)) {
+            Ok(size) if size < bytes as u64 => {
+                Err(MemoryError::Bounds { offset: 0, len: bytes, bytes: size as usize })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn fd(&self) -> RawFd {
+        self.0.file.as_raw_fd()
+    }
+
+    /// Where the host sees it, for as long as `self` lives. Page aligned.
+    pub(super) fn pointer(&self) -> Result<*mut u8, MemoryError> {
+        if let Some(mapping) = self.0.mapping.get() {
+            return Ok(mapping.start.cast());
+        }
+        let mapping = Mapping::new(&self.0.file, self.0.bytes)?;
+        Ok(self.0.mapping.get_or_init(|| mapping).start.cast())
+    }
+
+    fn sync(&self, flags: u64) -> Result<(), MemoryError> {
+        loop {
+            // SAFETY: the opcode takes a pointer to a 64-bit word, which lives for the call; on a descriptor that is
+            // no dma-buf the kernel knows no such request.
+            let done = unsafe { ioctl::ioctl(self.0.file.as_fd(), Setter::<SYNC, u64>::new(flags)) };
+            match done {
+                // As the kernel's documentation of the request asks for.
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                done => return done.map_err(system("DMA_BUF_IOCTL_SYNC")),
+            }
+        }
+    }
+}
+
+impl fmt::Debug for DmaBuf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DmaBuf").field("fd", &self.fd()).field("bytes", &self.0.bytes).finish()
+    }
+}
+
+/// The host may touch a dma-buf while this lives.
+#[must_use = "access ends when this is dropped"]
+pub struct HostAccess<'a> {
+    dma_buf: &'a DmaBuf,
+    flags: u64,
+    open: bool,
+}
+
+impl HostAccess<'_> {
+    /// Ends the access; devices see what the host wrote. Dropping it does the same, but can only log what goes wrong.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn end(mut self) -> Result<(), MemoryError> {
+        self.open = false;
+        self.dma_buf.sync(self.flags | SYNC_END)
+    }
+}
+
+impl Drop for HostAccess<'_> {
+    fn drop(&mut self) {
+        if self.open
+            && let Err(error) = self.dma_buf.sync(self.flags | SYNC_END)
+        {
+            tracing::warn!(%error, "host access to a dma-buf could not be ended");
+        }
+    }
+}
+
+/// A shared mapping of a file.
+struct Mapping {
+    start: *mut c_void,
+    bytes: usize,
+}
+
+impl Mapping {
+    fn new(file: &File, bytes: usize) -> Result<Self, MemoryError> {
+        let both = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping where the system likes; nothing that exists is replaced.
+        let start = unsafe { mmap(std::ptr::null_mut(), bytes, both, MapFlags::SHARED, file, 0) };
+        Ok(Self { start: start.map_err(system("mmap"))?, bytes })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: mapped with this length, and unmapped once; nobody has the pointer any more.
+        if let Err(error) = unsafe { munmap(self.start, self.bytes) } {
+            tracing::warn!(%error, "a dma-buf could not be unmapped");
+        }
+    }
+}
+
+// SAFETY: an address range of the process; who touches it sees to the order.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+fn system(call: &'static str) -> impl Fn(Errno) -> MemoryError {
+    move |error| MemoryError::System { call, code: error.raw_os_error() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(bytes: u64) -> OwnedFd {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(bytes).unwrap();
+        file.into()
+    }
+
+    #[test]
+    fn the_request_is_the_kernels() {
+        // _IOW: direction 1 in bits 30 and 31, size 8 from bit 16 on, 'b' from bit 8 on, number 0.
+        assert_eq!(SYNC, 0x4008_6200);
+    }
+
+    #[test]
+    fn a_file_that_is_no_dma_buf_is_found_out() {
+        let dma_buf = DmaBuf::new(file(4096), 4096).unwrap();
+        let Err(error) = dma_buf.host_access(Access::Read) else { panic!() };
+        // ENOTTY.
+        assert_eq!(error, MemoryError::System { call: "DMA_BUF_IOCTL_SYNC", code: 25 });
+    }
+
+    #[test]
+    fn no_more_than_there_is() {
+        assert_eq!(DmaBuf::new(file(4096), 0).err(), Some(MemoryError::Empty));
+        let error = DmaBuf::new(file(4096), 4097).err();
+        assert_eq!(error, Some(MemoryError::Bounds { offset: 0, len: 4097, bytes: 4096 }));
+    }
+
+    #[test]
+    fn clones_share_one_mapping_that_is_the_file() {
+        let dma_buf = DmaBuf::new(file(4096), 4096).unwrap();
+        let pointer = dma_buf.pointer().unwrap();
+        assert_eq!(dma_buf.clone().pointer(), Ok(pointer));
+        // SAFETY: the mapping lives, and is as long.
+        unsafe { pointer.add(7).write(42) };
+        let mut found = [0; 1];
+        std::os::unix::fs::FileExt::read_exact_at(&dma_buf.0.file, &mut found, 7).unwrap();
+        assert_eq!(found, [42]);
+    }
+}

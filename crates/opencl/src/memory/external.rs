@@ -1,0 +1,134 @@
+//! Memory that somebody else made, for kernels to use without a copy.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::ptr::NonNull;
+
+use cl3::memory as cl;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use tripipe_launch::Access;
+
+use crate::code::CallError;
+use crate::handle::MemHandle;
+use crate::library;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use crate::memory::{DmaBuf, HostAccess};
+use crate::memory::{HostMemory, MemoryError};
+
+/// Memory that somebody else made, to be given to [`crate::OpenClExecutor::import`].
+///
+/// | memory | is used without a copy by | the host reaches it |
+/// |---|---|---|
+/// | [`Self::buffer`] | every driver | through the executor |
+/// | [`Self::host`] | `cl_arm_import_memory_host`, else `CL_MEM_USE_HOST_PTR`, where the driver may copy | through the executor |
+/// | `External::from(DmaBuf)` | `cl_arm_import_memory_dma_buf`, `cl_qcom_dmabuf_host_ptr`, `cl_qcom_ion_host_ptr` | through the executor, or a mapping of its own inside a [`crate::memory::HostAccess`] |
+/// | [`Self::hardware_buffer`] | `cl_arm_import_memory_android_hardware_buffer`, `cl_qcom_android_ahardwarebuffer_host_ptr` | with `AHardwareBuffer_lock`; on Adreno also through the executor |
+///
+/// The extensions are tried with a driver of the tests only, not yet on hardware.
+pub struct External(pub(super) Source);
+
+pub(super) enum Source {
+    Buffer(MemHandle),
+    Host(HostMemory),
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    DmaBuf(DmaBuf),
+    HardwareBuffer(HardwareBuffer),
+}
+
+/// An `AHardwareBuffer` and its bytes.
+pub(super) struct HardwareBuffer {
+    pub(super) pointer: NonNull<c_void>,
+    pub(super) bytes: usize,
+}
+
+// SAFETY: `AHardwareBuffer` is counted atomically and may be used from any thread (android/hardware_buffer.h).
+unsafe impl Send for HardwareBuffer {}
+// SAFETY: as above.
+unsafe impl Sync for HardwareBuffer {}
+
+/// What lies under an imported object and the host reaches without the driver.
+pub(crate) enum Backing {
+    Host(HostMemory),
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    DmaBuf(DmaBuf),
+}
+
+impl Backing {
+    /// Where the host sees it, for as long as `self` lives.
+    pub(super) fn pointer(&self) -> Result<*mut u8, MemoryError> {
+        match self {
+            Self::Host(memory) => Ok(memory.pointer()),
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            Self::DmaBuf(dma_buf) => dma_buf.pointer(),
+        }
+    }
+
+    /// Begins access by the host, where something is to be done for it.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(super) fn host_access(&self, access: Access) -> Result<Option<HostAccess<'_>>, MemoryError> {
+        match self {
+            Self::Host(_) => Ok(None),
+            Self::DmaBuf(dma_buf) => dma_buf.host_access(access).map(Some),
+        }
+    }
+}
+
+impl External {
+    /// An OpenCL buffer that exists (`cl_mem`). It is retained here and released with the imported object; the caller
+    /// keeps a reference of its own. Its size is asked of the driver.
+    ///
+    /// # Safety
+    /// `buffer` is a live `cl_mem` of the OpenCL library that [`crate::library::load`] finds. While kernels of an
+    /// executor may use it, or the executor reads or writes it, the caller's own queues do nothing with it that
+    /// conflicts.
+    ///
+    /// # Errors
+    /// No library; the driver does not know the object.
+    pub unsafe fn buffer(buffer: *mut c_void) -> Result<Self, CallError> {
+        library::load().map_err(|_| CallError::no_library("clRetainMemObject"))?;
+        // SAFETY: live, as the caller says.
+        unsafe { cl::retain_mem_object(buffer) }.map_err(CallError::at("clRetainMemObject"))?;
+        // SAFETY: the reference just taken is given to the owner.
+        Ok(Self(Source::Buffer(unsafe { MemHandle::own(buffer) })))
+    }
+
+    /// Memory of the host.
+    pub fn host(memory: HostMemory) -> Self {
+        Self(Source::Host(memory))
+    }
+
+    /// The first `bytes` bytes of an `AHardwareBuffer` of Android, best one of format `AHARDWAREBUFFER_FORMAT_BLOB`
+    /// with usage `GPU_DATA_BUFFER`.
+    ///
+    /// The host touches it between `AHardwareBuffer_lock` and `AHardwareBuffer_unlock`, whose fence must have signalled
+    /// before a kernel is submitted; before it is locked, the kernels that use it must have ended.
+    ///
+    /// # Safety
+    /// `buffer` is a live `AHardwareBuffer` of at least `bytes` bytes. It stays alive
+    /// (`AHardwareBuffer_acquire`) until the imported object was released and all kernels with it have ended, and
+    /// nobody touches it while kernels run that the host's rules above do not allow.
+    pub unsafe fn hardware_buffer(buffer: NonNull<c_void>, bytes: usize) -> Self {
+        Self(Source::HardwareBuffer(HardwareBuffer { pointer: buffer, bytes }))
+    }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+impl From<DmaBuf> for External {
+    fn from(dma_buf: DmaBuf) -> Self {
+        Self(Source::DmaBuf(dma_buf))
+    }
+}
+
+impl fmt::Debug for External {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Source::Buffer(buffer) => write!(f, "External::buffer({:p})", buffer.raw()),
+            Source::Host(memory) => write!(f, "External::host({memory:?})"),
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            Source::DmaBuf(dma_buf) => write!(f, "External::from({dma_buf:?})"),
+            Source::HardwareBuffer(buffer) => {
+                write!(f, "External::hardware_buffer({:p}, {} bytes)", buffer.pointer, buffer.bytes)
+            }
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Buffers over memory that somebody else made.
+//!
+//! Two families of extensions do it. Arm: `clImportMemoryARM` makes a buffer that kernels use and host commands refuse.
+//! Qualcomm: `clCreateBuffer` with a description of the memory in the place of the host pointer. Numbers and layouts are
+//! those of `CL/cl_ext.h` of the Khronos headers, and for what is not there (dma-buf, `AHardwareBuffer`) of
+//! `CL/cl_ext_qcom.h` of Qualcomm's Adreno OpenCL SDK.
+
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+
+use cl3::error_codes as codes;
+use cl3::memory as cl;
+use cl3::types::{cl_context, cl_mem, cl_mem_flags};
+use tripipe_launch::Access;
+
+use crate::code::{CallError, Code};
+use crate::context::Context;
+use crate::handle::MemHandle;
+use crate::info;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use crate::memory::DmaBuf;
+use crate::memory::HostMemory;
+use crate::memory::external::{Backing, External, HardwareBuffer, Source};
+use crate::memory::object::{MemoryError, Object, Reach, Shape, access_flags};
+
+const ARM_HOST: &str = "cl_arm_import_memory_host";
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const ARM_DMA_BUF: &str = "cl_arm_import_memory_dma_buf";
+const ARM_HARDWARE_BUFFER: &str = "cl_arm_import_memory_android_hardware_buffer";
+const QCOM: &str = "cl_qcom_ext_host_ptr";
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const QCOM_DMA_BUF: &str = "cl_qcom_dmabuf_host_ptr";
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const QCOM_ION: &str = "cl_qcom_ion_host_ptr";
+const QCOM_HARDWARE_BUFFER: &str = "cl_qcom_android_ahardwarebuffer_host_ptr";
+
+const CL_IMPORT_TYPE_ARM: isize = 0x40B2;
+const CL_IMPORT_TYPE_HOST_ARM: isize = 0x40B3;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const CL_IMPORT_TYPE_DMA_BUF_ARM: isize = 0x40B4;
+const CL_IMPORT_TYPE_ANDROID_HARDWARE_BUFFER_ARM: isize = 0x41E2;
+
+const CL_MEM_EXT_HOST_PTR_QCOM: cl_mem_flags = 1 << 29;
+const CL_DEVICE_EXT_MEM_PADDING_IN_BYTES_QCOM: u32 = 0x40A0;
+/// The host caches the memory, and the driver cleans and invalidates its lines; on memory that is not cached that is
+/// only needless.
+const CL_MEM_HOST_WRITEBACK_QCOM: u32 = 0x40A5;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const CL_MEM_ION_HOST_PTR_QCOM: u32 = 0x40A8;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const CL_MEM_DMABUF_HOST_PTR_QCOM: u32 = 0x411D;
+const CL_MEM_ANDROID_AHARDWAREBUFFER_HOST_PTR_QCOM: u32 = 0x4119;
+
+/// `cl_mem_ext_host_ptr`
+#[repr(C)]
+struct ExtHostPtr {
+    allocation_type: u32,
+    host_cache_policy: u32,
+}
+
+/// `cl_mem_dmabuf_host_ptr` and `cl_mem_ion_host_ptr`
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[repr(C)]
+struct FdHostPtr {
+    ext: ExtHostPtr,
+    fd: c_int,
+    host: *mut c_void,
+}
+
+/// `cl_mem_android_ahardwarebuffer_host_ptr`
+#[repr(C)]
+struct HardwareBufferHostPtr {
+    ext: ExtHostPtr,
+    buffer: *mut c_void,
+}
+
+type ImportMemoryArm =
+    unsafe extern "C" fn(cl_context, cl_mem_flags, *const isize, *mut c_void, usize, *mut c_int) -> cl_mem;
+
+impl Object {
+    /// A buffer over memory that somebody else made.
+    pub(crate) fn import(context: &Context, external: External, access: Access) -> Result<Self, MemoryError> {
+        match external.0 {
+            Source::Buffer(handle) => existing(context, handle, access),
+            Source::Host(memory) => host(context, memory, access),
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            Source::DmaBuf(dma_buf) => shared(context, dma_buf, access),
+            Source::HardwareBuffer(buffer) => hardware(context, &buffer, access),
+        }
+    }
+}
+
+fn existing(context: &Context, handle: MemHandle, access: Access) -> Result<Object, MemoryError> {
+    let ask = |question| {
+        cl::get_mem_object_data(handle.raw(), question)
+            .map(|bytes| info::number(&bytes).unwrap_or(0))
+            .map_err(CallError::at("clGetMemObjectInfo"))
+    };
+    if ask(cl::CL_MEM_CONTEXT)? != context.raw() as u64 {
+        return Err(MemoryError::OtherContext);
+    }
+    if ask(cl::CL_MEM_TYPE)? != u64::from(cl::CL_MEM_OBJECT_BUFFER) {
+        return Err(MemoryError::NotABuffer);
+    }
+    let (reads, writes) = match ask(cl::CL_MEM_FLAGS)? {
+        flags if flags & cl::CL_MEM_READ_ONLY != 0 => (true, false),
+        flags if flags & cl::CL_MEM_WRITE_ONLY != 0 => (false, true),
+        _ => (true, true),
+    };
+    if (access != Access::Read && !writes) || (access != Access::Write && !reads) {
+        return Err(MemoryError::Access { wanted: access });
+    }
+    let shape = Shape::Buffer { bytes: ask(cl::CL_MEM_SIZE)? as usize };
+    Ok(Object::foreign(handle, context, shape, Reach::Driver))
+}
+
+fn host(context: &Context, memory: HostMemory, access: Access) -> Result<Object, MemoryError> {
+    if !offers(context, ARM_HOST) {
+        return Object::over_owned(context, memory, access);
+    }
+    let (pointer, bytes) = (memory.pointer(), memory.len());
+    // SAFETY: `bytes` bytes at `pointer`, which live until the driver has destroyed the object.
+    let handle = unsafe { import_arm(context, CL_IMPORT_TYPE_HOST_ARM, pointer.cast(), bytes, access) }?;
+    let backing = Arc::new(Backing::Host(memory));
+    Object::foreign(handle, context, Shape::Buffer { bytes }, Reach::InPlace(Arc::clone(&backing)))
+        .keep(backing)
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn shared(context: &Context, dma_buf: DmaBuf, access: Access) -> Result<Object, MemoryError> {
+    let bytes = dma_buf.bytes();
+    let shape = Shape::Buffer { bytes };
+    let arm = offers(context, ARM_DMA_BUF);
+    let handle = if arm {
+        let mut fd = dma_buf.fd();
+        // SAFETY: a descriptor that lives until the driver has destroyed the object, and is asked for by its address.
+        unsafe { import_arm(context, CL_IMPORT_TYPE_DMA_BUF_ARM, (&raw mut fd).cast(), bytes, access) }?
+    } else {
+        let allocation_type = match () {
+            () if !offers(context, QCOM) => None,
+            () if offers(context, QCOM_DMA_BUF) => Some(CL_MEM_DMABUF_HOST_PTR_QCOM),
+            () if offers(context, QCOM_ION) => Some(CL_MEM_ION_HOST_PTR_QCOM),
+            () => None,
+        };
+        let Some(allocation_type) = allocation_type else {
+            return Err(not_offered("a dma-buf", &[ARM_DMA_BUF, QCOM_DMA_BUF, QCOM_ION]));
+        };
+        dma_buf.check_room(bytes.saturating_add(padding(context)))?;
+        let description =
+            FdHostPtr { ext: ext(allocation_type), fd: dma_buf.fd(), host: dma_buf.pointer()?.cast() };
+        // SAFETY: the description is the one of its type; descriptor and mapping live until the driver has destroyed
+        // the object.
+        unsafe { create_qcom(context, (&raw const description).cast(), bytes, access) }?
+    };
+    let backing = Arc::new(Backing::DmaBuf(dma_buf));
+    let under = Arc::clone(&backing);
+    let reach = if arm { Reach::InPlace(under) } else { Reach::Mapped(under) };
+    Object::foreign(handle, context, shape, reach).keep(backing)
+}
+
+fn hardware(context: &Context, buffer: &HardwareBuffer, access: Access) -> Result<Object, MemoryError> {
+    let (pointer, bytes) = (buffer.pointer.as_ptr(), buffer.bytes);
+    if bytes == 0 {
+        return Err(MemoryError::Empty);
+    }
+    let (handle, reach) = if offers(context, ARM_HARDWARE_BUFFER) {
+        let kind = CL_IMPORT_TYPE_ANDROID_HARDWARE_BUFFER_ARM;
+        // SAFETY: whoever made the `External` vouches for the buffer, its size and its life.
+        (unsafe { import_arm(context, kind, pointer, bytes, access) }?, Reach::Closed)
+    } else if offers(context, QCOM) && offers(context, QCOM_HARDWARE_BUFFER) {
+        let ext = ext(CL_MEM_ANDROID_AHARDWAREBUFFER_HOST_PTR_QCOM);
+        let description = HardwareBufferHostPtr { ext, buffer: pointer };
+        // SAFETY: as above, and the description is the one of its type.
+        (unsafe { create_qcom(context, (&raw const description).cast(), bytes, access) }?, Reach::Driver)
+    } else {
+        return Err(not_offered("an AHardwareBuffer", &[ARM_HARDWARE_BUFFER, QCOM_HARDWARE_BUFFER]));
+    };
+    Ok(Object::foreign(handle, context, Shape::Buffer { bytes }, reach))
+}
+
+fn offers(context: &Context, extension: &str) -> bool {
+    context.device().probe().has_extension(extension)
+}
+
+fn not_offered(what: &str, extensions: &[&str]) -> MemoryError {
+    MemoryError::NotOffered {
+        what: format!("the import of {what} (it has none of the extensions {})", extensions.join(", ")),
+    }
+}
+
+/// Bytes an allocation must have more than are used.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn padding(context: &Context) -> usize {
+    info::Ask(context.device().id()).or_zero(CL_DEVICE_EXT_MEM_PADDING_IN_BYTES_QCOM) as usize
+}
+
+fn ext(allocation_type: u32) -> ExtHostPtr {
+    ExtHostPtr { allocation_type, host_cache_policy: CL_MEM_HOST_WRITEBACK_QCOM }
+}
+
+/// # Safety
+/// `memory` is what `kind` asks for, of at least `bytes` bytes, and lives until the driver has destroyed the object.
+unsafe fn import_arm(
+    context: &Context,
+    kind: isize,
+    memory: *mut c_void,
+    bytes: usize,
+    access: Access,
+) -> Result<MemHandle, MemoryError> {
+    let call = "clImportMemoryARM";
+    let missing = CallError { call, code: Code(codes::DLOPEN_FUNCTION_NOT_AVAILABLE) };
+    let address =
+        crate::library::extension(context.device().platform(), c"clImportMemoryARM").ok_or(missing)?;
+    // SAFETY: the driver says that this is the address of the function, whose type the extension fixes.
+    let import: ImportMemoryArm =
+        unsafe { std::mem::transmute::<*mut c_void, ImportMemoryArm>(address.as_ptr()) };
+    let properties = [CL_IMPORT_TYPE_ARM, kind, 0];
+    let mut code = codes::CL_SUCCESS;
+    // SAFETY: the context is live, the list ends with 0 and lives for the call; the caller vouches for the memory.
+    let raw = unsafe {
+        import(context.raw(), access_flags(access), properties.as_ptr(), memory, bytes, &raw mut code)
+    };
+    // SAFETY: just created where there is no error.
+    unsafe { made(raw, call, code) }
+}
+
+/// # Safety
+/// `description` is a `cl_mem_ext_host_ptr` with what its type adds; the memory it describes has at least `bytes` bytes and
+/// lives until the driver has destroyed the object.
+unsafe fn create_qcom(
+    context: &Context,
+    description: *const c_void,
+    bytes: usize,
+    access: Access,
+) -> Result<MemHandle, MemoryError> {
+    // Without CL_MEM_USE_HOST_PTR the driver refuses.
+    let flags = access_flags(access) | cl::CL_MEM_USE_HOST_PTR | CL_MEM_EXT_HOST_PTR_QCOM;
+    // SAFETY: the driver reads the description during the call; the caller vouches for the memory.
+    let raw = unsafe { cl::create_buffer(context.raw(), flags, bytes, description.cast_mut()) };
+    let (raw, code) = raw.map_or_else(|code| (std::ptr::null_mut(), code), |raw| (raw, codes::CL_SUCCESS));
+    // SAFETY: just created where there is no error.
+    unsafe { made(raw, "clCreateBuffer", code) }
+}
+
+/// # Safety
+/// `raw` is live and its reference given up, unless it is null or `code` is an error.
+unsafe fn made(raw: cl_mem, call: &'static str, code: i32) -> Result<MemHandle, MemoryError> {
+    match code {
+        // SAFETY: as the caller says.
+        codes::CL_SUCCESS if !raw.is_null() => Ok(unsafe { MemHandle::own(raw) }),
+        codes::CL_SUCCESS => Err(CallError { call, code: Code(codes::CL_INVALID_MEM_OBJECT) }.into()),
+        code => Err(CallError { call, code: Code(code) }.into()),
+    }
+}
