@@ -13,6 +13,8 @@ use tripipe_launch::{
     Timing,
 };
 
+use crate::filter::FilterError;
+
 /// A memory object of a plan, by its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slot(usize);
@@ -71,7 +73,7 @@ pub struct Output {
 }
 
 /// Why there is no plan for a problem on a device.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum PlanError {
     /// The device lacks something the step needs; the step is left out.
@@ -95,6 +97,19 @@ pub enum PlanError {
         what: String,
         /// How much it holds.
         found: usize,
+    },
+    /// A filter that there is not, or not between these images.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
+    /// A way to run a kernel that it does not have.
+    #[error("{parameter} is {found}: {want}")]
+    Parameter {
+        /// The parameter.
+        parameter: &'static str,
+        /// What was asked for.
+        found: String,
+        /// What it can be.
+        want: String,
     },
 }
 
