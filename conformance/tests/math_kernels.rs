@@ -13,7 +13,7 @@
 
 use bytemuck::{cast_slice, pod_collect_to_vec};
 use tripipe_kernels::PlanError;
-use tripipe_kernels::gemm::{Kernel, LocalTile, Product, Side, Tile, plan};
+use tripipe_kernels::gemm::steps::{Kernel, LocalTile, Product, Side, Tile, plan};
 use tripipe_kernels::peaks::{self, Effort, PeakError, Unit};
 use tripipe_kernels::problem::Float;
 use tripipe_launch::{ExecuteError, Executor, ScalarType};

@@ -1,375 +1,510 @@
-//! Which kernel, over which layout, in which work-groups: plans for one matrix product.
+//! Plans: a description, parameters and a device to launches over the caller's memory.
 
-use std::fmt;
 use std::sync::Arc;
 
 use tripipe_device::Probe;
-use tripipe_launch::{ChannelOrder, ChannelType, ImageShape, NdRange, Program};
+use tripipe_launch::{Argument, NdRange, Program, ScalarType};
 
-use crate::plan::{Plan, PlanError, Slot};
-use crate::problem::Float;
+use super::check::Unfit;
+use super::description::{Accumulate, Elements, Gemm, Requantise, Scale, Stage};
+use super::packed::Packed;
+use super::parameters::{Dot, Local, Parameters, Source, Tile, Vector};
+use super::product::{Product, View};
+use crate::plan::{Plan, Slot};
 
-/// A product to compute: plain operands, row-major without gaps.
-#[derive(Clone, Copy, Debug)]
-pub struct Product<'p> {
-    a: &'p [u8],
-    b: &'p [u8],
-    m: usize,
-    n: usize,
-    k: usize,
-    element: Float,
+/// What is known of an operand of the description ahead of a plan's launches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Given {
+    /// It may be another one each time: where it is to be packed, the launches do so.
+    #[default]
+    Changing,
+    /// It stays as it is at the first launch: where it is to be packed, the preparation does so.
+    Constant,
+    /// It was packed by [`plan_packing`] with this tag, and that memory is what the plan is bound to.
+    Packed(Packed),
 }
 
-impl<'p> Product<'p> {
-    /// C (m x n) = A (m x k) times B (k x n), elements in host order.
-    ///
-    /// # Errors
-    /// An extent of 0, or operands of another length than their extents say.
-    pub fn new([a, b]: [&'p [u8]; 2], [m, n, k]: [usize; 3], element: Float) -> Result<Self, PlanError> {
-        let product = Self { a, b, m, n, k, element };
-        for (operand, bytes, rows, columns) in [("A", a, m, k), ("B", b, k, n)] {
-            let want = rows.checked_mul(columns).and_then(|all| all.checked_mul(product.element_bytes()));
-            if want != Some(bytes.len()) || bytes.is_empty() || n == 0 {
-                let what = format!("{operand}, {rows} x {columns} of {} bytes", product.element_bytes());
-                return Err(PlanError::Operand { what, found: bytes.len() });
-            }
-        }
-        Ok(product)
-    }
-
-    fn element_bytes(&self) -> usize {
-        match self.element {
-            Float::F16 => 2,
-            Float::F32 => 4,
-        }
-    }
-}
-
-/// The kernels of the family.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Kernel {
-    /// One element a work-item, straight from A and B.
-    Naive,
-    /// One element a work-item, as dot products of four.
-    Float4Dot,
-    /// A tile a work-item in registers.
-    Tile(Tile),
-    /// A tile a work-item, fed from local memory.
-    LocalTile(LocalTile),
-}
-
-/// `naive`, `float4-dot`, `8x4 image B wg 16x8`, `8x8 local wg 16x16`.
-impl fmt::Display for Kernel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Naive => f.write_str("naive"),
-            Self::Float4Dot => f.write_str("float4-dot"),
-            Self::Tile(tile) => tile.fmt(f),
-            Self::LocalTile(tile) => {
-                let (side, group) = (tile.side(), LocalTile::GROUP);
-                write!(f, "{side}x{side} local wg {group}x{group}")
-            }
-        }
-    }
-}
-
-/// A tile of C in a work-item's registers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tile {
-    /// Rows of the tile, and where A is read from.
-    pub rows: Side,
-    /// Columns of the tile, and where B is read from.
-    pub columns: Side,
-    /// Whether the kernel insists on `fma()`.
-    pub fma: bool,
-    /// Whether two steps along K are taken a turn.
-    pub unroll_k: bool,
-    /// Work-items of a work-group along the columns and the rows of C; `None` leaves it to the driver.
-    pub work_group: Option<[usize; 2]>,
-}
-
-/// Elements of an operand that a step along K loads, and from where.
+/// An operand of the description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Two, from a buffer.
-    Buffer2,
-    /// Four, from a buffer.
-    Buffer4,
-    /// Eight, from a buffer.
-    Buffer8,
-    /// Four, a texel of an image.
-    Image4,
-    /// Eight, two texels of an image.
-    Image8,
+    /// op(A)
+    A,
+    /// op(B)
+    B,
 }
 
 impl Side {
-    fn lanes(self) -> usize {
+    fn name(self) -> &'static str {
         match self {
-            Self::Buffer2 => 2,
-            Self::Buffer4 | Self::Image4 => 4,
-            Self::Buffer8 | Self::Image8 => 8,
-        }
-    }
-
-    fn is_image(self) -> bool {
-        matches!(self, Self::Image4 | Self::Image8)
-    }
-}
-
-/// The shapes the local-memory kernel comes in; both take 8 KiB of local memory in f32.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LocalTile {
-    /// 4x4 a work-item, 64x64 a work-group, 16 steps along K at once.
-    Side4,
-    /// 8x8 a work-item, 128x128 a work-group, 8 steps along K at once.
-    Side8,
-}
-
-impl LocalTile {
-    /// Work-items along each side of its work-groups.
-    const GROUP: usize = 16;
-
-    fn side(self) -> usize {
-        match self {
-            Self::Side4 => 4,
-            Self::Side8 => 8,
-        }
-    }
-
-    fn depth(self) -> usize {
-        match self {
-            Self::Side4 => 16,
-            Self::Side8 => 8,
+            Self::A => "A",
+            Self::B => "B",
         }
     }
 }
 
-/// `8x4 image B wg 16x8`.
-impl fmt::Display for Tile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}x{}", self.rows.lanes(), self.columns.lanes())?;
-        f.write_str(match (self.rows.is_image(), self.columns.is_image()) {
-            (false, false) => "",
-            (true, false) => " image A",
-            (false, true) => " image B",
-            (true, true) => " images",
-        })?;
-        match self.work_group {
-            None => f.write_str(" wg auto"),
-            Some([x, y]) => write!(f, " wg {x}x{y}"),
-        }
-    }
-}
-
-/// The plan of one kernel for one product.
+/// How A and B of a description are packed for `parameters`; `None` for one that is read as it lies. A plan with the same
+/// parameters wants these tags.
 ///
 /// # Errors
-/// The device lacks half precision or images, or a packed operand is over one of its limits.
-pub fn plan<'p>(kernel: Kernel, product: &Product<'p>, probe: &Probe) -> Result<Plan<'p>, PlanError> {
-    if product.element == Float::F16 && !probe.fp16() {
-        return Err(PlanError::NotOffered { what: "half-precision arithmetic (cl_khr_fp16)".to_owned() });
+/// As [`Parameters::check`].
+pub fn packed_layouts(
+    gemm: &Gemm,
+    parameters: &Parameters,
+    probe: &Probe,
+) -> Result<[Option<Packed>; 2], Unfit> {
+    parameters.check(gemm, probe)?;
+    let product = Product::of(gemm);
+    let [a, b] = parameters.packed(gemm, &product, probe)?;
+    Ok(if product.transposed { [b, a] } else { [a, b] })
+}
+
+/// A plan that packs one operand, with the tag of what it makes; `None` when the parameters read it as it lies.
+///
+/// Its operands are the operand as described, memory of [`Packed::memory`], and, for a batch that has them, the offsets.
+///
+/// # Errors
+/// As [`Parameters::check`].
+pub fn plan_packing(
+    gemm: &Gemm,
+    parameters: &Parameters,
+    probe: &Probe,
+    side: Side,
+) -> Result<Option<(Plan<'static>, Packed)>, Unfit> {
+    let Some(packed) = packed_layouts(gemm, parameters, probe)?[side as usize] else { return Ok(None) };
+    let product = Product::of(gemm);
+    let mut plan = Plan::new();
+    let (from, to) = (plan.operand(), plan.operand());
+    let offsets = gemm.has_offsets().then(|| plan.operand());
+    let launch = Packing::of(gemm, &product, side, packed).launch(from, to, offsets);
+    if let Some((program, arguments, range)) = launch {
+        plan.launch(&program, "gemm_pack", arguments, range);
     }
-    let mut builder = Builder { plan: Plan::new(), product: *product, probe };
-    let Product { m, n, k, .. } = *product;
-    let (c, [rows, columns, depth]) = (builder.result()?, [m as u32, n as u32, k as u32]);
-    match kernel {
-        Kernel::Naive => {
-            let program = builder.program("gemm/naive.cl", include_str!("naive.cl"), &[]);
-            let a = builder.plan.input(product.a);
-            let b = builder.plan.input(product.b);
-            let arguments = [a.into(), b.into(), c.into(), columns.into(), depth.into()];
-            builder.plan.launch(&program, "gemm_naive", arguments, NdRange::d2(n, m));
+    Ok(Some((plan, packed)))
+}
+
+/// The plan of a product. Its operands are those of [`Gemm::operands`], in that order; the result is in C. `given` says
+/// what is known of A and B.
+///
+/// Nothing is launched for a C without elements. Run twice, it computes twice: with `beta` other than 0 that is another
+/// result.
+///
+/// # Errors
+/// As [`Parameters::check`]; an operand that was packed for other parameters.
+pub fn plan(
+    gemm: &Gemm,
+    parameters: &Parameters,
+    probe: &Probe,
+    given: [Given; 2],
+) -> Result<Plan<'static>, Unfit> {
+    let layouts = packed_layouts(gemm, parameters, probe)?;
+    let product = Product::of(gemm);
+    let mut plan = Plan::new();
+    let slots: Vec<Slot> = gemm.operands().iter().map(|_| plan.operand()).collect();
+    for (side, given) in [Side::A, Side::B].into_iter().zip(given) {
+        if matches!(given, Given::Packed(packed) if layouts[side as usize] != Some(packed)) {
+            return Err(Unfit::Packed { operand: side.name() });
         }
-        Kernel::Float4Dot => {
-            let a = builder.pack(
-                Pack { from: product.a, rows: m, columns: k, strides: [k, 1] },
-                Side::Buffer4,
-                m,
-            )?;
-            let b = builder.pack(
-                Pack { from: product.b, rows: n, columns: k, strides: [1, n] },
-                Side::Buffer4,
-                n,
-            )?;
-            let program = builder.program("gemm/float4_dot.cl", include_str!("float4_dot.cl"), &[]);
-            let vectors = k.div_ceil(4) as u32;
-            let arguments = [a.into(), b.into(), c.into(), columns.into(), vectors.into()];
-            builder.plan.launch(&program, "gemm_float4_dot", arguments, NdRange::d2(n, m));
+    }
+    if product.is_empty() {
+        return Ok(plan);
+    }
+    let sums_bytes = parameters.partial_bytes(gemm, &product, probe)?;
+    let mut planner = Planner { plan, gemm, product, slots, parts: parameters.parts(), sums_bytes };
+    let sides = if product.transposed { [Side::B, Side::A] } else { [Side::A, Side::B] };
+    let reads = sides.map(|side| planner.operand(side, layouts[side as usize], given[side as usize]));
+    match parameters {
+        Parameters::Tile(tile) => planner.tile(tile, &reads),
+        Parameters::Local(local) => planner.local(local, &reads),
+        Parameters::Vector(vector) => planner.vector(vector, &reads),
+    }
+    Ok(planner.plan)
+}
+
+/// An operand as a kernel takes it.
+struct Read {
+    slot: Slot,
+    view: [u32; 4],
+    /// Which way a direct one lies.
+    described: View,
+    packed: Option<Packed>,
+}
+
+/// A launch that packs.
+struct Packing {
+    /// With lanes as rows and steps as columns.
+    view: View,
+    lanes: usize,
+    k: usize,
+    operand: u32,
+    packed: Packed,
+}
+
+impl Packing {
+    fn of(gemm: &Gemm, product: &Product, side: Side, packed: Packed) -> Self {
+        let is_a = (side == Side::A) != product.transposed;
+        let b = View { row: product.b.column, column: product.b.row, ..product.b };
+        let (view, lanes) = if is_a { (product.a, product.m) } else { (b, product.n) };
+        let k = if gemm.alpha == 0.0 { 0 } else { product.k };
+        Self { view, lanes, k, operand: side as u32, packed }
+    }
+
+    /// Program, arguments and range; `None` when there is nothing to pack.
+    fn launch(
+        &self,
+        from: Slot,
+        to: Slot,
+        offsets: Option<Slot>,
+    ) -> Option<(Arc<Program>, Vec<Argument<Slot>>, NdRange)> {
+        let packed = &self.packed;
+        if self.lanes == 0 || self.k == 0 {
+            return None;
         }
-        Kernel::Tile(tile) => {
-            let steps = if tile.unroll_k { k.next_multiple_of(2) } else { k };
-            let a = Pack { from: product.a, rows: k, columns: m, strides: [1, k] };
-            let b = Pack { from: product.b, rows: k, columns: n, strides: [n, 1] };
-            let a = builder.pack(a, tile.rows, steps)?;
-            let b = builder.pack(b, tile.columns, steps)?;
-            let defines = [
-                ("TILE_M", tile.rows.lanes()),
-                ("TILE_N", tile.columns.lanes()),
-                ("IMAGE_A", usize::from(tile.rows.is_image())),
-                ("IMAGE_B", usize::from(tile.columns.is_image())),
-                ("FMA", usize::from(tile.fma)),
-                ("UNROLL_K", 1 + usize::from(tile.unroll_k)),
-            ];
-            let program = builder.program("gemm/tile.cl", include_str!("tile.cl"), &defines);
-            let tiles = [n.div_ceil(tile.columns.lanes()), m.div_ceil(tile.rows.lanes())];
-            let range = match tile.work_group {
-                None => NdRange::d2(tiles[0], tiles[1]),
-                Some([x, y]) => {
-                    NdRange::d2(tiles[0].next_multiple_of(x), tiles[1].next_multiple_of(y)).local(x, y, 1)
+        let to_image = packed.buffer_bytes.is_none();
+        // The kernel holds a tile's lanes in registers; a wider tile is in one panel, which has no borders inside.
+        let lanes = if packed.lanes > 16 { 4 } else { packed.lanes };
+        let tiles = packed.tiles * packed.lanes / lanes;
+        let program = Program::from_source("gemm/packing.cl", include_str!("packing.cl"))
+            .define("BYTES_EACH", packed.element.bytes())
+            .define("LANES", lanes)
+            .define("DOT", u8::from(packed.depth == 4))
+            .define("ALONG", u8::from(self.view.column == 1))
+            .define("TO_IMAGE", u8::from(to_image))
+            .define("OFFSETS", u8::from(offsets.is_some()));
+        let mut arguments = vec![
+            from.into(),
+            self.view.words().into(),
+            to.into(),
+            packed.written().into(),
+            (self.lanes as u32).into(),
+            (self.k as u32).into(),
+        ];
+        if let Some(offsets) = offsets {
+            arguments.extend([offsets.into(), self.operand.into()]);
+        }
+        Some((Arc::new(program), arguments, NdRange::d3(tiles, self.k.div_ceil(4), packed.products)))
+    }
+}
+
+struct Planner<'g> {
+    plan: Plan<'static>,
+    gemm: &'g Gemm,
+    product: Product,
+    /// Those of [`Gemm::operands`].
+    slots: Vec<Slot>,
+    /// Into how many parts K is cut, and bytes of the sums that they leave behind.
+    parts: usize,
+    sums_bytes: usize,
+}
+
+impl Planner<'_> {
+    fn offsets(&self) -> Option<Slot> {
+        self.gemm.has_offsets().then(|| self.slots[3])
+    }
+
+    /// What the kernel reads for `side`, packed if need be.
+    fn operand(&mut self, side: Side, packed: Option<Packed>, given: Given) -> Read {
+        let slot = self.slots[side as usize];
+        let is_a = (side == Side::A) != self.product.transposed;
+        let described = if is_a { self.product.a } else { self.product.b };
+        let Some(packed) = packed else {
+            return Read { slot, view: described.words(), described, packed: None };
+        };
+        let memory = if matches!(given, Given::Packed(_)) {
+            slot
+        } else {
+            let memory = match (packed.buffer_bytes, packed.image) {
+                (None, Some(shape)) => self.plan.scratch_image(shape),
+                (bytes, _) => self.plan.scratch(bytes.unwrap_or(0)),
+            };
+            let packing = Packing::of(self.gemm, &self.product, side, packed);
+            if let Some((program, arguments, range)) = packing.launch(slot, memory, self.offsets()) {
+                if given == Given::Constant {
+                    self.plan.prepare(&program, "gemm_pack", arguments, range);
+                } else {
+                    self.plan.launch(&program, "gemm_pack", arguments, range);
+                }
+            }
+            memory
+        };
+        let slot = match (packed.buffer_bytes, packed.image) {
+            (Some(_), Some(shape)) => self.plan.image_over(memory, shape, packed.pitch_bytes()),
+            _ => memory,
+        };
+        Read { slot, view: packed.read(), described, packed: Some(packed) }
+    }
+
+    /// The program of a kernel, as far as it follows from the description.
+    fn program(&self, kernel: &str) -> Program {
+        let elements = match self.gemm.elements {
+            Elements::F32 => "FLOATS",
+            Elements::F16(Accumulate::F16) => "HALVES",
+            Elements::F16(Accumulate::F32) => "HALVES_IN_FLOAT",
+            Elements::F16(Accumulate::Chunked { .. }) => "HALVES_CHUNKED",
+            Elements::I8ToI32 => "BYTES",
+            Elements::I8ToI8(_) => "BYTES_SCALED",
+        };
+        let mut program = Program::from_source("gemm/gemm.cl", include_str!("gemm.cl"))
+            .define("KERNEL", kernel)
+            .define("ELEMENTS", elements);
+        if let Elements::F16(Accumulate::Chunked { block }) = self.gemm.elements {
+            program = program.define("CHUNK", block);
+        }
+        if self.gemm.has_offsets() {
+            program = program.define("OFFSETS", 1).define("TRANSPOSED", u8::from(self.product.transposed));
+        }
+        program
+    }
+
+    /// What a kernel that stores elements of C is built with beyond that.
+    fn with_epilogue(&self, mut program: Program) -> Program {
+        let transposed = self.product.transposed;
+        if let Elements::I8ToI8(Requantise { scale: Scale::Columns, .. }) = self.gemm.elements {
+            program = program.define("SCALES", if transposed { 2 } else { 1 });
+        }
+        if self.gemm.epilogue.is_empty() {
+            return program;
+        }
+        program = program.define("STAGES", self.gemm.epilogue.len());
+        for (index, stage) in self.gemm.epilogue.iter().enumerate() {
+            let kind = match (stage, transposed) {
+                (Stage::BiasColumns, false) | (Stage::BiasRows, true) => "BIAS_COLUMNS",
+                (Stage::BiasRows, false) | (Stage::BiasColumns, true) => "BIAS_ROWS",
+                (Stage::Relu, _) => "RELU",
+                (Stage::Relu6, _) => "RELU6",
+                (Stage::Clamp { .. }, _) => "CLAMP",
+                (Stage::Residual { .. }, _) => "RESIDUAL",
+            };
+            program = program.define(&format!("STAGE_{index}"), kind);
+        }
+        program
+    }
+
+    /// The arguments that say where sums go: to C through the epilogue.
+    fn result(&self) -> Vec<Argument<Slot>> {
+        let Product { m, n, c, transposed, .. } = self.product;
+        let mut arguments: Vec<Argument<Slot>> =
+            vec![self.slots[2].into(), c.words().into(), (m as u32).into(), (n as u32).into()];
+        let integers = self.gemm.elements.total() == ScalarType::I32;
+        arguments.extend([self.gemm.alpha, self.gemm.beta].map(|factor| -> Argument<Slot> {
+            if integers { (factor as i32).into() } else { (factor as f32).into() }
+        }));
+        let mut sides = self.slots.iter().skip(3).copied();
+        if self.gemm.has_offsets() {
+            arguments.extend(sides.next().map(Argument::from));
+        }
+        if let Elements::I8ToI8(Requantise { zero_c, least, most, .. }) = self.gemm.elements {
+            arguments.extend(sides.next().map(Argument::from));
+            arguments.push([zero_c, least, most, 0].map(i32::from).into());
+        }
+        for stage in &self.gemm.epilogue {
+            let (slot, at) = match stage {
+                Stage::BiasColumns | Stage::BiasRows => (sides.next(), [0; 4]),
+                Stage::Relu | Stage::Relu6 => (None, [0; 4]),
+                Stage::Clamp { least, most } if integers => {
+                    (None, [*least as i32 as u32, *most as i32 as u32, 0, 0])
+                }
+                Stage::Clamp { least, most } => (None, [least.to_bits(), most.to_bits(), 0, 0]),
+                Stage::Residual { layout, stride } => {
+                    let [row, column] = layout.strides();
+                    let [row, column] = if transposed { [column, row] } else { [row, column] };
+                    (sides.next(), [layout.offset, row, column, *stride].map(|word| word as u32))
                 }
             };
-            let steps = steps as u32;
-            let arguments = [a.into(), b.into(), c.into(), rows.into(), columns.into(), steps.into()];
-            builder.plan.launch(&program, "gemm_tile", arguments, range);
+            arguments.push(slot.map_or(Argument::Null, Argument::from));
+            arguments.push(at.into());
         }
-        Kernel::LocalTile(tile) => {
-            let group = LocalTile::GROUP;
-            let defines = [("SIDE", tile.side()), ("GROUP", group), ("DEPTH", tile.depth())];
-            let program = builder.program("gemm/local_tile.cl", include_str!("local_tile.cl"), &defines);
-            let a = builder.plan.input(product.a);
-            let b = builder.plan.input(product.b);
-            let items = |extent: usize| extent.div_ceil(tile.side()).next_multiple_of(group);
-            let arguments = [a.into(), b.into(), c.into(), rows.into(), columns.into(), depth.into()];
-            let range = NdRange::d2(items(n), items(m)).local(group, group, 1);
-            builder.plan.launch(&program, "gemm_local_tile", arguments, range);
-        }
-    }
-    Ok(builder.plan)
-}
-
-/// The tiles and work-groups worth a try on a device, each with its label. At least one.
-pub fn candidates(probe: &Probe) -> Vec<(String, Kernel)> {
-    use Side::{Buffer2, Buffer4, Buffer8, Image4, Image8};
-    let fits = |[x, y]: [usize; 2]| {
-        let [max_x, max_y, _] = probe.max_work_item_sizes;
-        let within = |size: usize, limit: usize| limit == 0 || size <= limit;
-        within(x * y, probe.max_work_group_size) && within(x, max_x) && within(y, max_y)
-    };
-    let tile = |rows, columns, work_group| Tile { rows, columns, fma: false, unroll_k: true, work_group };
-    // Tiles that published tunings of Mali and Adreno parts settle on, B through buffers and through images.
-    let sides =
-        [(Buffer4, Buffer4), (Buffer4, Buffer8), (Buffer8, Buffer4), (Buffer8, Buffer8), (Buffer2, Buffer8)];
-    let image_sides = [(Buffer4, Image4), (Buffer4, Image8), (Buffer8, Image4), (Buffer8, Image8)];
-    let mut tiles = vec![tile(Buffer4, Buffer4, None), tile(Buffer8, Buffer8, None)];
-    for (rows, columns) in sides {
-        tiles.extend([[8, 8], [16, 8]].map(|group| tile(rows, columns, Some(group))));
-    }
-    tiles.extend([[16, 16], [32, 4]].map(|group| tile(Buffer8, Buffer4, Some(group))));
-    if probe.images.is_some() {
-        for (rows, columns) in image_sides {
-            tiles.extend([[8, 8], [16, 8]].map(|group| tile(rows, columns, Some(group))));
-        }
-    }
-    let mut found: Vec<(String, Kernel)> = tiles
-        .into_iter()
-        .filter(|tile| tile.work_group.is_none_or(fits))
-        .map(Kernel::Tile)
-        .map(|kernel| (kernel.to_string(), kernel))
-        .collect();
-    let emulated = probe.name.contains("Mali") && !probe.local_memory_dedicated;
-    // Both shapes need a little more than 8 KiB.
-    if !emulated && fits([LocalTile::GROUP; 2]) && probe.local_memory_bytes >= 10 << 10 {
-        let tiles = [LocalTile::Side4, LocalTile::Side8].map(Kernel::LocalTile);
-        found.extend(tiles.map(|kernel| (kernel.to_string(), kernel)));
-    }
-    found
-}
-
-struct Builder<'p, 'd> {
-    plan: Plan<'p>,
-    product: Product<'p>,
-    probe: &'d Probe,
-}
-
-/// What `pack.cl` makes of an operand: element (y, x) is `from[y * strides[0] + x * strides[1]]`.
-#[derive(Clone, Copy)]
-struct Pack<'p> {
-    from: &'p [u8],
-    rows: usize,
-    columns: usize,
-    strides: [usize; 2],
-}
-
-impl<'p> Builder<'p, '_> {
-    fn program(&self, name: &'static str, text: &'static str, defines: &[(&str, usize)]) -> Arc<Program> {
-        let half = usize::from(self.product.element == Float::F16);
-        let mut program = Program::from_source(name, text).define("HALF", half);
-        for (name, value) in defines {
-            program = program.define(name, value);
-        }
-        Arc::new(program)
+        arguments
     }
 
-    fn result(&mut self) -> Result<Slot, PlanError> {
-        let bytes = self.buffer_bytes("C", self.product.m, self.product.n)?;
-        Ok(self.plan.result(bytes))
-    }
-
-    /// Bytes of a buffer of `rows` x `columns` elements, which the device can hold and a `uint` can index.
-    fn buffer_bytes(&self, what: &str, rows: usize, columns: usize) -> Result<usize, PlanError> {
-        let over = |limit: u64| PlanError::OverLimit { what: format!("{what}, {rows} x {columns}"), limit };
-        let elements = rows.checked_mul(columns).filter(|elements| u32::try_from(*elements).is_ok());
-        let bytes = elements.ok_or_else(|| over(u32::MAX.into()))? * self.product.element_bytes();
-        match self.probe.max_buffer_bytes {
-            limit if limit != 0 && bytes as u64 > limit => Err(over(limit)),
-            _ => Ok(bytes),
-        }
-    }
-
-    /// The operand in rows of whole vectors of `side`, `rows_padded` of them: as it is where it is so already,
-    /// otherwise packed ahead of the step.
-    fn pack(&mut self, pack: Pack<'p>, side: Side, rows_padded: usize) -> Result<Slot, PlanError> {
-        let source = self.plan.input(pack.from);
-        let as_is = !side.is_image()
-            && pack.strides == [pack.columns, 1]
-            && pack.columns.is_multiple_of(side.lanes())
-            && rows_padded == pack.rows;
-        if as_is {
-            return Ok(source);
-        }
-        let columns_padded = pack.columns.next_multiple_of(side.lanes());
-        // A texel holds four elements, however many of them a step loads.
-        let width = if side.is_image() { 4 } else { side.lanes() };
-        let vectors = columns_padded / width;
-        let packed = if side.is_image() {
-            self.image(vectors, rows_padded)?
+    /// Arguments of a launch that leaves plain sums of parts of K in `parts`.
+    fn partial_result(&self, parts: Slot) -> Vec<Argument<Slot>> {
+        let Product { m, n, .. } = self.product;
+        let at = [0, n as u32, 1, (m * n) as u32];
+        let mut arguments: Vec<Argument<Slot>> =
+            vec![parts.into(), at.into(), (m as u32).into(), (n as u32).into()];
+        if self.gemm.elements.total() == ScalarType::I32 {
+            arguments.extend([1i32.into(), 0i32.into()]);
         } else {
-            let bytes = self.buffer_bytes("a packed operand", rows_padded, columns_padded)?;
-            self.plan.scratch(bytes)
-        };
-        let defines = [("WIDTH", width), ("TO_IMAGE", usize::from(side.is_image()))];
-        let program = self.program("gemm/pack.cl", include_str!("pack.cl"), &defines);
-        let [rows, columns] = [pack.rows as u32, pack.columns as u32];
-        let [row_stride, column_stride] = pack.strides.map(|stride| stride as u32);
-        let arguments = [
-            source.into(),
-            packed.into(),
-            rows.into(),
-            columns.into(),
-            row_stride.into(),
-            column_stride.into(),
-        ];
-        self.plan.prepare(&program, "gemm_pack", arguments, NdRange::d2(vectors, rows_padded));
-        Ok(packed)
+            arguments.extend([1f32.into(), 0f32.into()]);
+        }
+        arguments.extend(self.offsets().map(Argument::from));
+        arguments
     }
 
-    fn image(&mut self, width: usize, height: usize) -> Result<Slot, PlanError> {
-        let Some(limits) = self.probe.images else {
-            return Err(PlanError::NotOffered { what: "images".to_owned() });
-        };
-        for (extent, limit) in [width, height].into_iter().zip(limits.max_2d) {
-            if extent > limit {
-                let what = format!("an operand as an image of {width} x {height} texels");
-                return Err(PlanError::OverLimit { what, limit: limit as u64 });
-            }
+    /// Launches a kernel that takes parts of K: over all of it and to C, or over parts, and `gemm_sum` after it.
+    fn launch_parts(&mut self, pass: Pass) {
+        let Pass { program, entry, mut arguments, zeros, steps, unit, items: [x, y], group } = pass;
+        let Product { m, n, k, count, .. } = self.product;
+        let per_part = steps.div_ceil(self.parts).next_multiple_of(unit).max(1);
+        let parts = steps.div_ceil(per_part).max(1);
+        let range = NdRange::d3(x, y, parts * count);
+        let range = group.map_or(range, |[x, y]| range.local(x, y, 1));
+        arguments.extend([k, per_part, count].map(|word| (word as u32).into()));
+        arguments.extend(zeros.map(Argument::from));
+        if parts == 1 {
+            arguments.extend(self.result());
+            self.plan.launch(&Arc::new(self.with_epilogue(program)), entry, arguments, range);
+            return;
         }
-        let channel = match self.product.element {
-            Float::F16 => ChannelType::F16,
-            Float::F32 => ChannelType::F32,
-        };
-        let shape = ImageShape::d2(width, height, ChannelOrder::Rgba, channel);
-        Ok(self.plan.scratch_image(shape))
+        let sums = self.plan.scratch(self.sums_bytes);
+        arguments.extend(self.partial_result(sums));
+        self.plan.launch(&Arc::new(program.define("PARTIAL", 1)), entry, arguments, range);
+        let width = 4;
+        let program = self.with_epilogue(self.program("SUM").define("VECTOR", width));
+        let mut arguments: Vec<Argument<Slot>> =
+            vec![sums.into(), (parts as u32).into(), (count as u32).into()];
+        arguments.extend(self.result());
+        self.plan.launch(&Arc::new(program), "gemm_sum", arguments, NdRange::d3(n.div_ceil(width), m, count));
     }
+
+    fn tile(&mut self, tile: &Tile, [a, b]: &[Read; 2]) {
+        let Product { m, n, k, .. } = self.product;
+        let zeros = self.zero_points();
+        let from = |source: Source, along: bool| match source {
+            Source::Packed { .. } => "PACKED",
+            Source::Image => "IMAGE",
+            Source::Direct if along => "ALONG",
+            Source::Direct => "ACROSS",
+        };
+        let mut program = self
+            .program("TILE")
+            .define("ROWS", tile.rows)
+            .define("VECTORS", tile.vectors())
+            .define("VECTOR", tile.vector)
+            .define("UNROLL", tile.unroll)
+            .define("A_FROM", from(tile.a, a.described.column == 1))
+            .define("B_FROM", from(tile.b, b.described.column != 1))
+            .define("A_VECTOR", u8::from(tile.a_vector))
+            .define("FMA", u8::from(tile.fma))
+            .define("ROWS_FIRST", u8::from(tile.rows_first));
+        let depth = match tile.dot {
+            None => 1,
+            Some(dot) => {
+                program = program.define("DOT", if dot == Dot::Khr { 1 } else { 2 });
+                if dot == Dot::Khr {
+                    program = program.option("-cl-std=CL3.0");
+                }
+                4
+            }
+        };
+        if zeros.is_some() {
+            program = program.define("ZERO_POINTS", 1);
+        }
+        let mut tiles = [n.div_ceil(tile.columns), m.div_ceil(tile.rows)];
+        if tile.rows_first {
+            tiles.reverse();
+        }
+        if let Some([x, y]) = tile.group {
+            program = program.define("GROUP_X", x).define("GROUP_Y", y);
+            tiles = [tiles[0].next_multiple_of(x), tiles[1].next_multiple_of(y)];
+        }
+        let arguments = vec![a.slot.into(), a.view.into(), b.slot.into(), b.view.into()];
+        self.launch_parts(Pass {
+            program,
+            entry: "gemm_tile",
+            arguments,
+            zeros,
+            steps: k.div_ceil(depth),
+            unit: tile.unroll,
+            items: tiles,
+            group: tile.group,
+        });
+    }
+
+    /// Zero points of the kernel's A and B, unless both are 0.
+    fn zero_points(&self) -> Option<[i32; 2]> {
+        let Elements::I8ToI8(Requantise { zero_a, zero_b, .. }) = self.gemm.elements else { return None };
+        let zeros = if self.product.transposed { [zero_b, zero_a] } else { [zero_a, zero_b] };
+        (zeros != [0, 0]).then_some(zeros.map(i32::from))
+    }
+
+    fn local(&mut self, local: &Local, [a, b]: &[Read; 2]) {
+        let Product { m, n, k, .. } = self.product;
+        let [x, y] = local.group;
+        let [rows, columns] = local.block();
+        // Packed in one panel, an operand is a plain matrix, contiguous across the block and without edges.
+        let view = |read: &Read, transposed: bool| match (&read.packed, transposed) {
+            (Some(packed), _) => {
+                View { offset: 0, row: 1, column: packed.step, product: read.view[3] as usize }
+            }
+            (None, false) => read.described,
+            (None, true) => View { row: read.described.column, column: read.described.row, ..read.described },
+        };
+        let (a_view, b_view) = (view(a, false), view(b, true));
+        let aligned = |read: &Read, view: View| {
+            u8::from(view.is_aligned() && (read.packed.is_some() || !self.gemm.has_offsets()))
+        };
+        let extent = |read: &Read, extent: usize| read.packed.map_or(extent, |packed| packed.step);
+        let program = self
+            .program("LOCAL")
+            .define("ROWS", local.rows)
+            .define("VECTORS", local.columns / 4)
+            .define("DEPTH", local.depth)
+            .define("GROUP_X", x)
+            .define("GROUP_Y", y)
+            .define("A_FROM", if a_view.column == 1 { "ALONG" } else { "ACROSS" })
+            .define("B_FROM", if b_view.column == 1 { "ALONG" } else { "ACROSS" })
+            .define("A_ALIGNED", aligned(a, a_view))
+            .define("B_ALIGNED", aligned(b, b_view))
+            .define("A_LOADS", local.loads(rows))
+            .define("B_LOADS", local.loads(columns))
+            .define("BUFFERS", local.buffers)
+            .define("FMA", u8::from(local.fma))
+            .define("A_OFFSETS", u8::from(a.packed.is_none()))
+            .define("B_OFFSETS", u8::from(b.packed.is_none()));
+        let arguments = vec![
+            a.slot.into(),
+            a_view.words().into(),
+            b.slot.into(),
+            b_view.words().into(),
+            [extent(a, m) as u32, extent(b, n) as u32].into(),
+        ];
+        self.launch_parts(Pass {
+            program,
+            entry: "gemm_local",
+            arguments,
+            zeros: None,
+            steps: k,
+            unit: local.depth,
+            items: [n.div_ceil(columns) * x, m.div_ceil(rows) * y],
+            group: Some(local.group),
+        });
+    }
+
+    fn vector(&mut self, vector: &Vector, [a, b]: &[Read; 2]) {
+        let Product { n, k, count, .. } = self.product;
+        let mut program = self
+            .program("VECTOR_K")
+            .define("VECTOR", vector.outputs)
+            .define("WIDTH", vector.width)
+            .define("GROUP_X", vector.group)
+            .define("GROUP_Y", 1)
+            .define("SUB_GROUPS", u8::from(vector.sub_groups));
+        let zeros = self.zero_points();
+        if zeros.is_some() {
+            program = program.define("ZERO_POINTS", 1);
+        }
+        let mut arguments: Vec<Argument<Slot>> =
+            vec![a.slot.into(), a.view.into(), b.slot.into(), b.view.into(), (k as u32).into()];
+        arguments.extend(zeros.map(Argument::from));
+        arguments.extend(self.result());
+        let program = Arc::new(self.with_epilogue(program));
+        let range = NdRange::d3(vector.group, n.div_ceil(vector.outputs), count).local(vector.group, 1, 1);
+        self.plan.launch(&program, "gemm_vector", arguments, range);
+    }
+}
+
+/// A launch that can be cut along K.
+struct Pass {
+    program: Program,
+    entry: &'static str,
+    /// Those ahead of k.
+    arguments: Vec<Argument<Slot>>,
+    zeros: Option<[i32; 2]>,
+    /// Steps along K, and what the length of a part is a multiple of.
+    steps: usize,
+    unit: usize,
+    /// Work-items in the first two dimensions.
+    items: [usize; 2],
+    group: Option<[usize; 2]>,
 }

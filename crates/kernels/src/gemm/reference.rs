@@ -1,176 +1,485 @@
-//! The product in double precision with its error bound, and the plain serial one.
+//! The right answer, with the error that a correct kernel may show.
 
-use std::num::NonZero;
-use std::ops::Range;
 use std::thread;
 
 use half::f16;
+use thiserror::Error;
+use tripipe_launch::ScalarType;
 
-use super::dimensions;
-use crate::problem::{Data, Expected, Float, Problem};
+use super::description::{
+    Accumulate, Batch, DescriptionError, Elements, Gemm, Layout, Requantise, Scale, Stage,
+};
+use super::sums::{products, threads};
 
-/// Rows of A that stay in the second-level cache while all of B streams by.
-const ROWS_AT_ONCE: usize = 32;
-/// Columns of B at once: with the product and the sum of magnitudes, eight accumulators in registers.
-const COLUMNS_AT_ONCE: usize = 4;
-/// Below this many multiply-adds starting threads costs more than they save.
-const THREADS_FROM: usize = 1 << 18;
-
-/// Steps along K whose rounding errors are taken to add up at their worst in half precision.
-const HALF_STEPS: usize = 4;
-
-/// The product of two operands of the same length of elements, in f64, each element with the error that a
-/// correct kernel may show.
+/// What C holds after a product: in double precision with an error bound for each element, or exactly.
 ///
-/// The bound is `2 min(k, K) u S + k t`. `S = sum |a||b|`; `u` is the unit roundoff of the type the sum is held
-/// in (2^-24 for float, 2^-11 for half); `t` its smallest normal number, which denormals flushed to zero may
-/// cost a step. `k u S` bounds the error of a dot product in any order, fused or not, for every k
-/// (C.-P. Jeannerod, S. M. Rump, "Improved error bounds for inner products in floating-point arithmetic", SIAM
-/// J. Matrix Anal. Appl. 34, 2013, sharpening Higham's `gamma_k`); the 2 admits arithmetic that truncates.
-/// `K` is unlimited for float. For half the worst case says nothing at the sizes of interest (k u = 1/2 at
-/// 1024), while errors of random operands rounded to nearest do not add up with k at all (Higham and Mary,
-/// "Sharper probabilistic backward error analysis for basic linear algebra kernels with random data", SIAM J.
-/// Sci. Comput. 42, 2020), so `K` is 4: a proof up to k = 4, past it a tolerance for random operands, four times the
-/// worst that sums in half were seen to differ at k = 1024.
-pub(super) fn expected(a: &Data, b: &Data, [m, n, k]: [usize; 3]) -> Expected {
-    let float = if matches!(a, Data::F16(_)) { Float::F16 } else { Float::F32 };
-    let a = doubles(a);
-    let b = transposed(&doubles(b), k, n);
-    let mut reference = vec![0.0; m * n];
-    let mut bound = vec![0.0; m * n];
-    let (unit, tiny, steps) = match float {
-        Float::F16 => (f64::from(f16::EPSILON) / 2.0, f64::from(f16::MIN_POSITIVE), k.min(HALF_STEPS)),
-        Float::F32 => (f64::from(f32::EPSILON) / 2.0, f64::from(f32::MIN_POSITIVE), k),
-    };
-    let (factor, offset) = (2.0 * steps as f64 * unit, k as f64 * tiny);
-    let threads =
-        if m * n * k < THREADS_FROM { 1 } else { thread::available_parallelism().map_or(1, NonZero::get) };
-    let rows_each = m.div_ceil(threads);
+/// # The bound
+/// With u the unit roundoff of the type of the sums (2^-24, or 2^-11 for half), p the products of an element and k their
+/// number, its sum is within
+/// - `k u / (1 - k u) sum |p|` for sums in float, in any order, fused or not (N. J. Higham, "Accuracy and Stability of
+///   Numerical Algorithms", 2nd ed., 2002, section 3.1);
+/// - for sums in half, in runs along K: `u (k S + sum |p|) / (1 - k u)`, S the largest sum of consecutive products, which
+///   bounds every partial sum (the running error bound, section 3.3); or, where that is less, `6 u (sqrt(k) S +
+///   sqrt(sum p^2)) / (1 - 6 u sqrt(k))`. The second takes rounding errors as independent of mean 0 and then holds for an
+///   element with probability 1 - 2 exp(-18) (N. J. Higham and T. Mary, "A New Approach to Probabilistic Rounding Error
+///   Analysis", SIAM J. Sci. Comput. 41, 2019, theorem 2.4 with lambda = 6). The first alone tells nothing from k = 2048 on;
+/// - for chunked sums: the bounds of the chunks, added up in the first case and in squares in the second, and the bound in
+///   float of the sums of chunks.
+///
+/// Products less than the smallest normal number may become 0. `alpha`, `beta`, every stage that adds, and the conversion to
+/// the type of C each round once more: `u |value|`. Where the value or a partial sum may pass the largest number of its
+/// type, any result is taken as right. Where inputs make it infinite or NaN, C must be just that.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    layout: Layout,
+    /// First elements of the C of each product, beyond the layout's offset.
+    starts: Vec<usize>,
+    extents: [usize; 2],
+    element: ScalarType,
+    values: Vec<f64>,
+    bounds: Vec<f64>,
+}
+
+/// Why there is no right answer.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum ReferenceError {
+    /// The description is wrong.
+    #[error(transparent)]
+    Description(#[from] DescriptionError),
+    /// Too many or too few operands.
+    #[error("{found} operands were given, the product has {want}")]
+    Count {
+        /// How many it has.
+        want: usize,
+        /// How many were given.
+        found: usize,
+    },
+    /// An operand that ends before its last element.
+    #[error("operand {name} has {found} bytes, {want} are read")]
+    Length {
+        /// Its name.
+        name: String,
+        /// Bytes that it must have.
+        want: usize,
+        /// Bytes that it has.
+        found: usize,
+    },
+}
+
+/// The first place where C is not what it should be.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum Difference {
+    /// An element off by more than its bound.
+    #[error(
+        "element ({row}, {column}) of product {product} is {found}, expected {want} within {bound:e}; {count} of {total} are wrong"
+    )]
+    Element {
+        /// Which product of the batch.
+        product: usize,
+        /// Its row.
+        row: usize,
+        /// Its column.
+        column: usize,
+        /// What it should be.
+        want: f64,
+        /// By how much it may differ.
+        bound: f64,
+        /// What it is.
+        found: f64,
+        /// How many elements are wrong.
+        count: usize,
+        /// How many there are.
+        total: usize,
+    },
+    /// Something was written beside C.
+    #[error("byte {byte} of C's buffer belongs to no element of C, and was changed")]
+    Beside {
+        /// Its position in the buffer.
+        byte: usize,
+    },
+    /// Another number of bytes than before.
+    #[error("C's buffer has {found} bytes, {want} before")]
+    Length {
+        /// Bytes before.
+        want: usize,
+        /// Bytes after.
+        found: usize,
+    },
+}
+
+/// Element `index` of an operand in double precision, which holds all of its types. 0 past its end, which was checked.
+fn element(element: ScalarType, bytes: &[u8], index: usize) -> f64 {
+    let width = element.bytes();
+    let Some(bytes) = bytes.get(index * width..(index + 1) * width) else { return 0.0 };
+    match element {
+        ScalarType::F32 => f64::from(bytemuck::pod_read_unaligned::<f32>(bytes)),
+        ScalarType::F16 => bytemuck::pod_read_unaligned::<f16>(bytes).to_f64(),
+        ScalarType::I32 => f64::from(bytemuck::pod_read_unaligned::<i32>(bytes)),
+        ScalarType::U32 => f64::from(bytemuck::pod_read_unaligned::<u32>(bytes)),
+        _ => f64::from(bytes[0] as i8),
+    }
+}
+
+/// Unit roundoff, smallest normal and largest number of a floating-point type.
+fn precision(float: ScalarType) -> [f64; 3] {
+    if float == ScalarType::F16 {
+        [2f64.powi(-11), f16::MIN_POSITIVE.to_f64(), f16::MAX.to_f64()]
+    } else {
+        [2f64.powi(-24), f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX)]
+    }
+}
+
+/// `value` as the type of the sums has it.
+fn rounded(total: ScalarType, value: f64) -> f64 {
+    if total == ScalarType::F16 { f16::from_f64(value).to_f64() } else { f64::from(value as f32) }
+}
+
+/// The operands of one product, as they are read.
+struct Sides<'o> {
+    gemm: &'o Gemm,
+    operands: &'o [&'o [u8]],
+    product: usize,
+    c: usize,
+}
+
+impl Reference {
+    /// The right answer for operands in the order of [`Gemm::operands`], as bytes; C as it was before.
+    ///
+    /// # Errors
+    /// A description that is wrong, operands that do not fit it.
+    pub fn new(gemm: &Gemm, operands: &[&[u8]]) -> Result<Self, ReferenceError> {
+        gemm.check()?;
+        let wanted = gemm.operands();
+        if wanted.len() != operands.len() {
+            return Err(ReferenceError::Count { want: wanted.len(), found: operands.len() });
+        }
+        for (want, bytes) in wanted.iter().zip(operands) {
+            let least = want.elements * want.element.bytes();
+            if bytes.len() < least {
+                let name = want.name.clone();
+                return Err(ReferenceError::Length { name, want: least, found: bytes.len() });
+            }
+        }
+        let (_, element, _) = gemm.elements.types();
+        let mut reference = Self {
+            layout: gemm.c,
+            starts: Vec::new(),
+            extents: [gemm.m, gemm.n],
+            element,
+            values: Vec::new(),
+            bounds: Vec::new(),
+        };
+        for product in 0..gemm.batch.count() {
+            reference.add(gemm, operands, product);
+        }
+        Ok(reference)
+    }
+
+    fn add(&mut self, gemm: &Gemm, operands: &[&[u8]], product: usize) {
+        let Gemm { m, n, .. } = *gemm;
+        let k = if gemm.alpha == 0.0 { 0 } else { gemm.k };
+        let start = |operand: usize| match gemm.batch {
+            Batch::One => 0,
+            Batch::Strided { strides, .. } => product * strides[operand],
+            Batch::Offsets { .. } => element(ScalarType::U32, operands[3], 3 * product + operand) as usize,
+        };
+        let (input, _, _) = gemm.elements.types();
+        let gathered = |operand: usize, rows: usize, [row, column]: [usize; 2], offset: usize| {
+            let first = offset + start(operand);
+            let mut values = Vec::with_capacity(rows * k);
+            for line in 0..rows {
+                values.extend(
+                    (0..k).map(|step| element(input, operands[operand], first + line * row + step * column)),
+                );
+            }
+            values
+        };
+        let [b_row, b_column] = gemm.b.strides();
+        let a = gathered(0, m, gemm.a.strides(), gemm.a.offset);
+        let b = gathered(1, n, [b_column, b_row], gemm.b.offset);
+        let sides = Sides { gemm, operands, product, c: start(2) };
+        let (mut values, mut bounds) = match gemm.elements {
+            Elements::F16(Accumulate::F16) => half_sums(&a, &b, [m, n, k], k.max(1)),
+            Elements::F16(Accumulate::Chunked { block }) => half_sums(&a, &b, [m, n, k], block),
+            Elements::F32 | Elements::F16(Accumulate::F32) => {
+                let (sums, mut magnitudes) = products(&a, &b, [m, n, k]);
+                let gamma = gamma(k, precision(ScalarType::F32)[0]);
+                for magnitude in &mut magnitudes {
+                    *magnitude = gamma * *magnitude + k as f64 * f64::from(f32::MIN_POSITIVE);
+                }
+                (sums, magnitudes)
+            }
+            Elements::I8ToI32 => (products(&a, &b, [m, n, k]).0, Vec::new()),
+            Elements::I8ToI8(Requantise { zero_a, zero_b, .. }) => {
+                let [a, b] = [(a, zero_a), (b, zero_b)].map(|(values, zero)| {
+                    values.iter().map(|value| value - f64::from(zero)).collect::<Vec<_>>()
+                });
+                (products(&a, &b, [m, n, k]).0, Vec::new())
+            }
+        };
+        for row in 0..m {
+            for column in 0..n {
+                let index = row * n + column;
+                if bounds.is_empty() {
+                    values[index] = f64::from(sides.integer(values[index], row, column));
+                } else {
+                    (values[index], bounds[index]) = sides.float(values[index], bounds[index], row, column);
+                }
+            }
+        }
+        if bounds.is_empty() {
+            bounds = vec![0.0; m * n];
+        }
+        self.values.extend(values);
+        self.bounds.extend(bounds);
+        self.starts.push(start(2));
+    }
+
+    /// The values of C: products in turn, each row-major without gaps.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The largest error of each of [`Self::values`]: 0 for integers, infinite where anything is right.
+    pub fn bounds(&self) -> &[f64] {
+        &self.bounds
+    }
+
+    /// Compares C's buffer after a product with the right answer, and what is beside C with what it was.
+    ///
+    /// # Errors
+    /// The first difference, and how many elements differ.
+    pub fn verify(&self, before: &[u8], after: &[u8]) -> Result<(), Difference> {
+        if before.len() != after.len() {
+            return Err(Difference::Length { want: before.len(), found: after.len() });
+        }
+        let width = self.element.bytes();
+        let [m, n] = self.extents;
+        let [row_stride, column_stride] = self.layout.strides();
+        let mut expected = before.to_vec();
+        let (mut first, mut count) = (None, 0);
+        for (product, start) in self.starts.iter().enumerate() {
+            for row in 0..m {
+                for column in 0..n {
+                    let index = (product * m + row) * n + column;
+                    let at = self.layout.offset + start + row * row_stride + column * column_stride;
+                    let bytes = at * width..(at + 1) * width;
+                    if let (Some(expected), Some(after)) = (expected.get_mut(bytes.clone()), after.get(bytes))
+                    {
+                        expected.copy_from_slice(after);
+                    }
+                    let (want, bound) = (self.values[index], self.bounds[index]);
+                    let found = element(self.element, after, at);
+                    if !is_right(found, want, bound) {
+                        count += 1;
+                        first.get_or_insert((product, row, column, want, bound, found));
+                    }
+                }
+            }
+        }
+        if let Some((product, row, column, want, bound, found)) = first {
+            let total = self.values.len();
+            return Err(Difference::Element { product, row, column, want, bound, found, count, total });
+        }
+        match expected.iter().zip(after).position(|(want, found)| want != found) {
+            Some(byte) => Err(Difference::Beside { byte }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn is_right(found: f64, want: f64, bound: f64) -> bool {
+    bound == f64::INFINITY
+        || found == want
+        || (found.is_nan() && want.is_nan())
+        || (found - want).abs() <= bound
+}
+
+/// Higham's gamma: the relative error of k roundings, infinite where nothing can be said.
+fn gamma(k: usize, unit: f64) -> f64 {
+    let all = k as f64 * unit;
+    if all < 1.0 { all / (1.0 - all) } else { f64::INFINITY }
+}
+
+/// Standard deviations that the probabilistic bound admits.
+const LAMBDA: f64 = 6.0;
+
+/// Sums in half of chunks along K, added up in float where there are several, each with its bound.
+fn half_sums(a: &[f64], b: &[f64], [m, n, k]: [usize; 3], chunk: usize) -> (Vec<f64>, Vec<f64>) {
+    let (mut sums, mut bounds) = (vec![0.0; m * n], vec![0.0; m * n]);
+    if m * n * k == 0 {
+        return (sums, bounds);
+    }
+    let rows_each = m.div_ceil(threads(m * n * k));
     thread::scope(|scope| {
-        let chunks = a.chunks(rows_each * k).zip(reference.chunks_mut(rows_each * n));
-        for ((a, reference), bound) in chunks.zip(bound.chunks_mut(rows_each * n)) {
-            let b = &b;
+        let rows = a.chunks(rows_each * k).zip(sums.chunks_mut(rows_each * n));
+        for ((a, sums), bounds) in rows.zip(bounds.chunks_mut(rows_each * n)) {
             scope.spawn(move || {
-                product(a, b, [n, k], reference, bound);
-                for bound in bound {
-                    *bound = factor * *bound + offset;
+                for (row, a) in a.chunks(k).enumerate() {
+                    for (column, b) in b.chunks(k).enumerate() {
+                        (sums[row * n + column], bounds[row * n + column]) = half_sum(a, b, chunk);
+                    }
                 }
             });
         }
     });
-    Expected::Within { float, reference, bound }
+    (sums, bounds)
 }
 
-/// `sums = A B` and `magnitudes = |A| |B|`, B transposed.
-fn product(a: &[f64], b: &[f64], [n, k]: [usize; 2], sums: &mut [f64], magnitudes: &mut [f64]) {
-    let m = a.len() / k;
-    for first_row in (0..m).step_by(ROWS_AT_ONCE) {
-        let rows = first_row..m.min(first_row + ROWS_AT_ONCE);
-        for (block, b) in b.chunks(COLUMNS_AT_ONCE * k).enumerate() {
-            let column = block * COLUMNS_AT_ONCE;
-            if let Some((b0, rest)) = b.split_at_checked(k)
-                && let [b1, b2, b3] = rest.chunks(k).collect::<Vec<_>>().as_slice()
-            {
-                for row in rows.clone() {
-                    let (sum, magnitude) = dot4(&a[row * k..][..k], [b0, b1, b2, b3]);
-                    sums[row * n + column..][..COLUMNS_AT_ONCE].copy_from_slice(&sum);
-                    magnitudes[row * n + column..][..COLUMNS_AT_ONCE].copy_from_slice(&magnitude);
+fn half_sum(a: &[f64], b: &[f64], chunk: usize) -> (f64, f64) {
+    let [unit, tiny, largest] = precision(ScalarType::F16);
+    let (mut sum, mut of_chunks, mut worst, mut likely_square, mut flushed, mut overflows) =
+        (0.0, 0.0f64, 0.0f64, 0.0f64, 0.0f64, false);
+    for (a, b) in a.chunks(chunk).zip(b.chunks(chunk)) {
+        let k = a.len() as f64;
+        let (mut prefix, mut least, mut most) = (0.0f64, 0.0f64, 0.0f64);
+        let (mut magnitude, mut square) = (0.0, 0.0);
+        for product in a.iter().zip(b).map(|(a, b)| a * b) {
+            prefix += product;
+            (least, most) = (least.min(prefix), most.max(prefix));
+            magnitude += product.abs();
+            square += product * product;
+            if product.abs() < tiny {
+                flushed += product.abs();
+            }
+            overflows |=
+                product.abs() * (1.0 + unit) > largest && a.iter().chain(b).all(|value| value.is_finite());
+        }
+        let run = most - least;
+        let roundings = k * unit;
+        let certain =
+            if roundings < 1.0 { unit * (k * run + magnitude) / (1.0 - roundings) } else { f64::INFINITY };
+        let spread = LAMBDA * unit * k.sqrt();
+        let likely = if spread < 1.0 {
+            LAMBDA * unit * (k.sqrt() * run + square.sqrt()) / (1.0 - spread)
+        } else {
+            f64::INFINITY
+        };
+        overflows |= run.is_finite() && run + certain.min(likely) > largest;
+        worst += certain;
+        likely_square += likely * likely;
+        sum += prefix;
+        of_chunks += prefix.abs();
+    }
+    let bound = worst.min(likely_square.sqrt()) + flushed;
+    let chunks = a.len().div_ceil(chunk);
+    let across =
+        if chunks > 1 { gamma(chunks, precision(ScalarType::F32)[0]) * (of_chunks + bound) } else { 0.0 };
+    (sum, if overflows { f64::INFINITY } else { bound + across })
+}
+
+impl Sides<'_> {
+    /// Elements that stages add, in the order of the epilogue; `None` for stages that add nothing.
+    fn added(&self, row: usize, column: usize) -> impl Iterator<Item = (&Stage, Option<f64>)> {
+        let (_, _, side) = self.gemm.elements.types();
+        let skipped = 3
+            + usize::from(self.gemm.has_offsets())
+            + usize::from(matches!(self.gemm.elements, Elements::I8ToI8(_)));
+        let mut operands = self.operands.iter().skip(skipped);
+        self.gemm.epilogue.iter().map(move |stage| {
+            let index = match stage {
+                Stage::BiasColumns => column,
+                Stage::BiasRows => row,
+                Stage::Residual { layout, stride } => {
+                    let [row_stride, column_stride] = layout.strides();
+                    layout.offset + self.product * stride + row * row_stride + column * column_stride
                 }
-            } else {
-                product_tail(a, b, [n, k], rows.clone(), column, sums, magnitudes);
+                Stage::Relu | Stage::Relu6 | Stage::Clamp { .. } => return (stage, None),
+            };
+            (stage, operands.next().map(|bytes| element(side, bytes, index)))
+        })
+    }
+
+    fn before(&self, row: usize, column: usize) -> f64 {
+        let (_, output, _) = self.gemm.elements.types();
+        let [row_stride, column_stride] = self.gemm.c.strides();
+        let index = self.gemm.c.offset + self.c + row * row_stride + column * column_stride;
+        element(output, self.operands[2], index)
+    }
+
+    /// The element of C that a sum becomes, with its bound.
+    fn float(&self, sum: f64, bound: f64, row: usize, column: usize) -> (f64, f64) {
+        let total = self.gemm.elements.total();
+        let (_, output, _) = self.gemm.elements.types();
+        let [unit, _, largest] = precision(total);
+        let [alpha, beta] = [self.gemm.alpha, self.gemm.beta].map(|factor| rounded(total, factor));
+        // Infinities and NaN come through exactly.
+        let bound = if sum.is_finite() || bound == f64::INFINITY { bound } else { 0.0 };
+        let (mut value, mut error) = (alpha * sum, alpha.abs() * bound);
+        let finite = |value: f64| if value.is_finite() { value.abs() } else { 0.0 };
+        let mut peak = finite(value) + error;
+        if alpha != 1.0 {
+            error += unit * (finite(value) + error);
+        }
+        let mut add = |value: &mut f64, error: &mut f64, addend: f64| {
+            *value += addend;
+            *error += unit * (finite(*value) + *error);
+            peak = peak.max(finite(addend)).max(finite(*value) + *error);
+        };
+        if beta != 0.0 {
+            let addend = beta * self.before(row, column);
+            error += unit * finite(addend);
+            add(&mut value, &mut error, addend);
+        }
+        for (stage, addend) in self.added(row, column) {
+            if let Some(addend) = addend {
+                add(&mut value, &mut error, addend);
             }
-        }
-    }
-}
-
-/// The last columns, fewer than four.
-fn product_tail(
-    a: &[f64],
-    b: &[f64],
-    [n, k]: [usize; 2],
-    rows: Range<usize>,
-    column: usize,
-    sums: &mut [f64],
-    magnitudes: &mut [f64],
-) {
-    for row in rows {
-        for (j, b) in b.chunks(k).enumerate() {
-            let products = a[row * k..][..k].iter().zip(b).map(|(a, b)| a * b);
-            sums[row * n + column + j] = products.clone().sum();
-            magnitudes[row * n + column + j] = products.map(f64::abs).sum();
-        }
-    }
-}
-
-fn dot4(a: &[f64], b: [&[f64]; 4]) -> ([f64; 4], [f64; 4]) {
-    let (mut sum, mut magnitude) = ([0.0; 4], [0.0; 4]);
-    let columns = b[0].iter().zip(b[1]).zip(b[2].iter().zip(b[3]));
-    for (a, ((b0, b1), (b2, b3))) in a.iter().zip(columns) {
-        let products = [a * b0, a * b1, a * b2, a * b3];
-        for lane in 0..4 {
-            sum[lane] += products[lane];
-            magnitude[lane] += products[lane].abs();
-        }
-    }
-    (sum, magnitude)
-}
-
-fn doubles(data: &Data) -> Vec<f64> {
-    match data {
-        Data::F16(values) => values.iter().map(|value| f64::from(*value)).collect(),
-        Data::F32(values) => values.iter().map(|value| f64::from(*value)).collect(),
-        Data::I32(values) => values.iter().map(|value| f64::from(*value)).collect(),
-        Data::U8(values) => values.iter().map(|value| f64::from(*value)).collect(),
-    }
-}
-
-/// The transpose of `rows` rows of `columns`.
-fn transposed(from: &[f64], rows: usize, columns: usize) -> Vec<f64> {
-    let mut to = vec![0.0; from.len()];
-    // Blocks of a cache line a side, so that neither side is fetched twice.
-    for first_row in (0..rows).step_by(8) {
-        for first_column in (0..columns).step_by(8) {
-            for row in first_row..rows.min(first_row + 8) {
-                for column in first_column..columns.min(first_column + 8) {
-                    to[column * rows + row] = from[row * columns + column];
+            let limits = match stage {
+                Stage::Relu => Some((0.0, f64::INFINITY)),
+                Stage::Relu6 => Some((0.0, 6.0)),
+                Stage::Clamp { least, most } => {
+                    Some((rounded(total, f64::from(*least)), rounded(total, f64::from(*most))))
                 }
+                Stage::BiasColumns | Stage::BiasRows | Stage::Residual { .. } => None,
+            };
+            if let Some((least, most)) = limits {
+                value = if value < least {
+                    least
+                } else if value > most {
+                    most
+                } else {
+                    value
+                };
             }
         }
+        let [unit, tiny, stored_largest] = precision(output);
+        if output != total {
+            error += unit * (finite(value) + error);
+        }
+        error += tiny;
+        if peak > largest || finite(value) + error > stored_largest {
+            error = f64::INFINITY;
+        }
+        (value, error)
     }
-    to
-}
 
-/// C = A B on one thread, the loops in the order i, k, j: the inner one runs along rows of B and C. Sums are held
-/// in f32; half operands are widened and each element of C is rounded once at the end, as a CPU has no half
-/// arithmetic.
-pub(super) fn serial(problem: &Problem, output: &mut Data) {
-    let [_, n, k] = dimensions(problem.size);
-    match (problem.inputs.as_slice(), output) {
-        ([Data::F32(a), Data::F32(b)], Data::F32(c)) => {
-            for (a, c) in a.chunks(k).zip(c.chunks_mut(n)) {
-                serial_row(a, b, c);
-            }
+    /// The element of C that a sum of bytes becomes.
+    fn integer(&self, sum: f64, row: usize, column: usize) -> i32 {
+        let [alpha, beta] = [self.gemm.alpha, self.gemm.beta].map(|factor| factor as i32);
+        let mut value = (sum as i32).wrapping_mul(alpha);
+        if beta != 0 {
+            value = value.wrapping_add((self.before(row, column) as i32).wrapping_mul(beta));
         }
-        ([Data::F16(a), Data::F16(b)], Data::F16(c)) => {
-            let b: Vec<f32> = b.iter().map(|b| f32::from(*b)).collect();
-            let mut sums = vec![0.0; n];
-            for (a, c) in a.chunks(k).zip(c.chunks_mut(n)) {
-                let a: Vec<f32> = a.iter().map(|a| f32::from(*a)).collect();
-                serial_row(&a, &b, &mut sums);
-                for (c, sum) in c.iter_mut().zip(&sums) {
-                    *c = f16::from_f32(*sum);
+        for (stage, addend) in self.added(row, column) {
+            value = match stage {
+                Stage::Relu => value.max(0),
+                Stage::Relu6 => value.clamp(0, 6),
+                Stage::Clamp { least, most } => value.max(*least as i32).min(*most as i32),
+                Stage::BiasColumns | Stage::BiasRows | Stage::Residual { .. } => {
+                    value.wrapping_add(addend.unwrap_or(0.0) as i32)
                 }
-            }
+            };
         }
-        _ => {}
-    }
-}
-
-fn serial_row(a: &[f32], b: &[f32], c: &mut [f32]) {
-    c.fill(0.0);
-    for (a, b) in a.iter().zip(b.chunks(c.len())) {
-        for (c, b) in c.iter_mut().zip(b) {
-            *c += a * b;
-        }
+        let Elements::I8ToI8(requantise) = &self.gemm.elements else { return value };
+        let scales = self.operands[3 + usize::from(self.gemm.has_offsets())];
+        let pair = if requantise.scale == Scale::Columns { column } else { 0 };
+        let number = |index| element(ScalarType::I32, scales, 2 * pair + index) as i64;
+        let (multiplier, shift) = (number(0), number(1).clamp(1, 62));
+        let scaled = ((i128::from(value) * i128::from(multiplier) * 2) >> shift) + 1;
+        let nearest = (scaled >> 1) + i128::from(requantise.zero_c);
+        nearest.clamp(requantise.least.into(), requantise.most.into()) as i32
     }
 }

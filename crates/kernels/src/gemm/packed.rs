@@ -1,0 +1,162 @@
+//! Operands laid out ahead in panels or images.
+
+use tripipe_device::Probe;
+use tripipe_launch::{ChannelOrder, ChannelType, ImageShape, MemoryKind, ScalarType};
+
+use super::check::Unfit;
+use super::parameters::Source;
+
+/// How a packed operand lies: the tag that goes with its memory. What was packed with one tag can be read by every plan
+/// that wants an equal one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packed {
+    /// Rows (columns, for B) of a tile.
+    pub(super) lanes: usize,
+    /// Tiles, those that fill the last panel included.
+    pub(super) tiles: usize,
+    /// Elements from panel to panel.
+    pub(super) panel: usize,
+    /// Elements from step to step.
+    pub(super) step: usize,
+    /// Elements from product to product; rows of an image.
+    pub(super) product: usize,
+    /// Steps along K that lie side by side: 4 for dot products.
+    pub(super) depth: usize,
+    /// Rows (columns, for B) of the operand.
+    pub(super) extent: usize,
+    /// Steps along K.
+    pub(super) k: usize,
+    /// Products of a batch that have an operand of their own.
+    pub(super) products: usize,
+    /// The type of its elements.
+    pub(super) element: ScalarType,
+    /// The image that it is read as.
+    pub(super) image: Option<ImageShape>,
+    /// Bytes of its buffer; `None` where the image has its own memory.
+    pub(super) buffer_bytes: Option<usize>,
+}
+
+/// An operand to be packed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packing {
+    pub(super) name: &'static str,
+    pub(super) lanes: usize,
+    pub(super) depth: usize,
+    pub(super) extent: usize,
+    pub(super) k: usize,
+    pub(super) products: usize,
+    pub(super) element: ScalarType,
+}
+
+impl Packing {
+    /// How it lies in `source`; `None` when that is as it is.
+    pub(super) fn packed(self, source: Source, probe: &Probe) -> Result<Option<Packed>, Unfit> {
+        let Self { name, lanes, depth, extent, k, products, element } = self;
+        // Buffers and images of nothing do not exist.
+        let (lines, products) = (k.div_ceil(depth).max(1), products.max(1));
+        let tiles = extent.div_ceil(lanes).max(1);
+        let packed = match source {
+            Source::Direct => return Ok(None),
+            Source::Packed { panel } => {
+                let per_panel = if panel == 0 { tiles } else { panel };
+                let tiles = tiles.next_multiple_of(per_panel);
+                let step = per_panel * lanes * depth;
+                let panel = lines.saturating_mul(step);
+                let product = panel.saturating_mul(tiles / per_panel);
+                Packed {
+                    lanes,
+                    tiles,
+                    panel,
+                    step,
+                    product,
+                    depth,
+                    extent,
+                    k,
+                    products,
+                    element,
+                    image: None,
+                    buffer_bytes: Some(0),
+                }
+            }
+            Source::Image => {
+                let limits = probe.images.ok_or_else(|| Unfit::not_offered("images"))?;
+                let channel = match element {
+                    ScalarType::F16 => ChannelType::F16,
+                    _ => ChannelType::F32,
+                };
+                let (width, height) = (tiles * lanes / 4, lines.saturating_mul(products));
+                for (extent, limit) in [width, height].into_iter().zip(limits.max_2d) {
+                    if extent > limit {
+                        let what = format!("{name} as an image of {width} x {height} texels");
+                        return Err(Unfit::OverLimit { what, limit: limit as u64 });
+                    }
+                }
+                let alignment = limits.pitch_alignment.max(1) as usize;
+                let pitch = if limits.from_buffer { width.next_multiple_of(alignment) } else { width };
+                Packed {
+                    lanes,
+                    tiles,
+                    panel: 0,
+                    step: 4 * pitch,
+                    product: lines,
+                    depth,
+                    extent,
+                    k,
+                    products,
+                    element,
+                    image: Some(ImageShape::d2(width, height, ChannelOrder::Rgba, channel)),
+                    buffer_bytes: limits.from_buffer.then_some(0),
+                }
+            }
+        };
+        packed.measured(name, probe).map(Some)
+    }
+}
+
+impl Packed {
+    /// With the size of its buffer, which fits the device and the kernels' indices.
+    fn measured(self, name: &str, probe: &Probe) -> Result<Self, Unfit> {
+        if self.buffer_bytes.is_none() {
+            return Ok(self);
+        }
+        let elements = self.product_elements().saturating_mul(self.products);
+        let bytes = elements.saturating_mul(self.element.bytes());
+        let what = || format!("{name}, packed into {bytes} bytes,");
+        if u32::try_from(elements).is_err() {
+            return Err(Unfit::OverLimit { what: what(), limit: u64::from(u32::MAX) });
+        }
+        match probe.max_buffer_bytes {
+            limit if limit != 0 && bytes as u64 > limit => Err(Unfit::OverLimit { what: what(), limit }),
+            _ => Ok(Self { buffer_bytes: Some(bytes), ..self }),
+        }
+    }
+
+    /// The memory that holds it: a buffer, or an image on devices that cannot lay one over a buffer.
+    pub fn memory(&self) -> MemoryKind {
+        match (self.buffer_bytes, self.image) {
+            (None, Some(shape)) => MemoryKind::Image(shape),
+            (bytes, _) => MemoryKind::Buffer { bytes: bytes.unwrap_or(0) },
+        }
+    }
+
+    fn product_elements(&self) -> usize {
+        if self.image.is_some() { self.step.saturating_mul(self.product) } else { self.product }
+    }
+
+    /// Bytes from row to row of an image over the buffer.
+    pub(super) fn pitch_bytes(&self) -> usize {
+        self.step * self.element.bytes()
+    }
+
+    /// Its view as the packing kernel takes it.
+    pub(super) fn written(&self) -> [u32; 4] {
+        let product = if self.buffer_bytes.is_none() { self.product } else { self.product_elements() };
+        [0, self.panel as u32, self.step as u32, product as u32]
+    }
+
+    /// Its view as the product's kernel takes it: of panels, or of rows of an image.
+    pub(super) fn read(&self) -> [u32; 4] {
+        let product = if self.products > 1 { self.product as u32 } else { 0 };
+        [0, self.panel as u32, self.step as u32, product]
+    }
+}
