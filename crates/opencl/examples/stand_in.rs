@@ -27,8 +27,8 @@
 //! (`cl_arm_import_memory_*`, `cl_qcom_*_host_ptr`) work if they are in it, as strictly as they are specified. Callbacks of
 //! events come from a thread of their own. [`stand_in_buffers`] counts the memory objects that are left.
 //!
-//! Used as `TRIPIPE_OPENCL=<path>/libstand_in.so TRIPIPE_STAND_IN=device-lost tripipe ...`. It has no
-//! dependencies, so `rustc --edition 2024 --crate-type cdylib stand_in.rs` builds it as well.
+//! One file, long as it is: it has no dependencies, so `rustc --edition 2024 --crate-type cdylib stand_in.rs` builds it as
+//! well. Used as `TRIPIPE_OPENCL=<path>/libstand_in.so TRIPIPE_STAND_IN=device-lost tripipe ...`.
 #![allow(
     unsafe_code,
     non_snake_case,
@@ -42,6 +42,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null_mut;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 type Int = i32;
@@ -91,12 +92,14 @@ fn offers(extension: &str) -> bool {
     extensions().split_whitespace().any(|one| one == extension)
 }
 
-fn extensions() -> String {
-    std::env::var("TRIPIPE_STAND_IN_EXTENSIONS").unwrap_or_default()
+fn extensions() -> &'static str {
+    static EXTENSIONS: OnceLock<String> = OnceLock::new();
+    EXTENSIONS.get_or_init(|| std::env::var("TRIPIPE_STAND_IN_EXTENSIONS").unwrap_or_default())
 }
 
-fn mode() -> String {
-    std::env::var("TRIPIPE_STAND_IN").unwrap_or_default()
+fn mode() -> &'static str {
+    static MODE: OnceLock<String> = OnceLock::new();
+    MODE.get_or_init(|| std::env::var("TRIPIPE_STAND_IN").unwrap_or_default())
 }
 
 fn is(wanted: &str) -> bool {
@@ -104,7 +107,7 @@ fn is(wanted: &str) -> bool {
 }
 
 fn lost() -> bool {
-    matches!(mode().as_str(), "device-lost" | "refuse-release") && LAUNCHED.load(Ordering::Relaxed)
+    matches!(mode(), "device-lost" | "refuse-release") && LAUNCHED.load(Ordering::Relaxed)
 }
 
 /// The answer of a clGet...Info call.
@@ -143,7 +146,7 @@ fn released() -> Int {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn clGetPlatformIDs(room: Uint, to: *mut Handle, count: *mut Uint) -> Int {
-    let all: &[Handle] = match mode().as_str() {
+    let all: &[Handle] = match mode() {
         "no-platform" => return PLATFORM_NOT_FOUND,
         "broken" => return OUT_OF_HOST_MEMORY,
         "empty" => &[],
@@ -221,7 +224,7 @@ pub extern "C" fn clGetDeviceInfo(
         0x102E => text("FULL_PROFILE"),
         0x102F => text("OpenCL 1.2 stand-in"),
         0x103D => text("OpenCL C 1.2 "),
-        0x1030 => text(&extensions()),
+        0x1030 => text(extensions()),
         // CL_DEVICE_EXT_MEM_PADDING_IN_BYTES_QCOM
         0x40A0 if offers("cl_qcom_ext_host_ptr") => word(64),
         0x1002 | 0x100C | 0x1022 | 0x1027 | 0x1028 | 0x1035 => word(1),
@@ -797,7 +800,7 @@ pub extern "C" fn clEnqueueNDRangeKernel(
     _wait_list: *const Handle,
     event: *mut Handle,
 ) -> Int {
-    match mode().as_str() {
+    match mode() {
         "device-lost-enqueue" => return DEVICE_NOT_AVAILABLE,
         "out-of-memory-late" => return OUT_OF_RESOURCES,
         _ => {}

@@ -1,9 +1,13 @@
 //! [`Executor`] over an OpenCL device.
 
+mod builder;
 mod error;
+mod launches;
+mod programs;
 mod submitted;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,7 +15,7 @@ use cl3::memory::{CL_MAP_READ, CL_MAP_WRITE};
 use tripipe_cache::{Cache, CacheChoice};
 use tripipe_device::Probe;
 use tripipe_launch::{
-    Access, Argument, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind,
+    Access, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, Prepared,
     Program as Request, Submission, Timing,
 };
 
@@ -19,11 +23,13 @@ use crate::code::CallError;
 use crate::context::Context;
 use crate::devices::Device;
 use crate::event::Event;
+pub use crate::executor::builder::{Builder, BuiltProgram};
 use crate::executor::error::{build_error, call_error, launch_error, memory_error};
+use crate::executor::launches::Ready;
+use crate::executor::programs::{Built, Programs};
 use crate::executor::submitted::Submitted;
-use crate::kernel::{Arg, Kernel};
+use crate::kernel::Kernel;
 use crate::memory::{Contents, External, Mapped, MappedMut, Object, Sampler, Shape, Strategy};
-use crate::program::Program;
 use crate::queue::Queue;
 
 /// How an [`OpenClExecutor`] works.
@@ -63,14 +69,9 @@ pub struct OpenClExecutor {
     objects: HashMap<MemoryId, Arc<Object>>,
     last_id: u64,
     allocated_bytes: u64,
-    programs: HashMap<Arc<Request>, Built>,
+    programs: Programs,
     samplers: HashMap<tripipe_launch::Sampler, Arc<Sampler>>,
     cache: Option<Cache>,
-}
-
-struct Built {
-    program: Program,
-    kernels: HashMap<String, Kernel>,
 }
 
 impl OpenClExecutor {
@@ -98,7 +99,7 @@ impl OpenClExecutor {
             objects: HashMap::new(),
             last_id: 0,
             allocated_bytes: 0,
-            programs: HashMap::new(),
+            programs: Programs::default(),
             samplers: HashMap::new(),
             cache: options.cache.cache(),
         })
@@ -126,6 +127,30 @@ impl OpenClExecutor {
         Ok(self.add(object))
     }
 
+    /// Builds programs for this executor on other threads.
+    pub fn builder(&self) -> Builder {
+        Builder { context: self.context.clone(), cache: self.cache.clone() }
+    }
+
+    /// Takes over a program that its [`Builder`] has built. Where the executor has built the program itself meanwhile, its
+    /// own stays.
+    ///
+    /// # Errors
+    /// It was built for another executor's context.
+    pub fn adopt(&mut self, program: BuiltProgram) -> Result<(), ExecuteError> {
+        if !program.built.is_of(&self.context) {
+            let what = format!("{}, built for another context,", program.request.name);
+            return Err(ExecuteError::NotOffered { what, device: self.device.probe().name.clone() });
+        }
+        self.programs.add(&program.request, program.built);
+        Ok(())
+    }
+
+    /// Whether a program was built or adopted, so that a launch need not wait for the compiler.
+    pub fn has_built(&mut self, program: &Arc<Request>) -> bool {
+        self.programs.find(program).is_some()
+    }
+
     fn object(&self, memory: MemoryId) -> Result<&Arc<Object>, ExecuteError> {
         self.objects.get(&memory).ok_or_else(|| ExecuteError::Memory {
             memory,
@@ -140,90 +165,27 @@ impl OpenClExecutor {
         id
     }
 
+    /// A kernel, built now if need be.
     fn kernel(&mut self, request: &Arc<Request>, entry: &str) -> Result<Kernel, ExecuteError> {
-        let built = if let Some(built) = self.programs.get_mut(request) {
+        let (device, bytes) = (&self.device, self.allocated_bytes);
+        let built = if let Some(built) = self.programs.find(request) {
             built
         } else {
-            let program = match &self.cache {
-                Some(cache) => Program::build_cached(&self.context, request, cache),
-                None => Program::build(&self.context, request),
-            }
-            .map_err(|error| build_error(&self.device, self.allocated_bytes, error))?;
-            let built = Built { program, kernels: HashMap::new() };
-            self.programs.entry(Arc::clone(request)).or_insert(built)
+            let built = Built::new(&self.context, request, self.cache.as_ref())
+                .map_err(|error| build_error(device, bytes, error))?;
+            self.programs.add(request, built)
         };
-        if let Some(kernel) = built.kernels.get(entry) {
-            return Ok(kernel.clone());
-        }
-        let kernel = built
-            .program
-            .kernel(entry)
-            .map_err(|error| launch_error(&self.device, self.allocated_bytes, error))?;
-        built.kernels.insert(entry.to_owned(), kernel.clone());
-        Ok(kernel)
+        built.kernel(entry).cloned().map_err(|error| launch_error(device, bytes, error))
     }
 
-    fn sampler(&mut self, description: tripipe_launch::Sampler) -> Result<Arc<Sampler>, ExecuteError> {
-        if let Some(sampler) = self.samplers.get(&description) {
-            return Ok(Arc::clone(sampler));
+    /// Makes a sampler, if there is none of that description.
+    fn make_sampler(&mut self, description: tripipe_launch::Sampler) -> Result<(), ExecuteError> {
+        if let Entry::Vacant(place) = self.samplers.entry(description) {
+            let sampler = Sampler::new(&self.context, &description)
+                .map_err(|error| memory_error(&self.device, None, 0, error))?;
+            place.insert(Arc::new(sampler));
         }
-        let sampler = Sampler::new(&self.context, &description)
-            .map_err(|error| memory_error(&self.device, None, 0, error))?;
-        let sampler = Arc::new(sampler);
-        self.samplers.insert(description, Arc::clone(&sampler));
-        Ok(sampler)
-    }
-
-    /// Kernel and arguments of a launch, checked.
-    fn resolve(&mut self, launch: &Launch) -> Result<(Kernel, Vec<Held>), ExecuteError> {
-        let kernel = self.kernel(&launch.program, &launch.entry)?;
-        let mut held = Vec::with_capacity(launch.arguments.len());
-        for (index, argument) in launch.arguments.iter().enumerate() {
-            held.push(match argument {
-                Argument::Memory(memory) => Held::Memory(Arc::clone(self.object(*memory)?)),
-                Argument::Value(value) => Held::Value(value.clone()),
-                Argument::Local { bytes } => Held::Local(*bytes),
-                Argument::Sampler(sampler) => Held::Sampler(self.sampler(*sampler)?),
-                Argument::Bytes(bytes) => Held::Bytes(Arc::clone(bytes)),
-                Argument::Null => Held::Null,
-                other => {
-                    return Err(ExecuteError::Argument {
-                        entry: launch.entry.clone(),
-                        index,
-                        name: String::new(),
-                        want: "a buffer, image, value, struct, local size, sampler or NULL".to_owned(),
-                        found: format!("{other:?}"),
-                    });
-                }
-            });
-        }
-        let arguments: Vec<Arg<'_>> = held.iter().map(Held::arg).collect();
-        kernel
-            .check(&arguments, &launch.range)
-            .map_err(|error| launch_error(&self.device, self.allocated_bytes, error))?;
-        Ok((kernel, held))
-    }
-
-    /// Puts the launches into the queue. Nothing is left running behind an error.
-    fn enqueue(&mut self, launches: &[Launch]) -> Result<Submitted, ExecuteError> {
-        let resolved: Vec<(Kernel, Vec<Held>)> =
-            launches.iter().map(|launch| self.resolve(launch)).collect::<Result<_, _>>()?;
-        let mut events: Vec<Event> = Vec::with_capacity(launches.len());
-        for ((kernel, held), launch) in resolved.iter().zip(launches) {
-            let arguments: Vec<Arg<'_>> = held.iter().map(Held::arg).collect();
-            match kernel.launch(&self.queue, &arguments, &launch.range) {
-                Ok(event) => events.push(event),
-                Err(error) => {
-                    // Its own failure adds nothing.
-                    let _ = self.queue.finish();
-                    return Err(launch_error(&self.device, self.allocated_bytes, error));
-                }
-            }
-        }
-        if !events.is_empty() {
-            self.queue.flush().map_err(|error| self.fail(error))?;
-        }
-        Ok(self.submitted(events))
+        Ok(())
     }
 
     fn submitted(&self, events: Vec<Event>) -> Submitted {
@@ -232,29 +194,6 @@ impl OpenClExecutor {
 
     fn fail(&self, error: CallError) -> ExecuteError {
         call_error(&self.device, self.allocated_bytes, error)
-    }
-}
-
-/// An argument, kept alive for the launch.
-enum Held {
-    Memory(Arc<Object>),
-    Sampler(Arc<Sampler>),
-    Value(tripipe_launch::Value),
-    Bytes(Arc<[u8]>),
-    Local(usize),
-    Null,
-}
-
-impl Held {
-    fn arg(&self) -> Arg<'_> {
-        match self {
-            Self::Memory(object) => Arg::memory(object),
-            Self::Sampler(sampler) => Arg::from(sampler.as_ref()),
-            Self::Value(value) => Arg::value(value.clone()),
-            Self::Bytes(bytes) => Arg::bytes(bytes),
-            Self::Local(bytes) => Arg::local(*bytes),
-            Self::Null => Arg::null(),
-        }
     }
 }
 
@@ -403,6 +342,23 @@ impl Executor for OpenClExecutor {
 
     fn submit(&mut self, launches: &[Launch]) -> Result<Box<dyn Submission>, ExecuteError> {
         self.enqueue(launches).map(|submitted| Box::new(submitted) as Box<dyn Submission>)
+    }
+
+    fn prepare_launches(&mut self, launches: &[Launch]) -> Result<Prepared, ExecuteError> {
+        Ok(Prepared::with(launches, self.ready(launches)?))
+    }
+
+    fn submit_prepared(&mut self, prepared: &Prepared) -> Result<Box<dyn Submission>, ExecuteError> {
+        match prepared.own::<Ready>() {
+            Some(ready) if ready.context.is(&self.context) => {
+                self.enqueue_ready(ready).map(|submitted| Box::new(submitted) as Box<dyn Submission>)
+            }
+            // Their memory objects are that executor's; the same numbers here are other objects.
+            _ => Err(ExecuteError::NotOffered {
+                what: "running launches that another executor has prepared".to_owned(),
+                device: self.device.probe().name.clone(),
+            }),
+        }
     }
 
     fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {

@@ -1,0 +1,129 @@
+//! Launches on their way into the queue.
+
+use std::sync::Arc;
+
+use tripipe_launch::{Argument, ExecuteError, Launch};
+
+use crate::context::Context;
+use crate::event::Event;
+use crate::executor::OpenClExecutor;
+use crate::executor::error::launch_error;
+use crate::executor::submitted::Submitted;
+use crate::kernel::{Arg, BoundKernel, Kernel, LaunchError};
+use crate::memory::{Object, Sampler};
+
+/// Launches that were checked once: kernels of their own with arguments that stay set, and the objects those are.
+pub(super) struct Ready {
+    pub(super) context: Context,
+    kernels: Vec<BoundKernel>,
+    /// Kept only: kernels do not keep what they were given.
+    objects: Vec<Arc<Object>>,
+    samplers: Vec<Arc<Sampler>>,
+}
+
+impl OpenClExecutor {
+    /// Puts the launches into the queue. Nothing is left running behind an error, and nothing is run if one of them
+    /// is wrong.
+    pub(super) fn enqueue(&mut self, launches: &[Launch]) -> Result<Submitted, ExecuteError> {
+        let kernels = self.kernels(launches)?;
+        let mut resolved = Vec::with_capacity(launches.len());
+        for (kernel, launch) in kernels.iter().zip(launches) {
+            let arguments = self.arguments(launch)?;
+            kernel.check(&arguments, &launch.range).map_err(|error| self.launch_failed(error))?;
+            resolved.push((kernel, arguments, &launch.range));
+        }
+        self.in_line(
+            resolved
+                .iter()
+                .map(|(kernel, arguments, range)| kernel.launch_checked(&self.queue, arguments, range)),
+        )
+    }
+
+    /// The launches, checked, each with a kernel of its own.
+    pub(super) fn ready(&mut self, launches: &[Launch]) -> Result<Ready, ExecuteError> {
+        let kernels = self.kernels(launches)?;
+        let mut ready = Ready {
+            context: self.context.clone(),
+            kernels: Vec::with_capacity(launches.len()),
+            objects: Vec::new(),
+            samplers: Vec::new(),
+        };
+        for (kernel, launch) in kernels.iter().zip(launches) {
+            let bound = BoundKernel::new(kernel, &self.arguments(launch)?, &launch.range)
+                .map_err(|error| self.launch_failed(error))?;
+            ready.kernels.push(bound);
+            for argument in &launch.arguments {
+                match argument {
+                    Argument::Memory(memory) => ready.objects.push(Arc::clone(self.object(*memory)?)),
+                    Argument::Sampler(sampler) => ready.samplers.extend(self.samplers.get(sampler).cloned()),
+                    _ => {}
+                }
+            }
+        }
+        Ok(ready)
+    }
+
+    /// Puts what was made ready into the queue.
+    pub(super) fn enqueue_ready(&self, ready: &Ready) -> Result<Submitted, ExecuteError> {
+        self.in_line(ready.kernels.iter().map(|kernel| kernel.launch(&self.queue)))
+    }
+
+    /// Commands as they are put into the queue, one by one, until one is refused.
+    fn in_line(
+        &self,
+        commands: impl ExactSizeIterator<Item = Result<Event, LaunchError>>,
+    ) -> Result<Submitted, ExecuteError> {
+        let mut events = Vec::with_capacity(commands.len());
+        for command in commands {
+            match command {
+                Ok(event) => events.push(event),
+                Err(error) => {
+                    // Its own failure adds nothing.
+                    let _ = self.queue.finish();
+                    return Err(self.launch_failed(error));
+                }
+            }
+        }
+        if !events.is_empty() {
+            self.queue.flush().map_err(|error| self.fail(error))?;
+        }
+        Ok(self.submitted(events))
+    }
+
+    /// The kernel of each launch, and all the samplers they need.
+    fn kernels(&mut self, launches: &[Launch]) -> Result<Vec<Kernel>, ExecuteError> {
+        for argument in launches.iter().flat_map(|launch| &launch.arguments) {
+            if let Argument::Sampler(sampler) = argument {
+                self.make_sampler(*sampler)?;
+            }
+        }
+        launches.iter().map(|launch| self.kernel(&launch.program, &launch.entry)).collect()
+    }
+
+    /// The arguments of a launch, as kernels take them.
+    fn arguments<'a>(&'a self, launch: &'a Launch) -> Result<Vec<Arg<'a>>, ExecuteError> {
+        let argument = |(index, argument): (usize, &'a Argument)| {
+            let known = match argument {
+                Argument::Memory(memory) => Some(Arg::memory(self.object(*memory)?)),
+                Argument::Value(value) => Some(Arg::borrowed(value)),
+                Argument::Local { bytes } => Some(Arg::local(*bytes)),
+                Argument::Sampler(sampler) => self.samplers.get(sampler).map(|sampler| Arg::from(&**sampler)),
+                Argument::Bytes(bytes) => Some(Arg::bytes(bytes)),
+                Argument::Null => Some(Arg::null()),
+                _ => None,
+            };
+            known.ok_or_else(|| ExecuteError::Argument {
+                entry: launch.entry.clone(),
+                index,
+                name: String::new(),
+                want: "a buffer, image, value, struct, local size, sampler or NULL".to_owned(),
+                found: format!("{argument:?}"),
+            })
+        };
+        launch.arguments.iter().enumerate().map(argument).collect()
+    }
+
+    fn launch_failed(&self, error: LaunchError) -> ExecuteError {
+        launch_error(&self.device, self.allocated_bytes, error)
+    }
+}

@@ -1,0 +1,87 @@
+//! Programs that were built, found again.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use tripipe_cache::Cache;
+use tripipe_launch::Program as Request;
+
+use crate::context::Context;
+use crate::kernel::{Kernel, LaunchError};
+use crate::program::{BuildError, Program};
+
+/// What was asked for and what became of it. Programs that compare equal are one.
+#[derive(Default)]
+pub(super) struct Programs {
+    built: Vec<Built>,
+    by_content: HashMap<Arc<Request>, usize>,
+    /// Content is long to compare, so requests are known by their address as well. A [`Weak`] keeps the address from
+    /// being given to another.
+    by_address: HashMap<usize, (Weak<Request>, usize)>,
+}
+
+/// A program and those of its kernels that were made.
+pub(super) struct Built {
+    program: Program,
+    kernels: HashMap<String, Kernel>,
+}
+
+impl Built {
+    pub(super) fn new(
+        context: &Context,
+        request: &Request,
+        cache: Option<&Cache>,
+    ) -> Result<Self, BuildError> {
+        let program = match cache {
+            Some(cache) => Program::build_cached(context, request, cache),
+            None => Program::build(context, request),
+        }?;
+        Ok(Self { program, kernels: HashMap::new() })
+    }
+
+    /// Whether it is of `context`, where alone it can be used.
+    pub(super) fn is_of(&self, context: &Context) -> bool {
+        self.program.context().is(context)
+    }
+
+    pub(super) fn kernel(&mut self, entry: &str) -> Result<&Kernel, LaunchError> {
+        if !self.kernels.contains_key(entry) {
+            self.kernels.insert(entry.to_owned(), self.program.kernel(entry)?);
+        }
+        // It is there: made just now if not before.
+        self.kernels.get(entry).ok_or_else(|| LaunchError::NoSuchKernel {
+            program: self.program.name().to_owned(),
+            entry: entry.to_owned(),
+            kernels: self.program.kernels().to_vec(),
+        })
+    }
+}
+
+impl Programs {
+    pub(super) fn find(&mut self, request: &Arc<Request>) -> Option<&mut Built> {
+        let at = if let Some((_, at)) = self.by_address.get(&Arc::as_ptr(request).addr()) {
+            *at
+        } else {
+            let at = *self.by_content.get(request)?;
+            self.remember(request, at);
+            at
+        };
+        self.built.get_mut(at)
+    }
+
+    /// What is built for `request` from now on; of two the first stays.
+    pub(super) fn add(&mut self, request: &Arc<Request>, built: Built) -> &mut Built {
+        let at = *self.by_content.entry(Arc::clone(request)).or_insert(self.built.len());
+        self.remember(request, at);
+        if at == self.built.len() {
+            self.built.push(built);
+        }
+        &mut self.built[at]
+    }
+
+    fn remember(&mut self, request: &Arc<Request>, at: usize) {
+        // Requests that are made anew each time leave nothing behind.
+        self.by_address.retain(|_, (known, _)| known.strong_count() > 0);
+        self.by_address.insert(Arc::as_ptr(request).addr(), (Arc::downgrade(request), at));
+    }
+}

@@ -1,0 +1,35 @@
+//! Kernels with arguments and range of their own.
+
+use tripipe_launch::NdRange;
+
+use crate::event::Event;
+use crate::handle::KernelHandle;
+use crate::kernel::{Arg, Kernel, LaunchError, create};
+use crate::queue::Queue;
+
+/// A kernel whose arguments are set and stay, to be launched any number of times, by any number of threads. Whoever
+/// keeps it keeps the objects it was given: the driver does not.
+pub(crate) struct BoundKernel {
+    kernel: Kernel,
+    handle: KernelHandle,
+    range: NdRange,
+}
+
+impl BoundKernel {
+    /// # Errors
+    /// As [`Kernel::launch`].
+    pub(crate) fn new(kernel: &Kernel, arguments: &[Arg<'_>], range: &NdRange) -> Result<Self, LaunchError> {
+        kernel.check(arguments, range)?;
+        let handle = create(&kernel.0.program, kernel.entry())?;
+        kernel.set_all(&handle, arguments)?;
+        Ok(Self { kernel: kernel.clone(), handle, range: *range })
+    }
+
+    /// Puts the kernel into `queue`, and returns without waiting for it.
+    ///
+    /// # Errors
+    /// A queue of another context; the driver fails; the device is gone.
+    pub(crate) fn launch(&self, queue: &Queue) -> Result<Event, LaunchError> {
+        self.kernel.enqueue(&self.handle, queue, &self.range)
+    }
+}

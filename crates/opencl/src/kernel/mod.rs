@@ -1,0 +1,392 @@
+//! Kernels, what they declare of their arguments, and their launch.
+
+mod argument;
+mod bound;
+
+use std::ffi::{CString, c_void};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cl3::error_codes as codes;
+use cl3::kernel as cl;
+use cl3::types::cl_mem;
+use thiserror::Error;
+use tripipe_launch::{KernelFacts, NdRange};
+
+use crate::code::{CallError, Code};
+use crate::event::Event;
+use crate::handle::KernelHandle;
+use crate::info;
+use crate::kernel::argument::{Declared, Kind, wanted};
+use crate::program::Program;
+use crate::queue::Queue;
+use crate::range::{self, GroupRules, RangeError};
+
+pub use argument::{Arg, ArgumentInfo, KernelArguments, Space};
+pub(crate) use bound::BoundKernel;
+
+/// Why a kernel cannot be made or launched.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// The program has no such kernel.
+    #[error("{program} has no kernel `{entry}`; it has {}", kernels.join(", "))]
+    NoSuchKernel {
+        /// Name of the program.
+        program: String,
+        /// The kernel asked for.
+        entry: String,
+        /// The kernels there are.
+        kernels: Vec<String>,
+    },
+    /// Too many or too few arguments.
+    #[error("kernel `{entry}` takes {want} arguments, {found} were given")]
+    Count {
+        /// The kernel.
+        entry: String,
+        /// How many it takes.
+        want: usize,
+        /// How many it was given.
+        found: usize,
+    },
+    /// An argument of another kind, type or size than the kernel declares.
+    #[error("kernel `{entry}`, argument {index} (`{name}`): wants {want}, was given {found}")]
+    Argument {
+        /// The kernel.
+        entry: String,
+        /// 0-based position.
+        index: usize,
+        /// The argument's name, empty when the driver does not know it.
+        name: String,
+        /// What the kernel declares.
+        want: String,
+        /// What was passed.
+        found: String,
+    },
+    /// A range the kernel or the device cannot take.
+    #[error("kernel `{entry}` cannot run {range}: {source}")]
+    Range {
+        /// The kernel.
+        entry: String,
+        /// The range asked for.
+        range: String,
+        /// What is wrong with it.
+        source: RangeError,
+    },
+    /// The driver failed.
+    #[error("kernel `{entry}`: {source}")]
+    Call {
+        /// The kernel.
+        entry: String,
+        /// What failed.
+        source: CallError,
+    },
+}
+
+/// A kernel of a program. Cheap to clone; clones are the same kernel, and any number of threads may
+/// launch it at once.
+#[derive(Clone)]
+pub struct Kernel(Arc<Inner>);
+
+struct Inner {
+    handle: KernelHandle,
+    /// clSetKernelArg is the one call that is not thread-safe: from the first argument to the enqueue the
+    /// kernel belongs to one thread.
+    setting: Mutex<()>,
+    program: Program,
+    entry: String,
+    arguments: KernelArguments,
+    /// What they say, as far as they are known.
+    declared: Vec<Declared>,
+    facts: KernelFacts,
+    rules: GroupRules,
+}
+
+impl Kernel {
+    pub(crate) fn new(program: &Program, entry: &str) -> Result<Self, LaunchError> {
+        let handle = create(program, entry)?;
+        let raw = handle.raw();
+        let arguments = match (argument_infos(&handle), program.recorded(entry)) {
+            (Some(told), _) => KernelArguments::Known(told),
+            (None, Some(recorded)) => KernelArguments::Known(recorded.to_vec()),
+            (None, None) => KernelArguments::Counted(argument_count(&handle)),
+        };
+        program.keep();
+
+        let device = program.context().device();
+        let ask = |question| cl::get_kernel_work_group_data(raw, device.id(), question).ok();
+        let number = |question| ask(question).and_then(|bytes| info::number(&bytes)).unwrap_or(0);
+        let facts = KernelFacts {
+            max_work_group_size: number(cl::CL_KERNEL_WORK_GROUP_SIZE) as usize,
+            preferred_work_group_multiple: number(cl::CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE) as usize,
+            local_bytes: number(cl::CL_KERNEL_LOCAL_MEM_SIZE),
+            private_bytes: number(cl::CL_KERNEL_PRIVATE_MEM_SIZE),
+        };
+        let required = ask(cl::CL_KERNEL_COMPILE_WORK_GROUP_SIZE).map(|bytes| info::sizes(&bytes));
+        let rules = GroupRules {
+            max_group: facts.max_work_group_size,
+            required: match required.as_deref() {
+                // All zero when the kernel has no reqd_work_group_size.
+                Some(&[x, y, z]) if x > 0 => Some([x, y, z]),
+                _ => None,
+            },
+            non_uniform: range::allows_non_uniform(program.options(), device.probe()),
+        };
+        let declared = match &arguments {
+            KernelArguments::Known(all) => all.iter().map(Declared::of).collect(),
+            KernelArguments::Counted(_) => Vec::new(),
+        };
+        Ok(Self(Arc::new(Inner {
+            handle,
+            setting: Mutex::new(()),
+            program: program.clone(),
+            entry: entry.to_owned(),
+            arguments,
+            declared,
+            facts,
+            rules,
+        })))
+    }
+
+    /// Its name.
+    pub fn entry(&self) -> &str {
+        &self.0.entry
+    }
+
+    /// What it declares of its arguments.
+    pub fn arguments(&self) -> &KernelArguments {
+        &self.0.arguments
+    }
+
+    /// What the compiler says of it; 0 where it does not say.
+    pub fn facts(&self) -> KernelFacts {
+        self.0.facts
+    }
+
+    /// Checks arguments and range as a launch does, and runs nothing.
+    ///
+    /// # Errors
+    /// As [`Self::launch`], but for what only the driver finds.
+    pub fn check(&self, arguments: &[Arg<'_>], range: &NdRange) -> Result<(), LaunchError> {
+        let entry = || self.0.entry.clone();
+        let want = self.0.arguments.len();
+        if arguments.len() != want {
+            return Err(LaunchError::Count { entry: entry(), want, found: arguments.len() });
+        }
+        let context = self.0.program.context();
+        for (index, argument) in arguments.iter().enumerate() {
+            let ours = argument.context().is_none_or(|other| other.is(context));
+            let fits = self.0.declared.get(index).is_none_or(|declared| declared.takes(argument));
+            if ours && fits {
+                continue;
+            }
+            let info = self.0.arguments.get(index);
+            return Err(LaunchError::Argument {
+                entry: entry(),
+                index,
+                name: info.map(|info| info.name.clone()).unwrap_or_default(),
+                want: match info {
+                    Some(info) if ours => wanted(info),
+                    _ => "an object of the kernel's own context".to_owned(),
+                },
+                found: argument.shown(),
+            });
+        }
+        let probe = context.device().probe();
+        let local = arguments.iter().map(|argument| match argument.0 {
+            Kind::Local(bytes) => bytes as u64,
+            _ => 0,
+        });
+        range::check(range, probe, &self.0.rules)
+            .and_then(|()| range::check_local_memory(self.0.facts.local_bytes, local.sum(), probe))
+            .map_err(|source| LaunchError::Range { entry: entry(), range: format!("{range:?}"), source })
+    }
+
+    /// Puts the kernel into `queue` with all its arguments, and returns without waiting for it.
+    ///
+    /// A launch with a buffer over borrowed host memory waits until the kernel ended.
+    ///
+    /// # Errors
+    /// Arguments that do not fit what the kernel declares, a range it or the device cannot take (the
+    /// driver is not asked then); the driver fails; the device is gone.
+    pub fn launch(
+        &self,
+        queue: &Queue,
+        arguments: &[Arg<'_>],
+        range: &NdRange,
+    ) -> Result<Event, LaunchError> {
+        self.check(arguments, range)?;
+        self.launch_checked(queue, arguments, range)
+    }
+
+    /// As [`Self::launch`], of what [`Self::check`] has passed.
+    pub(crate) fn launch_checked(
+        &self,
+        queue: &Queue,
+        arguments: &[Arg<'_>],
+        range: &NdRange,
+    ) -> Result<Event, LaunchError> {
+        let event = {
+            let _mine = self.0.setting.lock().unwrap_or_else(PoisonError::into_inner);
+            self.set_all(&self.0.handle, arguments)?;
+            self.enqueue(&self.0.handle, queue, range)?
+        };
+        let borrowed =
+            |argument: &Arg<'_>| matches!(&argument.0, Kind::Memory(object) if object.synchronous());
+        if arguments.iter().any(borrowed) {
+            event.wait().map_err(|source| self.failed(source))?;
+        }
+        Ok(event)
+    }
+
+    /// Puts `handle`, one of this kernel whose arguments are all set, into `queue`.
+    fn enqueue(&self, handle: &KernelHandle, queue: &Queue, range: &NdRange) -> Result<Event, LaunchError> {
+        if !queue.context().is(self.0.program.context()) {
+            let code = Code(codes::CL_INVALID_CONTEXT);
+            return Err(self.failed(CallError { call: "clEnqueueNDRangeKernel", code }));
+        }
+        let (global, offset, local) = (range.global_size(), range.global_offset(), range.local_size());
+        let local = local.as_ref().map_or(std::ptr::null(), |local| local.as_ptr());
+        // SAFETY: kernel and queue are of one context; all arguments are set to live objects of the declared kind; the
+        // size arrays have three elements and live for the call.
+        let event = unsafe {
+            cl3::command_queue::enqueue_nd_range_kernel(
+                queue.raw(),
+                handle.raw(),
+                range.dimensions() as u32,
+                offset.as_ptr(),
+                global.as_ptr(),
+                local,
+                0,
+                std::ptr::null(),
+            )
+        }
+        .map_err(|code| self.failed(CallError::at("clEnqueueNDRangeKernel")(code)))?;
+        // SAFETY: the call returned a new event.
+        Ok(unsafe { Event::own(event) })
+    }
+
+    fn failed(&self, source: CallError) -> LaunchError {
+        LaunchError::Call { entry: self.0.entry.clone(), source }
+    }
+
+    /// Sets all arguments of `handle`, which is one of this kernel and the caller's alone.
+    fn set_all(&self, handle: &KernelHandle, arguments: &[Arg<'_>]) -> Result<(), LaunchError> {
+        for (index, argument) in arguments.iter().enumerate() {
+            set(handle, index as u32, argument).map_err(|code| self.refused(index, argument, code))?;
+        }
+        Ok(())
+    }
+
+    /// An argument the driver does not take: of a type whose size only the driver knows, or when it keeps
+    /// no argument information.
+    fn refused(&self, index: usize, argument: &Arg<'_>, code: i32) -> LaunchError {
+        let entry = self.0.entry.clone();
+        let info = self.0.arguments.get(index);
+        match code {
+            codes::CL_INVALID_ARG_SIZE
+            | codes::CL_INVALID_ARG_VALUE
+            | codes::CL_INVALID_MEM_OBJECT
+            | codes::CL_INVALID_SAMPLER => LaunchError::Argument {
+                entry,
+                index,
+                name: info.map(|info| info.name.clone()).unwrap_or_default(),
+                want: match info {
+                    Some(info) => format!("{} ({})", info.type_name, Code(code)),
+                    None => format!("another kind or size ({})", Code(code)),
+                },
+                found: argument.shown(),
+            },
+            _ => LaunchError::Call { entry, source: CallError { call: "clSetKernelArg", code: Code(code) } },
+        }
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kernel")
+            .field("entry", &self.0.entry)
+            .field("arguments", &self.0.arguments)
+            .finish_non_exhaustive()
+    }
+}
+
+fn set(handle: &KernelHandle, index: u32, argument: &Arg<'_>) -> Result<(), i32> {
+    let (size, value): (usize, *const c_void);
+    let memory;
+    let sampler;
+    match &argument.0 {
+        Kind::Memory(object) => {
+            memory = object.raw();
+            (size, value) = (size_of::<cl_mem>(), (&raw const memory).cast());
+        }
+        Kind::Svm(buffer) => {
+            // SAFETY: the pointer is the start of a live allocation of the kernel's context.
+            return unsafe { cl::set_kernel_arg_svm_pointer(handle.raw(), index, buffer.pointer()) };
+        }
+        Kind::Sampler(object) => {
+            sampler = object.raw();
+            (size, value) = (size_of_val(&sampler), (&raw const sampler).cast());
+        }
+        Kind::Value(given) => {
+            (size, value) = (given.bytes().len(), given.bytes().as_ptr().cast());
+        }
+        Kind::Bytes(bytes) => (size, value) = (bytes.len(), bytes.as_ptr().cast()),
+        Kind::Local(bytes) => (size, value) = (*bytes, std::ptr::null()),
+        Kind::Null => {
+            memory = std::ptr::null_mut();
+            (size, value) = (size_of::<cl_mem>(), (&raw const memory).cast());
+        }
+    }
+    // SAFETY: `value` points to `size` live bytes, or is null for local memory; the objects live as
+    // long as the call, and the driver keeps those it needs for a queued kernel.
+    unsafe { cl::set_kernel_arg(handle.raw(), index, size, value) }
+}
+
+/// The driver's kernel object.
+pub(crate) fn create(program: &Program, entry: &str) -> Result<KernelHandle, LaunchError> {
+    let missing = || LaunchError::NoSuchKernel {
+        program: program.name().to_owned(),
+        entry: entry.to_owned(),
+        kernels: program.kernels().to_vec(),
+    };
+    let name = CString::new(entry).map_err(|_| missing())?;
+    match cl::create_kernel(program.raw(), &name) {
+        // SAFETY: just created.
+        Ok(raw) => Ok(unsafe { KernelHandle::own(raw) }),
+        Err(codes::CL_INVALID_KERNEL_NAME) => Err(missing()),
+        Err(code) => {
+            let source = CallError { call: "clCreateKernel", code: Code(code) };
+            Err(LaunchError::Call { entry: entry.to_owned(), source })
+        }
+    }
+}
+
+fn argument_count(kernel: &KernelHandle) -> usize {
+    let count = cl::get_kernel_data(kernel.raw(), cl::CL_KERNEL_NUM_ARGS).ok();
+    count.and_then(|bytes| info::number(&bytes)).unwrap_or(0) as usize
+}
+
+/// All arguments, `None` when the driver does not know one of them.
+pub(crate) fn argument_infos(kernel: &KernelHandle) -> Option<Vec<ArgumentInfo>> {
+    (0..argument_count(kernel)).map(|index| argument_info(kernel, index as u32)).collect()
+}
+
+fn argument_info(kernel: &KernelHandle, index: u32) -> Option<ArgumentInfo> {
+    let ask = |question| cl::get_kernel_arg_data(kernel.raw(), index, question).ok();
+    let space = info::number(&ask(cl::CL_KERNEL_ARG_ADDRESS_QUALIFIER)?)? as u32;
+    let type_name = info::text(&ask(cl::CL_KERNEL_ARG_TYPE_NAME)?);
+    if type_name.is_empty() {
+        return None;
+    }
+    Some(ArgumentInfo {
+        name: ask(cl::CL_KERNEL_ARG_NAME).map(|name| info::text(&name)).unwrap_or_default(),
+        type_name,
+        space: match space {
+            cl::CL_KERNEL_ARG_ADDRESS_GLOBAL => Space::Global,
+            cl::CL_KERNEL_ARG_ADDRESS_CONSTANT => Space::Constant,
+            cl::CL_KERNEL_ARG_ADDRESS_LOCAL => Space::Local,
+            _ => Space::Private,
+        },
+    })
+}
