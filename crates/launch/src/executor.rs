@@ -130,6 +130,11 @@ pub trait Executor {
         Ok(Box::new(Done(self.run(launches)?)))
     }
 
+    /// Whether what is submitted from now on is timed, as it is to begin with. Where taking times costs much, those who
+    /// launch small kernels and ask for no times say no; [`Submission::timings`] is an error then. [`Executor::run`] takes
+    /// times whatever was said.
+    fn take_times(&mut self, _take: bool) {}
+
     /// Checks launches once, so that they can be submitted again and again at the least cost. Where the executor can
     /// do so it keeps their memory objects for the list; elsewhere a list whose objects were released cannot be
     /// submitted.
@@ -191,7 +196,7 @@ pub trait Submission: Send + Sync {
     /// Waits for the last of them; one [`Timing`] each, all on one clock. May be asked again.
     ///
     /// # Errors
-    /// As [`Submission::wait`]; the executor was told to take no times.
+    /// As [`Submission::wait`]; no times were taken ([`Executor::take_times`]).
     fn timings(&self) -> Result<Vec<Timing>, ExecuteError>;
 
     /// Whether all have ended, well or not. Does not wait.

@@ -139,6 +139,45 @@ impl Bare {
     }
 }
 
+impl Bare {
+    /// One event for 100 launches, and none where `clFinish` waits.
+    fn measure_without_events(&self) {
+        let runtime = cl3::load_library().as_ref().unwrap();
+        let launch = || {
+            self.set();
+            let (none, sizes) = (std::ptr::null(), [64usize, 1, 1]);
+            let (queue, kernel) = (self.queue, self.kernel);
+            let code = runtime.clEnqueueNDRangeKernel(
+                queue,
+                kernel,
+                1,
+                none,
+                sizes.as_ptr(),
+                none,
+                0,
+                std::ptr::null(),
+                std::ptr::null_mut(),
+            );
+            assert_eq!(code, Some(0));
+        };
+        let wait = median(RUNS, || {
+            seconds(|| {
+                launch();
+                cl3::command_queue::finish(self.queue).unwrap();
+            })
+        });
+        let line = median(RUNS / LINE, || {
+            let spent = seconds(|| {
+                (0..LINE).for_each(|_| launch());
+                cl3::command_queue::flush(self.queue).unwrap();
+            });
+            cl3::command_queue::finish(self.queue).unwrap();
+            spent
+        });
+        row("driver alone, no events", wait, line / LINE as f64);
+    }
+}
+
 fn main() {
     let device = match devices() {
         Ok(mut devices) => devices.remove(0),
@@ -158,6 +197,7 @@ fn main() {
     Bare::new(raw, id, &text, false).measure("driver alone", true);
     Bare::new(raw, id, &text, false).measure("driver alone, arguments set once", false);
     Bare::new(raw, id, &text, true).measure("driver alone, profiling queue", true);
+    Bare::new(raw, id, &text, false).measure_without_events();
 
     // SAFETY: both are live.
     let context = unsafe { Context::over(raw, id) }.unwrap();
@@ -179,23 +219,27 @@ fn main() {
     let line = median(RUNS / LINE, || seconds(|| drop(executor.run(&many).unwrap())));
     row("run, with times (line: with the wait)", wait, line / LINE as f64);
 
-    let wait = median(RUNS, || seconds(|| executor.submit(one).unwrap().wait().unwrap()));
-    let line = median(RUNS / LINE, || {
-        let mut submission = None;
-        let spent = seconds(|| submission = Some(executor.submit(&many).unwrap()));
-        submission.unwrap().wait().unwrap();
-        spent
-    });
-    row("submit", wait, line / LINE as f64);
+    for times in [true, false] {
+        executor.take_times(times);
+        let named = |name: &str| if times { name.to_owned() } else { format!("{name}, no times") };
+        let wait = median(RUNS, || seconds(|| executor.submit(one).unwrap().wait().unwrap()));
+        let line = median(RUNS / LINE, || {
+            let mut submission = None;
+            let spent = seconds(|| submission = Some(executor.submit(&many).unwrap()));
+            submission.unwrap().wait().unwrap();
+            spent
+        });
+        row(&named("submit"), wait, line / LINE as f64);
 
-    let prepared = executor.prepare_launches(one).unwrap();
-    let wait = median(RUNS, || seconds(|| executor.submit_prepared(&prepared).unwrap().wait().unwrap()));
-    let prepared = executor.prepare_launches(&many).unwrap();
-    let line = median(RUNS / LINE, || {
-        let mut submission = None;
-        let spent = seconds(|| submission = Some(executor.submit_prepared(&prepared).unwrap()));
-        submission.unwrap().wait().unwrap();
-        spent
-    });
-    row("submit_prepared", wait, line / LINE as f64);
+        let prepared = executor.prepare_launches(one).unwrap();
+        let wait = median(RUNS, || seconds(|| executor.submit_prepared(&prepared).unwrap().wait().unwrap()));
+        let prepared = executor.prepare_launches(&many).unwrap();
+        let line = median(RUNS / LINE, || {
+            let mut submission = None;
+            let spent = seconds(|| submission = Some(executor.submit_prepared(&prepared).unwrap()));
+            submission.unwrap().wait().unwrap();
+            spent
+        });
+        row(&named("submit_prepared"), wait, line / LINE as f64);
+    }
 }

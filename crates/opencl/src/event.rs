@@ -27,9 +27,10 @@ impl Event {
     /// # Errors
     /// The command failed, or the device is gone.
     pub fn wait(&self) -> Result<(), CallError> {
-        let waited = cl::wait_for_events(&[self.0.raw()]).map_err(CallError::at("clWaitForEvents"));
-        // The wait only says that some command failed; the event itself knows why.
-        self.outcome().and(waited)
+        cl::wait_for_events(&[self.0.raw()]).map_err(CallError::at("clWaitForEvents")).or_else(|waited| {
+            // The wait only says that some command failed; the event itself knows why.
+            self.outcome().and(Err(waited))
+        })
     }
 
     /// What became of the command: its own error if it failed, `Ok` if it ended well or still runs.

@@ -259,8 +259,12 @@ fn find_and_load() -> Result<PathBuf, LibraryError> {
 
 /// The address of an extension's function on a platform, `None` when it has none of that name.
 pub(crate) fn extension(platform: cl_platform_id, name: &CStr) -> Option<NonNull<c_void>> {
-    let runtime = cl3::load_library().as_ref().ok()?;
-    NonNull::new(runtime.clGetExtensionFunctionAddressForPlatform(platform, name.as_ptr())?)
+    NonNull::new(runtime()?.clGetExtensionFunctionAddressForPlatform(platform, name.as_ptr())?)
+}
+
+/// The functions of the library, for calls that `cl3` makes in one way only; `None` before [`load`] has found it.
+pub(crate) fn runtime() -> Option<&'static cl3::OpenClRuntime> {
+    cl3::load_library().as_ref().ok()
 }
 
 /// What `cl3` opens when it is told nothing.

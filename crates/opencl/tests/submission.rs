@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use tripipe_launch::{Access, Argument, Executor, Launch, MemoryId, MemoryKind, NdRange, Program};
+use tripipe_launch::{
+    Access, Argument, ExecuteError, Executor, Launch, MemoryId, MemoryKind, NdRange, Program,
+};
 use tripipe_opencl::OpenClExecutor;
 
 const LEN: usize = 1 << 12;
@@ -77,6 +79,42 @@ fn nothing_submitted_is_over_at_once_and_what_was_dropped_still_runs() {
     drop(submission);
     told.recv_timeout(Duration::from_secs(60)).unwrap();
     assert_eq!(first(&mut executor, memory), 1000);
+}
+
+#[test]
+fn no_times_are_taken_where_none_are_wanted() {
+    let Some(mut executor) = support::executor() else { return };
+    let source = "kernel void next(global int *all, int by) { all[0] = all[0] * by + 1; }";
+    let kind = MemoryKind::Buffer { bytes: 4 };
+    let memory = executor.allocate(&kind, Access::ReadWrite, Some(&[0; 4])).unwrap();
+    let program = Arc::new(Program::from_source("next.cl", source));
+    let next = |by: i32| Launch {
+        program: Arc::clone(&program),
+        entry: "next".to_owned(),
+        arguments: vec![Argument::Memory(memory), by.into()],
+        range: NdRange::d1(1),
+    };
+    let prepared = executor.prepare_launches(&[next(3), next(5)]).unwrap();
+    let timed = executor.submit_prepared(&prepared).unwrap();
+    executor.take_times(false);
+    // Each comes after the one before, whether it is timed or not.
+    let untimed = executor.submit(&[next(2), next(7)]).unwrap();
+    assert_eq!(executor.run(&[next(11), next(2)]).unwrap().len(), 2);
+    let last = executor.submit_prepared(&prepared).unwrap();
+    let (tell, told) = channel();
+    last.on_done(Box::new(move || tell.send(()).unwrap()));
+    told.recv_timeout(Duration::from_secs(60)).unwrap();
+    let want = [3, 5, 2, 7, 11, 2, 3, 5].iter().fold(0, |value, by| value * by + 1);
+    assert_eq!(first(&mut executor, memory), want);
+    assert_eq!(timed.timings().unwrap().len(), 2);
+    for submission in [untimed, last] {
+        assert!(submission.is_done());
+        submission.wait().unwrap();
+        let error = submission.timings().unwrap_err();
+        assert!(matches!(error, ExecuteError::NotOffered { .. }), "{error}");
+    }
+    executor.take_times(true);
+    assert_eq!(executor.submit(&[next(1)]).unwrap().timings().unwrap().len(), 1);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::executor::error::launch_error;
 use crate::executor::submitted::Submitted;
 use crate::kernel::{Arg, BoundKernel, Kernel, LaunchError};
 use crate::memory::{Object, Sampler};
+use crate::queue::Queue;
 
 /// Launches that were checked once: kernels of their own with arguments that stay set, and the objects those are.
 pub(super) struct Ready {
@@ -24,19 +25,18 @@ pub(super) struct Ready {
 impl OpenClExecutor {
     /// Puts the launches into the queue. Nothing is left running behind an error, and nothing is run if one of them
     /// is wrong.
-    pub(super) fn enqueue(&mut self, launches: &[Launch]) -> Result<Submitted, ExecuteError> {
+    pub(super) fn enqueue(&mut self, launches: &[Launch], timed: bool) -> Result<Submitted, ExecuteError> {
         let kernels = self.kernels(launches)?;
+        self.use_queue(timed)?;
         let mut resolved = Vec::with_capacity(launches.len());
         for (kernel, launch) in kernels.iter().zip(launches) {
             let arguments = self.arguments(launch)?;
             kernel.check(&arguments, &launch.range).map_err(|error| self.launch_failed(error))?;
             resolved.push((kernel, arguments, &launch.range));
         }
-        self.in_line(
-            resolved
-                .iter()
-                .map(|(kernel, arguments, range)| kernel.launch_checked(&self.queue, arguments, range)),
-        )
+        self.in_line(&resolved, |(kernel, arguments, range), event| {
+            kernel.launch_checked(&self.queue, arguments, range, event)
+        })
     }
 
     /// The launches, checked, each with a kernel of its own.
@@ -64,30 +64,49 @@ impl OpenClExecutor {
     }
 
     /// Puts what was made ready into the queue.
-    pub(super) fn enqueue_ready(&self, ready: &Ready) -> Result<Submitted, ExecuteError> {
-        self.in_line(ready.kernels.iter().map(|kernel| kernel.launch(&self.queue)))
+    pub(super) fn enqueue_ready(&mut self, ready: &Ready) -> Result<Submitted, ExecuteError> {
+        self.use_queue(self.takes_times)?;
+        self.in_line(&ready.kernels, |kernel, event| kernel.launch(&self.queue, event))
     }
 
-    /// Commands as they are put into the queue, one by one, until one is refused.
-    fn in_line(
+    /// Puts commands into the queue, one by one, until one is refused. Each has an event if it is timed, else the last
+    /// has one for all.
+    fn in_line<C>(
         &self,
-        commands: impl ExactSizeIterator<Item = Result<Event, LaunchError>>,
+        commands: &[C],
+        put: impl Fn(&C, Option<&mut Option<Event>>) -> Result<(), LaunchError>,
     ) -> Result<Submitted, ExecuteError> {
-        let mut events = Vec::with_capacity(commands.len());
-        for command in commands {
-            match command {
-                Ok(event) => events.push(event),
-                Err(error) => {
-                    // Its own failure adds nothing.
-                    let _ = self.queue.finish();
-                    return Err(self.launch_failed(error));
-                }
+        let timed = self.queue.profiles();
+        let mut events = Vec::with_capacity(if timed { commands.len() } else { 1 });
+        for (number, command) in commands.iter().enumerate() {
+            let mut event = None;
+            let told = timed || number + 1 == commands.len();
+            if let Err(error) = put(command, told.then_some(&mut event)) {
+                // Its own failure adds nothing.
+                let _ = self.queue.finish();
+                return Err(self.launch_failed(error));
             }
+            events.extend(event);
         }
         if !events.is_empty() {
             self.queue.flush().map_err(|error| self.fail(error))?;
         }
         Ok(self.submitted(events))
+    }
+
+    /// Goes on with the queue that takes times or the one that takes none, behind all that is in the other.
+    fn use_queue(&mut self, timed: bool) -> Result<(), ExecuteError> {
+        if self.queue.profiles() == timed {
+            return Ok(());
+        }
+        self.queue.finish().map_err(|error| self.fail(error))?;
+        let next = match self.other_queue.take() {
+            Some(queue) => queue,
+            None if timed => Queue::with_profiling(&self.context).map_err(|error| self.fail(error))?,
+            None => Queue::new(&self.context).map_err(|error| self.fail(error))?,
+        };
+        self.other_queue = Some(std::mem::replace(&mut self.queue, next));
+        Ok(())
     }
 
     /// The kernel of each launch, and all the samplers they need.

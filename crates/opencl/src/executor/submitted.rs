@@ -9,7 +9,9 @@ use crate::executor::error::call_error;
 
 /// Launches in the queue, in order.
 pub(super) struct Submitted {
+    /// One each if they are timed; else the last one's.
     pub(super) events: Vec<Event>,
+    pub(super) timed: bool,
     pub(super) device: Device,
     /// What the executor had allocated, for a failure that is about memory.
     pub(super) allocated_bytes: u64,
@@ -23,16 +25,25 @@ impl Submitted {
 
 impl Submission for Submitted {
     fn wait(&self) -> Result<(), ExecuteError> {
+        let Some((last, before)) = self.events.split_last() else { return Ok(()) };
         // In order: when the last has ended all have. A failed kernel knows better why than whoever waits for the last.
-        let waited = self.events.last().map_or(Ok(()), Event::wait);
-        for event in &self.events {
-            event.outcome().map_err(|error| self.fail(error))?;
-        }
-        waited.map_err(|error| self.fail(error))
+        let waited = last.wait();
+        before
+            .iter()
+            .map(Event::outcome)
+            .chain([waited])
+            .collect::<Result<(), _>>()
+            .map_err(|error| self.fail(error))
     }
 
     fn timings(&self) -> Result<Vec<Timing>, ExecuteError> {
         self.wait()?;
+        if !self.timed {
+            return Err(ExecuteError::NotOffered {
+                what: "the time of launches that were submitted when no times were taken".to_owned(),
+                device: self.device.probe().name.clone(),
+            });
+        }
         self.events.iter().map(|event| event.timing().map_err(|error| self.fail(error))).collect()
     }
 

@@ -25,11 +25,11 @@ impl BoundKernel {
         Ok(Self { kernel: kernel.clone(), handle, range: *range })
     }
 
-    /// Puts the kernel into `queue`, and returns without waiting for it.
+    /// Puts the kernel into `queue`, and returns without waiting for it; with its event where that is asked for.
     ///
     /// # Errors
     /// A queue of another context; the driver fails; the device is gone.
-    pub(crate) fn launch(&self, queue: &Queue) -> Result<Event, LaunchError> {
-        self.kernel.enqueue(&self.handle, queue, &self.range)
+    pub(crate) fn launch(&self, queue: &Queue, event: Option<&mut Option<Event>>) -> Result<(), LaunchError> {
+        self.kernel.enqueue(&self.handle, queue, &self.range, event)
     }
 }

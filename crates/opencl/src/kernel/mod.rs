@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cl3::error_codes as codes;
 use cl3::kernel as cl;
-use cl3::types::cl_mem;
+use cl3::types::{cl_event, cl_mem};
 use thiserror::Error;
 use tripipe_launch::{KernelFacts, NdRange};
 
@@ -18,6 +18,7 @@ use crate::event::Event;
 use crate::handle::KernelHandle;
 use crate::info;
 use crate::kernel::argument::{Declared, Kind, wanted};
+use crate::library;
 use crate::program::Program;
 use crate::queue::Queue;
 use crate::range::{self, GroupRules, RangeError};
@@ -216,20 +217,11 @@ impl Kernel {
         range: &NdRange,
     ) -> Result<Event, LaunchError> {
         self.check(arguments, range)?;
-        self.launch_checked(queue, arguments, range)
-    }
-
-    /// As [`Self::launch`], of what [`Self::check`] has passed.
-    pub(crate) fn launch_checked(
-        &self,
-        queue: &Queue,
-        arguments: &[Arg<'_>],
-        range: &NdRange,
-    ) -> Result<Event, LaunchError> {
-        let event = {
-            let _mine = self.0.setting.lock().unwrap_or_else(PoisonError::into_inner);
-            self.set_all(&self.0.handle, arguments)?;
-            self.enqueue(&self.0.handle, queue, range)?
+        let mut event = None;
+        self.launch_checked(queue, arguments, range, Some(&mut event))?;
+        let Some(event) = event else {
+            let code = Code(codes::CL_INVALID_EVENT);
+            return Err(self.failed(CallError { call: "clEnqueueNDRangeKernel", code }));
         };
         let borrowed =
             |argument: &Arg<'_>| matches!(&argument.0, Kind::Memory(object) if object.synchronous());
@@ -239,18 +231,40 @@ impl Kernel {
         Ok(event)
     }
 
+    /// As [`Self::launch`], of what [`Self::check`] has passed, and of no memory that is borrowed from the host. Events
+    /// cost some drivers more than the launch, so there is one only where it is asked for.
+    pub(crate) fn launch_checked(
+        &self,
+        queue: &Queue,
+        arguments: &[Arg<'_>],
+        range: &NdRange,
+        event: Option<&mut Option<Event>>,
+    ) -> Result<(), LaunchError> {
+        let _mine = self.0.setting.lock().unwrap_or_else(PoisonError::into_inner);
+        self.set_all(&self.0.handle, arguments)?;
+        self.enqueue(&self.0.handle, queue, range, event)
+    }
+
     /// Puts `handle`, one of this kernel whose arguments are all set, into `queue`.
-    fn enqueue(&self, handle: &KernelHandle, queue: &Queue, range: &NdRange) -> Result<Event, LaunchError> {
+    fn enqueue(
+        &self,
+        handle: &KernelHandle,
+        queue: &Queue,
+        range: &NdRange,
+        event: Option<&mut Option<Event>>,
+    ) -> Result<(), LaunchError> {
         if !queue.context().is(self.0.program.context()) {
             let code = Code(codes::CL_INVALID_CONTEXT);
             return Err(self.failed(CallError { call: "clEnqueueNDRangeKernel", code }));
         }
         let (global, offset, local) = (range.global_size(), range.global_offset(), range.local_size());
         let local = local.as_ref().map_or(std::ptr::null(), |local| local.as_ptr());
-        // SAFETY: kernel and queue are of one context; all arguments are set to live objects of the declared kind; the
-        // size arrays have three elements and live for the call.
-        let event = unsafe {
-            cl3::command_queue::enqueue_nd_range_kernel(
+        let mut raw = std::ptr::null_mut();
+        let wanted: *mut cl_event = if event.is_some() { &raw mut raw } else { std::ptr::null_mut() };
+        // Kernel and queue are of one context; all arguments are set to live objects of the declared kind; the size
+        // arrays have three elements and live for the call.
+        let code = library::runtime().and_then(|runtime| {
+            runtime.clEnqueueNDRangeKernel(
                 queue.raw(),
                 handle.raw(),
                 range.dimensions() as u32,
@@ -259,11 +273,19 @@ impl Kernel {
                 local,
                 0,
                 std::ptr::null(),
+                wanted,
             )
+        });
+        match code.unwrap_or(codes::DLOPEN_FUNCTION_NOT_AVAILABLE) {
+            codes::CL_SUCCESS => {
+                if let Some(event) = event {
+                    // SAFETY: the call returned a new event.
+                    *event = Some(unsafe { Event::own(raw) });
+                }
+                Ok(())
+            }
+            code => Err(self.failed(CallError::at("clEnqueueNDRangeKernel")(code))),
         }
-        .map_err(|code| self.failed(CallError::at("clEnqueueNDRangeKernel")(code)))?;
-        // SAFETY: the call returned a new event.
-        Ok(unsafe { Event::own(event) })
     }
 
     fn failed(&self, source: CallError) -> LaunchError {

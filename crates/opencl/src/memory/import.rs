@@ -19,9 +19,9 @@ use crate::handle::MemHandle;
 use crate::info;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use crate::memory::DmaBuf;
-use crate::memory::HostMemory;
 use crate::memory::external::{Backing, External, HardwareBuffer, Source};
-use crate::memory::object::{MemoryError, Object, Reach, Shape, access_flags};
+use crate::memory::object::{Object, Reach, Shape, access_flags};
+use crate::memory::{HostMemory, MemoryError};
 
 const ARM_HOST: &str = "cl_arm_import_memory_host";
 #[cfg(any(target_os = "linux", target_os = "android"))]

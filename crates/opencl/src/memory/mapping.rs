@@ -9,8 +9,9 @@ use tripipe_launch::Access;
 use crate::code::CallError;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use crate::memory::HostAccess;
+use crate::memory::MemoryError;
 use crate::memory::image;
-use crate::memory::object::{MemoryError, Object, Reach, Shape};
+use crate::memory::object::{Object, Reach, Shape};
 use crate::queue::Queue;
 
 /// A mapped region, unmapped at the latest when dropped.

@@ -12,6 +12,7 @@
 mod buffer;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod dma_buf;
+mod error;
 mod external;
 mod host;
 mod image;
@@ -26,11 +27,11 @@ mod svm;
 pub use buffer::{Buffer, SubBuffer};
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub use dma_buf::{DmaBuf, HostAccess};
+pub use error::MemoryError;
 pub use external::External;
 pub use host::HostMemory;
 pub use image::Image;
 pub use mapped::{Mapped, MappedImage, MappedMut};
-pub use object::MemoryError;
 pub use sampler::Sampler;
 pub use strategy::Strategy;
 pub use svm::{MappedSvm, SvmBuffer, SvmGrain};
