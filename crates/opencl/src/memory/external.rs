@@ -5,15 +5,12 @@ use std::fmt;
 use std::ptr::NonNull;
 
 use cl3::memory as cl;
-#[cfg(any(target_os = "linux", target_os = "android"))]
 use tripipe_launch::Access;
 
 use crate::code::CallError;
 use crate::handle::MemHandle;
 use crate::library;
-#[cfg(any(target_os = "linux", target_os = "android"))]
-use crate::memory::{DmaBuf, HostAccess};
-use crate::memory::{HostMemory, MemoryError};
+use crate::memory::{DmaBuf, HostAccess, HostMemory, MemoryError};
 
 /// Memory that somebody else made, to be given to [`crate::OpenClExecutor::import`].
 ///
@@ -30,7 +27,6 @@ pub struct External(pub(super) Source);
 pub(super) enum Source {
     Buffer(MemHandle),
     Host(HostMemory),
-    #[cfg(any(target_os = "linux", target_os = "android"))]
     DmaBuf(DmaBuf),
     HardwareBuffer(HardwareBuffer),
 }
@@ -49,7 +45,6 @@ unsafe impl Sync for HardwareBuffer {}
 /// What lies under an imported object and the host reaches without the driver.
 pub(crate) enum Backing {
     Host(HostMemory),
-    #[cfg(any(target_os = "linux", target_os = "android"))]
     DmaBuf(DmaBuf),
 }
 
@@ -58,13 +53,11 @@ impl Backing {
     pub(super) fn pointer(&self) -> Result<*mut u8, MemoryError> {
         match self {
             Self::Host(memory) => Ok(memory.pointer()),
-            #[cfg(any(target_os = "linux", target_os = "android"))]
             Self::DmaBuf(dma_buf) => dma_buf.pointer(),
         }
     }
 
     /// Begins access by the host, where something is to be done for it.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
     pub(super) fn host_access(&self, access: Access) -> Result<Option<HostAccess<'_>>, MemoryError> {
         match self {
             Self::Host(_) => Ok(None),
@@ -112,7 +105,6 @@ impl External {
     }
 }
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
 impl From<DmaBuf> for External {
     fn from(dma_buf: DmaBuf) -> Self {
         Self(Source::DmaBuf(dma_buf))
@@ -124,7 +116,6 @@ impl fmt::Debug for External {
         match &self.0 {
             Source::Buffer(buffer) => write!(f, "External::buffer({:p})", buffer.raw()),
             Source::Host(memory) => write!(f, "External::host({memory:?})"),
-            #[cfg(any(target_os = "linux", target_os = "android"))]
             Source::DmaBuf(dma_buf) => write!(f, "External::from({dma_buf:?})"),
             Source::HardwareBuffer(buffer) => {
                 write!(f, "External::hardware_buffer({:p}, {} bytes)", buffer.pointer, buffer.bytes)

@@ -17,26 +17,20 @@ use crate::code::{CallError, Code};
 use crate::context::Context;
 use crate::handle::MemHandle;
 use crate::info;
-#[cfg(any(target_os = "linux", target_os = "android"))]
-use crate::memory::DmaBuf;
 use crate::memory::external::{Backing, External, HardwareBuffer, Source};
 use crate::memory::object::{Object, Reach, Shape, access_flags};
-use crate::memory::{HostMemory, MemoryError};
+use crate::memory::{DmaBuf, HostMemory, MemoryError};
 
 const ARM_HOST: &str = "cl_arm_import_memory_host";
-#[cfg(any(target_os = "linux", target_os = "android"))]
 const ARM_DMA_BUF: &str = "cl_arm_import_memory_dma_buf";
 const ARM_HARDWARE_BUFFER: &str = "cl_arm_import_memory_android_hardware_buffer";
 const QCOM: &str = "cl_qcom_ext_host_ptr";
-#[cfg(any(target_os = "linux", target_os = "android"))]
 const QCOM_DMA_BUF: &str = "cl_qcom_dmabuf_host_ptr";
-#[cfg(any(target_os = "linux", target_os = "android"))]
 const QCOM_ION: &str = "cl_qcom_ion_host_ptr";
 const QCOM_HARDWARE_BUFFER: &str = "cl_qcom_android_ahardwarebuffer_host_ptr";
 
 const CL_IMPORT_TYPE_ARM: isize = 0x40B2;
 const CL_IMPORT_TYPE_HOST_ARM: isize = 0x40B3;
-#[cfg(any(target_os = "linux", target_os = "android"))]
 const CL_IMPORT_TYPE_DMA_BUF_ARM: isize = 0x40B4;
 const CL_IMPORT_TYPE_ANDROID_HARDWARE_BUFFER_ARM: isize = 0x41E2;
 
@@ -45,9 +39,7 @@ const CL_DEVICE_EXT_MEM_PADDING_IN_BYTES_QCOM: u32 = 0x40A0;
 /// The host caches the memory, and the driver cleans and invalidates its lines; on memory that is not cached that is
 /// only needless.
 const CL_MEM_HOST_WRITEBACK_QCOM: u32 = 0x40A5;
-#[cfg(any(target_os = "linux", target_os = "android"))]
 const CL_MEM_ION_HOST_PTR_QCOM: u32 = 0x40A8;
-#[cfg(any(target_os = "linux", target_os = "android"))]
 const CL_MEM_DMABUF_HOST_PTR_QCOM: u32 = 0x411D;
 const CL_MEM_ANDROID_AHARDWAREBUFFER_HOST_PTR_QCOM: u32 = 0x4119;
 
@@ -59,7 +51,6 @@ struct ExtHostPtr {
 }
 
 /// `cl_mem_dmabuf_host_ptr` and `cl_mem_ion_host_ptr`
-#[cfg(any(target_os = "linux", target_os = "android"))]
 #[repr(C)]
 struct FdHostPtr {
     ext: ExtHostPtr,
@@ -83,7 +74,6 @@ impl Object {
         match external.0 {
             Source::Buffer(handle) => existing(context, handle, access),
             Source::Host(memory) => host(context, memory, access),
-            #[cfg(any(target_os = "linux", target_os = "android"))]
             Source::DmaBuf(dma_buf) => shared(context, dma_buf, access),
             Source::HardwareBuffer(buffer) => hardware(context, &buffer, access),
         }
@@ -126,7 +116,6 @@ fn host(context: &Context, memory: HostMemory, access: Access) -> Result<Object,
         .keep(backing)
 }
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
 fn shared(context: &Context, dma_buf: DmaBuf, access: Access) -> Result<Object, MemoryError> {
     let bytes = dma_buf.bytes();
     let shape = Shape::Buffer { bytes };
@@ -189,7 +178,6 @@ fn not_offered(what: &str, extensions: &[&str]) -> MemoryError {
 }
 
 /// Bytes an allocation must have more than are used.
-#[cfg(any(target_os = "linux", target_os = "android"))]
 fn padding(context: &Context) -> usize {
     info::Ask(context.device().id()).or_zero(CL_DEVICE_EXT_MEM_PADDING_IN_BYTES_QCOM) as usize
 }

@@ -3,11 +3,9 @@
 use std::ffi::c_void;
 
 use cl3::types::cl_map_flags;
-#[cfg(any(target_os = "linux", target_os = "android"))]
 use tripipe_launch::Access;
 
 use crate::code::CallError;
-#[cfg(any(target_os = "linux", target_os = "android"))]
 use crate::memory::HostAccess;
 use crate::memory::MemoryError;
 use crate::memory::image;
@@ -29,7 +27,6 @@ pub(crate) struct RawMapping<'a> {
     slices: usize,
     /// The driver mapped it; else it is memory the host has anyway.
     by_driver: bool,
-    #[cfg(any(target_os = "linux", target_os = "android"))]
     access: Option<HostAccess<'a>>,
     open: bool,
 }
@@ -58,7 +55,6 @@ impl<'a> RawMapping<'a> {
                 return Err(MemoryError::NotOffered { what: what.to_owned() });
             }
         };
-        #[cfg(any(target_os = "linux", target_os = "android"))]
         let access = match under {
             // Whoever writes part of a cache line needs the rest of it.
             Some(under) if flags != cl3::memory::CL_MAP_READ => under.host_access(Access::ReadWrite)?,
@@ -77,7 +73,6 @@ impl<'a> RawMapping<'a> {
                 height: 1,
                 slices: 1,
                 by_driver: false,
-                #[cfg(any(target_os = "linux", target_os = "android"))]
                 access,
                 open: true,
             });
@@ -144,7 +139,6 @@ impl<'a> RawMapping<'a> {
             height,
             slices,
             by_driver: true,
-            #[cfg(any(target_os = "linux", target_os = "android"))]
             access,
             open: true,
         })
@@ -204,7 +198,6 @@ impl<'a> RawMapping<'a> {
 
     fn release(&mut self) -> Result<(), MemoryError> {
         let unmapped = if self.by_driver { self.unmap_by_driver() } else { Ok(()) };
-        #[cfg(any(target_os = "linux", target_os = "android"))]
         if let Some(access) = self.access.take() {
             access.end()?;
         }

@@ -10,7 +10,7 @@
 //! Objects never show uninitialised memory: what is made here without contents is zero.
 
 mod buffer;
-#[cfg(any(target_os = "linux", target_os = "android"))]
+#[cfg_attr(not(any(target_os = "linux", target_os = "android")), path = "no_dma_buf.rs")]
 mod dma_buf;
 mod error;
 mod external;
@@ -25,7 +25,6 @@ mod strategy;
 mod svm;
 
 pub use buffer::{Buffer, SubBuffer};
-#[cfg(any(target_os = "linux", target_os = "android"))]
 pub use dma_buf::{DmaBuf, HostAccess};
 pub use error::MemoryError;
 pub use external::External;
