@@ -86,28 +86,19 @@ fn check_operands(executor: &mut dyn Executor, gemm: &Gemm, text: &str, operands
     reference.verify(&operands[2], &c).unwrap_or_else(|difference| panic!("{text}, {gemm:?}: {difference}"));
 }
 
-/// A tile from every kind of memory, and the other kernels.
-const TILES: &[&str] = &[
-    "tile 4x4",
-    "tile 3x8 unroll=4",
-    "tile 4x8 unroll=2 a=packed b=packed a-vector",
+/// The kernels, each tile from another kind of memory. Work-groups are given: PoCL compiles a kernel for each.
+const KERNELS: &[&str] = &[
+    "tile 4x4 unroll=4 group=1x1",
+    "tile 3x8 unroll=2 vector=8 b=packed/2 group=4x2 fma",
+    "tile 4x8 unroll=2 a=packed b=packed a-vector group=1x1",
     "tile 8x32 vector=16 unroll=4 a=packed/1 b=packed/1 rows-first group=1x1",
-    "tile 4x4 b=packed/2 group=8x2 fma",
-    "tile 8x8 vector=8 a=image b=image unroll=2",
-    "tile 2x4 vector=2 b=packed parts=3",
+    "tile 8x8 vector=8 a=image b=image unroll=2 group=1x1",
+    "tile 2x4 vector=2 parts=3 group=1x1",
+    "local 4x4 depth=16 group=4x4",
+    "local 8x4 depth=4 group=8x4 buffers=2 b=packed",
 ];
 
-#[test]
-fn small_extents() {
-    let Some(mut executor) = opencl() else { return };
-    for text in TILES {
-        for extents in SMALL {
-            check(&mut executor, &Gemm::new(Elements::F32, *extents), text);
-        }
-    }
-}
-
-/// Of 0 to 12 cubed, each extent with each of the others' edges.
+/// Of 0 to 12 cubed: every extent, each with edges of the others.
 const SMALL: &[[usize; 3]] = &[
     [0, 3, 4],
     [3, 0, 4],
@@ -128,3 +119,455 @@ const SMALL: &[[usize; 3]] = &[
     [10, 6, 12],
     [12, 12, 12],
 ];
+
+#[test]
+fn small_extents_and_those_off_the_tile() {
+    let Some(mut executor) = opencl() else { return };
+    for text in KERNELS {
+        for extents in SMALL.iter().chain(&[[65, 33, 37], [31, 67, 130]]) {
+            check(&mut executor, &Gemm::new(Elements::F32, *extents), text);
+        }
+    }
+}
+
+/// Every way A, B and C can lie, with gaps and offsets.
+fn layouts(elements: Elements, extents: [usize; 3]) -> Vec<Gemm> {
+    let [m, n, k] = extents;
+    let ways = |rows: usize, columns: usize| {
+        [
+            Layout::row_major(columns + 3).at(5),
+            Layout::column_major(rows + 2).at(1),
+            Layout::row_major(rows + 1).transposed(),
+            Layout::column_major(columns).transposed().at(2),
+        ]
+    };
+    let mut found = Vec::new();
+    for (index, a) in ways(m, k).into_iter().enumerate() {
+        for (other, b) in ways(k, n).into_iter().enumerate() {
+            // Each pair with two of C's ways, which are all of them over the pairs.
+            for c in [index + other, index + other + 1].map(|way| ways(m, n)[way % 4]) {
+                found.push(Gemm { a, b, c, ..Gemm::new(elements, extents) });
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn layouts_with_gaps_and_offsets() {
+    let Some(mut executor) = opencl() else { return };
+    for gemm in layouts(Elements::F32, [9, 13, 11]) {
+        for text in KERNELS {
+            check(&mut executor, &gemm, text);
+        }
+    }
+    for extents in [[1, 13, 37], [13, 1, 37]] {
+        for gemm in layouts(Elements::F32, extents) {
+            check(&mut executor, &gemm, "tile 1x4 group=1x1 parts=2");
+            for text in VECTORS {
+                match parameters(text).check(&gemm, executor.probe()) {
+                    Ok(()) => check(&mut executor, &gemm, text),
+                    Err(refused) => assert!(matches!(refused, Unfit::Kernel { .. }), "{refused}"),
+                }
+            }
+        }
+    }
+}
+
+const VECTORS: &[&str] = &["vector 4x16 group=1", "vector 2x4 group=8"];
+
+fn batches(elements: Elements) -> Vec<Gemm> {
+    let one = Gemm::new(elements, [5, 6, 7]);
+    vec![
+        Gemm { batch: Batch::Strided { count: 3, strides: [40, 45, 31] }, ..one.clone() },
+        // One B for all; the products' rows of C take turns.
+        Gemm {
+            c: Layout::row_major(18),
+            batch: Batch::Strided { count: 3, strides: [35, 0, 6] },
+            beta: 0.5,
+            ..one.clone()
+        },
+        Gemm { batch: Batch::Offsets { count: 4 }, ..one.clone() },
+        Gemm { c: Layout::column_major(8), batch: Batch::Offsets { count: 2 }, beta: -1.0, ..one },
+    ]
+}
+
+#[test]
+fn batches_strided_and_at_offsets() {
+    let Some(mut executor) = opencl() else { return };
+    for gemm in batches(Elements::F32) {
+        for text in KERNELS {
+            check(&mut executor, &gemm, text);
+        }
+    }
+}
+
+#[test]
+fn factors() {
+    let Some(mut executor) = opencl() else { return };
+    for (alpha, beta) in [(1.0, 1.0), (-0.75, 0.0), (0.0, 2.5), (0.0, 0.0), (3.0, -1.0)] {
+        for text in KERNELS {
+            check(&mut executor, &Gemm { alpha, beta, ..Gemm::new(Elements::F32, [9, 7, 5]) }, text);
+        }
+        for text in VECTORS {
+            let b = Layout::column_major(9);
+            check(&mut executor, &Gemm { alpha, beta, b, ..Gemm::new(Elements::F32, [1, 7, 9]) }, text);
+        }
+    }
+}
+
+/// What BLAS says of it, not only the reference: without products C is beta C, whatever A and B hold.
+#[test]
+fn without_products_only_c_counts() {
+    let Some(mut executor) = opencl() else { return };
+    let nan = f32::NAN.to_ne_bytes().repeat(12);
+    let c: Vec<f32> = (0..9).map(|value| value as f32).collect();
+    for (k, alpha) in [(0, 1.0), (4, 0.0)] {
+        for (beta, factor) in [(0.0, 0.0), (1.0, 1.0), (-2.0, -2.0)] {
+            let gemm = Gemm { alpha, beta, ..Gemm::new(Elements::F32, [3, 3, k]) };
+            let operands = [nan.clone(), nan.clone(), bytemuck::cast_slice(&c).to_vec()];
+            for text in KERNELS {
+                let found = run(&mut executor, &gemm, &parameters(text), &operands, [Given::Changing; 2]);
+                let found: Vec<f32> = bytemuck::pod_collect_to_vec(&found);
+                let want: Vec<f32> = c.iter().map(|value| value * factor).collect();
+                assert_eq!(found, want, "{text}, k {k}, alpha {alpha}, beta {beta}");
+            }
+        }
+    }
+}
+
+/// An infinity or a NaN spoils the elements that it belongs to, and no others.
+#[test]
+fn infinities_and_nan() {
+    let Some(mut executor) = opencl() else { return };
+    let gemm = Gemm { epilogue: vec![Stage::Relu], ..Gemm::new(Elements::F32, [9, 10, 7]) };
+    let mut operands = sample(&gemm, 3);
+    let mut put = |operand: usize, index: usize, value: f32| {
+        operands[operand][4 * index..][..4].copy_from_slice(&value.to_ne_bytes());
+    };
+    put(0, 2 * 7 + 6, f32::INFINITY);
+    put(0, 4 * 7 + 1, f32::NAN);
+    put(0, 8 * 7, f32::NEG_INFINITY);
+    put(1, 9, f32::INFINITY);
+    put(1, 6 * 10 + 4, f32::NAN);
+    // 0 times infinity.
+    put(1, 6 * 10 + 5, 0.0);
+    for text in KERNELS {
+        check_operands(&mut executor, &gemm, text, &operands);
+    }
+}
+
+const ALL_STAGES: [Stage; 6] = [
+    Stage::BiasColumns,
+    Stage::BiasRows,
+    Stage::Relu,
+    Stage::Relu6,
+    Stage::Clamp { least: -1.0, most: 2.0 },
+    Stage::Residual {
+        layout: Layout {
+            order: tripipe_kernels::gemm::Order::ColumnMajor,
+            transposed: false,
+            leading: 11,
+            offset: 2,
+        },
+        stride: 0,
+    },
+];
+
+#[test]
+fn epilogues_in_every_order() {
+    let Some(mut executor) = opencl() else { return };
+    let gemm = |epilogue: Vec<Stage>| Gemm { epilogue, beta: 0.5, ..Gemm::new(Elements::F32, [9, 7, 5]) };
+    let twice = vec![Stage::Relu, Stage::BiasColumns, Stage::BiasColumns, Stage::Relu6];
+    check(&mut executor, &gemm(twice), "tile 4x4 group=1x1 unroll=2");
+    // All six, each of them first once, in both directions.
+    for turn in 0..6 {
+        let mut stages = ALL_STAGES.to_vec();
+        stages.rotate_left(turn);
+        if turn % 2 == 1 {
+            stages.reverse();
+        }
+        let row_major = gemm(stages);
+        check(&mut executor, &row_major, "tile 4x4 group=1x1 unroll=2");
+        if turn < 2 {
+            let column_major = Gemm { c: Layout::column_major(10), ..row_major };
+            check(&mut executor, &column_major, "tile 4x4 group=1x1 parts=2");
+        }
+    }
+}
+
+/// Two orders that differ by hand: relu(-2) + 1 is 1, relu(-2 + 1) is 0.
+#[test]
+fn stages_do_not_commute() {
+    let Some(mut executor) = opencl() else { return };
+    let one = |value: f32| value.to_ne_bytes().to_vec();
+    for (epilogue, want) in
+        [(vec![Stage::Relu, Stage::BiasRows], 1.0), (vec![Stage::BiasRows, Stage::Relu], 0.0)]
+    {
+        let gemm = Gemm { epilogue, ..Gemm::new(Elements::F32, [1, 1, 1]) };
+        let operands = [one(2.0), one(-1.0), one(f32::NAN), one(1.0)];
+        let found =
+            run(&mut executor, &gemm, &parameters("tile 4x4 group=1x1"), &operands, [Given::Changing; 2]);
+        assert_eq!(found, one(want));
+    }
+}
+
+fn scaled(scale: Scale, zeros: [i8; 3]) -> Elements {
+    let [zero_a, zero_b, zero_c] = zeros;
+    Elements::I8ToI8(Requantise { scale, zero_a, zero_b, zero_c, least: -100, most: 120 })
+}
+
+/// The kernels that take bytes, without an extension.
+const BYTES: &[&str] = &[
+    "tile 4x4 unroll=4 group=1x1",
+    "tile 5x16 vector=16 a=packed/1 b=packed/1 rows-first group=1x1",
+    "tile 2x8 b=packed parts=2 group=1x1",
+];
+
+fn check_bytes(executor: &mut dyn Executor, kernels: &[&str]) {
+    let stages = vec![Stage::BiasColumns, Stage::Clamp { least: -9000.0, most: 9000.0 }];
+    for elements in [
+        Elements::I8ToI32,
+        scaled(Scale::Tensor, [0; 3]),
+        scaled(Scale::Columns, [3, -7, 5]),
+        scaled(Scale::Tensor, [-128, 127, 0]),
+    ] {
+        for extents in [[5, 9, 7], [8, 8, 16], [1, 12, 3], [4, 6, 0]] {
+            let plain = Gemm::new(elements, extents);
+            let [m, n, k] = extents;
+            let turned = Gemm {
+                a: Layout::column_major(m + 1),
+                b: Layout::column_major(k + 2),
+                c: Layout::column_major(m + 3),
+                alpha: 2.0,
+                beta: -1.0,
+                epilogue: stages.clone(),
+                ..plain.clone()
+            };
+            assert_eq!(turned.n, n);
+            for text in kernels {
+                check(executor, &plain, text);
+                check(executor, &turned, text);
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_are_exact() {
+    let Some(mut executor) = opencl() else { return };
+    check_bytes(&mut executor, BYTES);
+    let b = Layout::column_major(70);
+    for elements in [Elements::I8ToI32, scaled(Scale::Columns, [3, -7, 5])] {
+        for text in VECTORS {
+            check(&mut executor, &Gemm { b, ..Gemm::new(elements, [1, 9, 70]) }, text);
+        }
+    }
+}
+
+/// By hand: (3 - 1)(5 - -2) * 4 = 56; 56 * 2^30 / 2^32 = 14, + 10 is 24; halves go up, and limits hold.
+#[test]
+fn bytes_by_hand() {
+    let Some(mut executor) = opencl() else { return };
+    let requantise =
+        Requantise { scale: Scale::Tensor, zero_a: 1, zero_b: -2, zero_c: 10, least: -128, most: 127 };
+    for (a, multiplier, shift, want) in [
+        (3i8, 1 << 30, 32, 24i8),
+        (3, 1 << 30, 37, 10),
+        (3, 3, 4, 21),
+        (-125, 1 << 30, 30, -128),
+        (125, 1, 1, 127),
+        (0, 3, 3, 0),
+    ] {
+        let gemm = Gemm::new(Elements::I8ToI8(requantise), [1, 1, 4]);
+        let scales: Vec<u8> = [multiplier, shift].into_iter().flat_map(i32::to_ne_bytes).collect();
+        let operands = [vec![a as u8; 4], vec![5; 4], vec![0], scales];
+        for text in BYTES {
+            let found = run(&mut executor, &gemm, &parameters(text), &operands, [Given::Changing; 2]);
+            assert_eq!(found[0] as i8, want, "{a} {multiplier} {shift}, {text}");
+        }
+    }
+}
+
+/// Sums of -128 * -128 over the longest K there may be: 2^31 - 2^14.
+#[test]
+fn the_longest_sum_of_bytes() {
+    let Some(mut executor) = opencl() else { return };
+    let gemm = Gemm::new(Elements::I8ToI32, [1, 1, Gemm::BYTES_K_MAX]);
+    let operands = [vec![0x80; Gemm::BYTES_K_MAX], vec![0x80; Gemm::BYTES_K_MAX], vec![0; 4]];
+    let found = run(
+        &mut executor,
+        &gemm,
+        &parameters("tile 4x4 unroll=4 group=1x1"),
+        &operands,
+        [Given::Changing; 2],
+    );
+    assert_eq!(found, (i32::MAX - (1 << 14) + 1).to_ne_bytes());
+}
+
+#[test]
+fn packed_once_and_used_again() {
+    let Some(mut executor) = opencl() else { return };
+    let gemm = Gemm { b: Layout::row_major(9).transposed(), ..Gemm::new(Elements::F32, [6, 7, 9]) };
+    for text in
+        ["tile 4x8 b=packed group=1x1", "tile 4x4 b=image group=1x1", "local 4x4 depth=16 group=4x4 b=packed"]
+    {
+        let parameters = parameters(text);
+        let (packing, packed) = plan_packing(&gemm, &parameters, executor.probe(), Side::B).unwrap().unwrap();
+        assert!(plan_packing(&gemm, &parameters, executor.probe(), Side::A).unwrap().is_none());
+        let operands = sample(&gemm, 11);
+        let b = buffer(&mut executor, &operands[1]);
+        let to = executor.allocate(&packed.memory(), Access::ReadWrite, None).unwrap();
+        let bound = packing.bind(&mut executor, &[b, to]).unwrap();
+        executor.run(&bound.launches).unwrap();
+        bound.release(&mut executor);
+        for seed in [11, 12] {
+            // The same B, another A.
+            let mut operands = operands.clone();
+            operands[0] = sample(&gemm, seed).swap_remove(0);
+            let slices: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
+            let reference = Reference::new(&gemm, &slices).unwrap();
+            let product =
+                plan(&gemm, &parameters, executor.probe(), [Given::Changing, Given::Packed(packed)]).unwrap();
+            let [a, c] = [0, 2].map(|operand: usize| buffer(&mut executor, &operands[operand]));
+            let bound = product.bind(&mut executor, &[a, to, c]).unwrap();
+            assert!(bound.preparation.is_empty());
+            executor.run(&bound.launches).unwrap();
+            let mut found = vec![0; operands[2].len()];
+            executor.read(c, 0, &mut found).unwrap();
+            reference
+                .verify(&operands[2], &found)
+                .unwrap_or_else(|difference| panic!("{text}: {difference}"));
+        }
+        let other = Gemm { n: 6, ..gemm.clone() };
+        let refused = plan(&other, &parameters, executor.probe(), [Given::Changing, Given::Packed(packed)]);
+        assert!(matches!(refused, Err(Unfit::Packed { operand: "B" })), "{text}");
+    }
+}
+
+const HALVES: [Elements; 3] = [
+    Elements::F16(Accumulate::F16),
+    Elements::F16(Accumulate::F32),
+    Elements::F16(Accumulate::Chunked { block: 6 }),
+];
+
+#[test]
+fn halves_in_the_simulator() {
+    let mut executor = simulator();
+    for elements in HALVES {
+        let plain = Gemm::new(elements, [9, 13, 20]);
+        let turned = Gemm {
+            a: Layout::row_major(10).transposed(),
+            b: Layout::column_major(21).at(1),
+            c: Layout::column_major(11),
+            alpha: -1.5,
+            beta: 0.5,
+            epilogue: ALL_STAGES.to_vec(),
+            ..plain.clone()
+        };
+        for text in [
+            "tile 4x4 unroll=4",
+            "tile 4x8 vector=8 a=packed b=packed/1 a-vector unroll=2 group=8x4",
+            "tile 4x4 a=image b=image parts=2",
+            "local 4x4 depth=16 group=4x4",
+        ] {
+            if text.starts_with("local") && matches!(elements, Elements::F16(Accumulate::Chunked { .. })) {
+                continue;
+            }
+            check(&mut executor, &plain, text);
+            check(&mut executor, &turned, text);
+        }
+        let row = Gemm { b: Layout::column_major(40), ..Gemm::new(elements, [1, 9, 37]) };
+        check(&mut executor, &row, "vector 4x4 group=8");
+        check(&mut executor, &row, "vector 2x8 group=32 sub-groups");
+    }
+}
+
+/// Halves summed in float need no extension: PoCL takes them.
+#[test]
+fn halves_in_float_on_opencl() {
+    let Some(mut executor) = opencl() else { return };
+    let elements = Elements::F16(Accumulate::F32);
+    for text in KERNELS {
+        for extents in [[9, 12, 11], [33, 17, 40], [1, 1, 1]] {
+            let gemm = Gemm { beta: 0.5, ..Gemm::new(elements, extents) };
+            check(&mut executor, &gemm, text);
+        }
+    }
+    let half = Gemm::new(Elements::F16(Accumulate::F16), [4, 4, 4]);
+    if !executor.probe().fp16() {
+        let refused = parameters(KERNELS[0]).check(&half, executor.probe());
+        assert!(matches!(refused, Err(Unfit::NotOffered { .. })));
+    }
+}
+
+#[test]
+fn dot_products_of_bytes_in_the_simulator() {
+    let mut executor = simulator();
+    check_bytes(&mut executor, &["tile 4x8 a=packed b=packed/2 dot=khr unroll=2"]);
+}
+
+/// A bound that admits a dropped product, or C summed in the wrong precision, would be none.
+#[test]
+fn bounds_find_small_errors() {
+    for (elements, k) in [
+        (Elements::F32, 64),
+        (HALVES[0], 64),
+        (HALVES[1], 1024),
+        (Elements::F16(Accumulate::Chunked { block: 32 }), 512),
+    ] {
+        let gemm = Gemm::new(elements, [8, 8, k]);
+        let operands = sample(&gemm, 5);
+        let slices: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
+        let reference = Reference::new(&gemm, &slices).unwrap();
+        let spread = |values: &[f64]| {
+            (values.iter().map(|value| value * value).sum::<f64>() / values.len() as f64).sqrt()
+        };
+        let (typical, bound) = (spread(reference.values()), spread(reference.bounds()));
+        // A missing product of two uniform numbers is 1/3 in the mean of squares.
+        assert!(
+            bound < 0.25 && bound < 0.1 * typical,
+            "{elements:?}: a bound of {bound} on elements of {typical}"
+        );
+        assert!(bound > 0.0);
+    }
+    // What halves cannot do, only floats: sums of 1024 halves in half are off by more than the bound of float sums.
+    let gemm = Gemm::new(HALVES[1], [16, 16, 1024]);
+    let operands = sample(&gemm, 5);
+    let slices: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
+    let reference = Reference::new(&gemm, &slices).unwrap();
+    let [a, b]: [Vec<half::f16>; 2] =
+        [0, 1].map(|operand: usize| bytemuck::pod_collect_to_vec(&operands[operand]));
+    let mut c = Vec::new();
+    for row in 0..16 {
+        for column in 0..16 {
+            let sum = (0..1024).fold(half::f16::ZERO, |sum, i| sum + a[row * 1024 + i] * b[i * 16 + column]);
+            c.extend(sum.to_ne_bytes());
+        }
+    }
+    assert!(reference.verify(&operands[2], &c).is_err());
+    let in_half = Gemm { elements: HALVES[0], ..gemm };
+    Reference::new(&in_half, &slices).unwrap().verify(&operands[2], &c).unwrap();
+}
+
+#[test]
+fn small_devices_are_not_asked_too_much() {
+    let tiny = Probe {
+        max_work_group_size: 64,
+        max_work_item_sizes: [64; 3],
+        local_memory_bytes: 32 << 10,
+        images: Some(ImageLimits { max_2d: [64, 64], ..ImageLimits::default() }),
+        ..Probe::default()
+    };
+    let gemm = Gemm::new(Elements::F32, [256, 256, 256]);
+    let refused = |text: &str, probe: &Probe| parameters(text).check(&gemm, probe).unwrap_err();
+    assert!(matches!(refused("tile 4x4 group=16x8", &tiny), Unfit::OverLimit { limit: 64, .. }));
+    assert!(matches!(refused("tile 4x4 b=image", &tiny), Unfit::OverLimit { limit: 64, .. }));
+    assert!(matches!(
+        refused("local 8x8 depth=32 group=8x8 buffers=2", &tiny),
+        Unfit::OverLimit { limit: 32_768, .. }
+    ));
+    let bare = Probe { images: None, ..tiny.clone() };
+    assert!(matches!(refused("tile 4x4 b=image", &bare), Unfit::NotOffered { .. }));
+    assert!(parameters("local 8x8 group=8x8").check(&gemm, &tiny).is_ok());
+}

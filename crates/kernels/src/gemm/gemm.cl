@@ -122,15 +122,15 @@
 #if ELEMENTS == FLOATS || ELEMENTS == HALVES || ELEMENTS == HALVES_CHUNKED
 #define LOAD(width, from) JOIN(vload, width)(0, from)
 #define LOAD1(from) (*(from))
-#define LOAD_ALIGNED(from) (*(global const JOIN(NUMBER, 4) *)(from))
+#define LOAD_ALIGNED(width, from) (*(global const JOIN(NUMBER, width) *)(from))
 #elif ELEMENTS == HALVES_IN_FLOAT
 #define LOAD(width, from) JOIN(vload_half, width)(0, from)
 #define LOAD1(from) vload_half(0, from)
-#define LOAD_ALIGNED(from) vloada_half4(0, from)
+#define LOAD_ALIGNED(width, from) JOIN(vloada_half, width)(0, from)
 #else
 #define LOAD(width, from) JOIN(convert_int, width)(JOIN(vload, width)(0, from))
 #define LOAD1(from) ((int)*(from))
-#define LOAD_ALIGNED(from) convert_int4(*(global const char4 *)(from))
+#define LOAD_ALIGNED(width, from) JOIN(convert_int, width)(*(global const JOIN(char, width) *)(from))
 #endif
 
 #if ELEMENTS == HALVES || ELEMENTS == HALVES_CHUNKED
@@ -730,18 +730,363 @@ kernel GROUP void gemm_tile(A_TYPE a, const uint4 a_at, B_TYPE b, const uint4 b_
 }
 #endif
 
+#if KERNEL == LOCAL
+// ---- A block of C a work-group, by way of local memory.
+//
+// A work-group of GROUP_X x GROUP_Y work-items copies DEPTH steps of its rows of A and its columns of B into local memory,
+// each element once, and all of them read it from there: at 128 x 128, an element from global memory serves 128
+// multiply-adds. The next block's elements are loaded into registers before this block is computed with, so that they
+// arrive meanwhile; with two buffers they are also stored without waiting for the others to be done with this one.
+//
+// The rows and columns of a work-item are quads, a part of the block apart: neighbours then read neighbouring vectors of 16
+// bytes, which come from different banks, where a single row of 8 would have every second one come from the same.
+//
+// A view of an operand is (offset, from row (column, for B) to row, from step to step, from product to product).
+//
+// DEPTH:            steps along K of a block.
+// BUFFERS:          blocks in local memory, 1 or 2.
+// A_FROM, B_FROM:   ACROSS the block or ALONG K, as the operand is contiguous. A packed one is ACROSS.
+// A_ALIGNED, ...:   1 where vectors of four elements are aligned to their size.
+// A_LOADS, B_LOADS: such vectors that a work-item copies a block.
+// A_OFFSETS, ...:   0 where a packed operand needs no offsets of its products.
+
+#ifndef DEPTH
+#define DEPTH 8
+#endif
+#ifndef GROUP_X
+#define GROUP_X 16
+#define GROUP_Y 16
+#undef GROUP
+#define GROUP __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1)))
+#endif
+#ifndef BUFFERS
+#define BUFFERS 2
+#endif
+#ifndef A_ALIGNED
+#define A_ALIGNED 0
+#endif
+#ifndef B_ALIGNED
+#define B_ALIGNED 0
+#endif
+#ifndef A_LOADS
+#define A_LOADS 1
+#endif
+#ifndef B_LOADS
+#define B_LOADS 1
+#endif
+#ifndef A_OFFSETS
+#define A_OFFSETS 1
+#endif
+#ifndef B_OFFSETS
+#define B_OFFSETS 1
+#endif
+#define ITEMS (GROUP_X * GROUP_Y)
+#define BLOCK_M (ROWS * GROUP_Y)
+#define BLOCK_N (VECTORS * 4 * GROUP_X)
+
+typedef JOIN(NUMBER, 4) four_t;
+
+// Four elements side by side; zeros from `left` on.
+static inline four_t load_four(global const ELEMENT *from, const uint left, const int aligned)
+{
+    if (left >= 4)
+        return aligned ? LOAD_ALIGNED(4, from) : LOAD(4, from);
+    four_t values = 0;
+    if (left > 0)
+        values.s0 = LOAD1(from);
+    if (left > 1)
+        values.s1 = LOAD1(from + 1);
+    if (left > 2)
+        values.s2 = LOAD1(from + 2);
+    return values;
+}
+
+// Vector `index` of a block, from `first` on along K: which it is depends on how the operand lies. `extent` is what there is of
+// the operand from the block's first row or column on. A row of a block in local memory has a vector to spare, so that the
+// four stores of a vector along K hit different banks.
+#if A_FROM == ACROSS || B_FROM == ACROSS
+static inline four_t fetch_across(const uint index, global const ELEMENT *from, const uint4 view, const uint extent,
+                                  const uint width, const uint first, const uint last, const int aligned)
+{
+    const uint at = index % (width / 4) * 4, step = first + index / (width / 4);
+    return load_four(from + at + step * view.z, step < last && at < extent ? extent - at : 0, aligned);
+}
+
+static inline void keep_across(const uint index, local four_t *block, const uint width, const four_t values)
+{
+    block[index / (width / 4) * (width / 4 + 1) + index % (width / 4)] = values;
+}
+#endif
+#if A_FROM == ALONG || B_FROM == ALONG
+static inline four_t fetch_along(const uint index, global const ELEMENT *from, const uint4 view, const uint extent,
+                                 const uint first, const uint last, const int aligned)
+{
+    const uint at = index / (DEPTH / 4), step = first + index % (DEPTH / 4) * 4;
+    return load_four(from + at * view.y + step, step < last && at < extent ? last - step : 0, aligned);
+}
+
+static inline void keep_along(const uint index, local four_t *block, const uint width, const four_t values)
+{
+    local NUMBER *to = (local NUMBER *)block + index % (DEPTH / 4) * 4 * (width + 4) + index / (DEPTH / 4);
+    to[0] = values.s0;
+    to[width + 4] = values.s1;
+    to[2 * (width + 4)] = values.s2;
+    to[3 * (width + 4)] = values.s3;
+}
+#endif
+
+#if A_FROM == ALONG
+#define A_FETCH(l) a_next_##l = fetch_along(item + 0x##l * ITEMS, a, a_at, a_left, next, last, A_ALIGNED);
+#define A_KEEP(l) keep_along(item + 0x##l * ITEMS, a_block[to], BLOCK_M, a_next_##l);
+#else
+#define A_FETCH(l) a_next_##l = fetch_across(item + 0x##l * ITEMS, a, a_at, a_left, BLOCK_M, next, last, A_ALIGNED);
+#define A_KEEP(l) keep_across(item + 0x##l * ITEMS, a_block[to], BLOCK_M, a_next_##l);
+#endif
+#if B_FROM == ALONG
+#define B_FETCH(l) b_next_##l = fetch_along(item + 0x##l * ITEMS, b, b_at, b_left, next, last, B_ALIGNED);
+#define B_KEEP(l) keep_along(item + 0x##l * ITEMS, b_block[to], BLOCK_N, b_next_##l);
+#else
+#define B_FETCH(l) b_next_##l = fetch_across(item + 0x##l * ITEMS, b, b_at, b_left, BLOCK_N, next, last, B_ALIGNED);
+#define B_KEEP(l) keep_across(item + 0x##l * ITEMS, b_block[to], BLOCK_N, b_next_##l);
+#endif
+#define A_NEXT(l) four_t a_next_##l;
+#define B_NEXT(l) four_t b_next_##l;
+#define EACH_A_LOAD PASTE(TIMES_, A_LOADS)
+#define EACH_B_LOAD PASTE(TIMES_, B_LOADS)
+
+// The rows of a work-item at a step, side by side.
+typedef JOIN(NUMBER, 4) quads_4;
+typedef JOIN(NUMBER, 8) quads_8;
+typedef JOIN(NUMBER, 16) quads_12;
+typedef JOIN(NUMBER, 16) quads_16;
+#define QUADS_4(step) step[0]
+#define QUADS_8(step) (quads_8)(step[0], step[GROUP_Y])
+#define QUADS_12(step) (quads_12)(step[0], step[GROUP_Y], step[2 * GROUP_Y], (four_t)(0))
+#define QUADS_16(step) (quads_16)(step[0], step[GROUP_Y], step[2 * GROUP_Y], step[3 * GROUP_Y])
+
+// Global size: work-groups that cover C; no work-item leaves early, as all of a group must reach every barrier.
+kernel GROUP void gemm_local(global const ELEMENT *a, const uint4 a_at, global const ELEMENT *b, const uint4 b_at,
+                             const uint2 extents, PART_PARAMETERS, RESULT_PARAMETERS)
+{
+    local four_t a_block[BUFFERS][DEPTH * (BLOCK_M / 4 + 1)];
+    local four_t b_block[BUFFERS][DEPTH * (BLOCK_N / 4 + 1)];
+    const uint x = get_local_id(0);
+    const uint y = get_local_id(1);
+    const uint item = y * GROUP_X + x;
+    const uint row = get_group_id(1) * BLOCK_M;
+    const uint column = get_group_id(0) * BLOCK_N;
+    const uint z = get_group_id(2);
+    const uint batch = z % batches;
+    const uint first = z / batches * k_part;
+    const uint last = min(k, first + k_part);
+    const uint a_left = extents.x - row;
+    const uint b_left = extents.y - column;
+    a += a_at.x + (size_t)batch * a_at.w + row * a_at.y;
+    b += b_at.x + (size_t)batch * b_at.w + column * b_at.y;
+#if A_OFFSETS
+    a += OFFSET(batch, OPERAND_A);
+#endif
+#if B_OFFSETS
+    b += OFFSET(batch, OPERAND_B);
+#endif
+
+#define CLEAR(r, j) numbers_t p##r##_##j = 0;
+#define CLEAR_ROW(r) EACH_VECTOR(CLEAR, r)
+    EACH_ROW(CLEAR_ROW)
+    EACH_A_LOAD(A_NEXT)
+    EACH_B_LOAD(B_NEXT)
+    {
+        const uint next = first, to = 0;
+        EACH_A_LOAD(A_FETCH)
+        EACH_B_LOAD(B_FETCH)
+        EACH_A_LOAD(A_KEEP)
+        EACH_B_LOAD(B_KEEP)
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint from = 0;
+    for (uint next = first + DEPTH; next < last + DEPTH; next += DEPTH) {
+        // Past the end there is nothing to fetch.
+        if (next < last) {
+            EACH_A_LOAD(A_FETCH)
+            EACH_B_LOAD(B_FETCH)
+        }
+        local const four_t *a_step = a_block[from] + y;
+        local const four_t *b_step = b_block[from] + x;
+#define B_VECTOR(_, j) const four_t b_##j = b_step[j * GROUP_X];
+#define MULTIPLY(r, j) p##r##_##j = MULTIPLY_ADD(a_quads.s##r, b_##j, p##r##_##j);
+#define MULTIPLY_ROW(r) EACH_VECTOR(MULTIPLY, r)
+#pragma unroll
+        for (uint step = 0; step < DEPTH; ++step) {
+            const PASTE(quads_, ROWS) a_quads = PASTE(QUADS_, ROWS)(a_step);
+            EACH_VECTOR(B_VECTOR, )
+            EACH_ROW(MULTIPLY_ROW)
+            a_step += BLOCK_M / 4 + 1;
+            b_step += BLOCK_N / 4 + 1;
+        }
+#if BUFFERS == 1
+        // Nobody may overwrite a block that another work-item still reads.
+        barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+        const uint to = (from + 1) % BUFFERS;
+        if (next < last) {
+            EACH_A_LOAD(A_KEEP)
+            EACH_B_LOAD(B_KEEP)
+        }
+        from = to;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+
+#define STORE(r, j) \
+    finish(p##r##_##j, row + 0x##r / 4 * (4 * GROUP_Y) + y * 4 + 0x##r % 4, column + j * (4 * GROUP_X) + x * 4, \
+           RESULT_BATCH, RESULT_ARGUMENTS);
+#define STORE_ROW(r) EACH_VECTOR(STORE, r)
+    EACH_ROW(STORE_ROW)
+}
+#endif
+
+#if KERNEL == VECTOR_K
+// ---- A row of C that is a vector times B, B contiguous along K.
+//
+// Every element of B is read once and multiplied once, so what counts is how B is fetched: the work-items of a group read
+// vectors that lie side by side, of VECTOR columns in turn, and the one vector of A serves them all. Sums are held in float
+// also where halves are asked for: the loads take longer than that.
+//
+// WIDTH:      steps along K of a vector.
+// ALIGNED:    1 where B's vectors are aligned to their size.
+// SUB_GROUPS: 1 adds up within sub-groups in registers first.
+
+#ifndef WIDTH
+#define WIDTH 4
+#endif
+#ifndef ALIGNED
+#define ALIGNED 0
+#endif
+#ifndef SUB_GROUPS
+#define SUB_GROUPS 0
+#endif
+#ifndef ZERO_POINTS
+#define ZERO_POINTS 0
+#endif
+#ifndef GROUP_X
+#define GROUP_X 1
+#define GROUP_Y 1
+#endif
+#if SUB_GROUPS && !defined(__opencl_c_subgroups)
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#endif
+
+typedef JOIN(NUMBER, WIDTH) wide_t;
+
+#if ZERO_POINTS
+#define ZERO_PARAMETER , const int2 zeros
+#define CENTRED(value, zero) ((value) - zeros.zero)
+#else
+#define ZERO_PARAMETER
+#define CENTRED(value, zero) (value)
+#endif
+
+#if WIDTH == 2
+#define EACH_WIDE TIMES_2
+#define ADDED(v) (v.s0 + v.s1)
+#elif WIDTH == 4
+#define EACH_WIDE TIMES_4
+#define ADDED(v) (v.s0 + v.s1 + (v.s2 + v.s3))
+#elif WIDTH == 8
+#define EACH_WIDE TIMES_8
+#define ADDED(v) (v.s0 + v.s1 + (v.s2 + v.s3) + (v.s4 + v.s5 + (v.s6 + v.s7)))
+#else
+#define EACH_WIDE TIMES_16
+#define ADDED(v) \
+    (v.s0 + v.s1 + (v.s2 + v.s3) + (v.s4 + v.s5 + (v.s6 + v.s7)) + \
+     (v.s8 + v.s9 + (v.sa + v.sb) + (v.sc + v.sd + (v.se + v.sf))))
+#endif
+#if ALIGNED
+#define LOAD_B(from) LOAD_ALIGNED(WIDTH, from)
+#else
+#define LOAD_B(from) LOAD(WIDTH, from)
+#endif
+
+// A vector of A, whose elements may lie apart.
+static inline wide_t steps_of(global const ELEMENT *from, const uint step)
+{
+    if (step == 1)
+        return LOAD(WIDTH, from);
+    wide_t values;
+#define STEP_OF(l) values.s##l = LOAD1(from + 0x##l * step);
+    EACH_WIDE(STEP_OF)
+    return values;
+}
+
+// Global size: GROUP_X x groups of VECTOR columns x products; work-groups of GROUP_X work-items.
+kernel GROUP void gemm_vector(global const ELEMENT *a, const uint4 a_at, global const ELEMENT *b, const uint4 b_at,
+                              const uint k ZERO_PARAMETER, RESULT_PARAMETERS)
+{
+    const uint item = get_local_id(0);
+    const uint column = get_global_id(1) * VECTOR;
+    const uint batch = get_global_id(2);
+    a += a_at.x + OFFSET(batch, OPERAND_A) + (size_t)batch * a_at.w;
+    b += b_at.x + OFFSET(batch, OPERAND_B) + (size_t)batch * b_at.w;
+#define BEGIN(l) \
+    global const ELEMENT *const b_##l = b + min(column + 0x##l, n - 1) * b_at.z; \
+    wide_t sum_##l = 0;
+    EACH_LANE(BEGIN)
+    const uint whole = k - k % WIDTH;
+    for (uint i = item * WIDTH; i < whole; i += GROUP_X * WIDTH) {
+        const wide_t wide = CENTRED(steps_of(a + i * a_at.z, a_at.z), x);
+#define ADD(l) sum_##l += wide * CENTRED(LOAD_B(b_##l + i), y);
+        EACH_LANE(ADD)
+    }
+    totals_t total;
+#define ADD_UP(l) total.s##l = ADDED(sum_##l);
+    EACH_LANE(ADD_UP)
+    for (uint i = whole + item; i < k; i += GROUP_X) {
+        const NUMBER one = CENTRED(LOAD1(a + i * a_at.z), x);
+#define ADD_ONE(l) total.s##l += one * CENTRED(LOAD1(b_##l + i), y);
+        EACH_LANE(ADD_ONE)
+    }
+
+#if SUB_GROUPS
+#define REDUCE(l) total.s##l = sub_group_reduce_add(total.s##l);
+    EACH_LANE(REDUCE)
+    local totals_t totals[GROUP_X];
+    if (get_sub_group_local_id() == 0)
+        totals[get_sub_group_id()] = total;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item > 0)
+        return;
+    for (uint other = 1; other < get_num_sub_groups(); ++other)
+        total += totals[other];
+#elif GROUP_X > 1
+    // In halves: the same pairs in the same order each time.
+    local totals_t totals[GROUP_X];
+    for (uint pairs = GROUP_X / 2; pairs > 0; pairs /= 2) {
+        totals[item] = total;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < pairs)
+            total += totals[item + pairs];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (item > 0)
+        return;
+#endif
+    finish(total, 0, column, batch, RESULT_ARGUMENTS);
+}
+#endif
+
 #if KERNEL == SUM
 // ---- The second pass of a product whose K was cut into parts.
 //
 // Worth it where C has too few tiles to fill the device and K is long. Each element's parts are added in their order, so
 // that the result does not depend on which was done first.
 //
-// Global size: vectors of a row of C x rows x products.
+// Global size: vectors of a row of C x rows, rounded up to whole work-groups, x products.
 kernel void gemm_sum(global const TOTAL *parts, const uint count, const uint batches, RESULT_PARAMETERS)
 {
     const uint column = get_global_id(0) * VECTOR;
     const uint row = get_global_id(1);
     const uint batch = get_global_id(2);
+    if (row >= m || column >= n)
+        return;
     totals_t sum = 0;
     for (uint part = 0; part < count; ++part) {
         global const TOTAL *from = parts + ((size_t)(part * batches + batch) * m + row) * n + column;

@@ -90,13 +90,13 @@ static four_t steps_of(global const ELEMENT *from, const uint4 at, const uint la
 // step to step, from product to product; `to_at` the packed one's: unused, from panel to panel, from step to step, from
 // product to product. `operand` says which of the offsets of a product is this operand's.
 //
-// Global size: tiles, padded to whole panels, x groups of four steps x products.
+// Global size: tiles, padded to whole panels, x groups of four steps, rounded up to whole work-groups, x products.
 #if TO_IMAGE
 kernel void gemm_pack(global const ELEMENT *from, const uint4 from_at, write_only image2d_t to, const uint4 to_at,
 #else
 kernel void gemm_pack(global const ELEMENT *from, const uint4 from_at, global ELEMENT *to, const uint4 to_at,
 #endif
-                      const uint lanes, const uint k
+                      const uint lanes, const uint k, const uint tiles
 #if OFFSETS
                       , global const uint *offsets, const uint operand
 #endif
@@ -105,6 +105,8 @@ kernel void gemm_pack(global const ELEMENT *from, const uint4 from_at, global EL
     const uint tile = get_global_id(0);
     const uint step = get_global_id(1) * 4;
     const uint batch = get_global_id(2);
+    if (tile >= tiles || step >= k)
+        return;
     from += from_at.x + (size_t)batch * from_at.w;
 #if OFFSETS
     from += offsets[3 * batch + operand];

@@ -75,7 +75,7 @@ pub fn plan_packing(
     let mut plan = Plan::new();
     let (from, to) = (plan.operand(), plan.operand());
     let offsets = gemm.has_offsets().then(|| plan.operand());
-    let launch = Packing::of(gemm, &product, side, packed).launch(from, to, offsets);
+    let launch = Packing::of(gemm, &product, side, packed).launch(from, to, offsets, probe);
     if let Some((program, arguments, range)) = launch {
         plan.launch(&program, "gemm_pack", arguments, range);
     }
@@ -109,7 +109,7 @@ pub fn plan(
         return Ok(plan);
     }
     let sums_bytes = parameters.partial_bytes(gemm, &product, probe)?;
-    let mut planner = Planner { plan, gemm, product, slots, parts: parameters.parts(), sums_bytes };
+    let mut planner = Planner { plan, gemm, product, probe, slots, parts: parameters.parts(), sums_bytes };
     let sides = if product.transposed { [Side::B, Side::A] } else { [Side::A, Side::B] };
     let reads = sides.map(|side| planner.operand(side, layouts[side as usize], given[side as usize]));
     match parameters {
@@ -127,6 +127,13 @@ struct Read {
     /// Which way a direct one lies.
     described: View,
     packed: Option<Packed>,
+}
+
+/// Work-groups of 8x8, as far as the device takes them. Left to itself, a driver may choose, and compile, another for every
+/// size.
+fn in_groups([x, y]: [usize; 2], z: usize, probe: &Probe) -> NdRange {
+    let side = if (1..64).contains(&probe.max_work_group_size) { 1 } else { 8 };
+    NdRange::d3(x.next_multiple_of(side), y.next_multiple_of(side), z).local(side, side, 1)
 }
 
 /// A launch that packs.
@@ -154,6 +161,7 @@ impl Packing {
         from: Slot,
         to: Slot,
         offsets: Option<Slot>,
+        probe: &Probe,
     ) -> Option<(Arc<Program>, Vec<Argument<Slot>>, NdRange)> {
         let packed = &self.packed;
         if self.lanes == 0 || self.k == 0 {
@@ -177,11 +185,12 @@ impl Packing {
             packed.written().into(),
             (self.lanes as u32).into(),
             (self.k as u32).into(),
+            (tiles as u32).into(),
         ];
         if let Some(offsets) = offsets {
             arguments.extend([offsets.into(), self.operand.into()]);
         }
-        Some((Arc::new(program), arguments, NdRange::d3(tiles, self.k.div_ceil(4), packed.products)))
+        Some((Arc::new(program), arguments, in_groups([tiles, self.k.div_ceil(4)], packed.products, probe)))
     }
 }
 
@@ -189,6 +198,7 @@ struct Planner<'g> {
     plan: Plan<'static>,
     gemm: &'g Gemm,
     product: Product,
+    probe: &'g Probe,
     /// Those of [`Gemm::operands`].
     slots: Vec<Slot>,
     /// Into how many parts K is cut, and bytes of the sums that they leave behind.
@@ -217,7 +227,9 @@ impl Planner<'_> {
                 (bytes, _) => self.plan.scratch(bytes.unwrap_or(0)),
             };
             let packing = Packing::of(self.gemm, &self.product, side, packed);
-            if let Some((program, arguments, range)) = packing.launch(slot, memory, self.offsets()) {
+            if let Some((program, arguments, range)) =
+                packing.launch(slot, memory, self.offsets(), self.probe)
+            {
                 if given == Given::Constant {
                     self.plan.prepare(&program, "gemm_pack", arguments, range);
                 } else {
@@ -237,8 +249,10 @@ impl Planner<'_> {
     fn program(&self, kernel: &str) -> Program {
         let elements = match self.gemm.elements {
             Elements::F32 => "FLOATS",
-            Elements::F16(Accumulate::F16) => "HALVES",
             Elements::F16(Accumulate::F32) => "HALVES_IN_FLOAT",
+            // The vector kernel's sums are floats always.
+            Elements::F16(_) if kernel == "VECTOR_K" => "HALVES_IN_FLOAT",
+            Elements::F16(Accumulate::F16) => "HALVES",
             Elements::F16(Accumulate::Chunked { .. }) => "HALVES_CHUNKED",
             Elements::I8ToI32 => "BYTES",
             Elements::I8ToI8(_) => "BYTES_SCALED",
@@ -354,7 +368,8 @@ impl Planner<'_> {
         let mut arguments: Vec<Argument<Slot>> =
             vec![sums.into(), (parts as u32).into(), (count as u32).into()];
         arguments.extend(self.result());
-        self.plan.launch(&Arc::new(program), "gemm_sum", arguments, NdRange::d3(n.div_ceil(width), m, count));
+        let range = in_groups([n.div_ceil(width), m], count, self.probe);
+        self.plan.launch(&Arc::new(program), "gemm_sum", arguments, range);
     }
 
     fn tile(&mut self, tile: &Tile, [a, b]: &[Read; 2]) {
@@ -432,7 +447,7 @@ impl Planner<'_> {
         };
         let (a_view, b_view) = (view(a, false), view(b, true));
         let aligned = |read: &Read, view: View| {
-            u8::from(view.is_aligned() && (read.packed.is_some() || !self.gemm.has_offsets()))
+            u8::from(view.is_aligned(4) && (read.packed.is_some() || !self.gemm.has_offsets()))
         };
         let extent = |read: &Read, extent: usize| read.packed.map_or(extent, |packed| packed.step);
         let program = self
@@ -479,7 +494,11 @@ impl Planner<'_> {
             .define("WIDTH", vector.width)
             .define("GROUP_X", vector.group)
             .define("GROUP_Y", 1)
+            .define("ALIGNED", u8::from(b.described.is_aligned(vector.width) && !self.gemm.has_offsets()))
             .define("SUB_GROUPS", u8::from(vector.sub_groups));
+        if vector.sub_groups {
+            program = program.option("-cl-std=CL2.0");
+        }
         let zeros = self.zero_points();
         if zeros.is_some() {
             program = program.define("ZERO_POINTS", 1);

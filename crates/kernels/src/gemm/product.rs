@@ -24,10 +24,10 @@ impl View {
         [self.offset, self.row, self.column, self.product].map(|word| word as u32)
     }
 
-    /// Whether vectors of four elements from the start of every row or column on are aligned to their size.
-    pub(super) fn is_aligned(self) -> bool {
+    /// Whether vectors of `width` elements from the start of every row or column on are aligned to their size.
+    pub(super) fn is_aligned(self, width: usize) -> bool {
         let strides = [self.row, self.column].into_iter().filter(|stride| *stride != 1);
-        strides.chain([self.offset, self.product]).all(|stride| stride.is_multiple_of(4))
+        strides.chain([self.offset, self.product]).all(|stride| stride.is_multiple_of(width))
     }
 }
 
