@@ -92,6 +92,25 @@ fn threads_share_a_kernel_and_nothing_leaks() {
         // An event alone is some hundred bytes in every driver: 10,000 leaked ones are over this.
         assert!(grown < 1 << 20, "resident memory grew by {grown} bytes over 10,000 launches");
     }
+    // What was made by an executor outlives it, and leaves nothing behind.
+    let kind = MemoryKind::Buffer { bytes: 256 };
+    let memory = executor.allocate(&kind, Access::ReadWrite, Some(&[0; 256])).unwrap();
+    let launch = Launch {
+        program: Arc::clone(&program),
+        entry: "advance".to_owned(),
+        arguments: vec![Argument::Memory(memory), 1i32.into(), 1i32.into()],
+        range: NdRange::d1(64),
+    };
+    let prepared = executor.prepare_launches(&[launch.clone(), launch]).unwrap();
+    executor.take_times(false);
+    let submissions = [(); 10].map(|()| executor.submit_prepared(&prepared).unwrap());
+    let builder = executor.builder();
     drop(executor);
+    for submission in &submissions {
+        submission.wait().unwrap();
+    }
+    let built = builder.build(&program, &["advance"]).unwrap();
+    assert!(live_objects() > before);
+    drop((prepared, submissions, builder, built));
     assert_eq!(live_objects(), before);
 }

@@ -60,7 +60,8 @@ impl ExecutorOptions {
 
 /// Runs launches on an OpenCL device, in order, on a queue of its own.
 ///
-/// The queue profiles, or does not after [`Executor::take_times`]: on an NVIDIA H200 (driver 580) a launch of an empty
+/// The queue profiles, or does not after [`Executor::take_times`] (there are two, and going from one to the other waits for
+/// all that is in line): on an NVIDIA H200 (driver 580) a launch of an empty
 /// kernel and the wait for it take 18.7 us on a queue that does and 11.7 us on one that does not, by the driver's bare calls
 /// (`benches/launch.rs`).
 ///

@@ -24,9 +24,39 @@ const SYNC_END: u64 = 4;
 /// A dma-buf: memory that a camera, a decoder, a display or another process shares by a file descriptor. Cheap to clone;
 /// clones are the same memory, and the descriptor is closed with the last of them.
 ///
-/// Caches are the kernel's affair, if it is told: the host touches the memory, through whatever mapping, only while a
-/// [`HostAccess`] lives. [`crate::OpenClExecutor`] sees to that for its own reads, writes and accesses in place. No
-/// kernel that uses the memory may run meanwhile.
+/// Caches are the system's affair, if it is told: the host touches the memory, through whatever mapping, only while a
+/// [`HostAccess`] lives, and no kernel runs on it meanwhile. [`crate::OpenClExecutor`] sees to that for its own reads,
+/// writes and accesses in place.
+///
+/// Other devices are the caller's affair: OpenCL does not wait for them. A launch that uses the memory is submitted when
+/// they have done with it (a camera's buffer was dequeued, a fence has signalled), and they get it back when the launch has
+/// ended.
+///
+/// ```no_run
+/// use std::os::fd::OwnedFd;
+///
+/// use tripipe_launch::{Access, Executor, ExecuteError, MemoryId};
+/// use tripipe_opencl::OpenClExecutor;
+/// use tripipe_opencl::memory::{DmaBuf, MemoryError};
+///
+/// /// A camera's buffer, for kernels to read where it is.
+/// fn import(executor: &mut OpenClExecutor, fd: OwnedFd, bytes: usize) -> Result<(DmaBuf, MemoryId), ExecuteError> {
+///     let frame = DmaBuf::new(fd, bytes).map_err(|error| ExecuteError::Backend {
+///         during: "the camera's buffer".to_owned(),
+///         source: error.into(),
+///     })?;
+///     let memory = executor.import(frame.clone().into(), Access::Read)?;
+///     executor.with_bytes(memory, 0..bytes.min(16), &mut |start| println!("{start:?}"))?;
+///     Ok((frame, memory))
+/// }
+///
+/// /// The same buffer through a mapping the caller has anyway.
+/// fn brighten(frame: &DmaBuf, mapped: &mut [u8]) -> Result<(), MemoryError> {
+///     let access = frame.host_access(Access::ReadWrite)?;
+///     mapped.iter_mut().for_each(|value| *value = value.saturating_add(16));
+///     access.end()
+/// }
+/// ```
 #[derive(Clone)]
 pub struct DmaBuf(Arc<Inner>);
 

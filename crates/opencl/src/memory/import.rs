@@ -125,13 +125,9 @@ fn shared(context: &Context, dma_buf: DmaBuf, access: Access) -> Result<Object, 
         // SAFETY: a descriptor that lives until the driver has destroyed the object, and is asked for by its address.
         unsafe { import_arm(context, CL_IMPORT_TYPE_DMA_BUF_ARM, (&raw mut fd).cast(), bytes, access) }?
     } else {
-        let allocation_type = match () {
-            () if !offers(context, QCOM) => None,
-            () if offers(context, QCOM_DMA_BUF) => Some(CL_MEM_DMABUF_HOST_PTR_QCOM),
-            () if offers(context, QCOM_ION) => Some(CL_MEM_ION_HOST_PTR_QCOM),
-            () => None,
-        };
-        let Some(allocation_type) = allocation_type else {
+        let kinds = [(QCOM_DMA_BUF, CL_MEM_DMABUF_HOST_PTR_QCOM), (QCOM_ION, CL_MEM_ION_HOST_PTR_QCOM)];
+        let offered = kinds.into_iter().find(|(kind, _)| offers(context, QCOM) && offers(context, kind));
+        let Some((_, allocation_type)) = offered else {
             return Err(not_offered("a dma-buf", &[ARM_DMA_BUF, QCOM_DMA_BUF, QCOM_ION]));
         };
         dma_buf.check_room(bytes.saturating_add(padding(context)))?;
