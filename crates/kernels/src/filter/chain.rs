@@ -121,7 +121,9 @@ pub enum FilterError {
         want: String,
     },
     /// A name that no border has.
-    #[error("there is no border `{name}`; there are none, constant[:VALUE], replicate, reflect, reflect101, wrap")]
+    #[error(
+        "there is no border `{name}`; there are none, constant[:VALUE], replicate, reflect, reflect101, wrap"
+    )]
     UnknownBorder {
         /// What was given.
         name: String,

@@ -12,12 +12,18 @@
 mod border;
 mod chain;
 mod linear;
+mod parameters;
+mod pixel;
+mod plan;
 mod raster;
 pub mod reference;
 mod stage;
+mod window;
 
 pub use border::Border;
 pub use chain::{Chain, FilterError};
 pub use linear::{Fixed, Linear, Taps};
+pub use parameters::{Loads, Parameters, candidates, default_parameters};
+pub use plan::plan;
 pub use raster::{Element, Layout, Raster};
 pub use stage::{Bilateral, Color, Gradient, Morphology, Neighbourhood, Stage};

@@ -1,5 +1,7 @@
 //! Where the pixels of an image lie.
 
+use half::f16;
+
 use super::FilterError;
 
 /// The type of one channel of a pixel.
@@ -37,6 +39,31 @@ impl Element {
             Self::I16 => Some([-32768, 32767]),
             Self::U16 => Some([0, 65535]),
             Self::F16 | Self::F32 => None,
+        }
+    }
+
+    /// The nearest value it has (ties to even), saturated when it is an integer, and then 0 for NaN.
+    pub fn nearest(self, value: f64) -> f64 {
+        match self.range() {
+            Some(_) if value.is_nan() => 0.0,
+            Some([low, high]) => value.round_ties_even().clamp(f64::from(low), f64::from(high)),
+            None if self == Self::F16 => f16::from_f32(value as f32).to_f64(),
+            None => f64::from(value as f32),
+        }
+    }
+
+    /// The largest value, 1 for the floating-point ones: white, opaque.
+    pub fn white(self) -> f64 {
+        self.range().map_or(1.0, |[_, high]| f64::from(high))
+    }
+
+    /// Where chroma has its zero: half way up, 0 in signed numbers.
+    pub fn chroma_zero(self) -> f64 {
+        match self {
+            Self::U8 => 128.0,
+            Self::U16 => 32768.0,
+            Self::I16 => 0.0,
+            Self::F16 | Self::F32 => 0.5,
         }
     }
 

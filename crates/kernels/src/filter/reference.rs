@@ -131,12 +131,7 @@ impl Spread {
 
     /// Rounded to the nearest (ties to even) of the element type and saturated.
     fn stored(self, element: Element) -> Self {
-        self.map(|value| match element.range() {
-            Some(_) if value.is_nan() => 0.0,
-            Some([low, high]) => value.round_ties_even().clamp(f64::from(low), f64::from(high)),
-            None if element == Element::F16 => f16::from_f32(value as f32).to_f64(),
-            None => f64::from(value as f32),
-        })
+        self.map(|value| element.nearest(value))
     }
 
     fn holds(self, found: f64) -> bool {
@@ -476,24 +471,9 @@ fn bilateral_carried(
     moved * (1.0 + slope * distance)
 }
 
-/// The largest value of an element type, 1 for the floating-point ones: opaque, white.
-fn largest(element: Element) -> f64 {
-    element.range().map_or(1.0, |[_, high]| f64::from(high))
-}
-
-/// Where chroma has its zero.
-fn chroma_zero(element: Element) -> f64 {
-    match element {
-        Element::U8 => 128.0,
-        Element::U16 => 32768.0,
-        Element::I16 => 0.0,
-        Element::F16 | Element::F32 => 0.5,
-    }
-}
-
 fn recolor(color: Color, from: &Image, [x, y, channel]: [usize; 3]) -> Spread {
     let at = |channel: usize| from.at([x, y, channel]);
-    let half = Spread::exact(chroma_zero(from.element));
+    let half = Spread::exact(from.element.chroma_zero());
     let integer = !from.element.is_float();
     // In steps of 2^-15, rounded half up, or in float.
     let sum = |steps: &[i32], factors: &[f32], values: &[Spread]| -> Spread {
@@ -516,7 +496,7 @@ fn recolor(color: Color, from: &Image, [x, y, channel]: [usize; 3]) -> Spread {
         Color::BgrToGray => luma([2, 1, 0]),
         Color::GrayToRgb => at(0),
         Color::SwapRedBlue => at([2, 1, 0, 3][channel]),
-        Color::AddAlpha if channel == 3 => Spread::exact(largest(from.element)),
+        Color::AddAlpha if channel == 3 => Spread::exact(from.element.white()),
         Color::DropAlpha | Color::AddAlpha => at(channel),
         Color::RgbToYuv => {
             let luma = luma([0, 1, 2]);

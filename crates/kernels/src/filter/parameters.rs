@@ -1,0 +1,240 @@
+//! How filters are run: parameters, their constraints, and which to take on which GPU.
+
+use tripipe_device::{DeviceKind, Probe};
+
+use super::plan::Pass;
+use super::{Chain, Element, Layout, Raster, Stage};
+use crate::plan::PlanError;
+
+/// How the kernels of a chain are run. It changes times, never a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Parameters {
+    /// Elements of a row that a work-item computes, in one vector: 2, 4, 8 or 16.
+    pub lanes: usize,
+    /// Rows that a work-item computes, 1 to 16. Its windows share the rows they have in common.
+    pub rows: usize,
+    /// How a window's columns are loaded.
+    pub loads: Loads,
+    /// 16-bit sums where every partial sum fits; otherwise, and without this, they have 32.
+    pub narrow: bool,
+    /// Work-items along the row and down the image; nothing leaves it to the driver.
+    pub work_group: Option<[usize; 2]>,
+    /// Runs stages that look at one pixel in the same pass as the stage beside them where that is possible.
+    pub fuse: bool,
+}
+
+/// How a work-item loads the elements left and right of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Loads {
+    /// One load for each column of the window, at any address.
+    Direct,
+    /// As few loads as hold all columns; swizzles make the columns.
+    Shared,
+    /// As `Shared`, from vectors at multiples of their size. For devices that load vectors at other addresses element by element.
+    Aligned,
+}
+
+impl Loads {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Direct, Self::Shared, Self::Aligned];
+}
+
+impl Parameters {
+    /// Checks that a chain can be run so from `from` to `to`: the one place that knows what the kernels and the device ask for.
+    ///
+    /// # Errors
+    /// A parameter out of its range; `Aligned` for a source whose rows or planes do not lie at multiples of `lanes`; an image whose
+    /// elements a `uint` cannot index; a work-group the device does not take.
+    pub fn check(&self, chain: &Chain, from: &Raster, to: &Raster, probe: &Probe) -> Result<(), PlanError> {
+        let refuse = |parameter: &'static str, found: String, want: String| {
+            Err(PlanError::Parameter { parameter, found, want })
+        };
+        if ![2, 4, 8, 16].contains(&self.lanes) {
+            return refuse("lanes", self.lanes.to_string(), "2, 4, 8 or 16".to_owned());
+        }
+        if !(1..=16).contains(&self.rows) {
+            return refuse("rows", self.rows.to_string(), "1 to 16".to_owned());
+        }
+        let packed_alpha = chain.keep_alpha && from.channels == 4 && from.layout == Layout::Packed;
+        if packed_alpha && self.lanes < 4 {
+            let want = "4, 8 or 16, so that alpha is always in the same lane".to_owned();
+            return refuse("lanes", self.lanes.to_string(), want);
+        }
+        let first_is_window = chain.stages.first().is_some_and(|stage| Pass::is_vector(Some(stage)));
+        if self.loads == Loads::Aligned && first_is_window && !is_aligned(from, self.lanes) {
+            let want = format!("an offset, a pitch and a plane pitch that are multiples of {}", self.lanes);
+            return refuse("loads", "Aligned".to_owned(), want);
+        }
+        for raster in [from, to] {
+            let elements = raster.elements()?;
+            if u32::try_from(elements).is_err() || raster.row_elements() > i32::MAX as usize / 2 {
+                let what = format!("an image of {elements} elements");
+                return Err(PlanError::OverLimit { what, limit: u32::MAX.into() });
+            }
+        }
+        if let Some([x, y]) = self.work_group {
+            if x == 0 || y == 0 {
+                return refuse("work_group", format!("{x}x{y}"), "1x1 or more".to_owned());
+            }
+            let limits = [
+                (x.saturating_mul(y), probe.max_work_group_size),
+                (x, probe.max_work_item_sizes[0]),
+                (y, probe.max_work_item_sizes[1]),
+            ];
+            for (found, limit) in limits {
+                if limit != 0 && found > limit {
+                    let what = format!("a work-group of {x}x{y}");
+                    return Err(PlanError::OverLimit { what, limit: limit as u64 });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether vectors of so many elements, from the first of a row on, lie at multiples of their size.
+pub(super) fn is_aligned(raster: &Raster, lanes: usize) -> bool {
+    [raster.offset, raster.pitch, raster.plane_pitch].iter().all(|distance| distance.is_multiple_of(lanes))
+}
+
+/// What sets processors apart for a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Family {
+    /// 128-bit vector units; a load occupies its pipe for as long whatever its width.
+    Midgard,
+    /// Warps of scalar lanes of 32 bits, which take two shorts.
+    Bifrost,
+    Adreno,
+    Processor,
+    /// Scalar lanes that read vectors at odd addresses element by element, and gain nothing from 16 bits.
+    Desktop,
+}
+
+fn family(probe: &Probe) -> Family {
+    if probe.kind == DeviceKind::Cpu {
+        Family::Processor
+    } else if probe.name.contains("Mali-T") {
+        Family::Midgard
+    } else if probe.name.contains("Mali") {
+        Family::Bifrost
+    } else if probe.name.contains("Adreno") || probe.version.contains("Adreno") {
+        Family::Adreno
+    } else {
+        Family::Desktop
+    }
+}
+
+/// Parameters for a chain on a device, and why those. They pass [`Parameters::check`] wherever any do.
+pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Parameters, &'static str) {
+    let wide = 16 / widest(chain, from);
+    let (mut parameters, why) = match family(probe) {
+        Family::Midgard => (
+            Parameters {
+                lanes: wide,
+                rows: 2,
+                loads: Loads::Shared,
+                narrow: true,
+                work_group: Some([8, 8]),
+                fuse: true,
+            },
+            "Midgard: a load of 16 bytes takes as long as one of 1, and 16-bit sums fill its 128-bit vector units",
+        ),
+        Family::Bifrost => (
+            Parameters {
+                lanes: wide.min(8),
+                rows: 4,
+                loads: Loads::Shared,
+                narrow: true,
+                work_group: Some([16, 4]),
+                fuse: true,
+            },
+            "Mali with warps: two 16-bit sums to a lane, few loads, and registers for all threads",
+        ),
+        Family::Adreno => (
+            Parameters {
+                lanes: wide.min(8),
+                rows: 4,
+                loads: Loads::Shared,
+                narrow: true,
+                work_group: Some([32, 2]),
+                fuse: true,
+            },
+            "Adreno: 16-bit sums in half registers, few loads, neighbours of a wave along the row",
+        ),
+        Family::Processor => (
+            Parameters {
+                lanes: 16,
+                rows: 8,
+                loads: Loads::Direct,
+                narrow: true,
+                work_group: Some([32, 1]),
+                fuse: true,
+            },
+            "a CPU: wide vectors, loads at any address, many rows to share sums between",
+        ),
+        Family::Desktop => (
+            Parameters {
+                lanes: wide,
+                rows: 4,
+                loads: Loads::Aligned,
+                narrow: false,
+                work_group: Some([32, 4]),
+                fuse: true,
+            },
+            "a GPU of scalar lanes: loads of 16 bytes at multiples of 16, 32-bit sums",
+        ),
+    };
+    if parameters.loads == Loads::Aligned && !is_aligned(from, parameters.lanes) {
+        parameters.loads = Loads::Shared;
+    }
+    // The elements of all its windows are in registers at once.
+    if chain.stages.iter().any(|stage| matches!(stage, Stage::Median { .. })) {
+        parameters.rows = parameters.rows.min(2);
+    }
+    let fits = |[x, y]: [usize; 2]| probe.max_work_group_size == 0 || x * y <= probe.max_work_group_size;
+    parameters.work_group = parameters.work_group.filter(|group| fits(*group));
+    (parameters, why)
+}
+
+/// Bytes of the widest element that a stage of the chain reads.
+fn widest(chain: &Chain, from: &Raster) -> usize {
+    let mut raster = *from;
+    let mut bytes = raster.element.bytes();
+    for stage in &chain.stages {
+        // `half` is held as `float`.
+        let held = if raster.element == Element::F16 { 4 } else { raster.element.bytes() };
+        bytes = bytes.max(held);
+        match stage.apply_to(&raster) {
+            Ok(next) => raster = next,
+            Err(_) => break,
+        }
+    }
+    bytes
+}
+
+/// Parameters worth trying for a chain on a device: all that [`Parameters::check`] admits of vectors, rows, ways to load and work-groups
+/// that fit it, the default first.
+pub fn candidates(chain: &Chain, from: &Raster, to: &Raster, probe: &Probe) -> Vec<Parameters> {
+    let (default, _) = default_parameters(chain, from, probe);
+    let wide = 16 / widest(chain, from);
+    let mut found = vec![default];
+    for lanes in [4, 8, 16].into_iter().filter(|lanes| *lanes <= wide || family(probe) == Family::Processor) {
+        for rows in [1, 2, 4, 8] {
+            for loads in Loads::ALL {
+                for narrow in [true, false] {
+                    for work_group in [[8, 8], [16, 4], [32, 4], [64, 1], [128, 1]] {
+                        let work_group = Some(work_group);
+                        found.push(Parameters { lanes, rows, loads, narrow, work_group, fuse: default.fuse });
+                    }
+                }
+            }
+        }
+    }
+    let mut tried = Vec::new();
+    for parameters in found {
+        if !tried.contains(&parameters) && parameters.check(chain, from, to, probe).is_ok() {
+            tried.push(parameters);
+        }
+    }
+    tried
+}

@@ -1,0 +1,95 @@
+//! Passes that go pixel by pixel: programs of `color.cl` and `bilateral.cl`.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use tripipe_launch::{Argument, Program};
+
+use super::window::{border_defines, float};
+use super::{Bilateral, Border, Color, Element, Layout, Raster, Stage};
+use crate::plan::{Plan, Slot};
+
+/// A kernel, and the tables it takes after its geometry.
+pub(super) struct Kernel {
+    pub(super) program: Arc<Program>,
+    pub(super) entry: &'static str,
+    pub(super) tables: Vec<Vec<u8>>,
+}
+
+impl Kernel {
+    /// The tables as arguments.
+    pub(super) fn arguments(self, plan: &mut Plan<'static>) -> Vec<Argument<Slot>> {
+        self.tables.into_iter().map(|table| plan.input(Cow::Owned(table)).into()).collect()
+    }
+}
+
+/// The kernel that runs a conversion of colour or a bilateral filter; without a stage, one that copies the channels to where they lie in
+/// the result.
+pub(super) fn kernel(
+    stage: Option<&Stage>,
+    border: Border,
+    keep_alpha: bool,
+    [from, to]: [&Raster; 2],
+) -> Kernel {
+    match stage {
+        Some(Stage::Bilateral(bilateral)) => mean(bilateral, border, keep_alpha, [from, to]),
+        Some(Stage::Color(color)) => recolor(Some(*color), [from, to]),
+        _ => recolor(None, [from, to]),
+    }
+}
+
+fn elements(program: Program, [from, to]: [&Raster; 2]) -> Program {
+    let planar = |raster: &Raster| usize::from(raster.layout == Layout::Planar);
+    program
+        .define("ELEMENT", from.element.opencl_name())
+        .define("HALF", usize::from(from.element == Element::F16))
+        .define("FLOAT", usize::from(from.element.is_float()))
+        .define("FROM_PLANAR", planar(from))
+        .define("TO_PLANAR", planar(to))
+}
+
+fn recolor(color: Option<Color>, [from, to]: [&Raster; 2]) -> Kernel {
+    let which = match color {
+        None => 0,
+        Some(Color::RgbToGray) => 1,
+        Some(Color::BgrToGray) => 2,
+        Some(Color::GrayToRgb) => 3,
+        Some(Color::SwapRedBlue) => 4,
+        Some(Color::DropAlpha) => 5,
+        Some(Color::AddAlpha) => 6,
+        Some(Color::RgbToYuv) => 7,
+        Some(Color::YuvToRgb) => 8,
+    };
+    let program = Program::from_source("filter/color.cl", include_str!("color.cl"));
+    let program = elements(program, [from, to])
+        .define("COLOR", which)
+        .define("OPAQUE", from.element.white())
+        .define("ZERO", from.element.chroma_zero())
+        .define("FROM_CHANNELS", from.channels)
+        .define("TO_CHANNELS", to.channels);
+    Kernel { program: Arc::new(program), entry: "filter_color", tables: Vec::new() }
+}
+
+fn mean(bilateral: &Bilateral, border: Border, keep_alpha: bool, [from, to]: [&Raster; 2]) -> Kernel {
+    let float_bytes =
+        |values: Vec<f64>| values.iter().flat_map(|value| (*value as f32).to_ne_bytes()).collect();
+    let short_bytes = |values: &[u16]| values.iter().flat_map(|value| value.to_ne_bytes()).collect();
+    let colors = bilateral.color();
+    let tables = if from.element.is_float() {
+        let sigma = f64::from(bilateral.sigma_color);
+        vec![float_bytes(bilateral.space_exact()), float_bytes(vec![-0.5 / (sigma * sigma)])]
+    } else {
+        vec![short_bytes(&bilateral.space()), short_bytes(&colors)]
+    };
+    let filtered = if keep_alpha && from.channels == 4 { 3 } else { from.channels };
+    let program = Program::from_source("filter/bilateral.cl", include_str!("bilateral.cl"));
+    let program = elements(program, [from, to])
+        .define("BASE", if from.element == Element::I16 { 32768 } else { 0 })
+        .define("CHANNELS", from.channels)
+        .define("FILTERED", filtered)
+        .define("SIZE", bilateral.size)
+        .define("COLORS", colors.len());
+    let literal = |value: f64| if from.element.is_float() { float(value) } else { value.to_string() };
+    let program = border_defines(program, border, from.element, literal);
+    Kernel { program: Arc::new(program), entry: "filter_bilateral", tables }
+}

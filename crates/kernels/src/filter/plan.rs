@@ -1,0 +1,138 @@
+//! Chains as launches over memory.
+
+use std::sync::Arc;
+
+use tripipe_device::Probe;
+use tripipe_launch::{Argument, NdRange};
+
+use super::{Chain, FilterError, Layout, Parameters, Raster, Stage, pixel, window};
+use crate::plan::{Plan, PlanError, Slot};
+
+/// A chain as launches: operand 0 is the buffer of the source, operand 1 that of the result. They are two different buffers.
+///
+/// Only the pixels of `to` are written. What stages hand to each other lies in memory that the plan makes for itself, two
+/// images at most. An empty image takes no launch.
+///
+/// # Errors
+/// As [`Chain::check`] and [`Parameters::check`]; an image between stages that is over the device's limit for a buffer.
+pub fn plan(
+    chain: &Chain,
+    from: &Raster,
+    to: &Raster,
+    parameters: &Parameters,
+    probe: &Probe,
+) -> Result<Plan<'static>, PlanError> {
+    chain.check(from, to)?;
+    parameters.check(chain, from, to, probe)?;
+    let mut plan = Plan::new();
+    let (source, result) = (plan.operand(), plan.operand());
+    if from.is_empty() {
+        return Ok(plan);
+    }
+    let passes = Pass::of(chain, from, to)?;
+    let between = passes.len() - 1;
+    // Passes write to two buffers in turn, each as large as the largest image it holds.
+    let mut scratch = Vec::new();
+    for turn in 0..between.min(2) {
+        let images = passes[..between].iter().skip(turn).step_by(2);
+        let sizes = images.map(|pass| Ok(pass.to.elements()? * pass.to.element.bytes()));
+        let bytes = sizes.collect::<Result<Vec<_>, FilterError>>()?.into_iter().max().unwrap_or(0);
+        if probe.max_buffer_bytes != 0 && bytes as u64 > probe.max_buffer_bytes {
+            let what = format!("an image of {bytes} bytes between two stages");
+            return Err(PlanError::OverLimit { what, limit: probe.max_buffer_bytes });
+        }
+        scratch.push(plan.scratch(bytes));
+    }
+    for (turn, pass) in passes.iter().enumerate() {
+        let reads = if turn == 0 { source } else { scratch[(turn - 1) % 2] };
+        let writes = if turn == between { result } else { scratch[turn % 2] };
+        pass.launch(&mut plan, chain, [reads, writes], parameters)?;
+    }
+    Ok(plan)
+}
+
+/// One pass over memory: a stage, or nothing but another layout.
+pub(super) struct Pass<'c> {
+    stage: Option<&'c Stage>,
+    from: Raster,
+    to: Raster,
+}
+
+impl<'c> Pass<'c> {
+    /// The passes of a chain.
+    fn of(chain: &'c Chain, from: &Raster, to: &Raster) -> Result<Vec<Self>, FilterError> {
+        let mut passes: Vec<Self> = Vec::new();
+        let mut raster = *from;
+        for stage in &chain.stages {
+            let made = stage.apply_to(&raster)?;
+            // Rows at multiples of the widest vector, which costs little and makes every load an aligned one.
+            let next = made.with_pitch(made.pitch.next_multiple_of(16));
+            passes.push(Self { stage: Some(stage), from: raster, to: next });
+            raster = next;
+        }
+        match passes.last_mut() {
+            Some(last) if to.channels == 1 || raster.layout == to.layout || !Self::is_vector(last.stage) => {
+                last.to = *to;
+            }
+            _ => passes.push(Self { stage: None, from: raster, to: *to }),
+        }
+        Ok(passes)
+    }
+
+    /// Whether it treats a row as vectors of elements, so that source and result have one layout; otherwise it goes
+    /// pixel by pixel.
+    pub(super) fn is_vector(stage: Option<&Stage>) -> bool {
+        !matches!(stage, None | Some(Stage::Bilateral(_) | Stage::Color(_)))
+    }
+
+    fn launch(
+        &self,
+        plan: &mut Plan<'static>,
+        chain: &Chain,
+        slots: [Slot; 2],
+        parameters: &Parameters,
+    ) -> Result<(), FilterError> {
+        let (from, to) = (&self.from, &self.to);
+        let Some(stage) = self.stage.filter(|_| Self::is_vector(self.stage)) else {
+            let kernel = pixel::kernel(self.stage, chain.border, chain.keep_alpha, [from, to]);
+            let (program, entry) = (Arc::clone(&kernel.program), kernel.entry);
+            let mut arguments = arguments(slots, [from, to]);
+            arguments.extend(kernel.arguments(plan));
+            plan.launch(&program, entry, arguments, range([from.width, from.height, 1], parameters));
+            return Ok(());
+        };
+        let planes = if from.layout == Layout::Planar { from.channels } else { 1 };
+        let across = from.row_elements().div_ceil(parameters.lanes);
+        let down = from.height.div_ceil(parameters.rows);
+        let mut window = |stage: &Stage, [from, to]: [&Raster; 2], planes: usize| {
+            let program = window::program(stage, chain.border, chain.keep_alpha, [from, to], parameters)?;
+            let range = range([across, down, planes], parameters);
+            plan.launch(&program, "filter_window", arguments(slots, [from, to]), range);
+            Ok(())
+        };
+        if !(chain.keep_alpha && planes == 4 && stage.keeps_alpha()) {
+            return window(stage, [from, to], planes);
+        }
+        window(stage, [from, to], 3)?;
+        let copy = Stage::Convert { to: to.element, scale: 1.0, offset: 0.0 };
+        let alpha = [from, to].map(|raster| Raster { offset: raster.index([0, 0], 3), ..*raster });
+        window(&copy, [&alpha[0], &alpha[1]], 1)
+    }
+}
+
+/// What every kernel takes: the two buffers, where pixels lie in them, and how many there are.
+fn arguments([reads, writes]: [Slot; 2], [from, to]: [&Raster; 2]) -> Vec<Argument<Slot>> {
+    let distances = [from.offset, from.pitch, from.plane_pitch, to.offset, to.pitch, to.plane_pitch];
+    let mut arguments: Vec<Argument<Slot>> = vec![reads.into(), writes.into()];
+    arguments.extend(distances.map(|distance| Argument::from(distance as u32)));
+    arguments.extend([from.width, from.height].map(|extent| Argument::from(extent as i32)));
+    arguments
+}
+
+/// At least so many work-items, in whole work-groups. Without a work-group the numbers are such that a driver finds a good one among
+/// their divisors.
+fn range([x, y, z]: [usize; 3], parameters: &Parameters) -> NdRange {
+    let [across, down] = parameters.work_group.unwrap_or([16, 4]);
+    let range = NdRange::d3(x.next_multiple_of(across), y.next_multiple_of(down), z);
+    if parameters.work_group.is_some() { range.local(across, down, 1) } else { range }
+}

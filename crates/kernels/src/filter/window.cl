@@ -1,0 +1,566 @@
+// Filters that look at a window around each pixel: weighted sums, gradients, the smallest, largest and middle value.
+//
+// A row of the image is taken as a row of elements: with C channels side by side, the neighbour of a pixel's channel is C
+// elements (STEP) away, wherever a vector starts, and channels never mix. Planes are the launch's third dimension. A
+// work-item computes LANES elements of ROWS rows. It walks down the ROWS + HEIGHT - 1 rows they need; what a row contributes is
+// worked out once and serves every result below and above it.
+//
+// Everything that is known when the program is built is a -D: the loops below have constant bounds and are unrolled, so that
+// weights of 0 vanish, weights of 1 and -1 cost no multiplication, and arrays become registers.
+//
+// Work-items whose loads would leave the row (those at its ends) fetch element by element instead, folding places
+// outside back into the image. Rows are folded by all: that is one comparison for LANES elements.
+
+// What is computed, and the type it is computed in.
+#define LINEAR 0   // the sum of weights times elements
+#define GRADIENT 1 // |dx| + |dy|
+#define LEAST 2    // erosion: WORK is the element type, as for the two below
+#define MOST 3     // dilation
+#define MEDIAN 4
+#ifndef OPERATION
+#define OPERATION LINEAR
+#endif
+
+// Element types of the source and of the result, and that of sums: short or ushort where every partial sum fits, which is
+// half the registers of int and, on 128-bit vector units and lanes that take two shorts, half the instructions.
+#ifndef FROM
+#define FROM uchar
+#define TO uchar
+#define WORK short
+#endif
+// half is loaded into float and stored from it.
+#ifndef FROM_HALF
+#define FROM_HALF 0
+#define TO_HALF 0
+#endif
+// Whether WORK is float, whether the result is an integer, and whether it is one of integer sums.
+#ifndef WORK_FLOAT
+#define WORK_FLOAT 0
+#define TO_INTEGER 1
+#define WHOLE 1
+#endif
+
+// Elements of a row and rows a work-item computes; LANES is a vector's width.
+#ifndef LANES
+#define LANES 16
+#define ROWS 2
+#endif
+
+// How the elements left and right of a vector are had.
+#define DIRECT 0  // a load for each column of the window, at whatever address: CPUs, and GPUs whose caches serve them
+#define SHARED 1  // as few loads as hold them all; columns are put together from two of them by swizzles
+#define ALIGNED 2 // the same from vectors at multiples of their size: where other addresses are read byte by byte
+#ifndef LOADS
+#define LOADS SHARED
+#endif
+// Whether results lie at multiples of a vector's size.
+#ifndef ALIGNED_TO
+#define ALIGNED_TO 0
+#endif
+
+// The window. Row dy of it is DOWN[dy] times row KIND[dy] of ACROSS; rows that are multiples of each other share a kind, so an outer
+// product has one and Laplace's window two. Lists are written W(1)W(-2)W(1).
+#define W(number) number,
+#ifndef WIDTH
+#define WIDTH 3
+#define HEIGHT 3
+#define KINDS 2
+#define ACROSS W(-1)W(-1)W(-1)W(-1)W(9)W(-1)
+#define KIND W(0)W(1)W(0)
+#define DOWN W(1)W(1)W(1)
+#endif
+
+// Integers: floor((sum + DIVISOR / 2) / DIVISOR) + OFFSET; where DIVISOR is a power of two, SHIFT is its logarithm, else -1.
+// Otherwise: sum * SCALE + OFFSET in float, each rounded by itself.
+#ifndef DIVISOR
+#define DIVISOR 1
+#define SHIFT 0
+#define OFFSET 0
+#define SCALE 1.0f
+#endif
+
+// Elements from a pixel to its neighbour; whether every fourth is alpha, which is copied.
+#ifndef STEP
+#define STEP 3
+#define KEEP_ALPHA 0
+#endif
+
+// What lies outside the image.
+#define NONE 0 // nothing: where a window leaves the image, the pixel is copied
+#define CONSTANT 1
+#define REPLICATE 2
+#define REFLECT 3
+#define REFLECT_101 4
+#define WRAP 5
+#ifndef BORDER
+#define BORDER NONE
+#define OUTSIDE 0
+#endif
+
+// What LEAST and MOST start from.
+#ifndef START
+#define START 0
+#endif
+
+#pragma OPENCL FP_CONTRACT OFF
+
+#define JOIN2(a, b) a##b
+#define JOIN(a, b) JOIN2(a, b)
+#define VECTOR(type) JOIN(type, LANES)
+typedef VECTOR(WORK) Work;
+
+#define convert_Work JOIN(convert_, VECTOR(WORK))
+#if FROM_HALF
+#define LOAD_UNALIGNED(at) JOIN(vload_half, LANES)(0, at)
+#define LOAD_ALIGNED(at) JOIN(vloada_half, LANES)(0, at)
+#define LOAD_ONE(at) vload_half(0, at)
+#else
+#define LOAD_UNALIGNED(at) convert_Work(JOIN(vload, LANES)(0, at))
+#define LOAD_ALIGNED(at) convert_Work(*(global const VECTOR(FROM) *)(at))
+#define LOAD_ONE(at) (WORK)*(at)
+#endif
+
+#define RADIUS_X (WIDTH / 2)
+#define RADIUS_Y (HEIGHT / 2)
+#define ROWS_IN (ROWS + HEIGHT - 1)
+
+// A row's elements as they are loaded: PARTS vectors, the first of which starts FIRST elements left of the work-item's own.
+#define SIDE (RADIUS_X * STEP)
+#if LOADS == DIRECT
+#define FIRST SIDE
+#define PARTS WIDTH
+#define PART_AT(part) ((part) * STEP - FIRST)
+#else
+#if LOADS == SHARED
+#define FIRST SIDE
+#else
+#define FIRST ((SIDE + LANES - 1) / LANES * LANES)
+#endif
+#define PARTS ((FIRST + SIDE + 2 * LANES - 1) / LANES)
+#define PART_AT(part) ((part) * LANES - FIRST)
+#endif
+#define REACH (PART_AT(PARTS - 1) + LANES)
+#if LOADS == ALIGNED
+#define LOAD(at) LOAD_ALIGNED(at)
+#else
+#define LOAD(at) LOAD_UNALIGNED(at)
+#endif
+
+#define UNROLL _Pragma("unroll")
+// Rows are unrolled as long as that stays readable to an instruction cache.
+#if ROWS_IN * WIDTH * KINDS <= 512
+#define UNROLL_ROWS UNROLL
+#else
+#define UNROLL_ROWS
+#endif
+
+typedef struct {
+    Work part[PARTS];
+} Row;
+
+#if LOADS != DIRECT
+// Lanes k .. k + LANES - 1 of two vectors side by side; k is known at compile time.
+static Work shifted(const Work a, const Work b, const int k)
+{
+    switch (k) {
+#if LANES == 2
+    case 1: return (Work)(a.s1, b.s0);
+#elif LANES == 4
+    case 1: return (Work)(a.s123, b.s0);
+    case 2: return (Work)(a.s23, b.s01);
+    case 3: return (Work)(a.s3, b.s012);
+#elif LANES == 8
+    case 1: return (Work)(a.s1234, a.s567, b.s0);
+    case 2: return (Work)(a.s2345, a.s67, b.s01);
+    case 3: return (Work)(a.s3456, a.s7, b.s012);
+    case 4: return (Work)(a.s4567, b.s0123);
+    case 5: return (Work)(a.s567, b.s0123, b.s4);
+    case 6: return (Work)(a.s67, b.s0123, b.s45);
+    case 7: return (Work)(a.s7, b.s0123, b.s456);
+#elif LANES == 16
+    case 1: return (Work)(a.s12345678, a.s9abc, a.sdef, b.s0);
+    case 2: return (Work)(a.s23456789, a.sabcd, a.sef, b.s01);
+    case 3: return (Work)(a.s3456789a, a.sbcde, a.sf, b.s012);
+    case 4: return (Work)(a.s456789ab, a.scdef, b.s0123);
+    case 5: return (Work)(a.s56789abc, a.sdef, b.s0123, b.s4);
+    case 6: return (Work)(a.s6789abcd, a.sef, b.s0123, b.s45);
+    case 7: return (Work)(a.s789abcde, a.sf, b.s0123, b.s456);
+    case 8: return (Work)(a.s89abcdef, b.s01234567);
+    case 9: return (Work)(a.s9abc, a.sdef, b.s01234567, b.s8);
+    case 10: return (Work)(a.sabcd, a.sef, b.s01234567, b.s89);
+    case 11: return (Work)(a.sbcde, a.sf, b.s01234567, b.s89a);
+    case 12: return (Work)(a.scdef, b.s01234567, b.s89ab);
+    case 13: return (Work)(a.sdef, b.s01234567, b.s89ab, b.sc);
+    case 14: return (Work)(a.sef, b.s01234567, b.s89ab, b.scd);
+    case 15: return (Work)(a.sf, b.s01234567, b.s89ab, b.scde);
+#endif
+    }
+    return a;
+}
+#endif
+
+// The row's elements `column - RADIUS_X` pixels away from the work-item's own; `column` is known at compile time.
+static Work tap(const Row row, const int column)
+{
+#if LOADS == DIRECT
+    return row.part[column];
+#else
+    const int at = FIRST - SIDE + column * STEP, part = at / LANES;
+    return shifted(row.part[part], row.part[min(part + 1, PARTS - 1)], at % LANES);
+#endif
+}
+
+// The place in 0 .. extent - 1 that stands for `place`, which is outside; -1 where only a constant does.
+static int fold_outside(int place, const int extent)
+{
+#if BORDER == CONSTANT
+    return -1;
+#elif BORDER == REFLECT
+    place %= 2 * extent;
+    place = place < 0 ? place + 2 * extent : place;
+    return min(place, 2 * extent - 1 - place);
+#elif BORDER == REFLECT_101
+    const int period = max(2 * extent - 2, 1);
+    place %= period;
+    place = place < 0 ? place + period : place;
+    return min(place, period - place);
+#elif BORDER == WRAP
+    place %= extent;
+    return place < 0 ? place + extent : place;
+#else
+    return clamp(place, 0, extent - 1);
+#endif
+}
+
+static int fold(const int place, const int extent)
+{
+    return (uint)place < (uint)extent ? place : fold_outside(place, extent);
+}
+
+// The element `at` of a row of `width` pixels, which may lie outside.
+static WORK element(global const FROM *row, const int at, const int width)
+{
+    const int pixel = at < 0 ? (at + 1) / STEP - 1 : at / STEP;
+    const int folded = fold(pixel, width);
+#if BORDER == CONSTANT
+    if (folded < 0)
+        return OUTSIDE;
+#endif
+    return LOAD_ONE(row + folded * STEP + (at - pixel * STEP));
+}
+
+// What the window sees of row y, from element x on. `inside`: nothing that is loaded lies outside the row.
+static Row load_row(global const FROM *source, const uint pitch, const int x, const int y, const int width,
+                    const int height, const bool inside)
+{
+    Row row;
+    const int folded = fold(y, height);
+#if BORDER == CONSTANT
+    if (folded < 0) {
+        UNROLL
+        for (int part = 0; part < PARTS; ++part)
+            row.part[part] = OUTSIDE;
+        return row;
+    }
+#endif
+    source += pitch * folded;
+    UNROLL
+    for (int part = 0; part < PARTS; ++part) {
+        if (inside) {
+            row.part[part] = LOAD(source + (x + PART_AT(part)));
+        } else {
+            WORK lanes[LANES];
+            for (int i = 0; i < LANES; ++i)
+                lanes[i] = element(source, x + PART_AT(part) + i, width);
+            row.part[part] = JOIN(vload, LANES)(0, lanes);
+        }
+    }
+    return row;
+}
+
+// a * b + c, fused or not as is fastest.
+#if WORK_FLOAT
+#define MULTIPLY_ADD(a, b, c) mad((Work)(a), b, c)
+#else
+#define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
+#endif
+
+#if OPERATION == MEDIAN
+static void order(Work *a, Work *b)
+{
+    const Work least = min(*a, *b);
+    *b = max(*a, *b);
+    *a = least;
+}
+
+#if WIDTH == 3
+static Work middle_of_3(Work a, Work b, Work c)
+{
+    order(&a, &b);
+    return max(a, min(b, c));
+}
+
+// Each column in order; the median of nine is the middle one of: the largest of the columns' smallest, the middle one of their
+// middle ones, the smallest of their largest. Whole parts are put in order, so that columns shared by neighbours are once.
+static Work middle(const Row *rows)
+{
+    Row low = rows[0], mid = rows[1], high = rows[2];
+    UNROLL
+    for (int part = 0; part < PARTS; ++part) {
+        order(&low.part[part], &mid.part[part]);
+        order(&mid.part[part], &high.part[part]);
+        order(&low.part[part], &mid.part[part]);
+    }
+    return middle_of_3(max(max(tap(low, 0), tap(low, 1)), tap(low, 2)),
+                       middle_of_3(tap(mid, 0), tap(mid, 1), tap(mid, 2)),
+                       min(min(tap(high, 0), tap(high, 1)), tap(high, 2)));
+}
+#else
+// The smallest to the front and the largest to the end; what they displace stays among the rest.
+static void extremes(Work *kept, const int count)
+{
+    UNROLL
+    for (int i = 0; i < count / 2; ++i)
+        order(&kept[i], &kept[count - 1 - i]);
+    UNROLL
+    for (int i = 1; i < (count + 1) / 2; ++i)
+        order(&kept[0], &kept[i]);
+    UNROLL
+    for (int i = count / 2; i < count - 1; ++i)
+        order(&kept[i], &kept[count - 1]);
+}
+
+// Of any half of the window's elements and two more, neither the smallest nor the largest is the median of all: both are
+// forgotten, one more element is taken in, and so on until three are left.
+static Work middle(const Row *rows)
+{
+    enum { COUNT = WIDTH * HEIGHT, KEPT = COUNT / 2 + 2 };
+    Work kept[KEPT];
+    UNROLL
+    for (int i = 0; i < KEPT; ++i)
+        kept[i] = tap(rows[i / WIDTH], i % WIDTH);
+    UNROLL
+    for (int count = KEPT; count > 3; --count) {
+        const int next = COUNT + 3 - count;
+        extremes(kept, count);
+        kept[0] = tap(rows[next / WIDTH], next % WIDTH);
+    }
+    extremes(kept, 3);
+    return kept[1];
+}
+#endif
+#else
+constant WORK across[] = { ACROSS };
+constant uchar kind_of[] = { KIND };
+constant WORK down[] = { DOWN };
+
+// One kind of a window's rows over a row of the image.
+static Work row_sum(const Row row, const int kind)
+{
+    Work sum = START;
+    UNROLL
+    for (int column = 0; column < WIDTH; ++column) {
+        const WORK weight = across[kind * WIDTH + column];
+        if (weight == 0)
+            continue;
+#if OPERATION == LEAST
+        sum = min(sum, tap(row, column));
+#elif OPERATION == MOST
+        sum = max(sum, tap(row, column));
+#else
+        sum = MULTIPLY_ADD(weight, tap(row, column), sum);
+#endif
+    }
+    return sum;
+}
+#endif
+
+#if TO_HALF
+typedef VECTOR(float) Result;
+#define convert_Result JOIN(convert_, VECTOR(float))
+#define STORE_ONE(value, at) vstore_half_rte(value, 0, at)
+#define STORE_UNALIGNED(value, at) JOIN(JOIN(vstore_half, LANES), _rte)(value, 0, at)
+#define STORE_ALIGNED(value, at) JOIN(JOIN(vstorea_half, LANES), _rte)(value, 0, at)
+typedef float ResultLane;
+#else
+typedef VECTOR(TO) Result;
+#define convert_Result JOIN(convert_, VECTOR(TO))
+#define STORE_ONE(value, at) *(at) = value
+#define STORE_UNALIGNED(value, at) JOIN(vstore, LANES)(value, 0, at)
+#define STORE_ALIGNED(value, at) *(global Result *)(at) = value
+typedef TO ResultLane;
+#endif
+#if ALIGNED_TO
+#define STORE(value, at) STORE_ALIGNED(value, at)
+#else
+#define STORE(value, at) STORE_UNALIGNED(value, at)
+#endif
+
+// A copied element in the result's type.
+static Result copied(const Work value)
+{
+#if TO_INTEGER && WHOLE
+    return JOIN(convert_Result, _sat)(value);
+#elif TO_INTEGER
+    return JOIN(convert_Result, _sat_rte)(value);
+#else
+    return convert_Result(value);
+#endif
+}
+
+// A sum in the result's type.
+static Result finished(Work sum)
+{
+#if WHOLE
+    sum += (WORK)(DIVISOR / 2);
+#if SHIFT > 0
+    sum >>= SHIFT;
+#elif SHIFT < 0
+    const Work quotient = sum / (WORK)DIVISOR;
+    // Division rounds towards 0: a remainder below 0 is one too many.
+    sum = quotient + ((sum - quotient * (WORK)DIVISOR) >> (WORK)(8 * sizeof(WORK) - 1));
+#endif
+#if OFFSET != 0
+    sum = add_sat(sum, (Work)OFFSET);
+#endif
+    return JOIN(convert_Result, _sat)(sum);
+#else
+    const VECTOR(float) value = JOIN(convert_, VECTOR(float))(sum) * SCALE + OFFSET;
+#if TO_INTEGER
+    return JOIN(convert_Result, _sat_rte)(value);
+#else
+    return value;
+#endif
+#endif
+}
+
+// Stores what belongs to the image. `centre` are the source's own elements.
+static void store_row(global TO *result, const Work sum, const Work centre, const int x, const int y, const int width,
+                      const int height, const bool inside)
+{
+    Result value = finished(sum);
+#if BORDER == NONE
+    const bool row_outside = y < RADIUS_Y || y >= height - RADIUS_Y;
+    if (row_outside)
+        value = copied(centre);
+#endif
+#if KEEP_ALPHA
+    const Result kept = copied(centre);
+#if LANES == 4
+    value.s3 = kept.s3;
+#elif LANES == 8
+    value.s37 = kept.s37;
+#else
+    value.s37bf = kept.s37bf;
+#endif
+#endif
+    if (inside) {
+        STORE(value, result + x);
+        return;
+    }
+    ResultLane lanes[LANES];
+    JOIN(vstore, LANES)(value, 0, lanes);
+#if BORDER == NONE
+    ResultLane kept_lanes[LANES];
+    JOIN(vstore, LANES)(copied(centre), 0, kept_lanes);
+    for (int i = 0; i < LANES; ++i) {
+        const int pixel = (x + i) / STEP;
+        if (pixel < RADIUS_X || pixel >= width - RADIUS_X)
+            lanes[i] = kept_lanes[i];
+    }
+#endif
+    for (int i = 0; i < min(LANES, width * STEP - x); ++i)
+        STORE_ONE(lanes[i], result + x + i);
+}
+
+static void filter(global const FROM *source, global TO *result, const uint from_pitch, const uint to_pitch, const int x,
+                   const int y, const int width, const int height, const bool inside)
+{
+    Work sum[ROWS], centre[ROWS];
+#if OPERATION == MEDIAN
+    Row rows[ROWS_IN];
+    UNROLL
+    for (int j = 0; j < ROWS_IN; ++j)
+        rows[j] = load_row(source, from_pitch, x, y + j - RADIUS_Y, width, height, inside);
+    UNROLL
+    for (int r = 0; r < ROWS; ++r) {
+        sum[r] = middle(rows + r);
+        centre[r] = tap(rows[r + RADIUS_Y], RADIUS_X);
+    }
+#else
+#if OPERATION == GRADIENT
+    Work other[ROWS];
+#endif
+    UNROLL
+    for (int r = 0; r < ROWS; ++r) {
+        sum[r] = START;
+#if OPERATION == GRADIENT
+        other[r] = START;
+#endif
+    }
+    UNROLL_ROWS
+    for (int j = 0; j < ROWS_IN; ++j) {
+        const Row row = load_row(source, from_pitch, x, y + j - RADIUS_Y, width, height, inside);
+#if OPERATION == GRADIENT
+        const Work smooth = row_sum(row, 0), difference = tap(row, 2) - tap(row, 0);
+        UNROLL
+        for (int r = 0; r < ROWS; ++r) {
+            const int dy = j - r;
+            if (dy < 0 || dy >= HEIGHT)
+                continue;
+            sum[r] = MULTIPLY_ADD(down[dy], difference, sum[r]);
+            other[r] = MULTIPLY_ADD((WORK)(dy - 1), smooth, other[r]);
+        }
+#else
+        UNROLL
+        for (int kind = 0; kind < KINDS; ++kind) {
+            const Work part = row_sum(row, kind);
+            UNROLL
+            for (int r = 0; r < ROWS; ++r) {
+                const int dy = j - r;
+                if (dy < 0 || dy >= HEIGHT || kind_of[dy] != kind || down[dy] == 0)
+                    continue;
+#if OPERATION == LEAST
+                sum[r] = min(sum[r], part);
+#elif OPERATION == MOST
+                sum[r] = max(sum[r], part);
+#else
+                sum[r] = MULTIPLY_ADD(down[dy], part, sum[r]);
+#endif
+            }
+        }
+#endif
+        UNROLL
+        for (int r = 0; r < ROWS; ++r)
+            if (j - r == RADIUS_Y)
+                centre[r] = tap(row, RADIUS_X);
+    }
+#if OPERATION == GRADIENT
+    UNROLL
+    for (int r = 0; r < ROWS; ++r)
+        sum[r] = max(sum[r], -sum[r]) + max(other[r], -other[r]);
+#endif
+#endif
+    UNROLL
+    for (int r = 0; r < ROWS; ++r)
+        if (y + r < height)
+            store_row(result + to_pitch * (y + r), sum[r], centre[r], x, y + r, width, height, inside);
+}
+
+// Dimension 0 runs along the row, so that neighbours in a warp load neighbouring addresses; 1 runs down the image, ROWS at a
+// time; 2 over planes. Sizes are rounded up to whole work-groups. Pitches and offsets are in elements.
+kernel void filter_window(global const FROM *source, global TO *result, const uint from_offset, const uint from_pitch,
+                          const uint from_plane, const uint to_offset, const uint to_pitch, const uint to_plane,
+                          const int width, const int height)
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) * ROWS;
+    const uint plane = get_global_id(2);
+    if (x >= width * STEP || y >= height)
+        return;
+    source += from_offset + plane * from_plane;
+    result += to_offset + plane * to_plane;
+    if (x >= FIRST && x <= width * STEP - REACH)
+        filter(source, result, from_pitch, to_pitch, x, y, width, height, true);
+    else
+        filter(source, result, from_pitch, to_pitch, x, y, width, height, false);
+}

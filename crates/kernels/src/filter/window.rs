@@ -1,0 +1,282 @@
+//! Programs of `window.cl`.
+
+use std::sync::Arc;
+
+use tripipe_launch::Program;
+
+use super::parameters::is_aligned;
+use super::{
+    Border, Element, FilterError, Fixed, Layout, Linear, Loads, Morphology, Neighbourhood, Parameters,
+    Raster, Stage,
+};
+
+/// What a stage asks of `window.cl`.
+struct Window {
+    operation: usize,
+    work: &'static str,
+    size: [usize; 2],
+    /// Rows of weights that are no multiples of each other, one after the other.
+    across: Vec<String>,
+    /// Which of those a row of the window is, and how many times.
+    kind: Vec<usize>,
+    down: Vec<String>,
+    divisor: u32,
+    offset: String,
+    scale: String,
+    start: String,
+    /// Integers of integer sums.
+    whole: bool,
+}
+
+/// The program that applies a stage with a window, or a conversion, to rasters of one layout.
+///
+/// # Errors
+/// As [`Stage::output`].
+pub(super) fn program(
+    stage: &Stage,
+    border: Border,
+    keep_alpha: bool,
+    [from, to]: [&Raster; 2],
+    parameters: &Parameters,
+) -> Result<Arc<Program>, FilterError> {
+    let window = Window::new(stage, from.element, to.element, parameters.narrow)?;
+    let list = |items: &[String]| items.iter().map(|item| ["W(", item, ")"].concat()).collect::<String>();
+    let kind: Vec<String> = window.kind.iter().map(ToString::to_string).collect();
+    let shift = if window.divisor.is_power_of_two() { window.divisor.ilog2() as i32 } else { -1 };
+    let literal = |value: f64| if window.work == "float" { float(value) } else { value.to_string() };
+    let loads = match parameters.loads {
+        Loads::Direct => 0,
+        Loads::Shared => 1,
+        Loads::Aligned => 2,
+    };
+    let packed = from.layout == Layout::Packed;
+    let program = Program::from_source("filter/window.cl", include_str!("window.cl"))
+        .define("OPERATION", window.operation)
+        .define("FROM", from.element.opencl_name())
+        .define("TO", to.element.opencl_name())
+        .define("WORK", window.work)
+        .define("FROM_HALF", usize::from(from.element == Element::F16))
+        .define("TO_HALF", usize::from(to.element == Element::F16))
+        .define("WORK_FLOAT", usize::from(window.work == "float"))
+        .define("TO_INTEGER", usize::from(!to.element.is_float()))
+        .define("WHOLE", usize::from(window.whole))
+        .define("LANES", parameters.lanes)
+        .define("ROWS", parameters.rows)
+        .define("LOADS", loads)
+        .define("ALIGNED_TO", usize::from(is_aligned(to, parameters.lanes)))
+        .define("WIDTH", window.size[0])
+        .define("HEIGHT", window.size[1])
+        .define("KINDS", window.across.len() / window.size[0])
+        .define("ACROSS", list(&window.across))
+        .define("KIND", list(&kind))
+        .define("DOWN", list(&window.down))
+        .define("DIVISOR", window.divisor)
+        .define("SHIFT", shift)
+        .define("OFFSET", &window.offset)
+        .define("SCALE", &window.scale)
+        .define("STEP", from.step())
+        .define("KEEP_ALPHA", usize::from(keep_alpha && packed && from.channels == 4))
+        .define("START", &window.start);
+    Ok(Arc::new(border_defines(program, border, from.element, literal)))
+}
+
+/// The program with what lies outside the image.
+pub(super) fn border_defines(
+    program: Program,
+    border: Border,
+    element: Element,
+    literal: impl Fn(f64) -> String,
+) -> Program {
+    let (number, outside) = match border {
+        Border::None => (0, 0.0),
+        Border::Constant(value) => (1, value),
+        Border::Replicate => (2, 0.0),
+        Border::Reflect => (3, 0.0),
+        Border::Reflect101 => (4, 0.0),
+        Border::Wrap => (5, 0.0),
+    };
+    program.define("BORDER", number).define("OUTSIDE", literal(element.nearest(f64::from(outside))))
+}
+
+impl Window {
+    fn new(stage: &Stage, from: Element, to: Element, narrow: bool) -> Result<Self, FilterError> {
+        let size = stage.window();
+        let work = match from {
+            Element::U8 if narrow => "short",
+            Element::F16 | Element::F32 => "float",
+            _ => "int",
+        };
+        let plain = Self {
+            operation: 0,
+            work,
+            size,
+            across: Vec::new(),
+            kind: vec![0; size[1]],
+            down: vec!["1".to_owned(); size[1]],
+            divisor: 1,
+            offset: "0".to_owned(),
+            scale: "1.0f".to_owned(),
+            start: "0".to_owned(),
+            whole: !from.is_float(),
+        };
+        // Ranks need no room for sums.
+        let rank = if from.is_float() { "float" } else { from.opencl_name() };
+        Ok(match stage {
+            Stage::Linear(linear) => plain.linear(linear, from, to, narrow)?,
+            Stage::Gradient(gradient) => {
+                let [derivative, _] = gradient.derivatives();
+                let [_, smooth] = derivative.real_factors().unwrap_or_default();
+                let smooth: Vec<String> = smooth.iter().map(ToString::to_string).collect();
+                Self { operation: 1, across: smooth.clone(), down: smooth, ..plain }
+            }
+            Stage::Morphology(morphology) => {
+                let (neighbourhood, operation, start) = match morphology {
+                    Morphology::Erode(neighbourhood) => (neighbourhood, 2, from.largest()),
+                    Morphology::Dilate(neighbourhood) => (neighbourhood, 3, from.smallest()),
+                };
+                let row = |holds: &dyn Fn(usize) -> bool| -> Vec<String> {
+                    (0..size[0]).map(|x| usize::from(holds(x)).to_string()).collect()
+                };
+                let (across, kind) = match neighbourhood {
+                    Neighbourhood::Rectangle(_) => (row(&|_| true), plain.kind.clone()),
+                    Neighbourhood::Cross(_) => {
+                        let middle = row(&|_| true).into_iter().chain(row(&|x| x == size[0] / 2));
+                        (middle.collect(), (0..size[1]).map(|y| usize::from(y != size[1] / 2)).collect())
+                    }
+                };
+                Self { operation, work: rank, across, kind, start, ..plain }
+            }
+            Stage::Median { .. } => {
+                Self { operation: 4, work: rank, across: vec!["0".to_owned(); size[0]], ..plain }
+            }
+            Stage::Convert { scale, offset, .. } => Self {
+                work: "float",
+                across: vec![float(1.0)],
+                scale: float(f64::from(*scale)),
+                offset: float(f64::from(*offset)),
+                whole: false,
+                ..plain
+            },
+            Stage::Bilateral(_) | Stage::Color(_) => plain,
+        })
+    }
+
+    fn linear(self, linear: &Linear, from: Element, to: Element, narrow: bool) -> Result<Self, FilterError> {
+        let whole = !from.is_float() && !to.is_float();
+        if from.is_float() {
+            let offset = float(f64::from(linear.offset()));
+            let this = Self { offset, whole, ..self };
+            if let Some([across, down]) = linear.real_factors() {
+                let text = |weights: &[f32]| weights.iter().map(|weight| float(f64::from(*weight))).collect();
+                return Ok(Self { across: text(&across), down: text(&down), ..this });
+            }
+            let real = linear.real();
+            let (across, kind, down) = distinct_rows(&real, this.size[0], |row| {
+                (row.to_vec(), if is_zero(row) { 0.0 } else { 1.0 })
+            });
+            let text = |weights: &[f32]| weights.iter().map(|weight| float(f64::from(*weight))).collect();
+            return Ok(Self { across: text(&across), kind, down: text(&down), ..this });
+        }
+        let fixed = linear.fixed(from)?;
+        let (across, kind, down) = distinct_rows(&fixed.weights, self.size[0], primitive);
+        let text = |weights: &[i32]| weights.iter().map(ToString::to_string).collect();
+        let (offset, scale) = if whole {
+            (fixed.offset.to_string(), self.scale)
+        } else {
+            (float(f64::from(fixed.offset)), float(1.0 / f64::from(fixed.divisor)))
+        };
+        let work = if narrow { work_type(&fixed, from, whole) } else { "int" };
+        let (across, down) = (text(&across), text(&down));
+        Ok(Self { work, across, kind, down, divisor: fixed.divisor, offset, scale, whole, ..self })
+    }
+}
+
+/// The narrowest type in which every partial sum, in any order, what is added for rounding, and the result with its
+/// offset fit.
+fn work_type(fixed: &Fixed, from: Element, whole: bool) -> &'static str {
+    let Some([low, high]) = from.range() else { return "float" };
+    let largest = i64::from(low.abs().max(high));
+    let magnitude: i64 = fixed.weights.iter().map(|weight| i64::from(weight.abs())).sum::<i64>() * largest;
+    let offset = if whole { i64::from(fixed.offset) } else { 0 };
+    let most = magnitude.max(largest) + i64::from(fixed.divisor / 2) + offset.abs();
+    // The divisor itself is a constant of that type, and so is every weight.
+    let most = most.max(i64::from(fixed.divisor));
+    let never_negative = low == 0 && offset >= 0 && fixed.weights.iter().all(|weight| *weight >= 0);
+    if most <= i64::from(i16::MAX) {
+        "short"
+    } else if never_negative && most <= i64::from(u16::MAX) {
+        "ushort"
+    } else {
+        "int"
+    }
+}
+
+/// Rows that are no multiples of each other, one after the other; which of them each row is; and how many times.
+fn distinct_rows<T: Copy + PartialEq>(
+    weights: &[T],
+    width: usize,
+    reduce: impl Fn(&[T]) -> (Vec<T>, T),
+) -> (Vec<T>, Vec<usize>, Vec<T>) {
+    let (mut across, mut kinds, mut down): (Vec<T>, Vec<usize>, Vec<T>) =
+        (Vec::new(), Vec::new(), Vec::new());
+    for row in weights.chunks(width) {
+        let (reduced, times) = reduce(row);
+        let known = across.chunks(width).position(|known| known == reduced);
+        kinds.push(known.unwrap_or(across.len() / width));
+        if known.is_none() {
+            across.extend(reduced);
+        }
+        down.push(times);
+    }
+    (across, kinds, down)
+}
+
+/// A row as the multiple of one whose weights have no common divisor and whose first is positive; 0 times itself when all are 0.
+fn primitive(row: &[i32]) -> (Vec<i32>, i32) {
+    let common = row.iter().fold(0, |a, b| greatest_common_divisor(a, b.unsigned_abs()));
+    let first = row.iter().find(|weight| **weight != 0).copied().unwrap_or(0);
+    let times = common as i32 * first.signum();
+    if times == 0 {
+        return (row.to_vec(), 0);
+    }
+    (row.iter().map(|weight| weight / times).collect(), times)
+}
+
+fn greatest_common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+fn is_zero(row: &[f32]) -> bool {
+    row.iter().all(|weight| *weight == 0.0)
+}
+
+/// A `float` literal that reads back as the same number.
+pub(super) fn float(value: f64) -> String {
+    match value {
+        f64::INFINITY => "INFINITY".to_owned(),
+        f64::NEG_INFINITY => "(-INFINITY)".to_owned(),
+        value if value.is_nan() => "NAN".to_owned(),
+        value => format!("{:e}f", value as f32),
+    }
+}
+
+impl Element {
+    /// Its name in OpenCL C.
+    pub(super) fn opencl_name(self) -> &'static str {
+        match self {
+            Self::U8 => "uchar",
+            Self::I16 => "short",
+            Self::U16 => "ushort",
+            Self::F16 => "half",
+            Self::F32 => "float",
+        }
+    }
+
+    fn largest(self) -> String {
+        self.range().map_or_else(|| float(f64::INFINITY), |[_, high]| high.to_string())
+    }
+
+    fn smallest(self) -> String {
+        self.range().map_or_else(|| float(f64::NEG_INFINITY), |[low, _]| low.to_string())
+    }
+}
