@@ -10,7 +10,8 @@ use crate::{Access, ExecuteError, ImageShape, Launch, MemoryId, MemoryKind, Prog
 
 /// Runs launches: an OpenCL device now, a simulated GPU as well.
 ///
-/// Whoever holds an executor cannot tell which one it is. Every call is finished when it returns.
+/// Whoever holds an executor cannot tell which one it is. Every call is finished when it
+/// returns, but for what comes back as a [`Submission`].
 /// A memory object lives until [`Executor::release`] or until the executor is dropped.
 pub trait Executor {
     /// What the device says of itself.
@@ -202,8 +203,9 @@ pub trait Submission: Send + Sync {
     /// Whether all have ended, well or not. Does not wait.
     fn is_done(&self) -> bool;
 
-    /// Has `call` called once when all have ended, well or not; at once if they have. That may be on a thread of the
-    /// driver's own: `call` wakes whoever waits, and neither blocks nor asks the executor.
+    /// Has `call` called once when all have ended, well or not; at once if they have. [`Submission::is_done`] says so by
+    /// then. That may be on a thread of the driver's own: `call` wakes whoever waits, and neither blocks nor asks the
+    /// executor.
     fn on_done(&self, call: Box<dyn FnOnce() + Send>);
 }
 

@@ -5,11 +5,11 @@ mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use tripipe_launch::{
-    Access, Argument, ExecuteError, Executor, Launch, MemoryId, MemoryKind, NdRange, Program,
+    Access, Argument, ExecuteError, Executor, Launch, MemoryId, MemoryKind, NdRange, Program, Submission,
 };
 use tripipe_opencl::OpenClExecutor;
 
@@ -43,20 +43,19 @@ fn the_end_is_told_once() {
     let (memory, launch) = busy(&mut executor, 10_000);
     let calls = Arc::new(AtomicUsize::new(0));
     let (tell, told) = channel();
-    let submission = executor.submit(&[launch.clone(), launch]).unwrap();
-    let ask = |tell: &std::sync::mpsc::Sender<()>| {
-        let (calls, tell) = (Arc::clone(&calls), tell.clone());
+    let submission: Arc<dyn Submission> = Arc::from(executor.submit(&[launch.clone(), launch]).unwrap());
+    let ask = |tell: &Sender<bool>| {
+        let (calls, tell, asked) = (Arc::clone(&calls), tell.clone(), Arc::clone(&submission));
         submission.on_done(Box::new(move || {
             calls.fetch_add(1, Ordering::SeqCst);
-            tell.send(()).unwrap();
+            tell.send(asked.is_done()).unwrap();
         }));
     };
-    // While it runs, and when it is over.
+    // While it runs, and when it is over; and it says so itself by then.
     ask(&tell);
-    told.recv_timeout(Duration::from_secs(60)).unwrap();
-    assert!(submission.is_done());
+    assert_eq!(told.recv_timeout(Duration::from_secs(60)), Ok(true));
     ask(&tell);
-    told.recv_timeout(Duration::from_secs(60)).unwrap();
+    assert_eq!(told.recv_timeout(Duration::from_secs(60)), Ok(true));
     submission.wait().unwrap();
     assert_eq!(submission.timings().unwrap().len(), 2);
     assert_eq!(first(&mut executor, memory), 20_000);

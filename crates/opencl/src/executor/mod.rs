@@ -201,7 +201,8 @@ impl OpenClExecutor {
 
     fn submitted(&self, events: Vec<Event>) -> Submitted {
         let (device, allocated_bytes) = (self.device.clone(), self.allocated_bytes);
-        Submitted { events, timed: self.queue.profiles(), device, allocated_bytes }
+        let timed = self.queue.profiles();
+        Submitted { events, timed, over: Arc::default(), device, allocated_bytes }
     }
 
     fn fail(&self, error: CallError) -> ExecuteError {

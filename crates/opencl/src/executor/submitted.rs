@@ -1,5 +1,8 @@
 //! Launches in the queue.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use tripipe_launch::{ExecuteError, Submission, Timing};
 
 use crate::code::CallError;
@@ -12,6 +15,8 @@ pub(super) struct Submitted {
     /// One each if they are timed; else the last one's.
     pub(super) events: Vec<Event>,
     pub(super) timed: bool,
+    /// The driver has told of the end, which may be ahead of what it answers when it is asked.
+    pub(super) over: Arc<AtomicBool>,
     pub(super) device: Device,
     /// What the executor had allocated, for a failure that is about memory.
     pub(super) allocated_bytes: u64,
@@ -48,12 +53,19 @@ impl Submission for Submitted {
     }
 
     fn is_done(&self) -> bool {
-        self.events.last().is_none_or(|event| event.is_done().unwrap_or(true))
+        self.over.load(Ordering::Acquire)
+            || self.events.last().is_none_or(|event| event.is_done().unwrap_or(true))
     }
 
     fn on_done(&self, call: Box<dyn FnOnce() + Send>) {
         match self.events.last() {
-            Some(event) => event.on_done(call),
+            Some(event) => {
+                let over = Arc::clone(&self.over);
+                event.on_done(Box::new(move || {
+                    over.store(true, Ordering::Release);
+                    call();
+                }));
+            }
             None => call(),
         }
     }
