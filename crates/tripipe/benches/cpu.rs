@@ -27,6 +27,9 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use serde_json::json;
 use tripipe::cpu::{self, CpuError, Threads};
+use tripipe_kernels::filter::{
+    Border, Chain, Element, Gradient, Linear, Morphology, Neighbourhood, Raster, Stage,
+};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -123,6 +126,26 @@ fn serve() -> Outcome<()> {
                 }
                 seconds
             }
+            ["filter", name, width, height, channels, input, output, runs] => {
+                let size = [width.parse()?, height.parse()?];
+                let from = Raster::packed(size, channels.parse()?, Element::U8);
+                let chain = Chain::one(stage(name)?, Border::Reflect101);
+                let to = chain.apply_to(&from)?;
+                if *input != "-" {
+                    let image = std::fs::read(input)?;
+                    bytes = [huge_pages(image.len())?, huge_pages(2 * image.len())?];
+                    bytes[0].copy_from_slice(&image);
+                    bytes[1].fill(1);
+                }
+                let [src, dst] = &mut bytes;
+                let dst = &mut dst[..to.elements()? * to.element.bytes()];
+                let seconds =
+                    time(runs.parse()?, || cpu::filter(&chain, &from, src, &to, dst, Threads::All))?;
+                if *output != "-" {
+                    std::fs::write(output, dst)?;
+                }
+                seconds
+            }
             ["gemm_f32", m, n, k, input, output, runs] => {
                 let (m, n, k) = (m.parse()?, n.parse()?, k.parse()?);
                 if *input != "-" {
@@ -166,6 +189,22 @@ fn serve() -> Outcome<()> {
         stdout.flush()?;
     }
     Ok(())
+}
+
+/// The filters that are compared.
+fn stage(name: &str) -> Outcome<Stage> {
+    Ok(match name {
+        "gaussian5" => Stage::Linear(Linear::gaussian(5, None)?),
+        "sobel" => Stage::Linear(Linear::sobel_x().to(Element::I16)),
+        "gradient" => Stage::Gradient(Gradient::Sobel),
+        "median3" => Stage::Median { size: 3 },
+        "median5" => Stage::Median { size: 5 },
+        "box3" => Stage::Linear(Linear::mean([3, 3])?),
+        "box5" => Stage::Linear(Linear::mean([5, 5])?),
+        "laplace" => Stage::Linear(Linear::laplace_sharpen()),
+        "erode5" => Stage::Morphology(Morphology::Erode(Neighbourhood::Rectangle([5, 5]))),
+        _ => return Err(format!("no such filter: {name}").into()),
+    })
 }
 
 /// Times `work` on one thread and on all and prints a line for each. `units` is what a run moves or computes: bytes, or

@@ -1,9 +1,10 @@
 //! Why an operation of the CPU path was refused.
 
 use thiserror::Error;
+use tripipe_kernels::filter::FilterError;
 
 /// Why an operation was refused. Whatever was refused has written nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum CpuError {
     /// A buffer has another length than the sizes ask for.
@@ -28,6 +29,9 @@ pub enum CpuError {
         /// The factors of its size.
         sizes: Vec<usize>,
     },
+    /// There is no such filter, or an image does not fit it.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
 }
 
 fn product(sizes: &[usize]) -> String {

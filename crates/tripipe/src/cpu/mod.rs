@@ -22,6 +22,7 @@
 
 mod bands;
 mod error;
+mod filter;
 mod gemm;
 mod laplace;
 mod rgb_planar;
@@ -29,6 +30,7 @@ mod transpose;
 mod vector;
 
 pub use error::CpuError;
+pub use filter::filter;
 pub use gemm::{gemm_f16, gemm_f32, gemm_f64};
 pub use laplace::{laplace_gray, laplace_rgb, laplace_rgba};
 pub use rgb_planar::{planes_to_rgb, rgb_to_planes};

@@ -1,0 +1,264 @@
+//! Sums and extremes over windows, many neighbouring results at a time.
+
+use bytemuck::Zeroable;
+use pulp::{Arch, Simd, WithSimd};
+
+use super::kernel::blocks;
+use super::number::Number;
+use super::rows::LANES;
+
+/// What a pixel of a window adds to the result.
+pub(super) trait Term<T>: Copy {
+    /// The result.
+    type Sum: Copy + Zeroable;
+
+    fn first(self, pixel: T) -> Self::Sum;
+
+    fn next(self, sum: Self::Sum, pixel: T) -> Self::Sum;
+}
+
+/// The pixel times this. Integers wrap around: only the whole sum need fit.
+#[derive(Clone, Copy)]
+pub(super) struct Weight<A>(pub(super) A);
+
+macro_rules! integer_weight {
+    ($($pixel:ty => $sum:ty),*) => { $(
+        impl Term<$pixel> for Weight<$sum> {
+            type Sum = $sum;
+
+            #[inline(always)]
+            fn first(self, pixel: $pixel) -> $sum {
+                self.0.wrapping_mul(pixel.into())
+            }
+
+            #[inline(always)]
+            fn next(self, sum: $sum, pixel: $pixel) -> $sum {
+                sum.wrapping_add(self.first(pixel))
+            }
+        }
+    )* };
+}
+
+integer_weight!(u8 => u16, u16 => u16, u8 => i32, i16 => i32, u16 => i32, i32 => i32);
+
+impl Term<f32> for Weight<f32> {
+    type Sum = f32;
+
+    #[inline(always)]
+    fn first(self, pixel: f32) -> f32 {
+        self.0 * pixel
+    }
+
+    #[inline(always)]
+    fn next(self, sum: f32, pixel: f32) -> f32 {
+        sum + self.0 * pixel
+    }
+}
+
+/// The pixel itself.
+#[derive(Clone, Copy)]
+pub(super) struct One;
+
+impl<T: Into<u16>> Term<T> for One {
+    type Sum = u16;
+
+    #[inline(always)]
+    fn first(self, pixel: T) -> u16 {
+        pixel.into()
+    }
+
+    #[inline(always)]
+    fn next(self, sum: u16, pixel: T) -> u16 {
+        sum.wrapping_add(pixel.into())
+    }
+}
+
+/// The smallest.
+#[derive(Clone, Copy)]
+pub(super) struct Least;
+
+/// The largest.
+#[derive(Clone, Copy)]
+pub(super) struct Most;
+
+impl<T: Number> Term<T> for Least {
+    type Sum = T;
+
+    #[inline(always)]
+    fn first(self, pixel: T) -> T {
+        pixel
+    }
+
+    #[inline(always)]
+    fn next(self, sum: T, pixel: T) -> T {
+        sum.least(pixel)
+    }
+}
+
+impl<T: Number> Term<T> for Most {
+    type Sum = T;
+
+    #[inline(always)]
+    fn first(self, pixel: T) -> T {
+        pixel
+    }
+
+    #[inline(always)]
+    fn next(self, sum: T, pixel: T) -> T {
+        sum.most(pixel)
+    }
+}
+
+/// A pixel of a window and what it counts.
+#[derive(Clone, Copy)]
+pub(super) struct Tap<W> {
+    /// Row of the window.
+    pub(super) row: usize,
+    /// Elements right of the window's first column.
+    pub(super) shift: usize,
+    pub(super) term: W,
+}
+
+/// Terms that are added in one pass over memory.
+const TERMS: usize = 5;
+
+/// `out[i]` becomes the sum over the taps of what `rows[row][at + shift + i]` adds; zero without taps. The length of `out` is
+/// a multiple of [`LANES`].
+pub(super) fn fold<T: Copy + Zeroable, W: Term<T>>(
+    arch: Arch,
+    taps: &[Tap<W>],
+    rows: &[&[T]],
+    at: usize,
+    out: &mut [W::Sum],
+) {
+    if taps.is_empty() {
+        out.fill(W::Sum::zeroed());
+    }
+    for (index, taps) in taps.chunks(TERMS).enumerate() {
+        let first = index == 0;
+        match taps.len() {
+            1 => arch.dispatch(Pass::<T, W, 1> { taps, rows, at, first, out }),
+            2 => arch.dispatch(Pass::<T, W, 2> { taps, rows, at, first, out }),
+            3 => arch.dispatch(Pass::<T, W, 3> { taps, rows, at, first, out }),
+            4 => arch.dispatch(Pass::<T, W, 4> { taps, rows, at, first, out }),
+            _ => arch.dispatch(Pass::<T, W, TERMS> { taps, rows, at, first, out }),
+        }
+    }
+}
+
+/// `out[i]` becomes `result` of the sum over the taps of what `rows[row][at + shift + i]` adds, if there are as many as factors of windows 3 and 5
+/// wide have. Returns whether that is so.
+pub(super) fn fold_few<T: Copy + Zeroable, W: Term<T>, U: Number>(
+    arch: Arch,
+    taps: &[Tap<W>],
+    rows: &[&[T]],
+    at: usize,
+    out: &mut [U],
+    result: impl Fn(W::Sum) -> U,
+) -> bool {
+    match taps.len() {
+        2 => arch.dispatch(Only::<T, W, U, _, 2> { taps, rows, at, out, result }),
+        3 => arch.dispatch(Only::<T, W, U, _, 3> { taps, rows, at, out, result }),
+        TERMS => arch.dispatch(Only::<T, W, U, _, TERMS> { taps, rows, at, out, result }),
+        _ => return false,
+    }
+    true
+}
+
+/// The elements of the first `N` taps, in blocks.
+#[inline(always)]
+fn lines<'a, T, W, const N: usize>(
+    taps: &[Tap<W>; N],
+    rows: &'a [&[T]],
+    at: usize,
+    len: usize,
+) -> [&'a [[T; LANES]]; N] {
+    let mut lines: [&[[T; LANES]]; N] = [&[]; N];
+    for t in 0..N {
+        lines[t] = rows[taps[t].row][at + taps[t].shift..][..len].as_chunks().0;
+    }
+    lines
+}
+
+/// `N` taps.
+struct Pass<'a, T, W: Term<T>, const N: usize> {
+    taps: &'a [Tap<W>],
+    rows: &'a [&'a [T]],
+    at: usize,
+    /// Nothing has been added yet.
+    first: bool,
+    out: &'a mut [W::Sum],
+}
+
+impl<T: Copy + Zeroable, W: Term<T>, const N: usize> WithSimd for Pass<'_, T, W, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { taps, rows, at, first, out } = self;
+        let Some(taps) = taps.first_chunk::<N>() else { return };
+        let lines = lines(taps, rows, at, out.len());
+        // Copies, which no write to `out` can change.
+        let terms = taps.map(|tap| tap.term);
+        let none = [T::zeroed(); LANES];
+        for (block, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+            let mut pixels = [&none; N];
+            for t in 0..N {
+                pixels[t] = &lines[t][block];
+            }
+            for i in 0..LANES {
+                let mut sum =
+                    if first { terms[0].first(pixels[0][i]) } else { terms[0].next(out[i], pixels[0][i]) };
+                for t in 1..N {
+                    sum = terms[t].next(sum, pixels[t][i]);
+                }
+                out[i] = sum;
+            }
+        }
+    }
+}
+
+/// `N` taps and no others, and what becomes of their sum.
+struct Only<'a, T, W, U, F, const N: usize> {
+    taps: &'a [Tap<W>],
+    rows: &'a [&'a [T]],
+    at: usize,
+    out: &'a mut [U],
+    result: F,
+}
+
+impl<T, W, U, F, const N: usize> WithSimd for Only<'_, T, W, U, F, N>
+where
+    T: Copy + Zeroable,
+    W: Term<T>,
+    U: Number,
+    F: Fn(W::Sum) -> U,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { taps, rows, at, out, result } = self;
+        let Some(taps) = taps.first_chunk::<N>() else { return };
+        let lines = lines(taps, rows, at, out.len().next_multiple_of(LANES));
+        let terms = taps.map(|tap| tap.term);
+        let none = [T::zeroed(); LANES];
+        blocks(
+            out,
+            #[inline(always)]
+            |block, out| {
+                let mut pixels = [&none; N];
+                for t in 0..N {
+                    pixels[t] = &lines[t][block];
+                }
+                for i in 0..LANES {
+                    let mut sum = terms[0].first(pixels[0][i]);
+                    for t in 1..N {
+                        sum = terms[t].next(sum, pixels[t][i]);
+                    }
+                    out[i] = result(sum);
+                }
+            },
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! The types pixels have while they are worked on.
+
+use bytemuck::Pod;
+
+use super::rows::{Pipe, Rows};
+
+/// A pixel's channel at work: `u8`, `i16`, `u16`, and `f32` for both floating-point types.
+pub(super) trait Number: Pod + PartialOrd + Send + Sync {
+    /// Whether it is a floating-point type.
+    const REAL: bool;
+
+    /// The same number; every integer has one.
+    fn to_float(self) -> f32;
+
+    /// The nearest (ties to even), saturated; NaN becomes 0 in an integer type.
+    fn from_float(value: f32) -> Self;
+
+    /// The nearest, saturated.
+    fn from_integer(value: i32) -> Self;
+
+    /// Rows of this type.
+    fn pipe<'a>(rows: Box<dyn Rows<Self> + 'a>) -> Pipe<'a>;
+
+    /// The smaller of two; either one where there is no order.
+    #[inline(always)]
+    fn least(self, other: Self) -> Self {
+        if self < other { self } else { other }
+    }
+
+    /// The larger of two; either one where there is no order.
+    #[inline(always)]
+    fn most(self, other: Self) -> Self {
+        if self > other { self } else { other }
+    }
+}
+
+macro_rules! integer {
+    ($($type:ty: $pipe:ident),*) => { $(
+        impl Number for $type {
+            const REAL: bool = false;
+
+            #[inline(always)]
+            fn to_float(self) -> f32 {
+                f32::from(self)
+            }
+
+            #[inline(always)]
+            fn from_float(value: f32) -> Self {
+                value.round_ties_even() as Self
+            }
+
+            #[inline(always)]
+            fn from_integer(value: i32) -> Self {
+                value.clamp(Self::MIN.into(), Self::MAX.into()) as Self
+            }
+
+            fn pipe<'a>(rows: Box<dyn Rows<Self> + 'a>) -> Pipe<'a> {
+                Pipe::$pipe(rows)
+            }
+        }
+    )* };
+}
+
+integer!(u8: U8, i16: I16, u16: U16);
+
+impl Number for f32 {
+    const REAL: bool = true;
+
+    #[inline(always)]
+    fn to_float(self) -> f32 {
+        self
+    }
+
+    #[inline(always)]
+    fn from_float(value: f32) -> Self {
+        value
+    }
+
+    #[inline(always)]
+    fn from_integer(value: i32) -> Self {
+        value as f32
+    }
+
+    fn pipe<'a>(rows: Box<dyn Rows<Self> + 'a>) -> Pipe<'a> {
+        Pipe::F32(rows)
+    }
+}

@@ -1,0 +1,174 @@
+//! Stages that look at one pixel only.
+
+use pulp::Arch;
+use tripipe_kernels::filter::Color;
+
+use super::kernel::each;
+use super::number::Number;
+use super::rows::{LANES, Rows};
+
+/// `value * scale + offset` in another type.
+pub(super) struct Convert<'a, T> {
+    input: Box<dyn Rows<T> + 'a>,
+    part: Vec<T>,
+    scale: f32,
+    offset: f32,
+    arch: Arch,
+}
+
+impl<'a, T: Number> Convert<'a, T> {
+    pub(super) fn new(input: Box<dyn Rows<T> + 'a>, [scale, offset]: [f32; 2], arch: Arch) -> Self {
+        Self { input, part: Vec::new(), scale, offset, arch }
+    }
+}
+
+impl<T: Number, U: Number> Rows<U> for Convert<'_, T> {
+    fn part(&mut self, y: isize, at: usize, out: &mut [U]) {
+        let Self { input, part, scale, offset, arch } = self;
+        part.resize(out.len().next_multiple_of(LANES), T::zeroed());
+        input.part(y, at, &mut part[..out.len()]);
+        let (scale, offset) = (*scale, *offset);
+        each(*arch, part, out, |value| U::from_float(value.to_float() * scale + offset));
+    }
+}
+
+/// Other channels.
+pub(super) struct Recolor<'a, T> {
+    input: Box<dyn Rows<T> + 'a>,
+    part: Vec<T>,
+    color: Color,
+    /// In and out.
+    channels: [usize; 2],
+    arch: Arch,
+}
+
+impl<'a, T: Shade> Recolor<'a, T> {
+    /// `channels` in and out.
+    pub(super) fn new(input: Box<dyn Rows<T> + 'a>, color: Color, channels: [usize; 2], arch: Arch) -> Self {
+        Self { input, part: Vec::new(), color, channels, arch }
+    }
+}
+
+impl<T: Shade> Rows<T> for Recolor<'_, T> {
+    fn part(&mut self, y: isize, at: usize, out: &mut [T]) {
+        let Self { input, part, color, channels, arch } = self;
+        let [takes, gives] = *channels;
+        part.resize(out.len() / gives * takes, T::zeroed());
+        input.part(y, at / gives * takes, part);
+        match (color, channels) {
+            (Color::RgbToGray, [3, _]) => pixels(*arch, part, out, |[r, g, b]: [T; 3]| [T::luma(r, g, b)]),
+            (Color::RgbToGray, _) => pixels(*arch, part, out, |[r, g, b, _]: [T; 4]| [T::luma(r, g, b)]),
+            (Color::BgrToGray, [3, _]) => pixels(*arch, part, out, |[b, g, r]: [T; 3]| [T::luma(r, g, b)]),
+            (Color::BgrToGray, _) => pixels(*arch, part, out, |[b, g, r, _]: [T; 4]| [T::luma(r, g, b)]),
+            (Color::GrayToRgb, _) => pixels(*arch, part, out, |[gray]: [T; 1]| [gray; 3]),
+            (Color::SwapRedBlue, [3, _]) => pixels(*arch, part, out, |[r, g, b]: [T; 3]| [b, g, r]),
+            (Color::SwapRedBlue, _) => pixels(*arch, part, out, |[r, g, b, a]: [T; 4]| [b, g, r, a]),
+            (Color::DropAlpha, _) => pixels(*arch, part, out, |[r, g, b, _]: [T; 4]| [r, g, b]),
+            (Color::AddAlpha, _) => pixels(*arch, part, out, |[r, g, b]: [T; 3]| [r, g, b, T::LARGEST]),
+            (Color::RgbToYuv, _) => pixels(*arch, part, out, T::yuv),
+            (Color::YuvToRgb, _) => pixels(*arch, part, out, T::rgb),
+        }
+    }
+}
+
+fn pixels<T: Number, const P: usize, const Q: usize>(
+    arch: Arch,
+    row: &[T],
+    out: &mut [T],
+    recolor: impl Fn([T; P]) -> [T; Q],
+) {
+    let (row, out) = (row.as_chunks::<P>().0, out.as_chunks_mut::<Q>().0);
+    arch.dispatch(|| {
+        for (pixel, out) in row.iter().zip(out) {
+            *out = recolor(*pixel);
+        }
+    });
+}
+
+/// A pixel type with its arithmetic of colour.
+pub(super) trait Shade: Number {
+    /// White, opaque.
+    const LARGEST: Self;
+
+    fn luma(red: Self, green: Self, blue: Self) -> Self;
+
+    fn yuv(rgb: [Self; 3]) -> [Self; 3];
+
+    fn rgb(yuv: [Self; 3]) -> [Self; 3];
+}
+
+macro_rules! shade_integer {
+    ($($type:ty: $half:expr),*) => { $(
+        impl Shade for $type {
+            const LARGEST: $type = <$type>::MAX;
+
+            #[inline(always)]
+            fn luma(red: $type, green: $type, blue: $type) -> $type {
+                let [r, g, b] = Color::LUMA_STEPS;
+                // At most 65535 * 32768 + 16384: it fits.
+                steps(r * i32::from(red) + g * i32::from(green) + b * i32::from(blue)) as $type
+            }
+
+            #[inline(always)]
+            fn yuv([red, green, blue]: [$type; 3]) -> [$type; 3] {
+                let luma = Self::luma(red, green, blue);
+                let [u, v] = Color::CHROMA_STEPS;
+                let chroma = |step: i32, value: $type| {
+                    let difference = i32::from(value) - i32::from(luma);
+                    Self::from_integer(long_steps(i64::from(step) * i64::from(difference)) + $half)
+                };
+                [luma, chroma(u, blue), chroma(v, red)]
+            }
+
+            #[inline(always)]
+            fn rgb([luma, u, v]: [$type; 3]) -> [$type; 3] {
+                let luma = i32::from(luma);
+                let [u, v] = [u, v].map(|chroma| i64::from(i32::from(chroma) - $half));
+                let [blue, green_u, green_v, red] = Color::CHROMA_BACK_STEPS.map(i64::from);
+                [
+                    Self::from_integer(luma + long_steps(v * red)),
+                    Self::from_integer(luma - long_steps(u * green_u + v * green_v)),
+                    Self::from_integer(luma + long_steps(u * blue)),
+                ]
+            }
+        }
+    )* };
+}
+
+shade_integer!(u8: 128, i16: 0, u16: 32768);
+
+/// From steps of 2^-15, rounded half up.
+#[inline(always)]
+fn steps(value: i32) -> i32 {
+    (value + (1 << 14)) >> 15
+}
+
+/// From steps of 2^-15, rounded half up.
+#[inline(always)]
+fn long_steps(value: i64) -> i32 {
+    ((value + (1 << 14)) >> 15) as i32
+}
+
+impl Shade for f32 {
+    const LARGEST: f32 = 1.0;
+
+    #[inline(always)]
+    fn luma(red: f32, green: f32, blue: f32) -> f32 {
+        let [r, g, b] = Color::LUMA;
+        r * red + g * green + b * blue
+    }
+
+    #[inline(always)]
+    fn yuv([red, green, blue]: [f32; 3]) -> [f32; 3] {
+        let luma = Self::luma(red, green, blue);
+        let [u, v] = Color::CHROMA;
+        [luma, (blue - luma) * u + 0.5, (red - luma) * v + 0.5]
+    }
+
+    #[inline(always)]
+    fn rgb([luma, u, v]: [f32; 3]) -> [f32; 3] {
+        let [u, v] = [u - 0.5, v - 0.5];
+        let [blue, green_u, green_v, red] = Color::CHROMA_BACK;
+        [luma + v * red, luma - (u * green_u + v * green_v), luma + u * blue]
+    }
+}

@@ -1,0 +1,293 @@
+//! Rows that are made one after the other, from the image to its result, without an image in between.
+
+use std::ops::Range;
+
+use bytemuck::cast_slice_mut;
+use half::f16;
+use half::slice::HalfFloatSliceExt;
+use tripipe_kernels::filter::{Border, Element, Layout, Raster};
+
+use super::number::Number;
+
+/// Elements of a row that go through the chain together: so few that the next ones come from memory while these are computed, and whole
+/// pixels of any number of channels.
+pub(super) const PART: usize = 48 * LANES;
+
+/// Elements that are computed together.
+pub(super) const LANES: usize = 64;
+
+/// Where rows of packed pixels come from.
+pub(super) trait Rows<T> {
+    /// Writes the elements of row `y` from `at` on to `out`, whole pixels. Rows are asked for in ascending order, each from left to right and without
+    /// gaps; the first one may be any. It is beyond the image's first and last row only where borders wrap around.
+    fn part(&mut self, y: isize, at: usize, out: &mut [T]);
+}
+
+/// Rows of some type.
+pub(super) enum Pipe<'a> {
+    U8(Box<dyn Rows<u8> + 'a>),
+    I16(Box<dyn Rows<i16> + 'a>),
+    U16(Box<dyn Rows<u16> + 'a>),
+    /// Both floating-point types.
+    F32(Box<dyn Rows<f32> + 'a>),
+}
+
+/// The rows of an image in memory.
+pub(super) struct Source<'a> {
+    pub(super) raster: Raster,
+    pub(super) bytes: &'a [u8],
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn pipe(self) -> Pipe<'a> {
+        match self.raster.element {
+            Element::U8 => Pipe::U8(Box::new(self)),
+            Element::I16 => Pipe::I16(Box::new(self)),
+            Element::U16 => Pipe::U16(Box::new(self)),
+            Element::F16 | Element::F32 => Pipe::F32(Box::new(self)),
+        }
+    }
+
+    /// The bytes of `len` elements of a row from `at` on, of one channel's when planar.
+    fn line(&self, y: usize, channel: usize, at: usize, len: usize) -> &'a [u8] {
+        let bytes = self.raster.element.bytes();
+        &self.bytes[(self.raster.index([0, y], channel) + at) * bytes..][..len * bytes]
+    }
+}
+
+impl<T: Number> Rows<T> for Source<'_> {
+    fn part(&mut self, y: isize, at: usize, out: &mut [T]) {
+        let Raster { height, channels, element, layout, .. } = self.raster;
+        let y = y.rem_euclid(height as isize) as usize;
+        if layout == Layout::Packed || channels == 1 {
+            return load(element, self.line(y, 0, at, out.len()), out);
+        }
+        let mut plane = vec![T::zeroed(); out.len() / channels];
+        for channel in 0..channels {
+            load(element, self.line(y, channel, at / channels, plane.len()), &mut plane);
+            for (pixel, value) in out.chunks_exact_mut(channels).zip(&plane) {
+                pixel[channel] = *value;
+            }
+        }
+    }
+}
+
+/// Elements converted at a time.
+const PIECE: usize = 512;
+
+/// Reads elements of a type that `T` is at work.
+fn load<T: Number>(element: Element, bytes: &[u8], out: &mut [T]) {
+    if element != Element::F16 {
+        return cast_slice_mut(out).copy_from_slice(bytes);
+    }
+    let mut halves = [f16::ZERO; PIECE];
+    let floats: &mut [f32] = cast_slice_mut(out);
+    for (floats, bytes) in floats.chunks_mut(PIECE).zip(bytes.chunks(2 * PIECE)) {
+        let halves = &mut halves[..floats.len()];
+        cast_slice_mut(halves).copy_from_slice(bytes);
+        halves.convert_to_f32_slice(floats);
+    }
+}
+
+/// Writes elements of a type that `T` is at work.
+pub(super) fn store<T: Number>(element: Element, row: &[T], out: &mut [u8]) {
+    if element != Element::F16 {
+        return out.copy_from_slice(bytemuck::cast_slice(row));
+    }
+    let mut halves = [f16::ZERO; PIECE];
+    let floats: &[f32] = bytemuck::cast_slice(row);
+    for (floats, out) in floats.chunks(PIECE).zip(out.chunks_mut(2 * PIECE)) {
+        let halves = &mut halves[..floats.len()];
+        halves.convert_from_f32_slice(floats);
+        out.copy_from_slice(bytemuck::cast_slice(halves));
+    }
+}
+
+/// Rounds rows to half precision, as an image in memory would.
+pub(super) struct Halved<'a> {
+    pub(super) input: Box<dyn Rows<f32> + 'a>,
+}
+
+impl Rows<f32> for Halved<'_> {
+    fn part(&mut self, y: isize, at: usize, out: &mut [f32]) {
+        self.input.part(y, at, out);
+        let mut halves = [f16::ZERO; PIECE];
+        for out in out.chunks_mut(PIECE) {
+            let halves = &mut halves[..out.len()];
+            halves.convert_from_f32_slice(out);
+            halves.convert_to_f32_slice(out);
+        }
+    }
+}
+
+/// Rows of the largest window.
+const WINDOW: usize = 31;
+
+/// An image inside a pipe.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pub(super) channels: usize,
+    pub(super) border: Border,
+    /// The last channel is copied, not filtered.
+    pub(super) keep_alpha: bool,
+}
+
+/// What a stage computes of the rows of its window.
+pub(super) trait Kernel<T, U> {
+    /// Writes a part of a row. Element i of `rows` belongs to the leftmost pixel of the window whose result is `out[i]`, and
+    /// twice [`LANES`] elements more than that asks for can be read.
+    fn run(&mut self, rows: &[&[T]], out: &mut [U]);
+}
+
+/// A stage with a window, and the rows it sees.
+pub(super) struct Windows<'a, T, K> {
+    input: Box<dyn Rows<T> + 'a>,
+    ring: Ring<T>,
+    kernel: K,
+    /// The row whose parts are asked for.
+    current: Option<isize>,
+    /// Elements loaded of the last row that its windows see.
+    loaded: usize,
+}
+
+/// What a stage works on.
+pub(super) struct Input<'a, T> {
+    pub(super) rows: Box<dyn Rows<T> + 'a>,
+    pub(super) shape: Shape,
+    /// What is seen where the border has no pixel.
+    pub(super) outside: T,
+}
+
+impl<'a, T: Number> Input<'a, T> {
+    /// The results of a kernel with a window of `size` columns and rows.
+    pub(super) fn windows<U: Number>(
+        self,
+        size: [usize; 2],
+        kernel: impl Kernel<T, U> + 'a,
+    ) -> Box<dyn Rows<U> + 'a>
+    where
+        T: 'a,
+    {
+        let Self { rows, shape, outside } = self;
+        let radius = size.map(|extent| extent / 2);
+        let len = (shape.width + 2 * radius[0]) * shape.channels + 2 * LANES;
+        let ring = Ring { slots: vec![outside; len * (size[1] + 1)], len, radius, shape };
+        Box::new(Windows { input: rows, ring, kernel, current: None, loaded: 0 })
+    }
+}
+
+impl<T: Number, K> Windows<'_, T, K> {
+    /// Loads what the windows of `len` elements from `at` on see.
+    fn advance(&mut self, y: isize, at: usize, len: usize) {
+        let Shape { height, border, .. } = self.ring.shape;
+        let (margin, down) = (self.ring.margin(), self.ring.radius[1] as isize);
+        let row = self.ring.row_len();
+        let inside = |y: isize| border == Border::Wrap || (0..height as isize).contains(&y);
+        if self.current.is_none() {
+            for y in (y - down..y + down).filter(|y| inside(*y)) {
+                self.ring.load(y, 0..row, &mut *self.input);
+            }
+        }
+        if self.current != Some(y) {
+            (self.current, self.loaded) = (Some(y), 0);
+        }
+        // What lies left of the first pixel may be the last one.
+        let end = if border == Border::Wrap { row } else { row.min(at + len + margin) };
+        if inside(y + down) && end > self.loaded {
+            self.ring.load(y + down, self.loaded..end, &mut *self.input);
+        }
+        self.loaded = end;
+    }
+}
+
+impl<T: Number, U: Number, K: Kernel<T, U>> Rows<U> for Windows<'_, T, K> {
+    fn part(&mut self, y: isize, at: usize, out: &mut [U]) {
+        self.advance(y, at, out.len());
+        let Ring { radius: [_, down], shape, .. } = self.ring;
+        let Shape { height, border, keep_alpha, .. } = shape;
+        let (margin, row) = (self.ring.margin(), self.ring.row_len());
+        let edge = y < down as isize || y + down as isize >= height as isize;
+        let copied = if border != Border::None {
+            0
+        } else if edge {
+            row
+        } else {
+            margin.min(row)
+        };
+        if copied < row {
+            let mut rows: [&[T]; WINDOW] = [&[]; WINDOW];
+            for (row, y) in rows.iter_mut().zip(y - down as isize..=y + down as isize) {
+                *row = &self.ring.seen(y)[at..];
+            }
+            self.kernel.run(&rows[..=2 * down], out);
+        }
+        let centre = &self.ring.seen(y)[margin + at..][..out.len()];
+        let left = copied.saturating_sub(at).min(out.len());
+        let right = (row - copied).saturating_sub(at).min(out.len());
+        for range in [0..left, right..out.len()] {
+            for (out, pixel) in out[range.clone()].iter_mut().zip(&centre[range]) {
+                *out = U::from_float(pixel.to_float());
+            }
+        }
+        if keep_alpha {
+            for (out, pixel) in out.chunks_exact_mut(4).zip(centre.chunks_exact(4)) {
+                out[3] = U::from_float(pixel[3].to_float());
+            }
+        }
+    }
+}
+
+/// Rows with what lies left and right of them.
+struct Ring<T> {
+    /// Row y is in the slot of y modulo the window's rows. One more slot has what lies above and below where that is constant.
+    slots: Vec<T>,
+    /// Elements of a slot.
+    len: usize,
+    /// Columns and rows of the window on each side of its centre.
+    radius: [usize; 2],
+    shape: Shape,
+}
+
+impl<T: Number> Ring<T> {
+    /// Elements of a row.
+    fn row_len(&self) -> usize {
+        self.shape.width * self.shape.channels
+    }
+
+    /// Elements of what lies left of a row, and right.
+    fn margin(&self) -> usize {
+        self.radius[0] * self.shape.channels
+    }
+
+    fn slot(&self, y: isize) -> usize {
+        y.rem_euclid(2 * self.radius[1] as isize + 1) as usize * self.len
+    }
+
+    /// Loads a part of row `y`; at the end of the row, what lies beside it as well.
+    fn load(&mut self, y: isize, part: Range<usize>, input: &mut dyn Rows<T>) {
+        let Shape { width, channels, border, .. } = self.shape;
+        let (at, margin) = (self.slot(y), self.margin());
+        let slot = &mut self.slots[at..][..self.len];
+        input.part(y, part.start, &mut slot[margin + part.start..margin + part.end]);
+        let (width, columns) = (width as isize, self.radius[0] as isize);
+        let pixel = |x: isize| (x + columns) as usize * channels;
+        let left = if part.start == 0 { -columns..0 } else { 0..0 };
+        let right = if part.end == width as usize * channels { width..width + columns } else { 0..0 };
+        for x in left.chain(right) {
+            if let Some(seen) = border.source(x, width as usize) {
+                let seen = pixel(seen as isize);
+                slot.copy_within(seen..seen + channels, pixel(x));
+            }
+        }
+    }
+
+    /// What windows see in row `y`.
+    fn seen(&self, y: isize) -> &[T] {
+        let Shape { height, border, .. } = self.shape;
+        let row = if border == Border::Wrap { Some(y) } else { border.source(y, height).map(|y| y as isize) };
+        let outside = (2 * self.radius[1] + 1) * self.len;
+        &self.slots[row.map_or(outside, |y| self.slot(y))..][..self.len]
+    }
+}

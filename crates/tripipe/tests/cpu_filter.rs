@@ -1,0 +1,380 @@
+//! The filters of the CPU path against the specification's reference.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+
+use half::f16;
+use proptest::prelude::*;
+use tripipe::cpu::{self, CpuError, Threads};
+use tripipe_kernels::filter::reference::{self, Mismatch};
+use tripipe_kernels::filter::{
+    Bilateral, Border, Chain, Color, Element, FilterError, Gradient, Layout, Linear, Morphology,
+    Neighbourhood, Raster, Stage,
+};
+
+const BORDERS: [Border; 6] = [
+    Border::None,
+    Border::Constant(37.4),
+    Border::Replicate,
+    Border::Reflect,
+    Border::Reflect101,
+    Border::Wrap,
+];
+
+/// Bytes that look random and, as pixels, are finite and often at the ends of their range.
+fn noise(element: Element, bytes: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state >> 16
+    };
+    let mut value = move || match next() % 5 {
+        0 => [0, 0xFFFF][next() as usize % 2],
+        _ => next() as u16,
+    };
+    match element {
+        Element::U8 => (0..bytes).map(|_| value() as u8).collect(),
+        // The ends of the signed range are the middle of the unsigned one.
+        Element::I16 => (0..bytes / 2).flat_map(|_| (value() ^ 0x8000).to_ne_bytes()).collect(),
+        Element::U16 => (0..bytes / 2).flat_map(|_| value().to_ne_bytes()).collect(),
+        Element::F16 => (0..bytes / 2)
+            .flat_map(|_| f16::from_f32(f32::from(value()) / 300.0 - 70.0).to_ne_bytes())
+            .collect(),
+        Element::F32 => {
+            (0..bytes / 4).flat_map(|_| (f32::from(value()) / 300.0 - 70.0).to_ne_bytes()).collect()
+        }
+    }
+}
+
+/// Filters noise on one thread and on all, and compares with the reference.
+fn check(chain: &Chain, from: &Raster, to: &Raster) {
+    let source = noise(from.element, from.elements().unwrap() * from.element.bytes(), 7);
+    let len = to.elements().unwrap() * to.element.bytes();
+    for threads in [Threads::One, Threads::All] {
+        let mut result = vec![0xA5; len];
+        cpu::filter(chain, from, &source, to, &mut result, threads).unwrap();
+        let compared = reference::verify(chain, from, &source, to, &result);
+        assert_eq!(compared, Ok(()), "{threads:?} {chain:?}\n{from:?}\n{to:?}");
+    }
+}
+
+/// The same with rasters without gaps, in both layouts.
+fn check_layouts(chain: &Chain, size: [usize; 2], channels: usize, element: Element) {
+    for from in [Raster::packed(size, channels, element), Raster::planar(size, channels, element)] {
+        check(chain, &from, &chain.apply_to(&from).unwrap());
+    }
+}
+
+fn linear(linear: Linear) -> Stage {
+    Stage::Linear(linear)
+}
+
+/// Every kind of stage, each path of the weighted sums among them. What they name is what makes them take it.
+fn stages() -> Vec<Stage> {
+    let ramp = |len: i32| (0..len).map(|i| i - len / 3).collect::<Vec<i32>>();
+    vec![
+        linear(Linear::laplace_sharpen()),
+        linear(Linear::gaussian(5, None).unwrap()),
+        // 32 bits across, 16 down.
+        linear(Linear::gaussian(7, Some(1.4)).unwrap()),
+        linear(Linear::sobel_x().to(Element::I16)),
+        linear(Linear::scharr_y().to(Element::F32)),
+        // Divisors that are no powers of two, in 16 bits, and in 32 for the offset.
+        linear(Linear::mean([3, 5]).unwrap()),
+        linear(Linear::mean([5, 3]).unwrap().with_offset(-9)),
+        linear(Linear::sobel_y().with_offset(128).to(Element::U16)),
+        linear(Linear::unsharp(3, None, 0.7).unwrap()),
+        // A divisor that is no power of two with sums of both signs.
+        linear(Linear::full([3, 5], ramp(15), 7).unwrap()),
+        linear(Linear::full([1, 1], vec![0], 1).unwrap()),
+        linear(Linear::mean([31, 1]).unwrap().to(Element::F16)),
+        linear(Linear::separable(vec![1], ramp(9), 3).unwrap()),
+        Stage::Gradient(Gradient::Sobel),
+        Stage::Gradient(Gradient::Scharr),
+        Stage::Median { size: 3 },
+        Stage::Median { size: 5 },
+        Stage::Morphology(Morphology::Erode(Neighbourhood::Rectangle([5, 3]))),
+        Stage::Morphology(Morphology::Dilate(Neighbourhood::Rectangle([1, 7]))),
+        Stage::Morphology(Morphology::Dilate(Neighbourhood::Cross([7, 5]))),
+        Stage::Bilateral(Bilateral { size: 5, sigma_color: 30.0, sigma_space: 1.5 }),
+        Stage::Convert { to: Element::U8, scale: 0.7, offset: 3.5 },
+        Stage::Convert { to: Element::F16, scale: -0.3, offset: 0.0 },
+    ]
+}
+
+#[test]
+fn every_stage_for_every_element() {
+    for stage in stages() {
+        for element in Element::ALL {
+            let chain = Chain::one(stage.clone(), Border::Reflect101);
+            check_layouts(&chain, [19, 9], 1, element);
+            check_layouts(&chain, [11, 8], 3, element);
+        }
+    }
+}
+
+#[test]
+fn every_stage_for_every_border() {
+    for stage in stages() {
+        for (border, element) in BORDERS.into_iter().zip(Element::ALL.into_iter().cycle()) {
+            let chain = Chain { keep_alpha: true, ..Chain::one(stage.clone(), border) };
+            check_layouts(&chain, [13, 10], 4, element);
+            check_layouts(&Chain::one(stage.clone(), border), [21, 7], 2, Element::U8);
+        }
+    }
+}
+
+/// Narrower and flatter than the windows.
+#[test]
+fn small_images() {
+    for stage in stages() {
+        for border in BORDERS {
+            for size in [[1, 1], [1, 6], [5, 1], [2, 3], [4, 2]] {
+                check_layouts(&Chain::one(stage.clone(), border), size, 1, Element::U8);
+                check_layouts(&Chain::one(stage.clone(), border), size, 3, Element::F32);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_color() {
+    let colors = [
+        Color::RgbToGray,
+        Color::BgrToGray,
+        Color::GrayToRgb,
+        Color::SwapRedBlue,
+        Color::DropAlpha,
+        Color::AddAlpha,
+        Color::RgbToYuv,
+        Color::YuvToRgb,
+    ];
+    for color in colors {
+        for channels in (1..=4).filter(|channels| color.channels(*channels).is_ok()) {
+            for element in Element::ALL {
+                check_layouts(&Chain::one(Stage::Color(color), Border::None), [70, 5], channels, element);
+            }
+        }
+    }
+}
+
+/// Windows on windows, types that change in between, and colour; the stages see each other's rounded results.
+#[test]
+fn chains() {
+    let chains = [
+        vec![
+            Stage::Color(Color::RgbToGray),
+            linear(Linear::gaussian(5, None).unwrap()),
+            Stage::Gradient(Gradient::Sobel),
+            Stage::Morphology(Morphology::Dilate(Neighbourhood::Rectangle([3, 3]))),
+        ],
+        vec![
+            linear(Linear::gaussian(3, Some(0.9)).unwrap().to(Element::F16)),
+            Stage::Convert { to: Element::I16, scale: 3.0, offset: -100.0 },
+            Stage::Median { size: 3 },
+            linear(Linear::laplace4().to(Element::F32)),
+            Stage::Convert { to: Element::U8, scale: 0.5, offset: 128.0 },
+        ],
+        vec![
+            Stage::Color(Color::AddAlpha),
+            linear(Linear::mean([3, 7]).unwrap()),
+            Stage::Color(Color::DropAlpha),
+            Stage::Color(Color::RgbToYuv),
+        ],
+    ];
+    for stages in chains {
+        for border in BORDERS {
+            for keep_alpha in [false, true] {
+                let chain = Chain { stages: stages.clone(), border, keep_alpha };
+                for size in [[1, 2], [6, 3], [33, 40]] {
+                    check_layouts(&chain, size, 3, Element::U8);
+                }
+                check_layouts(&chain, [10, 12], 3, Element::F16);
+            }
+        }
+    }
+}
+
+/// Around the blocks, around the chunks of a row, and over the size from which all threads are used.
+#[test]
+fn lengths_of_rows() {
+    let chain = |stage: Stage| Chain::one(stage, Border::Replicate);
+    for stage in [linear(Linear::gaussian(5, None).unwrap()), Stage::Median { size: 3 }] {
+        for width in [63, 64, 65, 127, 128, 129, 4095, 4096, 4097, 4161] {
+            check(
+                &chain(stage.clone()),
+                &Raster::packed([width, 2], 1, Element::U8),
+                &Raster::packed([width, 2], 1, Element::U8),
+            );
+        }
+    }
+    let wide = Raster::packed([1400, 3], 3, Element::U8);
+    let flat = Raster::packed([260, 700], 1, Element::U8);
+    for stage in [
+        linear(Linear::laplace_sharpen()),
+        Stage::Morphology(Morphology::Erode(Neighbourhood::Cross([3, 3]))),
+    ] {
+        for border in BORDERS {
+            let chain = Chain::one(stage.clone(), border);
+            check(&chain, &wide, &wide);
+            let twice = Chain { stages: vec![stage.clone(), stage.clone()], ..chain };
+            check(&twice, &flat, &flat);
+        }
+    }
+}
+
+/// Regions, gaps, other layouts in than out, and bytes that no element is aligned to. Nothing outside the result's pixels is written.
+#[test]
+fn places() {
+    let chain = Chain::one(linear(Linear::gaussian(3, None).unwrap()), Border::Reflect);
+    for (element, channels) in [(Element::U8, 3), (Element::U16, 1), (Element::F16, 2), (Element::F32, 4)] {
+        let size = [23, 11];
+        let all = [Raster::packed(size, channels, element), Raster::planar(size, channels, element)];
+        let parts = all.map(|raster| {
+            let pitched = raster.with_pitch(raster.pitch + 5);
+            pitched.region([3, 2], [14, 7]).unwrap()
+        });
+        for from in parts {
+            for to in parts {
+                let bytes = element.bytes();
+                let source = noise(element, from.elements().unwrap() * bytes, 5);
+                // What differs afterwards is what is not written.
+                let [want, other] = [0xA5, 0x5A].map(|byte| {
+                    let mut want = vec![byte; to.elements().unwrap() * bytes];
+                    reference::apply(&chain, &from, &source, &to, &mut want).unwrap();
+                    want
+                });
+                // One byte off, whatever the alignment of the vector.
+                let mut shifted = vec![0; source.len() + 1];
+                shifted[1..].copy_from_slice(&source);
+                for off in [0, 1] {
+                    let mut result = vec![0xA5; want.len() + off];
+                    cpu::filter(&chain, &from, &shifted[1..], &to, &mut result[off..], Threads::One).unwrap();
+                    if element.is_float() {
+                        reference::verify(&chain, &from, &source, &to, &result[off..]).unwrap();
+                        let gaps = want.iter().zip(&other).zip(&result[off..]).filter(|((a, b), _)| a != b);
+                        assert!(gaps.clone().count() > 0, "{to:?}");
+                        assert!(gaps.map(|(_, found)| found).all(|found| *found == 0xA5), "{to:?}");
+                    } else {
+                        assert_eq!(result[off..], want, "{from:?} {to:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// NaN and infinity reach what their weight is not 0 for, and integers as the specification says.
+#[test]
+fn not_finite() {
+    let from = Raster::packed([9, 9], 1, Element::F32);
+    for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let mut source = vec![1.0f32; 81];
+        source[40] = bad;
+        let source: &[u8] = bytemuck::cast_slice(&source);
+        for stage in [
+            linear(Linear::laplace4()),
+            linear(Linear::sobel_x()),
+            linear(Linear::gaussian(5, Some(1.0)).unwrap().to(Element::U8)),
+            Stage::Bilateral(Bilateral { size: 3, sigma_color: 1.0, sigma_space: 1.0 }),
+            Stage::Convert { to: Element::I16, scale: -1.0, offset: 0.0 },
+        ] {
+            // The reference's bounds of bilateral means are not made for NaN.
+            if bad.is_nan() && matches!(stage, Stage::Bilateral(_)) {
+                continue;
+            }
+            let chain = Chain::one(stage, Border::Wrap);
+            let to = chain.apply_to(&from).unwrap();
+            let mut result = vec![0; 81 * to.element.bytes()];
+            cpu::filter(&chain, &from, source, &to, &mut result, Threads::One).unwrap();
+            assert_eq!(reference::verify(&chain, &from, source, &to, &result), Ok(()), "{bad} {chain:?}");
+        }
+    }
+}
+
+#[test]
+fn refused() {
+    let from = Raster::packed([4, 3], 3, Element::U8);
+    let chain = Chain::one(Stage::Median { size: 3 }, Border::Wrap);
+    let mut result = [7; 36];
+    let error = cpu::filter(&chain, &from, &[0; 35], &from, &mut result, Threads::All).unwrap_err();
+    assert_eq!(error, CpuError::Filter(FilterError::Length { what: "source", want: 36, found: 35 }));
+    let error = cpu::filter(&chain, &from, &[0; 36], &from, &mut result[1..], Threads::All).unwrap_err();
+    assert_eq!(error.to_string(), "the result has 35 bytes; its pixels take 36");
+    let four = Chain::one(Stage::Median { size: 4 }, Border::Wrap);
+    assert!(cpu::filter(&four, &from, &[0; 36], &from, &mut result, Threads::All).is_err());
+    assert_eq!(result, [7; 36]);
+    // No pixels: nothing to do.
+    for size in [[0, 3], [4, 0], [0, 0]] {
+        let none = Raster::packed(size, 3, Element::U8);
+        cpu::filter(&chain, &none, &[], &none, &mut [], Threads::All).unwrap();
+    }
+}
+
+/// A test that could not fail would be none: a result with one wrong bit is told.
+#[test]
+fn the_comparison_sees_one_bit() {
+    let from = Raster::packed([40, 30], 1, Element::U8);
+    let chain = Chain::one(linear(Linear::gaussian(5, None).unwrap()), Border::Wrap);
+    let source = noise(Element::U8, 1200, 1);
+    let mut result = vec![0; 1200];
+    cpu::filter(&chain, &from, &source, &from, &mut result, Threads::All).unwrap();
+    result[777] ^= 1;
+    let compared = reference::verify(&chain, &from, &source, &from, &result);
+    assert!(matches!(compared, Err(Mismatch::Pixel { x: 17, y: 19, count: 1, .. })), "{compared:?}");
+}
+
+fn any_raster() -> impl Strategy<Value = Raster> {
+    let element = prop::sample::select(Element::ALL.to_vec());
+    (1usize..90, 1usize..40, 1usize..=4, element, any::<bool>(), 0usize..4).prop_map(
+        |(width, height, channels, element, planar, gap)| {
+            let raster =
+                if planar { Raster::planar } else { Raster::packed }([width, height], channels, element);
+            raster.with_pitch(raster.pitch + gap)
+        },
+    )
+}
+
+/// Whether no stage makes infinity or NaN of the noise.
+fn stays_finite(chain: &Chain, from: &Raster) -> bool {
+    let source = noise(from.element, from.elements().unwrap() * from.element.bytes(), 7);
+    (1..=chain.stages.len()).all(|count| {
+        let stages = chain.stages[..count].to_vec();
+        let part = Chain { stages, ..*chain };
+        let to = part.apply_to(from).unwrap();
+        let mut result = vec![0; to.elements().unwrap() * to.element.bytes()];
+        reference::apply(&part, from, &source, &to, &mut result).unwrap();
+        match to.element {
+            Element::U8 | Element::I16 | Element::U16 => true,
+            Element::F16 => {
+                bytemuck::pod_collect_to_vec::<u8, f16>(&result).iter().all(|value| value.is_finite())
+            }
+            Element::F32 => {
+                bytemuck::pod_collect_to_vec::<u8, f32>(&result).iter().all(|value| value.is_finite())
+            }
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn random_chains(
+        from in any_raster(),
+        stages in prop::collection::vec(prop::sample::select(stages()), 1..4),
+        border in prop::sample::select(BORDERS.to_vec()),
+        keep_alpha: bool,
+        packed: bool,
+    ) {
+        let chain = Chain { stages, border, keep_alpha };
+        // Sums of sums may leave 32 bits, and the range of half precision: then medians are unspecified.
+        if let Ok(mut to) = chain.apply_to(&from) && stays_finite(&chain, &from) {
+            if packed && to.layout == Layout::Planar {
+                to = Raster::packed([to.width, to.height], to.channels, to.element);
+            }
+            check(&chain, &from, &to);
+        }
+    }
+}
