@@ -445,6 +445,8 @@ static void finish(totals_t values, const uint row, const uint column, const uin
 //
 // ROWS_FIRST: 1 has neighbouring work-items one below the other. On a CPU, work-groups then run down a panel of B that
 //             stays in the cache.
+// ROLLED:     1 puts the sums into memory at the end and has the epilogue once, in a loop. On a CPU the loop along K then
+//             keeps its registers; on a GPU private memory is far away.
 // A_VECTOR:   1 loads the rows of a packed A as a vector, 2, 4, 8 or 16 of them; 0 one by one, which a CPU broadcasts
 //             from memory.
 // DOT:        bytes only: 4 steps along K at once, with dot products of four. 1 those of cl_khr_integer_dot_product, 2
@@ -453,6 +455,9 @@ static void finish(totals_t values, const uint row, const uint column, const uin
 
 #ifndef ROWS_FIRST
 #define ROWS_FIRST 0
+#endif
+#ifndef ROLLED
+#define ROLLED 0
 #endif
 #ifndef A_VECTOR
 #define A_VECTOR 0
@@ -724,9 +729,18 @@ kernel GROUP void gemm_tile(A_TYPE a, const uint4 a_at, B_TYPE b, const uint4 b_
 #endif
     }
 
+#if ROLLED
+    totals_t results[ROWS * VECTORS];
+#define STORE(r, j) results[0x##r * VECTORS + (j)] = STORED(r, j);
+#define STORE_ROW(r) EACH_VECTOR(STORE, r)
+    EACH_ROW(STORE_ROW)
+    for (uint r = 0; r < ROWS * VECTORS; ++r)
+        finish(results[r], row + r / VECTORS, column + r % VECTORS * VECTOR, RESULT_BATCH, RESULT_ARGUMENTS);
+#else
 #define STORE(r, j) finish(STORED(r, j), row + 0x##r, column + (j) * VECTOR, RESULT_BATCH, RESULT_ARGUMENTS);
 #define STORE_ROW(r) EACH_VECTOR(STORE, r)
     EACH_ROW(STORE_ROW)
+#endif
 }
 #endif
 

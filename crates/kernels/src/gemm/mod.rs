@@ -6,6 +6,7 @@
 //!
 //! The [ladders](LADDER) are the way there in single steps, with kernels of their own ([`steps`]).
 
+mod candidates;
 mod check;
 mod description;
 mod ladder;
@@ -15,9 +16,13 @@ mod plan;
 mod product;
 mod reference;
 mod sample;
+mod shape;
 pub mod steps;
 mod sums;
+mod sweep;
+mod table;
 
+pub use candidates::candidates;
 pub use check::Unfit;
 pub use description::{
     Accumulate, Batch, DescriptionError, Elements, Gemm, Layout, Operand, Order, Requantise, Scale, Stage,
@@ -28,3 +33,9 @@ pub use parameters::{Dot, Local, Parameters, ParametersError, Source, Tile, Vect
 pub use plan::{Given, Side, packed_layouts, plan, plan_packing};
 pub use reference::{Difference, Reference, ReferenceError};
 pub use sample::sample;
+pub use shape::Shape;
+pub use sweep::{Seconds, Sweep, SweepError, SweepOptions, Tried, TryError, sweep};
+pub use table::{
+    Basis, Choice, ElementKind, Entry, Measurement, Table, TableError, Target, default_parameters,
+    entries_to_toml,
+};

@@ -11,8 +11,7 @@
 // BYTES_EACH: bytes of an element, 1, 2 or 4; a copy does not care what they mean.
 // LANES:      rows (columns) of a tile, 1 to 16.
 // DOT:        1 puts 4 steps along K of a lane side by side, for dot products of four bytes.
-// ALONG:      1 where the operand is contiguous along K, 0 where it is so across the tile. Both are handled either way;
-//             it decides in which direction vectors are loaded.
+// ALONG:      1 where the operand is contiguous along K, 0 where it is so across the tile.
 // TO_IMAGE:   1 writes to an image of four channels a texel; 2- and 4-byte elements, LANES 4, 8, 12 or 16.
 
 #ifndef BYTES_EACH
@@ -142,6 +141,16 @@ kernel void gemm_pack(global const ELEMENT *from, const uint4 from_at, global EL
 #endif
     const uint panel = to_at.z / (LANES * DEPTH);
     to += (size_t)batch * to_at.w + tile / panel * to_at.y + tile % panel * (LANES * DEPTH) + step / DEPTH * to_at.z;
+#if !ALONG && !DOT && (LANES == 2 || LANES == 4 || LANES == 8 || LANES == 16)
+    // A step's lanes are contiguous on both sides.
+    if (tile * LANES + LANES <= lanes) {
+        from += tile * LANES + step * from_at.z;
+        const uint left = min(k - step, 4u);
+        for (uint i = 0; i < left; ++i)
+            JOIN(vstore, LANES)(JOIN(vload, LANES)(0, from + i * from_at.z), 0, to + i * to_at.z);
+        return;
+    }
+#endif
 #define READ(i) const four_t lane_##i = steps_of(from, from_at, tile * LANES + 0x##i, step, lanes, k);
     EACH_LANE(READ)
 #if DOT

@@ -17,7 +17,7 @@ use thiserror::Error;
 /// ```
 /// use tripipe_kernels::gemm::Parameters;
 ///
-/// let text = "tile 8x32 vector=16 unroll=4 a=packed/1 b=packed/1 rows-first group=1x1";
+/// let text = "tile 8x32 vector=16 unroll=4 a=packed/1 b=packed/1 rows-first rolled group=1x1";
 /// let parameters: Parameters = text.parse().unwrap();
 /// assert_eq!(parameters.to_string(), text);
 /// assert!("tile 8x32 colour=red".parse::<Parameters>().is_err());
@@ -35,6 +35,7 @@ pub enum Parameters {
 
 /// What `gemm_tile` is built with: `tile ROWSxCOLUMNS`, then the fields by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(clippy::struct_excessive_bools, reason = "independent of each other, each a word of the text")]
 pub struct Tile {
     /// Rows of C a work-item computes, 1 to 16.
     pub rows: usize,
@@ -57,6 +58,8 @@ pub struct Tile {
     pub dot: Option<Dot>,
     /// `rows-first`: whether neighbouring work-items lie one below the other.
     pub rows_first: bool,
+    /// `rolled`: whether the epilogue is there once, in a loop over sums in memory. For CPUs.
+    pub rolled: bool,
     /// `group=`: work-items of a work-group in the first and second dimension; else the driver chooses.
     pub group: Option<[usize; 2]>,
     /// `parts=`: into how many parts K is cut, which a second pass adds up in order.
@@ -136,6 +139,7 @@ impl Tile {
             fma: false,
             dot: None,
             rows_first: false,
+            rolled: false,
             group: None,
             parts: 1,
         }
@@ -213,6 +217,7 @@ impl fmt::Display for Parameters {
                     Some(Dot::Arm) => f.write_str(" dot=arm")?,
                 }
                 flag(f, "rows-first", tile.rows_first)?;
+                flag(f, "rolled", tile.rolled)?;
                 if let Some([x, y]) = tile.group {
                     write!(f, " group={x}x{y}")?;
                 }
@@ -327,6 +332,7 @@ impl Parameters {
                 "fma" => tile.fma = flag(value)?,
                 "dot" => tile.dot = Some(dot(value)?),
                 "rows-first" => tile.rows_first = flag(value)?,
+                "rolled" => tile.rolled = flag(value)?,
                 "group" => tile.group = Some(extent(value)?),
                 "parts" => tile.parts = number(value)?,
                 _ => return Err("no parameter of a tile"),

@@ -168,8 +168,12 @@ impl Packing {
             return None;
         }
         let to_image = packed.buffer_bytes.is_none();
-        // The kernel holds a tile's lanes in registers; a wider tile is in one panel, which has no borders inside.
-        let lanes = if packed.lanes > 16 { 4 } else { packed.lanes };
+        // The kernel holds a tile's lanes in registers, and takes a wider tile as several in one panel.
+        let lanes = match packed.lanes {
+            lanes if lanes <= 16 => lanes,
+            lanes if lanes.is_multiple_of(8) => 8,
+            _ => 4,
+        };
         let tiles = packed.tiles * packed.lanes / lanes;
         let program = Program::from_source("gemm/packing.cl", include_str!("packing.cl"))
             .define("BYTES_EACH", packed.element.bytes())
@@ -391,7 +395,8 @@ impl Planner<'_> {
             .define("B_FROM", from(tile.b, b.described.column != 1))
             .define("A_VECTOR", u8::from(tile.a_vector))
             .define("FMA", u8::from(tile.fma))
-            .define("ROWS_FIRST", u8::from(tile.rows_first));
+            .define("ROWS_FIRST", u8::from(tile.rows_first))
+            .define("ROLLED", u8::from(tile.rolled));
         let depth = match tile.dot {
             None => 1,
             Some(dot) => {

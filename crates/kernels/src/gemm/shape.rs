@@ -1,0 +1,57 @@
+//! Classes of shapes that want the same kernel.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::description::Gemm;
+
+/// A class of shapes, from the least reuse of elements to the most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    /// C has one row or one column.
+    Vector,
+    /// C has fewer than 32 rows or columns.
+    Skinny,
+    /// Up to 192^3 multiply-adds, all products of a batch together: launches take as long as arithmetic.
+    Small,
+    /// Up to 768^3 multiply-adds.
+    Medium,
+    /// More.
+    Large,
+}
+
+impl Shape {
+    /// All of them, in order.
+    pub const ALL: [Self; 5] = [Self::Vector, Self::Skinny, Self::Small, Self::Medium, Self::Large];
+
+    /// The class of a product.
+    pub fn of(gemm: &Gemm) -> Self {
+        let work = gemm.operations() / 2.0;
+        match gemm.m.min(gemm.n) {
+            0 | 1 => Self::Vector,
+            2..32 => Self::Skinny,
+            _ if work <= 192f64.powi(3) => Self::Small,
+            _ if work <= 768f64.powi(3) => Self::Medium,
+            _ => Self::Large,
+        }
+    }
+
+    /// Classes between this one and another.
+    pub(super) fn distance(self, other: Self) -> usize {
+        (self as usize).abs_diff(other as usize)
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Vector => "vector",
+            Self::Skinny => "skinny",
+            Self::Small => "small",
+            Self::Medium => "medium",
+            Self::Large => "large",
+        })
+    }
+}

@@ -1,0 +1,496 @@
+//! Which parameters are known to be good, on which GPU, for which shape: `data/gemm/*.toml`, and the user's own.
+
+use std::cmp::Reverse;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use tripipe_device::{DeviceKind, Identification, Probe, identify};
+
+use super::description::{Accumulate, Elements, Gemm};
+use super::parameters::{Parameters, Tile};
+use super::shape::Shape;
+
+/// What is shipped, by file.
+const SHIPPED: [(&str, &str); 4] = [
+    ("data/gemm/mali.toml", include_str!("../../data/gemm/mali.toml")),
+    ("data/gemm/adreno.toml", include_str!("../../data/gemm/adreno.toml")),
+    ("data/gemm/desktop.toml", include_str!("../../data/gemm/desktop.toml")),
+    ("data/gemm/cpu.toml", include_str!("../../data/gemm/cpu.toml")),
+];
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    // A test reads the same texts, and fails where one is malformed.
+    Table::load(None).unwrap_or_default()
+});
+
+/// What entries were tried with. Kinds that are summed in another type want another tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ElementKind {
+    /// [`Elements::F32`]
+    #[serde(rename = "f32")]
+    F32,
+    /// [`Accumulate::F16`]
+    #[serde(rename = "f16")]
+    F16,
+    /// [`Accumulate::F32`]
+    #[serde(rename = "f16-f32")]
+    F16InF32,
+    /// [`Accumulate::Chunked`]
+    #[serde(rename = "f16-chunked")]
+    F16Chunked,
+    /// [`Elements::I8ToI32`] and [`Elements::I8ToI8`]
+    #[serde(rename = "i8")]
+    I8,
+}
+
+impl ElementKind {
+    /// That of a product.
+    pub fn of(elements: Elements) -> Self {
+        match elements {
+            Elements::F32 => Self::F32,
+            Elements::F16(Accumulate::F16) => Self::F16,
+            Elements::F16(Accumulate::F32) => Self::F16InF32,
+            Elements::F16(Accumulate::Chunked { .. }) => Self::F16Chunked,
+            Elements::I8ToI32 | Elements::I8ToI8(_) => Self::I8,
+        }
+    }
+
+    /// 0 for the same, 1 for kinds that take the same registers or the same bytes, else 2.
+    fn distance(self, other: Self) -> u8 {
+        use ElementKind::{F16, F16Chunked, F16InF32, F32};
+        match (self, other) {
+            _ if self == other => 0,
+            (F16 | F16Chunked | F16InF32, F16 | F16Chunked | F16InF32)
+            | (F32, F16InF32)
+            | (F16InF32, F32) => 1,
+            _ => 2,
+        }
+    }
+}
+
+/// What an entry rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// Someone's judgement.
+    Guessed,
+    /// Another library's tuning, as its sources have it.
+    Published,
+    /// A sweep of this one.
+    Measured,
+}
+
+impl fmt::Display for Basis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Guessed => "guessed",
+            Self::Published => "published",
+            Self::Measured => "measured",
+        })
+    }
+}
+
+/// What a sweep measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measurement {
+    /// 10^9 operations a second, packing of operands that change included.
+    pub gflops: f64,
+    /// Extents m, n, k and the number of products.
+    pub size: [usize; 4],
+    /// The device's name.
+    pub device: String,
+    /// Its driver's version.
+    pub driver: String,
+    /// Version of this library.
+    pub version: String,
+    /// Day, as `2026-11-21`.
+    pub date: String,
+}
+
+/// Which devices an entry is about: one of these.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Target {
+    /// A product by the name its maker gives it, e.g. `Mali-G610`, `Adreno 740`.
+    Gpu(String),
+    /// Devices whose name has this in it, in any case, e.g. `H200`, `pthread`: those without a model.
+    Name(String),
+    /// Everything of a kind: `cpu` or `gpu`.
+    Kind(String),
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gpu(name) => f.write_str(name),
+            Self::Name(part) => write!(f, "devices named {part}"),
+            Self::Kind(kind) => write!(f, "any {}", kind.to_uppercase()),
+        }
+    }
+}
+
+/// Parameters for one GPU, kind of elements and class of shapes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Which devices.
+    pub on: Target,
+    /// Which elements.
+    pub elements: ElementKind,
+    /// Which shapes.
+    pub shape: Shape,
+    /// How.
+    pub parameters: Parameters,
+    /// What that rests on.
+    pub basis: Basis,
+    /// Where it comes from.
+    pub source: String,
+    /// What was measured, if anything was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Measurement>,
+}
+
+/// How near an entry's GPU is to a device, from the nearest on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Relation {
+    Itself,
+    Generation,
+    Family,
+    Vendor,
+    Kind,
+}
+
+/// Entries, the user's ahead of those that are shipped.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    entries: Vec<Entry>,
+}
+
+/// What the table says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// How to compute it.
+    pub parameters: Parameters,
+    /// Which entry was taken, and why that one: one sentence.
+    pub why: String,
+    /// Where the entry comes from.
+    pub source: String,
+    /// What the entry rests on; `Guessed` when there was none.
+    pub basis: Basis,
+}
+
+/// Why there is no table.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// A file or folder that cannot be read.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file that is no table.
+    #[error("{file}: {source}")]
+    Parse {
+        /// Which.
+        file: String,
+        /// Where, and why.
+        source: Box<toml::de::Error>,
+    },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    entry: Vec<Entry>,
+}
+
+impl Table {
+    /// All `.toml` files of the user's `folder`, in order of their names, then what is shipped. A folder that is not there
+    /// is empty.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or is no table.
+    pub fn load(folder: Option<&Path>) -> Result<Self, TableError> {
+        let mut table = Self::default();
+        for path in folder.map(files).transpose()?.unwrap_or_default() {
+            let text = std::fs::read_to_string(&path)
+                .map_err(|source| TableError::Read { path: path.clone(), source })?;
+            table.add(&path.display().to_string(), &text)?;
+        }
+        for (file, text) in SHIPPED {
+            table.add(file, text)?;
+        }
+        Ok(table)
+    }
+
+    /// What is shipped.
+    pub fn shipped() -> &'static Self {
+        &TABLE
+    }
+
+    fn add(&mut self, file: &str, text: &str) -> Result<(), TableError> {
+        let parsed: File = toml::from_str(text)
+            .map_err(|source| TableError::Parse { file: file.to_owned(), source: Box::new(source) })?;
+        self.entries.extend(parsed.entry);
+        Ok(())
+    }
+
+    /// The entries, the user's first.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Parameters for a product on a device: of the entries whose parameters it can take those for the nearest elements, of
+    /// these those of the nearest GPU (itself, its generation, its family, its vendor, its kind), then of the nearest class
+    /// of shapes, then the best founded, then the first. Where there is none, a tile that every device takes.
+    pub fn choose(&self, gemm: &Gemm, probe: &Probe) -> Choice {
+        let device = Device::of(probe);
+        let (kind, shape) = (ElementKind::of(gemm.elements), Shape::of(gemm));
+        let mut near: Vec<_> = self
+            .entries
+            .iter()
+            .filter_map(|entry| {
+                let relation = device.relation(&entry.on, probe)?;
+                // A vector wants kernels of its own, and nothing else wants those.
+                let apart = u8::from((entry.shape == Shape::Vector) != (shape == Shape::Vector));
+                let near = (kind.distance(entry.elements), apart, relation);
+                Some(((near, shape.distance(entry.shape), Reverse(entry.basis)), entry))
+            })
+            .collect();
+        near.sort_by_key(|(key, _)| *key);
+        let taken = near.into_iter().find(|(_, entry)| entry.parameters.check(gemm, probe).is_ok());
+        let Some((((elements, _, relation), shapes, _), entry)) = taken else {
+            return Choice {
+                parameters: Parameters::Tile(Tile::new(4, 4)),
+                why: "nothing is known of such a device: a tile that all of them take".to_owned(),
+                source: "none".to_owned(),
+                basis: Basis::Guessed,
+            };
+        };
+        let of = match relation {
+            Relation::Itself => format!("of {} itself", entry.on),
+            Relation::Generation => format!("of {}, of the same generation", entry.on),
+            Relation::Family => format!("of {}, of the same family", entry.on),
+            Relation::Vendor => format!("of {}, by the same vendor", entry.on),
+            Relation::Kind => format!("of {}", entry.on),
+        };
+        let none = if shapes == 0 { String::new() } else { format!(", as there is none for {shape} ones") };
+        let other = if elements == 0 { "" } else { ", of other elements" };
+        let why = format!("{} {of}, for {} products{none}{other}", entry.basis, entry.shape);
+        Choice { parameters: entry.parameters, why, source: entry.source.clone(), basis: entry.basis }
+    }
+}
+
+/// The text of a file of entries, as [`Table::load`] reads it.
+///
+/// # Errors
+/// None in practice: entries hold nothing that TOML has no form for.
+pub fn entries_to_toml(entries: &[Entry]) -> Result<String, toml::ser::Error> {
+    toml::to_string_pretty(&File { entry: entries.to_vec() })
+}
+
+/// The shipped table's parameters for a product on a device: [`Table::choose`].
+pub fn default_parameters(gemm: &Gemm, probe: &Probe) -> Choice {
+    Table::shipped().choose(gemm, probe)
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>, TableError> {
+    let failed = |source| TableError::Read { path: folder.to_owned(), source };
+    let mut found = Vec::new();
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(found),
+        entries => entries.map_err(failed)?,
+    };
+    for entry in entries {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// A device among its relatives.
+struct Device {
+    product: Option<String>,
+    generation: Option<&'static str>,
+    identity: Identification,
+}
+
+impl Device {
+    fn of(probe: &Probe) -> Self {
+        let identity = identify(probe);
+        let generation = identity
+            .model
+            .filter(|model| Some(model.family()) == identity.family)
+            .map(|model| model.identity.generation.as_str());
+        Self { product: identity.product.as_ref().map(ToString::to_string), generation, identity }
+    }
+
+    fn relation(&self, target: &Target, probe: &Probe) -> Option<Relation> {
+        match target {
+            Target::Name(part) => {
+                let found = probe.name.to_lowercase().contains(&part.to_lowercase());
+                found.then_some(Relation::Itself)
+            }
+            Target::Kind(kind) => {
+                let is = if probe.kind == DeviceKind::Cpu { "cpu" } else { "gpu" };
+                (*kind == is).then_some(Relation::Kind)
+            }
+            Target::Gpu(name) => {
+                self.identity.vendor?;
+                let other = Self::of(&named(name));
+                if self.product == other.product {
+                    Some(Relation::Itself)
+                } else if self.generation.is_some() && self.generation == other.generation {
+                    Some(Relation::Generation)
+                } else if self.identity.family.is_some() && self.identity.family == other.identity.family {
+                    Some(Relation::Family)
+                } else {
+                    (self.identity.vendor == other.identity.vendor).then_some(Relation::Vendor)
+                }
+            }
+        }
+    }
+}
+
+/// The probe of a product of which only the name is known.
+fn named(product: &str) -> Probe {
+    Probe { name: product.to_owned(), kind: DeviceKind::Gpu, ..Probe::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gemm(side: usize) -> Gemm {
+        Gemm::new(Elements::F32, [side; 3])
+    }
+
+    #[test]
+    fn shipped_files_are_tables() {
+        let table = Table::load(None).unwrap();
+        assert!(table.entries().len() > 40);
+        for entry in table.entries() {
+            if let Target::Gpu(name) = &entry.on {
+                assert!(Device::of(&named(name)).identity.vendor.is_some(), "{name} is no product");
+                assert_eq!(Device::of(&named(name)).product.as_deref(), Some(name.as_str()));
+            }
+            if let Target::Kind(kind) = &entry.on {
+                assert!(["cpu", "gpu"].contains(&kind.as_str()), "{kind}");
+            }
+            assert_eq!(entry.measured.is_some(), entry.basis == Basis::Measured, "{entry:?}");
+            assert!(!entry.source.is_empty());
+            let ample = Probe {
+                extensions: [
+                    "cl_khr_fp16",
+                    "cl_khr_integer_dot_product",
+                    "cl_arm_integer_dot_product_accumulate_int8",
+                ]
+                .map(str::to_owned)
+                .to_vec(),
+                opencl_c: (3, 0),
+                images: Some(tripipe_device::ImageLimits {
+                    max_2d: [65536; 2],
+                    from_buffer: true,
+                    ..Default::default()
+                }),
+                ..Probe::default()
+            };
+            let elements = match entry.elements {
+                ElementKind::F32 => Elements::F32,
+                ElementKind::F16 => Elements::F16(Accumulate::F16),
+                ElementKind::F16InF32 => Elements::F16(Accumulate::F32),
+                ElementKind::F16Chunked => Elements::F16(Accumulate::Chunked { block: 32 }),
+                ElementKind::I8 => Elements::I8ToI32,
+            };
+            let extents = if entry.shape == Shape::Vector { [1, 256, 256] } else { [256; 3] };
+            let mut gemm = Gemm::new(elements, extents);
+            if matches!(entry.parameters, Parameters::Vector(_)) {
+                gemm.b = super::super::Layout::column_major(256);
+            }
+            entry.parameters.check(&gemm, &ample).unwrap_or_else(|unfit| panic!("{entry:?}: {unfit}"));
+        }
+    }
+
+    #[test]
+    fn the_nearest_entry_is_taken() {
+        let entry = |on, shape, text: &str| Entry {
+            on,
+            elements: ElementKind::F32,
+            shape,
+            parameters: text.parse().unwrap(),
+            basis: Basis::Published,
+            source: "a test".to_owned(),
+            measured: None,
+        };
+        let gpu = |name: &str| Target::Gpu(name.to_owned());
+        let table = Table {
+            entries: vec![
+                entry(Target::Kind("gpu".to_owned()), Shape::Large, "tile 1x4"),
+                entry(gpu("Mali-G76"), Shape::Large, "tile 2x4"),
+                entry(gpu("Mali-G78"), Shape::Small, "tile 3x4"),
+                entry(gpu("Mali-G78"), Shape::Large, "tile 4x4"),
+                entry(gpu("Mali-G610"), Shape::Large, "tile 5x4 b=image"),
+                entry(gpu("Mali-G610"), Shape::Large, "tile 6x4"),
+                entry(Target::Name("H200".to_owned()), Shape::Large, "tile 7x4"),
+            ],
+        };
+        let choose = |name: &str, side| {
+            let choice = table.choose(&gemm(side), &named(name));
+            (choice.parameters.to_string(), choice.why)
+        };
+        // No images: the first of the two is passed over.
+        assert_eq!(choose("Mali-G610 MC4 r0p0", 1024).0, "tile 6x4");
+        assert_eq!(choose("Mali-G78 r1p1", 1024).0, "tile 4x4");
+        assert_eq!(choose("Mali-G78 r1p1", 64).0, "tile 3x4");
+        // Valhall without entries of its own; Midgard; a vendor without entries.
+        assert!(choose("Mali-G57", 1024).1.contains("Mali-G78"), "{}", choose("Mali-G57", 1024).1);
+        assert!(choose("Mali-T860", 1024).1.contains("by the same vendor"));
+        assert_eq!(choose("NVIDIA H200", 1024).0, "tile 7x4");
+        let other = choose("NVIDIA L4", 1024);
+        assert_eq!(other.0, "tile 1x4");
+        assert!(other.1.contains("any GPU"), "{}", other.1);
+    }
+
+    #[test]
+    fn the_users_entries_come_first() {
+        let folder = std::env::temp_dir().join(format!("tripipe-gemm-table-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let entry = Entry {
+            on: Target::Gpu("Mali-G610".to_owned()),
+            elements: ElementKind::F32,
+            shape: Shape::Large,
+            parameters: "tile 3x4".parse().unwrap(),
+            basis: Basis::Measured,
+            source: "a sweep".to_owned(),
+            measured: Some(Measurement {
+                gflops: 100.0,
+                size: [1024, 1024, 1024, 1],
+                device: "Mali-G610".to_owned(),
+                driver: "1".to_owned(),
+                version: "0".to_owned(),
+                date: "2026-01-01".to_owned(),
+            }),
+        };
+        let text = entries_to_toml(std::slice::from_ref(&entry)).unwrap();
+        std::fs::write(folder.join("mine.toml"), &text).unwrap();
+        let table = Table::load(Some(&folder)).unwrap();
+        assert_eq!(table.entries()[0], entry);
+        let choice = table.choose(&gemm(1024), &named("Mali-G610 r0p0"));
+        assert_eq!(choice.parameters, entry.parameters);
+        std::fs::write(folder.join("mine.toml"), text.replace("gflops", "colour")).unwrap();
+        assert!(matches!(Table::load(Some(&folder)), Err(TableError::Parse { .. })));
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(Table::load(Some(&folder)).is_ok());
+    }
+}
