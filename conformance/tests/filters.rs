@@ -11,15 +11,18 @@
     reason = "tests say what they leave out, and panic"
 )]
 
+use bytemuck::{cast_slice, pod_collect_to_vec, pod_read_unaligned};
 use fastrand::Rng;
 use half::f16;
 use tripipe_device::{DeviceKind, Probe};
-use tripipe_kernels::PlanError;
+use tripipe_kernels::elementwise::{self, Matrix, Reduction, Vector};
 use tripipe_kernels::filter::{
-    Bilateral, Border, Chain, Color, Element, FilterError, Gradient, Layout, Linear, Loads, Morphology,
-    Neighbourhood, Parameters, Raster, Stage, candidates, default_parameters, plan, reference,
+    Bilateral, Border, Chain, Color, Element, FilterError, Gradient, Interpolation, Layout, Linear, Loads,
+    Morphology, Neighbourhood, Parameters, Raster, Semiplanar, Stage, candidates, default_parameters, plan,
+    reference, resize, resize_reference, rgb_to_semiplanar, semiplanar_to_rgb,
 };
-use tripipe_launch::{Access, Executor, MemoryKind};
+use tripipe_kernels::{Plan, PlanError};
+use tripipe_launch::{Access, Executor, MemoryId, MemoryKind};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 use tripipe_simulate::{Options, Simulator};
 
@@ -191,10 +194,7 @@ fn run(executor: &mut dyn Executor, random: &mut Rng, case: &Case) {
     let Case { chain, from, to, parameters } = case;
     let source = noise(random, from.element, room(from));
     let before = noise(random, to.element, room(to));
-    let mut buffer = |bytes: &[u8], access: Access| {
-        executor.allocate(&MemoryKind::Buffer { bytes: bytes.len() }, access, Some(bytes)).unwrap()
-    };
-    let operands = [buffer(&source, Access::Read), buffer(&before, Access::ReadWrite)];
+    let operands = [&source, &before].map(|bytes| buffer(executor, bytes));
     let planned = plan(chain, from, to, parameters, executor.probe()).unwrap();
     let bound = planned.bind(executor, &operands).unwrap();
     executor.run(&bound.launches).unwrap_or_else(|error| panic!("{case:#?}: {error}"));
@@ -342,4 +342,278 @@ fn impossible_parameters_are_refused() {
     let other = Raster::packed([20, 4], 3, Element::U8);
     let error = plan(&chain, &raster, &other, &good, &probe).unwrap_err();
     assert!(matches!(error, PlanError::Filter(FilterError::Result { .. })), "{error}");
+}
+
+/// Memory with these contents.
+fn buffer(executor: &mut dyn Executor, bytes: &[u8]) -> MemoryId {
+    executor.allocate(&MemoryKind::Buffer { bytes: bytes.len() }, Access::ReadWrite, Some(bytes)).unwrap()
+}
+
+/// Runs a plan over operands with these contents; what the operands hold then.
+fn run_over(executor: &mut dyn Executor, planned: &Plan<'_>, operands: &[&[u8]]) -> Vec<Vec<u8>> {
+    let ids: Vec<MemoryId> = operands.iter().map(|bytes| buffer(executor, bytes)).collect();
+    let bound = planned.bind(executor, &ids).unwrap();
+    executor.run(&bound.launches).unwrap();
+    bound.release(executor);
+    let mut found = Vec::new();
+    for (id, operand) in ids.into_iter().zip(operands) {
+        let mut bytes = vec![0; operand.len()];
+        executor.read(id, 0, &mut bytes).unwrap();
+        executor.release(id).unwrap();
+        found.push(bytes);
+    }
+    found
+}
+
+fn executors() -> Vec<Box<dyn Executor>> {
+    let mut all: Vec<Box<dyn Executor>> = vec![Box::new(Simulator::new(Options::default()))];
+    all.extend(opencl().into_iter().map(|executor| Box::new(executor) as Box<dyn Executor>));
+    all
+}
+
+/// `(x * 37 + y * 91 + x * y * 13 + channel * 20) % 256`.
+fn picture([width, height]: [usize; 2], channels: usize) -> Vec<u8> {
+    let pixels = (0..height).flat_map(|y| (0..width).map(move |x| x * 37 + y * 91 + x * y * 13));
+    pixels.flat_map(|value| (0..channels).map(move |channel| ((value + channel * 20) % 256) as u8)).collect()
+}
+
+/// Any ratio, every element type: integers to the bit, the others within 2^-20 of the largest magnitude, and half a unit of `half`.
+#[test]
+fn images_are_resized() {
+    let mut random = Rng::with_seed(4);
+    for mut executor in executors() {
+        let sizes = [[7, 5], [1, 1], [20, 9], [3, 14]];
+        let methods = [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Area];
+        for (turn, interpolation) in methods.into_iter().cycle().take(12).enumerate() {
+            let element = choose(&mut random, &WITHOUT_HALF);
+            let (channels, size) = (random.usize(1..=4), [sizes[turn % 4], choose(&mut random, &sizes)]);
+            let rasters = size.map(|size| laid_out(&mut random, size, channels, element));
+            let [from, to] = rasters.map(|raster| placed(&mut random, &raster));
+            let source = noise(&mut random, element, room(&from));
+            let before = noise(&mut random, element, room(&to));
+            let planned = resize(interpolation, &from, &to, executor.probe()).unwrap();
+            let found = run_over(executor.as_mut(), &planned, &[&source, &before]);
+            let mut want = before.clone();
+            resize_reference(interpolation, &from, &source, &to, &mut want).unwrap();
+            let place = format!("{interpolation:?} {from:?} {to:?}");
+            if element == Element::F32 {
+                let [found, want] = [&found[1], &want].map(|bytes| pod_collect_to_vec::<u8, f32>(bytes));
+                for (found, want) in found.iter().zip(want) {
+                    assert!((found - want).abs() <= 300.0 / 1_048_576.0, "{place}: {found}, {want}");
+                }
+            } else {
+                assert_eq!(found[1], want, "{place}");
+            }
+        }
+    }
+}
+
+/// What `cv2.resize` (OpenCV 5.0.0) makes of the picture of 7 x 5, within 1: its weights are rounded otherwise.
+#[test]
+fn resized_images_are_opencv_s() {
+    // INTER_LINEAR to 5 x 8 and 11 x 3; INTER_AREA to 3 x 2; INTER_NEAREST to 4 x 9.
+    let tables: [(Interpolation, [usize; 2], &[u8]); 4] = [
+        (
+            Interpolation::Bilinear,
+            [5, 8],
+            &[
+                7, 59, 111, 163, 214, 48, 108, 168, 116, 175, 107, 168, 233, 64, 122, 165, 142, 154, 157, 99,
+                144, 132, 156, 169, 123, 42, 138, 237, 102, 194, 85, 115, 174, 121, 151, 126, 97, 119, 141,
+                112,
+            ],
+        ),
+        (
+            Interpolation::Bilinear,
+            [11, 3],
+            &[
+                30, 49, 75, 102, 128, 154, 126, 121, 148, 174, 193, 182, 211, 227, 105, 75, 115, 155, 195,
+                235, 136, 48, 77, 116, 154, 100, 107, 161, 161, 137, 82, 120, 159,
+            ],
+        ),
+        (Interpolation::Area, [3, 2], &[99, 135, 148, 121, 139, 136]),
+        (
+            Interpolation::Nearest,
+            [4, 9],
+            &[
+                0, 37, 111, 185, 0, 37, 111, 185, 91, 141, 241, 85, 91, 141, 241, 85, 182, 245, 115, 241,
+                182, 245, 115, 241, 17, 93, 245, 141, 17, 93, 245, 141, 108, 197, 119, 41,
+            ],
+        ),
+    ];
+    let source = picture([7, 5], 1);
+    let from = Raster::packed([7, 5], 1, Element::U8);
+    for mut executor in executors() {
+        for (interpolation, size, want) in &tables {
+            let to = Raster::packed(*size, 1, Element::U8);
+            let planned = resize(*interpolation, &from, &to, executor.probe()).unwrap();
+            let found = run_over(executor.as_mut(), &planned, &[&source, &vec![0; want.len()]]);
+            for (found, want) in found[1].iter().zip(*want) {
+                assert!(found.abs_diff(*want) <= 1, "{interpolation:?} {size:?}: {found}, {want}");
+            }
+        }
+    }
+}
+
+/// `cv2.cvtColor(.., COLOR_YUV2RGB_NV12)` and `NV21` (OpenCV 5.0.0) of 4 x 2 pixels; the luma of `COLOR_RGB2YUV_I420` of the result, and
+/// chroma by hand.
+#[test]
+fn semiplanar_frames_are_opencv_s() {
+    let yuv: [u8; 12] = [16, 80, 150, 235, 40, 126, 200, 255, 90, 240, 200, 60];
+    let rgb: [u8; 24] = [
+        179, 0, 0, 253, 0, 0, 47, 183, 255, 146, 255, 255, 207, 0, 0, 255, 52, 51, 106, 241, 255, 170, 255,
+        255,
+    ];
+    let swapped: [u8; 24] = [
+        0, 0, 226, 14, 62, 255, 255, 124, 19, 255, 223, 118, 0, 15, 254, 67, 115, 255, 255, 182, 77, 255,
+        246, 141,
+    ];
+    let luma: [u8; 8] = [62, 81, 145, 207, 69, 113, 190, 213];
+    for mut executor in executors() {
+        for (frame, want) in [(Semiplanar::nv12([4, 2]), &rgb), (Semiplanar::nv21([4, 2]), &swapped)] {
+            let to = Raster::packed([4, 2], 3, Element::U8);
+            let planned = semiplanar_to_rgb(&frame, &to, executor.probe()).unwrap();
+            let found = run_over(executor.as_mut(), &planned, &[&yuv, &yuv, &[0; 24]]);
+            assert_eq!(found[2], want, "{frame:?}");
+        }
+        // Gaps, an odd edge, planes with alpha: what lies between is left alone.
+        let frame = Semiplanar { size: [3, 1], luma: [1, 9], chroma: [2, 7], v_first: false };
+        let planes = Raster::planar([3, 1], 4, Element::U8);
+        let planned = semiplanar_to_rgb(&frame, &planes, executor.probe()).unwrap();
+        // Y 126 is (126 - 16) * 1.164 = 128 without chroma.
+        let found = run_over(
+            executor.as_mut(),
+            &planned,
+            &[&[9, 126, 16, 235], &[0, 0, 128, 128, 128, 128], &[7; 13]],
+        );
+        assert_eq!(found[2], [128, 0, 255, 128, 0, 255, 128, 0, 255, 255, 255, 255, 7]);
+        let from = Raster::packed([4, 2], 3, Element::U8);
+        let planned = rgb_to_semiplanar(&from, &Semiplanar::nv12([4, 2]), executor.probe()).unwrap();
+        let found = run_over(executor.as_mut(), &planned, &[&rgb, &[5; 12], &[5; 12]]);
+        assert_eq!(found[1][..8], luma);
+        assert_eq!(found[1][8..], [5; 4]);
+        for (pair, block) in [[0, 1], [2, 3]].into_iter().enumerate() {
+            let pixel = |x: usize, y: usize, channel: usize| i64::from(rgb[(y * 4 + x) * 3 + channel]);
+            let sum = |channel: usize| {
+                block.iter().map(|x| pixel(*x, 0, channel) + pixel(*x, 1, channel)).sum::<i64>()
+            };
+            let (r, g, b) = (sum(0) as f64 / 4.0, sum(1) as f64 / 4.0, sum(2) as f64 / 4.0);
+            // BT.601: -0.148 R - 0.291 G + 0.439 B + 128, 0.439 R - 0.368 G - 0.071 B + 128.
+            let want =
+                [-0.148 * r - 0.291 * g + 0.439 * b + 128.0, 0.439 * r - 0.368 * g - 0.071 * b + 128.0];
+            for (found, want) in found[2][8 + 2 * pair..][..2].iter().zip(want) {
+                assert!((f64::from(*found) - want).abs() < 0.7, "{found}, {want}");
+            }
+        }
+    }
+}
+
+fn floats(values: &[f32]) -> Vec<u8> {
+    cast_slice(values).to_vec()
+}
+
+#[test]
+fn vectors_are_added_and_reduced() {
+    let mut random = Rng::with_seed(5);
+    for mut executor in executors() {
+        for length in [0, 1, 63, 1000] {
+            let x = Vector { length, offset: 2, stride: 3 };
+            let y = Vector { length, offset: 1, stride: 1 };
+            let values =
+                |random: &mut Rng, count: usize| (0..count).map(|_| random.f32() - 0.5).collect::<Vec<f32>>();
+            let (a, b) = (values(&mut random, 3 * length + 3), values(&mut random, length + 2));
+            let doubles = |of: &[f32], vector: Vector| -> Vec<f64> {
+                (0..length).map(|i| f64::from(of[vector.offset + i * vector.stride])).collect()
+            };
+            let (wide_a, wide_b) = (doubles(&a, x), doubles(&b, y));
+            let planned = elementwise::axpy(1.5, x, y, Element::F32).unwrap();
+            let found = run_over(executor.as_mut(), &planned, &[&floats(&a), &floats(&b)]);
+            let found: Vec<f32> = pod_collect_to_vec(&found[1]);
+            assert_eq!((found[0], found[length + 1]), (b[0], b[length + 1]), "outside the vector");
+            for (found, want) in found[1..].iter().zip(elementwise::reference::axpy(1.5, &wide_a, &wide_b)) {
+                assert!((f64::from(*found) - want).abs() < 1e-6, "{found}, {want}");
+            }
+            let mut reduced = |reduction: Reduction, other: Option<Vector>| -> Vec<u8> {
+                let planned =
+                    elementwise::reduce(reduction, x, other, Element::F32, executor.probe()).unwrap();
+                let [a, b] = [floats(&a), floats(&b)];
+                let room = vec![0; reduction.result_bytes(Element::F32)];
+                let operands: Vec<&[u8]> =
+                    if other.is_some() { vec![&a, &b, &room] } else { vec![&a, &room] };
+                let found = run_over(executor.as_mut(), &planned, &operands);
+                found.last().unwrap().clone()
+            };
+            let number = |bytes: &[u8]| f64::from(pod_read_unaligned::<f32>(&bytes[..4]));
+            let ones = vec![1.0; length];
+            let bound = (length + 2) as f64 * 2f64.powi(-24) * length as f64;
+            let sum = number(&reduced(Reduction::Sum, None));
+            assert!((sum - elementwise::reference::dot(&wide_a, &ones)).abs() <= bound, "{length}: {sum}");
+            let dot = number(&reduced(Reduction::Dot, Some(y)));
+            assert!((dot - elementwise::reference::dot(&wide_a, &wide_b)).abs() <= bound, "{length}: {dot}");
+            for (reduction, want, none) in [
+                (Reduction::Least, elementwise::reference::least(&wide_a), f64::INFINITY),
+                (Reduction::Most, elementwise::reference::most(&wide_a), f64::NEG_INFINITY),
+            ] {
+                let bytes = reduced(reduction, None);
+                let found = (number(&bytes), pod_read_unaligned::<u32>(&bytes[4..]));
+                assert_eq!(found, want.map_or((none, u32::MAX), |(value, index)| (value, index as u32)));
+            }
+        }
+    }
+}
+
+/// Sums of bytes are exact; of equals the first is found.
+#[test]
+fn integers_are_reduced() {
+    for mut executor in executors() {
+        let bytes: Vec<u8> = (0..5000).map(|i| (i * 7 % 256) as u8).collect();
+        let x = Vector::dense(bytes.len());
+        let mut reduced = |reduction: Reduction, other: Option<Vector>| {
+            let planned = elementwise::reduce(reduction, x, other, Element::U8, executor.probe()).unwrap();
+            let operands: Vec<&[u8]> =
+                if other.is_some() { vec![&bytes, &bytes, &[0; 8]] } else { vec![&bytes, &[0; 8]] };
+            run_over(executor.as_mut(), &planned, &operands).pop().unwrap()
+        };
+        let sum: i64 = bytes.iter().map(|byte| i64::from(*byte)).sum();
+        let squares: i64 = bytes.iter().map(|byte| i64::from(*byte) * i64::from(*byte)).sum();
+        assert_eq!(pod_read_unaligned::<i64>(&reduced(Reduction::Sum, None)), sum);
+        assert_eq!(pod_read_unaligned::<i64>(&reduced(Reduction::Dot, Some(x))), squares);
+        // 7 is prime to 256: 255 is 7 x 73 - 256, and 0 comes first of all.
+        assert_eq!(pod_collect_to_vec::<u8, u32>(&reduced(Reduction::Least, None)), [0, 0]);
+        assert_eq!(pod_collect_to_vec::<u8, u32>(&reduced(Reduction::Most, None)), [255, 73]);
+    }
+}
+
+#[test]
+fn matrices_are_transposed_and_values_counted() {
+    for mut executor in executors() {
+        for [columns, rows] in [[1, 1], [9, 17], [16, 8]] {
+            let matrix: Vec<u16> = (0..columns * rows).map(|i| i as u16).collect();
+            let planned = elementwise::transpose(Matrix::dense(columns, rows), [0, rows], 2).unwrap();
+            let found =
+                run_over(executor.as_mut(), &planned, &[cast_slice(&matrix), &vec![0; matrix.len() * 2]]);
+            let want = elementwise::reference::transpose(&matrix, columns);
+            assert_eq!(pod_collect_to_vec::<u8, u16>(&found[1]), want);
+        }
+        // 2 x 2 elements of 16 bytes out of rows of 3, into rows of 4.
+        let matrix = Matrix { columns: 2, rows: 2, offset: 1, pitch: 3 };
+        let source: Vec<u8> = (0..6 * 16).collect();
+        let planned = elementwise::transpose(matrix, [0, 4], 16).unwrap();
+        let found = run_over(executor.as_mut(), &planned, &[&source, &[255; 6 * 16]]);
+        let first: Vec<u8> = found[1].iter().copied().step_by(16).collect();
+        assert_eq!(first, [16, 64, 255, 255, 32, 80]);
+        let raster = Raster::planar([31, 9], 2, Element::U8).with_pitch(40);
+        let source = noise(&mut Rng::with_seed(6), Element::U8, raster.elements().unwrap());
+        let pixels = (0..2).flat_map(|channel| (0..9 * 31).map(move |i| ([i % 31, i / 31], channel)));
+        let want =
+            elementwise::reference::histogram(pixels.map(|(at, channel)| source[raster.index(at, channel)]));
+        let planned = elementwise::histogram(&raster, executor.probe()).unwrap();
+        let found = run_over(executor.as_mut(), &planned, &[&source, &[9; 1024]]);
+        assert_eq!(pod_collect_to_vec::<u8, u32>(&found[1]), want);
+        let wide = Raster::packed([3, 1], 1, Element::U16);
+        let planned = elementwise::histogram(&wide, executor.probe()).unwrap();
+        let values = [0x01FFu16, 0x0100, 0xFF00];
+        let found = run_over(executor.as_mut(), &planned, &[cast_slice(&values), &[9; 1024]]);
+        let found: Vec<u32> = pod_collect_to_vec(&found[1]);
+        assert_eq!((found[1], found[255], found.iter().sum::<u32>()), (2, 1, 3));
+    }
 }

@@ -14,6 +14,7 @@ pub mod problem;
 pub mod published;
 pub mod spirv;
 
+pub mod elementwise;
 pub mod filter;
 pub mod gemm;
 pub mod laplace;

@@ -17,6 +17,8 @@ mod pixel;
 mod plan;
 mod raster;
 pub mod reference;
+mod resize;
+mod semiplanar;
 mod stage;
 mod window;
 
@@ -26,4 +28,6 @@ pub use linear::{Fixed, Linear, Taps};
 pub use parameters::{Loads, Parameters, candidates, default_parameters};
 pub use plan::plan;
 pub use raster::{Element, Layout, Raster};
+pub use resize::{Interpolation, Taps as ResizeTaps, resize, resize_reference};
+pub use semiplanar::{Semiplanar, rgb_to_semiplanar, semiplanar_to_rgb};
 pub use stage::{Bilateral, Color, Gradient, Morphology, Neighbourhood, Stage};

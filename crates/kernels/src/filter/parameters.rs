@@ -2,7 +2,7 @@
 
 use tripipe_device::{DeviceKind, Probe};
 
-use super::plan::Pass;
+use super::plan::{Pass, indexable};
 use super::{Chain, Element, Layout, Raster, Stage};
 use crate::plan::PlanError;
 
@@ -66,11 +66,7 @@ impl Parameters {
             return refuse("loads", "Aligned".to_owned(), want);
         }
         for raster in [from, to] {
-            let elements = raster.elements()?;
-            if u32::try_from(elements).is_err() || raster.row_elements() > i32::MAX as usize / 2 {
-                let what = format!("an image of {elements} elements");
-                return Err(PlanError::OverLimit { what, limit: u32::MAX.into() });
-            }
+            indexable(raster)?;
         }
         if let Some([x, y]) = self.work_group {
             if x == 0 || y == 0 {
@@ -187,9 +183,14 @@ pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Param
     if parameters.loads == Loads::Aligned && !is_aligned(from, parameters.lanes) {
         parameters.loads = Loads::Shared;
     }
-    // The elements of all its windows are in registers at once.
     if chain.stages.iter().any(|stage| matches!(stage, Stage::Median { .. })) {
-        parameters.rows = parameters.rows.min(2);
+        if family(probe) == Family::Processor {
+            // Columns put in order serve their neighbours.
+            parameters.loads = Loads::Shared;
+        } else {
+            // The elements of all its windows are in registers at once.
+            parameters.rows = 2;
+        }
     }
     let fits = |[x, y]: [usize; 2]| probe.max_work_group_size == 0 || x * y <= probe.max_work_group_size;
     parameters.work_group = parameters.work_group.filter(|group| fits(*group));

@@ -96,7 +96,7 @@ impl<'c> Pass<'c> {
         let Some(stage) = self.stage.filter(|_| Self::is_vector(self.stage)) else {
             let kernel = pixel::kernel(self.stage, chain.border, chain.keep_alpha, [from, to]);
             let (program, entry) = (Arc::clone(&kernel.program), kernel.entry);
-            let mut arguments = arguments(slots, [from, to]);
+            let mut arguments = arguments(slots, [from, to], [from.width, from.height]);
             arguments.extend(kernel.arguments(plan));
             plan.launch(&program, entry, arguments, range([from.width, from.height, 1], parameters));
             return Ok(());
@@ -107,7 +107,12 @@ impl<'c> Pass<'c> {
         let mut window = |stage: &Stage, [from, to]: [&Raster; 2], planes: usize| {
             let program = window::program(stage, chain.border, chain.keep_alpha, [from, to], parameters)?;
             let range = range([across, down, planes], parameters);
-            plan.launch(&program, "filter_window", arguments(slots, [from, to]), range);
+            plan.launch(
+                &program,
+                "filter_window",
+                arguments(slots, [from, to], [from.width, from.height]),
+                range,
+            );
             Ok(())
         };
         if !(chain.keep_alpha && planes == 4 && stage.keeps_alpha()) {
@@ -121,11 +126,15 @@ impl<'c> Pass<'c> {
 }
 
 /// What every kernel takes: the two buffers, where pixels lie in them, and how many there are.
-fn arguments([reads, writes]: [Slot; 2], [from, to]: [&Raster; 2]) -> Vec<Argument<Slot>> {
+pub(super) fn arguments(
+    [reads, writes]: [Slot; 2],
+    [from, to]: [&Raster; 2],
+    size: [usize; 2],
+) -> Vec<Argument<Slot>> {
     let distances = [from.offset, from.pitch, from.plane_pitch, to.offset, to.pitch, to.plane_pitch];
     let mut arguments: Vec<Argument<Slot>> = vec![reads.into(), writes.into()];
     arguments.extend(distances.map(|distance| Argument::from(distance as u32)));
-    arguments.extend([from.width, from.height].map(|extent| Argument::from(extent as i32)));
+    arguments.extend(size.map(|extent| Argument::from(extent as i32)));
     arguments
 }
 
@@ -135,4 +144,14 @@ fn range([x, y, z]: [usize; 3], parameters: &Parameters) -> NdRange {
     let [across, down] = parameters.work_group.unwrap_or([16, 4]);
     let range = NdRange::d3(x.next_multiple_of(across), y.next_multiple_of(down), z);
     if parameters.work_group.is_some() { range.local(across, down, 1) } else { range }
+}
+
+/// Checks that kernels can index an image: `uint` for its elements, `int` along a row.
+pub(super) fn indexable(raster: &Raster) -> Result<(), PlanError> {
+    let elements = raster.elements()?;
+    if u32::try_from(elements).is_ok() && raster.row_elements() <= i32::MAX as usize / 2 {
+        return Ok(());
+    }
+    let what = format!("an image of {elements} elements");
+    Err(PlanError::OverLimit { what, limit: u32::MAX.into() })
 }

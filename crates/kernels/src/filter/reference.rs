@@ -28,17 +28,8 @@ pub fn apply(
 ) -> Result<(), FilterError> {
     check_length("result", to, result)?;
     let image = run(chain, from, source, to)?;
-    let bytes = to.element.bytes();
     for (place, index) in places(to) {
-        let value = image.at(place).value;
-        let into = &mut result[index * bytes..][..bytes];
-        match to.element {
-            Element::U8 => into.copy_from_slice(&[value as u8]),
-            Element::I16 => into.copy_from_slice(&(value as i16).to_ne_bytes()),
-            Element::U16 => into.copy_from_slice(&(value as u16).to_ne_bytes()),
-            Element::F16 => into.copy_from_slice(&f16::from_f64(value).to_ne_bytes()),
-            Element::F32 => into.copy_from_slice(&(value as f32).to_ne_bytes()),
-        }
+        store(to.element, result, index, image.at(place).value);
     }
     Ok(())
 }
@@ -168,7 +159,7 @@ impl Image {
 }
 
 /// Places (x, y, channel) of a raster, row by row, and their indices in its slice.
-fn places(raster: &Raster) -> impl Iterator<Item = ([usize; 3], usize)> {
+pub(super) fn places(raster: &Raster) -> impl Iterator<Item = ([usize; 3], usize)> {
     let Raster { width, height, channels, .. } = *raster;
     let pixels = (0..height).flat_map(move |y| (0..width).map(move |x| [x, y]));
     pixels.flat_map(move |[x, y]| {
@@ -176,7 +167,19 @@ fn places(raster: &Raster) -> impl Iterator<Item = ([usize; 3], usize)> {
     })
 }
 
-fn load(element: Element, bytes: &[u8], index: usize) -> f64 {
+/// Stores a value that the type has, or the nearest to it.
+pub(super) fn store(element: Element, bytes: &mut [u8], index: usize, value: f64) {
+    let into = &mut bytes[index * element.bytes()..][..element.bytes()];
+    match element {
+        Element::U8 => into.copy_from_slice(&[value as u8]),
+        Element::I16 => into.copy_from_slice(&(value as i16).to_ne_bytes()),
+        Element::U16 => into.copy_from_slice(&(value as u16).to_ne_bytes()),
+        Element::F16 => into.copy_from_slice(&f16::from_f64(value).to_ne_bytes()),
+        Element::F32 => into.copy_from_slice(&(value as f32).to_ne_bytes()),
+    }
+}
+
+pub(super) fn load(element: Element, bytes: &[u8], index: usize) -> f64 {
     let bytes = &bytes[index * element.bytes()..][..element.bytes()];
     match element {
         Element::U8 => f64::from(bytes[0]),
@@ -187,7 +190,7 @@ fn load(element: Element, bytes: &[u8], index: usize) -> f64 {
     }
 }
 
-fn check_length(what: &'static str, raster: &Raster, bytes: &[u8]) -> Result<(), FilterError> {
+pub(super) fn check_length(what: &'static str, raster: &Raster, bytes: &[u8]) -> Result<(), FilterError> {
     let want = raster.elements()? * raster.element.bytes();
     if bytes.len() >= want { Ok(()) } else { Err(FilterError::Length { what, want, found: bytes.len() }) }
 }

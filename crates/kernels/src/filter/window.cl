@@ -70,11 +70,13 @@
 #define DOWN W(1)W(1)W(1)
 #endif
 
-// Integers: floor((sum + DIVISOR / 2) / DIVISOR) + OFFSET; where DIVISOR is a power of two, SHIFT is its logarithm, else -1.
+// Integers: floor((sum + DIVISOR / 2) / DIVISOR) + OFFSET; where DIVISOR is a power of two, SHIFT is its logarithm, else -1, and then
+// NEGATIVE says whether sums can be.
 // Otherwise: sum * SCALE + OFFSET in float, each rounded by itself.
 #ifndef DIVISOR
 #define DIVISOR 1
 #define SHIFT 0
+#define NEGATIVE 1
 #define OFFSET 0
 #define SCALE 1.0f
 #endif
@@ -417,8 +419,12 @@ static Result finished(Work sum)
     sum >>= SHIFT;
 #elif SHIFT < 0
     const Work quotient = sum / (WORK)DIVISOR;
+#if NEGATIVE
     // Division rounds towards 0: a remainder below 0 is one too many.
     sum = quotient + ((sum - quotient * (WORK)DIVISOR) >> (WORK)(8 * sizeof(WORK) - 1));
+#else
+    sum = quotient;
+#endif
 #endif
 #if OFFSET != 0
     sum = add_sat(sum, (Work)OFFSET);

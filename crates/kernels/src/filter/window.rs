@@ -21,6 +21,8 @@ struct Window {
     kind: Vec<usize>,
     down: Vec<String>,
     divisor: u32,
+    /// Whether sums can be below 0.
+    negative: bool,
     offset: String,
     scale: String,
     start: String,
@@ -72,6 +74,7 @@ pub(super) fn program(
         .define("DOWN", list(&window.down))
         .define("DIVISOR", window.divisor)
         .define("SHIFT", shift)
+        .define("NEGATIVE", usize::from(window.negative))
         .define("OFFSET", &window.offset)
         .define("SCALE", &window.scale)
         .define("STEP", from.step())
@@ -114,6 +117,7 @@ impl Window {
             kind: vec![0; size[1]],
             down: vec!["1".to_owned(); size[1]],
             divisor: 1,
+            negative: true,
             offset: "0".to_owned(),
             scale: "1.0f".to_owned(),
             start: "0".to_owned(),
@@ -187,7 +191,18 @@ impl Window {
         };
         let work = if narrow { work_type(&fixed, from, whole) } else { "int" };
         let (across, down) = (text(&across), text(&down));
-        Ok(Self { work, across, kind, down, divisor: fixed.divisor, offset, scale, whole, ..self })
+        Ok(Self {
+            work,
+            across,
+            kind,
+            down,
+            divisor: fixed.divisor,
+            negative: fixed.sums[0] < 0,
+            offset,
+            scale,
+            whole,
+            ..self
+        })
     }
 }
 
@@ -202,7 +217,11 @@ fn work_type(fixed: &Fixed, from: Element, whole: bool) -> &'static str {
     // The divisor itself is a constant of that type, and so is every weight.
     let most = most.max(i64::from(fixed.divisor));
     let never_negative = low == 0 && offset >= 0 && fixed.weights.iter().all(|weight| *weight >= 0);
-    if most <= i64::from(i16::MAX) {
+    // Division is cheaper without a sign.
+    let divided = whole && !fixed.divisor.is_power_of_two();
+    if never_negative && divided && most <= i64::from(u16::MAX) {
+        "ushort"
+    } else if most <= i64::from(i16::MAX) {
         "short"
     } else if never_negative && most <= i64::from(u16::MAX) {
         "ushort"
@@ -262,7 +281,7 @@ pub(super) fn float(value: f64) -> String {
 
 impl Element {
     /// Its name in OpenCL C.
-    pub(super) fn opencl_name(self) -> &'static str {
+    pub(crate) fn opencl_name(self) -> &'static str {
         match self {
             Self::U8 => "uchar",
             Self::I16 => "short",

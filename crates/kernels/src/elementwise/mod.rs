@@ -1,0 +1,280 @@
+//! Operations on elements one by one: sums of vectors, reductions, the transpose, the histogram.
+//!
+//! Each is a plan over buffers the caller has, which are different ones wherever one of them is written; the functions of [`reference`](mod@reference) say
+//! what comes out. To convert elements, filter a [`crate::filter::Raster`] of one row with a
+//! [`crate::filter::Stage::Convert`].
+
+pub mod reference;
+
+use std::sync::Arc;
+
+use tripipe_device::Probe;
+use tripipe_launch::{Argument, NdRange, Program};
+
+use crate::filter::{Element, Layout, Raster};
+use crate::plan::{Plan, PlanError, Slot};
+
+/// Where the elements of a vector lie: element i at `offset + i * stride`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vector {
+    /// How many elements.
+    pub length: usize,
+    /// Where the first lies.
+    pub offset: usize,
+    /// From one to the next, at least 1.
+    pub stride: usize,
+}
+
+impl Vector {
+    /// Elements one after the other.
+    pub fn dense(length: usize) -> Self {
+        Self { length, offset: 0, stride: 1 }
+    }
+
+    /// Elements a buffer must have to hold it.
+    ///
+    /// # Errors
+    /// More than a `uint` can index; a stride of 0.
+    pub fn elements(&self) -> Result<usize, PlanError> {
+        if self.stride == 0 {
+            let want = "1 or more".to_owned();
+            return Err(PlanError::Parameter { parameter: "stride", found: "0".to_owned(), want });
+        }
+        let last = self.length.saturating_sub(1).checked_mul(self.stride);
+        let all = last.and_then(|last| last.checked_add(self.offset)?.checked_add(self.length.min(1)));
+        all.filter(|all| u32::try_from(*all).is_ok()).ok_or_else(|| PlanError::OverLimit {
+            what: format!("a vector of {} elements {} apart", self.length, self.stride),
+            limit: u32::MAX.into(),
+        })
+    }
+}
+
+/// A matrix of `rows` rows, `pitch` elements apart, from `offset` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Matrix {
+    /// Columns.
+    pub columns: usize,
+    /// Rows.
+    pub rows: usize,
+    /// Where the first element lies.
+    pub offset: usize,
+    /// From row to row, in elements.
+    pub pitch: usize,
+}
+
+impl Matrix {
+    /// Rows without gaps.
+    pub fn dense(columns: usize, rows: usize) -> Self {
+        Self { columns, rows, offset: 0, pitch: columns }
+    }
+}
+
+/// What a reduction makes of a vector, or of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// The sum: `long` of integers, exact modulo 2^64; `float` of floating-point elements, within `(length + 2) u sum |x|`, u = 2^-24.
+    Sum,
+    /// The sum of the products of two vectors, as [`Reduction::Sum`].
+    Dot,
+    /// The smallest element, and the index of the first such. NaN is passed over. `int` of integers, `float` else, then the
+    /// index as `uint`. Without elements: the largest value (infinity), and 2^32 - 1.
+    Least,
+    /// The largest, likewise.
+    Most,
+}
+
+impl Reduction {
+    /// Bytes of the result for such elements.
+    pub fn result_bytes(self, element: Element) -> usize {
+        match self {
+            Self::Sum | Self::Dot if element.is_float() => 4,
+            Self::Sum | Self::Dot | Self::Least | Self::Most => 8,
+        }
+    }
+}
+
+/// Work-items of a group: what the smallest devices take.
+const GROUP: usize = 64;
+/// The side of a tile: 64 work-items.
+const TILE: usize = 8;
+const BINS: usize = 256;
+
+/// Work-groups of the first of two launches: enough to fill the device several times over, no more than there is work for.
+fn groups(probe: &Probe, work: usize) -> usize {
+    (8 * probe.compute_units.max(1) as usize).min(work.max(1))
+}
+
+/// `y += alpha x` in `float`, rounded once when stored. Operand 0 is x, operand 1 y, of as many elements.
+///
+/// # Errors
+/// Integers; another length; a vector that a `uint` cannot index.
+pub fn axpy(alpha: f32, x: Vector, y: Vector, element: Element) -> Result<Plan<'static>, PlanError> {
+    if !element.is_float() {
+        return Err(PlanError::NotOffered { what: "axpy of integers".to_owned() });
+    }
+    same_length(x, y)?;
+    let mut plan = Plan::new();
+    let [from, to] = [plan.operand(), plan.operand()];
+    let program = Program::from_source("elementwise/axpy.cl", include_str!("axpy.cl"))
+        .define("ELEMENT", element.opencl_name())
+        .define("HALF", usize::from(element == Element::F16));
+    let mut arguments: Vec<Argument<Slot>> = vec![from.into(), to.into()];
+    arguments.extend(unsigned([x.offset, x.stride, y.offset, y.stride, x.length]));
+    arguments.push(alpha.into());
+    if x.length > 0 {
+        let range = NdRange::d1(x.length.next_multiple_of(GROUP)).local(GROUP, 1, 1);
+        plan.launch(&Arc::new(program), "axpy", arguments, range);
+    }
+    Ok(plan)
+}
+
+/// A reduction. Operand 0 is x, the next y where there are two, the last the result of [`Reduction::result_bytes`] bytes.
+///
+/// # Errors
+/// A second vector for [`Reduction::Dot`] alone, and of the same length; a vector that a `uint` cannot index.
+pub fn reduce(
+    reduction: Reduction,
+    x: Vector,
+    y: Option<Vector>,
+    element: Element,
+    probe: &Probe,
+) -> Result<Plan<'static>, PlanError> {
+    if y.is_some() != (reduction == Reduction::Dot) {
+        let what = format!("vectors of {reduction:?}: two for a dot product, one for all else");
+        return Err(PlanError::Operand { what, found: 1 + usize::from(y.is_some()) });
+    }
+    same_length(x, y.unwrap_or(x))?;
+    let mut plan = Plan::new();
+    let from = plan.operand();
+    let other = if y.is_some() { plan.operand() } else { from };
+    let result = plan.operand();
+    let (accumulator, bytes) = match reduction {
+        _ if element.is_float() => ("float", 4),
+        Reduction::Sum | Reduction::Dot => ("long", 8),
+        Reduction::Least | Reduction::Most => ("int", 4),
+    };
+    let (operation, start) = match reduction {
+        Reduction::Sum => (0, "0"),
+        Reduction::Dot => (1, "0"),
+        Reduction::Least => (2, if element.is_float() { "INFINITY" } else { "INT_MAX" }),
+        Reduction::Most => (3, if element.is_float() { "(-INFINITY)" } else { "INT_MIN" }),
+    };
+    let program = Program::from_source("elementwise/reduce.cl", include_str!("reduce.cl"))
+        .define("OPERATION", operation)
+        .define("ELEMENT", element.opencl_name())
+        .define("HALF", usize::from(element == Element::F16))
+        .define("ACCUMULATOR", accumulator)
+        .define("START", start)
+        .define("GROUP", GROUP);
+    let program = Arc::new(program);
+    let groups = groups(probe, x.length.div_ceil(GROUP));
+    let [values, indices] = [plan.scratch(groups * bytes), plan.scratch(groups * 4)];
+    let y = y.unwrap_or(x);
+    let mut arguments: Vec<Argument<Slot>> = vec![from.into(), other.into(), values.into(), indices.into()];
+    arguments.extend(unsigned([x.offset, x.stride, y.offset, y.stride, x.length]));
+    plan.launch(&program, "reduce_groups", arguments, NdRange::d1(groups * GROUP).local(GROUP, 1, 1));
+    let arguments = [values.into(), indices.into(), result.into(), (groups as u32).into()];
+    plan.launch(&program, "reduce_all", arguments, NdRange::d1(GROUP).local(GROUP, 1, 1));
+    Ok(plan)
+}
+
+/// How often each value of all channels occurs. Operand 0 is the image, operand 1 the result: 256 `uint`, for 16 bits of the
+/// values' upper 8.
+///
+/// # Errors
+/// Other elements than `U8` and `U16`; a raster that is none, or that a `uint` cannot index.
+pub fn histogram(raster: &Raster, probe: &Probe) -> Result<Plan<'static>, PlanError> {
+    let shift = match raster.element {
+        Element::U8 => 0,
+        Element::U16 => 8,
+        other => return Err(PlanError::NotOffered { what: format!("a histogram of {other:?}") }),
+    };
+    indexable(raster.elements()?)?;
+    let planes = if raster.layout == Layout::Planar { raster.channels } else { 1 };
+    let mut plan = Plan::new();
+    let [source, result] = [plan.operand(), plan.operand()];
+    let rows = if raster.is_empty() { 0 } else { raster.height };
+    let groups = groups(probe, rows * planes);
+    let counts = plan.scratch(groups * BINS * 4);
+    let program = Program::from_source("elementwise/histogram.cl", include_str!("histogram.cl"))
+        .define("ELEMENT", raster.element.opencl_name())
+        .define("SHIFT", shift)
+        .define("GROUP", GROUP);
+    let program = Arc::new(program);
+    let mut arguments: Vec<Argument<Slot>> = vec![source.into(), counts.into()];
+    let geometry = [raster.offset, raster.pitch, raster.plane_pitch, raster.row_elements(), rows, planes];
+    arguments.extend(unsigned(geometry));
+    plan.launch(&program, "histogram_groups", arguments, NdRange::d1(groups * GROUP).local(GROUP, 1, 1));
+    let arguments = [counts.into(), result.into(), (groups as u32).into()];
+    plan.launch(&program, "histogram_all", arguments, NdRange::d1(BINS).local(GROUP, 1, 1));
+    Ok(plan)
+}
+
+/// The transpose, of elements of 1, 2, 4, 8 or 16 bytes. Operand 0 is the matrix, operand 1 its transpose, whose rows are
+/// `pitch` apart from `offset` on.
+///
+/// # Errors
+/// Another size of elements; rows that overlap; a matrix that a `uint` cannot index.
+pub fn transpose(
+    from: Matrix,
+    [offset, pitch]: [usize; 2],
+    element_bytes: usize,
+) -> Result<Plan<'static>, PlanError> {
+    let element = match element_bytes {
+        1 => "uchar",
+        2 => "ushort",
+        4 => "uint",
+        8 => "uint2",
+        16 => "uint4",
+        other => {
+            let want = "1, 2, 4, 8 or 16".to_owned();
+            return Err(PlanError::Parameter { parameter: "element_bytes", found: other.to_string(), want });
+        }
+    };
+    let Matrix { columns, rows, .. } = from;
+    for (pitch, row, count, offset) in
+        [(from.pitch, columns, rows, from.offset), (pitch, rows, columns, offset)]
+    {
+        if pitch < row && count > 1 {
+            let want = format!("at least the {row} elements of a row");
+            return Err(PlanError::Parameter { parameter: "pitch", found: pitch.to_string(), want });
+        }
+        let last = pitch
+            .checked_mul(count.saturating_sub(1))
+            .and_then(|rows| rows.checked_add(row)?.checked_add(offset));
+        indexable(last.unwrap_or(usize::MAX))?;
+    }
+    let mut plan = Plan::new();
+    let [source, result] = [plan.operand(), plan.operand()];
+    let program = Program::from_source("elementwise/transpose.cl", include_str!("transpose.cl"))
+        .define("ELEMENT", element)
+        .define("TILE", TILE);
+    let mut arguments: Vec<Argument<Slot>> = vec![source.into(), result.into()];
+    arguments.extend(unsigned([from.offset, from.pitch, offset, pitch, columns, rows]));
+    if columns > 0 && rows > 0 {
+        let range = NdRange::d2(columns.next_multiple_of(TILE), rows.next_multiple_of(TILE));
+        plan.launch(&Arc::new(program), "transpose_tiles", arguments, range.local(TILE, TILE, 1));
+    }
+    Ok(plan)
+}
+
+fn unsigned<const N: usize>(values: [usize; N]) -> [Argument<Slot>; N] {
+    values.map(|value| Argument::from(value as u32))
+}
+
+fn indexable(elements: usize) -> Result<(), PlanError> {
+    if u32::try_from(elements).is_ok() {
+        return Ok(());
+    }
+    let what = format!("an operand of {elements} elements");
+    Err(PlanError::OverLimit { what, limit: u32::MAX.into() })
+}
+
+fn same_length(x: Vector, y: Vector) -> Result<(), PlanError> {
+    x.elements()?;
+    y.elements()?;
+    if x.length == y.length {
+        return Ok(());
+    }
+    Err(PlanError::Operand { what: format!("a vector of {} elements", x.length), found: y.length })
+}

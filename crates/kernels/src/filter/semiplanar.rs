@@ -1,0 +1,106 @@
+//! NV12 and NV21.
+
+use std::sync::Arc;
+
+use tripipe_device::Probe;
+use tripipe_launch::{Argument, NdRange, Program};
+
+use super::plan::indexable;
+use super::resize::work_group;
+use super::{Element, FilterError, Layout, Raster};
+use crate::plan::{Plan, PlanError, Slot};
+
+/// A frame of a plane of luma and one of chroma, which has half the columns and rows (rounded up): pairs of U and V. All bytes.
+///
+/// BT.601 in limited range, in steps of 2^-20: the coefficients are OpenCV's. To RGB: `W = 1220542 max(Y - 16, 0) + 2^19`,
+/// `R = W + 1673527 V >> 20`, `G = W - 852492 V - 409993 U >> 20`, `B = W + 2116026 U >> 20`, with 128 taken off U and V, saturated. From RGB:
+/// `Y = 269484 R + 528482 G + 102760 B + 2^19 >> 20, + 16`; U and V of the sums of 2 x 2 pixels,
+/// `U = -155188 R - 305135 G + 460324 B + 2^21 >> 22, + 128`, `V = 460324 R - 385875 G - 74448 B + 2^21 >> 22, + 128`; at an odd edge
+/// the last column or row counts twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Semiplanar {
+    /// Width and height in pixels.
+    pub size: [usize; 2],
+    /// Where luma begins, and bytes from row to row.
+    pub luma: [usize; 2],
+    /// Where chroma begins, and bytes from row to row.
+    pub chroma: [usize; 2],
+    /// V ahead of U: NV21.
+    pub v_first: bool,
+}
+
+impl Semiplanar {
+    /// NV12 without gaps, chroma behind luma in one buffer.
+    pub fn nv12([width, height]: [usize; 2]) -> Self {
+        let chroma = [width * height, width.next_multiple_of(2)];
+        Self { size: [width, height], luma: [0, width], chroma, v_first: false }
+    }
+
+    /// NV21 without gaps, chroma behind luma in one buffer.
+    pub fn nv21(size: [usize; 2]) -> Self {
+        Self { v_first: true, ..Self::nv12(size) }
+    }
+
+    /// Luma as one channel, and chroma as two of half the extents.
+    fn planes(&self) -> [Raster; 2] {
+        let [width, height] = self.size;
+        let raster = |size: [usize; 2], channels: usize, [offset, pitch]: [usize; 2]| {
+            let raster = Raster::packed(size, channels, Element::U8);
+            Raster { offset, pitch, ..raster }
+        };
+        let half = [width.div_ceil(2), height.div_ceil(2)];
+        [raster(self.size, 1, self.luma), raster(half, 2, self.chroma)]
+    }
+}
+
+/// RGB, or RGBA with alpha 255, of a frame. Operand 0 is the buffer of luma, operand 1 that of chroma (which may be the same one), operand 2
+/// that of the result.
+///
+/// # Errors
+/// Another image than one of 3 or 4 channels of bytes in the frame's size; rows that overlap; a buffer that a `uint` cannot index.
+pub fn semiplanar_to_rgb(from: &Semiplanar, to: &Raster, probe: &Probe) -> Result<Plan<'static>, PlanError> {
+    build(from, to, probe, true)
+}
+
+/// A frame of RGB, or of RGBA without its alpha. Operand 0 is the buffer of the image, operand 1 that of luma, operand 2 that of
+/// chroma (which may be the same one).
+///
+/// # Errors
+/// As [`semiplanar_to_rgb`].
+pub fn rgb_to_semiplanar(from: &Raster, to: &Semiplanar, probe: &Probe) -> Result<Plan<'static>, PlanError> {
+    build(to, from, probe, false)
+}
+
+fn build(frame: &Semiplanar, rgb: &Raster, probe: &Probe, to_rgb: bool) -> Result<Plan<'static>, PlanError> {
+    for raster in frame.planes().iter().chain([rgb]) {
+        indexable(raster)?;
+    }
+    if [rgb.width, rgb.height] != frame.size || rgb.channels < 3 || rgb.element != Element::U8 {
+        return Err(PlanError::Filter(FilterError::Result {
+            want: [frame.size[0], frame.size[1], 3],
+            want_element: Element::U8,
+            found: [rgb.width, rgb.height, rgb.channels],
+            found_element: rgb.element,
+        }));
+    }
+    let mut plan = Plan::new();
+    let operands = [plan.operand(), plan.operand(), plan.operand()];
+    if rgb.is_empty() {
+        return Ok(plan);
+    }
+    let program = Program::from_source("filter/semiplanar.cl", include_str!("semiplanar.cl"))
+        .define("V_FIRST", usize::from(frame.v_first))
+        .define("CHANNELS", rgb.channels)
+        .define("PLANAR", usize::from(rgb.layout == Layout::Planar));
+    let entry = if to_rgb { "semiplanar_to_rgb" } else { "rgb_to_semiplanar" };
+    let distances = [frame.luma, frame.chroma, [rgb.offset, rgb.pitch]];
+    let mut arguments: Vec<Argument<Slot>> = operands.map(Argument::from).to_vec();
+    arguments.extend(
+        distances.as_flattened().iter().chain([&rgb.plane_pitch]).map(|at| Argument::from(*at as u32)),
+    );
+    arguments.extend(frame.size.map(|extent| Argument::from(extent as i32)));
+    let group = work_group(probe);
+    let [across, down] = [0, 1].map(|axis: usize| frame.size[axis].div_ceil(2).next_multiple_of(group[axis]));
+    plan.launch(&Arc::new(program), entry, arguments, NdRange::d2(across, down).local(group[0], group[1], 1));
+    Ok(plan)
+}
