@@ -264,6 +264,44 @@ fn drawn_cases_in_the_simulator() {
     }
 }
 
+/// Stages that look at one pixel, before and after a window, in one pass and in several.
+#[test]
+fn fused_passes_are_right() {
+    let blur = || Stage::Linear(Linear::gaussian(3, None).unwrap());
+    let convert = |to: Element, scale: f32| Stage::Convert { to, scale, offset: 1.5 };
+    let chains: [(Element, usize, Vec<Stage>, usize); 6] = [
+        (Element::U8, 3, vec![Stage::Color(Color::RgbToGray), blur(), Stage::Median { size: 3 }], 2),
+        (Element::U8, 4, vec![Stage::Color(Color::BgrToGray), blur(), convert(Element::F32, 0.25)], 1),
+        (Element::U16, 1, vec![convert(Element::U8, 0.004), blur(), convert(Element::I16, -3.0)], 1),
+        (Element::F32, 3, vec![Stage::Color(Color::RgbToGray), Stage::Gradient(Gradient::Sobel)], 1),
+        (Element::U8, 2, vec![convert(Element::F32, 0.1), Stage::Linear(Linear::laplace8())], 1),
+        // Half between stages is rounded to by way of memory.
+        (Element::U8, 1, vec![convert(Element::F16, 0.1), blur()], 2),
+    ];
+    let mut random = Rng::with_seed(7);
+    for mut executor in executors() {
+        for (element, channels, stages, passes) in &chains {
+            let half = stages.iter().any(|stage| matches!(stage, Stage::Convert { to: Element::F16, .. }));
+            if half && executor.probe().kind == DeviceKind::Cpu {
+                continue;
+            }
+            let border = choose(&mut random, &BORDERS);
+            let chain = Chain { stages: stages.clone(), border, keep_alpha: true };
+            let from = Raster::packed([37, 9], *channels, *element);
+            let to = chain.apply_to(&from).unwrap();
+            for (fuse, loads) in [(true, Loads::Shared), (true, Loads::Direct), (false, Loads::Shared)] {
+                let [lanes, rows] = [choose(&mut random, &[4, 8, 16]), 8];
+                let parameters =
+                    Parameters { lanes, rows, loads, narrow: true, work_group: Some([8, 8]), fuse };
+                let planned = plan(&chain, &from, &to, &parameters, executor.probe()).unwrap();
+                let want = if fuse { *passes } else { stages.len() };
+                assert_eq!(planned.launches().len(), want, "{chain:?} {parameters:?}");
+                run(executor.as_mut(), &mut random, &Case { chain: chain.clone(), from, to, parameters });
+            }
+        }
+    }
+}
+
 /// What the library runs where nobody says otherwise, and one of the candidates, for every device family.
 #[test]
 fn defaults_and_candidates_are_right() {

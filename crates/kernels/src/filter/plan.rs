@@ -5,7 +5,8 @@ use std::sync::Arc;
 use tripipe_device::Probe;
 use tripipe_launch::{Argument, NdRange};
 
-use super::{Chain, FilterError, Layout, Parameters, Raster, Stage, pixel, window};
+use super::window::Fused;
+use super::{Chain, Color, Element, FilterError, Layout, Loads, Parameters, Raster, Stage, pixel, window};
 use crate::plan::{Plan, PlanError, Slot};
 
 /// A chain as launches: operand 0 is the buffer of the source, operand 1 that of the result. They are two different buffers.
@@ -29,7 +30,7 @@ pub fn plan(
     if from.is_empty() {
         return Ok(plan);
     }
-    let passes = Pass::of(chain, from, to)?;
+    let passes = Pass::of(chain, from, to, parameters)?;
     let between = passes.len() - 1;
     // Passes write to two buffers in turn, each as large as the largest image it holds.
     let mut scratch = Vec::new();
@@ -51,32 +52,102 @@ pub fn plan(
     Ok(plan)
 }
 
-/// One pass over memory: a stage, or nothing but another layout.
+/// How often an element may be converted in the place of a pass of its own: an operation on a vector costs a GPU less than
+/// a quarter of what loading or storing it does.
+const CONVERSIONS: usize = 4;
+
+/// One pass over memory: a stage, with those that are run beside it, or nothing but another layout.
 pub(super) struct Pass<'c> {
     stage: Option<&'c Stage>,
+    fused: Fused<'c>,
     from: Raster,
     to: Raster,
 }
 
 impl<'c> Pass<'c> {
     /// The passes of a chain.
-    fn of(chain: &'c Chain, from: &Raster, to: &Raster) -> Result<Vec<Self>, FilterError> {
+    fn of(
+        chain: &'c Chain,
+        from: &Raster,
+        to: &Raster,
+        parameters: &Parameters,
+    ) -> Result<Vec<Self>, FilterError> {
         let mut passes: Vec<Self> = Vec::new();
-        let mut raster = *from;
-        for stage in &chain.stages {
-            let made = stage.apply_to(&raster)?;
+        let (mut raster, mut left) = (*from, &chain.stages[..]);
+        while let [first, rest @ ..] = left {
+            let mut fused = Fused::default();
+            let (mut stage, mut made) = (first, first.apply_to(&raster)?);
+            left = rest;
+            if let Some(window) = rest.first()
+                && Self::runs_before(first, window, &raster, &made, chain, parameters)
+            {
+                (fused.before, stage, left) = (Some(first), window, &rest[1..]);
+                made = window.apply_to(&made)?;
+            }
+            if let Some(after) = left.first()
+                && Self::runs_after(stage, after, &made, chain, parameters)
+            {
+                (fused.after, left) = (Some(after), &left[1..]);
+                made = after.apply_to(&made)?;
+            }
             // Rows at multiples of the widest vector, which costs little and makes every load an aligned one.
             let next = made.with_pitch(made.pitch.next_multiple_of(16));
-            passes.push(Self { stage: Some(stage), from: raster, to: next });
+            passes.push(Self { stage: Some(stage), fused, from: raster, to: next });
             raster = next;
         }
         match passes.last_mut() {
             Some(last) if to.channels == 1 || raster.layout == to.layout || !Self::is_vector(last.stage) => {
                 last.to = *to;
             }
-            _ => passes.push(Self { stage: None, from: raster, to: *to }),
+            _ => passes.push(Self { stage: None, fused: Fused::default(), from: raster, to: *to }),
         }
         Ok(passes)
+    }
+
+    /// Whether `first`, which makes `made` of `raster`, is run on what `window` loads.
+    ///
+    /// A pass of its own writes and reads an image more; without it each element is converted as often as it is loaded. That
+    /// pays up to [`CONVERSIONS`] times. `half` between two stages would have to be rounded to, which takes a detour by way of memory.
+    fn runs_before(
+        first: &Stage,
+        window: &Stage,
+        raster: &Raster,
+        made: &Raster,
+        chain: &Chain,
+        parameters: &Parameters,
+    ) -> bool {
+        let takes = match first {
+            Stage::Convert { .. } => true,
+            Stage::Color(Color::RgbToGray | Color::BgrToGray) => {
+                raster.layout == Layout::Packed && raster.element != Element::F16 && parameters.lanes >= 4
+            }
+            _ => false,
+        };
+        let [width, height] = window.window();
+        let side = width / 2 * made.step();
+        let columns = match parameters.loads {
+            Loads::Direct => width,
+            Loads::Shared => (2 * side + parameters.lanes).div_ceil(parameters.lanes),
+            Loads::Aligned => 1 + 2 * side.div_ceil(parameters.lanes),
+        };
+        let loaded = columns * (parameters.rows + height - 1);
+        let alpha = chain.keep_alpha && made.channels == 4;
+        let looks_around = Self::is_vector(Some(window)) && !matches!(window, Stage::Convert { .. });
+        let pays = loaded <= CONVERSIONS * parameters.rows;
+        parameters.fuse && takes && looks_around && pays && !alpha && made.element != Element::F16
+    }
+
+    /// Whether `after` is run on what `stage` is about to store, which are elements of `made`.
+    fn runs_after(
+        stage: &Stage,
+        after: &Stage,
+        made: &Raster,
+        chain: &Chain,
+        parameters: &Parameters,
+    ) -> bool {
+        let alpha = chain.keep_alpha && made.channels == 4;
+        let converts = Self::is_vector(Some(stage)) && matches!(after, Stage::Convert { .. });
+        parameters.fuse && converts && !alpha && made.element != Element::F16
     }
 
     /// Whether it treats a row as vectors of elements, so that source and result have one layout; otherwise it goes
@@ -102,10 +173,12 @@ impl<'c> Pass<'c> {
             return Ok(());
         };
         let planes = if from.layout == Layout::Planar { from.channels } else { 1 };
-        let across = from.row_elements().div_ceil(parameters.lanes);
+        // Gray is one channel of what is loaded.
+        let across = to.row_elements().div_ceil(parameters.lanes);
         let down = from.height.div_ceil(parameters.rows);
         let mut window = |stage: &Stage, [from, to]: [&Raster; 2], planes: usize| {
-            let program = window::program(stage, chain.border, chain.keep_alpha, [from, to], parameters)?;
+            let program =
+                window::program(stage, self.fused, chain.border, chain.keep_alpha, [from, to], parameters)?;
             let range = range([across, down, planes], parameters);
             plan.launch(
                 &program,

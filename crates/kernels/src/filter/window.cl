@@ -28,7 +28,7 @@
 #define TO uchar
 #define WORK short
 #endif
-// half is loaded into float and stored from it.
+// half is loaded into float.
 #ifndef FROM_HALF
 #define FROM_HALF 0
 #define TO_HALF 0
@@ -38,6 +38,28 @@
 #define WORK_FLOAT 0
 #define TO_INTEGER 1
 #define WHOLE 1
+#endif
+
+// A stage that looks at one pixel only and stands before or after the window's costs no pass of its own: what is loaded is converted, and so is
+// what is stored. SEEN is the element type that the window sees, STORED that of the buffer of the result.
+#define CONVERT 1 // times a scale, plus an offset, each rounded to float
+#define GRAY 2    // of R G B (A), side by side
+#define GRAY_BGR 3
+#ifndef BEFORE
+#define BEFORE 0
+#define SEEN uchar
+#define SEEN_INTEGER 1
+#define BEFORE_SCALE 1.0f
+#define BEFORE_OFFSET 0.0f
+#define SPREAD 1 // elements of the source for one that the window sees
+#endif
+#ifndef AFTER
+#define AFTER 0
+#define STORED uchar
+#define STORED_HALF 0
+#define STORED_INTEGER 1
+#define AFTER_SCALE 1.0f
+#define AFTER_OFFSET 0.0f
 #endif
 
 // Elements of a row and rows a work-item computes; LANES is a vector's width.
@@ -112,15 +134,8 @@
 typedef VECTOR(WORK) Work;
 
 #define convert_Work JOIN(convert_, VECTOR(WORK))
-#if FROM_HALF
-#define LOAD_UNALIGNED(at) JOIN(vload_half, LANES)(0, at)
-#define LOAD_ALIGNED(at) JOIN(vloada_half, LANES)(0, at)
-#define LOAD_ONE(at) vload_half(0, at)
-#else
-#define LOAD_UNALIGNED(at) convert_Work(JOIN(vload, LANES)(0, at))
-#define LOAD_ALIGNED(at) convert_Work(*(global const VECTOR(FROM) *)(at))
-#define LOAD_ONE(at) (WORK)*(at)
-#endif
+#define Floats VECTOR(float)
+#define convert_Floats JOIN(convert_, Floats)
 
 #define RADIUS_X (WIDTH / 2)
 #define RADIUS_Y (HEIGHT / 2)
@@ -142,12 +157,6 @@ typedef VECTOR(WORK) Work;
 #define PART_AT(part) ((part) * LANES - FIRST)
 #endif
 #define REACH (PART_AT(PARTS - 1) + LANES)
-#if LOADS == ALIGNED
-#define LOAD(at) LOAD_ALIGNED(at)
-#else
-#define LOAD(at) LOAD_UNALIGNED(at)
-#endif
-
 #define UNROLL _Pragma("unroll")
 // Rows are unrolled as long as that stays readable to an instruction cache.
 #if ROWS_IN * WIDTH * KINDS <= 512
@@ -239,6 +248,108 @@ static int fold(const int place, const int extent)
     return (uint)place < (uint)extent ? place : fold_outside(place, extent);
 }
 
+// What lies in memory: a vector of it and one element.
+#if FROM_HALF
+#if LOADS == ALIGNED
+#define RAW(at) JOIN(vloada_half, LANES)(0, at)
+#else
+#define RAW(at) JOIN(vload_half, LANES)(0, at)
+#endif
+#define RAW_ONE(at) vload_half(0, at)
+#else
+#if LOADS == ALIGNED
+#define RAW(at) (*(global const VECTOR(FROM) *)(at))
+#else
+#define RAW(at) JOIN(vload, LANES)(0, at)
+#endif
+#define RAW_ONE(at) (*(at))
+#endif
+
+// What the window sees of it.
+#if BEFORE == CONVERT
+static Work load(global const FROM *at)
+{
+    const Floats value = convert_Floats(RAW(at)) * BEFORE_SCALE + BEFORE_OFFSET;
+#if SEEN_INTEGER
+    return convert_Work(JOIN(JOIN(convert_, VECTOR(SEEN)), _sat_rte)(value));
+#else
+    return convert_Work(value);
+#endif
+}
+
+static WORK load_one(global const FROM *at)
+{
+    const float value = (float)RAW_ONE(at) * BEFORE_SCALE + BEFORE_OFFSET;
+#if SEEN_INTEGER
+    return (WORK)JOIN(JOIN(convert_, SEEN), _sat_rte)(value);
+#else
+    return (WORK)value;
+#endif
+}
+#elif BEFORE == GRAY || BEFORE == GRAY_BGR
+#define WORK4 JOIN(WORK, 4)
+#define convert_WORK4 JOIN(convert_, WORK4)
+#if SEEN_INTEGER
+#define LUMA(r, g, b) ((9798 * (r) + 19235 * (g) + 3735 * (b) + 16384) >> 15)
+#define Part int
+#else
+#define LUMA(r, g, b) (0.299f * (r) + 0.587f * (g) + 0.114f * (b))
+#define Part float
+#endif
+#define Part4 JOIN(Part, 4)
+#define convert_Part4 JOIN(convert_, Part4)
+
+// Four pixels, whose channels come out of three or four vectors.
+static WORK4 load_four(global const FROM *at)
+{
+    const Part4 a = convert_Part4(vload4(0, at)), b = convert_Part4(vload4(1, at)), c = convert_Part4(vload4(2, at));
+#if SPREAD == 4
+    const Part4 d = convert_Part4(vload4(3, at));
+    const Part4 first = (Part4)(a.s0, b.s0, c.s0, d.s0), green = (Part4)(a.s1, b.s1, c.s1, d.s1);
+    const Part4 third = (Part4)(a.s2, b.s2, c.s2, d.s2);
+#else
+    const Part4 first = (Part4)(a.s0, a.s3, b.s2, c.s1), green = (Part4)(a.s1, b.s0, b.s3, c.s2);
+    const Part4 third = (Part4)(a.s2, b.s1, c.s0, c.s3);
+#endif
+#if BEFORE == GRAY
+    return convert_WORK4(LUMA(first, green, third));
+#else
+    return convert_WORK4(LUMA(third, green, first));
+#endif
+}
+
+static Work load(global const FROM *at)
+{
+#if LANES == 4
+    return load_four(at);
+#elif LANES == 8
+    return (Work)(load_four(at), load_four(at + 4 * SPREAD));
+#else
+    return (Work)(load_four(at), load_four(at + 4 * SPREAD), load_four(at + 8 * SPREAD), load_four(at + 12 * SPREAD));
+#endif
+}
+
+static WORK load_one(global const FROM *at)
+{
+    const Part first = at[0], green = at[1], third = at[2];
+#if BEFORE == GRAY
+    return (WORK)LUMA(first, green, third);
+#else
+    return (WORK)LUMA(third, green, first);
+#endif
+}
+#else
+static Work load(global const FROM *at)
+{
+    return convert_Work(RAW(at));
+}
+
+static WORK load_one(global const FROM *at)
+{
+    return (WORK)RAW_ONE(at);
+}
+#endif
+
 // The element `at` of a row of `width` pixels, which may lie outside.
 static WORK element(global const FROM *row, const int at, const int width)
 {
@@ -248,7 +359,7 @@ static WORK element(global const FROM *row, const int at, const int width)
     if (folded < 0)
         return OUTSIDE;
 #endif
-    return LOAD_ONE(row + folded * STEP + (at - pixel * STEP));
+    return load_one(row + (folded * STEP + (at - pixel * STEP)) * SPREAD);
 }
 
 // What the window sees of row y, from element x on. `inside`: nothing that is loaded lies outside the row.
@@ -269,7 +380,7 @@ static Row load_row(global const FROM *source, const uint pitch, const int x, co
     UNROLL
     for (int part = 0; part < PARTS; ++part) {
         if (inside) {
-            row.part[part] = LOAD(source + (x + PART_AT(part)));
+            row.part[part] = load(source + (x + PART_AT(part)) * SPREAD);
         } else {
             WORK lanes[LANES];
             for (int i = 0; i < LANES; ++i)
@@ -377,26 +488,48 @@ static Work row_sum(const Row row, const int kind)
 }
 #endif
 
+// The window's result; half is held as float.
 #if TO_HALF
-typedef VECTOR(float) Result;
-#define convert_Result JOIN(convert_, VECTOR(float))
-#define STORE_ONE(value, at) vstore_half_rte(value, 0, at)
-#define STORE_UNALIGNED(value, at) JOIN(JOIN(vstore_half, LANES), _rte)(value, 0, at)
-#define STORE_ALIGNED(value, at) JOIN(JOIN(vstorea_half, LANES), _rte)(value, 0, at)
-typedef float ResultLane;
+typedef Floats Result;
+#define convert_Result convert_Floats
 #else
 typedef VECTOR(TO) Result;
 #define convert_Result JOIN(convert_, VECTOR(TO))
+#endif
+
+#if STORED_HALF
+typedef Floats Stored;
+typedef float StoredLane;
+#define STORE_ONE(value, at) vstore_half_rte(value, 0, at)
+#define STORE_UNALIGNED(value, at) JOIN(JOIN(vstore_half, LANES), _rte)(value, 0, at)
+#define STORE_ALIGNED(value, at) JOIN(JOIN(vstorea_half, LANES), _rte)(value, 0, at)
+#else
+typedef VECTOR(STORED) Stored;
+typedef STORED StoredLane;
 #define STORE_ONE(value, at) *(at) = value
 #define STORE_UNALIGNED(value, at) JOIN(vstore, LANES)(value, 0, at)
-#define STORE_ALIGNED(value, at) *(global Result *)(at) = value
-typedef TO ResultLane;
+#define STORE_ALIGNED(value, at) *(global Stored *)(at) = value
 #endif
 #if ALIGNED_TO
 #define STORE(value, at) STORE_ALIGNED(value, at)
 #else
 #define STORE(value, at) STORE_UNALIGNED(value, at)
 #endif
+
+// The window's result as it is stored.
+static Stored stored(const Result result)
+{
+#if AFTER == CONVERT
+    const Floats value = convert_Floats(result) * AFTER_SCALE + AFTER_OFFSET;
+#if STORED_INTEGER
+    return JOIN(JOIN(convert_, VECTOR(STORED)), _sat_rte)(value);
+#else
+    return value;
+#endif
+#else
+    return result;
+#endif
+}
 
 // A copied element in the result's type.
 static Result copied(const Work value)
@@ -431,7 +564,7 @@ static Result finished(Work sum)
 #endif
     return JOIN(convert_Result, _sat)(sum);
 #else
-    const VECTOR(float) value = JOIN(convert_, VECTOR(float))(sum) * SCALE + OFFSET;
+    const Floats value = convert_Floats(sum) * SCALE + OFFSET;
 #if TO_INTEGER
     return JOIN(convert_Result, _sat_rte)(value);
 #else
@@ -441,7 +574,7 @@ static Result finished(Work sum)
 }
 
 // Stores what belongs to the image. `centre` are the source's own elements.
-static void store_row(global TO *result, const Work sum, const Work centre, const int x, const int y, const int width,
+static void store_row(global STORED *result, const Work sum, const Work centre, const int x, const int y, const int width,
                       const int height, const bool inside)
 {
     Result value = finished(sum);
@@ -461,14 +594,14 @@ static void store_row(global TO *result, const Work sum, const Work centre, cons
 #endif
 #endif
     if (inside) {
-        STORE(value, result + x);
+        STORE(stored(value), result + x);
         return;
     }
-    ResultLane lanes[LANES];
-    JOIN(vstore, LANES)(value, 0, lanes);
+    StoredLane lanes[LANES];
+    JOIN(vstore, LANES)(stored(value), 0, lanes);
 #if BORDER == NONE
-    ResultLane kept_lanes[LANES];
-    JOIN(vstore, LANES)(copied(centre), 0, kept_lanes);
+    StoredLane kept_lanes[LANES];
+    JOIN(vstore, LANES)(stored(copied(centre)), 0, kept_lanes);
     for (int i = 0; i < LANES; ++i) {
         const int pixel = (x + i) / STEP;
         if (pixel < RADIUS_X || pixel >= width - RADIUS_X)
@@ -479,7 +612,7 @@ static void store_row(global TO *result, const Work sum, const Work centre, cons
         STORE_ONE(lanes[i], result + x + i);
 }
 
-static void filter(global const FROM *source, global TO *result, const uint from_pitch, const uint to_pitch, const int x,
+static void filter(global const FROM *source, global STORED *result, const uint from_pitch, const uint to_pitch, const int x,
                    const int y, const int width, const int height, const bool inside)
 {
     Work sum[ROWS], centre[ROWS];
@@ -555,7 +688,7 @@ static void filter(global const FROM *source, global TO *result, const uint from
 
 // Dimension 0 runs along the row, so that neighbours in a warp load neighbouring addresses; 1 runs down the image, ROWS at a
 // time; 2 over planes. Sizes are rounded up to whole work-groups. Pitches and offsets are in elements.
-kernel void filter_window(global const FROM *source, global TO *result, const uint from_offset, const uint from_pitch,
+kernel void filter_window(global const FROM *source, global STORED *result, const uint from_offset, const uint from_pitch,
                           const uint from_plane, const uint to_offset, const uint to_pitch, const uint to_plane,
                           const int width, const int height)
 {

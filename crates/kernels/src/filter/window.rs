@@ -6,7 +6,7 @@ use tripipe_launch::Program;
 
 use super::parameters::is_aligned;
 use super::{
-    Border, Element, FilterError, Fixed, Layout, Linear, Loads, Morphology, Neighbourhood, Parameters,
+    Border, Color, Element, FilterError, Fixed, Layout, Linear, Loads, Morphology, Neighbourhood, Parameters,
     Raster, Stage,
 };
 
@@ -30,18 +30,45 @@ struct Window {
     whole: bool,
 }
 
+/// Stages that look at one pixel, run in the pass of the stage between them.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Fused<'c> {
+    /// Applied to what is loaded: a conversion, or one to gray of packed pixels.
+    pub(super) before: Option<&'c Stage>,
+    /// Applied to what is stored: a conversion.
+    pub(super) after: Option<&'c Stage>,
+}
+
 /// The program that applies a stage with a window, or a conversion, to rasters of one layout.
 ///
 /// # Errors
 /// As [`Stage::output`].
 pub(super) fn program(
     stage: &Stage,
+    fused: Fused<'_>,
     border: Border,
     keep_alpha: bool,
     [from, to]: [&Raster; 2],
     parameters: &Parameters,
 ) -> Result<Arc<Program>, FilterError> {
-    let window = Window::new(stage, from.element, to.element, parameters.narrow)?;
+    let seen = fused.before.map_or(Ok(*from), |before| before.apply_to(from))?;
+    let (_, made) = stage.output(seen.channels, seen.element)?;
+    let window = Window::new(stage, seen.element, made, parameters.narrow)?;
+    let factors = |stage: Option<&Stage>| match stage {
+        Some(Stage::Convert { scale, offset, .. }) => {
+            [*scale, *offset].map(|factor| float(f64::from(factor)))
+        }
+        _ => [1.0, 0.0].map(float),
+    };
+    let before = match fused.before {
+        Some(Stage::Convert { .. }) => 1,
+        Some(Stage::Color(Color::RgbToGray)) => 2,
+        Some(Stage::Color(Color::BgrToGray)) => 3,
+        _ => 0,
+    };
+    let spread = if before > 1 { from.channels } else { 1 };
+    let [[before_scale, before_offset], [after_scale, after_offset]] =
+        [factors(fused.before), factors(fused.after)];
     let list = |items: &[String]| items.iter().map(|item| ["W(", item, ")"].concat()).collect::<String>();
     let kind: Vec<String> = window.kind.iter().map(ToString::to_string).collect();
     let shift = if window.divisor.is_power_of_two() { window.divisor.ilog2() as i32 } else { -1 };
@@ -51,17 +78,30 @@ pub(super) fn program(
         Loads::Shared => 1,
         Loads::Aligned => 2,
     };
-    let packed = from.layout == Layout::Packed;
+    let packed_alpha =
+        keep_alpha && stage.keeps_alpha() && seen.layout == Layout::Packed && seen.channels == 4;
     let program = Program::from_source("filter/window.cl", include_str!("window.cl"))
         .define("OPERATION", window.operation)
         .define("FROM", from.element.opencl_name())
-        .define("TO", to.element.opencl_name())
+        .define("TO", made.opencl_name())
         .define("WORK", window.work)
         .define("FROM_HALF", usize::from(from.element == Element::F16))
-        .define("TO_HALF", usize::from(to.element == Element::F16))
+        .define("TO_HALF", usize::from(made == Element::F16))
         .define("WORK_FLOAT", usize::from(window.work == "float"))
-        .define("TO_INTEGER", usize::from(!to.element.is_float()))
+        .define("TO_INTEGER", usize::from(!made.is_float()))
         .define("WHOLE", usize::from(window.whole))
+        .define("BEFORE", before)
+        .define("SEEN", seen.element.opencl_name())
+        .define("SEEN_INTEGER", usize::from(!seen.element.is_float()))
+        .define("BEFORE_SCALE", before_scale)
+        .define("BEFORE_OFFSET", before_offset)
+        .define("SPREAD", spread)
+        .define("AFTER", usize::from(fused.after.is_some()))
+        .define("STORED", to.element.opencl_name())
+        .define("STORED_HALF", usize::from(to.element == Element::F16))
+        .define("STORED_INTEGER", usize::from(!to.element.is_float()))
+        .define("AFTER_SCALE", after_scale)
+        .define("AFTER_OFFSET", after_offset)
         .define("LANES", parameters.lanes)
         .define("ROWS", parameters.rows)
         .define("LOADS", loads)
@@ -77,10 +117,10 @@ pub(super) fn program(
         .define("NEGATIVE", usize::from(window.negative))
         .define("OFFSET", &window.offset)
         .define("SCALE", &window.scale)
-        .define("STEP", from.step())
-        .define("KEEP_ALPHA", usize::from(keep_alpha && packed && from.channels == 4))
+        .define("STEP", seen.step())
+        .define("KEEP_ALPHA", usize::from(packed_alpha))
         .define("START", &window.start);
-    Ok(Arc::new(border_defines(program, border, from.element, literal)))
+    Ok(Arc::new(border_defines(program, border, seen.element, literal)))
 }
 
 /// The program with what lies outside the image.
