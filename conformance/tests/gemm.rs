@@ -1,7 +1,7 @@
 //! The matrix products of the library's kernels, against the reference: every kernel, every layout, every way to sum.
 //!
-//! On OpenCL devices where there are any (with `TRIPIPE_REQUIRE_OPENCL=1` there must be one), and in the simulator, which
-//! has the half precision and the dot products that PoCL lacks.
+//! In the simulator, which has the half precision and the dot products that PoCL lacks, and on an OpenCL device, where there is one
+//! (with `TRIPIPE_REQUIRE_OPENCL=1` there must be). PoCL takes a second or two to compile a kernel: it gets a part of the cases.
 
 #![allow(
     clippy::print_stderr,
@@ -32,6 +32,14 @@ fn opencl() -> Option<OpenClExecutor> {
 
 fn simulator() -> Simulator {
     Simulator::new(Options::default())
+}
+
+/// Runs `cases` in the simulator with all kernels, and on an OpenCL device with a few.
+fn everywhere(cases: impl Fn(&mut dyn Executor, &[&str])) {
+    cases(&mut simulator(), KERNELS);
+    if let Some(mut executor) = opencl() {
+        cases(&mut executor, FEW);
+    }
 }
 
 fn parameters(text: &str) -> Parameters {
@@ -86,16 +94,24 @@ fn check_operands(executor: &mut dyn Executor, gemm: &Gemm, text: &str, operands
     reference.verify(&operands[2], &c).unwrap_or_else(|difference| panic!("{text}, {gemm:?}: {difference}"));
 }
 
-/// The kernels, each tile from another kind of memory. Work-groups are given: PoCL compiles a kernel for each.
+/// The kernels, each tile from another kind of memory.
 const KERNELS: &[&str] = &[
-    "tile 4x4 unroll=4 group=1x1",
+    "tile 4x4 unroll=4",
     "tile 3x8 unroll=2 vector=8 b=packed/2 group=4x2 fma",
-    "tile 4x8 unroll=2 a=packed b=packed a-vector group=1x1",
-    "tile 8x32 vector=16 unroll=4 a=packed/1 b=packed/1 rows-first group=1x1",
-    "tile 8x8 vector=8 a=image b=image unroll=2 group=1x1",
-    "tile 2x4 vector=2 parts=3 group=1x1",
+    "tile 4x8 unroll=2 a=packed b=packed a-vector group=8x8",
+    "tile 8x32 vector=16 unroll=4 a=packed/1 b=packed/1 rows-first rolled group=1x1",
+    "tile 8x8 vector=8 a=image b=image unroll=2 group=16x2",
+    "tile 2x4 vector=2 parts=3",
     "local 4x4 depth=16 group=4x4",
     "local 8x4 depth=4 group=8x4 buffers=2 b=packed",
+    "local 4x8 depth=8 group=4x4 a=packed b=packed parts=2",
+];
+
+/// For PoCL: the work-group is given, as it compiles a kernel for each, and the epilogue is there once.
+const FEW: &[&str] = &[
+    "tile 3x8 unroll=2 vector=8 b=packed/2 rolled group=1x1",
+    "tile 4x4 unroll=4 parts=2 rolled group=1x1",
+    "local 4x4 depth=8 group=4x4 buffers=2",
 ];
 
 /// Of 0 to 12 cubed: every extent, each with edges of the others.
@@ -122,10 +138,18 @@ const SMALL: &[[usize; 3]] = &[
 
 #[test]
 fn small_extents_and_those_off_the_tile() {
+    everywhere(|executor, kernels| {
+        for text in kernels {
+            for extents in SMALL.iter().chain(&[[65, 33, 37], [31, 67, 130], [32, 32, 32]]) {
+                check(executor, &Gemm::new(Elements::F32, *extents), text);
+            }
+        }
+    });
+    // What the table has for CPUs, and the kernels with images.
     let Some(mut executor) = opencl() else { return };
-    for text in KERNELS {
-        for extents in SMALL.iter().chain(&[[65, 33, 37], [31, 67, 130]]) {
-            check(&mut executor, &Gemm::new(Elements::F32, *extents), text);
+    for text in [KERNELS[3], "tile 4x8 vector=8 a=image b=image rolled group=1x1"] {
+        for extents in [[5, 7, 9], [65, 33, 37], [1, 1, 1]] {
+            check(&mut executor, &Gemm::new(Elements::F32, extents), text);
         }
     }
 }
@@ -155,23 +179,26 @@ fn layouts(elements: Elements, extents: [usize; 3]) -> Vec<Gemm> {
 
 #[test]
 fn layouts_with_gaps_and_offsets() {
-    let Some(mut executor) = opencl() else { return };
-    for gemm in layouts(Elements::F32, [9, 13, 11]) {
-        for text in KERNELS {
-            check(&mut executor, &gemm, text);
+    everywhere(|executor, kernels| {
+        let all = kernels.len() > FEW.len();
+        let every = if all { 1 } else { 7 };
+        for gemm in layouts(Elements::F32, [9, 13, 11]).iter().step_by(every) {
+            for text in if all { kernels } else { &kernels[..1] } {
+                check(executor, gemm, text);
+            }
         }
-    }
-    for extents in [[1, 13, 37], [13, 1, 37]] {
-        for gemm in layouts(Elements::F32, extents) {
-            check(&mut executor, &gemm, "tile 1x4 group=1x1 parts=2");
-            for text in VECTORS {
-                match parameters(text).check(&gemm, executor.probe()) {
-                    Ok(()) => check(&mut executor, &gemm, text),
-                    Err(refused) => assert!(matches!(refused, Unfit::Kernel { .. }), "{refused}"),
+        for extents in [[1, 13, 37], [13, 1, 37]] {
+            for gemm in layouts(Elements::F32, extents).iter().step_by(every) {
+                check(executor, gemm, "tile 1x4 group=1x1 rolled parts=2");
+                for text in VECTORS {
+                    match parameters(text).check(gemm, executor.probe()) {
+                        Ok(()) => check(executor, gemm, text),
+                        Err(refused) => assert!(matches!(refused, Unfit::Kernel { .. }), "{refused}"),
+                    }
                 }
             }
         }
-    }
+    });
 }
 
 const VECTORS: &[&str] = &["vector 4x16 group=1", "vector 2x4 group=8"];
@@ -194,52 +221,54 @@ fn batches(elements: Elements) -> Vec<Gemm> {
 
 #[test]
 fn batches_strided_and_at_offsets() {
-    let Some(mut executor) = opencl() else { return };
-    for gemm in batches(Elements::F32) {
-        for text in KERNELS {
-            check(&mut executor, &gemm, text);
+    everywhere(|executor, kernels| {
+        for gemm in batches(Elements::F32) {
+            for text in kernels.iter().take(if kernels.len() > FEW.len() { usize::MAX } else { 1 }) {
+                check(executor, &gemm, text);
+            }
         }
-    }
+    });
 }
 
 #[test]
 fn factors() {
-    let Some(mut executor) = opencl() else { return };
-    for (alpha, beta) in [(1.0, 1.0), (-0.75, 0.0), (0.0, 2.5), (0.0, 0.0), (3.0, -1.0)] {
-        for text in KERNELS {
-            check(&mut executor, &Gemm { alpha, beta, ..Gemm::new(Elements::F32, [9, 7, 5]) }, text);
+    everywhere(|executor, kernels| {
+        for (alpha, beta) in [(1.0, 1.0), (-0.75, 0.0), (0.0, 2.5), (0.0, 0.0), (3.0, -1.0)] {
+            for text in kernels {
+                check(executor, &Gemm { alpha, beta, ..Gemm::new(Elements::F32, [9, 7, 5]) }, text);
+            }
+            for text in VECTORS {
+                let b = Layout::column_major(9);
+                check(executor, &Gemm { alpha, beta, b, ..Gemm::new(Elements::F32, [1, 7, 9]) }, text);
+            }
         }
-        for text in VECTORS {
-            let b = Layout::column_major(9);
-            check(&mut executor, &Gemm { alpha, beta, b, ..Gemm::new(Elements::F32, [1, 7, 9]) }, text);
-        }
-    }
+    });
 }
 
 /// What BLAS says of it, not only the reference: without products C is beta C, whatever A and B hold.
 #[test]
 fn without_products_only_c_counts() {
-    let Some(mut executor) = opencl() else { return };
     let nan = f32::NAN.to_ne_bytes().repeat(12);
     let c: Vec<f32> = (0..9).map(|value| value as f32).collect();
-    for (k, alpha) in [(0, 1.0), (4, 0.0)] {
-        for (beta, factor) in [(0.0, 0.0), (1.0, 1.0), (-2.0, -2.0)] {
-            let gemm = Gemm { alpha, beta, ..Gemm::new(Elements::F32, [3, 3, k]) };
-            let operands = [nan.clone(), nan.clone(), bytemuck::cast_slice(&c).to_vec()];
-            for text in KERNELS {
-                let found = run(&mut executor, &gemm, &parameters(text), &operands, [Given::Changing; 2]);
-                let found: Vec<f32> = bytemuck::pod_collect_to_vec(&found);
-                let want: Vec<f32> = c.iter().map(|value| value * factor).collect();
-                assert_eq!(found, want, "{text}, k {k}, alpha {alpha}, beta {beta}");
+    everywhere(|executor, kernels| {
+        for (k, alpha) in [(0, 1.0), (4, 0.0)] {
+            for (beta, factor) in [(0.0, 0.0), (1.0, 1.0), (-2.0, -2.0)] {
+                let gemm = Gemm { alpha, beta, ..Gemm::new(Elements::F32, [3, 3, k]) };
+                let operands = [nan.clone(), nan.clone(), bytemuck::cast_slice(&c).to_vec()];
+                for text in kernels {
+                    let found = run(executor, &gemm, &parameters(text), &operands, [Given::Changing; 2]);
+                    let found: Vec<f32> = bytemuck::pod_collect_to_vec(&found);
+                    let want: Vec<f32> = c.iter().map(|value| value * factor).collect();
+                    assert_eq!(found, want, "{text}, k {k}, alpha {alpha}, beta {beta}");
+                }
             }
         }
-    }
+    });
 }
 
 /// An infinity or a NaN spoils the elements that it belongs to, and no others.
 #[test]
 fn infinities_and_nan() {
-    let Some(mut executor) = opencl() else { return };
     let gemm = Gemm { epilogue: vec![Stage::Relu], ..Gemm::new(Elements::F32, [9, 10, 7]) };
     let mut operands = sample(&gemm, 3);
     let mut put = |operand: usize, index: usize, value: f32| {
@@ -252,9 +281,11 @@ fn infinities_and_nan() {
     put(1, 6 * 10 + 4, f32::NAN);
     // 0 times infinity.
     put(1, 6 * 10 + 5, 0.0);
-    for text in KERNELS {
-        check_operands(&mut executor, &gemm, text, &operands);
-    }
+    everywhere(|executor, kernels| {
+        for text in kernels {
+            check_operands(executor, &gemm, text, &operands);
+        }
+    });
 }
 
 const ALL_STAGES: [Stage; 6] = [
@@ -276,38 +307,44 @@ const ALL_STAGES: [Stage; 6] = [
 
 #[test]
 fn epilogues_in_every_order() {
-    let Some(mut executor) = opencl() else { return };
-    let gemm = |epilogue: Vec<Stage>| Gemm { epilogue, beta: 0.5, ..Gemm::new(Elements::F32, [9, 7, 5]) };
-    let twice = vec![Stage::Relu, Stage::BiasColumns, Stage::BiasColumns, Stage::Relu6];
-    check(&mut executor, &gemm(twice), "tile 4x4 group=1x1 unroll=2");
-    // All six, each of them first once, in both directions.
-    for turn in 0..6 {
-        let mut stages = ALL_STAGES.to_vec();
-        stages.rotate_left(turn);
-        if turn % 2 == 1 {
-            stages.reverse();
+    everywhere(|executor, kernels| {
+        let all = kernels.len() > FEW.len();
+        let gemm = |epilogue: Vec<Stage>| Gemm { epilogue, beta: 0.5, ..Gemm::new(Elements::F32, [9, 7, 5]) };
+        let twice = vec![Stage::Relu, Stage::BiasColumns, Stage::BiasColumns, Stage::Relu6];
+        check(executor, &gemm(twice), "tile 4x4 group=1x1 rolled unroll=2");
+        // All six, each of them first once, in both directions; on PoCL two of these.
+        for turn in 0..if all { 6 } else { 2 } {
+            let mut stages = ALL_STAGES.to_vec();
+            stages.rotate_left(turn);
+            for reversed in [false, true] {
+                if reversed {
+                    stages.reverse();
+                }
+                let row_major = gemm(stages.clone());
+                let column_major = Gemm { c: Layout::column_major(10), ..row_major.clone() };
+                if all {
+                    check(executor, &row_major, "tile 4x4 unroll=2");
+                    check(executor, &row_major, "local 4x4 depth=8 group=4x4");
+                    check(executor, &column_major, "tile 2x8 parts=2");
+                } else {
+                    check(executor, &column_major, "tile 4x4 group=1x1 rolled unroll=2");
+                }
+            }
         }
-        let row_major = gemm(stages);
-        check(&mut executor, &row_major, "tile 4x4 group=1x1 unroll=2");
-        if turn < 2 {
-            let column_major = Gemm { c: Layout::column_major(10), ..row_major };
-            check(&mut executor, &column_major, "tile 4x4 group=1x1 parts=2");
-        }
-    }
+    });
 }
 
 /// Two orders that differ by hand: relu(-2) + 1 is 1, relu(-2 + 1) is 0.
 #[test]
 fn stages_do_not_commute() {
-    let Some(mut executor) = opencl() else { return };
+    let mut executor = simulator();
     let one = |value: f32| value.to_ne_bytes().to_vec();
     for (epilogue, want) in
         [(vec![Stage::Relu, Stage::BiasRows], 1.0), (vec![Stage::BiasRows, Stage::Relu], 0.0)]
     {
         let gemm = Gemm { epilogue, ..Gemm::new(Elements::F32, [1, 1, 1]) };
         let operands = [one(2.0), one(-1.0), one(f32::NAN), one(1.0)];
-        let found =
-            run(&mut executor, &gemm, &parameters("tile 4x4 group=1x1"), &operands, [Given::Changing; 2]);
+        let found = run(&mut executor, &gemm, &parameters("tile 4x4"), &operands, [Given::Changing; 2]);
         assert_eq!(found, one(want));
     }
 }
@@ -319,9 +356,9 @@ fn scaled(scale: Scale, zeros: [i8; 3]) -> Elements {
 
 /// The kernels that take bytes, without an extension.
 const BYTES: &[&str] = &[
-    "tile 4x4 unroll=4 group=1x1",
-    "tile 5x16 vector=16 a=packed/1 b=packed/1 rows-first group=1x1",
-    "tile 2x8 b=packed parts=2 group=1x1",
+    "tile 5x16 vector=16 a=packed/1 b=packed/1 rows-first rolled group=1x1",
+    "tile 4x4 unroll=4",
+    "tile 2x8 b=packed parts=2",
 ];
 
 fn check_bytes(executor: &mut dyn Executor, kernels: &[&str]) {
@@ -355,7 +392,7 @@ fn check_bytes(executor: &mut dyn Executor, kernels: &[&str]) {
 
 #[test]
 fn bytes_are_exact() {
-    let Some(mut executor) = opencl() else { return };
+    let mut executor = simulator();
     check_bytes(&mut executor, BYTES);
     let b = Layout::column_major(70);
     for elements in [Elements::I8ToI32, scaled(Scale::Columns, [3, -7, 5])] {
@@ -363,12 +400,15 @@ fn bytes_are_exact() {
             check(&mut executor, &Gemm { b, ..Gemm::new(elements, [1, 9, 70]) }, text);
         }
     }
+    if let Some(mut executor) = opencl() {
+        check_bytes(&mut executor, &BYTES[..1]);
+    }
 }
 
 /// By hand: (3 - 1)(5 - -2) * 4 = 56; 56 * 2^30 / 2^32 = 14, + 10 is 24; halves go up, and limits hold.
 #[test]
 fn bytes_by_hand() {
-    let Some(mut executor) = opencl() else { return };
+    let mut executor = simulator();
     let requantise =
         Requantise { scale: Scale::Tensor, zero_a: 1, zero_b: -2, zero_c: 10, least: -128, most: 127 };
     for (a, multiplier, shift, want) in [
@@ -392,35 +432,38 @@ fn bytes_by_hand() {
 /// Sums of -128 * -128 over the longest K there may be: 2^31 - 2^14.
 #[test]
 fn the_longest_sum_of_bytes() {
-    let Some(mut executor) = opencl() else { return };
+    let mut executor = simulator();
     let gemm = Gemm::new(Elements::I8ToI32, [1, 1, Gemm::BYTES_K_MAX]);
     let operands = [vec![0x80; Gemm::BYTES_K_MAX], vec![0x80; Gemm::BYTES_K_MAX], vec![0; 4]];
-    let found = run(
-        &mut executor,
-        &gemm,
-        &parameters("tile 4x4 unroll=4 group=1x1"),
-        &operands,
-        [Given::Changing; 2],
-    );
+    let found = run(&mut executor, &gemm, &parameters("tile 4x4 unroll=4"), &operands, [Given::Changing; 2]);
     assert_eq!(found, (i32::MAX - (1 << 14) + 1).to_ne_bytes());
 }
 
 #[test]
 fn packed_once_and_used_again() {
-    let Some(mut executor) = opencl() else { return };
+    // With images over buffers, and without.
+    packed_once(&mut simulator());
+    if let Some(mut executor) = opencl() {
+        packed_once(&mut executor);
+    }
+}
+
+fn packed_once(executor: &mut dyn Executor) {
     let gemm = Gemm { b: Layout::row_major(9).transposed(), ..Gemm::new(Elements::F32, [6, 7, 9]) };
-    for text in
-        ["tile 4x8 b=packed group=1x1", "tile 4x4 b=image group=1x1", "local 4x4 depth=16 group=4x4 b=packed"]
-    {
+    for text in [
+        "tile 4x8 b=packed group=1x1 rolled",
+        "tile 4x4 b=image group=1x1 rolled",
+        "local 4x4 depth=16 group=4x4 b=packed",
+    ] {
         let parameters = parameters(text);
         let (packing, packed) = plan_packing(&gemm, &parameters, executor.probe(), Side::B).unwrap().unwrap();
         assert!(plan_packing(&gemm, &parameters, executor.probe(), Side::A).unwrap().is_none());
         let operands = sample(&gemm, 11);
-        let b = buffer(&mut executor, &operands[1]);
+        let b = buffer(executor, &operands[1]);
         let to = executor.allocate(&packed.memory(), Access::ReadWrite, None).unwrap();
-        let bound = packing.bind(&mut executor, &[b, to]).unwrap();
+        let bound = packing.bind(executor, &[b, to]).unwrap();
         executor.run(&bound.launches).unwrap();
-        bound.release(&mut executor);
+        bound.release(executor);
         for seed in [11, 12] {
             // The same B, another A.
             let mut operands = operands.clone();
@@ -429,8 +472,8 @@ fn packed_once_and_used_again() {
             let reference = Reference::new(&gemm, &slices).unwrap();
             let product =
                 plan(&gemm, &parameters, executor.probe(), [Given::Changing, Given::Packed(packed)]).unwrap();
-            let [a, c] = [0, 2].map(|operand: usize| buffer(&mut executor, &operands[operand]));
-            let bound = product.bind(&mut executor, &[a, to, c]).unwrap();
+            let [a, c] = [0, 2].map(|operand: usize| buffer(executor, &operands[operand]));
+            let bound = product.bind(executor, &[a, to, c]).unwrap();
             assert!(bound.preparation.is_empty());
             executor.run(&bound.launches).unwrap();
             let mut found = vec![0; operands[2].len()];
@@ -488,7 +531,7 @@ fn halves_in_the_simulator() {
 fn halves_in_float_on_opencl() {
     let Some(mut executor) = opencl() else { return };
     let elements = Elements::F16(Accumulate::F32);
-    for text in KERNELS {
+    for text in FEW {
         for extents in [[9, 12, 11], [33, 17, 40], [1, 1, 1]] {
             let gemm = Gemm { beta: 0.5, ..Gemm::new(elements, extents) };
             check(&mut executor, &gemm, text);
@@ -496,7 +539,7 @@ fn halves_in_float_on_opencl() {
     }
     let half = Gemm::new(Elements::F16(Accumulate::F16), [4, 4, 4]);
     if !executor.probe().fp16() {
-        let refused = parameters(KERNELS[0]).check(&half, executor.probe());
+        let refused = parameters(FEW[0]).check(&half, executor.probe());
         assert!(matches!(refused, Err(Unfit::NotOffered { .. })));
     }
 }

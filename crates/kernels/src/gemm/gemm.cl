@@ -762,6 +762,7 @@ kernel GROUP void gemm_tile(A_TYPE a, const uint4 a_at, B_TYPE b, const uint4 b_
 // A_FROM, B_FROM:   ACROSS the block or ALONG K, as the operand is contiguous. A packed one is ACROSS.
 // A_ALIGNED, ...:   1 where vectors of four elements are aligned to their size.
 // A_LOADS, B_LOADS: such vectors that a work-item copies a block.
+// A_WHOLE, ...:     1 where no block reaches over an edge, of the operand or of a part of K.
 // A_OFFSETS, ...:   0 where a packed operand needs no offsets of its products.
 
 #ifndef DEPTH
@@ -781,6 +782,12 @@ kernel GROUP void gemm_tile(A_TYPE a, const uint4 a_at, B_TYPE b, const uint4 b_
 #endif
 #ifndef B_ALIGNED
 #define B_ALIGNED 0
+#endif
+#ifndef A_WHOLE
+#define A_WHOLE 0
+#endif
+#ifndef B_WHOLE
+#define B_WHOLE 0
 #endif
 #ifndef A_LOADS
 #define A_LOADS 1
@@ -820,10 +827,11 @@ static inline four_t load_four(global const ELEMENT *from, const uint left, cons
 // four stores of a vector along K hit different banks.
 #if A_FROM == ACROSS || B_FROM == ACROSS
 static inline four_t fetch_across(const uint index, global const ELEMENT *from, const uint4 view, const uint extent,
-                                  const uint width, const uint first, const uint last, const int aligned)
+                                  const uint width, const uint first, const uint last, const int aligned,
+                                  const int whole)
 {
     const uint at = index % (width / 4) * 4, step = first + index / (width / 4);
-    return load_four(from + at + step * view.z, step < last && at < extent ? extent - at : 0, aligned);
+    return load_four(from + at + step * view.z, whole ? 4 : step < last && at < extent ? extent - at : 0, aligned);
 }
 
 static inline void keep_across(const uint index, local four_t *block, const uint width, const four_t values)
@@ -833,10 +841,10 @@ static inline void keep_across(const uint index, local four_t *block, const uint
 #endif
 #if A_FROM == ALONG || B_FROM == ALONG
 static inline four_t fetch_along(const uint index, global const ELEMENT *from, const uint4 view, const uint extent,
-                                 const uint first, const uint last, const int aligned)
+                                 const uint first, const uint last, const int aligned, const int whole)
 {
     const uint at = index / (DEPTH / 4), step = first + index % (DEPTH / 4) * 4;
-    return load_four(from + at * view.y + step, step < last && at < extent ? last - step : 0, aligned);
+    return load_four(from + at * view.y + step, whole ? 4 : step < last && at < extent ? last - step : 0, aligned);
 }
 
 static inline void keep_along(const uint index, local four_t *block, const uint width, const four_t values)
@@ -850,17 +858,17 @@ static inline void keep_along(const uint index, local four_t *block, const uint 
 #endif
 
 #if A_FROM == ALONG
-#define A_FETCH(l) a_next_##l = fetch_along(item + 0x##l * ITEMS, a, a_at, a_left, next, last, A_ALIGNED);
+#define A_FETCH(l) a_next_##l = fetch_along(item + 0x##l * ITEMS, a, a_at, a_left, next, last, A_ALIGNED, A_WHOLE);
 #define A_KEEP(l) keep_along(item + 0x##l * ITEMS, a_block[to], BLOCK_M, a_next_##l);
 #else
-#define A_FETCH(l) a_next_##l = fetch_across(item + 0x##l * ITEMS, a, a_at, a_left, BLOCK_M, next, last, A_ALIGNED);
+#define A_FETCH(l) a_next_##l = fetch_across(item + 0x##l * ITEMS, a, a_at, a_left, BLOCK_M, next, last, A_ALIGNED, A_WHOLE);
 #define A_KEEP(l) keep_across(item + 0x##l * ITEMS, a_block[to], BLOCK_M, a_next_##l);
 #endif
 #if B_FROM == ALONG
-#define B_FETCH(l) b_next_##l = fetch_along(item + 0x##l * ITEMS, b, b_at, b_left, next, last, B_ALIGNED);
+#define B_FETCH(l) b_next_##l = fetch_along(item + 0x##l * ITEMS, b, b_at, b_left, next, last, B_ALIGNED, B_WHOLE);
 #define B_KEEP(l) keep_along(item + 0x##l * ITEMS, b_block[to], BLOCK_N, b_next_##l);
 #else
-#define B_FETCH(l) b_next_##l = fetch_across(item + 0x##l * ITEMS, b, b_at, b_left, BLOCK_N, next, last, B_ALIGNED);
+#define B_FETCH(l) b_next_##l = fetch_across(item + 0x##l * ITEMS, b, b_at, b_left, BLOCK_N, next, last, B_ALIGNED, B_WHOLE);
 #define B_KEEP(l) keep_across(item + 0x##l * ITEMS, b_block[to], BLOCK_N, b_next_##l);
 #endif
 #define A_NEXT(l) four_t a_next_##l;

@@ -454,6 +454,7 @@ impl Planner<'_> {
         let aligned = |read: &Read, view: View| {
             u8::from(view.is_aligned(4) && (read.packed.is_some() || !self.gemm.has_offsets()))
         };
+        let whole_steps = k > 0 && k.is_multiple_of(local.depth);
         let extent = |read: &Read, extent: usize| read.packed.map_or(extent, |packed| packed.step);
         let program = self
             .program("LOCAL")
@@ -466,6 +467,8 @@ impl Planner<'_> {
             .define("B_FROM", if b_view.column == 1 { "ALONG" } else { "ACROSS" })
             .define("A_ALIGNED", aligned(a, a_view))
             .define("B_ALIGNED", aligned(b, b_view))
+            .define("A_WHOLE", u8::from(whole_steps && extent(a, m).is_multiple_of(rows)))
+            .define("B_WHOLE", u8::from(whole_steps && extent(b, n).is_multiple_of(columns)))
             .define("A_LOADS", local.loads(rows))
             .define("B_LOADS", local.loads(columns))
             .define("BUFFERS", local.buffers)

@@ -181,6 +181,11 @@ pub struct Choice {
     pub source: String,
     /// What the entry rests on; `Guessed` when there was none.
     pub basis: Basis,
+    /// What was measured with these parameters, if anything was: of another size, maybe on a relative.
+    pub measured: Option<Measurement>,
+    /// Other parameters that the device can take, from the next best entry on, each with why it stands behind: at most
+    /// three.
+    pub runners_up: Vec<(Parameters, String)>,
 }
 
 /// Why there is no table.
@@ -266,26 +271,49 @@ impl Table {
             })
             .collect();
         near.sort_by_key(|(key, _)| *key);
-        let taken = near.into_iter().find(|(_, entry)| entry.parameters.check(gemm, probe).is_ok());
-        let Some((((elements, _, relation), shapes, _), entry)) = taken else {
+        let mut fit = near.into_iter().filter(|(_, entry)| entry.parameters.check(gemm, probe).is_ok());
+        let Some((((elements, _, relation), shapes, _), entry)) = fit.next() else {
             return Choice {
                 parameters: Parameters::Tile(Tile::new(4, 4)),
                 why: "nothing is known of such a device: a tile that all of them take".to_owned(),
                 source: "none".to_owned(),
                 basis: Basis::Guessed,
+                measured: None,
+                runners_up: Vec::new(),
             };
         };
-        let of = match relation {
-            Relation::Itself => format!("of {} itself", entry.on),
-            Relation::Generation => format!("of {}, of the same generation", entry.on),
-            Relation::Family => format!("of {}, of the same family", entry.on),
-            Relation::Vendor => format!("of {}, by the same vendor", entry.on),
-            Relation::Kind => format!("of {}", entry.on),
+        let why = |entry: &Entry, elements: u8, relation: Relation, shapes: usize| {
+            let of = match relation {
+                Relation::Itself => format!("of {} itself", entry.on),
+                Relation::Generation => format!("of {}, of the same generation", entry.on),
+                Relation::Family => format!("of {}, of the same family", entry.on),
+                Relation::Vendor => format!("of {}, by the same vendor", entry.on),
+                Relation::Kind => format!("of {}", entry.on),
+            };
+            let none =
+                if shapes == 0 { String::new() } else { format!(", as there is none for {shape} ones") };
+            let other = if elements == 0 { "" } else { ", of other elements" };
+            format!("{} {of}, for {} products{none}{other}", entry.basis, entry.shape)
         };
-        let none = if shapes == 0 { String::new() } else { format!(", as there is none for {shape} ones") };
-        let other = if elements == 0 { "" } else { ", of other elements" };
-        let why = format!("{} {of}, for {} products{none}{other}", entry.basis, entry.shape);
-        Choice { parameters: entry.parameters, why, source: entry.source.clone(), basis: entry.basis }
+        let mut runners_up: Vec<(Parameters, String)> = Vec::new();
+        for (((elements, _, relation), shapes, _), other) in fit {
+            let known = other.parameters == entry.parameters
+                || runners_up.iter().any(|(parameters, _)| *parameters == other.parameters);
+            if !known && runners_up.len() < 3 {
+                let rate =
+                    other.measured.as_ref().map(|measured| format!(", {:.0} GFLOP/s", measured.gflops));
+                let why = why(other, elements, relation, shapes) + &rate.unwrap_or_default();
+                runners_up.push((other.parameters, why));
+            }
+        }
+        Choice {
+            parameters: entry.parameters,
+            why: why(entry, elements, relation, shapes),
+            source: entry.source.clone(),
+            basis: entry.basis,
+            measured: entry.measured.clone(),
+            runners_up,
+        }
     }
 }
 
