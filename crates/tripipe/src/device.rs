@@ -5,8 +5,7 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 
 use tripipe_device::{DeviceKind, Identification, Probe, identify};
-use tripipe_launch::ExecuteError;
-use tripipe_opencl::{DevicesError, ExecutorOptions, OpenClExecutor};
+use tripipe_opencl::DevicesError;
 
 use crate::Error;
 
@@ -19,7 +18,7 @@ pub enum Device {
     OpenCl(tripipe_opencl::Device),
 }
 
-/// All devices of this machine.
+/// All devices of this machine; iterates over them.
 #[derive(Clone, Debug)]
 pub struct Devices {
     /// The CPU path first, then the OpenCL devices by number.
@@ -28,17 +27,39 @@ pub struct Devices {
     pub no_opencl: Option<DevicesError>,
 }
 
-/// The devices of this machine. There is always the CPU path.
-pub fn devices() -> Devices {
-    let (opencl, no_opencl) = match tripipe_opencl::devices() {
-        Ok(devices) => (devices, None),
-        Err(error) => (Vec::new(), Some(error)),
-    };
-    let devices = std::iter::once(Device::Cpu).chain(opencl.into_iter().map(Device::OpenCl)).collect();
-    Devices { devices, no_opencl }
+impl IntoIterator for Devices {
+    type Item = Device;
+    type IntoIter = std::vec::IntoIter<Device>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.devices.into_iter()
+    }
 }
 
 impl Device {
+    /// The devices of this machine. There is always the CPU path.
+    pub fn list() -> Devices {
+        let (opencl, no_opencl) = match tripipe_opencl::devices() {
+            Ok(devices) => (devices, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        let devices = std::iter::once(Self::Cpu).chain(opencl.into_iter().map(Self::OpenCl)).collect();
+        Devices { devices, no_opencl }
+    }
+
+    /// The OpenCL GPU with the most compute units times clock, the first of equals; without one the CPU path. (An OpenCL device
+    /// that is the CPU itself, such as PoCL's, is slower than the CPU path.)
+    pub fn best() -> Self {
+        let strength = |device: &tripipe_opencl::Device| {
+            let probe = device.probe();
+            u64::from(probe.compute_units) * u64::from(probe.clock_mhz)
+        };
+        let gpus = tripipe_opencl::devices().unwrap_or_default().into_iter();
+        let gpus = gpus.filter(|device| device.probe().kind == DeviceKind::Gpu);
+        // Of equals `max_by_key` takes the last.
+        gpus.rev().max_by_key(strength).map_or(Self::Cpu, Self::OpenCl)
+    }
+
     /// Its name as a person knows it.
     pub fn name(&self) -> String {
         match self {
@@ -72,8 +93,7 @@ impl Device {
 /// Which device is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// The first OpenCL GPU, else the CPU path. (An OpenCL device that is the CPU itself, such as PoCL's, is slower
-    /// than the CPU path.)
+    /// [`Device::best`].
     #[default]
     Auto,
     /// The built-in CPU path.
@@ -118,12 +138,7 @@ impl Choice {
     pub fn resolve(self) -> Result<Device, Error> {
         match self {
             Self::Cpu => Ok(Device::Cpu),
-            Self::Auto => {
-                let gpu = tripipe_opencl::devices().ok().and_then(|found| {
-                    found.into_iter().find(|device| device.probe().kind == DeviceKind::Gpu)
-                });
-                Ok(gpu.map_or(Device::Cpu, Device::OpenCl))
-            }
+            Self::Auto => Ok(Device::best()),
             Self::OpenCl(index) => {
                 let found = tripipe_opencl::devices()?;
                 let (index, count) = (index.unwrap_or(0), found.len());
@@ -132,11 +147,6 @@ impl Choice {
             }
         }
     }
-}
-
-/// An executor on an OpenCL device, with the defaults.
-pub(crate) fn executor(device: &tripipe_opencl::Device) -> Result<OpenClExecutor, ExecuteError> {
-    OpenClExecutor::new(device, &ExecutorOptions::default())
 }
 
 /// The CPU as a person knows it, with the threads the CPU path uses.
@@ -179,7 +189,7 @@ mod tests {
 
     #[test]
     fn the_cpu_path_is_always_there() {
-        assert!(matches!(devices().devices[0], Device::Cpu));
+        assert!(matches!(Device::list().devices[0], Device::Cpu));
         assert!(matches!(Choice::Cpu.resolve(), Ok(Device::Cpu)));
         assert!(Choice::Auto.resolve().is_ok());
     }

@@ -1,7 +1,12 @@
 //! What can go wrong in an operation.
 
+use std::ops::Range;
+
 use thiserror::Error;
 use tripipe_kernels::PlanError;
+use tripipe_kernels::filter::{Element, FilterError, Raster};
+use tripipe_kernels::gemm::{DescriptionError, TableError, Unfit};
+use tripipe_kernels::peaks::PeakError;
 use tripipe_launch::ExecuteError;
 use tripipe_opencl::DevicesError;
 
@@ -55,4 +60,126 @@ pub enum Error {
         /// What it lacks.
         what: &'static str,
     },
+    /// There is no such filter, or it does not fit the image.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
+    /// The machine has no memory left.
+    #[error("no memory left for {bytes} bytes")]
+    NoMemory {
+        /// How many were asked for.
+        bytes: usize,
+    },
+    /// More elements than can be addressed.
+    #[error("{elements} elements do not fit into memory")]
+    TooLarge {
+        /// How many were asked for.
+        elements: usize,
+    },
+    /// A read or write past the end.
+    #[error("{length} bytes from {offset} on leave a memory of {bytes}")]
+    Outside {
+        /// The first byte.
+        offset: usize,
+        /// How many.
+        length: usize,
+        /// How many there are.
+        bytes: usize,
+    },
+    /// A part of a matrix that leaves it.
+    #[error("rows {rows:?} and columns {columns:?} leave a matrix of {}x{}", extents[0], extents[1])]
+    Block {
+        /// The rows asked for.
+        rows: Range<usize>,
+        /// The columns asked for.
+        columns: Range<usize>,
+        /// The rows and columns there are.
+        extents: [usize; 2],
+    },
+    /// A raster of one type for an image of another.
+    #[error("an image of {want} cannot have a raster of {found:?}")]
+    RasterElement {
+        /// The image's.
+        want: &'static str,
+        /// The raster's.
+        found: Element,
+    },
+    /// Operands of different contexts.
+    #[error("{operand} lives in another context ({found}) than the operation ({want}): copy it there first")]
+    OtherContext {
+        /// Which.
+        operand: &'static str,
+        /// The operation's context.
+        want: String,
+        /// The operand's.
+        found: String,
+    },
+    /// An operand that is also the result.
+    #[error("{operand} and the result share memory: the operation reads the one while it writes the other")]
+    Aliased {
+        /// Which.
+        operand: &'static str,
+    },
+    /// A picture that the `image` crate has no type for.
+    #[cfg(feature = "image")]
+    #[error("there is no picture of {channels} channels of {element}: convert the image first")]
+    NoSuchPicture {
+        /// Channels of a pixel.
+        channels: usize,
+        /// Their type.
+        element: &'static str,
+    },
+    /// An image that lies otherwise than the filter was made for.
+    #[error("{operand} lies as {:?}; the filter was made for {:?}: ask the context for another", rasters[1], rasters[0])]
+    Raster {
+        /// Which.
+        operand: &'static str,
+        /// What the filter was made for, and what the image is.
+        rasters: Box<[Raster; 2]>,
+    },
+    /// A ceiling of the CPU path could not be measured.
+    #[error(transparent)]
+    Peak(#[from] PeakError),
+    /// A product that makes no sense, or cannot be computed so.
+    #[error(transparent)]
+    Gemm(#[from] Unfit),
+    /// A description of a product that makes no sense.
+    #[error(transparent)]
+    Description(#[from] DescriptionError),
+    /// Extents of A and B that do not fit together.
+    #[error("A is {}x{} and B is {}x{}: a product wants as many columns in A as rows in B", a[0], a[1], b[0], b[1])]
+    Inner {
+        /// Rows and columns of A.
+        a: [usize; 2],
+        /// Rows and columns of B.
+        b: [usize; 2],
+    },
+    /// A matrix of other extents than the product.
+    #[error("{operand} is {}x{}, the product {}x{}", found[0], found[1], want[0], want[1])]
+    Extents {
+        /// Which.
+        operand: &'static str,
+        /// Rows and columns of the product.
+        want: [usize; 2],
+        /// Rows and columns of the matrix.
+        found: [usize; 2],
+    },
+    /// Memory that ends before the operand does.
+    #[error("{operand} has {found} elements of memory, {want} are reached")]
+    Short {
+        /// Which.
+        operand: String,
+        /// Elements that are reached.
+        want: usize,
+        /// Elements there are.
+        found: usize,
+    },
+    /// A batch asked for as one matrix.
+    #[error("a batch of products is not one matrix: store it in a matrix that holds them all")]
+    BatchToMatrix,
+    /// Something that only a device with kernels has.
+    #[error("the CPU path runs no kernels")]
+    NoKernels,
+    /// The user's parameters of products cannot be read.
+    #[error(transparent)]
+    Table(#[from] TableError),
 }

@@ -1,18 +1,201 @@
-//! What an operation did, and why.
+//! What an operation does, and why that way.
 
-/// What an operation did on which device, and why that way.
-#[derive(Clone, Debug, PartialEq)]
+use std::fmt;
+
+use tripipe_device::{Probe, identify};
+
+/// What an operation does on which device, why that way, how long it should take, how long it took, and what holds it up.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Explanation {
+    /// The operation and its size, e.g. `f32 product 512x512x256`.
+    pub operation: String,
     /// The device.
     pub device: String,
-    /// The kernel, e.g. `eight-pixels`.
+    /// The kernel, e.g. `tile 4x4`.
     pub kernel: String,
+    /// What was chosen: tile, vector width, memory path, work-group, and so on.
+    pub choices: Vec<Chosen>,
     /// Why this kernel, in one sentence.
     pub why: String,
-    /// Seconds of the kernel itself: device time on OpenCL, wall time on the CPU path.
+    /// What the choice rests on: measured, published or guessed, and where.
+    pub rests_on: String,
+    /// Seconds it should take.
+    pub predicted: Option<Prediction>,
+    /// The shortest time it was seen to take, in seconds: the device's own on OpenCL, wall time on the CPU path.
+    pub measured_seconds: Option<f64>,
+    /// What bounds it.
+    pub bound: Option<Bound>,
+    /// The next best choices, the best first.
+    pub runners_up: Vec<RunnerUp>,
+    /// Seconds for building the kernels, or loading them from the cache, ahead of the first run.
+    pub build_seconds: Option<f64>,
+    /// Why it does not run on the device that was asked for.
+    pub fallback: Option<String>,
+}
+
+/// One choice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// What was chosen, e.g. `work-group`.
+    pub what: &'static str,
+    /// What it is, e.g. `16x8`.
+    pub value: String,
+}
+
+/// Seconds an operation should take.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// The seconds.
     pub seconds: f64,
-    /// Seconds of packing and transposing ahead of it, when there was any.
-    pub preparation_seconds: Option<f64>,
-    /// Seconds of wall time in all: start-up, compilation and copies included.
-    pub total_seconds: f64,
+    /// How they come about.
+    pub from: String,
+}
+
+/// The ceiling an operation cannot get through.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bound {
+    /// Which: `multiply-adds`, `memory`, `launch`.
+    pub ceiling: &'static str,
+    /// Seconds the operation takes at that ceiling, with nothing else in the way.
+    pub seconds: f64,
+    /// The ceiling and where it comes from.
+    pub from: String,
+}
+
+/// A choice that was not taken.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunnerUp {
+    /// The kernel.
+    pub kernel: String,
+    /// Why it was not taken: its rate, or what it lacks.
+    pub why_not: String,
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} on {}", self.operation, self.device)?;
+        if let Some(fallback) = &self.fallback {
+            writeln!(f, "  fallback    {fallback}")?;
+        }
+        writeln!(f, "  kernel      {}", self.kernel)?;
+        for Chosen { what, value } in &self.choices {
+            writeln!(f, "  {what:<11} {value}")?;
+        }
+        writeln!(f, "  why         {}", self.why)?;
+        if !self.rests_on.is_empty() {
+            writeln!(f, "  rests on    {}", self.rests_on)?;
+        }
+        if let Some(Prediction { seconds, from }) = &self.predicted {
+            writeln!(f, "  predicted   {} ({from})", Time(*seconds))?;
+        }
+        match self.measured_seconds {
+            Some(seconds) => writeln!(f, "  measured    {}, the shortest run", Time(seconds))?,
+            None => writeln!(f, "  measured    not yet: it has not run")?,
+        }
+        if let Some(Bound { ceiling, seconds, from }) = &self.bound {
+            write!(f, "  bound by    {ceiling}: {} at the ceiling ({from})", Time(*seconds))?;
+            match self.measured_seconds {
+                Some(measured) => writeln!(f, ", {:.0} % of it reached", 100.0 * seconds / measured)?,
+                None => writeln!(f)?,
+            }
+        }
+        if let Some(seconds) = self.build_seconds {
+            writeln!(f, "  first call  {} more, to build or load the kernels", Time(seconds))?;
+        }
+        for RunnerUp { kernel, why_not } in &self.runners_up {
+            writeln!(f, "  runner-up   {kernel}: {why_not}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Seconds with a unit that suits them and three digits.
+struct Time(f64);
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (value, unit) = match self.0 {
+            seconds if seconds >= 1.0 => (seconds, "s"),
+            seconds if seconds >= 1e-3 => (seconds * 1e3, "ms"),
+            seconds => (seconds * 1e6, "us"),
+        };
+        let decimals = if value >= 100.0 {
+            0
+        } else if value >= 10.0 {
+            1
+        } else {
+            2
+        };
+        write!(f, "{value:.decimals$} {unit}")
+    }
+}
+
+/// What a device can do at the most.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ceilings {
+    /// Operations a second in the type computed in; a multiply-add is 2.
+    pub operations_per_second: f64,
+    /// Bytes a second between the processor and its memory.
+    pub bytes_per_second: f64,
+    /// Seconds an empty launch takes; 0 where nobody says.
+    pub launch_seconds: f64,
+    /// Where the figures come from.
+    pub from: String,
+}
+
+/// The type whose multiply-adds an operation is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// `float`
+    F32,
+    /// `half`
+    F16,
+    /// Bytes, with the dot product where there is one.
+    I8,
+    /// 16-bit integers.
+    I16,
+}
+
+impl Ceilings {
+    /// The ceilings of a phone GPU by its model: cores x clock x multiply-adds, and what kernels reach of the memory's bandwidth (70 %, the
+    /// middle of the 60 to 80 % that the model's own page gives). Nothing for a device without a model. The clock and
+    /// the cores are the device's own where it says them.
+    pub fn of_model(probe: &Probe, arithmetic: Arithmetic) -> Option<Self> {
+        const REACHED: f64 = 0.7;
+        let found = identify(probe);
+        let gpu = found.model?;
+        let cores = found.cores.unwrap_or(gpu.configuration.cores.value);
+        let clock_mhz = match probe.clock_mhz {
+            0 => gpu.configuration.clock_mhz.value,
+            clock => clock,
+        };
+        let rates = &gpu.operations_per_clock_per_core;
+        let rate = match arithmetic {
+            Arithmetic::F32 => rates.fp32_fma.value,
+            Arithmetic::F16 => rates.fp16_fma.value,
+            Arithmetic::I8 if rates.int8_dot_mac.value > 0 => rates.int8_dot_mac.value,
+            Arithmetic::I8 | Arithmetic::I16 => rates.int16_mul.value,
+        };
+        Some(Self {
+            operations_per_second: 2.0 * f64::from(rate) * f64::from(cores) * f64::from(clock_mhz) * 1e6,
+            bytes_per_second: REACHED * gpu.configuration.dram_gb_s_peak.value * 1e9,
+            launch_seconds: 0.0,
+            from: format!("the model of {}, {cores} cores at {clock_mhz} MHz", gpu.name()),
+        })
+    }
+
+    /// The ceiling that holds up work of so many operations and bytes.
+    pub fn bound(&self, operations: f64, bytes: f64) -> Bound {
+        let each = [
+            ("multiply-adds", operations / self.operations_per_second, self.operations_per_second, "GOP/s"),
+            ("memory", bytes / self.bytes_per_second, self.bytes_per_second, "GB/s"),
+        ];
+        let [arithmetic, memory] = each;
+        let (ceiling, seconds, rate, unit) = if memory.1 > arithmetic.1 { memory } else { arithmetic };
+        if self.launch_seconds > seconds {
+            return Bound { ceiling: "launch", seconds: self.launch_seconds, from: self.from.clone() };
+        }
+        Bound { ceiling, seconds, from: format!("{:.4} {unit}, {}", rate * 1e-9, self.from) }
+    }
 }

@@ -1,102 +1,204 @@
-//! Image filters.
+//! Image filters: chains of stages, described in [`tripipe_kernels::filter`], on images of a context.
+//!
+//! ```
+//! use tripipe::filter::{Border, Chain, Color, Linear, Stage};
+//! use tripipe::{Context, Device, Image};
+//!
+//! # fn main() -> Result<(), tripipe::Error> {
+//! let context = Context::new(&Device::Cpu)?;
+//! let photo = Image::from_slice(&context, [4, 3], 3, &[100u8; 36])?;
+//! let edges = Chain {
+//!     stages: vec![
+//!         Stage::Color(Color::RgbToGray),
+//!         Stage::Linear(Linear::gaussian(5, None)?),
+//!         Stage::Linear(Linear::laplace8()),
+//!     ],
+//!     border: Border::Reflect101,
+//!     keep_alpha: false,
+//! };
+//! let edges: Image<u8> = photo.filtered(&edges)?;
+//! assert_eq!(edges.to_vec()?, [0; 12]);
+//! # Ok(())
+//! # }
+//! ```
 
-use tripipe_device::{DeviceKind, Family};
-use tripipe_kernels::laplace::{self, Kernel};
-use tripipe_kernels::laplace_gray::{self, Border, Loads};
+use std::sync::Arc;
+
+pub use tripipe_kernels::filter::{
+    Bilateral, Border, Chain, Color, Element, FilterError, Fixed, Gradient, Layout, Linear, Morphology,
+    Neighbourhood, Raster, Stage, Taps,
+};
+use tripipe_kernels::filter::{Loads, Parameters, default_parameters, plan};
 
 use crate::cpu::{self, Threads};
-use crate::run::{Pick, on_cpu, on_opencl};
-use crate::{Device, Error, Explanation};
+use crate::explanation::{Arithmetic, Chosen, Prediction};
+use crate::operation::Operation;
+use crate::{Context, Error, Explanation, Image, ImageView, ImageViewMut, Pending, Pixel};
 
-/// Channels of a pixel, 8 bits each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Pixels {
-    /// One.
-    Gray,
-    /// Three, packed.
-    Rgb,
-    /// Four, packed; the fourth is alpha and is copied.
-    Rgba,
+/// Bytes of a result that the CPU path makes in less time than waking another thread takes.
+const SMALL_BYTES: usize = 16 << 10;
+
+/// A chain of filters made ready for images of one shape.
+pub struct Filter {
+    chain: Chain,
+    from: Raster,
+    to: Raster,
+    parameters: Option<(Parameters, &'static str)>,
+    operation: Operation,
 }
 
-impl Pixels {
-    /// Bytes of a pixel.
-    pub fn bytes(self) -> usize {
-        match self {
-            Self::Gray => 1,
-            Self::Rgb => 3,
-            Self::Rgba => 4,
-        }
+impl Context {
+    /// A chain made ready for images that lie as `from` does and results that lie as `to` does: its kernels are chosen
+    /// and built. The latest are kept, so asking again costs nothing.
+    ///
+    /// # Errors
+    /// The chain does not make such a result of such an image; a kernel does not build; the device is gone.
+    pub fn filter(&self, chain: &Chain, from: &Raster, to: &Raster) -> Result<Arc<Filter>, Error> {
+        self.kept().filters.get_or_make(
+            |filter| filter.chain == *chain && filter.from == *from && filter.to == *to,
+            || Filter::new(self, chain, from, to),
+        )
     }
 }
 
-/// Sharpens an image with a 3x3 Laplace filter: 9 x each pixel - its 8 neighbours, clamped to 0..255, each
-/// channel by itself; the outermost ring of pixels is copied.
-///
-/// `source` and `result` are `width * height` packed pixels without gaps, from 1x1 on.
-///
-/// # Errors
-/// A slice of another length; the device cannot hold the image, or failed.
-pub fn laplace(
-    device: &Device,
-    pixels: Pixels,
-    [width, height]: [usize; 2],
-    source: &[u8],
-    result: &mut [u8],
-) -> Result<Explanation, Error> {
-    let want = width.saturating_mul(height).saturating_mul(pixels.bytes());
-    for (operand, found) in [("the source", source.len()), ("the result", result.len())] {
-        if found != want {
-            return Err(Error::Length { operand, want, found });
-        }
+impl Filter {
+    fn new(context: &Context, chain: &Chain, from: &Raster, to: &Raster) -> Result<Self, Error> {
+        chain.check(from, to)?;
+        let (from, to) = (*from, *to);
+        let parameters = context.probe().map(|probe| default_parameters(chain, &from, probe));
+        let plan = |probe: &_| match &parameters {
+            Some((parameters, _)) => Ok(plan(chain, &from, &to, parameters, probe)?),
+            None => Ok(plan(chain, &from, &to, &default_parameters(chain, &from, probe).0, probe)?),
+        };
+        let stages = chain.clone();
+        let host = Arc::new(move |inputs: &[&[u8]], output: &mut [u8]| match inputs {
+            [source] => cpu::filter(&stages, &from, source, &to, output, Threads::All),
+            _ => Ok(()),
+        });
+        let small = to.elements()? * to.element.bytes() <= SMALL_BYTES;
+        let operation = Operation::new(context, plan, host, small)?;
+        Ok(Self { chain: chain.clone(), from, to, parameters, operation })
     }
-    match device {
-        Device::Cpu => on_cpu("rows in SIMD", "bands of rows, one for each thread", || match pixels {
-            Pixels::Gray => cpu::laplace_gray(source, result, width, height, Threads::All),
-            Pixels::Rgb => cpu::laplace_rgb(source, result, width, height, Threads::All),
-            Pixels::Rgba => cpu::laplace_rgba(source, result, width, height, Threads::All),
-        }),
-        Device::OpenCl(opencl) => {
-            let probe = opencl.probe();
-            let pick = match pixels {
-                Pixels::Gray => Pick {
-                    kernel: "gray, 16 pixels, border kernel".to_owned(),
-                    why: "16 pixels are one 16-byte load; the border test is kept out of the hot kernel"
-                        .to_owned(),
-                    plan: laplace_gray::plan(Loads::Vector, Border::Kernel, source, width, height, probe),
-                },
-                Pixels::Rgb => {
-                    let (kernel, why) = rgb_kernel(device);
-                    let plan = laplace::plan(kernel, source, width, height, probe);
-                    Pick { kernel: kernel.name().to_owned(), why, plan }
-                }
-                Pixels::Rgba => Pick {
-                    kernel: "rgba-four-pixels".to_owned(),
-                    why: "four pixels are one 16-byte load".to_owned(),
-                    plan: laplace::rgba_plan(source, width, height, probe),
-                },
-            };
-            on_opencl(opencl, pick, result)
+
+    /// Queues the chain over `source`, into `result`.
+    ///
+    /// # Errors
+    /// Images that lie otherwise than the filter was made for, live in another context, or share memory; the device is gone.
+    pub fn run<'i, S: Pixel, R: Pixel>(
+        &self,
+        source: impl Into<ImageView<'i, S>>,
+        result: impl Into<ImageViewMut<'i, R>>,
+    ) -> Result<Pending, Error> {
+        let (source, result) = (source.into(), result.into());
+        for (operand, want, found) in
+            [("the source", &self.from, source.raster()), ("the result", &self.to, result.raster())]
+        {
+            if want != found {
+                return Err(Error::Raster { operand, rasters: Box::new([*want, *found]) });
+            }
         }
+        if self.to.is_empty() {
+            return Ok(Pending::done());
+        }
+        self.operation.run(&[("the source", source.memory()), ("the result", result.memory())], 1)
+    }
+
+    /// What it does, why that way, and how long that takes.
+    pub fn explain(&self) -> Explanation {
+        let core = self.operation.core();
+        let Raster { width, height, channels, element, .. } = self.from;
+        let mut explanation = Explanation {
+            operation: format!("{} of {width}x{height}, {channels} x {element}", self.chain),
+            device: core.name().to_owned(),
+            fallback: self.operation.fallback().map(str::to_owned),
+            measured_seconds: self.operation.measured_seconds(),
+            build_seconds: self.operation.build_seconds(),
+            ..Explanation::default()
+        };
+        match &self.parameters {
+            Some((parameters, why)) if self.operation.runs_kernels() => {
+                "window".clone_into(&mut explanation.kernel);
+                explanation.choices = choices(parameters);
+                (*why).clone_into(&mut explanation.why);
+            }
+            _ => {
+                "rows in SIMD".clone_into(&mut explanation.kernel);
+                "bands of rows, one for each thread, every stage while its rows are in cache"
+                    .clone_into(&mut explanation.why);
+            }
+        }
+        let bytes = [&self.from, &self.to]
+            .map(|raster| (raster.width * raster.height * raster.channels * raster.element.bytes()) as f64);
+        let arithmetic = match element {
+            Element::U8 | Element::I16 | Element::U16 => Arithmetic::I16,
+            Element::F16 => Arithmetic::F16,
+            Element::F32 => Arithmetic::F32,
+        };
+        if let Some(ceilings) = core.ceilings(arithmetic) {
+            let bound = ceilings.bound(self.operations(), bytes.iter().sum());
+            explanation.predicted = Some(Prediction {
+                seconds: bound.seconds,
+                from: format!("{} alone, everything else at no cost", bound.ceiling),
+            });
+            explanation.bound = Some(bound);
+        }
+        explanation
+    }
+
+    /// Multiplications and additions, or comparisons, of the whole chain; separable windows counted as two passes.
+    fn operations(&self) -> f64 {
+        let pixels = (self.from.width * self.from.height * self.from.channels) as f64;
+        let each = self.chain.stages.iter().map(|stage| match stage {
+            Stage::Linear(linear) => {
+                let [width, height] = linear.size();
+                2.0 * if linear.real_factors().is_some() { width + height } else { width * height } as f64
+            }
+            Stage::Gradient(_) => 24.0,
+            // Comparators of the known networks, two operations each.
+            Stage::Median { size: 3 } => 38.0,
+            Stage::Median { .. } => 198.0,
+            Stage::Morphology(morphology) => {
+                let [width, height] = morphology.neighbourhood().size();
+                (width + height) as f64
+            }
+            Stage::Bilateral(bilateral) => 6.0 * (bilateral.size * bilateral.size) as f64,
+            Stage::Convert { .. } => 2.0,
+            Stage::Color(_) => 6.0,
+        });
+        pixels * each.sum::<f64>()
     }
 }
 
-/// The kernel for packed RGB, and why. Published for one phone GPU, measured on two devices that are none
-/// (`data/runs`), inferred for the rest.
-fn rgb_kernel(device: &Device) -> (Kernel, String) {
-    match (device.identification().and_then(|found| found.family), device.probe()) {
-        (Some(Family::Midgard), _) => {
-            (Kernel::EightPixels, "the fastest published step for large images on a Mali-T604".to_owned())
-        }
-        (Some(family), _) => (
-            Kernel::FourPixels,
-            format!("16-bit sums in few registers; inferred, not yet measured on {family}"),
-        ),
-        (None, Some(probe)) if probe.kind == DeviceKind::Cpu => (
-            Kernel::Vectorise,
-            "the fastest step on PoCL 5 on a 16-core Xeon, second on PoCL 3.1 on two Zen 4 cores, measured"
-                .to_owned(),
-        ),
-        (None, _) => (Kernel::FourPixels, "the fastest step on an NVIDIA H200, measured".to_owned()),
+/// The parameters of a filter's kernel in words.
+fn choices(parameters: &Parameters) -> Vec<Chosen> {
+    let Parameters { lanes, rows, loads, narrow, work_group, fuse } = *parameters;
+    let group = work_group.map_or("the driver's choice".to_owned(), |[x, y]| format!("{x}x{y}"));
+    let loads = match loads {
+        Loads::Direct => "a vector for each column of the window",
+        Loads::Shared => "shared between neighbouring columns of the window",
+        Loads::Aligned => "aligned vectors, shared between neighbouring columns of the window",
+    };
+    let arithmetic = if narrow { "16 bits where the range of sums allows it" } else { "32 bits" };
+    let passes = if fuse { "stages in one pass where it pays" } else { "one for each stage" };
+    let chosen = |what, value: &str| Chosen { what, value: value.to_owned() };
+    vec![
+        chosen("work-item", &format!("{lanes} elements x {rows} rows")),
+        chosen("loads", loads),
+        chosen("arithmetic", arithmetic),
+        chosen("passes", passes),
+        chosen("work-group", &group),
+    ]
+}
+
+impl<T: Pixel> Image<T> {
+    /// A new image: the chain over this one. Queued; the image can be used at once.
+    ///
+    /// # Errors
+    /// The chain does not take this image or makes pixels of another type; no memory left; the device is gone.
+    pub fn filtered<R: Pixel>(&self, chain: &Chain) -> Result<Image<R>, Error> {
+        let to = chain.apply_to(self.raster())?;
+        let mut result = Image::zeros(self.context(), to)?;
+        drop(self.context().filter(chain, self.raster(), &to)?.run(self, &mut result)?);
+        Ok(result)
     }
 }

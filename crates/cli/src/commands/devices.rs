@@ -22,7 +22,7 @@ pub(crate) struct Devices {
 
 impl Devices {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
-        let found = tripipe::devices();
+        let found = tripipe::Device::list();
         let entries: Vec<Entry> = found
             .devices
             .iter()

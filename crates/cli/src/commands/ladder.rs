@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use image::DynamicImage;
 use tripipe::Device;
 use tripipe::climb::CpuClimber;
+use tripipe::filter::{Border, Chain, Linear, Stage};
 use tripipe_kernels::ladder::{self, Climb, Options, climb, find, ladders};
 use tripipe_kernels::published::Published;
 use tripipe_kernels::{Inputs, Photo, Size, SizeKind};
@@ -15,7 +16,7 @@ use tripipe_launch::Executor;
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 use tripipe_report::ladder::Report;
 
-use super::filter::{filter, said};
+use super::filter::{Filtered, filter, said};
 use super::{DevicesArgument, preview, what};
 use crate::files::memory;
 use crate::files::output::Output;
@@ -183,12 +184,14 @@ impl Ladder {
         let path = self.save.as_deref().unwrap_or(Path::new(SHOWN));
         let format = picture::Format::of(path)?;
         format.check(path, &source.pixels)?;
-        let (result, explanation) = filter(device, source, caption)?;
+        let chain = Chain::one(Stage::Linear(Linear::laplace_sharpen()), Border::None);
+        let Filtered { picture: result, explanation, total_seconds } =
+            filter(device, &chain, source, caption, false)?;
         output.write(|sink| picture::write(sink, format, &result))?;
         if self.format == Format::Text {
             let (width, height) = (source.pixels.width(), source.pixels.height());
             writeln!(out, "\n{caption}, {width}x{height}, sharpened: see {}", path.display())?;
-            writeln!(out, "  {}", said(&explanation))?;
+            writeln!(out, "  {}", said(&explanation, total_seconds))?;
             if terminal::shows_pictures() {
                 let pictures = [("before", &source.pixels), ("after", &result.pixels)];
                 write!(out, "\n{}", preview::side_by_side(&pictures, columns))?;

@@ -44,7 +44,7 @@ impl DevicesArgument {
     fn resolve(&self) -> anyhow::Result<Vec<Device>> {
         match self.device {
             Some(choice) => Ok(vec![resolve(choice)?]),
-            None => Ok(tripipe::devices().devices),
+            None => Ok(Device::list().devices),
         }
     }
 }

@@ -31,6 +31,8 @@ pub(crate) struct Matrix {
 /// The elements of a matrix.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Elements {
+    I8(Vec<i8>),
+    I32(Vec<i32>),
     F16(Vec<f16>),
     F32(Vec<f32>),
     F64(Vec<f64>),
@@ -40,6 +42,8 @@ impl Elements {
     /// The type as `.npy` tools call it.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
+            Self::I8(_) => "int8",
+            Self::I32(_) => "int32",
             Self::F16(_) => "float16",
             Self::F32(_) => "float32",
             Self::F64(_) => "float64",
@@ -47,7 +51,7 @@ impl Elements {
     }
 }
 
-/// Reads a two-dimensional array of half, float or double, in either order.
+/// Reads a two-dimensional array of numbers that matrices are multiplied in, in either order.
 ///
 /// # Errors
 /// No such file, no `.npy` file, another type or number of dimensions, big-endian numbers, fewer bytes than its header
@@ -63,18 +67,27 @@ pub(crate) fn read(path: &Path) -> Result<Matrix> {
         };
         bail!("{shown} has {} dimensions {shape:?}, a matrix has 2; {hint}", shape.len());
     };
-    let scalar = scalar_type(&opened.header).with_context(|| format!("{shown} cannot be multiplied"))?;
-    let elements = match scalar {
-        ScalarType::F16 => Elements::F16(opened.numbers()?),
-        ScalarType::F32 => Elements::F32(opened.numbers()?),
-        ScalarType::F64 => Elements::F64(opened.numbers()?),
-        _ => bail!(
-            "{shown} cannot be multiplied: it holds {}, not float16, float32 or float64; convert it, e.g. \
-             a.astype('float32')",
-            opened.header.dtype().descr()
-        ),
-    };
+    let elements = opened.elements(&shown.to_string())?;
+    if let Elements::I32(_) = elements {
+        bail!(
+            "{shown} cannot be multiplied: it holds '<i4', and products of integers take int8; a.astype('int8')"
+        );
+    }
     Ok(Matrix { rows: rows as usize, columns: columns as usize, elements })
+}
+
+/// Reads a vector: an array of one dimension, or a matrix of one row or column.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_vector(path: &Path) -> Result<Elements> {
+    let shown = path.display();
+    let opened = Opened::open(path)?;
+    let shape = opened.header.shape();
+    if shape.iter().filter(|extent| **extent != 1).count() > 1 {
+        bail!("{shown} is an array of {shape:?}, a bias is a vector; take a row or a column of it");
+    }
+    opened.elements(&shown.to_string())
 }
 
 /// Reads an array of any dimensions, of integers or floats, in either order.
@@ -117,6 +130,23 @@ struct Opened {
 }
 
 impl Opened {
+    /// The numbers, of a type that matrices are multiplied in; `shown` is what messages call the file.
+    fn elements(self, shown: &str) -> Result<Elements> {
+        let scalar = scalar_type(&self.header).with_context(|| format!("{shown} cannot be multiplied"))?;
+        Ok(match scalar {
+            ScalarType::I8 => Elements::I8(self.numbers()?),
+            ScalarType::I32 => Elements::I32(self.numbers()?),
+            ScalarType::F16 => Elements::F16(self.numbers()?),
+            ScalarType::F32 => Elements::F32(self.numbers()?),
+            ScalarType::F64 => Elements::F64(self.numbers()?),
+            _ => bail!(
+                "{shown} cannot be multiplied: it holds {}, not int8, float16, float32 or float64; convert it, e.g. \
+                 a.astype('float32')",
+                self.header.dtype().descr()
+            ),
+        })
+    }
+
     fn open(path: &Path) -> Result<Self> {
         let shown = path.display();
         let mut file = File::open(path)

@@ -1,0 +1,275 @@
+//! A context: a device, its queue, and what was built for it.
+
+use std::ops::{Deref, DerefMut};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use tripipe_device::Probe;
+use tripipe_kernels::gemm::Table;
+use tripipe_launch::{Executor, ScalarType, Submission};
+use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
+
+use crate::explanation::{Arithmetic, Ceilings};
+use crate::host_queue::HostQueue;
+use crate::kept::Kept;
+use crate::pending::Pending;
+use crate::{Device, Error, peaks};
+
+/// A device with a queue of its own. Vectors, matrices and images live in a context, and operations on them are queued
+/// there. Cheap to clone; clones are the same context, and any number of threads may use it.
+#[derive(Clone)]
+pub struct Context {
+    core: Arc<Core>,
+    kept: Arc<KeptOperations>,
+    table: Arc<OnceLock<Table>>,
+}
+
+/// What operations need of a context. They are kept in it, so they do not hold the context itself.
+pub(crate) struct Core {
+    name: String,
+    engine: Engine,
+    measured: Mutex<Vec<(Arithmetic, Ceilings)>>,
+}
+
+/// Operations that are ready to run.
+#[derive(Default)]
+pub(crate) struct KeptOperations {
+    pub(crate) filters: Kept<crate::filter::Filter>,
+    pub(crate) products: Kept<crate::gemm::GemmOperation>,
+}
+
+/// Who does the work.
+pub(crate) enum Engine {
+    /// The CPU path.
+    Host(HostQueue),
+    /// Whoever runs kernels.
+    Kernels(Box<Kernels>),
+}
+
+pub(crate) struct Kernels {
+    pub(crate) probe: Probe,
+    runner: Mutex<Runner>,
+    last: Mutex<Option<Arc<dyn Submission>>>,
+}
+
+/// An executor, of which one kind can take in memory that others made.
+pub(crate) enum Runner {
+    OpenCl(Box<OpenClExecutor>),
+    Other(Box<dyn Executor + Send>),
+}
+
+impl Deref for Runner {
+    type Target = dyn Executor;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::OpenCl(executor) => &**executor,
+            Self::Other(executor) => &**executor,
+        }
+    }
+}
+
+impl DerefMut for Runner {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        match self {
+            Self::OpenCl(executor) => &mut **executor,
+            Self::Other(executor) => &mut **executor,
+        }
+    }
+}
+
+impl Context {
+    /// A context on `device`.
+    ///
+    /// # Errors
+    /// The driver refuses a context or a queue; the device is gone.
+    pub fn new(device: &Device) -> Result<Self, Error> {
+        match device {
+            Device::Cpu => Ok(Self::with(device.name(), Engine::Host(HostQueue::new()))),
+            Device::OpenCl(opencl) => {
+                Ok(Self::on_opencl(OpenClExecutor::new(opencl, &ExecutorOptions::default())?))
+            }
+        }
+    }
+
+    /// A context on an OpenCL device with options of its own, or over an OpenCL context that the application has.
+    pub fn on_opencl(executor: OpenClExecutor) -> Self {
+        Self::on(Runner::OpenCl(Box::new(executor)))
+    }
+
+    /// A context on anything else that runs kernels, such as a simulated GPU.
+    pub fn over(executor: impl Executor + Send + 'static) -> Self {
+        Self::on(Runner::Other(Box::new(executor)))
+    }
+
+    fn on(runner: Runner) -> Self {
+        let probe = runner.probe().clone();
+        let name = probe.name.clone();
+        let kernels = Kernels { probe, runner: Mutex::new(runner), last: Mutex::default() };
+        Self::with(name, Engine::Kernels(Box::new(kernels)))
+    }
+
+    fn with(name: String, engine: Engine) -> Self {
+        let core = Arc::new(Core { name, engine, measured: Mutex::default() });
+        Self { core, kept: Arc::default(), table: Arc::default() }
+    }
+
+    /// The device's name as a person knows it.
+    pub fn name(&self) -> &str {
+        &self.core.name
+    }
+
+    /// What the device says of itself; nothing for the CPU path.
+    pub fn probe(&self) -> Option<&Probe> {
+        match &self.core.engine {
+            Engine::Host(_) => None,
+            Engine::Kernels(kernels) => Some(&kernels.probe),
+        }
+    }
+
+    /// Waits until all that was queued has ended.
+    ///
+    /// # Errors
+    /// The last operation failed; the device is gone.
+    pub fn finish(&self) -> Result<(), Error> {
+        self.core.finish()
+    }
+
+    /// What the device can do at the most in a type: as it was [measured](Self::measure_ceilings), else by the GPU's model. Nothing
+    /// for a device without a model that was not measured.
+    pub fn ceilings(&self, arithmetic: Arithmetic) -> Option<Ceilings> {
+        self.core.ceilings(arithmetic)
+    }
+
+    /// Measures the ceilings that explanations of operations in this type are held against, in about a second.
+    ///
+    /// # Errors
+    /// The device does not offer the type, failed, or computed something wrong.
+    pub fn measure_ceilings(&self, arithmetic: Arithmetic) -> Result<Ceilings, Error> {
+        let element = match arithmetic {
+            Arithmetic::F32 => ScalarType::F32,
+            Arithmetic::F16 => ScalarType::F16,
+            Arithmetic::I8 | Arithmetic::I16 => ScalarType::U8,
+        };
+        self.finish()?;
+        let (found, launch_seconds) = match &self.core.engine {
+            Engine::Host(_) => (peaks::ceilings(element)?, 0.0),
+            Engine::Kernels(kernels) => {
+                let mut executor = kernels.executor();
+                let launch = tripipe_kernels::peaks::launch_seconds(&mut **executor)?;
+                (tripipe_kernels::peaks::ceilings(&mut **executor, element)?, launch)
+            }
+        };
+        let ceilings = Ceilings {
+            operations_per_second: found.operations_per_second,
+            bytes_per_second: found.bytes_per_second,
+            launch_seconds,
+            from: "measured here".to_owned(),
+        };
+        let mut measured = lock(&self.core.measured);
+        measured.retain(|(known, _)| *known != arithmetic);
+        measured.push((arithmetic, ceilings.clone()));
+        Ok(ceilings)
+    }
+
+    /// Whether both are the same.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.core, &other.core)
+    }
+
+    /// Whether the device's own times are taken, as they are when nothing is said. Without them an operation costs less ahead of
+    /// its start (6 us less on an NVIDIA H200), and [`Pending::seconds`] and explanations have none. Waits for all that was
+    /// queued.
+    ///
+    /// # Errors
+    /// What was queued last failed; the device is gone.
+    pub fn take_times(&self, times: bool) -> Result<(), Error> {
+        self.finish()?;
+        if let Engine::Kernels(kernels) = &self.core.engine {
+            kernels.executor().take_times(times);
+        }
+        Ok(())
+    }
+
+    /// Parameters of products: the user's, from the folder that `TRIPIPE_TABLES` names, else `tripipe/gemm` in the folder
+    /// for settings, ahead of those that are shipped.
+    ///
+    /// # Errors
+    /// A file of the user's that cannot be read, or is no table.
+    pub(crate) fn table(&self) -> Result<&Table, Error> {
+        if let Some(table) = self.table.get() {
+            return Ok(table);
+        }
+        let folder = std::env::var_os("TRIPIPE_TABLES").map(PathBuf::from);
+        let folder = folder.or_else(|| Some(dirs::config_dir()?.join("tripipe").join("gemm")));
+        let table = Table::load(folder.as_deref())?;
+        Ok(self.table.get_or_init(|| table))
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.core.engine
+    }
+
+    pub(crate) fn kept(&self) -> &KeptOperations {
+        &self.kept
+    }
+}
+
+impl Core {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    pub(crate) fn ceilings(&self, arithmetic: Arithmetic) -> Option<Ceilings> {
+        let measured = lock(&self.measured);
+        let known = measured.iter().find(|(known, _)| *known == arithmetic);
+        known.map(|(_, ceilings)| ceilings.clone()).or_else(|| match &self.engine {
+            Engine::Host(_) => None,
+            Engine::Kernels(kernels) => Ceilings::of_model(&kernels.probe, arithmetic),
+        })
+    }
+
+    fn finish(&self) -> Result<(), Error> {
+        let last: Option<Arc<dyn Submission>> = match &self.engine {
+            Engine::Host(queue) => queue.last().map(|last| last as Arc<dyn Submission>),
+            Engine::Kernels(kernels) => lock(&kernels.last).clone(),
+        };
+        if let Some(last) = last {
+            last.wait()?;
+        }
+        Ok(())
+    }
+}
+
+impl Kernels {
+    /// The executor, for as long as the guard is held. Waiting for the device is done without it.
+    pub(crate) fn executor(&self) -> MutexGuard<'_, Runner> {
+        lock(&self.runner)
+    }
+
+    /// Makes an operation of what the executor was just given.
+    pub(crate) fn pending(&self, submission: Box<dyn Submission>) -> Pending {
+        let submission: Arc<dyn Submission> = Arc::from(submission);
+        *lock(&self.last) = Some(Arc::clone(&submission));
+        Pending::new(submission)
+    }
+}
+
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Context").field(&self.core.name).finish()
+    }
+}
+
+/// What a lock holds, also after a thread died with it.
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

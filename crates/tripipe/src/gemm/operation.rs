@@ -1,0 +1,187 @@
+//! A product made ready.
+
+use std::sync::Arc;
+
+use tripipe_kernels::gemm::{
+    self as kernels, Accumulate, Choice, Elements, Gemm, Given, Packed, Parameters, Unfit,
+};
+
+use super::host;
+use crate::context::Engine;
+use crate::explanation::{Arithmetic, Prediction, RunnerUp};
+use crate::memory::Memory;
+use crate::operation::{Operation, Refused};
+use crate::{Context, Error, Explanation, Pending};
+
+/// Multiply-adds that the CPU path does in less time than waking another thread takes.
+const SMALL: f64 = 64.0 * 64.0 * 64.0;
+
+/// A product made ready for operands that lie as described.
+pub struct GemmOperation {
+    gemm: Gemm,
+    given: [Option<Packed>; 2],
+    choice: Option<Choice>,
+    operation: Operation,
+}
+
+impl Context {
+    /// A product made ready for operands that lie as described: its kernel is chosen and built. The latest are kept, so asking
+    /// again costs nothing.
+    ///
+    /// # Errors
+    /// A description that makes no sense; a kernel does not build; the device is gone.
+    pub fn gemm(&self, gemm: &Gemm) -> Result<Arc<GemmOperation>, Error> {
+        self.gemm_with(gemm, None, &[None; 2])
+    }
+
+    pub(super) fn gemm_with(
+        &self,
+        gemm: &Gemm,
+        parameters: Option<Parameters>,
+        given: &[Option<Packed>; 2],
+    ) -> Result<Arc<GemmOperation>, Error> {
+        self.kept().products.get_or_make(
+            |known| known.gemm == *gemm && known.given == *given && known.was_chosen(parameters),
+            || GemmOperation::new(self, gemm, parameters, given),
+        )
+    }
+
+    /// The kernel for a product on this device.
+    ///
+    /// # Errors
+    /// A description that makes no sense; this is the CPU path.
+    pub(super) fn choose_gemm(&self, gemm: &Gemm) -> Result<Choice, Error> {
+        match self.engine() {
+            Engine::Kernels(engine) => Ok(self.table()?.choose(gemm, &engine.probe)),
+            Engine::Host(_) => Err(Error::NoKernels),
+        }
+    }
+}
+
+impl GemmOperation {
+    fn new(
+        context: &Context,
+        gemm: &Gemm,
+        parameters: Option<Parameters>,
+        given: &[Option<Packed>; 2],
+    ) -> Result<Self, Error> {
+        gemm.check()?;
+        let table = context.table()?;
+        let mut choice = None;
+        let plan = |probe: &_| {
+            let mut chosen = table.choose(gemm, probe);
+            if let Some(parameters) = parameters {
+                chosen.parameters = parameters;
+            }
+            let given = given.map(|packed| packed.map_or(Given::Changing, Given::Packed));
+            let plan = kernels::plan(gemm, &chosen.parameters, probe, given)?;
+            choice = Some(chosen);
+            Ok(plan)
+        };
+        let operation = Operation::new(context, plan, host::work(gemm), gemm.operations() <= 2.0 * SMALL)?;
+        Ok(Self { gemm: gemm.clone(), given: *given, choice, operation })
+    }
+
+    fn was_chosen(&self, parameters: Option<Parameters>) -> bool {
+        match (parameters, &self.choice) {
+            (Some(parameters), Some(choice)) => choice.parameters == parameters,
+            _ => true,
+        }
+    }
+
+    /// What is computed.
+    pub fn gemm(&self) -> &Gemm {
+        &self.gemm
+    }
+
+    /// Queues it over the operands of [`Gemm::operands`].
+    pub(super) fn run_over(&self, operands: &[&Memory]) -> Result<Pending, Error> {
+        let named = self.gemm.operands();
+        if named.len() != operands.len() {
+            return Err(Error::Length { operand: "the operands", want: named.len(), found: operands.len() });
+        }
+        for (index, (operand, memory)) in named.iter().zip(operands).enumerate() {
+            let found = memory.bytes() / operand.element.bytes();
+            // What was packed has the size of its packing.
+            let packed = self.given.get(index).is_some_and(Option::is_some);
+            if !packed && found < operand.elements {
+                return Err(Error::Short { operand: operand.name.clone(), want: operand.elements, found });
+            }
+        }
+        if self.gemm.m == 0 || self.gemm.n == 0 || self.gemm.batch.count() == 0 {
+            return Ok(Pending::done());
+        }
+        let names = ["A", "B", "C"].into_iter().chain(std::iter::repeat("an operand of the epilogue"));
+        let operands: Vec<(&'static str, &Memory)> = names.zip(operands.iter().copied()).collect();
+        self.operation.run(&operands, 2)
+    }
+
+    /// What it does, why that way, and how long that takes.
+    pub fn explain(&self) -> Explanation {
+        let core = self.operation.core();
+        let mut explanation = Explanation {
+            operation: format!(
+                "{:?} product {}x{}x{}",
+                self.gemm.elements, self.gemm.m, self.gemm.n, self.gemm.k
+            ),
+            device: core.name().to_owned(),
+            fallback: self.operation.fallback().map(str::to_owned),
+            measured_seconds: self.operation.measured_seconds(),
+            build_seconds: self.operation.build_seconds(),
+            ..Explanation::default()
+        };
+        match &self.choice {
+            Some(choice) if self.operation.runs_kernels() => {
+                explanation.kernel = choice.parameters.to_string();
+                explanation.why.clone_from(&choice.why);
+                explanation.rests_on.clone_from(&choice.source);
+                explanation.runners_up = choice
+                    .runners_up
+                    .iter()
+                    .map(|(parameters, why_not)| RunnerUp {
+                        kernel: parameters.to_string(),
+                        why_not: why_not.clone(),
+                    })
+                    .collect();
+                explanation.predicted = choice.measured.as_ref().map(|measured| {
+                    let [m, n, k, _] = measured.size;
+                    Prediction {
+                        seconds: self.gemm.operations() / (measured.gflops * 1e9),
+                        from: format!("{:.0} GFLOP/s, as measured for {m}x{n}x{k}", measured.gflops),
+                    }
+                });
+            }
+            _ => {
+                host::KERNEL.clone_into(&mut explanation.kernel);
+                host::WHY.clone_into(&mut explanation.why);
+            }
+        }
+        let arithmetic = match self.gemm.elements {
+            Elements::F32 | Elements::F16(Accumulate::F32) => Arithmetic::F32,
+            Elements::F16(_) => Arithmetic::F16,
+            Elements::I8ToI32 | Elements::I8ToI8(_) => Arithmetic::I8,
+        };
+        if let Some(ceilings) = core.ceilings(arithmetic) {
+            let bytes: usize =
+                self.gemm.operands().iter().map(|one| one.elements * one.element.bytes()).sum();
+            let bound = ceilings.bound(self.gemm.operations(), bytes as f64);
+            explanation.predicted = explanation.predicted.or_else(|| {
+                Some(Prediction {
+                    seconds: bound.seconds,
+                    from: format!("{} alone, everything else at no cost", bound.ceiling),
+                })
+            });
+            explanation.bound = Some(bound);
+        }
+        explanation
+    }
+}
+
+impl From<Unfit> for Refused {
+    fn from(unfit: Unfit) -> Self {
+        match unfit {
+            Unfit::NotOffered { .. } | Unfit::OverLimit { .. } => Self::Lacks(unfit.to_string()),
+            _ => Self::Wrong(unfit.into()),
+        }
+    }
+}

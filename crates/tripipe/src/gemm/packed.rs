@@ -1,0 +1,99 @@
+//! Operands packed ahead: weights that many products share.
+
+use std::marker::PhantomData;
+
+use tripipe_kernels::gemm::{self as kernels, Gemm, Layout, Parameters, Side};
+
+use super::product::{Factor, layout_of};
+use crate::context::Engine;
+use crate::memory::Memory;
+use crate::operation::Planned;
+use crate::{Error, MatrixView};
+
+/// A or B of many products, laid out once as the kernel reads it. On the CPU path, and for a kernel that reads matrices as they
+/// lie, it is the matrix itself.
+///
+/// Products with it use the kernel it was packed for, whatever their other extents.
+#[derive(Debug)]
+pub struct Packed<T> {
+    memory: Memory,
+    extents: [usize; 2],
+    layout: Layout,
+    parameters: Option<Parameters>,
+    tag: Option<kernels::Packed>,
+    element: PhantomData<T>,
+}
+
+impl<T: Factor> Packed<T> {
+    /// B (k x n), packed for products with an A of about `m` rows. Queued; it can be used at once.
+    ///
+    /// # Errors
+    /// No memory left; the device is gone.
+    pub fn b<'m>(matrix: impl Into<MatrixView<'m, T>>, m: usize) -> Result<Self, Error> {
+        let view = matrix.into();
+        let (k, n) = (view.rows(), view.columns());
+        let mut gemm = Gemm::new(T::elements(kernels::Accumulate::F32), [m, n, k]);
+        gemm.b = layout_of(&view.shape());
+        Self::pack(view, &gemm, Side::B)
+    }
+
+    /// A (m x k), packed for products with a B of about `n` columns. Queued; it can be used at once.
+    ///
+    /// # Errors
+    /// No memory left; the device is gone.
+    pub fn a<'m>(matrix: impl Into<MatrixView<'m, T>>, n: usize) -> Result<Self, Error> {
+        let view = matrix.into();
+        let (m, k) = (view.rows(), view.columns());
+        let mut gemm = Gemm::new(T::elements(kernels::Accumulate::F32), [m, n, k]);
+        gemm.a = layout_of(&view.shape());
+        Self::pack(view, &gemm, Side::A)
+    }
+
+    fn pack(view: MatrixView<'_, T>, gemm: &Gemm, side: Side) -> Result<Self, Error> {
+        let as_it_lies = |parameters| Self {
+            memory: view.memory().clone(),
+            extents: [view.rows(), view.columns()],
+            layout: layout_of(&view.shape()),
+            parameters,
+            tag: None,
+            element: PhantomData,
+        };
+        let context = view.memory().context();
+        let Engine::Kernels(engine) = context.engine() else { return Ok(as_it_lies(None)) };
+        let choice = context.choose_gemm(gemm)?;
+        let planned = kernels::plan_packing(gemm, &choice.parameters, &engine.probe, side)?;
+        let Some((plan, tag)) = planned else { return Ok(as_it_lies(Some(choice.parameters))) };
+        let memory = Memory::of_kind(context, &tag.memory())?;
+        let planned = Planned::new(context.core(), engine, plan)?;
+        drop(planned.submit(engine, &[view.memory(), &memory])?);
+        Ok(Self { memory, tag: Some(tag), ..as_it_lies(Some(choice.parameters)) })
+    }
+
+    /// Bytes it takes.
+    pub fn bytes(&self) -> usize {
+        self.memory.bytes()
+    }
+}
+
+impl<T> Packed<T> {
+    pub(super) fn extents(&self) -> [usize; 2] {
+        self.extents
+    }
+
+    pub(super) fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    pub(super) fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    pub(super) fn parameters(&self) -> Option<Parameters> {
+        self.parameters
+    }
+
+    /// How it was packed; nothing for one that lies as it is.
+    pub(super) fn tag(&self) -> Option<kernels::Packed> {
+        self.tag
+    }
+}

@@ -1,0 +1,193 @@
+//! The queue of the CPU path: operations in order, beside the thread that asks for them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use thiserror::Error;
+use tripipe_launch::{ExecuteError, Submission, Timing};
+
+use crate::cpu::CpuError;
+
+/// Runs operations one after the other. The thread they run on is started with the first that is worth it and ends with
+/// the queue.
+pub(crate) struct HostQueue {
+    start: Instant,
+    line: Mutex<Line>,
+}
+
+#[derive(Default)]
+struct Line {
+    tasks: Option<Sender<Task>>,
+    last: Option<Arc<HostTask>>,
+}
+
+struct Task {
+    work: Work,
+    state: Arc<HostTask>,
+}
+
+type Work = Box<dyn FnOnce() -> Result<(), CpuError> + Send>;
+
+/// An operation of the CPU path that was queued.
+pub(crate) struct HostTask {
+    start: Instant,
+    queued_ns: u64,
+    phase: Mutex<Phase>,
+    done: Condvar,
+}
+
+enum Phase {
+    Under(Vec<Box<dyn FnOnce() + Send>>),
+    Over(Result<Timing, HostError>),
+}
+
+/// Why an operation of the CPU path failed.
+#[derive(Clone, Debug, Error)]
+enum HostError {
+    #[error(transparent)]
+    Cpu(#[from] CpuError),
+    #[error("the operation was given up: {0}")]
+    Panicked(String),
+}
+
+impl HostQueue {
+    pub(crate) fn new() -> Self {
+        Self { start: Instant::now(), line: Mutex::default() }
+    }
+
+    /// Queues an operation. A `small` one that has nothing to wait for runs at once, on the calling thread: waking another
+    /// would take longer.
+    pub(crate) fn submit(
+        &self,
+        small: bool,
+        work: impl FnOnce() -> Result<(), CpuError> + Send + 'static,
+    ) -> Arc<HostTask> {
+        let state = Arc::new(HostTask {
+            start: self.start,
+            queued_ns: nanoseconds(self.start),
+            phase: Mutex::new(Phase::Under(Vec::new())),
+            done: Condvar::new(),
+        });
+        let mut task = Task { work: Box::new(work), state: Arc::clone(&state) };
+        let mut line = lock(&self.line);
+        let last = line.last.replace(Arc::clone(&state));
+        if !small || last.as_ref().is_some_and(|last| !last.is_done()) {
+            match line.hand_over(task) {
+                Ok(()) => return state,
+                Err(back) => task = back,
+            }
+        }
+        // The line stays locked, so nothing that is queued behind overtakes it.
+        if let Some(last) = last {
+            let _ = last.finish();
+        }
+        task.run();
+        state
+    }
+
+    /// What was queued last.
+    pub(crate) fn last(&self) -> Option<Arc<HostTask>> {
+        lock(&self.line).last.clone()
+    }
+}
+
+impl Line {
+    /// Gives a task to the thread; gives it back when there is none and none can be started.
+    fn hand_over(&mut self, task: Task) -> Result<(), Task> {
+        if self.tasks.is_none() {
+            let (sender, tasks) = channel::<Task>();
+            let run = move || tasks.into_iter().for_each(Task::run);
+            let started = thread::Builder::new().name("tripipe-cpu-path".to_owned()).spawn(run);
+            self.tasks = started.is_ok().then_some(sender);
+        }
+        match &self.tasks {
+            Some(tasks) => tasks.send(task).map_err(|back| back.0),
+            None => Err(task),
+        }
+    }
+}
+
+impl Task {
+    fn run(self) {
+        let start_ns = nanoseconds(self.state.start);
+        let outcome = catch_unwind(AssertUnwindSafe(self.work));
+        let end_ns = nanoseconds(self.state.start);
+        let queued_ns = self.state.queued_ns;
+        let timing = Timing { queued_ns, submit_ns: queued_ns, start_ns, end_ns };
+        let outcome = match outcome {
+            Ok(outcome) => outcome.map(|()| timing).map_err(HostError::Cpu),
+            Err(panic) => {
+                let said = panic.downcast_ref::<String>().map(String::as_str);
+                let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
+                Err(HostError::Panicked(said.unwrap_or("no reason given").to_owned()))
+            }
+        };
+        let callbacks = match std::mem::replace(&mut *lock(&self.state.phase), Phase::Over(outcome)) {
+            Phase::Under(callbacks) => callbacks,
+            Phase::Over(_) => Vec::new(),
+        };
+        self.state.done.notify_all();
+        for callback in callbacks {
+            callback();
+        }
+    }
+}
+
+impl HostTask {
+    /// One that was begun at `start` and has just ended.
+    pub(crate) fn over(start: Instant) -> Self {
+        let timing = Timing { end_ns: nanoseconds(start), ..Timing::default() };
+        Self { start, queued_ns: 0, phase: Mutex::new(Phase::Over(Ok(timing))), done: Condvar::new() }
+    }
+
+    fn finish(&self) -> Result<Timing, HostError> {
+        let phase = lock(&self.phase);
+        let under = |phase: &mut Phase| matches!(phase, Phase::Under(_));
+        let phase = self.done.wait_while(phase, under).unwrap_or_else(PoisonError::into_inner);
+        match &*phase {
+            Phase::Over(outcome) => outcome.clone(),
+            Phase::Under(_) => Err(HostError::Panicked("it never ended".to_owned())),
+        }
+    }
+}
+
+impl Submission for HostTask {
+    fn wait(&self) -> Result<(), ExecuteError> {
+        self.timings().map(drop)
+    }
+
+    fn timings(&self) -> Result<Vec<Timing>, ExecuteError> {
+        let failed = |error: HostError| ExecuteError::Backend {
+            during: "an operation of the CPU path".to_owned(),
+            source: Box::new(error),
+        };
+        Ok(vec![self.finish().map_err(failed)?])
+    }
+
+    fn is_done(&self) -> bool {
+        matches!(&*lock(&self.phase), Phase::Over(_))
+    }
+
+    fn on_done(&self, call: Box<dyn FnOnce() + Send>) {
+        let mut phase = lock(&self.phase);
+        match &mut *phase {
+            Phase::Under(callbacks) => callbacks.push(call),
+            Phase::Over(_) => {
+                drop(phase);
+                call();
+            }
+        }
+    }
+}
+
+/// What a lock holds, also after a thread died with it: all that is locked here is whole at every moment.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn nanoseconds(start: Instant) -> u64 {
+    u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}

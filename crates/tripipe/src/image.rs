@@ -1,0 +1,239 @@
+//! Images on a device.
+
+use std::marker::PhantomData;
+
+use tripipe_kernels::filter::Raster;
+
+use crate::memory::Memory;
+use crate::{Context, Error, Pixel, Vector};
+
+/// An image in a context's memory: 1 to 4 channels of `T`, packed or in planes, with any pitch.
+#[derive(Debug)]
+pub struct Image<T> {
+    memory: Memory,
+    raster: Raster,
+    element: PhantomData<T>,
+}
+
+/// An image or part of one, to be read.
+#[derive(Debug)]
+pub struct ImageView<'i, T> {
+    memory: &'i Memory,
+    raster: Raster,
+    element: PhantomData<&'i T>,
+}
+
+/// An image or part of one, to be written.
+#[derive(Debug)]
+pub struct ImageViewMut<'i, T> {
+    memory: &'i Memory,
+    raster: Raster,
+    element: PhantomData<&'i mut T>,
+}
+
+impl<T: Pixel> Image<T> {
+    /// An image of packed pixels without gaps, with a copy of `pixels`.
+    ///
+    /// # Errors
+    /// Another number of elements than `width * height * channels`; more than the device gives in one piece; no memory left.
+    pub fn from_slice(
+        context: &Context,
+        size: [usize; 2],
+        channels: usize,
+        pixels: &[T],
+    ) -> Result<Self, Error> {
+        Self::with_raster(context, Raster::packed(size, channels, T::PIXEL), pixels)
+    }
+
+    /// An image whose pixels lie as `raster` says, with a copy of `elements`; those between rows are kept.
+    ///
+    /// # Errors
+    /// A raster of another element type; fewer elements than it spans; more than the device gives in one piece; no memory left.
+    pub fn with_raster(context: &Context, raster: Raster, elements: &[T]) -> Result<Self, Error> {
+        let want = elements_of::<T>(&raster)?;
+        if elements.len() < want || (elements.len() > want && raster.is_empty()) {
+            return Err(Error::Length { operand: "the slice", want, found: elements.len() });
+        }
+        let bytes: &[u8] = bytemuck::cast_slice(elements);
+        let memory = Memory::new(context, bytes.len(), Some(bytes))?;
+        Ok(Self { memory, raster, element: PhantomData })
+    }
+
+    /// An image of zeros whose pixels lie as `raster` says.
+    ///
+    /// # Errors
+    /// As [`Self::with_raster`].
+    pub fn zeros(context: &Context, raster: Raster) -> Result<Self, Error> {
+        let bytes = elements_of::<T>(&raster)? * size_of::<T>();
+        Ok(Self { memory: Memory::new(context, bytes, None)?, raster, element: PhantomData })
+    }
+
+    /// The elements of a vector as an image; both share the memory. This is how a plane of a camera's frame becomes an image
+    /// without a copy: [`Raster::luma`].
+    ///
+    /// # Errors
+    /// A raster of another element type; a vector that is too short.
+    pub fn over(vector: &Vector<T>, raster: Raster) -> Result<Self, Error> {
+        let want = elements_of::<T>(&raster)?;
+        if vector.len() < want {
+            return Err(Error::Length { operand: "the vector", want, found: vector.len() });
+        }
+        Ok(Self { memory: vector.memory().clone(), raster, element: PhantomData })
+    }
+
+    /// Width and height in pixels.
+    pub fn size(&self) -> [usize; 2] {
+        [self.raster.width, self.raster.height]
+    }
+
+    /// Channels of a pixel.
+    pub fn channels(&self) -> usize {
+        self.raster.channels
+    }
+
+    /// Where its pixels lie.
+    pub fn raster(&self) -> &Raster {
+        &self.raster
+    }
+
+    /// The context it lives in.
+    pub fn context(&self) -> &Context {
+        self.memory.context()
+    }
+
+    /// All of it.
+    pub fn view(&self) -> ImageView<'_, T> {
+        ImageView { memory: &self.memory, raster: self.raster, element: PhantomData }
+    }
+
+    /// All of it, to be written.
+    pub fn view_mut(&mut self) -> ImageViewMut<'_, T> {
+        ImageViewMut { memory: &self.memory, raster: self.raster, element: PhantomData }
+    }
+
+    /// The part of `size` pixels from `at` on; an image of its own to every filter.
+    ///
+    /// # Errors
+    /// It leaves the image.
+    pub fn region(&self, at: [usize; 2], size: [usize; 2]) -> Result<ImageView<'_, T>, Error> {
+        let raster = self.raster.region(at, size)?;
+        Ok(ImageView { memory: &self.memory, raster, element: PhantomData })
+    }
+
+    /// The part of `size` pixels from `at` on, to be written; the rest stays as it is.
+    ///
+    /// # Errors
+    /// It leaves the image.
+    pub fn region_mut(&mut self, at: [usize; 2], size: [usize; 2]) -> Result<ImageViewMut<'_, T>, Error> {
+        let raster = self.raster.region(at, size)?;
+        Ok(ImageViewMut { memory: &self.memory, raster, element: PhantomData })
+    }
+
+    /// A copy of all its elements as they lie, gaps included, after all that was queued before.
+    ///
+    /// # Errors
+    /// An operation before failed; the device is gone.
+    pub fn to_vec(&self) -> Result<Vec<T>, Error> {
+        let mut elements = vec![T::default(); self.memory.bytes() / size_of::<T>()];
+        self.read(&mut elements)?;
+        Ok(elements)
+    }
+
+    /// Copies all its elements as they lie, gaps included, after all that was queued before.
+    ///
+    /// # Errors
+    /// `into` of another length; an operation before failed; the device is gone.
+    pub fn read(&self, into: &mut [T]) -> Result<(), Error> {
+        self.check(into.len())?;
+        self.memory.read(0, bytemuck::cast_slice_mut(into))
+    }
+
+    /// Overwrites all its elements as they lie, gaps included, after all that was queued before.
+    ///
+    /// # Errors
+    /// `from` of another length; the device is gone.
+    pub fn write(&mut self, from: &[T]) -> Result<(), Error> {
+        self.check(from.len())?;
+        self.memory.write(0, bytemuck::cast_slice(from))
+    }
+
+    /// Has `look` see its elements as they lie, gaps included, where they lie: no copy is made where the host shares the memory. After all that was queued
+    /// before; the context does nothing else meanwhile, so `look` must not ask it for anything.
+    ///
+    /// # Errors
+    /// An operation before failed; the device is gone.
+    pub fn map<R>(&self, look: impl FnOnce(&[T]) -> R) -> Result<R, Error> {
+        self.memory.with(|bytes| look(bytemuck::cast_slice(bytes)))
+    }
+
+    /// As [`Self::map`], for reading and writing.
+    ///
+    /// # Errors
+    /// As [`Self::map`].
+    pub fn map_mut<R>(&mut self, edit: impl FnOnce(&mut [T]) -> R) -> Result<R, Error> {
+        self.memory.with_mut(|bytes| edit(bytemuck::cast_slice_mut(bytes)))
+    }
+
+    /// A copy in another context, after all that was queued before.
+    ///
+    /// # Errors
+    /// An operation before failed; no memory there; a device is gone.
+    pub fn to_context(&self, context: &Context) -> Result<Self, Error> {
+        Ok(Self { memory: self.memory.to_context(context)?, raster: self.raster, element: PhantomData })
+    }
+
+    fn check(&self, found: usize) -> Result<(), Error> {
+        let want = self.memory.bytes() / size_of::<T>();
+        if found == want { Ok(()) } else { Err(Error::Length { operand: "the slice", want, found }) }
+    }
+}
+
+/// Elements a raster of `T` spans.
+fn elements_of<T: Pixel>(raster: &Raster) -> Result<usize, Error> {
+    if raster.element != T::PIXEL {
+        return Err(Error::RasterElement { want: T::NAME, found: raster.element });
+    }
+    Ok(raster.elements()?)
+}
+
+impl<'i, T: Pixel> ImageView<'i, T> {
+    /// Where its pixels lie.
+    pub fn raster(&self) -> &Raster {
+        &self.raster
+    }
+
+    pub(crate) fn memory(&self) -> &'i Memory {
+        self.memory
+    }
+}
+
+impl<'i, T: Pixel> ImageViewMut<'i, T> {
+    /// Where its pixels lie.
+    pub fn raster(&self) -> &Raster {
+        &self.raster
+    }
+
+    pub(crate) fn memory(&self) -> &'i Memory {
+        self.memory
+    }
+}
+
+impl<T> Clone for ImageView<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for ImageView<'_, T> {}
+
+impl<'i, T: Pixel> From<&'i Image<T>> for ImageView<'i, T> {
+    fn from(image: &'i Image<T>) -> Self {
+        image.view()
+    }
+}
+
+impl<'i, T: Pixel> From<&'i mut Image<T>> for ImageViewMut<'i, T> {
+    fn from(image: &'i mut Image<T>) -> Self {
+        image.view_mut()
+    }
+}

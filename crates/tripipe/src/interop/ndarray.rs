@@ -1,0 +1,58 @@
+//! `ndarray`: feature `ndarray`.
+
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ShapeBuilder};
+
+use crate::{Context, Element, Error, Matrix, Order, Vector};
+
+impl<T: Element> Vector<T> {
+    /// A vector with a copy of an array.
+    ///
+    /// # Errors
+    /// As [`Vector::from_slice`].
+    pub fn from_ndarray(context: &Context, array: &ArrayView1<'_, T>) -> Result<Self, Error> {
+        match array.as_slice() {
+            Some(elements) => Self::from_slice(context, elements),
+            None => Self::from_slice(context, &array.iter().copied().collect::<Vec<_>>()),
+        }
+    }
+
+    /// A copy of it as an array, after all that was queued before.
+    ///
+    /// # Errors
+    /// As [`Vector::to_vec`].
+    pub fn to_ndarray(&self) -> Result<Array1<T>, Error> {
+        Ok(Array1::from_vec(self.to_vec()?))
+    }
+}
+
+impl<T: Element> Matrix<T> {
+    /// A matrix with a copy of an array: column-major where that is how the array lies, row-major otherwise.
+    ///
+    /// # Errors
+    /// As [`Matrix::from_slice`].
+    pub fn from_ndarray(context: &Context, array: &ArrayView2<'_, T>) -> Result<Self, Error> {
+        let shape = [array.nrows(), array.ncols()];
+        if let Some(elements) = array.as_slice() {
+            Self::from_slice(context, shape, elements)
+        } else if let Some(elements) = array.t().as_slice() {
+            Self::with_order(context, shape, Order::ColumnMajor, elements)
+        } else {
+            Self::from_slice(context, shape, &array.iter().copied().collect::<Vec<_>>())
+        }
+    }
+
+    /// A copy of it as an array in its own order, after all that was queued before.
+    ///
+    /// # Errors
+    /// As [`Matrix::to_vec`].
+    pub fn to_ndarray(&self) -> Result<Array2<T>, Error> {
+        let elements = self.to_vec()?;
+        let shape = (self.rows(), self.columns()).set_f(self.order() == Order::ColumnMajor);
+        let found = elements.len();
+        Array2::from_shape_vec(shape, elements).map_err(|_| Error::Length {
+            operand: "the matrix",
+            want: self.rows() * self.columns(),
+            found,
+        })
+    }
+}

@@ -1,0 +1,367 @@
+//! Matrices on a device.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use crate::memory::Memory;
+use crate::{Context, Element, Error, Vector};
+
+/// Which elements of a matrix lie side by side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Those of a row, as in C.
+    #[default]
+    RowMajor,
+    /// Those of a column, as in Fortran.
+    ColumnMajor,
+}
+
+impl Order {
+    fn other(self) -> Self {
+        match self {
+            Self::RowMajor => Self::ColumnMajor,
+            Self::ColumnMajor => Self::RowMajor,
+        }
+    }
+}
+
+/// A matrix in a context's memory, without gaps.
+#[derive(Debug)]
+pub struct Matrix<T> {
+    memory: Memory,
+    shape: Shape,
+    element: PhantomData<T>,
+}
+
+/// A matrix, part of one, or one transposed, to be read.
+#[derive(Debug)]
+pub struct MatrixView<'m, T> {
+    memory: &'m Memory,
+    shape: Shape,
+    element: PhantomData<&'m T>,
+}
+
+/// A matrix, part of one, or one transposed, to be written.
+#[derive(Debug)]
+pub struct MatrixViewMut<'m, T> {
+    memory: &'m Memory,
+    shape: Shape,
+    element: PhantomData<&'m mut T>,
+}
+
+/// Where the elements of a matrix lie; all in elements. Element (i, j) lies at `offset + i * stride + j` in row-major
+/// order, at `offset + i + j * stride` in column-major order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    pub(crate) order: Order,
+    pub(crate) offset: usize,
+    pub(crate) stride: usize,
+}
+
+impl Shape {
+    fn dense(rows: usize, columns: usize, order: Order) -> Self {
+        let stride = match order {
+            Order::RowMajor => columns,
+            Order::ColumnMajor => rows,
+        };
+        Self { rows, columns, order, offset: 0, stride }
+    }
+
+    fn transposed(self) -> Self {
+        Self { rows: self.columns, columns: self.rows, order: self.order.other(), ..self }
+    }
+
+    fn block(self, rows: Range<usize>, columns: Range<usize>) -> Result<Self, Error> {
+        let inside = |range: &Range<usize>, extent: usize| range.start <= range.end && range.end <= extent;
+        if !inside(&rows, self.rows) || !inside(&columns, self.columns) {
+            return Err(Error::Block { rows, columns, extents: [self.rows, self.columns] });
+        }
+        let first = match self.order {
+            Order::RowMajor => rows.start * self.stride + columns.start,
+            Order::ColumnMajor => columns.start * self.stride + rows.start,
+        };
+        Ok(Self { rows: rows.len(), columns: columns.len(), offset: self.offset + first, ..self })
+    }
+
+    /// Runs of elements that lie side by side, and how many.
+    fn runs(&self) -> [usize; 2] {
+        match self.order {
+            Order::RowMajor => [self.columns, self.rows],
+            Order::ColumnMajor => [self.rows, self.columns],
+        }
+    }
+
+    /// Elements from the first to the last, gaps included.
+    fn span(&self) -> usize {
+        let [length, count] = self.runs();
+        if length == 0 || count == 0 { 0 } else { (count - 1) * self.stride + length }
+    }
+}
+
+impl<T: Element> Matrix<T> {
+    /// A row-major matrix with a copy of `elements`.
+    ///
+    /// # Errors
+    /// Another number of elements than `rows * columns`; more than the device gives in one piece; no memory left.
+    pub fn from_slice(context: &Context, [rows, columns]: [usize; 2], elements: &[T]) -> Result<Self, Error> {
+        Self::with_order(context, [rows, columns], Order::RowMajor, elements)
+    }
+
+    /// A matrix in either order with a copy of `elements`, which lie in that order.
+    ///
+    /// # Errors
+    /// As [`Self::from_slice`].
+    pub fn with_order(
+        context: &Context,
+        [rows, columns]: [usize; 2],
+        order: Order,
+        elements: &[T],
+    ) -> Result<Self, Error> {
+        let want = count(rows, columns)?;
+        if elements.len() != want {
+            return Err(Error::Length { operand: "the slice", want, found: elements.len() });
+        }
+        let bytes: &[u8] = bytemuck::cast_slice(elements);
+        let memory = Memory::new(context, bytes.len(), Some(bytes))?;
+        Ok(Self { memory, shape: Shape::dense(rows, columns, order), element: PhantomData })
+    }
+
+    /// A row-major matrix of zeros.
+    ///
+    /// # Errors
+    /// As [`Self::from_slice`].
+    pub fn zeros(context: &Context, [rows, columns]: [usize; 2]) -> Result<Self, Error> {
+        let elements = count(rows, columns)?;
+        let bytes = elements.checked_mul(size_of::<T>()).ok_or(Error::TooLarge { elements })?;
+        let memory = Memory::new(context, bytes, None)?;
+        Ok(Self { memory, shape: Shape::dense(rows, columns, Order::RowMajor), element: PhantomData })
+    }
+
+    /// The numbers of a vector as a row-major matrix. The vector's memory is taken over.
+    ///
+    /// # Errors
+    /// Another number of elements than `rows * columns`.
+    pub fn from_vector(vector: &Vector<T>, [rows, columns]: [usize; 2]) -> Result<Self, Error> {
+        let want = count(rows, columns)?;
+        if vector.len() != want {
+            return Err(Error::Length { operand: "the vector", want, found: vector.len() });
+        }
+        let memory = vector.memory().clone();
+        Ok(Self { memory, shape: Shape::dense(rows, columns, Order::RowMajor), element: PhantomData })
+    }
+
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        self.shape.rows
+    }
+
+    /// Columns.
+    pub fn columns(&self) -> usize {
+        self.shape.columns
+    }
+
+    /// Which elements lie side by side.
+    pub fn order(&self) -> Order {
+        self.shape.order
+    }
+
+    /// The context it lives in.
+    pub fn context(&self) -> &Context {
+        self.memory.context()
+    }
+
+    /// All of it.
+    pub fn view(&self) -> MatrixView<'_, T> {
+        MatrixView { memory: &self.memory, shape: self.shape, element: PhantomData }
+    }
+
+    /// All of it, to be written.
+    pub fn view_mut(&mut self) -> MatrixViewMut<'_, T> {
+        MatrixViewMut { memory: &self.memory, shape: self.shape, element: PhantomData }
+    }
+
+    /// It transposed; nothing moves.
+    pub fn transposed(&self) -> MatrixView<'_, T> {
+        self.view().transposed()
+    }
+
+    /// The part where rows and columns meet; nothing moves.
+    ///
+    /// # Errors
+    /// It leaves the matrix.
+    pub fn block(&self, rows: Range<usize>, columns: Range<usize>) -> Result<MatrixView<'_, T>, Error> {
+        self.view().block(rows, columns)
+    }
+
+    /// The part where rows and columns meet, to be written.
+    ///
+    /// # Errors
+    /// It leaves the matrix.
+    pub fn block_mut(
+        &mut self,
+        rows: Range<usize>,
+        columns: Range<usize>,
+    ) -> Result<MatrixViewMut<'_, T>, Error> {
+        let shape = self.shape.block(rows, columns)?;
+        Ok(MatrixViewMut { memory: &self.memory, shape, element: PhantomData })
+    }
+
+    /// A copy of its elements in its own order, after all that was queued before.
+    ///
+    /// # Errors
+    /// An operation before failed; the device is gone.
+    pub fn to_vec(&self) -> Result<Vec<T>, Error> {
+        let mut elements = vec![T::default(); self.shape.span()];
+        self.read(&mut elements)?;
+        Ok(elements)
+    }
+
+    /// Copies its elements, in its own order, after all that was queued before.
+    ///
+    /// # Errors
+    /// `into` of another length; an operation before failed; the device is gone.
+    pub fn read(&self, into: &mut [T]) -> Result<(), Error> {
+        self.check(into.len())?;
+        self.memory.read(0, bytemuck::cast_slice_mut(into))
+    }
+
+    /// Overwrites its elements, in its own order, after all that was queued before.
+    ///
+    /// # Errors
+    /// `from` of another length; the device is gone.
+    pub fn write(&mut self, from: &[T]) -> Result<(), Error> {
+        self.check(from.len())?;
+        self.memory.write(0, bytemuck::cast_slice(from))
+    }
+
+    /// Has `look` see its elements, in its own order, where they lie: no copy is made where the host shares the memory. After all that was queued
+    /// before; the context does nothing else meanwhile, so `look` must not ask it for anything.
+    ///
+    /// # Errors
+    /// An operation before failed; the device is gone.
+    pub fn map<R>(&self, look: impl FnOnce(&[T]) -> R) -> Result<R, Error> {
+        self.memory.with(|bytes| look(bytemuck::cast_slice(bytes)))
+    }
+
+    /// As [`Self::map`], for reading and writing.
+    ///
+    /// # Errors
+    /// As [`Self::map`].
+    pub fn map_mut<R>(&mut self, edit: impl FnOnce(&mut [T]) -> R) -> Result<R, Error> {
+        self.memory.with_mut(|bytes| edit(bytemuck::cast_slice_mut(bytes)))
+    }
+
+    /// A copy in another context, after all that was queued before.
+    ///
+    /// # Errors
+    /// An operation before failed; no memory there; a device is gone.
+    pub fn to_context(&self, context: &Context) -> Result<Self, Error> {
+        Ok(Self { memory: self.memory.to_context(context)?, shape: self.shape, element: PhantomData })
+    }
+
+    fn check(&self, found: usize) -> Result<(), Error> {
+        let want = self.shape.span();
+        if found == want { Ok(()) } else { Err(Error::Length { operand: "the slice", want, found }) }
+    }
+}
+
+fn count(rows: usize, columns: usize) -> Result<usize, Error> {
+    rows.checked_mul(columns).ok_or(Error::TooLarge { elements: usize::MAX })
+}
+
+impl<'m, T: Element> MatrixView<'m, T> {
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        self.shape.rows
+    }
+
+    /// Columns.
+    pub fn columns(&self) -> usize {
+        self.shape.columns
+    }
+
+    /// It transposed; nothing moves.
+    #[must_use]
+    pub fn transposed(self) -> Self {
+        Self { shape: self.shape.transposed(), ..self }
+    }
+
+    /// The part where rows and columns meet; nothing moves.
+    ///
+    /// # Errors
+    /// It leaves the view.
+    pub fn block(self, rows: Range<usize>, columns: Range<usize>) -> Result<Self, Error> {
+        Ok(Self { shape: self.shape.block(rows, columns)?, ..self })
+    }
+
+    /// A copy of its elements row by row, after all that was queued before.
+    ///
+    /// # Errors
+    /// An operation before failed; the device is gone.
+    pub fn to_vec(&self) -> Result<Vec<T>, Error> {
+        let mut span = vec![T::default(); self.shape.span()];
+        self.memory.read(self.shape.offset * size_of::<T>(), bytemuck::cast_slice_mut(&mut span))?;
+        let Shape { rows, columns, order, stride, .. } = self.shape;
+        let at = |i: usize, j: usize| match order {
+            Order::RowMajor => i * stride + j,
+            Order::ColumnMajor => i + j * stride,
+        };
+        Ok((0..rows).flat_map(|i| (0..columns).map(move |j| at(i, j))).map(|index| span[index]).collect())
+    }
+
+    pub(crate) fn memory(&self) -> &'m Memory {
+        self.memory
+    }
+
+    pub(crate) fn shape(&self) -> Shape {
+        self.shape
+    }
+}
+
+impl<'m, T: Element> MatrixViewMut<'m, T> {
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        self.shape.rows
+    }
+
+    /// Columns.
+    pub fn columns(&self) -> usize {
+        self.shape.columns
+    }
+
+    /// It transposed; nothing moves.
+    #[must_use]
+    pub fn transposed(self) -> Self {
+        Self { shape: self.shape.transposed(), ..self }
+    }
+
+    pub(crate) fn memory(&self) -> &'m Memory {
+        self.memory
+    }
+
+    pub(crate) fn shape(&self) -> Shape {
+        self.shape
+    }
+}
+
+impl<T> Clone for MatrixView<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for MatrixView<'_, T> {}
+
+impl<'m, T: Element> From<&'m Matrix<T>> for MatrixView<'m, T> {
+    fn from(matrix: &'m Matrix<T>) -> Self {
+        matrix.view()
+    }
+}
+
+impl<'m, T: Element> From<&'m mut Matrix<T>> for MatrixViewMut<'m, T> {
+    fn from(matrix: &'m mut Matrix<T>) -> Self {
+        matrix.view_mut()
+    }
+}

@@ -1,0 +1,282 @@
+//! Memory of a context.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tripipe_launch::{Access, Executor, MemoryId, MemoryKind};
+use tripipe_opencl::memory::External;
+
+use crate::context::{Engine, Runner};
+use crate::{Context, Error};
+
+/// A piece of a context's memory; freed with the last clone.
+#[derive(Clone)]
+pub(crate) struct Memory(Arc<Inner>);
+
+struct Inner {
+    context: Context,
+    bytes: usize,
+    place: Place,
+}
+
+enum Place {
+    Host(Arc<Cells>),
+    Device(MemoryId),
+}
+
+/// Host memory, aligned for every element.
+pub(crate) type Cells = RwLock<Vec<u128>>;
+
+impl Memory {
+    /// Memory of so many bytes, with a copy of `contents`, or zeros.
+    ///
+    /// # Errors
+    /// More than the device gives in one piece; no memory left; `contents` of another length.
+    pub(crate) fn new(context: &Context, bytes: usize, contents: Option<&[u8]>) -> Result<Self, Error> {
+        if let Some(contents) = contents
+            && contents.len() != bytes
+        {
+            return Err(Error::Length { operand: "the contents", want: bytes, found: contents.len() });
+        }
+        let place = match context.engine() {
+            Engine::Host(_) => {
+                let mut cells = Vec::new();
+                let count = bytes.div_ceil(size_of::<u128>());
+                cells.try_reserve_exact(count).map_err(|_| Error::NoMemory { bytes })?;
+                cells.resize(count, 0);
+                if let Some(contents) = contents {
+                    bytemuck::cast_slice_mut(&mut cells)[..bytes].copy_from_slice(contents);
+                }
+                Place::Host(Arc::new(RwLock::new(cells)))
+            }
+            Engine::Kernels(kernels) => {
+                // A device has no memory of no bytes.
+                let zeros;
+                let initial = match contents {
+                    Some(contents) if !contents.is_empty() => contents,
+                    _ => {
+                        zeros = vec![0; bytes.max(1)];
+                        &zeros
+                    }
+                };
+                let kind = MemoryKind::Buffer { bytes: initial.len() };
+                Place::Device(kernels.executor().allocate(&kind, Access::ReadWrite, Some(initial))?)
+            }
+        };
+        Ok(Self(Arc::new(Inner { context: context.clone(), bytes, place })))
+    }
+
+    /// Memory of that kind, with whatever it holds; its bytes are those of a buffer, or of an image tightly packed.
+    ///
+    /// # Errors
+    /// As [`Self::new`]; this is the CPU path, and the kind no buffer.
+    pub(crate) fn of_kind(context: &Context, kind: &MemoryKind) -> Result<Self, Error> {
+        let bytes = match kind {
+            MemoryKind::Buffer { bytes } => *bytes,
+            MemoryKind::Image(shape) => shape.bytes(),
+            _ => 0,
+        };
+        match context.engine() {
+            Engine::Host(_) => Self::new(context, bytes, None),
+            Engine::Kernels(kernels) => {
+                let id = kernels.executor().allocate(kind, Access::ReadWrite, None)?;
+                Ok(Self(Arc::new(Inner { context: context.clone(), bytes, place: Place::Device(id) })))
+            }
+        }
+    }
+
+    /// Memory that others made; no copy is made.
+    ///
+    /// # Errors
+    /// The context is on no OpenCL device; the device cannot take in such memory; the driver refuses.
+    pub(crate) fn import(context: &Context, external: External, bytes: usize) -> Result<Self, Error> {
+        let not_offered = || Error::NotOffered {
+            device: context.name().to_owned(),
+            what: "memory that others made (an OpenCL device may)",
+        };
+        let Engine::Kernels(kernels) = context.engine() else { return Err(not_offered()) };
+        let Runner::OpenCl(executor) = &mut *kernels.executor() else { return Err(not_offered()) };
+        let id = executor.import(external, Access::ReadWrite)?;
+        // Reading nothing at the end says whether it reaches so far.
+        if let Err(short) = executor.read(id, bytes, &mut []) {
+            let _ = executor.release(id);
+            return Err(short.into());
+        }
+        Ok(Self(Arc::new(Inner { context: context.clone(), bytes, place: Place::Device(id) })))
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.0.context
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.0.bytes
+    }
+
+    /// The device's name for it; nothing for memory of the CPU path.
+    pub(crate) fn id(&self) -> Option<MemoryId> {
+        match self.0.place {
+            Place::Host(_) => None,
+            Place::Device(id) => Some(id),
+        }
+    }
+
+    /// The CPU path's memory.
+    pub(crate) fn cells(&self) -> Option<&Arc<Cells>> {
+        match &self.0.place {
+            Place::Host(cells) => Some(cells),
+            Place::Device(_) => None,
+        }
+    }
+
+    /// Whether both are the same piece.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Copies from byte `offset` on, after all that was queued before.
+    ///
+    /// # Errors
+    /// Past the end; an operation before failed; the device is gone.
+    pub(crate) fn read(&self, offset: usize, into: &mut [u8]) -> Result<(), Error> {
+        self.check(offset, into.len())?;
+        self.context().finish()?;
+        match (&self.0.place, self.context().engine()) {
+            (Place::Device(id), Engine::Kernels(kernels)) if !into.is_empty() => {
+                kernels.executor().read(*id, offset, into)?;
+            }
+            (Place::Host(cells), _) => {
+                let cells = cells.read().unwrap_or_else(PoisonError::into_inner);
+                into.copy_from_slice(&bytemuck::cast_slice(&cells)[offset..][..into.len()]);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Overwrites from byte `offset` on, after all that was queued before.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub(crate) fn write(&self, offset: usize, bytes: &[u8]) -> Result<(), Error> {
+        self.check(offset, bytes.len())?;
+        match (&self.0.place, self.context().engine()) {
+            (Place::Device(id), Engine::Kernels(kernels)) if !bytes.is_empty() => {
+                kernels.executor().write(*id, offset, bytes)?;
+            }
+            (Place::Host(cells), _) => {
+                self.context().finish()?;
+                let mut cells = cells.write().unwrap_or_else(PoisonError::into_inner);
+                bytemuck::cast_slice_mut(&mut cells)[offset..][..bytes.len()].copy_from_slice(bytes);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Has `look` see the bytes where they lie, or a copy where the host cannot reach them, after all that was queued before.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub(crate) fn with<R>(&self, look: impl FnOnce(&[u8]) -> R) -> Result<R, Error> {
+        self.context().finish()?;
+        let mut look = Some(look);
+        let mut seen = None;
+        let mut once = |bytes: &[u8]| seen = look.take().map(|look| look(&bytes[..self.0.bytes]));
+        match (&self.0.place, self.context().engine()) {
+            (Place::Device(id), Engine::Kernels(kernels)) => {
+                kernels.executor().with_bytes(*id, 0..self.0.bytes.max(1), &mut once)?;
+            }
+            (Place::Host(cells), _) => {
+                once(bytemuck::cast_slice(&cells.read().unwrap_or_else(PoisonError::into_inner)));
+            }
+            (Place::Device(_), Engine::Host(_)) => {}
+        }
+        seen.ok_or(Error::NoMemory { bytes: self.0.bytes })
+    }
+
+    /// As [`Self::with`], for reading and writing.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub(crate) fn with_mut<R>(&self, edit: impl FnOnce(&mut [u8]) -> R) -> Result<R, Error> {
+        self.context().finish()?;
+        let mut edit = Some(edit);
+        let mut done = None;
+        let mut once = |bytes: &mut [u8]| done = edit.take().map(|edit| edit(&mut bytes[..self.0.bytes]));
+        match (&self.0.place, self.context().engine()) {
+            (Place::Device(id), Engine::Kernels(kernels)) => {
+                kernels.executor().with_bytes_mut(*id, 0..self.0.bytes.max(1), &mut once)?;
+            }
+            (Place::Host(cells), _) => {
+                once(bytemuck::cast_slice_mut(&mut cells.write().unwrap_or_else(PoisonError::into_inner)));
+            }
+            (Place::Device(_), Engine::Host(_)) => {}
+        }
+        done.ok_or(Error::NoMemory { bytes: self.0.bytes })
+    }
+
+    /// A copy in another context, after all that was queued before.
+    ///
+    /// # Errors
+    /// As [`Self::read`] and [`Self::new`].
+    pub(crate) fn to_context(&self, context: &Context) -> Result<Self, Error> {
+        if context.is(self.context())
+            && let (Some(from), Engine::Kernels(kernels)) = (self.id(), context.engine())
+        {
+            let copy = Self::new(context, self.bytes(), None)?;
+            if let Some(to) = copy.id().filter(|_| self.bytes() > 0) {
+                drop(kernels.pending(kernels.executor().copy(from, 0, to, 0, self.bytes())?));
+            }
+            return Ok(copy);
+        }
+        // By way of the host: no context is held while the other is asked.
+        let bytes = self.with(<[u8]>::to_vec)?;
+        Self::new(context, bytes.len(), Some(&bytes))
+    }
+
+    fn check(&self, offset: usize, length: usize) -> Result<(), Error> {
+        match offset.checked_add(length) {
+            Some(end) if end <= self.0.bytes => Ok(()),
+            _ => Err(Error::Outside { offset, length, bytes: self.0.bytes }),
+        }
+    }
+}
+
+/// Calls `work` with the bytes of memory of the CPU path: those it reads, in order, and those it writes. None of the first
+/// is also the last.
+pub(crate) fn with_cells<R>(
+    inputs: &[Arc<Cells>],
+    output: &Cells,
+    work: impl FnOnce(&[&[u8]], &mut [u8]) -> R,
+) -> R {
+    // The same memory twice is locked once: whoever waits to write must not come between two locks of one reader.
+    let mut distinct: Vec<&Arc<Cells>> = Vec::new();
+    let mut places = Vec::with_capacity(inputs.len());
+    for cells in inputs {
+        let place = distinct.iter().position(|known| Arc::ptr_eq(known, cells));
+        places.push(place.unwrap_or(distinct.len()));
+        if place.is_none() {
+            distinct.push(cells);
+        }
+    }
+    let guards: Vec<_> =
+        distinct.iter().map(|cells| cells.read().unwrap_or_else(PoisonError::into_inner)).collect();
+    let mut output = output.write().unwrap_or_else(PoisonError::into_inner);
+    let inputs: Vec<&[u8]> = places.iter().map(|place| bytemuck::cast_slice(&guards[*place])).collect();
+    work(&inputs, bytemuck::cast_slice_mut(&mut output))
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let (Place::Device(id), Engine::Kernels(kernels)) = (&self.place, self.context.engine()) {
+            // A device that is gone has freed everything.
+            let _ = kernels.executor().release(*id);
+        }
+    }
+}
+
+impl std::fmt::Debug for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes on {}", self.0.bytes, self.0.context.name())
+    }
+}

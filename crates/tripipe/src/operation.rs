@@ -1,0 +1,294 @@
+//! Operations ready to run: a plan on a context's executor, or a function of the CPU path.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tripipe_device::Probe;
+use tripipe_kernels::plan::Bound;
+use tripipe_kernels::{Plan, PlanError};
+use tripipe_launch::{MemoryId, Prepared, Submission, Timing};
+
+use crate::context::{Core, Engine, Kernels};
+use crate::cpu::CpuError;
+use crate::host_queue::HostTask;
+use crate::memory::{Cells, Memory, with_cells};
+use crate::pending::Pending;
+use crate::{Context, Error};
+
+/// How many sets of operands an operation remembers its launches for.
+const REMEMBERED: usize = 8;
+
+/// A plan with its kernels built and its own memory made, to be run over any operands.
+pub(crate) struct Planned {
+    core: Arc<Core>,
+    plan: Plan<'static>,
+    bindings: Mutex<Bindings>,
+    /// Seconds that building, or loading, the kernels took.
+    build_seconds: f64,
+}
+
+#[derive(Default)]
+struct Bindings {
+    /// The first one owns the plan's memory.
+    bound: Vec<Binding>,
+    /// Where the next one goes once all places are taken.
+    next: usize,
+}
+
+/// The launches over one set of operands.
+struct Binding {
+    operands: Vec<MemoryId>,
+    bound: Bound,
+    launches: Prepared,
+}
+
+impl Planned {
+    /// Builds the kernels of `plan`, nothing else.
+    ///
+    /// # Errors
+    /// A kernel does not build; the device is gone.
+    pub(crate) fn new(core: &Arc<Core>, kernels: &Kernels, plan: Plan<'static>) -> Result<Self, Error> {
+        let start = Instant::now();
+        {
+            let mut executor = kernels.executor();
+            for launch in plan.preparation().iter().chain(plan.launches()) {
+                executor.prepare(&launch.program, &launch.entry)?;
+            }
+        }
+        let build_seconds = start.elapsed().as_secs_f64();
+        Ok(Self { core: Arc::clone(core), plan, bindings: Mutex::default(), build_seconds })
+    }
+
+    /// Queues the launches over `operands`, in the plan's order; what comes ahead of the step with the first run over each set of
+    /// operands.
+    ///
+    /// # Errors
+    /// No memory for the plan; the launches do not fit the device; the device is gone.
+    pub(crate) fn submit(&self, kernels: &Kernels, operands: &[&Memory]) -> Result<Pending, Error> {
+        let ids: Vec<MemoryId> = operands.iter().filter_map(|memory| memory.id()).collect();
+        let mut bindings = lock(&self.bindings);
+        let mut executor = kernels.executor();
+        let Bindings { bound, next } = &mut *bindings;
+        let place = if let Some(place) = bound.iter().position(|binding| binding.operands == ids) {
+            place
+        } else {
+            let made = match bound.first() {
+                None => self.plan.bind(&mut **executor, &ids)?,
+                Some(first) => self.plan.bind_again(&mut **executor, &first.bound, &ids)?,
+            };
+            if !made.preparation.is_empty() {
+                executor.submit(&made.preparation)?;
+            }
+            let launches = executor.prepare_launches(&made.launches)?;
+            let made = Binding { operands: ids, bound: made, launches };
+            if bound.len() < REMEMBERED {
+                bound.push(made);
+                bound.len() - 1
+            } else {
+                // The first place stays: its memory is everyone's.
+                let place = 1 + *next % (REMEMBERED - 1);
+                *next += 1;
+                let old = std::mem::replace(&mut bound[place], made);
+                old.bound.release(&mut **executor);
+                place
+            }
+        };
+        let submission = executor.submit_prepared(&bound[place].launches)?;
+        drop(executor);
+        Ok(kernels.pending(submission))
+    }
+}
+
+impl Drop for Planned {
+    fn drop(&mut self) {
+        if let Engine::Kernels(kernels) = self.core.engine() {
+            let mut executor = kernels.executor();
+            let bound = std::mem::take(&mut lock(&self.bindings).bound);
+            for binding in bound.into_iter().rev() {
+                binding.bound.release(&mut **executor);
+            }
+        }
+    }
+}
+
+/// An operation on one context, to be run any number of times.
+pub(crate) struct Operation {
+    core: Arc<Core>,
+    way: Way,
+    /// What the CPU path does in its place.
+    host: HostWork,
+    /// Whether the CPU path does it in so little time that no other thread need be woken for it.
+    small: bool,
+    /// The latest runs, and the shortest time of those before.
+    runs: Mutex<Runs>,
+}
+
+/// Who does the work.
+enum Way {
+    /// The CPU path, on its own memory.
+    Host,
+    /// The CPU path, on copies of the device's memory.
+    Fallback(String),
+    /// The device.
+    Kernels(Planned),
+}
+
+/// Why there is no plan for an operation.
+pub(crate) enum Refused {
+    /// The device lacks something; the CPU path does not.
+    Lacks(String),
+    /// It makes no sense anywhere.
+    Wrong(Error),
+}
+
+impl From<PlanError> for Refused {
+    fn from(error: PlanError) -> Self {
+        match error {
+            PlanError::NotOffered { .. } | PlanError::OverLimit { .. } => Self::Lacks(error.to_string()),
+            _ => Self::Wrong(error.into()),
+        }
+    }
+}
+
+/// The operation on the CPU path: what it reads, in order, and what it writes.
+pub(crate) type HostWork = Arc<dyn Fn(&[&[u8]], &mut [u8]) -> Result<(), CpuError> + Send + Sync>;
+
+/// How many runs an operation looks back on.
+const LATEST: usize = 4;
+
+#[derive(Default)]
+struct Runs {
+    latest: VecDeque<Arc<dyn Submission>>,
+    shortest: Option<f64>,
+}
+
+impl Runs {
+    fn add(&mut self, submission: &Arc<dyn Submission>) {
+        if self.latest.len() == LATEST {
+            self.look_at_oldest();
+        }
+        self.latest.push_back(Arc::clone(submission));
+    }
+
+    fn look_at_oldest(&mut self) {
+        if let Some(oldest) = self.latest.pop_front()
+            && oldest.is_done()
+            && let Ok(timings) = oldest.timings()
+        {
+            let seconds = Timing::span_seconds(&timings);
+            self.shortest = Some(self.shortest.map_or(seconds, |shortest| shortest.min(seconds)));
+        }
+    }
+}
+
+impl Operation {
+    /// An operation that `plan` does where kernels run, and `host` elsewhere: on the CPU path, and where a device lacks what the
+    /// plan needs.
+    ///
+    /// # Errors
+    /// Operands that do not fit together; a kernel does not build; the device is gone.
+    pub(crate) fn new(
+        context: &Context,
+        plan: impl FnOnce(&Probe) -> Result<Plan<'static>, Refused>,
+        host: HostWork,
+        small: bool,
+    ) -> Result<Self, Error> {
+        let way = match context.engine() {
+            Engine::Host(_) => Way::Host,
+            Engine::Kernels(kernels) => match plan(&kernels.probe) {
+                Ok(plan) => Way::Kernels(Planned::new(context.core(), kernels, plan)?),
+                Err(Refused::Lacks(what)) => Way::Fallback(what),
+                Err(Refused::Wrong(error)) => return Err(error),
+            },
+        };
+        Ok(Self { core: Arc::clone(context.core()), way, host, small, runs: Mutex::default() })
+    }
+
+    /// Queues it over `operands`, in the plan's order, of which number `result` is written.
+    ///
+    /// # Errors
+    /// Operands of another context, or one that shares memory with the result; no memory for the plan; the device is gone.
+    pub(crate) fn run(&self, operands: &[(&'static str, &Memory)], result: usize) -> Result<Pending, Error> {
+        check_operands(&self.core, operands, result)?;
+        let memories: Vec<&Memory> = operands.iter().map(|(_, memory)| *memory).collect();
+        let pending = match (&self.way, self.core.engine()) {
+            (Way::Kernels(planned), Engine::Kernels(kernels)) => planned.submit(kernels, &memories)?,
+            (Way::Host, Engine::Host(queue)) => {
+                let mut cells: Vec<Arc<Cells>> =
+                    memories.iter().filter_map(|memory| memory.cells().cloned()).collect();
+                let output = cells.remove(result);
+                let host = Arc::clone(&self.host);
+                let work = move || with_cells(&cells, &output, |inputs, output| host(inputs, output));
+                Pending::new(queue.submit(self.small, work))
+            }
+            _ => self.fall_back(&memories, result)?,
+        };
+        lock(&self.runs).add(pending.submission());
+        Ok(pending)
+    }
+
+    /// The CPU path on copies. Done when it returns.
+    fn fall_back(&self, memories: &[&Memory], result: usize) -> Result<Pending, Error> {
+        let mut inputs = Vec::new();
+        for (index, memory) in memories.iter().enumerate() {
+            if index != result {
+                inputs.push(memory.with(<[u8]>::to_vec)?);
+            }
+        }
+        let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+        let start = Instant::now();
+        memories[result].with_mut(|output| (self.host)(&inputs, output))??;
+        Ok(Pending::new(Arc::new(HostTask::over(start))))
+    }
+
+    /// Why the CPU path does it and not the device that was asked for.
+    pub(crate) fn fallback(&self) -> Option<&str> {
+        if let Way::Fallback(reason) = &self.way { Some(reason) } else { None }
+    }
+
+    /// Whether kernels do it.
+    pub(crate) fn runs_kernels(&self) -> bool {
+        matches!(self.way, Way::Kernels(_))
+    }
+
+    /// Seconds that building, or loading, its kernels took.
+    pub(crate) fn build_seconds(&self) -> Option<f64> {
+        if let Way::Kernels(planned) = &self.way { Some(planned.build_seconds) } else { None }
+    }
+
+    /// The shortest time of the runs that have ended.
+    pub(crate) fn measured_seconds(&self) -> Option<f64> {
+        let mut runs = lock(&self.runs);
+        while runs.latest.front().is_some_and(|oldest| oldest.is_done()) {
+            runs.look_at_oldest();
+        }
+        runs.shortest
+    }
+
+    pub(crate) fn core(&self) -> &Core {
+        &self.core
+    }
+}
+
+/// Checks that all operands live in `context` and that none is also the result.
+fn check_operands(core: &Core, operands: &[(&'static str, &Memory)], result: usize) -> Result<(), Error> {
+    for (operand, memory) in operands {
+        let of = memory.context().core();
+        if !std::ptr::eq(&raw const **of, core) {
+            let [want, found] = [core, of].map(|core| core.name().to_owned());
+            return Err(Error::OtherContext { operand, want, found });
+        }
+    }
+    let shared = |(index, (_, memory)): &(usize, &(&'static str, &Memory))| {
+        *index != result && memory.is(operands[result].1)
+    };
+    match operands.iter().enumerate().find(shared) {
+        Some((_, (operand, _))) => Err(Error::Aliased { operand }),
+        None => Ok(()),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

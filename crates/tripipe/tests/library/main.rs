@@ -1,0 +1,20 @@
+//! The library on every device of the machine.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod filters;
+mod memory;
+mod pending;
+mod products;
+
+use tripipe::{Context, Device};
+
+/// A context on every device.
+fn contexts() -> Vec<Context> {
+    Device::list().into_iter().map(|device| Context::new(&device).unwrap()).collect()
+}
+
+/// Bytes that look like noise and are the same every time.
+fn bytes(count: usize) -> Vec<u8> {
+    (0..count as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 23) as u8).collect()
+}

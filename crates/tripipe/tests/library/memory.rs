@@ -1,0 +1,98 @@
+//! Vectors, matrices and images: what goes in comes out.
+
+use tripipe::filter::{Element, Raster};
+use tripipe::{Error, Image, Matrix, Order, Vector};
+
+use crate::{bytes, contexts};
+
+#[test]
+fn what_goes_in_comes_out() {
+    for context in contexts() {
+        let values: Vec<f32> = (0..35).map(|i| i as f32).collect();
+        let mut vector = Vector::from_slice(&context, &values).unwrap();
+        assert_eq!(vector.to_vec().unwrap(), values);
+        vector.map_mut(|values| values[3] = -1.0).unwrap();
+        assert_eq!(vector.map(|values| values[3]).unwrap(), -1.0);
+        vector.write(&values).unwrap();
+        assert_eq!(vector.to_vec().unwrap(), values);
+        assert_eq!(Vector::<i32>::zeros(&context, 5).unwrap().to_vec().unwrap(), [0; 5]);
+        assert!(Vector::<i32>::zeros(&context, 0).unwrap().to_vec().unwrap().is_empty());
+
+        let matrix = Matrix::from_slice(&context, [5, 7], &values).unwrap();
+        assert_eq!(matrix.to_vec().unwrap(), values);
+        let block = matrix.block(1..3, 2..4).unwrap();
+        assert_eq!(block.to_vec().unwrap(), [9.0, 10.0, 16.0, 17.0]);
+        assert_eq!(block.transposed().to_vec().unwrap(), [9.0, 16.0, 10.0, 17.0]);
+        let fortran = Matrix::with_order(&context, [7, 5], Order::ColumnMajor, &values).unwrap();
+        assert_eq!(fortran.view().to_vec().unwrap(), matrix.transposed().to_vec().unwrap());
+        assert_eq!(matrix.to_context(&context).unwrap().to_vec().unwrap(), values);
+
+        let pixels = bytes(6 * 4 * 3);
+        let image = Image::from_slice(&context, [6, 4], 3, &pixels).unwrap();
+        assert_eq!(image.to_vec().unwrap(), pixels);
+        let raster = Raster::packed([6, 3], 3, Element::U8).with_pitch(20);
+        let pitched = Image::with_raster(&context, raster, &pixels[..58]).unwrap();
+        assert_eq!(pitched.to_vec().unwrap(), pixels[..58]);
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    for context in contexts() {
+        let refused = |error: Error, words: &str| {
+            assert!(error.to_string().contains(words), "{error}");
+        };
+        refused(
+            Matrix::from_slice(&context, [2, 3], &[0.0f32; 5]).unwrap_err(),
+            "5 elements, 6 were expected",
+        );
+        refused(Matrix::<f32>::zeros(&context, [usize::MAX, 2]).unwrap_err(), "do not fit");
+        refused(Image::from_slice(&context, [2, 2], 3, &[0u8; 11]).unwrap_err(), "11 elements, 12 were");
+        refused(Image::from_slice(&context, [2, 2], 5, &[0u8; 20]).unwrap_err(), "5 channels");
+        let raster = Raster::packed([2, 2], 1, Element::U16);
+        refused(Image::<u8>::zeros(&context, raster).unwrap_err(), "u8");
+        let matrix = Matrix::from_slice(&context, [2, 3], &[0.0f32; 6]).unwrap();
+        refused(matrix.block(0..3, 0..1).unwrap_err(), "leave a matrix of 2x3");
+        refused(matrix.read(&mut [0.0; 7]).unwrap_err(), "7 elements, 6 were expected");
+        let vector = Vector::from_slice(&context, &[0u8; 10]).unwrap();
+        refused(Image::over(&vector, Raster::luma([4, 4], 4)).unwrap_err(), "10 elements, 16 were");
+    }
+}
+
+#[cfg(feature = "ndarray")]
+#[test]
+fn arrays_come_and_go() {
+    use ndarray::{Array2, array};
+    for context in contexts() {
+        let rows = array![[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]];
+        let columns = rows.t().to_owned().reversed_axes();
+        for array in [rows.view(), columns.view(), rows.slice(ndarray::s![.., ..;2])] {
+            let matrix = Matrix::from_ndarray(&context, &array).unwrap();
+            let back: Array2<f32> = matrix.to_ndarray().unwrap();
+            assert_eq!(back, array);
+        }
+    }
+}
+
+#[cfg(feature = "image")]
+#[test]
+fn pictures_come_and_go() {
+    use image::DynamicImage;
+    for context in contexts() {
+        let pictures = [
+            DynamicImage::new_luma8(5, 3),
+            DynamicImage::new_luma_a8(5, 3),
+            DynamicImage::new_rgb8(5, 3),
+            DynamicImage::new_rgba8(5, 3),
+        ];
+        for mut picture in pictures {
+            if let Some(bytes_of) = picture.as_mut_rgb8() {
+                bytes_of.copy_from_slice(&bytes(45));
+            }
+            let image = Image::<u8>::from_picture(&context, &picture).unwrap();
+            assert_eq!(image.to_picture().unwrap(), picture);
+            let deep = Image::<u16>::from_picture(&context, &picture).unwrap();
+            assert_eq!(deep.to_picture().unwrap().color().channel_count(), picture.color().channel_count());
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Products on every device: exact where sums are, with every layout, factor and epilogue.
+
+use half::f16;
+use tripipe::gemm::{Accumulate, Packed, Product, Requantisation};
+use tripipe::{Context, Element, Error, Matrix, Order, Vector};
+
+use crate::{bytes, contexts};
+
+/// Small whole numbers: every sum of them is exact, in whatever order.
+fn whole(count: usize) -> Vec<f32> {
+    bytes(count).into_iter().map(|byte| f32::from(byte % 5) - 2.0).collect()
+}
+
+/// C by its definition.
+fn product(a: &[f32], b: &[f32], [m, n, k]: [usize; 3]) -> Vec<f32> {
+    (0..m * n).map(|i| (0..k).map(|j| a[i / n * k + j] * b[j * n + i % n]).sum()).collect()
+}
+
+fn transposed<T: Element>(values: &[T], [rows, columns]: [usize; 2]) -> Vec<T> {
+    (0..rows * columns).map(|i| values[i % rows * columns + i / rows]).collect()
+}
+
+#[test]
+fn products_are_the_same_on_every_device() {
+    for context in contexts() {
+        for [m, n, k] in [[1, 1, 1], [3, 5, 7], [64, 64, 64], [65, 33, 129], [1, 70, 30], [70, 1, 30]] {
+            let (a, b) = (whole(m * k), whole(k * n));
+            let want = product(&a, &b, [m, n, k]);
+            let of = |values: &[f32]| -> Vec<f16> { values.iter().map(|v| f16::from_f32(*v)).collect() };
+            let in_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
+            let in_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
+            let c = Product::of(&in_a, &in_b).unwrap().to_matrix().unwrap();
+            assert_eq!(c.to_vec().unwrap(), want, "{m}x{n}x{k} on {}", context.name());
+
+            let half_a = Matrix::from_slice(&context, [m, k], &of(&a)).unwrap();
+            let half_b = Matrix::from_slice(&context, [k, n], &of(&b)).unwrap();
+            for accumulate in [Accumulate::F32, Accumulate::F16, Accumulate::Chunked { block: 16 }] {
+                let product = Product::of(&half_a, &half_b).unwrap().accumulate(accumulate);
+                assert_eq!(product.to_matrix().unwrap().to_vec().unwrap(), of(&want), "{accumulate:?}");
+            }
+
+            let byte = |values: &[f32]| -> Vec<i8> { values.iter().map(|v| *v as i8).collect() };
+            let byte_a = Matrix::from_slice(&context, [m, k], &byte(&a)).unwrap();
+            let byte_b = Matrix::from_slice(&context, [k, n], &byte(&b)).unwrap();
+            let c = Product::of(&byte_a, &byte_b).unwrap().to_matrix().unwrap();
+            let integers: Vec<i32> = want.iter().map(|v| *v as i32).collect();
+            assert_eq!(c.to_vec().unwrap(), integers);
+        }
+    }
+}
+
+#[test]
+fn every_layout_is_taken() {
+    let [m, n, k] = [37, 29, 23];
+    let (a, b) = (whole(m * k), whole(k * n));
+    let want = product(&a, &b, [m, n, k]);
+    for context in contexts() {
+        let row_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
+        let column_a =
+            Matrix::with_order(&context, [m, k], Order::ColumnMajor, &transposed(&a, [m, k])).unwrap();
+        let turned_a = Matrix::from_slice(&context, [k, m], &transposed(&a, [m, k])).unwrap();
+        let row_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
+        let turned_b = Matrix::from_slice(&context, [n, k], &transposed(&b, [k, n])).unwrap();
+        // In the midst of something larger.
+        let mut around = vec![f32::NAN; (m + 5) * (k + 9)];
+        for i in 0..m {
+            around[(i + 2) * (k + 9) + 3..][..k].copy_from_slice(&a[i * k..][..k]);
+        }
+        let around = Matrix::from_slice(&context, [m + 5, k + 9], &around).unwrap();
+        let part = around.block(2..2 + m, 3..3 + k).unwrap();
+        for a in [row_a.view(), column_a.view(), turned_a.transposed(), part] {
+            for b in [row_b.view(), turned_b.transposed()] {
+                let c = Product::of(a, b).unwrap().to_matrix().unwrap();
+                assert_eq!(c.to_vec().unwrap(), want, "{}", context.name());
+                let mut c = Matrix::from_slice(&context, [n, m], &vec![f32::NAN; n * m]).unwrap();
+                drop(Product::of(a, b).unwrap().store(c.view_mut().transposed()).unwrap());
+                assert_eq!(transposed(&c.to_vec().unwrap(), [n, m]), want, "column-major C");
+                let mut c =
+                    Matrix::from_slice(&context, [m + 2, n + 3], &vec![7.0; (m + 2) * (n + 3)]).unwrap();
+                let block = c.block_mut(1..m + 1, 2..n + 2).unwrap();
+                drop(Product::of(a, b).unwrap().store(block).unwrap());
+                let c = c.to_vec().unwrap();
+                for i in 0..m + 2 {
+                    for j in 0..n + 3 {
+                        let inside = (1..=m).contains(&i) && (2..n + 2).contains(&j);
+                        let value = if inside { want[(i - 1) * n + j - 2] } else { 7.0 };
+                        assert_eq!(c[i * (n + 3) + j], value);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn factors_and_epilogues_in_the_order_given() {
+    let [m, n, k] = [19, 21, 8];
+    let (a, b, before, more) = (whole(m * k), whole(k * n), whole(m * n), whole(m * n + 1)[1..].to_vec());
+    let (rows, columns) = (whole(m), whole(n + 3)[3..].to_vec());
+    let plain = product(&a, &b, [m, n, k]);
+    for context in contexts() {
+        let [in_a, in_b, in_more] = [(&a, [m, k]), (&b, [k, n]), (&more, [m, n])]
+            .map(|(values, shape)| Matrix::from_slice(&context, shape, values).unwrap());
+        let [in_rows, in_columns] =
+            [&rows, &columns].map(|values| Vector::from_slice(&context, values).unwrap());
+        let mut c = Matrix::from_slice(&context, [m, n], &before).unwrap();
+        let pending = Product::of(&in_a, &in_b)
+            .unwrap()
+            .alpha(2.0)
+            .beta(-1.0)
+            .bias_columns(&in_columns)
+            .relu()
+            .residual(&in_more)
+            .unwrap()
+            .bias_rows(&in_rows)
+            .clamp(-1.0, 5.0)
+            .store(&mut c)
+            .unwrap();
+        drop(pending);
+        let want: Vec<f32> = (0..m * n)
+            .map(|i| (2.0 * plain[i] - before[i] + columns[i % n]).max(0.0) + more[i] + rows[i / n])
+            .map(|value| value.clamp(-1.0, 5.0))
+            .collect();
+        assert_eq!(c.to_vec().unwrap(), want, "{}", context.name());
+        // beta = 0 does not read C.
+        let mut c = Matrix::from_slice(&context, [m, n], &vec![f32::NAN; m * n]).unwrap();
+        let pending =
+            Product::of(&in_a, &in_b).unwrap().residual(&in_more).unwrap().relu6().store(&mut c).unwrap();
+        drop(pending);
+        let want: Vec<f32> = (0..m * n).map(|i| (plain[i] + more[i]).clamp(0.0, 6.0)).collect();
+        assert_eq!(c.to_vec().unwrap(), want);
+    }
+}
+
+#[test]
+fn empty_products_and_sums() {
+    for context in contexts() {
+        let matrix = |shape: [usize; 2], value: f32| {
+            Matrix::from_slice(&context, shape, &vec![value; shape[0] * shape[1]]).unwrap()
+        };
+        let c = Product::of(&matrix([2, 0], 0.0), &matrix([0, 3], 0.0)).unwrap().to_matrix().unwrap();
+        assert_eq!(c.to_vec().unwrap(), [0.0; 6]);
+        let c = Product::of(&matrix([0, 3], 0.0), &matrix([3, 4], 1.0)).unwrap().to_matrix().unwrap();
+        assert!(c.to_vec().unwrap().is_empty());
+        let (a, b) = (matrix([2, 0], 0.0), matrix([0, 3], 0.0));
+        let mut c = matrix([2, 3], 4.0);
+        let pending = Product::of(&a, &b).unwrap().beta(0.5).store(&mut c).unwrap();
+        drop(pending);
+        assert_eq!(c.to_vec().unwrap(), [2.0; 6]);
+    }
+}
+
+#[test]
+fn packed_weights_are_used_again() {
+    let [n, k] = [50, 40];
+    let b = whole(k * n);
+    for context in contexts() {
+        let in_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
+        let packed = Packed::b(&in_b, 64).unwrap();
+        drop(in_b);
+        for m in [1, 7, 64, 100] {
+            let a = whole(m * k);
+            let in_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
+            let c = Product::of(&in_a, &packed).unwrap().to_matrix().unwrap();
+            assert_eq!(c.to_vec().unwrap(), product(&a, &b, [m, n, k]), "{m} on {}", context.name());
+        }
+    }
+}
+
+#[test]
+fn batches_strided_and_at_offsets() {
+    let ([m, n, k], count) = ([9, 11, 6], 4);
+    let (a, b) = (whole(count * m * k), whole(k * n));
+    let want: Vec<f32> = a.chunks(m * k).flat_map(|a| product(a, &b, [m, n, k])).collect();
+    for context in contexts() {
+        let all = Matrix::from_slice(&context, [count * m, k], &a).unwrap();
+        let first = all.block(0..m, 0..k).unwrap();
+        let in_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
+        let mut c = Matrix::<f32>::zeros(&context, [count * m, n]).unwrap();
+        let batch = Product::of(first, &in_b).unwrap().strided(count, [m * k, 0, m * n]);
+        drop(batch.store(c.block_mut(0..m, 0..n).unwrap()).unwrap());
+        assert_eq!(c.to_vec().unwrap(), want, "{}", context.name());
+        // Backwards.
+        let offsets: Vec<u32> = (0..count)
+            .flat_map(|i| [(count - 1 - i) * m * k, 0, (count - 1 - i) * m * n])
+            .map(|at| at as u32)
+            .collect();
+        let offsets = Vector::from_slice(&context, &offsets).unwrap();
+        let mut c = Matrix::<f32>::zeros(&context, [count * m, n]).unwrap();
+        let batch = Product::of(first, &in_b).unwrap().at_offsets(&offsets).unwrap();
+        drop(batch.store(c.block_mut(0..m, 0..n).unwrap()).unwrap());
+        assert_eq!(c.to_vec().unwrap(), want, "{}", context.name());
+    }
+}
+
+#[test]
+fn bytes_to_bytes() {
+    let [m, n, k] = [13, 10, 33];
+    let signed = |count: usize| -> Vec<i8> { bytes(count).into_iter().map(|byte| byte as i8).collect() };
+    let (a, b) = (signed(m * k), signed(k * n));
+    let (multiplier, shift, zeros) = (1_518_500_250i64, 40, [3i8, -5, 7]);
+    let want: Vec<i8> = (0..m * n)
+        .map(|i| {
+            let terms = (0..k).map(|j| {
+                (i64::from(a[i / n * k + j]) - i64::from(zeros[0]))
+                    * (i64::from(b[j * n + i % n]) - i64::from(zeros[1]))
+            });
+            let scaled = (terms.sum::<i64>() * multiplier + (1 << (shift - 1))) >> shift;
+            (scaled + i64::from(zeros[2])).clamp(-100, 100) as i8
+        })
+        .collect();
+    for context in contexts() {
+        let in_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
+        let in_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
+        let scales = Vector::from_slice(&context, &[multiplier as i32, shift]).unwrap();
+        let [zero_a, zero_b, zero_c] = zeros;
+        let requantisation = Requantisation { scales: &scales, zero_a, zero_b, zero_c, range: [-100, 100] };
+        let mut c = Matrix::<i8>::zeros(&context, [m, n]).unwrap();
+        drop(Product::of(&in_a, &in_b).unwrap().store_bytes(&mut c, requantisation).unwrap());
+        assert_eq!(c.to_vec().unwrap(), want, "{}", context.name());
+    }
+}
+
+#[test]
+fn products_explain_themselves() {
+    for context in contexts() {
+        let a = Matrix::from_slice(&context, [64, 64], &whole(64 * 64)).unwrap();
+        let b = Matrix::from_slice(&context, [64, 64], &whole(64 * 64)).unwrap();
+        let c = Product::of(&a, &b).unwrap().to_matrix().unwrap();
+        context.finish().unwrap();
+        let explanation = Product::of(&a, &b).unwrap().explain().unwrap();
+        assert!(explanation.measured_seconds.is_some(), "{explanation}");
+        let text = explanation.to_string();
+        for words in ["64x64x64", context.name(), "kernel", "why", "measured"] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        drop(c);
+    }
+}
+
+#[test]
+fn operands_that_do_not_fit_are_refused() {
+    fn matrix(context: &Context, shape: [usize; 2]) -> Matrix<f32> {
+        Matrix::zeros(context, shape).unwrap()
+    }
+    for context in contexts() {
+        let (a, b) = (matrix(&context, [4, 5]), matrix(&context, [5, 6]));
+        let error = Product::of(&a, &a).unwrap_err();
+        assert!(error.to_string().contains("A is 4x5 and B is 4x5"), "{error}");
+        let mut c = matrix(&context, [4, 5]);
+        let error = Product::of(&a, &b).unwrap().store(&mut c).unwrap_err();
+        assert_eq!(error.to_string(), "C is 4x5, the product 4x6");
+        let bias = Vector::from_slice(&context, &[0.0f32; 3]).unwrap();
+        let error = Product::of(&a, &b).unwrap().bias_columns(&bias).to_matrix().unwrap_err();
+        assert!(matches!(error, Error::Short { want: 6, found: 3, .. }), "{error}");
+        let error = Product::of(&a, &b).unwrap().strided(3, [20, 0, 24]).to_matrix().unwrap_err();
+        assert!(matches!(error, Error::BatchToMatrix), "{error}");
+        let mut c = matrix(&context, [4, 6]);
+        let error = Product::of(&a, &b).unwrap().strided(3, [20, 0, 24]).store(&mut c).unwrap_err();
+        assert!(matches!(error, Error::Short { .. }), "{error}");
+        let error = Product::of(&a, &b).unwrap().clamp(1.0, 0.0).store(&mut c).unwrap_err();
+        assert!(error.to_string().contains("clamp"), "{error}");
+    }
+}
