@@ -158,6 +158,8 @@ typedef VECTOR(WORK) Work;
 #endif
 #define REACH (PART_AT(PARTS - 1) + LANES)
 #define UNROLL _Pragma("unroll")
+// For what few work-items do: it is not worth the instructions.
+#define KEEP_LOOP _Pragma("nounroll")
 // Rows are unrolled as long as that stays readable to an instruction cache.
 #if ROWS_IN * WIDTH * KINDS <= 512
 #define UNROLL_ROWS UNROLL
@@ -377,17 +379,19 @@ static Row load_row(global const FROM *source, const uint pitch, const int x, co
     }
 #endif
     source += pitch * folded;
-    UNROLL
-    for (int part = 0; part < PARTS; ++part) {
-        if (inside) {
+    if (inside) {
+        UNROLL
+        for (int part = 0; part < PARTS; ++part)
             row.part[part] = load(source + (x + PART_AT(part)) * SPREAD);
-        } else {
-            WORK lanes[LANES];
-            for (int i = 0; i < LANES; ++i)
-                lanes[i] = element(source, x + PART_AT(part) + i, width);
-            row.part[part] = JOIN(vload, LANES)(0, lanes);
-        }
+        return row;
     }
+    WORK span[FIRST + REACH];
+    KEEP_LOOP
+    for (int i = 0; i < FIRST + REACH; ++i)
+        span[i] = element(source, x - FIRST + i, width);
+    UNROLL
+    for (int part = 0; part < PARTS; ++part)
+        row.part[part] = JOIN(vload, LANES)(0, span + FIRST + PART_AT(part));
     return row;
 }
 
@@ -602,12 +606,14 @@ static void store_row(global STORED *result, const Work sum, const Work centre, 
 #if BORDER == NONE
     StoredLane kept_lanes[LANES];
     JOIN(vstore, LANES)(stored(copied(centre)), 0, kept_lanes);
+    KEEP_LOOP
     for (int i = 0; i < LANES; ++i) {
         const int pixel = (x + i) / STEP;
         if (pixel < RADIUS_X || pixel >= width - RADIUS_X)
             lanes[i] = kept_lanes[i];
     }
 #endif
+    KEEP_LOOP
     for (int i = 0; i < min(LANES, width * STEP - x); ++i)
         STORE_ONE(lanes[i], result + x + i);
 }
