@@ -1,0 +1,116 @@
+//! Matrix products of float on the first OpenCL device, beside CLBlast's where that can be built.
+//!
+//! `cargo bench -p tripipe-conformance --bench gemm` prints a JSON object for each size: the rate of the parameters that the
+//! table has, with both operands packed each time and with B packed ahead, and CLBlast's. Wall time until the device is done,
+//! least and median of the rounds, which take turns; 10^9 operations a second. Each result is verified first.
+
+#![allow(clippy::print_stdout, reason = "standard output is what a benchmark is for")]
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use tripipe_kernels::gemm::{Elements, Gemm, Given, Parameters, Reference, default_parameters, plan, sample};
+use tripipe_launch::{Access, Executor, MemoryKind};
+use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
+
+const SIZES: [usize; 4] = [256, 512, 1024, 2048];
+const TURNS: usize = 5;
+const ROUNDS: usize = 10;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let devices = devices()?;
+    let device = devices.first().ok_or("no OpenCL device")?;
+    let mut executor = OpenClExecutor::new(device, &ExecutorOptions::default())?;
+    let folder = tempfile::tempdir()?;
+    let clblast = build_clblast(folder.path());
+    for size in SIZES {
+        let gemm = Gemm::new(Elements::F32, [size; 3]);
+        let choice = default_parameters(&gemm, executor.probe());
+        let mut rows = [Vec::new(), Vec::new(), Vec::new()];
+        for turn in 0..TURNS {
+            for (row, given) in rows.iter_mut().zip([Given::Changing, Given::Constant]) {
+                row.extend(times(&mut executor, &gemm, &choice.parameters, given, turn == 0)?);
+            }
+            if let Some(host) = &clblast {
+                rows[2].extend(clblast_times(host, size)?);
+            }
+        }
+        let [changing, constant, clblast] = rows.map(|seconds| rates(&gemm, seconds));
+        let parameters = choice.parameters.to_string();
+        let line = json!({
+            "size": size, "parameters": parameters, "packed each time": changing, "b packed ahead": constant,
+            "clblast": clblast,
+        });
+        println!("{line}");
+    }
+    Ok(())
+}
+
+fn rates(gemm: &Gemm, mut seconds: Vec<f64>) -> Value {
+    seconds.sort_by(f64::total_cmp);
+    let rate = |seconds: &f64| (gemm.operations() / seconds * 1e-8).round() / 10.0;
+    match seconds.as_slice() {
+        [] => Value::Null,
+        [best, ..] => json!({ "best": rate(best), "median": rate(&seconds[seconds.len() / 2]) }),
+    }
+}
+
+fn times(
+    executor: &mut dyn Executor,
+    gemm: &Gemm,
+    parameters: &Parameters,
+    b: Given,
+    verify: bool,
+) -> Result<Vec<f64>, Box<dyn Error>> {
+    let operands = sample(gemm, 1);
+    let mut memory = Vec::new();
+    for bytes in &operands {
+        let kind = MemoryKind::Buffer { bytes: bytes.len() };
+        memory.push(executor.allocate(&kind, Access::ReadWrite, Some(bytes))?);
+    }
+    let bound = plan(gemm, parameters, executor.probe(), [Given::Changing, b])?.bind(executor, &memory)?;
+    executor.run(&bound.preparation)?;
+    executor.run(&bound.launches)?;
+    if verify {
+        let mut c = vec![0; operands[2].len()];
+        executor.read(memory[2], 0, &mut c)?;
+        let slices: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
+        Reference::new(gemm, &slices)?.verify(&operands[2], &c)?;
+    }
+    let mut seconds = Vec::new();
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        executor.run(&bound.launches)?;
+        seconds.push(start.elapsed().as_secs_f64());
+    }
+    bound.release(executor);
+    for id in memory {
+        executor.release(id)?;
+    }
+    Ok(seconds)
+}
+
+/// The host program over CLBlast; `None`, which is said, without a compiler or the library.
+fn build_clblast(folder: &Path) -> Option<PathBuf> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/clblast_gemm.cpp");
+    let host = folder.join("clblast_gemm");
+    let built =
+        Command::new("c++").arg("-O2").arg(source).args(["-lclblast", "-lOpenCL", "-o"]).arg(&host).output();
+    if built.is_ok_and(|output| output.status.success()) {
+        return Some(host);
+    }
+    println!("{}", json!({ "left out": "CLBlast: c++ does not build a program over it" }));
+    None
+}
+
+/// The least and the median of a turn.
+fn clblast_times(host: &Path, size: usize) -> Result<Vec<f64>, Box<dyn Error>> {
+    let output = Command::new(host).args([size.to_string(), "3".to_owned()]).output()?;
+    if !output.status.success() {
+        return Err(format!("{} failed at {size}", host.display()).into());
+    }
+    Ok(String::from_utf8(output.stdout)?.split_whitespace().map(str::parse).collect::<Result<_, _>>()?)
+}
