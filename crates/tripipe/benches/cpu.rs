@@ -165,6 +165,11 @@ fn serve() -> Outcome<()> {
                 }
                 seconds
             }
+            ["gemm", kind, m, n, k, runs] => {
+                let (m, n, k, runs): (usize, usize, usize, usize) =
+                    (m.parse()?, n.parse()?, k.parse()?, runs.parse()?);
+                time_gemm(kind, [m, n, k], runs)?
+            }
             ["copy", len, runs] => {
                 let [mut src, mut dst] = [huge_pages(len.parse()?)?, huge_pages(len.parse()?)?];
                 src.copy_from_slice(&noise(len.parse()?));
@@ -189,6 +194,34 @@ fn serve() -> Outcome<()> {
         stdout.flush()?;
     }
     Ok(())
+}
+
+/// Times products of made-up operands.
+fn time_gemm(kind: &str, [m, n, k]: [usize; 3], runs: usize) -> Outcome<Vec<f64>> {
+    let (a, b) = (floats(m * k), floats(k * n));
+    let halves = |v: &[f32]| v.iter().map(|&v| f16::from_f32(v)).collect::<Vec<_>>();
+    let bytes = |v: &[f32]| v.iter().map(|&v| (v * 127.0) as i8).collect::<Vec<_>>();
+    let doubles = |v: &[f32]| v.iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
+    let seconds = match kind {
+        "f32" => {
+            let mut c = vec![0.0; m * n];
+            time(runs, || cpu::gemm_f32(&a, &b, &mut c, m, n, k, Threads::All))
+        }
+        "f64" => {
+            let (a, b, mut c) = (doubles(&a), doubles(&b), vec![0.0; m * n]);
+            time(runs, || cpu::gemm_f64(&a, &b, &mut c, m, n, k, Threads::All))
+        }
+        "f16" => {
+            let (a, b, mut c) = (halves(&a), halves(&b), vec![f16::ZERO; m * n]);
+            time(runs, || cpu::gemm_f16(&a, &b, &mut c, m, n, k, Threads::All))
+        }
+        "i8" => {
+            let (a, b, mut c) = (bytes(&a), bytes(&b), vec![0; m * n]);
+            time(runs, || cpu::gemm_i8(&a, &b, &mut c, m, n, k, Threads::All))
+        }
+        _ => return Err(format!("no such elements: {kind}").into()),
+    };
+    Ok(seconds?)
 }
 
 /// The filters that are compared.

@@ -31,7 +31,7 @@ mod vector;
 
 pub use error::CpuError;
 pub use filter::filter;
-pub use gemm::{gemm_f16, gemm_f32, gemm_f64};
+pub use gemm::{Element, Gemm, Operand, Place, gemm, gemm_f16, gemm_f32, gemm_f64, gemm_i8};
 pub use laplace::{laplace_gray, laplace_rgb, laplace_rgba};
 pub use rgb_planar::{planes_to_rgb, rgb_to_planes};
 pub use transpose::{transpose_f32, transpose_u8};

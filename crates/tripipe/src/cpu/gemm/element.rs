@@ -1,0 +1,280 @@
+//! The types of elements.
+
+use std::cell::Cell;
+
+use faer::linalg::matmul::matmul;
+use faer::traits::ComplexField;
+use faer::{Accum, MatMut, MatRef, Par};
+use half::f16;
+use half::slice::HalfFloatSliceExt;
+
+use super::operand::Matrix;
+use crate::cpu::Threads;
+use crate::cpu::bands::for_each_band;
+
+/// Rows and columns of a tile of C, and steps along K that are done together, where operands or results are converted.
+pub(super) const TILE: usize = 1024;
+
+/// A type of matrix elements: `f32`, `f64`, `half::f16` and `i8`.
+pub trait Element: Arithmetic {}
+
+impl<T: Arithmetic> Element for T {}
+
+/// How elements are multiplied.
+pub trait Arithmetic: Copy + Send + Sync + 'static {
+    /// What products are summed in: `f32`, `f64`, `f32` for halves, `i32` for bytes.
+    type Sum: Copy + From<i8> + PartialEq + Send + Sync;
+
+    /// What sums are stored as: `f32`, `f64`, `half::f16`, `i32`.
+    type Result: Copy + Send + Sync;
+
+    /// What the multiplication is done in.
+    type Work: ComplexField + Copy + Default + Send + Sync;
+
+    /// Converts elements to what they are multiplied in.
+    fn widen(from: &[Self], to: &mut [Self::Work]);
+
+    /// The elements as they lie, where no conversion is needed.
+    fn as_work(data: &[Self]) -> Option<&[Self::Work]>;
+
+    /// The results as they lie, where they are sums.
+    fn as_sums(data: &mut [Self::Result]) -> Option<&mut [Self::Sum]>;
+
+    /// Calls `work` with memory for converted A, converted B, and products. What halves and bytes take of it stays with the thread
+    /// for its next product, 12 MiB at most: fresh pages would cost a fifth of the time.
+    fn with_scratch(work: impl FnOnce(&mut Scratch<Self::Work>));
+
+    /// `sums = alpha a b`, or `sums += alpha a b`, in rows `stride` apart. At most [`TILE`] steps along K where `Work` is not
+    /// `Sum`.
+    fn multiply(
+        sums: (&mut [Self::Sum], usize),
+        a: MatRef<'_, Self::Work>,
+        b: MatRef<'_, Self::Work>,
+        alpha: Self::Sum,
+        add: bool,
+        products: &mut Vec<Self::Work>,
+        par: Par,
+    );
+
+    /// `sum + beta old`.
+    fn add_old(sum: Self::Sum, beta: Self::Sum, old: Self::Result) -> Self::Sum;
+
+    /// Rounded to the type of the result.
+    fn store(sums: &[Self::Sum], to: &mut [Self::Result]);
+}
+
+/// Memory for A, B and products.
+#[derive(Default)]
+pub struct Scratch<W> {
+    pub(super) a: Vec<W>,
+    pub(super) b: Vec<W>,
+    pub(super) products: Vec<W>,
+}
+
+thread_local! {
+    static KEPT: Cell<Option<Scratch<f32>>> = const { Cell::new(None) };
+}
+
+/// A product that the thread takes up while it waits for another one finds nothing kept, and makes its own.
+fn with_kept(work: impl FnOnce(&mut Scratch<f32>)) {
+    let mut scratch = KEPT.take().unwrap_or_default();
+    work(&mut scratch);
+    KEPT.set(Some(scratch));
+}
+
+/// `c = alpha a b`, or `c += alpha a b`, with sums of the elements' own type.
+fn multiply<T: ComplexField + Copy>(
+    (c, stride): (&mut [T], usize),
+    a: MatRef<'_, T>,
+    b: MatRef<'_, T>,
+    alpha: T,
+    add: bool,
+    par: Par,
+) {
+    let (m, n) = (a.nrows(), b.ncols());
+    // By way of the transpose: faer 0.24's `from_row_major_slice_with_stride_mut` takes the stride for that of columns.
+    let c = &mut c[..(m - 1) * stride + n];
+    let c = MatMut::from_column_major_slice_with_stride_mut(c, n, m, stride).transpose_mut();
+    matmul(c, if add { Accum::Add } else { Accum::Replace }, a, b, alpha, par);
+}
+
+macro_rules! float {
+    ($($type:ty)*) => { $(
+        impl Arithmetic for $type {
+            type Sum = $type;
+            type Result = $type;
+            type Work = $type;
+
+            fn widen(from: &[$type], to: &mut [$type]) {
+                to.copy_from_slice(from);
+            }
+
+            fn as_work(data: &[$type]) -> Option<&[$type]> {
+                Some(data)
+            }
+
+            fn as_sums(data: &mut [$type]) -> Option<&mut [$type]> {
+                Some(data)
+            }
+
+            fn with_scratch(work: impl FnOnce(&mut Scratch<$type>)) {
+                work(&mut Scratch::default());
+            }
+
+            fn multiply(
+                sums: (&mut [$type], usize),
+                a: MatRef<'_, $type>,
+                b: MatRef<'_, $type>,
+                alpha: $type,
+                add: bool,
+                _: &mut Vec<$type>,
+                par: Par,
+            ) {
+                multiply(sums, a, b, alpha, add, par);
+            }
+
+            fn add_old(sum: $type, beta: $type, old: $type) -> $type {
+                sum + beta * old
+            }
+
+            fn store(sums: &[$type], to: &mut [$type]) {
+                to.copy_from_slice(sums);
+            }
+        }
+    )* };
+}
+
+float!(f32 f64);
+
+impl Arithmetic for f16 {
+    type Sum = f32;
+    type Result = f16;
+    type Work = f32;
+
+    fn widen(from: &[f16], to: &mut [f32]) {
+        from.convert_to_f32_slice(to);
+    }
+
+    fn as_work(_: &[f16]) -> Option<&[f32]> {
+        None
+    }
+
+    fn as_sums(_: &mut [f16]) -> Option<&mut [f32]> {
+        None
+    }
+
+    fn with_scratch(work: impl FnOnce(&mut Scratch<f32>)) {
+        with_kept(work);
+    }
+
+    fn multiply(
+        sums: (&mut [f32], usize),
+        a: MatRef<'_, f32>,
+        b: MatRef<'_, f32>,
+        alpha: f32,
+        add: bool,
+        _: &mut Vec<f32>,
+        par: Par,
+    ) {
+        multiply(sums, a, b, alpha, add, par);
+    }
+
+    fn add_old(sum: f32, beta: f32, old: f16) -> f32 {
+        sum + beta * old.to_f32()
+    }
+
+    fn store(sums: &[f32], to: &mut [f16]) {
+        to.convert_from_f32_slice(sums);
+    }
+}
+
+/// The sum of [`TILE`] products of bytes is at most 2^24, so that `f32` holds it and every part of it.
+impl Arithmetic for i8 {
+    type Sum = i32;
+    type Result = i32;
+    type Work = f32;
+
+    fn widen(from: &[i8], to: &mut [f32]) {
+        for (to, from) in to.iter_mut().zip(from) {
+            *to = f32::from(*from);
+        }
+    }
+
+    fn as_work(_: &[i8]) -> Option<&[f32]> {
+        None
+    }
+
+    fn as_sums(data: &mut [i32]) -> Option<&mut [i32]> {
+        Some(data)
+    }
+
+    fn with_scratch(work: impl FnOnce(&mut Scratch<f32>)) {
+        with_kept(work);
+    }
+
+    fn multiply(
+        (sums, stride): (&mut [i32], usize),
+        a: MatRef<'_, f32>,
+        b: MatRef<'_, f32>,
+        alpha: i32,
+        add: bool,
+        products: &mut Vec<f32>,
+        par: Par,
+    ) {
+        let n = b.ncols();
+        products.resize(a.nrows() * n, 0.0);
+        multiply((products, n), a, b, 1.0, false, par);
+        for (sums, products) in sums.chunks_mut(stride).zip(products.chunks_exact(n)) {
+            for (sum, product) in sums.iter_mut().zip(products) {
+                let old = if add { *sum } else { 0 };
+                *sum = old.wrapping_add(alpha.wrapping_mul(*product as i32));
+            }
+        }
+    }
+
+    fn add_old(sum: i32, beta: i32, old: i32) -> i32 {
+        sum.wrapping_add(beta.wrapping_mul(old))
+    }
+
+    fn store(sums: &[i32], to: &mut [i32]) {
+        to.copy_from_slice(sums);
+    }
+}
+
+/// The matrix, not empty, as it lies or converted into `scratch`.
+pub(super) fn view<'a, T: Arithmetic>(
+    matrix: Matrix<'a, T>,
+    scratch: &'a mut Vec<T::Work>,
+    threads: Threads,
+) -> MatRef<'a, T::Work> {
+    let Matrix { rows, columns, .. } = matrix;
+    let oriented = |data: &'a [T::Work], stride: usize, down: bool| {
+        if down {
+            MatRef::from_column_major_slice_with_stride(data, rows, columns, stride)
+        } else {
+            MatRef::from_row_major_slice_with_stride(data, rows, columns, stride)
+        }
+    };
+    if let Some((data, stride, down)) = matrix.lines() {
+        if let Some(data) = T::as_work(data) {
+            return oriented(data, stride, down);
+        }
+        let len = if down { rows } else { columns };
+        scratch.resize(rows * columns, T::Work::default());
+        for_each_band(scratch, len, 1, threads, |first, wide| {
+            for (line, wide) in wide.chunks_exact_mut(len).enumerate() {
+                T::widen(&data[(first + line) * stride..][..len], wide);
+            }
+        });
+        return oriented(scratch, len, down);
+    }
+    scratch.resize(rows * columns, T::Work::default());
+    for_each_band(scratch, columns, 1, threads, |first, wide| {
+        for (i, wide) in wide.chunks_exact_mut(columns).enumerate() {
+            for (j, wide) in wide.iter_mut().enumerate() {
+                T::widen(&[matrix.at(first + i, j)], std::slice::from_mut(wide));
+            }
+        }
+    });
+    oriented(scratch, columns, false)
+}

@@ -1,0 +1,117 @@
+//! Where matrices lie.
+
+use crate::cpu::CpuError;
+
+/// Where the elements of a matrix lie in a slice, in elements. Element (i, j) of product p is at
+/// `offset + p * batch_stride + i * row_stride + j * column_stride`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// Of the first element.
+    pub offset: usize,
+    /// From row to row.
+    pub row_stride: usize,
+    /// From column to column.
+    pub column_stride: usize,
+    /// From product to product; 0 for one operand of all products.
+    pub batch_stride: usize,
+}
+
+impl Operand {
+    /// Rows one after the other, `row_stride` elements apart.
+    pub fn row_major(row_stride: usize) -> Self {
+        Self { offset: 0, row_stride, column_stride: 1, batch_stride: 0 }
+    }
+
+    /// The transpose in the same place.
+    #[must_use]
+    pub fn transposed(self) -> Self {
+        Self { row_stride: self.column_stride, column_stride: self.row_stride, ..self }
+    }
+
+    /// Elements from the first to the last of one matrix, both included.
+    ///
+    /// # Errors
+    /// Elements beyond the `found` of the slice, or beyond memory.
+    pub(super) fn check(
+        &self,
+        buffer: &'static str,
+        extents: [usize; 2],
+        batch: usize,
+        found: usize,
+    ) -> Result<usize, CpuError> {
+        if extents.contains(&0) || batch == 0 {
+            return Ok(0);
+        }
+        let reach = |extent: usize, stride: usize| (extent - 1).checked_mul(stride);
+        let span = reach(extents[0], self.row_stride)
+            .and_then(|rows| rows.checked_add(reach(extents[1], self.column_stride)?)?.checked_add(1));
+        let want = span
+            .and_then(|span| span.checked_add(reach(batch, self.batch_stride)?)?.checked_add(self.offset));
+        match (span, want) {
+            (Some(span), Some(want)) if want <= found => Ok(span),
+            (_, Some(want)) => Err(CpuError::Length { operation: "gemm", buffer, want, found }),
+            (_, None) => {
+                let sizes = vec![
+                    extents[0],
+                    self.row_stride,
+                    extents[1],
+                    self.column_stride,
+                    batch,
+                    self.batch_stride,
+                ];
+                Err(CpuError::TooLarge { operation: "gemm", buffer, sizes })
+            }
+        }
+    }
+}
+
+/// A matrix as it lies.
+#[derive(Clone, Copy)]
+pub(super) struct Matrix<'a, T> {
+    /// From the first element on.
+    data: &'a [T],
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    strides: [usize; 2],
+}
+
+impl<'a, T: Copy> Matrix<'a, T> {
+    /// The matrix of a product. One without elements lies nowhere.
+    pub(super) fn new(data: &'a [T], operand: &Operand, index: usize, [rows, columns]: [usize; 2]) -> Self {
+        let first = operand.offset + index * operand.batch_stride;
+        let data = if rows == 0 || columns == 0 { &[] } else { &data[first..] };
+        Self { data, rows, columns, strides: [operand.row_stride, operand.column_stride] }
+    }
+
+    pub(super) fn transposed(self) -> Self {
+        let [row, column] = self.strides;
+        Self { rows: self.columns, columns: self.rows, strides: [column, row], ..self }
+    }
+
+    /// The part of `rows` x `columns` from (i, j) on, which is not empty.
+    pub(super) fn part(self, [i, j]: [usize; 2], [rows, columns]: [usize; 2]) -> Self {
+        let data = &self.data[i * self.strides[0] + j * self.strides[1]..];
+        Self { data, rows, columns, strides: self.strides }
+    }
+
+    /// From row to row, where rows are contiguous and do not overlap.
+    fn row_stride(&self) -> Option<usize> {
+        let [row, column] = self.strides;
+        let contiguous = column == 1 || self.columns == 1;
+        (contiguous && (row >= self.columns || self.rows == 1)).then_some(row.max(self.columns))
+    }
+
+    /// Elements and the stride of rows, or of columns (`true`), whichever are contiguous.
+    pub(super) fn lines(&self) -> Option<(&'a [T], usize, bool)> {
+        let cut = |matrix: &Self, stride: usize| &matrix.data[..(matrix.rows - 1) * stride + matrix.columns];
+        if let Some(stride) = self.row_stride() {
+            return Some((cut(self, stride), stride, false));
+        }
+        let across = self.transposed();
+        across.row_stride().map(|stride| (cut(&across, stride), stride, true))
+    }
+
+    pub(super) fn at(&self, i: usize, j: usize) -> T {
+        self.data[i * self.strides[0] + j * self.strides[1]]
+    }
+}

@@ -1,0 +1,143 @@
+//! One product.
+
+use faer::Par;
+
+use super::element::{Arithmetic, TILE, view};
+use super::operand::Matrix;
+use super::{Gemm, Place};
+use crate::cpu::Threads;
+use crate::cpu::bands::for_each_band;
+
+/// Computes product `index` of a batch. `c` begins with its first element; neither extent of C is 0.
+pub(super) fn product<T: Arithmetic>(
+    gemm: &Gemm<T::Sum>,
+    index: usize,
+    a: &[T],
+    b: &[T],
+    c: &mut [T::Result],
+    finish: &(impl Fn(Place, &mut [T::Sum]) + Sync),
+    threads: Threads,
+) {
+    let Gemm { mut m, mut n, k, alpha, beta, .. } = *gemm;
+    let k = if alpha == 0.into() { 0 } else { k };
+    let mut a = Matrix::new(a, &gemm.a, index, [m, k]);
+    let mut b = Matrix::new(b, &gemm.b, index, [k, n]);
+    let mut strides = [gemm.c.row_stride, gemm.c.column_stride];
+    // Where columns of C are contiguous, its transpose is computed.
+    let down = strides[1] != 1 && n > 1 && (strides[0] == 1 || m == 1);
+    if down {
+        (m, n) = (n, m);
+        (a, b) = (b.transposed(), a.transposed());
+        strides.reverse();
+    }
+    let finish = |i: usize, j: usize, sums: &mut [T::Sum]| {
+        let [row, column] = if down { [j, i] } else { [i, j] };
+        finish(Place { product: index, row, column, down }, sums);
+    };
+    if (strides[1] == 1 || n == 1) && (strides[0] >= n || m == 1) {
+        Work { a, b, extents: [m, n, k], alpha, beta, threads }.run(c, strides[0].max(n), finish);
+        return;
+    }
+    // Elsewhere first, dense.
+    let place = |index: usize| index / n * strides[0] + index % n * strides[1];
+    let mut dense: Vec<T::Result> = (0..m * n).map(|index| c[place(index)]).collect();
+    Work { a, b, extents: [m, n, k], alpha, beta, threads }.run(&mut dense, n, finish);
+    for (index, result) in dense.into_iter().enumerate() {
+        c[place(index)] = result;
+    }
+}
+
+/// A product whose rows are contiguous.
+struct Work<'a, T: Arithmetic> {
+    a: Matrix<'a, T>,
+    b: Matrix<'a, T>,
+    /// m, n, k.
+    extents: [usize; 3],
+    alpha: T::Sum,
+    beta: T::Sum,
+    threads: Threads,
+}
+
+impl<T: Arithmetic> Work<'_, T> {
+    /// The rows of `c` are `stride` apart.
+    fn run(&self, c: &mut [T::Result], stride: usize, finish: impl Fn(usize, usize, &mut [T::Sum]) + Sync) {
+        let Self { extents: [m, n, _], beta, threads, .. } = *self;
+        let [zero, one] = [0i8, 1].map(T::Sum::from);
+        // Operands that need no conversion are left to the one who multiplies.
+        let tile = if T::as_work(&[]).is_some() { usize::MAX } else { TILE };
+        let mut scratch = Vec::new();
+        for (i, rows) in tiles(m, tile) {
+            let c = &mut c[i * stride..][..(rows - 1) * stride + n];
+            for (j, columns) in tiles(n, tile) {
+                if let Some(c) = T::as_sums(c).filter(|_| beta == zero || beta == one) {
+                    self.multiply(&mut c[j..], stride, [i, j], [rows, columns], beta == one);
+                    for_each_band(c, stride, 1, threads, |first, c| {
+                        for (row, c) in c.chunks_mut(stride).enumerate() {
+                            finish(i + first + row, j, &mut c[j..][..columns]);
+                        }
+                    });
+                    continue;
+                }
+                scratch.resize(rows * columns, zero);
+                self.multiply(&mut scratch, columns, [i, j], [rows, columns], false);
+                let scratch = &scratch[..];
+                for_each_band(c, stride, 1, threads, |first, c| {
+                    let mut line = vec![zero; columns];
+                    let sums = scratch[first * columns..].chunks_exact(columns);
+                    for (row, (c, sums)) in c.chunks_mut(stride).zip(sums).enumerate() {
+                        let c = &mut c[j..][..columns];
+                        line.copy_from_slice(sums);
+                        if beta != zero {
+                            for (sum, old) in line.iter_mut().zip(&*c) {
+                                *sum = T::add_old(*sum, beta, *old);
+                            }
+                        }
+                        finish(i + first + row, j, &mut line);
+                        T::store(&line, c);
+                    }
+                });
+            }
+        }
+    }
+
+    /// The sums of a tile of C from (i, j) on, or with `add` what they add, in rows `stride` apart.
+    fn multiply(
+        &self,
+        sums: &mut [T::Sum],
+        stride: usize,
+        [i, j]: [usize; 2],
+        [rows, columns]: [usize; 2],
+        add: bool,
+    ) {
+        let Self { a, b, extents: [_, _, k], alpha, threads, .. } = *self;
+        if k == 0 && !add {
+            for sums in sums.chunks_mut(stride) {
+                let len = columns.min(sums.len());
+                sums[..len].fill(0.into());
+            }
+        }
+        let tile = if T::as_work(&[]).is_some() { usize::MAX } else { TILE };
+        T::with_scratch(|scratch| {
+            for (l, depth) in tiles(k, tile) {
+                let a = view(a.part([i, l], [rows, depth]), &mut scratch.a, threads);
+                let b = view(b.part([l, j], [depth, columns]), &mut scratch.b, threads);
+                let par = parallelism(rows, columns, depth, threads);
+                T::multiply((&mut *sums, stride), a, b, alpha, add || l > 0, &mut scratch.products, par);
+            }
+        });
+    }
+}
+
+/// The tiles of at most `tile` that `0..size` falls into: where each begins and how long it is.
+fn tiles(size: usize, tile: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..size).step_by(tile).map(move |start| (start, tile.min(size - start)))
+}
+
+/// How faer is told the number of threads. Products so small that waking a thread costs more than it helps stay on the calling one.
+fn parallelism(m: usize, n: usize, k: usize, threads: Threads) -> Par {
+    const SMALL: usize = 128 * 128 * 128;
+    match threads {
+        Threads::All if m.saturating_mul(n).saturating_mul(k) > SMALL => Par::rayon(0),
+        Threads::All | Threads::One => Par::Seq,
+    }
+}
