@@ -270,7 +270,8 @@ fn drawn_cases_in_the_simulator() {
 fn fused_passes_are_right() {
     let blur = || Stage::Linear(Linear::gaussian(3, None).unwrap());
     let convert = |to: Element, scale: f32| Stage::Convert { to, scale, offset: 1.5 };
-    let chains: [(Element, usize, Vec<Stage>, usize); 6] = [
+    let chains: [(Element, usize, Vec<Stage>, usize); 7] = [
+        (Element::I16, 3, vec![Stage::Color(Color::BgrToGray)], 1),
         (Element::U8, 3, vec![Stage::Color(Color::RgbToGray), blur(), Stage::Median { size: 3 }], 2),
         (Element::U8, 4, vec![Stage::Color(Color::BgrToGray), blur(), convert(Element::F32, 0.25)], 1),
         (Element::U16, 1, vec![convert(Element::U8, 0.004), blur(), convert(Element::I16, -3.0)], 1),

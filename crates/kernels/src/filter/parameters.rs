@@ -2,7 +2,7 @@
 
 use tripipe_device::{DeviceKind, Probe};
 
-use super::plan::{Pass, indexable};
+use super::plan::indexable;
 use super::{Chain, Element, Layout, Raster, Stage};
 use crate::plan::PlanError;
 
@@ -60,8 +60,7 @@ impl Parameters {
             let want = "4, 8 or 16, so that alpha is always in the same lane".to_owned();
             return refuse("lanes", self.lanes.to_string(), want);
         }
-        let first_is_window = chain.stages.first().is_some_and(|stage| Pass::is_vector(Some(stage)));
-        if self.loads == Loads::Aligned && first_is_window && !is_aligned(from, self.lanes) {
+        if self.loads == Loads::Aligned && !is_aligned(from, self.lanes) {
             let want = format!("an offset, a pitch and a plane pitch that are multiples of {}", self.lanes);
             return refuse("loads", "Aligned".to_owned(), want);
         }

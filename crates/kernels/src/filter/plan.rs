@@ -1,12 +1,15 @@
 //! Chains as launches over memory.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use tripipe_device::Probe;
 use tripipe_launch::{Argument, NdRange};
 
 use super::window::Fused;
-use super::{Chain, Color, Element, FilterError, Layout, Loads, Parameters, Raster, Stage, pixel, window};
+use super::{
+    Chain, Color, Element, FilterError, Layout, Linear, Loads, Parameters, Raster, Stage, pixel, window,
+};
 use crate::plan::{Plan, PlanError, Slot};
 
 /// A chain as launches: operand 0 is the buffer of the source, operand 1 that of the result. They are two different buffers.
@@ -57,8 +60,8 @@ pub fn plan(
 const CONVERSIONS: usize = 4;
 
 /// One pass over memory: a stage, with those that are run beside it, or nothing but another layout.
-pub(super) struct Pass<'c> {
-    stage: Option<&'c Stage>,
+struct Pass<'c> {
+    stage: Option<Cow<'c, Stage>>,
     fused: Fused<'c>,
     from: Raster,
     to: Raster,
@@ -76,16 +79,20 @@ impl<'c> Pass<'c> {
         let (mut raster, mut left) = (*from, &chain.stages[..]);
         while let [first, rest @ ..] = left {
             let mut fused = Fused::default();
-            let (mut stage, mut made) = (first, first.apply_to(&raster)?);
+            let (mut stage, mut made) = (Cow::Borrowed(first), first.apply_to(&raster)?);
             left = rest;
             if let Some(window) = rest.first()
                 && Self::runs_before(first, window, &raster, &made, chain, parameters)
             {
-                (fused.before, stage, left) = (Some(first), window, &rest[1..]);
+                (fused.before, stage, left) = (Some(first), Cow::Borrowed(window), &rest[1..]);
                 made = window.apply_to(&made)?;
+            } else if Self::is_gray_of_vectors(first, &raster, parameters) {
+                // By itself: around a window of one pixel that changes nothing.
+                fused.before = Some(first);
+                stage = Cow::Owned(Stage::Linear(Linear::full([1, 1], vec![1], 1)?));
             }
             if let Some(after) = left.first()
-                && Self::runs_after(stage, after, &made, chain, parameters)
+                && Self::runs_after(&stage, after, &made, chain, parameters)
             {
                 (fused.after, left) = (Some(after), &left[1..]);
                 made = after.apply_to(&made)?;
@@ -96,7 +103,11 @@ impl<'c> Pass<'c> {
             raster = next;
         }
         match passes.last_mut() {
-            Some(last) if to.channels == 1 || raster.layout == to.layout || !Self::is_vector(last.stage) => {
+            Some(last)
+                if to.channels == 1
+                    || raster.layout == to.layout
+                    || !Self::is_vector(last.stage.as_deref()) =>
+            {
                 last.to = *to;
             }
             _ => passes.push(Self { stage: None, fused: Fused::default(), from: raster, to: *to }),
@@ -116,13 +127,8 @@ impl<'c> Pass<'c> {
         chain: &Chain,
         parameters: &Parameters,
     ) -> bool {
-        let takes = match first {
-            Stage::Convert { .. } => true,
-            Stage::Color(Color::RgbToGray | Color::BgrToGray) => {
-                raster.layout == Layout::Packed && raster.element != Element::F16 && parameters.lanes >= 4
-            }
-            _ => false,
-        };
+        let takes =
+            matches!(first, Stage::Convert { .. }) || Self::is_gray_of_vectors(first, raster, parameters);
         let [width, height] = window.window();
         let side = width / 2 * made.step();
         let columns = match parameters.loads {
@@ -135,6 +141,13 @@ impl<'c> Pass<'c> {
         let looks_around = Self::is_vector(Some(window)) && !matches!(window, Stage::Convert { .. });
         let pays = loaded <= CONVERSIONS * parameters.rows;
         parameters.fuse && takes && looks_around && pays && !alpha && made.element != Element::F16
+    }
+
+    /// Whether it is a conversion to gray that takes vectors apart: of packed pixels, with a lane for each.
+    fn is_gray_of_vectors(stage: &Stage, raster: &Raster, parameters: &Parameters) -> bool {
+        let gray = matches!(stage, Stage::Color(Color::RgbToGray | Color::BgrToGray));
+        let packed = raster.layout == Layout::Packed && raster.element != Element::F16;
+        parameters.fuse && gray && packed && parameters.lanes >= 4
     }
 
     /// Whether `after` is run on what `stage` is about to store, which are elements of `made`.
@@ -152,7 +165,7 @@ impl<'c> Pass<'c> {
 
     /// Whether it treats a row as vectors of elements, so that source and result have one layout; otherwise it goes
     /// pixel by pixel.
-    pub(super) fn is_vector(stage: Option<&Stage>) -> bool {
+    fn is_vector(stage: Option<&Stage>) -> bool {
         !matches!(stage, None | Some(Stage::Bilateral(_) | Stage::Color(_)))
     }
 
@@ -164,8 +177,8 @@ impl<'c> Pass<'c> {
         parameters: &Parameters,
     ) -> Result<(), FilterError> {
         let (from, to) = (&self.from, &self.to);
-        let Some(stage) = self.stage.filter(|_| Self::is_vector(self.stage)) else {
-            let kernel = pixel::kernel(self.stage, chain.border, chain.keep_alpha, [from, to]);
+        let Some(stage) = self.stage.as_deref().filter(|stage| Self::is_vector(Some(stage))) else {
+            let kernel = pixel::kernel(self.stage.as_deref(), chain.border, chain.keep_alpha, [from, to]);
             let (program, entry) = (Arc::clone(&kernel.program), kernel.entry);
             let mut arguments = arguments(slots, [from, to], [from.width, from.height]);
             arguments.extend(kernel.arguments(plan));

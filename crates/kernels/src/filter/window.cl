@@ -289,55 +289,79 @@ static WORK load_one(global const FROM *at)
 #endif
 }
 #elif BEFORE == GRAY || BEFORE == GRAY_BGR
-#define WORK4 JOIN(WORK, 4)
-#define convert_WORK4 JOIN(convert_, WORK4)
 #if SEEN_INTEGER
-#define LUMA(r, g, b) ((9798 * (r) + 19235 * (g) + 3735 * (b) + 16384) >> 15)
+#define LUMA(red, green, blue) ((9798 * (red) + 19235 * (green) + 3735 * (blue) + 16384) >> 15)
 #define Part int
 #else
-#define LUMA(r, g, b) (0.299f * (r) + 0.587f * (g) + 0.114f * (b))
+#define LUMA(red, green, blue) (0.299f * (red) + 0.587f * (green) + 0.114f * (blue))
 #define Part float
 #endif
-#define Part4 JOIN(Part, 4)
-#define convert_Part4 JOIN(convert_, Part4)
+#define Parts VECTOR(Part)
+#define convert_Parts JOIN(convert_, VECTOR(Part))
 
-// Four pixels, whose channels come out of three or four vectors.
-static WORK4 load_four(global const FROM *at)
-{
-    const Part4 a = convert_Part4(vload4(0, at)), b = convert_Part4(vload4(1, at)), c = convert_Part4(vload4(2, at));
+// Every third lane (three channels) or every fourth, from the first, second and third on.
 #if SPREAD == 4
-    const Part4 d = convert_Part4(vload4(3, at));
-    const Part4 first = (Part4)(a.s0, b.s0, c.s0, d.s0), green = (Part4)(a.s1, b.s1, c.s1, d.s1);
-    const Part4 third = (Part4)(a.s2, b.s2, c.s2, d.s2);
+#if LANES == 16
+#define PICK_0(v) v.s048c
+#define PICK_1(v) v.s159d
+#define PICK_2(v) v.s26ae
+#elif LANES == 8
+#define PICK_0(v) v.s04
+#define PICK_1(v) v.s15
+#define PICK_2(v) v.s26
 #else
-    const Part4 first = (Part4)(a.s0, a.s3, b.s2, c.s1), green = (Part4)(a.s1, b.s0, b.s3, c.s2);
-    const Part4 third = (Part4)(a.s2, b.s1, c.s0, c.s3);
+#define PICK_0(v) v.s0
+#define PICK_1(v) v.s1
+#define PICK_2(v) v.s2
 #endif
-#if BEFORE == GRAY
-    return convert_WORK4(LUMA(first, green, third));
 #else
-    return convert_WORK4(LUMA(third, green, first));
+#if LANES == 16
+#define PICK_0(v) v.s0369, v.scf
+#define PICK_1(v) v.s147a, v.sd
+#define PICK_2(v) v.s258b, v.se
+#elif LANES == 8
+#define PICK_0(v) v.s036
+#define PICK_1(v) v.s147
+#define PICK_2(v) v.s25
+#else
+#define PICK_0(v) v.s03
+#define PICK_1(v) v.s1
+#define PICK_2(v) v.s2
 #endif
-}
+#endif
 
+// LANES pixels are as many vectors as they have channels; each channel is picked out of all of them.
 static Work load(global const FROM *at)
 {
-#if LANES == 4
-    return load_four(at);
+    const Parts a = convert_Parts(RAW(at)), b = convert_Parts(RAW(at + LANES)), c = convert_Parts(RAW(at + 2 * LANES));
+#if SPREAD == 4
+    const Parts d = convert_Parts(RAW(at + 3 * LANES));
+    const Parts first = (Parts)(PICK_0(a), PICK_0(b), PICK_0(c), PICK_0(d));
+    const Parts second = (Parts)(PICK_1(a), PICK_1(b), PICK_1(c), PICK_1(d));
+    const Parts third = (Parts)(PICK_2(a), PICK_2(b), PICK_2(c), PICK_2(d));
 #elif LANES == 8
-    return (Work)(load_four(at), load_four(at + 4 * SPREAD));
+    const Parts first = (Parts)(PICK_0(a), PICK_1(b), PICK_2(c));
+    const Parts second = (Parts)(PICK_1(a), PICK_2(b), PICK_0(c));
+    const Parts third = (Parts)(PICK_2(a), PICK_0(b), PICK_1(c));
 #else
-    return (Work)(load_four(at), load_four(at + 4 * SPREAD), load_four(at + 8 * SPREAD), load_four(at + 12 * SPREAD));
+    const Parts first = (Parts)(PICK_0(a), PICK_2(b), PICK_1(c));
+    const Parts second = (Parts)(PICK_1(a), PICK_0(b), PICK_2(c));
+    const Parts third = (Parts)(PICK_2(a), PICK_1(b), PICK_0(c));
+#endif
+#if BEFORE == GRAY
+    return convert_Work(LUMA(first, second, third));
+#else
+    return convert_Work(LUMA(third, second, first));
 #endif
 }
 
 static WORK load_one(global const FROM *at)
 {
-    const Part first = at[0], green = at[1], third = at[2];
+    const Part first = at[0], second = at[1], third = at[2];
 #if BEFORE == GRAY
-    return (WORK)LUMA(first, green, third);
+    return (WORK)LUMA(first, second, third);
 #else
-    return (WORK)LUMA(third, green, first);
+    return (WORK)LUMA(third, second, first);
 #endif
 }
 #else
