@@ -1,0 +1,74 @@
+//! Filters of 7680 x 4320 bytes on every OpenCL device: milliseconds on the device's clock, the shortest of seven runs, of the default
+//! parameters and, with `--all`, of the candidates. `filters_opencv.py` does the same with OpenCV.
+//!
+//! ```text
+//! cargo bench -p tripipe-conformance --bench filters -- [--all] [part of a name]
+//! ```
+#![allow(clippy::print_stdout, reason = "a bench reports what it measured")]
+
+use tripipe_kernels::filter::{
+    Border, Chain, Color, Element, Linear, Raster, Stage, candidates, default_parameters, plan,
+};
+use tripipe_launch::{Access, Executor, MemoryKind, Timing};
+use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
+
+const SIZE: [usize; 2] = [7680, 4320];
+const RUNS: usize = 7;
+
+fn cases() -> Result<Vec<(&'static str, usize, Vec<Stage>)>, Box<dyn std::error::Error>> {
+    let linear = |linear: Linear| vec![Stage::Linear(linear)];
+    Ok(vec![
+        ("laplace rgb", 3, linear(Linear::laplace_sharpen())),
+        ("laplace gray", 1, linear(Linear::laplace_sharpen())),
+        ("gaussian 5x5 gray", 1, linear(Linear::gaussian(5, None)?)),
+        ("sobel gray to i16", 1, linear(Linear::sobel_x().to(Element::I16))),
+        ("median 3x3 gray", 1, vec![Stage::Median { size: 3 }]),
+        ("box 5x5 gray", 1, linear(Linear::mean([5, 5])?)),
+        (
+            "rgb, gray, gaussian 3x3",
+            3,
+            vec![Stage::Color(Color::RgbToGray), Stage::Linear(Linear::gaussian(3, None)?)],
+        ),
+    ])
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let all = arguments.iter().any(|argument| argument == "--all");
+    let wanted = arguments.iter().find(|argument| !argument.starts_with("--")).cloned().unwrap_or_default();
+    for device in devices()? {
+        let mut executor = OpenClExecutor::new(&device, &ExecutorOptions::default())?;
+        println!("{}", executor.probe().name);
+        for (name, channels, stages) in cases()?.into_iter().filter(|(name, ..)| name.contains(&wanted)) {
+            let chain = Chain { stages, border: Border::Reflect101, keep_alpha: false };
+            let from = Raster::packed(SIZE, channels, Element::U8);
+            let to = chain.apply_to(&from)?;
+            let source: Vec<u8> = (0..from.elements()?).map(|i| (i * 2_654_435_761 >> 7) as u8).collect();
+            let result = MemoryKind::Buffer { bytes: to.elements()? * to.element.bytes() };
+            let operands = [
+                executor.allocate(
+                    &MemoryKind::Buffer { bytes: source.len() },
+                    Access::Read,
+                    Some(&source),
+                )?,
+                executor.allocate(&result, Access::ReadWrite, None)?,
+            ];
+            let (default, _) = default_parameters(&chain, &from, executor.probe());
+            let tried = if all { candidates(&chain, &from, &to, executor.probe()) } else { vec![default] };
+            for parameters in tried {
+                let bound = plan(&chain, &from, &to, &parameters, executor.probe())?
+                    .bind(&mut executor, &operands)?;
+                let mut best = f64::INFINITY;
+                for _ in 0..RUNS {
+                    best = best.min(Timing::span_seconds(&executor.run(&bound.launches)?));
+                }
+                bound.release(&mut executor);
+                println!("{:8.3} ms  {name}  {parameters:?}", best * 1e3);
+            }
+            for operand in operands {
+                executor.release(operand)?;
+            }
+        }
+    }
+    Ok(())
+}
