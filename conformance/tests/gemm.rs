@@ -11,12 +11,16 @@
     reason = "tests say what they leave out, and panic"
 )]
 
+use std::sync::Arc;
+
 use tripipe_device::{ImageLimits, Probe};
 use tripipe_kernels::gemm::{
-    Accumulate, Batch, Elements, Gemm, Given, Layout, Parameters, Reference, Requantise, Scale, Side, Stage,
-    Unfit, plan, plan_packing, sample,
+    Accumulate, Batch, Elements, Gemm, Given, Layout, Order, Parameters, Reference, Requantise, Scale, Side,
+    Stage, SweepOptions, TryError, Unfit, entries_to_toml, plan, plan_packing, sample, sweep,
 };
-use tripipe_launch::{Access, Executor, MemoryId, MemoryKind};
+use tripipe_launch::{
+    Access, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, Program, Timing,
+};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 use tripipe_simulate::{Options, Simulator};
 
@@ -295,12 +299,7 @@ const ALL_STAGES: [Stage; 6] = [
     Stage::Relu6,
     Stage::Clamp { least: -1.0, most: 2.0 },
     Stage::Residual {
-        layout: Layout {
-            order: tripipe_kernels::gemm::Order::ColumnMajor,
-            transposed: false,
-            leading: 11,
-            offset: 2,
-        },
+        layout: Layout { order: Order::ColumnMajor, transposed: false, leading: 11, offset: 2 },
         stride: 0,
     },
 ];
@@ -613,4 +612,80 @@ fn small_devices_are_not_asked_too_much() {
     let bare = Probe { images: None, ..tiny.clone() };
     assert!(matches!(refused("tile 4x4 b=image", &bare), Unfit::NotOffered { .. }));
     assert!(parameters("local 8x8 group=8x8").check(&gemm, &tiny).is_ok());
+}
+
+#[test]
+fn a_sweep_verifies_times_and_says_what_failed() {
+    let gemm = Gemm { beta: 0.5, ..Gemm::new(Elements::F32, [24, 20, 16]) };
+    let candidates: Vec<Parameters> =
+        ["tile 4x4", "vector 4x4 group=1", "tile 2x8 b=packed", "local 4x4 depth=8 group=4x4"]
+            .map(parameters)
+            .into();
+    let options = SweepOptions { finalists: 2, rounds: 2, ..SweepOptions::default() };
+    let mut seen = 0;
+    let found = sweep(&mut simulator(), &gemm, &candidates, &options, &mut |_, all| {
+        seen += 1;
+        assert_eq!(all, 4);
+    })
+    .unwrap();
+    assert_eq!(seen, 4);
+    let runs: Vec<usize> =
+        found.tried.iter().map(|one| one.outcome.as_ref().map_or(0, |seconds| seconds.runs)).collect();
+    assert_eq!(runs, [2, 2, 1, 0], "{:?}", found.tried);
+    assert_eq!(found.tried[3].parameters, candidates[1]);
+    assert!(matches!(found.tried[3].outcome, Err(TryError::Unfit(Unfit::Kernel { .. }))));
+    let entry = found.entry("2026-01-02").unwrap();
+    assert_eq!(entry.parameters, found.tried[0].parameters);
+    let text = entries_to_toml(&[entry]).unwrap();
+    assert!(text.contains("date = \"2026-01-02\"") && text.contains("shape = \"skinny\""), "{text}");
+}
+
+/// A device that computes something else is found out.
+#[test]
+fn a_wrong_kernel_gets_no_time() {
+    struct Wrong(Simulator);
+    impl Executor for Wrong {
+        fn probe(&self) -> &Probe {
+            self.0.probe()
+        }
+        fn allocate(
+            &mut self,
+            kind: &MemoryKind,
+            access: Access,
+            initial: Option<&[u8]>,
+        ) -> Result<MemoryId, ExecuteError> {
+            self.0.allocate(kind, access, initial)
+        }
+        fn image_over_buffer(
+            &mut self,
+            buffer: MemoryId,
+            shape: &ImageShape,
+            row_pitch_bytes: usize,
+        ) -> Result<MemoryId, ExecuteError> {
+            self.0.image_over_buffer(buffer, shape, row_pitch_bytes)
+        }
+        fn release(&mut self, memory: MemoryId) -> Result<(), ExecuteError> {
+            self.0.release(memory)
+        }
+        fn write(&mut self, memory: MemoryId, offset: usize, bytes: &[u8]) -> Result<(), ExecuteError> {
+            self.0.write(memory, offset, bytes)
+        }
+        fn read(&mut self, memory: MemoryId, offset: usize, into: &mut [u8]) -> Result<(), ExecuteError> {
+            self.0.read(memory, offset, into)?;
+            into[3] ^= 0x40;
+            Ok(())
+        }
+        fn prepare(&mut self, program: &Arc<Program>, entry: &str) -> Result<KernelFacts, ExecuteError> {
+            self.0.prepare(program, entry)
+        }
+        fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
+            self.0.run(launches)
+        }
+    }
+    let gemm = Gemm::new(Elements::F32, [4, 4, 4]);
+    let options = SweepOptions::default();
+    let found =
+        sweep(&mut Wrong(simulator()), &gemm, &[parameters("tile 4x4")], &options, &mut |_, _| ()).unwrap();
+    assert!(matches!(found.tried[0].outcome, Err(TryError::Wrong(_))));
+    assert_eq!(found.entry("2026-01-02"), None);
 }

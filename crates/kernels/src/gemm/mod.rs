@@ -39,3 +39,6 @@ pub use table::{
     Basis, Choice, ElementKind, Entry, Measurement, Table, TableError, Target, default_parameters,
     entries_to_toml,
 };
+
+#[cfg(test)]
+mod tests;

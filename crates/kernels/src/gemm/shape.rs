@@ -14,7 +14,7 @@ pub enum Shape {
     Vector,
     /// C has fewer than 32 rows or columns.
     Skinny,
-    /// Up to 192^3 multiply-adds, all products of a batch together: launches take as long as arithmetic.
+    /// Up to 256^3 multiply-adds, all products of a batch together: launches take as long as arithmetic.
     Small,
     /// Up to 768^3 multiply-adds.
     Medium,
@@ -32,7 +32,7 @@ impl Shape {
         match gemm.m.min(gemm.n) {
             0 | 1 => Self::Vector,
             2..32 => Self::Skinny,
-            _ if work <= 192f64.powi(3) => Self::Small,
+            _ if work <= 256f64.powi(3) => Self::Small,
             _ if work <= 768f64.powi(3) => Self::Medium,
             _ => Self::Large,
         }
