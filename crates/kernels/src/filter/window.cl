@@ -8,6 +8,8 @@
 // Everything that is known when the program is built is a -D: the loops below have constant bounds and are unrolled, so that
 // weights of 0 vanish, weights of 1 and -1 cost no multiplication, and arrays become registers.
 //
+// The five operations share all but their innermost lines, and each program has one of them.
+//
 // Work-items whose loads would leave the row (those at its ends) fetch element by element instead, folding places
 // outside back into the image. Rows are folded by all: that is one comparison for LANES elements.
 
