@@ -77,9 +77,12 @@
 #ifndef LOADS
 #define LOADS SHARED
 #endif
-// Whether results lie at multiples of a vector's size.
+// Whether results lie at multiples of a vector's size. Vectors at such places are moved as words: there are compilers that move
+// uchar16 in pieces.
 #ifndef ALIGNED_TO
 #define ALIGNED_TO 0
+#define FROM_BLOCK uint4
+#define STORED_BLOCK uint4
 #endif
 
 // The window. Row dy of it is DOWN[dy] times row KIND[dy] of ACROSS; rows that are multiples of each other share a kind, so an outer
@@ -262,7 +265,7 @@ static int fold(const int place, const int extent)
 #define RAW_ONE(at) vload_half(0, at)
 #else
 #if LOADS == ALIGNED
-#define RAW(at) (*(global const VECTOR(FROM) *)(at))
+#define RAW(at) JOIN(as_, VECTOR(FROM))(*(global const FROM_BLOCK *)(at))
 #else
 #define RAW(at) JOIN(vload, LANES)(0, at)
 #endif
@@ -538,7 +541,7 @@ typedef VECTOR(STORED) Stored;
 typedef STORED StoredLane;
 #define STORE_ONE(value, at) *(at) = value
 #define STORE_UNALIGNED(value, at) JOIN(vstore, LANES)(value, 0, at)
-#define STORE_ALIGNED(value, at) *(global Stored *)(at) = value
+#define STORE_ALIGNED(value, at) *(global STORED_BLOCK *)(at) = JOIN(as_, STORED_BLOCK)(value)
 #endif
 #if ALIGNED_TO
 #define STORE(value, at) STORE_ALIGNED(value, at)

@@ -106,6 +106,8 @@ pub(super) fn program(
         .define("ROWS", parameters.rows)
         .define("LOADS", loads)
         .define("ALIGNED_TO", usize::from(is_aligned(to, parameters.lanes)))
+        .define("FROM_BLOCK", block(from.element, parameters.lanes))
+        .define("STORED_BLOCK", block(to.element, parameters.lanes))
         .define("WIDTH", window.size[0])
         .define("HEIGHT", window.size[1])
         .define("KINDS", window.across.len() / window.size[0])
@@ -121,6 +123,18 @@ pub(super) fn program(
         .define("KEEP_ALPHA", usize::from(packed_alpha))
         .define("START", &window.start);
     Ok(Arc::new(border_defines(program, border, seen.element, literal)))
+}
+
+/// The type of words that is as large as a vector.
+fn block(element: Element, lanes: usize) -> &'static str {
+    match element.bytes() * lanes {
+        2 => "ushort",
+        4 => "uint",
+        8 => "uint2",
+        16 => "uint4",
+        32 => "uint8",
+        _ => "uint16",
+    }
 }
 
 /// The program with what lies outside the image.
