@@ -129,7 +129,8 @@ fn serve() -> Outcome<()> {
             ["filter", name, width, height, channels, input, output, runs] => {
                 let size = [width.parse()?, height.parse()?];
                 let from = Raster::packed(size, channels.parse()?, Element::U8);
-                let chain = Chain::one(stage(name)?, Border::Reflect101);
+                let border = if *name == "laplace" { Border::None } else { Border::Reflect101 };
+                let chain = Chain::one(stage(name)?, border);
                 let to = chain.apply_to(&from)?;
                 if *input != "-" {
                     let image = std::fs::read(input)?;

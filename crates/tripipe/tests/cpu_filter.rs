@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use tripipe::cpu::{self, CpuError, Threads};
 use tripipe_kernels::filter::reference::{self, Mismatch};
 use tripipe_kernels::filter::{
-    Bilateral, Border, Chain, Color, Element, FilterError, Gradient, Layout, Linear, Morphology,
-    Neighbourhood, Raster, Stage,
+    Bilateral, Border, Chain, Color, Element, FilterError, Gradient, Interpolation, Layout, Linear,
+    Morphology, Neighbourhood, Raster, Semiplanar, Stage, resize_reference,
 };
 
 const BORDERS: [Border; 6] = [
@@ -159,6 +159,19 @@ fn every_color() {
     }
 }
 
+/// The filter with code of its own.
+#[test]
+fn laplace() {
+    for (size, channels) in
+        [([1, 1], 1), ([2, 9], 3), ([70, 9], 1), ([33, 12], 3), ([40, 8], 4), ([300, 200], 3)]
+    {
+        for keep_alpha in [false, true] {
+            let chain = Chain { keep_alpha, ..Chain::one(linear(Linear::laplace_sharpen()), Border::None) };
+            check_layouts(&chain, size, channels, Element::U8);
+        }
+    }
+}
+
 /// Windows on windows, types that change in between, and colour; the stages see each other's rounded results.
 #[test]
 fn chains() {
@@ -290,6 +303,137 @@ fn not_finite() {
             cpu::filter(&chain, &from, source, &to, &mut result, Threads::One).unwrap();
             assert_eq!(reference::verify(&chain, &from, source, &to, &result), Ok(()), "{bad} {chain:?}");
         }
+    }
+}
+
+/// The definition of [`Semiplanar`], written out: the pixel of a frame, and luma and chroma of pixels.
+fn rgb_of(y: u8, u: u8, v: u8) -> [u8; 3] {
+    let [u, v] = [u, v].map(|chroma| i64::from(chroma) - 128);
+    let white = 1_220_542 * (i64::from(y) - 16).max(0) + (1 << 19);
+    [1_673_527 * v, -852_492 * v - 409_993 * u, 2_116_026 * u]
+        .map(|color| ((white + color) >> 20).clamp(0, 255) as u8)
+}
+
+#[test]
+fn frames() {
+    for (size, channels, v_first) in
+        [([7, 5], 3, false), ([2051, 4], 4, true), ([1, 1], 3, true), ([512, 300], 3, false)]
+    {
+        let [width, height] = size;
+        let frame = if v_first { Semiplanar::nv21(size) } else { Semiplanar::nv12(size) };
+        let bytes = noise(Element::U8, frame.chroma[0] + frame.chroma[1] * height.div_ceil(2), 3);
+        for to in [Raster::packed(size, channels, Element::U8), Raster::planar(size, channels, Element::U8)] {
+            let mut image = vec![0; to.elements().unwrap()];
+            cpu::semiplanar_to_rgb(&frame, &bytes, &bytes, &to, &mut image, Threads::All).unwrap();
+            for (y, x) in (0..height).flat_map(|y| (0..width).map(move |x| (y, x))) {
+                let chroma = frame.chroma[0] + y / 2 * frame.chroma[1] + x / 2 * 2;
+                let order = if v_first { [1, 0] } else { [0, 1] };
+                let [u, v] = order.map(|at: usize| bytes[chroma + at]);
+                let want = rgb_of(bytes[y * width + x], u, v);
+                for channel in 0..channels {
+                    let want = want.get(channel).copied().unwrap_or(255);
+                    assert_eq!(image[to.index([x, y], channel)], want, "{to:?} ({x}, {y}) {channel}");
+                }
+            }
+            let mut luma = vec![0; width * height];
+            let mut chroma = vec![0; frame.chroma[1] * height.div_ceil(2)];
+            let apart = Semiplanar { chroma: [0, frame.chroma[1]], ..frame };
+            cpu::rgb_to_semiplanar(&to, &image, &apart, &mut luma, &mut chroma, Threads::All).unwrap();
+            let at = |x: usize, y: usize| {
+                [0, 1, 2]
+                    .map(|channel| i64::from(image[to.index([x.min(width - 1), y.min(height - 1)], channel)]))
+            };
+            for (y, x) in (0..height).flat_map(|y| (0..width).map(move |x| (y, x))) {
+                let [r, g, b] = at(x, y);
+                let want = ((269_484 * r + 528_482 * g + 102_760 * b + (1 << 19)) >> 20) + 16;
+                assert_eq!(i64::from(luma[y * width + x]), want, "{to:?} luma ({x}, {y})");
+                let [x, y] = [x / 2 * 2, y / 2 * 2];
+                let four = [at(x, y), at(x + 1, y), at(x, y + 1), at(x + 1, y + 1)];
+                let [r, g, b] =
+                    [0, 1, 2].map(|channel: usize| four.iter().map(|pixel| pixel[channel]).sum::<i64>());
+                let u = ((-155_188 * r - 305_135 * g + 460_324 * b + (1 << 21)) >> 22) + 128;
+                let v = ((460_324 * r - 385_875 * g - 74_448 * b + (1 << 21)) >> 22) + 128;
+                let want = if v_first { [v, u] } else { [u, v] };
+                let found = &chroma[y / 2 * frame.chroma[1] + x..][..2];
+                assert_eq!(found, want.map(|chroma| chroma.clamp(0, 255) as u8), "{to:?} chroma ({x}, {y})");
+            }
+        }
+    }
+    // OpenCV's COLOR_YUV2RGB_NV12 of gray, of black, and of white.
+    assert_eq!(
+        [rgb_of(126, 128, 128), rgb_of(16, 128, 128), rgb_of(235, 128, 128)],
+        [[128; 3], [0; 3], [255; 3]]
+    );
+    let frame = Semiplanar::nv12([4, 4]);
+    let to = Raster::packed([4, 4], 3, Element::U8);
+    let error =
+        cpu::semiplanar_to_rgb(&frame, &[0; 16], &[0; 23], &to, &mut [0; 48], Threads::One).unwrap_err();
+    assert_eq!(error, CpuError::Filter(FilterError::Length { what: "chroma", want: 24, found: 23 }));
+    assert!(
+        cpu::semiplanar_to_rgb(
+            &Semiplanar::nv12([4, 2]),
+            &[0; 24],
+            &[0; 24],
+            &to,
+            &mut [0; 48],
+            Threads::One
+        )
+        .is_err()
+    );
+}
+
+#[test]
+fn other_extents() {
+    let sizes = [[1, 1], [7, 5], [40, 3], [64, 65], [13, 90]];
+    for interpolation in [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Area] {
+        for (from, to) in sizes.into_iter().flat_map(|from| sizes.map(|to| (from, to))) {
+            for (index, element) in Element::ALL.into_iter().enumerate() {
+                let channels = 1 + (index + from[0]) % 4;
+                let from = Raster::packed(from, channels, element);
+                let to = Raster::planar(to, channels, element);
+                for (from, to) in [(from, to), (to, from)] {
+                    let source = noise(element, from.elements().unwrap() * element.bytes(), 3);
+                    let mut want = vec![0; to.elements().unwrap() * element.bytes()];
+                    resize_reference(interpolation, &from, &source, &to, &mut want).unwrap();
+                    let mut found = vec![0; want.len()];
+                    cpu::resize(interpolation, &from, &source, &to, &mut found, Threads::All).unwrap();
+                    let place = format!("{interpolation:?} {from:?} {to:?}");
+                    match element {
+                        Element::U8 | Element::I16 | Element::U16 => assert_eq!(found, want, "{place}"),
+                        // Of values up to 150: within 2^-20 of that, and a unit in the last place of the element.
+                        Element::F16 => {
+                            close(
+                                &bytemuck::pod_collect_to_vec::<u8, f16>(&found),
+                                &bytemuck::pod_collect_to_vec(&want),
+                                0.125,
+                                &place,
+                            );
+                        }
+                        Element::F32 => {
+                            close(
+                                &bytemuck::pod_collect_to_vec::<u8, f32>(&found),
+                                &bytemuck::pod_collect_to_vec(&want),
+                                150.0 / 1_048_576.0,
+                                &place,
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+    let [from, to] = [3, 4].map(|channels| Raster::packed([4, 4], channels, Element::U8));
+    let error =
+        cpu::resize(Interpolation::Area, &from, &[0; 48], &to, &mut [0; 64], Threads::One).unwrap_err();
+    assert!(matches!(error, CpuError::Filter(FilterError::Result { .. })), "{error}");
+    let none = Raster::packed([0, 4], 3, Element::U8);
+    cpu::resize(Interpolation::Area, &none, &[], &none, &mut [], Threads::One).unwrap();
+}
+
+fn close<T: Copy + Into<f64>>(found: &[T], want: &[T], bound: f64, place: &str) {
+    for (found, want) in found.iter().zip(want) {
+        let [found, want]: [f64; 2] = [(*found).into(), (*want).into()];
+        assert!((found - want).abs() <= bound, "{place}: {found}, not {want}");
     }
 }
 

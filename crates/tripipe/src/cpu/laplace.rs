@@ -29,7 +29,7 @@ pub fn laplace_gray(
     height: usize,
     threads: Threads,
 ) -> Result<(), CpuError> {
-    laplace::<1>("laplace_gray", src, dst, width, height, threads)
+    checked::<1>("laplace_gray", src, dst, width, height, threads)
 }
 
 /// Filters an image of `width` x `height` pixels of three bytes, each channel by itself. Sizes of zero are allowed
@@ -45,7 +45,7 @@ pub fn laplace_rgb(
     height: usize,
     threads: Threads,
 ) -> Result<(), CpuError> {
-    laplace::<3>("laplace_rgb", src, dst, width, height, threads)
+    checked::<3>("laplace_rgb", src, dst, width, height, threads)
 }
 
 /// Filters the colours of an image of `width` x `height` pixels of four bytes, each channel by itself, and copies the alpha channel.
@@ -61,11 +61,10 @@ pub fn laplace_rgba(
     height: usize,
     threads: Threads,
 ) -> Result<(), CpuError> {
-    laplace::<4>("laplace_rgba", src, dst, width, height, threads)
+    checked::<4>("laplace_rgba", src, dst, width, height, threads)
 }
 
-/// The filter for `P` bytes a pixel; with four, the last one is alpha.
-fn laplace<const P: usize>(
+fn checked<const P: usize>(
     operation: &'static str,
     src: &[u8],
     dst: &mut [u8],
@@ -75,15 +74,29 @@ fn laplace<const P: usize>(
 ) -> Result<(), CpuError> {
     check_length(operation, "src", &[width, height, P], src.len())?;
     check_length(operation, "dst", &[width, height, P], dst.len())?;
+    laplace(src, dst, [width, height], P, threads);
+    Ok(())
+}
+
+/// The filter for 1, 3 or 4 bytes a pixel; with 4, the last one is alpha. Both slices have as many bytes as the image.
+pub(super) fn laplace(
+    src: &[u8],
+    dst: &mut [u8],
+    [width, height]: [usize; 2],
+    channels: usize,
+    threads: Threads,
+) {
     if width < 3 || height < 3 {
         dst.copy_from_slice(src);
-        return Ok(());
+        return;
     }
     let arch = Arch::new();
-    for_each_band(dst, width * P, ROWS, threads, |first, rows| {
-        arch.dispatch(Band::<P> { src, dst: rows, first, row_len: width * P, height });
+    let row_len = width * channels;
+    for_each_band(dst, row_len, ROWS, threads, |first, dst| match channels {
+        1 => arch.dispatch(Band::<1> { src, dst, first, row_len, height }),
+        3 => arch.dispatch(Band::<3> { src, dst, first, row_len, height }),
+        _ => arch.dispatch(Band::<4> { src, dst, first, row_len, height }),
     });
-    Ok(())
 }
 
 /// The output rows from `first` on, as many as `dst` holds.

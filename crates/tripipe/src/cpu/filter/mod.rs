@@ -14,21 +14,22 @@ mod linear;
 mod number;
 mod point;
 mod rank;
+mod resize;
 mod rows;
-
-use std::ops::Range;
-use std::sync::OnceLock;
+mod semiplanar;
+mod target;
 
 use half::f16;
 use pulp::Arch;
-use tripipe_kernels::filter::{Border, Chain, Element, FilterError, Layout, Raster, Stage};
+use tripipe_kernels::filter::{Border, Chain, Element, FilterError, Layout, Linear, Raster, Stage};
 
-use super::bands::{band_rows, share_out};
-use super::{CpuError, Threads};
+use super::{CpuError, Threads, laplace};
 use linear::Weighed;
-use number::Number;
 use point::{Convert, Recolor, Shade};
-use rows::{Halved, Input, PART, Pipe, Rows, Shape, Source, store};
+use rows::{Halved, Input, Pipe, Rows, Shape, Source};
+
+pub use resize::resize;
+pub use semiplanar::{rgb_to_semiplanar, semiplanar_to_rgb};
 
 /// Makes an image of another: `source` is placed as `from` says, and the pixels of `to` are written to `result`. Both slices hold elements
 /// in host order; they need no alignment. What lies between rows of `result` stays as it is. Images without pixels are allowed.
@@ -51,6 +52,11 @@ pub fn filter(
     if from.is_empty() {
         return Ok(());
     }
+    if is_laplace(chain, from, to) {
+        let (source, result) = (&source[..from.elements()?], &mut result[..to.elements()?]);
+        laplace::laplace(source, result, [from.width, from.height], from.channels, threads);
+        return Ok(());
+    }
     let mixes = |stage: &Stage| matches!(stage, Stage::Color(_) | Stage::Bilateral(_));
     let planar = |raster: &Raster| raster.layout == Layout::Planar && raster.channels > 1;
     if !planar(from) || !planar(to) || chain.stages.iter().any(mixes) {
@@ -69,6 +75,17 @@ pub fn filter(
         run(&chain, &plane(from), source, &plane(to), result, threads)?;
     }
     Ok(())
+}
+
+/// Whether it is the filter that has code of its own, twice as fast: gray, RGB, or RGBA whose alpha stays, in bytes without gaps.
+fn is_laplace(chain: &Chain, from: &Raster, to: &Raster) -> bool {
+    let size = [from.width, from.height];
+    let dense = Raster::packed(size, from.channels, Element::U8);
+    let channels = matches!((from.channels, chain.keep_alpha), (1 | 3, _) | (4, true));
+    channels
+        && [*from, *to] == [dense; 2]
+        && chain.border == Border::None
+        && chain.stages == [Stage::Linear(Linear::laplace_sharpen())]
 }
 
 fn check_length(what: &'static str, raster: &Raster, bytes: &[u8]) -> Result<(), FilterError> {
@@ -100,91 +117,11 @@ fn run(
     /// Rows of a band for each row above and below that windows see, and that the bands beside it compute as well.
     const ROWS_PER_RADIUS: usize = 8;
 
-    let arch = Arch::new();
-    let bytes = to.element.bytes();
     let radius: usize = chain.stages.iter().map(|stage| stage.window()[1] / 2).sum();
     let step = (ROWS_PER_RADIUS * radius).max(1);
-    let rows = band_rows(to.height, to.row_elements() * bytes, step, threads).unwrap_or(to.height);
-    let failure = OnceLock::new();
-    share_out(bands(to, result, rows).into_iter().enumerate(), |(index, planes)| {
-        let first = index * rows;
-        let filtered = pipe(chain, Source { raster: *from, bytes: source }, arch).map(|pipe| {
-            let mut target = Target { raster: *to, planes, rows: first..to.height.min(first + rows) };
-            match pipe {
-                Pipe::U8(rows) => target.fill(rows),
-                Pipe::I16(rows) => target.fill(rows),
-                Pipe::U16(rows) => target.fill(rows),
-                Pipe::F32(rows) => target.fill(rows),
-            }
-        });
-        if let Err(error) = filtered {
-            failure.get_or_init(|| error);
-        }
-    });
-    failure.into_inner().map_or(Ok(()), |error| Err(error.into()))
-}
-
-/// Cuts an image into bands of as many rows: for each its part of every plane, or of the one with packed pixels.
-fn bands<'a>(raster: &Raster, bytes: &'a mut [u8], rows: usize) -> Vec<Vec<&'a mut [u8]>> {
-    let element = raster.element.bytes();
-    let [stride, plane] =
-        [raster.pitch.max(raster.row_elements()), raster.plane_pitch].map(|pitch| pitch * element);
-    let planes = if raster.layout == Layout::Packed { 1 } else { raster.channels };
-    let count = raster.height.div_ceil(rows);
-    let mut bands: Vec<Vec<_>> = (0..count).map(|_| Vec::with_capacity(planes)).collect();
-    let mut left = &mut bytes[raster.offset * element..];
-    for index in 0..planes {
-        let own = if index + 1 == planes { left.len() } else { plane };
-        let (mine, rest) = std::mem::take(&mut left).split_at_mut(own);
-        for (band, part) in bands.iter_mut().zip(mine.chunks_mut(rows * stride)) {
-            band.push(part);
-        }
-        left = rest;
-    }
-    bands
-}
-
-/// Rows of the result.
-struct Target<'a> {
-    raster: Raster,
-    /// Where the rows lie, from the first one on: one part, or one for each plane.
-    planes: Vec<&'a mut [u8]>,
-    rows: Range<usize>,
-}
-
-impl Target<'_> {
-    fn fill<T: Number>(&mut self, mut rows: Box<dyn Rows<T> + '_>) {
-        let Self { raster, planes, rows: range } = self;
-        let Raster { width, channels, element, pitch, .. } = *raster;
-        let mut scratch = [T::zeroed(); PART];
-        let mut plane = [T::zeroed(); PART];
-        let parts = (0..width * channels).step_by(PART);
-        for (index, at) in (0..range.len()).flat_map(|index| parts.clone().map(move |at| (index, at))) {
-            let y = (range.start + index) as isize;
-            let len = PART.min(width * channels - at);
-            let scratch = &mut scratch[..len];
-            if let [packed] = &mut planes[..] {
-                let out = &mut packed[(index * pitch + at) * element.bytes()..][..len * element.bytes()];
-                match bytemuck::try_cast_slice_mut(out) {
-                    Ok(out) if element != Element::F16 => rows.part(y, at, out),
-                    _ => {
-                        rows.part(y, at, scratch);
-                        store(element, scratch, out);
-                    }
-                }
-                continue;
-            }
-            rows.part(y, at, scratch);
-            let plane = &mut plane[..len / channels];
-            for (channel, out) in planes.iter_mut().enumerate() {
-                for (value, pixel) in plane.iter_mut().zip(scratch.chunks_exact(channels)) {
-                    *value = pixel[channel];
-                }
-                let bytes = plane.len() * element.bytes();
-                store(element, plane, &mut out[(index * pitch + at / channels) * element.bytes()..][..bytes]);
-            }
-        }
-    }
+    target::write(to, result, step, threads, || {
+        pipe(chain, Source { raster: *from, bytes: source }, Arch::new())
+    })
 }
 
 /// The rows of the chain's result.
