@@ -1,7 +1,7 @@
-//! Matrix products of float on the first OpenCL device, beside CLBlast's where that can be built.
+//! Matrix products of float on the first OpenCL device, beside `CLBlast`'s where that can be built.
 //!
 //! `cargo bench -p tripipe-conformance --bench gemm` prints a JSON object for each size: the rate of the parameters that the
-//! table has, with both operands packed each time and with B packed ahead, and CLBlast's. Wall time until the device is done,
+//! table has, with both operands packed each time and with B packed ahead, and `CLBlast`'s. Wall time until the device is done,
 //! least and median of the rounds, which take turns; 10^9 operations a second. Each result is verified first.
 
 #![allow(clippy::print_stdout, reason = "standard output is what a benchmark is for")]
@@ -93,7 +93,7 @@ fn times(
     Ok(seconds)
 }
 
-/// The host program over CLBlast; `None`, which is said, without a compiler or the library.
+/// The host program over `CLBlast`; `None`, which is said, without a compiler or the library.
 fn build_clblast(folder: &Path) -> Option<PathBuf> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/clblast_gemm.cpp");
     let host = folder.join("clblast_gemm");

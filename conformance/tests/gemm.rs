@@ -61,9 +61,9 @@ fn run(
     gemm: &Gemm,
     parameters: &Parameters,
     operands: &[Vec<u8>],
-    given: [Given; 2],
+    given: &[Given; 2],
 ) -> Vec<u8> {
-    let plan = plan(gemm, parameters, executor.probe(), given)
+    let plan = plan(gemm, parameters, executor.probe(), *given)
         .unwrap_or_else(|error| panic!("{parameters}, {gemm:?}: {error}"));
     let memory: Vec<MemoryId> = operands.iter().map(|bytes| buffer(executor, bytes)).collect();
     let bound =
@@ -94,7 +94,7 @@ fn check_operands(executor: &mut dyn Executor, gemm: &Gemm, text: &str, operands
     let slices: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
     let reference = Reference::new(gemm, &slices).unwrap();
     let given = [Given::Changing, Given::Constant];
-    let c = run(executor, gemm, &parameters(text), operands, given);
+    let c = run(executor, gemm, &parameters(text), operands, &given);
     reference.verify(&operands[2], &c).unwrap_or_else(|difference| panic!("{text}, {gemm:?}: {difference}"));
 }
 
@@ -260,7 +260,7 @@ fn without_products_only_c_counts() {
                 let gemm = Gemm { alpha, beta, ..Gemm::new(Elements::F32, [3, 3, k]) };
                 let operands = [nan.clone(), nan.clone(), bytemuck::cast_slice(&c).to_vec()];
                 for text in kernels {
-                    let found = run(executor, &gemm, &parameters(text), &operands, [Given::Changing; 2]);
+                    let found = run(executor, &gemm, &parameters(text), &operands, &[Given::Changing; 2]);
                     let found: Vec<f32> = bytemuck::pod_collect_to_vec(&found);
                     let want: Vec<f32> = c.iter().map(|value| value * factor).collect();
                     assert_eq!(found, want, "{text}, k {k}, alpha {alpha}, beta {beta}");
@@ -343,7 +343,7 @@ fn stages_do_not_commute() {
     {
         let gemm = Gemm { epilogue, ..Gemm::new(Elements::F32, [1, 1, 1]) };
         let operands = [one(2.0), one(-1.0), one(f32::NAN), one(1.0)];
-        let found = run(&mut executor, &gemm, &parameters("tile 4x4"), &operands, [Given::Changing; 2]);
+        let found = run(&mut executor, &gemm, &parameters("tile 4x4"), &operands, &[Given::Changing; 2]);
         assert_eq!(found, one(want));
     }
 }
@@ -422,7 +422,7 @@ fn bytes_by_hand() {
         let scales: Vec<u8> = [multiplier, shift].into_iter().flat_map(i32::to_ne_bytes).collect();
         let operands = [vec![a as u8; 4], vec![5; 4], vec![0], scales];
         for text in BYTES {
-            let found = run(&mut executor, &gemm, &parameters(text), &operands, [Given::Changing; 2]);
+            let found = run(&mut executor, &gemm, &parameters(text), &operands, &[Given::Changing; 2]);
             assert_eq!(found[0] as i8, want, "{a} {multiplier} {shift}, {text}");
         }
     }
@@ -434,7 +434,7 @@ fn the_longest_sum_of_bytes() {
     let mut executor = simulator();
     let gemm = Gemm::new(Elements::I8ToI32, [1, 1, Gemm::BYTES_K_MAX]);
     let operands = [vec![0x80; Gemm::BYTES_K_MAX], vec![0x80; Gemm::BYTES_K_MAX], vec![0; 4]];
-    let found = run(&mut executor, &gemm, &parameters("tile 4x4 unroll=4"), &operands, [Given::Changing; 2]);
+    let found = run(&mut executor, &gemm, &parameters("tile 4x4 unroll=4"), &operands, &[Given::Changing; 2]);
     assert_eq!(found, (i32::MAX - (1 << 14) + 1).to_ne_bytes());
 }
 
@@ -481,6 +481,10 @@ fn packed_once(executor: &mut dyn Executor) {
                 .verify(&operands[2], &found)
                 .unwrap_or_else(|difference| panic!("{text}: {difference}"));
         }
+        // Alpha has no part in it; another extent has.
+        let scaled = Gemm { alpha: 0.0, ..gemm.clone() };
+        let again = plan(&scaled, &parameters, executor.probe(), [Given::Changing, Given::Packed(packed)]);
+        assert!(again.is_ok(), "{text}");
         let other = Gemm { n: 6, ..gemm.clone() };
         let refused = plan(&other, &parameters, executor.probe(), [Given::Changing, Given::Packed(packed)]);
         assert!(matches!(refused, Err(Unfit::Packed { operand: "B" })), "{text}");

@@ -122,7 +122,8 @@ impl Parameters {
             lanes,
             depth,
             extent,
-            k: product.k,
+            // Whatever alpha is: what is packed may serve other plans.
+            k: gemm.k,
             products: products(stride),
             element,
         };

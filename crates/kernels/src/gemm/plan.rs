@@ -151,8 +151,7 @@ impl Packing {
         let is_a = (side == Side::A) != product.transposed;
         let b = View { row: product.b.column, column: product.b.row, ..product.b };
         let (view, lanes) = if is_a { (product.a, product.m) } else { (b, product.n) };
-        let k = if gemm.alpha == 0.0 { 0 } else { product.k };
-        Self { view, lanes, k, operand: side as u32, packed }
+        Self { view, lanes, k: gemm.k, operand: side as u32, packed }
     }
 
     /// Program, arguments and range; `None` when there is nothing to pack.
@@ -231,8 +230,10 @@ impl Planner<'_> {
                 (bytes, _) => self.plan.scratch(bytes.unwrap_or(0)),
             };
             let packing = Packing::of(self.gemm, &self.product, side, packed);
-            if let Some((program, arguments, range)) =
-                packing.launch(slot, memory, self.offsets(), self.probe)
+            // With alpha 0 nothing of it is read.
+            if self.product.k > 0
+                && let Some((program, arguments, range)) =
+                    packing.launch(slot, memory, self.offsets(), self.probe)
             {
                 if given == Given::Constant {
                     self.plan.prepare(&program, "gemm_pack", arguments, range);
