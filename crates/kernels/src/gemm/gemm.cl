@@ -1,6 +1,7 @@
 // C = alpha A B + beta C, then an epilogue: the kernels of the family, one of them in a program.
 //
-// All of them differ in one thing only: how far an element travels before it is multiplied.
+// They are in one file, and a program is built for one of them, so that loads, the epilogue and the store are written once:
+// a source handed to a driver has nothing to include. They differ in one thing only: how far an element travels before it is multiplied.
 //
 //   gemm_tile    a tile of C in the registers of each work-item, elements straight from global memory or through
 //                the texture unit. On Mali and Adreno, and on CPUs: whatever is read twice comes from a cache.
