@@ -37,6 +37,7 @@ enum Command {
     Ladder(commands::ladder::Ladder),
     Peaks(commands::peaks::Peaks),
     RunKernel(commands::run_kernel::RunKernel),
+    Sweep(commands::sweep::Sweep),
     Template(commands::template::Template),
 }
 
@@ -89,6 +90,7 @@ fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
         Command::Ladder(ladder) => ladder.run(out),
         Command::Peaks(peaks) => peaks.run(out),
         Command::RunKernel(run_kernel) => run_kernel.run(out),
+        Command::Sweep(sweep) => sweep.run(out),
         Command::Template(template) => template.run(out),
     }
 }

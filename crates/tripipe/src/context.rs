@@ -36,6 +36,7 @@ pub(crate) struct Core {
 pub(crate) struct KeptOperations {
     pub(crate) filters: Kept<crate::filter::Filter>,
     pub(crate) products: Kept<crate::gemm::GemmOperation>,
+    pub(crate) simple: Kept<crate::simple::Simple>,
 }
 
 /// Who does the work.

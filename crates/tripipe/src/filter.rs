@@ -25,8 +25,8 @@
 use std::sync::Arc;
 
 pub use tripipe_kernels::filter::{
-    Bilateral, Border, Chain, Color, Element, FilterError, Fixed, Gradient, Layout, Linear, Morphology,
-    Neighbourhood, Raster, Stage, Taps,
+    Bilateral, Border, Chain, Color, Element, FilterError, Fixed, Gradient, Interpolation, Layout, Linear,
+    Morphology, Neighbourhood, Raster, Semiplanar, Stage, Taps,
 };
 use tripipe_kernels::filter::{Loads, Parameters, default_parameters, plan};
 

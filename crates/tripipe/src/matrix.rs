@@ -152,6 +152,11 @@ impl<T: Element> Matrix<T> {
         Ok(Self { memory, shape: Shape::dense(rows, columns, Order::RowMajor), element: PhantomData })
     }
 
+    /// Memory that holds the elements row by row.
+    pub(crate) fn in_rows(memory: Memory, [rows, columns]: [usize; 2]) -> Self {
+        Self { memory, shape: Shape::dense(rows, columns, Order::RowMajor), element: PhantomData }
+    }
+
     /// Rows.
     pub fn rows(&self) -> usize {
         self.shape.rows

@@ -118,7 +118,7 @@ impl<T: Element> Vector<T> {
         Ok(Self { memory: self.memory.to_context(context)?, length: self.length, element: PhantomData })
     }
 
-    fn check(&self, found: usize) -> Result<(), Error> {
+    pub(crate) fn check(&self, found: usize) -> Result<(), Error> {
         let operand = "the slice";
         if found == self.length { Ok(()) } else { Err(Error::Length { operand, want: self.length, found }) }
     }

@@ -41,6 +41,12 @@ impl Semiplanar {
         Self { v_first: true, ..Self::nv12(size) }
     }
 
+    /// Bytes a buffer must have that holds both planes; as many as can be where they overflow.
+    pub fn bytes(&self) -> usize {
+        let ends = self.planes().map(|plane| plane.elements().unwrap_or(usize::MAX));
+        ends[0].max(ends[1])
+    }
+
     /// Luma as one channel, and chroma as two of half the extents.
     fn planes(&self) -> [Raster; 2] {
         let [width, height] = self.size;

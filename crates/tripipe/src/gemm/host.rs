@@ -5,7 +5,7 @@ use std::sync::Arc;
 use half::f16;
 use tripipe_kernels::gemm::{Batch, Elements, Gemm, Layout, Requantise, Scale, Stage};
 
-use crate::cpu::{self, CpuError, Threads};
+use crate::cpu::{self, CpuError, Operand, Place, Threads};
 use crate::operation::HostWork;
 
 /// What explanations call it.
@@ -21,20 +21,11 @@ pub(super) fn work(gemm: &Gemm) -> HostWork {
         // A, B, then what comes after C.
         let [a, b, rest @ ..] = inputs else { return Ok(()) };
         match gemm.elements {
-            Elements::F32 => {
-                floats(&gemm, [cast(a), cast(b)], rest, bytemuck::cast_slice_mut(trim(output, 4)))
-            }
-            Elements::F16(_) => {
-                let output: &mut [f16] = bytemuck::cast_slice_mut(trim(output, 2));
-                halves(&gemm, [cast(a), cast(b)], rest, output)
-            }
-            Elements::I8ToI32 => {
-                to_integers(&gemm, [cast(a), cast(b)], rest, bytemuck::cast_slice_mut(trim(output, 4)));
-                Ok(())
-            }
+            Elements::F32 => floats::<f32>(&gemm, [cast(a), cast(b)], rest, cast_mut(output)),
+            Elements::F16(_) => floats::<f16>(&gemm, [cast(a), cast(b)], rest, cast_mut(output)),
+            Elements::I8ToI32 => integers(&gemm, [cast(a), cast(b)], rest, cast_mut(output)),
             Elements::I8ToI8(requantise) => {
-                requantised(&gemm, requantise, [cast(a), cast(b)], rest, bytemuck::cast_slice_mut(output));
-                Ok(())
+                bytes(&gemm, requantise, [cast(a), cast(b)], rest, cast_mut(output))
             }
         }
     })
@@ -45,200 +36,177 @@ fn cast<T: bytemuck::Pod>(memory: &[u8]) -> &[T] {
     bytemuck::cast_slice(&memory[..memory.len() / size_of::<T>() * size_of::<T>()])
 }
 
-fn trim(memory: &mut [u8], bytes: usize) -> &mut [u8] {
-    let whole = memory.len() / bytes * bytes;
-    &mut memory[..whole]
+fn cast_mut<T: bytemuck::Pod>(memory: &mut [u8]) -> &mut [T] {
+    let whole = memory.len() / size_of::<T>() * size_of::<T>();
+    bytemuck::cast_slice_mut(&mut memory[..whole])
 }
 
-/// Elements that the operands of product `index` lie beyond their layouts' offsets.
-fn starts(gemm: &Gemm, rest: &[&[u8]], index: usize) -> [usize; 3] {
-    match gemm.batch {
-        Batch::One => [0; 3],
-        Batch::Strided { strides, .. } => strides.map(|stride| stride * index),
-        Batch::Offsets { .. } => {
-            let offsets = rest.first().map_or(&[][..], |offsets| cast::<u32>(offsets));
-            [0, 1, 2].map(|operand| offsets.get(3 * index + operand).map_or(0, |at| *at as usize))
-        }
+/// Where an operand of the CPU path lies.
+fn operand(layout: &Layout, batch_stride: usize) -> Operand {
+    let [row_stride, column_stride] = layout.strides();
+    Operand { offset: layout.offset, row_stride, column_stride, batch_stride }
+}
+
+/// The products of a batch as the CPU path takes them, each with the number of its first: all at once, or, where a buffer says
+/// where they begin, one by one.
+fn products<S: Copy>(gemm: &Gemm, rest: &[&[u8]], [alpha, beta]: [S; 2]) -> Vec<(usize, cpu::Gemm<S>)> {
+    let Gemm { m, n, k, .. } = *gemm;
+    let strides = if let Batch::Strided { strides, .. } = gemm.batch { strides } else { [0; 3] };
+    let [a, b, c] =
+        [operand(&gemm.a, strides[0]), operand(&gemm.b, strides[1]), operand(&gemm.c, strides[2])];
+    let all = cpu::Gemm { m, n, k, alpha, beta, a, b, c, batch: gemm.batch.count() };
+    if !matches!(gemm.batch, Batch::Offsets { .. }) {
+        return vec![(0, all)];
     }
-}
-
-/// An operand, dense and row-major.
-fn gathered<T: Copy, U>(
-    from: &[T],
-    layout: &Layout,
-    start: usize,
-    [rows, columns]: [usize; 2],
-    of: impl Fn(T) -> U,
-) -> Vec<U> {
-    let [row, column] = layout.strides();
-    let first = layout.offset + start;
-    (0..rows)
-        .flat_map(|i| (0..columns).map(move |j| first + i * row + j * column))
-        .map(|index| of(from[index]))
+    let offsets = rest.first().map_or(&[][..], |offsets| cast::<u32>(offsets));
+    let moved = |operand: Operand, by: u32| Operand { offset: operand.offset + by as usize, ..operand };
+    offsets
+        .chunks_exact(3)
+        .map(|at| cpu::Gemm { a: moved(a, at[0]), b: moved(b, at[1]), c: moved(c, at[2]), batch: 1, ..all })
+        .enumerate()
         .collect()
 }
 
-/// Where an element of C lies.
-fn place(gemm: &Gemm, start: usize, [i, j]: [usize; 2]) -> usize {
-    let [row, column] = gemm.c.strides();
-    gemm.c.offset + start + i * row + j * column
-}
-
 /// The memory of the epilogue's stages; nothing for a stage without.
-fn sides<'m>(gemm: &Gemm, rest: &[&'m [u8]]) -> Vec<Option<&'m [u8]>> {
+fn sides<'m, T: bytemuck::Pod>(gemm: &Gemm, rest: &[&'m [u8]]) -> Vec<&'m [T]> {
     let before = usize::from(matches!(gemm.batch, Batch::Offsets { .. }))
         + usize::from(matches!(gemm.elements, Elements::I8ToI8(_)));
     let mut sides = rest.iter().skip(before);
     let stages = gemm.epilogue.iter().map(|stage| match stage {
-        Stage::BiasColumns | Stage::BiasRows | Stage::Residual { .. } => sides.next().copied(),
-        Stage::Relu | Stage::Relu6 | Stage::Clamp { .. } => None,
+        Stage::BiasColumns | Stage::BiasRows | Stage::Residual { .. } => {
+            sides.next().map_or(&[][..], |side| cast(side))
+        }
+        Stage::Relu | Stage::Relu6 | Stage::Clamp { .. } => &[][..],
     });
     stages.collect()
 }
 
-/// Index of the element of a stage's memory that belongs to an element of C.
-fn side_index(stage: &Stage, product: usize, [i, j]: [usize; 2]) -> usize {
+/// Index, in a stage's memory, of what belongs to the element `further` from `place`.
+fn side_index(stage: &Stage, first: usize, place: Place, further: usize) -> usize {
+    let (i, j) =
+        if place.down { (place.row + further, place.column) } else { (place.row, place.column + further) };
     match stage {
         Stage::BiasRows => i,
         Stage::Residual { layout, stride } => {
             let [row, column] = layout.strides();
-            layout.offset + product * stride + i * row + j * column
+            layout.offset + (first + place.product) * stride + i * row + j * column
         }
         _ => j,
     }
 }
 
-/// A float after the epilogue. `max` and `min` would turn a NaN into a number.
-fn finish(mut value: f32, gemm: &Gemm, side: impl Fn(usize, &Stage) -> f32) -> f32 {
-    let clamp = |value: f32, least: f32, most: f32| {
-        if value < least {
-            least
-        } else if value > most {
-            most
-        } else {
-            value
-        }
-    };
-    for (index, stage) in gemm.epilogue.iter().enumerate() {
-        value = match stage {
-            Stage::Relu => clamp(value, 0.0, f32::INFINITY),
-            Stage::Relu6 => clamp(value, 0.0, 6.0),
-            Stage::Clamp { least, most } => clamp(value, *least, *most),
-            Stage::BiasColumns | Stage::BiasRows | Stage::Residual { .. } => value + side(index, stage),
-        };
+/// `max` and `min` would turn a NaN into a number.
+fn clamp(value: f32, least: f32, most: f32) -> f32 {
+    if value < least {
+        least
+    } else if value > most {
+        most
+    } else {
+        value
     }
-    value
 }
 
-fn floats(gemm: &Gemm, [a, b]: [&[f32]; 2], rest: &[&[u8]], c: &mut [f32]) -> Result<(), CpuError> {
-    let sides: Vec<&[f32]> = sides(gemm, rest).into_iter().map(|side| side.map_or(&[][..], cast)).collect();
-    each(
-        gemm,
-        rest,
-        [a, b],
-        |value| value,
-        |product, [i, j], at, sum| {
-            let old = if gemm.beta == 0.0 { 0.0 } else { gemm.beta as f32 * c[at] };
-            let value = gemm.alpha as f32 * sum + old;
-            c[at] = finish(value, gemm, |index, stage| sides[index][side_index(stage, product, [i, j])]);
-        },
-    )
+fn floats<T>(gemm: &Gemm, [a, b]: [&[T]; 2], rest: &[&[u8]], c: &mut [T]) -> Result<(), CpuError>
+where
+    T: cpu::Element<Sum = f32, Result = T> + bytemuck::Pod + Into<f32>,
+{
+    let sides = sides::<T>(gemm, rest);
+    for (first, product) in products(gemm, rest, [gemm.alpha as f32, gemm.beta as f32]) {
+        let finish = |place: Place, values: &mut [f32]| {
+            for (stage, side) in gemm.epilogue.iter().zip(&sides) {
+                for (further, value) in values.iter_mut().enumerate() {
+                    *value = match stage {
+                        Stage::Relu => clamp(*value, 0.0, f32::INFINITY),
+                        Stage::Relu6 => clamp(*value, 0.0, 6.0),
+                        Stage::Clamp { least, most } => clamp(*value, *least, *most),
+                        Stage::BiasColumns | Stage::BiasRows | Stage::Residual { .. } => {
+                            *value + side[side_index(stage, first, place, further)].into()
+                        }
+                    };
+                }
+            }
+        };
+        cpu::gemm(&product, a, b, c, finish, Threads::All)?;
+    }
+    Ok(())
 }
 
-fn halves(gemm: &Gemm, [a, b]: [&[f16]; 2], rest: &[&[u8]], c: &mut [f16]) -> Result<(), CpuError> {
-    let sides: Vec<&[f16]> = sides(gemm, rest).into_iter().map(|side| side.map_or(&[][..], cast)).collect();
-    each(gemm, rest, [a, b], f16::to_f32, |product, [i, j], at, sum| {
-        let old = if gemm.beta == 0.0 { 0.0 } else { gemm.beta as f32 * c[at].to_f32() };
-        let value = gemm.alpha as f32 * sum + old;
-        let side = |index: usize, stage: &Stage| sides[index][side_index(stage, product, [i, j])].to_f32();
-        c[at] = f16::from_f32(finish(value, gemm, side));
-    })
+/// The epilogue of sums of bytes.
+fn finish_integers(gemm: &Gemm, sides: &[&[i32]], first: usize, place: Place, values: &mut [i32]) {
+    for (stage, side) in gemm.epilogue.iter().zip(sides) {
+        for (further, value) in values.iter_mut().enumerate() {
+            *value = match stage {
+                Stage::Relu => (*value).max(0),
+                Stage::Relu6 => (*value).clamp(0, 6),
+                Stage::Clamp { least, most } => (*value).max(*least as i32).min(*most as i32),
+                Stage::BiasColumns | Stage::BiasRows | Stage::Residual { .. } => {
+                    value.wrapping_add(side[side_index(stage, first, place, further)])
+                }
+            };
+        }
+    }
 }
 
-/// Calls `store` with every product's number, row and column, place in C, and sum.
-fn each<T: Copy>(
+fn integers(gemm: &Gemm, [a, b]: [&[i8]; 2], rest: &[&[u8]], c: &mut [i32]) -> Result<(), CpuError> {
+    let sides = sides::<i32>(gemm, rest);
+    for (first, product) in products(gemm, rest, [gemm.alpha as i32, gemm.beta as i32]) {
+        let finish = |place: Place, values: &mut [i32]| finish_integers(gemm, &sides, first, place, values);
+        cpu::gemm(&product, a, b, c, finish, Threads::All)?;
+    }
+    Ok(())
+}
+
+/// By way of 32 bits: sums of (a - `zero_a`)(b - `zero_b`) are those of a b less what the zeros add to each row and column.
+fn bytes(
     gemm: &Gemm,
+    requantise: Requantise,
+    [a, b]: [&[i8]; 2],
     rest: &[&[u8]],
-    [a, b]: [&[T]; 2],
-    widen: impl Fn(T) -> f32 + Copy,
-    mut store: impl FnMut(usize, [usize; 2], usize, f32),
+    c: &mut [i8],
 ) -> Result<(), CpuError> {
     let Gemm { m, n, .. } = *gemm;
     let k = if gemm.alpha == 0.0 { 0 } else { gemm.k };
-    for product in 0..gemm.batch.count() {
-        let [start_a, start_b, start_c] = starts(gemm, rest, product);
-        let a = gathered(a, &gemm.a, start_a, [m, k], widen);
-        let b = gathered(b, &gemm.b, start_b, [k, n], widen);
-        let mut sums = vec![0.0; m * n];
-        cpu::gemm_f32(&a, &b, &mut sums, m, n, k, Threads::All)?;
-        for (i, row) in sums.chunks(n).enumerate() {
-            for (j, sum) in row.iter().enumerate() {
-                store(product, [i, j], place(gemm, start_c, [i, j]), *sum);
+    let before = usize::from(matches!(gemm.batch, Batch::Offsets { .. }));
+    let scales: &[i32] = rest.get(before).map_or(&[][..], |scales| cast(scales));
+    let sides = sides::<i32>(gemm, rest);
+    let [zero_a, zero_b] = [requantise.zero_a, requantise.zero_b].map(i32::from);
+    let mut sums = vec![0; m * n];
+    for (first, all) in products(gemm, rest, [1, 0]) {
+        for index in 0..all.batch {
+            let place = |operand: Operand| operand.offset + index * operand.batch_stride;
+            let one = |operand: Operand| Operand { offset: place(operand), ..operand };
+            let dense = Operand::row_major(n);
+            let product = cpu::Gemm { a: one(all.a), b: one(all.b), c: dense, batch: 1, k, ..all };
+            cpu::gemm(&product, a, b, &mut sums, |_, _| (), Threads::All)?;
+            let sum_of = |from: &[i8], start: usize, stride: usize| -> i32 {
+                (0..k).map(|l| i32::from(from[start + l * stride])).sum()
+            };
+            let columns: Vec<i32> =
+                (0..n).map(|j| sum_of(b, place(all.b) + j * all.b.column_stride, all.b.row_stride)).collect();
+            for (i, sums) in sums.chunks_mut(n.max(1)).enumerate() {
+                let row = sum_of(a, place(all.a) + i * all.a.row_stride, all.a.column_stride);
+                let at = |j: usize| place(all.c) + i * all.c.row_stride + j * all.c.column_stride;
+                for (j, sum) in sums.iter_mut().enumerate() {
+                    let shifted = *sum - zero_a * columns[j] - zero_b * row + zero_a * zero_b * k as i32;
+                    let old = if gemm.beta == 0.0 { 0 } else { i32::from(c[at(j)]) };
+                    let old = (gemm.beta as i32).wrapping_mul(old);
+                    *sum = (gemm.alpha as i32).wrapping_mul(shifted).wrapping_add(old);
+                }
+                let place = Place { product: index, row: i, column: 0, down: false };
+                finish_integers(gemm, &sides, first, place, sums);
+                for (j, sum) in sums.iter().enumerate() {
+                    c[at(j)] = requantised(requantise, scales, j, *sum);
+                }
             }
         }
     }
     Ok(())
 }
 
-/// Sums of bytes, with `alpha` and the epilogue, handed to `store` with what `beta` takes: column, place in C, total without C.
-fn bytes(
-    gemm: &Gemm,
-    [a, b]: [&[i8]; 2],
-    rest: &[&[u8]],
-    zeros: [i8; 2],
-    mut store: impl FnMut(usize, usize, &dyn Fn(i32) -> i32),
-) {
-    let Gemm { m, n, .. } = *gemm;
-    let k = if gemm.alpha == 0.0 { 0 } else { gemm.k };
-    let sides: Vec<&[i32]> = sides(gemm, rest).into_iter().map(|side| side.map_or(&[][..], cast)).collect();
-    for product in 0..gemm.batch.count() {
-        let [start_a, start_b, start_c] = starts(gemm, rest, product);
-        let a = gathered(a, &gemm.a, start_a, [m, k], |value| i32::from(value) - i32::from(zeros[0]));
-        let b = gathered(b, &gemm.b, start_b, [k, n], |value| i32::from(value) - i32::from(zeros[1]));
-        let mut sums = vec![0i32; n];
-        for i in 0..m {
-            sums.fill(0);
-            for (a, b) in a[i * k..][..k].iter().zip(b.chunks(n.max(1))) {
-                for (sum, b) in sums.iter_mut().zip(b) {
-                    *sum = sum.wrapping_add(a.wrapping_mul(*b));
-                }
-            }
-            for (j, sum) in sums.iter().enumerate() {
-                let total = |old: i32| {
-                    let mut value = (gemm.alpha as i32).wrapping_mul(*sum).wrapping_add(old);
-                    for (index, stage) in gemm.epilogue.iter().enumerate() {
-                        value = match stage {
-                            Stage::Relu => value.max(0),
-                            Stage::Relu6 => value.clamp(0, 6),
-                            Stage::Clamp { least, most } => value.max(*least as i32).min(*most as i32),
-                            Stage::BiasColumns | Stage::BiasRows | Stage::Residual { .. } => {
-                                value.wrapping_add(sides[index][side_index(stage, product, [i, j])])
-                            }
-                        };
-                    }
-                    value
-                };
-                store(j, place(gemm, start_c, [i, j]), &total);
-            }
-        }
-    }
-}
-
-fn to_integers(gemm: &Gemm, operands: [&[i8]; 2], rest: &[&[u8]], c: &mut [i32]) {
-    bytes(gemm, operands, rest, [0, 0], |_, at, total| {
-        c[at] = total(if gemm.beta == 0.0 { 0 } else { (gemm.beta as i32).wrapping_mul(c[at]) });
-    });
-}
-
-fn requantised(gemm: &Gemm, requantise: Requantise, operands: [&[i8]; 2], rest: &[&[u8]], c: &mut [i8]) {
-    let before = usize::from(matches!(gemm.batch, Batch::Offsets { .. }));
-    let scales: &[i32] = rest.get(before).map_or(&[][..], |scales| cast(scales));
-    bytes(gemm, operands, rest, [requantise.zero_a, requantise.zero_b], |j, at, total| {
-        let old = if gemm.beta == 0.0 { 0 } else { (gemm.beta as i32).wrapping_mul(i32::from(c[at])) };
-        let pair = if requantise.scale == Scale::Columns { 2 * j } else { 0 };
-        let (multiplier, shift) = (i64::from(scales[pair]), scales[pair + 1].clamp(1, 62));
-        let scaled = (i128::from(total(old)) * i128::from(multiplier) + (1 << (shift - 1))) >> shift;
-        let value = scaled + i128::from(requantise.zero_c);
-        c[at] = value.clamp(requantise.least.into(), requantise.most.into()) as i8;
-    });
+fn requantised(requantise: Requantise, scales: &[i32], column: usize, sum: i32) -> i8 {
+    let pair = if requantise.scale == Scale::Columns { 2 * column } else { 0 };
+    let (multiplier, shift) = (i64::from(scales[pair]), scales[pair + 1].clamp(1, 62));
+    let scaled = (i128::from(sum) * i128::from(multiplier) + (1 << (shift - 1))) >> shift;
+    let value = scaled + i128::from(requantise.zero_c);
+    value.clamp(requantise.least.into(), requantise.most.into()) as i8
 }

@@ -6,6 +6,7 @@ mod filters;
 mod memory;
 mod pending;
 mod products;
+mod simple;
 
 use tripipe::{Context, Device};
 

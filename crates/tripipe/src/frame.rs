@@ -1,0 +1,58 @@
+//! Images of other extents, and from frames of a camera.
+
+use tripipe_kernels::filter::{Interpolation, Layout, Raster, Semiplanar};
+
+use crate::simple::Task;
+use crate::{Context, Error, Image, ImageView, Pending, Pixel, Vector};
+
+impl<T: Pixel> Image<T> {
+    /// A new image of `size` pixels. Queued; the image can be used at once.
+    ///
+    /// # Errors
+    /// One of the two is empty and the other is not; no memory left; the device is gone.
+    pub fn resized(&self, size: [usize; 2], interpolation: Interpolation) -> Result<Self, Error> {
+        let from = self.raster();
+        let to = match from.layout {
+            Layout::Packed => Raster::packed(size, from.channels, from.element),
+            Layout::Planar => Raster::planar(size, from.channels, from.element),
+        };
+        let result = Self::zeros(self.context(), to)?;
+        drop(resize(self.context(), &self.view(), &result, interpolation)?);
+        Ok(result)
+    }
+}
+
+fn resize<T: Pixel>(
+    context: &Context,
+    from: &ImageView<'_, T>,
+    to: &Image<T>,
+    interpolation: Interpolation,
+) -> Result<Pending, Error> {
+    if to.raster().is_empty() && from.raster().is_empty() {
+        return Ok(Pending::done());
+    }
+    let task = Task::Resize { interpolation, from: *from.raster(), to: *to.raster() };
+    context.simple(task)?.run(&[from.memory()], to.view().memory())
+}
+
+impl Image<u8> {
+    /// A new image of 3 channels, RGB, or of 4 with alpha 255: a frame of NV12 or NV21 that lies in `frame`. Queued; the image
+    /// can be used at once.
+    ///
+    /// # Errors
+    /// Other channels than 3 and 4; a vector that is too short; no memory left; the device is gone.
+    pub fn from_frame(frame: &Vector<u8>, layout: &Semiplanar, channels: usize) -> Result<Self, Error> {
+        let result = Self::zeros(frame.context(), Raster::packed(layout.size, channels, u8::PIXEL))?;
+        let want = layout.bytes();
+        if frame.len() < want {
+            return Err(Error::Length { operand: "the frame", want, found: frame.len() });
+        }
+        if result.raster().is_empty() {
+            return Ok(result);
+        }
+        let task = Task::ToRgb { from: *layout, to: *result.raster() };
+        let simple = frame.context().simple(task)?;
+        drop(simple.run(&[frame.memory(), frame.memory()], result.view().memory())?);
+        Ok(result)
+    }
+}

@@ -1,0 +1,271 @@
+//! Operations without choices: resizing, frames of a camera, vectors, reductions, the transpose, histograms.
+
+use std::sync::Arc;
+
+use half::f16;
+use tripipe_device::Probe;
+use tripipe_kernels::elementwise::{self, Matrix, Reduction, Vector};
+use tripipe_kernels::filter::{Element, Interpolation, Raster, Semiplanar, resize, semiplanar_to_rgb};
+use tripipe_kernels::{Plan, PlanError};
+
+use crate::cpu::{self, CpuError, Threads};
+use crate::memory::Memory;
+use crate::operation::{HostWork, Operation};
+use crate::{Context, Error, Pending};
+
+/// What is done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Task {
+    Resize { interpolation: Interpolation, from: Raster, to: Raster },
+    ToRgb { from: Semiplanar, to: Raster },
+    Axpy { alpha: f32, length: usize, element: Element },
+    Reduce { reduction: Reduction, length: usize, element: Element },
+    Histogram { raster: Raster },
+    Transpose { rows: usize, columns: usize, element_bytes: usize },
+}
+
+/// A task made ready.
+pub(crate) struct Simple {
+    task: Task,
+    operation: Operation,
+}
+
+impl Context {
+    /// A task made ready; the latest are kept.
+    ///
+    /// # Errors
+    /// Shapes that do not fit together; a kernel does not build; the device is gone.
+    pub(crate) fn simple(&self, task: Task) -> Result<Arc<Simple>, Error> {
+        self.kept().simple.get_or_make(
+            |known| known.task == task,
+            || {
+                let plan = |probe: &Probe| Ok(task.plan(probe)?);
+                Ok(Simple { task, operation: Operation::new(self, plan, task.host(), task.is_small())? })
+            },
+        )
+    }
+}
+
+impl Simple {
+    /// Queues it over its inputs and the result behind them.
+    ///
+    /// # Errors
+    /// As [`Operation::run`].
+    pub(crate) fn run(&self, inputs: &[&Memory], result: &Memory) -> Result<Pending, Error> {
+        let mut operands: Vec<(&'static str, &Memory)> =
+            inputs.iter().map(|memory| ("an operand", *memory)).collect();
+        operands.push(("the result", result));
+        self.operation.run(&operands, inputs.len())
+    }
+}
+
+impl Task {
+    fn plan(&self, probe: &Probe) -> Result<Plan<'static>, PlanError> {
+        match *self {
+            Self::Resize { interpolation, from, to } => resize(interpolation, &from, &to, probe),
+            Self::ToRgb { from, to } => semiplanar_to_rgb(&from, &to, probe),
+            Self::Axpy { alpha, length, element } => {
+                elementwise::axpy(alpha, Vector::dense(length), Vector::dense(length), element)
+            }
+            Self::Reduce { reduction, length, element } => {
+                let x = Vector::dense(length);
+                let y = (reduction == Reduction::Dot).then_some(x);
+                elementwise::reduce(reduction, x, y, element, probe)
+            }
+            Self::Histogram { raster } => elementwise::histogram(&raster, probe),
+            Self::Transpose { rows, columns, element_bytes } => {
+                elementwise::transpose(Matrix::dense(columns, rows), [0, rows], element_bytes)
+            }
+        }
+    }
+
+    /// Whether the CPU path does it in less time than waking another thread takes.
+    fn is_small(&self) -> bool {
+        const ELEMENTS: usize = 1 << 13;
+        let elements = match self {
+            Self::Resize { to, .. } | Self::ToRgb { to, .. } => to.width * to.height,
+            Self::Axpy { length, .. } | Self::Reduce { length, .. } => *length,
+            Self::Histogram { raster } => raster.width * raster.height,
+            Self::Transpose { rows, columns, .. } => rows * columns,
+        };
+        elements <= ELEMENTS
+    }
+
+    fn host(self) -> HostWork {
+        Arc::new(move |inputs, output| match (self, inputs) {
+            (Self::Resize { interpolation, from, to }, [source]) => {
+                cpu::resize(interpolation, &from, source, &to, output, Threads::All)
+            }
+            (Self::ToRgb { from, to }, [luma, chroma]) => {
+                cpu::semiplanar_to_rgb(&from, luma, chroma, &to, output, Threads::All)
+            }
+            (Self::Axpy { alpha, length, element: Element::F16 }, [x]) => {
+                axpy::<f16>(alpha, &cast(x)[..length], &mut cast_mut(output)[..length]);
+                Ok(())
+            }
+            (Self::Axpy { alpha, length, .. }, [x]) => {
+                axpy::<f32>(alpha, &cast(x)[..length], &mut cast_mut(output)[..length]);
+                Ok(())
+            }
+            (Self::Reduce { reduction, length, element }, [x, rest @ ..]) => {
+                let y = rest.first().copied().unwrap_or(x);
+                match element {
+                    Element::U8 => integers::<u8>(reduction, &cast(x)[..length], &cast(y)[..length], output),
+                    Element::I16 => {
+                        integers::<i16>(reduction, &cast(x)[..length], &cast(y)[..length], output);
+                    }
+                    Element::U16 => {
+                        integers::<u16>(reduction, &cast(x)[..length], &cast(y)[..length], output);
+                    }
+                    Element::F16 => floats::<f16>(reduction, &cast(x)[..length], &cast(y)[..length], output),
+                    Element::F32 => floats::<f32>(reduction, &cast(x)[..length], &cast(y)[..length], output),
+                }
+                Ok(())
+            }
+            (Self::Histogram { raster }, [image]) => {
+                histogram(&raster, image, &mut cast_mut::<u32>(output)[..256]);
+                Ok(())
+            }
+            (Self::Transpose { rows, columns, element_bytes }, [from]) => {
+                transpose(from, output, [rows, columns], element_bytes)
+            }
+            _ => Ok(()),
+        })
+    }
+}
+
+fn cast<T: bytemuck::Pod>(memory: &[u8]) -> &[T] {
+    bytemuck::cast_slice(&memory[..memory.len() / size_of::<T>() * size_of::<T>()])
+}
+
+fn cast_mut<T: bytemuck::Pod>(memory: &mut [u8]) -> &mut [T] {
+    let whole = memory.len() / size_of::<T>() * size_of::<T>();
+    bytemuck::cast_slice_mut(&mut memory[..whole])
+}
+
+trait Real: Copy + Into<f32> {
+    fn of(value: f32) -> Self;
+}
+
+impl Real for f32 {
+    fn of(value: f32) -> Self {
+        value
+    }
+}
+
+impl Real for f16 {
+    fn of(value: f32) -> Self {
+        Self::from_f32(value)
+    }
+}
+
+fn axpy<T: Real>(alpha: f32, x: &[T], y: &mut [T]) {
+    for (y, x) in y.iter_mut().zip(x) {
+        *y = T::of((*y).into() + alpha * (*x).into());
+    }
+}
+
+/// The value and the index, as kernels leave them.
+fn leave(output: &mut [u8], value: [u8; 4], index: usize) {
+    output[..4].copy_from_slice(&value);
+    output[4..8].copy_from_slice(&(index as u32).to_ne_bytes());
+}
+
+/// The first of the elements that no other is `before`; none without elements.
+fn first_of<T: Copy>(x: &[T], before: impl Fn(T, T) -> bool) -> Option<(usize, T)> {
+    x.iter().copied().enumerate().reduce(|best, one| if before(one.1, best.1) { one } else { best })
+}
+
+fn integers<T: Copy + Into<i32>>(reduction: Reduction, x: &[T], y: &[T], output: &mut [u8]) {
+    let values = |x: &[T]| -> Vec<i32> { x.iter().map(|value| (*value).into()).collect() };
+    let found = match reduction {
+        Reduction::Sum => {
+            let sum = x.iter().fold(0i64, |sum, value| sum.wrapping_add(i64::from((*value).into())));
+            return output[..8].copy_from_slice(&sum.to_ne_bytes());
+        }
+        Reduction::Dot => {
+            let product = |(x, y): (&T, &T)| i64::from((*x).into()) * i64::from((*y).into());
+            let sum = x.iter().zip(y).map(product).fold(0i64, i64::wrapping_add);
+            return output[..8].copy_from_slice(&sum.to_ne_bytes());
+        }
+        Reduction::Least => {
+            first_of(&values(x), |a, b| a < b).map_or((u32::MAX as usize, i32::MAX), |found| found)
+        }
+        Reduction::Most => {
+            first_of(&values(x), |a, b| a > b).map_or((u32::MAX as usize, i32::MIN), |found| found)
+        }
+    };
+    leave(output, found.1.to_ne_bytes(), found.0);
+}
+
+fn floats<T: Real>(reduction: Reduction, x: &[T], y: &[T], output: &mut [u8]) {
+    let wide = |value: &T| f64::from((*value).into());
+    let numbers = || {
+        x.iter().map(|value| (*value).into()).enumerate().filter(|(_, value): &(usize, f32)| !value.is_nan())
+    };
+    let none = u32::MAX as usize;
+    let found = match reduction {
+        Reduction::Sum => {
+            let sum = x.iter().map(wide).sum::<f64>() as f32;
+            return output[..4].copy_from_slice(&sum.to_ne_bytes());
+        }
+        Reduction::Dot => {
+            let sum = x.iter().zip(y).map(|(x, y)| wide(x) * wide(y)).sum::<f64>() as f32;
+            return output[..4].copy_from_slice(&sum.to_ne_bytes());
+        }
+        Reduction::Least => {
+            numbers().reduce(|a, b| if b.1 < a.1 { b } else { a }).unwrap_or((none, f32::INFINITY))
+        }
+        Reduction::Most => {
+            numbers().reduce(|a, b| if b.1 > a.1 { b } else { a }).unwrap_or((none, f32::NEG_INFINITY))
+        }
+    };
+    leave(output, found.1.to_ne_bytes(), found.0);
+}
+
+fn histogram(raster: &Raster, image: &[u8], bins: &mut [u32]) {
+    bins.fill(0);
+    let planes = if raster.plane_pitch == 0 { 1 } else { raster.channels };
+    for plane in 0..planes {
+        for y in 0..raster.height {
+            let first = raster.index([0, y], if planes > 1 { plane } else { 0 });
+            if raster.element == Element::U16 {
+                for value in &cast::<u16>(image)[first..][..raster.row_elements()] {
+                    bins[usize::from(*value >> 8)] += 1;
+                }
+            } else {
+                for value in &image[first..][..raster.row_elements()] {
+                    bins[usize::from(*value)] += 1;
+                }
+            }
+        }
+    }
+}
+
+fn transpose(
+    from: &[u8],
+    to: &mut [u8],
+    [rows, columns]: [usize; 2],
+    element_bytes: usize,
+) -> Result<(), CpuError> {
+    match element_bytes {
+        1 => {
+            cpu::transpose_u8(&from[..rows * columns], &mut to[..rows * columns], rows, columns, Threads::All)
+        }
+        4 => cpu::transpose_f32(
+            &cast(from)[..rows * columns],
+            &mut cast_mut(to)[..rows * columns],
+            rows,
+            columns,
+            Threads::All,
+        ),
+        _ => {
+            for (i, row) in from.chunks_exact(columns.max(1) * element_bytes).take(rows).enumerate() {
+                for (j, element) in row.chunks_exact(element_bytes).enumerate() {
+                    to[(j * rows + i) * element_bytes..][..element_bytes].copy_from_slice(element);
+                }
+            }
+            Ok(())
+        }
+    }
+}
