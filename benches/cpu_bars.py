@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Compares the CPU path with OpenCV and numpy on this machine, side by side in one run.
 
-    python3 benches/cpu_bars.py [--rounds 20] [--out data/runs/NAME]
+    python3 benches/cpu_bars.py [--rounds 20] [--threads N] [--out data/runs/NAME]
 
 Needs Python 3.9 or newer with venv, and cargo. Makes a virtual environment in target/cpu-bars, installs the
 versions named below from PyPI, builds crates/tripipe/benches/cpu.rs, and then takes turns, round by round: a few runs
 of the CPU path, a few of OpenCV or numpy, both on all cores and on the same operands. What each computed is compared
 before anything is reported. With --out, every sample goes to results.json in that folder, with the machine and the versions.
 
-Exit code: 0 when both bars are met, 1 when one is not, 2 when a result differs or something fails.
+Exit code: 0 when all bars are met, 1 when one is not, 2 when a result differs or something fails.
 """
 
 import argparse
@@ -27,8 +27,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 WIDTH, HEIGHT = 7680, 4320
 GEMM_SIZES = [512, 1024, 2048]
+FILTER_SIZES = [(7680, 4320), (1920, 1080)]
+FILTERS = ["gaussian5", "sobel", "median3", "box3", "box5"]
 # How many times as fast as the other library: the project's own bars.
-LAPLACE_BAR, GEMM_BAR = 6.0, 1.5
+LAPLACE_BAR, GEMM_BAR, FILTER_BAR = 6.0, 1.5, 1.5
+# How fast beside a plain copy of the image, and halves beside f32, at least.
+COPY_BAR, HALF_BAR = 0.7, 0.7
 # A library's threads may go on spinning after its call; no turn begins before they sleep.
 PAUSE_SECONDS = 0.25
 
@@ -122,6 +126,45 @@ def laplace(tripipe, rounds, folder):
     )
 
 
+def filters(tripipe, size, channels, rounds, folder):
+    """Every filter on one image of bytes: exact results, then turns."""
+    import cv2
+    import numpy as np
+
+    width, height = size
+    image = np.random.default_rng(2).integers(0, 256, (height, width, channels), dtype=np.uint8).squeeze()
+    bytes_out, shorts_out = np.empty_like(image), np.empty(image.shape, dtype=np.int16)
+    theirs = {
+        "gaussian5": lambda: cv2.GaussianBlur(image, (5, 5), 0, dst=bytes_out),
+        "sobel": lambda: cv2.Sobel(image, cv2.CV_16S, 1, 0, dst=shorts_out),
+        "median3": lambda: cv2.medianBlur(image, 3, dst=bytes_out),
+        "box3": lambda: cv2.blur(image, (3, 3), dst=bytes_out),
+        "box5": lambda: cv2.blur(image, (5, 5), dst=bytes_out),
+    }
+    source, result = folder / "picture", folder / "result"
+    image.tofile(source)
+    inner = np.s_[2:-2, 2:-2]
+    samples = {}
+    for name in FILTERS:
+        work = theirs[name]
+        tripipe.seconds("filter", name, width, height, channels, source, result, 1)
+        want = work()
+        ours = np.fromfile(result, dtype=want.dtype).reshape(want.shape)
+        # OpenCV's border of the median is another one.
+        if not np.array_equal(ours[inner], want[inner]):
+            raise SystemExit(f"{name}: the results differ")
+        label = f"{name} {width}x{height} {'gray' if channels == 1 else 'RGB'}"
+        samples[label] = take_turns(
+            rounds,
+            5 if width > 4000 else 20,
+            {
+                "tripipe": lambda runs: tripipe.seconds("filter", name, width, height, channels, "-", "-", runs),
+                "opencv": lambda runs: timed(runs, work),
+            },
+        )
+    return samples
+
+
 def gemm(tripipe, n, rounds, folder):
     import numpy as np
 
@@ -200,6 +243,8 @@ def row(name, samples, ours, theirs, bar):
     ratio = medians[theirs] / medians[ours]
     return {
         "name": name,
+        "ours": ours,
+        "theirs": theirs,
         "median_ms": {who: round(1e3 * seconds, 3) for who, seconds in medians.items()},
         "min_ms": {who: round(1e3 * min(seconds), 3) for who, seconds in samples.items()},
         "ratio_of_medians": round(ratio, 2),
@@ -213,8 +258,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=20, help="turns of each contender (default 20)")
     parser.add_argument("--out", type=pathlib.Path, help="folder for results.json")
+    parser.add_argument("--threads", type=int, help="threads of every contender (default: all cores)")
     options = parser.parse_args()
     reexec_in_venv()
+    if options.threads:
+        for variable in ("RAYON_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+            os.environ[variable] = str(options.threads)
+        import cv2
+
+        cv2.setNumThreads(options.threads)
 
     tripipe = Tripipe()
     result = {"command": " ".join(["python3", "benches/cpu_bars.py", *sys.argv[1:]]), "machine": machine()}
@@ -224,27 +276,37 @@ def main():
         name = f"laplace_rgb {WIDTH}x{HEIGHT}"
         samples[name] = laplace(tripipe, options.rounds, folder)
         rows.append(row(name, samples[name], "tripipe", "opencv", LAPLACE_BAR))
+        rows.append(row(f"{name}, beside a copy", samples[name], "tripipe", "copy", COPY_BAR))
+        for size, channels in [(size, channels) for size in FILTER_SIZES for channels in (1, 3)]:
+            for name, turns in filters(tripipe, size, channels, options.rounds, folder).items():
+                samples[name] = turns
+                rows.append(row(name, turns, "tripipe", "opencv", FILTER_BAR))
+        for n in GEMM_SIZES:
+            kinds = {kind: lambda runs, kind=kind: tripipe.seconds("gemm", kind, n, n, n, runs) for kind in ("f16", "f32", "i8")}
+            name = f"gemm_f16 {n}, beside f32"
+            samples[name] = take_turns(options.rounds, max(3, 5 * 1024 // n), kinds)
+            rows.append(row(name, samples[name], "f16", "f32", HALF_BAR))
+        products = len(rows)
         for n in GEMM_SIZES:
             name = f"gemm_f32 {n}"
             samples[name] = gemm(tripipe, n, options.rounds, folder)
             rows.append(row(name, samples[name], "tripipe", "numpy", GEMM_BAR))
     # What no product can pass: multiply-adds in registers on every core, 10^8 operations each.
-    cores = result["machine"]["cores"]
+    cores = options.threads or result["machine"]["cores"]
     samples["multiply_add"] = take_turns(
         options.rounds, 50, {"tripipe": lambda runs: tripipe.seconds("multiply_add", cores, runs)}
     )
     peak = cores * 0.1 / min(samples["multiply_add"]["tripipe"])
     result["peak_gflops"] = round(peak, 1)
-    for n, r in zip(GEMM_SIZES, rows[1:]):
+    for n, r in zip(GEMM_SIZES, rows[products:]):
         r["gflops_best"] = {who: round(2 * n**3 / ms / 1e6, 1) for who, ms in r["min_ms"].items()}
         r["highest_possible_ratio"] = round(peak / r["gflops_best"]["numpy"], 2)
     result |= {"load_average_after": os.getloadavg()[0], "rows": rows, "samples_seconds": samples}
 
-    print(f"{'':24} {'tripipe':>10} {'other':>10} {'ratio':>7} {'of minima':>10} {'bar':>5}")
+    print(f"{'':38} {'tripipe':>10} {'other':>10} {'ratio':>7} {'of minima':>10} {'bar':>5}")
     for r in rows:
-        other = r["median_ms"].get("opencv") or r["median_ms"]["numpy"]
         print(
-            f"{r['name']:24} {r['median_ms']['tripipe']:7.2f} ms {other:7.2f} ms {r['ratio_of_medians']:6.2f}x"
+            f"{r['name']:38} {r['median_ms'][r['ours']]:7.2f} ms {r['median_ms'][r['theirs']]:7.2f} ms {r['ratio_of_medians']:6.2f}x"
             f" {r['ratio_of_minima']:9.2f}x {r['bar']:4}x {'met' if r['met'] else 'NOT MET'}"
         )
     load, cores = result["machine"]["load_average_before"], result["machine"]["cores"]
@@ -252,7 +314,7 @@ def main():
         print(f"the machine was busy (load average {load:.1f} on {cores} cores): take these times for upper bounds, no more")
     print(f"a copy of the image on all threads: {rows[0]['median_ms']['copy']:.2f} ms")
     print(f"f32 multiply-adds in registers on all cores: {result['peak_gflops']} GFLOP/s; at their best the products reach")
-    for r in rows[1:]:
+    for r in rows[products:]:
         best = r["gflops_best"]
         print(
             f"  {r['name']:22} tripipe {best['tripipe']:6.1f} ({best['tripipe'] / result['peak_gflops']:.0%}),"

@@ -1,7 +1,7 @@
 //! The built-in CPU path: every operation of the library on the machine's own cores.
 //!
-//! The functions take slices and write into a slice the caller brings. Apart from bounded scratch space of
-//! [`gemm_f16`] and the packing buffers of the matrix product they allocate nothing: at the speed they run, the page
+//! The functions take slices and write into a slice the caller brings. Apart from some rows in a filter, tiles of converted
+//! operands, and the packing buffers of the matrix product they allocate nothing: at the speed they run, the page
 //! faults of a fresh output buffer would cost more than the work.
 //!
 //! *SIMD.* There is no `unsafe` and no intrinsic here. The loops are written over arrays of a fixed length, which the
@@ -12,8 +12,8 @@
 //! stays on the calling thread. [`Threads::One`] never leaves it. The result is the same, bit for bit, for everything but the
 //! floating-point matrix products, whose order of summation is the business of the library that does them.
 //!
-//! *Sizes.* Images and matrices are dense and row-major. A size of zero is no error: there is nothing to write, and
-//! nothing is written.
+//! *Sizes.* [`filter`], [`resize`] and [`gemm`] say where their operands lie; those of the others are dense and row-major. A size of zero is no
+//! error: there is nothing to write, and nothing is written.
 
 #![allow(
     clippy::inline_always,

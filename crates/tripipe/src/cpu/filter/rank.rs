@@ -149,14 +149,22 @@ impl<T: Number, const N: usize> WithSimd for Middles<'_, T, N> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let Self { sorted, step, out } = self;
+        let len = out.len().next_multiple_of(LANES);
+        let none = [T::zeroed(); LANES];
+        let mut lines: [[&[[T; LANES]]; N]; N] = [[&[]; N]; N];
+        for rank in 0..N {
+            for x in 0..N {
+                lines[rank][x] = sorted[rank][x * step..][..len].as_chunks().0;
+            }
+        }
         blocks(
             out,
             #[inline(always)]
-            |index, out| {
-                let mut ranks = [[[T::zeroed(); LANES]; N]; N];
+            |block, out| {
+                let mut ranks = [[&none; N]; N];
                 for rank in 0..N {
                     for x in 0..N {
-                        ranks[rank][x].copy_from_slice(&sorted[rank][index * LANES + x * step..][..LANES]);
+                        ranks[rank][x] = &lines[rank][x][block];
                     }
                 }
                 for i in 0..LANES {
