@@ -77,7 +77,7 @@ pub fn filter(
     Ok(())
 }
 
-/// Whether it is the filter that has code of its own, twice as fast: gray, RGB, or RGBA whose alpha stays, in bytes without gaps.
+/// Whether it is the filter that has code of its own, three times as fast: gray, RGB, or RGBA whose alpha stays, in bytes without gaps.
 fn is_laplace(chain: &Chain, from: &Raster, to: &Raster) -> bool {
     let size = [from.width, from.height];
     let dense = Raster::packed(size, from.channels, Element::U8);
