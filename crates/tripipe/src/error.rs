@@ -176,6 +176,17 @@ pub enum Error {
     /// A batch asked for as one matrix.
     #[error("a batch of products is not one matrix: store it in a matrix that holds them all")]
     BatchToMatrix,
+    /// A team of nobody.
+    #[error("a team needs at least one context")]
+    NoMember,
+    /// A shared operation that every member failed in.
+    #[error("all {members} members of the team failed, the first of them: {first}")]
+    NoMemberLeft {
+        /// How many there are.
+        members: usize,
+        /// What went wrong in the first.
+        first: Box<Error>,
+    },
     /// Something that only a device with kernels has.
     #[error("the CPU path runs no kernels")]
     NoKernels,

@@ -111,7 +111,7 @@ impl fmt::Display for Explanation {
 }
 
 /// Seconds with a unit that suits them and three digits.
-struct Time(f64);
+pub(crate) struct Time(pub(crate) f64);
 
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

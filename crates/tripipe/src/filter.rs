@@ -32,6 +32,7 @@ use tripipe_kernels::filter::{Loads, Parameters, default_parameters, plan};
 
 use crate::cpu::{self, Threads};
 use crate::explanation::{Arithmetic, Chosen, Prediction};
+use crate::memory::Memory;
 use crate::operation::Operation;
 use crate::{Context, Error, Explanation, Image, ImageView, ImageViewMut, Pending, Pixel};
 
@@ -55,14 +56,14 @@ impl Context {
     /// The chain does not make such a result of such an image; a kernel does not build; the device is gone.
     pub fn filter(&self, chain: &Chain, from: &Raster, to: &Raster) -> Result<Arc<Filter>, Error> {
         self.kept().filters.get_or_make(
-            |filter| filter.chain == *chain && filter.from == *from && filter.to == *to,
+            |filter| filter.chain == *chain && filter.is_between(from, to),
             || Filter::new(self, chain, from, to),
         )
     }
 }
 
 impl Filter {
-    fn new(context: &Context, chain: &Chain, from: &Raster, to: &Raster) -> Result<Self, Error> {
+    pub(crate) fn new(context: &Context, chain: &Chain, from: &Raster, to: &Raster) -> Result<Self, Error> {
         chain.check(from, to)?;
         let (from, to) = (*from, *to);
         let parameters = context.probe().map(|probe| default_parameters(chain, &from, probe));
@@ -100,7 +101,22 @@ impl Filter {
         if self.to.is_empty() {
             return Ok(Pending::done());
         }
-        self.operation.run(&[("the source", source.memory()), ("the result", result.memory())], 1)
+        self.run_over(source.memory(), result.memory())
+    }
+
+    /// Queues it over memory that lies as it was made for.
+    pub(crate) fn run_over(&self, source: &Memory, result: &Memory) -> Result<Pending, Error> {
+        self.operation.run(&[("the source", source), ("the result", result)], 1)
+    }
+
+    /// Runs it on the CPU path, on the calling thread's own memory.
+    pub(crate) fn run_here(&self, source: &[u8], result: &mut [u8]) -> Result<(), Error> {
+        self.operation.run_here(&[source], result)
+    }
+
+    /// Whether it makes images like `to` of images like `from`.
+    pub(crate) fn is_between(&self, from: &Raster, to: &Raster) -> bool {
+        self.from == *from && self.to == *to
     }
 
     /// What it does, why that way, and how long that takes.

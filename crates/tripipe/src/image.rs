@@ -189,7 +189,7 @@ impl<T: Pixel> Image<T> {
 }
 
 /// Elements a raster of `T` spans.
-fn elements_of<T: Pixel>(raster: &Raster) -> Result<usize, Error> {
+pub(crate) fn elements_of<T: Pixel>(raster: &Raster) -> Result<usize, Error> {
     if raster.element != T::PIXEL {
         return Err(Error::RasterElement { want: T::NAME, found: raster.element });
     }

@@ -4,6 +4,7 @@
 //!   with a queue.
 //! - [`Vector`], [`Matrix`] and [`Image`] live in a context. Operations on them are queued and return at once, with a
 //!   [`Pending`] to wait for or to `.await`.
+//! - A [`Team`] shares one operation out to several contexts.
 //! - [`filter`] and [`gemm`]: the operations. Each picks its kernel for that device and says in an [`Explanation`] which,
 //!   and why.
 //! - [`cpu`]: the CPU path itself. It needs no OpenCL, no compiler and no system package.
@@ -31,6 +32,7 @@ mod operation;
 pub mod peaks;
 mod pending;
 mod simple;
+mod team;
 mod vector;
 
 pub use context::Context;
@@ -42,4 +44,5 @@ pub use explanation::{Arithmetic, Bound, Ceilings, Chosen, Explanation, Predicti
 pub use image::{Image, ImageView, ImageViewMut};
 pub use matrix::{Matrix, MatrixView, MatrixViewMut, Order};
 pub use pending::Pending;
+pub use team::{Share, Shares, Team};
 pub use vector::Vector;

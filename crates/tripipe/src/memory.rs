@@ -65,6 +65,15 @@ impl Memory {
         Ok(Self(Arc::new(Inner { context: context.clone(), bytes, place })))
     }
 
+    /// Memory of so many bytes and no contents to speak of.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(crate) fn uninitialised(context: &Context, bytes: usize) -> Result<Self, Error> {
+        // A device has no memory of no bytes.
+        Self::of_kind(context, &MemoryKind::Buffer { bytes: bytes.max(1) })
+    }
+
     /// Memory of that kind, with whatever it holds; its bytes are those of a buffer, or of an image tightly packed.
     ///
     /// # Errors

@@ -242,6 +242,14 @@ impl Operation {
         Ok(Pending::new(Arc::new(HostTask::over(start))))
     }
 
+    /// Runs it on the CPU path, over slices: what it reads, in order, and what it writes. Done when it returns.
+    ///
+    /// # Errors
+    /// Slices that are too short.
+    pub(crate) fn run_here(&self, inputs: &[&[u8]], output: &mut [u8]) -> Result<(), Error> {
+        Ok((self.host)(inputs, output)?)
+    }
+
     /// Why the CPU path does it and not the device that was asked for.
     pub(crate) fn fallback(&self) -> Option<&str> {
         if let Way::Fallback(reason) = &self.way { Some(reason) } else { None }

@@ -58,6 +58,17 @@ impl Pending {
     }
 }
 
+impl Pending {
+    /// Waits until it ended; seconds as [`Self::seconds`], nothing where no times are taken.
+    ///
+    /// # Errors
+    /// It failed; the device is gone.
+    pub(crate) fn seconds_if_taken(self) -> Result<Option<f64>, Error> {
+        self.submission.wait()?;
+        Ok(self.submission.timings().ok().map(|timings| Timing::span_seconds(&timings)))
+    }
+}
+
 impl Future for Pending {
     type Output = Result<(), Error>;
 

@@ -59,7 +59,7 @@ impl Context {
 }
 
 impl GemmOperation {
-    fn new(
+    pub(crate) fn new(
         context: &Context,
         gemm: &Gemm,
         parameters: Option<Parameters>,
@@ -95,7 +95,7 @@ impl GemmOperation {
     }
 
     /// Queues it over the operands of [`Gemm::operands`].
-    pub(super) fn run_over(&self, operands: &[&Memory]) -> Result<Pending, Error> {
+    pub(crate) fn run_over(&self, operands: &[&Memory]) -> Result<Pending, Error> {
         let named = self.gemm.operands();
         if named.len() != operands.len() {
             return Err(Error::Length { operand: "the operands", want: named.len(), found: operands.len() });
@@ -114,6 +114,11 @@ impl GemmOperation {
         let names = ["A", "B", "C"].into_iter().chain(std::iter::repeat("an operand of the epilogue"));
         let operands: Vec<(&'static str, &Memory)> = names.zip(operands.iter().copied()).collect();
         self.operation.run(&operands, 2)
+    }
+
+    /// Runs it on the CPU path, over A, B and C of the calling thread.
+    pub(crate) fn run_here(&self, inputs: &[&[u8]; 2], c: &mut [u8]) -> Result<(), Error> {
+        self.operation.run_here(inputs, c)
     }
 
     /// What it does, why that way, and how long that takes.

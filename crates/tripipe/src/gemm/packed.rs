@@ -84,16 +84,16 @@ impl<T> Packed<T> {
         self.layout
     }
 
-    pub(super) fn memory(&self) -> &Memory {
+    pub(crate) fn memory(&self) -> &Memory {
         &self.memory
     }
 
-    pub(super) fn parameters(&self) -> Option<Parameters> {
+    pub(crate) fn parameters(&self) -> Option<Parameters> {
         self.parameters
     }
 
     /// How it was packed; nothing for one that lies as it is.
-    pub(super) fn tag(&self) -> Option<kernels::Packed> {
+    pub(crate) fn tag(&self) -> Option<kernels::Packed> {
         self.tag
     }
 }

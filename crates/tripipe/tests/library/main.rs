@@ -7,6 +7,7 @@ mod memory;
 mod pending;
 mod products;
 mod simple;
+mod team;
 
 use tripipe::{Context, Device};
 

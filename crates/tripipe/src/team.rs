@@ -1,0 +1,426 @@
+//! One operation, shared by several contexts.
+//!
+//! Every member of a [`Team`] takes a band of rows, computes it, and takes the next one, so whoever is faster does more. How fast
+//! each is in a kind of work is measured and kept for the next call; who would not pay is left out.
+//!
+//! ```
+//! use tripipe::{Context, Device, Team};
+//!
+//! # fn main() -> Result<(), tripipe::Error> {
+//! let team = Team::new(vec![Context::new(&Device::best())?, Context::new(&Device::Cpu)?])?;
+//! let (a, b) = (vec![2.0f32; 300 * 40], vec![3.0f32; 40 * 50]);
+//! let mut c = vec![0.0; 300 * 50];
+//! let shares = team.product(&a, &b, &mut c, [300, 50, 40])?;
+//! assert_eq!(c, [240.0; 300 * 50]);
+//! assert_eq!(shares.shares.iter().map(|share| share.rows).sum::<usize>(), 300);
+//! # Ok(())
+//! # }
+//! ```
+
+mod filter;
+mod product;
+mod schedule;
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use tripipe_device::Probe;
+use tripipe_kernels::filter::{Chain, Raster};
+
+use crate::explanation::Time;
+use crate::memory::Memory;
+use crate::{Context, Error};
+use schedule::{Next, Pace, Schedule, choose};
+
+/// Contexts that share one operation: a GPU and the CPU path, or several OpenCL devices. Any number of threads may use it.
+///
+/// A device may be there twice, with two contexts: the one copies while the other computes.
+///
+/// A member whose rate is less than 8 % of all of them together is left out, and so is everyone but the best where all together would
+/// save less than 10 % of its time, by what was measured. The first call of a kind measures, and so does every 64th: clocks change.
+#[derive(Debug)]
+pub struct Team {
+    members: Vec<Context>,
+    known: Mutex<Vec<Known>>,
+}
+
+/// Who did how much of an operation.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Shares {
+    /// One for each member, in the order of [`Team::new`].
+    pub shares: Vec<Share>,
+    /// Why only one member was asked, if that was so.
+    pub why_not: Option<String>,
+    /// Seconds from the call to its end, copies and the building of kernels included.
+    pub seconds: f64,
+}
+
+/// What one member did.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Share {
+    /// Its device.
+    pub device: String,
+    /// Rows of the result that it made.
+    pub rows: usize,
+    /// In so many bands.
+    pub bands: usize,
+    /// Seconds these bands took, copies included, the building of kernels not.
+    pub seconds: f64,
+    /// Seconds of these in which it computed: the device's own on OpenCL. Nothing where the context takes no times.
+    pub computing_seconds: Option<f64>,
+    /// Seconds ahead of the first band, for what all bands need.
+    pub setup_seconds: f64,
+    /// Rows a second, by which the rest was shared out; nothing before its first band of this kind.
+    pub rate: Option<f64>,
+    /// Why it was not asked, or not any more.
+    pub left_out: Option<String>,
+    /// What went wrong; others did what it had begun.
+    pub failure: Option<Error>,
+}
+
+/// What is kept of a kind of work.
+#[derive(Debug)]
+struct Known {
+    kind: Kind,
+    paces: Vec<Option<Pace>>,
+    calls: usize,
+}
+
+/// Work in which a member's rate in rows is about the same.
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    /// A chain on images that differ in nothing but their height.
+    Filter(Chain, Box<[Raster; 2]>),
+    /// Products of that type, n and k.
+    Product(&'static str, [usize; 2]),
+}
+
+/// How many kinds of work are kept.
+const KINDS: usize = 64;
+/// Calls after which rates are measured anew.
+const CALLS: usize = 64;
+
+/// Part of the result.
+struct Band<'r> {
+    rows: Range<usize>,
+    /// The rows, once for each plane.
+    parts: Vec<&'r mut [u8]>,
+}
+
+/// A result that is to be made.
+struct Whole<'r> {
+    band: Band<'r>,
+    /// From row to row.
+    pitch_bytes: usize,
+    /// Bands have a multiple of so many rows, but for the last.
+    quantum: usize,
+    /// Why it cannot be cut.
+    uncut: Option<String>,
+}
+
+/// Something that can be computed band by band.
+trait Work: Sync {
+    /// What a member holds meanwhile.
+    type Bench;
+
+    /// The most rows that fit the device's memory objects.
+    fn most_rows(&self, probe: &Probe) -> usize;
+
+    /// What all bands need, and the seconds that kernels were built meanwhile.
+    fn set_up(&self, context: &Context) -> Result<(Self::Bench, f64), Error>;
+
+    /// Makes a band.
+    fn compute(
+        &self,
+        context: &Context,
+        bench: &mut Self::Bench,
+        rows: Range<usize>,
+        parts: &mut [&mut [u8]],
+    ) -> Result<Spent, Error>;
+}
+
+/// Where the time of a band went.
+struct Spent {
+    building: f64,
+    computing: Option<f64>,
+}
+
+/// The result under way.
+struct Line<'r> {
+    /// What was not handed out yet.
+    rest: Band<'r>,
+    pitch_bytes: usize,
+    uncut: bool,
+    /// What members gave back.
+    returned: Vec<Band<'r>>,
+    schedule: Schedule,
+    shares: Vec<Share>,
+}
+
+impl Team {
+    /// A team of these contexts. Where nothing else is known the first one does what cannot be shared.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn new(members: Vec<Context>) -> Result<Self, Error> {
+        if members.is_empty() {
+            return Err(Error::NoMember);
+        }
+        Ok(Self { members, known: Mutex::default() })
+    }
+
+    /// The contexts.
+    pub fn members(&self) -> &[Context] {
+        &self.members
+    }
+
+    fn share<W: Work>(&self, kind: &Kind, work: &W, whole: Whole<'_>) -> Result<Shares, Error> {
+        let start = Instant::now();
+        let Whole { band: rest, pitch_bytes, quantum, uncut } = whole;
+        let rows = rest.rows.len();
+        let paces = self.paces(kind);
+        let names: Vec<&str> = self.members.iter().map(Context::name).collect();
+        let chosen = choose(rows, &paces, &names, uncut.as_deref());
+        let mut asked = chosen.members;
+        let share = |(device, left_out): (&&str, Option<String>)| Share {
+            device: (*device).to_owned(),
+            left_out,
+            ..Share::default()
+        };
+        let shares = names.iter().zip(chosen.left_out).map(share).collect();
+        let uncut = uncut.is_some();
+        let schedule = Schedule::new(rows, quantum, paces);
+        let mut line = Line { rest, pitch_bytes, uncut, returned: Vec::new(), schedule, shares };
+        while !line.is_done() {
+            line.schedule.begin(&asked);
+            line = self.round(work, line, &asked);
+            // What failed is done by those who are left, else by those who had been left out.
+            let healthy = |index: &usize| line.shares[*index].failure.is_none();
+            asked.retain(healthy);
+            if asked.is_empty() {
+                asked = (0..self.members.len()).filter(healthy).collect();
+            }
+            if asked.is_empty() && !line.is_done() {
+                return Err(line.failed());
+            }
+        }
+        let shares = line.schedule.finish(line.shares);
+        if rows > 0 {
+            self.keep(kind, &asked, &shares);
+        }
+        Ok(Shares { shares, why_not: chosen.why_not, seconds: start.elapsed().as_secs_f64() })
+    }
+
+    /// Has the members that are asked take bands until there is none.
+    fn round<'r, W: Work>(&self, work: &W, line: Line<'r>, asked: &[usize]) -> Line<'r> {
+        let start = Instant::now();
+        let line = Mutex::new(line);
+        let member = |index: usize| toil(work, &line, &self.members[index], index, start);
+        thread::scope(|scope| {
+            let Some((last, others)) = asked.split_last() else { return };
+            for index in others {
+                let name = format!("tripipe-team-{index}");
+                let started = thread::Builder::new().name(name).spawn_scoped(scope, || member(*index));
+                // Without a thread of its own it takes no part.
+                if let Err(error) = started {
+                    let why = format!("the system gave it no thread: {error}");
+                    lock(&line).leave(*index, why);
+                }
+            }
+            member(*last);
+        });
+        line.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known of the members in a kind of work, and one call more.
+    fn paces(&self, kind: &Kind) -> Vec<Option<Pace>> {
+        let mut known = lock(&self.known);
+        if let Some(place) = known.iter().position(|one| one.kind == *kind) {
+            known[..=place].rotate_right(1);
+        } else {
+            let paces = vec![None; self.members.len()];
+            known.insert(0, Known { kind: kind.clone(), paces, calls: 0 });
+            known.truncate(KINDS);
+        }
+        let first = &mut known[0];
+        if first.calls == CALLS {
+            first.paces.fill(None);
+            first.calls = 0;
+        }
+        first.calls += 1;
+        first.paces.clone()
+    }
+
+    /// Keeps what was measured.
+    fn keep(&self, kind: &Kind, asked: &[usize], shares: &[Share]) {
+        let mut known = lock(&self.known);
+        let Some(known) = known.iter_mut().find(|known| known.kind == *kind) else { return };
+        for index in asked {
+            let share = &shares[*index];
+            if let Some(rows_per_second) = share.rate.filter(|_| share.rows > 0) {
+                let setup_seconds = share.setup_seconds;
+                known.paces[*index] = Some(Pace { rows_per_second, setup_seconds });
+            }
+        }
+    }
+}
+
+/// What a member does: sets up, then takes bands until there is none.
+fn toil<W: Work>(work: &W, line: &Mutex<Line<'_>>, context: &Context, index: usize, start: Instant) {
+    let mut bench = match work.set_up(context) {
+        Ok((bench, building)) => {
+            lock(line).shares[index].setup_seconds = start.elapsed().as_secs_f64() - building;
+            bench
+        }
+        Err(error) => {
+            lock(line).fail(index, error);
+            return;
+        }
+    };
+    let most = context.probe().map_or(usize::MAX, |probe| work.most_rows(probe));
+    loop {
+        // The lock is held for the taking alone.
+        let taken = lock(line).take(index, most);
+        let Some(mut band) = taken else { return };
+        let begun = Instant::now();
+        let made = work.compute(context, &mut bench, band.rows.clone(), &mut band.parts);
+        let seconds = begun.elapsed().as_secs_f64();
+        let mut line = lock(line);
+        match made {
+            Ok(spent) => line.made(index, band.rows.len(), seconds, &spent),
+            Err(error) => {
+                line.fail(index, error);
+                line.returned.push(band);
+                return;
+            }
+        }
+    }
+}
+
+impl<'r> Line<'r> {
+    /// The next band for a member; nothing when there is none, or not for it.
+    fn take(&mut self, index: usize, most: usize) -> Option<Band<'r>> {
+        let most = if self.uncut { usize::MAX } else { most.max(1) };
+        if let Some(mut band) = self.returned.pop() {
+            let first = band.cut(band.rows.len().min(most), self.pitch_bytes);
+            if !band.rows.is_empty() {
+                self.returned.push(band);
+            }
+            return Some(first);
+        }
+        let left = self.rest.rows.len();
+        match if self.uncut && left > 0 { Next::Rows(left) } else { self.schedule.next(index, left, most) } {
+            Next::Rows(count) => Some(self.rest.cut(count, self.pitch_bytes)),
+            Next::TooSlow(why) => {
+                self.leave(index, why);
+                None
+            }
+            Next::Nothing => None,
+        }
+    }
+
+    /// A member takes no more part, for whatever reason.
+    fn leave(&mut self, index: usize, why: String) {
+        self.shares[index].left_out = Some(why);
+        self.schedule.leave(index);
+    }
+
+    fn fail(&mut self, index: usize, error: Error) {
+        self.shares[index].failure = Some(error);
+        self.schedule.leave(index);
+    }
+
+    /// What to say when everyone failed.
+    fn failed(self) -> Error {
+        let members = self.shares.len();
+        let failure = self.shares.into_iter().find_map(|share| share.failure);
+        failure.map_or(Error::NoMember, |first| Error::NoMemberLeft { members, first: Box::new(first) })
+    }
+
+    fn made(&mut self, index: usize, rows: usize, seconds: f64, spent: &Spent) {
+        let seconds = seconds - spent.building;
+        let share = &mut self.shares[index];
+        share.computing_seconds = match (share.bands, spent.computing) {
+            (0, computing) => computing,
+            (_, computing) => share.computing_seconds.zip(computing).map(|(sum, more)| sum + more),
+        };
+        share.rows += rows;
+        share.bands += 1;
+        share.seconds += seconds;
+        self.schedule.made(index, rows, seconds);
+    }
+
+    fn is_done(&self) -> bool {
+        self.returned.is_empty() && self.rest.rows.is_empty()
+    }
+}
+
+impl Band<'_> {
+    /// Takes the first rows off.
+    fn cut(&mut self, count: usize, pitch_bytes: usize) -> Self {
+        let middle = self.rows.start + count;
+        let parts = std::mem::take(&mut self.parts).into_iter();
+        let (first, rest) = parts
+            .map(|part| {
+                // The last row has no gap after it.
+                let bytes = (count * pitch_bytes).min(part.len());
+                part.split_at_mut(bytes)
+            })
+            .unzip();
+        let rows = self.rows.start..middle;
+        (self.rows.start, self.parts) = (middle, rest);
+        Self { rows, parts: first }
+    }
+}
+
+/// Device memory of at least so many bytes: what there is, or more.
+fn room<'m>(context: &Context, memory: &'m mut Option<Memory>, bytes: usize) -> Result<&'m Memory, Error> {
+    let enough = memory.take().filter(|memory| memory.bytes() >= bytes);
+    let made = match enough {
+        Some(memory) => memory,
+        None => Memory::uninitialised(context, bytes)?,
+    };
+    Ok(memory.insert(made))
+}
+
+impl fmt::Display for Shares {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} in all", Time(self.seconds))?;
+        if let Some(why_not) = &self.why_not {
+            writeln!(f, "  not shared: {why_not}")?;
+        }
+        for share in &self.shares {
+            write!(
+                f,
+                "  {}: {} rows in {} bands, {}",
+                share.device,
+                share.rows,
+                share.bands,
+                Time(share.seconds)
+            )?;
+            if let Some(seconds) = share.computing_seconds {
+                write!(f, ", {} of them computing", Time(seconds))?;
+            }
+            if let Some(rate) = share.rate {
+                write!(f, ", {rate:.0} rows/s")?;
+            }
+            if let Some(left_out) = &share.left_out {
+                write!(f, "; left out: {left_out}")?;
+            }
+            if let Some(failure) = &share.failure {
+                write!(f, "; failed: {failure}")?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,234 @@
+//! Chains of filters, shared.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use tripipe_device::Probe;
+use tripipe_kernels::filter::{Border, Chain, Layout, Raster};
+
+use super::{Band, Kind, Shares, Spent, Team, Whole, Work, room};
+use crate::context::Engine;
+use crate::filter::Filter;
+use crate::image::elements_of;
+use crate::memory::Memory;
+use crate::{Context, Error, Pixel};
+
+/// Rows of a band for each row that windows see above and below it, which its neighbours load as well.
+const ROWS_PER_RADIUS: usize = 8;
+/// The fewest rows of a band.
+const FEWEST_ROWS: usize = 16;
+
+impl Team {
+    /// The chain over `source`, into `result`, in bands of rows: integers are those of one device to the bit. Both slices hold elements as
+    /// their rasters say; of `result` only the pixels are written.
+    ///
+    /// A chain whose border is [`Border::Wrap`] is done by one member, and so is an image too low for two bands.
+    ///
+    /// # Errors
+    /// The chain does not make such a result of such an image; slices or rasters that do not fit; every member failed, and then part of
+    /// the result may be written.
+    pub fn filter<S: Pixel, R: Pixel>(
+        &self,
+        chain: &Chain,
+        from: &Raster,
+        source: &[S],
+        to: &Raster,
+        result: &mut [R],
+    ) -> Result<Shares, Error> {
+        chain.check(from, to)?;
+        check("the source", elements_of::<S>(from)?, source.len())?;
+        let elements = elements_of::<R>(to)?;
+        check("the result", elements, result.len())?;
+        let radius: usize = chain.stages.iter().map(|stage| stage.window()[1] / 2).sum();
+        let quantum = (ROWS_PER_RADIUS * radius).next_power_of_two().max(FEWEST_ROWS);
+        let uncut = if from.is_empty() {
+            Some("there is no pixel".to_owned())
+        } else if chain.border == Border::Wrap && radius > 0 {
+            Some("windows see the last rows beyond the first ones".to_owned())
+        } else if from.height < 2 * quantum {
+            Some(format!("{} rows are too few for two bands of {quantum}", from.height))
+        } else {
+            None
+        };
+        let bytes = bytemuck::cast_slice_mut(&mut result[..elements]);
+        let whole = Whole {
+            band: Band { rows: 0..if from.is_empty() { 0 } else { from.height }, parts: planes(to, bytes) },
+            pitch_bytes: pitch_bytes(to),
+            quantum,
+            uncut,
+        };
+        let flat = |raster: &Raster| Raster { height: 0, offset: 0, plane_pitch: 0, ..*raster };
+        let kind = Kind::Filter(chain.clone(), Box::new([flat(from), flat(to)]));
+        let work = Filtering { chain, from: *from, to: *to, source: bytemuck::cast_slice(source), radius };
+        self.share(&kind, &work, whole)
+    }
+}
+
+fn check(operand: &'static str, want: usize, found: usize) -> Result<(), Error> {
+    if found >= want { Ok(()) } else { Err(Error::Length { operand, want, found }) }
+}
+
+/// Planes of an image: one when packed.
+fn plane_count(raster: &Raster) -> usize {
+    if raster.layout == Layout::Packed { 1 } else { raster.channels }
+}
+
+/// From row to row; that of a single row is free, and then what it takes.
+fn pitch_bytes(raster: &Raster) -> usize {
+    raster.pitch.max(raster.row_elements()) * raster.element.bytes()
+}
+
+/// Bytes from the first pixel of a plane to its last, gaps included.
+fn plane_bytes(raster: &Raster) -> usize {
+    let rows = raster.height.saturating_sub(1) * raster.pitch;
+    (rows + raster.row_elements()) * raster.element.bytes()
+}
+
+/// The rows of every plane.
+fn planes<'r>(raster: &Raster, bytes: &'r mut [u8]) -> Vec<&'r mut [u8]> {
+    if raster.is_empty() {
+        return Vec::new();
+    }
+    let element = raster.element.bytes();
+    let own = plane_bytes(raster);
+    let mut left = &mut bytes[raster.offset * element..];
+    let mut planes = Vec::new();
+    for _ in 1..plane_count(raster) {
+        let (plane, rest) = std::mem::take(&mut left).split_at_mut(raster.plane_pitch * element);
+        planes.push(&mut plane[..own]);
+        left = rest;
+    }
+    planes.push(&mut left[..own]);
+    planes
+}
+
+struct Filtering<'a> {
+    chain: &'a Chain,
+    from: Raster,
+    to: Raster,
+    source: &'a [u8],
+    radius: usize,
+}
+
+/// What a member holds.
+#[derive(Default)]
+struct Bench {
+    /// The chain for bands of so many rows, and of those around them.
+    filters: Vec<Filter>,
+    source: Option<Memory>,
+    result: Option<Memory>,
+    /// Rows on their way to a result with gaps.
+    made: Vec<u8>,
+}
+
+impl Filtering<'_> {
+    /// A band of so many rows, as it is given to a member and as the member makes it. `apart` is whether it has memory of its own.
+    fn rasters(&self, height: usize, apart: bool) -> Result<[Raster; 2], Error> {
+        let mut from = Raster { height, offset: 0, ..self.from };
+        if apart && from.layout == Layout::Planar {
+            from.plane_pitch = from.pitch * height;
+        }
+        let mut to = self.chain.apply_to(&from)?;
+        if to.layout != self.to.layout {
+            to = match self.to.layout {
+                Layout::Packed => Raster::packed([to.width, to.height], to.channels, to.element),
+                Layout::Planar => Raster::planar([to.width, to.height], to.channels, to.element),
+            };
+        }
+        Ok([from, to])
+    }
+}
+
+impl Bench {
+    /// The place of the filter between these rasters, and seconds for building it.
+    fn filter(
+        &mut self,
+        context: &Context,
+        chain: &Chain,
+        [from, to]: &[Raster; 2],
+    ) -> Result<(usize, f64), Error> {
+        if let Some(place) = self.filters.iter().position(|filter| filter.is_between(from, to)) {
+            return Ok((place, 0.0));
+        }
+        let start = Instant::now();
+        // Not one that the context keeps: its memory goes when the work is done.
+        self.filters.push(Filter::new(context, chain, from, to)?);
+        Ok((self.filters.len() - 1, start.elapsed().as_secs_f64()))
+    }
+}
+
+impl Work for Filtering<'_> {
+    type Bench = Bench;
+
+    fn most_rows(&self, probe: &Probe) -> usize {
+        let row = (self.from.pitch * self.from.element.bytes() * plane_count(&self.from))
+            .max(self.to.row_elements() * self.to.element.bytes() * plane_count(&self.to));
+        match probe.max_buffer_bytes {
+            0 => usize::MAX,
+            most => (most as usize / row.max(1)).saturating_sub(2 * self.radius),
+        }
+    }
+
+    fn set_up(&self, _: &Context) -> Result<(Bench, f64), Error> {
+        Ok((Bench::default(), 0.0))
+    }
+
+    fn compute(
+        &self,
+        context: &Context,
+        bench: &mut Bench,
+        rows: Range<usize>,
+        parts: &mut [&mut [u8]],
+    ) -> Result<Spent, Error> {
+        let above = rows.start.saturating_sub(self.radius);
+        let below = (rows.end + self.radius).min(self.from.height);
+        let on_host = matches!(context.engine(), Engine::Host(_));
+        let [from, to] = self.rasters(below - above, !on_host)?;
+        let (place, building) = bench.filter(context, self.chain, &[from, to])?;
+        let Bench { filters, source, result, made } = bench;
+        let filter = &filters[place];
+        let first = |plane: usize| {
+            (self.from.index([0, above], 0) + plane * self.from.plane_pitch) * from.element.bytes()
+        };
+        let row_bytes = to.row_elements() * to.element.bytes();
+        let pitch_bytes = pitch_bytes(&self.to);
+        let (plane_out, skipped) = (row_bytes * to.height, row_bytes * (rows.start - above));
+        let wanted = row_bytes * rows.len();
+        let computing = if on_host {
+            made.resize(to.elements()? * to.element.bytes(), 0);
+            let start = Instant::now();
+            filter.run_here(&self.source[first(0)..], made)?;
+            let seconds = start.elapsed().as_secs_f64();
+            for (plane, part) in parts.iter_mut().enumerate() {
+                spread(&made[plane * plane_out + skipped..][..wanted], part, [row_bytes, pitch_bytes]);
+            }
+            Some(seconds)
+        } else {
+            let source = room(context, source, from.elements()? * from.element.bytes())?;
+            let result = room(context, result, to.elements()? * to.element.bytes())?;
+            let plane_in = from.plane_pitch * from.element.bytes();
+            for plane in 0..plane_count(&from) {
+                source.write(plane * plane_in, &self.source[first(plane)..][..plane_bytes(&from)])?;
+            }
+            let seconds = filter.run_over(source, result)?.seconds_if_taken()?;
+            for (plane, part) in parts.iter_mut().enumerate() {
+                if part.len() == wanted {
+                    result.read(plane * plane_out + skipped, part)?;
+                } else {
+                    made.resize(wanted, 0);
+                    result.read(plane * plane_out + skipped, made)?;
+                    spread(made, part, [row_bytes, pitch_bytes]);
+                }
+            }
+            seconds
+        };
+        Ok(Spent { building, computing })
+    }
+}
+
+/// Copies rows without gaps to rows `pitch_bytes` apart.
+fn spread(rows: &[u8], to: &mut [u8], [row_bytes, pitch_bytes]: [usize; 2]) {
+    for (row, to) in rows.chunks_exact(row_bytes.max(1)).zip(to.chunks_mut(pitch_bytes.max(1))) {
+        to[..row_bytes].copy_from_slice(row);
+    }
+}

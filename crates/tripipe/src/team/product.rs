@@ -1,0 +1,128 @@
+//! Matrix products, shared.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use tripipe_device::Probe;
+use tripipe_kernels::gemm::{Accumulate, Gemm};
+
+use super::{Band, Kind, Shares, Spent, Team, Whole, Work, room};
+use crate::context::Engine;
+use crate::gemm::{Factor, GemmOperation, Packed};
+use crate::memory::Memory;
+use crate::{Context, Error, Matrix};
+
+/// Bands have a multiple of so many rows, so that work-groups of the common tiles are whole.
+const QUANTUM: usize = 64;
+
+impl Team {
+    /// C = A B, of dense row-major matrices of m x k, k x n and m x n elements, in bands of rows of A and C. B goes to every member once.
+    /// Integers are those of one device to the bit; floating-point sums are taken in the order of whoever does the row.
+    ///
+    /// # Errors
+    /// Slices of other lengths; every member failed, and then part of C may be written. A device that does not offer the type fails.
+    pub fn product<T: Factor>(
+        &self,
+        a: &[T],
+        b: &[T],
+        c: &mut [T::Sum],
+        [m, n, k]: [usize; 3],
+    ) -> Result<Shares, Error> {
+        for (operand, [rows, columns], found) in
+            [("A", [m, k], a.len()), ("B", [k, n], b.len()), ("C", [m, n], c.len())]
+        {
+            let want = rows.checked_mul(columns).ok_or(Error::TooLarge { elements: usize::MAX })?;
+            if want != found {
+                return Err(Error::Length { operand, want, found });
+            }
+        }
+        let uncut = (m < 2 * QUANTUM).then(|| format!("{m} rows are too few for two bands of {QUANTUM}"));
+        let whole = Whole {
+            band: Band { rows: 0..if n == 0 { 0 } else { m }, parts: vec![bytemuck::cast_slice_mut(c)] },
+            pitch_bytes: n * size_of::<T::Sum>(),
+            quantum: QUANTUM,
+            uncut,
+        };
+        self.share(&Kind::Product(T::NAME, [n, k]), &Multiplying { a, b, extents: [m, n, k] }, whole)
+    }
+}
+
+struct Multiplying<'a, T> {
+    a: &'a [T],
+    b: &'a [T],
+    extents: [usize; 3],
+}
+
+/// What a member holds.
+struct Bench<T> {
+    /// B on the device; nothing on the CPU path.
+    b: Option<Packed<T>>,
+    a: Option<Memory>,
+    c: Option<Memory>,
+    operations: Vec<GemmOperation>,
+}
+
+impl<T: Factor> Bench<T> {
+    /// The place of the product of these extents.
+    fn operation(&mut self, context: &Context, extents: [usize; 3]) -> Result<usize, Error> {
+        let known = self.operations.iter().position(|operation| operation.gemm().m == extents[0]);
+        if let Some(place) = known {
+            return Ok(place);
+        }
+        let gemm = Gemm::new(T::elements(Accumulate::F32), extents);
+        let parameters = self.b.as_ref().and_then(Packed::parameters);
+        let given = [None, self.b.as_ref().and_then(Packed::tag)];
+        // Not one that the context keeps: its memory goes when the work is done.
+        self.operations.push(GemmOperation::new(context, &gemm, parameters, &given)?);
+        Ok(self.operations.len() - 1)
+    }
+}
+
+impl<T: Factor> Work for Multiplying<'_, T> {
+    type Bench = Bench<T>;
+
+    fn most_rows(&self, probe: &Probe) -> usize {
+        let [_, n, k] = self.extents;
+        let row = (k * size_of::<T>()).max(n * size_of::<T::Sum>());
+        if probe.max_buffer_bytes == 0 { usize::MAX } else { probe.max_buffer_bytes as usize / row.max(1) }
+    }
+
+    fn set_up(&self, context: &Context) -> Result<(Bench<T>, f64), Error> {
+        let [m, n, k] = self.extents;
+        let mut bench = Bench { b: None, a: None, c: None, operations: Vec::new() };
+        if matches!(context.engine(), Engine::Host(_)) {
+            return Ok((bench, 0.0));
+        }
+        let b = Matrix::from_slice(context, [k, n], self.b)?;
+        let start = Instant::now();
+        bench.b = Some(Packed::b(&b, m)?);
+        Ok((bench, start.elapsed().as_secs_f64()))
+    }
+
+    fn compute(
+        &self,
+        context: &Context,
+        bench: &mut Bench<T>,
+        rows: Range<usize>,
+        parts: &mut [&mut [u8]],
+    ) -> Result<Spent, Error> {
+        let [_, n, k] = self.extents;
+        let [c] = parts else { return Ok(Spent { building: 0.0, computing: None }) };
+        let start = Instant::now();
+        let place = bench.operation(context, [rows.len(), n, k])?;
+        let building = start.elapsed().as_secs_f64();
+        let operation = &bench.operations[place];
+        let a: &[u8] = bytemuck::cast_slice(&self.a[rows.start * k..rows.end * k]);
+        let Some(b) = &bench.b else {
+            let start = Instant::now();
+            operation.run_here(&[a, bytemuck::cast_slice(self.b)], c)?;
+            return Ok(Spent { building, computing: Some(start.elapsed().as_secs_f64()) });
+        };
+        let on_device = room(context, &mut bench.a, a.len())?;
+        on_device.write(0, a)?;
+        let result = room(context, &mut bench.c, c.len())?;
+        let computing = operation.run_over(&[on_device, b.memory(), result])?.seconds_if_taken()?;
+        result.read(0, c)?;
+        Ok(Spent { building, computing })
+    }
+}
