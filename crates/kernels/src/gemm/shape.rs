@@ -18,13 +18,16 @@ pub enum Shape {
     Small,
     /// Up to 768^3 multiply-adds.
     Medium,
-    /// More.
+    /// Up to 1536^3 multiply-adds.
     Large,
+    /// More: enough blocks of the largest kind for every core of a server's GPU.
+    Huge,
 }
 
 impl Shape {
     /// All of them, in order.
-    pub const ALL: [Self; 5] = [Self::Vector, Self::Skinny, Self::Small, Self::Medium, Self::Large];
+    pub const ALL: [Self; 6] =
+        [Self::Vector, Self::Skinny, Self::Small, Self::Medium, Self::Large, Self::Huge];
 
     /// The class of a product.
     pub fn of(gemm: &Gemm) -> Self {
@@ -34,7 +37,8 @@ impl Shape {
             2..32 => Self::Skinny,
             _ if work <= 256f64.powi(3) => Self::Small,
             _ if work <= 768f64.powi(3) => Self::Medium,
-            _ => Self::Large,
+            _ if work <= 1536f64.powi(3) => Self::Large,
+            _ => Self::Huge,
         }
     }
 
@@ -52,6 +56,7 @@ impl fmt::Display for Shape {
             Self::Small => "small",
             Self::Medium => "medium",
             Self::Large => "large",
+            Self::Huge => "huge",
         })
     }
 }

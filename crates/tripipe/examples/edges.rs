@@ -1,0 +1,25 @@
+//! Edges of a photo: gray, blurred, Laplace, made visible.
+//!
+//! cargo run --release -p tripipe --example edges -- photo.jpg edges.png [DEVICE]
+
+use tripipe::filter::{Border, Chain};
+use tripipe::{Choice, Context, Image};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(input), Some(output)) = (arguments.next(), arguments.next()) else {
+        return Err("want: edges INPUT OUTPUT [DEVICE]".into());
+    };
+    let choice: Choice = arguments.next().as_deref().unwrap_or("auto").parse()?;
+    let context = Context::new(&choice.resolve()?)?;
+    let photo = Image::<u8>::from_picture(&context, &image::open(input)?)?;
+    // Gray pictures need no first stage.
+    let stages = if photo.channels() >= 3 { "gray,gaussian:5,laplace8" } else { "gaussian:5,laplace8" };
+    let chain = Chain::parse(stages, Border::Reflect101)?;
+    let mut edges = Image::<u8>::zeros(&context, chain.apply_to(photo.raster())?)?;
+    let filter = context.filter(&chain, photo.raster(), edges.raster())?;
+    filter.run(&photo, &mut edges)?.wait()?;
+    edges.to_picture()?.save(output)?;
+    print!("{}", filter.explain());
+    Ok(())
+}
