@@ -2,6 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tripipe_device::Probe;
@@ -9,6 +10,7 @@ use tripipe_kernels::gemm::Table;
 use tripipe_launch::{Executor, ScalarType, Submission};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
+use crate::background::Builds;
 use crate::explanation::{Arithmetic, Ceilings};
 use crate::host_queue::HostQueue;
 use crate::kept::Kept;
@@ -29,6 +31,8 @@ pub(crate) struct Core {
     name: String,
     engine: Engine,
     measured: Mutex<Vec<(Arithmetic, Ceilings)>>,
+    in_background: AtomicBool,
+    builds: Builds,
 }
 
 /// Operations that are ready to run.
@@ -111,7 +115,13 @@ impl Context {
     }
 
     fn with(name: String, engine: Engine) -> Self {
-        let core = Arc::new(Core { name, engine, measured: Mutex::default() });
+        let core = Arc::new(Core {
+            name,
+            engine,
+            measured: Mutex::default(),
+            in_background: AtomicBool::new(false),
+            builds: Builds::default(),
+        });
         Self { core, kept: Arc::default(), table: Arc::default() }
     }
 
@@ -192,6 +202,14 @@ impl Context {
         Ok(())
     }
 
+    /// Whether kernels that are not built yet are built on another thread, in operations that are asked for from now on; they are not
+    /// when nothing is said. Until they are built the CPU path does the operation on copies, and [`crate::Explanation::fallback`] says so.
+    /// Products of packed operands wait for their kernels all the same: only these can read them. Dropping the context waits for the
+    /// builds that are under way.
+    pub fn build_in_background(&self, background: bool) {
+        self.core.in_background.store(background, Ordering::Relaxed);
+    }
+
     /// Parameters of products: the user's, from the folder that `TRIPIPE_TABLES` names, else `tripipe/gemm` in the folder
     /// for settings, ahead of those that are shipped.
     ///
@@ -227,6 +245,11 @@ impl Core {
 
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// The builds beside operations, where there are to be any.
+    pub(crate) fn builds(&self) -> Option<&Builds> {
+        self.in_background.load(Ordering::Relaxed).then_some(&self.builds)
     }
 
     pub(crate) fn ceilings(&self, arithmetic: Arithmetic) -> Option<Ceilings> {

@@ -28,7 +28,8 @@ pub struct Explanation {
     pub bound: Option<Bound>,
     /// The next best choices, the best first.
     pub runners_up: Vec<RunnerUp>,
-    /// Seconds for building the kernels, or loading them from the cache, ahead of the first run.
+    /// Seconds for building the kernels, or loading them from the cache: ahead of the first run, or beside the first ones
+    /// ([`crate::Context::build_in_background`]).
     pub build_seconds: Option<f64>,
     /// Why it does not run on the device that was asked for.
     pub fallback: Option<String>,
@@ -101,7 +102,7 @@ impl fmt::Display for Explanation {
             }
         }
         if let Some(seconds) = self.build_seconds {
-            writeln!(f, "  first call  {} more, to build or load the kernels", Time(seconds))?;
+            writeln!(f, "  build       {} to build or load the kernels", Time(seconds))?;
         }
         for RunnerUp { kernel, why_not } in &self.runners_up {
             writeln!(f, "  runner-up   {kernel}: {why_not}")?;

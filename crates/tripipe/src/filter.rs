@@ -77,7 +77,7 @@ impl Filter {
             _ => Ok(()),
         });
         let small = to.elements()? * to.element.bytes() <= SMALL_BYTES;
-        let operation = Operation::new(context, plan, host, small)?;
+        let operation = Operation::new(context, plan, host, small, false)?;
         Ok(Self { chain: chain.clone(), from, to, parameters, operation })
     }
 
@@ -126,7 +126,7 @@ impl Filter {
         let mut explanation = Explanation {
             operation: format!("{} of {width}x{height}, {channels} x {element}", self.chain),
             device: core.name().to_owned(),
-            fallback: self.operation.fallback().map(str::to_owned),
+            fallback: self.operation.fallback(),
             measured_seconds: self.operation.measured_seconds(),
             build_seconds: self.operation.build_seconds(),
             ..Explanation::default()

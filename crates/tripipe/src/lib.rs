@@ -11,6 +11,7 @@
 //! - [`peaks`]: its measured ceilings.
 //! - [`climb`]: the CPU path on the optimisation ladders of `tripipe-kernels`.
 
+mod background;
 pub mod climb;
 mod context;
 pub mod cpu;

@@ -9,6 +9,7 @@ use tripipe_kernels::plan::Bound;
 use tripipe_kernels::{Plan, PlanError};
 use tripipe_launch::{MemoryId, Prepared, Submission, Timing};
 
+use crate::background::Later;
 use crate::context::{Core, Engine, Kernels};
 use crate::cpu::CpuError;
 use crate::host_queue::HostTask;
@@ -24,7 +25,7 @@ pub(crate) struct Planned {
     core: Arc<Core>,
     plan: Plan<'static>,
     bindings: Mutex<Bindings>,
-    /// Seconds that building, or loading, the kernels took.
+    /// Seconds that building, or loading, the kernels took, here and on another thread.
     build_seconds: f64,
 }
 
@@ -58,6 +59,12 @@ impl Planned {
         }
         let build_seconds = start.elapsed().as_secs_f64();
         Ok(Self { core: Arc::clone(core), plan, bindings: Mutex::default(), build_seconds })
+    }
+
+    /// With the seconds that another thread built its kernels.
+    pub(crate) fn built_beside(mut self, seconds: f64) -> Self {
+        self.build_seconds += seconds;
+        self
     }
 
     /// Queues the launches over `operands`, in the plan's order; what comes ahead of the step with the first run over each set of
@@ -132,6 +139,8 @@ enum Way {
     Fallback(String),
     /// The device.
     Kernels(Planned),
+    /// The CPU path on copies, and the device once the kernels are built.
+    Later(Later),
 }
 
 /// Why there is no plan for an operation.
@@ -183,8 +192,8 @@ impl Runs {
 }
 
 impl Operation {
-    /// An operation that `plan` does where kernels run, and `host` elsewhere: on the CPU path, and where a device lacks what the
-    /// plan needs.
+    /// An operation that `plan` does where kernels run, and `host` elsewhere: on the CPU path, where a device lacks what the
+    /// plan needs, and, unless it `waits` for them, until kernels are built that the context builds in the background.
     ///
     /// # Errors
     /// Operands that do not fit together; a kernel does not build; the device is gone.
@@ -193,11 +202,18 @@ impl Operation {
         plan: impl FnOnce(&Probe) -> Result<Plan<'static>, Refused>,
         host: HostWork,
         small: bool,
+        waits: bool,
     ) -> Result<Self, Error> {
         let way = match context.engine() {
             Engine::Host(_) => Way::Host,
             Engine::Kernels(kernels) => match plan(&kernels.probe) {
-                Ok(plan) => Way::Kernels(Planned::new(context.core(), kernels, plan)?),
+                Ok(plan) => {
+                    let builds = context.core().builds().filter(|_| !waits);
+                    match builds.and_then(|builds| Later::begin(builds, kernels, &plan)) {
+                        Some(later) => Way::Later(later),
+                        None => Way::Kernels(Planned::new(context.core(), kernels, plan)?),
+                    }
+                }
                 Err(Refused::Lacks(what)) => Way::Fallback(what),
                 Err(Refused::Wrong(error)) => return Err(error),
             },
@@ -212,9 +228,9 @@ impl Operation {
     pub(crate) fn run(&self, operands: &[(&'static str, &Memory)], result: usize) -> Result<Pending, Error> {
         check_operands(&self.core, operands, result)?;
         let memories: Vec<&Memory> = operands.iter().map(|(_, memory)| *memory).collect();
-        let pending = match (&self.way, self.core.engine()) {
-            (Way::Kernels(planned), Engine::Kernels(kernels)) => planned.submit(kernels, &memories)?,
-            (Way::Host, Engine::Host(queue)) => {
+        let pending = match (self.planned()?, self.core.engine()) {
+            (Some(planned), Engine::Kernels(kernels)) => planned.submit(kernels, &memories)?,
+            (None, Engine::Host(queue)) => {
                 let mut cells: Vec<Arc<Cells>> =
                     memories.iter().filter_map(|memory| memory.cells().cloned()).collect();
                 let output = cells.remove(result);
@@ -250,19 +266,39 @@ impl Operation {
         Ok((self.host)(inputs, output)?)
     }
 
+    /// The plan, where kernels do it by now.
+    ///
+    /// # Errors
+    /// A kernel does not build; the device is gone.
+    fn planned(&self) -> Result<Option<&Planned>, Error> {
+        match (&self.way, self.core.engine()) {
+            (Way::Kernels(planned), _) => Ok(Some(planned)),
+            (Way::Later(later), Engine::Kernels(kernels)) => later.planned(&self.core, kernels, || {
+                // Those were the CPU path's.
+                *lock(&self.runs) = Runs::default();
+            }),
+            _ => Ok(None),
+        }
+    }
+
     /// Why the CPU path does it and not the device that was asked for.
-    pub(crate) fn fallback(&self) -> Option<&str> {
-        if let Way::Fallback(reason) = &self.way { Some(reason) } else { None }
+    pub(crate) fn fallback(&self) -> Option<String> {
+        match (&self.way, self.planned()) {
+            (Way::Fallback(reason), _) => Some(reason.clone()),
+            (Way::Later(_), Ok(None)) => Some("its kernels are being built".to_owned()),
+            (_, Err(error)) => Some(error.to_string()),
+            _ => None,
+        }
     }
 
     /// Whether kernels do it.
     pub(crate) fn runs_kernels(&self) -> bool {
-        matches!(self.way, Way::Kernels(_))
+        self.planned().is_ok_and(|planned| planned.is_some())
     }
 
-    /// Seconds that building, or loading, its kernels took.
+    /// Seconds that building, or loading, its kernels took; nothing before they are there.
     pub(crate) fn build_seconds(&self) -> Option<f64> {
-        if let Way::Kernels(planned) = &self.way { Some(planned.build_seconds) } else { None }
+        Some(self.planned().ok()??.build_seconds)
     }
 
     /// The shortest time of the runs that have ended.

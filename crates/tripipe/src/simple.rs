@@ -40,7 +40,10 @@ impl Context {
             |known| known.task == task,
             || {
                 let plan = |probe: &Probe| Ok(task.plan(probe)?);
-                Ok(Simple { task, operation: Operation::new(self, plan, task.host(), task.is_small())? })
+                Ok(Simple {
+                    task,
+                    operation: Operation::new(self, plan, task.host(), task.is_small(), false)?,
+                })
             },
         )
     }

@@ -78,7 +78,10 @@ impl GemmOperation {
             choice = Some(chosen);
             Ok(plan)
         };
-        let operation = Operation::new(context, plan, host::work(gemm), gemm.operations() <= 2.0 * SMALL)?;
+        let small = gemm.operations() <= 2.0 * SMALL;
+        // The CPU path cannot read what was packed for kernels.
+        let waits = given.iter().any(Option::is_some);
+        let operation = Operation::new(context, plan, host::work(gemm), small, waits)?;
         Ok(Self { gemm: gemm.clone(), given: *given, choice, operation })
     }
 
@@ -130,7 +133,7 @@ impl GemmOperation {
                 self.gemm.elements, self.gemm.m, self.gemm.n, self.gemm.k
             ),
             device: core.name().to_owned(),
-            fallback: self.operation.fallback().map(str::to_owned),
+            fallback: self.operation.fallback(),
             measured_seconds: self.operation.measured_seconds(),
             build_seconds: self.operation.build_seconds(),
             ..Explanation::default()

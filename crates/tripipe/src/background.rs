@@ -1,0 +1,123 @@
+//! Kernels that are built on another thread while the CPU path does their work.
+
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use tripipe_kernels::Plan;
+use tripipe_launch::Program;
+use tripipe_opencl::BuiltProgram;
+
+use crate::Error;
+use crate::context::{Core, Kernels, Runner};
+use crate::operation::Planned;
+
+/// The builds of a context. Dropped, it waits for those that are under way: a compiler that is still at work when the process ends may
+/// take it down.
+#[derive(Default)]
+pub(crate) struct Builds(Mutex<Vec<JoinHandle<()>>>);
+
+/// A plan whose kernels are being built, or were.
+pub(crate) struct Later {
+    planned: OnceLock<Planned>,
+    /// Until it is planned.
+    build: Mutex<Option<Build>>,
+}
+
+struct Build {
+    plan: Plan<'static>,
+    made: Receiver<Made>,
+}
+
+/// What a thread has built. A program that does not build is left out, and built again by whoever needs it, to learn why.
+#[derive(Default)]
+struct Made {
+    programs: Vec<BuiltProgram>,
+    seconds: f64,
+}
+
+impl Later {
+    /// Has what the plan needs built on another thread; nothing where nothing is left to build, or no other thread can do it.
+    pub(crate) fn begin(builds: &Builds, kernels: &Kernels, plan: &Plan<'static>) -> Option<Self> {
+        let (builder, missing) = match &mut *kernels.executor() {
+            Runner::OpenCl(executor) => {
+                let mut missing: Vec<(Arc<Program>, Vec<String>)> = Vec::new();
+                for launch in plan.preparation().iter().chain(plan.launches()) {
+                    match missing.iter_mut().find(|(program, _)| *program == launch.program) {
+                        Some((_, entries)) => entries.push(launch.entry.clone()),
+                        None if executor.has_built(&launch.program) => {}
+                        None => missing.push((Arc::clone(&launch.program), vec![launch.entry.clone()])),
+                    }
+                }
+                (executor.builder(), missing)
+            }
+            Runner::Other(_) => return None,
+        };
+        if missing.is_empty() {
+            return None;
+        }
+        let (sender, made) = channel();
+        let build = move || {
+            let start = Instant::now();
+            let built = missing.iter().filter_map(|(program, entries)| {
+                let entries: Vec<&str> = entries.iter().map(String::as_str).collect();
+                builder.build(program, &entries).ok()
+            });
+            let programs = built.collect();
+            // Nobody may be there to take it.
+            let _ = sender.send(Made { programs, seconds: start.elapsed().as_secs_f64() });
+        };
+        let thread = thread::Builder::new().name("tripipe-build".to_owned()).spawn(build).ok()?;
+        let mut builds = lock(&builds.0);
+        builds.retain(|build| !build.is_finished());
+        builds.push(thread);
+        let build = Build { plan: plan.clone(), made };
+        Some(Self { planned: OnceLock::new(), build: Mutex::new(Some(build)) })
+    }
+
+    /// The plan with its kernels, once they are built; `then` is called when they are found to be.
+    ///
+    /// # Errors
+    /// A kernel does not build; the device is gone.
+    pub(crate) fn planned(
+        &self,
+        core: &Arc<Core>,
+        kernels: &Kernels,
+        then: impl FnOnce(),
+    ) -> Result<Option<&Planned>, Error> {
+        if self.planned.get().is_none() {
+            let mut build = lock(&self.build);
+            if let Some(Build { plan, made }) = &*build {
+                let made = match made.try_recv() {
+                    Ok(made) => made,
+                    Err(TryRecvError::Empty) => return Ok(None),
+                    Err(TryRecvError::Disconnected) => Made::default(),
+                };
+                if let Runner::OpenCl(executor) = &mut *kernels.executor() {
+                    for program in made.programs {
+                        executor.adopt(program)?;
+                    }
+                }
+                let planned = Planned::new(core, kernels, plan.clone())?.built_beside(made.seconds);
+                self.planned.get_or_init(|| planned);
+                *build = None;
+                then();
+            }
+        }
+        Ok(self.planned.get())
+    }
+}
+
+impl Drop for Builds {
+    fn drop(&mut self) {
+        for thread in std::mem::take(&mut *lock(&self.0)) {
+            // One that panicked has built nothing, which was seen.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
