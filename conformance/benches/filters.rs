@@ -15,7 +15,10 @@ use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 const SIZE: [usize; 2] = [7680, 4320];
 const RUNS: usize = 7;
 
-fn cases() -> Result<Vec<(&'static str, usize, Vec<Stage>)>, Box<dyn std::error::Error>> {
+/// A name, channels, and stages.
+type Case = (&'static str, usize, Vec<Stage>);
+
+fn cases() -> Result<Vec<Case>, Box<dyn std::error::Error>> {
     let linear = |linear: Linear| vec![Stage::Linear(linear)];
     Ok(vec![
         ("laplace rgb", 3, linear(Linear::laplace_sharpen())),
@@ -43,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let chain = Chain { stages, border: Border::Reflect101, keep_alpha: false };
             let from = Raster::packed(SIZE, channels, Element::U8);
             let to = chain.apply_to(&from)?;
-            let source: Vec<u8> = (0..from.elements()?).map(|i| (i * 2_654_435_761 >> 7) as u8).collect();
+            let source: Vec<u8> = (0..from.elements()?).map(|i| ((i * 2_654_435_761) >> 7) as u8).collect();
             let result = MemoryKind::Buffer { bytes: to.elements()? * to.element.bytes() };
             let operands = [
                 executor.allocate(

@@ -1,4 +1,4 @@
-//! Edges of a photo: gray, blurred, Laplace, made visible.
+//! Edges of a photo: gray, blurred, the length of the gradient.
 //!
 //! cargo run --release -p tripipe --example edges -- photo.jpg edges.png [DEVICE]
 
@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let context = Context::new(&choice.resolve()?)?;
     let photo = Image::<u8>::from_picture(&context, &image::open(input)?)?;
     // Gray pictures need no first stage.
-    let stages = if photo.channels() >= 3 { "gray,gaussian:5,laplace8" } else { "gaussian:5,laplace8" };
+    let stages = if photo.channels() >= 3 { "gray,gaussian:5,sobel" } else { "gaussian:5,sobel" };
     let chain = Chain::parse(stages, Border::Reflect101)?;
     let mut edges = Image::<u8>::zeros(&context, chain.apply_to(photo.raster())?)?;
     let filter = context.filter(&chain, photo.raster(), edges.raster())?;

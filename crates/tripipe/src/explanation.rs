@@ -197,6 +197,6 @@ impl Ceilings {
         if self.launch_seconds > seconds {
             return Bound { ceiling: "launch", seconds: self.launch_seconds, from: self.from.clone() };
         }
-        Bound { ceiling, seconds, from: format!("{:.4} {unit}, {}", rate * 1e-9, self.from) }
+        Bound { ceiling, seconds, from: format!("{:.1} {unit}, {}", rate * 1e-9, self.from) }
     }
 }

@@ -124,14 +124,29 @@ impl GemmOperation {
         self.operation.run_here(inputs, c)
     }
 
+    /// What is computed, in a few words: `f32 product 512x512x256`.
+    fn name(&self) -> String {
+        let Gemm { m, n, k, .. } = self.gemm;
+        let elements = match self.gemm.elements {
+            Elements::F32 => "f32",
+            Elements::F16(Accumulate::F16) => "f16",
+            Elements::F16(Accumulate::F32) => "f16 in f32",
+            Elements::F16(Accumulate::Chunked { .. }) => "f16 in blocks",
+            Elements::I8ToI32 => "i8 to i32",
+            Elements::I8ToI8(_) => "i8 to i8",
+        };
+        let batch = match self.gemm.batch.count() {
+            1 => String::new(),
+            count => format!(", {count} of them"),
+        };
+        format!("{elements} product {m}x{n}x{k}{batch}")
+    }
+
     /// What it does, why that way, and how long that takes.
     pub fn explain(&self) -> Explanation {
         let core = self.operation.core();
         let mut explanation = Explanation {
-            operation: format!(
-                "{:?} product {}x{}x{}",
-                self.gemm.elements, self.gemm.m, self.gemm.n, self.gemm.k
-            ),
+            operation: self.name(),
             device: core.name().to_owned(),
             fallback: self.operation.fallback(),
             measured_seconds: self.operation.measured_seconds(),
