@@ -3,6 +3,8 @@
 //!
 //! cargo run --release -p tripipe --example camera -- [DEVICE] [FRAMES]
 
+#![allow(clippy::print_stdout, reason = "an example prints")]
+
 use std::time::Instant;
 
 use tripipe::filter::{Border, Chain, Raster};

@@ -2,6 +2,8 @@
 //!
 //! cargo run --release -p tripipe --example edges -- photo.jpg edges.png [DEVICE]
 
+#![allow(clippy::print_stdout, reason = "an example prints")]
+
 use tripipe::filter::{Border, Chain};
 use tripipe::{Choice, Context, Image};
 

@@ -2,6 +2,8 @@
 //!
 //! cargo run --release -p tripipe --example gemm_loop -- [DEVICE] [SIZE ...]
 
+#![allow(clippy::print_stdout, reason = "an example prints")]
+
 use std::time::Instant;
 
 use tripipe::gemm::{Packed, Product};

@@ -1,6 +1,8 @@
-//! A small multi-layer perceptron: two layers with bias and ReLU, a last one without, weights packed once.
+//! A small multi-layer perceptron: two layers with bias and `ReLU`, a last one without, weights packed once.
 //!
 //! cargo run --release -p tripipe --example mlp -- [DEVICE] [BATCH]
+
+#![allow(clippy::print_stdout, reason = "an example prints")]
 
 use tripipe::gemm::{Packed, Product};
 use tripipe::{Choice, Context, Error, Matrix, Vector};
