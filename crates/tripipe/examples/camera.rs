@@ -1,7 +1,7 @@
 //! A stream of NV12 frames as a camera gives them: edges of the luma plane, where it lies. Nothing is copied but what the camera
 //! writes: it fills the frame in the device's own memory, and the result is looked at there.
 //!
-//! cargo run --release -p tripipe --example camera -- [DEVICE] [FRAMES]
+//! `cargo run --release -p tripipe --example camera -- [DEVICE] [FRAMES]`
 
 #![allow(clippy::print_stdout, reason = "an example prints")]
 

@@ -1,6 +1,6 @@
 //! Products in a loop with packed weights: what a call costs, and what packing once saves.
 //!
-//! cargo run --release -p tripipe --example gemm_loop -- [DEVICE] [SIZE ...]
+//! `cargo run --release -p tripipe --example gemm_loop -- [DEVICE] [SIZE ...]`
 
 #![allow(clippy::print_stdout, reason = "an example prints")]
 

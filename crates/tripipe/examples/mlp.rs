@@ -1,6 +1,6 @@
 //! A small multi-layer perceptron: two layers with bias and `ReLU`, a last one without, weights packed once.
 //!
-//! cargo run --release -p tripipe --example mlp -- [DEVICE] [BATCH]
+//! `cargo run --release -p tripipe --example mlp -- [DEVICE] [BATCH]`
 
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
