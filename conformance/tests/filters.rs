@@ -18,8 +18,8 @@ use tripipe_device::{DeviceKind, Probe};
 use tripipe_kernels::elementwise::{self, Matrix, Reduction, Vector};
 use tripipe_kernels::filter::{
     Bilateral, Border, Chain, Color, Element, FilterError, Gradient, Interpolation, Layout, Linear, Loads,
-    Morphology, Neighbourhood, Parameters, Raster, Semiplanar, Stage, candidates, default_parameters, plan,
-    reference, resize, resize_reference, rgb_to_semiplanar, semiplanar_to_rgb,
+    Morphology, Neighbourhood, Parameters, Raster, Semiplanar, Stage, Sums, candidates, default_parameters,
+    plan, reference, resize, resize_reference, rgb_to_semiplanar, semiplanar_to_rgb,
 };
 use tripipe_kernels::{Plan, PlanError};
 use tripipe_launch::{Access, Executor, MemoryId, MemoryKind};
@@ -165,7 +165,7 @@ fn draw(random: &mut Rng, elements: &[Element], probe: &Probe) -> Case {
             lanes: choose(random, &[2, 4, 8, 16]),
             rows: choose(random, &[1, 2, 3, 4]),
             loads: choose(random, &Loads::ALL),
-            narrow: random.bool(),
+            sums: choose(random, &Sums::ALL),
             work_group: choose(random, &[None, Some([4, 2]), Some([8, 8])]),
             fuse: random.bool(),
         };
@@ -293,6 +293,52 @@ fn nothing_undefined_is_done() {
     }
 }
 
+/// Linear filters of two sums to a register, over every border and both layouts; rows of no block, of one, and of many.
+#[test]
+fn paired_sums_are_right() {
+    let linear = [
+        Linear::laplace_sharpen(),
+        Linear::laplace4().with_offset(128),
+        Linear::laplace8(),
+        Linear::sharpen(),
+        Linear::scharr_x().with_offset(-3),
+        Linear::sobel_y().with_offset(200),
+        Linear::gaussian(3, None).unwrap(),
+        // The largest sum is 65408.
+        Linear::gaussian(5, None).unwrap(),
+        Linear::full([5, 3], (0..15).map(|i| i * 7 % 11 - 4).collect(), 8).unwrap(),
+        Linear::full([3, 5], (0..15).map(|i| i * 5 % 13 - 6).collect(), 2).unwrap().with_offset(-20),
+        Linear::separable(vec![1, -3, 4, 0, 1], vec![2, 1, 0, -1, 1], 16).unwrap(),
+        Linear::full([1, 1], vec![-3], 2).unwrap().with_offset(255),
+        Linear::full([1, 5], vec![0, 0, 0, 0, 1], 1).unwrap(),
+    ];
+    let mut random = Rng::with_seed(9);
+    for mut executor in executors() {
+        for (linear, border) in linear.iter().zip(BORDERS.into_iter().cycle()) {
+            let chain =
+                Chain { keep_alpha: random.bool(), ..Chain::one(Stage::Linear(linear.clone()), border) };
+            let size = choose(&mut random, &[[1, 2], [3, 7], [17, 5], [50, 3], [67, 9]]);
+            let channels = random.usize(1..=4);
+            let raster = laid_out(&mut random, size, channels, Element::U8);
+            let (from, to) = (placed(&mut random, &raster), placed(&mut random, &raster));
+            let aligned = Parameters {
+                lanes: choose(&mut random, &[4, 8, 16]),
+                rows: choose(&mut random, &[1, 2, 4]),
+                loads: Loads::Aligned,
+                sums: Sums::Paired,
+                work_group: choose(&mut random, &[None, Some([8, 2])]),
+                fuse: true,
+            };
+            let anywhere = Parameters { loads: Loads::Shared, ..aligned };
+            let fits = aligned.check(&chain, &from, &to, executor.probe()).is_ok();
+            let parameters = if fits { aligned } else { anywhere };
+            let planned = plan(&chain, &from, &to, &parameters, executor.probe()).unwrap();
+            assert_eq!(planned.launches()[0].entry, "filter_pairs", "{chain:?}");
+            run(executor.as_mut(), &mut random, &Case { chain, from, to, parameters });
+        }
+    }
+}
+
 /// Stages that look at one pixel, before and after a window, in one pass and in several.
 #[test]
 fn fused_passes_are_right() {
@@ -322,7 +368,7 @@ fn fused_passes_are_right() {
             for (fuse, loads) in [(true, Loads::Shared), (false, Loads::Direct)] {
                 let [lanes, rows] = [choose(&mut random, &[4, 8, 16]), 4];
                 let parameters =
-                    Parameters { lanes, rows, loads, narrow: true, work_group: Some([8, 8]), fuse };
+                    Parameters { lanes, rows, loads, sums: Sums::Narrow, work_group: Some([8, 8]), fuse };
                 let planned = plan(&chain, &from, &to, &parameters, executor.probe()).unwrap();
                 let want = if fuse { *passes } else { stages.len() };
                 assert_eq!(planned.launches().len(), want, "{chain:?} {parameters:?}");
@@ -371,7 +417,7 @@ fn impossible_parameters_are_refused() {
         lanes: 16,
         rows: 2,
         loads: Loads::Direct,
-        narrow: true,
+        sums: Sums::Narrow,
         work_group: Some([8, 8]),
         fuse: false,
     };
@@ -379,6 +425,7 @@ fn impossible_parameters_are_refused() {
     let alpha = Chain { keep_alpha: true, ..chain.clone() };
     let rgba = Raster::packed([20, 5], 4, Element::U8);
     let huge = Raster { offset: 1 << 33, ..raster };
+    let ninth = Chain::one(Stage::Linear(Linear::mean([3, 3]).unwrap()), Border::Wrap);
     let refused = [
         (&chain, &raster, Parameters { lanes: 3, ..good }, "lanes is 3: 2, 4, 8 or 16"),
         (
@@ -399,6 +446,25 @@ fn impossible_parameters_are_refused() {
             &raster,
             Parameters { work_group: Some([16, 8]), ..good },
             "a work-group of 16x8 is over the device's limit of 64",
+        ),
+        (
+            &chain,
+            &raster,
+            Parameters { sums: Sums::Paired, ..good },
+            "sums is Paired: loads are Shared or Aligned, as columns are parts of words",
+        ),
+        (
+            &chain,
+            &raster,
+            Parameters { sums: Sums::Paired, loads: Loads::Shared, lanes: 2, ..good },
+            "sums is Paired: lanes are 4, 8 or 16, which are whole words",
+        ),
+        (
+            &ninth,
+            &raster,
+            Parameters { sums: Sums::Paired, loads: Loads::Shared, ..good },
+            "sums is Paired: a linear filter from bytes to bytes over 5 x 5 pixels at most whose divisor is a power of \
+             two and whose sums fit 16 bits",
         ),
         (&chain, &raster, Parameters { work_group: Some([0, 8]), ..good }, "work_group is 0x8: 1x1 or more"),
         (&chain, &huge, good, "an image of 8589934892 elements is over the device's limit of 4294967295"),

@@ -28,7 +28,7 @@ pub use tripipe_kernels::filter::{
     Bilateral, Border, Chain, Color, Element, FilterError, Fixed, Gradient, Interpolation, Layout, Linear,
     Morphology, Neighbourhood, Raster, Semiplanar, Stage, Taps,
 };
-use tripipe_kernels::filter::{Loads, Parameters, default_parameters, plan};
+use tripipe_kernels::filter::{Loads, Parameters, Sums, default_parameters, plan};
 
 use crate::cpu::{self, Threads};
 use crate::explanation::{Arithmetic, Chosen, Prediction};
@@ -187,14 +187,18 @@ impl Filter {
 
 /// The parameters of a filter's kernel in words.
 fn choices(parameters: &Parameters) -> Vec<Chosen> {
-    let Parameters { lanes, rows, loads, narrow, work_group, fuse } = *parameters;
+    let Parameters { lanes, rows, loads, sums, work_group, fuse } = *parameters;
     let group = work_group.map_or("the driver's choice".to_owned(), |[x, y]| format!("{x}x{y}"));
     let loads = match loads {
         Loads::Direct => "a vector for each column of the window",
         Loads::Shared => "shared between neighbouring columns of the window",
         Loads::Aligned => "aligned vectors, shared between neighbouring columns of the window",
     };
-    let arithmetic = if narrow { "16 bits where the range of sums allows it" } else { "32 bits" };
+    let arithmetic = match sums {
+        Sums::Wide => "32 bits",
+        Sums::Narrow => "16 bits where the range of sums allows it",
+        Sums::Paired => "two sums of 16 bits to a register where their range allows it",
+    };
     let passes = if fuse { "stages in one pass where it pays" } else { "one for each stage" };
     let chosen = |what, value: &str| Chosen { what, value: value.to_owned() };
     vec![

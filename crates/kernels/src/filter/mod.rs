@@ -16,6 +16,7 @@
 mod border;
 mod chain;
 mod linear;
+mod pairs;
 mod parameters;
 mod pixel;
 mod plan;
@@ -29,7 +30,7 @@ mod window;
 pub use border::Border;
 pub use chain::{Chain, FilterError};
 pub use linear::{Fixed, Linear, Taps};
-pub use parameters::{Loads, Parameters, candidates, default_parameters};
+pub use parameters::{Loads, Parameters, Sums, candidates, default_parameters};
 pub use plan::plan;
 pub use raster::{Element, Layout, Raster};
 pub use resize::{Interpolation, Taps as ResizeTaps, resize, resize_reference};

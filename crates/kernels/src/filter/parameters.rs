@@ -2,6 +2,7 @@
 
 use tripipe_device::{DeviceKind, Probe};
 
+use super::pairs::Pairs;
 use super::plan::indexable;
 use super::{Chain, Element, Layout, Raster, Stage};
 use crate::plan::PlanError;
@@ -15,8 +16,8 @@ pub struct Parameters {
     pub rows: usize,
     /// How a window's columns are loaded.
     pub loads: Loads,
-    /// 16-bit sums where every partial sum fits; otherwise, and without this, they have 32.
-    pub narrow: bool,
+    /// How wide integer sums are.
+    pub sums: Sums,
     /// Work-items along the row and down the image; nothing leaves it to the driver.
     pub work_group: Option<[usize; 2]>,
     /// Runs stages that look at one pixel in the same pass as the stage beside them where that is possible.
@@ -39,12 +40,30 @@ impl Loads {
     pub const ALL: [Self; 3] = [Self::Direct, Self::Shared, Self::Aligned];
 }
 
+/// How a window's sums of integers are held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sums {
+    /// In 32 bits.
+    Wide,
+    /// In 16 bits where every partial sum of a stage fits, otherwise in 32.
+    Narrow,
+    /// Two of 16 bits to a register of 32, for linear filters from bytes to bytes over 5 x 5 pixels at most whose divisor is a power of two
+    /// and whose sums fit; other stages, and those that have one of a single pixel in the same pass, are as with `Narrow`. For
+    /// lanes of 32 bits.
+    Paired,
+}
+
+impl Sums {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Wide, Self::Narrow, Self::Paired];
+}
+
 impl Parameters {
     /// Checks that a chain can be run so from `from` to `to`: the one place that knows what the kernels and the device ask for.
     ///
     /// # Errors
-    /// A parameter out of its range; `Aligned` for a source whose rows or planes do not lie at multiples of `lanes`; an image whose
-    /// elements a `uint` cannot index; a work-group the device does not take.
+    /// A parameter out of its range; `Aligned` for a source whose rows or planes do not lie at multiples of `lanes`; `Paired` with `Direct`,
+    /// fewer than 4 lanes or no stage for it; an image whose elements a `uint` cannot index; a work-group the device does not take.
     pub fn check(&self, chain: &Chain, from: &Raster, to: &Raster, probe: &Probe) -> Result<(), PlanError> {
         let refuse = |parameter: &'static str, found: String, want: String| {
             Err(PlanError::Parameter { parameter, found, want })
@@ -63,6 +82,21 @@ impl Parameters {
         if self.loads == Loads::Aligned && !is_aligned(from, self.lanes) {
             let want = format!("an offset, a pitch and a plane pitch that are multiples of {}", self.lanes);
             return refuse("loads", "Aligned".to_owned(), want);
+        }
+        if self.sums == Sums::Paired {
+            let refuse = |want: &str| refuse("sums", "Paired".to_owned(), want.to_owned());
+            if self.lanes < 4 {
+                return refuse("lanes are 4, 8 or 16, which are whole words");
+            }
+            if self.loads == Loads::Direct {
+                return refuse("loads are Shared or Aligned, as columns are parts of words");
+            }
+            if !Pairs::any_of(chain, from) {
+                return refuse(
+                    "a linear filter from bytes to bytes over 5 x 5 pixels at most whose divisor is a power of two and \
+                     whose sums fit 16 bits",
+                );
+            }
         }
         for raster in [from, to] {
             indexable(raster)?;
@@ -122,13 +156,15 @@ fn family(probe: &Probe) -> Family {
 /// Parameters for a chain on a device, and why those. They pass [`Parameters::check`] wherever any do.
 pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Parameters, &'static str) {
     let wide = 16 / widest(chain, from);
+    let paired = Pairs::any_of(chain, from);
+    let sums = if paired { Sums::Paired } else { Sums::Narrow };
     let (mut parameters, why) = match family(probe) {
         Family::Midgard => (
             Parameters {
                 lanes: wide,
                 rows: 2,
                 loads: Loads::Shared,
-                narrow: true,
+                sums: Sums::Narrow,
                 work_group: Some([8, 8]),
                 fuse: true,
             },
@@ -139,7 +175,7 @@ pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Param
                 lanes: wide.min(8),
                 rows: 4,
                 loads: Loads::Shared,
-                narrow: true,
+                sums,
                 work_group: Some([16, 4]),
                 fuse: true,
             },
@@ -150,29 +186,40 @@ pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Param
                 lanes: wide.min(8),
                 rows: 4,
                 loads: Loads::Shared,
-                narrow: true,
+                sums,
                 work_group: Some([32, 2]),
                 fuse: true,
             },
-            "Adreno: 16-bit sums in half registers, few loads, neighbours of a wave along the row",
+            "Adreno: 16-bit sums in half registers or two to a whole one, few loads, neighbours of a wave along the row",
         ),
         Family::Processor => (
             Parameters {
                 lanes: 16,
                 rows: 8,
                 loads: Loads::Direct,
-                narrow: true,
+                sums: Sums::Narrow,
                 work_group: Some([32, 1]),
                 fuse: true,
             },
             "a CPU: wide vectors, loads at any address, many rows to share sums between",
+        ),
+        Family::Desktop if paired => (
+            Parameters {
+                lanes: wide,
+                rows: 8,
+                loads: Loads::Aligned,
+                sums,
+                work_group: Some([64, 2]),
+                fuse: true,
+            },
+            "a GPU of scalar lanes: loads of 16 bytes at multiples of 16, two 16-bit sums to a register",
         ),
         Family::Desktop => (
             Parameters {
                 lanes: wide,
                 rows: 4,
                 loads: Loads::Aligned,
-                narrow: false,
+                sums: Sums::Wide,
                 work_group: Some([32, 4]),
                 fuse: true,
             },
@@ -221,10 +268,10 @@ pub fn candidates(chain: &Chain, from: &Raster, to: &Raster, probe: &Probe) -> V
     for lanes in [4, 8, 16].into_iter().filter(|lanes| *lanes <= wide || family(probe) == Family::Processor) {
         for rows in [1, 2, 4, 8] {
             for loads in Loads::ALL {
-                for narrow in [true, false] {
-                    for work_group in [[8, 8], [16, 4], [32, 4], [64, 1], [128, 1]] {
+                for sums in Sums::ALL {
+                    for work_group in [[8, 8], [16, 4], [32, 4], [64, 1], [64, 2], [128, 1]] {
                         let work_group = Some(work_group);
-                        found.push(Parameters { lanes, rows, loads, narrow, work_group, fuse: default.fuse });
+                        found.push(Parameters { lanes, rows, loads, sums, work_group, fuse: default.fuse });
                     }
                 }
             }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use tripipe_device::Probe;
 use tripipe_launch::{Argument, NdRange};
 
+use super::pairs::Pairs;
 use super::window::Fused;
 use super::{
-    Chain, Color, Element, FilterError, Layout, Linear, Loads, Parameters, Raster, Stage, pixel, window,
+    Chain, Color, Element, FilterError, Layout, Linear, Loads, Parameters, Raster, Stage, Sums, pixel, window,
 };
 use crate::plan::{Plan, PlanError, Slot};
 
@@ -186,19 +187,25 @@ impl<'c> Pass<'c> {
             return Ok(());
         };
         let planes = if from.layout == Layout::Planar { from.channels } else { 1 };
-        // Gray is one channel of what is loaded.
-        let across = to.row_elements().div_ceil(parameters.lanes);
+        let (border, keep_alpha) = (chain.border, chain.keep_alpha);
         let down = from.height.div_ceil(parameters.rows);
+        let paired = parameters.sums == Sums::Paired && self.fused.is_empty();
         let mut window = |stage: &Stage, [from, to]: [&Raster; 2], planes: usize| {
-            let program =
-                window::program(stage, self.fused, chain.border, chain.keep_alpha, [from, to], parameters)?;
+            let (program, entry, across) = match Pairs::of(stage, from.element).filter(|_| paired) {
+                Some(pairs) => (
+                    pairs.program(border, keep_alpha, [from, to], parameters),
+                    "filter_pairs",
+                    pairs.work_items(from, parameters.lanes),
+                ),
+                None => (
+                    window::program(stage, self.fused, border, keep_alpha, [from, to], parameters)?,
+                    "filter_window",
+                    // Gray is one channel of what is loaded.
+                    to.row_elements().div_ceil(parameters.lanes),
+                ),
+            };
             let range = range([across, down, planes], parameters);
-            plan.launch(
-                &program,
-                "filter_window",
-                arguments(slots, [from, to], [from.width, from.height]),
-                range,
-            );
+            plan.launch(&program, entry, arguments(slots, [from, to], [from.width, from.height]), range);
             Ok(())
         };
         if !(chain.keep_alpha && planes == 4 && stage.keeps_alpha()) {

@@ -1,5 +1,6 @@
 //! Programs of `window.cl`.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use tripipe_launch::Program;
@@ -7,7 +8,7 @@ use tripipe_launch::Program;
 use super::parameters::is_aligned;
 use super::{
     Border, Color, Element, FilterError, Fixed, Layout, Linear, Loads, Morphology, Neighbourhood, Parameters,
-    Raster, Stage,
+    Raster, Stage, Sums,
 };
 
 /// What a stage asks of `window.cl`.
@@ -39,6 +40,13 @@ pub(super) struct Fused<'c> {
     pub(super) after: Option<&'c Stage>,
 }
 
+impl Fused<'_> {
+    /// Whether there are none.
+    pub(super) fn is_empty(self) -> bool {
+        self.before.is_none() && self.after.is_none()
+    }
+}
+
 /// The program that applies a stage with a window, or a conversion, to rasters of one layout.
 ///
 /// # Errors
@@ -53,7 +61,7 @@ pub(super) fn program(
 ) -> Result<Arc<Program>, FilterError> {
     let seen = fused.before.map_or(Ok(*from), |before| before.apply_to(from))?;
     let (_, made) = stage.output(seen.channels, seen.element)?;
-    let window = Window::new(stage, seen.element, made, parameters.narrow)?;
+    let window = Window::new(stage, seen.element, made, parameters.sums != Sums::Wide)?;
     let factors = |stage: Option<&Stage>| match stage {
         Some(Stage::Convert { scale, offset, .. }) => {
             [*scale, *offset].map(|factor| float(f64::from(factor)))
@@ -69,8 +77,6 @@ pub(super) fn program(
     let spread = if before > 1 { from.channels } else { 1 };
     let [[before_scale, before_offset], [after_scale, after_offset]] =
         [factors(fused.before), factors(fused.after)];
-    let list = |items: &[String]| items.iter().map(|item| ["W(", item, ")"].concat()).collect::<String>();
-    let kind: Vec<String> = window.kind.iter().map(ToString::to_string).collect();
     let shift = if window.divisor.is_power_of_two() { window.divisor.ilog2() as i32 } else { -1 };
     let literal = |value: f64| if window.work == "float" { float(value) } else { value.to_string() };
     let loads = match parameters.loads {
@@ -112,7 +118,7 @@ pub(super) fn program(
         .define("HEIGHT", window.size[1])
         .define("KINDS", window.across.len() / window.size[0])
         .define("ACROSS", list(&window.across))
-        .define("KIND", list(&kind))
+        .define("KIND", list(&window.kind))
         .define("DOWN", list(&window.down))
         .define("DIVISOR", window.divisor)
         .define("SHIFT", shift)
@@ -123,6 +129,11 @@ pub(super) fn program(
         .define("KEEP_ALPHA", usize::from(packed_alpha))
         .define("START", &window.start);
     Ok(Arc::new(border_defines(program, border, seen.element, literal)))
+}
+
+/// Items as kernels take them: `W(1)W(-2)`.
+pub(super) fn list(items: &[impl Display]) -> String {
+    items.iter().flat_map(|item| ["W(".to_owned(), item.to_string(), ")".to_owned()]).collect()
 }
 
 /// The type of words that is as large as a vector.
@@ -285,7 +296,7 @@ fn work_type(fixed: &Fixed, from: Element, whole: bool) -> &'static str {
 }
 
 /// Rows that are no multiples of each other, one after the other; which of them each row is; and how many times.
-fn distinct_rows<T: Copy + PartialEq>(
+pub(super) fn distinct_rows<T: Copy + PartialEq>(
     weights: &[T],
     width: usize,
     reduce: impl Fn(&[T]) -> (Vec<T>, T),
@@ -305,7 +316,7 @@ fn distinct_rows<T: Copy + PartialEq>(
 }
 
 /// A row as the multiple of one whose weights have no common divisor and whose first is positive; 0 times itself when all are 0.
-fn primitive(row: &[i32]) -> (Vec<i32>, i32) {
+pub(super) fn primitive(row: &[i32]) -> (Vec<i32>, i32) {
     let common = row.iter().fold(0, |a, b| greatest_common_divisor(a, b.unsigned_abs()));
     let first = row.iter().find(|weight| **weight != 0).copied().unwrap_or(0);
     let times = common as i32 * first.signum();
