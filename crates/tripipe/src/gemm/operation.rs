@@ -68,7 +68,7 @@ impl GemmOperation {
         gemm.check()?;
         let table = context.table()?;
         let mut choice = None;
-        let plan = |probe: &_| {
+        let mut plan = |probe: &_| {
             let mut chosen = table.choose(gemm, probe);
             if let Some(parameters) = parameters {
                 chosen.parameters = parameters;
@@ -81,6 +81,10 @@ impl GemmOperation {
         let small = gemm.operations() <= 2.0 * SMALL;
         // The CPU path cannot read what was packed for kernels.
         let waits = given.iter().any(Option::is_some);
+        let plan = |probe: &_| match plan(probe) {
+            Err(Refused::Lacks(what)) if waits => Err(Refused::Wrong(Error::Packed { what })),
+            planned => planned,
+        };
         let operation = Operation::new(context, plan, host::work(gemm), small, waits)?;
         Ok(Self { gemm: gemm.clone(), given: *given, choice, operation })
     }

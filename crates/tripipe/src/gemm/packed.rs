@@ -89,7 +89,8 @@ impl<T> Packed<T> {
     }
 
     pub(crate) fn parameters(&self) -> Option<Parameters> {
-        self.parameters
+        // What lies as it did can be read by any kernel.
+        self.tag.and(self.parameters)
     }
 
     /// How it was packed; nothing for one that lies as it is.

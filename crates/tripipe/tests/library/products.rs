@@ -157,12 +157,15 @@ fn packed_weights_are_used_again() {
     for context in contexts() {
         let in_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
         let packed = Packed::b(&in_b, 64).unwrap();
+        let for_one = Packed::b(&in_b, 1).unwrap();
         drop(in_b);
         for m in [1, 7, 64, 100] {
             let a = whole(m * k);
             let in_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
-            let c = Product::of(&in_a, &packed).unwrap().to_matrix().unwrap();
-            assert_eq!(c.to_vec().unwrap(), product(&a, &b, [m, n, k]), "{m} on {}", context.name());
+            for packed in [&packed, &for_one] {
+                let c = Product::of(&in_a, packed).unwrap().to_matrix().unwrap();
+                assert_eq!(c.to_vec().unwrap(), product(&a, &b, [m, n, k]), "{m} on {}", context.name());
+            }
         }
     }
 }
