@@ -119,11 +119,6 @@ typedef struct {
     uint word[WORDS_IN];
 } Row;
 
-// The same taken apart: the even bytes of each word, and the odd ones.
-typedef struct {
-    uint stream[2][WORDS_IN];
-} Lanes;
-
 constant uint across[] = { ACROSS };
 constant uchar kind_of[] = { KIND };
 constant uint down[] = { DOWN };
@@ -181,32 +176,27 @@ static Row load_row(global const uchar *source, const uint pitch, const int x, c
     return row;
 }
 
-static Lanes taken_apart(const Row row)
+// The even bytes of a word (`stream` 0), or the odd ones (1), as lanes.
+static uint lanes_of(const uint word, const int stream)
 {
-    Lanes lanes;
-    UNROLL
-    for (int i = 0; i < WORDS_IN; ++i) {
-        lanes.stream[0][i] = row.word[i] & BOTH(255);
-        lanes.stream[1][i] = row.word[i] >> 8 & BOTH(255);
-    }
-    return lanes;
+    return word >> 8 * stream & BOTH(255);
 }
 
-// The lanes of bytes `at` and `at` + 2; `at` is known at compile time.
-static uint pair(const Lanes lanes, const int at)
+// The lanes of bytes `at` and `at` + 2 of what a block sees; `at` is known at compile time.
+static uint pair(const Row row, const int at)
 {
-    const int word = at / 4;
-    const uint low = lanes.stream[at % 2][word];
-    return at % 4 < 2 ? low : low >> 16 | lanes.stream[at % 2][min(word + 1, WORDS_IN - 1)] << 16;
+    const int word = at / 4, stream = at % 2;
+    const uint low = lanes_of(row.word[word], stream);
+    return at % 4 < 2 ? low : low >> 16 | lanes_of(row.word[min(word + 1, WORDS_IN - 1)], stream) << 16;
 }
 
 // One kind of the window's rows over a row of the image: the sums of bytes `at` and `at` + 2.
-static uint row_sum(const Lanes lanes, const int kind, const int at)
+static uint row_sum(const Row row, const int kind, const int at)
 {
     uint sum = 0;
     UNROLL
     for (int column = 0; column < WIDTH; ++column)
-        sum += across[kind * WIDTH + column] * pair(lanes, at + (column - RADIUS_X) * STEP);
+        sum += across[kind * WIDTH + column] * pair(row, at + (column - RADIUS_X) * STEP);
     return sum;
 }
 
@@ -250,16 +240,17 @@ static void filter_block(global const uchar *source, global uchar *result, const
     UNROLL
     for (int j = 0; j < ROWS_IN; ++j)
         rows[j] = load_row(source, from_pitch, x, places[j]);
-    Lanes lanes[ROWS_IN];
     uint parts[ROWS_IN][KINDS][WORDS][2];
     UNROLL
     for (int j = 0; j < ROWS_IN; ++j) {
-        lanes[j] = taken_apart(rows[j]);
         UNROLL
         for (int kind = 0; kind < KINDS; ++kind) {
             UNROLL
-            for (int i = 0; i < 2 * WORDS; ++i)
-                parts[j][kind][i / 2][i % 2] = row_sum(lanes[j], kind, 4 * (SIDE + i / 2) + i % 2);
+            for (int i = 0; i < WORDS; ++i) {
+                UNROLL
+                for (int stream = 0; stream < 2; ++stream)
+                    parts[j][kind][i][stream] = row_sum(rows[j], kind, 4 * (SIDE + i) + stream);
+            }
         }
         // The last row of a window makes a row of results.
         const int r = j - (HEIGHT - 1);
@@ -268,16 +259,16 @@ static void filter_block(global const uchar *source, global uchar *result, const
         Words value, centre;
         UNROLL
         for (int i = 0; i < WORDS; ++i) {
+            centre.word[i] = rows[r + RADIUS_Y].word[SIDE + i];
             uint sum[2];
             UNROLL
             for (int stream = 0; stream < 2; ++stream) {
-                sum[stream] = BOTH(SEED) + PEAK * lanes[r + RADIUS_Y].stream[stream][SIDE + i];
+                sum[stream] = BOTH(SEED) + PEAK * lanes_of(centre.word[i], stream);
                 UNROLL
                 for (int dy = 0; dy < HEIGHT; ++dy)
                     sum[stream] += down[dy] * parts[r + dy][kind_of[dy]][i][stream];
             }
             value.word[i] = finished(sum[0], sum[1]);
-            centre.word[i] = rows[r + RADIUS_Y].word[SIDE + i];
         }
 #if BORDER == NONE
         if (y + r < RADIUS_Y || y + r >= height - RADIUS_Y)
