@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tripipe_kernels::gemm::{
-    self as kernels, Accumulate, Choice, Elements, Gemm, Given, Packed, Parameters, Unfit,
+    self as kernels, Accumulate, Batch, Choice, Elements, Gemm, Given, Operand, Packed, Parameters, Unfit,
 };
 
 use super::host;
@@ -118,9 +118,37 @@ impl GemmOperation {
         if self.gemm.m == 0 || self.gemm.n == 0 || self.gemm.batch.count() == 0 {
             return Ok(Pending::done());
         }
+        self.check_offsets(&named, operands)?;
         let names = ["A", "B", "C"].into_iter().chain(std::iter::repeat("an operand of the epilogue"));
         let operands: Vec<(&'static str, &Memory)> = names.zip(operands.iter().copied()).collect();
         self.operation.run(&operands, 2)
+    }
+
+    /// Checks that the operands of every product of a batch lie in their memory where a buffer says where they begin. Waits for what
+    /// fills it.
+    fn check_offsets(&self, named: &[Operand], operands: &[&Memory]) -> Result<(), Error> {
+        let Gemm { m, n, k, ref a, ref b, ref c, batch: Batch::Offsets { count }, .. } = self.gemm else {
+            return Ok(());
+        };
+        let furthest = operands[3].with(|bytes| {
+            let words = bytes.chunks_exact(size_of::<u32>()).take(3 * count);
+            words.enumerate().fold([0; 3], |mut furthest: [usize; 3], (index, word)| {
+                let offset = bytemuck::pod_read_unaligned::<u32>(word) as usize;
+                furthest[index % 3] = furthest[index % 3].max(offset);
+                furthest
+            })
+        })?;
+        let spans = [a.span([m, k]), b.span([k, n]), c.span([m, n])];
+        for (index, (span, furthest)) in spans.into_iter().zip(furthest).enumerate() {
+            let want =
+                span.map_or(usize::MAX, |span| if span == 0 { 0 } else { span.saturating_add(furthest) });
+            let found = operands[index].bytes() / named[index].element.bytes();
+            let packed = self.given.get(index).is_some_and(Option::is_some);
+            if !packed && found < want {
+                return Err(Error::Short { operand: named[index].name.clone(), want, found });
+            }
+        }
+        Ok(())
     }
 
     /// Runs it on the CPU path, over A, B and C of the calling thread.

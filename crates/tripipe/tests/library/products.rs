@@ -193,6 +193,15 @@ fn batches_strided_and_at_offsets() {
         let batch = Product::of(first, &in_b).unwrap().at_offsets(&offsets).unwrap();
         drop(batch.store(c.block_mut(0..m, 0..n).unwrap()).unwrap());
         assert_eq!(c.to_vec().unwrap(), want, "{}", context.name());
+        // One element past the end of each operand in turn.
+        for (operand, room) in [(0, a.len() - m * k), (1, 0), (2, want.len() - m * n)] {
+            let mut outside = [0u32; 3];
+            outside[operand] = room as u32 + 1;
+            let outside = Vector::from_slice(&context, &outside).unwrap();
+            let batch = Product::of(first, &in_b).unwrap().at_offsets(&outside).unwrap();
+            let error = batch.store(c.block_mut(0..m, 0..n).unwrap()).unwrap_err();
+            assert!(matches!(error, Error::Short { .. }), "{error}");
+        }
     }
 }
 
