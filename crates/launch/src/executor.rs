@@ -94,6 +94,27 @@ pub trait Executor {
         self.write(memory, range.start, &bytes)
     }
 
+    /// Has `work` read the first so many bytes of each of `inputs` and edit those of `output`, which is none of them, as
+    /// [`Executor::with_bytes`] and [`Executor::with_bytes_mut`] have one object read and edited.
+    ///
+    /// # Errors
+    /// As [`Executor::with_bytes`].
+    fn with_all_bytes(
+        &mut self,
+        inputs: &[(MemoryId, usize)],
+        output: (MemoryId, usize),
+        work: &mut OverBytes<'_>,
+    ) -> Result<(), ExecuteError> {
+        let mut copies = Vec::with_capacity(inputs.len());
+        for &(memory, bytes) in inputs {
+            let mut copy = room(memory, &(0..bytes), |end| self.read(memory, end, &mut []))?;
+            self.read(memory, 0, &mut copy)?;
+            copies.push(copy);
+        }
+        let inputs: Vec<&[u8]> = copies.iter().map(Vec::as_slice).collect();
+        self.with_bytes_mut(output.0, 0..output.1, &mut |bytes| work(&inputs, bytes))
+    }
+
     /// Copies `bytes` bytes from one object to another or within one, in line as [`Executor::submit`] puts launches. Of
     /// an image only the whole can be copied, rows tightly packed. The two regions may overlap. There is a timing where
     /// the device copies by itself.
@@ -165,6 +186,9 @@ pub trait Executor {
     /// is run then); the device failed.
     fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError>;
 }
+
+/// Work over the bytes of several objects: those it reads, in order, and those it edits.
+pub type OverBytes<'w> = dyn FnMut(&[&[u8]], &mut [u8]) + 'w;
 
 /// A host copy for `range` of an object, of zeros; `reach` says whether the object reaches to a byte.
 fn room(
@@ -391,6 +415,24 @@ mod tests {
         assert_eq!(seen, [[2, 3, 4]]);
         executor.with_bytes_mut(memory, 6..8, &mut |bytes| bytes.reverse()).unwrap();
         assert_eq!(executor.objects[0], [0, 1, 2, 3, 4, 5, 7, 6]);
+    }
+
+    #[test]
+    fn several_objects_are_reached_at_once() {
+        let (mut executor, first) = plain();
+        let kind = MemoryKind::Buffer { bytes: 4 };
+        let second = executor.allocate(&kind, Access::ReadWrite, Some(&[9, 9, 9, 9])).unwrap();
+        let mut add = |inputs: &[&[u8]], output: &mut [u8]| {
+            for (i, byte) in output.iter_mut().enumerate() {
+                *byte += inputs[0][i] + inputs[1][i];
+            }
+        };
+        executor.with_all_bytes(&[(first, 3), (first, 8)], (second, 3), &mut add).unwrap();
+        assert_eq!(executor.objects[1], [9, 11, 13, 9]);
+        for (inputs, output) in [([(first, 9)], (second, 4)), ([(first, 8)], (second, 5))] {
+            let refused = executor.with_all_bytes(&inputs, output, &mut |_, _| panic!("not reached"));
+            assert!(matches!(refused, Err(ExecuteError::Memory { .. })), "{refused:?}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod value;
 use std::sync::Arc;
 
 pub use error::ExecuteError;
-pub use executor::{Executor, KernelFacts, Prepared, Submission, Timing};
+pub use executor::{Executor, KernelFacts, OverBytes, Prepared, Submission, Timing};
 pub use memory::{
     Access, Addressing, ChannelOrder, ChannelType, Filter, ImageExtent, ImageShape, ImageShapeError,
     MemoryId, MemoryKind, Sampler,

@@ -56,6 +56,29 @@ fn a_buffer_is_reached_where_it_lies() {
 }
 
 #[test]
+fn several_objects_are_reached_at_once() {
+    for mut executor in executors() {
+        let mut make = |bytes: &[u8]| {
+            let kind = MemoryKind::Buffer { bytes: bytes.len() };
+            executor.allocate(&kind, Access::ReadWrite, Some(bytes)).unwrap()
+        };
+        let (first, second) = (make(&[1, 2, 3, 4]), make(&[10, 20, 30]));
+        let mut add = |inputs: &[&[u8]], output: &mut [u8]| {
+            assert_eq!(inputs.iter().map(|input| input.len()).collect::<Vec<_>>(), [4, 2, 0]);
+            output[1] += inputs[0][3] + inputs[1][1];
+        };
+        executor.with_all_bytes(&[(first, 4), (first, 2), (first, 0)], (second, 2), &mut add).unwrap();
+        let mut found = [0; 3];
+        executor.read(second, 0, &mut found).unwrap();
+        assert_eq!(found, [10, 26, 30]);
+        for (inputs, output) in [([(first, 5)], (second, 3)), ([(first, 4)], (second, 4))] {
+            let refused = executor.with_all_bytes(&inputs, output, &mut |_, _| panic!("not reached"));
+            assert!(matches!(refused, Err(ExecuteError::Memory { .. })), "{refused:?}");
+        }
+    }
+}
+
+#[test]
 fn an_image_is_reached_as_a_whole() {
     for mut executor in executors() {
         if executor.probe().images.is_none() {

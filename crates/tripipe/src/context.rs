@@ -32,6 +32,7 @@ pub(crate) struct Core {
     engine: Engine,
     measured: Mutex<Vec<(Arithmetic, Ceilings)>>,
     in_background: AtomicBool,
+    falls_back_when_slower: AtomicBool,
     builds: Builds,
 }
 
@@ -120,6 +121,7 @@ impl Context {
             engine,
             measured: Mutex::default(),
             in_background: AtomicBool::new(false),
+            falls_back_when_slower: AtomicBool::new(true),
             builds: Builds::default(),
         });
         Self { core, kept: Arc::default(), table: Arc::default() }
@@ -210,6 +212,16 @@ impl Context {
         self.core.in_background.store(background, Ordering::Relaxed);
     }
 
+    /// Whether the CPU path does what it does in clearly less time than the OpenCL device, as it does when nothing is said: a launch alone
+    /// costs more than a small product. Operations that both do in milliseconds (268 M operations and 32 MiB of operands at the most)
+    /// are tried both ways when they are made, behind all that is queued then, and the way that is taken stays;
+    /// [`crate::Explanation::fallback`] says so. Sums of floating-point numbers may differ between the two in their last bits: say no
+    /// where every run of a program must give the same. Operations made before stay as they are, and those whose kernels are
+    /// [built in the background](Self::build_in_background), products of packed operands and the work of a [`crate::Team`] are the device's.
+    pub fn fall_back_when_slower(&self, fall_back: bool) {
+        self.core.falls_back_when_slower.store(fall_back, Ordering::Relaxed);
+    }
+
     /// Parameters of products: the user's, from the folder that `TRIPIPE_TABLES` names, else `tripipe/gemm` in the folder
     /// for settings, ahead of those that are shipped.
     ///
@@ -252,6 +264,10 @@ impl Core {
         self.in_background.load(Ordering::Relaxed).then_some(&self.builds)
     }
 
+    pub(crate) fn falls_back_when_slower(&self) -> bool {
+        self.falls_back_when_slower.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn ceilings(&self, arithmetic: Arithmetic) -> Option<Ceilings> {
         let measured = lock(&self.measured);
         let known = measured.iter().find(|(known, _)| *known == arithmetic);
@@ -261,7 +277,7 @@ impl Core {
         })
     }
 
-    fn finish(&self) -> Result<(), Error> {
+    pub(crate) fn finish(&self) -> Result<(), Error> {
         let last: Option<Arc<dyn Submission>> = match &self.engine {
             Engine::Host(queue) => queue.last().map(|last| last as Arc<dyn Submission>),
             Engine::Kernels(kernels) => lock(&kernels.last).clone(),

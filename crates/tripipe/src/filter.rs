@@ -33,7 +33,8 @@ use tripipe_kernels::filter::{Loads, Parameters, Sums, default_parameters, plan}
 use crate::cpu::{self, Threads};
 use crate::explanation::{Arithmetic, Chosen, Prediction};
 use crate::memory::Memory;
-use crate::operation::Operation;
+use crate::operation::{Doer, Host, Operation};
+use crate::trial::Size;
 use crate::{Context, Error, Explanation, Image, ImageView, ImageViewMut, Pending, Pixel};
 
 /// Bytes of a result that the CPU path makes in less time than waking another thread takes.
@@ -57,13 +58,19 @@ impl Context {
     pub fn filter(&self, chain: &Chain, from: &Raster, to: &Raster) -> Result<Arc<Filter>, Error> {
         self.kept().filters.get_or_make(
             |filter| filter.chain == *chain && filter.is_between(from, to),
-            || Filter::new(self, chain, from, to),
+            || Filter::new(self, chain, from, to, Doer::Fastest),
         )
     }
 }
 
 impl Filter {
-    pub(crate) fn new(context: &Context, chain: &Chain, from: &Raster, to: &Raster) -> Result<Self, Error> {
+    pub(crate) fn new(
+        context: &Context,
+        chain: &Chain,
+        from: &Raster,
+        to: &Raster,
+        doer: Doer,
+    ) -> Result<Self, Error> {
         chain.check(from, to)?;
         let (from, to) = (*from, *to);
         let parameters = context.probe().map(|probe| default_parameters(chain, &from, probe));
@@ -72,12 +79,15 @@ impl Filter {
             None => Ok(plan(chain, &from, &to, &default_parameters(chain, &from, probe).0, probe)?),
         };
         let stages = chain.clone();
-        let host = Arc::new(move |inputs: &[&[u8]], output: &mut [u8]| match inputs {
+        let work = Arc::new(move |inputs: &[&[u8]], output: &mut [u8]| match inputs {
             [source] => cpu::filter(&stages, &from, source, &to, output, Threads::All),
             _ => Ok(()),
         });
-        let small = to.elements()? * to.element.bytes() <= SMALL_BYTES;
-        let operation = Operation::new(context, plan, host, small, false)?;
+        let bytes = |raster: &Raster| Ok::<_, Error>(raster.elements()? * raster.element.bytes());
+        let operands = vec![bytes(&from)?, bytes(&to)?];
+        let small = operands[1] <= SMALL_BYTES;
+        let size = Size { operands, result: 1, operations: operations(chain, &from) };
+        let operation = Operation::new(context, plan, Host { work, small, size }, doer)?;
         Ok(Self { chain: chain.clone(), from, to, parameters, operation })
     }
 
@@ -106,7 +116,7 @@ impl Filter {
 
     /// Queues it over memory that lies as it was made for.
     pub(crate) fn run_over(&self, source: &Memory, result: &Memory) -> Result<Pending, Error> {
-        self.operation.run(&[("the source", source), ("the result", result)], 1)
+        self.operation.run(&[("the source", source), ("the result", result)])
     }
 
     /// Runs it on the CPU path, on the calling thread's own memory.
@@ -143,6 +153,9 @@ impl Filter {
                     .clone_into(&mut explanation.why);
             }
         }
+        if let Some((parameters, _)) = &self.parameters {
+            explanation.runners_up.extend(self.operation.runner_up(&kernel_name(parameters)));
+        }
         let bytes = [&self.from, &self.to]
             .map(|raster| (raster.width * raster.height * raster.channels * raster.element.bytes()) as f64);
         let arithmetic = match element {
@@ -151,7 +164,7 @@ impl Filter {
             Element::F32 => Arithmetic::F32,
         };
         if let Some(ceilings) = core.ceilings(arithmetic) {
-            let bound = ceilings.bound(self.operations(), bytes.iter().sum());
+            let bound = ceilings.bound(operations(&self.chain, &self.from), bytes.iter().sum());
             explanation.predicted = Some(Prediction {
                 seconds: bound.seconds,
                 from: format!("{} alone, everything else at no cost", bound.ceiling),
@@ -160,29 +173,34 @@ impl Filter {
         }
         explanation
     }
+}
 
-    /// Multiplications and additions, or comparisons, of the whole chain; separable windows counted as two passes.
-    fn operations(&self) -> f64 {
-        let pixels = (self.from.width * self.from.height * self.from.channels) as f64;
-        let each = self.chain.stages.iter().map(|stage| match stage {
-            Stage::Linear(linear) => {
-                let [width, height] = linear.size();
-                2.0 * if linear.real_factors().is_some() { width + height } else { width * height } as f64
-            }
-            Stage::Gradient(_) => 24.0,
-            // Comparators of the known networks, two operations each.
-            Stage::Median { size: 3 } => 38.0,
-            Stage::Median { .. } => 198.0,
-            Stage::Morphology(morphology) => {
-                let [width, height] = morphology.neighbourhood().size();
-                (width + height) as f64
-            }
-            Stage::Bilateral(bilateral) => 6.0 * (bilateral.size * bilateral.size) as f64,
-            Stage::Convert { .. } => 2.0,
-            Stage::Color(_) => 6.0,
-        });
-        pixels * each.sum::<f64>()
-    }
+/// Multiplications and additions, or comparisons, of the whole chain; separable windows counted as two passes.
+fn operations(chain: &Chain, from: &Raster) -> f64 {
+    let pixels = (from.width * from.height * from.channels) as f64;
+    let each = chain.stages.iter().map(|stage| match stage {
+        Stage::Linear(linear) => {
+            let [width, height] = linear.size();
+            2.0 * if linear.real_factors().is_some() { width + height } else { width * height } as f64
+        }
+        Stage::Gradient(_) => 24.0,
+        // Comparators of the known networks, two operations each.
+        Stage::Median { size: 3 } => 38.0,
+        Stage::Median { .. } => 198.0,
+        Stage::Morphology(morphology) => {
+            let [width, height] = morphology.neighbourhood().size();
+            (width + height) as f64
+        }
+        Stage::Bilateral(bilateral) => 6.0 * (bilateral.size * bilateral.size) as f64,
+        Stage::Convert { .. } => 2.0,
+        Stage::Color(_) => 6.0,
+    });
+    pixels * each.sum::<f64>()
+}
+
+/// A kernel in few words.
+fn kernel_name(Parameters { lanes, rows, .. }: &Parameters) -> String {
+    format!("window, {lanes} elements x {rows} rows a work-item")
 }
 
 /// The parameters of a filter's kernel in words.

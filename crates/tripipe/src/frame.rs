@@ -55,4 +55,23 @@ impl Image<u8> {
         drop(simple.run(&[frame.memory(), frame.memory()], result.view().memory())?);
         Ok(result)
     }
+
+    /// Queues a frame of NV12 or NV21 of this image, RGB, or RGBA without its alpha, into `frame`. Of the frame only its pixels
+    /// are written.
+    ///
+    /// # Errors
+    /// Other extents than the frame's; other channels than 3 and 4; a vector that is too short or is the image's own; another
+    /// context; the device is gone.
+    pub fn to_frame(&self, frame: &mut Vector<u8>, layout: &Semiplanar) -> Result<Pending, Error> {
+        let want = layout.bytes();
+        if frame.len() < want {
+            return Err(Error::Length { operand: "the frame", want, found: frame.len() });
+        }
+        layout.check_image(self.raster())?;
+        if self.raster().is_empty() {
+            return Ok(Pending::done());
+        }
+        let task = Task::ToFrame { from: *self.raster(), to: *layout };
+        self.context().simple(task)?.run(&[self.view().memory()], frame.memory())
+    }
 }

@@ -34,6 +34,7 @@ pub mod peaks;
 mod pending;
 mod simple;
 mod team;
+mod trial;
 mod vector;
 
 pub use context::Context;

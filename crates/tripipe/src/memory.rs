@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tripipe_launch::{Access, Executor, MemoryId, MemoryKind};
 use tripipe_opencl::memory::External;
 
-use crate::context::{Engine, Runner};
+use crate::context::{Core, Engine, Runner};
 use crate::{Context, Error};
 
 /// A piece of a context's memory; freed with the last clone.
@@ -273,6 +273,30 @@ pub(crate) fn with_cells<R>(
     let mut output = output.write().unwrap_or_else(PoisonError::into_inner);
     let inputs: Vec<&[u8]> = places.iter().map(|place| bytemuck::cast_slice(&guards[*place])).collect();
     work(&inputs, bytemuck::cast_slice_mut(&mut output))
+}
+
+/// Calls `work` with the bytes of a device's memory where they lie, or copies where the host cannot reach them, after all that was
+/// queued before: those it reads, in order, and those of number `result`, which it writes.
+///
+/// # Errors
+/// As [`Memory::read`].
+pub(crate) fn with_memories<R>(
+    core: &Core,
+    memories: &[&Memory],
+    result: usize,
+    work: impl FnOnce(&[&[u8]], &mut [u8]) -> R,
+) -> Result<R, Error> {
+    core.finish()?;
+    let no_memory = || Error::NoMemory { bytes: memories[result].bytes() };
+    let Engine::Kernels(kernels) = core.engine() else { return Err(no_memory()) };
+    let mut objects: Vec<(MemoryId, usize)> =
+        memories.iter().filter_map(|memory| Some((memory.id()?, memory.bytes()))).collect();
+    let output = objects.remove(result);
+    let (mut work, mut done) = (Some(work), None);
+    kernels.executor().with_all_bytes(&objects, output, &mut |inputs, output| {
+        done = work.take().map(|work| work(inputs, output));
+    })?;
+    done.ok_or_else(no_memory)
 }
 
 impl Drop for Inner {

@@ -12,9 +12,11 @@ use tripipe_launch::{MemoryId, Prepared, Submission, Timing};
 use crate::background::Later;
 use crate::context::{Core, Engine, Kernels};
 use crate::cpu::CpuError;
+use crate::explanation::RunnerUp;
 use crate::host_queue::HostTask;
-use crate::memory::{Cells, Memory, with_cells};
+use crate::memory::{Cells, Memory, with_cells, with_memories};
 use crate::pending::Pending;
+use crate::trial::{Size, Trial};
 use crate::{Context, Error};
 
 /// How many sets of operands an operation remembers its launches for.
@@ -105,16 +107,21 @@ impl Planned {
         drop(executor);
         Ok(kernels.pending(submission))
     }
+
+    /// Forgets the operands it was run over, and frees its own memory.
+    pub(crate) fn forget(&self, kernels: &Kernels) {
+        let Bindings { bound, .. } = std::mem::take(&mut *lock(&self.bindings));
+        let mut executor = kernels.executor();
+        for binding in bound.into_iter().rev() {
+            binding.bound.release(&mut **executor);
+        }
+    }
 }
 
 impl Drop for Planned {
     fn drop(&mut self) {
         if let Engine::Kernels(kernels) = self.core.engine() {
-            let mut executor = kernels.executor();
-            let bound = std::mem::take(&mut lock(&self.bindings).bound);
-            for binding in bound.into_iter().rev() {
-                binding.bound.release(&mut **executor);
-            }
+            self.forget(kernels);
         }
     }
 }
@@ -123,23 +130,39 @@ impl Drop for Planned {
 pub(crate) struct Operation {
     core: Arc<Core>,
     way: Way,
-    /// What the CPU path does in its place.
-    host: HostWork,
-    /// Whether the CPU path does it in so little time that no other thread need be woken for it.
-    small: bool,
+    host: Host,
+    /// What both ways took, where they were tried.
+    trial: Option<Trial>,
     /// The latest runs, and the shortest time of those before.
     runs: Mutex<Runs>,
+}
+
+/// What the CPU path does in an operation's place.
+pub(crate) struct Host {
+    pub(crate) work: HostWork,
+    /// Whether that takes so little time that no other thread need be woken for it.
+    pub(crate) small: bool,
+    pub(crate) size: Size,
+}
+
+/// Who may do an operation on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doer {
+    /// The CPU path where it is faster, and until kernels are built that the context builds in the background.
+    Fastest,
+    /// The device, unless it lacks something.
+    Device,
 }
 
 /// Who does the work.
 enum Way {
     /// The CPU path, on its own memory.
     Host,
-    /// The CPU path, on copies of the device's memory.
+    /// The CPU path, on the device's memory.
     Fallback(String),
     /// The device.
     Kernels(Planned),
-    /// The CPU path on copies, and the device once the kernels are built.
+    /// The CPU path on the device's memory, and the device once the kernels are built.
     Later(Later),
 }
 
@@ -193,39 +216,49 @@ impl Runs {
 
 impl Operation {
     /// An operation that `plan` does where kernels run, and `host` elsewhere: on the CPU path, where a device lacks what the
-    /// plan needs, and, unless it `waits` for them, until kernels are built that the context builds in the background.
+    /// plan needs, and where `doer` leaves it to the CPU path.
     ///
     /// # Errors
     /// Operands that do not fit together; a kernel does not build; the device is gone.
     pub(crate) fn new(
         context: &Context,
         plan: impl FnOnce(&Probe) -> Result<Plan<'static>, Refused>,
-        host: HostWork,
-        small: bool,
-        waits: bool,
+        host: Host,
+        doer: Doer,
     ) -> Result<Self, Error> {
+        let core = context.core();
+        let mut trial = None;
         let way = match context.engine() {
             Engine::Host(_) => Way::Host,
             Engine::Kernels(kernels) => match plan(&kernels.probe) {
                 Ok(plan) => {
-                    let builds = context.core().builds().filter(|_| !waits);
-                    match builds.and_then(|builds| Later::begin(builds, kernels, &plan)) {
-                        Some(later) => Way::Later(later),
-                        None => Way::Kernels(Planned::new(context.core(), kernels, plan)?),
+                    let builds = core.builds().filter(|_| doer == Doer::Fastest);
+                    if let Some(later) = builds.and_then(|builds| Later::begin(builds, kernels, &plan)) {
+                        Way::Later(later)
+                    } else {
+                        let planned = Planned::new(core, kernels, plan)?;
+                        if doer == Doer::Fastest && core.falls_back_when_slower() {
+                            trial = Trial::of(context, kernels, &planned, &host.work, &host.size);
+                        }
+                        match trial {
+                            Some(trial) if trial.is_the_hosts() => Way::Fallback(trial.to_string()),
+                            _ => Way::Kernels(planned),
+                        }
                     }
                 }
                 Err(Refused::Lacks(what)) => Way::Fallback(what),
                 Err(Refused::Wrong(error)) => return Err(error),
             },
         };
-        Ok(Self { core: Arc::clone(context.core()), way, host, small, runs: Mutex::default() })
+        Ok(Self { core: Arc::clone(core), way, host, trial, runs: Mutex::default() })
     }
 
-    /// Queues it over `operands`, in the plan's order, of which number `result` is written.
+    /// Queues it over `operands`, in the plan's order.
     ///
     /// # Errors
     /// Operands of another context, or one that shares memory with the result; no memory for the plan; the device is gone.
-    pub(crate) fn run(&self, operands: &[(&'static str, &Memory)], result: usize) -> Result<Pending, Error> {
+    pub(crate) fn run(&self, operands: &[(&'static str, &Memory)]) -> Result<Pending, Error> {
+        let result = self.host.size.result;
         check_operands(&self.core, operands, result)?;
         let memories: Vec<&Memory> = operands.iter().map(|(_, memory)| *memory).collect();
         let pending = match (self.planned()?, self.core.engine()) {
@@ -234,28 +267,19 @@ impl Operation {
                 let mut cells: Vec<Arc<Cells>> =
                     memories.iter().filter_map(|memory| memory.cells().cloned()).collect();
                 let output = cells.remove(result);
-                let host = Arc::clone(&self.host);
+                let host = Arc::clone(&self.host.work);
                 let work = move || with_cells(&cells, &output, |inputs, output| host(inputs, output));
-                Pending::new(queue.submit(self.small, work))
+                Pending::new(queue.submit(self.host.small, work))
             }
-            _ => self.fall_back(&memories, result)?,
+            _ => {
+                self.core.finish()?;
+                let start = Instant::now();
+                on_host(&self.core, &memories, result, &self.host.work)?;
+                Pending::new(Arc::new(HostTask::over(start)))
+            }
         };
         lock(&self.runs).add(pending.submission());
         Ok(pending)
-    }
-
-    /// The CPU path on copies. Done when it returns.
-    fn fall_back(&self, memories: &[&Memory], result: usize) -> Result<Pending, Error> {
-        let mut inputs = Vec::new();
-        for (index, memory) in memories.iter().enumerate() {
-            if index != result {
-                inputs.push(memory.with(<[u8]>::to_vec)?);
-            }
-        }
-        let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
-        let start = Instant::now();
-        memories[result].with_mut(|output| (self.host)(&inputs, output))??;
-        Ok(Pending::new(Arc::new(HostTask::over(start))))
     }
 
     /// Runs it on the CPU path, over slices: what it reads, in order, and what it writes. Done when it returns.
@@ -263,7 +287,7 @@ impl Operation {
     /// # Errors
     /// Slices that are too short.
     pub(crate) fn run_here(&self, inputs: &[&[u8]], output: &mut [u8]) -> Result<(), Error> {
-        Ok((self.host)(inputs, output)?)
+        Ok((self.host.work)(inputs, output)?)
     }
 
     /// The plan, where kernels do it by now.
@@ -291,6 +315,11 @@ impl Operation {
         }
     }
 
+    /// The way that was tried and not taken; `kernel` is the device's.
+    pub(crate) fn runner_up(&self, kernel: &str) -> Option<RunnerUp> {
+        self.trial.map(|trial| trial.runner_up(&self.core, kernel))
+    }
+
     /// Whether kernels do it.
     pub(crate) fn runs_kernels(&self) -> bool {
         self.planned().is_ok_and(|planned| planned.is_some())
@@ -313,6 +342,20 @@ impl Operation {
     pub(crate) fn core(&self) -> &Core {
         &self.core
     }
+}
+
+/// An operation on the CPU path over the device's memory, behind all that was queued. Done when it returns.
+///
+/// # Errors
+/// The device is gone; no room for a copy of what the host cannot reach.
+pub(crate) fn on_host(
+    core: &Core,
+    memories: &[&Memory],
+    result: usize,
+    host: &HostWork,
+) -> Result<(), Error> {
+    with_memories(core, memories, result, |inputs, output| host(inputs, output))??;
+    Ok(())
 }
 
 /// Checks that all operands live in `context` and that none is also the result.

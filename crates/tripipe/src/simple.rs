@@ -5,12 +5,15 @@ use std::sync::Arc;
 use half::f16;
 use tripipe_device::Probe;
 use tripipe_kernels::elementwise::{self, Matrix, Reduction, Vector};
-use tripipe_kernels::filter::{Element, Interpolation, Raster, Semiplanar, resize, semiplanar_to_rgb};
+use tripipe_kernels::filter::{
+    Element, FilterError, Interpolation, Raster, Semiplanar, resize, rgb_to_frame, semiplanar_to_rgb,
+};
 use tripipe_kernels::{Plan, PlanError};
 
 use crate::cpu::{self, CpuError, Threads};
 use crate::memory::Memory;
-use crate::operation::{HostWork, Operation};
+use crate::operation::{Doer, Host, HostWork, Operation};
+use crate::trial::Size;
 use crate::{Context, Error, Pending};
 
 /// What is done.
@@ -18,6 +21,7 @@ use crate::{Context, Error, Pending};
 pub(crate) enum Task {
     Resize { interpolation: Interpolation, from: Raster, to: Raster },
     ToRgb { from: Semiplanar, to: Raster },
+    ToFrame { from: Raster, to: Semiplanar },
     Axpy { alpha: f32, length: usize, element: Element },
     Reduce { reduction: Reduction, length: usize, element: Element },
     Histogram { raster: Raster },
@@ -40,10 +44,8 @@ impl Context {
             |known| known.task == task,
             || {
                 let plan = |probe: &Probe| Ok(task.plan(probe)?);
-                Ok(Simple {
-                    task,
-                    operation: Operation::new(self, plan, task.host(), task.is_small(), false)?,
-                })
+                let host = Host { work: task.host(), small: task.is_small(), size: task.size()? };
+                Ok(Simple { task, operation: Operation::new(self, plan, host, Doer::Fastest)? })
             },
         )
     }
@@ -58,7 +60,7 @@ impl Simple {
         let mut operands: Vec<(&'static str, &Memory)> =
             inputs.iter().map(|memory| ("an operand", *memory)).collect();
         operands.push(("the result", result));
-        self.operation.run(&operands, inputs.len())
+        self.operation.run(&operands)
     }
 }
 
@@ -67,6 +69,7 @@ impl Task {
         match *self {
             Self::Resize { interpolation, from, to } => resize(interpolation, &from, &to, probe),
             Self::ToRgb { from, to } => semiplanar_to_rgb(&from, &to, probe),
+            Self::ToFrame { from, to } => rgb_to_frame(&from, &to, probe),
             Self::Axpy { alpha, length, element } => {
                 elementwise::axpy(alpha, Vector::dense(length), Vector::dense(length), element)
             }
@@ -82,16 +85,43 @@ impl Task {
         }
     }
 
+    /// Elements of the larger operand, or pixels of the result.
+    fn elements(&self) -> usize {
+        match self {
+            Self::Resize { to, .. } | Self::ToRgb { to, .. } => to.width * to.height,
+            Self::Axpy { length, .. } | Self::Reduce { length, .. } => *length,
+            Self::Histogram { raster } | Self::ToFrame { from: raster, .. } => raster.width * raster.height,
+            Self::Transpose { rows, columns, .. } => rows * columns,
+        }
+    }
+
     /// Whether the CPU path does it in less time than waking another thread takes.
     fn is_small(&self) -> bool {
         const ELEMENTS: usize = 1 << 13;
-        let elements = match self {
-            Self::Resize { to, .. } | Self::ToRgb { to, .. } => to.width * to.height,
-            Self::Axpy { length, .. } | Self::Reduce { length, .. } => *length,
-            Self::Histogram { raster } => raster.width * raster.height,
-            Self::Transpose { rows, columns, .. } => rows * columns,
+        self.elements() <= ELEMENTS
+    }
+
+    /// Its operands, the result last; an operation an element.
+    fn size(&self) -> Result<Size, FilterError> {
+        let raster = |raster: &Raster| Ok::<_, FilterError>(raster.elements()? * raster.element.bytes());
+        let operands = match self {
+            Self::Resize { from, to, .. } => vec![raster(from)?, raster(to)?],
+            Self::ToRgb { from, to } => {
+                let [luma, chroma] = from.planes();
+                vec![raster(&luma)?, raster(&chroma)?, raster(to)?]
+            }
+            Self::ToFrame { from, to } => vec![raster(from)?, to.bytes()],
+            Self::Axpy { length, element, .. } => vec![length * element.bytes(); 2],
+            Self::Reduce { reduction, length, element } => {
+                let inputs = if *reduction == Reduction::Dot { 2 } else { 1 };
+                let mut operands = vec![length * element.bytes(); inputs];
+                operands.push(reduction.result_bytes(*element));
+                operands
+            }
+            Self::Histogram { raster: image } => vec![raster(image)?, 256 * size_of::<u32>()],
+            Self::Transpose { rows, columns, element_bytes } => vec![rows * columns * element_bytes; 2],
         };
-        elements <= ELEMENTS
+        Ok(Size { result: operands.len() - 1, operands, operations: self.elements() as f64 })
     }
 
     fn host(self) -> HostWork {
@@ -101,6 +131,9 @@ impl Task {
             }
             (Self::ToRgb { from, to }, [luma, chroma]) => {
                 cpu::semiplanar_to_rgb(&from, luma, chroma, &to, output, Threads::All)
+            }
+            (Self::ToFrame { from, to }, [source]) => {
+                cpu::rgb_to_frame(&from, source, &to, output, Threads::All)
             }
             (Self::Axpy { alpha, length, element: Element::F16 }, [x]) => {
                 axpy::<f16>(alpha, &cast(x)[..length], &mut cast_mut(output)[..length]);

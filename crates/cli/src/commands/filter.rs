@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Result, anyhow, bail};
@@ -69,8 +70,13 @@ impl Filter {
         drop(progress);
         let progress = Progress::spinner(format!("filtering on {}", device.name()));
         let name = self.input.display().to_string();
-        let Filtered { picture: result, explanation, total_seconds } =
-            filter(&device, &chain, &source, &name, self.explain)?;
+        let filtered = filter(&device, self.device.falls_back(), &chain, &source, &name)?;
+        let total_seconds = filtered.total_seconds;
+        if self.explain {
+            // Without them the explanation has less to say, and says so.
+            let _ = filtered.context.measure_ceilings(Arithmetic::I16);
+        }
+        let (explanation, result) = (filtered.filter.explain(), filtered.picture);
         drop(progress);
         format.check(&self.output, &result.pixels)?;
         output.write(|sink| picture::write(sink, format, &result))?;
@@ -105,22 +111,22 @@ fn channels(pixels: &DynamicImage) -> &'static str {
 /// A picture that went through a chain.
 pub(super) struct Filtered {
     pub(super) picture: Picture,
-    pub(super) explanation: Explanation,
+    pub(super) filter: Arc<tripipe::filter::Filter>,
+    context: Context,
     /// Wall time, start-up and copies included.
     pub(super) total_seconds: f64,
 }
 
-/// The picture through a chain; `name` is what messages call it. With `measure` the device's ceilings are measured for the
-/// explanation.
+/// The picture through a chain; `name` is what messages call it. With `fall_back` the CPU path may do it where it is faster.
 ///
 /// # Errors
 /// The chain does not take such a picture, or makes no pixels of 8 bits; the device cannot hold it, or failed.
 pub(super) fn filter(
     device: &Device,
+    fall_back: bool,
     chain: &Chain,
     source: &Picture,
     name: &str,
-    measure: bool,
 ) -> Result<Filtered> {
     let start = Instant::now();
     let gray_of_two;
@@ -135,6 +141,7 @@ pub(super) fn filter(
     };
     let failed = |error| failed(&format!("{name} could not be filtered"), device, &error);
     let context = Context::new(device).map_err(failed)?;
+    context.fall_back_when_slower(fall_back);
     let image = Image::<u8>::from_picture(&context, pixels).map_err(failed)?;
     let chain = Chain { keep_alpha: image.channels() == 4, ..chain.clone() };
     let to = chain.apply_to(image.raster())?;
@@ -149,10 +156,6 @@ pub(super) fn filter(
     filter.run(&image, &mut result).and_then(tripipe::Pending::wait).map_err(failed)?;
     let result = result.to_picture().map_err(failed)?;
     let total_seconds = start.elapsed().as_secs_f64();
-    if measure {
-        // Without them the explanation has less to say, and says so.
-        let _ = context.measure_ceilings(Arithmetic::I16);
-    }
     let pixels = match (alpha, result) {
         (Some(alpha), DynamicImage::ImageLuma8(gray)) => {
             let both =
@@ -162,7 +165,7 @@ pub(super) fn filter(
         }
         (_, result) => result,
     };
-    Ok(Filtered { picture: source.with_pixels(pixels), explanation: filter.explain(), total_seconds })
+    Ok(Filtered { picture: source.with_pixels(pixels), filter, context, total_seconds })
 }
 
 fn size_changed() -> anyhow::Error {

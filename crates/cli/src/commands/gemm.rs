@@ -241,6 +241,7 @@ impl Work<'_> {
         let progress = Progress::spinner(format!("multiplying on {}", self.device.name()));
         let start = Instant::now();
         let context = Context::new(self.device).map_err(failed)?;
+        context.fall_back_when_slower(self.gemm.device.falls_back());
         let matrix = |values: &[T], [rows, columns]: [usize; 2], transposed: bool| {
             let stored = if transposed { [columns, rows] } else { [rows, columns] };
             Matrix::from_slice(&context, stored, values).map_err(failed)

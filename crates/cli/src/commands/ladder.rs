@@ -185,13 +185,13 @@ impl Ladder {
         let format = picture::Format::of(path)?;
         format.check(path, &source.pixels)?;
         let chain = Chain::one(Stage::Linear(Linear::laplace_sharpen()), Border::None);
-        let Filtered { picture: result, explanation, total_seconds } =
-            filter(device, &chain, source, caption, false)?;
+        let Filtered { picture: result, filter, total_seconds, .. } =
+            filter(device, false, &chain, source, caption)?;
         output.write(|sink| picture::write(sink, format, &result))?;
         if self.format == Format::Text {
             let (width, height) = (source.pixels.width(), source.pixels.height());
             writeln!(out, "\n{caption}, {width}x{height}, sharpened: see {}", path.display())?;
-            writeln!(out, "  {}", said(&explanation, total_seconds))?;
+            writeln!(out, "  {}", said(&filter.explain(), total_seconds))?;
             if terminal::shows_pictures() {
                 let pictures = [("before", &source.pixels), ("after", &result.pixels)];
                 write!(out, "\n{}", preview::side_by_side(&pictures, columns))?;

@@ -30,6 +30,11 @@ impl DeviceArgument {
     fn resolve(&self) -> anyhow::Result<Device> {
         resolve(self.device)
     }
+
+    /// Whether the CPU path may do what it does faster: not where a device was named.
+    fn falls_back(&self) -> bool {
+        self.device == Choice::Auto
+    }
 }
 
 /// Which devices are to be measured.

@@ -34,5 +34,5 @@ pub use parameters::{Loads, Parameters, Sums, candidates, default_parameters};
 pub use plan::plan;
 pub use raster::{Element, Layout, Raster};
 pub use resize::{Interpolation, Taps as ResizeTaps, resize, resize_reference};
-pub use semiplanar::{Semiplanar, rgb_to_semiplanar, semiplanar_to_rgb};
+pub use semiplanar::{Semiplanar, rgb_to_frame, rgb_to_semiplanar, semiplanar_to_rgb};
 pub use stage::{Bilateral, Color, Gradient, Morphology, Neighbourhood, Stage};

@@ -47,8 +47,24 @@ impl Semiplanar {
         ends[0].max(ends[1])
     }
 
+    /// Checks that an image has its extents, 3 or 4 channels, and bytes.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn check_image(&self, image: &Raster) -> Result<(), FilterError> {
+        if [image.width, image.height] == self.size && image.channels >= 3 && image.element == Element::U8 {
+            return Ok(());
+        }
+        Err(FilterError::Result {
+            want: [self.size[0], self.size[1], 3],
+            want_element: Element::U8,
+            found: [image.width, image.height, image.channels],
+            found_element: image.element,
+        })
+    }
+
     /// Luma as one channel, and chroma as two of half the extents.
-    fn planes(&self) -> [Raster; 2] {
+    pub fn planes(&self) -> [Raster; 2] {
         let [width, height] = self.size;
         let raster = |size: [usize; 2], channels: usize, [offset, pitch]: [usize; 2]| {
             let raster = Raster::packed(size, channels, Element::U8);
@@ -65,7 +81,9 @@ impl Semiplanar {
 /// # Errors
 /// Another image than one of 3 or 4 channels of bytes in the frame's size; rows that overlap; a buffer that a `uint` cannot index.
 pub fn semiplanar_to_rgb(from: &Semiplanar, to: &Raster, probe: &Probe) -> Result<Plan<'static>, PlanError> {
-    build(from, to, probe, true)
+    let mut plan = Plan::new();
+    let operands = [plan.operand(), plan.operand(), plan.operand()];
+    build(plan, operands, from, to, probe, "semiplanar_to_rgb")
 }
 
 /// A frame of RGB, or of RGBA without its alpha. Operand 0 is the buffer of the image, operand 1 that of luma, operand 2 that of
@@ -74,23 +92,33 @@ pub fn semiplanar_to_rgb(from: &Semiplanar, to: &Raster, probe: &Probe) -> Resul
 /// # Errors
 /// As [`semiplanar_to_rgb`].
 pub fn rgb_to_semiplanar(from: &Raster, to: &Semiplanar, probe: &Probe) -> Result<Plan<'static>, PlanError> {
-    build(to, from, probe, false)
+    let mut plan = Plan::new();
+    let operands = [plan.operand(), plan.operand(), plan.operand()];
+    build(plan, operands, to, from, probe, "rgb_to_semiplanar")
 }
 
-fn build(frame: &Semiplanar, rgb: &Raster, probe: &Probe, to_rgb: bool) -> Result<Plan<'static>, PlanError> {
+/// As [`rgb_to_semiplanar`], both planes in the buffer that is operand 1.
+///
+/// # Errors
+/// As [`semiplanar_to_rgb`].
+pub fn rgb_to_frame(from: &Raster, to: &Semiplanar, probe: &Probe) -> Result<Plan<'static>, PlanError> {
+    let mut plan = Plan::new();
+    let [image, frame] = [plan.operand(), plan.operand()];
+    build(plan, [image, frame, frame], to, from, probe, "rgb_to_semiplanar")
+}
+
+fn build(
+    mut plan: Plan<'static>,
+    operands: [Slot; 3],
+    frame: &Semiplanar,
+    rgb: &Raster,
+    probe: &Probe,
+    entry: &str,
+) -> Result<Plan<'static>, PlanError> {
     for raster in frame.planes().iter().chain([rgb]) {
         indexable(raster)?;
     }
-    if [rgb.width, rgb.height] != frame.size || rgb.channels < 3 || rgb.element != Element::U8 {
-        return Err(PlanError::Filter(FilterError::Result {
-            want: [frame.size[0], frame.size[1], 3],
-            want_element: Element::U8,
-            found: [rgb.width, rgb.height, rgb.channels],
-            found_element: rgb.element,
-        }));
-    }
-    let mut plan = Plan::new();
-    let operands = [plan.operand(), plan.operand(), plan.operand()];
+    frame.check_image(rgb).map_err(PlanError::Filter)?;
     if rgb.is_empty() {
         return Ok(plan);
     }
@@ -98,7 +126,6 @@ fn build(frame: &Semiplanar, rgb: &Raster, probe: &Probe, to_rgb: bool) -> Resul
         .define("V_FIRST", usize::from(frame.v_first))
         .define("CHANNELS", rgb.channels)
         .define("PLANAR", usize::from(rgb.layout == Layout::Planar));
-    let entry = if to_rgb { "semiplanar_to_rgb" } else { "rgb_to_semiplanar" };
     let distances = [frame.luma, frame.chroma, [rgb.offset, rgb.pitch]];
     let mut arguments: Vec<Argument<Slot>> = operands.map(Argument::from).to_vec();
     arguments.extend(

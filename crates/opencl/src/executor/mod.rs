@@ -15,8 +15,8 @@ use cl3::memory::{CL_MAP_READ, CL_MAP_WRITE};
 use tripipe_cache::{Cache, CacheChoice};
 use tripipe_device::Probe;
 use tripipe_launch::{
-    Access, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, Prepared,
-    Program as Request, Submission, Timing,
+    Access, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, OverBytes,
+    Prepared, Program as Request, Submission, Timing,
 };
 
 use crate::code::CallError;
@@ -323,6 +323,52 @@ impl Executor for OpenClExecutor {
         object.read(&self.queue, self.strategy, range.start, &mut bytes).map_err(fail)?;
         edit(&mut bytes);
         object.write(&self.queue, self.strategy, range.start, &bytes).map_err(fail)
+    }
+
+    fn with_all_bytes(
+        &mut self,
+        inputs: &[(MemoryId, usize)],
+        (output, output_bytes): (MemoryId, usize),
+        work: &mut OverBytes<'_>,
+    ) -> Result<(), ExecuteError> {
+        let device = &self.device;
+        let fail = |memory| move |error| memory_error(device, Some(memory), 0, error);
+        let (mut mapped, mut copied) = (Vec::new(), Vec::new());
+        for &(memory, bytes) in inputs {
+            let object = self.object(memory)?;
+            let mapping = object.in_place(&self.queue, self.strategy, CL_MAP_READ, &(0..bytes));
+            let mapping = mapping.map_err(fail(memory))?.map(Mapped);
+            if mapping.is_none() {
+                let mut copy = vec![0; bytes];
+                object.read(&self.queue, self.strategy, 0, &mut copy).map_err(fail(memory))?;
+                copied.push(copy);
+            }
+            mapped.push((memory, mapping));
+        }
+        let mut copies = copied.iter();
+        let bytes: Vec<&[u8]> = mapped
+            .iter()
+            .filter_map(|(_, mapping)| match mapping {
+                Some(mapping) => Some(&**mapping),
+                None => copies.next().map(Vec::as_slice),
+            })
+            .collect();
+        let object = self.object(output)?;
+        let flags = CL_MAP_READ | CL_MAP_WRITE;
+        let mapping = object.in_place(&self.queue, self.strategy, flags, &(0..output_bytes));
+        if let Some(mut mapping) = mapping.map_err(fail(output))?.map(MappedMut) {
+            work(&bytes, &mut mapping);
+            mapping.unmap().map_err(fail(output))?;
+        } else {
+            let mut result = vec![0; output_bytes];
+            object.read(&self.queue, self.strategy, 0, &mut result).map_err(fail(output))?;
+            work(&bytes, &mut result);
+            object.write(&self.queue, self.strategy, 0, &result).map_err(fail(output))?;
+        }
+        for (memory, mapping) in mapped {
+            mapping.map_or(Ok(()), Mapped::unmap).map_err(fail(memory))?;
+        }
+        Ok(())
     }
 
     fn copy(

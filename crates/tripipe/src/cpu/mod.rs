@@ -30,7 +30,7 @@ mod transpose;
 mod vector;
 
 pub use error::CpuError;
-pub use filter::{filter, resize, rgb_to_semiplanar, semiplanar_to_rgb};
+pub use filter::{filter, resize, rgb_to_frame, rgb_to_semiplanar, semiplanar_to_rgb};
 pub use gemm::{Element, Gemm, Operand, Place, gemm, gemm_f16, gemm_f32, gemm_f64, gemm_i8};
 pub use laplace::{laplace_gray, laplace_rgb, laplace_rgba};
 pub use rgb_planar::{planes_to_rgb, rgb_to_planes};

@@ -10,11 +10,15 @@ use super::host;
 use crate::context::Engine;
 use crate::explanation::{Arithmetic, Prediction, RunnerUp};
 use crate::memory::Memory;
-use crate::operation::{Operation, Refused};
+use crate::operation::{Doer, Host, Operation, Refused};
+use crate::trial::Size;
 use crate::{Context, Error, Explanation, Pending};
 
 /// Multiply-adds that the CPU path does in less time than waking another thread takes.
 const SMALL: f64 = 64.0 * 64.0 * 64.0;
+
+/// Which of [`Gemm::operands`] is written.
+const RESULT: usize = 2;
 
 /// A product made ready for operands that lie as described.
 pub struct GemmOperation {
@@ -42,7 +46,11 @@ impl Context {
     ) -> Result<Arc<GemmOperation>, Error> {
         self.kept().products.get_or_make(
             |known| known.gemm == *gemm && known.given == *given && known.was_chosen(parameters),
-            || GemmOperation::new(self, gemm, parameters, given),
+            || {
+                // Whoever names the parameters wants the kernel.
+                let doer = if parameters.is_some() { Doer::Device } else { Doer::Fastest };
+                GemmOperation::new(self, gemm, parameters, given, doer)
+            },
         )
     }
 
@@ -64,6 +72,7 @@ impl GemmOperation {
         gemm: &Gemm,
         parameters: Option<Parameters>,
         given: &[Option<Packed>; 2],
+        doer: Doer,
     ) -> Result<Self, Error> {
         gemm.check()?;
         let table = context.table()?;
@@ -78,14 +87,21 @@ impl GemmOperation {
             choice = Some(chosen);
             Ok(plan)
         };
-        let small = gemm.operations() <= 2.0 * SMALL;
+        let bytes = |operand: &Operand| operand.elements.saturating_mul(operand.element.bytes());
+        let size = Size {
+            operands: gemm.operands().iter().map(bytes).collect(),
+            result: RESULT,
+            operations: gemm.operations(),
+        };
+        let host = Host { work: host::work(gemm), small: gemm.operations() <= 2.0 * SMALL, size };
         // The CPU path cannot read what was packed for kernels.
-        let waits = given.iter().any(Option::is_some);
+        let packed = given.iter().any(Option::is_some);
+        let doer = if packed { Doer::Device } else { doer };
         let plan = |probe: &_| match plan(probe) {
-            Err(Refused::Lacks(what)) if waits => Err(Refused::Wrong(Error::Packed { what })),
+            Err(Refused::Lacks(what)) if packed => Err(Refused::Wrong(Error::Packed { what })),
             planned => planned,
         };
-        let operation = Operation::new(context, plan, host::work(gemm), small, waits)?;
+        let operation = Operation::new(context, plan, host, doer)?;
         Ok(Self { gemm: gemm.clone(), given: *given, choice, operation })
     }
 
@@ -121,7 +137,7 @@ impl GemmOperation {
         self.check_offsets(&named, operands)?;
         let names = ["A", "B", "C"].into_iter().chain(std::iter::repeat("an operand of the epilogue"));
         let operands: Vec<(&'static str, &Memory)> = names.zip(operands.iter().copied()).collect();
-        self.operation.run(&operands, 2)
+        self.operation.run(&operands)
     }
 
     /// Checks that the operands of every product of a batch lie in their memory where a buffer says where they begin. Waits for what
@@ -210,6 +226,10 @@ impl GemmOperation {
                 host::KERNEL.clone_into(&mut explanation.kernel);
                 host::WHY.clone_into(&mut explanation.why);
             }
+        }
+        if let Some(choice) = &self.choice {
+            let tried = self.operation.runner_up(&choice.parameters.to_string());
+            explanation.runners_up.extend(tried);
         }
         let arithmetic = match self.gemm.elements {
             Elements::F32 | Elements::F16(Accumulate::F32) => Arithmetic::F32,

@@ -11,6 +11,7 @@ use crate::context::Engine;
 use crate::filter::Filter;
 use crate::image::elements_of;
 use crate::memory::Memory;
+use crate::operation::Doer;
 use crate::{Context, Error, Pixel};
 
 /// Rows of a band for each row that windows see above and below it, which its neighbours load as well.
@@ -152,7 +153,7 @@ impl Bench {
         }
         let start = Instant::now();
         // Not one that the context keeps: its memory goes when the work is done.
-        self.filters.push(Filter::new(context, chain, from, to)?);
+        self.filters.push(Filter::new(context, chain, from, to, Doer::Device)?);
         Ok((self.filters.len() - 1, start.elapsed().as_secs_f64()))
     }
 }

@@ -10,6 +10,7 @@ use super::{Band, Kind, Shares, Spent, Team, Whole, Work, room};
 use crate::context::Engine;
 use crate::gemm::{Factor, GemmOperation, Packed};
 use crate::memory::Memory;
+use crate::operation::Doer;
 use crate::{Context, Error, Matrix};
 
 /// Bands have a multiple of so many rows, so that work-groups of the common tiles are whole.
@@ -73,7 +74,7 @@ impl<T: Factor> Bench<T> {
         let parameters = self.b.as_ref().and_then(Packed::parameters);
         let given = [None, self.b.as_ref().and_then(Packed::tag)];
         // Not one that the context keeps: its memory goes when the work is done.
-        self.operations.push(GemmOperation::new(context, &gemm, parameters, &given)?);
+        self.operations.push(GemmOperation::new(context, &gemm, parameters, &given, Doer::Device)?);
         Ok(self.operations.len() - 1)
     }
 }

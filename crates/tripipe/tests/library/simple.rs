@@ -71,6 +71,42 @@ fn images_are_counted_and_resized() {
     }
 }
 
+/// The primary colours and white in limited range, as tables of BT.601 have them: red 82 90 240, green 145 54 34, blue 41 240 110, white
+/// 235 128 128. Each covers 2 x 2 pixels.
+#[test]
+fn rgb_becomes_frames() {
+    let (red, green, blue, white) = ([255, 0, 0], [0, 255, 0], [0, 0, 255], [255; 3]);
+    let [upper, lower] =
+        [[red, red, green, green], [blue, blue, white, white]].map(|row| row.as_flattened().repeat(2));
+    let pixels = [upper, lower].concat();
+    for context in contexts() {
+        let image = Image::from_slice(&context, [4, 4], 3, &pixels).unwrap();
+        let mut frame = Vector::from_slice(&context, &[9u8; 24]).unwrap();
+        drop(image.to_frame(&mut frame, &Semiplanar::nv12([4, 4])).unwrap());
+        let luma = [[82, 82, 145, 145], [82, 82, 145, 145], [41, 41, 235, 235], [41, 41, 235, 235]];
+        let chroma = [[90, 240, 54, 34], [240, 110, 128, 128]];
+        assert_eq!(frame.to_vec().unwrap(), [luma.as_flattened(), chroma.as_flattened()].concat());
+
+        // Rows of 6 bytes, chroma ahead of luma, V ahead of U: what lies between stays.
+        let layout = Semiplanar { size: [4, 4], luma: [12, 6], chroma: [1, 6], v_first: true };
+        let mut frame = Vector::from_slice(&context, &[9u8; 36]).unwrap();
+        drop(image.to_frame(&mut frame, &layout).unwrap());
+        let rows = [
+            [9, 240, 90, 34, 54, 9],
+            [9, 110, 240, 128, 128, 9],
+            [82, 82, 145, 145, 9, 9],
+            [82, 82, 145, 145, 9, 9],
+            [41, 41, 235, 235, 9, 9],
+            [41, 41, 235, 235, 9, 9],
+        ];
+        assert_eq!(frame.to_vec().unwrap(), rows.as_flattened());
+
+        let mut short = Vector::zeros(&context, 23).unwrap();
+        assert!(image.to_frame(&mut short, &Semiplanar::nv12([4, 4])).is_err());
+        assert!(image.to_frame(&mut frame, &Semiplanar::nv12([4, 2])).is_err());
+    }
+}
+
 #[test]
 fn frames_become_rgb() {
     // Gray of limited range: 16 is black, 235 white, 126 the middle.

@@ -29,7 +29,7 @@ use point::{Convert, Recolor, Shade};
 use rows::{Halved, Input, Pipe, Rows, Shape, Source};
 
 pub use resize::resize;
-pub use semiplanar::{rgb_to_semiplanar, semiplanar_to_rgb};
+pub use semiplanar::{rgb_to_frame, rgb_to_semiplanar, semiplanar_to_rgb};
 
 /// Makes an image of another: `source` is placed as `from` says, and the pixels of `to` are written to `result`. Both slices hold elements
 /// in host order; they need no alignment. What lies between rows of `result` stays as it is. Images without pixels are allowed.

@@ -33,6 +33,7 @@ pub(super) enum Pipe<'a> {
 }
 
 /// The rows of an image in memory.
+#[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
     pub(super) raster: Raster,
     pub(super) bytes: &'a [u8],

@@ -1,6 +1,6 @@
 //! NV12 and NV21.
 
-use tripipe_kernels::filter::{Element, FilterError, Raster, Semiplanar};
+use tripipe_kernels::filter::{Raster, Semiplanar};
 
 use super::rows::{Pipe, Rows, Source};
 use super::{check_length, target};
@@ -19,8 +19,8 @@ pub fn semiplanar_to_rgb(
     result: &mut [u8],
     threads: Threads,
 ) -> Result<(), CpuError> {
-    check_image(from, to)?;
-    let [luma_place, chroma_place] = planes(from);
+    from.check_image(to)?;
+    let [luma_place, chroma_place] = from.planes();
     check_length("luma", &luma_place, luma)?;
     check_length("chroma", &chroma_place, chroma)?;
     check_length("result", to, result)?;
@@ -51,44 +51,57 @@ pub fn rgb_to_semiplanar(
     chroma: &mut [u8],
     threads: Threads,
 ) -> Result<(), CpuError> {
-    check_image(to, from)?;
-    let [luma_place, chroma_place] = planes(to);
+    to.check_image(from)?;
+    let [luma_place, chroma_place] = to.planes();
     check_length("source", from, source)?;
     check_length("luma", &luma_place, luma)?;
     check_length("chroma", &chroma_place, chroma)?;
     if from.is_empty() {
         return Ok(());
     }
-    let image = || Source { raster: *from, bytes: source };
-    target::write(&luma_place, luma, 1, threads, || {
-        Ok(Pipe::U8(Box::new(Luma { image: image(), row: Vec::new() })))
-    })?;
-    target::write(&chroma_place, chroma, 1, threads, || {
-        Ok(Pipe::U8(Box::new(Chroma { image: image(), v_first: to.v_first, rows: Default::default() })))
-    })
+    let image = Source { raster: *from, bytes: source };
+    write_luma(&image, &luma_place, luma, threads)?;
+    write_chroma(&image, to.v_first, &chroma_place, chroma, threads)
 }
 
-fn check_image(frame: &Semiplanar, image: &Raster) -> Result<(), FilterError> {
-    if [image.width, image.height] == frame.size && image.channels >= 3 && image.element == Element::U8 {
+/// As [`rgb_to_semiplanar`], both planes in one buffer.
+///
+/// # Errors
+/// As [`semiplanar_to_rgb`].
+pub fn rgb_to_frame(
+    from: &Raster,
+    source: &[u8],
+    to: &Semiplanar,
+    frame: &mut [u8],
+    threads: Threads,
+) -> Result<(), CpuError> {
+    to.check_image(from)?;
+    let [luma, chroma] = to.planes();
+    check_length("source", from, source)?;
+    check_length("frame", &luma, frame)?;
+    check_length("frame", &chroma, frame)?;
+    if from.is_empty() {
         return Ok(());
     }
-    Err(FilterError::Result {
-        want: [frame.size[0], frame.size[1], 3],
-        want_element: Element::U8,
-        found: [image.width, image.height, image.channels],
-        found_element: image.element,
-    })
+    let image = Source { raster: *from, bytes: source };
+    write_luma(&image, &luma, frame, threads)?;
+    write_chroma(&image, to.v_first, &chroma, frame, threads)
 }
 
-/// Luma as one channel, and chroma as two of half the extents.
-fn planes(frame: &Semiplanar) -> [Raster; 2] {
-    let [width, height] = frame.size;
-    let place = |size: [usize; 2], channels: usize, [offset, pitch]: [usize; 2]| Raster {
-        offset,
-        pitch,
-        ..Raster::packed(size, channels, Element::U8)
-    };
-    [place(frame.size, 1, frame.luma), place([width.div_ceil(2), height.div_ceil(2)], 2, frame.chroma)]
+fn write_luma(image: &Source<'_>, place: &Raster, luma: &mut [u8], threads: Threads) -> Result<(), CpuError> {
+    target::write(place, luma, 1, threads, || Ok(Pipe::U8(Box::new(Luma { image: *image, row: Vec::new() }))))
+}
+
+fn write_chroma(
+    image: &Source<'_>,
+    v_first: bool,
+    place: &Raster,
+    chroma: &mut [u8],
+    threads: Threads,
+) -> Result<(), CpuError> {
+    target::write(place, chroma, 1, threads, || {
+        Ok(Pipe::U8(Box::new(Chroma { image: *image, v_first, rows: Default::default() })))
+    })
 }
 
 /// Rounds steps of 2^-`bits` half up.

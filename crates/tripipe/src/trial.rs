@@ -1,0 +1,188 @@
+//! Whether the CPU path does an operation in less time than the device: both are tried.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use crate::context::{Core, Kernels, Runner};
+use crate::explanation::{RunnerUp, Time};
+use crate::memory::Memory;
+use crate::operation::{HostWork, Planned, on_host};
+use crate::{Context, Error};
+
+/// How large an operation is.
+#[derive(Clone, Debug)]
+pub(crate) struct Size {
+    /// Bytes of its operands, in the plan's order.
+    pub(crate) operands: Vec<usize>,
+    /// Which of them is written.
+    pub(crate) result: usize,
+    /// Operations of arithmetic.
+    pub(crate) operations: f64,
+}
+
+/// Operations and bytes from which on both are not tried: 25 ms on a CPU that does 10 G of them a second, and a full-HD photo in and
+/// out.
+const MOST_OPERATIONS: f64 = (1 << 28) as f64;
+const MOST_BYTES: usize = 32 << 20;
+
+/// Runs that are timed, and the time after which no other is begun.
+const RUNS: usize = 5;
+const TIME: Duration = Duration::from_millis(20);
+
+/// What the CPU path must take at most of the device's time to be worth it: the device leaves the CPU to others.
+const WORTH: f64 = 0.7;
+
+/// What an operation took from the call to the result's being there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Trial {
+    device_seconds: f64,
+    host_seconds: f64,
+}
+
+impl Size {
+    /// Whether there is something to do, and it is small enough to be done twice for nothing.
+    fn is_tried(&self) -> bool {
+        let bytes = self.operands.iter().fold(0usize, |sum, bytes| sum.saturating_add(*bytes));
+        bytes <= MOST_BYTES && self.operations > 0.0 && self.operations <= MOST_OPERATIONS
+    }
+}
+
+impl Trial {
+    /// Both ways tried on memory of zeros, behind all that is queued. Nothing where there is no OpenCL device to choose, the operation is
+    /// too large for that, or one of the two failed.
+    pub(crate) fn of(
+        context: &Context,
+        kernels: &Kernels,
+        planned: &Planned,
+        host: &HostWork,
+        size: &Size,
+    ) -> Option<Self> {
+        if !size.is_tried() || !matches!(*kernels.executor(), Runner::OpenCl(_)) {
+            return None;
+        }
+        let tried = Self::on_zeros(context, kernels, planned, host, size).ok();
+        planned.forget(kernels);
+        tried
+    }
+
+    fn on_zeros(
+        context: &Context,
+        kernels: &Kernels,
+        planned: &Planned,
+        host: &HostWork,
+        size: &Size,
+    ) -> Result<Self, Error> {
+        let make = |bytes: &usize| Memory::new(context, *bytes, None);
+        let memories: Vec<Memory> = size.operands.iter().map(make).collect::<Result<_, _>>()?;
+        let memories: Vec<&Memory> = memories.iter().collect();
+        context.finish()?;
+        let device_seconds = shortest(f64::INFINITY, || planned.submit(kernels, &memories)?.wait())?;
+        let host_seconds =
+            shortest(device_seconds, || on_host(context.core(), &memories, size.result, host))?;
+        Ok(Self { device_seconds, host_seconds })
+    }
+
+    /// Whether the CPU path is worth it.
+    pub(crate) fn is_the_hosts(&self) -> bool {
+        self.host_seconds < WORTH * self.device_seconds
+    }
+
+    /// The way that was not taken. `kernel` is the device's.
+    pub(crate) fn runner_up(&self, core: &Core, kernel: &str) -> RunnerUp {
+        let kernel = if self.is_the_hosts() {
+            format!("{kernel} on {}", core.name())
+        } else {
+            "the CPU path".to_owned()
+        };
+        RunnerUp { kernel, why_not: self.to_string() }
+    }
+}
+
+impl fmt::Display for Trial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { device_seconds, host_seconds } = *self;
+        write!(
+            f,
+            "the device takes {} for this size, the CPU path {}, each from the call to its end (tried; the device leaves the CPU to \
+             others, so it may take {:.1} times as long)",
+            Time(device_seconds),
+            Time(host_seconds),
+            1.0 / WORTH
+        )
+    }
+}
+
+/// The shortest time of a few runs; of one where that is hopelessly over `other`. The first, which may still prepare things, does not
+/// count.
+fn shortest(other: f64, mut run: impl FnMut() -> Result<(), Error>) -> Result<f64, Error> {
+    const HOPELESS: f64 = 10.0;
+    let mut timed = || -> Result<f64, Error> {
+        let start = Instant::now();
+        run()?;
+        Ok(start.elapsed().as_secs_f64())
+    };
+    let begun = Instant::now();
+    let first = timed()?;
+    if first > HOPELESS * other {
+        return Ok(first);
+    }
+    let mut least = timed()?;
+    for _ in 1..RUNS {
+        if begun.elapsed() > TIME {
+            break;
+        }
+        least = least.min(timed()?);
+    }
+    Ok(least)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(device: f64, host: f64) -> Trial {
+        Trial { device_seconds: device, host_seconds: host }
+    }
+
+    #[test]
+    fn the_cpu_path_must_be_clearly_faster() {
+        assert!(trial(50e-6, 5e-6).is_the_hosts());
+        assert!(trial(10e-6, 6.9e-6).is_the_hosts());
+        assert!(!trial(10e-6, 7.1e-6).is_the_hosts());
+        assert!(!trial(10e-6, 50e-6).is_the_hosts());
+        let said = trial(52e-6, 4.1e-6).to_string();
+        assert!(said.starts_with("the device takes 52.0 us for this size, the CPU path 4.10 us"), "{said}");
+        assert!(said.contains("1.4 times"), "{said}");
+    }
+
+    /// A first run of a second does not count, unless the others cannot come near.
+    #[test]
+    fn the_first_run_does_not_count() {
+        let mut runs = 0;
+        let mut run = || {
+            runs += 1;
+            std::thread::sleep(Duration::from_millis(if runs == 1 { 50 } else { 1 }));
+            Ok(())
+        };
+        assert!(shortest(f64::INFINITY, &mut run).unwrap() < 50e-3);
+        assert_eq!(runs, 2);
+        let mut runs = 0;
+        let mut run = || {
+            runs += 1;
+            std::thread::sleep(Duration::from_millis(20));
+            Ok(())
+        };
+        assert!(shortest(1e-3, &mut run).unwrap() >= 20e-3);
+        assert_eq!(runs, 1);
+    }
+
+    #[test]
+    fn large_operations_are_not_tried() {
+        let size = |bytes: usize, operations: f64| Size { operands: vec![bytes; 2], result: 1, operations };
+        assert!(size(16 << 20, 1e8).is_tried());
+        assert!(!size((16 << 20) + 1, 1e8).is_tried());
+        assert!(!size(usize::MAX, 1.0).is_tried());
+        assert!(!size(16, 0.0).is_tried());
+        assert!(!size(16, 1e9).is_tried());
+    }
+}

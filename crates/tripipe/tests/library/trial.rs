@@ -1,0 +1,93 @@
+//! The CPU path in the place of a device that is slower.
+
+use tripipe::filter::{Border, Chain, Element, Raster};
+use tripipe::gemm::Product;
+use tripipe::{Context, Device, Explanation, Image, Matrix, Vector};
+
+use crate::bytes;
+
+fn contexts() -> impl Iterator<Item = Context> {
+    let devices = Device::list().into_iter().filter(|device| device.probe().is_some());
+    devices.map(|device| Context::new(&device).unwrap())
+}
+
+/// Whichever was taken, the other one is a runner-up, and both times are there.
+fn check(explanation: &Explanation, kernel_of_host: &str) {
+    let text = explanation.to_string();
+    let tried = explanation.runners_up.last().unwrap();
+    assert!(tried.why_not.contains("the device takes"), "{text}");
+    if let Some(fallback) = &explanation.fallback {
+        assert_eq!(*fallback, tried.why_not);
+        assert_eq!(explanation.kernel, kernel_of_host);
+        assert!(tried.kernel.ends_with(&format!("on {}", explanation.device)), "{text}");
+    } else {
+        assert_ne!(explanation.kernel, kernel_of_host);
+        assert_eq!(tried.kernel, "the CPU path");
+    }
+}
+
+/// (1 2; 3 4) (5 6; 7 8) = (19 22; 43 50), and the mean of what is equal everywhere is that.
+#[test]
+fn what_is_small_is_tried_both_ways() {
+    for context in contexts() {
+        let matrix = |values: [f32; 4]| Matrix::from_slice(&context, [2, 2], &values).unwrap();
+        let (a, b) = (matrix([1.0, 2.0, 3.0, 4.0]), matrix([5.0, 6.0, 7.0, 8.0]));
+        let c = Product::of(&a, &b).unwrap().to_matrix().unwrap();
+        assert_eq!(c.to_vec().unwrap(), [19.0, 22.0, 43.0, 50.0]);
+        check(&Product::of(&a, &b).unwrap().explain().unwrap(), "blocked product in SIMD");
+
+        let image = Image::from_slice(&context, [9, 7], 1, &[77u8; 63]).unwrap();
+        let chain = Chain::parse("box:3", Border::Replicate).unwrap();
+        let blurred: Image<u8> = image.filtered(&chain).unwrap();
+        assert_eq!(blurred.to_vec().unwrap(), [77; 63]);
+        check(&context.filter(&chain, image.raster(), image.raster()).unwrap().explain(), "rows in SIMD");
+
+        let x = Vector::from_slice(&context, &[1i16, -2, 30]).unwrap();
+        assert_eq!(x.sum().unwrap(), 29);
+        assert_eq!(x.dot(&x).unwrap(), 905);
+        assert_eq!(x.most().unwrap(), Some((30, 2)));
+    }
+}
+
+/// Whatever was queued before is done before, and what comes after sees the result, whichever way either goes.
+#[test]
+fn the_two_ways_keep_their_order() {
+    for context in contexts() {
+        context.fall_back_when_slower(false);
+        let image = Image::from_slice(&context, [32, 20], 3, &bytes(32 * 20 * 3)).unwrap();
+        let wide = Chain::parse("dilate:5", Border::Replicate).unwrap();
+        let small = Chain::parse("erode:3", Border::Replicate).unwrap();
+        let whole = Chain::parse("dilate:5,erode:3,dilate:5", Border::Replicate).unwrap();
+        let filter = context.filter(&wide, image.raster(), image.raster()).unwrap();
+        context.fall_back_when_slower(true);
+        let [mut first, mut second, mut third] =
+            [(); 3].map(|()| Image::<u8>::zeros(&context, *image.raster()).unwrap());
+        let other = context.filter(&small, image.raster(), image.raster()).unwrap();
+        for _ in 0..3 {
+            drop(filter.run(&image, &mut first).unwrap());
+            drop(other.run(&first, &mut second).unwrap());
+            drop(filter.run(&second, &mut third).unwrap());
+        }
+        let mut want = vec![0; 32 * 20 * 3];
+        let raster = image.raster();
+        tripipe_kernels::filter::reference::apply(&whole, raster, &bytes(32 * 20 * 3), raster, &mut want)
+            .unwrap();
+        assert_eq!(third.to_vec().unwrap(), want);
+    }
+}
+
+#[test]
+fn nothing_is_tried_that_is_large_or_was_not_to_be() {
+    for context in contexts() {
+        let chain = Chain::parse("box:3", Border::Replicate).unwrap();
+        let tried = |context: &Context, size: [usize; 2]| {
+            let raster = Raster::packed(size, 1, Element::U8);
+            let explanation = context.filter(&chain, &raster, &raster).unwrap().explain();
+            explanation.runners_up.iter().any(|other| other.why_not.contains("the device takes"))
+        };
+        assert!(tried(&context, [64, 64]));
+        assert!(!tried(&context, [8192, 4096]));
+        context.fall_back_when_slower(false);
+        assert!(!tried(&context, [65, 64]));
+    }
+}
