@@ -36,7 +36,7 @@ impl<T: Summed> Vector<T> {
     /// # Errors
     /// Integers; another length; another context, or the same vector; the device is gone.
     pub fn add_scaled(&mut self, alpha: f32, x: &Self) -> Result<Pending, Error> {
-        self.check(x.len())?;
+        self.memory().check_length::<T>(x.len())?;
         let task = Task::Axpy { alpha, length: self.len(), element: T::PIXEL };
         self.context().simple(task)?.run(&[x.memory()], self.memory())
     }
@@ -54,7 +54,7 @@ impl<T: Summed> Vector<T> {
     /// # Errors
     /// Another length; another context; an operation before failed; the device is gone.
     pub fn dot(&self, other: &Self) -> Result<T::Sum, Error> {
-        self.check(other.len())?;
+        self.memory().check_length::<T>(other.len())?;
         self.reduced(Reduction::Dot, &[self.memory(), other.memory()])
     }
 

@@ -159,11 +159,9 @@ pub enum Arithmetic {
 }
 
 impl Ceilings {
-    /// The ceilings of a phone GPU by its model: cores x clock x multiply-adds, and what kernels reach of the memory's bandwidth (70 %, the
-    /// middle of the 60 to 80 % that the model's own page gives). Nothing for a device without a model. The clock and
-    /// the cores are the device's own where it says them.
+    /// The ceilings of a phone GPU by its model: cores x clock x multiply-adds, and the nominal bandwidth of its memory, of which no
+    /// kernel reaches all. Nothing for a device without a model. The clock and the cores are the device's own where it says them.
     pub fn of_model(probe: &Probe, arithmetic: Arithmetic) -> Option<Self> {
-        const REACHED: f64 = 0.7;
         let found = identify(probe);
         let gpu = found.model?;
         let cores = found.cores.unwrap_or(gpu.configuration.cores.value);
@@ -180,7 +178,7 @@ impl Ceilings {
         };
         Some(Self {
             operations_per_second: 2.0 * f64::from(rate) * f64::from(cores) * f64::from(clock_mhz) * 1e6,
-            bytes_per_second: REACHED * gpu.configuration.dram_gb_s_peak.value * 1e9,
+            bytes_per_second: gpu.configuration.dram_gb_s_peak.value * 1e9,
             launch_seconds: 0.0,
             from: format!("the model of {}, {cores} cores at {clock_mhz} MHz", gpu.name()),
         })

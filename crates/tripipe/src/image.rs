@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use tripipe_kernels::filter::Raster;
 
-use crate::memory::Memory;
+use crate::memory::{Memory, elements};
 use crate::{Context, Error, Pixel, Vector};
 
 /// An image in a context's memory: 1 to 4 channels of `T`, packed or in planes, with any pitch.
@@ -96,11 +96,6 @@ impl<T: Pixel> Image<T> {
         &self.raster
     }
 
-    /// The context it lives in.
-    pub fn context(&self) -> &Context {
-        self.memory.context()
-    }
-
     /// All of it.
     pub fn view(&self) -> ImageView<'_, T> {
         ImageView { memory: &self.memory, raster: self.raster, element: PhantomData }
@@ -128,65 +123,9 @@ impl<T: Pixel> Image<T> {
         let raster = self.raster.region(at, size)?;
         Ok(ImageViewMut { memory: &self.memory, raster, element: PhantomData })
     }
-
-    /// A copy of all its elements as they lie, gaps included, after all that was queued before.
-    ///
-    /// # Errors
-    /// An operation before failed; the device is gone.
-    pub fn to_vec(&self) -> Result<Vec<T>, Error> {
-        let mut elements = vec![T::default(); self.memory.bytes() / size_of::<T>()];
-        self.read(&mut elements)?;
-        Ok(elements)
-    }
-
-    /// Copies all its elements as they lie, gaps included, after all that was queued before.
-    ///
-    /// # Errors
-    /// `into` of another length; an operation before failed; the device is gone.
-    pub fn read(&self, into: &mut [T]) -> Result<(), Error> {
-        self.check(into.len())?;
-        self.memory.read(0, bytemuck::cast_slice_mut(into))
-    }
-
-    /// Overwrites all its elements as they lie, gaps included, after all that was queued before.
-    ///
-    /// # Errors
-    /// `from` of another length; the device is gone.
-    pub fn write(&mut self, from: &[T]) -> Result<(), Error> {
-        self.check(from.len())?;
-        self.memory.write(0, bytemuck::cast_slice(from))
-    }
-
-    /// Has `look` see its elements as they lie, gaps included, where they lie: no copy is made where the host shares the memory. After all that was queued
-    /// before; the context does nothing else meanwhile, so `look` must not ask it for anything.
-    ///
-    /// # Errors
-    /// An operation before failed; the device is gone.
-    pub fn map<R>(&self, look: impl FnOnce(&[T]) -> R) -> Result<R, Error> {
-        self.memory.with(|bytes| look(bytemuck::cast_slice(bytes)))
-    }
-
-    /// As [`Self::map`], for reading and writing.
-    ///
-    /// # Errors
-    /// As [`Self::map`].
-    pub fn map_mut<R>(&mut self, edit: impl FnOnce(&mut [T]) -> R) -> Result<R, Error> {
-        self.memory.with_mut(|bytes| edit(bytemuck::cast_slice_mut(bytes)))
-    }
-
-    /// A copy in another context, after all that was queued before.
-    ///
-    /// # Errors
-    /// An operation before failed; no memory there; a device is gone.
-    pub fn to_context(&self, context: &Context) -> Result<Self, Error> {
-        Ok(Self { memory: self.memory.to_context(context)?, raster: self.raster, element: PhantomData })
-    }
-
-    fn check(&self, found: usize) -> Result<(), Error> {
-        let want = self.memory.bytes() / size_of::<T>();
-        if found == want { Ok(()) } else { Err(Error::Length { operand: "the slice", want, found }) }
-    }
 }
+
+elements!(Image, Pixel, " as they lie, gaps included");
 
 /// Elements a raster of `T` spans.
 pub(crate) fn elements_of<T: Pixel>(raster: &Raster) -> Result<usize, Error> {

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use crate::memory::Memory;
+use crate::memory::{Memory, elements};
 use crate::{Context, Element, Error, Vector};
 
 /// Which elements of a matrix lie side by side.
@@ -172,11 +172,6 @@ impl<T: Element> Matrix<T> {
         self.shape.order
     }
 
-    /// The context it lives in.
-    pub fn context(&self) -> &Context {
-        self.memory.context()
-    }
-
     /// All of it.
     pub fn view(&self) -> MatrixView<'_, T> {
         MatrixView { memory: &self.memory, shape: self.shape, element: PhantomData }
@@ -212,65 +207,9 @@ impl<T: Element> Matrix<T> {
         let shape = self.shape.block(rows, columns)?;
         Ok(MatrixViewMut { memory: &self.memory, shape, element: PhantomData })
     }
-
-    /// A copy of its elements in its own order, after all that was queued before.
-    ///
-    /// # Errors
-    /// An operation before failed; the device is gone.
-    pub fn to_vec(&self) -> Result<Vec<T>, Error> {
-        let mut elements = vec![T::default(); self.shape.span()];
-        self.read(&mut elements)?;
-        Ok(elements)
-    }
-
-    /// Copies its elements, in its own order, after all that was queued before.
-    ///
-    /// # Errors
-    /// `into` of another length; an operation before failed; the device is gone.
-    pub fn read(&self, into: &mut [T]) -> Result<(), Error> {
-        self.check(into.len())?;
-        self.memory.read(0, bytemuck::cast_slice_mut(into))
-    }
-
-    /// Overwrites its elements, in its own order, after all that was queued before.
-    ///
-    /// # Errors
-    /// `from` of another length; the device is gone.
-    pub fn write(&mut self, from: &[T]) -> Result<(), Error> {
-        self.check(from.len())?;
-        self.memory.write(0, bytemuck::cast_slice(from))
-    }
-
-    /// Has `look` see its elements, in its own order, where they lie: no copy is made where the host shares the memory. After all that was queued
-    /// before; the context does nothing else meanwhile, so `look` must not ask it for anything.
-    ///
-    /// # Errors
-    /// An operation before failed; the device is gone.
-    pub fn map<R>(&self, look: impl FnOnce(&[T]) -> R) -> Result<R, Error> {
-        self.memory.with(|bytes| look(bytemuck::cast_slice(bytes)))
-    }
-
-    /// As [`Self::map`], for reading and writing.
-    ///
-    /// # Errors
-    /// As [`Self::map`].
-    pub fn map_mut<R>(&mut self, edit: impl FnOnce(&mut [T]) -> R) -> Result<R, Error> {
-        self.memory.with_mut(|bytes| edit(bytemuck::cast_slice_mut(bytes)))
-    }
-
-    /// A copy in another context, after all that was queued before.
-    ///
-    /// # Errors
-    /// An operation before failed; no memory there; a device is gone.
-    pub fn to_context(&self, context: &Context) -> Result<Self, Error> {
-        Ok(Self { memory: self.memory.to_context(context)?, shape: self.shape, element: PhantomData })
-    }
-
-    fn check(&self, found: usize) -> Result<(), Error> {
-        let want = self.shape.span();
-        if found == want { Ok(()) } else { Err(Error::Length { operand: "the slice", want, found }) }
-    }
 }
+
+elements!(Matrix, Element, ", in its own order");
 
 fn count(rows: usize, columns: usize) -> Result<usize, Error> {
     rows.checked_mul(columns).ok_or(Error::TooLarge { elements: usize::MAX })

@@ -243,6 +243,12 @@ impl Memory {
         Self::new(context, bytes.len(), Some(&bytes))
     }
 
+    /// Checks that so many elements are all of it.
+    pub(crate) fn check_length<T>(&self, found: usize) -> Result<(), Error> {
+        let want = self.bytes() / size_of::<T>();
+        if found == want { Ok(()) } else { Err(Error::Length { operand: "the slice", want, found }) }
+    }
+
     fn check(&self, offset: usize, length: usize) -> Result<(), Error> {
         match offset.checked_add(length) {
             Some(end) if end <= self.0.bytes => Ok(()),
@@ -250,6 +256,73 @@ impl Memory {
         }
     }
 }
+
+/// What vectors, matrices and images have in common: `$how` says how the elements of a `$name` lie.
+macro_rules! elements {
+    ($name:ident, $bound:ident, $how:literal) => {
+        impl<T: $bound> $name<T> {
+            /// The context it lives in.
+            pub fn context(&self) -> &$crate::Context {
+                self.memory.context()
+            }
+
+            #[doc = concat!("A copy of all its elements", $how, ", after all that was queued before.")]
+            ///
+            /// # Errors
+            /// An operation before failed; the device is gone.
+            pub fn to_vec(&self) -> Result<Vec<T>, $crate::Error> {
+                let mut elements = vec![T::default(); self.memory.bytes() / size_of::<T>()];
+                self.read(&mut elements)?;
+                Ok(elements)
+            }
+
+            #[doc = concat!("Copies all its elements", $how, ", after all that was queued before.")]
+            ///
+            /// # Errors
+            /// `into` of another length; an operation before failed; the device is gone.
+            pub fn read(&self, into: &mut [T]) -> Result<(), $crate::Error> {
+                self.memory.check_length::<T>(into.len())?;
+                self.memory.read(0, bytemuck::cast_slice_mut(into))
+            }
+
+            #[doc = concat!("Overwrites all its elements", $how, ", after all that was queued before.")]
+            ///
+            /// # Errors
+            /// `from` of another length; the device is gone.
+            pub fn write(&mut self, from: &[T]) -> Result<(), $crate::Error> {
+                self.memory.check_length::<T>(from.len())?;
+                self.memory.write(0, bytemuck::cast_slice(from))
+            }
+
+            #[doc = concat!("Has `look` see all its elements", $how, ", where they are: no copy is made where the host")]
+            /// shares the memory. After all that was queued before; the context does nothing else meanwhile, so `look` must
+            /// not ask it for anything.
+            ///
+            /// # Errors
+            /// An operation before failed; the device is gone.
+            pub fn map<R>(&self, look: impl FnOnce(&[T]) -> R) -> Result<R, $crate::Error> {
+                self.memory.with(|bytes| look(bytemuck::cast_slice(bytes)))
+            }
+
+            /// As [`Self::map`], for reading and writing.
+            ///
+            /// # Errors
+            /// As [`Self::map`].
+            pub fn map_mut<R>(&mut self, edit: impl FnOnce(&mut [T]) -> R) -> Result<R, $crate::Error> {
+                self.memory.with_mut(|bytes| edit(bytemuck::cast_slice_mut(bytes)))
+            }
+
+            /// A copy in another context, after all that was queued before.
+            ///
+            /// # Errors
+            /// An operation before failed; no memory there; a device is gone.
+            pub fn to_context(&self, context: &$crate::Context) -> Result<Self, $crate::Error> {
+                Ok(Self { memory: self.memory.to_context(context)?, ..*self })
+            }
+        }
+    };
+}
+pub(crate) use elements;
 
 /// Calls `work` with the bytes of memory of the CPU path: those it reads, in order, and those it writes. None of the first
 /// is also the last.

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use tripipe_opencl::memory::External;
 
-use crate::memory::Memory;
+use crate::memory::{Memory, elements};
 use crate::{Context, Element, Error};
 
 /// Numbers in a row, in a context's memory.
@@ -60,70 +60,9 @@ impl<T: Element> Vector<T> {
         self.length == 0
     }
 
-    /// The context it lives in.
-    pub fn context(&self) -> &Context {
-        self.memory.context()
-    }
-
-    /// A copy of its elements, after all that was queued before.
-    ///
-    /// # Errors
-    /// An operation before failed; the device is gone.
-    pub fn to_vec(&self) -> Result<Vec<T>, Error> {
-        let mut elements = vec![T::default(); self.length];
-        self.read(&mut elements)?;
-        Ok(elements)
-    }
-
-    /// Copies its elements, after all that was queued before.
-    ///
-    /// # Errors
-    /// `into` of another length; an operation before failed; the device is gone.
-    pub fn read(&self, into: &mut [T]) -> Result<(), Error> {
-        self.check(into.len())?;
-        self.memory.read(0, bytemuck::cast_slice_mut(into))
-    }
-
-    /// Overwrites its elements, after all that was queued before.
-    ///
-    /// # Errors
-    /// `from` of another length; the device is gone.
-    pub fn write(&mut self, from: &[T]) -> Result<(), Error> {
-        self.check(from.len())?;
-        self.memory.write(0, bytemuck::cast_slice(from))
-    }
-
-    /// Has `look` see its elements where they lie: no copy is made where the host shares the memory. After all that was queued
-    /// before; the context does nothing else meanwhile, so `look` must not ask it for anything.
-    ///
-    /// # Errors
-    /// An operation before failed; the device is gone.
-    pub fn map<R>(&self, look: impl FnOnce(&[T]) -> R) -> Result<R, Error> {
-        self.memory.with(|bytes| look(bytemuck::cast_slice(bytes)))
-    }
-
-    /// As [`Self::map`], for reading and writing.
-    ///
-    /// # Errors
-    /// As [`Self::map`].
-    pub fn map_mut<R>(&mut self, edit: impl FnOnce(&mut [T]) -> R) -> Result<R, Error> {
-        self.memory.with_mut(|bytes| edit(bytemuck::cast_slice_mut(bytes)))
-    }
-
-    /// A copy in another context, after all that was queued before.
-    ///
-    /// # Errors
-    /// An operation before failed; no memory there; a device is gone.
-    pub fn to_context(&self, context: &Context) -> Result<Self, Error> {
-        Ok(Self { memory: self.memory.to_context(context)?, length: self.length, element: PhantomData })
-    }
-
-    pub(crate) fn check(&self, found: usize) -> Result<(), Error> {
-        let operand = "the slice";
-        if found == self.length { Ok(()) } else { Err(Error::Length { operand, want: self.length, found }) }
-    }
-
     pub(crate) fn memory(&self) -> &Memory {
         &self.memory
     }
 }
+
+elements!(Vector, Element, "");
