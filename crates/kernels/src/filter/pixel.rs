@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use tripipe_launch::{Argument, Program};
 
-use super::window::{border_defines, float};
+use super::parameters::is_aligned;
+use super::window::{block, border_defines, float};
 use super::{Bilateral, Border, Color, Element, Layout, Raster, Stage};
 use crate::plan::{Plan, Slot};
 
@@ -13,6 +14,8 @@ use crate::plan::{Plan, Slot};
 pub(super) struct Kernel {
     pub(super) program: Arc<Program>,
     pub(super) entry: &'static str,
+    /// Pixels of a row that a work-item makes.
+    pub(super) pixels: usize,
     pub(super) tables: Vec<Vec<u8>>,
 }
 
@@ -48,6 +51,9 @@ fn elements(program: Program, [from, to]: [&Raster; 2]) -> Program {
         .define("TO_PLANAR", planar(to))
 }
 
+/// Pixels of a row that a work-item of `color.cl` makes.
+const PIXELS: usize = 4;
+
 fn recolor(color: Option<Color>, [from, to]: [&Raster; 2]) -> Kernel {
     let which = match color {
         None => 0,
@@ -66,8 +72,11 @@ fn recolor(color: Option<Color>, [from, to]: [&Raster; 2]) -> Kernel {
         .define("OPAQUE", from.element.white())
         .define("ZERO", from.element.chroma_zero())
         .define("FROM_CHANNELS", from.channels)
-        .define("TO_CHANNELS", to.channels);
-    Kernel { program: Arc::new(program), entry: "filter_color", tables: Vec::new() }
+        .define("TO_CHANNELS", to.channels)
+        .define("FROM_ALIGNED", usize::from(is_aligned(from, PIXELS)))
+        .define("TO_ALIGNED", usize::from(is_aligned(to, PIXELS)))
+        .define("BLOCK", block(from.element, PIXELS));
+    Kernel { program: Arc::new(program), entry: "filter_color", pixels: PIXELS, tables: Vec::new() }
 }
 
 fn mean(bilateral: &Bilateral, border: Border, keep_alpha: bool, [from, to]: [&Raster; 2]) -> Kernel {
@@ -91,5 +100,5 @@ fn mean(bilateral: &Bilateral, border: Border, keep_alpha: bool, [from, to]: [&R
         .define("COLORS", colors.len());
     let literal = |value: f64| if from.element.is_float() { float(value) } else { value.to_string() };
     let program = border_defines(program, border, from.element, literal);
-    Kernel { program: Arc::new(program), entry: "filter_bilateral", tables }
+    Kernel { program: Arc::new(program), entry: "filter_bilateral", pixels: 1, tables }
 }

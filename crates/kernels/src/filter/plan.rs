@@ -180,10 +180,11 @@ impl<'c> Pass<'c> {
         let (from, to) = (&self.from, &self.to);
         let Some(stage) = self.stage.as_deref().filter(|stage| Self::is_vector(Some(stage))) else {
             let kernel = pixel::kernel(self.stage.as_deref(), chain.border, chain.keep_alpha, [from, to]);
-            let (program, entry) = (Arc::clone(&kernel.program), kernel.entry);
+            let (program, entry, pixels) = (Arc::clone(&kernel.program), kernel.entry, kernel.pixels);
             let mut arguments = arguments(slots, [from, to], [from.width, from.height]);
             arguments.extend(kernel.arguments(plan));
-            plan.launch(&program, entry, arguments, range([from.width, from.height, 1], parameters));
+            let across = from.width.div_ceil(pixels);
+            plan.launch(&program, entry, arguments, range([across, from.height, 1], parameters));
             return Ok(());
         };
         let planes = if from.layout == Layout::Planar { from.channels } else { 1 };

@@ -2,8 +2,8 @@
 // `first_x` on, and so are rows. The host works the weights out once a column and once a row, where every work-item would
 // do it again; neighbours load neighbouring entries.
 //
-// One pixel a work-item, all its channels. Memory bounds it when an image shrinks; the texture unit could
-// do the bilinear sum, but not to the bit.
+// One pixel a work-item, all its channels: side by side they are loaded and stored as one vector. Memory bounds it when an image
+// shrinks; the texture unit could do the bilinear sum, but not to the bit.
 
 // Element type; half is loaded into float. SUM has room for every sum: int for 8 bits, long for 16, float.
 #ifndef ELEMENT
@@ -25,26 +25,50 @@
 // A weight of 1 is 2^BITS.
 #define BITS 11
 
-#if FROM_PLANAR
-#define FROM_AT(x, y, channel) (source + (from_offset + from_pitch * (y) + (x) + from_plane * (channel)))
+#define JOIN2(a, b, c) a##b##c
+#define JOIN(a, b, c) JOIN2(a, b, c)
+
+// Channels that are loaded and stored at once, and a vector of them.
+#if FROM_PLANAR || TO_PLANAR || CHANNELS == 1
+#define AT_ONCE 1
+#define WIDTH
+#define VLOAD(at) *(at)
+#define VSTORE(value, at) *(at) = value
 #else
-#define FROM_AT(x, y, channel) (source + (from_offset + from_pitch * (y) + (x) * CHANNELS + (channel)))
+#define AT_ONCE CHANNELS
+#define WIDTH CHANNELS
+#define VLOAD(at) JOIN(vload, CHANNELS, )(0, at)
+#define VSTORE(value, at) JOIN(vstore, CHANNELS, )(value, 0, at)
+#endif
+#define Sums JOIN(SUM, WIDTH, )
+#define Elements JOIN(ELEMENT, WIDTH, )
+
+// Elements from a pixel to the next, and from a channel to the next.
+#if FROM_PLANAR
+#define FROM_STEP 1
+#define FROM_NEXT from_plane
+#else
+#define FROM_STEP CHANNELS
+#define FROM_NEXT 1
 #endif
 #if TO_PLANAR
-#define TO_AT(channel) (result + (to_offset + to_pitch * y + x + to_plane * (channel)))
+#define TO_STEP 1
+#define TO_NEXT to_plane
 #else
-#define TO_AT(channel) (result + (to_offset + to_pitch * y + x * CHANNELS + (channel)))
+#define TO_STEP CHANNELS
+#define TO_NEXT 1
 #endif
+
 #if HALF
-#define LOAD(at) vload_half(0, at)
-#define STORE(value, at) vstore_half_rte(value, 0, at)
+#define LOAD(at) JOIN(vload_half, WIDTH, )(0, at)
+#define STORE(value, at) JOIN(vstore_half, WIDTH, _rte)(value, 0, at)
 #elif FLOAT
-#define LOAD(at) *(at)
-#define STORE(value, at) *(at) = value
+#define LOAD(at) VLOAD(at)
+#define STORE(value, at) VSTORE(value, at)
 #else
-#define LOAD(at) (SUM)*(at)
+#define LOAD(at) JOIN(convert_, Sums, )(VLOAD(at))
 // Half is added, so that the shift rounds to the nearest.
-#define STORE(value, at) *(at) = (ELEMENT)((value + ((SUM)1 << (2 * BITS - 1))) >> (2 * BITS))
+#define STORE(value, at) VSTORE(JOIN(convert_, Elements, )((value + ((SUM)1 << (2 * BITS - 1))) >> (2 * BITS)), at)
 #endif
 
 kernel void filter_resize(global const ELEMENT *source, global ELEMENT *result, const uint from_offset,
@@ -55,14 +79,17 @@ kernel void filter_resize(global const ELEMENT *source, global ELEMENT *result, 
     const int x = get_global_id(0), y = get_global_id(1);
     if (x >= width || y >= height)
         return;
-    for (int channel = 0; channel < CHANNELS; ++channel) {
-        SUM sum = 0;
+    source += from_offset + from_pitch * first_y[y] + first_x[x] * FROM_STEP;
+    result += to_offset + to_pitch * y + x * TO_STEP;
+    for (int channel = 0; channel < CHANNELS; channel += AT_ONCE) {
+        global const ELEMENT *from = source + channel * FROM_NEXT;
+        Sums sum = 0;
         for (int j = 0; j < TAPS_Y; ++j) {
-            SUM across = 0;
+            Sums across = 0;
             for (int i = 0; i < TAPS_X; ++i)
-                across += weights_x[x * TAPS_X + i] * LOAD(FROM_AT(first_x[x] + i, first_y[y] + j, channel));
-            sum += weights_y[y * TAPS_Y + j] * across;
+                across += (SUM)weights_x[x * TAPS_X + i] * LOAD(from + from_pitch * j + i * FROM_STEP);
+            sum += (SUM)weights_y[y * TAPS_Y + j] * across;
         }
-        STORE(sum, TO_AT(channel));
+        STORE(sum, result + channel * TO_NEXT);
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tripipe_device::Probe;
 use tripipe_launch::{Argument, NdRange, Program};
 
+use super::parameters::is_aligned;
 use super::plan::indexable;
 use super::resize::work_group;
 use super::{Element, FilterError, Layout, Raster};
@@ -107,6 +108,9 @@ pub fn rgb_to_frame(from: &Raster, to: &Semiplanar, probe: &Probe) -> Result<Pla
     build(plan, [image, frame, frame], to, from, probe, "rgb_to_semiplanar")
 }
 
+/// Columns that a work-item takes, of two rows.
+const COLUMNS: usize = 4;
+
 fn build(
     mut plan: Plan<'static>,
     operands: [Slot; 3],
@@ -122,10 +126,12 @@ fn build(
     if rgb.is_empty() {
         return Ok(plan);
     }
+    let aligned = frame.planes().iter().chain([rgb]).all(|raster| is_aligned(raster, COLUMNS));
     let program = Program::from_source("filter/semiplanar.cl", include_str!("semiplanar.cl"))
         .define("V_FIRST", usize::from(frame.v_first))
         .define("CHANNELS", rgb.channels)
-        .define("PLANAR", usize::from(rgb.layout == Layout::Planar));
+        .define("PLANAR", usize::from(rgb.layout == Layout::Planar))
+        .define("ALIGNED", usize::from(aligned));
     let distances = [frame.luma, frame.chroma, [rgb.offset, rgb.pitch]];
     let mut arguments: Vec<Argument<Slot>> = operands.map(Argument::from).to_vec();
     arguments.extend(
@@ -133,7 +139,8 @@ fn build(
     );
     arguments.extend(frame.size.map(|extent| Argument::from(extent as i32)));
     let group = work_group(probe);
-    let [across, down] = [0, 1].map(|axis: usize| frame.size[axis].div_ceil(2).next_multiple_of(group[axis]));
-    plan.launch(&Arc::new(program), entry, arguments, NdRange::d2(across, down).local(group[0], group[1], 1));
+    let [across, down] = [frame.size[0].div_ceil(COLUMNS), frame.size[1].div_ceil(2)];
+    let range = NdRange::d2(across.next_multiple_of(group[0]), down.next_multiple_of(group[1]));
+    plan.launch(&Arc::new(program), entry, arguments, range.local(group[0], group[1], 1));
     Ok(plan)
 }

@@ -137,7 +137,7 @@ pub(super) fn list(items: &[impl Display]) -> String {
 }
 
 /// The type of words that is as large as a vector.
-fn block(element: Element, lanes: usize) -> &'static str {
+pub(super) fn block(element: Element, lanes: usize) -> &'static str {
     match element.bytes() * lanes {
         2 => "ushort",
         4 => "uint",

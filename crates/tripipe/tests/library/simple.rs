@@ -121,3 +121,27 @@ fn frames_become_rgb() {
         assert!(Image::from_frame(&frame, &Semiplanar::nv12([60, 40]), 3).is_err());
     }
 }
+
+/// Two implementations that share no line: kernels and the CPU path.
+#[test]
+fn frames_of_any_extents_are_the_same_everywhere() {
+    for [width, height] in [[1, 1], [2, 1], [3, 2], [5, 3], [7, 6], [9, 5], [16, 8], [13, 7]] {
+        for v_first in [false, true] {
+            let layout = Semiplanar { v_first, ..Semiplanar::nv12([width, height]) };
+            for channels in [3, 4] {
+                let results = contexts().into_iter().map(|context| {
+                    let pixels = bytes(width * height * channels);
+                    let image = Image::from_slice(&context, [width, height], channels, &pixels).unwrap();
+                    let mut frame = Vector::zeros(&context, layout.bytes()).unwrap();
+                    drop(image.to_frame(&mut frame, &layout).unwrap());
+                    let back = Image::from_frame(&frame, &layout, channels).unwrap();
+                    (frame.to_vec().unwrap(), back.to_vec().unwrap())
+                });
+                let results: Vec<_> = results.collect();
+                for result in &results {
+                    assert_eq!(result, &results[0], "{layout:?}, {channels} channels");
+                }
+            }
+        }
+    }
+}
