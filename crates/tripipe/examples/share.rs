@@ -1,7 +1,7 @@
 //! Times one device against a team of all, with copies and without them: a filter, and products.
 //!
 //! `cargo run --release -p tripipe --example share -- [twice] [SIZE ...]` shares products of SIZE x SIZE x SIZE (8192 and 16384 when nothing is
-//! said) and a filter out to all OpenCL GPUs of the machine; where there are fewer than two, to all devices. With `twice` each OpenCL
+//! said) and two filters, one of little and one of much arithmetic, out to all OpenCL GPUs of the machine; where there are fewer than two, to all devices. With `twice` each OpenCL
 //! device is there with two contexts, so that one copies while the other computes.
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -35,12 +35,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let alone = alone.collect::<Result<Vec<_>, _>>()?;
     let team = Team::new(members)?;
 
-    let chain = Chain::parse("gaussian:5,bilateral:9:25:3", Border::Reflect101)?;
     let raster = Raster::packed([8192, 8192], 1, Element::U8);
     let source: Vec<u8> = (0..8192 * 8192u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let mut result = vec![0u8; source.len()];
-    println!("{chain} of 8192 x 8192 bytes");
-    compare(&alone, &team, |team| team.filter(&chain, &raster, &source, &raster, &mut result))?;
+    for stages in ["gaussian:5,bilateral:9:25:3", "bilateral:15:25:5,bilateral:15:25:5,bilateral:15:25:5"] {
+        let chain = Chain::parse(stages, Border::Reflect101)?;
+        println!("{chain} of 8192 x 8192 bytes");
+        compare(&alone, &team, |team| team.filter(&chain, &raster, &source, &raster, &mut result))?;
+    }
 
     for size in sizes {
         let whole =
