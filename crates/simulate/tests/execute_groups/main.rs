@@ -25,3 +25,4 @@ mod limits;
 mod pointers;
 mod printf;
 mod spins;
+mod ways;
