@@ -143,7 +143,11 @@ mod tests {
                     let mut values = [leftover; WIDTH];
                     values[lane] = truth;
                     let others = if leftover % 2 == 1 { !(1 << lane) } else { 0 };
-                    assert_eq!(true_lanes(&values), others | u64::from(truth) << lane, "{leftover} about {lane}");
+                    assert_eq!(
+                        true_lanes(&values),
+                        others | u64::from(truth) << lane,
+                        "{leftover} about {lane}"
+                    );
                 }
             }
         }
