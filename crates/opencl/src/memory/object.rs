@@ -123,7 +123,7 @@ impl Object {
             .map_err(CallError::at("clCreateBuffer"))?;
         // SAFETY: just created.
         let mut object = unsafe { Self::own(raw, context, Shape::Buffer { bytes }, None) };
-        object.synchronous = synchronous;
+        (object.synchronous, object.foreign) = (synchronous, true);
         Ok(object)
     }
 

@@ -184,10 +184,9 @@ impl Maker<'_> {
         let which = self.rng.usize(..EACH);
         match self.rng.u32(..if depth == 0 { 6 } else { 12 }) {
             0 => Number::Literal(self.rng.u32(..20)),
-            1 | 2 => Number::Word(which),
-            3 => Number::Byte(which),
-            4 | 5 if self.loops > 0 => Number::Turn(self.rng.usize(..self.loops)),
-            4 | 5 => Number::Word(which),
+            1 => Number::Byte(which),
+            2 | 3 if self.loops > 0 => Number::Turn(self.rng.usize(..self.loops)),
+            2..6 => Number::Word(which),
             6 | 7 => Number::Entry(Box::new(self.number(depth - 1))),
             8 | 9 => {
                 let operator = ['+', '-', '*', '^'][self.rng.usize(..4)];
@@ -391,7 +390,7 @@ impl Item {
         match truth {
             Truth::Flag(index) => self.flags[*index],
             Truth::Less(of) => self.number(&of[0]) < self.number(&of[1]),
-            Truth::Even(number) => self.number(number) % 2 == 0,
+            Truth::Even(number) => self.number(number).is_multiple_of(2),
             Truth::Not(truth) => !self.truth(truth),
             Truth::Both(of) => self.truth(&of[0]) && self.truth(&of[1]),
             Truth::Either(of) => self.truth(&of[0]) || self.truth(&of[1]),
