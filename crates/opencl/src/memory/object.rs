@@ -123,7 +123,8 @@ impl Object {
             .map_err(CallError::at("clCreateBuffer"))?;
         // SAFETY: just created.
         let mut object = unsafe { Self::own(raw, context, Shape::Buffer { bytes }, None) };
-        (object.synchronous, object.foreign) = (synchronous, true);
+        object.synchronous = synchronous;
+        object.foreign = true;
         Ok(object)
     }
 

@@ -2,6 +2,8 @@
 
 mod made;
 
+use std::time::{Duration, Instant};
+
 use fastrand::Rng;
 use made::{Made, WORDS};
 use tripipe_ir::front::clang::{self, BuildError, Optimization};
@@ -86,19 +88,28 @@ fn run_as_each_alone(kernel: &Made, name: &str, benches: &mut [(usize, Bench)]) 
     }
 }
 
+/// `TRIPIPE_FUZZ_SECONDS` goes on with more kernels for so long.
 #[test]
 fn each_work_item_goes_its_own_way() {
+    const TOGETHER: u64 = 50;
     if !Bench::has_clang() {
         return;
     }
-    let kernels: Vec<Made> = (0..50).map(|seed| Made::new(&mut Rng::with_seed(seed))).collect();
-    let name = |index: usize| format!("k{index}");
-    let source: String =
-        kernels.iter().enumerate().map(|(index, kernel)| kernel.source(&name(index))).collect();
-    let spirv = clang::build_text("ways.cl", &source, None, &clang::Build::default()).unwrap().spirv;
-    let mut benches = benches(&spirv);
-    for (index, kernel) in kernels.iter().enumerate() {
-        run_as_each_alone(kernel, &name(index), &mut benches);
+    let seconds = std::env::var("TRIPIPE_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    let end = Instant::now() + Duration::from_secs(seconds);
+    for first in (0..).step_by(TOGETHER as usize) {
+        let kernels: Vec<(String, Made)> = (first..first + TOGETHER)
+            .map(|seed| (format!("seed{seed}"), Made::new(&mut Rng::with_seed(seed))))
+            .collect();
+        let source: String = kernels.iter().map(|(name, kernel)| kernel.source(name)).collect();
+        let spirv = clang::build_text("ways.cl", &source, None, &clang::Build::default()).unwrap().spirv;
+        let mut benches = benches(&spirv);
+        for (name, kernel) in &kernels {
+            run_as_each_alone(kernel, name, &mut benches);
+        }
+        if Instant::now() >= end {
+            break;
+        }
     }
 }
 
