@@ -12,18 +12,21 @@ use fastrand::Rng;
 const EACH: usize = 3;
 /// Elements of a work-item's own table.
 const TABLE: usize = 8;
+/// Components of the vector.
+const LANES: usize = 4;
 /// Loops around a statement at most.
 const LOOPS: usize = 2;
 /// What the selector of a `switch` is multiplied by: clang would make it an integer of 3 bits, which SPIR-V has not.
 const SPREAD: u32 = 0x4000_0001;
-/// Words a work-item writes: all its variables, its table, and one more.
-pub(crate) const WORDS: usize = 3 * EACH + TABLE + 1;
+/// Words a work-item writes: all its variables, its table, its vector, and one more.
+pub(crate) const WORDS: usize = 3 * EACH + TABLE + LANES + 1;
 
 /// A value of 32 bits.
 enum Number {
     Literal(u32),
     Word(usize),
     Byte(usize),
+    Lane(usize),
     /// How often the loop of that depth has gone around.
     Turn(usize),
     Entry(Box<Number>),
@@ -47,6 +50,9 @@ enum Statement {
     SetByte(usize, Number),
     SetFlag(usize, Truth),
     SetEntry(Number, Number),
+    SetLane(usize, Number),
+    /// If so, the components of the vector move by one.
+    RotateVector(Truth),
     /// Adds to what the work-item has written so far.
     Write(Number),
     /// Each takes the value of the next: words, or flags.
@@ -93,16 +99,17 @@ impl Made {
             ));
             line(format!("bool f{index} = (item >> {index}) & 1;"));
         }
+        line("uint4 v = (uint4)(item, 1, 2, 3);".to_owned());
+        line(format!("r[item * {WORDS} + {}] = item;", WORDS - 1));
         print(&mut text, &self.body, 1);
         for index in 0..EACH {
             let at = |first: usize| format!("r[item * {WORDS} + {}]", first * EACH + index);
             let _ = writeln!(text, "    {} = w{index}; {} = b{index}; {} = f{index};", at(0), at(1), at(2));
         }
-        let _ = writeln!(
-            text,
-            "    for (uint k = 0; k < {TABLE}; ++k) r[item * {WORDS} + {} + k] = t[k];",
-            3 * EACH
-        );
+        let (table, vector) = (3 * EACH, 3 * EACH + TABLE);
+        let _ =
+            writeln!(text, "    for (uint k = 0; k < {TABLE}; ++k) r[item * {WORDS} + {table} + k] = t[k];");
+        let _ = writeln!(text, "    vstore4(v, 0, r + item * {WORDS} + {vector});");
         text + "}\n"
     }
 
@@ -114,13 +121,17 @@ impl Made {
             flags: std::array::from_fn(|index| item >> index & 1 == 1),
             turns: [0; LOOPS],
             table: std::array::from_fn(|index| (item * 31 + index as u32 * 17) as u8),
-            written: words[WORDS - 1],
+            vector: [item, 1, 2, 3],
+            written: item,
         };
         let way = state.body(&self.body);
         words[WORDS - 1] = state.written;
         if way != Way::Return {
             let variables = state.words.into_iter().chain(state.bytes.map(u32::from));
-            let all = variables.chain(state.flags.map(u32::from)).chain(state.table.map(u32::from));
+            let all = variables
+                .chain(state.flags.map(u32::from))
+                .chain(state.table.map(u32::from))
+                .chain(state.vector);
             words.iter_mut().zip(all).for_each(|(word, value)| *word = value);
         }
     }
@@ -142,14 +153,16 @@ impl Maker<'_> {
 
     fn statement(&mut self, depth: u32) -> Statement {
         let which = self.rng.usize(..EACH);
-        match self.rng.u32(..if depth == 0 { 9 } else { 18 }) {
+        match self.rng.u32(..if depth == 0 { 11 } else { 20 }) {
             0 | 1 => Statement::SetWord(which, self.number(2)),
             2 => Statement::SetByte(which, self.number(2)),
             3 | 4 => Statement::SetFlag(which, self.truth(2)),
             5 => Statement::SetEntry(self.number(1), self.number(2)),
             6 => Statement::Rotate(self.rng.bool()),
             7 => Statement::Write(self.number(2)),
-            8 => {
+            8 => Statement::SetLane(self.rng.usize(..LANES), self.number(2)),
+            9 => Statement::RotateVector(self.truth(2)),
+            10 => {
                 let way = match self.rng.u32(..5) {
                     0 => Way::Return,
                     1 | 2 if self.loops > 0 => Way::Continue,
@@ -158,11 +171,11 @@ impl Maker<'_> {
                 };
                 Statement::Leave(self.truth(2), way)
             }
-            9..13 => {
+            11..15 => {
                 let otherwise = if self.rng.bool() { self.body(depth - 1) } else { Body::new() };
                 Statement::If(self.truth(2), self.body(depth - 1), otherwise)
             }
-            13..17 if self.loops < LOOPS => {
+            15..19 if self.loops < LOOPS => {
                 let bound = self.number(1);
                 let outside = std::mem::replace(&mut self.in_switch, false);
                 self.loops += 1;
@@ -184,6 +197,7 @@ impl Maker<'_> {
         let which = self.rng.usize(..EACH);
         match self.rng.u32(..if depth == 0 { 6 } else { 12 }) {
             0 => Number::Literal(self.rng.u32(..20)),
+            1 if self.rng.bool() => Number::Lane(self.rng.usize(..LANES)),
             1 => Number::Byte(which),
             2 | 3 if self.loops > 0 => Number::Turn(self.rng.usize(..self.loops)),
             2..6 => Number::Word(which),
@@ -222,6 +236,10 @@ fn print(text: &mut String, body: &Body, depth: usize) {
             Statement::SetEntry(index, number) => {
                 writeln!(text, "{indent}t[({}) & {}] = {};", index.source(), TABLE - 1, number.source())
             }
+            Statement::SetLane(lane, number) => {
+                writeln!(text, "{indent}v.s{lane} = {};", number.source())
+            }
+            Statement::RotateVector(truth) => writeln!(text, "{indent}v = {} ? v.yzwx : v;", truth.source()),
             Statement::Write(number) => {
                 writeln!(text, "{indent}r[item * {WORDS} + {}] += {};", WORDS - 1, number.source())
             }
@@ -279,6 +297,7 @@ impl Number {
             Self::Literal(number) => format!("{number}u"),
             Self::Word(index) => format!("w{index}"),
             Self::Byte(index) => format!("(uint)b{index}"),
+            Self::Lane(lane) => format!("v.s{lane}"),
             Self::Turn(level) => format!("i{level}"),
             Self::Entry(index) => format!("(uint)t[({}) & {}]", index.source(), TABLE - 1),
             Self::Of(operator, of) => format!("({} {operator} {})", of[0].source(), of[1].source()),
@@ -310,6 +329,7 @@ struct Item {
     flags: [bool; EACH],
     turns: [u32; LOOPS],
     table: [u8; TABLE],
+    vector: [u32; LANES],
     written: u32,
 }
 
@@ -328,6 +348,11 @@ impl Item {
             Statement::SetFlag(index, truth) => self.flags[*index] = self.truth(truth),
             Statement::SetEntry(index, number) => {
                 self.table[self.number(index) as usize % TABLE] = self.number(number) as u8;
+            }
+            Statement::SetLane(lane, number) => self.vector[*lane] = self.number(number),
+            Statement::RotateVector(truth) => {
+                let places = usize::from(self.truth(truth));
+                self.vector.rotate_left(places);
             }
             Statement::Write(number) => self.written = self.written.wrapping_add(self.number(number)),
             Statement::Rotate(true) => self.words.rotate_left(1),
@@ -371,6 +396,7 @@ impl Item {
             Number::Literal(number) => *number,
             Number::Word(index) => self.words[*index],
             Number::Byte(index) => self.bytes[*index].into(),
+            Number::Lane(lane) => self.vector[*lane],
             Number::Turn(level) => self.turns[*level],
             Number::Entry(index) => self.table[self.number(index) as usize % TABLE].into(),
             Number::Of(operator, of) => {
