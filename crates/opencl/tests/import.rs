@@ -18,7 +18,9 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-use tripipe_launch::{Access, Argument, ExecuteError, Executor, Launch, MemoryId, NdRange, Program};
+use tripipe_launch::{
+    Access, Argument, ExecuteError, Executor, Launch, MemoryId, MemoryKind, NdRange, Program,
+};
 use tripipe_opencl::memory::{External, HostMemory};
 use tripipe_opencl::{CacheChoice, Context, ExecutorOptions, OpenClExecutor};
 
@@ -288,6 +290,16 @@ mod extensions {
         "imported".to_owned()
     }
 
+    /// What a device has no room beside is what was allocated, not what was imported and released.
+    fn import_and_run_out() -> String {
+        let mut executor = executor();
+        let own = executor.allocate(&MemoryKind::Buffer { bytes: 64 }, Access::ReadWrite, None).unwrap();
+        let host = External::host(HostMemory::zeroed(48).unwrap());
+        let memory = executor.import(host, Access::ReadWrite).unwrap();
+        executor.release(memory).unwrap();
+        add(&mut executor, own, 1, 16).unwrap_err().to_string()
+    }
+
     /// Not a test of its own: what the children run.
     #[test]
     fn child() {
@@ -297,6 +309,7 @@ mod extensions {
             "padded" => import_padded(),
             "hardware-buffer" => import_hardware_buffer(),
             "host" => import_host(),
+            "out-of-memory" => import_and_run_out(),
             other => panic!("{other}"),
         };
         println!("outcome: {outcome}");
@@ -364,6 +377,8 @@ mod extensions {
             assert_eq!(outcome("host", extensions, ""), "imported", "{extensions}");
             let said = outcome("host", extensions, "refuse-callback");
             assert!(said.contains("clSetMemObjectDestructorCallback"), "{said}");
+            let said = outcome("out-of-memory", extensions, "out-of-memory-late");
+            assert!(said.contains("64 bytes do not fit the device"), "{said}");
         }
     }
 }

@@ -20,8 +20,8 @@ use tripipe::{Choice, Device, Error};
 /// Which device is to work.
 #[derive(Args)]
 pub(crate) struct DeviceArgument {
-    /// Device: auto (the first OpenCL GPU, else the CPU path), cpu, opencl (the first), or opencl:N as `tripipe devices`
-    /// numbers them.
+    /// Device: auto (the OpenCL GPU with the most compute units times clock, else the CPU path), cpu, opencl (the first
+    /// device), or opencl:N as `tripipe devices` numbers them.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: Choice,
 }
@@ -40,8 +40,8 @@ impl DeviceArgument {
 /// Which devices are to be measured.
 #[derive(Args)]
 pub(crate) struct DevicesArgument {
-    /// Device: cpu, opencl (the first), opencl:N as `tripipe devices` numbers them, or auto (the first OpenCL GPU, else
-    /// the CPU path) [default: the CPU path and every OpenCL device].
+    /// Device: cpu, opencl (the first device), opencl:N as `tripipe devices` numbers them, or auto (the OpenCL GPU with the
+    /// most compute units times clock, else the CPU path) [default: the CPU path and every OpenCL device].
     #[arg(long, value_name = "DEVICE")]
     device: Option<Choice>,
 }

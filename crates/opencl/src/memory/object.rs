@@ -124,6 +124,7 @@ impl Object {
         // SAFETY: just created.
         let mut object = unsafe { Self::own(raw, context, Shape::Buffer { bytes }, None) };
         object.synchronous = synchronous;
+        object.foreign = true;
         Ok(object)
     }
 

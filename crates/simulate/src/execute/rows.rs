@@ -118,12 +118,38 @@ pub(crate) const fn first_lanes(count: usize) -> u64 {
     if count >= WIDTH { u64::MAX } else { (1 << count) - 1 }
 }
 
-/// The lanes whose truth value is 1.
+/// The lanes whose truth value is 1. Lanes that do not run may hold any byte, left there by another value that had the
+/// register before; only its lowest bit counts, for that lane alone.
 pub(crate) fn true_lanes(values: &[u8]) -> u64 {
     // Eight bytes of 0 or 1 at a time: the product gathers them in the top byte.
     let (chunks, _) = values.as_chunks::<8>();
     chunks.iter().enumerate().take(8).fold(0, |mask, (index, chunk)| {
-        let gathered = u64::from_le_bytes(*chunk).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        let truths = u64::from_le_bytes(*chunk) & 0x0101_0101_0101_0101;
+        let gathered = truths.wrapping_mul(0x0102_0408_1020_4080) >> 56;
         mask | gathered << (8 * index)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Registers are shared with other types: a lane that does not run may hold any byte, and must not tell on another.
+    #[test]
+    fn a_truth_value_is_its_lowest_bit_whatever_its_neighbours_hold() {
+        for lane in 0..WIDTH {
+            for leftover in 0..=u8::MAX {
+                for truth in [0, 1] {
+                    let mut values = [leftover; WIDTH];
+                    values[lane] = truth;
+                    let others = if leftover % 2 == 1 { !(1 << lane) } else { 0 };
+                    assert_eq!(
+                        true_lanes(&values),
+                        others | u64::from(truth) << lane,
+                        "{leftover} about {lane}"
+                    );
+                }
+            }
+        }
+    }
 }

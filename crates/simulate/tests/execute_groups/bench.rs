@@ -5,7 +5,9 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use tripipe_ir::diagnostic::Finding;
 use tripipe_ir::front::clang::{Clang, Translator};
-use tripipe_launch::{Access, Argument, Executor as _, Launch, MemoryId, MemoryKind, NdRange, Program};
+use tripipe_launch::{
+    Access, Argument, Executor as _, Launch, MemoryId, MemoryKind, NdRange, Program, Source,
+};
 use tripipe_simulate::watch::Checks;
 use tripipe_simulate::{Options, Simulator};
 
@@ -22,10 +24,7 @@ impl Bench {
     }
 
     pub(crate) fn with(options: Options, source: impl Into<String>, build: &str) -> Option<Self> {
-        let found = Clang::find().ok().filter(|clang| clang.translator != Translator::BackEnd);
-        if found.is_none() {
-            assert!(std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_none(), "no clang with llvm-spirv");
-            println!("skipped: no clang with llvm-spirv");
+        if !Self::has_clang() {
             return None;
         }
         let mut program = Program::from_source("test.cl", source.into());
@@ -33,6 +32,27 @@ impl Bench {
             program = program.option(option);
         }
         Some(Self { simulator: Simulator::new(options), program: Arc::new(program) })
+    }
+
+    /// Whether clang is there; said aloud if not, unless `TRIPIPE_REQUIRE_CLANG` asks for one.
+    pub(crate) fn has_clang() -> bool {
+        let found = Clang::find().is_ok_and(|clang| clang.translator != Translator::BackEnd);
+        if !found {
+            assert!(std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_none(), "no clang with llvm-spirv");
+            println!("skipped: no clang with llvm-spirv");
+        }
+        found
+    }
+
+    /// For a module that was built before.
+    pub(crate) fn built(options: Options, spirv: &[u8]) -> Self {
+        let program = Program {
+            name: "test.spv".into(),
+            source: Source::SpirV(spirv.into()),
+            defines: Vec::new(),
+            options: Vec::new(),
+        };
+        Self { simulator: Simulator::new(options), program: Arc::new(program) }
     }
 
     pub(crate) fn buffer<T: Pod>(&mut self, contents: &[T]) -> MemoryId {

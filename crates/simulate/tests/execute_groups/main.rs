@@ -1,4 +1,5 @@
-//! What work-items do with one another: atomics, barriers, collective functions, asynchronous copies, locks, `printf`.
+//! What work-items do with one another: atomics, barriers, collective functions, asynchronous copies, locks, `printf`; and
+//! where they go different ways.
 //!
 //! Kernels in OpenCL C against models that go through the work-items one after the other.
 
@@ -25,3 +26,4 @@ mod limits;
 mod pointers;
 mod printf;
 mod spins;
+mod ways;

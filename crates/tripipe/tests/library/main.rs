@@ -4,6 +4,7 @@
 
 mod background;
 mod filters;
+mod import;
 mod memory;
 mod pending;
 mod products;

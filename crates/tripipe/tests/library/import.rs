@@ -1,0 +1,227 @@
+//! Memory that others made: an application's own OpenCL buffers and host memory on the first device, and what takes an
+//! extension on the stand-in driver, each case in a process of its own.
+#![allow(
+    unsafe_code,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tests; an application vouches for what it imports, and raw OpenCL objects are what is imported"
+)]
+
+#[cfg(target_os = "linux")]
+mod extensions;
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+use cl3::types::cl_mem_flags;
+use tripipe::{Context, Device, Error, Matrix, Vector};
+use tripipe_opencl::memory::{External, HostMemory};
+use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor, devices};
+
+/// The first OpenCL device, if there is one; `TRIPIPE_REQUIRE_OPENCL=1` asks for one.
+fn device() -> Option<tripipe_opencl::Device> {
+    match devices() {
+        Ok(devices) => devices.into_iter().next(),
+        Err(error) => {
+            let required = std::env::var_os("TRIPIPE_REQUIRE_OPENCL").is_some_and(|value| value == "1");
+            assert!(!required, "TRIPIPE_REQUIRE_OPENCL=1, but {error}");
+            eprintln!("skipped: no OpenCL device: {error}");
+            None
+        }
+    }
+}
+
+fn options() -> ExecutorOptions {
+    ExecutorOptions::default().cache(CacheChoice::Off)
+}
+
+/// A context on the first device, without a cache.
+fn context() -> Option<Context> {
+    Some(Context::on_opencl(OpenClExecutor::new(&device()?, &options()).unwrap()))
+}
+
+/// An application that uses OpenCL itself: a context, a queue and buffers of its own.
+struct Application {
+    context: *mut c_void,
+    device: *mut c_void,
+    queue: *mut c_void,
+}
+
+impl Application {
+    /// On the first device, as the driver numbers them.
+    fn new() -> Option<Self> {
+        device()?;
+        let platform = cl3::platform::get_platform_ids().unwrap()[0];
+        let device = cl3::device::get_device_ids(platform, cl3::device::CL_DEVICE_TYPE_ALL).unwrap()[0];
+        let context = cl3::context::create_context(&[device], std::ptr::null(), None, null_mut()).unwrap();
+        // SAFETY: both are live.
+        let queue = unsafe { cl3::command_queue::create_command_queue(context, device, 0) }.unwrap();
+        Some(Self { context, device, queue })
+    }
+
+    /// A context of the library over this one.
+    fn shared(&self) -> Context {
+        // SAFETY: both are live.
+        let context = unsafe { tripipe_opencl::Context::over(self.context, self.device) }.unwrap();
+        Context::on_opencl(OpenClExecutor::over(&context, &options()).unwrap())
+    }
+
+    fn buffer(&self, flags: cl_mem_flags, values: &mut [f32]) -> *mut c_void {
+        let flags = flags | cl3::memory::CL_MEM_COPY_HOST_PTR;
+        let pointer = values.as_mut_ptr().cast();
+        // SAFETY: as many bytes as the slice has are copied.
+        unsafe { cl3::memory::create_buffer(self.context, flags, size_of_val(values), pointer) }.unwrap()
+    }
+
+    fn read(&self, buffer: *mut c_void, count: usize) -> Vec<f32> {
+        let mut values = vec![0.0f32; count];
+        let (bytes, into) = (size_of_val(&values[..]), values.as_mut_ptr().cast());
+        // SAFETY: the read is over when the call returns, and the values have as many bytes.
+        let event = unsafe {
+            cl3::command_queue::enqueue_read_buffer(
+                self.queue,
+                buffer,
+                1,
+                0,
+                bytes,
+                into,
+                0,
+                std::ptr::null(),
+            )
+        };
+        // SAFETY: just made, and given back once.
+        unsafe { cl3::event::release_event(event.unwrap()) }.unwrap();
+        values
+    }
+
+    fn write(&self, buffer: *mut c_void, values: &[f32]) {
+        let (bytes, from) = (size_of_val(values), values.as_ptr().cast());
+        // SAFETY: the write is over when the call returns, and the values have as many bytes.
+        let event = unsafe {
+            cl3::command_queue::enqueue_write_buffer(
+                self.queue,
+                buffer,
+                1,
+                0,
+                bytes,
+                from,
+                0,
+                std::ptr::null(),
+            )
+        };
+        // SAFETY: just made, and given back once.
+        unsafe { cl3::event::release_event(event.unwrap()) }.unwrap();
+    }
+
+    /// References to `buffer`, as the driver counts them.
+    fn references(buffer: *mut c_void) -> u32 {
+        let count = cl3::memory::get_mem_object_data(buffer, cl3::memory::CL_MEM_REFERENCE_COUNT).unwrap();
+        u32::from_ne_bytes(count.try_into().unwrap())
+    }
+}
+
+/// The buffer as something to import.
+fn external(buffer: *mut c_void) -> External {
+    // SAFETY: it is live, and the application waits for the library and the other way around.
+    unsafe { External::buffer(buffer) }.unwrap()
+}
+
+#[track_caller]
+fn refused<T: std::fmt::Debug>(result: Result<T, Error>, words: &str) {
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains(words), "{error}");
+}
+
+#[test]
+fn an_applications_buffer_is_the_vectors_memory() {
+    let Some(application) = Application::new() else { return };
+    let context = application.shared();
+    let buffer = application.buffer(cl3::memory::CL_MEM_READ_WRITE, &mut [1.0, 2.0, 3.0, 4.0]);
+    let mut vector = Vector::<f32>::import(&context, external(buffer), 4).unwrap();
+    assert_eq!(vector.to_vec().unwrap(), [1.0, 2.0, 3.0, 4.0]);
+    // What either writes the other reads, and kernels work on it.
+    application.write(buffer, &[5.0, 6.0, 7.0, 8.0]);
+    assert_eq!(vector.to_vec().unwrap(), [5.0, 6.0, 7.0, 8.0]);
+    vector.write(&[1.0, 1.0, 2.0, 2.0]).unwrap();
+    assert_eq!(application.read(buffer, 4), [1.0, 1.0, 2.0, 2.0]);
+    vector.map_mut(|values| values[3] = -1.0).unwrap();
+    assert_eq!(application.read(buffer, 4), [1.0, 1.0, 2.0, -1.0]);
+    let x = Vector::from_slice(&context, &[10.0, 20.0, 30.0, 40.0]).unwrap();
+    vector.add_scaled(0.5, &x).unwrap().wait().unwrap();
+    assert_eq!(application.read(buffer, 4), [6.0, 11.0, 17.0, 19.0]);
+    // A copy is a copy.
+    let copy = vector.to_context(&context).unwrap();
+    application.write(buffer, &[0.0; 4]);
+    assert_eq!(copy.to_vec().unwrap(), [6.0, 11.0, 17.0, 19.0]);
+    assert_eq!(vector.to_vec().unwrap(), [0.0; 4]);
+}
+
+#[test]
+fn an_applications_buffer_lives_as_long_as_either_needs_it() {
+    let Some(application) = Application::new() else { return };
+    let context = application.shared();
+    let buffer = application.buffer(cl3::memory::CL_MEM_READ_WRITE, &mut [1.0, 2.0, 3.0, 4.0]);
+    let vector = Vector::<f32>::import(&context, external(buffer), 4).unwrap();
+    assert_eq!(Application::references(buffer), 2);
+    // The matrix has the memory too.
+    let matrix = Matrix::from_vector(&vector, [2, 2]).unwrap();
+    drop(vector);
+    assert_eq!(Application::references(buffer), 2);
+    drop(matrix);
+    assert_eq!(Application::references(buffer), 1);
+    // The application lets go first, and of its context too.
+    let vector = Vector::<f32>::import(&context, external(buffer), 4).unwrap();
+    drop(context);
+    // SAFETY: the application's own references, each given back once.
+    unsafe {
+        cl3::memory::release_mem_object(buffer).unwrap();
+        cl3::command_queue::release_command_queue(application.queue).unwrap();
+        cl3::context::release_context(application.context).unwrap();
+    }
+    assert_eq!(vector.to_vec().unwrap(), [1.0, 2.0, 3.0, 4.0]);
+}
+
+#[test]
+fn an_applications_buffer_that_does_not_fit_is_refused() {
+    let Some(application) = Application::new() else { return };
+    let context = application.shared();
+    let buffer = application.buffer(cl3::memory::CL_MEM_READ_WRITE, &mut [1.0, 2.0, 3.0]);
+    let import = |context: &Context, length| Vector::<f32>::import(context, external(buffer), length);
+    refused(import(&context, 4), "bytes 16 to 16 are not inside an object of 12");
+    refused(import(&context, usize::MAX), "do not fit into memory");
+    refused(Vector::<f32>::import(&self::context().unwrap(), external(buffer), 3), "another context");
+    let constant = application.buffer(cl3::memory::CL_MEM_READ_ONLY, &mut [1.0]);
+    refused(Vector::<f32>::import(&context, external(constant), 1), "was not made for");
+    // Nothing of these is left.
+    assert_eq!((Application::references(buffer), Application::references(constant)), (1, 1));
+    // Less than there is will do, down to nothing.
+    assert_eq!(import(&context, 2).unwrap().to_vec().unwrap(), [1.0, 2.0]);
+    assert!(import(&context, 0).unwrap().to_vec().unwrap().is_empty());
+    // The CPU path has no use for it.
+    let cpu = Context::new(&Device::Cpu).unwrap();
+    refused(import(&cpu, 3), "does not offer memory that others made");
+    refused(Vector::<u8>::import(&cpu, External::host(HostMemory::zeroed(8).unwrap()), 8), "does not offer");
+    assert_eq!(Application::references(buffer), 1);
+}
+
+#[test]
+fn host_memory_is_a_vector_where_it_lies() {
+    let Some(context) = context() else { return };
+    let mut memory = HostMemory::zeroed(4096).unwrap();
+    memory[4..8].copy_from_slice(&2.5f32.to_ne_bytes());
+    let address = memory.as_ptr() as usize;
+    let mut vector = Vector::<f32>::import(&context, External::host(memory), 1024).unwrap();
+    assert_eq!(vector.to_vec().unwrap()[..3], [0.0, 2.5, 0.0]);
+    let x = Vector::from_slice(&context, &[2.0f32; 1024]).unwrap();
+    vector.add_scaled(2.0, &x).unwrap().wait().unwrap();
+    vector.map_mut(|values| values[0] += 0.5).unwrap();
+    let (at, first) = vector.map(|values| (values.as_ptr() as usize, values[..3].to_vec())).unwrap();
+    assert_eq!(first, [4.5, 6.5, 4.0]);
+    // PoCL's devices run in this memory; others may keep a copy.
+    if context.probe().is_some_and(|probe| probe.platform.contains("Portable Computing Language")) {
+        assert_eq!(at, address);
+    }
+    let short = External::host(HostMemory::zeroed(15).unwrap());
+    refused(Vector::<f32>::import(&context, short, 4), "bytes 16 to 16 are not inside an object of 15");
+}
