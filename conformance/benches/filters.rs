@@ -12,7 +12,7 @@ use tripipe_kernels::filter::{
 use tripipe_launch::{Access, Executor, MemoryKind, Timing};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 
-const SIZE: [usize; 2] = [7680, 4320];
+const SIZE: [usize; 2] = [3840, 2160];
 const RUNS: usize = 7;
 
 /// A name, channels, and stages.
@@ -31,6 +31,15 @@ fn cases() -> Result<Vec<Case>, Box<dyn std::error::Error>> {
             "rgb, gray, gaussian 3x3",
             3,
             vec![Stage::Color(Color::RgbToGray), Stage::Linear(Linear::gaussian(3, None)?)],
+        ),
+        (
+            "rgb, gray, gaussian 5x5, laplace",
+            3,
+            vec![
+                Stage::Color(Color::RgbToGray),
+                Stage::Linear(Linear::gaussian(5, None)?),
+                Stage::Linear(Linear::laplace_sharpen()),
+            ],
         ),
     ])
 }
