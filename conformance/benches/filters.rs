@@ -12,7 +12,7 @@ use tripipe_kernels::filter::{
 use tripipe_launch::{Access, Executor, MemoryKind, Timing};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 
-const SIZE: [usize; 2] = [3840, 2160];
+const SIZE: [usize; 2] = [7680, 4320];
 const RUNS: usize = 7;
 
 /// A name, channels, and stages.

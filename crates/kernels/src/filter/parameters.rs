@@ -159,13 +159,15 @@ pub(super) enum Family {
 }
 
 impl Family {
-    /// Operations on 32-bit lanes that it does while a byte goes to memory or comes from there: guessed from the cores, clocks and bandwidths
-    /// of a T860 (RK3399), a G610 (RK3588), a G57, a 640, and an H200.
+    /// Operations on 32-bit lanes that it does while a byte goes to memory or comes from there. Guessed, from what is in `crates/device/data`
+    /// and measured bandwidths: T860 of an RK3399 51 G/s over 7 GB/s, G610 of an RK3588 256 over 27, G57 of two cores 61 over 14, Adreno 640
+    /// 150 over 30, H200 17000 over 4200. For a processor less than its memory would have it, as much of an image is still in its caches.
     pub(super) fn operations_per_byte(self) -> f64 {
         match self {
             Self::Midgard | Self::Bifrost => 7.0,
             Self::Adreno => 5.0,
-            Self::Processor | Self::Desktop => 4.0,
+            Self::Desktop => 4.0,
+            Self::Processor => 2.0,
         }
     }
 
@@ -284,15 +286,22 @@ pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Param
     (with_windows_fused(chain, from, parameters, family(probe)), why)
 }
 
-/// The parameters with windows that share a pass where that costs less, by [`Pass::cost`].
+/// The parameters with windows that share a pass where that costs less, by [`Pass::cost_of_all`]; then with up to 8 rows, as each work-item
+/// begins with all rows of the first window.
 fn with_windows_fused(chain: &Chain, from: &Raster, parameters: Parameters, family: Family) -> Parameters {
     let Ok(to) = chain.apply_to(from) else { return parameters };
-    let fused = Parameters { fuse: Fuse::Windows, ..parameters };
-    let cost = |parameters: &Parameters| Pass::cost_of_all(chain, from, &to, parameters, family);
-    match [cost(&parameters), cost(&fused)] {
-        [Ok(apart), Ok(together)] if together < apart => fused,
-        _ => parameters,
+    let sums = if family.has_short_lanes() { parameters.sums } else { Sums::Wide };
+    let fused = Parameters { fuse: Fuse::Windows, sums, ..parameters };
+    let passes = |parameters: &Parameters| Pass::of(chain, from, &to, parameters).unwrap_or_default().len();
+    if passes(&fused) >= passes(&parameters) {
+        return parameters;
     }
+    let more = Parameters { rows: 8.min(2 * parameters.rows), ..fused };
+    let cost = |parameters: &Parameters| {
+        Pass::cost_of_all(chain, from, &to, parameters, family).unwrap_or(f64::INFINITY)
+    };
+    let cheaper = |best: Parameters, other: Parameters| if cost(&other) < cost(&best) { other } else { best };
+    cheaper(parameters, cheaper(fused, more))
 }
 
 /// Bytes of the widest element that a stage of the chain reads.
@@ -317,11 +326,14 @@ pub fn candidates(chain: &Chain, from: &Raster, to: &Raster, probe: &Probe) -> V
     let (default, _) = default_parameters(chain, from, probe);
     let wide = 16 / widest(chain, from);
     let passes = |fuse: Fuse, lanes: usize| {
-        let parameters = Parameters { fuse, lanes, ..default };
-        Pass::of(chain, from, to, &parameters).map_or(0, |passes| passes.len())
+        let parameters = Parameters { fuse, lanes, sums: Sums::Paired, ..default };
+        Pass::of(chain, from, to, &parameters).unwrap_or_default()
     };
     let mut found = vec![default];
     for lanes in [4, 8, 16].into_iter().filter(|lanes| *lanes <= wide || family(probe) == Family::Processor) {
+        let [apart, together] = [Fuse::Pixels, Fuse::Windows].map(|fuse| passes(fuse, lanes));
+        let fuses = together.len() < apart.len();
+        let pairs = together.iter().any(Pass::is_paired);
         for rows in [1, 2, 4, 8] {
             for loads in Loads::ALL {
                 for sums in Sums::ALL {
@@ -329,7 +341,7 @@ pub fn candidates(chain: &Chain, from: &Raster, to: &Raster, probe: &Probe) -> V
                         let work_group = Some(work_group);
                         let pixels = Parameters { lanes, rows, loads, sums, work_group, fuse: Fuse::Pixels };
                         found.push(pixels);
-                        if passes(Fuse::Windows, lanes) < passes(Fuse::Pixels, lanes) {
+                        if fuses && (pairs || sums != Sums::Paired) {
                             found.push(Parameters { fuse: Fuse::Windows, ..pixels });
                         }
                     }
@@ -344,4 +356,40 @@ pub fn candidates(chain: &Chain, from: &Raster, to: &Raster, probe: &Probe) -> V
         }
     }
     tried
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Border, Color, FilterError, Linear};
+    use super::*;
+
+    /// A pass less is worth it where memory is what is short; not where it stays in a cache and half of each vector is for nobody.
+    #[test]
+    fn windows_share_a_pass_where_memory_is_short() -> Result<(), FilterError> {
+        let stages = vec![
+            Stage::Color(Color::RgbToGray),
+            Stage::Linear(Linear::gaussian(5, None)?),
+            Stage::Linear(Linear::laplace_sharpen()),
+        ];
+        let chain = Chain { stages, border: Border::Reflect101, keep_alpha: false };
+        let from = Raster::packed([640, 480], 3, Element::U8);
+        let chosen = |stages: &[Stage], name: &str, kind: DeviceKind| {
+            let probe = Probe { name: name.to_owned(), kind, ..Probe::default() };
+            let chain = Chain { stages: stages.to_vec(), ..chain.clone() };
+            let (Parameters { rows, fuse, .. }, _) = default_parameters(&chain, &from, &probe);
+            (rows, fuse)
+        };
+        for (name, kind, want) in [
+            ("Mali-T860", DeviceKind::Gpu, (2, Fuse::Pixels)),
+            ("Mali-G610", DeviceKind::Gpu, (8, Fuse::Windows)),
+            ("Adreno(TM) 640", DeviceKind::Gpu, (8, Fuse::Windows)),
+            ("Some other", DeviceKind::Gpu, (8, Fuse::Pixels)),
+            ("pthread", DeviceKind::Cpu, (8, Fuse::Pixels)),
+        ] {
+            assert_eq!(chosen(&chain.stages, name, kind), want, "{name}");
+        }
+        // Nothing to share a pass with.
+        assert_eq!(chosen(&chain.stages[..2], "Mali-G610", DeviceKind::Gpu), (4, Fuse::Pixels));
+        Ok(())
+    }
 }

@@ -162,15 +162,15 @@ impl<'c> Pass<'c> {
         Self::is_vector(Some(stage)) && !matches!(stage, Stage::Convert { .. })
     }
 
-    /// What `pairs.cl` is asked for, where it runs the stage.
-    pub(super) fn pairs(
-        stage: &Stage,
-        fused: Fused<'_>,
-        from: &Raster,
-        parameters: &Parameters,
-    ) -> Option<Pairs> {
-        let paired = parameters.sums == Sums::Paired && fused.is_empty();
-        paired.then(|| Pairs::of(stage, from.element)).flatten()
+    /// What `pairs.cl` is asked for, where it runs a stage with `Sums::Paired`.
+    pub(super) fn pairs(stage: &Stage, fused: Fused<'_>, from: &Raster) -> Option<Pairs> {
+        fused.is_empty().then(|| Pairs::of(stage, from.element)).flatten()
+    }
+
+    /// Whether `pairs.cl` runs it with `Sums::Paired`.
+    pub(super) fn is_paired(&self) -> bool {
+        let stage = self.stage.as_deref();
+        stage.is_some_and(|stage| Self::pairs(stage, self.fused, &self.from).is_some())
     }
 
     /// What a pixel of the result costs, in operations on 32-bit lanes: what is loaded and stored as the operations that the processor
@@ -186,7 +186,7 @@ impl<'c> Pass<'c> {
             return Ok(moved);
         };
         let windows = Windows::of(stage, self.fused, &self.from, parameters)?;
-        let paired = Self::pairs(stage, self.fused, &self.from, parameters).is_some();
+        let paired = parameters.sums == Sums::Paired && self.is_paired();
         let halved = paired || windows.are_narrow() && family.has_short_lanes();
         let step = if self.fused.before.is_some() { self.to.step() } else { self.from.step() };
         let loaded = Loaded::of(self.fused.inner, stage, step, parameters);
@@ -260,5 +260,71 @@ impl Loaded {
             (Loads::Aligned, _) => 1 + 2 * all.div_ceil(lanes),
         };
         Self { columns, rows: parameters.rows + height + inner_height - 2 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Element;
+    use super::*;
+
+    const PARAMETERS: Parameters = Parameters {
+        lanes: 16,
+        rows: 4,
+        loads: Loads::Shared,
+        sums: Sums::Narrow,
+        work_group: None,
+        fuse: Fuse::Windows,
+    };
+
+    fn edges(before: Option<Stage>) -> Result<Chain, FilterError> {
+        let windows = [Linear::gaussian(5, None)?, Linear::laplace_sharpen()].map(Stage::Linear);
+        let stages = before.into_iter().chain(windows).collect();
+        Ok(Chain { stages, border: Border::Replicate, keep_alpha: false })
+    }
+
+    /// By hand. Laplace has two kinds of rows, 6 weights, over 6/4 rows for one of the result, and 5 beside that: 14, in 16 bits 7. It sees
+    /// (18/16) x (6/4) = 27/16 elements, in 2 x 6 vectors for 4 x 16 elements, 3/16; 30/16 together. Two bytes are worth 14.
+    /// After a blur in the same pass: the blur's 5 weights over 10/4 rows and 7 over 6/4, all over 18/16 columns: 24.25 x 9/8, in 16 bits half
+    /// of that; (22/16) x (10/4) elements are seen, in 2 x 10 vectors.
+    #[test]
+    fn costs_are_as_by_hand() -> Result<(), FilterError> {
+        let raster = Raster::packed([64, 64], 1, Element::U8);
+        let chain = edges(None)?;
+        let laplace = Chain { stages: chain.stages[1..].to_vec(), ..chain.clone() };
+        let cost = |chain: &Chain| Pass::cost_of_all(chain, &raster, &raster, &PARAMETERS, Family::Bifrost);
+        let alone = 14.0 + 7.0 + 30.0 / 16.0;
+        assert_eq!(cost(&laplace)?, alone);
+        let blur = (5.0 * 2.5 + 7.0 * 1.5) * 18.0 / 16.0 / 2.0;
+        let seen = 22.0 / 16.0 * 2.5 + 20.0 / 64.0;
+        assert_eq!(cost(&chain)?, 14.0 + 7.0 + blur + seen);
+        Ok(())
+    }
+
+    /// What shares a pass, and what cannot.
+    #[test]
+    fn windows_share_a_pass_in_pairs() -> Result<(), FilterError> {
+        let passes = |chain: &Chain, from: &Raster, fuse: Fuse| {
+            let to = chain.apply_to(from)?;
+            Pass::of(chain, from, &to, &Parameters { fuse, ..PARAMETERS }).map(|passes| passes.len())
+        };
+        let photo = Raster::packed([64, 64], 3, Element::U8);
+        let chain = edges(Some(Stage::Color(Color::RgbToGray)))?;
+        let count = [Fuse::Nothing, Fuse::Pixels, Fuse::Windows].map(|fuse| passes(&chain, &photo, fuse));
+        assert_eq!(count, [Ok(3), Ok(2), Ok(1)]);
+        let windows = |chain: &Chain| passes(chain, &photo, Fuse::Windows);
+        let mut three = edges(None)?;
+        three.stages.push(Stage::Median { size: 3 });
+        assert_eq!(windows(&three)?, 2);
+        assert_eq!(windows(&Chain { border: Border::Wrap, ..edges(None)? })?, 2);
+        let blur = |linear: Linear| Stage::Linear(linear);
+        for apart in [
+            [Stage::Median { size: 3 }, blur(Linear::laplace8())],
+            [blur(Linear::mean([9, 9])?), blur(Linear::laplace8())],
+            [blur(Linear::laplace8().to(Element::F32)), blur(Linear::laplace8())],
+        ] {
+            assert_eq!(windows(&Chain { stages: apart.to_vec(), ..edges(None)? })?, 2);
+        }
+        Ok(())
     }
 }

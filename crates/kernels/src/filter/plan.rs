@@ -7,7 +7,7 @@ use tripipe_launch::{Argument, NdRange};
 
 use super::passes::Pass;
 use super::window::Fused;
-use super::{Chain, FilterError, Layout, Parameters, Raster, Stage, pixel, window};
+use super::{Chain, FilterError, Layout, Parameters, Raster, Stage, Sums, pixel, window};
 use crate::plan::{Plan, PlanError, Slot};
 
 /// A chain as launches: operand 0 is the buffer of the source, operand 1 that of the result. They are two different buffers.
@@ -74,7 +74,8 @@ impl Pass<'_> {
         let (border, keep_alpha) = (chain.border, chain.keep_alpha);
         let down = from.height.div_ceil(parameters.rows);
         let mut window = |stage: &Stage, fused: Fused<'_>, [from, to]: [&Raster; 2], planes: usize| {
-            let (program, entry, across) = match Self::pairs(stage, fused, from, parameters) {
+            let pairs = Self::pairs(stage, fused, from).filter(|_| parameters.sums == Sums::Paired);
+            let (program, entry, across) = match pairs {
                 Some(pairs) => (
                     pairs.program(border, keep_alpha, [from, to], parameters),
                     "filter_pairs",
