@@ -32,6 +32,15 @@ fn cases() -> Result<Vec<Case>, Box<dyn std::error::Error>> {
             3,
             vec![Stage::Color(Color::RgbToGray), Stage::Linear(Linear::gaussian(3, None)?)],
         ),
+        (
+            "rgb, gray, gaussian 5x5, laplace",
+            3,
+            vec![
+                Stage::Color(Color::RgbToGray),
+                Stage::Linear(Linear::gaussian(5, None)?),
+                Stage::Linear(Linear::laplace_sharpen()),
+            ],
+        ),
     ])
 }
 

@@ -17,12 +17,12 @@ use half::f16;
 use tripipe_device::{DeviceKind, Probe};
 use tripipe_kernels::elementwise::{self, Matrix, Reduction, Vector};
 use tripipe_kernels::filter::{
-    Bilateral, Border, Chain, Color, Element, FilterError, Gradient, Interpolation, Layout, Linear, Loads,
-    Morphology, Neighbourhood, Parameters, Raster, Semiplanar, Stage, Sums, candidates, default_parameters,
-    plan, reference, resize, resize_reference, rgb_to_semiplanar, semiplanar_to_rgb,
+    Bilateral, Border, Chain, Color, Element, FilterError, Fuse, Gradient, Interpolation, Layout, Linear,
+    Loads, Morphology, Neighbourhood, Parameters, Raster, Semiplanar, Stage, Sums, candidates,
+    default_parameters, plan, reference, resize, resize_reference, rgb_to_semiplanar, semiplanar_to_rgb,
 };
 use tripipe_kernels::{Plan, PlanError};
-use tripipe_launch::{Access, Executor, MemoryId, MemoryKind};
+use tripipe_launch::{Access, Executor, MemoryId, MemoryKind, Program};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 use tripipe_simulate::watch::Checks;
 use tripipe_simulate::{Options, Simulator};
@@ -167,7 +167,7 @@ fn draw(random: &mut Rng, elements: &[Element], probe: &Probe) -> Case {
             loads: choose(random, &Loads::ALL),
             sums: choose(random, &Sums::ALL),
             work_group: choose(random, &[None, Some([4, 2]), Some([8, 8])]),
-            fuse: random.bool(),
+            fuse: choose(random, &Fuse::ALL),
         };
         if parameters.check(&chain, &from, &to, probe).is_ok() {
             return Case { chain, from, to, parameters };
@@ -327,7 +327,7 @@ fn paired_sums_are_right() {
                 loads: Loads::Aligned,
                 sums: Sums::Paired,
                 work_group: choose(&mut random, &[None, Some([8, 2])]),
-                fuse: true,
+                fuse: Fuse::Windows,
             };
             let anywhere = Parameters { loads: Loads::Shared, ..aligned };
             let fits = aligned.check(&chain, &from, &to, executor.probe()).is_ok();
@@ -365,17 +365,124 @@ fn fused_passes_are_right() {
             let chain = Chain { stages: stages.clone(), border, keep_alpha: true };
             let from = Raster::packed([37, 9], *channels, *element);
             let to = chain.apply_to(&from).unwrap();
-            for (fuse, loads) in [(true, Loads::Shared), (false, Loads::Direct)] {
+            for (fuse, loads) in [(Fuse::Pixels, Loads::Shared), (Fuse::Nothing, Loads::Direct)] {
                 let [lanes, rows] = [choose(&mut random, &[4, 8, 16]), 4];
                 let parameters =
                     Parameters { lanes, rows, loads, sums: Sums::Narrow, work_group: Some([8, 8]), fuse };
                 let planned = plan(&chain, &from, &to, &parameters, executor.probe()).unwrap();
-                let want = if fuse { *passes } else { stages.len() };
+                let want = if fuse == Fuse::Pixels { *passes } else { stages.len() };
                 assert_eq!(planned.launches().len(), want, "{chain:?} {parameters:?}");
                 run(executor.as_mut(), &mut random, &Case { chain: chain.clone(), from, to, parameters });
             }
         }
     }
+}
+
+/// Two windows in one pass: sums and extremes first, whatever comes then; stages of one pixel before and after; every border, folded
+/// more than once where the image is smaller than the windows; every type, with sums of every width.
+#[test]
+fn two_windows_in_a_pass_are_right() {
+    let linear = |linear: Linear| Stage::Linear(linear);
+    let blur = || linear(Linear::gaussian(5, None).unwrap());
+    let mean = || linear(Linear::mean([3, 3]).unwrap());
+    let morphology = |morphology| Stage::Morphology(morphology);
+    let rectangle = |size| Neighbourhood::Rectangle(size);
+    let sobel = || Stage::Gradient(Gradient::Sobel);
+    let gray = || Stage::Color(Color::RgbToGray);
+    let convert = |to: Element| Stage::Convert { to, scale: 0.6, offset: 1.5 };
+    let bytes: [Vec<Stage>; 14] = [
+        vec![blur(), linear(Linear::laplace_sharpen())],
+        vec![mean(), Stage::Median { size: 3 }],
+        vec![linear(Linear::gaussian(3, None).unwrap()), sobel()],
+        vec![
+            morphology(Morphology::Erode(rectangle([3, 3]))),
+            morphology(Morphology::Dilate(rectangle([3, 3]))),
+        ],
+        vec![morphology(Morphology::Dilate(Neighbourhood::Cross([5, 3]))), blur()],
+        // Saturated between the two, with sums below 0 that are divided by 7.
+        vec![linear(Linear::full([5, 3], (0..15).map(|i| i * 7 % 11 - 4).collect(), 7).unwrap()), mean()],
+        vec![
+            linear(Linear::laplace8().with_offset(90)),
+            linear(Linear::full([1, 5], vec![1, -2, 0, 3, 1], 2).unwrap()),
+        ],
+        // 16 bits between the two, and a median of them.
+        vec![linear(Linear::laplace8().to(Element::I16)), Stage::Median { size: 3 }],
+        vec![blur(), linear(Linear::sobel_y().to(Element::I16))],
+        vec![blur(), linear(Linear::scharr_x().to(Element::F32))],
+        vec![
+            linear(Linear::full([1, 1], vec![-3], 2).unwrap().with_offset(255)),
+            linear(Linear::mean([5, 1]).unwrap()),
+        ],
+        vec![linear(Linear::mean([1, 7]).unwrap()), Stage::Median { size: 5 }],
+        vec![convert(Element::U8), blur(), sobel(), convert(Element::F32)],
+        vec![convert(Element::F32), blur(), linear(Linear::laplace4())],
+    ];
+    let real = linear(
+        Linear::full_real([3, 5], (0..15).map(|i| (i * 5 % 13) as f32 / 9.0 - 0.6).collect()).unwrap(),
+    );
+    let wide: [Vec<Stage>; 3] = [
+        vec![blur(), linear(Linear::laplace8())],
+        vec![real, Stage::Median { size: 3 }],
+        vec![morphology(Morphology::Erode(rectangle([5, 3]))), sobel(), convert(Element::I16)],
+    ];
+    let grays: [Vec<Stage>; 2] = [
+        vec![gray(), blur(), linear(Linear::laplace_sharpen())],
+        vec![gray(), mean(), sobel(), convert(Element::F32)],
+    ];
+    let narrowed = vec![linear(Linear::full([3, 1], vec![1, 1, 1], 1).unwrap().to(Element::U8)), mean()];
+    let chains = (bytes.iter().map(|stages| (Element::U8, stages)))
+        .chain(
+            [Element::I16, Element::U16, Element::F32]
+                .into_iter()
+                .flat_map(|element| wide.iter().map(move |stages| (element, stages))),
+        )
+        .chain(
+            [Element::U8, Element::F32]
+                .into_iter()
+                .flat_map(|element| grays.iter().map(move |stages| (element, stages))),
+        )
+        .chain([(Element::I16, &narrowed)]);
+    let sizes = [[1, 1], [2, 3], [5, 4], [17, 9], [3, 30], [70, 5], [45, 23]];
+    let borders = BORDERS.into_iter().filter(|border| *border != Border::Wrap).cycle();
+    let mut random = Rng::with_seed(10);
+    for (skipped, mut executor) in executors().into_iter().enumerate() {
+        let mut borders = borders.clone().skip(skipped);
+        for (element, stages) in chains.clone() {
+            for border in borders.by_ref().take(cases(1)) {
+                let is_gray = matches!(stages[0], Stage::Color(_));
+                let chain = Chain { stages: stages.clone(), border, keep_alpha: random.bool() && !is_gray };
+                let channels = if is_gray { random.usize(3..=4) } else { random.usize(1..=4) };
+                let size = choose(&mut random, &sizes);
+                let from = if is_gray {
+                    Raster::packed(size, channels, element)
+                } else {
+                    laid_out(&mut random, size, channels, element)
+                };
+                let made = chain.apply_to(&from).unwrap();
+                let (from, to) = (placed(&mut random, &from), placed(&mut random, &made));
+                let parameters = Parameters {
+                    lanes: choose(&mut random, &[4, 8, 16]),
+                    rows: choose(&mut random, &[1, 2, 4]),
+                    loads: choose(&mut random, &Loads::ALL),
+                    sums: choose(&mut random, &[Sums::Wide, Sums::Narrow]),
+                    work_group: choose(&mut random, &[None, Some([4, 2])]),
+                    fuse: Fuse::Windows,
+                };
+                let aligned = parameters.check(&chain, &from, &to, executor.probe()).is_ok();
+                let parameters =
+                    if aligned { parameters } else { Parameters { loads: Loads::Shared, ..parameters } };
+                let planned = plan(&chain, &from, &to, &parameters, executor.probe()).unwrap();
+                let windows =
+                    planned.launches().iter().filter(|launch| is_define(&launch.program, "INNER", "1"));
+                assert_eq!(windows.count(), 1, "{chain:?}");
+                run(executor.as_mut(), &mut random, &Case { chain, from, to, parameters });
+            }
+        }
+    }
+}
+
+fn is_define(program: &Program, name: &str, value: &str) -> bool {
+    program.defines.iter().any(|define| *define == (name.to_owned(), value.to_owned()))
 }
 
 /// What the library runs where nobody says otherwise, and one of the candidates, for every device family.
@@ -419,7 +526,7 @@ fn impossible_parameters_are_refused() {
         loads: Loads::Direct,
         sums: Sums::Narrow,
         work_group: Some([8, 8]),
-        fuse: false,
+        fuse: Fuse::Nothing,
     };
     good.check(&chain, &raster, &raster, &probe).unwrap();
     let alpha = Chain { keep_alpha: true, ..chain.clone() };

@@ -28,7 +28,7 @@ pub use tripipe_kernels::filter::{
     Bilateral, Border, Chain, Color, Element, FilterError, Fixed, Gradient, Interpolation, Layout, Linear,
     Morphology, Neighbourhood, Raster, Semiplanar, Stage, Taps,
 };
-use tripipe_kernels::filter::{Loads, Parameters, Sums, default_parameters, plan};
+use tripipe_kernels::filter::{Fuse, Loads, Parameters, Sums, default_parameters, plan};
 
 use crate::cpu::{self, Threads};
 use crate::explanation::{Arithmetic, Chosen, Prediction};
@@ -217,7 +217,11 @@ fn choices(parameters: &Parameters) -> Vec<Chosen> {
         Sums::Narrow => "16 bits where the range of sums allows it",
         Sums::Paired => "two sums of 16 bits to a register where their range allows it",
     };
-    let passes = if fuse { "stages in one pass where it pays" } else { "one for each stage" };
+    let passes = match fuse {
+        Fuse::Nothing => "one for each stage",
+        Fuse::Pixels => "one for each window, with the stages of one pixel beside it where that pays",
+        Fuse::Windows => "one for two windows, with the stages of one pixel beside them",
+    };
     let chosen = |what, value: &str| Chosen { what, value: value.to_owned() };
     vec![
         chosen("work-item", &format!("{lanes} elements x {rows} rows")),

@@ -5,8 +5,8 @@
 //! (the kernels here, the CPU path of the library) equals it: exactly for integer pixels, within the stated error for
 //! floating-point ones.
 //!
-//! [`plan`] makes launches of a chain, over buffers the caller has: one pass over memory for each stage with a window, with the stages of one pixel
-//! beside it. How they run is in [`Parameters`], which change times and never a result. [`resize`] and the NV12 conversions are plans of
+//! [`plan`] makes launches of a chain, over buffers the caller has: one pass over memory for each stage with a window, or for two of them, with the
+//! stages of one pixel beside it. How they run is in [`Parameters`], which change times and never a result. [`resize`] and the NV12 conversions are plans of
 //! their own.
 //!
 //! Coordinates are (x, y) from the upper left; a window of a x b pixels has a columns and b rows, both odd, and its
@@ -18,6 +18,7 @@ mod chain;
 mod linear;
 mod pairs;
 mod parameters;
+mod passes;
 mod pixel;
 mod plan;
 mod raster;
@@ -30,7 +31,7 @@ mod window;
 pub use border::Border;
 pub use chain::{Chain, FilterError};
 pub use linear::{Fixed, Linear, Taps};
-pub use parameters::{Loads, Parameters, Sums, candidates, default_parameters};
+pub use parameters::{Fuse, Loads, Parameters, Sums, candidates, default_parameters};
 pub use plan::plan;
 pub use raster::{Element, Layout, Raster};
 pub use resize::{Interpolation, Taps as ResizeTaps, resize, resize_reference};

@@ -3,6 +3,7 @@
 use tripipe_device::{DeviceKind, Probe};
 
 use super::pairs::Pairs;
+use super::passes::Pass;
 use super::plan::indexable;
 use super::{Chain, Element, Layout, Raster, Stage};
 use crate::plan::PlanError;
@@ -20,8 +21,26 @@ pub struct Parameters {
     pub sums: Sums,
     /// Work-items along the row and down the image; nothing leaves it to the driver.
     pub work_group: Option<[usize; 2]>,
-    /// Runs stages that look at one pixel in the same pass as the stage beside them where that is possible.
-    pub fuse: bool,
+    /// Which stages share a pass over memory.
+    pub fuse: Fuse,
+}
+
+/// Which stages share a pass over memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fuse {
+    /// None: each has its own.
+    Nothing,
+    /// Those that look at one pixel, with the stage beside them, where it is possible and pays.
+    Pixels,
+    /// Those, and two windows after each other: the first is worked out in registers, on the way to the second. Sums and extremes over 7 x 7
+    /// pixels at most can be the first; it is not possible between integers and floating point, for `half` between the two, and where
+    /// the border wraps. Of three windows the first two share a pass.
+    Windows,
+}
+
+impl Fuse {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Nothing, Self::Pixels, Self::Windows];
 }
 
 /// How a work-item loads the elements left and right of its own.
@@ -128,7 +147,7 @@ pub(super) fn is_aligned(raster: &Raster, lanes: usize) -> bool {
 
 /// What sets processors apart for a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Family {
+pub(super) enum Family {
     /// 128-bit vector units; a load occupies its pipe for as long whatever its width.
     Midgard,
     /// Warps of scalar lanes of 32 bits, which take two shorts.
@@ -137,6 +156,30 @@ enum Family {
     Processor,
     /// Scalar lanes that read vectors at odd addresses element by element, and gain nothing from 16 bits.
     Desktop,
+}
+
+impl Family {
+    /// Operations on 32-bit lanes that it does while a byte goes to memory or comes from there. Guessed, from what is in `crates/device/data`
+    /// and measured bandwidths: T860 of an RK3399 51 G/s over 7 GB/s, G610 of an RK3588 256 over 27, G57 of two cores 61 over 14, Adreno 640
+    /// 150 over 30, H200 17000 over 4200. For a processor less than its memory would have it, as much of an image is still in its caches.
+    pub(super) fn operations_per_byte(self) -> f64 {
+        match self {
+            Self::Midgard | Self::Bifrost => 7.0,
+            Self::Adreno => 5.0,
+            Self::Desktop => 4.0,
+            Self::Processor => 2.0,
+        }
+    }
+
+    /// Whether it has vectors, whose unused lanes cost as much as the others.
+    pub(super) fn has_vectors(self) -> bool {
+        matches!(self, Self::Midgard | Self::Processor)
+    }
+
+    /// Whether two lanes of 16 bits cost as much as one of 32.
+    pub(super) fn has_short_lanes(self) -> bool {
+        self != Self::Desktop
+    }
 }
 
 fn family(probe: &Probe) -> Family {
@@ -166,7 +209,7 @@ pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Param
                 loads: Loads::Shared,
                 sums: Sums::Narrow,
                 work_group: Some([8, 8]),
-                fuse: true,
+                fuse: Fuse::Pixels,
             },
             "Midgard: a load of 16 bytes takes as long as one of 1, and 16-bit sums fill its 128-bit vector units",
         ),
@@ -177,7 +220,7 @@ pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Param
                 loads: Loads::Shared,
                 sums,
                 work_group: Some([16, 4]),
-                fuse: true,
+                fuse: Fuse::Pixels,
             },
             "Mali with warps: two 16-bit sums to a lane, few loads, and registers for all threads",
         ),
@@ -188,7 +231,7 @@ pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Param
                 loads: Loads::Shared,
                 sums,
                 work_group: Some([32, 2]),
-                fuse: true,
+                fuse: Fuse::Pixels,
             },
             "Adreno: 16-bit sums in half registers or two to a whole one, few loads, neighbours of a wave along the row",
         ),
@@ -199,7 +242,7 @@ pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Param
                 loads: Loads::Direct,
                 sums: Sums::Narrow,
                 work_group: Some([32, 1]),
-                fuse: true,
+                fuse: Fuse::Pixels,
             },
             "a CPU: wide vectors, loads at any address, many rows to share sums between",
         ),
@@ -210,7 +253,7 @@ pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Param
                 loads: Loads::Aligned,
                 sums,
                 work_group: Some([64, 2]),
-                fuse: true,
+                fuse: Fuse::Pixels,
             },
             "a GPU of scalar lanes: loads of 16 bytes at multiples of 16, two 16-bit sums to a register",
         ),
@@ -221,7 +264,7 @@ pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Param
                 loads: Loads::Aligned,
                 sums: Sums::Wide,
                 work_group: Some([32, 4]),
-                fuse: true,
+                fuse: Fuse::Pixels,
             },
             "a GPU of scalar lanes: loads of 16 bytes at multiples of 16, 32-bit sums",
         ),
@@ -240,7 +283,25 @@ pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Param
     }
     let fits = |[x, y]: [usize; 2]| probe.max_work_group_size == 0 || x * y <= probe.max_work_group_size;
     parameters.work_group = parameters.work_group.filter(|group| fits(*group));
-    (parameters, why)
+    (with_windows_fused(chain, from, parameters, family(probe)), why)
+}
+
+/// The parameters with windows that share a pass where that costs less, by [`Pass::cost_of_all`]; then with up to 8 rows, as each work-item
+/// begins with all rows of the first window.
+fn with_windows_fused(chain: &Chain, from: &Raster, parameters: Parameters, family: Family) -> Parameters {
+    let Ok(to) = chain.apply_to(from) else { return parameters };
+    let sums = if family.has_short_lanes() { parameters.sums } else { Sums::Wide };
+    let fused = Parameters { fuse: Fuse::Windows, sums, ..parameters };
+    let passes = |parameters: &Parameters| Pass::of(chain, from, &to, parameters).unwrap_or_default().len();
+    if passes(&fused) >= passes(&parameters) {
+        return parameters;
+    }
+    let more = Parameters { rows: 8.min(2 * parameters.rows), ..fused };
+    let cost = |parameters: &Parameters| {
+        Pass::cost_of_all(chain, from, &to, parameters, family).unwrap_or(f64::INFINITY)
+    };
+    let cheaper = |best: Parameters, other: Parameters| if cost(&other) < cost(&best) { other } else { best };
+    cheaper(parameters, cheaper(fused, more))
 }
 
 /// Bytes of the widest element that a stage of the chain reads.
@@ -264,14 +325,25 @@ fn widest(chain: &Chain, from: &Raster) -> usize {
 pub fn candidates(chain: &Chain, from: &Raster, to: &Raster, probe: &Probe) -> Vec<Parameters> {
     let (default, _) = default_parameters(chain, from, probe);
     let wide = 16 / widest(chain, from);
+    let passes = |fuse: Fuse, lanes: usize| {
+        let parameters = Parameters { fuse, lanes, sums: Sums::Paired, ..default };
+        Pass::of(chain, from, to, &parameters).unwrap_or_default()
+    };
     let mut found = vec![default];
     for lanes in [4, 8, 16].into_iter().filter(|lanes| *lanes <= wide || family(probe) == Family::Processor) {
+        let [apart, together] = [Fuse::Pixels, Fuse::Windows].map(|fuse| passes(fuse, lanes));
+        let fuses = together.len() < apart.len();
+        let pairs = together.iter().any(Pass::is_paired);
         for rows in [1, 2, 4, 8] {
             for loads in Loads::ALL {
                 for sums in Sums::ALL {
                     for work_group in [[8, 8], [16, 4], [32, 4], [64, 1], [64, 2], [128, 1]] {
                         let work_group = Some(work_group);
-                        found.push(Parameters { lanes, rows, loads, sums, work_group, fuse: default.fuse });
+                        let pixels = Parameters { lanes, rows, loads, sums, work_group, fuse: Fuse::Pixels };
+                        found.push(pixels);
+                        if fuses && (pairs || sums != Sums::Paired) {
+                            found.push(Parameters { fuse: Fuse::Windows, ..pixels });
+                        }
                     }
                 }
             }
@@ -284,4 +356,40 @@ pub fn candidates(chain: &Chain, from: &Raster, to: &Raster, probe: &Probe) -> V
         }
     }
     tried
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Border, Color, FilterError, Linear};
+    use super::*;
+
+    /// A pass less is worth it where memory is what is short; not where it stays in a cache and half of each vector is for nobody.
+    #[test]
+    fn windows_share_a_pass_where_memory_is_short() -> Result<(), FilterError> {
+        let stages = vec![
+            Stage::Color(Color::RgbToGray),
+            Stage::Linear(Linear::gaussian(5, None)?),
+            Stage::Linear(Linear::laplace_sharpen()),
+        ];
+        let chain = Chain { stages, border: Border::Reflect101, keep_alpha: false };
+        let from = Raster::packed([640, 480], 3, Element::U8);
+        let chosen = |stages: &[Stage], name: &str, kind: DeviceKind| {
+            let probe = Probe { name: name.to_owned(), kind, ..Probe::default() };
+            let chain = Chain { stages: stages.to_vec(), ..chain.clone() };
+            let (Parameters { rows, fuse, .. }, _) = default_parameters(&chain, &from, &probe);
+            (rows, fuse)
+        };
+        for (name, kind, want) in [
+            ("Mali-T860", DeviceKind::Gpu, (2, Fuse::Pixels)),
+            ("Mali-G610", DeviceKind::Gpu, (8, Fuse::Windows)),
+            ("Adreno(TM) 640", DeviceKind::Gpu, (8, Fuse::Windows)),
+            ("Some other", DeviceKind::Gpu, (8, Fuse::Pixels)),
+            ("pthread", DeviceKind::Cpu, (8, Fuse::Pixels)),
+        ] {
+            assert_eq!(chosen(&chain.stages, name, kind), want, "{name}");
+        }
+        // Nothing to share a pass with.
+        assert_eq!(chosen(&chain.stages[..2], "Mali-G610", DeviceKind::Gpu), (4, Fuse::Pixels));
+        Ok(())
+    }
 }

@@ -1,16 +1,13 @@
 //! Chains as launches over memory.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use tripipe_device::Probe;
 use tripipe_launch::{Argument, NdRange};
 
-use super::pairs::Pairs;
+use super::passes::Pass;
 use super::window::Fused;
-use super::{
-    Chain, Color, Element, FilterError, Layout, Linear, Loads, Parameters, Raster, Stage, Sums, pixel, window,
-};
+use super::{Chain, FilterError, Layout, Parameters, Raster, Stage, Sums, pixel, window};
 use crate::plan::{Plan, PlanError, Slot};
 
 /// A chain as launches: operand 0 is the buffer of the source, operand 1 that of the result. They are two different buffers.
@@ -56,120 +53,7 @@ pub fn plan(
     Ok(plan)
 }
 
-/// How often an element may be converted in the place of a pass of its own: an operation on a vector costs a GPU less than
-/// a quarter of what loading or storing it does.
-const CONVERSIONS: usize = 4;
-
-/// One pass over memory: a stage, with those that are run beside it, or nothing but another layout.
-struct Pass<'c> {
-    stage: Option<Cow<'c, Stage>>,
-    fused: Fused<'c>,
-    from: Raster,
-    to: Raster,
-}
-
-impl<'c> Pass<'c> {
-    /// The passes of a chain.
-    fn of(
-        chain: &'c Chain,
-        from: &Raster,
-        to: &Raster,
-        parameters: &Parameters,
-    ) -> Result<Vec<Self>, FilterError> {
-        let mut passes: Vec<Self> = Vec::new();
-        let (mut raster, mut left) = (*from, &chain.stages[..]);
-        while let [first, rest @ ..] = left {
-            let mut fused = Fused::default();
-            let (mut stage, mut made) = (Cow::Borrowed(first), first.apply_to(&raster)?);
-            left = rest;
-            if let Some(window) = rest.first()
-                && Self::runs_before(first, window, &raster, &made, chain, parameters)
-            {
-                (fused.before, stage, left) = (Some(first), Cow::Borrowed(window), &rest[1..]);
-                made = window.apply_to(&made)?;
-            } else if Self::is_gray_of_vectors(first, &raster, parameters) {
-                // By itself: around a window of one pixel that changes nothing.
-                fused.before = Some(first);
-                stage = Cow::Owned(Stage::Linear(Linear::full([1, 1], vec![1], 1)?));
-            }
-            if let Some(after) = left.first()
-                && Self::runs_after(&stage, after, &made, chain, parameters)
-            {
-                (fused.after, left) = (Some(after), &left[1..]);
-                made = after.apply_to(&made)?;
-            }
-            // Rows at multiples of the widest vector, which costs little and makes every load an aligned one.
-            let next = made.with_pitch(made.pitch.next_multiple_of(16));
-            passes.push(Self { stage: Some(stage), fused, from: raster, to: next });
-            raster = next;
-        }
-        match passes.last_mut() {
-            Some(last)
-                if to.channels == 1
-                    || raster.layout == to.layout
-                    || !Self::is_vector(last.stage.as_deref()) =>
-            {
-                last.to = *to;
-            }
-            _ => passes.push(Self { stage: None, fused: Fused::default(), from: raster, to: *to }),
-        }
-        Ok(passes)
-    }
-
-    /// Whether `first`, which makes `made` of `raster`, is run on what `window` loads.
-    ///
-    /// A pass of its own writes and reads an image more; without it each element is converted as often as it is loaded. That
-    /// pays up to [`CONVERSIONS`] times. `half` between two stages would have to be rounded to, which takes a detour by way of memory.
-    fn runs_before(
-        first: &Stage,
-        window: &Stage,
-        raster: &Raster,
-        made: &Raster,
-        chain: &Chain,
-        parameters: &Parameters,
-    ) -> bool {
-        let takes =
-            matches!(first, Stage::Convert { .. }) || Self::is_gray_of_vectors(first, raster, parameters);
-        let [width, height] = window.window();
-        let side = width / 2 * made.step();
-        let columns = match parameters.loads {
-            Loads::Direct => width,
-            Loads::Shared => (2 * side + parameters.lanes).div_ceil(parameters.lanes),
-            Loads::Aligned => 1 + 2 * side.div_ceil(parameters.lanes),
-        };
-        let loaded = columns * (parameters.rows + height - 1);
-        let alpha = chain.keep_alpha && made.channels == 4;
-        let looks_around = Self::is_vector(Some(window)) && !matches!(window, Stage::Convert { .. });
-        let pays = loaded <= CONVERSIONS * parameters.rows;
-        parameters.fuse && takes && looks_around && pays && !alpha && made.element != Element::F16
-    }
-
-    /// Whether it is a conversion to gray that takes vectors apart: of packed pixels, with a lane for each.
-    fn is_gray_of_vectors(stage: &Stage, raster: &Raster, parameters: &Parameters) -> bool {
-        let gray = matches!(stage, Stage::Color(Color::RgbToGray | Color::BgrToGray));
-        let packed = raster.layout == Layout::Packed && raster.element != Element::F16;
-        parameters.fuse && gray && packed && parameters.lanes >= 4
-    }
-
-    /// Whether `after` is run on what `stage` is about to store, which are elements of `made`.
-    fn runs_after(
-        stage: &Stage,
-        after: &Stage,
-        made: &Raster,
-        chain: &Chain,
-        parameters: &Parameters,
-    ) -> bool {
-        let alpha = chain.keep_alpha && made.channels == 4;
-        let converts = Self::is_vector(Some(stage)) && matches!(after, Stage::Convert { .. });
-        parameters.fuse && converts && !alpha && made.element != Element::F16
-    }
-
-    /// Whether it treats a row as vectors of elements, so that source and result have one layout; otherwise it goes
-    /// pixel by pixel.
-    fn is_vector(stage: Option<&Stage>) -> bool {
-        !matches!(stage, None | Some(Stage::Bilateral(_) | Stage::Color(_)))
-    }
-
+impl Pass<'_> {
     fn launch(
         &self,
         plan: &mut Plan<'static>,
@@ -190,16 +74,16 @@ impl<'c> Pass<'c> {
         let planes = if from.layout == Layout::Planar { from.channels } else { 1 };
         let (border, keep_alpha) = (chain.border, chain.keep_alpha);
         let down = from.height.div_ceil(parameters.rows);
-        let paired = parameters.sums == Sums::Paired && self.fused.is_empty();
-        let mut window = |stage: &Stage, [from, to]: [&Raster; 2], planes: usize| {
-            let (program, entry, across) = match Pairs::of(stage, from.element).filter(|_| paired) {
+        let mut window = |stage: &Stage, fused: Fused<'_>, [from, to]: [&Raster; 2], planes: usize| {
+            let pairs = Self::pairs(stage, fused, from).filter(|_| parameters.sums == Sums::Paired);
+            let (program, entry, across) = match pairs {
                 Some(pairs) => (
                     pairs.program(border, keep_alpha, [from, to], parameters),
                     "filter_pairs",
                     pairs.work_items(from, parameters.lanes),
                 ),
                 None => (
-                    window::program(stage, self.fused, border, keep_alpha, [from, to], parameters)?,
+                    window::program(stage, fused, border, keep_alpha, [from, to], parameters)?,
                     "filter_window",
                     // Gray is one channel of what is loaded.
                     to.row_elements().div_ceil(parameters.lanes),
@@ -210,12 +94,12 @@ impl<'c> Pass<'c> {
             Ok(())
         };
         if !(chain.keep_alpha && planes == 4 && stage.keeps_alpha()) {
-            return window(stage, [from, to], planes);
+            return window(stage, self.fused, [from, to], planes);
         }
-        window(stage, [from, to], 3)?;
+        window(stage, self.fused, [from, to], 3)?;
         let copy = Stage::Convert { to: to.element, scale: 1.0, offset: 0.0 };
         let alpha = [from, to].map(|raster| Raster { offset: raster.index([0, 0], 3), ..*raster });
-        window(&copy, [&alpha[0], &alpha[1]], 1)
+        window(&copy, Fused::default(), [&alpha[0], &alpha[1]], 1)
     }
 }
 

@@ -10,6 +10,10 @@
 //
 // The five operations share all but their innermost lines, and each program has one of them.
 //
+// Where the stage before has a window too, that inner window's rows are worked out in registers as the work-item walks down, each
+// rounded to its element type: they are the rows that the window then takes. Nothing between the two goes through memory. The
+// columns and rows where work-items meet are worked out by each of them.
+//
 // Work-items whose loads would leave the row (those at its ends) fetch element by element instead, folding places
 // outside back into the image. Rows are folded by all: that is one comparison for LANES elements.
 
@@ -25,10 +29,15 @@
 
 // Element types of the source and of the result, and that of sums: short or ushort where every partial sum fits, which is
 // half the registers of int and, on 128-bit vector units and lanes that take two shorts, half the instructions.
+// With an inner window WORK holds the sums of both, FINAL and INNER_FINAL those of each: ushort, in which sums of shorts wrap around,
+// may be short in the end.
 #ifndef FROM
 #define FROM uchar
 #define TO uchar
 #define WORK short
+#define FINAL short
+#define SIGNED_WORK short
+#define UNSIGNED_WORK ushort
 #endif
 // half is loaded into float.
 #ifndef FROM_HALF
@@ -114,6 +123,28 @@
 #define KEEP_ALPHA 0
 #endif
 
+// The inner window, if there is one. A LINEAR one is whole where WORK is, and INNER_OPERATION may be LEAST or MOST. Where INNER_CLAMPED, its
+// results and what it copies are brought into INNER_LEAST .. INNER_MOST.
+#ifndef INNER
+#define INNER 0
+#define INNER_OPERATION LINEAR
+#define INNER_FINAL short
+#define INNER_WIDTH 3
+#define INNER_HEIGHT 3
+#define INNER_KINDS 1
+#define INNER_ACROSS W(1)W(2)W(1)
+#define INNER_KIND W(0)W(0)W(0)
+#define INNER_DOWN W(1)W(2)W(1)
+#define INNER_START 0
+#define INNER_DIVISOR 16
+#define INNER_SHIFT 4
+#define INNER_NEGATIVE 0
+#define INNER_OFFSET 0
+#define INNER_CLAMPED 0
+#define INNER_LEAST 0
+#define INNER_MOST 255
+#endif
+
 // What lies outside the image.
 #define NONE 0 // nothing: where a window leaves the image, the pixel is copied
 #define CONSTANT 1
@@ -123,7 +154,8 @@
 #define WRAP 5
 #ifndef BORDER
 #define BORDER NONE
-#define OUTSIDE 0
+#define OUTSIDE 0       // of the source
+#define INNER_OUTSIDE 0 // of what the inner window makes
 #endif
 
 // What LEAST and MOST start from.
@@ -137,31 +169,59 @@
 #define JOIN(a, b) JOIN2(a, b)
 #define VECTOR(type) JOIN(type, LANES)
 typedef VECTOR(WORK) Work;
+typedef VECTOR(FINAL) Final;
 
 #define convert_Work JOIN(convert_, VECTOR(WORK))
+#define as_Work JOIN(as_, VECTOR(WORK))
+#define as_Final JOIN(as_, VECTOR(FINAL))
 #define Floats VECTOR(float)
 #define convert_Floats JOIN(convert_, Floats)
 
 #define RADIUS_X (WIDTH / 2)
 #define RADIUS_Y (HEIGHT / 2)
 #define ROWS_IN (ROWS + HEIGHT - 1)
-
-// A row's elements as they are loaded: PARTS vectors, the first of which starts FIRST elements left of the work-item's own.
 #define SIDE (RADIUS_X * STEP)
-#if LOADS == DIRECT
-#define FIRST SIDE
-#define PARTS WIDTH
-#define PART_AT(part) ((part) * STEP - FIRST)
+#if INNER
+#define INNER_RADIUS_X (INNER_WIDTH / 2)
+#define INNER_RADIUS_Y (INNER_HEIGHT / 2)
+#define INNER_SIDE (INNER_RADIUS_X * STEP)
 #else
-#if LOADS == SHARED
-#define FIRST SIDE
+#define INNER_SIDE 0
+#endif
+
+// A row's elements as they are loaded: vectors, the first of which starts LOADED_FIRST elements left of the work-item's own.
+#if LOADS == ALIGNED
+#define LOADED_FIRST ((SIDE + INNER_SIDE + LANES - 1) / LANES * LANES)
 #else
-#define FIRST ((SIDE + LANES - 1) / LANES * LANES)
+#define LOADED_FIRST (SIDE + INNER_SIDE)
 #endif
-#define PARTS ((FIRST + SIDE + 2 * LANES - 1) / LANES)
-#define PART_AT(part) ((part) * LANES - FIRST)
+#if LOADS != DIRECT
+#define LOADED_PARTS ((LOADED_FIRST + INNER_SIDE + SIDE + 2 * LANES - 1) / LANES)
+#define LOADED_AT(part) ((part) * LANES - LOADED_FIRST)
+#elif INNER
+#define LOADED_PARTS (PARTS * INNER_WIDTH)
+#define LOADED_AT(part) ((part) / INNER_WIDTH * LANES + (part) % INNER_WIDTH * STEP - LOADED_FIRST)
+#else
+#define LOADED_PARTS WIDTH
+#define LOADED_AT(part) ((part) * STEP - LOADED_FIRST)
 #endif
-#define REACH (PART_AT(PARTS - 1) + LANES)
+#define REACH (LOADED_AT(LOADED_PARTS - 1) + LANES)
+// And as the window takes them.
+#if INNER
+#define FIRST SIDE
+#define PARTS ((2 * SIDE + 2 * LANES - 1) / LANES)
+#else
+#define FIRST LOADED_FIRST
+#define PARTS LOADED_PARTS
+#endif
+// Lanes of alpha.
+#if LANES == 4
+#define ALPHA s3
+#elif LANES == 8
+#define ALPHA s37
+#else
+#define ALPHA s37bf
+#endif
 #define UNROLL _Pragma("unroll")
 // For what few work-items do: it is not worth the instructions.
 #define KEEP_LOOP _Pragma("nounroll")
@@ -173,10 +233,18 @@ typedef VECTOR(WORK) Work;
 #endif
 
 typedef struct {
+    Work part[LOADED_PARTS];
+} Loaded;
+
+#if INNER
+typedef struct {
     Work part[PARTS];
 } Row;
+#else
+typedef Loaded Row;
+#endif
 
-#if LOADS != DIRECT
+#if LOADS != DIRECT || INNER
 // Lanes k .. k + LANES - 1 of two vectors side by side; k is known at compile time.
 static Work shifted(const Work a, const Work b, const int k)
 {
@@ -215,16 +283,21 @@ static Work shifted(const Work a, const Work b, const int k)
     }
     return a;
 }
+
+// The lanes from `at` on of vectors side by side; `at` is known at compile time.
+static Work lanes_from(const Work *part, const int parts, const int at)
+{
+    return shifted(part[at / LANES], part[min(at / LANES + 1, parts - 1)], at % LANES);
+}
 #endif
 
 // The row's elements `column - RADIUS_X` pixels away from the work-item's own; `column` is known at compile time.
 static Work tap(const Row row, const int column)
 {
-#if LOADS == DIRECT
+#if LOADS == DIRECT && !INNER
     return row.part[column];
 #else
-    const int at = FIRST - SIDE + column * STEP, part = at / LANES;
-    return shifted(row.part[part], row.part[min(part + 1, PARTS - 1)], at % LANES);
+    return lanes_from(row.part, PARTS, FIRST - SIDE + column * STEP);
 #endif
 }
 
@@ -393,34 +466,39 @@ static WORK element(global const FROM *row, const int at, const int width)
     return load_one(row + (folded * STEP + (at - pixel * STEP)) * SPREAD);
 }
 
-// What the window sees of row y, from element x on. `inside`: nothing that is loaded lies outside the row.
-static Row load_row(global const FROM *source, const uint pitch, const int x, const int y, const int width,
-                    const int height, const bool inside)
+// Whether nothing that is loaded around element x lies outside the row.
+static bool is_inside(const int x, const int width)
 {
-    Row row;
-    const int folded = fold(y, height);
+    return (x >= LOADED_FIRST) & (x <= width * STEP - REACH);
+}
+
+// The row of the image that a pixel lies in, or that stands for it, is y, -1 where only a constant does; what is loaded of it around
+// element x. `inside`: nothing of that lies outside the row.
+static Loaded load_row(global const FROM *source, const uint pitch, const int x, const int y, const int width, const bool inside)
+{
+    Loaded row;
 #if BORDER == CONSTANT
-    if (folded < 0) {
+    if (y < 0) {
         UNROLL
-        for (int part = 0; part < PARTS; ++part)
+        for (int part = 0; part < LOADED_PARTS; ++part)
             row.part[part] = OUTSIDE;
         return row;
     }
 #endif
-    source += pitch * folded;
+    source += pitch * y;
     if (inside) {
         UNROLL
-        for (int part = 0; part < PARTS; ++part)
-            row.part[part] = load(source + (x + PART_AT(part)) * SPREAD);
+        for (int part = 0; part < LOADED_PARTS; ++part)
+            row.part[part] = load(source + (x + LOADED_AT(part)) * SPREAD);
         return row;
     }
-    WORK span[FIRST + REACH];
+    WORK span[LOADED_FIRST + REACH];
     KEEP_LOOP
-    for (int i = 0; i < FIRST + REACH; ++i)
-        span[i] = element(source, x - FIRST + i, width);
+    for (int i = 0; i < LOADED_FIRST + REACH; ++i)
+        span[i] = element(source, x - LOADED_FIRST + i, width);
     UNROLL
-    for (int part = 0; part < PARTS; ++part)
-        row.part[part] = JOIN(vload, LANES)(0, span + FIRST + PART_AT(part));
+    for (int part = 0; part < LOADED_PARTS; ++part)
+        row.part[part] = JOIN(vload, LANES)(0, span + LOADED_FIRST + LOADED_AT(part));
     return row;
 }
 
@@ -429,6 +507,38 @@ static Row load_row(global const FROM *source, const uint pitch, const int x, co
 #define MULTIPLY_ADD(a, b, c) mad((Work)(a), b, c)
 #else
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
+#endif
+
+// What a window makes of its elements so far and another one, or of rows of them.
+static Work taken(const int operation, const Work so_far, const WORK weight, const Work value)
+{
+    if (operation == LEAST)
+        return min(so_far, value);
+    if (operation == MOST)
+        return max(so_far, value);
+    return MULTIPLY_ADD(weight, value, so_far);
+}
+
+#if !WORK_FLOAT
+// floor((sum + divisor / 2) / divisor); `shift` is the divisor's logarithm or -1.
+static Work divided(Work sum, const int divisor, const int shift, const bool negative)
+{
+    typedef VECTOR(SIGNED_WORK) Signed;
+    typedef VECTOR(UNSIGNED_WORK) Unsigned;
+    sum += (WORK)(divisor / 2);
+    if (shift == 0)
+        return sum;
+    if (!negative) {
+        const Unsigned whole = JOIN(as_, VECTOR(UNSIGNED_WORK))(sum);
+        return as_Work(shift > 0 ? whole >> (UNSIGNED_WORK)shift : whole / (UNSIGNED_WORK)divisor);
+    }
+    const Signed whole = JOIN(as_, VECTOR(SIGNED_WORK))(sum);
+    if (shift > 0)
+        return as_Work(whole >> (SIGNED_WORK)shift);
+    // Division rounds towards 0: a remainder below 0 is one too many.
+    const Signed quotient = whole / (SIGNED_WORK)divisor;
+    return as_Work(quotient + ((whole - quotient * (SIGNED_WORK)divisor) >> (SIGNED_WORK)(8 * sizeof(WORK) - 1)));
+}
 #endif
 
 #if OPERATION == MEDIAN
@@ -507,17 +617,184 @@ static Work row_sum(const Row row, const int kind)
     UNROLL
     for (int column = 0; column < WIDTH; ++column) {
         const WORK weight = across[kind * WIDTH + column];
-        if (weight == 0)
-            continue;
-#if OPERATION == LEAST
-        sum = min(sum, tap(row, column));
-#elif OPERATION == MOST
-        sum = max(sum, tap(row, column));
-#else
-        sum = MULTIPLY_ADD(weight, tap(row, column), sum);
-#endif
+        if (weight != 0)
+            sum = taken(OPERATION, sum, weight, tap(row, column));
     }
     return sum;
+}
+#endif
+
+#if INNER
+constant WORK inner_across[] = { INNER_ACROSS };
+constant uchar inner_kind_of[] = { INNER_KIND };
+constant WORK inner_down[] = { INNER_DOWN };
+
+// What the loaded rows add to those of the inner window's rows that are not done, the next one first; and its centre in the rows loaded,
+// the next row's first, for pixels that are copied.
+typedef struct {
+    Row sum[INNER_HEIGHT];
+    Row centre[INNER_RADIUS_Y + 1];
+} Underway;
+
+// The loaded elements that the inner window's column looks at for a part of its row; all but `loaded` are known at compile time.
+static Work inner_tap(const Loaded loaded, const int part, const int column)
+{
+#if LOADS == DIRECT
+    return loaded.part[part * INNER_WIDTH + column];
+#else
+    return lanes_from(loaded.part, LOADED_PARTS, LOADED_FIRST - SIDE - INNER_SIDE + part * LANES + column * STEP);
+#endif
+}
+
+// In the range of the inner window's element type.
+static Work inner_limited(const Work value)
+{
+#if INNER_CLAMPED
+    typedef VECTOR(INNER_FINAL) InnerFinal;
+    return as_Work(clamp(JOIN(as_, VECTOR(INNER_FINAL))(value), (InnerFinal)INNER_LEAST, (InnerFinal)INNER_MOST));
+#else
+    return value;
+#endif
+}
+
+static Work inner_finished(const Work sum)
+{
+#if WORK_FLOAT
+    return sum + (Work)INNER_OFFSET;
+#else
+    const Work value = divided(sum, INNER_DIVISOR, INNER_SHIFT, INNER_NEGATIVE);
+#if INNER_OFFSET != 0
+    typedef VECTOR(INNER_FINAL) InnerFinal;
+    return inner_limited(as_Work(add_sat(JOIN(as_, VECTOR(INNER_FINAL))(value), (InnerFinal)INNER_OFFSET)));
+#else
+    return inner_limited(value);
+#endif
+#endif
+}
+
+static void start(Underway *underway)
+{
+    UNROLL
+    for (int part = 0; part < PARTS; ++part) {
+        UNROLL
+        for (int row = 0; row < INNER_HEIGHT; ++row)
+            underway->sum[row].part[part] = INNER_START;
+        UNROLL
+        for (int row = 0; row <= INNER_RADIUS_Y; ++row)
+            underway->centre[row].part[part] = 0;
+    }
+}
+
+// The inner window's row that is done with one more row loaded. The first INNER_HEIGHT - 1 after the start are none.
+static Row inner_row(Underway *underway, const Loaded loaded)
+{
+    Row done;
+    UNROLL
+    for (int part = 0; part < PARTS; ++part) {
+        UNROLL
+        for (int row = 0; row < INNER_HEIGHT; ++row)
+            underway->sum[row].part[part] = row + 1 < INNER_HEIGHT ? underway->sum[row + 1].part[part] : (Work)INNER_START;
+        UNROLL
+        for (int row = 0; row < INNER_RADIUS_Y; ++row)
+            underway->centre[row].part[part] = underway->centre[row + 1].part[part];
+        underway->centre[INNER_RADIUS_Y].part[part] = inner_tap(loaded, part, INNER_RADIUS_X);
+        UNROLL
+        for (int kind = 0; kind < INNER_KINDS; ++kind) {
+            Work sum = INNER_START;
+            UNROLL
+            for (int column = 0; column < INNER_WIDTH; ++column) {
+                const WORK weight = inner_across[kind * INNER_WIDTH + column];
+                if (weight != 0)
+                    sum = taken(INNER_OPERATION, sum, weight, inner_tap(loaded, part, column));
+            }
+            UNROLL
+            for (int row = 0; row < INNER_HEIGHT; ++row) {
+                const int dy = INNER_HEIGHT - 1 - row;
+                Work *under = &underway->sum[row].part[part];
+                if (inner_kind_of[dy] == kind && inner_down[dy] != 0)
+                    *under = taken(INNER_OPERATION, *under, inner_down[dy], sum);
+            }
+        }
+        Work value = inner_finished(underway->sum[0].part[part]);
+#if KEEP_ALPHA
+        value.ALPHA = inner_limited(underway->centre[0].part[part]).ALPHA;
+#endif
+        done.part[part] = value;
+    }
+    return done;
+}
+
+// A row of the inner window where not all of it lies inside the image: pixels outside are the ones they are folded to, which lie in what the
+// work-item has of the row.
+static Row folded_row(const Row row, const Row centre, const int x, const int width)
+{
+    WORK span[PARTS * LANES], copies[PARTS * LANES];
+    Row folded;
+    UNROLL
+    for (int part = 0; part < PARTS; ++part) {
+        JOIN(vstore, LANES)(row.part[part], part, span);
+        JOIN(vstore, LANES)(inner_limited(centre.part[part]), part, copies);
+    }
+    KEEP_LOOP
+    for (int i = 0; i < PARTS * LANES; ++i) {
+        const int at = x - FIRST + i, pixel = at < 0 ? (at + 1) / STEP - 1 : at / STEP;
+#if BORDER == NONE
+        if (pixel < INNER_RADIUS_X || pixel >= width - INNER_RADIUS_X)
+            span[i] = copies[i];
+#elif BORDER == CONSTANT
+        if ((uint)pixel >= (uint)width)
+            span[i] = INNER_OUTSIDE;
+#else
+        // What no window looks at may be folded to anywhere.
+        span[i] = span[clamp(i + (fold(pixel, width) - pixel) * STEP, 0, PARTS * LANES - 1)];
+#endif
+    }
+    UNROLL
+    for (int part = 0; part < PARTS; ++part)
+        folded.part[part] = JOIN(vload, LANES)(part, span);
+    return folded;
+}
+
+// All rows of the inner window that the window takes, at the edges of the image.
+static void edge_rows(Row *rows, global const FROM *source, const uint pitch, const int x, const int y, const int width,
+                      const int height)
+{
+    const int first = y - RADIUS_Y;
+    const bool inside = is_inside(x, width);
+    Underway underway;
+    start(&underway);
+    KEEP_LOOP
+    for (int j = 1 - INNER_HEIGHT; j < ROWS_IN; ++j) {
+        const int loaded = first + j + INNER_RADIUS_Y;
+        Row row = inner_row(&underway, load_row(source, pitch, x, fold(loaded, height), width, inside));
+        if (j < 0)
+            continue;
+#if BORDER == NONE
+        if (first + j < INNER_RADIUS_Y || first + j >= height - INNER_RADIUS_Y) {
+            UNROLL
+            for (int part = 0; part < PARTS; ++part)
+                row.part[part] = inner_limited(underway.centre[0].part[part]);
+        }
+#endif
+        if (!inside)
+            row = folded_row(row, underway.centre[0], x, width);
+        rows[j] = row;
+    }
+#if BORDER != NONE
+    KEEP_LOOP
+    for (int j = 0; j < ROWS_IN; ++j) {
+        if ((uint)(first + j) < (uint)height)
+            continue;
+#if BORDER == CONSTANT
+        UNROLL
+        for (int part = 0; part < PARTS; ++part)
+            rows[j].part[part] = INNER_OUTSIDE;
+#else
+        // Rows below what is stored may be folded to anywhere.
+        rows[j] = rows[clamp(fold(first + j, height) - first, 0, ROWS_IN - 1)];
+#endif
+    }
+#endif
 }
 #endif
 
@@ -577,27 +854,16 @@ static Result copied(const Work value)
 }
 
 // A sum in the result's type.
-static Result finished(Work sum)
+static Result finished(const Work sum)
 {
 #if WHOLE
-    sum += (WORK)(DIVISOR / 2);
-#if SHIFT > 0
-    sum >>= SHIFT;
-#elif SHIFT < 0
-    const Work quotient = sum / (WORK)DIVISOR;
-#if NEGATIVE
-    // Division rounds towards 0: a remainder below 0 is one too many.
-    sum = quotient + ((sum - quotient * (WORK)DIVISOR) >> (WORK)(8 * sizeof(WORK) - 1));
-#else
-    sum = quotient;
-#endif
-#endif
+    Final value = as_Final(divided(sum, DIVISOR, SHIFT, NEGATIVE));
 #if OFFSET != 0
-    sum = add_sat(sum, (Work)OFFSET);
+    value = add_sat(value, (Final)OFFSET);
 #endif
-    return JOIN(convert_Result, _sat)(sum);
+    return JOIN(convert_Result, _sat)(value);
 #else
-    const Floats value = convert_Floats(sum) * SCALE + OFFSET;
+    const Floats value = convert_Floats(as_Final(sum)) * SCALE + OFFSET;
 #if TO_INTEGER
     return JOIN(convert_Result, _sat_rte)(value);
 #else
@@ -617,14 +883,7 @@ static void store_row(global STORED *result, const Work sum, const Work centre, 
         value = copied(centre);
 #endif
 #if KEEP_ALPHA
-    const Result kept = copied(centre);
-#if LANES == 4
-    value.s3 = kept.s3;
-#elif LANES == 8
-    value.s37 = kept.s37;
-#else
-    value.s37bf = kept.s37bf;
-#endif
+    value.ALPHA = copied(centre).ALPHA;
 #endif
     if (inside) {
         STORE(stored(value), result + x);
@@ -647,15 +906,35 @@ static void store_row(global STORED *result, const Work sum, const Work centre, 
         STORE_ONE(lanes[i], result + x + i);
 }
 
+// Row j of those that the window takes; `inside` is known at compile time.
+#if INNER
+#define NEXT_ROW(j) (inside ? inner_row(&underway, LOAD_ROW(y + (j) - RADIUS_Y + INNER_RADIUS_Y)) : edge[j])
+#else
+#define NEXT_ROW(j) LOAD_ROW(fold(y + (j) - RADIUS_Y, height))
+#endif
+#define LOAD_ROW(y) load_row(source, from_pitch, x, y, width, inside)
+
 static void filter(global const FROM *source, global STORED *result, const uint from_pitch, const uint to_pitch, const int x,
                    const int y, const int width, const int height, const bool inside)
 {
     Work sum[ROWS], centre[ROWS];
+#if INNER
+    Underway underway;
+    Row edge[ROWS_IN];
+    start(&underway);
+    if (inside) {
+        UNROLL
+        for (int j = 1 - INNER_HEIGHT; j < 0; ++j)
+            (void)NEXT_ROW(j);
+    } else {
+        edge_rows(edge, source, from_pitch, x, y, width, height);
+    }
+#endif
 #if OPERATION == MEDIAN
     Row rows[ROWS_IN];
     UNROLL
     for (int j = 0; j < ROWS_IN; ++j)
-        rows[j] = load_row(source, from_pitch, x, y + j - RADIUS_Y, width, height, inside);
+        rows[j] = NEXT_ROW(j);
     UNROLL
     for (int r = 0; r < ROWS; ++r) {
         sum[r] = middle(rows + r);
@@ -674,7 +953,7 @@ static void filter(global const FROM *source, global STORED *result, const uint 
     }
     UNROLL_ROWS
     for (int j = 0; j < ROWS_IN; ++j) {
-        const Row row = load_row(source, from_pitch, x, y + j - RADIUS_Y, width, height, inside);
+        const Row row = NEXT_ROW(j);
 #if OPERATION == GRADIENT
         const Work smooth = row_sum(row, 0), difference = tap(row, 2) - tap(row, 0);
         UNROLL
@@ -694,13 +973,7 @@ static void filter(global const FROM *source, global STORED *result, const uint 
                 const int dy = j - r;
                 if (dy < 0 || dy >= HEIGHT || kind_of[dy] != kind || down[dy] == 0)
                     continue;
-#if OPERATION == LEAST
-                sum[r] = min(sum[r], part);
-#elif OPERATION == MOST
-                sum[r] = max(sum[r], part);
-#else
-                sum[r] = MULTIPLY_ADD(down[dy], part, sum[r]);
-#endif
+                sum[r] = taken(OPERATION, sum[r], down[dy], part);
             }
         }
 #endif
@@ -711,8 +984,10 @@ static void filter(global const FROM *source, global STORED *result, const uint 
     }
 #if OPERATION == GRADIENT
     UNROLL
-    for (int r = 0; r < ROWS; ++r)
-        sum[r] = max(sum[r], -sum[r]) + max(other[r], -other[r]);
+    for (int r = 0; r < ROWS; ++r) {
+        const Final dx = as_Final(sum[r]), dy = as_Final(other[r]);
+        sum[r] = as_Work(max(dx, -dx) + max(dy, -dy));
+    }
 #endif
 #endif
     UNROLL
@@ -733,7 +1008,11 @@ kernel void filter_window(global const FROM *source, global STORED *result, cons
         return;
     source += from_offset + plane * from_plane;
     result += to_offset + plane * to_plane;
-    if (x >= FIRST && x <= width * STEP - REACH)
+    bool inside = is_inside(x, width);
+#if INNER
+    inside &= (y >= RADIUS_Y + INNER_RADIUS_Y) & (y <= height - ROWS - RADIUS_Y - INNER_RADIUS_Y);
+#endif
+    if (inside)
         filter(source, result, from_pitch, to_pitch, x, y, width, height, true);
     else
         filter(source, result, from_pitch, to_pitch, x, y, width, height, false);

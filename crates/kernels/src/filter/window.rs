@@ -11,8 +11,15 @@ use super::{
     Raster, Stage, Sums,
 };
 
+/// `OPERATION` of `window.cl`.
+const LINEAR: usize = 0;
+const GRADIENT: usize = 1;
+const LEAST: usize = 2;
+const MOST: usize = 3;
+const MEDIAN: usize = 4;
+
 /// What a stage asks of `window.cl`.
-struct Window {
+pub(super) struct Window {
     operation: usize,
     work: &'static str,
     size: [usize; 2],
@@ -29,13 +36,17 @@ struct Window {
     start: String,
     /// Integers of integer sums.
     whole: bool,
+    /// Whether results, or copied elements, can leave the element type of the result.
+    clamped: bool,
 }
 
-/// Stages that look at one pixel, run in the pass of the stage between them.
+/// Stages that are run in the pass of the stage that comes after or before.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Fused<'c> {
     /// Applied to what is loaded: a conversion, or one to gray of packed pixels.
     pub(super) before: Option<&'c Stage>,
+    /// Applied to that: a window of sums or extremes.
+    pub(super) inner: Option<&'c Stage>,
     /// Applied to what is stored: a conversion.
     pub(super) after: Option<&'c Stage>,
 }
@@ -43,11 +54,57 @@ pub(super) struct Fused<'c> {
 impl Fused<'_> {
     /// Whether there are none.
     pub(super) fn is_empty(self) -> bool {
-        self.before.is_none() && self.after.is_none()
+        self.before.is_none() && self.inner.is_none() && self.after.is_none()
     }
 }
 
-/// The program that applies a stage with a window, or a conversion, to rasters of one layout.
+/// A pass's windows.
+pub(super) struct Windows {
+    /// What the first of them sees, and what the last.
+    seen: Raster,
+    between: Raster,
+    /// What the last makes.
+    made: Element,
+    pub(super) inner: Option<Window>,
+    pub(super) outer: Window,
+    /// The type both are worked out in.
+    pub(super) work: &'static str,
+}
+
+impl Windows {
+    /// Of a stage with a window, or a conversion, with those that are run beside it.
+    ///
+    /// # Errors
+    /// As [`Stage::output`].
+    pub(super) fn of(
+        stage: &Stage,
+        fused: Fused<'_>,
+        from: &Raster,
+        parameters: &Parameters,
+    ) -> Result<Self, FilterError> {
+        let narrow = parameters.sums != Sums::Wide;
+        let seen = fused.before.map_or(Ok(*from), |before| before.apply_to(from))?;
+        let between = fused.inner.map_or(Ok(seen), |inner| inner.apply_to(&seen))?;
+        let (_, made) = stage.output(between.channels, between.element)?;
+        let outer = Window::new(stage, between.element, made, narrow)?;
+        let inner = fused.inner.map(|inner| Window::new(inner, seen.element, between.element, narrow));
+        let inner = inner.transpose()?;
+        let work = inner.as_ref().map_or(outer.work, |inner| inner.common_work(&outer));
+        Ok(Self { seen, between, made, inner, outer, work })
+    }
+
+    /// Whether one type serves both: not where one takes integers and the other does not.
+    pub(super) fn are_alike(&self) -> bool {
+        self.inner.as_ref().is_none_or(|inner| (inner.work == "float") == (self.outer.work == "float"))
+    }
+
+    /// Whether the type that they are worked out in has at most 16 bits.
+    pub(super) fn are_narrow(&self) -> bool {
+        !["int", "float"].contains(&self.work)
+    }
+}
+
+/// The program that applies a stage with a window, or a conversion, with those that are run beside it, to rasters of one layout.
 ///
 /// # Errors
 /// As [`Stage::output`].
@@ -59,9 +116,8 @@ pub(super) fn program(
     [from, to]: [&Raster; 2],
     parameters: &Parameters,
 ) -> Result<Arc<Program>, FilterError> {
-    let seen = fused.before.map_or(Ok(*from), |before| before.apply_to(from))?;
-    let (_, made) = stage.output(seen.channels, seen.element)?;
-    let window = Window::new(stage, seen.element, made, parameters.sums != Sums::Wide)?;
+    let Windows { seen, between, made, inner, outer: window, work } =
+        Windows::of(stage, fused, from, parameters)?;
     let factors = |stage: Option<&Stage>| match stage {
         Some(Stage::Convert { scale, offset, .. }) => {
             [*scale, *offset].map(|factor| float(f64::from(factor)))
@@ -77,8 +133,7 @@ pub(super) fn program(
     let spread = if before > 1 { from.channels } else { 1 };
     let [[before_scale, before_offset], [after_scale, after_offset]] =
         [factors(fused.before), factors(fused.after)];
-    let shift = if window.divisor.is_power_of_two() { window.divisor.ilog2() as i32 } else { -1 };
-    let literal = |value: f64| if window.work == "float" { float(value) } else { value.to_string() };
+    let literal = |value: f64| if work == "float" { float(value) } else { value.to_string() };
     let loads = match parameters.loads {
         Loads::Direct => 0,
         Loads::Shared => 1,
@@ -90,10 +145,13 @@ pub(super) fn program(
         .define("OPERATION", window.operation)
         .define("FROM", from.element.opencl_name())
         .define("TO", made.opencl_name())
-        .define("WORK", window.work)
+        .define("WORK", work)
+        .define("FINAL", window.final_type(work))
+        .define("SIGNED_WORK", signed(work))
+        .define("UNSIGNED_WORK", unsigned(work))
         .define("FROM_HALF", usize::from(from.element == Element::F16))
         .define("TO_HALF", usize::from(made == Element::F16))
-        .define("WORK_FLOAT", usize::from(window.work == "float"))
+        .define("WORK_FLOAT", usize::from(work == "float"))
         .define("TO_INTEGER", usize::from(!made.is_float()))
         .define("WHOLE", usize::from(window.whole))
         .define("BEFORE", before)
@@ -121,14 +179,58 @@ pub(super) fn program(
         .define("KIND", list(&window.kind))
         .define("DOWN", list(&window.down))
         .define("DIVISOR", window.divisor)
-        .define("SHIFT", shift)
+        .define("SHIFT", window.shift())
         .define("NEGATIVE", usize::from(window.negative))
         .define("OFFSET", &window.offset)
         .define("SCALE", &window.scale)
         .define("STEP", seen.step())
         .define("KEEP_ALPHA", usize::from(packed_alpha))
         .define("START", &window.start);
-    Ok(Arc::new(border_defines(program, border, seen.element, literal)))
+    let program = border_defines(program, border, seen.element, literal);
+    let Some(inner) = inner else { return Ok(Arc::new(program)) };
+    let [least, most] = inner.limits(between.element, work);
+    let outside = match border {
+        Border::Constant(value) => literal(between.element.nearest(f64::from(value))),
+        _ => "0".to_owned(),
+    };
+    let program = program
+        .define("INNER", 1)
+        .define("INNER_OPERATION", inner.operation)
+        .define("INNER_FINAL", inner.final_type(work))
+        .define("INNER_WIDTH", inner.size[0])
+        .define("INNER_HEIGHT", inner.size[1])
+        .define("INNER_KINDS", inner.across.len() / inner.size[0])
+        .define("INNER_ACROSS", list(&inner.across))
+        .define("INNER_KIND", list(&inner.kind))
+        .define("INNER_DOWN", list(&inner.down))
+        .define("INNER_START", &inner.start)
+        .define("INNER_DIVISOR", inner.divisor)
+        .define("INNER_SHIFT", inner.shift())
+        .define("INNER_NEGATIVE", usize::from(inner.negative))
+        .define("INNER_OFFSET", &inner.offset)
+        .define("INNER_CLAMPED", usize::from(inner.clamped))
+        .define("INNER_LEAST", least)
+        .define("INNER_MOST", most)
+        .define("INNER_OUTSIDE", outside);
+    Ok(Arc::new(program))
+}
+
+/// The type of signed integers as wide as one of a window's; of floats itself.
+fn signed(work: &'static str) -> &'static str {
+    match work {
+        "uchar" => "char",
+        "ushort" => "short",
+        work => work,
+    }
+}
+
+/// The type of unsigned integers as wide as one of a window's; of floats itself.
+fn unsigned(work: &'static str) -> &'static str {
+    match work {
+        "short" => "ushort",
+        "int" => "uint",
+        work => work,
+    }
 }
 
 /// Items as kernels take them: `W(1)W(-2)`.
@@ -175,7 +277,7 @@ impl Window {
             _ => "int",
         };
         let plain = Self {
-            operation: 0,
+            operation: LINEAR,
             work,
             size,
             across: Vec::new(),
@@ -187,6 +289,7 @@ impl Window {
             scale: "1.0f".to_owned(),
             start: "0".to_owned(),
             whole: !from.is_float(),
+            clamped: false,
         };
         // Ranks need no room for sums.
         let rank = if from.is_float() { "float" } else { from.opencl_name() };
@@ -196,12 +299,12 @@ impl Window {
                 let [derivative, _] = gradient.derivatives();
                 let [_, smooth] = derivative.real_factors().unwrap_or_default();
                 let smooth: Vec<String> = smooth.iter().map(ToString::to_string).collect();
-                Self { operation: 1, across: smooth.clone(), down: smooth, ..plain }
+                Self { operation: GRADIENT, across: smooth.clone(), down: smooth, ..plain }
             }
             Stage::Morphology(morphology) => {
                 let (neighbourhood, operation, start) = match morphology {
-                    Morphology::Erode(neighbourhood) => (neighbourhood, 2, from.largest()),
-                    Morphology::Dilate(neighbourhood) => (neighbourhood, 3, from.smallest()),
+                    Morphology::Erode(neighbourhood) => (neighbourhood, LEAST, from.largest()),
+                    Morphology::Dilate(neighbourhood) => (neighbourhood, MOST, from.smallest()),
                 };
                 let row = |holds: &dyn Fn(usize) -> bool| -> Vec<String> {
                     (0..size[0]).map(|x| usize::from(holds(x)).to_string()).collect()
@@ -216,7 +319,7 @@ impl Window {
                 Self { operation, work: rank, across, kind, start, ..plain }
             }
             Stage::Median { .. } => {
-                Self { operation: 4, work: rank, across: vec!["0".to_owned(); size[0]], ..plain }
+                Self { operation: MEDIAN, work: rank, across: vec!["0".to_owned(); size[0]], ..plain }
             }
             Stage::Convert { scale, offset, .. } => Self {
                 work: "float",
@@ -266,9 +369,66 @@ impl Window {
             offset,
             scale,
             whole,
+            clamped: whole && leaves(to, &fixed, from),
             ..self
         })
     }
+
+    /// The divisor's logarithm, -1 where it is no power of two.
+    fn shift(&self) -> i32 {
+        if self.divisor.is_power_of_two() { self.divisor.ilog2() as i32 } else { -1 }
+    }
+
+    /// The type in which this one, the inner, and another are worked out: sums of `short` wrap around in `ushort` without harm, elements
+    /// that are compared do not.
+    fn common_work(&self, outer: &Self) -> &'static str {
+        let wraps = |window: &Self| window.work == "ushort" || window.operation <= GRADIENT;
+        match (self.work, outer.work) {
+            (one, other) if one == other => one,
+            ("float", _) | (_, "float") => "float",
+            ("uchar", other) | (other, "uchar") => other,
+            ("short", "ushort") | ("ushort", "short") if wraps(self) && wraps(outer) => "ushort",
+            _ => "int",
+        }
+    }
+
+    /// The type that sums in `work` are read as.
+    fn final_type(&self, work: &'static str) -> &'static str {
+        if unsigned(self.work) == unsigned(work) { self.work } else { work }
+    }
+
+    /// The smallest and the largest number that are both of the element type and of the type of sums.
+    fn limits(&self, element: Element, work: &'static str) -> [i64; 2] {
+        let [low, high] = element.range().unwrap_or_default().map(i64::from);
+        match self.final_type(work) {
+            "ushort" => [low.max(0), high.min(u16::MAX.into())],
+            "short" => [low.max(i16::MIN.into()), high.min(i16::MAX.into())],
+            _ => [low, high],
+        }
+    }
+
+    /// Multiplications with addition, or comparisons, that an element takes: in a row of the image that is seen, and for a result beside
+    /// that.
+    pub(super) fn operations(&self) -> [f64; 2] {
+        let across = self.across.iter().filter(|weight| !["0", "0e0f"].contains(&weight.as_str())).count();
+        // Comparators of the known networks take two.
+        let [across, down] = match (self.operation, self.size[0]) {
+            (GRADIENT, _) => [across + 1, 2 * self.size[1] + 3],
+            (MEDIAN, 3) => [0, 38],
+            (MEDIAN, _) => [0, 198],
+            _ => [across, self.size[1] + 2],
+        };
+        [across as f64, down as f64]
+    }
+}
+
+/// Whether a result, or an element that is copied, can leave the type.
+fn leaves(to: Element, fixed: &Fixed, from: Element) -> bool {
+    let (Some(range), Some(copied)) = (to.range(), from.range()) else { return false };
+    let divisor = i64::from(fixed.divisor);
+    let results = fixed.sums.map(|sum| (sum + divisor / 2).div_euclid(divisor) + i64::from(fixed.offset));
+    let [low, high] = range.map(i64::from);
+    results.into_iter().chain(copied.map(i64::from)).any(|value| !(low..=high).contains(&value))
 }
 
 /// The narrowest type in which every partial sum, in any order, what is added for rounding, and the result with its
