@@ -134,10 +134,7 @@ impl Context {
 
     /// What the device says of itself; nothing for the CPU path.
     pub fn probe(&self) -> Option<&Probe> {
-        match &self.core.engine {
-            Engine::Host(_) => None,
-            Engine::Kernels(kernels) => Some(&kernels.probe),
-        }
+        self.core.probe()
     }
 
     /// Waits until all that was queued has ended.
@@ -262,6 +259,13 @@ impl Core {
     /// The builds beside operations, where there are to be any.
     pub(crate) fn builds(&self) -> Option<&Builds> {
         self.in_background.load(Ordering::Relaxed).then_some(&self.builds)
+    }
+
+    pub(crate) fn probe(&self) -> Option<&Probe> {
+        match &self.engine {
+            Engine::Host(_) => None,
+            Engine::Kernels(kernels) => Some(&kernels.probe),
+        }
     }
 
     pub(crate) fn falls_back_when_slower(&self) -> bool {

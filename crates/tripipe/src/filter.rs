@@ -28,10 +28,10 @@ pub use tripipe_kernels::filter::{
     Bilateral, Border, Chain, Color, Element, FilterError, Fixed, Gradient, Interpolation, Layout, Linear,
     Morphology, Neighbourhood, Raster, Semiplanar, Stage, Taps,
 };
-use tripipe_kernels::filter::{Fuse, Loads, Parameters, Sums, default_parameters, plan};
+use tripipe_kernels::filter::{Fuse, Loads, Parameters, Sums, default_parameters, plan, runners_up};
 
 use crate::cpu::{self, Threads};
-use crate::explanation::{Arithmetic, Chosen, Prediction};
+use crate::explanation::{Arithmetic, Chosen, Prediction, RunnerUp};
 use crate::memory::Memory;
 use crate::operation::{Doer, Host, Operation};
 use crate::trial::Size;
@@ -146,6 +146,15 @@ impl Filter {
                 "window".clone_into(&mut explanation.kernel);
                 explanation.choices = choices(parameters);
                 (*why).clone_into(&mut explanation.why);
+                "a rule for its kind of device: measured on CPUs and on an H200, for phones guessed from their vendors' guides"
+                    .clone_into(&mut explanation.rests_on);
+                if let Some(probe) = core.probe() {
+                    let others = runners_up(&self.chain, &self.from, &self.to, parameters, probe);
+                    let others = others
+                        .into_iter()
+                        .map(|(other, why_not)| RunnerUp { kernel: format!("window {other}"), why_not });
+                    explanation.runners_up.extend(others);
+                }
             }
             _ => {
                 "rows in SIMD".clone_into(&mut explanation.kernel);
@@ -154,7 +163,7 @@ impl Filter {
             }
         }
         if let Some((parameters, _)) = &self.parameters {
-            explanation.runners_up.extend(self.operation.runner_up(&kernel_name(parameters)));
+            explanation.runners_up.extend(self.operation.runner_up(&format!("window {parameters}")));
         }
         let bytes = [&self.from, &self.to]
             .map(|raster| (raster.width * raster.height * raster.channels * raster.element.bytes()) as f64);
@@ -178,6 +187,8 @@ impl Filter {
 /// Multiplications and additions, or comparisons, of the whole chain; separable windows counted as two passes.
 fn operations(chain: &Chain, from: &Raster) -> f64 {
     let pixels = (from.width * from.height * from.channels) as f64;
+    // Elements are compared as they are, and two bytes fit where one of 16 bits does.
+    let compared = if from.element == Element::U8 { 0.5 } else { 1.0 };
     let each = chain.stages.iter().map(|stage| match stage {
         Stage::Linear(linear) => {
             let [width, height] = linear.size();
@@ -185,22 +196,17 @@ fn operations(chain: &Chain, from: &Raster) -> f64 {
         }
         Stage::Gradient(_) => 24.0,
         // Comparators of the known networks, two operations each.
-        Stage::Median { size: 3 } => 38.0,
-        Stage::Median { .. } => 198.0,
+        Stage::Median { size: 3 } => 38.0 * compared,
+        Stage::Median { .. } => 198.0 * compared,
         Stage::Morphology(morphology) => {
             let [width, height] = morphology.neighbourhood().size();
-            (width + height) as f64
+            (width + height) as f64 * compared
         }
         Stage::Bilateral(bilateral) => 6.0 * (bilateral.size * bilateral.size) as f64,
         Stage::Convert { .. } => 2.0,
         Stage::Color(_) => 6.0,
     });
     pixels * each.sum::<f64>()
-}
-
-/// A kernel in few words.
-fn kernel_name(Parameters { lanes, rows, .. }: &Parameters) -> String {
-    format!("window, {lanes} elements x {rows} rows a work-item")
 }
 
 /// The parameters of a filter's kernel in words.

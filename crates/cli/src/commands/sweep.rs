@@ -85,6 +85,12 @@ struct Filters {
     /// What windows see outside the picture.
     #[arg(long, default_value_t = Border::Reflect101)]
     border: Border,
+    /// One more way to try, e.g. `16x8 loads=aligned sums=paired fuse=pixels group=64x2`; as often as need be.
+    #[arg(long, value_name = "PARAMETERS")]
+    also: Vec<filter::Parameters>,
+    /// Tries only what --also names.
+    #[arg(long, requires = "also")]
+    only: bool,
     /// Rounds in which each way runs once.
     #[arg(long, default_value_t = 10)]
     rounds: usize,
@@ -213,11 +219,13 @@ impl Filters {
         let input = buffer(source.len(), Some(&source))?;
         let result = buffer(want.len(), Some(&vec![0; want.len()]))?;
         let name = executor.probe().name.clone();
-        let candidates = filter::candidates(&chain, &from, &to, executor.probe());
+        let mut candidates =
+            if self.only { Vec::new() } else { filter::candidates(&chain, &from, &to, executor.probe()) };
+        candidates.extend(&self.also);
         let progress = Progress::spinner(format!("{chain} on {name}"));
         let mut ways = Vec::new();
         for (index, parameters) in candidates.iter().enumerate() {
-            progress.say(&format!("{} of {}: {parameters:?}", index + 1, candidates.len()));
+            progress.say(&format!("{} of {}: {parameters}", index + 1, candidates.len()));
             let plan = filter::plan(&chain, &from, &to, parameters, executor.probe())?;
             let bound = plan.bind(&mut executor, &[input, result])?;
             let outcome = verified(&mut executor, &bound.launches, result, &want);
@@ -245,8 +253,8 @@ impl Filters {
         }
         for ((parameters, _, outcome), seconds) in rows.iter().take(self.top) {
             match (seconds, outcome) {
-                (Some(seconds), _) => writeln!(out, "  {:>9}  {parameters:?}", time(*seconds))?,
-                (None, Err(error)) => writeln!(out, "  {parameters:?}: {error}")?,
+                (Some(seconds), _) => writeln!(out, "  {:>9}  {parameters}", time(*seconds))?,
+                (None, Err(error)) => writeln!(out, "  {parameters}: {error}")?,
                 (None, Ok(())) => {}
             }
         }

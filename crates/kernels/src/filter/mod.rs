@@ -26,14 +26,16 @@ pub mod reference;
 mod resize;
 mod semiplanar;
 mod stage;
+mod text;
 mod window;
 
 pub use border::Border;
 pub use chain::{Chain, FilterError};
 pub use linear::{Fixed, Linear, Taps};
-pub use parameters::{Fuse, Loads, Parameters, Sums, candidates, default_parameters};
+pub use parameters::{Fuse, Loads, Parameters, Sums, candidates, default_parameters, runners_up};
 pub use plan::plan;
 pub use raster::{Element, Layout, Raster};
 pub use resize::{Interpolation, Taps as ResizeTaps, resize, resize_reference};
 pub use semiplanar::{Semiplanar, rgb_to_frame, rgb_to_semiplanar, semiplanar_to_rgb};
 pub use stage::{Bilateral, Color, Gradient, Morphology, Neighbourhood, Stage};
+pub use text::ParametersError;

@@ -304,6 +304,40 @@ fn with_windows_fused(chain: &Chain, from: &Raster, parameters: Parameters, fami
     cheaper(parameters, cheaper(fused, more))
 }
 
+/// The parameters next to these in one respect that the device takes too, with what they would cost: the three that cost least by the
+/// estimate of bytes moved and operations done, which knows neither registers nor what the compiler makes of a kernel.
+pub fn runners_up(
+    chain: &Chain,
+    from: &Raster,
+    to: &Raster,
+    parameters: &Parameters,
+    probe: &Probe,
+) -> Vec<(Parameters, String)> {
+    let Parameters { lanes, rows, .. } = *parameters;
+    let sizes = [[lanes, rows / 2], [lanes, 2 * rows], [lanes / 2, rows], [2 * lanes, rows]];
+    let sizes = sizes.map(|[lanes, rows]| Parameters { lanes, rows, ..*parameters });
+    let loads = Loads::ALL.map(|loads| Parameters { loads, ..*parameters });
+    let sums = Sums::ALL.map(|sums| Parameters { sums, ..*parameters });
+    let fuses = [Fuse::Pixels, Fuse::Windows].map(|fuse| Parameters { fuse, ..*parameters });
+    let family = family(probe);
+    let cost = |parameters: &Parameters| Pass::cost_of_all(chain, from, to, parameters, family).ok();
+    let Some(taken) = cost(parameters) else { return Vec::new() };
+    let all = sizes.into_iter().chain(loads).chain(sums).chain(fuses);
+    let mut others: Vec<(f64, Parameters)> = all
+        .filter(|other| other.check(chain, from, to, probe).is_ok())
+        .filter_map(|other| Some((cost(&other)? / taken, other)))
+        // What costs the same is the same here.
+        .filter(|(times, _)| (times - 1.0).abs() > 1e-3)
+        .collect();
+    others.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    others.truncate(3);
+    let named = |(times, other): (f64, Parameters)| {
+        let but = if times < 1.0 { ", at the price of registers or of loads in pieces" } else { "" };
+        (other, format!("an estimated {times:.2} times the bytes and operations{but}"))
+    };
+    others.into_iter().map(named).collect()
+}
+
 /// Bytes of the widest element that a stage of the chain reads.
 fn widest(chain: &Chain, from: &Raster) -> usize {
     let mut raster = *from;
