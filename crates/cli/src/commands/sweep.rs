@@ -226,10 +226,14 @@ impl Filters {
         let mut ways = Vec::new();
         for (index, parameters) in candidates.iter().enumerate() {
             progress.say(&format!("{} of {}: {parameters}", index + 1, candidates.len()));
-            let plan = filter::plan(&chain, &from, &to, parameters, executor.probe())?;
-            let bound = plan.bind(&mut executor, &[input, result])?;
-            let outcome = verified(&mut executor, &bound.launches, result, &want);
-            ways.push((parameters, bound, outcome));
+            let bound = filter::plan(&chain, &from, &to, parameters, executor.probe())
+                .map_err(anyhow::Error::from)
+                .and_then(|plan| Ok(plan.bind(&mut executor, &[input, result])?));
+            let outcome = bound.and_then(|bound| {
+                verified(&mut executor, &bound.launches, result, &want)?;
+                Ok(bound.launches)
+            });
+            ways.push((parameters, outcome));
         }
         let mut times: Vec<Vec<f64>> = vec![Vec::new(); ways.len()];
         let mut copies = Vec::new();
@@ -238,9 +242,9 @@ impl Filters {
                 let copied = executor.copy(input, 0, result, 0, want.len())?;
                 copies.push(Timing::span_seconds(&copied.timings()?));
             }
-            for ((_, bound, outcome), times) in ways.iter().zip(&mut times) {
-                if outcome.is_ok() {
-                    times.push(Timing::span_seconds(&executor.run(&bound.launches)?));
+            for ((_, outcome), times) in ways.iter().zip(&mut times) {
+                if let Ok(launches) = outcome {
+                    times.push(Timing::span_seconds(&executor.run(launches)?));
                 }
             }
         }
@@ -251,11 +255,11 @@ impl Filters {
         if let Some(seconds) = median(&mut copies) {
             writeln!(out, "  {:>9}  a copy on the device", time(seconds))?;
         }
-        for ((parameters, _, outcome), seconds) in rows.iter().take(self.top) {
+        for ((parameters, outcome), seconds) in rows.iter().take(self.top) {
             match (seconds, outcome) {
                 (Some(seconds), _) => writeln!(out, "  {:>9}  {parameters}", time(*seconds))?,
                 (None, Err(error)) => writeln!(out, "  {parameters}: {error}")?,
-                (None, Ok(())) => {}
+                (None, Ok(_)) => {}
             }
         }
         Ok(Finish::Clean)
