@@ -329,9 +329,11 @@ fn paired_sums_are_right() {
                 work_group: choose(&mut random, &[None, Some([8, 2])]),
                 fuse: Fuse::Windows,
             };
-            let anywhere = Parameters { loads: Loads::Shared, ..aligned };
-            let fits = aligned.check(&chain, &from, &to, executor.probe()).is_ok();
-            let parameters = if fits { aligned } else { anywhere };
+            let first = choose(&mut random, &[Loads::Image, Loads::Aligned]);
+            let ways = [first, Loads::Shared].map(|loads| Parameters { loads, ..aligned });
+            let probe = executor.probe();
+            let parameters =
+                ways.into_iter().find(|way| way.check(&chain, &from, &to, probe).is_ok()).unwrap();
             let planned = plan(&chain, &from, &to, &parameters, executor.probe()).unwrap();
             assert_eq!(planned.launches()[0].entry, "filter_pairs", "{chain:?}");
             run(executor.as_mut(), &mut random, &Case { chain, from, to, parameters });
@@ -499,12 +501,18 @@ fn images_over_sources_are_right() {
     ];
     let gray = [Stage::Color(Color::BgrToGray), blur(), Stage::Median { size: 3 }, blur()];
     let elements = Element::ALL.map(|element| windows.iter().map(move |stages| (element, &stages[..])));
-    let chains = elements.into_iter().flatten().chain([(Element::U8, &gray[..])]);
+    // Two sums to a register.
+    let paired =
+        [Linear::laplace_sharpen(), Linear::gaussian(5, None).unwrap().with_offset(9)].map(|of| [linear(of)]);
+    let paired = paired.iter().cycle().map(|stages| (Element::U8, &stages[..]));
+    let chains = elements.into_iter().flatten().chain([(Element::U8, &gray[..])]).chain(paired.take(6));
     let mut random = Rng::with_seed(11);
     for mut executor in executors() {
         let offered = executor.probe().images.is_some_and(|limits| limits.from_buffer);
         for ((element, stages), border) in chains.clone().zip(BORDERS.into_iter().cycle()) {
-            let chain = Chain { stages: stages.to_vec(), border, keep_alpha: random.bool() };
+            let lanes = choose(&mut random, &[4, 8, 16]);
+            let keep_alpha = lanes > 4 && random.bool();
+            let chain = Chain { stages: stages.to_vec(), border, keep_alpha };
             let size = choose(&mut random, &[[4, 1], [17, 9], [50, 5], [67, 12]]);
             let is_gray = matches!(stages[0], Stage::Color(_));
             let channels = if is_gray { random.usize(3..=4) } else { random.usize(1..=4) };
@@ -514,13 +522,16 @@ fn images_over_sources_are_right() {
             let made = chain.apply_to(&from).unwrap();
             let to = placed(&mut random, &made);
             let parameters = Parameters {
-                lanes: choose(&mut random, &[4, 8, 16]),
+                lanes,
                 rows: choose(&mut random, &[1, 2, 4]),
                 loads: Loads::Image,
-                sums: Sums::Narrow,
+                sums: Sums::Paired,
                 work_group: choose(&mut random, &[None, Some([4, 2])]),
                 fuse: choose(&mut random, &[Fuse::Pixels, Fuse::Windows]),
             };
+            let narrow = Parameters { sums: Sums::Narrow, ..parameters };
+            let fits = parameters.check(&chain, &from, &to, executor.probe()).is_ok();
+            let parameters = if fits { parameters } else { narrow };
             if !offered {
                 let error = plan(&chain, &from, &to, &parameters, executor.probe()).unwrap_err();
                 let want =
@@ -618,7 +629,7 @@ fn impossible_parameters_are_refused() {
             &chain,
             &raster,
             Parameters { sums: Sums::Paired, ..good },
-            "sums is Paired: loads are Shared or Aligned, as columns are parts of words",
+            "sums is Paired: loads are Shared, Aligned or Image, as columns are parts of words",
         ),
         (
             &chain,

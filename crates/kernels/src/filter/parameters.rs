@@ -86,8 +86,8 @@ impl Parameters {
     ///
     /// # Errors
     /// A parameter out of its range; `Aligned` for a source whose rows or planes do not lie at multiples of `lanes`; `Image` on a device that
-    /// lays no images over buffers, for a source that none fits, or with fewer than 4 lanes; `Paired` with `Direct` or `Image`, fewer
-    /// than 4 lanes or no stage for it; an image whose elements a `uint` cannot index; a work-group the device does not take.
+    /// lays no images over buffers, for a source that none fits, or with fewer than 4 lanes; `Paired` with `Direct`, fewer than 4
+    /// lanes or no stage for it; an image whose elements a `uint` cannot index; a work-group the device does not take.
     pub fn check(&self, chain: &Chain, from: &Raster, to: &Raster, probe: &Probe) -> Result<(), PlanError> {
         let refuse = |parameter: &'static str, found: String, want: String| {
             Err(PlanError::Parameter { parameter, found, want })
@@ -125,8 +125,8 @@ impl Parameters {
             if self.lanes < 4 {
                 return refuse("lanes are 4, 8 or 16, which are whole words");
             }
-            if matches!(self.loads, Loads::Direct | Loads::Image) {
-                return refuse("loads are Shared or Aligned, as columns are parts of words");
+            if self.loads == Loads::Direct {
+                return refuse("loads are Shared, Aligned or Image, as columns are parts of words");
             }
             if !Pairs::any_of(chain, from) {
                 return refuse(
@@ -302,24 +302,14 @@ pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Param
     let fits = |[x, y]: [usize; 2]| probe.max_work_group_size == 0 || x * y <= probe.max_work_group_size;
     parameters.work_group = parameters.work_group.filter(|group| fits(*group));
     parameters = with_windows_fused(chain, from, parameters, family(probe));
-    match with_image(chain, from, parameters, probe) {
-        Some(parameters) if family(probe) == Family::Adreno => (
-            parameters,
-            "Adreno: texels, as its texture unit has a cache that other loads go past (guessed, from Qualcomm's OpenCL guide), \
-             16-bit sums in half registers",
-        ),
-        _ => (parameters, why),
+    let image = Parameters { loads: Loads::Image, ..parameters };
+    let fits = chain.apply_to(from).is_ok_and(|to| image.check(chain, from, &to, probe).is_ok());
+    if fits && family(probe) == Family::Adreno {
+        let why = "Adreno: texels, as its texture unit has a cache that other loads go past (guessed, from Qualcomm's OpenCL guide), and \
+                   16-bit sums in half registers or two to a whole one";
+        return (image, why);
     }
-}
-
-/// The parameters with the source read as an image; nothing where that cannot be, or where it would take the place of two sums to a
-/// register.
-fn with_image(chain: &Chain, from: &Raster, parameters: Parameters, probe: &Probe) -> Option<Parameters> {
-    let to = chain.apply_to(from).ok()?;
-    let paired = parameters.sums == Sums::Paired
-        && Pass::of(chain, from, &to, &parameters).ok()?.iter().any(Pass::is_paired);
-    let image = Parameters { loads: Loads::Image, sums: Sums::Narrow, ..parameters };
-    (!paired && image.check(chain, from, &to, probe).is_ok()).then_some(image)
+    (parameters, why)
 }
 
 /// The parameters with windows that share a pass where that costs less, by [`Pass::cost_of_all`]; then with up to 8 rows, as each work-item
