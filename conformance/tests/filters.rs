@@ -14,7 +14,7 @@
 use bytemuck::{cast_slice, pod_collect_to_vec, pod_read_unaligned};
 use fastrand::Rng;
 use half::f16;
-use tripipe_device::{DeviceKind, Probe};
+use tripipe_device::{DeviceKind, ImageLimits, Probe};
 use tripipe_kernels::elementwise::{self, Matrix, Reduction, Vector};
 use tripipe_kernels::filter::{
     Bilateral, Border, Chain, Color, Element, FilterError, Fuse, Gradient, Interpolation, Layout, Linear,
@@ -329,9 +329,11 @@ fn paired_sums_are_right() {
                 work_group: choose(&mut random, &[None, Some([8, 2])]),
                 fuse: Fuse::Windows,
             };
-            let anywhere = Parameters { loads: Loads::Shared, ..aligned };
-            let fits = aligned.check(&chain, &from, &to, executor.probe()).is_ok();
-            let parameters = if fits { aligned } else { anywhere };
+            let first = choose(&mut random, &[Loads::Image, Loads::Aligned]);
+            let ways = [first, Loads::Shared].map(|loads| Parameters { loads, ..aligned });
+            let probe = executor.probe();
+            let parameters =
+                ways.into_iter().find(|way| way.check(&chain, &from, &to, probe).is_ok()).unwrap();
             let planned = plan(&chain, &from, &to, &parameters, executor.probe()).unwrap();
             assert_eq!(planned.launches()[0].entry, "filter_pairs", "{chain:?}");
             run(executor.as_mut(), &mut random, &Case { chain, from, to, parameters });
@@ -485,6 +487,63 @@ fn is_define(program: &Program, name: &str, value: &str) -> bool {
     program.defines.iter().any(|define| *define == (name.to_owned(), value.to_owned()))
 }
 
+/// Sources read as images over their buffers, every type, layout and border, one window and two; on devices that have no such images that
+/// is said.
+#[test]
+fn images_over_sources_are_right() {
+    let linear = |linear: Linear| Stage::Linear(linear);
+    let blur = || linear(Linear::gaussian(5, None).unwrap());
+    let windows: [Vec<Stage>; 4] = [
+        vec![linear(Linear::full([5, 3], (0..15).map(|i| i * 7 % 11 - 4).collect(), 7).unwrap())],
+        vec![Stage::Median { size: 3 }],
+        vec![blur(), linear(Linear::laplace8())],
+        vec![Stage::Convert { to: Element::F32, scale: 0.1, offset: 3.0 }, Stage::Gradient(Gradient::Sobel)],
+    ];
+    let gray = [Stage::Color(Color::BgrToGray), blur(), Stage::Median { size: 3 }, blur()];
+    let elements = Element::ALL.map(|element| windows.iter().map(move |stages| (element, &stages[..])));
+    // Two sums to a register.
+    let paired =
+        [Linear::laplace_sharpen(), Linear::gaussian(5, None).unwrap().with_offset(9)].map(|of| [linear(of)]);
+    let paired = paired.iter().cycle().map(|stages| (Element::U8, &stages[..]));
+    let chains = elements.into_iter().flatten().chain([(Element::U8, &gray[..])]).chain(paired.take(6));
+    let mut random = Rng::with_seed(11);
+    for mut executor in executors() {
+        let offered = executor.probe().images.is_some_and(|limits| limits.from_buffer);
+        for ((element, stages), border) in chains.clone().zip(BORDERS.into_iter().cycle()) {
+            let lanes = choose(&mut random, &[4, 8, 16]);
+            let keep_alpha = lanes > 4 && random.bool();
+            let chain = Chain { stages: stages.to_vec(), border, keep_alpha };
+            let size = choose(&mut random, &[[4, 1], [17, 9], [50, 5], [67, 12]]);
+            let is_gray = matches!(stages[0], Stage::Color(_));
+            let channels = if is_gray { random.usize(3..=4) } else { random.usize(1..=4) };
+            let around = laid_out(&mut random, [size[0] + 9, size[1] + 2], channels, element);
+            // A pixel of 1 to 4 elements at a multiple of 4 elements.
+            let from = around.with_pitch(around.pitch.next_multiple_of(64)).region([4, 1], size).unwrap();
+            let made = chain.apply_to(&from).unwrap();
+            let to = placed(&mut random, &made);
+            let parameters = Parameters {
+                lanes,
+                rows: choose(&mut random, &[1, 2, 4]),
+                loads: Loads::Image,
+                sums: Sums::Paired,
+                work_group: choose(&mut random, &[None, Some([4, 2])]),
+                fuse: choose(&mut random, &[Fuse::Pixels, Fuse::Windows]),
+            };
+            let narrow = Parameters { sums: Sums::Narrow, ..parameters };
+            let fits = parameters.check(&chain, &from, &to, executor.probe()).is_ok();
+            let parameters = if fits { parameters } else { narrow };
+            if !offered {
+                let error = plan(&chain, &from, &to, &parameters, executor.probe()).unwrap_err();
+                let want =
+                    "loads is Image: a device that lays images over buffers (cl_khr_image2d_from_buffer)";
+                assert_eq!(error.to_string(), want);
+                continue;
+            }
+            run(executor.as_mut(), &mut random, &Case { chain, from, to, parameters });
+        }
+    }
+}
+
 /// What the library runs where nobody says otherwise, and one of the candidates, for every device family.
 #[test]
 fn defaults_and_candidates_are_right() {
@@ -517,7 +576,16 @@ fn defaults_and_candidates_are_right() {
 /// What cannot be run is refused with what would be right.
 #[test]
 fn impossible_parameters_are_refused() {
-    let probe = Probe { max_work_group_size: 64, ..Probe::default() };
+    let images = ImageLimits {
+        max_2d: [64, 16],
+        max_3d: [0; 3],
+        max_layers: 0,
+        max_1d_buffer: 0,
+        from_buffer: true,
+        pitch_alignment: 64,
+        base_address_alignment: 64,
+    };
+    let probe = Probe { max_work_group_size: 64, images: Some(images), ..Probe::default() };
     let chain = Chain::one(Stage::Linear(Linear::sharpen()), Border::Wrap);
     let raster = Raster::packed([20, 5], 3, Element::U8);
     let good = Parameters {
@@ -529,6 +597,9 @@ fn impossible_parameters_are_refused() {
         fuse: Fuse::Nothing,
     };
     good.check(&chain, &raster, &raster, &probe).unwrap();
+    let image = Parameters { loads: Loads::Image, ..good };
+    let aside = Raster { offset: 3, ..raster.with_pitch(256) };
+    let tall = Raster::packed([20, 17], 3, Element::U8).with_pitch(256);
     let alpha = Chain { keep_alpha: true, ..chain.clone() };
     let rgba = Raster::packed([20, 5], 4, Element::U8);
     let huge = Raster { offset: 1 << 33, ..raster };
@@ -558,7 +629,7 @@ fn impossible_parameters_are_refused() {
             &chain,
             &raster,
             Parameters { sums: Sums::Paired, ..good },
-            "sums is Paired: loads are Shared or Aligned, as columns are parts of words",
+            "sums is Paired: loads are Shared, Aligned or Image, as columns are parts of words",
         ),
         (
             &chain,
@@ -573,6 +644,15 @@ fn impossible_parameters_are_refused() {
             "sums is Paired: a linear filter from bytes to bytes over 5 x 5 pixels at most whose divisor is a power of \
              two and whose sums fit 16 bits",
         ),
+        (&chain, &raster, image, "loads is Image: rows that lie a multiple of 256 elements apart, not 60"),
+        (
+            &chain,
+            &aside,
+            image,
+            "loads is Image: an offset that is a multiple of 4, no row around its end, and planes that are whole rows apart",
+        ),
+        (&chain, &tall, image, "loads is Image: 1x1 to 64x16 texels, not 15x17"),
+        (&chain, &raster, Parameters { lanes: 2, ..image }, "lanes is 2: 4, 8 or 16, which are whole texels"),
         (&chain, &raster, Parameters { work_group: Some([0, 8]), ..good }, "work_group is 0x8: 1x1 or more"),
         (&chain, &huge, good, "an image of 8589934892 elements is over the device's limit of 4294967295"),
     ];

@@ -26,6 +26,7 @@ pub mod reference;
 mod resize;
 mod semiplanar;
 mod stage;
+mod texels;
 mod text;
 mod window;
 

@@ -26,6 +26,10 @@
 #define ALIGNED 0
 #define ALIGNED_TO 0
 #endif
+// Whether blocks are read from an image over the source instead, whose texels are four bytes, each in a register of its own.
+#ifndef IMAGE
+#define IMAGE 0
+#endif
 
 // The window. Row dy of it is DOWN[dy] times row KIND[dy] of ACROSS, and the centre has PEAK more. Rows that are multiples of each other
 // share a kind, so an outer product has one, and so has Laplace's window but for its peak. Lists are written W(1)W(-2)W(1).
@@ -108,15 +112,28 @@ typedef uint Block;
 #define STORE_BLOCK(value, at) JOIN(vstore, LANES)(JOIN(as_uchar, LANES)(value), 0, at)
 #endif
 
+// The source: the image, and the texel and row of its first byte; the buffer.
+#if IMAGE
+#define SOURCE read_only image2d_t texels, const int2 origin
+#define SAME_SOURCE texels, origin
+#else
+#define SOURCE global const uchar *source, const uint from_pitch
+#define SAME_SOURCE source, from_pitch
+#endif
+
 // A block's bytes of a row.
 typedef union {
     Block block;
     uint word[WORDS];
 } Words;
 
-// What a block sees of a row; its own words start at SIDE.
+// What a block sees of a row, in words; its own start at SIDE. Of texels the even bytes and the odd ones, as lanes.
 typedef struct {
+#if IMAGE
+    uint lanes[WORDS_IN][2];
+#else
     uint word[WORDS_IN];
+#endif
 } Row;
 
 constant uint across[] = { ACROSS };
@@ -151,9 +168,19 @@ static int fold(const int place, const int extent)
 }
 
 // What the block at byte x sees of a row; -1 stands for one outside.
-static Row load_row(global const uchar *source, const uint pitch, const int x, const int y)
+static Row load_row(SOURCE, const int x, const int y)
 {
     Row row;
+#if IMAGE
+    UNROLL
+    for (int i = 0; i < WORDS_IN; ++i) {
+        uint4 texel = OUTSIDE;
+        if (BORDER != CONSTANT || y >= 0)
+            texel = read_imageui(texels, origin + (int2)(x / 4 - SIDE + i, y));
+        row.lanes[i][0] = texel.s0 | texel.s2 << 16;
+        row.lanes[i][1] = texel.s1 | texel.s3 << 16;
+    }
+#else
 #if BORDER == CONSTANT
     if (y < 0) {
         UNROLL
@@ -162,7 +189,7 @@ static Row load_row(global const uchar *source, const uint pitch, const int x, c
         return row;
     }
 #endif
-    source += pitch * y + x;
+    source += from_pitch * y + x;
     Words own;
     own.block = LOAD_BLOCK(source);
     UNROLL
@@ -173,21 +200,35 @@ static Row load_row(global const uchar *source, const uint pitch, const int x, c
         row.word[i] = LOAD_WORD(source + 4 * (i - SIDE));
         row.word[SIDE + WORDS + i] = LOAD_WORD(source + LANES + 4 * i);
     }
+#endif
     return row;
 }
 
-// The even bytes of a word (`stream` 0), or the odd ones (1), as lanes.
-static uint lanes_of(const uint word, const int stream)
+// The even bytes of a word of a row (`stream` 0), or the odd ones (1), as lanes.
+static uint lanes_of(const Row row, const int word, const int stream)
 {
-    return word >> 8 * stream & BOTH(255);
+#if IMAGE
+    return row.lanes[word][stream];
+#else
+    return row.word[word] >> 8 * stream & BOTH(255);
+#endif
+}
+
+static uint word_of(const Row row, const int word)
+{
+#if IMAGE
+    return row.lanes[word][0] | row.lanes[word][1] << 8;
+#else
+    return row.word[word];
+#endif
 }
 
 // The lanes of bytes `at` and `at` + 2 of what a block sees; `at` is known at compile time.
 static uint pair(const Row row, const int at)
 {
     const int word = at / 4, stream = at % 2;
-    const uint low = lanes_of(row.word[word], stream);
-    return at % 4 < 2 ? low : low >> 16 | lanes_of(row.word[min(word + 1, WORDS_IN - 1)], stream) << 16;
+    const uint low = lanes_of(row, word, stream);
+    return at % 4 < 2 ? low : low >> 16 | lanes_of(row, min(word + 1, WORDS_IN - 1), stream) << 16;
 }
 
 // One kind of the window's rows over a row of the image: the sums of bytes `at` and `at` + 2.
@@ -223,8 +264,7 @@ static uint finished(uint even, uint odd)
 }
 
 // The block at byte x of ROWS rows, from row y on.
-static void filter_block(global const uchar *source, global uchar *result, const uint from_pitch, const uint to_pitch,
-                         const int x, const int y, const int height)
+static void filter_block(SOURCE, global uchar *result, const uint to_pitch, const int x, const int y, const int height)
 {
     int places[ROWS_IN];
     UNROLL
@@ -239,7 +279,7 @@ static void filter_block(global const uchar *source, global uchar *result, const
     Row rows[ROWS_IN];
     UNROLL
     for (int j = 0; j < ROWS_IN; ++j)
-        rows[j] = load_row(source, from_pitch, x, places[j]);
+        rows[j] = load_row(SAME_SOURCE, x, places[j]);
     uint parts[ROWS_IN][KINDS][WORDS][2];
     UNROLL
     for (int j = 0; j < ROWS_IN; ++j) {
@@ -259,11 +299,11 @@ static void filter_block(global const uchar *source, global uchar *result, const
         Words value, centre;
         UNROLL
         for (int i = 0; i < WORDS; ++i) {
-            centre.word[i] = rows[r + RADIUS_Y].word[SIDE + i];
+            centre.word[i] = word_of(rows[r + RADIUS_Y], SIDE + i);
             uint sum[2];
             UNROLL
             for (int stream = 0; stream < 2; ++stream) {
-                sum[stream] = BOTH(SEED) + PEAK * lanes_of(centre.word[i], stream);
+                sum[stream] = BOTH(SEED) + PEAK * lanes_of(rows[r + RADIUS_Y], SIDE + i, stream);
                 UNROLL
                 for (int dy = 0; dy < HEIGHT; ++dy)
                     sum[stream] += down[dy] * parts[r + dy][kind_of[dy]][i][stream];
@@ -339,10 +379,15 @@ static void filter_byte(global const uchar *source, global uchar *result, const 
 }
 
 // Dimension 0 runs along the row: its blocks, then the bytes beside them, left ones first; 1 runs down the image, ROWS at a time; 2
-// over planes. Sizes are rounded up to whole work-groups. Pitches and offsets are in bytes. The two buffers do not overlap.
+// over planes. Sizes are rounded up to whole work-groups. Pitches and offsets are in bytes. The two buffers do not overlap. The image's texel
+// and row of the first byte, and rows of it from plane to plane, are worked out ahead.
 kernel void filter_pairs(global const uchar *restrict source, global uchar *restrict result, const uint from_offset,
                          const uint from_pitch, const uint from_plane, const uint to_offset, const uint to_pitch,
-                         const uint to_plane, const int width, const int height)
+                         const uint to_plane, const int width, const int height
+#if IMAGE
+                         , read_only image2d_t texels, const int first_texel, const int first_row, const int plane_rows
+#endif
+)
 {
     const int at = get_global_id(0), y = get_global_id(1) * ROWS, bytes = width * STEP;
     const uint plane = get_global_id(2);
@@ -351,8 +396,11 @@ kernel void filter_pairs(global const uchar *restrict source, global uchar *rest
         return;
     source += from_offset + plane * from_plane;
     result += to_offset + plane * to_plane;
+#if IMAGE
+    const int2 origin = (int2)(first_texel, first_row + (int)plane * plane_rows);
+#endif
     if (at < blocks) {
-        filter_block(source, result, from_pitch, to_pitch, AHEAD + at * LANES, y, height);
+        filter_block(SAME_SOURCE, result, to_pitch, AHEAD + at * LANES, y, height);
     } else {
         const int x = at - blocks, skipped = x < AHEAD ? 0 : blocks * LANES;
         filter_byte(source, result, from_pitch, to_pitch, x + skipped, y, width, height);

@@ -104,6 +104,7 @@ impl Pairs {
             .define("LANES", parameters.lanes)
             .define("ROWS", parameters.rows)
             .define("ALIGNED", usize::from(parameters.loads == Loads::Aligned))
+            .define("IMAGE", usize::from(parameters.loads == Loads::Image))
             .define("ALIGNED_TO", usize::from(is_aligned(to, parameters.lanes)))
             .define("WIDTH", self.size[0])
             .define("HEIGHT", self.size[1])

@@ -4,7 +4,8 @@ use tripipe_device::{DeviceKind, Probe};
 
 use super::pairs::Pairs;
 use super::passes::Pass;
-use super::plan::indexable;
+use super::plan::{indexable, not_an_image};
+use super::texels::{TEXEL, Texels};
 use super::{Chain, Element, Layout, Raster, Stage};
 use crate::plan::PlanError;
 
@@ -52,11 +53,14 @@ pub enum Loads {
     Shared,
     /// As `Shared`, from vectors at multiples of their size. For devices that load vectors at other addresses element by element.
     Aligned,
+    /// As `Shared`, from an image that lies over the source's buffer, four elements to a texel: for GPUs whose texture unit has a cache that
+    /// other loads do not go through. The ends of rows are loaded from the buffer.
+    Image,
 }
 
 impl Loads {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Direct, Self::Shared, Self::Aligned];
+    pub const ALL: [Self; 4] = [Self::Direct, Self::Shared, Self::Aligned, Self::Image];
 }
 
 /// How a window's sums of integers are held.
@@ -81,8 +85,9 @@ impl Parameters {
     /// Checks that a chain can be run so from `from` to `to`: the one place that knows what the kernels and the device ask for.
     ///
     /// # Errors
-    /// A parameter out of its range; `Aligned` for a source whose rows or planes do not lie at multiples of `lanes`; `Paired` with `Direct`,
-    /// fewer than 4 lanes or no stage for it; an image whose elements a `uint` cannot index; a work-group the device does not take.
+    /// A parameter out of its range; `Aligned` for a source whose rows or planes do not lie at multiples of `lanes`; `Image` on a device that
+    /// lays no images over buffers, for a source that none fits, or with fewer than 4 lanes; `Paired` with `Direct`, fewer than 4
+    /// lanes or no stage for it; an image whose elements a `uint` cannot index; a work-group the device does not take.
     pub fn check(&self, chain: &Chain, from: &Raster, to: &Raster, probe: &Probe) -> Result<(), PlanError> {
         let refuse = |parameter: &'static str, found: String, want: String| {
             Err(PlanError::Parameter { parameter, found, want })
@@ -102,13 +107,26 @@ impl Parameters {
             let want = format!("an offset, a pitch and a plane pitch that are multiples of {}", self.lanes);
             return refuse("loads", "Aligned".to_owned(), want);
         }
+        if self.loads == Loads::Image {
+            if self.lanes < TEXEL {
+                return refuse(
+                    "lanes",
+                    self.lanes.to_string(),
+                    "4, 8 or 16, which are whole texels".to_owned(),
+                );
+            }
+            let passes = if from.is_empty() { Vec::new() } else { Pass::of(chain, from, to, self)? };
+            for pass in passes.iter().filter(|pass| Pass::is_vector(pass.stage.as_deref())) {
+                Texels::over(&pass.from, probe).map_err(not_an_image)?;
+            }
+        }
         if self.sums == Sums::Paired {
             let refuse = |want: &str| refuse("sums", "Paired".to_owned(), want.to_owned());
             if self.lanes < 4 {
                 return refuse("lanes are 4, 8 or 16, which are whole words");
             }
             if self.loads == Loads::Direct {
-                return refuse("loads are Shared or Aligned, as columns are parts of words");
+                return refuse("loads are Shared, Aligned or Image, as columns are parts of words");
             }
             if !Pairs::any_of(chain, from) {
                 return refuse(
@@ -283,7 +301,15 @@ pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Param
     }
     let fits = |[x, y]: [usize; 2]| probe.max_work_group_size == 0 || x * y <= probe.max_work_group_size;
     parameters.work_group = parameters.work_group.filter(|group| fits(*group));
-    (with_windows_fused(chain, from, parameters, family(probe)), why)
+    parameters = with_windows_fused(chain, from, parameters, family(probe));
+    let image = Parameters { loads: Loads::Image, ..parameters };
+    let fits = chain.apply_to(from).is_ok_and(|to| image.check(chain, from, &to, probe).is_ok());
+    if fits && family(probe) == Family::Adreno {
+        let why = "Adreno: texels, as its texture unit has a cache that other loads go past (guessed, from Qualcomm's OpenCL guide), and \
+                   16-bit sums in half registers or two to a whole one";
+        return (image, why);
+    }
+    (parameters, why)
 }
 
 /// The parameters with windows that share a pass where that costs less, by [`Pass::cost_of_all`]; then with up to 8 rows, as each work-item

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::pairs::Pairs;
 use super::parameters::Family;
+use super::texels::{self, TEXEL};
 use super::window::{Fused, Windows};
 use super::{
     Border, Chain, Color, Element, FilterError, Fuse, Layout, Linear, Loads, Parameters, Raster, Stage, Sums,
@@ -62,8 +63,9 @@ impl<'c> Pass<'c> {
                 (fused.after, left) = (Some(after), &left[1..]);
                 made = after.apply_to(&made)?;
             }
-            // Rows at multiples of the widest vector, which costs little and makes every load an aligned one.
-            let next = made.with_pitch(made.pitch.next_multiple_of(16));
+            // Rows at multiples of the widest vector, which costs little and makes every load an aligned one, or of what images take.
+            let multiple = if parameters.loads == Loads::Image { texels::PITCH } else { 16 };
+            let next = made.with_pitch(made.pitch.next_multiple_of(multiple));
             passes.push(Self { stage: Some(stage), fused, from: raster, to: next });
             raster = next;
         }
@@ -258,6 +260,7 @@ impl Loaded {
             (Loads::Direct, Some(_)) => (2 * side + lanes).div_ceil(lanes) * inner_width,
             (Loads::Shared, _) => (2 * all + lanes).div_ceil(lanes),
             (Loads::Aligned, _) => 1 + 2 * all.div_ceil(lanes),
+            (Loads::Image, _) => (all.next_multiple_of(TEXEL) + all + lanes).div_ceil(lanes),
         };
         Self { columns, rows: parameters.rows + height + inner_height - 2 }
     }

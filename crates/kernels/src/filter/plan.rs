@@ -6,8 +6,9 @@ use tripipe_device::Probe;
 use tripipe_launch::{Argument, NdRange};
 
 use super::passes::Pass;
+use super::texels::Texels;
 use super::window::Fused;
-use super::{Chain, FilterError, Layout, Parameters, Raster, Stage, Sums, pixel, window};
+use super::{Chain, FilterError, Layout, Loads, Parameters, Raster, Stage, Sums, pixel, window};
 use crate::plan::{Plan, PlanError, Slot};
 
 /// A chain as launches: operand 0 is the buffer of the source, operand 1 that of the result. They are two different buffers.
@@ -48,7 +49,7 @@ pub fn plan(
     for (turn, pass) in passes.iter().enumerate() {
         let reads = if turn == 0 { source } else { scratch[(turn - 1) % 2] };
         let writes = if turn == between { result } else { scratch[turn % 2] };
-        pass.launch(&mut plan, chain, [reads, writes], parameters)?;
+        pass.launch(&mut plan, chain, [reads, writes], parameters, probe)?;
     }
     Ok(plan)
 }
@@ -60,7 +61,8 @@ impl Pass<'_> {
         chain: &Chain,
         slots: [Slot; 2],
         parameters: &Parameters,
-    ) -> Result<(), FilterError> {
+        probe: &Probe,
+    ) -> Result<(), PlanError> {
         let (from, to) = (&self.from, &self.to);
         let Some(stage) = self.stage.as_deref().filter(|stage| Self::is_vector(Some(stage))) else {
             let kernel = pixel::kernel(self.stage.as_deref(), chain.border, chain.keep_alpha, [from, to]);
@@ -74,6 +76,11 @@ impl Pass<'_> {
         let planes = if from.layout == Layout::Planar { from.channels } else { 1 };
         let (border, keep_alpha) = (chain.border, chain.keep_alpha);
         let down = from.height.div_ceil(parameters.rows);
+        let texels = match parameters.loads {
+            Loads::Image => Some(Texels::over(from, probe).map_err(not_an_image)?),
+            Loads::Direct | Loads::Shared | Loads::Aligned => None,
+        };
+        let texels = texels.map(|texels| plan.image_over(slots[0], texels.shape, texels.pitch_bytes));
         let mut window = |stage: &Stage, fused: Fused<'_>, [from, to]: [&Raster; 2], planes: usize| {
             let pairs = Self::pairs(stage, fused, from).filter(|_| parameters.sums == Sums::Paired);
             let (program, entry, across) = match pairs {
@@ -90,7 +97,12 @@ impl Pass<'_> {
                 ),
             };
             let range = range([across, down, planes], parameters);
-            plan.launch(&program, entry, arguments(slots, [from, to], [from.width, from.height]), range);
+            let mut arguments = arguments(slots, [from, to], [from.width, from.height]);
+            if let Some(texels) = texels {
+                arguments.push(texels.into());
+                arguments.extend(Texels::origin(from).map(|distance| Argument::from(distance as i32)));
+            }
+            plan.launch(&program, entry, arguments, range);
             Ok(())
         };
         if !(chain.keep_alpha && planes == 4 && stage.keeps_alpha()) {
@@ -101,6 +113,11 @@ impl Pass<'_> {
         let alpha = [from, to].map(|raster| Raster { offset: raster.index([0, 0], 3), ..*raster });
         window(&copy, Fused::default(), [&alpha[0], &alpha[1]], 1)
     }
+}
+
+/// Why a source is not read as an image.
+pub(super) fn not_an_image(want: String) -> PlanError {
+    PlanError::Parameter { parameter: "loads", found: "Image".to_owned(), want }
 }
 
 /// What every kernel takes: the two buffers, where pixels lie in them, and how many there are.

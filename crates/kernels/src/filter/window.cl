@@ -83,8 +83,13 @@
 #define DIRECT 0  // a load for each column of the window, at whatever address: CPUs, and GPUs whose caches serve them
 #define SHARED 1  // as few loads as hold them all; columns are put together from two of them by swizzles
 #define ALIGNED 2 // the same from vectors at multiples of their size: where other addresses are read byte by byte
+#define IMAGE 3   // the same from an image over the buffer, whose texels are four elements: GPUs that cache no other loads
 #ifndef LOADS
 #define LOADS SHARED
+#endif
+#ifndef TEXEL
+#define TEXEL uint
+#define READ_TEXEL read_imageui
 #endif
 // Whether results lie at multiples of a vector's size. Vectors at such places are moved as words: there are compilers that move
 // uchar16 in pieces.
@@ -192,6 +197,8 @@ typedef VECTOR(FINAL) Final;
 // A row's elements as they are loaded: vectors, the first of which starts LOADED_FIRST elements left of the work-item's own.
 #if LOADS == ALIGNED
 #define LOADED_FIRST ((SIDE + INNER_SIDE + LANES - 1) / LANES * LANES)
+#elif LOADS == IMAGE
+#define LOADED_FIRST ((SIDE + INNER_SIDE + 3) / 4 * 4)
 #else
 #define LOADED_FIRST (SIDE + INNER_SIDE)
 #endif
@@ -328,26 +335,49 @@ static int fold(const int place, const int extent)
     return (uint)place < (uint)extent ? place : fold_outside(place, extent);
 }
 
-// What lies in memory: a vector of it and one element.
-#if FROM_HALF
-#if LOADS == ALIGNED
-#define RAW(at) JOIN(vloada_half, LANES)(0, at)
+// The source: where edges are loaded from, and vectors but for images; the image, and the texel and row of its first element.
+#if LOADS == IMAGE
+#define SOURCE global const FROM *source, read_only image2d_t texels, const int2 origin
+#define SAME_SOURCE source, texels, origin
 #else
-#define RAW(at) JOIN(vload_half, LANES)(0, at)
+#define SOURCE global const FROM *source
+#define SAME_SOURCE source
 #endif
+
+// A row of it; a vector of a row and one element.
+#if LOADS == IMAGE
+#define ROW read_only image2d_t texels, const int2 origin
+#define ROW_AT(y) texels, origin + (int2)(0, y)
+#define READ(at, texel) READ_TEXEL(texels, origin + (int2)((at) / 4 + (texel), 0))
+#if LANES == 4
+#define RAW(at) READ(at, 0)
+#elif LANES == 8
+#define RAW(at) (VECTOR(TEXEL))(READ(at, 0), READ(at, 1))
+#else
+#define RAW(at) (VECTOR(TEXEL))(READ(at, 0), READ(at, 1), READ(at, 2), READ(at, 3))
+#endif
+#else
+#define ROW global const FROM *row
+#define ROW_AT(y) source
+#if FROM_HALF && LOADS == ALIGNED
+#define RAW(at) JOIN(vloada_half, LANES)(0, row + (at))
+#elif FROM_HALF
+#define RAW(at) JOIN(vload_half, LANES)(0, row + (at))
+#elif LOADS == ALIGNED
+#define RAW(at) JOIN(as_, VECTOR(FROM))(*(global const FROM_BLOCK *)(row + (at)))
+#else
+#define RAW(at) JOIN(vload, LANES)(0, row + (at))
+#endif
+#endif
+#if FROM_HALF
 #define RAW_ONE(at) vload_half(0, at)
 #else
-#if LOADS == ALIGNED
-#define RAW(at) JOIN(as_, VECTOR(FROM))(*(global const FROM_BLOCK *)(at))
-#else
-#define RAW(at) JOIN(vload, LANES)(0, at)
-#endif
 #define RAW_ONE(at) (*(at))
 #endif
 
 // What the window sees of it.
 #if BEFORE == CONVERT
-static Work load(global const FROM *at)
+static Work load(ROW, const int at)
 {
     const Floats value = convert_Floats(RAW(at)) * BEFORE_SCALE + BEFORE_OFFSET;
 #if SEEN_INTEGER
@@ -409,7 +439,7 @@ static WORK load_one(global const FROM *at)
 #endif
 
 // LANES pixels are as many vectors as they have channels; each channel is picked out of all of them.
-static Work load(global const FROM *at)
+static Work load(ROW, const int at)
 {
     const Parts a = convert_Parts(RAW(at)), b = convert_Parts(RAW(at + LANES)), c = convert_Parts(RAW(at + 2 * LANES));
 #if SPREAD == 4
@@ -443,7 +473,7 @@ static WORK load_one(global const FROM *at)
 #endif
 }
 #else
-static Work load(global const FROM *at)
+static Work load(ROW, const int at)
 {
     return convert_Work(RAW(at));
 }
@@ -474,7 +504,7 @@ static bool is_inside(const int x, const int width)
 
 // The row of the image that a pixel lies in, or that stands for it, is y, -1 where only a constant does; what is loaded of it around
 // element x. `inside`: nothing of that lies outside the row.
-static Loaded load_row(global const FROM *source, const uint pitch, const int x, const int y, const int width, const bool inside)
+static Loaded load_row(SOURCE, const uint pitch, const int x, const int y, const int width, const bool inside)
 {
     Loaded row;
 #if BORDER == CONSTANT
@@ -489,7 +519,7 @@ static Loaded load_row(global const FROM *source, const uint pitch, const int x,
     if (inside) {
         UNROLL
         for (int part = 0; part < LOADED_PARTS; ++part)
-            row.part[part] = load(source + (x + LOADED_AT(part)) * SPREAD);
+            row.part[part] = load(ROW_AT(y), (x + LOADED_AT(part)) * SPREAD);
         return row;
     }
     WORK span[LOADED_FIRST + REACH];
@@ -756,21 +786,20 @@ static Row folded_row(const Row row, const Row centre, const int x, const int wi
 }
 
 // All rows of the inner window that the window takes, at the edges of the image.
-static void edge_rows(Row *rows, global const FROM *source, const uint pitch, const int x, const int y, const int width,
-                      const int height)
+static void edge_rows(Row *rows, SOURCE, const uint pitch, const int x, const int y, const int width, const int height)
 {
-    const int first = y - RADIUS_Y;
+    const int top = y - RADIUS_Y;
     const bool inside = is_inside(x, width);
     Underway underway;
     start(&underway);
     KEEP_LOOP
     for (int j = 1 - INNER_HEIGHT; j < ROWS_IN; ++j) {
-        const int loaded = first + j + INNER_RADIUS_Y;
-        Row row = inner_row(&underway, load_row(source, pitch, x, fold(loaded, height), width, inside));
+        const int loaded = top + j + INNER_RADIUS_Y;
+        Row row = inner_row(&underway, load_row(SAME_SOURCE, pitch, x, fold(loaded, height), width, inside));
         if (j < 0)
             continue;
 #if BORDER == NONE
-        if (first + j < INNER_RADIUS_Y || first + j >= height - INNER_RADIUS_Y) {
+        if (top + j < INNER_RADIUS_Y || top + j >= height - INNER_RADIUS_Y) {
             UNROLL
             for (int part = 0; part < PARTS; ++part)
                 row.part[part] = inner_limited(underway.centre[0].part[part]);
@@ -783,7 +812,7 @@ static void edge_rows(Row *rows, global const FROM *source, const uint pitch, co
 #if BORDER != NONE
     KEEP_LOOP
     for (int j = 0; j < ROWS_IN; ++j) {
-        if ((uint)(first + j) < (uint)height)
+        if ((uint)(top + j) < (uint)height)
             continue;
 #if BORDER == CONSTANT
         UNROLL
@@ -791,7 +820,7 @@ static void edge_rows(Row *rows, global const FROM *source, const uint pitch, co
             rows[j].part[part] = INNER_OUTSIDE;
 #else
         // Rows below what is stored may be folded to anywhere.
-        rows[j] = rows[clamp(fold(first + j, height) - first, 0, ROWS_IN - 1)];
+        rows[j] = rows[clamp(fold(top + j, height) - top, 0, ROWS_IN - 1)];
 #endif
     }
 #endif
@@ -912,10 +941,10 @@ static void store_row(global STORED *result, const Work sum, const Work centre, 
 #else
 #define NEXT_ROW(j) LOAD_ROW(fold(y + (j) - RADIUS_Y, height))
 #endif
-#define LOAD_ROW(y) load_row(source, from_pitch, x, y, width, inside)
+#define LOAD_ROW(y) load_row(SAME_SOURCE, from_pitch, x, y, width, inside)
 
-static void filter(global const FROM *source, global STORED *result, const uint from_pitch, const uint to_pitch, const int x,
-                   const int y, const int width, const int height, const bool inside)
+static void filter(SOURCE, global STORED *result, const uint from_pitch, const uint to_pitch, const int x, const int y,
+                   const int width, const int height, const bool inside)
 {
     Work sum[ROWS], centre[ROWS];
 #if INNER
@@ -927,7 +956,7 @@ static void filter(global const FROM *source, global STORED *result, const uint 
         for (int j = 1 - INNER_HEIGHT; j < 0; ++j)
             (void)NEXT_ROW(j);
     } else {
-        edge_rows(edge, source, from_pitch, x, y, width, height);
+        edge_rows(edge, SAME_SOURCE, from_pitch, x, y, width, height);
     }
 #endif
 #if OPERATION == MEDIAN
@@ -997,10 +1026,15 @@ static void filter(global const FROM *source, global STORED *result, const uint 
 }
 
 // Dimension 0 runs along the row, so that neighbours in a warp load neighbouring addresses; 1 runs down the image, ROWS at a
-// time; 2 over planes. Sizes are rounded up to whole work-groups. Pitches and offsets are in elements.
+// time; 2 over planes. Sizes are rounded up to whole work-groups. Pitches and offsets are in elements. The image's texel and row of the first
+// element, and rows of it from plane to plane, are worked out ahead.
 kernel void filter_window(global const FROM *source, global STORED *result, const uint from_offset, const uint from_pitch,
                           const uint from_plane, const uint to_offset, const uint to_pitch, const uint to_plane,
-                          const int width, const int height)
+                          const int width, const int height
+#if LOADS == IMAGE
+                          , read_only image2d_t texels, const int first_texel, const int first_row, const int plane_rows
+#endif
+)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) * ROWS;
     const uint plane = get_global_id(2);
@@ -1008,12 +1042,15 @@ kernel void filter_window(global const FROM *source, global STORED *result, cons
         return;
     source += from_offset + plane * from_plane;
     result += to_offset + plane * to_plane;
+#if LOADS == IMAGE
+    const int2 origin = (int2)(first_texel, first_row + (int)plane * plane_rows);
+#endif
     bool inside = is_inside(x, width);
 #if INNER
     inside &= (y >= RADIUS_Y + INNER_RADIUS_Y) & (y <= height - ROWS - RADIUS_Y - INNER_RADIUS_Y);
 #endif
     if (inside)
-        filter(source, result, from_pitch, to_pitch, x, y, width, height, true);
+        filter(SAME_SOURCE, result, from_pitch, to_pitch, x, y, width, height, true);
     else
-        filter(source, result, from_pitch, to_pitch, x, y, width, height, false);
+        filter(SAME_SOURCE, result, from_pitch, to_pitch, x, y, width, height, false);
 }

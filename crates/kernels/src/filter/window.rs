@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tripipe_launch::Program;
 
 use super::parameters::is_aligned;
+use super::texels::Texels;
 use super::{
     Border, Color, Element, FilterError, Fixed, Layout, Linear, Loads, Morphology, Neighbourhood, Parameters,
     Raster, Stage, Sums,
@@ -138,7 +139,9 @@ pub(super) fn program(
         Loads::Direct => 0,
         Loads::Shared => 1,
         Loads::Aligned => 2,
+        Loads::Image => 3,
     };
+    let [texel, read] = Texels::opencl_names(from.element);
     let packed_alpha =
         keep_alpha && stage.keeps_alpha() && seen.layout == Layout::Packed && seen.channels == 4;
     let program = Program::from_source("filter/window.cl", include_str!("window.cl"))
@@ -169,6 +172,8 @@ pub(super) fn program(
         .define("LANES", parameters.lanes)
         .define("ROWS", parameters.rows)
         .define("LOADS", loads)
+        .define("TEXEL", texel)
+        .define("READ_TEXEL", read)
         .define("ALIGNED_TO", usize::from(is_aligned(to, parameters.lanes)))
         .define("FROM_BLOCK", block(from.element, parameters.lanes))
         .define("STORED_BLOCK", block(to.element, parameters.lanes))

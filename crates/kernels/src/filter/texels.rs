@@ -1,0 +1,74 @@
+//! Sources seen as images over their buffers.
+
+use tripipe_device::Probe;
+use tripipe_launch::{ChannelOrder, ChannelType, ImageShape};
+
+use super::{Element, Layout, Raster};
+
+/// Elements of a texel: red, green, blue, alpha.
+pub(super) const TEXEL: usize = 4;
+
+/// Alignment of rows of images between two stages, in texels. A device that asks for more, or for what is no power of two, is refused.
+const ALIGNMENT: usize = 64;
+
+/// Elements at whose multiples rows of images between two stages lie, so that they can be seen as images.
+pub(super) const PITCH: usize = TEXEL * ALIGNMENT;
+
+/// An image over a buffer from its start on, a row of it for each row of a raster; what is left of a row's last texel is not in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Texels {
+    pub(super) shape: ImageShape,
+    pub(super) pitch_bytes: usize,
+}
+
+impl Texels {
+    /// The image over a raster's buffer.
+    ///
+    /// # Errors
+    /// What the device, or the raster, would have to have.
+    pub(super) fn over(raster: &Raster, probe: &Probe) -> Result<Self, String> {
+        let limits = probe.images.filter(|limits| limits.from_buffer);
+        let limits = limits.ok_or("a device that lays images over buffers (cl_khr_image2d_from_buffer)")?;
+        let Raster { offset, pitch, plane_pitch, .. } = *raster;
+        let multiple = TEXEL * limits.pitch_alignment.max(1) as usize;
+        if pitch == 0 || !pitch.is_multiple_of(multiple) {
+            return Err(format!("rows that lie a multiple of {multiple} elements apart, not {pitch}"));
+        }
+        let end = offset % pitch + raster.row_elements();
+        if !offset.is_multiple_of(TEXEL) || !plane_pitch.is_multiple_of(pitch) || end > pitch {
+            let want = "an offset that is a multiple of 4, no row around its end, and planes that are whole rows apart";
+            return Err(want.to_owned());
+        }
+        let planes = if raster.layout == Layout::Planar { raster.channels } else { 1 };
+        let rows = (offset + (planes - 1) * plane_pitch) / pitch + raster.height;
+        let size = [end / TEXEL, rows];
+        if size.contains(&0) || size.iter().zip(limits.max_2d).any(|(extent, limit)| *extent > limit) {
+            let [width, height] = limits.max_2d;
+            return Err(format!("1x1 to {width}x{height} texels, not {}x{}", size[0], size[1]));
+        }
+        let channel = match raster.element {
+            Element::U8 => ChannelType::U8,
+            Element::I16 => ChannelType::I16,
+            Element::U16 => ChannelType::U16,
+            Element::F16 => ChannelType::F16,
+            Element::F32 => ChannelType::F32,
+        };
+        let shape = ImageShape::d2(size[0], size[1], ChannelOrder::Rgba, channel);
+        Ok(Self { shape, pitch_bytes: pitch * raster.element.bytes() })
+    }
+
+    /// Where a raster that it lies over begins: texel, row, and rows from plane to plane.
+    pub(super) fn origin(raster: &Raster) -> [usize; 3] {
+        let pitch = raster.pitch.max(1);
+        [raster.offset % pitch / TEXEL, raster.offset / pitch, raster.plane_pitch / pitch]
+    }
+
+    /// The type of a texel's components in OpenCL C, and the function that reads one.
+    pub(super) fn opencl_names(element: Element) -> [&'static str; 2] {
+        match element {
+            Element::U8 | Element::U16 => ["uint", "read_imageui"],
+            Element::I16 => ["int", "read_imagei"],
+            Element::F16 | Element::F32 => ["float", "read_imagef"],
+        }
+    }
+}
