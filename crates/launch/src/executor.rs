@@ -29,6 +29,19 @@ pub trait Executor {
         initial: Option<&[u8]>,
     ) -> Result<MemoryId, ExecuteError>;
 
+    /// Makes a memory object of zeros, in line as [`Executor::submit`] puts launches.
+    ///
+    /// # Errors
+    /// As [`Executor::allocate`].
+    fn allocate_zeros(&mut self, kind: &MemoryKind, access: Access) -> Result<MemoryId, ExecuteError> {
+        let bytes = match kind {
+            MemoryKind::Buffer { bytes } => *bytes,
+            MemoryKind::Image(shape) => shape.bytes(),
+        };
+        let zeros = zeros(bytes)?;
+        self.allocate(kind, access, Some(&zeros))
+    }
+
     /// An image over the texels a buffer already holds; no copy is made. It is 2D, rows `row_pitch_bytes` apart, or
     /// an [`crate::ImageExtent::Buffer`], whose one row needs no pitch. The image keeps the buffer alive.
     ///
@@ -201,6 +214,11 @@ fn room(
         return Err(ExecuteError::Memory { memory, reason });
     };
     reach(range.end)?;
+    zeros(len)
+}
+
+/// Zeros in the host's memory.
+fn zeros(len: usize) -> Result<Vec<u8>, ExecuteError> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(len).map_err(|error| ExecuteError::OutOfMemory {
         bytes: len as u64,

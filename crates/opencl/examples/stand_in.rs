@@ -577,6 +577,30 @@ pub extern "C" fn clEnqueueWriteBuffer(
 }
 
 #[unsafe(no_mangle)]
+pub extern "C" fn clEnqueueFillBuffer(
+    _queue: Handle,
+    buffer: Handle,
+    pattern: *const c_void,
+    pattern_size: usize,
+    offset: usize,
+    size: usize,
+    _waits: Uint,
+    _wait_list: *const Handle,
+    event: *mut Handle,
+) -> Int {
+    match commanded(buffer) {
+        Ok(buffer) => {
+            for at in (offset..offset + size).step_by(pattern_size) {
+                unsafe { std::ptr::copy(pattern.cast(), buffer.at(at), pattern_size) };
+            }
+        }
+        Err(error) => return error,
+    }
+    give(event, EVENT);
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
 pub extern "C" fn clEnqueueMapBuffer(
     _queue: Handle,
     buffer: Handle,

@@ -50,16 +50,14 @@ impl Memory {
             }
             Engine::Kernels(kernels) => {
                 // A device has no memory of no bytes.
-                let zeros;
-                let initial = match contents {
-                    Some(contents) if !contents.is_empty() => contents,
-                    _ => {
-                        zeros = vec![0; bytes.max(1)];
-                        &zeros
+                let kind = MemoryKind::Buffer { bytes: bytes.max(1) };
+                let mut executor = kernels.executor();
+                Place::Device(match contents {
+                    Some(contents) if !contents.is_empty() => {
+                        executor.allocate(&kind, Access::ReadWrite, Some(contents))?
                     }
-                };
-                let kind = MemoryKind::Buffer { bytes: initial.len() };
-                Place::Device(kernels.executor().allocate(&kind, Access::ReadWrite, Some(initial))?)
+                    _ => executor.allocate_zeros(&kind, Access::ReadWrite)?,
+                })
             }
         };
         Ok(Self(Arc::new(Inner { context: context.clone(), bytes, place })))
@@ -232,7 +230,7 @@ impl Memory {
         if context.is(self.context())
             && let (Some(from), Engine::Kernels(kernels)) = (self.id(), context.engine())
         {
-            let copy = Self::new(context, self.bytes(), None)?;
+            let copy = Self::uninitialised(context, self.bytes())?;
             if let Some(to) = copy.id().filter(|_| self.bytes() > 0) {
                 drop(kernels.pending(kernels.executor().copy(from, 0, to, 0, self.bytes())?));
             }

@@ -270,21 +270,32 @@ pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Param
                 rows: 8,
                 loads: Loads::Aligned,
                 sums,
-                work_group: Some([64, 2]),
+                work_group: Some([32, 4]),
                 fuse: Fuse::Pixels,
             },
             "a GPU of scalar lanes: loads of 16 bytes at multiples of 16, two 16-bit sums to a register",
         ),
-        Family::Desktop => (
+        Family::Desktop if chain.stages.iter().any(|stage| matches!(stage, Stage::Median { .. })) => (
             Parameters {
-                lanes: wide,
-                rows: 4,
-                loads: Loads::Aligned,
-                sums: Sums::Wide,
-                work_group: Some([32, 4]),
+                lanes: wide.min(8),
+                rows: 2,
+                loads: Loads::Shared,
+                sums: Sums::Narrow,
+                work_group: Some([16, 4]),
                 fuse: Fuse::Pixels,
             },
-            "a GPU of scalar lanes: loads of 16 bytes at multiples of 16, 32-bit sums",
+            "a GPU of scalar lanes: eight elements side by side, as sorting takes more time than loads",
+        ),
+        Family::Desktop => (
+            Parameters {
+                lanes: wide.min(4),
+                rows: 8,
+                loads: Loads::Aligned,
+                sums: Sums::Wide,
+                work_group: Some([16, 4]),
+                fuse: Fuse::Pixels,
+            },
+            "a GPU of scalar lanes: four elements at multiples of their size, 32-bit sums",
         ),
     };
     if parameters.loads == Loads::Aligned && !is_aligned(from, parameters.lanes) {

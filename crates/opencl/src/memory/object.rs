@@ -448,6 +448,30 @@ impl Object {
         }
     }
 
+    /// Has the device fill this buffer, of at least a byte, with zeros, in line in `queue`. It came with OpenCL 1.2.
+    pub(crate) fn fill_with_zeros(&self, queue: &Queue, bytes: usize) -> Result<(), MemoryError> {
+        self.check_context(queue)?;
+        self.check_range(0, bytes)?;
+        let zero = 0u8;
+        // SAFETY: the driver copies the pattern of one byte during the call; the region is inside the buffer as checked.
+        let event = unsafe {
+            cl3::command_queue::enqueue_fill_buffer(
+                queue.raw(),
+                self.raw(),
+                (&raw const zero).cast(),
+                1,
+                0,
+                bytes,
+                0,
+                std::ptr::null(),
+            )
+        };
+        let event = event.map_err(CallError::at("clEnqueueFillBuffer"))?;
+        // SAFETY: just created.
+        drop(unsafe { Event::own(event) });
+        Ok(())
+    }
+
     /// How contents travel, if by `strategy` where the object leaves the choice.
     fn way(&self, strategy: Strategy) -> Strategy {
         if matches!(self.reach, Reach::Driver) { strategy } else { Strategy::Map }

@@ -240,12 +240,13 @@ impl GemmOperation {
             let bytes: usize =
                 self.gemm.operands().iter().map(|one| one.elements * one.element.bytes()).sum();
             let bound = ceilings.bound(self.gemm.operations(), bytes as f64);
-            explanation.predicted = explanation.predicted.or_else(|| {
-                Some(Prediction {
+            // A rate that a large product reached says nothing of a small one.
+            if explanation.predicted.as_ref().is_none_or(|measured| measured.seconds < bound.seconds) {
+                explanation.predicted = Some(Prediction {
                     seconds: bound.seconds,
                     from: format!("{} alone, everything else at no cost", bound.ceiling),
-                })
-            });
+                });
+            }
             explanation.bound = Some(bound);
         }
         explanation

@@ -152,6 +152,7 @@ fn an_applications_buffer_is_the_vectors_memory() {
     assert_eq!(application.read(buffer, 4), [6.0, 11.0, 17.0, 19.0]);
     // A copy is a copy.
     let copy = vector.to_context(&context).unwrap();
+    context.finish().unwrap();
     application.write(buffer, &[0.0; 4]);
     assert_eq!(copy.to_vec().unwrap(), [6.0, 11.0, 17.0, 19.0]);
     assert_eq!(vector.to_vec().unwrap(), [0.0; 4]);
