@@ -20,7 +20,7 @@ use tripipe::{Choice, Device, Error};
 /// Which device is to work.
 #[derive(Args)]
 pub(crate) struct DeviceArgument {
-    /// Device: auto (the first OpenCL GPU, else the CPU path), cpu, opencl (the first), or opencl:N as `tripipe devices`
+    /// Device: auto (the strongest OpenCL GPU, else the CPU path), cpu, opencl (the first), or opencl:N as `tripipe devices`
     /// numbers them.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: Choice,
@@ -40,7 +40,7 @@ impl DeviceArgument {
 /// Which devices are to be measured.
 #[derive(Args)]
 pub(crate) struct DevicesArgument {
-    /// Device: cpu, opencl (the first), opencl:N as `tripipe devices` numbers them, or auto (the first OpenCL GPU, else
+    /// Device: cpu, opencl (the first), opencl:N as `tripipe devices` numbers them, or auto (the strongest OpenCL GPU, else
     /// the CPU path) [default: the CPU path and every OpenCL device].
     #[arg(long, value_name = "DEVICE")]
     device: Option<Choice>,

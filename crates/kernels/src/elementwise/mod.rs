@@ -1,8 +1,8 @@
 //! Operations on elements one by one: sums of vectors, reductions, the transpose, the histogram.
 //!
-//! Each is a plan over buffers the caller has, which are different ones wherever one of them is written; the functions of [`reference`](mod@reference) say
-//! what comes out. To convert elements, filter a [`crate::filter::Raster`] of one row with a
-//! [`crate::filter::Stage::Convert`].
+//! Each is a plan over buffers the caller has, which are different ones wherever one of them is written; the functions of
+//! [`reference`](mod@reference) say what comes out. To convert elements, filter a [`crate::filter::Raster`] of one row with
+//! a [`crate::filter::Stage::Convert`].
 
 pub mod reference;
 
