@@ -226,7 +226,8 @@ impl<'p> Plan<'p> {
     /// # Errors
     /// The plan has operands; whatever the executor refuses.
     pub fn stage<'e>(&self, executor: &'e mut dyn Executor) -> Result<Staged<'e>, ExecuteError> {
-        let bound = self.make(executor, &[], Scratch::Poisoned)?;
+        let scratch = self.make(executor, true)?;
+        let bound = self.bind_all(executor, &[], scratch)?;
         Ok(Staged { executor, bound, output: self.output })
     }
 
@@ -236,28 +237,29 @@ impl<'p> Plan<'p> {
     /// # Errors
     /// Another number of operands than the plan has; whatever the executor refuses.
     pub fn bind(&self, executor: &mut dyn Executor, operands: &[MemoryId]) -> Result<Bound, ExecuteError> {
-        self.make(executor, operands, Scratch::Made)
+        let scratch = self.make_scratch(executor)?;
+        self.bind_all(executor, operands, scratch)
     }
 
-    /// The launches over other operands and the memory that was made for `first`, which must be released after the
-    /// result. Only views of the operands are made anew. Launches of both may not run at the same time.
+    /// The memory that the plan needs beside its operands, for any number of bindings ([`Self::bind_to`]). What was made is
+    /// released again when this fails; otherwise it is the caller's to [release](Scratch::release), after the bindings.
     ///
     /// # Errors
-    /// As [`Self::bind`].
-    pub fn bind_again(
-        &self,
-        executor: &mut dyn Executor,
-        first: &Bound,
-        operands: &[MemoryId],
-    ) -> Result<Bound, ExecuteError> {
-        self.make(executor, operands, Scratch::Of(first))
+    /// Whatever the executor refuses.
+    pub fn make_scratch(&self, executor: &mut dyn Executor) -> Result<Scratch, ExecuteError> {
+        self.make(executor, false)
     }
 
-    fn make(
+    /// The launches over `operands`, in the order of [`Self::operand`], and over memory that was made before. Only views of the
+    /// operands are made. Launches of two bindings to one scratch may not run at the same time.
+    ///
+    /// # Errors
+    /// Another number of operands than the plan has; the scratch of another plan; whatever the executor refuses.
+    pub fn bind_to(
         &self,
         executor: &mut dyn Executor,
         operands: &[MemoryId],
-        scratch: Scratch<'_>,
+        scratch: &Scratch,
     ) -> Result<Bound, ExecuteError> {
         let want = self.memory.iter().filter(|planned| matches!(planned, Planned::Operand)).count();
         let miscounted = || ExecuteError::Operands { want, found: operands.len() };
@@ -265,38 +267,17 @@ impl<'p> Plan<'p> {
             return Err(miscounted());
         }
         let (mut memory, mut made) = (Vec::new(), Vec::new());
-        let mut given = operands.iter();
+        let mut given = operands.iter().copied();
         for (index, planned) in self.memory.iter().enumerate() {
-            let id = match (planned, &scratch) {
-                (Planned::Operand, _) => given.next().copied().ok_or_else(miscounted),
-                (Planned::Made { .. }, Scratch::Of(first)) => Ok(first.memory[index]),
-                (Planned::Made { kind, access, initial }, _) => {
-                    let poison = match (initial, kind, &scratch) {
-                        (None, MemoryKind::Buffer { bytes }, Scratch::Poisoned) => Some(vec![POISON; *bytes]),
-                        _ => None,
-                    };
-                    executor.allocate(kind, *access, initial.as_deref().or(poison.as_deref()))
-                }
-                (Planned::ImageOver { buffer, .. }, Scratch::Of(first))
-                    if !matches!(self.memory[buffer.0], Planned::Operand) =>
-                {
-                    Ok(first.memory[index])
-                }
-                (Planned::ImageOver { buffer, shape, row_pitch_bytes }, _) => {
-                    executor.image_over_buffer(memory[buffer.0], shape, *row_pitch_bytes)
-                }
+            let id = match (scratch.memory.get(index).copied().flatten(), planned) {
+                (Some(own), _) => Ok(own),
+                (None, Planned::ImageOver { buffer, shape, row_pitch_bytes }) => executor
+                    .image_over_buffer(memory[buffer.0], shape, *row_pitch_bytes)
+                    .inspect(|view| made.push(*view)),
+                (None, Planned::Operand | Planned::Made { .. }) => given.next().ok_or_else(miscounted),
             };
             match id {
-                Ok(id) => {
-                    let another = match &scratch {
-                        Scratch::Of(first) => first.memory[index] == id,
-                        Scratch::Made | Scratch::Poisoned => false,
-                    };
-                    if !another && !matches!(planned, Planned::Operand) {
-                        made.push(id);
-                    }
-                    memory.push(id);
-                }
+                Ok(id) => memory.push(id),
                 Err(error) => {
                     release(executor, &made);
                     return Err(error);
@@ -315,19 +296,70 @@ impl<'p> Plan<'p> {
         };
         let (preparation, launches) = (bind(&self.preparation), bind(&self.launches));
         let output = self.output.map(|output| memory[output.slot.0]);
-        Ok(Bound { memory, made, preparation, launches, output })
+        Ok(Bound { made, preparation, launches, output })
+    }
+
+    /// The launches over `operands` and `scratch`, which is the binding's own from then on.
+    fn bind_all(
+        &self,
+        executor: &mut dyn Executor,
+        operands: &[MemoryId],
+        scratch: Scratch,
+    ) -> Result<Bound, ExecuteError> {
+        match self.bind_to(executor, operands, &scratch) {
+            Ok(bound) => Ok(Bound { made: [scratch.made, bound.made].concat(), ..bound }),
+            Err(error) => {
+                scratch.release(executor);
+                Err(error)
+            }
+        }
+    }
+
+    /// The memory that is no operand, nor a view of one; `poisoned`, so that an element nobody writes is found.
+    fn make(&self, executor: &mut dyn Executor, poisoned: bool) -> Result<Scratch, ExecuteError> {
+        let mut scratch = Scratch::default();
+        for planned in &self.memory {
+            let id = match planned {
+                Planned::Operand => Ok(None),
+                Planned::Made { kind, access, initial } => {
+                    let poison = match (initial, kind) {
+                        (None, MemoryKind::Buffer { bytes }) if poisoned => Some(vec![POISON; *bytes]),
+                        _ => None,
+                    };
+                    executor.allocate(kind, *access, initial.as_deref().or(poison.as_deref())).map(Some)
+                }
+                Planned::ImageOver { buffer, shape, row_pitch_bytes } => scratch.memory[buffer.0]
+                    .map(|buffer| executor.image_over_buffer(buffer, shape, *row_pitch_bytes))
+                    .transpose(),
+            };
+            match id {
+                Ok(id) => {
+                    scratch.made.extend(id);
+                    scratch.memory.push(id);
+                }
+                Err(error) => {
+                    scratch.release(executor);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(scratch)
     }
 }
 
-/// Where the memory comes from that is no operand.
-#[derive(Clone, Copy)]
-enum Scratch<'b> {
-    /// Made, with whatever it holds.
-    Made,
-    /// Made, and filled so that an element nobody writes is found.
-    Poisoned,
-    /// What another binding of the same plan made.
-    Of(&'b Bound),
+/// Memory of a plan beside its operands, on one executor.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// Every slot's memory; nothing for operands and views of them.
+    memory: Vec<Option<MemoryId>>,
+    made: Vec<MemoryId>,
+}
+
+impl Scratch {
+    /// Frees it.
+    pub fn release(self, executor: &mut dyn Executor) {
+        release(executor, &self.made);
+    }
 }
 
 /// Frees in the opposite order, as images over buffers come after their buffer. A device that is gone has released
@@ -341,8 +373,6 @@ fn release(executor: &mut dyn Executor, made: &[MemoryId]) {
 /// A plan's launches over memory of one executor.
 #[derive(Clone, Debug)]
 pub struct Bound {
-    /// Every slot's memory.
-    memory: Vec<MemoryId>,
     made: Vec<MemoryId>,
     /// What runs once, ahead of the step.
     pub preparation: Vec<Launch>,

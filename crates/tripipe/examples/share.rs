@@ -1,8 +1,10 @@
 //! Times one device against a team of all, with copies and without them: a filter, and products.
 //!
-//! `cargo run --release -p tripipe --example share -- [twice] [SIZE ...]` shares products of SIZE x SIZE x SIZE (8192 and 16384 when nothing is
-//! said) and two filters, one of little and one of much arithmetic, out to all OpenCL GPUs of the machine; where there are fewer than two, to all devices. With `twice` each OpenCL
-//! device is there with two contexts, so that one copies while the other computes.
+//! `cargo run --release -p tripipe --example share -- [twice] [SIZE ...]` shares products of SIZE x SIZE x SIZE (8192 and 16384
+//! when nothing is said) and two filters, one of little and one of much arithmetic, out to all OpenCL GPUs of the machine;
+//! where there are fewer than two, to all devices. With `twice` each OpenCL device is there with two contexts, so that one
+//! copies while the other computes.
+
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;

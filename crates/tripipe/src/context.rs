@@ -3,17 +3,18 @@
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use tripipe_device::Probe;
 use tripipe_kernels::gemm::Table;
-use tripipe_launch::{Executor, ScalarType, Submission};
+use tripipe_launch::{Executor, MemoryId, ScalarType, Submission};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
 use crate::background::Builds;
 use crate::explanation::{Arithmetic, Ceilings};
 use crate::host_queue::HostQueue;
 use crate::kept::Kept;
+use crate::operation::Bindings;
 use crate::pending::Pending;
 use crate::{Device, Error, peaks};
 
@@ -56,6 +57,8 @@ pub(crate) struct Kernels {
     pub(crate) probe: Probe,
     runner: Mutex<Runner>,
     last: Mutex<Option<Arc<dyn Submission>>>,
+    /// Those of all plans.
+    bindings: Mutex<Vec<Weak<Mutex<Bindings>>>>,
 }
 
 /// An executor, of which one kind can take in memory that others made.
@@ -111,7 +114,8 @@ impl Context {
     fn on(runner: Runner) -> Self {
         let probe = runner.probe().clone();
         let name = probe.name.clone();
-        let kernels = Kernels { probe, runner: Mutex::new(runner), last: Mutex::default() };
+        let runner = Mutex::new(runner);
+        let kernels = Kernels { probe, runner, last: Mutex::default(), bindings: Mutex::default() };
         Self::with(name, Engine::Kernels(Box::new(kernels)))
     }
 
@@ -299,11 +303,31 @@ impl Kernels {
         lock(&self.runner)
     }
 
-    /// Makes an operation of what the executor was just given.
-    pub(crate) fn pending(&self, submission: Box<dyn Submission>) -> Pending {
+    /// Makes an operation of what the executor was just given. The executor is still held: what is queued last is the last in line.
+    pub(crate) fn pending(&self, _: &MutexGuard<'_, Runner>, submission: Box<dyn Submission>) -> Pending {
         let submission: Arc<dyn Submission> = Arc::from(submission);
         *lock(&self.last) = Some(Arc::clone(&submission));
         Pending::new(submission)
+    }
+
+    /// The bindings of a new plan, which forget memory that is released.
+    pub(crate) fn bindings(&self) -> Arc<Mutex<Bindings>> {
+        let made = Arc::default();
+        let mut all = lock(&self.bindings);
+        all.retain(|one| one.strong_count() > 0);
+        all.push(Arc::downgrade(&made));
+        made
+    }
+
+    /// Frees memory; what is queued still has it until it ended.
+    pub(crate) fn release(&self, memory: MemoryId) {
+        // Bindings are locked ahead of the executor, and all of them not at once.
+        let all: Vec<_> = lock(&self.bindings).iter().filter_map(Weak::upgrade).collect();
+        for bindings in all {
+            lock(&bindings).forget(memory, self);
+        }
+        // A device that is gone has freed everything.
+        let _ = self.executor().release(memory);
     }
 }
 

@@ -1,11 +1,12 @@
 //! Vectors element by element: sums, reductions, histograms, conversions, the transpose.
 
+use tripipe_kernels::PlanError;
 use tripipe_kernels::elementwise::Reduction;
 use tripipe_kernels::filter::{Border, Chain, Raster, Stage};
 
 use crate::memory::Memory;
 use crate::simple::Task;
-use crate::{Element, Error, Image, Matrix, Pending, Pixel, Vector};
+use crate::{Element, Error, Image, Matrix, Order, Pending, Pixel, Vector};
 
 /// A number that vectors of it can be summed.
 pub trait Summed: Pixel {
@@ -30,17 +31,25 @@ impl Summed for f32 {
     type Sum = f32;
 }
 
-impl<T: Summed> Vector<T> {
-    /// Queues `self += alpha x`, in `f32`, rounded once when stored. For floating-point numbers.
+/// A channel whose values can be counted.
+pub trait Counted: Pixel {}
+
+impl Counted for u8 {}
+impl Counted for u16 {}
+
+impl<T: Summed<Sum = f32>> Vector<T> {
+    /// Queues `self += alpha x`, in `f32`, rounded once when stored.
     ///
     /// # Errors
-    /// Integers; another length; another context, or the same vector; the device is gone.
+    /// Another length; another context, or memory that both share; the device is gone.
     pub fn add_scaled(&mut self, alpha: f32, x: &Self) -> Result<Pending, Error> {
         self.memory().check_length::<T>(x.len())?;
         let task = Task::Axpy { alpha, length: self.len(), element: T::PIXEL };
         self.context().simple(task)?.run(&[x.memory()], self.memory())
     }
+}
 
+impl<T: Summed> Vector<T> {
     /// The sum of its elements, after all that was queued before.
     ///
     /// # Errors
@@ -62,7 +71,7 @@ impl<T: Summed> Vector<T> {
     /// over.
     ///
     /// # Errors
-    /// An operation before failed; the device is gone.
+    /// 2^32 elements or more; an operation before failed; the device is gone.
     pub fn least(&self) -> Result<Option<(T, usize)>, Error> {
         self.extreme(Reduction::Least)
     }
@@ -76,6 +85,11 @@ impl<T: Summed> Vector<T> {
     }
 
     fn extreme(&self, reduction: Reduction) -> Result<Option<(T, usize)>, Error> {
+        // The index comes as 32 bits, on the CPU path too.
+        if u32::try_from(self.len()).is_err() {
+            let what = format!("a vector of {} elements", self.len());
+            return Err(PlanError::OverLimit { what, limit: u32::MAX.into() }.into());
+        }
         let [_, index]: [u32; 2] = self.reduced(reduction, &[self.memory()])?;
         let index = index as usize;
         if index >= self.len() {
@@ -88,7 +102,7 @@ impl<T: Summed> Vector<T> {
 
     fn reduced<R: bytemuck::Pod>(&self, reduction: Reduction, inputs: &[&Memory]) -> Result<R, Error> {
         let task = Task::Reduce { reduction, length: self.len(), element: T::PIXEL };
-        let result = Memory::new(self.context(), reduction.result_bytes(T::PIXEL), None)?;
+        let result = Memory::uninitialised(self.context(), reduction.result_bytes(T::PIXEL))?;
         drop(self.context().simple(task)?.run(inputs, &result)?);
         result.with(|bytes| bytemuck::pod_read_unaligned(&bytes[..size_of::<R>()]))
     }
@@ -108,11 +122,11 @@ impl<T: Summed> Vector<T> {
     }
 }
 
-impl<T: Pixel> Image<T> {
+impl<T: Counted> Image<T> {
     /// How often each value of all channels occurs, after all that was queued before: of bytes, or of the upper 8 of 16 bits.
     ///
     /// # Errors
-    /// Other pixels than `u8` and `u16`; an operation before failed; the device is gone.
+    /// An operation before failed; the device is gone.
     pub fn histogram(&self) -> Result<[u32; 256], Error> {
         let raster = *self.raster();
         let result = Vector::<u32>::zeros(self.context(), 256)?;
@@ -130,17 +144,14 @@ impl<T: Element> Matrix<T> {
     /// # Errors
     /// No memory left; the device is gone.
     pub fn to_transposed(&self) -> Result<Self, Error> {
-        let result = Self::zeros(self.context(), [self.columns(), self.rows()])?;
-        let [rows, columns] = match self.order() {
-            crate::Order::RowMajor => [self.rows(), self.columns()],
-            // The transpose of what lies column by column lies there row by row already.
-            crate::Order::ColumnMajor => {
-                let memory = self.view().memory().to_context(self.context())?;
-                return Ok(Self::in_rows(memory, [self.columns(), self.rows()]));
-            }
-        };
-        let task = Task::Transpose { rows, columns, element_bytes: size_of::<T>() };
+        let [rows, columns] = [self.rows(), self.columns()];
+        if self.order() == Order::ColumnMajor {
+            // What lies column by column is the transpose row by row.
+            return Ok(Self::in_rows(self.view().memory().to_context(self.context())?, [columns, rows]));
+        }
+        let result = Self::unwritten(self.context(), [columns, rows])?;
         if rows > 0 && columns > 0 {
+            let task = Task::Transpose { rows, columns, element_bytes: size_of::<T>() };
             drop(self.context().simple(task)?.run(&[self.view().memory()], result.view().memory())?);
         }
         Ok(result)

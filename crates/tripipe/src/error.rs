@@ -103,6 +103,14 @@ pub enum Error {
         /// The raster's.
         found: Element,
     },
+    /// An image made of nothing, or nothing made of an image.
+    #[error("an image of {}x{} cannot become one of {}x{}: both have pixels, or neither has", from[0], from[1], to[0], to[1])]
+    Resize {
+        /// Width and height of the image.
+        from: [usize; 2],
+        /// Those asked for.
+        to: [usize; 2],
+    },
     /// Operands of different contexts.
     #[error("{operand} lives in another context ({found}) than the operation ({want}): copy it there first")]
     OtherContext {

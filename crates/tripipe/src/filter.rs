@@ -248,7 +248,7 @@ impl<T: Pixel> Image<T> {
     /// The chain does not take this image or makes pixels of another type; no memory left; the device is gone.
     pub fn filtered<R: Pixel>(&self, chain: &Chain) -> Result<Image<R>, Error> {
         let to = chain.apply_to(self.raster())?;
-        let mut result = Image::zeros(self.context(), to)?;
+        let mut result = Image::unwritten(self.context(), to)?;
         drop(self.context().filter(chain, self.raster(), &to)?.run(self, &mut result)?);
         Ok(result)
     }

@@ -3,7 +3,7 @@
 use tripipe_kernels::filter::{Interpolation, Layout, Raster, Semiplanar};
 
 use crate::simple::Task;
-use crate::{Context, Error, Image, ImageView, Pending, Pixel, Vector};
+use crate::{Error, Image, Pending, Pixel, Vector};
 
 impl<T: Pixel> Image<T> {
     /// A new image of `size` pixels. Queued; the image can be used at once.
@@ -11,28 +11,21 @@ impl<T: Pixel> Image<T> {
     /// # Errors
     /// One of the two is empty and the other is not; no memory left; the device is gone.
     pub fn resized(&self, size: [usize; 2], interpolation: Interpolation) -> Result<Self, Error> {
-        let from = self.raster();
+        let from = *self.raster();
         let to = match from.layout {
             Layout::Packed => Raster::packed(size, from.channels, from.element),
             Layout::Planar => Raster::planar(size, from.channels, from.element),
         };
-        let result = Self::zeros(self.context(), to)?;
-        drop(resize(self.context(), &self.view(), &result, interpolation)?);
+        if from.is_empty() != to.is_empty() {
+            return Err(Error::Resize { from: [from.width, from.height], to: size });
+        }
+        let result = Self::unwritten(self.context(), to)?;
+        if !to.is_empty() {
+            let simple = self.context().simple(Task::Resize { interpolation, from, to })?;
+            drop(simple.run(&[self.view().memory()], result.view().memory())?);
+        }
         Ok(result)
     }
-}
-
-fn resize<T: Pixel>(
-    context: &Context,
-    from: &ImageView<'_, T>,
-    to: &Image<T>,
-    interpolation: Interpolation,
-) -> Result<Pending, Error> {
-    if to.raster().is_empty() && from.raster().is_empty() {
-        return Ok(Pending::done());
-    }
-    let task = Task::Resize { interpolation, from: *from.raster(), to: *to.raster() };
-    context.simple(task)?.run(&[from.memory()], to.view().memory())
 }
 
 impl Image<u8> {
@@ -42,17 +35,17 @@ impl Image<u8> {
     /// # Errors
     /// Other channels than 3 and 4; a vector that is too short; no memory left; the device is gone.
     pub fn from_frame(frame: &Vector<u8>, layout: &Semiplanar, channels: usize) -> Result<Self, Error> {
-        let result = Self::zeros(frame.context(), Raster::packed(layout.size, channels, u8::PIXEL))?;
+        let to = Raster::packed(layout.size, channels, u8::PIXEL);
+        layout.check_image(&to)?;
         let want = layout.bytes();
         if frame.len() < want {
             return Err(Error::Length { operand: "the frame", want, found: frame.len() });
         }
-        if result.raster().is_empty() {
-            return Ok(result);
+        let result = Self::unwritten(frame.context(), to)?;
+        if !to.is_empty() {
+            let simple = frame.context().simple(Task::ToRgb { from: *layout, to })?;
+            drop(simple.run(&[frame.memory(), frame.memory()], result.view().memory())?);
         }
-        let task = Task::ToRgb { from: *layout, to: *result.raster() };
-        let simple = frame.context().simple(task)?;
-        drop(simple.run(&[frame.memory(), frame.memory()], result.view().memory())?);
         Ok(result)
     }
 

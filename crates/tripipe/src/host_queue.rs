@@ -131,7 +131,8 @@ impl Task {
         };
         self.state.done.notify_all();
         for callback in callbacks {
-            callback();
+            // A waker that panics is its owner's affair: what is in line behind must still run.
+            let _ = catch_unwind(AssertUnwindSafe(callback));
         }
     }
 }
@@ -190,4 +191,27 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn nanoseconds(start: Instant) -> u64 {
     u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever is told of an end may panic; the operations of others run on.
+    #[test]
+    fn a_callback_that_panics_stops_nobody() {
+        let queue = HostQueue::new();
+        let (tell, told) = channel::<()>();
+        let held = queue.submit(false, move || {
+            // Until the callback is there.
+            let _ = told.recv();
+            Ok(())
+        });
+        held.on_done(Box::new(|| panic!("as it should")));
+        let next = queue.submit(false, || Ok(()));
+        tell.send(()).unwrap();
+        assert!(held.wait().is_ok());
+        assert!(next.wait().is_ok());
+        assert!(queue.submit(false, || Ok(())).wait().is_ok());
+    }
 }

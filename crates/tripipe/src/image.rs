@@ -68,6 +68,15 @@ impl<T: Pixel> Image<T> {
         Ok(Self { memory: Memory::new(context, bytes, None)?, raster, element: PhantomData })
     }
 
+    /// An image without gaps that is written, all of it, before it is read.
+    ///
+    /// # Errors
+    /// As [`Self::with_raster`].
+    pub(crate) fn unwritten(context: &Context, raster: Raster) -> Result<Self, Error> {
+        let bytes = elements_of::<T>(&raster)? * size_of::<T>();
+        Ok(Self { memory: Memory::uninitialised(context, bytes)?, raster, element: PhantomData })
+    }
+
     /// The elements of a vector as an image; both share the memory. This is how a plane of a camera's frame becomes an image
     /// without a copy: [`Raster::luma`].
     ///

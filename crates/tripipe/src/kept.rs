@@ -40,4 +40,10 @@ impl<T> Kept<T> {
         kept.truncate(KEPT);
         Ok(made)
     }
+
+    /// The one used last of those that are `like` it.
+    pub(crate) fn relative(&self, like: impl Fn(&T) -> bool) -> Option<Arc<T>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().find(|one| like(one)).cloned()
+    }
 }

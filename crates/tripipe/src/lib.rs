@@ -40,7 +40,7 @@ mod vector;
 pub use context::Context;
 pub use device::{Choice, Device, Devices};
 pub use element::{Element, Pixel};
-pub use elementwise::Summed;
+pub use elementwise::{Counted, Summed};
 pub use error::Error;
 pub use explanation::{Arithmetic, Bound, Ceilings, Chosen, Explanation, Prediction, RunnerUp};
 pub use image::{Image, ImageView, ImageViewMut};

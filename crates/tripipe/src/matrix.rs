@@ -133,13 +133,25 @@ impl<T: Element> Matrix<T> {
     /// # Errors
     /// As [`Self::from_slice`].
     pub fn zeros(context: &Context, [rows, columns]: [usize; 2]) -> Result<Self, Error> {
-        let elements = count(rows, columns)?;
-        let bytes = elements.checked_mul(size_of::<T>()).ok_or(Error::TooLarge { elements })?;
-        let memory = Memory::new(context, bytes, None)?;
-        Ok(Self { memory, shape: Shape::dense(rows, columns, Order::RowMajor), element: PhantomData })
+        let memory = Memory::new(context, Self::bytes_of(rows, columns)?, None)?;
+        Ok(Self::in_rows(memory, [rows, columns]))
     }
 
-    /// The numbers of a vector as a row-major matrix. The vector's memory is taken over.
+    /// A row-major matrix that is written, all of it, before it is read.
+    ///
+    /// # Errors
+    /// As [`Self::from_slice`].
+    pub(crate) fn unwritten(context: &Context, [rows, columns]: [usize; 2]) -> Result<Self, Error> {
+        let memory = Memory::uninitialised(context, Self::bytes_of(rows, columns)?)?;
+        Ok(Self::in_rows(memory, [rows, columns]))
+    }
+
+    fn bytes_of(rows: usize, columns: usize) -> Result<usize, Error> {
+        let elements = count(rows, columns)?;
+        elements.checked_mul(size_of::<T>()).ok_or(Error::TooLarge { elements })
+    }
+
+    /// The numbers of a vector as a row-major matrix; both share the memory.
     ///
     /// # Errors
     /// Another number of elements than `rows * columns`.
@@ -148,8 +160,7 @@ impl<T: Element> Matrix<T> {
         if vector.len() != want {
             return Err(Error::Length { operand: "the vector", want, found: vector.len() });
         }
-        let memory = vector.memory().clone();
-        Ok(Self { memory, shape: Shape::dense(rows, columns, Order::RowMajor), element: PhantomData })
+        Ok(Self::in_rows(vector.memory().clone(), [rows, columns]))
     }
 
     /// Memory that holds the elements row by row.

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use tripipe_kernels::PlanError;
 use tripipe_launch::{Access, Executor, MemoryId, MemoryKind};
 use tripipe_opencl::memory::External;
 
@@ -49,6 +50,12 @@ impl Memory {
                 Place::Host(Arc::new(RwLock::new(cells)))
             }
             Engine::Kernels(kernels) => {
+                let limit = kernels.probe.max_buffer_bytes;
+                if limit != 0 && bytes as u64 > limit {
+                    return Err(
+                        PlanError::OverLimit { what: format!("memory of {bytes} bytes"), limit }.into()
+                    );
+                }
                 // A device has no memory of no bytes.
                 let kind = MemoryKind::Buffer { bytes: bytes.max(1) };
                 let mut executor = kernels.executor();
@@ -63,32 +70,32 @@ impl Memory {
         Ok(Self(Arc::new(Inner { context: context.clone(), bytes, place })))
     }
 
-    /// Memory of so many bytes and no contents to speak of.
+    /// Memory of so many bytes, to be written before it is read.
     ///
     /// # Errors
     /// As [`Self::new`].
     pub(crate) fn uninitialised(context: &Context, bytes: usize) -> Result<Self, Error> {
         // A device has no memory of no bytes.
-        Self::of_kind(context, &MemoryKind::Buffer { bytes: bytes.max(1) })
+        Self::allocated(context, &MemoryKind::Buffer { bytes: bytes.max(1) }, bytes)
     }
 
-    /// Memory of that kind, with whatever it holds; its bytes are those of a buffer, or of an image tightly packed.
+    /// Memory of that kind, to be written before it is read; its bytes are those of a buffer, or of an image tightly packed.
     ///
     /// # Errors
-    /// As [`Self::new`]; this is the CPU path, and the kind no buffer.
+    /// As [`Self::new`].
     pub(crate) fn of_kind(context: &Context, kind: &MemoryKind) -> Result<Self, Error> {
         let bytes = match kind {
             MemoryKind::Buffer { bytes } => *bytes,
             MemoryKind::Image(shape) => shape.bytes(),
             _ => 0,
         };
-        match context.engine() {
-            Engine::Host(_) => Self::new(context, bytes, None),
-            Engine::Kernels(kernels) => {
-                let id = kernels.executor().allocate(kind, Access::ReadWrite, None)?;
-                Ok(Self(Arc::new(Inner { context: context.clone(), bytes, place: Place::Device(id) })))
-            }
-        }
+        Self::allocated(context, kind, bytes)
+    }
+
+    fn allocated(context: &Context, kind: &MemoryKind, bytes: usize) -> Result<Self, Error> {
+        let Engine::Kernels(kernels) = context.engine() else { return Self::new(context, bytes, None) };
+        let id = kernels.executor().allocate(kind, Access::ReadWrite, None)?;
+        Ok(Self(Arc::new(Inner { context: context.clone(), bytes, place: Place::Device(id) })))
     }
 
     /// Memory that others made; no copy is made.
@@ -232,7 +239,9 @@ impl Memory {
         {
             let copy = Self::uninitialised(context, self.bytes())?;
             if let Some(to) = copy.id().filter(|_| self.bytes() > 0) {
-                drop(kernels.pending(kernels.executor().copy(from, 0, to, 0, self.bytes())?));
+                let mut executor = kernels.executor();
+                let copied = executor.copy(from, 0, to, 0, self.bytes())?;
+                drop(kernels.pending(&executor, copied));
             }
             return Ok(copy);
         }
@@ -373,8 +382,7 @@ pub(crate) fn with_memories<R>(
 impl Drop for Inner {
     fn drop(&mut self) {
         if let (Place::Device(id), Engine::Kernels(kernels)) = (&self.place, self.context.engine()) {
-            // A device that is gone has freed everything.
-            let _ = kernels.executor().release(*id);
+            kernels.release(*id);
         }
     }
 }

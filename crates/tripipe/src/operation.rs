@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use tripipe_device::Probe;
-use tripipe_kernels::plan::Bound;
+use tripipe_kernels::plan::{Bound, Scratch};
 use tripipe_kernels::{Plan, PlanError};
-use tripipe_launch::{MemoryId, Prepared, Submission, Timing};
+use tripipe_launch::{ExecuteError, Executor, MemoryId, Prepared, Submission, Timing};
 
 use crate::background::Later;
 use crate::context::{Core, Engine, Kernels};
@@ -22,21 +22,21 @@ use crate::{Context, Error};
 /// How many sets of operands an operation remembers its launches for.
 const REMEMBERED: usize = 8;
 
-/// A plan with its kernels built and its own memory made, to be run over any operands.
+/// A plan with its kernels built, to be run over any operands.
 pub(crate) struct Planned {
     core: Arc<Core>,
     plan: Plan<'static>,
-    bindings: Mutex<Bindings>,
+    bindings: Arc<Mutex<Bindings>>,
     /// Seconds that building, or loading, the kernels took, here and on another thread.
     build_seconds: f64,
 }
 
+/// The plan's own memory, made with the first run, and the latest sets of operands.
 #[derive(Default)]
-struct Bindings {
-    /// The first one owns the plan's memory.
-    bound: Vec<Binding>,
-    /// Where the next one goes once all places are taken.
-    next: usize,
+pub(crate) struct Bindings {
+    scratch: Option<Scratch>,
+    /// The oldest first.
+    bound: VecDeque<Binding>,
 }
 
 /// The launches over one set of operands.
@@ -44,6 +44,69 @@ struct Binding {
     operands: Vec<MemoryId>,
     bound: Bound,
     launches: Prepared,
+}
+
+impl Bindings {
+    /// The launches over `operands`, made ready now if they are not known.
+    fn find_or_bind(
+        &mut self,
+        executor: &mut dyn Executor,
+        plan: &Plan<'static>,
+        operands: Vec<MemoryId>,
+    ) -> Result<&Prepared, ExecuteError> {
+        let known = self.bound.iter().position(|binding| binding.operands == operands);
+        let place = if let Some(place) = known {
+            place
+        } else {
+            if self.bound.len() == REMEMBERED
+                && let Some(oldest) = self.bound.pop_front()
+            {
+                oldest.bound.release(executor);
+            }
+            let scratch = match self.scratch.take() {
+                Some(scratch) => scratch,
+                None => plan.make_scratch(executor)?,
+            };
+            let scratch = self.scratch.insert(scratch);
+            self.bound.push_back(Binding::new(executor, plan, operands, scratch)?);
+            self.bound.len() - 1
+        };
+        Ok(&self.bound[place].launches)
+    }
+
+    /// Forgets the launches over that memory, which they would keep alive.
+    pub(crate) fn forget(&mut self, memory: MemoryId, kernels: &Kernels) {
+        while let Some(place) = self.bound.iter().position(|binding| binding.operands.contains(&memory)) {
+            if let Some(binding) = self.bound.remove(place) {
+                binding.bound.release(&mut **kernels.executor());
+            }
+        }
+    }
+}
+
+impl Binding {
+    /// Queues what comes ahead of the step as well.
+    fn new(
+        executor: &mut dyn Executor,
+        plan: &Plan<'static>,
+        operands: Vec<MemoryId>,
+        scratch: &Scratch,
+    ) -> Result<Self, ExecuteError> {
+        let bound = plan.bind_to(executor, &operands, scratch)?;
+        let mut prepare = || {
+            if !bound.preparation.is_empty() {
+                executor.submit(&bound.preparation)?;
+            }
+            executor.prepare_launches(&bound.launches)
+        };
+        match prepare() {
+            Ok(launches) => Ok(Self { operands, bound, launches }),
+            Err(error) => {
+                bound.release(executor);
+                Err(error)
+            }
+        }
+    }
 }
 
 impl Planned {
@@ -60,7 +123,7 @@ impl Planned {
             }
         }
         let build_seconds = start.elapsed().as_secs_f64();
-        Ok(Self { core: Arc::clone(core), plan, bindings: Mutex::default(), build_seconds })
+        Ok(Self { core: Arc::clone(core), plan, bindings: kernels.bindings(), build_seconds })
     }
 
     /// With the seconds that another thread built its kernels.
@@ -78,42 +141,20 @@ impl Planned {
         let ids: Vec<MemoryId> = operands.iter().filter_map(|memory| memory.id()).collect();
         let mut bindings = lock(&self.bindings);
         let mut executor = kernels.executor();
-        let Bindings { bound, next } = &mut *bindings;
-        let place = if let Some(place) = bound.iter().position(|binding| binding.operands == ids) {
-            place
-        } else {
-            let made = match bound.first() {
-                None => self.plan.bind(&mut **executor, &ids)?,
-                Some(first) => self.plan.bind_again(&mut **executor, &first.bound, &ids)?,
-            };
-            if !made.preparation.is_empty() {
-                executor.submit(&made.preparation)?;
-            }
-            let launches = executor.prepare_launches(&made.launches)?;
-            let made = Binding { operands: ids, bound: made, launches };
-            if bound.len() < REMEMBERED {
-                bound.push(made);
-                bound.len() - 1
-            } else {
-                // The first place stays: its memory is everyone's.
-                let place = 1 + *next % (REMEMBERED - 1);
-                *next += 1;
-                let old = std::mem::replace(&mut bound[place], made);
-                old.bound.release(&mut **executor);
-                place
-            }
-        };
-        let submission = executor.submit_prepared(&bound[place].launches)?;
-        drop(executor);
-        Ok(kernels.pending(submission))
+        let launches = bindings.find_or_bind(&mut **executor, &self.plan, ids)?;
+        let submission = executor.submit_prepared(launches)?;
+        Ok(kernels.pending(&executor, submission))
     }
 
     /// Forgets the operands it was run over, and frees its own memory.
     pub(crate) fn forget(&self, kernels: &Kernels) {
-        let Bindings { bound, .. } = std::mem::take(&mut *lock(&self.bindings));
+        let Bindings { scratch, bound } = std::mem::take(&mut *lock(&self.bindings));
         let mut executor = kernels.executor();
-        for binding in bound.into_iter().rev() {
+        for binding in bound {
             binding.bound.release(&mut **executor);
+        }
+        if let Some(scratch) = scratch {
+            scratch.release(&mut **executor);
         }
     }
 }
@@ -146,10 +187,12 @@ pub(crate) struct Host {
 }
 
 /// Who may do an operation on a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Doer {
     /// The CPU path where it is faster, and until kernels are built that the context builds in the background.
     Fastest,
+    /// Likewise; which is faster was tried of an operation that costs the same.
+    AsTried(Trial),
     /// The device, unless it lacks something.
     Device,
 }
@@ -232,14 +275,18 @@ impl Operation {
             Engine::Host(_) => Way::Host,
             Engine::Kernels(kernels) => match plan(&kernels.probe) {
                 Ok(plan) => {
-                    let builds = core.builds().filter(|_| doer == Doer::Fastest);
+                    let builds = core.builds().filter(|_| doer != Doer::Device);
                     if let Some(later) = builds.and_then(|builds| Later::begin(builds, kernels, &plan)) {
                         Way::Later(later)
                     } else {
                         let planned = Planned::new(core, kernels, plan)?;
-                        if doer == Doer::Fastest && core.falls_back_when_slower() {
-                            trial = Trial::of(context, kernels, &planned, &host.work, &host.size);
-                        }
+                        trial = match doer {
+                            Doer::Fastest if core.falls_back_when_slower() => {
+                                Trial::of(context, kernels, &planned, &host.work, &host.size)
+                            }
+                            Doer::AsTried(trial) if core.falls_back_when_slower() => Some(trial),
+                            _ => None,
+                        };
                         match trial {
                             Some(trial) if trial.is_the_hosts() => Way::Fallback(trial.to_string()),
                             _ => Way::Kernels(planned),
@@ -313,6 +360,11 @@ impl Operation {
             (_, Err(error)) => Some(error.to_string()),
             _ => None,
         }
+    }
+
+    /// What an operation that costs the same need not try again.
+    pub(crate) fn trial(&self) -> Option<Trial> {
+        self.trial
     }
 
     /// The way that was tried and not taken; `kernel` is the device's.

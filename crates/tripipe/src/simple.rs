@@ -45,7 +45,10 @@ impl Context {
             || {
                 let plan = |probe: &Probe| Ok(task.plan(probe)?);
                 let host = Host { work: task.host(), small: task.is_small(), size: task.size()? };
-                Ok(Simple { task, operation: Operation::new(self, plan, host, Doer::Fastest)? })
+                let relative = self.kept().simple.relative(|known| known.task.costs_as(&task));
+                let tried = relative.and_then(|known| known.operation.trial());
+                let doer = tried.map_or(Doer::Fastest, Doer::AsTried);
+                Ok(Simple { task, operation: Operation::new(self, plan, host, doer)? })
             },
         )
     }
@@ -82,6 +85,16 @@ impl Task {
             Self::Transpose { rows, columns, element_bytes } => {
                 elementwise::transpose(Matrix::dense(columns, rows), [0, rows], element_bytes)
             }
+        }
+    }
+
+    /// Whether both cost the same: they differ in a factor alone.
+    fn costs_as(&self, other: &Self) -> bool {
+        match (*self, *other) {
+            (Self::Axpy { length, element, .. }, Self::Axpy { length: of_other, element: other, .. }) => {
+                length == of_other && element == other
+            }
+            _ => false,
         }
     }
 

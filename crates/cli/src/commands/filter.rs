@@ -24,7 +24,7 @@ use crate::progress::Progress;
 /// Each colour channel is filtered by itself, alpha is kept as it is. Pictures are PNG, JPEG, PPM, PGM, BMP, TIFF or WebP of
 /// 8 bits a channel (gray, gray + alpha, RGB, RGBA), up to 2 GiB when decoded; the input's format is told by its
 /// contents, the output's by its name. Gray + alpha is filtered as gray, and becomes RGBA where the output format has no
-/// such form (BMP, TIFF).
+/// such form (BMP, TIFF). A small picture goes to the CPU path where that is faster, unless --device names a device.
 ///
 /// Examples:
 ///   tripipe filter laplace photo.jpg sharp.png

@@ -19,9 +19,9 @@ use crate::progress::Progress;
 
 /// Multiply two matrices from `.npy` files: C = alpha op(A) op(B), then a bias, then an activation.
 ///
-/// op(A) is M x K, op(B) is K x N, both float16, float32, int8 or float64 (float64 on the CPU path alone, and plain), little-endian, in C or
-/// Fortran order. C is written in C order and in their type, int32 for int8. float16 is summed in float32 unless
-/// --accumulate says otherwise.
+/// op(A) is M x K, op(B) is K x N, both float16, float32, int8 or float64 (float64 on the CPU path alone, and plain),
+/// little-endian, in C or Fortran order. C is written in C order and in their type, int32 for int8. float16 is summed in float32 unless
+/// --accumulate says otherwise. A small product goes to the CPU path where that is faster, unless --device names a device.
 ///
 /// Examples:
 ///   tripipe gemm a.npy b.npy -o c.npy

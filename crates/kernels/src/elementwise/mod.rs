@@ -1,8 +1,8 @@
 //! Operations on elements one by one: sums of vectors, reductions, the transpose, the histogram.
 //!
-//! Each is a plan over buffers the caller has, which are different ones wherever one of them is written; the functions of [`reference`](mod@reference) say
-//! what comes out. To convert elements, filter a [`crate::filter::Raster`] of one row with a
-//! [`crate::filter::Stage::Convert`].
+//! Each is a plan over buffers the caller has, which are different ones wherever one of them is written; the functions of
+//! [`reference`](mod@reference) say what comes out. To convert elements, filter a [`crate::filter::Raster`] of one row with
+//! a [`crate::filter::Stage::Convert`].
 
 pub mod reference;
 
@@ -168,6 +168,8 @@ pub fn reduce(
         .define("GROUP", GROUP);
     let program = Arc::new(program);
     let groups = groups(probe, x.length.div_ceil(GROUP));
+    // A work-item's index steps over the last element, by all work-items at the most.
+    indexable(x.length.saturating_add(groups * GROUP))?;
     let [values, indices] = [plan.scratch(groups * bytes), plan.scratch(groups * 4)];
     let y = y.unwrap_or(x);
     let mut arguments: Vec<Argument<Slot>> = vec![from.into(), other.into(), values.into(), indices.into()];
@@ -189,7 +191,8 @@ pub fn histogram(raster: &Raster, probe: &Probe) -> Result<Plan<'static>, PlanEr
         Element::U16 => 8,
         other => return Err(PlanError::NotOffered { what: format!("a histogram of {other:?}") }),
     };
-    indexable(raster.elements()?)?;
+    // As in a reduction: the index steps over the end of a row.
+    indexable(raster.elements()?.saturating_add(GROUP))?;
     let planes = if raster.layout == Layout::Planar { raster.channels } else { 1 };
     let mut plan = Plan::new();
     let [source, result] = [plan.operand(), plan.operand()];
@@ -277,4 +280,21 @@ fn same_length(x: Vector, y: Vector) -> Result<(), PlanError> {
         return Ok(());
     }
     Err(PlanError::Operand { what: format!("a vector of {} elements", x.length), found: y.length })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A 32-bit index that steps over the end of such a vector would begin anew, and never end.
+    #[test]
+    fn indices_do_not_wrap() {
+        let (probe, most) = (Probe::default(), u32::MAX as usize);
+        let sum = |length| reduce(Reduction::Sum, Vector::dense(length), None, Element::U8, &probe);
+        assert!(matches!(sum(most), Err(PlanError::OverLimit { .. })));
+        assert!(sum(most - 8 * GROUP).is_ok());
+        let count = |width| histogram(&Raster::packed([width, 1], 1, Element::U8), &probe);
+        assert!(matches!(count(most), Err(PlanError::OverLimit { .. })));
+        assert!(count(most - GROUP).is_ok());
+    }
 }

@@ -197,7 +197,7 @@ fn release(executor: &mut dyn Executor, memory: &[MemoryId]) {
     }
 }
 
-/// By median, those timed more often first where they have none; failures last.
+/// By median: first those that were timed in the finals, then those that had a first look alone; failures last.
 fn sort(tried: &mut [Tried]) {
     tried.sort_by(|a, b| match (&a.outcome, &b.outcome) {
         // A first look is one run; finals count more.

@@ -48,10 +48,20 @@ impl Context {
             |known| known.gemm == *gemm && known.given == *given && known.was_chosen(parameters),
             || {
                 // Whoever names the parameters wants the kernel.
-                let doer = if parameters.is_some() { Doer::Device } else { Doer::Fastest };
+                let doer = if parameters.is_some() { Doer::Device } else { self.doer_of(gemm) };
                 GemmOperation::new(self, gemm, parameters, given, doer)
             },
         )
+    }
+
+    /// The fastest, which need not be tried again where it was with other factors.
+    fn doer_of(&self, gemm: &Gemm) -> Doer {
+        let is_there = |factor: f64| f64::from(u8::from(factor != 0.0));
+        let of_any_factors =
+            |gemm: &Gemm| Gemm { alpha: is_there(gemm.alpha), beta: is_there(gemm.beta), ..gemm.clone() };
+        let wanted = of_any_factors(gemm);
+        let relative = self.kept().products.relative(|known| of_any_factors(&known.gemm) == wanted);
+        relative.and_then(|known| known.operation.trial()).map_or(Doer::Fastest, Doer::AsTried)
     }
 
     /// The kernel for a product on this device.

@@ -263,7 +263,10 @@ impl<'m, T: Factor> Product<'m, T> {
         if self.gemm.batch != Batch::One {
             return Err(Error::BatchToMatrix);
         }
-        let mut c = Matrix::zeros(self.context(), [self.gemm.m, self.gemm.n])?;
+        let extents = [self.gemm.m, self.gemm.n];
+        // Only with a beta is what was there read.
+        let make = if self.gemm.beta == 0.0 { Matrix::unwritten } else { Matrix::zeros };
+        let mut c = make(self.context(), extents)?;
         drop(self.store(&mut c)?);
         Ok(c)
     }
@@ -294,7 +297,8 @@ impl<'m, T: Factor> Product<'m, T> {
 
     fn operation(&self) -> Result<std::sync::Arc<GemmOperation>, Error> {
         let packed = [self.a.packed().and_then(Packed::tag), self.b.packed().and_then(Packed::tag)];
-        let parameters = self.b.packed().or(self.a.packed()).and_then(Packed::parameters);
+        // What lies as it did leaves the choice to the other one.
+        let parameters = [&self.b, &self.a].iter().find_map(|operand| operand.packed()?.parameters());
         self.context().gemm_with(&self.gemm, parameters, &packed)
     }
 

@@ -127,7 +127,8 @@ impl Filtering<'_> {
     fn rasters(&self, height: usize, apart: bool) -> Result<[Raster; 2], Error> {
         let mut from = Raster { height, offset: 0, ..self.from };
         if apart && from.layout == Layout::Planar {
-            from.plane_pitch = from.pitch * height;
+            // The pitch of a single row is free.
+            from.plane_pitch = from.pitch.max(from.row_elements()) * height;
         }
         let mut to = self.chain.apply_to(&from)?;
         if to.layout != self.to.layout {

@@ -1,7 +1,17 @@
 //! Vectors, matrices and images: what goes in comes out.
 
-use tripipe::filter::{Element, Raster};
-use tripipe::{Error, Image, Matrix, Order, Vector};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tripipe::filter::{Border, Chain, Element, Raster};
+use tripipe::gemm::Product;
+use tripipe::{Context, Error, Image, Matrix, Order, Vector};
+use tripipe_device::Probe;
+use tripipe_launch::{
+    Access, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, Prepared, Program,
+    Timing,
+};
+use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
 use crate::{bytes, contexts};
 
@@ -57,6 +67,130 @@ fn what_does_not_fit_is_refused() {
         let vector = Vector::from_slice(&context, &[0u8; 10]).unwrap();
         refused(Image::over(&vector, Raster::luma([4, 4], 4)).unwrap_err(), "10 elements, 16 were");
     }
+}
+
+/// Neither a panic nor an attempt to get so much from the host.
+#[test]
+fn what_nobody_can_hold_is_refused() {
+    for context in contexts() {
+        for length in [usize::MAX, usize::MAX / 2, 1 << 60] {
+            assert!(Vector::<u8>::zeros(&context, length).is_err(), "{length} on {}", context.name());
+            assert!(Image::<u8>::zeros(&context, Raster::packed([length, 1], 1, Element::U8)).is_err());
+        }
+    }
+}
+
+/// An OpenCL device that says how many of its objects and of its lists of launches there are.
+struct Counting {
+    inner: OpenClExecutor,
+    objects: Arc<AtomicUsize>,
+    /// Cloned into every list.
+    lists: Arc<()>,
+    /// Lists are refused.
+    refuses: bool,
+}
+
+impl Executor for Counting {
+    fn probe(&self) -> &Probe {
+        self.inner.probe()
+    }
+
+    fn allocate(
+        &mut self,
+        kind: &MemoryKind,
+        access: Access,
+        initial: Option<&[u8]>,
+    ) -> Result<MemoryId, ExecuteError> {
+        self.objects.fetch_add(1, Ordering::Relaxed);
+        self.inner.allocate(kind, access, initial)
+    }
+
+    fn image_over_buffer(
+        &mut self,
+        buffer: MemoryId,
+        shape: &ImageShape,
+        row_pitch_bytes: usize,
+    ) -> Result<MemoryId, ExecuteError> {
+        self.objects.fetch_add(1, Ordering::Relaxed);
+        self.inner.image_over_buffer(buffer, shape, row_pitch_bytes)
+    }
+
+    fn release(&mut self, memory: MemoryId) -> Result<(), ExecuteError> {
+        self.objects.fetch_sub(1, Ordering::Relaxed);
+        self.inner.release(memory)
+    }
+
+    fn write(&mut self, memory: MemoryId, offset: usize, bytes: &[u8]) -> Result<(), ExecuteError> {
+        self.inner.write(memory, offset, bytes)
+    }
+
+    fn read(&mut self, memory: MemoryId, offset: usize, into: &mut [u8]) -> Result<(), ExecuteError> {
+        self.inner.read(memory, offset, into)
+    }
+
+    fn prepare(&mut self, program: &Arc<Program>, entry: &str) -> Result<KernelFacts, ExecuteError> {
+        self.inner.prepare(program, entry)
+    }
+
+    fn prepare_launches(&mut self, launches: &[Launch]) -> Result<Prepared, ExecuteError> {
+        if self.refuses {
+            let device = self.probe().name.clone();
+            return Err(ExecuteError::NotOffered { what: "a list of launches".to_owned(), device });
+        }
+        Ok(Prepared::with(launches, Arc::clone(&self.lists)))
+    }
+
+    fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
+        self.inner.run(launches)
+    }
+}
+
+/// A context on an OpenCL device, how many objects it has, and what every list of launches has a clone of.
+fn counting(refuses: bool) -> Option<(Context, Arc<AtomicUsize>, Arc<()>)> {
+    let device = tripipe_opencl::devices().unwrap_or_default().pop()?;
+    let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
+    let (objects, lists) = (Arc::new(AtomicUsize::new(0)), Arc::new(()));
+    let counting = Counting { inner, objects: Arc::clone(&objects), lists: Arc::clone(&lists), refuses };
+    Some((Context::over(counting), objects, lists))
+}
+
+/// A list of launches keeps its objects alive, so it must not outlive them.
+#[test]
+fn operations_keep_nothing_of_memory_that_is_gone() {
+    let Some((context, objects, lists)) = counting(false) else { return };
+    let size = [40, 30];
+    let raster = Raster::packed(size, 1, Element::U8);
+    let chain = Chain::parse("box:3", Border::Replicate).unwrap();
+    let filter = context.filter(&chain, &raster, &raster).unwrap();
+    let pixels = bytes(size[0] * size[1]);
+    let mut first = Image::<u8>::zeros(&context, raster).unwrap();
+    // That of the executor, and the test's own.
+    let known = || Arc::strong_count(&lists) - 2;
+    for _ in 0..3 {
+        let source = Image::from_slice(&context, size, 1, &pixels).unwrap();
+        let mut second = Image::<u8>::zeros(&context, raster).unwrap();
+        filter.run(&source, &mut first).unwrap().wait().unwrap();
+        filter.run(&first, &mut second).unwrap().wait().unwrap();
+        assert_eq!(known(), 2);
+        drop(source);
+        assert_eq!(known(), 1);
+        drop(second);
+        assert_eq!(known(), 0);
+    }
+    drop((filter, first, context));
+    assert_eq!(objects.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn an_operation_that_cannot_be_queued_leaves_nothing_behind() {
+    let Some((context, objects, _)) = counting(true) else { return };
+    let a = Matrix::from_slice(&context, [64, 64], &[1.0f32; 64 * 64]).unwrap();
+    let before = objects.load(Ordering::Relaxed);
+    let product = Product::of(&a, &a).unwrap();
+    assert!(product.to_matrix().is_err());
+    assert!(objects.load(Ordering::Relaxed) >= before);
+    drop((a, context));
+    assert_eq!(objects.load(Ordering::Relaxed), 0);
 }
 
 #[cfg(feature = "ndarray")]

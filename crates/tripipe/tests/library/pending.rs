@@ -81,3 +81,26 @@ fn a_context_is_everyones() {
         assert_eq!(alone, together);
     }
 }
+
+/// Whoever has queued something and waits for all has waited for that, whatever others queue meanwhile.
+#[test]
+fn finishing_waits_for_ones_own() {
+    let chain = Chain::parse("gaussian:5,box:3", Border::Reflect101).unwrap();
+    for context in contexts() {
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let size = [64, 48];
+                    let source = Image::from_slice(&context, size, 1, &bytes(64 * 48)).unwrap();
+                    let mut result = Image::<u8>::zeros(&context, *source.raster()).unwrap();
+                    let filter = context.filter(&chain, source.raster(), source.raster()).unwrap();
+                    for _ in 0..300 {
+                        let pending = filter.run(&source, &mut result).unwrap();
+                        context.finish().unwrap();
+                        assert!(pending.is_done(), "{}", context.name());
+                    }
+                });
+            }
+        });
+    }
+}

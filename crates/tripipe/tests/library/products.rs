@@ -170,6 +170,23 @@ fn packed_weights_are_used_again() {
     }
 }
 
+/// Each may be packed for another product; one that lies as it did leaves the kernel to the other.
+#[test]
+fn both_operands_may_be_packed() {
+    let [m, n, k] = [48, 40, 64];
+    let (a, b) = (whole(m * k), whole(k * n));
+    let want = product(&a, &b, [m, n, k]);
+    for context in contexts() {
+        let in_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
+        let in_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
+        for [m_for, n_for] in [[m, n], [1, n], [1, 4096], [m, 1], [16, 512], [1, 1]] {
+            let (a, b) = (Packed::a(&in_a, n_for).unwrap(), Packed::b(&in_b, m_for).unwrap());
+            let c = Product::of(&a, &b).unwrap().to_matrix().unwrap();
+            assert_eq!(c.to_vec().unwrap(), want, "{m_for}, {n_for} on {}", context.name());
+        }
+    }
+}
+
 #[test]
 fn batches_strided_and_at_offsets() {
     let ([m, n, k], count) = ([9, 11, 6], 4);

@@ -122,6 +122,20 @@ fn frames_become_rgb() {
     }
 }
 
+#[test]
+fn what_cannot_be_made_is_refused_at_once() {
+    for context in contexts() {
+        let image = Image::from_slice(&context, [4, 3], 1, &[7u8; 12]).unwrap();
+        let empty = Image::<u8>::from_slice(&context, [0, 3], 1, &[]).unwrap();
+        assert!(image.resized([0, 3], Interpolation::Area).is_err(), "{}", context.name());
+        assert!(empty.resized([4, 3], Interpolation::Nearest).is_err());
+        assert!(empty.resized([9, 0], Interpolation::Nearest).unwrap().to_vec().unwrap().is_empty());
+        let frame = Vector::from_slice(&context, &[128u8; 24]).unwrap();
+        assert!(Image::from_frame(&frame, &Semiplanar::nv12([4, 4]), 2).is_err());
+        context.finish().unwrap();
+    }
+}
+
 /// Two implementations that share no line: kernels and the CPU path.
 #[test]
 fn frames_of_any_extents_are_the_same_everywhere() {

@@ -168,6 +168,9 @@ fn planes_pitches_and_regions_are_shared() {
         let result = Raster::planar([15, 80], 3, Element::U8).with_pitch(61);
         check(&team, &chain, &spaced, &planar);
         check(&team, &chain, &within, &result);
+        // The pitch of a single row is free.
+        let single = Raster { pitch: 0, ..Raster::planar([21, 1], 3, Element::U8) };
+        check(&team, &chain, &single, &single);
         if team.members().iter().all(|member| member.probe().is_none()) {
             let packed = Raster::packed([15, 80], 3, Element::U8).with_pitch(61);
             check(&team, &chain, &within, &packed);

@@ -76,6 +76,25 @@ fn the_two_ways_keep_their_order() {
     }
 }
 
+/// Times of two trials would hardly be the same to the digit.
+#[test]
+fn another_factor_is_not_tried_again() {
+    for context in contexts() {
+        let a = Matrix::from_slice(&context, [16, 16], &[1.0f32; 256]).unwrap();
+        let said = |alpha: f64, beta: f64| {
+            let explanation = Product::of(&a, &a).unwrap().alpha(alpha).beta(beta).explain().unwrap();
+            explanation.runners_up.last().unwrap().why_not.clone()
+        };
+        let first = said(1.0, 0.0);
+        assert!(first.contains("the device takes"), "{first}");
+        for alpha in [0.5, -2.0, 1e-3, 7.0] {
+            assert_eq!(said(alpha, 0.0), first);
+        }
+        let second = said(3.0, 0.5);
+        assert_eq!(said(4.0, 1.0), second);
+    }
+}
+
 #[test]
 fn nothing_is_tried_that_is_large_or_was_not_to_be() {
     for context in contexts() {
