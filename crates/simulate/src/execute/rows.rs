@@ -118,12 +118,34 @@ pub(crate) const fn first_lanes(count: usize) -> u64 {
     if count >= WIDTH { u64::MAX } else { (1 << count) - 1 }
 }
 
-/// The lanes whose truth value is 1.
+/// The lanes whose truth value is 1. Lanes that are elsewhere may hold any byte, as registers are shared; what is said of them means
+/// nothing, but it is theirs alone.
 pub(crate) fn true_lanes(values: &[u8]) -> u64 {
-    // Eight bytes of 0 or 1 at a time: the product gathers them in the top byte.
+    // Eight bits at a time: the product gathers them in the top byte, as long as there is nothing beside them to carry.
     let (chunks, _) = values.as_chunks::<8>();
     chunks.iter().enumerate().take(8).fold(0, |mask, (index, chunk)| {
-        let gathered = u64::from_le_bytes(*chunk).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        let bits = u64::from_le_bytes(*chunk) & 0x0101_0101_0101_0101;
+        let gathered = bits.wrapping_mul(0x0102_0408_1020_4080) >> 56;
         mask | gathered << (8 * index)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lanes 0, 3, 9 and 63 are true; what bytes of other lanes are left from another value does not reach them.
+    #[test]
+    fn bytes_left_over_reach_no_other_lane() {
+        let mut values = [0; WIDTH];
+        for lane in [0, 3, 9, 63] {
+            values[lane] = 1;
+        }
+        let truth = 1 | 1 << 3 | 1 << 9 | 1 << 63;
+        assert_eq!(true_lanes(&values), truth);
+        for lane in [1, 2, 10, 62] {
+            values[lane] = 0xfe;
+        }
+        assert_eq!(true_lanes(&values), truth);
+    }
 }
