@@ -193,7 +193,9 @@ fn choices(parameters: &Parameters) -> Vec<Chosen> {
         Loads::Direct => "a vector for each column of the window",
         Loads::Shared => "shared between neighbouring columns of the window",
         Loads::Aligned => "aligned vectors, shared between neighbouring columns of the window",
-        Loads::Image => "texels of an image over the buffer, shared between neighbouring columns of the window",
+        Loads::Image => {
+            "texels of an image over the buffer, shared between neighbouring columns of the window"
+        }
     };
     let arithmetic = match sums {
         Sums::Wide => "32 bits",
