@@ -214,7 +214,8 @@ fn family(probe: &Probe) -> Family {
     }
 }
 
-/// Parameters for a chain on a device, and why those. They pass [`Parameters::check`] wherever any do.
+/// Parameters for a chain on a device, and why those. They pass [`Parameters::check`] wherever any do. Whether two windows share a pass is
+/// estimated, from the bytes that this saves and the work that is done again where work-items meet.
 pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Parameters, &'static str) {
     let wide = 16 / widest(chain, from);
     let paired = Pairs::any_of(chain, from);

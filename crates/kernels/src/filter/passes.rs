@@ -288,8 +288,8 @@ mod tests {
 
     /// By hand. Laplace has two kinds of rows, 6 weights, over 6/4 rows for one of the result, and 5 beside that: 14, in 16 bits 7. It sees
     /// (18/16) x (6/4) = 27/16 elements, in 2 x 6 vectors for 4 x 16 elements, 3/16; 30/16 together. Two bytes are worth 14.
-    /// After a blur in the same pass: the blur's 5 weights over 10/4 rows and 7 over 6/4, all over 18/16 columns: 24.25 x 9/8, in 16 bits half
-    /// of that; (22/16) x (10/4) elements are seen, in 2 x 10 vectors.
+    /// After a blur in the same pass: the blur's 5 weights over 10/4 rows and 7 over 6/4, all over 18/16 columns: 23 x 9/8, in 16 bits half of
+    /// that; (22/16) x (10/4) elements are seen, in 2 x 10 vectors.
     #[test]
     fn costs_are_as_by_hand() -> Result<(), FilterError> {
         let raster = Raster::packed([64, 64], 1, Element::U8);
