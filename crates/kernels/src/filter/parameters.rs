@@ -271,7 +271,7 @@ pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Param
                 rows: 8,
                 loads: Loads::Aligned,
                 sums,
-                work_group: Some([32, 4]),
+                work_group: Some([64, 2]),
                 fuse: Fuse::Pixels,
             },
             "a GPU of scalar lanes: loads of 16 bytes at multiples of 16, two 16-bit sums to a register",
