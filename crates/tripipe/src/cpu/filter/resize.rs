@@ -6,13 +6,14 @@
 use std::ops::{Add, Mul, Range};
 
 use bytemuck::Pod;
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
 use tripipe_kernels::filter::{Element, FilterError, Interpolation, Raster, ResizeTaps};
 
 use super::kernel::blocks;
 use super::number::Number;
 use super::rows::{LANES, Rows, Source};
 use super::{check_length, target};
+use crate::cpu::wide::Wide;
 use crate::cpu::{CpuError, Threads};
 
 /// An image in the extents of `to`, as [`tripipe_kernels::filter::resize_reference`] has it: integers to the bit. Slices as in
@@ -188,18 +189,6 @@ impl Sum<f32> for f64 {
     }
 }
 
-/// Work that becomes a part of what is compiled for wide vectors, as a plain closure need not.
-struct Wide<F>(F);
-
-impl<F: FnMut()> WithSimd for Wide<F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(mut self, _: S) {
-        (self.0)();
-    }
-}
-
 /// The sums along one axis.
 struct Axis<W> {
     /// Where they begin.
@@ -290,10 +279,7 @@ impl<W: Pod, const C: usize> Columns<W, C> {
                     pairs.for_each(|(picked, pair)| *picked = pair[1]);
                 }
             } else {
-                let row = &row[tap..];
-                for (picked, first) in picked.iter_mut().zip(first) {
-                    *picked = row[*first as usize];
-                }
+                pick(&row[tap..], first, picked);
             }
         }
         blocks(
@@ -313,6 +299,20 @@ impl<W: Pod, const C: usize> Columns<W, C> {
                 }
             },
         );
+    }
+}
+
+/// `to[i] = from[places[i]]`, eight at a time: as fast again.
+#[inline(always)]
+fn pick<T: Copy>(from: &[T], places: &[u32], to: &mut [T]) {
+    let ((eights, rest), (places, places_rest)) = (to.as_chunks_mut::<8>(), places.as_chunks::<8>());
+    for (to, places) in eights.iter_mut().zip(places) {
+        for i in 0..8 {
+            to[i] = from[places[i] as usize];
+        }
+    }
+    for (to, place) in rest.iter_mut().zip(places_rest) {
+        *to = from[*place as usize];
     }
 }
 

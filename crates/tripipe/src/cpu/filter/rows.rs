@@ -277,8 +277,11 @@ impl<T: Number> Ring<T> {
         let right = if part.end == width as usize * channels { width..width + columns } else { 0..0 };
         for x in left.chain(right) {
             if let Some(seen) = border.source(x, width as usize) {
-                let seen = pixel(seen as isize);
-                slot.copy_within(seen..seen + channels, pixel(x));
+                let (seen, place) = (pixel(seen as isize), pixel(x));
+                // No `copy_within`, whose call takes longer than a few elements.
+                for channel in 0..channels {
+                    slot[place + channel] = slot[seen + channel];
+                }
             }
         }
     }
@@ -286,7 +289,8 @@ impl<T: Number> Ring<T> {
     /// What windows see in row `y`.
     fn seen(&self, y: isize) -> &[T] {
         let Shape { height, border, .. } = self.shape;
-        let row = if border == Border::Wrap { Some(y) } else { border.source(y, height).map(|y| y as isize) };
+        let inside = border == Border::Wrap || (0..height as isize).contains(&y);
+        let row = if inside { Some(y) } else { border.source(y, height).map(|y| y as isize) };
         let outside = (2 * self.radius[1] + 1) * self.len;
         &self.slots[row.map_or(outside, |y| self.slot(y))..][..self.len]
     }

@@ -56,6 +56,15 @@ pub trait Arithmetic: Copy + Send + Sync + 'static {
         par: Par,
     );
 
+    /// The sum of the products of two vectors of one length.
+    fn dot(a: &[Self], b: &[Self::Work]) -> Self::Sum;
+
+    /// Adds `factor` times `line` to `sums`, of the same length.
+    fn add_scaled(sums: &mut [Self::Sum], factor: Self::Work, line: &[Self]);
+
+    /// `alpha sum`.
+    fn scaled(sum: Self::Sum, alpha: Self::Sum) -> Self::Sum;
+
     /// `sum + beta old`.
     fn add_old(sum: Self::Sum, beta: Self::Sum, old: Self::Result) -> Self::Sum;
 
@@ -98,8 +107,35 @@ fn multiply<T: ComplexField + Copy>(
     matmul(c, if add { Accum::Add } else { Accum::Replace }, a, b, alpha, par);
 }
 
+/// Vectors with a single thread of additions would wait for each to end.
+const CHAINS: usize = 64;
+
+macro_rules! dot {
+    ($($dot:ident $type:ty),*) => { $(
+        #[inline(always)]
+        fn $dot(a: &[$type], b: &[$type]) -> $type {
+            let mut sums = [0.0; CHAINS];
+            let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<CHAINS>(), b.as_chunks::<CHAINS>());
+            for (a, b) in a.iter().zip(b) {
+                for i in 0..CHAINS {
+                    sums[i] += a[i] * b[i];
+                }
+            }
+            for (sum, (a, b)) in sums.iter_mut().zip(a_rest.iter().zip(b_rest)) {
+                *sum += a * b;
+            }
+            sums.iter().sum()
+        }
+    )* };
+}
+
+dot!(dot_f32 f32, dot_f64 f64);
+
+/// Elements that are converted before they are multiplied; for bytes as few as [`TILE`], for the same reason.
+const PIECE: usize = 512;
+
 macro_rules! float {
-    ($($type:ty)*) => { $(
+    ($($type:ty, $dot:ident);*) => { $(
         impl Arithmetic for $type {
             type Sum = $type;
             type Result = $type;
@@ -133,6 +169,22 @@ macro_rules! float {
                 multiply(sums, a, b, alpha, add, par);
             }
 
+            #[inline(always)]
+            fn dot(a: &[$type], b: &[$type]) -> $type {
+                $dot(a, b)
+            }
+
+            #[inline(always)]
+            fn add_scaled(sums: &mut [$type], factor: $type, line: &[$type]) {
+                for (sum, value) in sums.iter_mut().zip(line) {
+                    *sum += factor * value;
+                }
+            }
+
+            fn scaled(sum: $type, alpha: $type) -> $type {
+                alpha * sum
+            }
+
             fn add_old(sum: $type, beta: $type, old: $type) -> $type {
                 sum + beta * old
             }
@@ -144,7 +196,7 @@ macro_rules! float {
     )* };
 }
 
-float!(f32 f64);
+float!(f32, dot_f32; f64, dot_f64);
 
 impl Arithmetic for f16 {
     type Sum = f32;
@@ -179,6 +231,31 @@ impl Arithmetic for f16 {
         multiply(sums, a, b, alpha, add, par);
     }
 
+    #[inline(always)]
+    fn dot(a: &[f16], b: &[f32]) -> f32 {
+        let mut piece = [0.0; PIECE];
+        let pieces = a.chunks(PIECE).zip(b.chunks(PIECE));
+        pieces.fold(0.0, |sum, (a, b)| {
+            let piece = &mut piece[..a.len()];
+            Self::widen(a, piece);
+            sum + dot_f32(piece, b)
+        })
+    }
+
+    #[inline(always)]
+    fn add_scaled(sums: &mut [f32], factor: f32, line: &[f16]) {
+        let mut piece = [0.0; PIECE];
+        for (sums, line) in sums.chunks_mut(PIECE).zip(line.chunks(PIECE)) {
+            let piece = &mut piece[..line.len()];
+            Self::widen(line, piece);
+            f32::add_scaled(sums, factor, piece);
+        }
+    }
+
+    fn scaled(sum: f32, alpha: f32) -> f32 {
+        alpha * sum
+    }
+
     fn add_old(sum: f32, beta: f32, old: f16) -> f32 {
         sum + beta * old.to_f32()
     }
@@ -194,6 +271,7 @@ impl Arithmetic for i8 {
     type Result = i32;
     type Work = f32;
 
+    #[inline(always)]
     fn widen(from: &[i8], to: &mut [f32]) {
         for (to, from) in to.iter_mut().zip(from) {
             *to = f32::from(*from);
@@ -230,6 +308,29 @@ impl Arithmetic for i8 {
                 *sum = old.wrapping_add(alpha.wrapping_mul(*product as i32));
             }
         }
+    }
+
+    #[inline(always)]
+    fn dot(a: &[i8], b: &[f32]) -> i32 {
+        let mut piece = [0.0; PIECE];
+        let pieces = a.chunks(PIECE).zip(b.chunks(PIECE));
+        pieces.fold(0, |sum: i32, (a, b)| {
+            let piece = &mut piece[..a.len()];
+            Self::widen(a, piece);
+            sum.wrapping_add(dot_f32(piece, b) as i32)
+        })
+    }
+
+    #[inline(always)]
+    fn add_scaled(sums: &mut [i32], factor: f32, line: &[i8]) {
+        let factor = factor as i32;
+        for (sum, value) in sums.iter_mut().zip(line) {
+            *sum = sum.wrapping_add(factor * i32::from(*value));
+        }
+    }
+
+    fn scaled(sum: i32, alpha: i32) -> i32 {
+        alpha.wrapping_mul(sum)
     }
 
     fn add_old(sum: i32, beta: i32, old: i32) -> i32 {
