@@ -8,7 +8,10 @@
 //!
 //! - `laplace_rgb WIDTH HEIGHT IN OUT RUNS` filters the raw file IN, writes the result of the last run to OUT, and answers
 //!   `{"seconds": [...]}`, one time a run;
+//! - `filter NAME WIDTH HEIGHT CHANNELS IN OUT RUNS` does that with a filter of bytes, and `resize NAME WIDTH HEIGHT TO_WIDTH TO_HEIGHT
+//!   CHANNELS IN OUT RUNS` brings an image of bytes to another size;
 //! - `gemm_f32 M N K IN OUT RUNS` multiplies; IN holds A and then B, little-endian;
+//! - `gemm ELEMENT M N K RUNS` multiplies made-up matrices of `f16`, `f32`, `f64` or `i8`;
 //! - `copy BYTES RUNS` copies on all threads, which is what memory allows;
 //! - `multiply_add THREADS RUNS` does 10^8 independent f32 operations in registers on each thread, which is what the arithmetic allows.
 //!

@@ -317,12 +317,12 @@ fn pick<T: Copy>(from: &[T], places: &[u32], to: &mut [T]) {
 }
 
 impl<W: Pod> Axis<W> {
-    /// The sums for row `y` from element `at` on, of rows of which row y is in the slot of y modulo their number; slots are `stride` long, whole
-    /// [`LANES`].
+    /// The sums for row `y` of the result, from element `at` of its rows of the source on. Those have [`LANES`] elements more than are
+    /// summed up.
     #[inline(always)]
     fn sums<I: Pod, S: Summed<I, W>, O: Pod>(
         &self,
-        (slots, stride): (&[I], usize),
+        rows: &[&[I]],
         y: isize,
         at: usize,
         out: &mut [O],
@@ -334,9 +334,9 @@ impl<W: Pod> Axis<W> {
             #[inline(always)]
             |index, out| {
                 let mut sums = [S::zeroed(); LANES];
-                for (weight, row) in weights.iter().zip(self.first[y as usize]..) {
-                    let slot = &slots[row % self.count * stride + at + index * LANES..][..LANES];
-                    for (sum, value) in sums.iter_mut().zip(slot) {
+                for (weight, row) in weights.iter().zip(rows) {
+                    let row = &row[at + index * LANES..][..LANES];
+                    for (sum, value) in sums.iter_mut().zip(row) {
                         *sum = *sum + S::from(*weight) * S::from(*value);
                     }
                 }
@@ -347,11 +347,17 @@ impl<W: Pod> Axis<W> {
         );
     }
 
-    /// The rows of the source that row `y` of the result is made of, from `next` on, which becomes the one after them.
-    fn unread(&self, y: isize, next: &mut usize) -> Range<usize> {
+    /// The rows of the source that row `y` of the result is made of.
+    fn seen(&self, y: isize) -> Range<usize> {
         let first = self.first[y as usize];
-        let begin = first.max(*next);
-        *next = begin.max(first + self.count);
+        first..first + self.count
+    }
+
+    /// Those from `next` on, which becomes the one after them.
+    fn unread(&self, y: isize, next: &mut usize) -> Range<usize> {
+        let Range { start, end } = self.seen(y);
+        let begin = start.max(*next);
+        *next = begin.max(end);
         begin..*next
     }
 }
@@ -369,7 +375,7 @@ struct AcrossFirst<'a, T, S: Sum<T>, const C: usize> {
     len: usize,
     /// From slot to slot.
     stride: usize,
-    /// Rows of the source in the result's width.
+    /// Rows of the source in the result's width, row y in the slot of y modulo their number.
     slots: Vec<S>,
     /// The row of the source that is read next.
     next: usize,
@@ -387,9 +393,10 @@ impl<T: Number, S: Sum<T>, const C: usize> Rows<T> for AcrossFirst<'_, T, S, C> 
                 || across.sums(row, 0, scratch, slot, |sum: S| sum),
             ));
         }
+        let rows: Vec<&[S]> = down.seen(y).map(|y| &slots[y % down.count * *stride..][..*stride]).collect();
         arch.dispatch(Wide(
             #[inline(always)]
-            || down.sums((slots, *stride), y, at, out, |sum: S| sum.finish(*bits)),
+            || down.sums(&rows, y, at, out, |sum: S| sum.finish(*bits)),
         ));
     }
 }
@@ -402,7 +409,7 @@ struct DownFirst<'a, T, S: Sum<T>, const C: usize> {
     bits: u32,
     /// From slot to slot.
     stride: usize,
-    /// Rows of the source.
+    /// Rows of the source that cannot be read where they lie, row y in the slot of y modulo their number.
     slots: Vec<T>,
     /// The row of the source that is read next.
     next: usize,
@@ -417,13 +424,18 @@ struct DownFirst<'a, T, S: Sum<T>, const C: usize> {
 impl<T: Number, S: Sum<T>, const C: usize> Rows<T> for DownFirst<'_, T, S, C> {
     fn part(&mut self, y: isize, at: usize, out: &mut [T]) {
         let Self { input, across, down, bits, stride, slots, next, row, scratch, made, arch } = self;
-        for y in down.unread(y, next) {
-            input.part(y as isize, 0, &mut slots[y % down.count * *stride..][..row.len()]);
-        }
         if *made != Some(y) {
+            for y in down.unread(y, next) {
+                if input.packed_row::<T>(y).is_none() {
+                    input.part(y as isize, 0, &mut slots[y % down.count * *stride..][..row.len()]);
+                }
+            }
+            let slot = |y: usize| &slots[y % down.count * *stride..][..*stride];
+            let rows: Vec<&[T]> =
+                down.seen(y).map(|y| input.packed_row(y).unwrap_or_else(|| slot(y))).collect();
             arch.dispatch(Wide(
                 #[inline(always)]
-                || down.sums((slots, *stride), y, 0, row, |sum: S| sum),
+                || down.sums(&rows, y, 0, row, |sum: S| sum),
             ));
             *made = Some(y);
         }

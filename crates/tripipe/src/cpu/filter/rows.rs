@@ -48,6 +48,19 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// The elements of a row of packed pixels with [`LANES`] more behind them, as they lie; nothing where they have to be converted, are not
+    /// aligned, or end with the image.
+    pub(super) fn packed_row<T: Number>(&self, y: usize) -> Option<&'a [T]> {
+        let Raster { width, channels, element, layout, .. } = self.raster;
+        if layout != Layout::Packed && channels > 1 || element.bytes() != size_of::<T>() {
+            return None;
+        }
+        let first = self.raster.index([0, y], 0);
+        let end = first + width * channels + LANES;
+        let row = self.bytes.get(first * element.bytes()..end * element.bytes())?;
+        bytemuck::try_cast_slice(row).ok()
+    }
+
     /// The bytes of `len` elements of a row from `at` on, of one channel's when planar.
     fn line(&self, y: usize, channel: usize, at: usize, len: usize) -> &'a [u8] {
         let bytes = self.raster.element.bytes();
