@@ -9,6 +9,7 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 
 use super::operand::Matrix;
+use super::vector;
 use crate::cpu::Threads;
 use crate::cpu::bands::for_each_band;
 
@@ -56,14 +57,13 @@ pub trait Arithmetic: Copy + Send + Sync + 'static {
         par: Par,
     );
 
-    /// The sum of the products of two vectors of one length.
-    fn dot(a: &[Self], b: &[Self::Work]) -> Self::Sum;
-
-    /// Adds `factor` times `line` to `sums`, of the same length.
-    fn add_scaled(sums: &mut [Self::Sum], factor: Self::Work, line: &[Self]);
-
-    /// `alpha sum`.
-    fn scaled(sum: Self::Sum, alpha: Self::Sum) -> Self::Sum;
+    /// `alpha a b` for a matrix of m x k, neither of them 0, and a vector of k; nothing where that is left to [`Self::multiply`].
+    fn times_vector(
+        a: Matrix<'_, Self>,
+        b: Matrix<'_, Self>,
+        alpha: Self::Sum,
+        threads: Threads,
+    ) -> Option<Vec<Self::Sum>>;
 
     /// `sum + beta old`.
     fn add_old(sum: Self::Sum, beta: Self::Sum, old: Self::Result) -> Self::Sum;
@@ -107,35 +107,8 @@ fn multiply<T: ComplexField + Copy>(
     matmul(c, if add { Accum::Add } else { Accum::Replace }, a, b, alpha, par);
 }
 
-/// Vectors with a single thread of additions would wait for each to end.
-const CHAINS: usize = 64;
-
-macro_rules! dot {
-    ($($dot:ident $type:ty),*) => { $(
-        #[inline(always)]
-        fn $dot(a: &[$type], b: &[$type]) -> $type {
-            let mut sums = [0.0; CHAINS];
-            let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<CHAINS>(), b.as_chunks::<CHAINS>());
-            for (a, b) in a.iter().zip(b) {
-                for i in 0..CHAINS {
-                    sums[i] += a[i] * b[i];
-                }
-            }
-            for (sum, (a, b)) in sums.iter_mut().zip(a_rest.iter().zip(b_rest)) {
-                *sum += a * b;
-            }
-            sums.iter().sum()
-        }
-    )* };
-}
-
-dot!(dot_f32 f32, dot_f64 f64);
-
-/// Elements that are converted before they are multiplied; for bytes as few as [`TILE`], for the same reason.
-const PIECE: usize = 512;
-
 macro_rules! float {
-    ($($type:ty, $dot:ident);*) => { $(
+    ($($type:ty)*) => { $(
         impl Arithmetic for $type {
             type Sum = $type;
             type Result = $type;
@@ -169,20 +142,13 @@ macro_rules! float {
                 multiply(sums, a, b, alpha, add, par);
             }
 
-            #[inline(always)]
-            fn dot(a: &[$type], b: &[$type]) -> $type {
-                $dot(a, b)
-            }
-
-            #[inline(always)]
-            fn add_scaled(sums: &mut [$type], factor: $type, line: &[$type]) {
-                for (sum, value) in sums.iter_mut().zip(line) {
-                    *sum += factor * value;
-                }
-            }
-
-            fn scaled(sum: $type, alpha: $type) -> $type {
-                alpha * sum
+            fn times_vector(
+                _: Matrix<'_, $type>,
+                _: Matrix<'_, $type>,
+                _: $type,
+                _: Threads,
+            ) -> Option<Vec<$type>> {
+                None
             }
 
             fn add_old(sum: $type, beta: $type, old: $type) -> $type {
@@ -196,7 +162,7 @@ macro_rules! float {
     )* };
 }
 
-float!(f32, dot_f32; f64, dot_f64);
+float!(f32 f64);
 
 impl Arithmetic for f16 {
     type Sum = f32;
@@ -231,29 +197,13 @@ impl Arithmetic for f16 {
         multiply(sums, a, b, alpha, add, par);
     }
 
-    #[inline(always)]
-    fn dot(a: &[f16], b: &[f32]) -> f32 {
-        let mut piece = [0.0; PIECE];
-        let pieces = a.chunks(PIECE).zip(b.chunks(PIECE));
-        pieces.fold(0.0, |sum, (a, b)| {
-            let piece = &mut piece[..a.len()];
-            Self::widen(a, piece);
-            sum + dot_f32(piece, b)
-        })
-    }
-
-    #[inline(always)]
-    fn add_scaled(sums: &mut [f32], factor: f32, line: &[f16]) {
-        let mut piece = [0.0; PIECE];
-        for (sums, line) in sums.chunks_mut(PIECE).zip(line.chunks(PIECE)) {
-            let piece = &mut piece[..line.len()];
-            Self::widen(line, piece);
-            f32::add_scaled(sums, factor, piece);
-        }
-    }
-
-    fn scaled(sum: f32, alpha: f32) -> f32 {
-        alpha * sum
+    fn times_vector(
+        a: Matrix<'_, f16>,
+        b: Matrix<'_, f16>,
+        alpha: f32,
+        threads: Threads,
+    ) -> Option<Vec<f32>> {
+        vector::product(a, b, alpha, threads)
     }
 
     fn add_old(sum: f32, beta: f32, old: f16) -> f32 {
@@ -310,27 +260,8 @@ impl Arithmetic for i8 {
         }
     }
 
-    #[inline(always)]
-    fn dot(a: &[i8], b: &[f32]) -> i32 {
-        let mut piece = [0.0; PIECE];
-        let pieces = a.chunks(PIECE).zip(b.chunks(PIECE));
-        pieces.fold(0, |sum: i32, (a, b)| {
-            let piece = &mut piece[..a.len()];
-            Self::widen(a, piece);
-            sum.wrapping_add(dot_f32(piece, b) as i32)
-        })
-    }
-
-    #[inline(always)]
-    fn add_scaled(sums: &mut [i32], factor: f32, line: &[i8]) {
-        let factor = factor as i32;
-        for (sum, value) in sums.iter_mut().zip(line) {
-            *sum = sum.wrapping_add(factor * i32::from(*value));
-        }
-    }
-
-    fn scaled(sum: i32, alpha: i32) -> i32 {
-        alpha.wrapping_mul(sum)
+    fn times_vector(a: Matrix<'_, i8>, b: Matrix<'_, i8>, alpha: i32, threads: Threads) -> Option<Vec<i32>> {
+        vector::product(a, b, alpha, threads)
     }
 
     fn add_old(sum: i32, beta: i32, old: i32) -> i32 {

@@ -4,7 +4,7 @@ use faer::Par;
 
 use super::element::{Arithmetic, TILE, view};
 use super::operand::Matrix;
-use super::{Gemm, Place, vector};
+use super::{Gemm, Place};
 use crate::cpu::Threads;
 use crate::cpu::bands::for_each_band;
 
@@ -65,17 +65,16 @@ impl<T: Arithmetic> Work<'_, T> {
         let [zero, one] = [0i8, 1].map(T::Sum::from);
         if k > 0 && (m == 1 || n == 1) {
             let sums = if n == 1 {
-                vector::product(a, b, threads)
+                T::times_vector(a, b, alpha, threads)
             } else {
-                vector::product(b.transposed(), a.transposed(), threads)
+                T::times_vector(b.transposed(), a.transposed(), alpha, threads)
             };
             if let Some(mut sums) = sums {
                 // One row of C, or as many as there are sums.
                 for (row, sums) in sums.chunks_mut(n).enumerate() {
                     let c = &mut c[row * stride..][..n];
-                    for (sum, old) in sums.iter_mut().zip(&*c) {
-                        *sum = T::scaled(*sum, alpha);
-                        if beta != zero {
+                    if beta != zero {
+                        for (sum, old) in sums.iter_mut().zip(&*c) {
                             *sum = T::add_old(*sum, beta, *old);
                         }
                     }
