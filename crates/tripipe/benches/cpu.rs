@@ -8,7 +8,10 @@
 //!
 //! - `laplace_rgb WIDTH HEIGHT IN OUT RUNS` filters the raw file IN, writes the result of the last run to OUT, and answers
 //!   `{"seconds": [...]}`, one time a run;
+//! - `filter NAME WIDTH HEIGHT CHANNELS IN OUT RUNS` does that with a filter of bytes, and `resize NAME WIDTH HEIGHT TO_WIDTH TO_HEIGHT
+//!   CHANNELS IN OUT RUNS` brings an image of bytes to another size;
 //! - `gemm_f32 M N K IN OUT RUNS` multiplies; IN holds A and then B, little-endian;
+//! - `gemm ELEMENT M N K RUNS` multiplies made-up matrices of `f16`, `f32`, `f64` or `i8`;
 //! - `copy BYTES RUNS` copies on all threads, which is what memory allows;
 //! - `multiply_add THREADS RUNS` does 10^8 independent f32 operations in registers on each thread, which is what the arithmetic allows.
 //!
@@ -28,7 +31,8 @@ use rayon::prelude::*;
 use serde_json::json;
 use tripipe::cpu::{self, CpuError, Threads};
 use tripipe_kernels::filter::{
-    Border, Chain, Element, Gradient, Linear, Morphology, Neighbourhood, Raster, Stage,
+    Bilateral, Border, Chain, Element, Gradient, Interpolation, Linear, Morphology, Neighbourhood, Raster,
+    Stage,
 };
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -147,6 +151,31 @@ fn serve() -> Outcome<()> {
                 }
                 seconds
             }
+            ["resize", name, width, height, to_width, to_height, channels, input, output, runs] => {
+                let image =
+                    |size| Ok::<_, Box<dyn Error>>(Raster::packed(size, channels.parse()?, Element::U8));
+                let from = image([width.parse()?, height.parse()?])?;
+                let to = image([to_width.parse()?, to_height.parse()?])?;
+                let interpolation = match *name {
+                    "nearest" => Interpolation::Nearest,
+                    "bilinear" => Interpolation::Bilinear,
+                    "area" => Interpolation::Area,
+                    _ => return Err(format!("no such interpolation: {name}").into()),
+                };
+                if *input != "-" {
+                    let image = std::fs::read(input)?;
+                    bytes = [huge_pages(image.len())?, huge_pages(to.elements()?)?];
+                    bytes[0].copy_from_slice(&image);
+                    bytes[1].fill(1);
+                }
+                let [src, dst] = &mut bytes;
+                let seconds =
+                    time(runs.parse()?, || cpu::resize(interpolation, &from, src, &to, dst, Threads::All))?;
+                if *output != "-" {
+                    std::fs::write(output, dst)?;
+                }
+                seconds
+            }
             ["gemm_f32", m, n, k, input, output, runs] => {
                 let (m, n, k) = (m.parse()?, n.parse()?, k.parse()?);
                 if *input != "-" {
@@ -236,6 +265,7 @@ fn stage(name: &str) -> Outcome<Stage> {
         "box3" => Stage::Linear(Linear::mean([3, 3])?),
         "box5" => Stage::Linear(Linear::mean([5, 5])?),
         "laplace" => Stage::Linear(Linear::laplace_sharpen()),
+        "bilateral9" => Stage::Bilateral(Bilateral { size: 9, sigma_color: 50.0, sigma_space: 3.0 }),
         "erode5" => Stage::Morphology(Morphology::Erode(Neighbourhood::Rectangle([5, 5]))),
         _ => return Err(format!("no such filter: {name}").into()),
     })

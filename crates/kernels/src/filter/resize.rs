@@ -62,39 +62,32 @@ impl Interpolation {
     /// The sums along one axis of `from` pixels that make `to` pixels; both at least 1.
     pub fn taps(self, from: usize, to: usize) -> Taps {
         let ratio = from as f64 / to as f64;
-        // Source pixels and weights of each result pixel.
-        let sums: Vec<Vec<(usize, f64)>> = (0..to)
-            .map(|at| match self {
-                Self::Nearest => vec![(at * from / to, 1.0)],
-                Self::Bilinear => {
-                    let place = ((at as f64 + 0.5) * ratio - 0.5).clamp(0.0, (from - 1) as f64);
-                    let left = place.floor();
-                    let right = (left as usize + 1).min(from - 1);
-                    vec![(left as usize, 1.0 - (place - left)), (right, place - left)]
-                }
-                // Edges in units of 1 / to of a source pixel, where they are integers.
-                Self::Area => {
-                    let [begin, end] = [at * from, (at + 1) * from];
-                    (begin / to..end.div_ceil(to))
-                        .map(|pixel| {
-                            let covered = end.min((pixel + 1) * to) - begin.max(pixel * to);
-                            (pixel, covered as f64 / from as f64)
-                        })
-                        .collect()
-                }
-            })
-            .collect();
-        let span = |sum: &[(usize, f64)]| match (sum.first(), sum.last()) {
-            (Some((first, _)), Some((last, _))) => last - first + 1,
-            _ => 1,
+        let place = |at: usize| ((at as f64 + 0.5) * ratio - 0.5).clamp(0.0, (from - 1) as f64);
+        // The source pixels of a result pixel.
+        let seen = |at: usize| match self {
+            Self::Nearest => at * from / to..at * from / to + 1,
+            Self::Bilinear => place(at) as usize..from.min(place(at) as usize + 2),
+            Self::Area => at * from / to..((at + 1) * from).div_ceil(to),
         };
-        let count = sums.iter().map(|sum| span(sum)).max().unwrap_or(1);
-        let (mut first, mut weights) = (Vec::new(), vec![0.0; count * to]);
-        for (at, sum) in sums.iter().enumerate() {
-            let begin = sum.first().map_or(0, |(pixel, _)| *pixel).min(from - count);
+        let weight = |at: usize, pixel: usize| match self {
+            Self::Nearest => 1.0,
+            Self::Bilinear => {
+                let right = place(at).fract();
+                if pixel == place(at) as usize { 1.0 - right } else { right }
+            }
+            // Edges in units of 1 / to of a source pixel, where they are integers.
+            Self::Area => {
+                let [begin, end] = [(at * from).max(pixel * to), ((at + 1) * from).min((pixel + 1) * to)];
+                (end - begin) as f64 / from as f64
+            }
+        };
+        let count = (0..to).map(|at| seen(at).len()).max().unwrap_or(1);
+        let (mut first, mut weights) = (Vec::with_capacity(to), vec![0.0; count * to]);
+        for (at, weights) in weights.chunks_exact_mut(count).enumerate() {
+            let begin = seen(at).start.min(from - count);
             first.push(begin as i32);
-            for (pixel, weight) in sum {
-                weights[at * count + pixel - begin] += weight;
+            for pixel in seen(at) {
+                weights[pixel - begin] = weight(at, pixel);
             }
         }
         Taps { count, first, weights }

@@ -28,6 +28,7 @@ mod laplace;
 mod rgb_planar;
 mod transpose;
 mod vector;
+mod wide;
 
 pub use error::CpuError;
 pub use filter::{filter, resize, rgb_to_frame, rgb_to_semiplanar, semiplanar_to_rgb};

@@ -1,50 +1,168 @@
 //! The blur that keeps edges.
 
+use bytemuck::Zeroable;
 use pulp::{Arch, Simd, WithSimd};
 use tripipe_kernels::filter::Bilateral;
 
 use super::number::Number;
 use super::rows::{Input, Kernel, Rows};
 
-/// The results of a bilateral filter.
-pub(super) fn bilateral<T: Number>(
+/// The results of a bilateral filter of bytes.
+pub(super) fn bytes(input: Input<'_, u8>, bilateral: Bilateral, arch: Arch) -> Box<dyn Rows<u8> + '_> {
+    let (size, keep_alpha) = ([bilateral.size; 2], input.shape.keep_alpha);
+    match input.shape.channels {
+        1 => input.windows(size, Bytes::<1>::new(bilateral, keep_alpha, arch)),
+        2 => input.windows(size, Bytes::<2>::new(bilateral, keep_alpha, arch)),
+        3 => input.windows(size, Bytes::<3>::new(bilateral, keep_alpha, arch)),
+        _ => input.windows(size, Bytes::<4>::new(bilateral, keep_alpha, arch)),
+    }
+}
+
+/// The results of a bilateral filter of anything else.
+pub(super) fn means<T: Number>(
     input: Input<'_, T>,
     bilateral: Bilateral,
     arch: Arch,
 ) -> Box<dyn Rows<T> + '_> {
     let channels = input.shape.channels;
     let filtered = if input.shape.keep_alpha { channels - 1 } else { channels };
-    let size = [bilateral.size; 2];
     let space = if T::REAL {
         bilateral.space_exact()
     } else {
         bilateral.space().into_iter().map(f64::from).collect()
     };
-    let places = space.into_iter().enumerate().filter(|(_, weight)| *weight > 0.0);
-    let places = places.map(|(i, weight)| Place {
-        row: i / bilateral.size,
-        shift: i % bilateral.size * channels,
-        weight,
-    });
     let color = bilateral.color().into_iter().map(f64::from).collect();
     let falloff = -0.5 / f64::from(bilateral.sigma_color).powi(2);
-    let kernel =
-        Means { places: places.collect(), size: bilateral.size, channels, filtered, color, falloff, arch };
-    input.windows(size, kernel)
+    let places = places(bilateral.size, space);
+    let kernel = Means { places, size: bilateral.size, channels, filtered, color, falloff, arch };
+    input.windows([bilateral.size; 2], kernel)
 }
 
 /// A pixel of the window.
-struct Place {
+struct Place<W> {
     row: usize,
-    /// Elements right of the window's first column.
-    shift: usize,
+    column: usize,
     /// By its distance.
-    weight: f64,
+    weight: W,
+}
+
+/// Those that count of a window of `size` x `size` with these weights.
+fn places<W: PartialOrd + Zeroable>(size: usize, weights: Vec<W>) -> Vec<Place<W>> {
+    let places = weights.into_iter().enumerate().filter(|(_, weight)| *weight > W::zeroed());
+    places.map(|(i, weight)| Place { row: i / size, column: i % size, weight }).collect()
+}
+
+/// Largest extent of a window.
+const SIZE: usize = 15;
+
+/// Pixels done together.
+const PIXELS: usize = 64;
+
+/// One channel of the pixels that [`PIXELS`] neighbours see in a row.
+type Line = [i16; PIXELS + SIZE - 1];
+
+/// Sums of bytes are in 32 bits: weights are at most 256, and a window has at most 225 of them.
+struct Bytes<const C: usize> {
+    places: Vec<Place<i32>>,
+    size: usize,
+    /// Channels that are not alpha.
+    filtered: usize,
+    /// Weights by difference of colour, which is at most 4 times 255.
+    color: Box<[i32; 1024]>,
+    /// What the pixels see, channel by channel.
+    lines: Box<[[Line; C]; SIZE]>,
+    arch: Arch,
+}
+
+impl<const C: usize> Bytes<C> {
+    fn new(bilateral: Bilateral, keep_alpha: bool, arch: Arch) -> Self {
+        let mut color = Box::new([0; 1024]);
+        for (place, weight) in color.iter_mut().zip(bilateral.color()) {
+            *place = weight.into();
+        }
+        Self {
+            places: places(bilateral.size, bilateral.space().into_iter().map(i32::from).collect()),
+            size: bilateral.size,
+            filtered: if keep_alpha { C - 1 } else { C },
+            color,
+            lines: Box::new([[[0; PIXELS + SIZE - 1]; C]; SIZE]),
+            arch,
+        }
+    }
+}
+
+impl<const C: usize> Kernel<u8, u8> for Bytes<C> {
+    fn run(&mut self, rows: &[&[u8]], out: &mut [u8]) {
+        let arch = self.arch;
+        for (index, out) in out.chunks_mut(PIXELS * C).enumerate() {
+            arch.dispatch(ByteBlock { means: self, rows, at: index * PIXELS * C, out });
+        }
+    }
+}
+
+struct ByteBlock<'a, const C: usize> {
+    means: &'a mut Bytes<C>,
+    rows: &'a [&'a [u8]],
+    at: usize,
+    out: &'a mut [u8],
+}
+
+impl<const C: usize> WithSimd for ByteBlock<'_, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { means, rows, at, out } = self;
+        let Bytes { places, size, filtered, color, lines, .. } = means;
+        let len = (out.len() / C + *size - 1) * C;
+        for (row, lines) in rows.iter().zip(&mut **lines) {
+            let pixels = row[at..][..len].as_chunks::<C>().0;
+            for (channel, line) in lines.iter_mut().enumerate() {
+                for (value, pixel) in line.iter_mut().zip(pixels) {
+                    *value = pixel[channel].into();
+                }
+            }
+        }
+        let half = *size / 2;
+        let mut totals = [0; PIXELS];
+        let mut sums = [[0; PIXELS]; C];
+        for Place { row, column, weight } in places {
+            let mut differences = [0u16; PIXELS];
+            for (centre, seen) in lines[half].iter().zip(&lines[*row]).take(*filtered) {
+                let pixels = centre[half..][..PIXELS].iter().zip(&seen[*column..][..PIXELS]);
+                for (difference, (centre, seen)) in differences.iter_mut().zip(pixels) {
+                    *difference += seen.abs_diff(*centre);
+                }
+            }
+            let mut weights = [0i16; PIXELS];
+            for ((own, total), difference) in weights.iter_mut().zip(&mut totals).zip(differences) {
+                let weight = (*weight * color[usize::from(difference) % 1024] + 128) >> 8;
+                *total += weight;
+                *own = weight as i16;
+            }
+            for (sums, seen) in sums.iter_mut().zip(&lines[*row]).take(*filtered) {
+                let pixels = weights.iter().zip(&seen[*column..][..PIXELS]);
+                for (sum, (weight, seen)) in sums.iter_mut().zip(pixels) {
+                    *sum += i32::from(*weight) * i32::from(*seen);
+                }
+            }
+        }
+        for (channel, sums) in sums.iter().enumerate().take(*filtered) {
+            let mut means = [0; PIXELS];
+            for (mean, (sum, total)) in means.iter_mut().zip(sums.iter().zip(&totals)) {
+                // Both are below 2^24. A quotient below 256 is at least 1 / 57600 below the next integer, more than it may be rounded up.
+                *mean = ((sum + total / 2) as f32 / *total as f32) as u8;
+            }
+            for (pixel, mean) in out.as_chunks_mut::<C>().0.iter_mut().zip(means) {
+                pixel[channel] = mean;
+            }
+        }
+    }
 }
 
 /// All sums are in `f64`, where those of integers are exact.
 struct Means {
-    places: Vec<Place>,
+    places: Vec<Place<f64>>,
     size: usize,
     channels: usize,
     /// Channels that are not alpha.
@@ -55,9 +173,6 @@ struct Means {
     falloff: f64,
     arch: Arch,
 }
-
-/// Pixels done together.
-const PIXELS: usize = 64;
 
 impl<T: Number> Kernel<T, T> for Means {
     fn run(&mut self, rows: &[&[T]], out: &mut [T]) {
@@ -87,7 +202,7 @@ impl<T: Number> WithSimd for Block<'_, T> {
         let mut totals = [0.0; PIXELS];
         let mut sums = [[0.0; PIXELS]; 4];
         for place in places {
-            let seen = &rows[place.row][at + place.shift..][..out.len()];
+            let seen = &rows[place.row][at + place.column * channels..][..out.len()];
             let mut weights = [0.0; PIXELS];
             for channel in 0..*filtered {
                 let values = seen.iter().zip(centre).skip(channel).step_by(*channels);

@@ -2,8 +2,9 @@
 
 use bytemuck::{Zeroable, zeroed_vec};
 use pulp::{Arch, Simd, WithSimd};
-use tripipe_kernels::filter::{Element, FilterError, Fixed, Gradient, Linear};
+use tripipe_kernels::filter::{Bilateral, Element, FilterError, Fixed, Gradient, Linear};
 
+use super::bilateral;
 use super::fold::{One, Tap, Term, Weight, fold};
 use super::kernel::{CHUNK, Finish, Finished, Full, Separable, Sums, blocks, each, fold_into};
 use super::number::Number;
@@ -24,6 +25,11 @@ pub(super) trait Weighed: Number {
     /// # Errors
     /// As [`Linear::fixed`].
     fn gradient(input: Input<'_, Self>, gradient: Gradient, arch: Arch) -> Results<'_, Self>;
+
+    /// The results of a bilateral filter.
+    fn bilateral(input: Input<'_, Self>, bilateral: Bilateral, arch: Arch) -> Box<dyn Rows<Self> + '_> {
+        bilateral::means(input, bilateral, arch)
+    }
 }
 
 impl Weighed for u8 {
@@ -71,6 +77,10 @@ impl Weighed for u8 {
             length.min(255) as u8
         };
         Ok(input.windows([3, 3], Lengths::new(arch, slopes, length)))
+    }
+
+    fn bilateral(input: Input<'_, u8>, bilateral: Bilateral, arch: Arch) -> Box<dyn Rows<u8> + '_> {
+        bilateral::bytes(input, bilateral, arch)
     }
 }
 

@@ -178,7 +178,7 @@ fn apply<'a, T: Weighed + Shade>(
         Stage::Gradient(gradient) => T::pipe(T::gradient(input, *gradient, arch)?),
         Stage::Median { size } => T::pipe(rank::median(input, *size, arch)),
         Stage::Morphology(morphology) => T::pipe(rank::morphology(input, *morphology, arch)),
-        Stage::Bilateral(bilateral) => T::pipe(bilateral::bilateral(input, *bilateral, arch)),
+        Stage::Bilateral(bilateral) => T::pipe(T::bilateral(input, *bilateral, arch)),
         Stage::Convert { scale, offset, .. } => {
             let convert = Convert::new(input.rows, [*scale, *offset], arch);
             match to {

@@ -1,11 +1,19 @@
 //! Images of other extents.
+//!
+//! Enlarging, rows of the source are brought to the result's width first, each once, and then summed up for every row of the result; shrinking,
+//! sums down columns come first. So the step across, whose pixels have to be picked from all over a row, is taken for the fewer rows.
 
-use pulp::{Arch, Simd, WithSimd};
-use tripipe_kernels::filter::{FilterError, Interpolation, Raster, ResizeTaps};
+use std::ops::{Add, Mul, Range};
 
+use bytemuck::Pod;
+use pulp::Arch;
+use tripipe_kernels::filter::{Element, FilterError, Interpolation, Raster, ResizeTaps};
+
+use super::kernel::blocks;
 use super::number::Number;
-use super::rows::{Pipe, Rows, Source};
+use super::rows::{LANES, Rows, Source};
 use super::{check_length, target};
+use crate::cpu::wide::Wide;
 use crate::cpu::{CpuError, Threads};
 
 /// An image in the extents of `to`, as [`tripipe_kernels::filter::resize_reference`] has it: integers to the bit. Slices as in
@@ -36,138 +44,404 @@ pub fn resize(
     if to.is_empty() {
         return Ok(());
     }
-    let axes =
-        [interpolation.taps(from.width, to.width), interpolation.taps(from.height, to.height)].map(|taps| {
-            let weights = if from.element.is_float() {
-                taps.weights.clone()
-            } else {
-                taps.steps().into_iter().map(f64::from).collect()
-            };
-            ResizeTaps { weights, ..taps }
-        });
-    let arch = Arch::new();
+    let taps = [interpolation.taps(from.width, to.width), interpolation.taps(from.height, to.height)];
+    let axes = taps.each_ref().map(Axis::whole);
+    let images = [from, to];
+    match from.element {
+        Element::U8 if axes[0].bits + axes[1].bits <= 8 => {
+            run::<u8, u16>(axes, images, source, result, threads)
+        }
+        Element::U8 => {
+            run::<u8, i32>(axes.map(|axis| axis.map(|step| step as i16)), images, source, result, threads)
+        }
+        Element::I16 => {
+            run::<i16, f64>(axes.map(|axis| axis.map(f64::from)), images, source, result, threads)
+        }
+        Element::U16 => {
+            run::<u16, f64>(axes.map(|axis| axis.map(f64::from)), images, source, result, threads)
+        }
+        Element::F16 | Element::F32 => run::<f32, f64>(taps.map(Axis::new), images, source, result, threads),
+    }
+}
+
+fn run<T: Number, S: Sum<T>>(
+    axes: [Axis<S::Weight>; 2],
+    images: [&Raster; 2],
+    source: &[u8],
+    result: &mut [u8],
+    threads: Threads,
+) -> Result<(), CpuError> {
+    match images[0].channels {
+        1 => run_pixels::<T, S, 1>(axes, images, source, result, threads),
+        2 => run_pixels::<T, S, 2>(axes, images, source, result, threads),
+        3 => run_pixels::<T, S, 3>(axes, images, source, result, threads),
+        _ => run_pixels::<T, S, 4>(axes, images, source, result, threads),
+    }
+}
+
+/// Resizes pixels of `C` channels.
+fn run_pixels<T: Number, S: Sum<T>, const C: usize>(
+    [across, down]: [Axis<S::Weight>; 2],
+    [from, to]: [&Raster; 2],
+    source: &[u8],
+    result: &mut [u8],
+    threads: Threads,
+) -> Result<(), CpuError> {
+    let (arch, bits) = (Arch::new(), across.bits + down.bits);
+    let (across, down) = (&Columns::<_, C>::new(across, from.width), &down);
     target::write(to, result, 1, threads, || {
-        let source = Source { raster: *from, bytes: source };
-        let shape = [from.width, to.width, from.channels];
-        Ok(match source.pipe() {
-            Pipe::U8(input) => Pipe::U8(Box::new(Resized::new(input, &axes, shape, arch))),
-            Pipe::I16(input) => Pipe::I16(Box::new(Resized::new(input, &axes, shape, arch))),
-            Pipe::U16(input) => Pipe::U16(Box::new(Resized::new(input, &axes, shape, arch))),
-            Pipe::F32(input) => Pipe::F32(Box::new(Resized::new(input, &axes, shape, arch))),
-        })
+        let input = Source { raster: *from, bytes: source };
+        Ok(T::pipe(if to.height < from.height {
+            let len = from.width * C;
+            let stride = len.next_multiple_of(LANES);
+            let (slots, row) = (vec![T::zeroed(); down.count * stride], vec![S::zeroed(); len]);
+            Box::new(DownFirst {
+                input,
+                across,
+                down,
+                bits,
+                stride,
+                slots,
+                next: 0,
+                row,
+                scratch: across.scratch(),
+                made: None,
+                arch,
+            })
+        } else {
+            let len = to.width * C;
+            let stride = len.next_multiple_of(LANES);
+            let (slots, row) = (vec![S::zeroed(); down.count * stride], vec![T::zeroed(); from.width * C]);
+            Box::new(AcrossFirst {
+                input,
+                across,
+                down,
+                bits,
+                row,
+                scratch: across.scratch(),
+                len,
+                stride,
+                slots,
+                next: 0,
+                arch,
+            })
+        }))
     })
 }
 
-/// Rows of the result. All sums are in `f64`, where those of integers are exact.
-struct Resized<'a, T> {
-    input: Box<dyn Rows<T> + 'a>,
-    /// Across and down.
-    axes: &'a [ResizeTaps; 2],
-    channels: usize,
+/// What weighted sums of pixels are taken in.
+trait Sum<T>: Summed<T, Self::Weight> + Summed<Self, Self::Weight> {
+    type Weight: Pod + Send + Sync;
+
+    /// The result of a sum in steps of 2^-`bits`: of integers the nearest, half up.
+    fn finish(self, bits: u32) -> T;
+}
+
+/// Sums of values of some type, weighted by another one.
+trait Summed<I, W>: Pod + Add<Output = Self> + Mul<Output = Self> + From<I> + From<W> {}
+
+impl<S: Pod + Add<Output = S> + Mul<Output = S> + From<I> + From<W>, I, W> Summed<I, W> for S {}
+
+/// For weights of at most 8 bits, those of both axes together.
+impl Sum<u8> for u16 {
+    type Weight = u16;
+
+    #[inline(always)]
+    fn finish(self, bits: u32) -> u8 {
+        ((self + (1 << bits >> 1)) >> bits) as u8
+    }
+}
+
+/// For weights of at most 22 bits.
+impl Sum<u8> for i32 {
+    type Weight = i16;
+
+    #[inline(always)]
+    fn finish(self, bits: u32) -> u8 {
+        ((self + (1 << bits >> 1)) >> bits) as u8
+    }
+}
+
+impl Sum<i16> for f64 {
+    type Weight = f64;
+
+    #[inline(always)]
+    fn finish(self, bits: u32) -> i16 {
+        (self / f64::from(1 << bits) + 0.5).floor() as i16
+    }
+}
+
+impl Sum<u16> for f64 {
+    type Weight = f64;
+
+    #[inline(always)]
+    fn finish(self, bits: u32) -> u16 {
+        (self / f64::from(1 << bits) + 0.5).floor() as u16
+    }
+}
+
+impl Sum<f32> for f64 {
+    type Weight = f64;
+
+    #[inline(always)]
+    fn finish(self, _: u32) -> f32 {
+        self as f32
+    }
+}
+
+/// The sums along one axis.
+struct Axis<W> {
+    /// Where they begin.
+    first: Vec<usize>,
+    /// Weights of each.
+    count: usize,
+    /// `count` for each result pixel, in steps of 2^-`bits`.
+    weights: Vec<W>,
+    bits: u32,
+}
+
+impl Axis<f64> {
+    fn new(taps: ResizeTaps) -> Self {
+        let first = taps.first.into_iter().map(|first| first as usize).collect();
+        Self { first, count: taps.count, weights: taps.weights, bits: 0 }
+    }
+}
+
+impl Axis<u16> {
+    /// In the largest steps that all weights are multiples of.
+    fn whole(taps: &ResizeTaps) -> Self {
+        const BITS: u32 = 11;
+        let steps = taps.steps();
+        let spare = steps.iter().fold(1 << BITS, |all, step| all | step).trailing_zeros();
+        let weights = steps.into_iter().map(|step| step >> spare).collect();
+        let first = taps.first.iter().map(|first| *first as usize).collect();
+        Self { first, count: taps.count, weights, bits: BITS - spare }
+    }
+
+    fn map<W>(self, weight: impl Fn(u16) -> W) -> Axis<W> {
+        let Self { first, count, weights, bits } = self;
+        Axis { first, count, weights: weights.into_iter().map(weight).collect(), bits }
+    }
+}
+
+/// The sums along rows of packed pixels.
+struct Columns<W, const C: usize> {
+    /// Where they begin.
+    first: Vec<u32>,
+    /// They begin at every second pixel from the first one on, and go no further than two.
+    pairs: bool,
+    /// For the first pixel that is summed up, the next one and so on, what it counts in every result, once for each channel; and
+    /// [`LANES`] pixels more.
+    weights: Vec<Vec<[W; C]>>,
+}
+
+impl<W: Pod, const C: usize> Columns<W, C> {
+    /// The sums of rows of `width` pixels.
+    fn new(Axis { first, count, weights, .. }: Axis<W>, width: usize) -> Self {
+        let column = |tap: usize| {
+            let mut column: Vec<_> =
+                weights.iter().skip(tap).step_by(count).map(|weight| [*weight; C]).collect();
+            column.resize(column.len() + LANES, [W::zeroed(); C]);
+            column
+        };
+        let halved = count <= 2 && 2 * first.len() <= width;
+        let pairs = halved && first.iter().enumerate().all(|(x, first)| *first == 2 * x);
+        let first = first.iter().map(|first| *first as u32).collect();
+        Self { first, pairs, weights: (0..count).map(column).collect() }
+    }
+
+    /// Memory for the pixels that are summed up.
+    fn scratch<I: Pod>(&self) -> Vec<Vec<[I; C]>> {
+        vec![vec![[I::zeroed(); C]; self.first.len() + LANES]; self.weights.len()]
+    }
+
+    /// The sums from that of pixel `from` on.
+    #[inline(always)]
+    fn sums<I: Pod, S: Summed<I, W>, O: Pod>(
+        &self,
+        row: &[I],
+        from: usize,
+        scratch: &mut [Vec<[I; C]>],
+        out: &mut [O],
+        result: impl Fn(S) -> O,
+    ) {
+        let row = row.as_chunks::<C>().0;
+        let first = &self.first[from..][..out.len() / C];
+        // All of them before any sum: a vector cannot be read from memory while its elements are still on their way there.
+        for (tap, picked) in scratch.iter_mut().enumerate() {
+            let picked = &mut picked[..first.len()];
+            if self.pairs {
+                let pairs = picked.iter_mut().zip(row[2 * from..].as_chunks::<2>().0);
+                // A loop for each, which becomes one of vectors.
+                if tap == 0 {
+                    pairs.for_each(|(picked, pair)| *picked = pair[0]);
+                } else {
+                    pairs.for_each(|(picked, pair)| *picked = pair[1]);
+                }
+            } else {
+                pick(&row[tap..], first, picked);
+            }
+        }
+        blocks(
+            out,
+            #[inline(always)]
+            |index, out| {
+                let mut sums = [S::zeroed(); LANES];
+                for (weights, picked) in self.weights.iter().zip(&*scratch) {
+                    let weights = &weights[from..].as_flattened()[index * LANES..][..LANES];
+                    let picked = &picked.as_flattened()[index * LANES..][..LANES];
+                    for (sum, (weight, pixel)) in sums.iter_mut().zip(weights.iter().zip(picked)) {
+                        *sum = *sum + S::from(*weight) * S::from(*pixel);
+                    }
+                }
+                for (out, sum) in out.iter_mut().zip(sums) {
+                    *out = result(sum);
+                }
+            },
+        );
+    }
+}
+
+/// `to[i] = from[places[i]]`, eight at a time: as fast again.
+#[inline(always)]
+fn pick<T: Copy>(from: &[T], places: &[u32], to: &mut [T]) {
+    let ((eights, rest), (places, places_rest)) = (to.as_chunks_mut::<8>(), places.as_chunks::<8>());
+    for (to, places) in eights.iter_mut().zip(places) {
+        for i in 0..8 {
+            to[i] = from[places[i] as usize];
+        }
+    }
+    for (to, place) in rest.iter_mut().zip(places_rest) {
+        *to = from[*place as usize];
+    }
+}
+
+impl<W: Pod> Axis<W> {
+    /// The sums for row `y` of the result, from element `at` of its rows of the source on. Those have [`LANES`] elements more than are
+    /// summed up.
+    #[inline(always)]
+    fn sums<I: Pod, S: Summed<I, W>, O: Pod>(
+        &self,
+        rows: &[&[I]],
+        y: isize,
+        at: usize,
+        out: &mut [O],
+        result: impl Fn(S) -> O,
+    ) {
+        let weights = &self.weights[y as usize * self.count..][..self.count];
+        blocks(
+            out,
+            #[inline(always)]
+            |index, out| {
+                let mut sums = [S::zeroed(); LANES];
+                for (weight, row) in weights.iter().zip(rows) {
+                    let row = &row[at + index * LANES..][..LANES];
+                    for (sum, value) in sums.iter_mut().zip(row) {
+                        *sum = *sum + S::from(*weight) * S::from(*value);
+                    }
+                }
+                for (out, sum) in out.iter_mut().zip(sums) {
+                    *out = result(sum);
+                }
+            },
+        );
+    }
+
+    /// The rows of the source that row `y` of the result is made of.
+    fn seen(&self, y: isize) -> Range<usize> {
+        let first = self.first[y as usize];
+        first..first + self.count
+    }
+
+    /// Those from `next` on, which becomes the one after them.
+    fn unread(&self, y: isize, next: &mut usize) -> Range<usize> {
+        let Range { start, end } = self.seen(y);
+        let begin = start.max(*next);
+        *next = begin.max(end);
+        begin..*next
+    }
+}
+
+/// Rows of an image that is not less high.
+struct AcrossFirst<'a, T, S: Sum<T>, const C: usize> {
+    input: Source<'a>,
+    across: &'a Columns<S::Weight, C>,
+    down: &'a Axis<S::Weight>,
+    bits: u32,
     /// A row of the source.
     row: Vec<T>,
-    /// Rows of the source in the result's width, row y in the slot of y modulo their number.
-    slots: Vec<f64>,
-    /// Elements of a slot.
+    scratch: Vec<Vec<[T; C]>>,
+    /// Elements of a row of the result.
     len: usize,
+    /// From slot to slot.
+    stride: usize,
+    /// Rows of the source in the result's width, row y in the slot of y modulo their number.
+    slots: Vec<S>,
     /// The row of the source that is read next.
     next: usize,
     arch: Arch,
 }
 
-impl<'a, T: Number> Resized<'a, T> {
-    /// `shape` has the widths of source and result, and the channels.
-    fn new(
-        input: Box<dyn Rows<T> + 'a>,
-        axes: &'a [ResizeTaps; 2],
-        [from, to, channels]: [usize; 3],
-        arch: Arch,
-    ) -> Self {
-        let len = to * channels;
-        let row = vec![T::zeroed(); from * channels];
-        let slots = vec![0.0; len * axes[1].count];
-        Self { input, axes, channels, row, slots, len, next: 0, arch }
-    }
-}
-
-impl<T: Number> Rows<T> for Resized<'_, T> {
+impl<T: Number, S: Sum<T>, const C: usize> Rows<T> for AcrossFirst<'_, T, S, C> {
     fn part(&mut self, y: isize, at: usize, out: &mut [T]) {
-        let Self { input, axes: [across, down], channels, row, slots, len, next, arch } = self;
-        let (first, count, y) = (down.first[y as usize] as usize, down.count, y as usize);
-        *next = first.max(*next);
-        while *next < first + count {
-            input.part(*next as isize, 0, row);
-            let slot = &mut slots[*next % count * *len..][..*len];
-            arch.dispatch(Across { row, taps: across, channels: *channels, out: slot });
-            *next += 1;
+        let Self { input, across, down, bits, row, scratch, len, stride, slots, next, arch } = self;
+        for y in down.unread(y, next) {
+            input.part(y as isize, 0, row);
+            let slot = &mut slots[y % down.count * *stride..][..*len];
+            arch.dispatch(Wide(
+                #[inline(always)]
+                || across.sums(row, 0, scratch, slot, |sum: S| sum),
+            ));
         }
-        let weights = &down.weights[y * count..][..count];
-        arch.dispatch(Down { slots, len: *len, first, weights, at, out });
+        let rows: Vec<&[S]> = down.seen(y).map(|y| &slots[y % down.count * *stride..][..*stride]).collect();
+        arch.dispatch(Wide(
+            #[inline(always)]
+            || down.sums(&rows, y, at, out, |sum: S| sum.finish(*bits)),
+        ));
     }
 }
 
-struct Across<'a, T> {
-    row: &'a [T],
-    taps: &'a ResizeTaps,
-    channels: usize,
-    out: &'a mut [f64],
+/// Rows of an image that is less high.
+struct DownFirst<'a, T, S: Sum<T>, const C: usize> {
+    input: Source<'a>,
+    across: &'a Columns<S::Weight, C>,
+    down: &'a Axis<S::Weight>,
+    bits: u32,
+    /// From slot to slot.
+    stride: usize,
+    /// Rows of the source that cannot be read where they lie, row y in the slot of y modulo their number.
+    slots: Vec<T>,
+    /// The row of the source that is read next.
+    next: usize,
+    /// Sums down columns of the source.
+    row: Vec<S>,
+    scratch: Vec<Vec<[S; C]>>,
+    /// The row of the result that they are for.
+    made: Option<isize>,
+    arch: Arch,
 }
 
-impl<T: Number> WithSimd for Across<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { row, taps, channels, out } = self;
-        let pixels =
-            out.chunks_exact_mut(channels).zip(&taps.first).zip(taps.weights.chunks_exact(taps.count));
-        for ((out, first), weights) in pixels {
-            let seen = row[*first as usize * channels..].chunks_exact(channels);
-            out.fill(0.0);
-            for (pixel, weight) in seen.zip(weights) {
-                for (out, value) in out.iter_mut().zip(pixel) {
-                    *out += f64::from(value.to_float()) * weight;
+impl<T: Number, S: Sum<T>, const C: usize> Rows<T> for DownFirst<'_, T, S, C> {
+    fn part(&mut self, y: isize, at: usize, out: &mut [T]) {
+        let Self { input, across, down, bits, stride, slots, next, row, scratch, made, arch } = self;
+        if *made != Some(y) {
+            for y in down.unread(y, next) {
+                if input.packed_row::<T>(y).is_none() {
+                    input.part(y as isize, 0, &mut slots[y % down.count * *stride..][..row.len()]);
                 }
             }
+            let slot = |y: usize| &slots[y % down.count * *stride..][..*stride];
+            let rows: Vec<&[T]> =
+                down.seen(y).map(|y| input.packed_row(y).unwrap_or_else(|| slot(y))).collect();
+            arch.dispatch(Wide(
+                #[inline(always)]
+                || down.sums(&rows, y, 0, row, |sum: S| sum),
+            ));
+            *made = Some(y);
         }
-    }
-}
-
-struct Down<'a, T> {
-    slots: &'a [f64],
-    len: usize,
-    first: usize,
-    weights: &'a [f64],
-    at: usize,
-    out: &'a mut [T],
-}
-
-impl<T: Number> WithSimd for Down<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        /// A weight of 1 on both axes, in the steps that integer weights have.
-        const ONE: f64 = (1u64 << 22) as f64;
-        const BLOCK: usize = 64;
-
-        let Self { slots, len, first, weights, at, out } = self;
-        for (index, out) in out.chunks_mut(BLOCK).enumerate() {
-            let mut sums = [0.0; BLOCK];
-            for (row, weight) in weights.iter().enumerate() {
-                let slot = (first + row) % weights.len() * len;
-                let values = &slots[slot + at + index * BLOCK..][..out.len()];
-                for (sum, value) in sums.iter_mut().zip(values) {
-                    *sum += value * weight;
-                }
-            }
-            for (out, sum) in out.iter_mut().zip(sums) {
-                *out = if T::REAL {
-                    T::from_float(sum as f32)
-                } else {
-                    T::from_float((sum / ONE + 0.5).floor() as f32)
-                };
-            }
-        }
+        arch.dispatch(Wide(
+            #[inline(always)]
+            || across.sums(row, at / C, scratch, out, |sum: S| sum.finish(*bits)),
+        ));
     }
 }

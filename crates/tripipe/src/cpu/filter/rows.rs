@@ -49,6 +49,19 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// The elements of a row of packed pixels with [`LANES`] more behind them, as they lie; nothing where they have to be converted, are not
+    /// aligned, or end with the image.
+    pub(super) fn packed_row<T: Number>(&self, y: usize) -> Option<&'a [T]> {
+        let Raster { width, channels, element, layout, .. } = self.raster;
+        if layout != Layout::Packed && channels > 1 || element.bytes() != size_of::<T>() {
+            return None;
+        }
+        let first = self.raster.index([0, y], 0);
+        let end = first + width * channels + LANES;
+        let row = self.bytes.get(first * element.bytes()..end * element.bytes())?;
+        bytemuck::try_cast_slice(row).ok()
+    }
+
     /// The bytes of `len` elements of a row from `at` on, of one channel's when planar.
     fn line(&self, y: usize, channel: usize, at: usize, len: usize) -> &'a [u8] {
         let bytes = self.raster.element.bytes();
@@ -278,8 +291,11 @@ impl<T: Number> Ring<T> {
         let right = if part.end == width as usize * channels { width..width + columns } else { 0..0 };
         for x in left.chain(right) {
             if let Some(seen) = border.source(x, width as usize) {
-                let seen = pixel(seen as isize);
-                slot.copy_within(seen..seen + channels, pixel(x));
+                let (seen, place) = (pixel(seen as isize), pixel(x));
+                // No `copy_within`, whose call takes longer than a few elements.
+                for channel in 0..channels {
+                    slot[place + channel] = slot[seen + channel];
+                }
             }
         }
     }
@@ -287,7 +303,8 @@ impl<T: Number> Ring<T> {
     /// What windows see in row `y`.
     fn seen(&self, y: isize) -> &[T] {
         let Shape { height, border, .. } = self.shape;
-        let row = if border == Border::Wrap { Some(y) } else { border.source(y, height).map(|y| y as isize) };
+        let inside = border == Border::Wrap || (0..height as isize).contains(&y);
+        let row = if inside { Some(y) } else { border.source(y, height).map(|y| y as isize) };
         let outside = (2 * self.radius[1] + 1) * self.len;
         &self.slots[row.map_or(outside, |y| self.slot(y))..][..self.len]
     }

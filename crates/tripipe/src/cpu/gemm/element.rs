@@ -9,6 +9,7 @@ use half::f16;
 use half::slice::HalfFloatSliceExt;
 
 use super::operand::Matrix;
+use super::vector;
 use crate::cpu::Threads;
 use crate::cpu::bands::for_each_band;
 
@@ -55,6 +56,14 @@ pub trait Arithmetic: Copy + Send + Sync + 'static {
         products: &mut Vec<Self::Work>,
         par: Par,
     );
+
+    /// `alpha a b` for a matrix of m x k, neither of them 0, and a vector of k; nothing where that is left to [`Self::multiply`].
+    fn times_vector(
+        a: Matrix<'_, Self>,
+        b: Matrix<'_, Self>,
+        alpha: Self::Sum,
+        threads: Threads,
+    ) -> Option<Vec<Self::Sum>>;
 
     /// `sum + beta old`.
     fn add_old(sum: Self::Sum, beta: Self::Sum, old: Self::Result) -> Self::Sum;
@@ -133,6 +142,15 @@ macro_rules! float {
                 multiply(sums, a, b, alpha, add, par);
             }
 
+            fn times_vector(
+                _: Matrix<'_, $type>,
+                _: Matrix<'_, $type>,
+                _: $type,
+                _: Threads,
+            ) -> Option<Vec<$type>> {
+                None
+            }
+
             fn add_old(sum: $type, beta: $type, old: $type) -> $type {
                 sum + beta * old
             }
@@ -179,6 +197,15 @@ impl Arithmetic for f16 {
         multiply(sums, a, b, alpha, add, par);
     }
 
+    fn times_vector(
+        a: Matrix<'_, f16>,
+        b: Matrix<'_, f16>,
+        alpha: f32,
+        threads: Threads,
+    ) -> Option<Vec<f32>> {
+        vector::product(a, b, alpha, threads)
+    }
+
     fn add_old(sum: f32, beta: f32, old: f16) -> f32 {
         sum + beta * old.to_f32()
     }
@@ -194,6 +221,7 @@ impl Arithmetic for i8 {
     type Result = i32;
     type Work = f32;
 
+    #[inline(always)]
     fn widen(from: &[i8], to: &mut [f32]) {
         for (to, from) in to.iter_mut().zip(from) {
             *to = f32::from(*from);
@@ -230,6 +258,10 @@ impl Arithmetic for i8 {
                 *sum = old.wrapping_add(alpha.wrapping_mul(*product as i32));
             }
         }
+    }
+
+    fn times_vector(a: Matrix<'_, i8>, b: Matrix<'_, i8>, alpha: i32, threads: Threads) -> Option<Vec<i32>> {
+        vector::product(a, b, alpha, threads)
     }
 
     fn add_old(sum: i32, beta: i32, old: i32) -> i32 {

@@ -9,6 +9,7 @@
 mod element;
 mod operand;
 mod product;
+mod vector;
 
 use half::f16;
 
@@ -96,8 +97,16 @@ pub fn gemm<T: Element>(
         });
         return Ok(());
     }
-    for index in 0..batch {
-        product::product(gemm, index, a, b, &mut c[gemm.c.offset + index * stride..], &finish, threads);
+    let mut all = || {
+        for index in 0..batch {
+            product::product(gemm, index, a, b, &mut c[gemm.c.offset + index * stride..], &finish, threads);
+        }
+    };
+    if T::as_work(&[]).is_none() && product::is_shared([m, n, k], threads) {
+        // Inside the pool, so that between conversion and multiplication no thread has to be woken.
+        rayon::scope(|_| all());
+    } else {
+        all();
     }
     Ok(())
 }

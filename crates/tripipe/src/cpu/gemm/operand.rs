@@ -67,7 +67,7 @@ impl Operand {
 
 /// A matrix as it lies.
 #[derive(Clone, Copy)]
-pub(super) struct Matrix<'a, T> {
+pub struct Matrix<'a, T> {
     /// From the first element on.
     data: &'a [T],
     pub(super) rows: usize,

@@ -61,8 +61,29 @@ struct Work<'a, T: Arithmetic> {
 impl<T: Arithmetic> Work<'_, T> {
     /// The rows of `c` are `stride` apart.
     fn run(&self, c: &mut [T::Result], stride: usize, finish: impl Fn(usize, usize, &mut [T::Sum]) + Sync) {
-        let Self { extents: [m, n, _], beta, threads, .. } = *self;
+        let Self { a, b, extents: [m, n, k], alpha, beta, threads } = *self;
         let [zero, one] = [0i8, 1].map(T::Sum::from);
+        if k > 0 && (m == 1 || n == 1) {
+            let sums = if n == 1 {
+                T::times_vector(a, b, alpha, threads)
+            } else {
+                T::times_vector(b.transposed(), a.transposed(), alpha, threads)
+            };
+            if let Some(mut sums) = sums {
+                // One row of C, or as many as there are sums.
+                for (row, sums) in sums.chunks_mut(n).enumerate() {
+                    let c = &mut c[row * stride..][..n];
+                    if beta != zero {
+                        for (sum, old) in sums.iter_mut().zip(&*c) {
+                            *sum = T::add_old(*sum, beta, *old);
+                        }
+                    }
+                    finish(row, 0, sums);
+                    T::store(sums, c);
+                }
+                return;
+            }
+        }
         // Operands that need no conversion are left to the one who multiplies.
         let tile = if T::as_work(&[]).is_some() { usize::MAX } else { TILE };
         let mut scratch = Vec::new();
@@ -133,11 +154,13 @@ fn tiles(size: usize, tile: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..size).step_by(tile).map(move |start| (start, tile.min(size - start)))
 }
 
-/// How faer is told the number of threads. Products so small that waking a thread costs more than it helps stay on the calling one.
+/// How faer is told the number of threads.
 fn parallelism(m: usize, n: usize, k: usize, threads: Threads) -> Par {
+    if is_shared([m, n, k], threads) { Par::rayon(0) } else { Par::Seq }
+}
+
+/// Whether a product is done by several threads. One so small that waking a thread costs more than it helps stays on the calling one.
+pub(super) fn is_shared([m, n, k]: [usize; 3], threads: Threads) -> bool {
     const SMALL: usize = 128 * 128 * 128;
-    match threads {
-        Threads::All if m.saturating_mul(n).saturating_mul(k) > SMALL => Par::rayon(0),
-        Threads::All | Threads::One => Par::Seq,
-    }
+    threads == Threads::All && m.saturating_mul(n).saturating_mul(k) > SMALL
 }

@@ -1,0 +1,143 @@
+//! Products of a matrix and a vector whose elements are converted: the matrix is read once, as it lies, and never written anywhere in its
+//! wider type.
+
+use half::f16;
+use pulp::Arch;
+
+use super::element::Arithmetic;
+use super::operand::Matrix;
+use crate::cpu::Threads;
+use crate::cpu::bands::share_out;
+use crate::cpu::wide::Wide;
+
+/// Elements of the matrix that a thread takes at a time.
+const BAND: usize = 1 << 18;
+
+/// Elements that are converted together; so few that sums of products of bytes are exact in `f32`.
+const PIECE: usize = 512;
+
+/// A type whose elements are converted to `f32`.
+pub(super) trait Converted: Arithmetic<Work = f32> {
+    /// The sum of the products of two vectors of one length.
+    fn dot(a: &[Self], b: &[f32]) -> Self::Sum;
+
+    /// Adds `factor` times `line` to `sums`, of the same length.
+    fn add_scaled(sums: &mut [Self::Sum], factor: f32, line: &[Self]);
+
+    /// `alpha sum`.
+    fn scaled(sum: Self::Sum, alpha: Self::Sum) -> Self::Sum;
+}
+
+impl Converted for f16 {
+    #[inline(always)]
+    fn dot(a: &[f16], b: &[f32]) -> f32 {
+        let mut piece = [0.0; PIECE];
+        let pieces = a.chunks(PIECE).zip(b.chunks(PIECE));
+        pieces.fold(0.0, |sum, (a, b)| {
+            let piece = &mut piece[..a.len()];
+            Self::widen(a, piece);
+            sum + dot(piece, b)
+        })
+    }
+
+    #[inline(always)]
+    fn add_scaled(sums: &mut [f32], factor: f32, line: &[f16]) {
+        let mut piece = [0.0; PIECE];
+        for (sums, line) in sums.chunks_mut(PIECE).zip(line.chunks(PIECE)) {
+            let piece = &mut piece[..line.len()];
+            Self::widen(line, piece);
+            for (sum, value) in sums.iter_mut().zip(piece) {
+                *sum += factor * *value;
+            }
+        }
+    }
+
+    fn scaled(sum: f32, alpha: f32) -> f32 {
+        alpha * sum
+    }
+}
+
+impl Converted for i8 {
+    #[inline(always)]
+    fn dot(a: &[i8], b: &[f32]) -> i32 {
+        let mut piece = [0.0; PIECE];
+        let pieces = a.chunks(PIECE).zip(b.chunks(PIECE));
+        pieces.fold(0, |sum: i32, (a, b)| {
+            let piece = &mut piece[..a.len()];
+            Self::widen(a, piece);
+            sum.wrapping_add(dot(piece, b) as i32)
+        })
+    }
+
+    #[inline(always)]
+    fn add_scaled(sums: &mut [i32], factor: f32, line: &[i8]) {
+        let factor = factor as i32;
+        for (sum, value) in sums.iter_mut().zip(line) {
+            *sum = sum.wrapping_add(factor * i32::from(*value));
+        }
+    }
+
+    fn scaled(sum: i32, alpha: i32) -> i32 {
+        alpha.wrapping_mul(sum)
+    }
+}
+
+#[inline(always)]
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    // As many sums as hide the time that an addition takes.
+    const SUMS: usize = 64;
+    let mut sums = [0.0; SUMS];
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<SUMS>(), b.as_chunks::<SUMS>());
+    for (a, b) in a.iter().zip(b) {
+        for i in 0..SUMS {
+            sums[i] += a[i] * b[i];
+        }
+    }
+    for (sum, (a, b)) in sums.iter_mut().zip(a_rest.iter().zip(b_rest)) {
+        *sum += a * b;
+    }
+    sums.iter().sum()
+}
+
+/// `alpha A b` for a matrix of m x k, neither of them 0, and a vector of k; nothing where neither rows nor columns of A are contiguous.
+pub(super) fn product<T: Converted>(
+    a: Matrix<'_, T>,
+    b: Matrix<'_, T>,
+    alpha: T::Sum,
+    threads: Threads,
+) -> Option<Vec<T::Sum>> {
+    let Matrix { rows: m, columns: k, .. } = a;
+    let (data, stride, down) = a.lines()?;
+    let elements: Vec<T> = (0..k).map(|l| b.at(l, 0)).collect();
+    let mut vector = vec![0.0; k];
+    T::widen(&elements, &mut vector);
+    let mut sums = vec![T::Sum::from(0); m];
+    let arch = Arch::new();
+    let band = |first: usize, sums: &mut [T::Sum]| {
+        arch.dispatch(Wide(
+            #[inline(always)]
+            || {
+                if down {
+                    for (l, factor) in vector.iter().enumerate() {
+                        T::add_scaled(sums, *factor, &data[l * stride + first..][..sums.len()]);
+                    }
+                } else {
+                    for (i, sum) in sums.iter_mut().enumerate() {
+                        *sum = T::dot(&data[(first + i) * stride..][..k], &vector);
+                    }
+                }
+                for sum in &mut *sums {
+                    *sum = T::scaled(*sum, alpha);
+                }
+            },
+        ));
+    };
+    if threads == Threads::One || m.saturating_mul(k) <= BAND {
+        band(0, &mut sums);
+    } else {
+        // Columns are cut into as few parts as there are threads: every part of each lies somewhere else.
+        let rows = if down { m.div_ceil(rayon::current_num_threads()) } else { (BAND / k).max(1) };
+        share_out(sums.chunks_mut(rows).enumerate(), |(index, sums)| band(index * rows, sums));
+    }
+    Some(sums)
+}
