@@ -38,9 +38,9 @@ pub(super) fn write<'p>(
     let bands = bands(to, result, rows).into_iter().enumerate();
     // What is small never leaves the calling thread: the pool's may all be waiting for it.
     if shared.is_some() {
-        share_out(bands, write_band)
+        share_out(bands, write_band);
     } else {
-        bands.for_each(write_band)
+        bands.for_each(write_band);
     }
     failure.into_inner().map_or(Ok(()), |error| Err(error.into()))
 }
