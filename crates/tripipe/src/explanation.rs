@@ -20,11 +20,11 @@ pub struct Explanation {
     pub why: String,
     /// What the choice rests on: measured, published or guessed, and where.
     pub rests_on: String,
-    /// Seconds it should take.
+    /// Seconds it should take; nothing where the CPU path does it in the device's place.
     pub predicted: Option<Prediction>,
     /// The shortest time it was seen to take, in seconds: the device's own on OpenCL, wall time on the CPU path.
     pub measured_seconds: Option<f64>,
-    /// What bounds it.
+    /// What bounds it, likewise.
     pub bound: Option<Bound>,
     /// The next best choices, the best first.
     pub runners_up: Vec<RunnerUp>,

@@ -30,7 +30,7 @@ pub use tripipe_kernels::filter::{
 };
 use tripipe_kernels::filter::{Fuse, Loads, Parameters, Sums, default_parameters, plan, runners_up};
 
-use crate::cpu::{self, Threads};
+use crate::cpu;
 use crate::explanation::{Arithmetic, Chosen, Prediction, RunnerUp};
 use crate::memory::Memory;
 use crate::operation::{Doer, Host, Operation};
@@ -79,8 +79,8 @@ impl Filter {
             None => Ok(plan(chain, &from, &to, &default_parameters(chain, &from, probe).0, probe)?),
         };
         let stages = chain.clone();
-        let work = Arc::new(move |inputs: &[&[u8]], output: &mut [u8]| match inputs {
-            [source] => cpu::filter(&stages, &from, source, &to, output, Threads::All),
+        let work = Arc::new(move |inputs: &[&[u8]], output: &mut [u8], threads| match inputs {
+            [source] => cpu::filter(&stages, &from, source, &to, output, threads),
             _ => Ok(()),
         });
         let bytes = |raster: &Raster| Ok::<_, Error>(raster.elements()? * raster.element.bytes());
@@ -172,7 +172,8 @@ impl Filter {
             Element::F16 => Arithmetic::F16,
             Element::F32 => Arithmetic::F32,
         };
-        if let Some(ceilings) = core.ceilings(arithmetic) {
+        // They are the device's, and say nothing of the CPU path in its place.
+        if let Some(ceilings) = core.ceilings(arithmetic).filter(|_| explanation.fallback.is_none()) {
             let bound = ceilings.bound(operations(&self.chain, &self.from), bytes.iter().sum());
             explanation.predicted = Some(Prediction {
                 seconds: bound.seconds,

@@ -32,6 +32,7 @@ mod memory;
 mod operation;
 pub mod peaks;
 mod pending;
+mod pool;
 mod simple;
 mod team;
 mod trial;

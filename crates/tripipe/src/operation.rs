@@ -11,11 +11,12 @@ use tripipe_launch::{ExecuteError, Executor, MemoryId, Prepared, Submission, Tim
 
 use crate::background::Later;
 use crate::context::{Core, Engine, Kernels};
-use crate::cpu::CpuError;
+use crate::cpu::{CpuError, Threads};
 use crate::explanation::RunnerUp;
 use crate::host_queue::HostTask;
 use crate::memory::{Cells, Memory, with_cells, with_memories};
 use crate::pending::Pending;
+use crate::pool::on_pool;
 use crate::trial::{Size, Trial};
 use crate::{Context, Error};
 
@@ -179,11 +180,26 @@ pub(crate) struct Operation {
 }
 
 /// What the CPU path does in an operation's place.
+#[derive(Clone)]
 pub(crate) struct Host {
     pub(crate) work: HostWork,
     /// Whether that takes so little time that no other thread need be woken for it.
     pub(crate) small: bool,
     pub(crate) size: Size,
+}
+
+impl Host {
+    /// Does it: reads the first and writes the last.
+    ///
+    /// # Errors
+    /// Slices that are too short.
+    pub(crate) fn run(&self, inputs: &[&[u8]], output: &mut [u8]) -> Result<(), CpuError> {
+        if self.small {
+            (self.work)(inputs, output, Threads::One)
+        } else {
+            on_pool(|| (self.work)(inputs, output, Threads::All))
+        }
+    }
 }
 
 /// Who may do an operation on a device.
@@ -226,8 +242,8 @@ impl From<PlanError> for Refused {
     }
 }
 
-/// The operation on the CPU path: what it reads, in order, and what it writes.
-pub(crate) type HostWork = Arc<dyn Fn(&[&[u8]], &mut [u8]) -> Result<(), CpuError> + Send + Sync>;
+/// The operation on the CPU path: what it reads, in order, what it writes, and how many threads it may use.
+pub(crate) type HostWork = Arc<dyn Fn(&[&[u8]], &mut [u8], Threads) -> Result<(), CpuError> + Send + Sync>;
 
 /// How many runs an operation looks back on.
 const LATEST: usize = 4;
@@ -282,7 +298,7 @@ impl Operation {
                         let planned = Planned::new(core, kernels, plan)?;
                         trial = match doer {
                             Doer::Fastest if core.falls_back_when_slower() => {
-                                Trial::of(context, kernels, &planned, &host.work, &host.size)
+                                Trial::of(context, kernels, &planned, &host)
                             }
                             Doer::AsTried(trial) if core.falls_back_when_slower() => Some(trial),
                             _ => None,
@@ -314,14 +330,14 @@ impl Operation {
                 let mut cells: Vec<Arc<Cells>> =
                     memories.iter().filter_map(|memory| memory.cells().cloned()).collect();
                 let output = cells.remove(result);
-                let host = Arc::clone(&self.host.work);
-                let work = move || with_cells(&cells, &output, |inputs, output| host(inputs, output));
+                let host = self.host.clone();
+                let work = move || with_cells(&cells, &output, |inputs, output| host.run(inputs, output));
                 Pending::new(queue.submit(self.host.small, work))
             }
             _ => {
                 self.core.finish()?;
                 let start = Instant::now();
-                on_host(&self.core, &memories, result, &self.host.work)?;
+                on_host(&self.core, &memories, &self.host)?;
                 Pending::new(Arc::new(HostTask::over(start)))
             }
         };
@@ -334,7 +350,7 @@ impl Operation {
     /// # Errors
     /// Slices that are too short.
     pub(crate) fn run_here(&self, inputs: &[&[u8]], output: &mut [u8]) -> Result<(), Error> {
-        Ok((self.host.work)(inputs, output)?)
+        Ok(self.host.run(inputs, output)?)
     }
 
     /// The plan, where kernels do it by now.
@@ -400,13 +416,8 @@ impl Operation {
 ///
 /// # Errors
 /// The device is gone; no room for a copy of what the host cannot reach.
-pub(crate) fn on_host(
-    core: &Core,
-    memories: &[&Memory],
-    result: usize,
-    host: &HostWork,
-) -> Result<(), Error> {
-    with_memories(core, memories, result, |inputs, output| host(inputs, output))??;
+pub(crate) fn on_host(core: &Core, memories: &[&Memory], host: &Host) -> Result<(), Error> {
+    with_memories(core, memories, host.size.result, |inputs, output| host.run(inputs, output))??;
     Ok(())
 }
 

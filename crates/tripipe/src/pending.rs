@@ -13,7 +13,8 @@ use crate::host_queue::HostTask;
 /// An operation that was queued: wait for it with [`Pending::wait`] or `.await`, or drop it and let it run.
 ///
 /// Operations of one [`crate::Context`] run in the order they were queued in, and reading a result waits for it, so
-/// nothing has to be waited for but to learn of an error early.
+/// nothing has to be waited for but to learn of an error early. What the CPU path does in a device's place is done when the call
+/// returns.
 #[must_use = "an operation that fails says so only to whoever waits for it"]
 pub struct Pending {
     submission: Arc<dyn Submission>,

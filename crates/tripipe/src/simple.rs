@@ -138,16 +138,14 @@ impl Task {
     }
 
     fn host(self) -> HostWork {
-        Arc::new(move |inputs, output| match (self, inputs) {
+        Arc::new(move |inputs, output, threads| match (self, inputs) {
             (Self::Resize { interpolation, from, to }, [source]) => {
-                cpu::resize(interpolation, &from, source, &to, output, Threads::All)
+                cpu::resize(interpolation, &from, source, &to, output, threads)
             }
             (Self::ToRgb { from, to }, [luma, chroma]) => {
-                cpu::semiplanar_to_rgb(&from, luma, chroma, &to, output, Threads::All)
+                cpu::semiplanar_to_rgb(&from, luma, chroma, &to, output, threads)
             }
-            (Self::ToFrame { from, to }, [source]) => {
-                cpu::rgb_to_frame(&from, source, &to, output, Threads::All)
-            }
+            (Self::ToFrame { from, to }, [source]) => cpu::rgb_to_frame(&from, source, &to, output, threads),
             (Self::Axpy { alpha, length, element: Element::F16 }, [x]) => {
                 axpy::<f16>(alpha, &cast(x)[..length], &mut cast_mut(output)[..length]);
                 Ok(())
@@ -176,7 +174,7 @@ impl Task {
                 Ok(())
             }
             (Self::Transpose { rows, columns, element_bytes }, [from]) => {
-                transpose(from, output, [rows, columns], element_bytes)
+                transpose(from, output, [rows, columns], element_bytes, threads)
             }
             _ => Ok(()),
         })
@@ -296,17 +294,16 @@ fn transpose(
     to: &mut [u8],
     [rows, columns]: [usize; 2],
     element_bytes: usize,
+    threads: Threads,
 ) -> Result<(), CpuError> {
     match element_bytes {
-        1 => {
-            cpu::transpose_u8(&from[..rows * columns], &mut to[..rows * columns], rows, columns, Threads::All)
-        }
+        1 => cpu::transpose_u8(&from[..rows * columns], &mut to[..rows * columns], rows, columns, threads),
         4 => cpu::transpose_f32(
             &cast(from)[..rows * columns],
             &mut cast_mut(to)[..rows * columns],
             rows,
             columns,
-            Threads::All,
+            threads,
         ),
         _ => {
             for (i, row) in from.chunks_exact(columns.max(1) * element_bytes).take(rows).enumerate() {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::context::{Core, Kernels, Runner};
 use crate::explanation::{RunnerUp, Time};
 use crate::memory::Memory;
-use crate::operation::{HostWork, Planned, on_host};
+use crate::operation::{Host, Planned, on_host};
 use crate::{Context, Error};
 
 /// How large an operation is.
@@ -50,34 +50,22 @@ impl Size {
 impl Trial {
     /// Both ways tried on memory of zeros, behind all that is queued. Nothing where there is no OpenCL device to choose, the operation is
     /// too large for that, or one of the two failed.
-    pub(crate) fn of(
-        context: &Context,
-        kernels: &Kernels,
-        planned: &Planned,
-        host: &HostWork,
-        size: &Size,
-    ) -> Option<Self> {
-        if !size.is_tried() || !matches!(*kernels.executor(), Runner::OpenCl(_)) {
+    pub(crate) fn of(context: &Context, kernels: &Kernels, planned: &Planned, host: &Host) -> Option<Self> {
+        if !host.size.is_tried() || !matches!(*kernels.executor(), Runner::OpenCl(_)) {
             return None;
         }
-        let tried = Self::on_zeros(context, kernels, planned, host, size).ok();
+        let tried = Self::on_zeros(context, kernels, planned, host).ok();
         planned.forget(kernels);
         tried
     }
 
-    fn on_zeros(
-        context: &Context,
-        kernels: &Kernels,
-        planned: &Planned,
-        host: &HostWork,
-        size: &Size,
-    ) -> Result<Self, Error> {
+    fn on_zeros(context: &Context, kernels: &Kernels, planned: &Planned, host: &Host) -> Result<Self, Error> {
         let make = |bytes: &usize| Memory::new(context, *bytes, None);
-        let memories: Vec<Memory> = size.operands.iter().map(make).collect::<Result<_, _>>()?;
+        let memories: Vec<Memory> = host.size.operands.iter().map(make).collect::<Result<_, _>>()?;
         let memories: Vec<&Memory> = memories.iter().collect();
         context.finish()?;
         let device_seconds = shortest(|| planned.submit(kernels, &memories)?.wait())?;
-        let host_seconds = shortest(|| on_host(context.core(), &memories, size.result, host))?;
+        let host_seconds = shortest(|| on_host(context.core(), &memories, host))?;
         Ok(Self { device_seconds, host_seconds })
     }
 

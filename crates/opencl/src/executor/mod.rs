@@ -251,6 +251,19 @@ impl OpenClExecutor {
         Ok(())
     }
 
+    /// A copy of bytes of an object, which reaches so far.
+    fn copy_of(&self, memory: MemoryId, offset: usize, bytes: usize) -> Result<Vec<u8>, ExecuteError> {
+        let mut copy = Vec::new();
+        copy.try_reserve_exact(bytes).map_err(|error| ExecuteError::OutOfMemory {
+            bytes: bytes as u64,
+            reason: format!("no room for a copy: {error}"),
+        })?;
+        copy.resize(bytes, 0);
+        let fail = |error| memory_error(&self.device, Some(memory), 0, error);
+        self.object(memory)?.read(&self.queue, self.strategy, offset, &mut copy).map_err(fail)?;
+        Ok(copy)
+    }
+
     fn submitted(&self, events: Vec<Event>) -> Submitted {
         let (device, allocated_bytes) = (self.device.clone(), self.allocated_bytes);
         let timed = self.queue.profiles();
@@ -341,9 +354,7 @@ impl Executor for OpenClExecutor {
             look(&mapping);
             return mapping.unmap().map_err(fail);
         }
-        let mut bytes = vec![0; range.len()];
-        object.read(&self.queue, self.strategy, range.start, &mut bytes).map_err(fail)?;
-        look(&bytes);
+        look(&self.copy_of(memory, range.start, range.len())?);
         Ok(())
     }
 
@@ -361,8 +372,7 @@ impl Executor for OpenClExecutor {
             edit(&mut mapping);
             return mapping.unmap().map_err(fail);
         }
-        let mut bytes = vec![0; range.len()];
-        object.read(&self.queue, self.strategy, range.start, &mut bytes).map_err(fail)?;
+        let mut bytes = self.copy_of(memory, range.start, range.len())?;
         edit(&mut bytes);
         object.write(&self.queue, self.strategy, range.start, &bytes).map_err(fail)
     }
@@ -381,9 +391,7 @@ impl Executor for OpenClExecutor {
             let mapping = object.in_place(&self.queue, self.strategy, CL_MAP_READ, &(0..bytes));
             let mapping = mapping.map_err(fail(memory))?.map(Mapped);
             if mapping.is_none() {
-                let mut copy = vec![0; bytes];
-                object.read(&self.queue, self.strategy, 0, &mut copy).map_err(fail(memory))?;
-                copied.push(copy);
+                copied.push(self.copy_of(memory, 0, bytes)?);
             }
             mapped.push((memory, mapping));
         }
@@ -402,8 +410,7 @@ impl Executor for OpenClExecutor {
             work(&bytes, &mut mapping);
             mapping.unmap().map_err(fail(output))?;
         } else {
-            let mut result = vec![0; output_bytes];
-            object.read(&self.queue, self.strategy, 0, &mut result).map_err(fail(output))?;
+            let mut result = self.copy_of(output, 0, output_bytes)?;
             work(&bytes, &mut result);
             object.write(&self.queue, self.strategy, 0, &result).map_err(fail(output))?;
         }
@@ -430,8 +437,7 @@ impl Executor for OpenClExecutor {
         if copied.is_some() {
             self.queue.flush().map_err(|error| self.fail(error))?;
         } else {
-            let mut through = vec![0; bytes];
-            source.read(&self.queue, self.strategy, from_offset, &mut through).map_err(fail(from))?;
+            let through = self.copy_of(from, from_offset, bytes)?;
             target.write(&self.queue, self.strategy, to_offset, &through).map_err(fail(to))?;
         }
         Ok(Box::new(self.submitted(copied.into_iter().collect())))

@@ -17,15 +17,15 @@ pub(super) const WHY: &str =
 /// The product as the CPU path does it.
 pub(super) fn work(gemm: &Gemm) -> HostWork {
     let gemm = gemm.clone();
-    Arc::new(move |inputs, output| {
+    Arc::new(move |inputs, output, threads| {
         // A, B, then what comes after C.
         let [a, b, rest @ ..] = inputs else { return Ok(()) };
         match gemm.elements {
-            Elements::F32 => floats::<f32>(&gemm, [cast(a), cast(b)], rest, cast_mut(output)),
-            Elements::F16(_) => floats::<f16>(&gemm, [cast(a), cast(b)], rest, cast_mut(output)),
-            Elements::I8ToI32 => integers(&gemm, [cast(a), cast(b)], rest, cast_mut(output)),
+            Elements::F32 => floats::<f32>(&gemm, [cast(a), cast(b)], rest, cast_mut(output), threads),
+            Elements::F16(_) => floats::<f16>(&gemm, [cast(a), cast(b)], rest, cast_mut(output), threads),
+            Elements::I8ToI32 => integers(&gemm, [cast(a), cast(b)], rest, cast_mut(output), threads),
             Elements::I8ToI8(requantise) => {
-                bytes(&gemm, requantise, [cast(a), cast(b)], rest, cast_mut(output))
+                bytes(&gemm, requantise, [cast(a), cast(b)], rest, cast_mut(output), threads)
             }
         }
     })
@@ -106,7 +106,13 @@ fn clamp(value: f32, least: f32, most: f32) -> f32 {
     }
 }
 
-fn floats<T>(gemm: &Gemm, [a, b]: [&[T]; 2], rest: &[&[u8]], c: &mut [T]) -> Result<(), CpuError>
+fn floats<T>(
+    gemm: &Gemm,
+    [a, b]: [&[T]; 2],
+    rest: &[&[u8]],
+    c: &mut [T],
+    threads: Threads,
+) -> Result<(), CpuError>
 where
     T: cpu::Element<Sum = f32, Result = T> + bytemuck::Pod + Into<f32>,
 {
@@ -126,7 +132,7 @@ where
                 }
             }
         };
-        cpu::gemm(&product, a, b, c, finish, Threads::All)?;
+        cpu::gemm(&product, a, b, c, finish, threads)?;
     }
     Ok(())
 }
@@ -147,11 +153,17 @@ fn finish_integers(gemm: &Gemm, sides: &[&[i32]], first: usize, place: Place, va
     }
 }
 
-fn integers(gemm: &Gemm, [a, b]: [&[i8]; 2], rest: &[&[u8]], c: &mut [i32]) -> Result<(), CpuError> {
+fn integers(
+    gemm: &Gemm,
+    [a, b]: [&[i8]; 2],
+    rest: &[&[u8]],
+    c: &mut [i32],
+    threads: Threads,
+) -> Result<(), CpuError> {
     let sides = sides::<i32>(gemm, rest);
     for (first, product) in products(gemm, rest, [gemm.alpha as i32, gemm.beta as i32]) {
         let finish = |place: Place, values: &mut [i32]| finish_integers(gemm, &sides, first, place, values);
-        cpu::gemm(&product, a, b, c, finish, Threads::All)?;
+        cpu::gemm(&product, a, b, c, finish, threads)?;
     }
     Ok(())
 }
@@ -163,6 +175,7 @@ fn bytes(
     [a, b]: [&[i8]; 2],
     rest: &[&[u8]],
     c: &mut [i8],
+    threads: Threads,
 ) -> Result<(), CpuError> {
     let Gemm { m, n, .. } = *gemm;
     let k = if gemm.alpha == 0.0 { 0 } else { gemm.k };
@@ -177,7 +190,7 @@ fn bytes(
             let one = |operand: Operand| Operand { offset: place(operand), ..operand };
             let dense = Operand::row_major(n);
             let product = cpu::Gemm { a: one(all.a), b: one(all.b), c: dense, batch: 1, k, ..all };
-            cpu::gemm(&product, a, b, &mut sums, |_, _| (), Threads::All)?;
+            cpu::gemm(&product, a, b, &mut sums, |_, _| (), threads)?;
             let sum_of = |from: &[i8], start: usize, stride: usize| -> i32 {
                 (0..k).map(|l| i32::from(from[start + l * stride])).sum()
             };

@@ -246,7 +246,8 @@ impl GemmOperation {
             Elements::F16(_) => Arithmetic::F16,
             Elements::I8ToI32 | Elements::I8ToI8(_) => Arithmetic::I8,
         };
-        if let Some(ceilings) = core.ceilings(arithmetic) {
+        // They are the device's, and say nothing of the CPU path in its place.
+        if let Some(ceilings) = core.ceilings(arithmetic).filter(|_| explanation.fallback.is_none()) {
             let bytes: usize =
                 self.gemm.operands().iter().map(|one| one.elements * one.element.bytes()).sum();
             let bound = ceilings.bound(self.gemm.operations(), bytes as f64);

@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::task::{Context as Task, Poll, Wake, Waker};
 use std::thread::{self, Thread};
+use std::time::Duration;
 
+use half::f16;
 use tripipe::filter::{Border, Chain};
-use tripipe::{Context, Image};
+use tripipe::gemm::{Accumulate, Product};
+use tripipe::{Context, Device, Image, Matrix};
 
 use crate::{bytes, contexts};
 
@@ -65,7 +69,7 @@ fn a_context_is_everyones() {
     fn is_send_and_sync<T: Send + Sync>() {}
     is_send_and_sync::<Context>();
     is_send_and_sync::<Image<u8>>();
-    is_send_and_sync::<tripipe::Matrix<f32>>();
+    is_send_and_sync::<Matrix<f32>>();
     is_send_and_sync::<tripipe::Pending>();
     is_send_and_sync::<tripipe::Error>();
     for context in contexts() {
@@ -102,5 +106,35 @@ fn finishing_waits_for_ones_own() {
                 });
             }
         });
+    }
+}
+
+/// The application's pool may be busy with nothing but waiting, and a thread of it takes other work while it waits: neither stops the
+/// CPU path, on its own or in a device's place.
+#[test]
+fn workers_of_a_pool_may_wait() {
+    use rayon::prelude::*;
+    let mut contexts = contexts();
+    contexts.extend(Device::list().into_iter().map(|device| Context::new(&device).unwrap()));
+    for context in contexts {
+        let (tell, told) = channel();
+        let name = context.name().to_owned();
+        thread::spawn(move || {
+            (0..4 * rayon::current_num_threads()).into_par_iter().for_each(|_| {
+                // One below and one above the size from which several threads are used.
+                for side in [64, 640] {
+                    let result = blurred(&context, &bytes(side * side), [side, side]);
+                    assert_eq!(result.len(), side * side);
+                }
+                let a = Matrix::from_slice(&context, [200, 200], &vec![f16::ONE; 40_000]).unwrap();
+                let product = Product::of(&a, &a).unwrap().accumulate(Accumulate::F16);
+                assert_eq!(
+                    product.to_matrix().unwrap().to_vec().unwrap(),
+                    vec![f16::from_f32(200.0); 40_000]
+                );
+            });
+            tell.send(()).unwrap();
+        });
+        assert_eq!(told.recv_timeout(Duration::from_secs(120)), Ok(()), "{name}");
     }
 }

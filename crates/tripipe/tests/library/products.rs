@@ -179,7 +179,7 @@ fn both_operands_may_be_packed() {
     for context in contexts() {
         let in_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
         let in_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
-        for [m_for, n_for] in [[m, n], [1, n], [1, 4096], [m, 1], [16, 512], [1, 1]] {
+        for [m_for, n_for] in [[m, n], [1, n], [1, 200_000], [m, 200_000], [200_000, n], [16, 512], [1, 1]] {
             let (a, b) = (Packed::a(&in_a, n_for).unwrap(), Packed::b(&in_b, m_for).unwrap());
             let c = Product::of(&a, &b).unwrap().to_matrix().unwrap();
             assert_eq!(c.to_vec().unwrap(), want, "{m_for}, {n_for} on {}", context.name());

@@ -170,7 +170,8 @@ fn planes_pitches_and_regions_are_shared() {
         check(&team, &chain, &within, &result);
         // The pitch of a single row is free.
         let single = Raster { pitch: 0, ..Raster::planar([21, 1], 3, Element::U8) };
-        check(&team, &chain, &single, &single);
+        let shares = check(&team, &chain, &single, &single);
+        assert!(shares.shares.iter().all(|share| share.failure.is_none()), "{shares}");
         if team.members().iter().all(|member| member.probe().is_none()) {
             let packed = Raster::packed([15, 80], 3, Element::U8).with_pitch(61);
             check(&team, &chain, &within, &packed);

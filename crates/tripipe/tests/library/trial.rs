@@ -2,7 +2,7 @@
 
 use tripipe::filter::{Border, Chain, Element, Raster};
 use tripipe::gemm::Product;
-use tripipe::{Context, Device, Explanation, Image, Matrix, Vector};
+use tripipe::{Arithmetic, Context, Device, Explanation, Image, Matrix, Vector};
 
 use crate::bytes;
 
@@ -73,6 +73,18 @@ fn the_two_ways_keep_their_order() {
         tripipe_kernels::filter::reference::apply(&whole, raster, &bytes(32 * 20 * 3), raster, &mut want)
             .unwrap();
         assert_eq!(third.to_vec().unwrap(), want);
+    }
+}
+
+/// The device's ceilings bound what the device does.
+#[test]
+fn ceilings_are_of_whoever_does_it() {
+    for context in contexts() {
+        assert!(context.measure_ceilings(Arithmetic::F32).is_ok());
+        let a = Matrix::from_slice(&context, [8, 8], &[1.0f32; 64]).unwrap();
+        let explanation = Product::of(&a, &a).unwrap().explain().unwrap();
+        assert_eq!(explanation.bound.is_none(), explanation.fallback.is_some(), "{explanation}");
+        assert_eq!(explanation.predicted.is_none(), explanation.fallback.is_some(), "{explanation}");
     }
 }
 

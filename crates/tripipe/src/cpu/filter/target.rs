@@ -19,9 +19,10 @@ pub(super) fn write<'p>(
     pipe: impl Fn() -> Result<Pipe<'p>, FilterError> + Sync,
 ) -> Result<(), CpuError> {
     let row_bytes = to.row_elements() * to.element.bytes();
-    let rows = band_rows(to.height, row_bytes, step, threads).unwrap_or(to.height);
+    let shared = band_rows(to.height, row_bytes, step, threads);
+    let rows = shared.unwrap_or(to.height);
     let failure = OnceLock::new();
-    share_out(bands(to, result, rows).into_iter().enumerate(), |(index, planes)| {
+    let write_band = |(index, planes): (usize, Vec<&mut [u8]>)| {
         let first = index * rows;
         let mut target = Target { raster: *to, planes, rows: first..to.height.min(first + rows) };
         match pipe() {
@@ -33,7 +34,14 @@ pub(super) fn write<'p>(
                 failure.get_or_init(|| error);
             }
         }
-    });
+    };
+    let bands = bands(to, result, rows).into_iter().enumerate();
+    // What is small never leaves the calling thread: the pool's may all be waiting for it.
+    if shared.is_some() {
+        share_out(bands, write_band);
+    } else {
+        bands.for_each(write_band);
+    }
     failure.into_inner().map_or(Ok(()), |error| Err(error.into()))
 }
 
