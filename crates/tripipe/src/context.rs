@@ -11,7 +11,7 @@ use tripipe_launch::{Executor, MemoryId, ScalarType, Submission};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
 use crate::background::Builds;
-use crate::explanation::{Arithmetic, Ceilings};
+use crate::explanation::{Arithmetic, Ceilings, Explanation};
 use crate::host_queue::HostQueue;
 use crate::kept::Kept;
 use crate::operation::Bindings;
@@ -211,6 +211,15 @@ impl Context {
     /// builds that are under way.
     pub fn build_in_background(&self, background: bool) {
         self.core.in_background.store(background, Ordering::Relaxed);
+    }
+
+    /// What the operations do that this context keeps ready, and why that way: products, filters, and the rest, of each the 64 used
+    /// last. What was left to the CPU path says so in [`Explanation::fallback`].
+    pub fn explain(&self) -> Vec<Explanation> {
+        let KeptOperations { filters, products, simple } = self.kept();
+        let products = products.all().into_iter().map(|product| product.explain());
+        let filters = filters.all().into_iter().map(|filter| filter.explain());
+        products.chain(filters).chain(simple.all().into_iter().map(|simple| simple.explain())).collect()
     }
 
     /// Whether the CPU path does what it does in clearly less time than the OpenCL device, as it does when nothing is said: a launch alone

@@ -31,6 +31,9 @@ pub struct Explanation {
     /// Seconds for building the kernels, or loading them from the cache: ahead of the first run, or beside the first ones
     /// ([`crate::Context::build_in_background`]).
     pub build_seconds: Option<f64>,
+    /// Seconds from the first call to its end, once it has ended: longer than others, as a device makes memory and prepares launches
+    /// then.
+    pub first_call_seconds: Option<f64>,
     /// Why it does not run on the device that was asked for.
     pub fallback: Option<String>,
 }
@@ -101,8 +104,14 @@ impl fmt::Display for Explanation {
                 None => writeln!(f)?,
             }
         }
-        if let Some(seconds) = self.build_seconds {
-            writeln!(f, "  build       {} to build or load the kernels", Time(seconds))?;
+        match (self.build_seconds, self.first_call_seconds) {
+            (None, None) => {}
+            (build, first) => {
+                let build = build.map(|seconds| format!("{} to build or load the kernels", Time(seconds)));
+                let first = first.map(|seconds| format!("{} from the first call to its end", Time(seconds)));
+                let both: Vec<String> = build.into_iter().chain(first).collect();
+                writeln!(f, "  start-up    {}", both.join(", then "))?;
+            }
         }
         for RunnerUp { kernel, why_not } in &self.runners_up {
             writeln!(f, "  runner-up   {kernel}: {why_not}")?;

@@ -31,7 +31,7 @@ pub use tripipe_kernels::filter::{
 use tripipe_kernels::filter::{Fuse, Loads, Parameters, Sums, default_parameters, plan, runners_up};
 
 use crate::cpu;
-use crate::explanation::{Arithmetic, Chosen, Prediction, RunnerUp};
+use crate::explanation::{Arithmetic, Chosen, RunnerUp};
 use crate::memory::Memory;
 use crate::operation::{Doer, Host, Operation};
 use crate::trial::Size;
@@ -133,14 +133,8 @@ impl Filter {
     pub fn explain(&self) -> Explanation {
         let core = self.operation.core();
         let Raster { width, height, channels, element, .. } = self.from;
-        let mut explanation = Explanation {
-            operation: format!("{} of {width}x{height}, {channels} x {element}", self.chain),
-            device: core.name().to_owned(),
-            fallback: self.operation.fallback(),
-            measured_seconds: self.operation.measured_seconds(),
-            build_seconds: self.operation.build_seconds(),
-            ..Explanation::default()
-        };
+        let operation = format!("{} of {width}x{height}, {channels} x {element}", self.chain);
+        let mut explanation = self.operation.explanation(operation);
         match &self.parameters {
             Some((parameters, why)) if self.operation.runs_kernels() => {
                 "window".clone_into(&mut explanation.kernel);
@@ -172,15 +166,7 @@ impl Filter {
             Element::F16 => Arithmetic::F16,
             Element::F32 => Arithmetic::F32,
         };
-        // They are the device's, and say nothing of the CPU path in its place.
-        if let Some(ceilings) = core.ceilings(arithmetic).filter(|_| explanation.fallback.is_none()) {
-            let bound = ceilings.bound(operations(&self.chain, &self.from), bytes.iter().sum());
-            explanation.predicted = Some(Prediction {
-                seconds: bound.seconds,
-                from: format!("{} alone, everything else at no cost", bound.ceiling),
-            });
-            explanation.bound = Some(bound);
-        }
+        self.operation.add_bound(&mut explanation, arithmetic, bytes.iter().sum());
         explanation
     }
 }

@@ -41,6 +41,11 @@ impl<T> Kept<T> {
         Ok(made)
     }
 
+    /// All of them, the one used last in front.
+    pub(crate) fn all(&self) -> Vec<Arc<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The one used last of those that are `like` it.
     pub(crate) fn relative(&self, like: impl Fn(&T) -> bool) -> Option<Arc<T>> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);

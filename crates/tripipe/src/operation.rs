@@ -1,7 +1,7 @@
 //! Operations ready to run: a plan on a context's executor, or a function of the CPU path.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use tripipe_device::Probe;
@@ -12,7 +12,7 @@ use tripipe_launch::{ExecuteError, Executor, MemoryId, Prepared, Submission, Tim
 use crate::background::Later;
 use crate::context::{Core, Engine, Kernels};
 use crate::cpu::{CpuError, Threads};
-use crate::explanation::RunnerUp;
+use crate::explanation::{Arithmetic, Explanation, Prediction, RunnerUp};
 use crate::host_queue::HostTask;
 use crate::memory::{Cells, Memory, with_cells, with_memories};
 use crate::pending::Pending;
@@ -177,6 +177,8 @@ pub(crate) struct Operation {
     trial: Option<Trial>,
     /// The latest runs, and the shortest time of those before.
     runs: Mutex<Runs>,
+    /// Seconds from the first call to its end.
+    first: Arc<OnceLock<f64>>,
 }
 
 /// What the CPU path does in an operation's place.
@@ -250,6 +252,8 @@ const LATEST: usize = 4;
 
 #[derive(Default)]
 struct Runs {
+    /// Whether there was one.
+    begun: bool,
     latest: VecDeque<Arc<dyn Submission>>,
     shortest: Option<f64>,
 }
@@ -313,7 +317,7 @@ impl Operation {
                 Err(Refused::Wrong(error)) => return Err(error),
             },
         };
-        Ok(Self { core: Arc::clone(core), way, host, trial, runs: Mutex::default() })
+        Ok(Self { core: Arc::clone(core), way, host, trial, runs: Mutex::default(), first: Arc::default() })
     }
 
     /// Queues it over `operands`, in the plan's order.
@@ -321,6 +325,7 @@ impl Operation {
     /// # Errors
     /// Operands of another context, or one that shares memory with the result; no memory for the plan; the device is gone.
     pub(crate) fn run(&self, operands: &[(&'static str, &Memory)]) -> Result<Pending, Error> {
+        let begun = Instant::now();
         let result = self.host.size.result;
         check_operands(&self.core, operands, result)?;
         let memories: Vec<&Memory> = operands.iter().map(|(_, memory)| *memory).collect();
@@ -341,7 +346,15 @@ impl Operation {
                 Pending::new(Arc::new(HostTask::over(start)))
             }
         };
-        lock(&self.runs).add(pending.submission());
+        let mut runs = lock(&self.runs);
+        if !runs.begun {
+            runs.begun = true;
+            let first = Arc::clone(&self.first);
+            pending.submission().on_done(Box::new(move || {
+                first.get_or_init(|| begun.elapsed().as_secs_f64());
+            }));
+        }
+        runs.add(pending.submission());
         Ok(pending)
     }
 
@@ -368,8 +381,35 @@ impl Operation {
         }
     }
 
+    /// Who does it, and how long that took; `operation` says what it does.
+    pub(crate) fn explanation(&self, operation: String) -> Explanation {
+        Explanation {
+            operation,
+            device: self.core.name().to_owned(),
+            fallback: self.fallback(),
+            measured_seconds: self.measured_seconds(),
+            build_seconds: self.build_seconds(),
+            first_call_seconds: self.first.get().copied(),
+            ..Explanation::default()
+        }
+    }
+
+    /// Adds the ceiling that bounds it, where one is known for those who do it, and predicts that time where no longer one is
+    /// predicted: a rate that a large operation reached says nothing of a small one.
+    pub(crate) fn add_bound(&self, explanation: &mut Explanation, arithmetic: Arithmetic, bytes: f64) {
+        // They are the device's, and say nothing of the CPU path in its place.
+        let ceilings = self.core.ceilings(arithmetic).filter(|_| explanation.fallback.is_none());
+        let Some(ceilings) = ceilings else { return };
+        let bound = ceilings.bound(self.host.size.operations, bytes);
+        if explanation.predicted.as_ref().is_none_or(|predicted| predicted.seconds < bound.seconds) {
+            let from = format!("{} alone, everything else at no cost", bound.ceiling);
+            explanation.predicted = Some(Prediction { seconds: bound.seconds, from });
+        }
+        explanation.bound = Some(bound);
+    }
+
     /// Why the CPU path does it and not the device that was asked for.
-    pub(crate) fn fallback(&self) -> Option<String> {
+    fn fallback(&self) -> Option<String> {
         match (&self.way, self.planned()) {
             (Way::Fallback(reason), _) => Some(reason.clone()),
             (Way::Later(_), Ok(None)) => Some("its kernels are being built".to_owned()),
@@ -394,17 +434,22 @@ impl Operation {
     }
 
     /// Seconds that building, or loading, its kernels took; nothing before they are there.
-    pub(crate) fn build_seconds(&self) -> Option<f64> {
+    fn build_seconds(&self) -> Option<f64> {
         Some(self.planned().ok()??.build_seconds)
     }
 
     /// The shortest time of the runs that have ended.
-    pub(crate) fn measured_seconds(&self) -> Option<f64> {
+    fn measured_seconds(&self) -> Option<f64> {
         let mut runs = lock(&self.runs);
         while runs.latest.front().is_some_and(|oldest| oldest.is_done()) {
             runs.look_at_oldest();
         }
         runs.shortest
+    }
+
+    /// Bytes of all its operands.
+    pub(crate) fn bytes(&self) -> usize {
+        self.host.size.operands.iter().sum()
     }
 
     pub(crate) fn core(&self) -> &Core {

@@ -11,6 +11,7 @@ use tripipe_kernels::filter::{
 use tripipe_kernels::{Plan, PlanError};
 
 use crate::cpu::{self, CpuError, Threads};
+use crate::explanation::{Arithmetic, Explanation};
 use crate::memory::Memory;
 use crate::operation::{Doer, Host, HostWork, Operation};
 use crate::trial::Size;
@@ -67,7 +68,57 @@ impl Simple {
     }
 }
 
+impl Simple {
+    /// What it does, and who.
+    pub(crate) fn explain(&self) -> Explanation {
+        let mut explanation = self.operation.explanation(self.task.name());
+        let (kernel, why) = if self.operation.runs_kernels() {
+            (self.task.kernel(), "there is no other kernel for it")
+        } else {
+            ("a loop", "the CPU path has one way to do it")
+        };
+        kernel.clone_into(&mut explanation.kernel);
+        why.clone_into(&mut explanation.why);
+        explanation.runners_up.extend(self.operation.runner_up(self.task.kernel()));
+        let bytes = self.operation.bytes();
+        self.operation.add_bound(&mut explanation, Arithmetic::F32, bytes as f64);
+        explanation
+    }
+}
+
 impl Task {
+    /// What it does, in a few words.
+    fn name(&self) -> String {
+        let image = |Raster { width, height, channels, element, .. }: &Raster| {
+            format!("{width}x{height}, {channels} x {element}")
+        };
+        match self {
+            Self::Resize { interpolation, from, to } => {
+                format!("{interpolation:?} resizing of {} to {}x{}", image(from), to.width, to.height)
+            }
+            Self::ToRgb { to, .. } => format!("frame to {}", image(to)),
+            Self::ToFrame { from, .. } => format!("{} to a frame", image(from)),
+            Self::Axpy { length, element, .. } => format!("scaled sum of {length} {element}"),
+            Self::Reduce { reduction, length, element } => format!("{reduction:?} of {length} {element}"),
+            Self::Histogram { raster } => format!("histogram of {}", image(raster)),
+            Self::Transpose { rows, columns, element_bytes } => {
+                format!("transpose of {rows}x{columns}, {element_bytes} bytes each")
+            }
+        }
+    }
+
+    fn kernel(&self) -> &'static str {
+        match self {
+            Self::Resize { .. } => "resize",
+            Self::ToRgb { .. } => "semiplanar to RGB",
+            Self::ToFrame { .. } => "RGB to semiplanar",
+            Self::Axpy { .. } => "axpy",
+            Self::Reduce { .. } => "reduction in two launches",
+            Self::Histogram { .. } => "histogram",
+            Self::Transpose { .. } => "transpose in tiles",
+        }
+    }
+
     fn plan(&self, probe: &Probe) -> Result<Plan<'static>, PlanError> {
         match *self {
             Self::Resize { interpolation, from, to } => resize(interpolation, &from, &to, probe),

@@ -202,15 +202,7 @@ impl GemmOperation {
 
     /// What it does, why that way, and how long that takes.
     pub fn explain(&self) -> Explanation {
-        let core = self.operation.core();
-        let mut explanation = Explanation {
-            operation: self.name(),
-            device: core.name().to_owned(),
-            fallback: self.operation.fallback(),
-            measured_seconds: self.operation.measured_seconds(),
-            build_seconds: self.operation.build_seconds(),
-            ..Explanation::default()
-        };
+        let mut explanation = self.operation.explanation(self.name());
         match &self.choice {
             Some(choice) if self.operation.runs_kernels() => {
                 explanation.kernel = choice.parameters.to_string();
@@ -246,20 +238,8 @@ impl GemmOperation {
             Elements::F16(_) => Arithmetic::F16,
             Elements::I8ToI32 | Elements::I8ToI8(_) => Arithmetic::I8,
         };
-        // They are the device's, and say nothing of the CPU path in its place.
-        if let Some(ceilings) = core.ceilings(arithmetic).filter(|_| explanation.fallback.is_none()) {
-            let bytes: usize =
-                self.gemm.operands().iter().map(|one| one.elements * one.element.bytes()).sum();
-            let bound = ceilings.bound(self.gemm.operations(), bytes as f64);
-            // A rate that a large product reached says nothing of a small one.
-            if explanation.predicted.as_ref().is_none_or(|measured| measured.seconds < bound.seconds) {
-                explanation.predicted = Some(Prediction {
-                    seconds: bound.seconds,
-                    from: format!("{} alone, everything else at no cost", bound.ceiling),
-                });
-            }
-            explanation.bound = Some(bound);
-        }
+        let bytes: usize = self.gemm.operands().iter().map(|one| one.elements * one.element.bytes()).sum();
+        self.operation.add_bound(&mut explanation, arithmetic, bytes as f64);
         explanation
     }
 }

@@ -1,8 +1,9 @@
 //! `ndarray`: feature `ndarray`.
 
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ShapeBuilder};
+use ndarray::{Array1, Array2, Array3, ArrayView1, ArrayView2, ArrayView3, ShapeBuilder};
 
-use crate::{Context, Element, Error, Matrix, Order, Vector};
+use crate::filter::Raster;
+use crate::{Context, Element, Error, Image, Matrix, Order, Pixel, Vector};
 
 impl<T: Element> Vector<T> {
     /// A vector with a copy of an array.
@@ -54,5 +55,34 @@ impl<T: Element> Matrix<T> {
             want: self.rows() * self.columns(),
             found,
         })
+    }
+}
+
+impl<T: Pixel> Image<T> {
+    /// An image of packed pixels with a copy of an array of rows x columns x channels, as OpenCV and most readers of pictures have
+    /// them.
+    ///
+    /// # Errors
+    /// No channels, or more than 4; as [`Image::from_slice`].
+    pub fn from_ndarray(context: &Context, array: &ArrayView3<'_, T>) -> Result<Self, Error> {
+        let (height, width, channels) = array.dim();
+        match array.as_slice() {
+            Some(pixels) => Self::from_slice(context, [width, height], channels, pixels),
+            None => {
+                let pixels: Vec<T> = array.iter().copied().collect();
+                Self::from_slice(context, [width, height], channels, &pixels)
+            }
+        }
+    }
+
+    /// A copy of it as an array of rows x columns x channels, however it lies, after all that was queued before.
+    ///
+    /// # Errors
+    /// As [`Image::to_vec`].
+    pub fn to_ndarray(&self) -> Result<Array3<T>, Error> {
+        let elements = self.to_vec()?;
+        let raster: &Raster = self.raster();
+        let shape = (raster.height, raster.width, raster.channels);
+        Ok(Array3::from_shape_fn(shape, |(y, x, channel)| elements[raster.index([x, y], channel)]))
     }
 }

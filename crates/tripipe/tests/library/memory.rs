@@ -203,6 +203,16 @@ fn arrays_come_and_go() {
             let back: Array2<f32> = matrix.to_ndarray().unwrap();
             assert_eq!(back, array);
         }
+        // 2 rows of 3 pixels of 4 channels, and the part that lies apart: every other pixel.
+        let pixels = ndarray::Array3::from_shape_fn((2, 3, 4), |(y, x, c)| (100 * y + 10 * x + c) as u8);
+        for array in [pixels.view(), pixels.slice(ndarray::s![.., ..;2, 1..])] {
+            let image = Image::from_ndarray(&context, &array).unwrap();
+            assert_eq!(image.to_ndarray().unwrap(), array);
+        }
+        let planes = tripipe::filter::Raster::planar([3, 2], 4, tripipe::filter::Element::U8);
+        let apart: Vec<u8> = (0..4).flat_map(|c| pixels.slice(ndarray::s![.., .., c]).to_owned()).collect();
+        let image = Image::with_raster(&context, planes, &apart).unwrap();
+        assert_eq!(image.to_ndarray().unwrap(), pixels);
     }
 }
 

@@ -159,3 +159,27 @@ fn frames_of_any_extents_are_the_same_everywhere() {
         }
     }
 }
+
+/// Every operation says what it did and where, those without choices too.
+#[test]
+fn a_context_explains_all_it_keeps() {
+    for context in contexts() {
+        let image = Image::from_slice(&context, [6, 4], 3, &bytes(72)).unwrap();
+        image.resized([3, 2], Interpolation::Area).unwrap();
+        image.histogram().unwrap();
+        let chain = tripipe::filter::Chain::parse("box:3", tripipe::filter::Border::Replicate).unwrap();
+        let blurred: Image<u8> = image.filtered(&chain).unwrap();
+        blurred.to_vec().unwrap();
+        let explanations = context.explain();
+        let operations: Vec<&str> = explanations.iter().map(|one| one.operation.as_str()).collect();
+        let want =
+            ["box:3 of 6x4, 3 x u8", "histogram of 6x4, 3 x u8", "Area resizing of 6x4, 3 x u8 to 3x2"];
+        assert_eq!(operations, want);
+        for explanation in explanations {
+            assert_eq!(explanation.device, context.name());
+            assert_eq!(explanation.fallback, None);
+            assert_eq!(explanation.build_seconds.is_some(), context.probe().is_some());
+            assert!(explanation.to_string().contains("from the first call to its end"), "{explanation}");
+        }
+    }
+}
