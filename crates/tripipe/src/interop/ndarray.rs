@@ -66,13 +66,11 @@ impl<T: Pixel> Image<T> {
     /// No channels, or more than 4; as [`Image::from_slice`].
     pub fn from_ndarray(context: &Context, array: &ArrayView3<'_, T>) -> Result<Self, Error> {
         let (height, width, channels) = array.dim();
-        match array.as_slice() {
-            Some(pixels) => Self::from_slice(context, [width, height], channels, pixels),
-            None => {
-                let pixels: Vec<T> = array.iter().copied().collect();
-                Self::from_slice(context, [width, height], channels, &pixels)
-            }
+        if let Some(pixels) = array.as_slice() {
+            return Self::from_slice(context, [width, height], channels, pixels);
         }
+        let pixels: Vec<T> = array.iter().copied().collect();
+        Self::from_slice(context, [width, height], channels, &pixels)
     }
 
     /// A copy of it as an array of rows x columns x channels, however it lies, after all that was queued before.
