@@ -209,7 +209,7 @@ fn arrays_come_and_go() {
             let image = Image::from_ndarray(&context, &array).unwrap();
             assert_eq!(image.to_ndarray().unwrap(), array);
         }
-        let planes = tripipe::filter::Raster::planar([3, 2], 4, tripipe::filter::Element::U8);
+        let planes = Raster::planar([3, 2], 4, Element::U8);
         let apart: Vec<u8> = (0..4).flat_map(|c| pixels.slice(ndarray::s![.., .., c]).to_owned()).collect();
         let image = Image::with_raster(&context, planes, &apart).unwrap();
         assert_eq!(image.to_ndarray().unwrap(), pixels);
