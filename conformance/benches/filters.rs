@@ -75,7 +75,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     best = best.min(Timing::span_seconds(&executor.run(&bound.launches)?));
                 }
                 bound.release(&mut executor);
-                println!("{:8.3} ms  {name}  {parameters:?}", best * 1e3);
+                println!("{:8.3} ms  {name}  {parameters}", best * 1e3);
             }
             for operand in operands {
                 executor.release(operand)?;
