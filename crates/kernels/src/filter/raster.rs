@@ -109,13 +109,13 @@ pub struct Raster {
 impl Raster {
     /// Packed pixels without gaps.
     pub fn packed([width, height]: [usize; 2], channels: usize, element: Element) -> Self {
-        let pitch = width * channels;
+        let pitch = width.saturating_mul(channels);
         Self { width, height, channels, element, layout: Layout::Packed, offset: 0, pitch, plane_pitch: 0 }
     }
 
     /// Planes without gaps, one after the other.
     pub fn planar([width, height]: [usize; 2], channels: usize, element: Element) -> Self {
-        let plane_pitch = width * height;
+        let plane_pitch = width.saturating_mul(height);
         Self {
             width,
             height,

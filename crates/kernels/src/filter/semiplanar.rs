@@ -33,7 +33,7 @@ pub struct Semiplanar {
 impl Semiplanar {
     /// NV12 without gaps, chroma behind luma in one buffer.
     pub fn nv12([width, height]: [usize; 2]) -> Self {
-        let chroma = [width * height, width.next_multiple_of(2)];
+        let chroma = [width.saturating_mul(height), width.saturating_add(width % 2)];
         Self { size: [width, height], luma: [0, width], chroma, v_first: false }
     }
 

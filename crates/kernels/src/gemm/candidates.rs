@@ -31,6 +31,12 @@ pub fn candidates(gemm: &Gemm, probe: &Probe) -> Vec<Parameters> {
             locals(&mut found);
         }
     }
+    // Each tile of bytes in 16 bits too; others do not take that.
+    let shorts = found.clone().into_iter().filter_map(|parameters| match parameters {
+        Parameters::Tile(tile) => Some(Parameters::Tile(Tile { short_products: true, ..tile })),
+        _ => None,
+    });
+    found.extend(shorts);
     found.retain(|parameters| parameters.check(gemm, probe).is_ok());
     found
 }

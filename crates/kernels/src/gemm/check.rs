@@ -244,6 +244,10 @@ impl Tile {
         if (self.a == Source::Image || self.b == Source::Image) && is_bytes(gemm) {
             return Err(Unfit::Kernel { kernel: "tile", reason: "reads no bytes from images" });
         }
+        if self.short_products && (!is_bytes(gemm) || self.dot.is_some()) {
+            let (found, want) = ("set".to_owned(), "a product of bytes, without dot");
+            return Err(Unfit::Parameter { what: "short-products", found, want });
+        }
         self.check_dot(gemm, probe)
     }
 

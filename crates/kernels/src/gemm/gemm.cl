@@ -25,6 +25,8 @@
 // A_FROM, B_FROM: where an operand is read from, below.
 // FMA:       1 insists on fma(). Full rate on Bifrost, Valhall and desktop GPUs; a quarter of it on Midgard; emulated
 //            and over 20 times slower on Adreno 6xx. a * b + c lets the compiler choose.
+// SHORT_PRODUCTS: 1 multiplies bytes in 16 bits, which their products fit: twice the lanes of a vector unit, and a cheaper multiplication,
+//            for a conversion ahead of the sum.
 // PARTIAL:   1 leaves plain sums of a part of K to gemm_sum.
 // STAGES, STAGE_0 ...: the epilogue.
 
@@ -74,6 +76,9 @@
 #ifndef FMA
 #define FMA 0
 #endif
+#ifndef SHORT_PRODUCTS
+#define SHORT_PRODUCTS 0
+#endif
 #ifndef PARTIAL
 #define PARTIAL 0
 #endif
@@ -115,9 +120,19 @@
 #define SCALAR float
 #else
 #define ELEMENT char
+#if SHORT_PRODUCTS
+#define NUMBER short
+#else
 #define NUMBER int
+#endif
 #define TOTAL int
 #define SCALAR int
+#endif
+// What products are summed in.
+#if ELEMENTS >= BYTES
+#define SUMMED int
+#else
+#define SUMMED NUMBER
 #endif
 
 #if ELEMENTS == FLOATS || ELEMENTS == HALVES || ELEMENTS == HALVES_CHUNKED
@@ -129,9 +144,10 @@
 #define LOAD1(from) vload_half(0, from)
 #define LOAD_ALIGNED(width, from) JOIN(vloada_half, width)(0, from)
 #else
-#define LOAD(width, from) JOIN(convert_int, width)(JOIN(vload, width)(0, from))
-#define LOAD1(from) ((int)*(from))
-#define LOAD_ALIGNED(width, from) JOIN(convert_int, width)(*(global const JOIN(char, width) *)(from))
+#define CONVERTED(width) JOIN(convert_, JOIN(NUMBER, width))
+#define LOAD(width, from) CONVERTED(width)(JOIN(vload, width)(0, from))
+#define LOAD1(from) ((NUMBER)*(from))
+#define LOAD_ALIGNED(width, from) CONVERTED(width)(*(global const JOIN(char, width) *)(from))
 #endif
 
 #if ELEMENTS == HALVES || ELEMENTS == HALVES_CHUNKED
@@ -141,10 +157,13 @@
 #endif
 
 typedef JOIN(NUMBER, VECTOR) numbers_t;
+typedef JOIN(SUMMED, VECTOR) sums_t;
 typedef JOIN(TOTAL, VECTOR) totals_t;
 
 #if FMA
 #define MULTIPLY_ADD(scalar, vector, sum) fma((numbers_t)(scalar), vector, sum)
+#elif SHORT_PRODUCTS
+#define MULTIPLY_ADD(scalar, vector, sum) (JOIN(convert_int, VECTOR)((scalar) * (vector)) + (sum))
 #else
 #define MULTIPLY_ADD(scalar, vector, sum) ((scalar) * (vector) + (sum))
 #endif
@@ -643,7 +662,7 @@ static inline numbers_t gathered(global const ELEMENT *from, const uint first, c
 #if ZERO_POINTS
 #define ZERO_PARAMETER , const int2 zeros
 #define CLEAR_A(r) int a_sum_##r = 0;
-#define CLEAR_B(_, j) numbers_t b_sum_##j = 0;
+#define CLEAR_B(_, j) sums_t b_sum_##j = 0;
 #define CLEAR_SUMS EACH_ROW(CLEAR_A) EACH_VECTOR(CLEAR_B, )
 #if DOT
 #define ADD_A(r) a_sum_##r = DOT4(a_##r, (char4)(1), a_sum_##r);
@@ -654,7 +673,7 @@ static inline numbers_t gathered(global const ELEMENT *from, const uint first, c
     b_sum_##j.s3 = DOT4((char4)(1), b_##j.scdef, b_sum_##j.s3);
 #else
 #define ADD_A(r) a_sum_##r += a_##r;
-#define ADD_B(_, j) b_sum_##j += b_##j;
+#define ADD_B(_, j) b_sum_##j += JOIN(convert_int, VECTOR)(b_##j);
 #endif
 #define ADD_SUMS EACH_ROW(ADD_A) EACH_VECTOR(ADD_B, )
 #define CENTRED(r, j) \
@@ -692,7 +711,7 @@ kernel GROUP void gemm_tile(A_TYPE a, const uint4 a_at, B_TYPE b, const uint4 b_
     A_BEGIN
     B_BEGIN
 
-#define CLEAR(r, j) numbers_t p##r##_##j = 0;
+#define CLEAR(r, j) sums_t p##r##_##j = 0;
 #define CLEAR_ROW(r) EACH_VECTOR(CLEAR, r)
     EACH_ROW(CLEAR_ROW)
     CLEAR_SUMS
@@ -913,7 +932,7 @@ kernel GROUP void gemm_local(global const ELEMENT *a, const uint4 a_at, global c
     b += OFFSET(batch, OPERAND_B);
 #endif
 
-#define CLEAR(r, j) numbers_t p##r##_##j = 0;
+#define CLEAR(r, j) sums_t p##r##_##j = 0;
 #define CLEAR_ROW(r) EACH_VECTOR(CLEAR, r)
     EACH_ROW(CLEAR_ROW)
     EACH_A_LOAD(A_NEXT)

@@ -396,6 +396,7 @@ impl Planner<'_> {
             .define("B_FROM", from(tile.b, b.described.column != 1))
             .define("A_VECTOR", u8::from(tile.a_vector))
             .define("FMA", u8::from(tile.fma))
+            .define("SHORT_PRODUCTS", u8::from(tile.short_products))
             .define("ROWS_FIRST", u8::from(tile.rows_first))
             .define("ROLLED", u8::from(tile.rolled));
         let depth = match tile.dot {

@@ -60,6 +60,7 @@ fn text_of_parameters_comes_back() {
     for text in [
         "tile 4x8 unroll=4 b=image group=16x8",
         "tile 1x64 vector=16 a=packed/4 a-vector fma dot=arm rows-first rolled parts=7",
+        "tile 4x64 vector=16 short-products rows-first group=1x1",
         "local 8x8 depth=16 group=16x16 a=packed buffers=2 fma parts=3",
         "vector 4x8 group=64 sub-groups",
     ] {
