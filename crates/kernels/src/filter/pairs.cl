@@ -378,16 +378,18 @@ static void filter_byte(global const uchar *source, global uchar *result, const 
     }
 }
 
+#if IMAGE
+#define IMAGE_PARAMETERS , read_only image2d_t texels, const int first_texel, const int first_row, const int plane_rows
+#else
+#define IMAGE_PARAMETERS
+#endif
+
 // Dimension 0 runs along the row: its blocks, then the bytes beside them, left ones first; 1 runs down the image, ROWS at a time; 2
 // over planes. Sizes are rounded up to whole work-groups. Pitches and offsets are in bytes. The two buffers do not overlap. The image's texel
 // and row of the first byte, and rows of it from plane to plane, are worked out ahead.
 kernel void filter_pairs(global const uchar *restrict source, global uchar *restrict result, const uint from_offset,
                          const uint from_pitch, const uint from_plane, const uint to_offset, const uint to_pitch,
-                         const uint to_plane, const int width, const int height
-#if IMAGE
-                         , read_only image2d_t texels, const int first_texel, const int first_row, const int plane_rows
-#endif
-)
+                         const uint to_plane, const int width, const int height IMAGE_PARAMETERS)
 {
     const int at = get_global_id(0), y = get_global_id(1) * ROWS, bytes = width * STEP;
     const uint plane = get_global_id(2);

@@ -1025,16 +1025,18 @@ static void filter(SOURCE, global STORED *result, const uint from_pitch, const u
             store_row(result + to_pitch * (y + r), sum[r], centre[r], x, y + r, width, height, inside);
 }
 
+#if LOADS == IMAGE
+#define IMAGE_PARAMETERS , read_only image2d_t texels, const int first_texel, const int first_row, const int plane_rows
+#else
+#define IMAGE_PARAMETERS
+#endif
+
 // Dimension 0 runs along the row, so that neighbours in a warp load neighbouring addresses; 1 runs down the image, ROWS at a
 // time; 2 over planes. Sizes are rounded up to whole work-groups. Pitches and offsets are in elements. The image's texel and row of the first
 // element, and rows of it from plane to plane, are worked out ahead.
 kernel void filter_window(global const FROM *source, global STORED *result, const uint from_offset, const uint from_pitch,
                           const uint from_plane, const uint to_offset, const uint to_pitch, const uint to_plane,
-                          const int width, const int height
-#if LOADS == IMAGE
-                          , read_only image2d_t texels, const int first_texel, const int first_row, const int plane_rows
-#endif
-)
+                          const int width, const int height IMAGE_PARAMETERS)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) * ROWS;
     const uint plane = get_global_id(2);
