@@ -18,6 +18,7 @@
 //! | `device-lost-enqueue` | the device is gone when a kernel is enqueued |
 //! | `out-of-memory` | no buffer can be allocated |
 //! | `out-of-memory-late` | allocation succeeds, the first kernel finds no memory |
+//! | `kernel-fails` | one kernel fails when it runs, with `CL_OUT_OF_RESOURCES`; those behind it run: `TRIPIPE_STAND_IN_FAILS` says which, 1 the first |
 //! | `build-failure` | no program compiles; the log is `TRIPIPE_STAND_IN_LOG` or a Mali-like line |
 //! | `refuse-argument` | the second argument of every kernel is of the wrong size |
 //! | `refuse-release` | as `device-lost`, and every release fails afterwards |
@@ -57,6 +58,7 @@ const ALLOCATION_FAILURE: Int = -4;
 const OUT_OF_RESOURCES: Int = -5;
 const OUT_OF_HOST_MEMORY: Int = -6;
 const BUILD_FAILURE: Int = -11;
+const FAILED_IN_LIST: Int = -14;
 const NO_ARG_INFO: Int = -19;
 const INVALID_VALUE: Int = -30;
 const INVALID_MEM_OBJECT: Int = -38;
@@ -73,9 +75,13 @@ const DEVICE: Handle = 0x30 as Handle;
 const CONTEXT: Handle = 0x40 as Handle;
 const QUEUE: Handle = 0x50 as Handle;
 const EVENT: Handle = 0x60 as Handle;
+/// That of a kernel that failed.
+const FAILED_EVENT: Handle = 0x61 as Handle;
 
 /// A kernel was put into the queue.
 static LAUNCHED: AtomicBool = AtomicBool::new(false);
+/// Kernels that were put into the queue.
+static LAUNCHES: AtomicUsize = AtomicUsize::new(0);
 /// Nanoseconds of the device's clock; every reading is later than the one before.
 static CLOCK: AtomicU64 = AtomicU64::new(1);
 
@@ -830,27 +836,42 @@ pub extern "C" fn clEnqueueNDRangeKernel(
         _ => {}
     }
     LAUNCHED.store(true, Ordering::Relaxed);
-    give(event, EVENT);
+    let number = LAUNCHES.fetch_add(1, Ordering::SeqCst) + 1;
+    let fails =
+        || std::env::var("TRIPIPE_STAND_IN_FAILS").ok().and_then(|number| number.parse().ok()).unwrap_or(1);
+    give(event, if is("kernel-fails") && number == fails() { FAILED_EVENT } else { EVENT });
     SUCCESS
 }
 
 // Events.
 
 #[unsafe(no_mangle)]
-pub extern "C" fn clWaitForEvents(_count: Uint, _events: *const Handle) -> Int {
-    if lost() { DEVICE_NOT_AVAILABLE } else { SUCCESS }
+pub extern "C" fn clWaitForEvents(count: Uint, events: *const Handle) -> Int {
+    if lost() {
+        return DEVICE_NOT_AVAILABLE;
+    }
+    let events = unsafe { std::slice::from_raw_parts(events, count as usize) };
+    if events.contains(&FAILED_EVENT) { FAILED_IN_LIST } else { SUCCESS }
+}
+
+/// What became of a command, as its event says.
+fn status(event: Handle) -> Int {
+    match event {
+        _ if lost() => DEVICE_NOT_AVAILABLE,
+        FAILED_EVENT => OUT_OF_RESOURCES,
+        _ => SUCCESS,
+    }
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn clGetEventInfo(
-    _event: Handle,
+    event: Handle,
     _question: Uint,
     size: usize,
     value: *mut c_void,
     size_ret: *mut usize,
 ) -> Int {
-    let status = if lost() { DEVICE_NOT_AVAILABLE } else { 0 };
-    answer(&status.to_ne_bytes(), size, value, size_ret)
+    answer(&status(event).to_ne_bytes(), size, value, size_ret)
 }
 
 #[unsafe(no_mangle)]
@@ -875,8 +896,8 @@ pub extern "C" fn clSetEventCallback(
     if is("refuse-callback") {
         return INVALID_VALUE;
     }
+    let status = status(event);
     let (event, data) = (event as usize, data as usize);
-    let status = if lost() { DEVICE_NOT_AVAILABLE } else { SUCCESS };
     std::thread::spawn(move || call(event as Handle, status, data as *mut c_void));
     SUCCESS
 }

@@ -12,7 +12,7 @@ use crate::devices::Device;
 use crate::kernel::{ArgumentInfo, Space};
 
 /// Raised whenever the format, or anything about how binaries are made, changes.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The key of `program` on `device`, built with `options` (all of them, in order).
 pub(crate) fn key(program: &Program, options: &str, device: &Device) -> Key {
@@ -72,6 +72,7 @@ impl Entry {
                     Space::Local => 2,
                     Space::Private => 3,
                 });
+                body.push(u8::from(argument.read_only));
             }
         }
         put_bytes(&mut body, &self.binary);
@@ -94,7 +95,12 @@ impl Entry {
                     [3] => Space::Private,
                     _ => return None,
                 };
-                arguments.push(ArgumentInfo { name, type_name, space });
+                let read_only = match body.take(1)? {
+                    [0] => false,
+                    [1] => true,
+                    _ => return None,
+                };
+                arguments.push(ArgumentInfo { name, type_name, space, read_only });
             }
             kernels.push(RecordedKernel { name, arguments });
         }
@@ -145,6 +151,7 @@ mod tests {
             name: name.to_owned(),
             type_name: type_name.to_owned(),
             space,
+            read_only: space == Space::Constant,
         };
         let entry = Entry {
             binary: vec![1, 2, 3],

@@ -43,7 +43,7 @@ pub use code::{CallError, Code};
 pub use context::{Context, ContextError};
 pub use devices::{Device, DevicesError, PlatformProblem, Survey, devices, survey};
 pub use event::Event;
-pub use executor::{Builder, BuiltProgram, ExecutorOptions, OpenClExecutor};
+pub use executor::{Builder, BuiltProgram, ExecutorOptions, Held, OpenClExecutor};
 pub use handle::live_objects;
 pub use kernel::{Arg, ArgumentInfo, Kernel, KernelArguments, LaunchError, Space};
 pub use program::{BuildError, Program};

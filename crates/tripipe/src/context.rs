@@ -7,19 +7,30 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use tripipe_device::Probe;
 use tripipe_kernels::gemm::Table;
-use tripipe_launch::{Executor, MemoryId, ScalarType, Submission};
+use tripipe_launch::{Executor, MemoryId, ScalarType};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
 use crate::background::Builds;
 use crate::explanation::{Arithmetic, Ceilings, Explanation};
 use crate::host_queue::HostQueue;
 use crate::kept::Kept;
+use crate::line::Line;
 use crate::operation::Bindings;
-use crate::pending::Pending;
 use crate::{Device, Error, peaks};
 
 /// A device with a queue of its own. Vectors, matrices and images live in a context, and operations on them are queued
 /// there. Cheap to clone; clones are the same context, and any number of threads may use it.
+///
+/// # Operations that fail
+/// An operation that is refused says so in the call that asks for it. One that fails later, when it runs, is told of to
+///
+/// - whoever waits for its [`Pending`](crate::Pending);
+/// - whoever reads the memory it was to write, each time, until all of it is overwritten by another operation or by the host;
+/// - likewise whoever waits for, or reads the result of, an operation that read that memory, or that wrote only part of it;
+/// - whoever calls [`Self::finish`] next, unless somebody was told before.
+///
+/// The same holds whoever does the operation: a device, the CPU path, or the CPU path in a device's place, which does not begin with what is
+/// not there. Memory that has nothing to do with a failed operation can be read as before.
 #[derive(Clone)]
 pub struct Context {
     core: Arc<Core>,
@@ -31,6 +42,7 @@ pub struct Context {
 pub(crate) struct Core {
     name: String,
     engine: Engine,
+    line: Arc<Line>,
     measured: Mutex<Vec<(Arithmetic, Ceilings)>>,
     in_background: AtomicBool,
     falls_back_when_slower: AtomicBool,
@@ -56,7 +68,6 @@ pub(crate) enum Engine {
 pub(crate) struct Kernels {
     pub(crate) probe: Probe,
     runner: Mutex<Runner>,
-    last: Mutex<Option<Arc<dyn Submission>>>,
     /// Those of all plans.
     bindings: Mutex<Vec<Weak<Mutex<Bindings>>>>,
 }
@@ -115,7 +126,7 @@ impl Context {
         let probe = runner.probe().clone();
         let name = probe.name.clone();
         let runner = Mutex::new(runner);
-        let kernels = Kernels { probe, runner, last: Mutex::default(), bindings: Mutex::default() };
+        let kernels = Kernels { probe, runner, bindings: Mutex::default() };
         Self::with(name, Engine::Kernels(Box::new(kernels)))
     }
 
@@ -123,6 +134,7 @@ impl Context {
         let core = Arc::new(Core {
             name,
             engine,
+            line: Arc::default(),
             measured: Mutex::default(),
             in_background: AtomicBool::new(false),
             falls_back_when_slower: AtomicBool::new(true),
@@ -144,7 +156,7 @@ impl Context {
     /// Waits until all that was queued has ended.
     ///
     /// # Errors
-    /// The last operation failed; the device is gone.
+    /// Operations failed and nobody was told: the first of them, once.
     pub fn finish(&self) -> Result<(), Error> {
         self.core.finish()
     }
@@ -165,7 +177,7 @@ impl Context {
             Arithmetic::F16 => ScalarType::F16,
             Arithmetic::I8 | Arithmetic::I16 => ScalarType::U8,
         };
-        self.finish()?;
+        self.core.settle();
         let (found, launch_seconds) = match &self.core.engine {
             Engine::Host(_) => (peaks::ceilings(element)?, 0.0),
             Engine::Kernels(kernels) => {
@@ -196,7 +208,7 @@ impl Context {
     /// queued.
     ///
     /// # Errors
-    /// What was queued last failed; the device is gone.
+    /// As [`Self::finish`].
     pub fn take_times(&self, times: bool) -> Result<(), Error> {
         self.finish()?;
         if let Engine::Kernels(kernels) = &self.core.engine {
@@ -294,15 +306,19 @@ impl Core {
         })
     }
 
-    pub(crate) fn finish(&self) -> Result<(), Error> {
-        let last: Option<Arc<dyn Submission>> = match &self.engine {
-            Engine::Host(queue) => queue.last().map(|last| last as Arc<dyn Submission>),
-            Engine::Kernels(kernels) => lock(&kernels.last).clone(),
-        };
-        if let Some(last) = last {
-            last.wait()?;
-        }
-        Ok(())
+    /// What was queued here.
+    pub(crate) fn line(&self) -> &Arc<Line> {
+        &self.line
+    }
+
+    /// Waits until all that was queued has ended, well or not.
+    pub(crate) fn settle(&self) {
+        self.line.settle();
+    }
+
+    fn finish(&self) -> Result<(), Error> {
+        self.settle();
+        self.line.failure()
     }
 }
 
@@ -310,13 +326,6 @@ impl Kernels {
     /// The executor, for as long as the guard is held. Waiting for the device is done without it.
     pub(crate) fn executor(&self) -> MutexGuard<'_, Runner> {
         lock(&self.runner)
-    }
-
-    /// Makes an operation of what the executor was just given. The executor is still held: what is queued last is the last in line.
-    pub(crate) fn pending(&self, _: &MutexGuard<'_, Runner>, submission: Box<dyn Submission>) -> Pending {
-        let submission: Arc<dyn Submission> = Arc::from(submission);
-        *lock(&self.last) = Some(Arc::clone(&submission));
-        Pending::new(submission)
     }
 
     /// The bindings of a new plan, which forget memory that is released.

@@ -1,6 +1,7 @@
 //! What can go wrong in an operation.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use thiserror::Error;
 use tripipe_kernels::PlanError;
@@ -42,6 +43,22 @@ pub enum Error {
     /// The device failed.
     #[error(transparent)]
     Execute(#[from] ExecuteError),
+    /// An operation failed after it was queued, so that its result, and what was computed of that, is not there.
+    #[error("{operation} that was queued before failed: {source}")]
+    Failed {
+        /// Which.
+        operation: &'static str,
+        /// Why.
+        source: Arc<ExecuteError>,
+    },
+    /// Memory that is mapped cannot be used in this way.
+    #[error(
+        "{operand} is mapped: while memory is mapped nothing writes it, and while it is mapped to be written nothing reads it"
+    )]
+    Mapped {
+        /// Which.
+        operand: &'static str,
+    },
     /// An operand of the wrong length.
     #[error("{operand} has {found} elements, {want} were expected")]
     Length {

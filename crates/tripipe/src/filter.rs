@@ -86,8 +86,9 @@ impl Filter {
         let bytes = |raster: &Raster| Ok::<_, Error>(raster.elements()? * raster.element.bytes());
         let operands = vec![bytes(&from)?, bytes(&to)?];
         let small = operands[1] <= SMALL_BYTES;
-        let size = Size { operands, result: 1, operations: operations(chain, &from) };
-        let operation = Operation::new(context, plan, Host { work, small, size }, doer)?;
+        let written = to.width * to.height * to.channels * to.element.bytes();
+        let size = Size { operands, result: 1, written, operations: operations(chain, &from) };
+        let operation = Operation::new(context, "a filter", plan, Host { work, small, size }, doer)?;
         Ok(Self { chain: chain.clone(), from, to, parameters, operation })
     }
 

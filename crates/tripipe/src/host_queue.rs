@@ -46,11 +46,32 @@ enum Phase {
 
 /// Why an operation of the CPU path failed.
 #[derive(Clone, Debug, Error)]
-enum HostError {
+pub(crate) enum HostError {
     #[error(transparent)]
     Cpu(#[from] CpuError),
     #[error("the operation was given up: {0}")]
     Panicked(String),
+}
+
+impl From<HostError> for ExecuteError {
+    fn from(error: HostError) -> Self {
+        Self::Backend { during: "an operation of the CPU path".to_owned(), source: Box::new(error) }
+    }
+}
+
+/// Does the work of the CPU path; a panic is a failure of it.
+///
+/// # Errors
+/// It failed.
+pub(crate) fn guarded(work: impl FnOnce() -> Result<(), CpuError>) -> Result<(), HostError> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(outcome) => Ok(outcome?),
+        Err(panic) => {
+            let said = panic.downcast_ref::<String>().map(String::as_str);
+            let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
+            Err(HostError::Panicked(said.unwrap_or("no reason given").to_owned()))
+        }
+    }
 }
 
 impl HostQueue {
@@ -58,7 +79,7 @@ impl HostQueue {
         Self { start: Instant::now(), line: Mutex::default() }
     }
 
-    /// Queues an operation. A `small` one that has nothing to wait for runs at once, on the calling thread: waking another
+    /// Queues an operation, which runs whatever came of those before it. A `small` one that has nothing to wait for runs at once, on the calling thread: waking another
     /// would take longer.
     pub(crate) fn submit(
         &self,
@@ -80,17 +101,12 @@ impl HostQueue {
                 Err(back) => task = back,
             }
         }
-        // The line stays locked, so nothing that is queued behind overtakes it.
+        // The line stays locked, so nothing that is queued behind overtakes it. What came of the last is asked elsewhere.
         if let Some(last) = last {
             let _ = last.finish();
         }
         task.run();
         state
-    }
-
-    /// What was queued last.
-    pub(crate) fn last(&self) -> Option<Arc<HostTask>> {
-        lock(&self.line).last.clone()
     }
 }
 
@@ -113,18 +129,11 @@ impl Line {
 impl Task {
     fn run(self) {
         let start_ns = nanoseconds(self.state.start);
-        let outcome = catch_unwind(AssertUnwindSafe(self.work));
+        let outcome = guarded(self.work);
         let end_ns = nanoseconds(self.state.start);
         let queued_ns = self.state.queued_ns;
         let timing = Timing { queued_ns, submit_ns: queued_ns, start_ns, end_ns };
-        let outcome = match outcome {
-            Ok(outcome) => outcome.map(|()| timing).map_err(HostError::Cpu),
-            Err(panic) => {
-                let said = panic.downcast_ref::<String>().map(String::as_str);
-                let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
-                Err(HostError::Panicked(said.unwrap_or("no reason given").to_owned()))
-            }
-        };
+        let outcome = outcome.map(|()| timing);
         let callbacks = match std::mem::replace(&mut *lock(&self.state.phase), Phase::Over(outcome)) {
             Phase::Under(callbacks) => callbacks,
             Phase::Over(_) => Vec::new(),
@@ -144,6 +153,11 @@ impl HostTask {
         Self { start, queued_ns: 0, phase: Mutex::new(Phase::Over(Ok(timing))), done: Condvar::new() }
     }
 
+    /// Whether it has ended, and well.
+    pub(crate) fn went_well(&self) -> bool {
+        matches!(&*lock(&self.phase), Phase::Over(Ok(_)))
+    }
+
     fn finish(&self) -> Result<Timing, HostError> {
         let phase = lock(&self.phase);
         let under = |phase: &mut Phase| matches!(phase, Phase::Under(_));
@@ -161,11 +175,7 @@ impl Submission for HostTask {
     }
 
     fn timings(&self) -> Result<Vec<Timing>, ExecuteError> {
-        let failed = |error: HostError| ExecuteError::Backend {
-            during: "an operation of the CPU path".to_owned(),
-            source: Box::new(error),
-        };
-        Ok(vec![self.finish().map_err(failed)?])
+        Ok(vec![self.finish()?])
     }
 
     fn is_done(&self) -> bool {

@@ -27,6 +27,7 @@ mod host_queue;
 mod image;
 mod interop;
 mod kept;
+mod line;
 mod matrix;
 mod memory;
 mod operation;

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use crate::memory::{Memory, elements};
+use crate::memory::{Memory, elements, zeros};
 use crate::{Context, Element, Error, Vector};
 
 /// Which elements of a matrix lie side by side.
@@ -254,16 +254,25 @@ impl<'m, T: Element> MatrixView<'m, T> {
     /// A copy of its elements row by row, after all that was queued before.
     ///
     /// # Errors
-    /// An operation before failed; the device is gone.
+    /// As [`Matrix::to_vec`].
     pub fn to_vec(&self) -> Result<Vec<T>, Error> {
-        let mut span = vec![T::default(); self.shape.span()];
+        let mut span = zeros::<T>(self.shape.span())?;
         self.memory.read(self.shape.offset * size_of::<T>(), bytemuck::cast_slice_mut(&mut span))?;
         let Shape { rows, columns, order, stride, .. } = self.shape;
+        if order == Order::RowMajor && span.len() == rows * columns {
+            return Ok(span);
+        }
         let at = |i: usize, j: usize| match order {
             Order::RowMajor => i * stride + j,
             Order::ColumnMajor => i + j * stride,
         };
-        Ok((0..rows).flat_map(|i| (0..columns).map(move |j| at(i, j))).map(|index| span[index]).collect())
+        let mut elements = zeros::<T>(rows * columns)?;
+        for (i, row) in elements.chunks_exact_mut(columns.max(1)).enumerate() {
+            for (j, element) in row.iter_mut().enumerate() {
+                *element = span[at(i, j)];
+            }
+        }
+        Ok(elements)
     }
 
     pub(crate) fn memory(&self) -> &'m Memory {

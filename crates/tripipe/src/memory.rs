@@ -1,12 +1,14 @@
 //! Memory of a context.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::atomic::{AtomicIsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use tripipe_kernels::PlanError;
 use tripipe_launch::{Access, Executor, MemoryId, MemoryKind};
 use tripipe_opencl::memory::External;
 
 use crate::context::{Core, Engine, Runner};
+use crate::line::Outcome;
 use crate::{Context, Error};
 
 /// A piece of a context's memory; freed with the last clone.
@@ -17,6 +19,29 @@ struct Inner {
     context: Context,
     bytes: usize,
     place: Place,
+    /// The operation whose outcome says whether the contents are there.
+    rests_on: Mutex<Option<Arc<Outcome>>>,
+    /// How many have it mapped to be read; -1 if one has it to be written.
+    mapped: AtomicIsize,
+    /// A copy of which nobody else knows, and what is in it.
+    snapshot: Mutex<Option<(Memory, Vec<u8>)>>,
+}
+
+/// Memory that is mapped, for as long as this lives.
+struct Mapping<'m> {
+    memory: &'m Memory,
+    to_write: bool,
+}
+
+impl Drop for Mapping<'_> {
+    fn drop(&mut self) {
+        let mapped = &self.memory.0.mapped;
+        if self.to_write {
+            mapped.store(0, Ordering::Release);
+        } else {
+            mapped.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
 }
 
 enum Place {
@@ -40,10 +65,7 @@ impl Memory {
         }
         let place = match context.engine() {
             Engine::Host(_) => {
-                let mut cells = Vec::new();
-                let count = bytes.div_ceil(size_of::<u128>());
-                cells.try_reserve_exact(count).map_err(|_| Error::NoMemory { bytes })?;
-                cells.resize(count, 0);
+                let mut cells = zeros::<u128>(bytes.div_ceil(size_of::<u128>()))?;
                 if let Some(contents) = contents {
                     bytemuck::cast_slice_mut(&mut cells)[..bytes].copy_from_slice(contents);
                 }
@@ -67,7 +89,7 @@ impl Memory {
                 })
             }
         };
-        Ok(Self(Arc::new(Inner { context: context.clone(), bytes, place })))
+        Ok(Self::at(context, bytes, place))
     }
 
     /// Memory of so many bytes, to be written before it is read.
@@ -95,7 +117,7 @@ impl Memory {
     fn allocated(context: &Context, kind: &MemoryKind, bytes: usize) -> Result<Self, Error> {
         let Engine::Kernels(kernels) = context.engine() else { return Self::new(context, bytes, None) };
         let id = kernels.executor().allocate(kind, Access::ReadWrite, None)?;
-        Ok(Self(Arc::new(Inner { context: context.clone(), bytes, place: Place::Device(id) })))
+        Ok(Self::at(context, bytes, Place::Device(id)))
     }
 
     /// Memory that others made; no copy is made.
@@ -115,11 +137,69 @@ impl Memory {
             let _ = executor.release(id);
             return Err(short.into());
         }
-        Ok(Self(Arc::new(Inner { context: context.clone(), bytes, place: Place::Device(id) })))
+        Ok(Self::at(context, bytes, Place::Device(id)))
+    }
+
+    fn at(context: &Context, bytes: usize, place: Place) -> Self {
+        Self(Arc::new(Inner {
+            context: context.clone(),
+            bytes,
+            place,
+            rests_on: Mutex::default(),
+            mapped: AtomicIsize::new(0),
+            snapshot: Mutex::default(),
+        }))
     }
 
     pub(crate) fn context(&self) -> &Context {
         &self.0.context
+    }
+
+    fn core(&self) -> &Core {
+        self.0.context.core()
+    }
+
+    /// The operation that its contents rest on, unless that is known to have gone well.
+    pub(crate) fn rests_on(&self) -> Option<Arc<Outcome>> {
+        let mut rests_on = lock(&self.0.rests_on);
+        if rests_on.as_ref().is_some_and(|outcome| outcome.is_good()) {
+            *rests_on = None;
+        }
+        rests_on.clone()
+    }
+
+    /// Its contents rest on that from now on.
+    pub(crate) fn rest_on(&self, outcome: Option<Arc<Outcome>>) {
+        *lock(&self.0.rests_on) = outcome;
+    }
+
+    /// Checks that no operation failed that its contents rest on, of those that are known to have ended.
+    ///
+    /// # Errors
+    /// One did.
+    pub(crate) fn check_contents(&self) -> Result<(), Error> {
+        self.rests_on().map_or(Ok(()), |outcome| outcome.result())
+    }
+
+    /// Checks that it can be used although it is mapped, if it is.
+    ///
+    /// # Errors
+    /// It is mapped, and not in such a way.
+    pub(crate) fn check_free(&self, operand: &'static str, to_write: bool) -> Result<(), Error> {
+        let mapped = self.0.mapped.load(Ordering::Acquire);
+        if mapped < 0 || to_write && mapped > 0 { Err(Error::Mapped { operand }) } else { Ok(()) }
+    }
+
+    /// Maps it until the guard is dropped.
+    fn mapping(&self, to_write: bool) -> Result<Mapping<'_>, Error> {
+        let next = |mapped: isize| match (mapped, to_write) {
+            (0, true) => Some(-1),
+            (0.., false) => mapped.checked_add(1),
+            _ => None,
+        };
+        let mapped = self.0.mapped.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+        mapped.map_err(|_| Error::Mapped { operand: MEMORY })?;
+        Ok(Mapping { memory: self, to_write })
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -150,10 +230,12 @@ impl Memory {
     /// Copies from byte `offset` on, after all that was queued before.
     ///
     /// # Errors
-    /// Past the end; an operation before failed; the device is gone.
+    /// Past the end; it is mapped to be written; the operation that made it failed; the device is gone.
     pub(crate) fn read(&self, offset: usize, into: &mut [u8]) -> Result<(), Error> {
         self.check(offset, into.len())?;
-        self.context().finish()?;
+        self.check_free(MEMORY, false)?;
+        self.core().settle();
+        self.check_contents()?;
         match (&self.0.place, self.context().engine()) {
             (Place::Device(id), Engine::Kernels(kernels)) if !into.is_empty() => {
                 kernels.executor().read(*id, offset, into)?;
@@ -173,16 +255,20 @@ impl Memory {
     /// As [`Self::read`].
     pub(crate) fn write(&self, offset: usize, bytes: &[u8]) -> Result<(), Error> {
         self.check(offset, bytes.len())?;
+        self.check_free(MEMORY, true)?;
         match (&self.0.place, self.context().engine()) {
             (Place::Device(id), Engine::Kernels(kernels)) if !bytes.is_empty() => {
                 kernels.executor().write(*id, offset, bytes)?;
             }
             (Place::Host(cells), _) => {
-                self.context().finish()?;
+                self.core().settle();
                 let mut cells = cells.write().unwrap_or_else(PoisonError::into_inner);
                 bytemuck::cast_slice_mut(&mut cells)[offset..][..bytes.len()].copy_from_slice(bytes);
             }
             _ => {}
+        }
+        if bytes.len() == self.0.bytes {
+            self.rest_on(None);
         }
         Ok(())
     }
@@ -192,20 +278,31 @@ impl Memory {
     /// # Errors
     /// As [`Self::read`].
     pub(crate) fn with<R>(&self, look: impl FnOnce(&[u8]) -> R) -> Result<R, Error> {
-        self.context().finish()?;
-        let mut look = Some(look);
-        let mut seen = None;
-        let mut once = |bytes: &[u8]| seen = look.take().map(|look| look(&bytes[..self.0.bytes]));
-        match (&self.0.place, self.context().engine()) {
-            (Place::Device(id), Engine::Kernels(kernels)) => {
-                kernels.executor().with_bytes(*id, 0..self.0.bytes.max(1), &mut once)?;
-            }
+        let _mapping = self.mapping(false)?;
+        self.core().settle();
+        self.check_contents()?;
+        let bytes = self.0.bytes;
+        let (id, kernels) = match (&self.0.place, self.context().engine()) {
+            (Place::Device(id), Engine::Kernels(kernels)) => (*id, kernels),
             (Place::Host(cells), _) => {
-                once(bytemuck::cast_slice(&cells.read().unwrap_or_else(PoisonError::into_inner)));
+                let cells = cells.read().unwrap_or_else(PoisonError::into_inner);
+                return Ok(look(&bytemuck::cast_slice(&cells)[..bytes]));
             }
-            (Place::Device(_), Engine::Host(_)) => {}
+            (Place::Device(_), Engine::Host(_)) => return Err(Error::NoMemory { bytes }),
+        };
+        // Nothing is locked while the caller looks: it may ask the context for anything.
+        let held = match &mut *kernels.executor() {
+            Runner::OpenCl(executor) => Ok(executor.hold(id, Access::Read)?),
+            Runner::Other(executor) => {
+                let mut copy = zeros(bytes)?;
+                executor.read(id, 0, &mut copy)?;
+                Err(copy)
+            }
+        };
+        match held {
+            Ok(held) => Ok(held.with_bytes(0..bytes.max(1), |found| look(&found[..bytes]))?),
+            Err(copy) => Ok(look(&copy)),
         }
-        seen.ok_or(Error::NoMemory { bytes: self.0.bytes })
     }
 
     /// As [`Self::with`], for reading and writing.
@@ -213,20 +310,65 @@ impl Memory {
     /// # Errors
     /// As [`Self::read`].
     pub(crate) fn with_mut<R>(&self, edit: impl FnOnce(&mut [u8]) -> R) -> Result<R, Error> {
-        self.context().finish()?;
-        let mut edit = Some(edit);
-        let mut done = None;
-        let mut once = |bytes: &mut [u8]| done = edit.take().map(|edit| edit(&mut bytes[..self.0.bytes]));
-        match (&self.0.place, self.context().engine()) {
-            (Place::Device(id), Engine::Kernels(kernels)) => {
-                kernels.executor().with_bytes_mut(*id, 0..self.0.bytes.max(1), &mut once)?;
-            }
+        let _mapping = self.mapping(true)?;
+        self.core().settle();
+        self.check_contents()?;
+        let bytes = self.0.bytes;
+        let (id, kernels) = match (&self.0.place, self.context().engine()) {
+            (Place::Device(id), Engine::Kernels(kernels)) => (*id, kernels),
             (Place::Host(cells), _) => {
-                once(bytemuck::cast_slice_mut(&mut cells.write().unwrap_or_else(PoisonError::into_inner)));
+                let mut cells = cells.write().unwrap_or_else(PoisonError::into_inner);
+                return Ok(edit(&mut bytemuck::cast_slice_mut(&mut cells)[..bytes]));
             }
-            (Place::Device(_), Engine::Host(_)) => {}
+            (Place::Device(_), Engine::Host(_)) => return Err(Error::NoMemory { bytes }),
+        };
+        let held = match &mut *kernels.executor() {
+            Runner::OpenCl(executor) => Ok(executor.hold(id, Access::ReadWrite)?),
+            Runner::Other(executor) => {
+                let mut copy = zeros(bytes)?;
+                executor.read(id, 0, &mut copy)?;
+                Err(copy)
+            }
+        };
+        match held {
+            Ok(mut held) => Ok(held.with_bytes_mut(0..bytes.max(1), |found| edit(&mut found[..bytes]))?),
+            Err(mut copy) => {
+                let done = edit(&mut copy);
+                if bytes > 0 {
+                    kernels.executor().write(id, 0, &copy)?;
+                }
+                Ok(done)
+            }
         }
-        done.ok_or(Error::NoMemory { bytes: self.0.bytes })
+    }
+
+    /// Has `check` see a copy of its first bytes, and `work` do something with memory that holds this copy and that nobody else writes.
+    ///
+    /// # Errors
+    /// As [`Self::read`] and [`Self::new`]; whatever the two return.
+    pub(crate) fn with_snapshot<R>(
+        &self,
+        bytes: usize,
+        check: impl FnOnce(&[u8]) -> Result<(), Error>,
+        work: impl FnOnce(&Self) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        // Locked until the work is queued: another copy must not come in between.
+        let mut snapshot = lock(&self.0.snapshot);
+        let mut found = zeros(bytes)?;
+        self.read(0, &mut found)?;
+        check(&found)?;
+        let (copy, known) = if let Some(known) = snapshot.take() {
+            snapshot.insert(known)
+        } else {
+            let copy = Self::new(self.context(), bytes, Some(&found))?;
+            snapshot.insert((copy, found.clone()))
+        };
+        if *known != found {
+            known.clear();
+            copy.write(0, &found)?;
+            *known = found;
+        }
+        work(copy)
     }
 
     /// A copy in another context, after all that was queued before.
@@ -239,14 +381,17 @@ impl Memory {
         {
             let copy = Self::uninitialised(context, self.bytes())?;
             if let Some(to) = copy.id().filter(|_| self.bytes() > 0) {
+                self.check_free(MEMORY, false)?;
                 let mut executor = kernels.executor();
-                let copied = executor.copy(from, 0, to, 0, self.bytes())?;
-                drop(kernels.pending(&executor, copied));
+                let copied = Arc::from(executor.copy(from, 0, to, 0, self.bytes())?);
+                let rests_on = self.rests_on().into_iter().collect();
+                copy.rest_on(Some(self.core().line().add("a copy", &copied, rests_on)));
             }
             return Ok(copy);
         }
         // By way of the host: no context is held while the other is asked.
-        let bytes = self.with(<[u8]>::to_vec)?;
+        let mut bytes = zeros(self.bytes())?;
+        self.read(0, &mut bytes)?;
         Self::new(context, bytes.len(), Some(&bytes))
     }
 
@@ -276,9 +421,9 @@ macro_rules! elements {
             #[doc = concat!("A copy of all its elements", $how, ", after all that was queued before.")]
             ///
             /// # Errors
-            /// An operation before failed; the device is gone.
+            /// [The operation that made it failed](crate::Error::Failed); no room for the copy; the device is gone.
             pub fn to_vec(&self) -> Result<Vec<T>, $crate::Error> {
-                let mut elements = vec![T::default(); self.memory.bytes() / size_of::<T>()];
+                let mut elements = $crate::memory::zeros(self.memory.bytes() / size_of::<T>())?;
                 self.read(&mut elements)?;
                 Ok(elements)
             }
@@ -286,7 +431,7 @@ macro_rules! elements {
             #[doc = concat!("Copies all its elements", $how, ", after all that was queued before.")]
             ///
             /// # Errors
-            /// `into` of another length; an operation before failed; the device is gone.
+            /// `into` of another length; [the operation that made it failed](crate::Error::Failed); the device is gone.
             pub fn read(&self, into: &mut [T]) -> Result<(), $crate::Error> {
                 self.memory.check_length::<T>(into.len())?;
                 self.memory.read(0, bytemuck::cast_slice_mut(into))
@@ -302,11 +447,13 @@ macro_rules! elements {
             }
 
             #[doc = concat!("Has `look` see all its elements", $how, ", where they are: no copy is made where the host")]
-            /// shares the memory. After all that was queued before; the context does nothing else meanwhile, so `look` must
-            /// not ask it for anything.
+            /// shares the memory. After all that was queued before. `look` may use the context, and so may other threads meanwhile, but
+            /// for what comes in the way: memory that is mapped is not written, and memory that is mapped to be written is not read.
+            /// That is refused with [`Error::Mapped`](crate::Error::Mapped).
             ///
             /// # Errors
-            /// An operation before failed; the device is gone.
+            /// It is mapped to be written, by way of something else that shares its memory;
+            /// [the operation that made it failed](crate::Error::Failed); the device is gone.
             pub fn map<R>(&self, look: impl FnOnce(&[T]) -> R) -> Result<R, $crate::Error> {
                 self.memory.with(|bytes| look(bytemuck::cast_slice(bytes)))
             }
@@ -314,7 +461,7 @@ macro_rules! elements {
             /// As [`Self::map`], for reading and writing.
             ///
             /// # Errors
-            /// As [`Self::map`].
+            /// It is mapped, by way of something else that shares its memory; else as [`Self::map`].
             pub fn map_mut<R>(&mut self, edit: impl FnOnce(&mut [T]) -> R) -> Result<R, $crate::Error> {
                 self.memory.with_mut(|bytes| edit(bytemuck::cast_slice_mut(bytes)))
             }
@@ -322,7 +469,7 @@ macro_rules! elements {
             /// A copy in another context, after all that was queued before.
             ///
             /// # Errors
-            /// An operation before failed; no memory there; a device is gone.
+            /// [The operation that made it failed](crate::Error::Failed); no memory there; a device is gone.
             pub fn to_context(&self, context: &$crate::Context) -> Result<Self, $crate::Error> {
                 Ok(Self { memory: self.memory.to_context(context)?, ..*self })
             }
@@ -366,7 +513,7 @@ pub(crate) fn with_memories<R>(
     result: usize,
     work: impl FnOnce(&[&[u8]], &mut [u8]) -> R,
 ) -> Result<R, Error> {
-    core.finish()?;
+    core.settle();
     let no_memory = || Error::NoMemory { bytes: memories[result].bytes() };
     let Engine::Kernels(kernels) = core.engine() else { return Err(no_memory()) };
     let mut objects: Vec<(MemoryId, usize)> =
@@ -377,6 +524,22 @@ pub(crate) fn with_memories<R>(
         done = work.take().map(|work| work(inputs, output));
     })?;
     done.ok_or_else(no_memory)
+}
+
+/// What errors call memory where it has no other name.
+const MEMORY: &str = "the memory";
+
+/// Zeros in the host's memory.
+///
+/// # Errors
+/// There is no room for so many.
+pub(crate) fn zeros<T: bytemuck::Zeroable>(count: usize) -> Result<Vec<T>, Error> {
+    bytemuck::allocation::try_zeroed_vec(count)
+        .map_err(|()| Error::NoMemory { bytes: count.saturating_mul(size_of::<T>()) })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Inner {

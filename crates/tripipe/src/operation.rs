@@ -13,7 +13,8 @@ use crate::background::Later;
 use crate::context::{Core, Engine, Kernels};
 use crate::cpu::{CpuError, Threads};
 use crate::explanation::{Arithmetic, Explanation, Prediction, RunnerUp};
-use crate::host_queue::HostTask;
+use crate::host_queue::{HostError, HostTask, guarded};
+use crate::line::Outcome;
 use crate::memory::{Cells, Memory, with_cells, with_memories};
 use crate::pending::Pending;
 use crate::pool::on_pool;
@@ -45,6 +46,46 @@ struct Binding {
     operands: Vec<MemoryId>,
     bound: Bound,
     launches: Prepared,
+    /// What became of that which comes ahead of the step.
+    prepared: Option<Arc<Outcome>>,
+}
+
+/// One run of an operation.
+pub(crate) struct Run<'r> {
+    /// What it is, for who is told that it failed.
+    pub(crate) operation: &'static str,
+    /// Its operands, in the plan's order.
+    pub(crate) memories: &'r [&'r Memory],
+    /// Which of them is written.
+    pub(crate) result: usize,
+    /// Bytes of that which are written, each once; 0 where they are also read.
+    pub(crate) written: usize,
+}
+
+impl Run<'_> {
+    /// Whether nothing is left of what the result was.
+    fn overwrites(&self) -> bool {
+        self.memories[self.result].bytes() == self.written
+    }
+
+    /// The operands whose contents count.
+    fn read(&self) -> impl Iterator<Item = &Memory> {
+        let overwrites = self.overwrites();
+        let memories = self.memories.iter().enumerate();
+        memories.filter(move |(index, _)| *index != self.result || !overwrites).map(|(_, memory)| *memory)
+    }
+
+    /// The operations that it rests on.
+    fn rests_on(&self) -> Vec<Arc<Outcome>> {
+        self.read().filter_map(Memory::rests_on).collect()
+    }
+
+    /// Notes that it was queued, and makes an operation of it.
+    fn queued(&self, core: &Core, submission: Arc<dyn Submission>, rests_on: Vec<Arc<Outcome>>) -> Pending {
+        let outcome = core.line().add(self.operation, &submission, rests_on);
+        self.memories[self.result].rest_on(Some(Arc::clone(&outcome)));
+        Pending::queued(submission, core.line(), &outcome)
+    }
 }
 
 impl Bindings {
@@ -54,7 +95,8 @@ impl Bindings {
         executor: &mut dyn Executor,
         plan: &Plan<'static>,
         operands: Vec<MemoryId>,
-    ) -> Result<&Prepared, ExecuteError> {
+        note: impl FnOnce(Box<dyn Submission>) -> Arc<Outcome>,
+    ) -> Result<&Binding, ExecuteError> {
         let known = self.bound.iter().position(|binding| binding.operands == operands);
         let place = if let Some(place) = known {
             place
@@ -69,10 +111,10 @@ impl Bindings {
                 None => plan.make_scratch(executor)?,
             };
             let scratch = self.scratch.insert(scratch);
-            self.bound.push_back(Binding::new(executor, plan, operands, scratch)?);
+            self.bound.push_back(Binding::new(executor, plan, operands, scratch, note)?);
             self.bound.len() - 1
         };
-        Ok(&self.bound[place].launches)
+        Ok(&self.bound[place])
     }
 
     /// Forgets the launches over that memory, which they would keep alive.
@@ -86,22 +128,24 @@ impl Bindings {
 }
 
 impl Binding {
-    /// Queues what comes ahead of the step as well.
+    /// Queues what comes ahead of the step as well, of which `note` takes note.
     fn new(
         executor: &mut dyn Executor,
         plan: &Plan<'static>,
         operands: Vec<MemoryId>,
         scratch: &Scratch,
+        note: impl FnOnce(Box<dyn Submission>) -> Arc<Outcome>,
     ) -> Result<Self, ExecuteError> {
         let bound = plan.bind_to(executor, &operands, scratch)?;
         let mut prepare = || {
+            let mut prepared = None;
             if !bound.preparation.is_empty() {
-                executor.submit(&bound.preparation)?;
+                prepared = Some(executor.submit(&bound.preparation)?);
             }
-            executor.prepare_launches(&bound.launches)
+            Ok((prepared, executor.prepare_launches(&bound.launches)?))
         };
         match prepare() {
-            Ok(launches) => Ok(Self { operands, bound, launches }),
+            Ok((prepared, launches)) => Ok(Self { operands, bound, launches, prepared: prepared.map(note) }),
             Err(error) => {
                 bound.release(executor);
                 Err(error)
@@ -138,13 +182,19 @@ impl Planned {
     ///
     /// # Errors
     /// No memory for the plan; the launches do not fit the device; the device is gone.
-    pub(crate) fn submit(&self, kernels: &Kernels, operands: &[&Memory]) -> Result<Pending, Error> {
-        let ids: Vec<MemoryId> = operands.iter().filter_map(|memory| memory.id()).collect();
+    pub(crate) fn submit(&self, kernels: &Kernels, run: &Run<'_>) -> Result<Pending, Error> {
+        let ids: Vec<MemoryId> = run.memories.iter().filter_map(|memory| memory.id()).collect();
         let mut bindings = lock(&self.bindings);
         let mut executor = kernels.executor();
-        let launches = bindings.find_or_bind(&mut **executor, &self.plan, ids)?;
-        let submission = executor.submit_prepared(launches)?;
-        Ok(kernels.pending(&executor, submission))
+        let mut rests_on = run.rests_on();
+        let note = |submission: Box<dyn Submission>| {
+            self.core.line().add(run.operation, &Arc::from(submission), rests_on.clone())
+        };
+        let binding = bindings.find_or_bind(&mut **executor, &self.plan, ids, note)?;
+        rests_on.extend(binding.prepared.iter().filter(|prepared| !prepared.is_good()).cloned());
+        let submission = executor.submit_prepared(&binding.launches)?;
+        // The executor is still held: what is queued last is the last in line.
+        Ok(run.queued(&self.core, Arc::from(submission), rests_on))
     }
 
     /// Forgets the operands it was run over, and frees its own memory.
@@ -171,6 +221,8 @@ impl Drop for Planned {
 /// An operation on one context, to be run any number of times.
 pub(crate) struct Operation {
     core: Arc<Core>,
+    /// What it is, for who is told that it failed.
+    name: &'static str,
     way: Way,
     host: Host,
     /// What both ways took, where they were tried.
@@ -285,6 +337,7 @@ impl Operation {
     /// Operands that do not fit together; a kernel does not build; the device is gone.
     pub(crate) fn new(
         context: &Context,
+        name: &'static str,
         plan: impl FnOnce(&Probe) -> Result<Plan<'static>, Refused>,
         host: Host,
         doer: Doer,
@@ -317,7 +370,8 @@ impl Operation {
                 Err(Refused::Wrong(error)) => return Err(error),
             },
         };
-        Ok(Self { core: Arc::clone(core), way, host, trial, runs: Mutex::default(), first: Arc::default() })
+        let core = Arc::clone(core);
+        Ok(Self { core, name, way, host, trial, runs: Mutex::default(), first: Arc::default() })
     }
 
     /// Queues it over `operands`, in the plan's order.
@@ -326,24 +380,36 @@ impl Operation {
     /// Operands of another context, or one that shares memory with the result; no memory for the plan; the device is gone.
     pub(crate) fn run(&self, operands: &[(&'static str, &Memory)]) -> Result<Pending, Error> {
         let begun = Instant::now();
-        let result = self.host.size.result;
+        let Size { result, written, .. } = self.host.size;
         check_operands(&self.core, operands, result)?;
         let memories: Vec<&Memory> = operands.iter().map(|(_, memory)| *memory).collect();
+        let run = Run { operation: self.name, memories: &memories, result, written };
         let pending = match (self.planned()?, self.core.engine()) {
-            (Some(planned), Engine::Kernels(kernels)) => planned.submit(kernels, &memories)?,
+            (Some(planned), Engine::Kernels(kernels)) => planned.submit(kernels, &run)?,
             (None, Engine::Host(queue)) => {
+                let rests_on = run.rests_on();
                 let mut cells: Vec<Arc<Cells>> =
                     memories.iter().filter_map(|memory| memory.cells().cloned()).collect();
                 let output = cells.remove(result);
                 let host = self.host.clone();
                 let work = move || with_cells(&cells, &output, |inputs, output| host.run(inputs, output));
-                Pending::new(queue.submit(self.host.small, work))
+                let task = queue.submit(self.host.small, work);
+                if rests_on.is_empty() && task.went_well() {
+                    memories[result].rest_on(None);
+                    Pending::ended(task)
+                } else {
+                    run.queued(&self.core, task, rests_on)
+                }
             }
             _ => {
-                self.core.finish()?;
+                self.core.settle();
+                run.read().try_for_each(Memory::check_contents)?;
                 let start = Instant::now();
                 on_host(&self.core, &memories, &self.host)?;
-                Pending::new(Arc::new(HostTask::over(start)))
+                if run.overwrites() {
+                    memories[result].rest_on(None);
+                }
+                Pending::ended(Arc::new(HostTask::over(start)))
             }
         };
         let mut runs = lock(&self.runs);
@@ -363,7 +429,7 @@ impl Operation {
     /// # Errors
     /// Slices that are too short.
     pub(crate) fn run_here(&self, inputs: &[&[u8]], output: &mut [u8]) -> Result<(), Error> {
-        Ok(self.host.run(inputs, output)?)
+        done(guarded(|| self.host.run(inputs, output)))
     }
 
     /// The plan, where kernels do it by now.
@@ -462,11 +528,19 @@ impl Operation {
 /// # Errors
 /// The device is gone; no room for a copy of what the host cannot reach.
 pub(crate) fn on_host(core: &Core, memories: &[&Memory], host: &Host) -> Result<(), Error> {
-    with_memories(core, memories, host.size.result, |inputs, output| host.run(inputs, output))??;
-    Ok(())
+    let work = |inputs: &[&[u8]], output: &mut [u8]| guarded(|| host.run(inputs, output));
+    done(with_memories(core, memories, host.size.result, work)?)
 }
 
-/// Checks that all operands live in `context` and that none is also the result.
+/// What became of work that the CPU path did in the call.
+fn done(outcome: Result<(), HostError>) -> Result<(), Error> {
+    match outcome {
+        Err(HostError::Cpu(error)) => Err(error.into()),
+        outcome => Ok(outcome.map_err(ExecuteError::from)?),
+    }
+}
+
+/// Checks that all operands live in `context`, that none is also the result, and that none is mapped in such a way that it cannot be used.
 fn check_operands(core: &Core, operands: &[(&'static str, &Memory)], result: usize) -> Result<(), Error> {
     for (operand, memory) in operands {
         let of = memory.context().core();
@@ -480,10 +554,95 @@ fn check_operands(core: &Core, operands: &[(&'static str, &Memory)], result: usi
     };
     match operands.iter().enumerate().find(shared) {
         Some((_, (operand, _))) => Err(Error::Aliased { operand }),
-        None => Ok(()),
+        None => operands
+            .iter()
+            .enumerate()
+            .try_for_each(|(index, (operand, memory))| memory.check_free(operand, index == result)),
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::{Device, Vector};
+
+    /// Copies 16 bytes, which the CPU path does; the first so many runs fail, every other one by a panic.
+    fn copying(context: &Context, small: bool, failures: usize) -> Operation {
+        let left = Arc::new(AtomicUsize::new(failures));
+        let work = move |inputs: &[&[u8]], output: &mut [u8], _: Threads| {
+            match left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)) {
+                Ok(left) if left % 2 == 0 => {
+                    return Err(CpuError::Length { operation: "a test", buffer: "x", want: 77, found: 1 });
+                }
+                Ok(_) => std::panic::resume_unwind(Box::new("77")),
+                Err(_) => output[..16].copy_from_slice(&inputs[0][..16]),
+            }
+            Ok(())
+        };
+        let size = Size { operands: vec![16; 2], result: 1, written: 16, operations: 16.0 };
+        let host = Host { work: Arc::new(work), small, size };
+        let plan = |_: &Probe| Err(Refused::Lacks("what is needed".to_owned()));
+        Operation::new(context, "a test", plan, host, Doer::Fastest).unwrap()
+    }
+
+    fn failed<T: std::fmt::Debug>(result: Result<T, Error>) {
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains("77"), "{error}");
+    }
+
+    #[test]
+    fn failures_of_the_cpu_path_are_told() {
+        for small in [true, false] {
+            for failures in [1, 2] {
+                let context = Context::new(&Device::Cpu).unwrap();
+                let bytes = |value: u8| Vector::from_slice(&context, &[value; 16]).unwrap();
+                let (source, lost, of_lost, good) = (bytes(5), bytes(0), bytes(0), bytes(0));
+                let copy = copying(&context, small, failures);
+                let run = |from: &Vector<u8>, to: &Vector<u8>| {
+                    copy.run(&[("from", from.memory()), ("to", to.memory())]).unwrap()
+                };
+                for _ in 0..failures {
+                    drop(run(&source, &lost));
+                }
+                drop(run(&lost, &of_lost));
+                drop(run(&source, &good));
+                assert_eq!(good.to_vec().unwrap(), [5; 16]);
+                failed(context.finish());
+                context.finish().unwrap();
+                failed(lost.to_vec());
+                failed(of_lost.to_vec());
+                failed(run(&of_lost, &good).wait());
+                // All of it is overwritten.
+                drop(run(&source, &lost));
+                run(&lost, &of_lost).wait().unwrap();
+                assert_eq!(of_lost.to_vec().unwrap(), [5; 16]);
+                context.finish().unwrap();
+            }
+        }
+    }
+
+    /// It is done in the call, which says that it failed.
+    #[test]
+    fn failures_in_a_devices_place_are_told() {
+        for device in Device::list().into_iter().filter(|device| device.probe().is_some()) {
+            let context = Context::new(&device).unwrap();
+            let bytes = |value: u8| Vector::from_slice(&context, &[value; 16]).unwrap();
+            let (source, result) = (bytes(5), bytes(1));
+            let copy = copying(&context, false, 2);
+            let run = || copy.run(&[("from", source.memory()), ("to", result.memory())]);
+            // By a panic, then by an error.
+            failed(run());
+            failed(run());
+            context.finish().unwrap();
+            run().unwrap().wait().unwrap();
+            assert_eq!(result.to_vec().unwrap(), [5; 16]);
+        }
+    }
 }

@@ -49,7 +49,7 @@ impl Context {
                 let relative = self.kept().simple.relative(|known| known.task.costs_as(&task));
                 let tried = relative.and_then(|known| known.operation.trial());
                 let doer = tried.map_or(Doer::Fastest, Doer::AsTried);
-                Ok(Simple { task, operation: Operation::new(self, plan, host, doer)? })
+                Ok(Simple { task, operation: Operation::new(self, task.kernel(), plan, host, doer)? })
             },
         )
     }
@@ -185,7 +185,17 @@ impl Task {
             Self::Histogram { raster: image } => vec![raster(image)?, 256 * size_of::<u32>()],
             Self::Transpose { rows, columns, element_bytes } => vec![rows * columns * element_bytes; 2],
         };
-        Ok(Size { result: operands.len() - 1, operands, operations: self.elements() as f64 })
+        let pixels =
+            |raster: &Raster| raster.width * raster.height * raster.channels * raster.element.bytes();
+        let written = match self {
+            Self::Resize { to, .. } | Self::ToRgb { to, .. } => pixels(to),
+            Self::ToFrame { to, .. } => to.planes().iter().map(pixels).sum(),
+            Self::Axpy { .. } => 0,
+            Self::Reduce { .. } | Self::Histogram { .. } | Self::Transpose { .. } => {
+                operands.last().copied().unwrap_or(0)
+            }
+        };
+        Ok(Size { result: operands.len() - 1, operands, written, operations: self.elements() as f64 })
     }
 
     fn host(self) -> HostWork {

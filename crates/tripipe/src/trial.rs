@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::context::{Core, Kernels, Runner};
 use crate::explanation::{RunnerUp, Time};
 use crate::memory::Memory;
-use crate::operation::{Host, Planned, on_host};
+use crate::operation::{Host, Planned, Run, on_host};
 use crate::{Context, Error};
 
 /// How large an operation is.
@@ -16,6 +16,8 @@ pub(crate) struct Size {
     pub(crate) operands: Vec<usize>,
     /// Which of them is written.
     pub(crate) result: usize,
+    /// Bytes of the result that are written, each once; 0 where the result is also read.
+    pub(crate) written: usize,
     /// Operations of arithmetic.
     pub(crate) operations: f64,
 }
@@ -63,8 +65,14 @@ impl Trial {
         let make = |bytes: &usize| Memory::new(context, *bytes, None);
         let memories: Vec<Memory> = host.size.operands.iter().map(make).collect::<Result<_, _>>()?;
         let memories: Vec<&Memory> = memories.iter().collect();
-        context.finish()?;
-        let device_seconds = shortest(|| planned.submit(kernels, &memories)?.wait())?;
+        context.core().settle();
+        let run = Run {
+            operation: "a trial",
+            memories: &memories,
+            result: host.size.result,
+            written: host.size.written,
+        };
+        let device_seconds = shortest(|| planned.submit(kernels, &run)?.wait())?;
         let host_seconds = shortest(|| on_host(context.core(), &memories, host))?;
         Ok(Self { device_seconds, host_seconds })
     }
@@ -148,7 +156,12 @@ mod tests {
 
     #[test]
     fn large_operations_are_not_tried() {
-        let size = |bytes: usize, operations: f64| Size { operands: vec![bytes; 2], result: 1, operations };
+        let size = |bytes: usize, operations: f64| Size {
+            operands: vec![bytes; 2],
+            result: 1,
+            written: bytes,
+            operations,
+        };
         assert!(size(16 << 20, 1e8).is_tried());
         assert!(!size((16 << 20) + 1, 1e8).is_tried());
         assert!(!size(usize::MAX, 1.0).is_tried());

@@ -2,23 +2,33 @@
 
 use std::sync::Arc;
 
-use tripipe_launch::{Argument, ExecuteError, Launch};
+use tripipe_launch::{Argument, ExecuteError, Launch, MemoryId};
 
 use crate::context::Context;
 use crate::event::Event;
 use crate::executor::OpenClExecutor;
 use crate::executor::error::launch_error;
+use crate::executor::held::in_use;
 use crate::executor::submitted::Submitted;
 use crate::kernel::{Arg, BoundKernel, Kernel, LaunchError};
 use crate::memory::{Object, Sampler};
 use crate::queue::Queue;
 
+/// The objects that a launch is given, each with whether its kernel may write it.
+fn operands<'l>(kernel: &Kernel, launch: &'l Launch) -> impl Iterator<Item = (MemoryId, bool)> + use<'l> {
+    let arguments = kernel.clone();
+    launch.arguments.iter().enumerate().filter_map(move |(index, argument)| match argument {
+        Argument::Memory(memory) => Some((*memory, arguments.arguments().may_write(index))),
+        _ => None,
+    })
+}
+
 /// Launches that were checked once: kernels of their own with arguments that stay set, and the objects those are.
 pub(super) struct Ready {
     pub(super) context: Context,
     kernels: Vec<BoundKernel>,
-    /// Kept only: kernels do not keep what they were given.
-    objects: Vec<Arc<Object>>,
+    /// Kernels do not keep what they were given. Each with the name it has here, and whether a kernel may write it.
+    objects: Vec<(Arc<Object>, MemoryId, bool)>,
     samplers: Vec<Arc<Sampler>>,
 }
 
@@ -32,11 +42,18 @@ impl OpenClExecutor {
         for (kernel, launch) in kernels.iter().zip(launches) {
             let arguments = self.arguments(launch)?;
             kernel.check(&arguments, &launch.range).map_err(|error| self.launch_failed(error))?;
+            for (memory, to_write) in operands(kernel, launch) {
+                if self.object(memory)?.is_held(to_write) {
+                    return Err(in_use(memory));
+                }
+            }
             resolved.push((kernel, arguments, &launch.range));
         }
-        self.in_line(&resolved, |(kernel, arguments, range), event| {
-            kernel.launch_checked(&self.queue, arguments, range, event)
-        })
+        let queue = &self.queue;
+        let events = self.in_line(&resolved, |(kernel, arguments, range), event| {
+            kernel.launch_checked(queue, arguments, range, event)
+        })?;
+        Ok(self.submitted(events))
     }
 
     /// The launches, checked, each with a kernel of its own.
@@ -52,11 +69,12 @@ impl OpenClExecutor {
             let bound = BoundKernel::new(kernel, &self.arguments(launch)?, &launch.range)
                 .map_err(|error| self.launch_failed(error))?;
             ready.kernels.push(bound);
+            for (memory, to_write) in operands(kernel, launch) {
+                ready.objects.push((Arc::clone(self.object(memory)?), memory, to_write));
+            }
             for argument in &launch.arguments {
-                match argument {
-                    Argument::Memory(memory) => ready.objects.push(Arc::clone(self.object(*memory)?)),
-                    Argument::Sampler(sampler) => ready.samplers.extend(self.samplers.get(sampler).cloned()),
-                    _ => {}
+                if let Argument::Sampler(sampler) = argument {
+                    ready.samplers.extend(self.samplers.get(sampler).cloned());
                 }
             }
         }
@@ -65,23 +83,28 @@ impl OpenClExecutor {
 
     /// Puts what was made ready into the queue.
     pub(super) fn enqueue_ready(&mut self, ready: &Ready) -> Result<Submitted, ExecuteError> {
+        if let Some((_, memory, _)) =
+            ready.objects.iter().find(|(object, _, to_write)| object.is_held(*to_write))
+        {
+            return Err(in_use(*memory));
+        }
         self.use_queue(self.takes_times)?;
-        self.in_line(&ready.kernels, |kernel, event| kernel.launch(&self.queue, event))
+        let queue = &self.queue;
+        let events = self.in_line(&ready.kernels, |kernel, event| kernel.launch(queue, event))?;
+        Ok(self.submitted(events))
     }
 
-    /// Puts commands into the queue, one by one, until one is refused. Each has an event if it is timed, else the last
-    /// has one for all.
+    /// Puts commands into the queue, one by one, until one is refused. Each has an event: that of the last does not say whether those
+    /// before it failed.
     fn in_line<C>(
         &self,
         commands: &[C],
         put: impl Fn(&C, Option<&mut Option<Event>>) -> Result<(), LaunchError>,
-    ) -> Result<Submitted, ExecuteError> {
-        let timed = self.queue.profiles();
-        let mut events = Vec::with_capacity(if timed { commands.len() } else { 1 });
-        for (number, command) in commands.iter().enumerate() {
+    ) -> Result<Vec<Event>, ExecuteError> {
+        let mut events = Vec::with_capacity(commands.len());
+        for command in commands {
             let mut event = None;
-            let told = timed || number + 1 == commands.len();
-            if let Err(error) = put(command, told.then_some(&mut event)) {
+            if let Err(error) = put(command, Some(&mut event)) {
                 // Its own failure adds nothing.
                 let _ = self.queue.finish();
                 return Err(self.launch_failed(error));
@@ -91,7 +114,7 @@ impl OpenClExecutor {
         if !events.is_empty() {
             self.queue.flush().map_err(|error| self.fail(error))?;
         }
-        Ok(self.submitted(events))
+        Ok(events)
     }
 
     /// Goes on with the queue that takes times or the one that takes none, behind all that is in the other.

@@ -2,6 +2,7 @@
 
 mod builder;
 mod error;
+mod held;
 mod launches;
 mod programs;
 mod submitted;
@@ -25,12 +26,16 @@ use crate::devices::Device;
 use crate::event::Event;
 pub use crate::executor::builder::{Builder, BuiltProgram};
 use crate::executor::error::{build_error, call_error, launch_error, memory_error};
+pub use crate::executor::held::Held;
 use crate::executor::launches::Ready;
 use crate::executor::programs::{Built, Programs};
 use crate::executor::submitted::Submitted;
 use crate::kernel::Kernel;
 use crate::memory::{Contents, External, Mapped, MappedMut, Object, Sampler, Shape, Strategy};
 use crate::queue::Queue;
+
+/// How many fills with zeros are kept until they are looked at.
+const FILLS: usize = 64;
 
 /// How an [`OpenClExecutor`] works.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +81,8 @@ pub struct OpenClExecutor {
     /// The one by which new objects get their contents where these are copied, once it was needed: that waits for nothing in line.
     uploads: Option<Queue>,
     takes_times: bool,
+    /// Zeros on their way that no submission waits for yet.
+    fills: Vec<Event>,
     strategy: Strategy,
     objects: HashMap<MemoryId, Arc<Object>>,
     last_id: u64,
@@ -109,6 +116,7 @@ impl OpenClExecutor {
             other_queue: None,
             uploads: None,
             takes_times: true,
+            fills: Vec::new(),
             strategy: options.strategy.unwrap_or_else(|| Strategy::for_device(device.probe())),
             objects: HashMap::new(),
             last_id: 0,
@@ -141,6 +149,16 @@ impl OpenClExecutor {
         Ok(self.add(object))
     }
 
+    /// An object's bytes for the host, which are reached by way of [`Held`] without this executor: it goes on with all else
+    /// meanwhile. Until that is dropped it refuses what writes the object, and where `access` is not [`Access::Read`] what
+    /// reads it, too.
+    ///
+    /// # Errors
+    /// Not this executor's object, or one that the host has in use.
+    pub fn hold(&mut self, memory: MemoryId, access: Access) -> Result<Held, ExecuteError> {
+        Held::new(self, memory, access != Access::Read)
+    }
+
     /// Builds programs for this executor on other threads.
     pub fn builder(&self) -> Builder {
         Builder { context: self.context.clone(), cache: self.cache.clone() }
@@ -170,6 +188,32 @@ impl OpenClExecutor {
             memory,
             reason: "it is not one of this executor, or was released".to_owned(),
         })
+    }
+
+    /// An object that the host does not write meanwhile.
+    fn readable(&self, memory: MemoryId) -> Result<&Arc<Object>, ExecuteError> {
+        let object = self.object(memory)?;
+        if object.is_held(false) { Err(held::in_use(memory)) } else { Ok(object) }
+    }
+
+    /// An object that the host does not use meanwhile.
+    fn writable(&self, memory: MemoryId) -> Result<&Arc<Object>, ExecuteError> {
+        let object = self.object(memory)?;
+        if object.is_held(true) { Err(held::in_use(memory)) } else { Ok(object) }
+    }
+
+    /// Says of zeros that were put in line whether they are there, as far as that is known, and keeps the rest.
+    fn look_at_fills(&mut self) -> Result<(), ExecuteError> {
+        let mut outcome = Ok(());
+        let mut still = Vec::new();
+        for fill in self.fills.drain(..) {
+            match fill.is_done() {
+                Ok(false) => still.push(fill),
+                Ok(true) | Err(_) => outcome = outcome.and(fill.outcome()),
+            }
+        }
+        self.fills = still;
+        outcome.map_err(|error| self.fail(error))
     }
 
     fn add(&mut self, object: Object) -> MemoryId {
@@ -213,7 +257,12 @@ impl OpenClExecutor {
         let fail = |device: &Device, error| memory_error(device, Some(next), bytes as u64, error);
         let object = made.map_err(|error| fail(&self.device, error))?;
         if fills {
-            object.fill_with_zeros(&self.queue, bytes).map_err(|error| fail(&self.device, error))?;
+            let fill =
+                object.fill_with_zeros(&self.queue, bytes).map_err(|error| fail(&self.device, error))?;
+            if self.fills.len() >= FILLS {
+                self.look_at_fills()?;
+            }
+            self.fills.push(fill);
         }
         if let Some(given) = written {
             let queue = match self.uploads.take() {
@@ -264,10 +313,11 @@ impl OpenClExecutor {
         Ok(copy)
     }
 
-    fn submitted(&self, events: Vec<Event>) -> Submitted {
+    fn submitted(&mut self, events: Vec<Event>) -> Submitted {
         let (device, allocated_bytes) = (self.device.clone(), self.allocated_bytes);
         let timed = self.queue.profiles();
-        Submitted { events, timed, over: Arc::default(), device, allocated_bytes }
+        let before = std::mem::take(&mut self.fills);
+        Submitted { events, before, timed, over: Arc::default(), device, allocated_bytes }
     }
 
     fn fail(&self, error: CallError) -> ExecuteError {
@@ -328,17 +378,18 @@ impl Executor for OpenClExecutor {
     }
 
     fn write(&mut self, memory: MemoryId, offset: usize, bytes: &[u8]) -> Result<(), ExecuteError> {
-        let object = self.object(memory)?;
+        let object = self.writable(memory)?;
         object
             .write(&self.queue, self.strategy, offset, bytes)
             .map_err(|error| memory_error(&self.device, Some(memory), object.shape().bytes() as u64, error))
     }
 
     fn read(&mut self, memory: MemoryId, offset: usize, into: &mut [u8]) -> Result<(), ExecuteError> {
-        let object = self.object(memory)?;
-        object
-            .read(&self.queue, self.strategy, offset, into)
-            .map_err(|error| memory_error(&self.device, Some(memory), object.shape().bytes() as u64, error))
+        let object = self.readable(memory)?;
+        object.read(&self.queue, self.strategy, offset, into).map_err(|error| {
+            memory_error(&self.device, Some(memory), object.shape().bytes() as u64, error)
+        })?;
+        self.look_at_fills()
     }
 
     fn with_bytes(
@@ -347,7 +398,7 @@ impl Executor for OpenClExecutor {
         range: Range<usize>,
         look: &mut dyn FnMut(&[u8]),
     ) -> Result<(), ExecuteError> {
-        let object = self.object(memory)?;
+        let object = self.readable(memory)?;
         let fail = |error| memory_error(&self.device, Some(memory), 0, error);
         let mapping = object.in_place(&self.queue, self.strategy, CL_MAP_READ, &range).map_err(fail)?;
         if let Some(mapping) = mapping.map(Mapped) {
@@ -364,7 +415,7 @@ impl Executor for OpenClExecutor {
         range: Range<usize>,
         edit: &mut dyn FnMut(&mut [u8]),
     ) -> Result<(), ExecuteError> {
-        let object = self.object(memory)?;
+        let object = self.writable(memory)?;
         let fail = |error| memory_error(&self.device, Some(memory), 0, error);
         let flags = CL_MAP_READ | CL_MAP_WRITE;
         let mapping = object.in_place(&self.queue, self.strategy, flags, &range).map_err(fail)?;
@@ -387,7 +438,7 @@ impl Executor for OpenClExecutor {
         let fail = |memory| move |error| memory_error(device, Some(memory), 0, error);
         let (mut mapped, mut copied) = (Vec::new(), Vec::new());
         for &(memory, bytes) in inputs {
-            let object = self.object(memory)?;
+            let object = self.readable(memory)?;
             let mapping = object.in_place(&self.queue, self.strategy, CL_MAP_READ, &(0..bytes));
             let mapping = mapping.map_err(fail(memory))?.map(Mapped);
             if mapping.is_none() {
@@ -403,7 +454,7 @@ impl Executor for OpenClExecutor {
                 None => copies.next().map(Vec::as_slice),
             })
             .collect();
-        let object = self.object(output)?;
+        let object = self.writable(output)?;
         let flags = CL_MAP_READ | CL_MAP_WRITE;
         let mapping = object.in_place(&self.queue, self.strategy, flags, &(0..output_bytes));
         if let Some(mut mapping) = mapping.map_err(fail(output))?.map(MappedMut) {
@@ -428,7 +479,7 @@ impl Executor for OpenClExecutor {
         to_offset: usize,
         bytes: usize,
     ) -> Result<Box<dyn Submission>, ExecuteError> {
-        let (source, target) = (self.object(from)?, self.object(to)?);
+        let (source, target) = (self.readable(from)?, self.writable(to)?);
         let device = &self.device;
         let fail = |memory| move |error| memory_error(device, Some(memory), bytes as u64, error);
         // Which of the two is too small is for the error to say.

@@ -12,8 +12,10 @@ use crate::executor::error::call_error;
 
 /// Launches in the queue, in order.
 pub(super) struct Submitted {
-    /// One each if they are timed; else the last one's.
+    /// One each.
     pub(super) events: Vec<Event>,
+    /// Of what was put in line ahead of them and has no submission of its own.
+    pub(super) before: Vec<Event>,
     pub(super) timed: bool,
     /// The driver has told of the end, which may be ahead of what it answers when it is asked.
     pub(super) over: Arc<AtomicBool>,
@@ -30,15 +32,11 @@ impl Submitted {
 
 impl Submission for Submitted {
     fn wait(&self) -> Result<(), ExecuteError> {
-        let Some((last, before)) = self.events.split_last() else { return Ok(()) };
         // In order: when the last has ended all have. A failed kernel knows better why than whoever waits for the last.
-        let waited = last.wait();
-        before
-            .iter()
-            .map(Event::outcome)
-            .chain([waited])
-            .collect::<Result<(), _>>()
-            .map_err(|error| self.fail(error))
+        let last = self.events.last().or(self.before.last());
+        let waited = last.map_or(Ok(()), Event::wait);
+        let all = self.before.iter().chain(&self.events).map(Event::outcome);
+        all.chain([waited]).collect::<Result<(), _>>().map_err(|error| self.fail(error))
     }
 
     fn timings(&self) -> Result<Vec<Timing>, ExecuteError> {

@@ -29,6 +29,8 @@ pub struct ArgumentInfo {
     pub type_name: String,
     /// Where it lives.
     pub space: Space,
+    /// Whether the kernel says that it writes nothing there: what is `const` or `constant`, an image that is `read_only`, a value.
+    pub read_only: bool,
 }
 
 /// What the driver knows of a kernel's arguments.
@@ -55,6 +57,11 @@ impl KernelArguments {
             Self::Known(all) => all.get(index),
             Self::Counted(_) => None,
         }
+    }
+
+    /// Whether the kernel may write where the argument at a 0-based position points to, as far as is known.
+    pub(crate) fn may_write(&self, index: usize) -> bool {
+        self.get(index).is_none_or(|info| !info.read_only)
     }
 
     /// Whether it takes none.
@@ -267,7 +274,7 @@ mod tests {
     }
 
     fn declared(space: Space, type_name: &str) -> ArgumentInfo {
-        ArgumentInfo { name: "x".to_owned(), type_name: type_name.to_owned(), space }
+        ArgumentInfo { name: "x".to_owned(), type_name: type_name.to_owned(), space, read_only: false }
     }
 
     /// What is wanted instead, if the argument does not fit.

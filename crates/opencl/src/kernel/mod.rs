@@ -401,7 +401,18 @@ fn argument_info(kernel: &KernelHandle, index: u32) -> Option<ArgumentInfo> {
     if type_name.is_empty() {
         return None;
     }
+    let bits = |question| ask(question).and_then(|bytes| info::number(&bytes)).unwrap_or(0);
+    let constant = bits(cl::CL_KERNEL_ARG_TYPE_QUALIFIER) & u64::from(cl::CL_KERNEL_ARG_TYPE_CONST) != 0;
+    let read_only = match space {
+        // An image is `global` too, and has qualifiers of its own.
+        cl::CL_KERNEL_ARG_ADDRESS_GLOBAL => {
+            constant || bits(cl::CL_KERNEL_ARG_ACCESS_QUALIFIER) as u32 == cl::CL_KERNEL_ARG_ACCESS_READ_ONLY
+        }
+        cl::CL_KERNEL_ARG_ADDRESS_LOCAL => false,
+        _ => true,
+    };
     Some(ArgumentInfo {
+        read_only,
         name: ask(cl::CL_KERNEL_ARG_NAME).map(|name| info::text(&name)).unwrap_or_default(),
         type_name,
         space: match space {

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicIsize, Ordering};
 
 use cl3::memory as cl;
 use cl3::types::{cl_map_flags, cl_mem, cl_mem_flags};
@@ -68,6 +69,8 @@ pub(crate) struct Object {
     /// Others gave the memory.
     foreign: bool,
     reach: Reach,
+    /// How many the host has handed it out to for reading; -1 to one who writes.
+    held: AtomicIsize,
 }
 
 pub(super) fn access_flags(access: Access) -> cl_mem_flags {
@@ -246,13 +249,14 @@ impl Object {
             Some(_) => Reach::Closed,
         };
         let foreign = parent.is_some();
-        Self { handle, context: context.clone(), shape, parent, synchronous: false, foreign, reach }
+        let (context, held) = (context.clone(), AtomicIsize::new(0));
+        Self { handle, context, shape, parent, synchronous: false, foreign, reach, held }
     }
 
     /// An object over memory that others made.
     pub(super) fn foreign(handle: MemHandle, context: &Context, shape: Shape, reach: Reach) -> Self {
-        let context = context.clone();
-        Self { handle, context, shape, parent: None, synchronous: false, foreign: true, reach }
+        let (context, held) = (context.clone(), AtomicIsize::new(0));
+        Self { handle, context, shape, parent: None, synchronous: false, foreign: true, reach, held }
     }
 
     /// A buffer over `memory` (`CL_MEM_USE_HOST_PTR`), which lives until the driver has destroyed the buffer.
@@ -311,6 +315,36 @@ impl Object {
 
     pub(crate) fn reach(&self) -> &Reach {
         &self.reach
+    }
+
+    /// The object whose memory it shows, itself as a rule.
+    fn root(&self) -> &Self {
+        self.parent.as_deref().map_or(self, Self::root)
+    }
+
+    /// Whether the host has its memory in use such that nobody else may read it, or write it if that is what is wanted.
+    pub(crate) fn is_held(&self, to_write: bool) -> bool {
+        let held = self.root().held.load(Ordering::Acquire);
+        if to_write { held != 0 } else { held < 0 }
+    }
+
+    /// Notes that the host uses its memory; `false` where others are in the way. Goes with [`Self::let_go`].
+    pub(crate) fn hold(&self, to_write: bool) -> bool {
+        let next = |held: isize| match (held, to_write) {
+            (0, true) => Some(-1),
+            (0.., false) => held.checked_add(1),
+            _ => None,
+        };
+        self.root().held.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok()
+    }
+
+    /// Ends what [`Self::hold`] began.
+    pub(crate) fn let_go(&self, to_write: bool) {
+        if to_write {
+            self.root().held.store(0, Ordering::Release);
+        } else {
+            self.root().held.fetch_sub(1, Ordering::AcqRel);
+        }
     }
 
     pub(crate) fn synchronous(&self) -> bool {
@@ -449,7 +483,7 @@ impl Object {
     }
 
     /// Has the device fill this buffer, of at least a byte, with zeros, in line in `queue`. It came with OpenCL 1.2.
-    pub(crate) fn fill_with_zeros(&self, queue: &Queue, bytes: usize) -> Result<(), MemoryError> {
+    pub(crate) fn fill_with_zeros(&self, queue: &Queue, bytes: usize) -> Result<Event, MemoryError> {
         self.check_context(queue)?;
         self.check_range(0, bytes)?;
         let zero = 0u8;
@@ -468,8 +502,7 @@ impl Object {
         };
         let event = event.map_err(CallError::at("clEnqueueFillBuffer"))?;
         // SAFETY: just created.
-        drop(unsafe { Event::own(event) });
-        Ok(())
+        Ok(unsafe { Event::own(event) })
     }
 
     /// How contents travel, if by `strategy` where the object leaves the choice.
@@ -579,7 +612,7 @@ fn initial(
     contents: &Contents<'_>,
     bytes: usize,
     strategy: Strategy,
-) -> Result<(Option<Vec<u8>>, cl_mem_flags), MemoryError> {
+) -> Result<(Option<HostMemory>, cl_mem_flags), MemoryError> {
     let visible = match strategy {
         Strategy::Map => cl::CL_MEM_ALLOC_HOST_PTR,
         Strategy::Copy => 0,
@@ -587,7 +620,7 @@ fn initial(
     match contents {
         Contents::Undefined => Ok((None, visible)),
         // Zeroed pages come from the system without being touched, so this costs the driver's copy only.
-        Contents::Zero => Ok((Some(vec![0; bytes]), visible | cl::CL_MEM_COPY_HOST_PTR)),
+        Contents::Zero => Ok((Some(HostMemory::zeroed(bytes)?), visible | cl::CL_MEM_COPY_HOST_PTR)),
         Contents::Copy(given) if given.len() == bytes => Ok((None, visible | cl::CL_MEM_COPY_HOST_PTR)),
         Contents::Copy(given) => Err(MemoryError::Length { want: bytes, found: given.len() }),
     }

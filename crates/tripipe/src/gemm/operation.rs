@@ -19,6 +19,8 @@ const SMALL: f64 = 64.0 * 64.0 * 64.0;
 
 /// Which of [`Gemm::operands`] is written.
 const RESULT: usize = 2;
+/// Which of them says where the products of a batch begin, where they are told so.
+const OFFSETS: usize = 3;
 
 /// A product made ready for operands that lie as described.
 pub struct GemmOperation {
@@ -101,6 +103,7 @@ impl GemmOperation {
         let size = Size {
             operands: gemm.operands().iter().map(bytes).collect(),
             result: RESULT,
+            written: written(gemm),
             operations: gemm.operations(),
         };
         let host = Host { work: host::work(gemm), small: gemm.operations() <= 2.0 * SMALL, size };
@@ -111,7 +114,7 @@ impl GemmOperation {
             Err(Refused::Lacks(what)) if packed => Err(Refused::Wrong(Error::Packed { what })),
             planned => planned,
         };
-        let operation = Operation::new(context, plan, host, doer)?;
+        let operation = Operation::new(context, "a product", plan, host, doer)?;
         Ok(Self { gemm: gemm.clone(), given: *given, choice, operation })
     }
 
@@ -144,26 +147,33 @@ impl GemmOperation {
         if self.gemm.m == 0 || self.gemm.n == 0 || self.gemm.batch.count() == 0 {
             return Ok(Pending::done());
         }
-        self.check_offsets(&named, operands)?;
-        let names = ["A", "B", "C"].into_iter().chain(std::iter::repeat("an operand of the epilogue"));
-        let operands: Vec<(&'static str, &Memory)> = names.zip(operands.iter().copied()).collect();
-        self.operation.run(&operands)
+        let run = |operands: &[&Memory]| {
+            let names = ["A", "B", "C"].into_iter().chain(std::iter::repeat("an operand of the epilogue"));
+            let operands: Vec<(&'static str, &Memory)> = names.zip(operands.iter().copied()).collect();
+            self.operation.run(&operands)
+        };
+        let Batch::Offsets { count } = self.gemm.batch else { return run(operands) };
+        // What is read is what was checked: whoever shares the memory may write it at any time.
+        operands[OFFSETS].with_snapshot(
+            3 * count * size_of::<u32>(),
+            |offsets| self.check_offsets(&named, operands, offsets),
+            |offsets| {
+                let mut operands = operands.to_vec();
+                operands[OFFSETS] = offsets;
+                run(&operands)
+            },
+        )
     }
 
-    /// Checks that the operands of every product of a batch lie in their memory where a buffer says where they begin. Waits for what
-    /// fills it.
-    fn check_offsets(&self, named: &[Operand], operands: &[&Memory]) -> Result<(), Error> {
-        let Gemm { m, n, k, ref a, ref b, ref c, batch: Batch::Offsets { count }, .. } = self.gemm else {
-            return Ok(());
-        };
-        let furthest = operands[3].with(|bytes| {
-            let words = bytes.chunks_exact(size_of::<u32>()).take(3 * count);
-            words.enumerate().fold([0; 3], |mut furthest: [usize; 3], (index, word)| {
-                let offset = bytemuck::pod_read_unaligned::<u32>(word) as usize;
-                furthest[index % 3] = furthest[index % 3].max(offset);
-                furthest
-            })
-        })?;
+    /// Checks that the operands of every product of a batch lie in their memory, by where each begins.
+    fn check_offsets(&self, named: &[Operand], operands: &[&Memory], offsets: &[u8]) -> Result<(), Error> {
+        let Gemm { m, n, k, ref a, ref b, ref c, .. } = self.gemm;
+        let words = offsets.chunks_exact(size_of::<u32>()).enumerate();
+        let furthest = words.fold([0; 3], |mut furthest: [usize; 3], (index, word)| {
+            let offset = bytemuck::pod_read_unaligned::<u32>(word) as usize;
+            furthest[index % 3] = furthest[index % 3].max(offset);
+            furthest
+        });
         let spans = [a.span([m, k]), b.span([k, n]), c.span([m, n])];
         for (index, (span, furthest)) in spans.into_iter().zip(furthest).enumerate() {
             let want =
@@ -241,6 +251,17 @@ impl GemmOperation {
         let bytes: usize = self.gemm.operands().iter().map(|one| one.elements * one.element.bytes()).sum();
         self.operation.add_bound(&mut explanation, arithmetic, bytes as f64);
         explanation
+    }
+}
+
+/// Bytes of C that are written, each once; 0 where C is read too, or where products may be stored to one place.
+fn written(gemm: &Gemm) -> usize {
+    let one = gemm.m.saturating_mul(gemm.n).saturating_mul(gemm.operands()[RESULT].element.bytes());
+    match gemm.batch {
+        _ if gemm.beta != 0.0 => 0,
+        Batch::One => one,
+        Batch::Strided { count, .. } => one.saturating_mul(count),
+        Batch::Offsets { .. } => 0,
     }
 }
 

@@ -7,7 +7,7 @@ use tripipe_kernels::gemm::{self as kernels, Gemm, Layout, Parameters, Side};
 use super::product::{Factor, layout_of};
 use crate::context::Engine;
 use crate::memory::Memory;
-use crate::operation::Planned;
+use crate::operation::{Planned, Run};
 use crate::{Error, MatrixView};
 
 /// A or B of many products, laid out once as the kernel reads it. On the CPU path, and for a kernel that reads matrices as they
@@ -65,7 +65,13 @@ impl<T: Factor> Packed<T> {
         let Some((plan, tag)) = planned else { return Ok(as_it_lies(Some(choice.parameters))) };
         let memory = Memory::of_kind(context, &tag.memory())?;
         let planned = Planned::new(context.core(), engine, plan)?;
-        drop(planned.submit(engine, &[view.memory(), &memory])?);
+        let run = Run {
+            operation: "packing",
+            memories: &[view.memory(), &memory],
+            result: 1,
+            written: memory.bytes(),
+        };
+        drop(planned.submit(engine, &run)?);
         Ok(Self { memory, tag: Some(tag), ..as_it_lies(Some(choice.parameters)) })
     }
 

@@ -226,7 +226,8 @@ impl<'m, T: Factor> Product<'m, T> {
 
     /// As many products as there are triples: elements that the operands A, B and C of each lie after those given.
     ///
-    /// Offsets that lead out of a matrix are refused when the product is stored, which waits for whatever fills them. Two products
+    /// Offsets that lead out of a matrix are refused when the product is stored, which waits for whatever fills them and takes a copy of
+    /// them: what is written there afterwards changes nothing. Two products
     /// to the same place are not found out: what is there then is one of the two.
     ///
     /// # Errors

@@ -9,7 +9,7 @@
 )]
 
 #[cfg(target_os = "linux")]
-mod extensions;
+pub(crate) mod extensions;
 
 use std::ffi::c_void;
 use std::ptr::null_mut;

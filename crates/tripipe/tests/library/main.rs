@@ -3,8 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod background;
+mod errors;
+mod faulty;
 mod filters;
 mod import;
+mod maps;
 mod memory;
 mod pending;
 mod products;

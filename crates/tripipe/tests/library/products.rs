@@ -1,9 +1,14 @@
 //! Products on every device: exact where sums are, with every layout, factor and epilogue.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
 use half::f16;
 use tripipe::gemm::{Accumulate, Packed, Product, Requantisation};
 use tripipe::{Context, Element, Error, Matrix, Order, Vector};
+use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
+use crate::faulty::{Faulty, Meddling};
 use crate::{bytes, contexts};
 
 /// Small whole numbers: every sum of them is exact, in whatever order.
@@ -219,6 +224,62 @@ fn batches_strided_and_at_offsets() {
             let error = batch.store(c.block_mut(0..m, 0..n).unwrap()).unwrap_err();
             assert!(matches!(error, Error::Short { .. }), "{error}");
         }
+    }
+}
+
+/// Offsets are checked, and it is these that the kernel reads, whatever becomes of the vector meanwhile.
+#[test]
+fn offsets_are_those_that_were_checked() {
+    let Some(device) = tripipe_opencl::devices().unwrap_or_default().pop() else { return };
+    // (1 2; 3 4) and the zeros behind it, times the unit matrix.
+    let (a, unit) = ([1.0f32, 2.0, 3.0, 4.0, 0.0, 0.0, 0.0, 0.0], [1.0f32, 0.0, 0.0, 1.0]);
+    let offsets: Vec<u8> = [0u32, 0, 0].iter().flat_map(|word| word.to_ne_bytes()).collect();
+    // Inside, so that a kernel that reads them does no harm.
+    let others = [4u32, 0, 4].iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let context = Context::over(Faulty {
+        inner: OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap(),
+        well: Arc::new(AtomicUsize::new(usize::MAX)),
+        meddling: Some(Meddling { from: offsets, to: others, memory: None }),
+    });
+    let offsets = Vector::from_slice(&context, &[0u32, 0, 0]).unwrap();
+    let a = Matrix::from_slice(&context, [4, 2], &a).unwrap();
+    let unit = Matrix::from_slice(&context, [2, 2], &unit).unwrap();
+    let mut c = Matrix::<f32>::zeros(&context, [4, 2]).unwrap();
+    let first = a.block(0..2, 0..2).unwrap();
+    let product = Product::of(first, &unit).unwrap().at_offsets(&offsets).unwrap();
+    drop(product.store(c.block_mut(0..2, 0..2).unwrap()).unwrap());
+    assert_eq!(c.to_vec().unwrap(), [1.0, 2.0, 3.0, 4.0, 0.0, 0.0, 0.0, 0.0]);
+    // What lies there by then is what the next product takes.
+    assert_eq!(offsets.to_vec().unwrap(), [4, 0, 4]);
+    let mut c = Matrix::from_slice(&context, [4, 2], &[9.0f32; 8]).unwrap();
+    let product = Product::of(first, &unit).unwrap().at_offsets(&offsets).unwrap();
+    drop(product.store(c.block_mut(0..2, 0..2).unwrap()).unwrap());
+    assert_eq!(c.to_vec().unwrap(), [9.0, 9.0, 9.0, 9.0, 0.0, 0.0, 0.0, 0.0]);
+}
+
+/// One thread writes the memory of the offsets while another one multiplies: each product is by the offsets of one moment, or is refused.
+#[test]
+fn offsets_may_be_written_meanwhile() {
+    for context in contexts() {
+        let (near, far) = ([0u32, 0, 0], [1u32 << 30, 1 << 30, 1 << 30]);
+        let offsets = Vector::from_slice(&context, &near).unwrap();
+        let mut alias = Matrix::from_vector(&offsets, [1, 3]).unwrap();
+        let a = Matrix::from_slice(&context, [2, 2], &[1.0f32, 2.0, 3.0, 4.0]).unwrap();
+        let mut c = Matrix::<f32>::zeros(&context, [2, 2]).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for turn in 0..100 {
+                    alias.write(if turn % 2 == 0 { &far } else { &near }).unwrap();
+                }
+            });
+            for _ in 0..100 {
+                match Product::of(&a, &a).unwrap().at_offsets(&offsets).unwrap().store(&mut c) {
+                    Ok(pending) => pending.wait().unwrap(),
+                    Err(error) => assert!(matches!(error, Error::Short { .. }), "{error}"),
+                }
+            }
+        });
+        assert!([[0.0; 4], [7.0, 10.0, 15.0, 22.0]].contains(&c.to_vec().unwrap()[..].try_into().unwrap()));
     }
 }
 

@@ -1,7 +1,7 @@
 //! What takes an extension, on the stand-in driver. A driver is loaded once a process, so that each case is run by a child.
 
 #[path = "../../../../opencl/tests/support/stand_in.rs"]
-mod stand_in;
+pub(crate) mod stand_in;
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};

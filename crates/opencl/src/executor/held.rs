@@ -1,0 +1,115 @@
+//! An object's bytes for the host, while the executor goes on.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use cl3::memory::{CL_MAP_READ, CL_MAP_WRITE};
+use tripipe_launch::{ExecuteError, MemoryId};
+
+use crate::devices::Device;
+use crate::executor::OpenClExecutor;
+use crate::executor::error::memory_error;
+use crate::memory::{Mapped, MappedMut, MemoryError, Object, Strategy};
+use crate::queue::Queue;
+
+/// An object that the host uses ([`OpenClExecutor::hold`]). The executor refuses what would come in its way until this is dropped.
+pub struct Held {
+    memory: MemoryId,
+    object: Arc<Object>,
+    to_write: bool,
+    queue: Queue,
+    strategy: Strategy,
+    device: Device,
+}
+
+/// What is said of an object that the host has in use.
+pub(super) fn in_use(memory: MemoryId) -> ExecuteError {
+    ExecuteError::Memory { memory, reason: "the host has it mapped".to_owned() }
+}
+
+impl Held {
+    pub(super) fn new(
+        executor: &OpenClExecutor,
+        memory: MemoryId,
+        to_write: bool,
+    ) -> Result<Self, ExecuteError> {
+        let object = Arc::clone(executor.object(memory)?);
+        if !object.hold(to_write) {
+            return Err(in_use(memory));
+        }
+        let (queue, device) = (executor.queue.clone(), executor.device.clone());
+        Ok(Self { memory, object, to_write, queue, strategy: executor.strategy, device })
+    }
+
+    fn fail(&self, error: MemoryError) -> ExecuteError {
+        memory_error(&self.device, Some(self.memory), self.object.shape().bytes() as u64, error)
+    }
+
+    /// Has `look` read a range of bytes where they lie, or a copy where the host cannot reach them, after all that is in line.
+    ///
+    /// # Errors
+    /// Past its end, no room for a copy, or the device failed.
+    pub fn with_bytes<R>(
+        &self,
+        range: Range<usize>,
+        look: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R, ExecuteError> {
+        let mapping = self.object.in_place(&self.queue, self.strategy, CL_MAP_READ, &range);
+        if let Some(mapping) = mapping.map_err(|error| self.fail(error))?.map(Mapped) {
+            let seen = look(&mapping);
+            return mapping.unmap().map(|()| seen).map_err(|error| self.fail(error));
+        }
+        Ok(look(&self.copy_of(&range)?))
+    }
+
+    /// As [`Self::with_bytes`], for reading and writing.
+    ///
+    /// # Errors
+    /// As [`Self::with_bytes`]; it is held for reading alone.
+    pub fn with_bytes_mut<R>(
+        &mut self,
+        range: Range<usize>,
+        edit: impl FnOnce(&mut [u8]) -> R,
+    ) -> Result<R, ExecuteError> {
+        if !self.to_write {
+            let reason = "it is held for reading alone".to_owned();
+            return Err(ExecuteError::Memory { memory: self.memory, reason });
+        }
+        let flags = CL_MAP_READ | CL_MAP_WRITE;
+        let mapping = self.object.in_place(&self.queue, self.strategy, flags, &range);
+        if let Some(mut mapping) = mapping.map_err(|error| self.fail(error))?.map(MappedMut) {
+            let done = edit(&mut mapping);
+            return mapping.unmap().map(|()| done).map_err(|error| self.fail(error));
+        }
+        let mut bytes = self.copy_of(&range)?;
+        let done = edit(&mut bytes);
+        let written = self.object.write(&self.queue, self.strategy, range.start, &bytes);
+        written.map(|()| done).map_err(|error| self.fail(error))
+    }
+
+    fn copy_of(&self, range: &Range<usize>) -> Result<Vec<u8>, ExecuteError> {
+        let mut copy = Vec::new();
+        copy.try_reserve_exact(range.len()).map_err(|error| ExecuteError::OutOfMemory {
+            bytes: range.len() as u64,
+            reason: format!("no room for a copy: {error}"),
+        })?;
+        copy.resize(range.len(), 0);
+        let read = self.object.read(&self.queue, self.strategy, range.start, &mut copy);
+        read.map(|()| copy).map_err(|error| self.fail(error))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.object.let_go(self.to_write);
+    }
+}
+
+impl std::fmt::Debug for Held {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Held")
+            .field("memory", &self.memory)
+            .field("to_write", &self.to_write)
+            .finish_non_exhaustive()
+    }
+}

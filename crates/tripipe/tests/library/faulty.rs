@@ -1,0 +1,142 @@
+//! An OpenCL device that does not do what it should.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tripipe_device::Probe;
+use tripipe_launch::{
+    Access, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, Prepared, Program,
+    Submission, Timing,
+};
+use tripipe_opencl::OpenClExecutor;
+
+/// An OpenCL device that reports a failure of some of what it runs, after it was queued.
+pub(crate) struct Faulty {
+    pub(crate) inner: OpenClExecutor,
+    /// How many submissions go well before one fails; nothing fails at `usize::MAX`.
+    pub(crate) well: Arc<AtomicUsize>,
+    /// What another thread writes, to the object with these contents, between the call that queues something and the queue.
+    pub(crate) meddling: Option<Meddling>,
+}
+
+/// Contents of an object that are overwritten once it is used.
+pub(crate) struct Meddling {
+    pub(crate) from: Vec<u8>,
+    pub(crate) to: Vec<u8>,
+    pub(crate) memory: Option<MemoryId>,
+}
+
+struct Failed;
+
+impl Submission for Failed {
+    fn wait(&self) -> Result<(), ExecuteError> {
+        Err(ExecuteError::OutOfMemory { bytes: 77, reason: "on purpose".to_owned() })
+    }
+
+    fn timings(&self) -> Result<Vec<Timing>, ExecuteError> {
+        self.wait().map(|()| Vec::new())
+    }
+
+    fn is_done(&self) -> bool {
+        true
+    }
+
+    fn on_done(&self, call: Box<dyn FnOnce() + Send>) {
+        call();
+    }
+}
+
+impl Faulty {
+    fn meddle(&mut self) -> Result<(), ExecuteError> {
+        match &self.meddling {
+            Some(Meddling { to, memory: Some(memory), .. }) => self.inner.write(*memory, 0, to),
+            _ => Ok(()),
+        }
+    }
+
+    fn or_fails(&self, good: Box<dyn Submission>) -> Box<dyn Submission> {
+        let count = |left: usize| (left != usize::MAX).then(|| left.wrapping_sub(1));
+        match self.well.fetch_update(Ordering::SeqCst, Ordering::SeqCst, count) {
+            Ok(0) => Box::new(Failed),
+            _ => good,
+        }
+    }
+}
+
+impl Executor for Faulty {
+    fn probe(&self) -> &Probe {
+        self.inner.probe()
+    }
+
+    fn allocate(
+        &mut self,
+        kind: &MemoryKind,
+        access: Access,
+        initial: Option<&[u8]>,
+    ) -> Result<MemoryId, ExecuteError> {
+        let made = self.inner.allocate(kind, access, initial)?;
+        if let Some(meddling) = &mut self.meddling
+            && initial == Some(&meddling.from)
+        {
+            meddling.memory.get_or_insert(made);
+        }
+        Ok(made)
+    }
+
+    fn image_over_buffer(
+        &mut self,
+        buffer: MemoryId,
+        shape: &ImageShape,
+        row_pitch_bytes: usize,
+    ) -> Result<MemoryId, ExecuteError> {
+        self.inner.image_over_buffer(buffer, shape, row_pitch_bytes)
+    }
+
+    fn release(&mut self, memory: MemoryId) -> Result<(), ExecuteError> {
+        self.inner.release(memory)
+    }
+
+    fn write(&mut self, memory: MemoryId, offset: usize, bytes: &[u8]) -> Result<(), ExecuteError> {
+        self.inner.write(memory, offset, bytes)
+    }
+
+    fn read(&mut self, memory: MemoryId, offset: usize, into: &mut [u8]) -> Result<(), ExecuteError> {
+        self.inner.read(memory, offset, into)
+    }
+
+    fn prepare(&mut self, program: &Arc<Program>, entry: &str) -> Result<KernelFacts, ExecuteError> {
+        self.inner.prepare(program, entry)
+    }
+
+    fn submit(&mut self, launches: &[Launch]) -> Result<Box<dyn Submission>, ExecuteError> {
+        self.meddle()?;
+        let good = self.inner.submit(launches)?;
+        Ok(self.or_fails(good))
+    }
+
+    fn prepare_launches(&mut self, launches: &[Launch]) -> Result<Prepared, ExecuteError> {
+        self.inner.prepare_launches(launches)
+    }
+
+    fn submit_prepared(&mut self, prepared: &Prepared) -> Result<Box<dyn Submission>, ExecuteError> {
+        self.meddle()?;
+        let good = self.inner.submit_prepared(prepared)?;
+        Ok(self.or_fails(good))
+    }
+
+    fn copy(
+        &mut self,
+        from: MemoryId,
+        from_offset: usize,
+        to: MemoryId,
+        to_offset: usize,
+        bytes: usize,
+    ) -> Result<Box<dyn Submission>, ExecuteError> {
+        let good = self.inner.copy(from, from_offset, to, to_offset, bytes)?;
+        Ok(self.or_fails(good))
+    }
+
+    fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
+        self.inner.run(launches)
+    }
+}
