@@ -1,0 +1,575 @@
+//! What a chain should give: every step over the whole image, pixel by pixel, in double precision.
+
+use super::super::numbers::{Kind, Span};
+use super::super::rasters::{Shape, places};
+use super::super::verdict::{Expected, Right};
+use super::{Border, Color, Filter, Step};
+
+/// Unit roundoff and least normal number of `float`.
+const UNIT: f64 = 1.0 / 16_777_216.0;
+const TINY: f64 = f32::MIN_POSITIVE as f64;
+
+/// Why there are no pixels.
+enum Not {
+    /// It must be refused.
+    Taken,
+    /// It may be.
+    Sure,
+}
+
+struct Image {
+    shape: Shape,
+    kind: Kind,
+    spans: Vec<Span>,
+}
+
+impl Image {
+    fn at(&self, [x, y, channel]: [usize; 3]) -> Span {
+        self.spans[(y * self.shape[0] + x) * self.shape[2] + channel]
+    }
+
+    /// What a window sees at a place that may be outside.
+    fn seen(&self, [x, y]: [i64; 2], channel: usize, border: Border) -> Span {
+        let [width, height, _] = self.shape.map(|extent| extent as i64);
+        match (folded(x, width, border), folded(y, height, border), border) {
+            (Some(x), Some(y), _) => self.at([x, y, channel]),
+            (_, _, Border::Constant(value)) => Span::exact(self.kind.nearest(f64::from(value))),
+            // No window that leaves the image is looked at.
+            _ => Span::any(),
+        }
+    }
+}
+
+/// The place that stands for one outside: mirrored, wrapped or held until it is inside.
+fn folded(mut place: i64, extent: i64, border: Border) -> Option<usize> {
+    while !(0..extent).contains(&place) {
+        place = match border {
+            Border::None | Border::Constant(_) => return None,
+            Border::Replicate => place.clamp(0, extent - 1),
+            Border::Wrap if place < 0 => place + extent,
+            Border::Wrap => place - extent,
+            Border::Reflect if place < 0 => -1 - place,
+            Border::Reflect => 2 * extent - 1 - place,
+            Border::Reflect101 if extent == 1 => 0,
+            Border::Reflect101 if place < 0 => -place,
+            Border::Reflect101 => 2 * (extent - 1) - place,
+        };
+    }
+    Some(place as usize)
+}
+
+pub(super) fn expected(filter: &Filter) -> Expected {
+    let (shape, kind) = filter.made();
+    let source = filter.source();
+    let load = |place| Span::exact(filter.kind.load(&source, filter.from.index(filter.shape(), place)));
+    let spans = places(filter.shape()).map(load).collect();
+    let mut image = Image { shape: filter.shape(), kind: filter.kind, spans };
+    let mut exact = !filter.kind.is_float();
+    for step in &filter.steps {
+        image = match made(filter, step, &image) {
+            Ok(image) => image,
+            Err(Not::Taken) => return Expected::Refused,
+            Err(Not::Sure) => return Expected::Open,
+        };
+        exact &= !image.kind.is_float();
+    }
+    let before = filter.before();
+    let mut spans = vec![None; filter.to.elements(shape)];
+    for place in places(shape) {
+        spans[filter.to.index(shape, place)] = Some(image.at(place));
+    }
+    Expected::Result(Right { kind, before, spans, same: exact, may_refuse: false })
+}
+
+fn made(filter: &Filter, step: &Step, from: &Image) -> Result<Image, Not> {
+    let (channels, kind) = step.output(from.shape[2], from.kind).ok_or(Not::Taken)?;
+    let shape = [from.shape[0], from.shape[1], channels];
+    let size = window(step);
+    let weights = weights(step, from.kind)?;
+    let pointwise = matches!(step, Step::Convert { .. } | Step::Color(_));
+    let alpha = filter.keep_alpha && from.shape[2] == 4 && !pointwise;
+    let [rx, ry] = [size[0] / 2, size[1] / 2];
+    let spans = places(shape).map(|place| {
+        let [x, y, channel] = place;
+        let leaves = x < rx || y < ry || x + rx >= shape[0] || y + ry >= shape[1];
+        let span = if (alpha && channel == 3) || (leaves && filter.border == Border::None) {
+            from.at(place)
+        } else {
+            value(filter.border, step, &weights, from, place, if alpha { 3 } else { channels })
+        };
+        span.stored(kind)
+    });
+    Ok(Image { shape, kind, spans: spans.collect() })
+}
+
+fn window(step: &Step) -> [usize; 2] {
+    match step {
+        Step::Linear { weights, .. } | Step::Real { weights, .. } => weights.size,
+        Step::Gaussian { size, .. } | Step::Unsharp { size, .. } | Step::Bilateral { size, .. } => [*size; 2],
+        Step::Median(size) => [*size; 2],
+        Step::Mean(size) | Step::Extreme { size, .. } => *size,
+        Step::Convert { .. } | Step::Color(_) => [1, 1],
+        _ => [3, 3],
+    }
+}
+
+/// A weighted sum: weights row by row over a divisor, and an offset.
+struct Sum {
+    size: [usize; 2],
+    weights: Vec<f64>,
+    divisor: f64,
+    offset: f64,
+    /// The largest sum of magnitudes on the way, for pixels of 1: a pass over rows may come ahead of the division.
+    passing: f64,
+    /// How weights may be rounded for integer pixels.
+    rounding: Rounding,
+}
+
+#[derive(Clone, Copy)]
+enum Rounding {
+    /// They are integers.
+    Exact,
+    /// The result is off by this much at the most.
+    Result(f64),
+    /// Each weight is off by `each`, the centre by as much for every weight.
+    Weights { each: f64, count: usize },
+    /// The factors of each weight are off by that.
+    Factors { each: f64 },
+}
+
+/// The weighted sums of a step: one, or two derivatives.
+fn weights(step: &Step, kind: Kind) -> Result<Vec<Sum>, Not> {
+    let sum = |size: [usize; 2], weights: Vec<f64>, divisor: f64, offset: f64| {
+        let passing = weights.iter().map(|weight| weight.abs()).sum();
+        Sum { size, weights, divisor, offset, passing, rounding: Rounding::Exact }
+    };
+    let ones = |weights: &[i64], size| sum(size, weights.iter().map(|w| *w as f64).collect(), 1.0, 0.0);
+    let outer = |across: &[f64], down: &[f64]| -> Vec<f64> {
+        down.iter().flat_map(|y| across.iter().map(move |x| x * y)).collect()
+    };
+    let derivative = |scharr: bool, down: bool| {
+        let smooth = if scharr { [3.0, 10.0, 3.0] } else { [1.0, 2.0, 1.0] };
+        let slope = [-1.0, 0.0, 1.0];
+        let weights = if down { outer(&smooth, &slope) } else { outer(&slope, &smooth) };
+        sum([3, 3], weights, 1.0, 0.0)
+    };
+    let sums = match step {
+        Step::Linear { weights, divisor, offset, .. } => {
+            let all = weights.all().into_iter().map(|weight| weight as f64).collect();
+            vec![sum(weights.size, all, f64::from(*divisor), f64::from(*offset))]
+        }
+        Step::Real { weights, scale, offset, .. } => {
+            let (factors, full) = weights.real(*scale);
+            let wide = |numbers: &[f32]| numbers.iter().map(|number| f64::from(*number)).collect::<Vec<_>>();
+            let separable = factors.is_some();
+            let all = match factors {
+                Some([across, down]) => outer(&wide(&across), &wide(&down)),
+                None => wide(&full),
+            };
+            let mut sum = sum(weights.size, all, 1.0, f64::from(*offset));
+            sum.rounding = real_rounding(&sum.weights, separable, kind)?;
+            vec![sum]
+        }
+        Step::Gaussian { size, sigma } => {
+            let (numbers, table) = gaussian(*size, *sigma);
+            let total: f64 = numbers.iter().sum();
+            if table {
+                return checked(vec![sum([*size; 2], outer(&numbers, &numbers), total * total, 0.0)], kind);
+            }
+            let parts: Vec<f64> = numbers.iter().map(|number| number / total).collect();
+            let mut sum = sum([*size; 2], outer(&parts, &parts), 1.0, 0.0);
+            // Of bytes they are at most one off; of 16 bits as factors in steps of 2^-7 let them be.
+            sum.rounding = if kind == Kind::U8 {
+                Rounding::Result(1.0)
+            } else {
+                real_rounding(&sum.weights, true, kind)?
+            };
+            vec![sum]
+        }
+        Step::Unsharp { size, sigma, amount } => {
+            let (numbers, _) = gaussian(*size, *sigma);
+            let total: f64 = numbers.iter().sum();
+            let amount = f64::from(*amount);
+            let mut all: Vec<f64> = outer(&numbers, &numbers)
+                .into_iter()
+                .map(|weight| -amount * weight / (total * total))
+                .collect();
+            let centre = all.len() / 2;
+            all[centre] += 1.0 + amount;
+            let mut sum = sum([*size; 2], all, 1.0, 0.0);
+            sum.rounding = real_rounding(&sum.weights, false, kind)?;
+            vec![sum]
+        }
+        Step::Mean([width, height]) => {
+            vec![sum([*width, *height], vec![1.0; width * height], (width * height) as f64, 0.0)]
+        }
+        Step::Laplace4 => vec![ones(&[0, 1, 0, 1, -4, 1, 0, 1, 0], [3, 3])],
+        Step::Laplace8 => vec![ones(&[1, 1, 1, 1, -8, 1, 1, 1, 1], [3, 3])],
+        Step::LaplaceSharpen => vec![ones(&[-1, -1, -1, -1, 9, -1, -1, -1, -1], [3, 3])],
+        Step::Sharpen => vec![ones(&[0, -1, 0, -1, 5, -1, 0, -1, 0], [3, 3])],
+        Step::Derivative { scharr, down } => vec![derivative(*scharr, *down)],
+        Step::Gradient { scharr } => vec![derivative(*scharr, false), derivative(*scharr, true)],
+        _ => Vec::new(),
+    };
+    checked(sums, kind)
+}
+
+/// Sums of integer weights and pixels that leave 32 bits are refused.
+fn checked(sums: Vec<Sum>, kind: Kind) -> Result<Vec<Sum>, Not> {
+    if let Some([low, high]) = kind.range() {
+        for sum in sums.iter().filter(|sum| matches!(sum.rounding, Rounding::Exact)) {
+            let half = (sum.divisor / 2.0).floor();
+            let magnitude: f64 = sum.weights.iter().map(|weight| weight.abs()).sum();
+            if magnitude * high.max(-low) + half <= f64::from(i32::MAX) {
+                continue;
+            }
+            let extreme = |positive: f64, negative: f64| -> f64 {
+                sum.weights.iter().map(|w| w * if *w > 0.0 { positive } else { negative }).sum()
+            };
+            let leaves = extreme(low, high) < f64::from(i32::MIN) || extreme(high, low) > f64::from(i32::MAX);
+            return Err(if leaves { Not::Taken } else { Not::Sure });
+        }
+    }
+    Ok(sums)
+}
+
+/// Real weights become multiples of powers of two on integer pixels: those of a full window of the smallest down to 2^-14 with which no sum leaves
+/// 31 bits, factors of 2^-8 or, for pixels of 16 bits, 2^-7. Sums that leave 32 bits are refused.
+fn real_rounding(weights: &[f64], separable: bool, kind: Kind) -> Result<Rounding, Not> {
+    let Some([low, high]) = kind.range() else { return Ok(Rounding::Exact) };
+    let magnitude = weights.iter().map(|weight| weight.abs()).sum::<f64>() * high.max(-low);
+    let bits = if separable { if kind == Kind::U8 { 16 } else { 14 } } else { 0 };
+    let largest = magnitude * f64::from(1 << bits);
+    let limit = 2f64.powi(if separable { 31 } else { 30 });
+    // Rounded weights may be larger than those given.
+    if largest > 1.2 * limit {
+        return Err(Not::Taken);
+    }
+    if largest > 0.8 * limit || separable && largest > 0.2 * limit {
+        return Err(Not::Sure);
+    }
+    if separable {
+        return Ok(Rounding::Factors { each: 2f64.powi(-bits / 2 - 1) });
+    }
+    let bits = (0..=14).rev().find(|bits| magnitude * 2f64.powi(*bits) < 2f64.powi(30)).unwrap_or(0);
+    Ok(Rounding::Weights { each: 2f64.powi(-bits - 1), count: weights.len() })
+}
+
+/// The weights of one axis, and whether they are integers of a table.
+fn gaussian(size: usize, sigma: Option<f32>) -> (Vec<f64>, bool) {
+    let table: &[f64] = match (size, sigma) {
+        (1, None) => &[1.0],
+        (3, None) => &[1.0, 2.0, 1.0],
+        (5, None) => &[1.0, 4.0, 6.0, 4.0, 1.0],
+        (7, None) => &[8.0, 28.0, 56.0, 72.0, 56.0, 28.0, 8.0],
+        _ => &[],
+    };
+    if !table.is_empty() {
+        return (table.to_vec(), true);
+    }
+    let sigma = sigma.map_or(0.3 * ((size as f64 - 1.0) * 0.5 - 1.0) + 0.8, f64::from);
+    let numbers = (0..size).map(|i| {
+        let away = (i as f64 - (size as f64 - 1.0) / 2.0) / sigma;
+        (-0.5 * away * away).exp()
+    });
+    (numbers.collect(), false)
+}
+
+fn value(
+    border: Border,
+    step: &Step,
+    sums: &[Sum],
+    from: &Image,
+    place: [usize; 3],
+    filtered: usize,
+) -> Span {
+    let [x, y, channel] = place;
+    let seen_of = |size: [usize; 2], channel: usize| {
+        let [rx, ry] = [size[0] / 2, size[1] / 2].map(|radius| radius as i64);
+        let (x, y) = (x as i64, y as i64);
+        (-ry..=ry)
+            .flat_map(move |dy| (-rx..=rx).map(move |dx| ([dx, dy], [x + dx, y + dy])))
+            .map(move |(away, at)| (away, from.seen(at, channel, border)))
+    };
+    match step {
+        Step::Median(size) => {
+            let pixels: Vec<Span> = seen_of([*size; 2], channel).map(|(_, span)| span).collect();
+            ranked(&pixels, |mut numbers| {
+                numbers.sort_by(f64::total_cmp);
+                numbers[numbers.len() / 2]
+            })
+        }
+        Step::Extreme { dilate, cross, size } => {
+            let pixels: Vec<Span> = seen_of(*size, channel)
+                .filter(|([dx, dy], _)| !cross || *dx == 0 || *dy == 0)
+                .map(|(_, span)| span)
+                .collect();
+            ranked(&pixels, |numbers| {
+                let first = numbers[0];
+                numbers.into_iter().fold(first, |a, b| if *dilate { a.max(b) } else { a.min(b) })
+            })
+        }
+        Step::Bilateral { size, color, space } => {
+            let windows: Vec<Vec<([i64; 2], Span)>> =
+                (0..filtered).map(|channel| seen_of([*size; 2], channel).collect()).collect();
+            bilateral(&windows, channel, *size, [f64::from(*color), f64::from(*space)], from.kind)
+        }
+        Step::Convert { scale, offset, to } => {
+            let span = from.at(place);
+            let each = |value: f64| f64::from((value as f32) * scale + offset);
+            let mut made = span.map(each);
+            if *scale < 0.0 {
+                (made.low, made.high) = (made.high, made.low);
+            }
+            let small = span.value as f32 * scale;
+            // A device may flush subnormal numbers.
+            let flushes =
+                [f64::from(small), span.value, made.value].iter().any(|v| v.abs() < TINY && *v != 0.0);
+            if flushes && to.is_float() { made.widened(TINY * (1.0 + f64::from(scale.abs()))) } else { made }
+        }
+        Step::Color(color) => recolored(*color, from, place),
+        Step::Gradient { .. } => {
+            let [across, down] = [0, 1].map(|which: usize| {
+                let sum = weighted(&sums[which], seen_of(sums[which].size, channel), from.kind, from.kind);
+                let [low, high] = [sum.low, sum.high];
+                let least = if low < 0.0 && high > 0.0 { 0.0 } else { low.abs().min(high.abs()) };
+                if sum.any {
+                    sum
+                } else {
+                    Span { low: least, value: sum.value.abs(), high: low.abs().max(high.abs()), any: false }
+                }
+            });
+            let sum = across.plus(down);
+            if from.kind.is_float() { sum.rounded(Kind::F32) } else { sum }
+        }
+        _ => {
+            let (_, to) = step.output(from.shape[2], from.kind).unwrap_or((0, from.kind));
+            weighted(&sums[0], seen_of(sums[0].size, channel), from.kind, to)
+        }
+    }
+}
+
+/// A function that does not fall with any pixel. With a NaN in sight the result is not specified.
+fn ranked(pixels: &[Span], rising: impl Fn(Vec<f64>) -> f64) -> Span {
+    if pixels.iter().any(|pixel| pixel.any || pixel.value.is_nan()) {
+        return Span::any();
+    }
+    let all = |which: fn(&Span) -> f64| rising(pixels.iter().map(which).collect());
+    Span { low: all(|p| p.low), value: all(|p| p.value), high: all(|p| p.high), any: false }
+}
+
+fn weighted(sum: &Sum, seen: impl Iterator<Item = ([i64; 2], Span)>, kind: Kind, to: Kind) -> Span {
+    let mut total = Span::exact(0.0);
+    let (mut magnitude, mut plain, mut largest, mut taps) = (0.0, 0.0, 0.0f64, 0usize);
+    let centre = sum.weights.len() / 2;
+    let mut at_centre = 0.0;
+    let mut factors = 0.0;
+    for (index, ((_, pixel), weight)) in seen.zip(&sum.weights).enumerate() {
+        let most = if pixel.any { f64::INFINITY } else { pixel.magnitude() };
+        if index == centre {
+            at_centre = most;
+        }
+        plain += most;
+        if let Rounding::Factors { .. } = sum.rounding {
+            factors += most;
+        }
+        if *weight == 0.0 {
+            continue;
+        }
+        // Factors whose product is less than the least number may be looked at or not.
+        if weight.abs() / sum.divisor < 1e-36 && !pixel.is_finite() {
+            return Span::any();
+        }
+        taps += 1;
+        largest = largest.max(most);
+        total = total.plus(pixel.times(*weight));
+        if !pixel.any && pixel.value.is_finite() {
+            magnitude += (weight * most).abs();
+        }
+    }
+    if total.any {
+        return total;
+    }
+    let float = kind.is_float();
+    if !float {
+        let error = match sum.rounding {
+            Rounding::Exact => 0.0,
+            Rounding::Result(_) => 0.0,
+            Rounding::Weights { each, count } => each * (plain + count as f64 * at_centre),
+            Rounding::Factors { each } => {
+                let [width, height] = sum.size.map(|extent| extent as f64);
+                // A factor's centre takes what the others lost.
+                let [a, b] = [each * (1.0 + width), each * (1.0 + height)];
+                let widest = sum.weights.iter().fold(0.0f64, |most, weight| most.max(weight.abs()));
+                (widest.sqrt().max(widest).max(1.0) * (a + b) + a * b) * factors
+            }
+        };
+        total = total.widened(error);
+        if !to.is_float() {
+            let half = (sum.divisor / 2.0).floor();
+            let rounding = sum.rounding;
+            let offset = sum.offset;
+            let divisor = sum.divisor;
+            return match rounding {
+                Rounding::Exact => total.map(|sum| ((sum + half) / divisor).floor() + offset),
+                Rounding::Result(error) => {
+                    let nearest = total.map(|sum| (sum / divisor + 0.5 - 1e-9).floor() + offset);
+                    let above = total.map(|sum| (sum / divisor + 0.5 + 1e-9).floor() + offset);
+                    Span {
+                        low: nearest.low - error,
+                        value: nearest.value,
+                        high: above.high + error,
+                        any: false,
+                    }
+                }
+                _ => Span {
+                    low: (total.low / divisor + 0.5 - 1e-9).floor() + offset,
+                    value: (total.value / divisor + 0.5).floor() + offset,
+                    high: (total.high / divisor + 0.5 + 1e-9).floor() + offset,
+                    any: false,
+                },
+            };
+        }
+        if let Rounding::Result(error) = sum.rounding {
+            total = total.widened(error * sum.divisor);
+        }
+    }
+    if magnitude / sum.divisor > Kind::F32.precision()[2] || largest * sum.passing > Kind::F32.precision()[2]
+    {
+        // On the way a sum may leave the range of `float`; infinite pixels are no such sum.
+        if largest.is_finite() || magnitude > Kind::F32.precision()[2] {
+            return Span::any();
+        }
+    }
+    let made = total.times(1.0 / sum.divisor).plus(Span::exact(sum.offset));
+    let taps = (taps + 1) as f64;
+    made.widened(
+        2.0 * taps * UNIT * (magnitude / sum.divisor)
+            + 2.0 * UNIT * (made.magnitude() + sum.offset.abs())
+            + taps * TINY,
+    )
+}
+
+fn bilateral(
+    windows: &[Vec<([i64; 2], Span)>],
+    channel: usize,
+    size: usize,
+    [color, space]: [f64; 2],
+    kind: Kind,
+) -> Span {
+    let radius = (size / 2) as f64;
+    let centre = windows[channel].len() / 2;
+    let (mut sum, mut total) = (0.0, 0.0);
+    let (mut least, mut most, mut exact) = (f64::INFINITY, f64::NEG_INFINITY, true);
+    for (index, ([dx, dy], pixel)) in windows[channel].iter().enumerate() {
+        let away = (dx * dx + dy * dy) as f64;
+        if away > radius * radius {
+            continue;
+        }
+        if windows.iter().any(|window| !window[index].1.is_finite()) {
+            return Span::any();
+        }
+        exact &= windows.iter().all(|window| window[index].1.is_exact());
+        let difference: f64 =
+            windows.iter().map(|window| (window[index].1.value - window[centre].1.value).abs()).sum();
+        let near = (-away / (2.0 * space * space)).exp();
+        let like = (-difference * difference / (2.0 * color * color)).exp();
+        let weight = if kind.is_float() {
+            near * like
+        } else {
+            let like = if difference < 65536.0 { (like * 256.0).round() } else { 0.0 };
+            (((near * 256.0).round() * like + 128.0) / 256.0).floor()
+        };
+        sum += weight * pixel.value;
+        total += weight;
+        (least, most) = (least.min(pixel.low), most.max(pixel.high));
+    }
+    let largest = least.abs().max(most.abs());
+    if !exact {
+        // A mean lies between the least and the largest; more is not sure of pixels that are not.
+        return Span { low: least, value: sum / total, high: most, any: false }.widened(1e-4 * largest);
+    }
+    if kind.is_float() {
+        if largest * (size * size) as f64 > Kind::F32.precision()[2] {
+            return Span::any();
+        }
+        return Span::exact(sum / total).widened(1e-4 * largest + TINY);
+    }
+    Span::exact(((sum + (total / 2.0).floor()) / total).floor())
+}
+
+/// A sum of weights times values in `float`, in any order.
+fn in_float(terms: &[(f64, Span)]) -> Span {
+    let total = terms.iter().fold(Span::exact(0.0), |sum, (weight, span)| sum.plus(span.times(*weight)));
+    if total.any {
+        return total;
+    }
+    let magnitude: f64 = terms.iter().map(|(weight, span)| weight.abs() * span.magnitude()).sum();
+    if magnitude > Kind::F32.precision()[2] && terms.iter().all(|(_, span)| span.is_finite()) {
+        return Span::any();
+    }
+    if !magnitude.is_finite() {
+        return total;
+    }
+    let taps = (terms.len() + 1) as f64;
+    total.widened(2.0 * taps * UNIT * magnitude + UNIT * total.magnitude() + taps * TINY)
+}
+
+fn recolored(color: Color, from: &Image, [x, y, channel]: [usize; 3]) -> Span {
+    let at = |channel: usize| from.at([x, y, channel]);
+    let integer = !from.kind.is_float();
+    let (half, white) = match from.kind {
+        Kind::U8 => (128.0, 255.0),
+        Kind::U16 => (32768.0, 65535.0),
+        Kind::I16 => (0.0, 32767.0),
+        _ => (0.5, 1.0),
+    };
+    // Steps of 2^-15, rounded half up; or numbers.
+    let mixed = |terms: &[(f64, f64, Span)]| {
+        if integer {
+            let sum =
+                terms.iter().fold(Span::exact(16384.0), |sum, (steps, _, span)| sum.plus(span.times(*steps)));
+            return sum.map(|sum| (sum / 32768.0).floor());
+        }
+        let terms: Vec<(f64, Span)> = terms.iter().map(|(_, number, span)| (*number, *span)).collect();
+        in_float(&terms)
+    };
+    let added = |terms: &[(f64, Span)]| {
+        if integer {
+            return terms.iter().fold(Span::exact(0.0), |sum, (sign, span)| sum.plus(span.times(*sign)));
+        }
+        in_float(terms)
+    };
+    let luma = |[red, green, blue]: [usize; 3]| {
+        mixed(&[(9798.0, 0.299, at(red)), (19235.0, 0.587, at(green)), (3735.0, 0.114, at(blue))])
+    };
+    let half = Span::exact(half);
+    match color {
+        Color::RgbToGray => luma([0, 1, 2]),
+        Color::BgrToGray => luma([2, 1, 0]),
+        Color::GrayToRgb => at(0),
+        Color::SwapRedBlue => at(if channel == 3 { 3 } else { 2 - channel }),
+        Color::AddAlpha if channel == 3 => Span::exact(white),
+        Color::DropAlpha | Color::AddAlpha => at(channel),
+        Color::RgbToYuv => {
+            let y = luma([0, 1, 2]);
+            let (of, steps, number) = match channel {
+                0 => return y,
+                1 => (at(2), 18492.0, 0.564_334),
+                _ => (at(0), 23372.0, 0.713_267),
+            };
+            let difference = added(&[(1.0, of), (-1.0, y)]);
+            added(&[(1.0, mixed(&[(steps, number, difference)])), (1.0, half)])
+        }
+        Color::YuvToRgb => {
+            let [u, v] = [1, 2].map(|channel| added(&[(1.0, at(channel)), (-1.0, half)]));
+            match channel {
+                0 => added(&[(1.0, at(0)), (1.0, mixed(&[(45941.0, 1.402, v)]))]),
+                1 => {
+                    added(&[(1.0, at(0)), (-1.0, mixed(&[(11277.0, 0.344_136, u), (23401.0, 0.714_136, v)]))])
+                }
+                _ => added(&[(1.0, at(0)), (1.0, mixed(&[(58065.0, 1.772, u)]))]),
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The differential tester: random cases, each on the CPU path, on an OpenCL device and in the simulator, against references that share
+//! no code with the library.
+//!
+//! A [`Case`] is plain data, drawn from a seed and a number. Its expected outcome follows from the description alone: what each element may be
+//! ([`verdict::Right`]), or that it is refused. What one way refuses every way must refuse.
+
+#![allow(unreachable_pub, reason = "a part of two programs")]
+
+pub mod filters;
+pub mod frames;
+pub mod numbers;
+pub mod paths;
+pub mod products;
+pub mod rasters;
+pub mod resize;
+pub mod search;
+pub mod simple;
+pub mod verdict;
+
+use fastrand::Rng;
+use tripipe::{Context, Error};
+
+use filters::Filter;
+use frames::Frame;
+use numbers::scrambled;
+use paths::Way;
+use products::Product;
+use resize::Resize;
+use simple::Simple;
+use verdict::Expected;
+
+/// What a case is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topic {
+    Products,
+    Filters,
+    Resize,
+    Colour,
+    Elementwise,
+}
+
+impl Topic {
+    pub const ALL: [Self; 5] = [Self::Products, Self::Filters, Self::Resize, Self::Colour, Self::Elementwise];
+
+    /// What the command line calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Products => "products",
+            Self::Filters => "filters",
+            Self::Resize => "resize",
+            Self::Colour => "colour",
+            Self::Elementwise => "elementwise",
+        }
+    }
+}
+
+/// An operation with its operands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Case {
+    Product(Product),
+    Filter(Filter),
+    Resize(Resize),
+    Frame(Frame),
+    Simple(Simple),
+}
+
+/// Cases in a row that share what kernels are built for, so that compilers do not take all the time.
+const FAMILY: u64 = 12;
+
+impl Case {
+    /// The case of that number, and what it is about.
+    pub fn draw(seed: u64, number: u64) -> (Topic, Self) {
+        let mut family = Rng::with_seed(scrambled(seed, number / FAMILY));
+        let mut details = Rng::with_seed(scrambled(seed ^ 0x5EED, number));
+        let topic = match family.u32(..26) {
+            0..8 => Topic::Products,
+            8..16 => Topic::Filters,
+            16..19 => Topic::Resize,
+            19..22 => Topic::Colour,
+            _ => Topic::Elementwise,
+        };
+        let case = match topic {
+            Topic::Products => Self::Product(Product::draw(&mut family, &mut details)),
+            Topic::Filters => Self::Filter(Filter::draw(&mut family, &mut details, false)),
+            Topic::Resize => Self::Resize(Resize::draw(&mut family, &mut details)),
+            Topic::Colour if family.bool() => Self::Filter(Filter::draw(&mut family, &mut details, true)),
+            Topic::Colour => Self::Frame(Frame::draw(&mut family, &mut details)),
+            Topic::Elementwise => Self::Simple(Simple::draw(&mut family, &mut details)),
+        };
+        (topic, case)
+    }
+
+    /// What should come out, as the reference has it.
+    pub fn expected(&self) -> Expected {
+        match self {
+            Self::Product(product) => product.expected(),
+            Self::Filter(filter) => filter.expected(),
+            Self::Resize(resize) => resize.expected(),
+            Self::Frame(frame) => frame.expected(),
+            Self::Simple(simple) => simple.expected(),
+        }
+    }
+
+    /// Runs it; nothing where that way does not offer it.
+    ///
+    /// # Errors
+    /// What the library refuses.
+    pub fn run(&self, context: &Context, way: Way) -> Result<Option<Vec<u8>>, Error> {
+        match self {
+            Self::Product(product) => product.run(context, way),
+            Self::Filter(filter) => filter.run(context).map(Some),
+            Self::Resize(resize) => resize.run(context).map(Some),
+            Self::Frame(frame) => frame.run(context).map(Some),
+            Self::Simple(simple) => simple.run(context).map(Some),
+        }
+    }
+
+    /// Roughly how many operations it takes.
+    pub fn work(&self) -> f64 {
+        match self {
+            Self::Product(product) => product.work(),
+            Self::Filter(filter) => filter.work(),
+            Self::Resize(resize) => resize.work(),
+            Self::Frame(frame) => frame.work(),
+            Self::Simple(simple) => simple.work(),
+        }
+    }
+
+    /// Simpler cases to try in its place.
+    pub fn smaller(&self) -> Vec<Self> {
+        match self {
+            Self::Product(product) => product.smaller().into_iter().map(Self::Product).collect(),
+            Self::Filter(filter) => filter.smaller().into_iter().map(Self::Filter).collect(),
+            Self::Resize(resize) => resize.smaller().into_iter().map(Self::Resize).collect(),
+            Self::Frame(frame) => frame.smaller().into_iter().map(Self::Frame).collect(),
+            Self::Simple(simple) => simple.smaller().into_iter().map(Self::Simple).collect(),
+        }
+    }
+
+    /// What an element of the result's buffer is.
+    pub fn place(&self, index: usize) -> String {
+        match self {
+            Self::Product(product) => product.place(index),
+            Self::Filter(filter) => filter.place(index),
+            Self::Resize(resize) => resize.place(index),
+            Self::Frame(frame) => frame.place(index),
+            Self::Simple(simple) => simple.place(index),
+        }
+    }
+}
+
+impl std::fmt::Display for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Product(product) => write!(f, "{product:?}"),
+            Self::Filter(filter) => write!(f, "{filter:?}"),
+            Self::Resize(resize) => write!(f, "{resize:?}"),
+            Self::Frame(frame) => write!(f, "{frame:?}"),
+            Self::Simple(simple) => write!(f, "{simple:?}"),
+        }
+    }
+}

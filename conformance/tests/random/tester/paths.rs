@@ -1,0 +1,158 @@
+//! The ways a case runs.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use tripipe::{Context, Device, Error};
+use tripipe_ir::front::clang::{Cache, Clang};
+use tripipe_simulate::{Options, Simulator};
+
+use super::{Case, numbers::scrambled};
+
+/// A way a case runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Cpu,
+    OpenCl,
+    Simulator,
+}
+
+impl Way {
+    pub const ALL: [Self; 3] = [Self::Cpu, Self::OpenCl, Self::Simulator];
+
+    /// What reports call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "CPU path",
+            Self::OpenCl => "OpenCL",
+            Self::Simulator => "simulator",
+        }
+    }
+}
+
+/// What came of a case on one of the ways.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// The result's bytes.
+    Done(Vec<u8>),
+    /// An error.
+    Refused(String),
+    /// A panic, which is a failure.
+    Panicked(String),
+}
+
+/// Changes an outcome, so that the tester itself can be tested.
+pub type Tamper = Arc<dyn Fn(&Case, Way, &mut Outcome) + Send + Sync>;
+
+/// The contexts that cases run on.
+pub struct Paths {
+    contexts: Vec<(Way, Context)>,
+    simulated: u64,
+    tamper: Option<Tamper>,
+}
+
+/// What paths are to be opened.
+#[derive(Clone)]
+pub struct PathOptions {
+    /// Which.
+    pub ways: Vec<Way>,
+    /// Threads of the simulator.
+    pub threads: usize,
+    /// The simulator runs one case in so many.
+    pub simulated: u64,
+    /// For tests of the tester.
+    pub tamper: Option<Tamper>,
+}
+
+impl Default for PathOptions {
+    fn default() -> Self {
+        Self { ways: Way::ALL.to_vec(), threads: 0, simulated: 4, tamper: None }
+    }
+}
+
+/// Multiply-adds up to which the simulator takes a case.
+const SIMULATED_WORK: f64 = 3e5;
+
+impl Paths {
+    /// Opens them; what is not there is said and left out.
+    ///
+    /// # Errors
+    /// None of them is there.
+    pub fn open(options: &PathOptions) -> Result<(Self, Vec<String>), String> {
+        let (mut contexts, mut notes) = (Vec::new(), Vec::new());
+        for way in &options.ways {
+            match open(*way, options.threads) {
+                Ok(context) => {
+                    context.fall_back_when_slower(false);
+                    contexts.push((*way, context));
+                }
+                Err(reason) => notes.push(format!("left out: the {}: {reason}", way.name())),
+            }
+        }
+        if contexts.is_empty() {
+            return Err(format!("nothing to run on: {}", notes.join("; ")));
+        }
+        let tamper = options.tamper.clone();
+        Ok((Self { contexts, simulated: options.simulated.max(1), tamper }, notes))
+    }
+
+    /// The ways that are open.
+    pub fn ways(&self) -> impl Iterator<Item = Way> {
+        self.contexts.iter().map(|(way, _)| *way)
+    }
+
+    /// Whether a case is for that way: the simulator takes a share of them, and small ones.
+    pub fn takes(&self, way: Way, case: &Case, number: u64) -> bool {
+        way != Way::Simulator
+            || (scrambled(7, number).is_multiple_of(self.simulated) && case.work() <= SIMULATED_WORK)
+    }
+
+    /// Runs a case one way; nothing where that way does not offer it.
+    pub fn run(&self, way: Way, case: &Case) -> Option<Outcome> {
+        let (_, context) = self.contexts.iter().find(|(known, _)| *known == way)?;
+        let ran = catch_unwind(AssertUnwindSafe(|| case.run(context, way)));
+        let mut outcome = match ran {
+            Ok(Ok(None)) => return None,
+            Ok(Ok(Some(bytes))) => Outcome::Done(bytes),
+            Ok(Err(error)) => Outcome::Refused(message(&error)),
+            Err(panic) => Outcome::Panicked(
+                panic
+                    .downcast_ref::<String>()
+                    .cloned()
+                    .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+                    .unwrap_or_else(|| "a panic without a message".to_owned()),
+            ),
+        };
+        if let Some(tamper) = &self.tamper {
+            tamper(case, way, &mut outcome);
+        }
+        Some(outcome)
+    }
+}
+
+fn message(error: &Error) -> String {
+    error.to_string().lines().next().unwrap_or_default().chars().take(300).collect()
+}
+
+fn open(way: Way, threads: usize) -> Result<Context, String> {
+    let opened = match way {
+        Way::Cpu => Context::new(&Device::Cpu),
+        Way::OpenCl => {
+            let found = Device::list();
+            let device = found.devices.iter().find(|device| matches!(device, Device::OpenCl(_)));
+            match (device, found.no_opencl) {
+                (Some(device), _) => Context::new(device),
+                (None, Some(error)) => return Err(error.to_string()),
+                (None, None) => return Err("no OpenCL device".to_owned()),
+            }
+        }
+        Way::Simulator => {
+            // It compiles the library's kernels as they are drawn.
+            Clang::find().map_err(|error| error.to_string())?;
+            let mut options = Options { threads, ..Options::default() };
+            options.build.cache = Cache::from_environment();
+            Ok(Context::over(Simulator::new(options)))
+        }
+    };
+    opened.map_err(|error| error.to_string())
+}

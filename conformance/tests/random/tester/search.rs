@@ -1,0 +1,291 @@
+//! Runs many cases on several threads, watches for cases that never end, and makes a case that fails as small as it gets.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::paths::{PathOptions, Paths, Way};
+use super::verdict::{Mismatch, judge};
+use super::{Case, Topic};
+
+/// Which cases are run, and how.
+#[derive(Clone)]
+pub struct Search {
+    pub seed: u64,
+    /// Numbers of the cases: the first, and the one after the last.
+    pub cases: [u64; 2],
+    /// When to stop, however many are left.
+    pub until: Option<Instant>,
+    /// What they are about; nothing for everything.
+    pub only: Vec<Topic>,
+    pub jobs: usize,
+    /// How long a case may take on one way.
+    pub limit: Duration,
+    /// Cases that fail after which the search ends.
+    pub failures: usize,
+    pub paths: PathOptions,
+}
+
+impl Search {
+    /// The cases of a seed from 0 on.
+    pub fn new(seed: u64, cases: u64) -> Self {
+        Self {
+            seed,
+            cases: [0, cases],
+            until: None,
+            only: Vec::new(),
+            jobs: 1,
+            limit: Duration::from_secs(180),
+            failures: 1,
+            paths: PathOptions::default(),
+        }
+    }
+}
+
+/// A case that went wrong.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    pub seed: u64,
+    pub number: u64,
+    pub topic: Topic,
+    pub case: Case,
+    pub mismatch: Mismatch,
+    /// The same fault in a smaller case.
+    pub shrunk: Option<(Case, Mismatch)>,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { seed, number, topic, case, mismatch, shrunk } = self;
+        writeln!(f, "seed {seed}, case {number} ({}): {mismatch}", topic.name())?;
+        writeln!(f, "  case:   {case}")?;
+        if let Some((case, mismatch)) = shrunk {
+            writeln!(f, "  shrunk: {case}")?;
+            writeln!(f, "          {mismatch}")?;
+        }
+        write!(
+            f,
+            "  again:  cargo run --release -p tripipe-conformance --example differ -- --case {seed}:{number}"
+        )
+    }
+}
+
+/// What was done.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Cases by topic and way, with how many of them were refused.
+    pub counts: BTreeMap<(&'static str, &'static str), [u64; 2]>,
+    /// Cases run.
+    pub cases: u64,
+    pub failures: Vec<Failure>,
+    /// What was left out, one sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Found {
+    fn add(&mut self, other: Self) {
+        for (key, [run, refused]) in other.counts {
+            let counts = self.counts.entry(key).or_default();
+            *counts = [counts[0] + run, counts[1] + refused];
+        }
+        self.cases += other.cases;
+        self.failures.extend(other.failures);
+        for note in other.notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Found {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for note in &self.notes {
+            writeln!(f, "{note}")?;
+        }
+        for ((topic, way), [run, refused]) in &self.counts {
+            writeln!(f, "{topic:12} {way:10} {run:9} run, {refused} of them refused")?;
+        }
+        write!(f, "{} cases, {} wrong", self.cases, self.failures.len())
+    }
+}
+
+/// What a worker does now: the case, the way, and since when.
+type Now = Arc<Mutex<Option<(u64, Way, Instant)>>>;
+
+/// What all workers share.
+struct Shared {
+    search: Search,
+    next: AtomicU64,
+    stop: AtomicBool,
+    failures: AtomicU64,
+}
+
+/// Runs the cases; says each failure as it comes.
+///
+/// # Errors
+/// No way is there.
+pub fn search(search: &Search, say: &mut dyn FnMut(&Failure)) -> Result<Found, String> {
+    let shared = Arc::new(Shared {
+        search: search.clone(),
+        next: AtomicU64::new(search.cases[0]),
+        stop: AtomicBool::new(false),
+        failures: AtomicU64::new(0),
+    });
+    let (send, receive) = mpsc::channel();
+    let mut nows = Vec::new();
+    for _ in 0..search.jobs.max(1) {
+        let (shared, send, now) = (Arc::clone(&shared), send.clone(), Now::default());
+        nows.push(Arc::clone(&now));
+        // Not joined: a worker whose case never ends is left behind.
+        thread::spawn(move || {
+            let ended = work(&shared, &now, &send);
+            let _ = send.send(Message::Ended(ended));
+        });
+    }
+    drop(send);
+    let mut found = Found::default();
+    let mut left = nows.len();
+    while left > 0 {
+        match receive.recv_timeout(Duration::from_millis(200)) {
+            Ok(Message::Failed(failure)) => {
+                say(&failure);
+                found.failures.push(*failure);
+            }
+            Ok(Message::Ended(ended)) => {
+                left -= 1;
+                found.add(ended?);
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+        }
+        for now in &nows {
+            let mut doing = now.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some((number, way, since)) = *doing else { continue };
+            if since.elapsed() < search.limit {
+                continue;
+            }
+            // It counts once, and its worker is given up.
+            *doing = None;
+            left = left.saturating_sub(1);
+            shared.stop.store(true, Ordering::Relaxed);
+            let (topic, case) = Case::draw(search.seed, number);
+            let what = format!("did not end within {} s", search.limit.as_secs_f64());
+            let mismatch = Mismatch { ways: vec![way], what };
+            let failure = Failure { seed: search.seed, number, topic, case, mismatch, shrunk: None };
+            say(&failure);
+            found.failures.push(failure);
+        }
+    }
+    Ok(found)
+}
+
+enum Message {
+    Failed(Box<Failure>),
+    Ended(Result<Found, String>),
+}
+
+fn work(shared: &Shared, now: &Now, send: &mpsc::Sender<Message>) -> Result<Found, String> {
+    let search = &shared.search;
+    let (paths, notes) = Paths::open(&search.paths)?;
+    let mut found = Found { notes, ..Found::default() };
+    loop {
+        let number = shared.next.fetch_add(1, Ordering::Relaxed);
+        let over = search.until.is_some_and(|until| Instant::now() >= until);
+        if number >= search.cases[1] || over || shared.stop.load(Ordering::Relaxed) {
+            return Ok(found);
+        }
+        let (topic, case) = Case::draw(search.seed, number);
+        if !search.only.is_empty() && !search.only.contains(&topic) {
+            continue;
+        }
+        let watched = |way: Way, begin: bool| {
+            *now.lock().unwrap_or_else(PoisonError::into_inner) =
+                begin.then(|| (number, way, Instant::now()));
+        };
+        let mut count = |way: Way, refused: bool| {
+            let counts = found.counts.entry((topic.name(), way.name())).or_default();
+            *counts = [counts[0] + 1, counts[1] + u64::from(refused)];
+        };
+        let all: Vec<Way> = paths.ways().filter(|way| paths.takes(*way, &case, number)).collect();
+        let mismatch = wrong(&paths, &case, &all, &watched, &mut count);
+        found.cases += 1;
+        if let Some(mismatch) = mismatch {
+            let shrunk = shrink(&paths, &case, &mismatch, &watched);
+            let failure = Failure { seed: search.seed, number, topic, case, mismatch, shrunk };
+            let _ = send.send(Message::Failed(Box::new(failure)));
+            let failures = shared.failures.fetch_add(1, Ordering::Relaxed) + 1;
+            if failures >= search.failures as u64 {
+                shared.stop.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// Runs a case on those ways and judges it.
+fn wrong(
+    paths: &Paths,
+    case: &Case,
+    ways: &[Way],
+    watched: &dyn Fn(Way, bool),
+    count: &mut dyn FnMut(Way, bool),
+) -> Option<Mismatch> {
+    let expected = case.expected();
+    let mut outcomes = Vec::new();
+    for way in ways {
+        watched(*way, true);
+        let outcome = paths.run(*way, case);
+        watched(*way, false);
+        if let Some(outcome) = outcome {
+            count(*way, matches!(outcome, super::paths::Outcome::Refused(_)));
+            outcomes.push((*way, outcome));
+        }
+    }
+    judge(case, &expected, &outcomes)
+}
+
+/// Smaller cases that are tried at the most, and how long.
+const TRIES: usize = 400;
+const SHRINK_TIME: Duration = Duration::from_secs(60);
+
+/// The smallest case found that fails on the same ways, each time the first of the simpler ones that does.
+fn shrink(
+    paths: &Paths,
+    case: &Case,
+    mismatch: &Mismatch,
+    watched: &dyn Fn(Way, bool),
+) -> Option<(Case, Mismatch)> {
+    let begun = Instant::now();
+    let alone = wrong(paths, case, &mismatch.ways, watched, &mut |_, _| ());
+    // What several ways do alike is told apart from what they should do; else they are needed together.
+    let ways: Vec<Way> = match alone {
+        Some(_) if mismatch.ways.len() > 1 && !mismatch.what.contains("the first") => vec![mismatch.ways[0]],
+        Some(_) => mismatch.ways.clone(),
+        None => return None,
+    };
+    let refusal = |mismatch: &Mismatch| mismatch.what.contains("refuse");
+    let mut best: Option<(Case, Mismatch)> = None;
+    let mut tries = 0;
+    loop {
+        let current = best.as_ref().map_or(case, |(case, _)| case);
+        let mut next = None;
+        for smaller in current.smaller() {
+            tries += 1;
+            if tries > TRIES || begun.elapsed() > SHRINK_TIME {
+                return best;
+            }
+            // A fault of another kind is not this one.
+            let found = wrong(paths, &smaller, &ways, watched, &mut |_, _| ());
+            if let Some(found) = found.filter(|found| refusal(found) == refusal(mismatch)) {
+                next = Some((smaller, found));
+                break;
+            }
+        }
+        match next {
+            Some(next) => best = Some(next),
+            None => return best,
+        }
+    }
+}
