@@ -97,7 +97,7 @@ fn round(
                 let more = factor.checked_mul(count.increment);
                 sum = sum.zip(more).and_then(|(sum, more)| sum.checked_add(more));
             }
-            _ if !paths.changes(kernel, at, *value) => {}
+            _ if !paths.changes(at, *value) => {}
             _ => match times_counter(kernel, paths, at, *value, known) {
                 Some(Stride::Bytes(by)) => {
                     sum = sum.zip(factor.checked_mul(by)).and_then(|(sum, more)| sum.checked_add(more));
@@ -108,7 +108,7 @@ fn round(
         }
     }
     Some(match fact.base {
-        Base::Value(base) if paths.changes(kernel, at, base) => Stride::Unknown,
+        Base::Value(base) if paths.changes(at, base) => Stride::Unknown,
         _ => sum.map_or(Stride::Unknown, Stride::Bytes),
     })
 }
@@ -132,7 +132,7 @@ fn times_counter(
         (None, Some(increment)) => (increment, a),
         _ => return None,
     };
-    if paths.changes(kernel, at, other) {
+    if paths.changes(at, other) {
         return None;
     }
     let amount = known(Atom::Value(other)).or_else(|| kernel.signed_constant(other));

@@ -83,7 +83,7 @@ impl<'a> Facts<'a> {
     /// How often each loop goes back to its start, where a counter says so.
     pub(crate) fn counts(&self) -> &[Option<TripCount>] {
         self.counts.get_or_init(|| {
-            let count = |each| TripCount::of(self.kernel, self.dominators(), self.forms(), each);
+            let count = |each| TripCount::of(self.kernel, self.cfg, self.dominators(), self.forms(), each);
             self.loops().all.iter().map(count).collect()
         })
     }

@@ -34,7 +34,7 @@ use tripipe_machine::{Code, Pipe, WorkRegisters};
 
 use codes::Codes;
 use facts::Facts;
-use paths::{LoopTrips, Paths, Which};
+use paths::{LoopTrips, Paths, Ways, Which};
 use pricing::{BlockClocks, Pricing};
 
 /// What is known of the launch that a kernel is analysed for.
@@ -210,11 +210,16 @@ fn analysis(facts: &Facts<'_>, paths: &Paths<'_>, codes: &Codes, gpu: &'static G
     let known = |atom| setup.value(kernel, atom);
     let code = codes.get(kernel, gpu);
     let accesses = access::accesses(kernel, paths, gpu, facts.memory(), &known);
+    let mut positions = SecondaryMap::new();
+    for (position, access) in accesses.iter().enumerate() {
+        positions[access.inst] = u32::try_from(position).ok();
+    }
     let pricing = Pricing {
         gpu,
         columns: Column::of(gpu.family()),
         code: &code,
         accesses: &accesses,
+        positions: &positions,
         word_bytes: access::word_bytes(gpu),
     };
     let clocks = pricing.block_clocks(cfg);
@@ -227,16 +232,23 @@ fn analysis(facts: &Facts<'_>, paths: &Paths<'_>, codes: &Codes, gpu: &'static G
     // The columns are not sums of pipes on Valhall, but they are of blocks as far as one column bounds: each path is found in
     // the pipes, and the columns are made of the pipes' sums.
     let pipes_of = |which, clocks: &BlockClocks| -> Vec<Polynomial> {
-        Pipe::ALL.iter().map(|pipe| paths.cost(which, &|block| clocks[block][pipe.index()])).collect()
+        let one = |pipe: &Pipe| paths.ways(which, &|block| clocks[block][pipe.index()]).cost();
+        Pipe::ALL.iter().map(one).collect()
     };
-    let way =
-        |which, pipes: &[Polynomial]| pricing.cycles(pipes, paths.cost(which, &|block| messages[block]));
+    let way = |which, pipes: &[Polynomial]| {
+        pricing.cycles(pipes, paths.ways(which, &|block| messages[block]).cost())
+    };
     let once =
         |of: &dyn Fn(Block) -> f64| Polynomial::constant(cfg.order.iter().map(|block| of(*block)).sum());
     let total_pipes: Vec<Polynomial> =
         Pipe::ALL.iter().map(|pipe| once(&|block| clocks[block][pipe.index()])).collect();
     let total = pricing.cycles(&total_pipes, once(&|block| messages[block]));
-    let longest_pipes = pipes_of(Which::Longest, &clocks);
+    let of_pipes = Pipe::ALL.map(|pipe| {
+        let clocks = &clocks;
+        move |block: Block| clocks[block][pipe.index()]
+    });
+    let ways: Vec<Ways<'_, '_>> = of_pipes.iter().map(|of| paths.ways(Which::Longest, of)).collect();
+    let longest_pipes: Vec<Polynomial> = ways.iter().map(Ways::cost).collect();
     let longest = way(Which::Longest, &longest_pipes);
     let mut emitted = [0; Pipe::ALL.len()];
     for issue in cfg.order.iter().flat_map(|block| &code.blocks[*block]) {
@@ -250,8 +262,7 @@ fn analysis(facts: &Facts<'_>, paths: &Paths<'_>, codes: &Codes, gpu: &'static G
     let extents = launch::Extents { kernel, setup, paths };
     let launch = launch::launch(gpu, setup, &longest, &extents, facts.memory());
     let loops = (0..paths.trips.len()).map(|at| {
-        let pipes: Vec<Polynomial> =
-            Pipe::ALL.iter().map(|pipe| paths.round(at, &|block| clocks[block][pipe.index()])).collect();
+        let pipes: Vec<Polynomial> = ways.iter().map(|ways| ways.round(at).clone()).collect();
         let LoopTrips { header, depth, trips } = paths.trips[at].clone();
         let round = pricing.columns.iter().map(|column| column.cost(gpu, &pipes)).collect();
         LoopCost { header, depth, trips, round }
@@ -277,7 +288,7 @@ fn analysis(facts: &Facts<'_>, paths: &Paths<'_>, codes: &Codes, gpu: &'static G
         longest: &longest,
         pipes: &longest_pipes,
         shares: &shares,
-        spills: paths.cost(Which::Longest, &|block| spills[block]),
+        spills: paths.ways(Which::Longest, &|block| spills[block]).cost(),
         weight: &weight,
         reprice: &reprice,
         facts,

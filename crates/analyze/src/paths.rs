@@ -49,6 +49,7 @@ pub enum Trips {
 
 /// The loops of a kernel with their trip counts, and the ways through it.
 pub(crate) struct Paths<'k> {
+    facts: &'k Facts<'k>,
     cfg: &'k Cfg,
     loops: &'k Loops,
     counts: &'k [Option<TripCount>],
@@ -81,7 +82,7 @@ impl Trips {
 impl<'k> Paths<'k> {
     /// Finds loops and their trip counts; `known` says what an atom is worth in this launch, if it is known.
     pub(crate) fn new(
-        facts: &'k Facts<'_>,
+        facts: &'k Facts<'k>,
         known: impl Fn(Atom) -> Option<i64>,
         name: impl Fn(Atom) -> String,
     ) -> Self {
@@ -113,7 +114,7 @@ impl<'k> Paths<'k> {
             })
             .collect();
         let irreducible = !loops.irreducible.is_empty();
-        Self { cfg: facts.cfg, loops, counts, trips, irreducible }
+        Self { facts, cfg: facts.cfg, loops, counts, trips, irreducible }
     }
 
     /// Whether a block runs once more than its loop goes back: up to the block that decides, a round is begun once more than
@@ -145,20 +146,16 @@ impl<'k> Paths<'k> {
 
     /// The loop that a value counts the rounds of, and its count.
     pub(crate) fn counter(&self, value: Value) -> Option<(usize, &TripCount)> {
-        let counts = self.counts.iter().enumerate().filter_map(|(at, count)| Some((at, count.as_ref()?)));
-        counts.into_iter().find(|(_, count)| count.counter == value)
+        // A counter is a parameter of its loop's header.
+        let ValueDef::Parameter(header, _) = self.facts.kernel.values[value].def else { return None };
+        let at = self.loops.around(header).filter(|at| self.loops.all[*at].header == header)?;
+        let count = self.counts[at].as_ref().filter(|count| count.counter == value)?;
+        Some((at, count))
     }
 
     /// Whether a value is made anew in a loop.
-    pub(crate) fn changes(&self, kernel: &Kernel, at: usize, value: Value) -> bool {
-        match kernel.values[value].def {
-            ValueDef::Constant(_) => false,
-            ValueDef::Parameter(block, _) => self.loops.contains(at, block),
-            ValueDef::Result(inst) => {
-                let blocks = &self.loops.all[at].blocks;
-                blocks.iter().any(|block| kernel.blocks[*block].insts.contains(&inst))
-            }
-        }
+    pub(crate) fn changes(&self, at: usize, value: Value) -> bool {
+        self.facts.home(value).is_some_and(|block| self.loops.contains(at, block))
     }
 
     /// The innermost loop around a block, by position.
@@ -166,82 +163,9 @@ impl<'k> Paths<'k> {
         self.loops.around(block)
     }
 
-    /// What one round of a loop costs by the longest way, inner loops with all their rounds.
-    pub(crate) fn round(&self, at: usize, of: &dyn Fn(Block) -> f64) -> Polynomial {
-        let each = &self.loops.all[at];
-        self.region(Some(at), each.header, &each.latches, Which::Longest, of).unwrap_or_default()
-    }
-
-    /// What the way costs from the entry to the end of the kernel.
-    pub(crate) fn cost(&self, which: Which, of: &dyn Fn(Block) -> f64) -> Polynomial {
-        let ends: Vec<Block> =
-            self.cfg.order.iter().copied().filter(|block| self.cfg.successors[*block].is_empty()).collect();
-        self.region(None, Kernel::ENTRY, &ends, which, of).unwrap_or_default()
-    }
-
-    /// The cost from a region's first block to the best of some blocks of it, both included; inner loops count whole.
-    fn region(
-        &self,
-        region: Option<usize>,
-        from: Block,
-        to: &[Block],
-        which: Which,
-        of: &dyn Fn(Block) -> f64,
-    ) -> Option<Polynomial> {
-        let mut reached: SecondaryMap<Block, Option<Polynomial>> = SecondaryMap::new();
-        reached[from] = Some(Polynomial::default());
-        let mut best: Option<Polynomial> = None;
-        for block in &self.cfg.order {
-            if region.is_some_and(|region| !self.loops.contains(region, *block)) {
-                continue;
-            }
-            let Some(before) = reached[*block].clone() else { continue };
-            let inner = self.inner_loop(region, *block);
-            let mut arrive = |to: Block, cost: &Polynomial| {
-                let better = reached[to].as_ref().is_none_or(|known| is_better(which, cost, known));
-                if better {
-                    reached[to] = Some(cost.clone());
-                }
-            };
-            if let Some(inner) = inner {
-                // The loop as a whole, to each way out of it.
-                let each = &self.loops.all[inner];
-                let round =
-                    self.region(Some(inner), each.header, &each.latches, which, of).unwrap_or_default();
-                let rounds = match &self.trips[inner].trips {
-                    Trips::Follows { .. } | Trips::Unknown { .. } if which == Which::Shortest => {
-                        Polynomial::default()
-                    }
-                    trips => trips.times(&round),
-                };
-                for (leaving, outside) in &each.exits {
-                    let way =
-                        self.region(Some(inner), each.header, &[*leaving], which, of).unwrap_or_default();
-                    arrive(*outside, &before.plus(&rounds).plus(&way));
-                }
-                if to.iter().any(|block| self.loops.contains(inner, *block)) {
-                    let ends: Vec<Block> =
-                        to.iter().copied().filter(|block| self.loops.contains(inner, *block)).collect();
-                    let way = self.region(Some(inner), each.header, &ends, which, of).unwrap_or_default();
-                    let whole = before.plus(&rounds).plus(&way);
-                    if best.as_ref().is_none_or(|known| is_better(which, &whole, known)) {
-                        best = Some(whole);
-                    }
-                }
-                continue;
-            }
-            let here = before.plus(&Polynomial::constant(of(*block)));
-            if to.contains(block) && best.as_ref().is_none_or(|known| is_better(which, &here, known)) {
-                best = Some(here.clone());
-            }
-            for next in &self.cfg.successors[*block] {
-                let back = self.cfg.position[*next] <= self.cfg.position[*block];
-                if !back {
-                    arrive(*next, &here);
-                }
-            }
-        }
-        best
+    /// The cheapest or the dearest ways, where a block costs what `of` says each time it runs.
+    pub(crate) fn ways<'p>(&'p self, which: Which, of: &'p dyn Fn(Block) -> f64) -> Ways<'p, 'k> {
+        Ways::new(self, which, of)
     }
 
     /// The loop directly inside a region that starts with a block.
@@ -252,13 +176,214 @@ impl<'k> Paths<'k> {
         }
         (Some(at) != region && self.loops.all[at].header == block).then_some(at)
     }
+
+    /// Whether a block is in a region.
+    fn is_in(&self, region: Option<usize>, block: Block) -> bool {
+        region.is_none_or(|region| self.loops.contains(region, block))
+    }
+}
+
+/// How a region's way comes to a block.
+#[derive(Clone, Copy, Default)]
+enum From {
+    /// It does not.
+    #[default]
+    Nowhere,
+    /// The region starts with it.
+    Start,
+    /// From a block of the region that is in no inner loop.
+    Block(Block),
+    /// Out of an inner loop, by that block of it.
+    Loop(usize, Block),
+}
+
+/// A way so far: what it costs, with [`ASSUMED_TRIPS`] for every trip count that is not known, and where it comes from.
+#[derive(Clone, Copy, Default)]
+struct Arrival {
+    cost: f64,
+    from: From,
+}
+
+/// The best ways from the start of each region (the kernel, and each loop) to its blocks.
+///
+/// Every block is looked at once, inner loops before the regions around them; costs are numbers meanwhile, and sums with
+/// letters are made of the ways that were found.
+pub(crate) struct Ways<'p, 'k> {
+    paths: &'p Paths<'k>,
+    which: Which,
+    of: &'p dyn Fn(Block) -> f64,
+    /// For blocks, in the innermost region around each; what the block itself costs is not in it.
+    to_block: SecondaryMap<Block, Arrival>,
+    /// For loops as a whole, in the region around each.
+    to_loop: Vec<Arrival>,
+    /// What all rounds of each loop cost, as a number.
+    rounds: Vec<f64>,
+    /// What one round of each loop costs.
+    round: Vec<Polynomial>,
+}
+
+impl<'p, 'k> Ways<'p, 'k> {
+    fn new(paths: &'p Paths<'k>, which: Which, of: &'p dyn Fn(Block) -> f64) -> Self {
+        let count = paths.loops.all.len();
+        let mut ways = Self {
+            paths,
+            which,
+            of,
+            to_block: SecondaryMap::new(),
+            to_loop: vec![Arrival::default(); count],
+            rounds: vec![0.0; count],
+            round: vec![Polynomial::default(); count],
+        };
+        // Inner loops come behind those around them.
+        for at in (0..count).rev() {
+            let each = &paths.loops.all[at];
+            ways.region(Some(at), each.header, &each.blocks);
+            ways.round[at] = ways.to(Some(at), &each.latches);
+            ways.rounds[at] = match &paths.trips[at].trips {
+                Trips::Follows { .. } | Trips::Unknown { .. } if which == Which::Shortest => 0.0,
+                trips => trips.times(&ways.round[at]).evaluate(ASSUMED_TRIPS),
+            };
+        }
+        ways.region(None, Kernel::ENTRY, &paths.cfg.order);
+        ways
+    }
+
+    /// What the way costs from the entry to the end of the kernel.
+    pub(crate) fn cost(&self) -> Polynomial {
+        let cfg = self.paths.cfg;
+        let ends: Vec<Block> =
+            cfg.order.iter().copied().filter(|block| cfg.successors[*block].is_empty()).collect();
+        self.to(None, &ends)
+    }
+
+    /// What one round of a loop costs, inner loops with all their rounds.
+    pub(crate) fn round(&self, at: usize) -> &Polynomial {
+        &self.round[at]
+    }
+
+    /// Finds the ways of a region; `blocks` has all of it in the order of the graph.
+    fn region(&mut self, region: Option<usize>, start: Block, blocks: &[Block]) {
+        let paths = self.paths;
+        self.to_block[start] = Arrival { cost: 0.0, from: From::Start };
+        for block in blocks {
+            if paths.loops.around(*block) == region {
+                let Arrival { cost, from } = self.to_block[*block];
+                if matches!(from, From::Nowhere) {
+                    continue;
+                }
+                let cost = cost + (self.of)(*block);
+                for next in &paths.cfg.successors[*block] {
+                    let back = paths.cfg.position[*next] <= paths.cfg.position[*block];
+                    if !back {
+                        self.arrive(region, start, *next, Arrival { cost, from: From::Block(*block) });
+                    }
+                }
+            } else if let Some(inner) = paths.inner_loop(region, *block) {
+                // The loop as a whole, to each way out of it.
+                let Arrival { cost, from } = self.to_loop[inner];
+                if matches!(from, From::Nowhere) {
+                    continue;
+                }
+                for (leaving, outside) in &paths.loops.all[inner].exits {
+                    let way = self.cost_to(Some(inner), *leaving).unwrap_or(0.0);
+                    let cost = cost + self.rounds[inner] + way;
+                    self.arrive(region, start, *outside, Arrival { cost, from: From::Loop(inner, *leaving) });
+                }
+            }
+        }
+    }
+
+    fn arrive(&mut self, region: Option<usize>, start: Block, to: Block, new: Arrival) {
+        if to == start || !self.paths.is_in(region, to) {
+            return;
+        }
+        let known = match self.paths.inner_loop(region, to) {
+            Some(inner) => &mut self.to_loop[inner],
+            None => &mut self.to_block[to],
+        };
+        if matches!(known.from, From::Nowhere) || is_better(self.which, new.cost, known.cost) {
+            *known = new;
+        }
+    }
+
+    /// The loop directly inside a region that a block is in.
+    fn child(&self, region: Option<usize>, block: Block) -> Option<usize> {
+        let mut at = self.paths.loops.around(block).filter(|at| Some(*at) != region)?;
+        while self.paths.loops.all[at].outer != region {
+            at = self.paths.loops.all[at].outer?;
+        }
+        Some(at)
+    }
+
+    /// The cost from a region's start to a block, both included, as a number; `None` if no way goes there.
+    fn cost_to(&self, region: Option<usize>, block: Block) -> Option<f64> {
+        let reached = |arrival: &Arrival| !matches!(arrival.from, From::Nowhere);
+        match self.child(region, block) {
+            None => {
+                let arrival = Some(self.to_block[block]).filter(reached)?;
+                Some(arrival.cost + (self.of)(block))
+            }
+            Some(inner) => {
+                let arrival = Some(self.to_loop[inner]).filter(reached)?;
+                let way = self.cost_to(Some(inner), block).unwrap_or(0.0);
+                Some(arrival.cost + self.rounds[inner] + way)
+            }
+        }
+    }
+
+    /// The cost from a region's start to the best of some of its blocks.
+    fn to(&self, region: Option<usize>, ends: &[Block]) -> Polynomial {
+        let mut best: Option<(f64, Block)> = None;
+        for end in ends {
+            if let Some(cost) = self.cost_to(region, *end)
+                && best.is_none_or(|(known, _)| is_better(self.which, cost, known))
+            {
+                best = Some((cost, *end));
+            }
+        }
+        best.map_or_else(Polynomial::default, |(_, end)| self.along(region, end))
+    }
+
+    /// The cost of the way that was found from a region's start to a block, both included.
+    fn along(&self, region: Option<usize>, end: Block) -> Polynomial {
+        // Backwards: blocks, and loops with the block by which each is left.
+        let mut steps: Vec<From> = Vec::new();
+        let mut step = match self.child(region, end) {
+            None => From::Block(end),
+            Some(inner) => From::Loop(inner, end),
+        };
+        loop {
+            let before = match step {
+                From::Block(block) => self.to_block[block].from,
+                From::Loop(inner, _) => self.to_loop[inner].from,
+                From::Start | From::Nowhere => break,
+            };
+            steps.push(step);
+            step = before;
+        }
+        let mut cost = Polynomial::default();
+        for step in steps.into_iter().rev() {
+            match step {
+                From::Block(block) => cost.add(&Polynomial::constant((self.of)(block))),
+                From::Loop(inner, leaving) => {
+                    let trips = &self.paths.trips[inner].trips;
+                    let open = matches!(trips, Trips::Follows { .. } | Trips::Unknown { .. });
+                    if !(open && self.which == Which::Shortest) {
+                        cost.add(&trips.times(&self.round[inner]));
+                    }
+                    cost.add(&self.along(Some(inner), leaving));
+                }
+                From::Start | From::Nowhere => {}
+            }
+        }
+        cost
+    }
 }
 
 /// What bounds, and which way is the longest, is decided as if every trip count that is not known were this.
 pub const ASSUMED_TRIPS: f64 = 16.0;
 
-fn is_better(which: Which, new: &Polynomial, known: &Polynomial) -> bool {
-    let (new, known) = (new.evaluate(ASSUMED_TRIPS), known.evaluate(ASSUMED_TRIPS));
+fn is_better(which: Which, new: f64, known: f64) -> bool {
     if which == Which::Shortest { new < known } else { new > known }
 }
 

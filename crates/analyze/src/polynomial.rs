@@ -32,10 +32,23 @@ impl Polynomial {
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         let mut sum = self.clone();
-        for (names, factor) in &other.terms {
-            sum.add_term(names.clone(), *factor);
-        }
+        sum.add(other);
         sum
+    }
+
+    /// Adds another one.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.add_times(other, 1.0);
+    }
+
+    /// Adds so many times another one.
+    pub(crate) fn add_times(&mut self, other: &Self, factor: f64) {
+        for (names, own) in &other.terms {
+            match self.terms.get_mut(names) {
+                Some(sum) if *sum + own * factor != 0.0 => *sum += own * factor,
+                _ => self.add_term(names.clone(), own * factor),
+            }
+        }
     }
 
     /// So many times as much.

@@ -20,6 +20,8 @@ pub(crate) struct Pricing<'a> {
     pub(crate) columns: &'static [Column],
     pub(crate) code: &'a Code,
     pub(crate) accesses: &'a [Access],
+    /// The position of each instruction's access among them.
+    pub(crate) positions: &'a SecondaryMap<Inst, Option<u32>>,
     /// Bytes of the widest load or store.
     pub(crate) word_bytes: u32,
 }
@@ -57,7 +59,7 @@ impl Pricing<'_> {
     }
 
     fn access(&self, inst: Inst) -> Option<&Access> {
-        self.accesses.iter().find(|access| access.inst == inst)
+        self.accesses.get(self.positions[inst]? as usize)
     }
 
     pub(crate) fn cycles(&self, pipes: &[Polynomial], messages: Polynomial) -> Cycles {
@@ -118,7 +120,7 @@ impl Pricing<'_> {
                         .entry((data.file.as_u32(), data.line))
                         .or_insert_with(|| (place, vec![Polynomial::default(); Pipe::ALL.len()]));
                     let pipe = &mut entry.1[issue.pipe.index()];
-                    *pipe = pipe.plus(&weight.times(share));
+                    pipe.add_times(&weight, share);
                 }
             }
         }

@@ -107,7 +107,7 @@ proptest! {
         let kernel = counting(compare, first, step, behind);
         let facts = facts(&kernel);
         prop_assert_eq!(facts.loops.all.len(), 1);
-        let count = TripCount::of(&kernel, &facts.dominators, &facts.forms, &facts.loops.all[0])
+        let count = TripCount::of(&kernel, &facts.cfg, &facts.dominators, &facts.forms, &facts.loops.all[0])
             .and_then(|count| count.evaluate(|atom| (atom == Atom::Value(value(0))).then_some(i64::from(bound))));
         if let Some(count) = count {
             // A loop that decides behind its body goes back once less than the body runs.
@@ -315,8 +315,8 @@ fn loops_of_the_project() {
     let kernel = &module.kernels[0];
     let facts = facts(kernel);
     assert_eq!(facts.loops.all.len(), 1, "{module}");
-    let count =
-        TripCount::of(kernel, &facts.dominators, &facts.forms, &facts.loops.all[0]).expect("a trip count");
+    let count = TripCount::of(kernel, &facts.cfg, &facts.dominators, &facts.forms, &facts.loops.all[0])
+        .expect("a trip count");
     assert_eq!((count.step, count.decides, count.exact), (1, facts.loops.all[0].header, false));
     assert!(count.distance.constant == 0 && count.distance.terms.len() == 1, "{}", count.distance);
     let reads = facts.forms.accesses(kernel, &facts.cfg);

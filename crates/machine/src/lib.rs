@@ -60,8 +60,8 @@ pub fn compile_as(kernel: &Kernel, gpu: &Gpu, model: &Model) -> Code {
     let mut blocks = SecondaryMap::new();
     for block in &cfg.order {
         let operations = std::mem::take(&mut lowered.blocks[*block]);
-        blocks[*block] =
-            schedule::schedule(model, &lowered.registers, &live.at_end[*block], most_bits, operations);
+        let live_out: Vec<Register> = live.at_end[*block].iter().collect();
+        blocks[*block] = schedule::schedule(model, &lowered.registers, &live_out, most_bits, operations);
     }
     let mut registers = lowered.registers;
     let work = allocate::allocate(gpu, model, &cfg, &loops, &mut blocks, &mut registers, &lowered.edges);

@@ -4,7 +4,10 @@
 //! registers, with a few loads ahead of where they are needed. The second fills words in that order: the next operation
 //! starts one, and those soon behind it come along as long as there are slots and their operands are ready.
 
-use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+
+use cranelift_entity::PrimaryMap;
 use smallvec::{SmallVec, smallvec};
 
 use crate::code::{Issue, Operation, Register, RegisterData};
@@ -18,14 +21,57 @@ const WINDOW: usize = 24;
 pub(crate) fn schedule(
     model: &Model,
     registers: &PrimaryMap<Register, RegisterData>,
-    live_out: &EntitySet<Register>,
+    live_out: &[Register],
     most_bits: u32,
     operations: Vec<Operation>,
 ) -> Vec<Issue> {
-    let graph = Graph::new(&operations);
+    let local = Local::new(&operations, registers, live_out);
+    let graph = Graph::new(&operations, &local);
     let ahead_bits = model.layout.load_ahead_bits;
-    let order = graph.order(&operations, registers, live_out, most_bits, ahead_bits);
-    Packer::new(model, registers, &graph, live_out, most_bits, operations).pack(&order)
+    let order = graph.order(&operations, &local, most_bits, ahead_bits);
+    Packer::new(model, &local, &graph, most_bits, operations).pack(&order)
+}
+
+/// A block's registers, numbered anew: what is kept of each is as long as the block has registers, not the kernel.
+struct Local {
+    /// Of each operation.
+    reads: Vec<SmallVec<[usize; 4]>>,
+    writes: Vec<SmallVec<[usize; 4]>>,
+    bits: Vec<u32>,
+    /// Whether it is needed behind the block.
+    live_out: Vec<bool>,
+    /// Bits of the registers needed behind the block that it does not touch.
+    live_past: u32,
+}
+
+impl Local {
+    fn new(
+        operations: &[Operation],
+        registers: &PrimaryMap<Register, RegisterData>,
+        live_out: &[Register],
+    ) -> Self {
+        let mut numbers: HashMap<Register, usize> = HashMap::new();
+        let mut bits = Vec::new();
+        let mut number = |register: &Register| {
+            *numbers.entry(*register).or_insert_with(|| {
+                bits.push(registers[*register].bits);
+                bits.len() - 1
+            })
+        };
+        let reads = operations.iter().map(|operation| operation.reads.iter().map(&mut number).collect());
+        let reads = reads.collect();
+        let writes = operations.iter().map(|operation| operation.writes.iter().map(&mut number).collect());
+        let writes = writes.collect();
+        let mut live = vec![false; bits.len()];
+        let mut live_past = 0;
+        for register in live_out {
+            match numbers.get(register) {
+                Some(number) => live[*number] = true,
+                None => live_past += registers[*register].bits,
+            }
+        }
+        Self { reads, writes, bits, live_out: live, live_past }
+    }
 }
 
 /// A word of one operation, on the first of its units.
@@ -46,15 +92,15 @@ struct Graph {
 }
 
 impl Graph {
-    fn new(operations: &[Operation]) -> Self {
+    fn new(operations: &[Operation], local: &Local) -> Self {
         let mut before = Vec::with_capacity(operations.len());
         let mut behind = vec![SmallVec::new(); operations.len()];
-        let mut writers: SecondaryMap<Register, SmallVec<[usize; 2]>> = SecondaryMap::new();
+        let mut writers: Vec<SmallVec<[usize; 2]>> = vec![SmallVec::new(); local.bits.len()];
         let mut last_store: Option<usize> = None;
         let mut since_store: Vec<usize> = Vec::new();
         for (index, operation) in operations.iter().enumerate() {
             let mut needs: SmallVec<[usize; 4]> = SmallVec::new();
-            for register in &operation.reads {
+            for register in &local.reads[index] {
                 needs.extend(writers[*register].iter().copied());
             }
             if is_ordered(operation) {
@@ -66,7 +112,7 @@ impl Graph {
                     since_store.push(index);
                 }
             }
-            for register in &operation.writes {
+            for register in &local.writes[index] {
                 writers[*register].push(index);
             }
             needs.sort_unstable();
@@ -80,76 +126,154 @@ impl Graph {
     }
 
     /// An order that keeps few registers live, with so many bits loaded ahead of where they are needed.
-    fn order(
-        &self,
-        operations: &[Operation],
-        registers: &PrimaryMap<Register, RegisterData>,
-        live_out: &EntitySet<Register>,
-        most_bits: u32,
-        ahead_bits: u32,
-    ) -> Vec<usize> {
-        let mut live = live_out.clone();
-        let mut waiting: Vec<usize> = self.behind.iter().map(SmallVec::len).collect();
-        // Operations that write a part of a register free it only with the first of them.
-        let mut writes_left: SecondaryMap<Register, u32> = SecondaryMap::new();
-        for register in operations.iter().flat_map(|operation| &operation.writes) {
-            writes_left[*register] += 1;
-        }
-        let mut ready: Vec<usize> = (0..operations.len()).filter(|index| waiting[*index] == 0).collect();
+    fn order(&self, operations: &[Operation], local: &Local, most_bits: u32, ahead_bits: u32) -> Vec<usize> {
+        let waiting = self.behind.iter().map(SmallVec::len).collect();
+        let mut backwards = Backwards::new(operations, local, waiting);
         let mut order = Vec::with_capacity(operations.len());
-        while !ready.is_empty() {
-            let growth = |index: usize| {
-                let operation = &operations[index];
-                let bits = |register: &&Register| i64::from(registers[**register].bits);
-                let made: i64 = operation
-                    .reads
-                    .iter()
-                    .filter(|register| !live.contains(**register))
-                    .map(|r| bits(&r))
-                    .sum();
-                let freed: i64 = operation
-                    .writes
-                    .iter()
-                    .filter(|register| writes_left[**register] == 1)
-                    .map(|r| bits(&r))
-                    .sum();
-                made - freed
-            };
-            let live_bits: i64 = live.iter().map(|register| i64::from(registers[register].bits)).sum();
-            let ahead: u32 = ready
-                .iter()
-                .filter(|index| is_load(&operations[**index]))
-                .flat_map(|index| &operations[*index].writes)
-                .map(|register| registers[*register].bits)
-                .sum();
-            // A load waits, which is to say goes further up, as long as not too many do and the registers
-            // suffice.
-            let best = ready.iter().enumerate().min_by_key(|(_, index)| {
-                let growth = growth(**index);
-                let waits =
-                    is_load(&operations[**index]) && ahead <= ahead_bits && live_bits <= i64::from(most_bits);
-                let too_many = growth > 0 && live_bits + growth > i64::from(most_bits);
-                (too_many, waits, growth, std::cmp::Reverse(**index))
-            });
-            let Some((position, index)) = best.map(|(position, index)| (position, *index)) else { break };
-            ready.swap_remove(position);
-            for register in &operations[index].writes {
-                writes_left[*register] -= 1;
-                if writes_left[*register] == 0 {
-                    live.remove(*register);
-                }
-            }
-            live.extend(operations[index].reads.iter().copied());
-            for earlier in &self.before[index] {
-                waiting[*earlier] -= 1;
-                if waiting[*earlier] == 0 {
-                    ready.push(*earlier);
-                }
-            }
+        while let Some(index) = backwards.next(most_bits, ahead_bits) {
+            backwards.put(index, &self.before[index]);
             order.push(index);
         }
         order.reverse();
         order
+    }
+}
+
+/// The operations of a block on the way from its end to its start.
+struct Backwards<'o> {
+    operations: &'o [Operation],
+    local: &'o Local,
+    live: Vec<bool>,
+    live_bits: i64,
+    /// Operations that write a part of a register free it only with the first of them.
+    writes_left: Vec<u32>,
+    /// Operations that each operation still waits for.
+    waiting: Vec<usize>,
+    /// Bits by which each operation makes what is live grow.
+    growth: Vec<i64>,
+    /// Operations that wait for no other by what they make grow, the last first; loads apart.
+    ready: [BTreeSet<(i64, Reverse<usize>)>; 2],
+    /// Bits that the ready loads bring.
+    ahead: u32,
+    readers: Vec<SmallVec<[usize; 4]>>,
+    writers: Vec<SmallVec<[usize; 2]>>,
+}
+
+impl<'o> Backwards<'o> {
+    fn new(operations: &'o [Operation], local: &'o Local, waiting: Vec<usize>) -> Self {
+        let count = local.bits.len();
+        let mut all = Self {
+            operations,
+            local,
+            live: local.live_out.clone(),
+            live_bits: i64::from(local.live_past),
+            writes_left: vec![0; count],
+            waiting,
+            growth: vec![0; operations.len()],
+            ready: [BTreeSet::new(), BTreeSet::new()],
+            ahead: 0,
+            readers: vec![SmallVec::new(); count],
+            writers: vec![SmallVec::new(); count],
+        };
+        for index in 0..operations.len() {
+            local.reads[index].iter().for_each(|register| all.readers[*register].push(index));
+            local.writes[index].iter().for_each(|register| all.writers[*register].push(index));
+        }
+        for (register, bits) in local.bits.iter().enumerate() {
+            let bits = i64::from(*bits);
+            all.writes_left[register] = all.writers[register].len() as u32;
+            if all.live[register] {
+                all.live_bits += bits;
+            } else {
+                all.readers[register].iter().for_each(|index| all.growth[*index] += bits);
+            }
+            if let [only] = all.writers[register][..] {
+                all.growth[only] -= bits;
+            }
+        }
+        for index in 0..operations.len() {
+            if all.waiting[index] == 0 {
+                all.make_ready(index);
+            }
+        }
+        all
+    }
+
+    fn make_ready(&mut self, index: usize) {
+        let load = is_load(&self.operations[index]);
+        self.ready[usize::from(load)].insert((self.growth[index], Reverse(index)));
+        self.ahead += if load { self.written_bits(index) } else { 0 };
+    }
+
+    fn written_bits(&self, index: usize) -> u32 {
+        self.local.writes[index].iter().map(|register| self.local.bits[*register]).sum()
+    }
+
+    /// Changes what an operation makes grow.
+    fn grow(&mut self, index: usize, by: i64) {
+        let old = (self.growth[index], Reverse(index));
+        self.growth[index] += by;
+        let ready = &mut self.ready[usize::from(is_load(&self.operations[index]))];
+        if ready.remove(&old) {
+            ready.insert((self.growth[index], Reverse(index)));
+        }
+    }
+
+    /// The next operation: a load waits, which is to say goes further up, as long as not too many do and the registers
+    /// suffice.
+    fn next(&mut self, most_bits: u32, ahead_bits: u32) -> Option<usize> {
+        let most_bits = i64::from(most_bits);
+        let waits = self.ahead <= ahead_bits && self.live_bits <= most_bits;
+        let key = |load: bool| {
+            let (growth, index) = *self.ready[usize::from(load)].first()?;
+            let too_many = growth > 0 && self.live_bits + growth > most_bits;
+            Some((too_many, load && waits, growth, index))
+        };
+        let best = key(false).into_iter().chain(key(true)).min()?;
+        let index = best.3.0;
+        let load = is_load(&self.operations[index]);
+        self.ready[usize::from(load)].remove(&(best.2, best.3));
+        self.ahead -= if load { self.written_bits(index) } else { 0 };
+        Some(index)
+    }
+
+    /// Puts an operation ahead of those that were put before.
+    fn put(&mut self, index: usize, before: &[usize]) {
+        let local = self.local;
+        for register in &local.writes[index] {
+            let bits = i64::from(local.bits[*register]);
+            self.writes_left[*register] -= 1;
+            match self.writes_left[*register] {
+                0 => self.set_live(*register, false),
+                1 => {
+                    for other in std::mem::take(&mut self.writers[*register]) {
+                        self.grow(other, -bits);
+                    }
+                }
+                _ => {}
+            }
+        }
+        for register in &local.reads[index] {
+            self.set_live(*register, true);
+        }
+        for earlier in before {
+            self.waiting[*earlier] -= 1;
+            if self.waiting[*earlier] == 0 {
+                self.make_ready(*earlier);
+            }
+        }
+    }
+
+    fn set_live(&mut self, register: usize, live: bool) {
+        if std::mem::replace(&mut self.live[register], live) == live {
+            return;
+        }
+        let bits = i64::from(self.local.bits[register]);
+        let by = if live { bits } else { -bits };
+        self.live_bits += by;
+        let readers = std::mem::take(&mut self.readers[register]);
+        readers.iter().for_each(|index| self.grow(*index, -by));
+        self.readers[register] = readers;
     }
 }
 
@@ -158,72 +282,68 @@ type Placed = SmallVec<[(usize, usize); 8]>;
 
 struct Packer<'p> {
     model: &'p Model,
-    registers: &'p PrimaryMap<Register, RegisterData>,
+    local: &'p Local,
     graph: &'p Graph,
-    live_out: &'p EntitySet<Register>,
     most_bits: u32,
     operations: Vec<Operation>,
     done: Vec<bool>,
     /// Reads of each register that are still to come.
-    reads_left: SecondaryMap<Register, u32>,
-    live: EntitySet<Register>,
+    reads_left: Vec<u32>,
+    live: Vec<bool>,
     live_bits: u32,
 }
 
 impl<'p> Packer<'p> {
     fn new(
         model: &'p Model,
-        registers: &'p PrimaryMap<Register, RegisterData>,
+        local: &'p Local,
         graph: &'p Graph,
-        live_out: &'p EntitySet<Register>,
         most_bits: u32,
         operations: Vec<Operation>,
     ) -> Self {
-        let mut reads_left: SecondaryMap<Register, u32> = SecondaryMap::new();
-        let mut written: EntitySet<Register> = EntitySet::new();
-        let mut live = live_out.clone();
-        for operation in &operations {
-            operation.reads.iter().for_each(|register| reads_left[*register] += 1);
-            live.extend(operation.reads.iter().copied());
-            written.extend(operation.writes.iter().copied());
+        let mut reads_left = vec![0; local.bits.len()];
+        let mut live = local.live_out.clone();
+        for register in local.reads.iter().flatten() {
+            reads_left[*register] += 1;
+            live[*register] = true;
         }
-        written.iter().for_each(|register| {
-            live.remove(register);
-        });
-        let live_bits = live.iter().map(|register| registers[register].bits).sum();
+        for register in local.writes.iter().flatten() {
+            live[*register] = false;
+        }
+        let touched = live.iter().zip(&local.bits).filter(|(live, _)| **live);
+        let live_bits = local.live_past + touched.map(|(_, bits)| bits).sum::<u32>();
         let done = vec![false; operations.len()];
-        Self { model, registers, graph, live_out, most_bits, operations, done, reads_left, live, live_bits }
+        Self { model, local, graph, most_bits, operations, done, reads_left, live, live_bits }
     }
 
     /// Whether an operation may come along early: not if that takes registers that are not there.
     fn may_come(&self, index: usize) -> bool {
-        let operation = &self.operations[index];
-        let bits = |register: &Register| self.registers[*register].bits;
-        let made: u32 =
-            operation.writes.iter().filter(|register| !self.live.contains(**register)).map(bits).sum();
-        let freed: u32 =
-            operation.reads.iter().filter(|register| self.is_last_read(**register)).map(bits).sum();
+        let bits = |register: &usize| self.local.bits[*register];
+        let writes = self.local.writes[index].iter();
+        let made: u32 = writes.filter(|register| !self.live[**register]).map(bits).sum();
+        let reads = self.local.reads[index].iter();
+        let freed: u32 = reads.filter(|register| self.is_last_read(**register)).map(bits).sum();
         made <= freed || self.live_bits + made - freed <= self.most_bits
     }
 
-    fn is_last_read(&self, register: Register) -> bool {
-        self.reads_left[register] == 1 && !self.live_out.contains(register)
+    fn is_last_read(&self, register: usize) -> bool {
+        self.reads_left[register] == 1 && !self.local.live_out[register]
     }
 
     /// Counts registers after an operation.
     fn settle(&mut self, index: usize) {
-        let operation = &self.operations[index];
-        for register in &operation.reads {
-            let last = self.reads_left[*register] == 1 && !self.live_out.contains(*register);
+        let local = self.local;
+        for register in &local.reads[index] {
+            let last = self.is_last_read(*register);
             self.reads_left[*register] = self.reads_left[*register].saturating_sub(1);
-            if last && self.live.remove(*register) {
-                self.live_bits -= self.registers[*register].bits;
+            if last && std::mem::replace(&mut self.live[*register], false) {
+                self.live_bits -= local.bits[*register];
             }
         }
-        for register in &operation.writes {
-            let needed = self.reads_left[*register] > 0 || self.live_out.contains(*register);
-            if needed && self.live.insert(*register) {
-                self.live_bits += self.registers[*register].bits;
+        for register in &local.writes[index] {
+            let needed = self.reads_left[*register] > 0 || local.live_out[*register];
+            if needed && !std::mem::replace(&mut self.live[*register], true) {
+                self.live_bits += local.bits[*register];
             }
         }
     }

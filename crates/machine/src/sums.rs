@@ -35,9 +35,9 @@ pub(crate) fn in_order(kernel: &Kernel, cfg: &Cfg) -> Kernel {
     }
     let sums = Sums { kernel, uniform, uses, places };
     let mut ordered = kernel.clone();
+    let mut inner: SecondaryMap<Inst, bool> = SecondaryMap::new();
     for block in &cfg.order {
         let insts = &kernel.blocks[*block].insts;
-        let mut inner: SecondaryMap<Inst, bool> = SecondaryMap::new();
         // From the end, so that a sum is met before the sums in it.
         for inst in insts.iter().rev() {
             if inner[*inst] || !sums.is_sum(*inst) {

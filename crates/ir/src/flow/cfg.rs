@@ -36,9 +36,10 @@ impl Cfg {
             order: Vec::new(),
             position: SecondaryMap::new(),
         };
+        let mut last: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
         for (block, targets) in blocks {
             for target in targets {
-                if !cfg.successors[block].contains(&target) {
+                if last[target].replace(block) != Some(block) {
                     cfg.successors[block].push(target);
                 }
             }

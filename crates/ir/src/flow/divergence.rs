@@ -11,6 +11,8 @@
 //! Loads are uniform if their address is and the memory is constant; any other load may see another work-item's store and is
 //! divergent, but for private memory that the work-item itself indexes uniformly, which is divergent too.
 
+use std::collections::HashMap;
+
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 use super::{Cfg, Dominators, Loops};
@@ -238,16 +240,16 @@ impl Analysis<'_> {
 
     fn diverge(&mut self, block: Block) {
         let stop = self.post.immediate(block);
-        // Blocks each way reaches before the ways must have met.
-        let mut reached: SecondaryMap<Block, u32> = SecondaryMap::new();
-        for target in &self.cfg.successors[block] {
-            let mut seen: EntitySet<Block> = EntitySet::new();
+        // Blocks that its ways reach before they must have met, each with the last of the ways that does.
+        let mut reached: HashMap<Block, usize> = HashMap::new();
+        for (way, target) in self.cfg.successors[block].iter().enumerate() {
             let mut work = vec![*target];
             while let Some(at) = work.pop() {
-                if !seen.insert(at) {
-                    continue;
+                match reached.insert(at, way) {
+                    Some(last) if last == way => continue,
+                    Some(_) if at != block => drop(self.joins.insert(at)),
+                    _ => {}
                 }
-                reached[at] += 1;
                 if Some(at) != stop {
                     self.result.divergent_blocks.insert(at);
                     if at != block {
@@ -256,19 +258,15 @@ impl Analysis<'_> {
                 }
             }
         }
-        for at in &self.cfg.order {
-            if reached[*at] > 1 && *at != block {
-                self.joins.insert(*at);
-            }
-        }
         // A way out of a loop between the branch and its post-dominator is taken by some earlier than by others.
-        for (index, each) in self.loops.all.iter().enumerate() {
-            if self.loops.contains(index, block) {
-                self.left_unevenly[index] |= each
-                    .exits
-                    .iter()
-                    .any(|(from, _)| *from == block || (reached[*from] > 0 && Some(*from) != stop));
-            }
+        let mut around = self.loops.around(block);
+        while let Some(index) = around {
+            let each = &self.loops.all[index];
+            self.left_unevenly[index] |= each
+                .exits
+                .iter()
+                .any(|(from, _)| *from == block || (reached.contains_key(from) && Some(*from) != stop));
+            around = each.outer;
         }
     }
 

@@ -141,9 +141,11 @@ impl Dominators {
             for predecessor in predecessors {
                 let mut runner = Some(*predecessor);
                 while let Some(at) = runner.filter(|at| Some(*at) != self.immediate[*block]) {
-                    if !frontiers[at].contains(block) {
-                        frontiers[at].push(*block);
+                    // Blocks come one after the other, so that a double would be the last.
+                    if frontiers[at].last() == Some(block) {
+                        break;
                     }
+                    frontiers[at].push(*block);
                     runner = self.immediate[at];
                 }
             }

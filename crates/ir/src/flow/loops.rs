@@ -1,6 +1,6 @@
 //! Loops: natural ones nested in one another, and the flow that is none.
 
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 
 use super::{Cfg, Dominators};
 use crate::Block;
@@ -38,6 +38,8 @@ impl Loops {
     pub fn new(cfg: &Cfg, dominators: &Dominators) -> Self {
         let mut all = Vec::new();
         let mut irreducible = Vec::new();
+        // The header of the last loop that a block was found in.
+        let mut found: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
         for header in &cfg.order {
             let mut latches = Vec::new();
             for from in &cfg.predecessors[*header] {
@@ -48,7 +50,7 @@ impl Loops {
                 }
             }
             if !latches.is_empty() {
-                all.push(Self::natural(cfg, *header, latches));
+                all.push(Self::natural(cfg, *header, latches, &mut found));
             }
         }
         // Headers come in the order of the graph, so an outer loop is found before the loops inside it.
@@ -64,20 +66,26 @@ impl Loops {
         Self { all, innermost, irreducible }
     }
 
-    fn natural(cfg: &Cfg, header: Block, latches: Vec<Block>) -> Loop {
-        let mut inside: EntitySet<Block> = EntitySet::new();
-        inside.insert(header);
+    fn natural(
+        cfg: &Cfg,
+        header: Block,
+        latches: Vec<Block>,
+        found: &mut SecondaryMap<Block, Option<Block>>,
+    ) -> Loop {
+        found[header] = Some(header);
+        let mut blocks = vec![header];
         let mut work = latches.clone();
         while let Some(block) = work.pop() {
-            if inside.insert(block) {
+            if found[block].replace(header) != Some(header) {
+                blocks.push(block);
                 work.extend(&cfg.predecessors[block]);
             }
         }
-        let blocks: Vec<Block> = cfg.order.iter().copied().filter(|block| inside.contains(*block)).collect();
+        blocks.sort_unstable_by_key(|block| cfg.position[*block]);
         let exits = blocks
             .iter()
             .flat_map(|from| cfg.successors[*from].iter().map(move |to| (*from, *to)))
-            .filter(|(_, to)| !inside.contains(*to))
+            .filter(|(_, to)| found[*to] != Some(header))
             .collect();
         Loop { header, latches, blocks, exits, outer: None, depth: 0 }
     }

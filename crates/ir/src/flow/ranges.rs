@@ -119,7 +119,7 @@ impl Ranges {
         let forms = LinearForms::new(kernel, cfg);
         let mut counters = SecondaryMap::new();
         for each in &loops.all {
-            let Some(count) = TripCount::of(kernel, dominators, &forms, each) else { continue };
+            let Some(count) = TripCount::of(kernel, cfg, dominators, &forms, each) else { continue };
             let (Some(first), Some(rounds)) = (count.first.evaluate(known), count.evaluate(known)) else {
                 continue;
             };

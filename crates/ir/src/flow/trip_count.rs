@@ -4,9 +4,9 @@
 //! is compared with a bound that does not change in the loop, in the one block that decides to leave. The counter may be
 //! compared before or after its step.
 
-use super::Dominators;
 use super::linear::{Atom, Linear, LinearForms};
 use super::loops::Loop;
+use super::{Cfg, Dominators};
 use crate::op::Compare;
 use crate::{Block, Kernel, Op, TerminatorKind, Value, ValueDef};
 
@@ -38,7 +38,13 @@ pub struct TripCount {
 
 impl TripCount {
     /// Finds a loop's trip count; `None` if it has no such counter, or several ways out.
-    pub fn of(kernel: &Kernel, dominators: &Dominators, forms: &LinearForms, each: &Loop) -> Option<Self> {
+    pub fn of(
+        kernel: &Kernel,
+        cfg: &Cfg,
+        dominators: &Dominators,
+        forms: &LinearForms,
+        each: &Loop,
+    ) -> Option<Self> {
         let [(leaving, outside)] = each.exits[..] else { return None };
         let [latch] = each.latches[..] else { return None };
         if !dominators.dominates(leaving, latch) {
@@ -70,7 +76,7 @@ impl TripCount {
         let back = argument(kernel, latch, each.header, position)?;
         let next = forms.get(kernel, back);
         let increment = next.plus(&Linear::atom(Atom::Value(counter)), -1)?.as_constant()?;
-        let first = entering(kernel, each, position, forms)?;
+        let first = entering(kernel, cfg, each, position, forms)?;
         // On the way the tested value runs from `first + offset`.
         let start = first.plus(&Linear::constant(offset), 1)?;
         let up = bound.plus(&start, -1)?;
@@ -153,15 +159,11 @@ fn argument(kernel: &Kernel, from: Block, to: Block, position: usize) -> Option<
 }
 
 /// The one value a counter has on every way into the loop.
-fn entering(kernel: &Kernel, each: &Loop, position: usize, forms: &LinearForms) -> Option<Linear> {
+fn entering(kernel: &Kernel, cfg: &Cfg, each: &Loop, position: usize, forms: &LinearForms) -> Option<Linear> {
     let mut first: Option<Linear> = None;
-    for (block, data) in &kernel.blocks {
-        if each.blocks.contains(&block)
-            || !data.terminator.calls().iter().any(|call| call.block == each.header)
-        {
-            continue;
-        }
-        let form = forms.get(kernel, argument(kernel, block, each.header, position)?);
+    // What comes to the header from inside is a latch.
+    for from in cfg.predecessors[each.header].iter().filter(|from| !each.latches.contains(from)) {
+        let form = forms.get(kernel, argument(kernel, *from, each.header, position)?);
         if first.as_ref().is_some_and(|first| *first != form) {
             return None;
         }

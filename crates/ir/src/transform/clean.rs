@@ -145,20 +145,26 @@ fn thread_empty_blocks(kernel: &mut Kernel) -> bool {
         return false;
     }
     let mut changed = false;
+    // How many edges of a block go to another one, or would if they went around what is empty.
+    let mut edges: HashMap<Block, u32> = HashMap::new();
     for block in kernel.blocks.keys() {
-        let targets: Vec<Block> =
-            kernel.blocks[block].terminator.calls().into_iter().map(|call| call.block).collect();
-        for (position, target) in targets.iter().enumerate() {
-            let Some(next) = through[*target] else { continue };
-            let doubled = targets
-                .iter()
-                .enumerate()
-                .any(|(other, at)| other != position && (*at == next || through[*at] == Some(next)));
-            if doubled || next == block {
-                continue;
+        let mut calls = kernel.blocks[block].terminator.calls_mut();
+        if calls.iter().all(|call| through[call.block].is_none()) {
+            continue;
+        }
+        edges.clear();
+        for call in &calls {
+            *edges.entry(call.block).or_default() += 1;
+            if let Some(next) = through[call.block] {
+                *edges.entry(next).or_default() += 1;
             }
-            if let Some(call) = kernel.blocks[block].terminator.calls_mut().into_iter().nth(position) {
-                *call = BlockCall::to(next);
+        }
+        for call in &mut calls {
+            if let Some(next) = through[call.block]
+                && next != block
+                && edges[&next] == 1
+            {
+                **call = BlockCall::to(next);
                 changed = true;
             }
         }

@@ -5,7 +5,7 @@
 //! [`Op::Undefined`], at the place of the declaration and with the variable's name. The join points are the iterated
 //! dominance frontier (Cytron et al., "Efficiently computing static single assignment form"), where the slot is live.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap};
 
 use cranelift_entity::SecondaryMap;
 
@@ -95,34 +95,56 @@ fn candidates(kernel: &Kernel) -> Keys {
     keys
 }
 
+/// Whether an object lives behind a block that starts or ends its lifetime.
+type Lives = HashMap<Block, bool>;
+
 /// Keeps in memory what is accessed where its lifetime may have ended: as values nobody would see that it has.
+///
+/// Each object is followed back from where it is accessed to where its lifetime starts, so that only the blocks in which it
+/// lives are looked at.
 fn keep_outlived(kernel: &Kernel, keys: &mut Keys) {
-    let mut ended: SecondaryMap<Block, Option<BTreeSet<Object>>> = SecondaryMap::new();
-    ended[Kernel::ENTRY] = Some(BTreeSet::new());
-    let mut work = vec![Kernel::ENTRY];
-    while let Some(block) = work.pop() {
-        let mut gone = ended[block].clone().unwrap_or_default();
-        for inst in &kernel.blocks[block].insts {
+    let mut lives: SecondaryMap<Object, Lives> = SecondaryMap::new();
+    // Blocks that access an object before they say anything of its lifetime.
+    let mut exposed: SecondaryMap<Object, Vec<Block>> = SecondaryMap::new();
+    for (block, data) in &kernel.blocks {
+        for inst in &data.insts {
             let inst = &kernel.insts[*inst];
             match inst.op {
-                Op::LifetimeStart(object) => drop(gone.remove(&object)),
-                Op::LifetimeEnd(object) => drop(gone.insert(object)),
+                Op::LifetimeStart(object) => drop(lives[object].insert(block, true)),
+                Op::LifetimeEnd(object) => drop(lives[object].insert(block, false)),
                 Op::Load(_) | Op::Store(_) => {
                     if let Some((object, _)) = resolve(kernel, inst.operands[0])
-                        && gone.contains(&object)
+                        && keys[object].is_some()
                     {
-                        keys[object] = None;
+                        match lives[object].get(&block) {
+                            Some(true) => {}
+                            Some(false) => keys[object] = None,
+                            None if exposed[object].last() != Some(&block) => exposed[object].push(block),
+                            None => {}
+                        }
                     }
                 }
                 _ => {}
             }
         }
-        for call in kernel.blocks[block].terminator.calls() {
-            let known = ended[call.block].as_ref().map(BTreeSet::len);
-            let all = ended[call.block].get_or_insert_default();
-            all.extend(&gone);
-            if known != Some(all.len()) {
-                work.push(call.block);
+    }
+    let cfg = Cfg::new(kernel);
+    let mut seen: SecondaryMap<Block, Option<Object>> = SecondaryMap::new();
+    for object in kernel.objects.keys() {
+        let (lives, mut work) = (&lives[object], std::mem::take(&mut exposed[object]));
+        if keys[object].is_none() || lives.values().all(|lives| *lives) {
+            continue;
+        }
+        while let Some(block) = work.pop() {
+            if seen[block].replace(object) == Some(object) {
+                continue;
+            }
+            for from in &cfg.predecessors[block] {
+                match lives.get(from) {
+                    Some(true) => {}
+                    Some(false) => keys[object] = None,
+                    None => work.push(*from),
+                }
             }
         }
     }
@@ -249,13 +271,15 @@ fn join(
     let mut parameters: SecondaryMap<Block, Vec<(usize, Value)>> = SecondaryMap::new();
     let mut live: SecondaryMap<Block, usize> = SecondaryMap::new();
     let mut placed: SecondaryMap<Block, usize> = SecondaryMap::new();
+    let mut defined: SecondaryMap<Block, usize> = SecondaryMap::new();
     for (number, slot) in slots.iter().enumerate() {
         let mark = number + 1;
+        slot.defs.iter().for_each(|block| defined[*block] = mark);
         // Where the slot is read on some way on before it is written.
         let mut work = slot.exposed.clone();
         while let Some(block) = work.pop() {
             if std::mem::replace(&mut live[block], mark) != mark {
-                work.extend(cfg.predecessors[block].iter().filter(|from| !slot.defs.contains(from)));
+                work.extend(cfg.predecessors[block].iter().filter(|from| defined[**from] != mark));
             }
         }
         let mut work = slot.defs.clone();
@@ -294,6 +318,7 @@ fn rename(
         replacements: Replacements::default(),
         current: vec![None; slots.len()],
         unwritten: Vec::new(),
+        unwritten_of: vec![None; slots.len()],
     };
     let mut stack: Vec<Step> = vec![(Kernel::ENTRY, 0, Vec::new())];
     while let Some((block, next, undo)) = stack.last_mut() {
@@ -323,15 +348,17 @@ fn rename(
     }
     let Renamer { mut replacements, unwritten, .. } = renamer;
     // Unwritten values of the entry come first of all.
-    kernel.blocks[Kernel::ENTRY].insts.splice(0..0, unwritten.iter().map(|entry| entry.1));
+    kernel.blocks[Kernel::ENTRY].insts.splice(0..0, unwritten);
     replacements.apply(kernel);
 }
 
 struct Renamer {
     replacements: Replacements,
     current: Vec<Option<Value>>,
-    /// Slots read before anything is written, and the instruction that stands for it.
-    unwritten: Vec<(usize, Inst)>,
+    /// The instructions that stand for slots which are read before anything is written, in their order.
+    unwritten: Vec<Inst>,
+    /// The instruction of each slot, if it is such a one.
+    unwritten_of: Vec<Option<Inst>>,
 }
 
 impl Renamer {
@@ -347,10 +374,9 @@ impl Renamer {
         if let Some(value) = self.current[number] {
             return value;
         }
-        let known = self.unwritten.iter().find(|entry| entry.0 == number).map(|entry| entry.1);
-        let inst = known.unwrap_or_else(|| {
+        let inst = *self.unwritten_of[number].get_or_insert_with(|| {
             let inst = Self::undefined(kernel, slot, None);
-            self.unwritten.push((number, inst));
+            self.unwritten.push(inst);
             inst
         });
         match kernel.insts[inst].result {

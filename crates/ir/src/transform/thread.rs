@@ -5,7 +5,7 @@
 
 use cranelift_entity::SecondaryMap;
 
-use crate::{Block, BlockCall, Inst, Kernel, Op, TerminatorKind, Value};
+use crate::{Block, BlockCall, Inst, Kernel, Op, TerminatorKind, Value, ValueDef};
 
 /// Ends of lifetimes that are repeated for a jump; blocks with anything else are not gone through.
 const MOST_ENDS: usize = 16;
@@ -69,14 +69,14 @@ fn known_way(
 /// Block parameters that are used elsewhere than by their own block's terminator.
 fn outside_uses(kernel: &Kernel) -> SecondaryMap<Value, bool> {
     let mut uses = SecondaryMap::new();
-    for data in kernel.blocks.values() {
+    for (block, data) in &kernel.blocks {
         for inst in &data.insts {
             for operand in &kernel.insts[*inst].operands {
                 uses[*operand] = true;
             }
         }
         for value in data.terminator.uses() {
-            if !data.parameters.contains(&value) {
+            if !matches!(kernel.values[value].def, ValueDef::Parameter(home, _) if home == block) {
                 uses[value] = true;
             }
         }
