@@ -179,7 +179,7 @@ impl Weights {
     /// Those of one axis, or all of them.
     fn numbers(&self, count: usize, axis: u32) -> Vec<i32> {
         let number = |index: usize| {
-            let zero = self.zeros > 0 && fraction(self.seed ^ 77, index) * f64::from(self.zeros) < 1.0;
+            let zero = self.zeros > 0 && fraction(self.seed ^ 0x5A, index) * f64::from(self.zeros) < 1.0;
             let part = fraction(self.seed.wrapping_add(axis), index);
             let low = if self.negative { -f64::from(self.most) } else { 0.0 };
             if zero { 0 } else { (low + part * (f64::from(self.most) - low)).round() as i32 }

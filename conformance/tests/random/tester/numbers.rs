@@ -136,7 +136,7 @@ pub struct Fill {
     pub seed: u32,
 }
 
-/// A number from 0 to 2^64 - 1 that looks random (SplitMix64).
+/// A number from 0 to 2^64 - 1 that looks random (`SplitMix64`).
 pub fn scrambled(seed: u64, index: u64) -> u64 {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ index.wrapping_add(0x632B_E59B_D9B4_E019);
     for factor in [0xBF58_476D_1CE4_E5B9u64, 0x94D0_49BB_1331_11EB] {

@@ -603,7 +603,7 @@ impl Product {
                 let random = super::numbers::scrambled(seed, pair as u64);
                 let shift = 1 + (random >> 40) as i32 % 62;
                 // Most are near 1, as they are in practice.
-                if random % 4 == 0 {
+                if random.is_multiple_of(4) {
                     [(random >> 33) as i32, shift]
                 } else {
                     [1 << 30 | (random >> 34) as i32, 31 + (random % 9) as i32]

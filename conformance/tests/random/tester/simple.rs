@@ -76,7 +76,7 @@ impl Simple {
         };
         let fills = [fill(details), fill(details)];
         let two = matches!(task, Task::AddScaled(_) | Task::Dot);
-        let longer = if two && details.u32(..20) == 0 { 1 } else { 0 };
+        let longer = usize::from(two && details.u32(..20) == 0);
         Self {
             task,
             kind,

@@ -105,8 +105,10 @@ fn made(filter: &Filter, step: &Step, from: &Image) -> Result<Image, Not> {
 fn window(step: &Step) -> [usize; 2] {
     match step {
         Step::Linear { weights, .. } | Step::Real { weights, .. } => weights.size,
-        Step::Gaussian { size, .. } | Step::Unsharp { size, .. } | Step::Bilateral { size, .. } => [*size; 2],
-        Step::Median(size) => [*size; 2],
+        Step::Median(size)
+        | Step::Gaussian { size, .. }
+        | Step::Unsharp { size, .. }
+        | Step::Bilateral { size, .. } => [*size; 2],
         Step::Mean(size) | Step::Extreme { size, .. } => *size,
         Step::Convert { .. } | Step::Color(_) => [1, 1],
         _ => [3, 3],
@@ -393,8 +395,7 @@ fn weighted(sum: &Sum, seen: impl Iterator<Item = ([i64; 2], Span)>, kind: Kind,
     let float = kind.is_float();
     if !float {
         let error = match sum.rounding {
-            Rounding::Exact => 0.0,
-            Rounding::Result(_) => 0.0,
+            Rounding::Exact | Rounding::Result(_) => 0.0,
             Rounding::Weights { each, count } => each * (plain + count as f64 * at_centre),
             Rounding::Factors { each } => {
                 let [width, height] = sum.size.map(|extent| extent as f64);
