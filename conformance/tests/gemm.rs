@@ -11,13 +11,16 @@
     reason = "tests say what they leave out, and panic"
 )]
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use tripipe_device::{ImageLimits, Probe};
 use tripipe_kernels::gemm::{
     Accumulate, Batch, Elements, Gemm, Given, Layout, Order, Parameters, Reference, Requantise, Scale, Side,
-    Stage, SweepOptions, TryError, Unfit, entries_to_toml, plan, plan_packing, sample, sweep,
+    Stage, SweepOptions, Unfit, best_guess_first, candidates, default_parameters, entries_to_toml, plan,
+    plan_packing, sample, sweep,
 };
+use tripipe_kernels::sweep::{self as candidate, Heats, TryError};
 use tripipe_launch::{
     Access, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, Program, Timing,
 };
@@ -625,23 +628,51 @@ fn a_sweep_verifies_times_and_says_what_failed() {
         ["tile 4x4", "vector 4x4 group=1", "tile 2x8 b=packed", "local 4x4 depth=8 group=4x4"]
             .map(parameters)
             .into();
-    let options = SweepOptions { finalists: 2, rounds: 2, ..SweepOptions::default() };
+    let options = SweepOptions { heats: Heats { finalists: 2, rounds: 2 }, ..SweepOptions::default() };
     let mut seen = 0;
-    let found = sweep(&mut simulator(), &gemm, &candidates, &options, &mut |_, all| {
-        seen += 1;
-        assert_eq!(all, 4);
+    let found = sweep(&mut simulator(), &gemm, &candidates, &options, &mut |stage| {
+        if let candidate::Stage::First { of, .. } = stage {
+            seen += 1;
+            assert_eq!(of, 4);
+        }
+        ControlFlow::Continue(())
     })
     .unwrap();
     assert_eq!(seen, 4);
+    let tried = &found.heat.tried;
     let runs: Vec<usize> =
-        found.tried.iter().map(|one| one.outcome.as_ref().map_or(0, |seconds| seconds.runs)).collect();
-    assert_eq!(runs, [2, 2, 1, 0], "{:?}", found.tried);
-    assert_eq!(found.tried[3].parameters, candidates[1]);
-    assert!(matches!(found.tried[3].outcome, Err(TryError::Unfit(Unfit::Kernel { .. }))));
+        tried.iter().map(|one| one.outcome.as_ref().map_or(0, |seconds| seconds.runs)).collect();
+    assert_eq!(runs, [2, 2, 1, 0], "{tried:?}");
+    assert_eq!(tried[3].parameters, candidates[1]);
+    assert!(matches!(tried[3].outcome, Err(TryError::Unfit(Unfit::Kernel { .. }))));
     let entry = found.entry("2026-01-02").unwrap();
-    assert_eq!(entry.parameters, found.tried[0].parameters);
+    assert_eq!(entry.parameters, tried[0].parameters);
+    assert_eq!(entry.source, "a sweep of this library");
     let text = entries_to_toml(&[entry]).unwrap();
     assert!(text.contains("date = \"2026-01-02\"") && text.contains("shape = \"skinny\""), "{text}");
+    let found = sweep(&mut simulator(), &gemm, &candidates, &options, &mut |stage| match stage {
+        candidate::Stage::First { done: 0, .. } => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    })
+    .unwrap();
+    assert!(found.heat.is_partial());
+    let entry = found.entry("2026-01-02").unwrap();
+    assert_eq!(entry.parameters, candidates[0]);
+    assert!(entry.source.contains("partial: 1 of 4 ways"), "{}", entry.source);
+}
+
+#[test]
+fn a_sweep_begins_with_the_best_guess_and_leaves_no_candidate_out() {
+    let gemm = Gemm::new(Elements::F32, [64, 64, 64]);
+    for probe in
+        [simulator().probe().clone(), Probe { name: "Mali-G610".to_owned(), ..simulator().probe().clone() }]
+    {
+        let all = candidates(&gemm, &probe);
+        let ordered = best_guess_first(&gemm, &all, &probe);
+        assert_eq!(ordered[0], default_parameters(&gemm, &probe).parameters);
+        assert!(all.iter().all(|one| ordered.contains(one)));
+        assert!(ordered.iter().all(|one| ordered.iter().filter(|other| *other == one).count() == 1));
+    }
 }
 
 /// A device that computes something else is found out.
@@ -688,8 +719,10 @@ fn a_wrong_kernel_gets_no_time() {
     }
     let gemm = Gemm::new(Elements::F32, [4, 4, 4]);
     let options = SweepOptions::default();
-    let found =
-        sweep(&mut Wrong(simulator()), &gemm, &[parameters("tile 4x4")], &options, &mut |_, _| ()).unwrap();
-    assert!(matches!(found.tried[0].outcome, Err(TryError::Wrong(_))));
+    let found = sweep(&mut Wrong(simulator()), &gemm, &[parameters("tile 4x4")], &options, &mut |_| {
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    assert!(matches!(found.heat.tried[0].outcome, Err(TryError::Wrong(_))));
     assert_eq!(found.entry("2026-01-02"), None);
 }

@@ -124,7 +124,7 @@ fn numbers() -> impl FnMut() -> f32 {
 fn ceilings_are_measured_from_right_results() {
     for mut executor in executors() {
         let mut announced = 0;
-        let peaks = peaks::measure(&mut executor, Effort::Quick, &mut |_| announced += 1).unwrap();
+        let peaks = peaks::measure(&mut executor, Effort::Quick, &|_| true, &mut |_| announced += 1).unwrap();
         assert_eq!(announced, peaks.rows.len());
         for row in &peaks.rows {
             match &row.value {
@@ -138,11 +138,27 @@ fn ceilings_are_measured_from_right_results() {
                 Err(error) => panic!("{} {:?}: {error}", row.name, row.width),
             }
         }
-        for name in
-            ["mad float", "mad int", "mad char", "buffer read", "buffer write", "buffer copy", "local read"]
-        {
+        for name in [
+            "mad float",
+            "mad int",
+            "mad24 int",
+            "mul24 int",
+            "mad char",
+            "buffer read",
+            "buffer write",
+            "buffer copy",
+            "local read",
+        ] {
             assert!(peaks.best(name).is_some(), "no {name}");
         }
+        let probe = executor.probe().clone();
+        assert_eq!(peaks.best("mad double").is_some(), probe.fp64());
+        let dots = ["cl_arm_integer_dot_product_accumulate_int8", "cl_khr_integer_dot_product"];
+        let dots = dots.iter().any(|name| probe.has_extension(name));
+        assert_eq!(peaks.best("dot int8").is_some(), dots);
+        let one =
+            peaks::measure(&mut executor, Effort::Quick, &|name| name == "dot int8", &mut |_| ()).unwrap();
+        assert_eq!(one.rows.iter().map(|row| row.name).collect::<Vec<_>>(), ["dot int8"]);
     }
 }
 
@@ -153,7 +169,9 @@ fn a_ladder_gets_its_ceilings() {
             let ceilings = peaks::ceilings(&mut executor, element).unwrap();
             assert!(ceilings.bytes_per_second > 0.0 && ceilings.operations_per_second > 0.0);
         }
-        let refused = peaks::ceilings(&mut executor, ScalarType::F64);
+        let refused = peaks::ceilings(&mut executor, ScalarType::U64);
         assert!(matches!(refused, Err(ExecuteError::NotOffered { .. })), "{refused:?}");
+        let doubles = peaks::ceilings(&mut executor, ScalarType::F64);
+        assert_eq!(doubles.is_ok(), executor.probe().fp64(), "{doubles:?}");
     }
 }

@@ -5,6 +5,7 @@
 
 mod commands;
 mod files;
+mod interruption;
 mod launch_file;
 mod progress;
 mod terminal;
@@ -34,6 +35,7 @@ enum Command {
     Explain(commands::explain::Explain),
     Filter(commands::filter::Filter),
     Gemm(commands::gemm::Gemm),
+    Histogram(commands::histogram::Histogram),
     Ladder(commands::ladder::Ladder),
     Peaks(commands::peaks::Peaks),
     RunKernel(commands::run_kernel::RunKernel),
@@ -50,6 +52,8 @@ enum Finish {
     Findings,
     /// It is all said, and some of it is bad.
     Bad,
+    /// It was interrupted, and what there was by then is said.
+    Interrupted,
 }
 
 const FOUND: u8 = 1;
@@ -60,7 +64,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return explain_usage(&error),
     };
-    let done = on_interruption().and_then(|()| {
+    let done = interruption::handle().and_then(|()| {
         let mut out = terminal::StandardOutput::lock();
         let finish = run(arguments.command, &mut out)?;
         out.flush()?;
@@ -70,6 +74,7 @@ fn main() -> ExitCode {
         Ok(Finish::Clean) => ExitCode::SUCCESS,
         Ok(Finish::Findings) => ExitCode::from(FOUND),
         Ok(Finish::Bad) => ExitCode::from(FAILED),
+        Ok(Finish::Interrupted) => ExitCode::from(interruption::INTERRUPTED),
         // Whoever read the output has seen enough.
         Err(error) if terminal::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -87,6 +92,7 @@ fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
         Command::Explain(explain) => explain.run(out),
         Command::Filter(filter) => filter.run(out),
         Command::Gemm(gemm) => gemm.run(out),
+        Command::Histogram(histogram) => histogram.run(out),
         Command::Ladder(ladder) => ladder.run(out),
         Command::Peaks(peaks) => peaks.run(out),
         Command::RunKernel(run_kernel) => run_kernel.run(out),
@@ -137,20 +143,6 @@ fn explain_usage(error: &clap::Error) -> ExitCode {
             ExitCode::from(FAILED)
         }
     }
-}
-
-/// Ctrl-C, and being told to end, leave no half-written file.
-fn on_interruption() -> anyhow::Result<()> {
-    #[allow(
-        clippy::exit,
-        reason = "the work goes on in other threads, drivers' among them, and cannot be unwound"
-    )]
-    ctrlc::set_handler(|| {
-        // Held until the end, so that no further output is begun or put in its place.
-        let _abandoned = files::output::abandon();
-        std::process::exit(130);
-    })?;
-    Ok(())
 }
 
 #[cfg(test)]

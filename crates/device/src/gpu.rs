@@ -55,6 +55,13 @@ impl Gpu {
         self.identity.vendor
     }
 
+    /// Arithmetic operations a second of the product at a rate of so many multiply-adds a clock and core; a multiply-add counts as
+    /// two. All cores at full clock: what no kernel gets above.
+    pub fn operations_per_second(&self, per_clock_per_core: u32) -> f64 {
+        let Configuration { cores, clock_mhz, .. } = &self.configuration;
+        2.0 * f64::from(per_clock_per_core) * f64::from(cores.value) * f64::from(clock_mhz.value) * 1e6
+    }
+
     /// The name as part of a file name or a command line: `mali-g610`, `adreno-640`.
     pub fn id(&self) -> String {
         self.identity.name.to_lowercase().replace(' ', "-")

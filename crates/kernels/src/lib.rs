@@ -13,6 +13,7 @@ pub mod plan;
 pub mod problem;
 pub mod published;
 pub mod spirv;
+pub mod sweep;
 
 pub mod elementwise;
 pub mod filter;

@@ -5,6 +5,7 @@
 pub mod analysis;
 pub mod devices;
 pub mod findings;
+pub mod histogram;
 pub mod ladder;
 mod number;
 pub mod peaks;

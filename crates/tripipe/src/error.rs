@@ -113,7 +113,7 @@ pub enum Error {
         extents: [usize; 2],
     },
     /// A raster of one type for an image of another.
-    #[error("an image of {want} cannot have a raster of {found:?}")]
+    #[error("an image of {want} cannot have a raster of {found}")]
     RasterElement {
         /// The image's.
         want: &'static str,

@@ -26,12 +26,33 @@ const ROUNDS: usize = 7;
 /// Multiply-adds a thread does in sequence: some ten milliseconds.
 const TURNS: usize = 1 << 21;
 
-/// Measures every ceiling; `progress` is called with the name of each ahead of it.
-pub fn measure(progress: &mut dyn FnMut(&str)) -> Peaks {
+/// The names of the ceilings, in the order in which they are measured.
+pub fn names() -> Vec<&'static str> {
+    let mut names = Vec::new();
+    // Whoever wants none is asked for each.
+    measure_some(
+        &mut |name| {
+            names.push(name);
+            false
+        },
+        &mut |_| (),
+    );
+    names
+}
+
+/// Measures the ceilings whose names are `wanted`; `progress` is called with the name of each ahead of it.
+pub fn measure(wanted: &dyn Fn(&str) -> bool, progress: &mut dyn FnMut(&str)) -> Peaks {
+    measure_some(&mut |name| wanted(name), progress)
+}
+
+fn measure_some(wanted: &mut dyn FnMut(&'static str) -> bool, progress: &mut dyn FnMut(&str)) -> Peaks {
     let mut rows = Vec::new();
     for (name, threads) in
         [("memory copy, one thread", Threads::One), ("memory copy, all threads", Threads::All)]
     {
+        if !wanted(name) {
+            continue;
+        }
         progress(name);
         rows.push(Peak { name, width: None, value: Ok(copy_rate(threads)), unit: Unit::BytesPerSecond });
     }
@@ -41,6 +62,9 @@ pub fn measure(progress: &mut dyn FnMut(&str)) -> Peaks {
         (["mad short, one thread", "mad short, all threads"], ScalarType::I16),
     ] {
         for (name, threads) in names.into_iter().zip([Threads::One, Threads::All]) {
+            if !wanted(name) {
+                continue;
+            }
             progress(name);
             let value = mad_rate(kind, threads);
             rows.push(Peak { name, width: None, value, unit: Unit::OperationsPerSecond });

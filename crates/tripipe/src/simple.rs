@@ -94,7 +94,7 @@ impl Task {
         };
         match self {
             Self::Resize { interpolation, from, to } => {
-                format!("{interpolation:?} resizing of {} to {}x{}", image(from), to.width, to.height)
+                format!("{interpolation} resizing of {} to {}x{}", image(from), to.width, to.height)
             }
             Self::ToRgb { to, .. } => format!("frame to {}", image(to)),
             Self::ToFrame { from, .. } => format!("{} to a frame", image(from)),

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::Args;
-use tripipe_report::devices::{Entry, OpenCl};
+use tripipe_report::devices::{Entry, OpenCl, models};
 
 use super::Format;
 use crate::{Finish, terminal};
@@ -12,9 +12,13 @@ use crate::{Finish, terminal};
 /// List every device: what it is, which GPU model it matches and how surely, memory, limits, what it offers.
 ///
 /// The CPU path is built in and always there. OpenCL devices are found through the machine's OpenCL library; the
-/// environment variable `TRIPIPE_OPENCL` names another library, or `none`.
+/// environment variable `TRIPIPE_OPENCL` names another library, or `none`. With --models it lists the GPU models that
+/// Tripipe knows instead, whether there is such a device or not.
 #[derive(Args)]
 pub(crate) struct Devices {
+    /// Lists the GPU models that `tripipe analyze` prices kernels for, with their main figures.
+    #[arg(long)]
+    models: bool,
     /// Form of the result.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -22,6 +26,14 @@ pub(crate) struct Devices {
 
 impl Devices {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        if self.models {
+            let models = tripipe_device::catalog();
+            match self.format {
+                Format::Text => out.write_all(models::text(models, terminal::canvas()).as_bytes())?,
+                Format::Json => writeln!(out, "{}", models::json(models))?,
+            }
+            return Ok(Finish::Clean);
+        }
         let found = tripipe::Device::list();
         let entries: Vec<Entry> = found
             .devices

@@ -1,4 +1,4 @@
-//! `tripipe gemm`: a matrix product from files.
+//! `tripipe gemm`: matrix products from files.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,32 +8,39 @@ use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use half::f16;
 use tripipe::gemm::{Accumulate, Factor, Product};
-use tripipe::{Arithmetic, Choice, Context, Device, Element, Explanation, Matrix, Vector};
+use tripipe::{Arithmetic, Choice, Context, Device, Explanation, Matrix, MatrixView, Vector};
 
 use super::filter::said;
 use super::{DeviceArgument, failed};
 use crate::Finish;
+use crate::files::input::{is_standard, shown_input};
+use crate::files::memory;
 use crate::files::npy::{self, Elements};
-use crate::files::{memory, output::Output};
+use crate::files::output::{Output, shown_output};
 use crate::progress::Progress;
 
-/// Multiply two matrices from `.npy` files: C = alpha op(A) op(B), then a bias, then an activation.
+/// Multiply matrices from `.npy` files: C = alpha op(A) op(B) + beta C, then a bias, then an activation.
 ///
 /// op(A) is M x K, op(B) is K x N, both float16, float32, int8 or float64 (float64 on the CPU path alone, and plain),
-/// little-endian, in C or Fortran order. C is written in C order and in their type, int32 for int8. float16 is summed in float32 unless
-/// --accumulate says otherwise. A small product goes to the CPU path where that is faster, unless --device names a device.
+/// little-endian, in C or Fortran order. C is written in C order and in their type, int32 for int8. float16 is summed in
+/// float32 unless --accumulate says otherwise. A small product goes to the CPU path where that is faster, unless --device
+/// names a device.
+///
+/// Arrays of three dimensions are batches: product i is of matrix i of A and matrix i of B, and an A or B of two dimensions
+/// is the same for all. The path - is standard input (for one of the arrays) or standard output.
 ///
 /// Examples:
 ///   tripipe gemm a.npy b.npy -o c.npy
 ///   tripipe gemm x.npy weights.npy -o y.npy --transpose-b --bias bias.npy --activation relu --explain
+///   tripipe gemm a.npy b.npy --c c.npy --alpha 2 --beta 0.5 -o c.npy
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Gemm {
-    /// Left matrix.
+    /// Left matrix, or a batch of them.
     a: PathBuf,
-    /// Right matrix.
+    /// Right matrix, or a batch of them.
     b: PathBuf,
-    /// Where the product goes, M x N; what is there is replaced once the new one is whole.
+    /// Where the product goes, M x N, or a batch of them; what is there is replaced once the new one is whole.
     #[arg(short, long, value_name = "C")]
     output: PathBuf,
     /// Multiplies by the transpose of A.
@@ -45,6 +52,12 @@ pub(crate) struct Gemm {
     /// Factor of the product.
     #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
     alpha: f64,
+    /// What is added, times beta: M x N of C's type, or a batch; - for standard input.
+    #[arg(long, value_name = "C")]
+    c: Option<PathBuf>,
+    /// Factor of what is added [default: 1 with --c].
+    #[arg(long, allow_negative_numbers = true, requires = "c")]
+    beta: Option<f64>,
     /// A vector of N numbers of C's type, added to each row of C.
     #[arg(long, value_name = "BIAS")]
     bias: Option<PathBuf>,
@@ -91,73 +104,113 @@ impl From<Sums> for Accumulate {
     }
 }
 
-/// A matrix as its file has it.
+/// A matrix, or a batch of them, as its file has it.
 struct Operand<'f> {
     path: &'f Path,
     matrix: npy::Matrix,
     transposed: bool,
 }
 
-impl Operand<'_> {
+impl<'f> Operand<'f> {
+    fn read(path: &'f Path, transposed: bool) -> Result<Self> {
+        Ok(Self { path, matrix: npy::read(path)?, transposed })
+    }
+
     fn extents(&self) -> [usize; 2] {
         let (rows, columns) = (self.matrix.rows, self.matrix.columns);
         if self.transposed { [columns, rows] } else { [rows, columns] }
+    }
+
+    /// Elements from one matrix of the batch to the next; 0 where there is one for all.
+    fn stride(&self) -> usize {
+        if self.matrix.count.is_some() { self.matrix.rows * self.matrix.columns } else { 0 }
+    }
+
+    /// The first of its matrices, of all `stacked` ones.
+    fn first<'m, T: tripipe::Element>(
+        &self,
+        stacked: &'m Matrix<T>,
+    ) -> Result<MatrixView<'m, T>, tripipe::Error> {
+        let first = stacked.block(0..self.matrix.rows, 0..self.matrix.columns)?;
+        Ok(if self.transposed { first.transposed() } else { first })
+    }
+
+    /// All its matrices one below the other.
+    fn stacked<T: tripipe::Element>(
+        &self,
+        context: &Context,
+        values: &[T],
+    ) -> Result<Matrix<T>, tripipe::Error> {
+        let rows = self.matrix.rows.saturating_mul(self.matrix.count.unwrap_or(1));
+        Matrix::from_slice(context, [rows, self.matrix.columns], values)
+    }
+}
+
+/// What a file holds, in words: `5x13 float32`, `7 times 5x13 float32 transposed`.
+impl std::fmt::Display for Operand<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let npy::Matrix { count, rows, columns, .. } = self.matrix;
+        let times = count.map(|count| format!("{count} times ")).unwrap_or_default();
+        let transposed = if self.transposed { " transposed" } else { "" };
+        write!(f, "{} {times}{rows}x{columns}{transposed}", shown_input(self.path))
     }
 }
 
 impl Gemm {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
         let device = self.device.resolve()?;
-        let output = Output::open(&self.output)?;
+        self.check_inputs()?;
+        let output = Output::open_or_standard(&self.output)?;
         let progress = Progress::spinner("reading the matrices");
-        let a = Operand { path: &self.a, matrix: npy::read(&self.a)?, transposed: self.transpose_a };
-        let b = Operand { path: &self.b, matrix: npy::read(&self.b)?, transposed: self.transpose_b };
+        let a = Operand::read(&self.a, self.transpose_a)?;
+        let b = Operand::read(&self.b, self.transpose_b)?;
+        let added = self.c.as_deref().map(npy::read_any).transpose()?;
         let bias = self.bias.as_deref().map(npy::read_vector).transpose()?;
         drop(progress);
         check(&a, &b)?;
         let ([m, k], [_, n]) = (a.extents(), b.extents());
+        let count = batch(&a, &b)?;
+        let sides = Sides { added, bias };
         let type_name = a.matrix.elements.type_name();
-        let work = Work { gemm: &self, device: &device, output, size: [m, n, k] };
+        let mut said_to = output.said_to(out, self.explain);
+        let work = Work { gemm: &self, device: &device, output, size: [m, n, k], count, a: &a, b: &b };
         let (explanation, total_seconds) = match (&a.matrix.elements, &b.matrix.elements) {
-            (Elements::F16(x), Elements::F16(y)) => work.run::<f16>(x, y, bias.as_ref())?,
-            (Elements::F32(x), Elements::F32(y)) => work.run::<f32>(x, y, bias.as_ref())?,
-            (Elements::I8(x), Elements::I8(y)) => work.run::<i8>(x, y, bias.as_ref())?,
+            (Elements::F16(x), Elements::F16(y)) => work.run::<f16>(x, y, &sides)?,
+            (Elements::F32(x), Elements::F32(y)) => work.run::<f32>(x, y, &sides)?,
+            (Elements::I8(x), Elements::I8(y)) => work.run::<i8>(x, y, &sides)?,
             (Elements::F64(x), Elements::F64(y)) => {
                 // Left to choose, the product goes where it can be had.
                 let auto = self.device.device == Choice::Auto;
                 let device = if auto { &Device::Cpu } else { &device };
-                Work { device, ..work }.run_f64(x, y)?
+                Work { device, ..work }.run_f64(x, y, &sides)?
             }
             (left, right) => bail!(
                 "{} holds {} and {} holds {}; convert one, e.g. a.astype('{}')",
-                self.a.display(),
+                shown_input(&self.a),
                 left.type_name(),
-                self.b.display(),
+                shown_input(&self.b),
                 right.type_name(),
                 right.type_name()
             ),
         };
-        let of = |transposed: bool| if transposed { " transposed" } else { "" };
-        writeln!(
-            out,
-            "{} {}x{}{} * {} {}x{}{} -> {} {m}x{n} {}",
-            self.a.display(),
-            a.matrix.rows,
-            a.matrix.columns,
-            of(a.transposed),
-            self.b.display(),
-            b.matrix.rows,
-            b.matrix.columns,
-            of(b.transposed),
-            self.output.display(),
-            if type_name == "int8" { "int32" } else { type_name }
-        )?;
+        let sums = if type_name == "int8" { "int32" } else { type_name };
+        let times = count.map(|count| format!("{count} times ")).unwrap_or_default();
+        writeln!(said_to, "{a} * {b} -> {} {times}{m}x{n} {sums}", shown_output(&self.output))?;
         if self.explain {
-            write!(out, "{explanation}")?;
+            write!(said_to, "{explanation}")?;
         } else {
-            writeln!(out, "{}", said(&explanation, total_seconds))?;
+            writeln!(said_to, "{}", said(&explanation, total_seconds))?;
         }
         Ok(Finish::Clean)
+    }
+
+    /// Standard input is read once.
+    fn check_inputs(&self) -> Result<()> {
+        let inputs = [Some(&self.a), Some(&self.b), self.c.as_ref(), self.bias.as_ref()];
+        if inputs.into_iter().flatten().filter(|path| is_standard(path)).count() > 1 {
+            bail!("- stands for more than one array, and standard input has one; name files for the others");
+        }
+        Ok(())
     }
 }
 
@@ -177,15 +230,36 @@ fn check(a: &Operand<'_>, b: &Operand<'_>) -> Result<()> {
     };
     bail!(
         "{} is {m}x{k} and {} is {k_of_b}x{n}: a product wants as many columns in A as rows in B; {hint}",
-        a.path.display(),
-        b.path.display(),
+        shown_input(a.path),
+        shown_input(b.path),
     )
+}
+
+/// How many products there are; nothing for one of two matrices.
+fn batch(a: &Operand<'_>, b: &Operand<'_>) -> Result<Option<usize>> {
+    match (a.matrix.count, b.matrix.count) {
+        (Some(of_a), Some(of_b)) if of_a != of_b => bail!(
+            "{} is a batch of {of_a} matrices and {} one of {of_b}; a batch goes with as many, or with one matrix",
+            shown_input(a.path),
+            shown_input(b.path),
+        ),
+        (of_a, of_b) => Ok(of_a.or(of_b)),
+    }
+}
+
+/// What a product is added to, and what is added to its rows.
+struct Sides {
+    added: Option<npy::Matrix>,
+    bias: Option<Elements>,
 }
 
 /// A type of A and B, and the type of C as a file has it.
 trait InFiles: Factor<Sum: npyz::AutoSerialize> {
-    /// The elements of a bias.
+    /// The elements of a bias, or of what is added.
     fn sums(elements: &Elements) -> Option<&[Self::Sum]>;
+
+    /// The type of C, as `.npy` tools call it.
+    const SUMS: &'static str;
 
     /// What its multiply-adds are held against.
     const ARITHMETIC: Arithmetic;
@@ -196,6 +270,7 @@ impl InFiles for f16 {
         if let Elements::F16(values) = elements { Some(values) } else { None }
     }
 
+    const SUMS: &'static str = "float16";
     const ARITHMETIC: Arithmetic = Arithmetic::F16;
 }
 
@@ -204,6 +279,7 @@ impl InFiles for f32 {
         if let Elements::F32(values) = elements { Some(values) } else { None }
     }
 
+    const SUMS: &'static str = "float32";
     const ARITHMETIC: Arithmetic = Arithmetic::F32;
 }
 
@@ -212,6 +288,7 @@ impl InFiles for i8 {
         if let Elements::I32(values) = elements { Some(values) } else { None }
     }
 
+    const SUMS: &'static str = "int32";
     const ARITHMETIC: Arithmetic = Arithmetic::I8;
 }
 
@@ -221,39 +298,59 @@ struct Work<'w> {
     output: Output,
     /// m, n, k.
     size: [usize; 3],
+    /// Products of a batch; nothing for one product.
+    count: Option<usize>,
+    a: &'w Operand<'w>,
+    b: &'w Operand<'w>,
 }
 
 impl Work<'_> {
+    /// Extents of the result.
+    fn extents(&self) -> Vec<usize> {
+        let [m, n, _] = self.size;
+        self.count.into_iter().chain([m, n]).collect()
+    }
+
     /// What messages call it; it fits into memory.
     fn name(&self, element_bytes: usize) -> Result<String> {
         let [m, n, _] = self.size;
-        let what = format!("the {m}x{n} product of {} and {}", self.gemm.a.display(), self.gemm.b.display());
-        let bytes = m.checked_mul(n).and_then(|count| count.checked_mul(element_bytes));
+        let times = self.count.map(|count| format!("{count} times ")).unwrap_or_default();
+        let (a, b) = (shown_input(&self.gemm.a), shown_input(&self.gemm.b));
+        let what = format!("the {times}{m}x{n} product of {a} and {b}");
+        let elements = self.extents().into_iter().try_fold(1usize, usize::checked_mul);
+        let bytes = elements.and_then(|elements| elements.checked_mul(element_bytes));
         memory::check(&what, bytes.map(|bytes| bytes as u64), "multiply blocks of the matrices one by one")?;
         Ok(what)
     }
 
-    fn run<T: InFiles>(self, a: &[T], b: &[T], bias: Option<&Elements>) -> Result<(Explanation, f64)> {
-        let [m, n, k] = self.size;
+    fn run<T: InFiles>(self, a: &[T], b: &[T], sides: &Sides) -> Result<(Explanation, f64)> {
+        let [m, n, _] = self.size;
         let what = self.name(size_of::<T::Sum>())?;
-        let bias = bias.map(|bias| self.bias::<T>(bias)).transpose()?;
+        let bias = sides.bias.as_ref().map(|bias| self.bias::<T>(bias)).transpose()?;
+        let added = sides.added.as_ref().map(|added| self.added::<T>(added)).transpose()?;
+        let beta = if added.is_some() { self.gemm.beta.unwrap_or(1.0) } else { 0.0 };
         let failed = |error| failed(&format!("{what} could not be computed"), self.device, &error);
         let progress = Progress::spinner(format!("multiplying on {}", self.device.name()));
         let start = Instant::now();
         let context = Context::new(self.device).map_err(failed)?;
         context.fall_back_when_slower(self.gemm.device.falls_back());
-        let matrix = |values: &[T], [rows, columns]: [usize; 2], transposed: bool| {
-            let stored = if transposed { [columns, rows] } else { [rows, columns] };
-            Matrix::from_slice(&context, stored, values).map_err(failed)
-        };
-        let a = matrix(a, [m, k], self.gemm.transpose_a)?;
-        let b = matrix(b, [k, n], self.gemm.transpose_b)?;
+        let (x, y) =
+            (self.a.stacked(&context, a).map_err(failed)?, self.b.stacked(&context, b).map_err(failed)?);
         let bias = bias.map(|bias| Vector::from_slice(&context, bias)).transpose().map_err(failed)?;
-        let a = if self.gemm.transpose_a { a.transposed() } else { a.view() };
-        let b = if self.gemm.transpose_b { b.transposed() } else { b.view() };
+        let count = self.count.unwrap_or(1);
+        let rows = m.saturating_mul(count);
+        let mut c = match added {
+            Some(values) => Matrix::from_slice(&context, [rows, n], values),
+            None => Matrix::zeros(&context, [rows, n]),
+        }
+        .map_err(failed)?;
         let product = || {
-            let mut product = Product::of(a, b)?.alpha(self.gemm.alpha);
+            let (a, b) = (self.a.first(&x)?, self.b.first(&y)?);
+            let mut product = Product::of(a, b)?.alpha(self.gemm.alpha).beta(beta);
             product = product.accumulate(self.gemm.accumulate.into());
+            if self.count.is_some() {
+                product = product.strided(count, [self.a.stride(), self.b.stride(), m * n]);
+            }
             if let Some(bias) = &bias {
                 product = product.bias_columns(bias);
             }
@@ -263,54 +360,89 @@ impl Work<'_> {
                 Some(Activation::Relu6) => product.relu6(),
             })
         };
-        let c = product().and_then(Product::to_matrix).and_then(|c| c.to_vec()).map_err(failed)?;
+        if count > 0 {
+            let first = c.block_mut(0..m, 0..n).map_err(failed)?;
+            product().and_then(|product| product.store(first)?.wait()).map_err(failed)?;
+        }
+        let c = c.to_vec().map_err(failed)?;
         let total_seconds = start.elapsed().as_secs_f64();
         if self.gemm.explain {
             // Without them the explanation has less to say, and says so.
             let _ = context.measure_ceilings(T::ARITHMETIC);
         }
-        let explanation = product().and_then(Product::explain).map_err(failed)?;
+        let explanation = if count > 0 {
+            product().and_then(Product::explain).map_err(failed)?
+        } else {
+            nothing_done(self.device)
+        };
         drop(progress);
-        self.output.write(|sink| npy::write(sink, m, n, &c))?;
+        let extents = self.extents();
+        self.output.write(|sink| npy::write(sink, &extents, &c))?;
         Ok((explanation, total_seconds))
     }
 
-    fn bias<'b, T: InFiles>(&self, bias: &'b Elements) -> Result<&'b [T::Sum]> {
-        let n = self.size[1];
-        let path = self.gemm.bias.as_deref().unwrap_or(Path::new("the bias"));
-        let values = T::sums(bias).ok_or_else(|| {
-            let found = bias.type_name();
-            anyhow!("{} holds {found}; a bias has the type of C, {}", path.display(), T::Sum::NAME)
+    /// The numbers of what is added, which has the result's extents and type.
+    fn added<'c, T: InFiles>(&self, added: &'c npy::Matrix) -> Result<&'c [T::Sum]> {
+        let shown = shown_input(self.gemm.c.as_deref().unwrap_or(Path::new("C")));
+        let values = T::sums(&added.elements).ok_or_else(|| {
+            anyhow!(
+                "{shown} holds {}; what is added has the type of C, {}",
+                added.elements.type_name(),
+                T::SUMS
+            )
         })?;
-        if values.len() != n {
+        let found: Vec<usize> = added.count.into_iter().chain([added.rows, added.columns]).collect();
+        let want = self.extents();
+        if found != want {
+            let shown_extents =
+                |extents: &[usize]| extents.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
             bail!(
-                "{} holds {} numbers; a bias has one for each of C's {n} columns",
-                path.display(),
-                values.len()
+                "{shown} is {}; what is added has C's extents, {}",
+                shown_extents(&found),
+                shown_extents(&want)
             );
         }
         Ok(values)
     }
 
-    fn run_f64(self, a: &[f64], b: &[f64]) -> Result<(Explanation, f64)> {
+    fn bias<'b, T: InFiles>(&self, bias: &'b Elements) -> Result<&'b [T::Sum]> {
+        let n = self.size[1];
+        let shown = shown_input(self.gemm.bias.as_deref().unwrap_or(Path::new("the bias")));
+        let values = T::sums(bias).ok_or_else(|| {
+            anyhow!("{shown} holds {}; a bias has the type of C, {}", bias.type_name(), T::SUMS)
+        })?;
+        if values.len() != n {
+            bail!("{shown} holds {} numbers; a bias has one for each of C's {n} columns", values.len());
+        }
+        Ok(values)
+    }
+
+    fn run_f64(self, a: &[f64], b: &[f64], sides: &Sides) -> Result<(Explanation, f64)> {
         let [m, n, k] = self.size;
         let what = self.name(size_of::<f64>())?;
         let gemm = self.gemm;
-        let plain = gemm.alpha == 1.0 && gemm.bias.is_none() && gemm.activation.is_none();
-        if !plain || gemm.transpose_a || gemm.transpose_b {
+        let plain = gemm.alpha == 1.0 && sides.bias.is_none() && sides.added.is_none();
+        if !plain || gemm.activation.is_some() || gemm.transpose_a || gemm.transpose_b {
             bail!("float64 products are plain, A times B: convert the matrices to float32 for anything else");
         }
         if !matches!(self.device, Device::Cpu) {
             bail!("{} does not offer products of float64; --device cpu does", self.device.name());
         }
         let progress = Progress::spinner(format!("multiplying on {}", self.device.name()));
-        let mut c = vec![0.0; m * n];
+        let count = self.count.unwrap_or(1);
+        let mut c = vec![0.0; count * m * n];
         let start = Instant::now();
-        tripipe::cpu::gemm_f64(a, b, &mut c, m, n, k, tripipe::cpu::Threads::All)
-            .map_err(|error| anyhow!("{what} could not be computed: {error}"))?;
+        for (index, c) in c.chunks_exact_mut((m * n).max(1)).enumerate() {
+            let [a, b] =
+                [(a, self.a.stride()), (b, self.b.stride())].map(|(all, stride)| &all[index * stride..]);
+            let (a, b) = (&a[..m * k], &b[..k * n]);
+            tripipe::cpu::gemm_f64(a, b, c, m, n, k, tripipe::cpu::Threads::All)
+                .map_err(|error| anyhow!("{what} could not be computed: {error}"))?;
+        }
         let seconds = start.elapsed().as_secs_f64();
         drop(progress);
-        self.output.write(|sink| npy::write(sink, m, n, &c))?;
+        let extents = self.extents();
+        self.output.write(|sink| npy::write(sink, &extents, &c))?;
         let mut explanation = Explanation::default();
         explanation.operation = format!("f64 product {m}x{n}x{k}");
         explanation.device = self.device.name();
@@ -319,4 +451,14 @@ impl Work<'_> {
         explanation.measured_seconds = Some(seconds);
         Ok((explanation, seconds))
     }
+}
+
+/// What is to be said of a batch without a product.
+fn nothing_done(device: &Device) -> Explanation {
+    let mut explanation = Explanation::default();
+    "an empty batch of products".clone_into(&mut explanation.operation);
+    explanation.device = device.name();
+    "nothing".clone_into(&mut explanation.kernel);
+    "there is no product in the batch".clone_into(&mut explanation.why);
+    explanation
 }

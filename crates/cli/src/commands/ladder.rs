@@ -16,8 +16,9 @@ use tripipe_launch::Executor;
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 use tripipe_report::ladder::Report;
 
-use super::filter::{Filtered, filter, said};
-use super::{DevicesArgument, preview, what};
+use super::filter::{Source, Steps, filter};
+use super::{DevicesArgument, did_you_mean, note, preview, what};
+use crate::files::input::{shown, shown_input};
 use crate::files::memory;
 use crate::files::output::Output;
 use crate::files::picture::{self, Picture};
@@ -100,6 +101,9 @@ impl Ladder {
             Some(path) => picture::read(path)?,
             None => picture::read_built_in(CHELSEA)?,
         };
+        if let (Some(left_out), Some(path)) = (source.left_out, &self.image) {
+            note(&format!("{} is {left_out}; only its first picture is read", shown_input(path)));
+        }
         let photo = photo(&source)?;
         check_memory(ladder, &sizes)?;
         let devices = self.devices.resolve()?;
@@ -137,10 +141,10 @@ impl Ladder {
         }
         if let Some(output) = show {
             let caption = match &self.image {
-                Some(path) => path.display().to_string(),
+                Some(path) => shown_input(path),
                 None => "the built-in picture".to_owned(),
             };
-            self.show_picture(output, &caption, &source, &devices, canvas.width, out)?;
+            self.show_picture(output, &caption, &Source::Picture(source), &devices, canvas.width, out)?;
         }
         Ok(finish)
     }
@@ -174,7 +178,7 @@ impl Ladder {
         &self,
         output: Output,
         caption: &str,
-        source: &Picture,
+        source: &Source,
         devices: &[Device],
         columns: usize,
         out: &mut dyn Write,
@@ -183,15 +187,16 @@ impl Ladder {
         let Some(device) = devices.last() else { return Ok(()) };
         let path = self.save.as_deref().unwrap_or(Path::new(SHOWN));
         let format = picture::Format::of(path)?;
-        format.check(path, &source.pixels)?;
+        format.check(path, &source.picture()?.pixels)?;
         let chain = Chain::one(Stage::Linear(Linear::laplace_sharpen()), Border::None);
-        let Filtered { picture: result, filter, total_seconds, .. } =
-            filter(device, false, &chain, source, caption)?;
+        let filtered = filter(device, false, &Steps::of(chain), source, None, caption)?;
+        let said = filtered.said();
+        let (result, source) = (filtered.into_picture()?, source.picture()?);
         output.write(|sink| picture::write(sink, format, &result))?;
         if self.format == Format::Text {
             let (width, height) = (source.pixels.width(), source.pixels.height());
-            writeln!(out, "\n{caption}, {width}x{height}, sharpened: see {}", path.display())?;
-            writeln!(out, "  {}", said(&filter.explain(), total_seconds))?;
+            writeln!(out, "\n{caption}, {width}x{height}, sharpened: see {}", shown(path))?;
+            writeln!(out, "  {said}")?;
             if terminal::shows_pictures() {
                 let pictures = [("before", &source.pixels), ("after", &result.pixels)];
                 write!(out, "\n{}", preview::side_by_side(&pictures, columns))?;
@@ -212,14 +217,9 @@ fn list(out: &mut dyn Write) -> Result<Finish> {
 }
 
 fn unknown(name: &str) -> anyhow::Error {
-    let near = ladders()
-        .iter()
-        .map(|ladder| (strsim::jaro_winkler(ladder.name, &name.to_lowercase()), ladder.name))
-        .filter(|(likeness, _)| *likeness > 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
     let names: Vec<&str> = ladders().iter().map(|ladder| ladder.name).collect();
-    match near {
-        Some((_, near)) => {
+    match did_you_mean(name, &names) {
+        Some(near) => {
             anyhow!("no ladder is called `{name}`; did you mean {near}? (there are {})", names.join(", "))
         }
         None => anyhow!("no ladder is called `{name}`; there are {}", names.join(", ")),

@@ -6,12 +6,15 @@ pub(crate) mod devices;
 pub(crate) mod explain;
 pub(crate) mod filter;
 pub(crate) mod gemm;
+pub(crate) mod histogram;
 pub(crate) mod ladder;
 pub(crate) mod peaks;
 mod preview;
 pub(crate) mod run_kernel;
 pub(crate) mod sweep;
 pub(crate) mod template;
+
+use std::io::{self, Write};
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
@@ -63,10 +66,26 @@ fn resolve(choice: Choice) -> anyhow::Result<Device> {
     })
 }
 
+/// The one of `names` that `name` was probably meant to be.
+fn did_you_mean<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
+    let name = name.to_lowercase();
+    let likeness = names.iter().map(|known| (strsim::jaro_winkler(known, &name), *known));
+    let near = likeness.filter(|(likeness, _)| *likeness > 0.75).max_by(|a, b| a.0.total_cmp(&b.0));
+    near.map(|(_, known)| known)
+}
+
+/// One line on standard error that is no error.
+fn note(message: &str) {
+    // Nobody is left to be told when this fails.
+    let _ = writeln!(io::stderr(), "note: {message}");
+}
+
 /// An operation that failed on a device, with what can be done about it.
 fn failed(what: &str, device: &Device, error: &Error) -> anyhow::Error {
     let way_out = match (device, error) {
-        (Device::OpenCl(_), Error::Execute(_) | Error::Plan(_)) => "; --device cpu does it without OpenCL",
+        (Device::OpenCl(_), Error::Execute(_) | Error::Failed { .. } | Error::Plan(_)) => {
+            "; --device cpu does it without OpenCL"
+        }
         _ => "",
     };
     anyhow!("{what}: {error}{way_out}")

@@ -1,29 +1,37 @@
 //! `tripipe sweep`: which parameters are fastest on a device.
 
+use std::fmt::{Display, Write as _};
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use tripipe::Device;
 use tripipe::cpu::{self, Threads};
-use tripipe::filter::{Border, Chain, Element, Raster};
+use tripipe::filter::{Border, Element, Raster};
 use tripipe_kernels::gemm::{self, Accumulate, Elements, Gemm, Parameters, SweepOptions, entries_to_toml};
+use tripipe_kernels::sweep::{Heat, Heats, Stage, TryError};
 use tripipe_kernels::{Size, SizeKind, filter};
-use tripipe_launch::{Access, Executor, MemoryId, MemoryKind, Timing};
+use tripipe_launch::Executor;
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 use tripipe_report::time;
 
 use super::DeviceArgument;
+use super::filter::parse_chain;
 use crate::Finish;
-use crate::files::output::Output;
+use crate::files::{memory, output::Output};
+use crate::interruption::EndsItself;
 use crate::progress::Progress;
 
 /// Try every sensible way to compute something on a device; the fastest first.
 ///
-/// Every way is verified before its time counts. What is found for products goes into a table (-o) that the library reads
-/// from the folder `tripipe/gemm` among the user's settings, or from the one that `TRIPIPE_TABLES` names, ahead of what is
-/// shipped.
+/// Every way is verified before its time counts. The best guess is tried first, then what is most like it; a way that is far
+/// slower than the best so far is dropped after one run. At the time limit (--limit), or after Ctrl-C, the sweep ends with
+/// what it has, marked as partial. What is found for products goes into a table (-o) that the library reads from the folder
+/// `tripipe/gemm` among the user's settings, or from the one that `TRIPIPE_TABLES` names, ahead of what is shipped.
 #[derive(Args)]
 pub(crate) struct Sweep {
     #[command(subcommand)]
@@ -57,12 +65,16 @@ struct Products {
     #[arg(long, requires = "also")]
     only: bool,
     /// Rounds in which each finalist runs once.
-    #[arg(long, default_value_t = 10)]
-    rounds: usize,
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    rounds: u32,
+    /// Seconds for the whole sweep, after which it ends with what it has; none for as long as it takes. A way that has been
+    /// begun is finished.
+    #[arg(long, value_name = "SECONDS", default_value = "120")]
+    limit: Limit,
     /// How many ways are printed for each size.
     #[arg(long, default_value_t = 8)]
     top: usize,
-    /// Where the table goes; what is there is replaced once the new one is whole.
+    /// Where the table goes; what is there is replaced once the new one is whole, and stays where no way was right.
     #[arg(short, long, value_name = "TABLE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -92,8 +104,12 @@ struct Filters {
     #[arg(long, requires = "also")]
     only: bool,
     /// Rounds in which each way runs once.
-    #[arg(long, default_value_t = 10)]
-    rounds: usize,
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    rounds: u32,
+    /// Seconds for the whole sweep, after which it ends with what it has; none for as long as it takes. A way that has been
+    /// begun is finished.
+    #[arg(long, value_name = "SECONDS", default_value = "120")]
+    limit: Limit,
     /// How many ways are printed.
     #[arg(long, default_value_t = 12)]
     top: usize,
@@ -136,42 +152,157 @@ impl Sweep {
     }
 }
 
-fn opencl(device: &DeviceArgument) -> Result<OpenClExecutor> {
-    match device.resolve()? {
-        Device::OpenCl(device) => Ok(OpenClExecutor::new(&device, &ExecutorOptions::default())?),
+fn opencl(device: &Device) -> Result<OpenClExecutor> {
+    match device {
+        Device::OpenCl(device) => Ok(OpenClExecutor::new(device, &ExecutorOptions::default())?),
         Device::Cpu => {
             bail!("the CPU path has one way to do a thing; --device opencl sweeps an OpenCL device")
         }
     }
 }
 
+/// How long a sweep may take; nothing for as long as it takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Limit(Option<Duration>);
+
+impl FromStr for Limit {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        if text == "none" {
+            return Ok(Self(None));
+        }
+        let seconds = text.parse::<f64>().ok().filter(|seconds| *seconds > 0.0);
+        let limit = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        limit.map(|limit| Self(Some(limit))).ok_or("want a number of seconds above 0, or none")
+    }
+}
+
+impl Display for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(limit) => write!(f, "{} s at the most (--limit)", limit.as_secs_f64()),
+            None => f.write_str("as long as it takes"),
+        }
+    }
+}
+
+/// First looks end at this share of the time there is: the rest is for the finals.
+const LOOKING: f64 = 0.7;
+
+/// The clock of a sweep, and its interruption.
+struct Clock {
+    ends: Option<Instant>,
+    interruption: EndsItself,
+}
+
+/// The time of one part of a sweep.
+struct Share {
+    looks_end: Option<Instant>,
+    ends: Option<Instant>,
+}
+
+impl Clock {
+    fn start(limit: Limit) -> Self {
+        let ends = limit.0.and_then(|limit| Instant::now().checked_add(limit));
+        Self { ends, interruption: EndsItself::begin() }
+    }
+
+    /// An equal share of what is left, for one of so many parts.
+    fn share(&self, parts: usize) -> Share {
+        let now = Instant::now();
+        let left = self.ends.map(|ends| ends.saturating_duration_since(now) / parts.max(1) as u32);
+        let after = |share: f64| left.and_then(|left| now.checked_add(left.mul_f64(share)));
+        Share { looks_end: after(LOOKING), ends: after(1.0) }
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interruption.is_interrupted()
+    }
+
+    /// Whether a sweep goes on with a step: the first candidate is always tried, unless it was interrupted.
+    fn goes_on<P>(&self, share: &Share, stage: &Stage<'_, P>) -> ControlFlow<()> {
+        let over = match stage {
+            Stage::First { done: 0, .. } => None,
+            Stage::First { .. } => share.looks_end,
+            Stage::Final { .. } => share.ends,
+        };
+        if self.is_interrupted() || over.is_some_and(|over| Instant::now() >= over) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}
+
+/// What is being worked on.
+fn doing<P: Display>(stage: &Stage<'_, P>) -> String {
+    match stage {
+        Stage::First { parameters, done, of } => format!("{} of {of}: {parameters}", done + 1),
+        Stage::Final { parameters, round, of } => {
+            format!("finals, round {} of {of}: {parameters}", round + 1)
+        }
+    }
+}
+
+/// How many ways were tried and what became of them, e.g. `300 ways, 12 dropped, 3 failed`.
+fn tally<P>(heat: &Heat<P>, clock: &Clock) -> String {
+    let count = |is: &dyn Fn(&TryError) -> bool| {
+        heat.tried.iter().filter(|tried| tried.outcome.as_ref().is_err_and(is)).count()
+    };
+    let dropped = count(&|error| matches!(error, TryError::Dropped { .. }));
+    let failed = count(&|error| !matches!(error, TryError::Dropped { .. }));
+    let mut text = format!("{} ways", heat.tried.len());
+    for (count, what) in [(dropped, "dropped as far slower"), (failed, "failed")] {
+        if count > 0 {
+            let _ = write!(text, ", {count} {what}");
+        }
+    }
+    if heat.is_partial() {
+        let why = if clock.is_interrupted() { "interrupted" } else { "the time was up (--limit)" };
+        let what = match heat.left_out {
+            0 => "finals cut short".to_owned(),
+            left => format!("{left} more not tried"),
+        };
+        let _ = write!(text, "; PARTIAL: {why}, {what}");
+    }
+    text
+}
+
 impl Products {
     fn run(self, out: &mut dyn Write) -> Result<Finish> {
-        let mut executor = opencl(&self.device)?;
+        let sizes = self.sizes.iter().map(|text| match SizeKind::Matrix.parse(text)? {
+            Size::Matrix { m, n, k } => Ok([m, n, k]),
+            _ => bail!("size {text}: want MxNxK or N"),
+        });
+        let sizes = sizes.collect::<Result<Vec<_>>>()?;
+        for [m, n, k] in &sizes {
+            // Operands and reference in double precision, and copies of them.
+            let elements = m.checked_mul(*k).zip(k.checked_mul(*n)).zip(m.checked_mul(*n));
+            let bytes = elements.and_then(|((a, b), c)| a.checked_add(b)?.checked_add(c)?.checked_mul(24));
+            let what = format!("a sweep of {m}x{n}x{k}");
+            memory::check(&what, bytes.map(|bytes| bytes as u64), "choose a smaller one with --sizes")?;
+        }
+        let device = self.device.resolve()?;
+        let name = device.name();
         let output = self.output.as_deref().map(Output::open).transpose()?;
-        let name = executor.probe().name.clone();
         let mut entries = Vec::new();
-        for text in &self.sizes {
-            let Size::Matrix { m, n, k } = SizeKind::Matrix.parse(text)? else { continue };
-            let gemm = Gemm::new(self.elements.into(), [m, n, k]);
-            let mut candidates =
-                if self.only { Vec::new() } else { gemm::candidates(&gemm, executor.probe()) };
-            candidates.extend(&self.also);
-            let mut options = SweepOptions { rounds: self.rounds, ..SweepOptions::default() };
-            if self.constant_b {
-                options.given[1] = gemm::Given::Constant;
+        let (mut not_swept, mut partial) = (Vec::new(), false);
+        let clock = Clock::start(self.limit);
+        writeln!(out, "{} sizes on {name}: {}", sizes.len(), self.limit)?;
+        out.flush()?;
+        for (index, size) in sizes.iter().enumerate() {
+            let [m, n, k] = size;
+            if clock.is_interrupted() {
+                not_swept.push(format!("{m}x{n}x{k}"));
+                continue;
             }
-            let progress = Progress::spinner(format!("{m}x{n}x{k} on {name}"));
-            let mut done = 0;
-            let swept = gemm::sweep(&mut executor, &gemm, &candidates, &options, &mut |tried, of| {
-                done += 1;
-                progress.say(&format!("{m}x{n}x{k}: {done} of {of}, {}", tried.parameters));
-            })
-            .with_context(|| format!("{m}x{n}x{k} could not be swept on {name}"))?;
-            drop(progress);
-            let failed = swept.tried.iter().filter(|tried| tried.outcome.is_err()).count();
-            writeln!(out, "{m}x{n}x{k} on {name}: {} ways, {failed} failed", swept.tried.len())?;
-            for tried in swept.tried.iter().take(self.top) {
+            // A new one for each size: the programs of the one before are freed.
+            let mut executor = opencl(&device)?;
+            let swept = self.sweep(*size, &mut executor, &clock, &clock.share(sizes.len() - index))?;
+            partial |= swept.heat.is_partial();
+            writeln!(out, "{m}x{n}x{k} on {name}: {}", tally(&swept.heat, &clock))?;
+            for tried in swept.heat.tried.iter().take(self.top) {
                 match &tried.outcome {
                     Ok(seconds) => writeln!(
                         out,
@@ -186,11 +317,56 @@ impl Products {
             out.flush()?;
             entries.extend(swept.entry(&today()));
         }
-        if let Some(output) = output {
-            let table = entries_to_toml(&entries)?;
-            output.write(|sink| Ok(sink.write_all(table.as_bytes())?))?;
+        if !not_swept.is_empty() {
+            writeln!(out, "PARTIAL: interrupted, not swept: {}", not_swept.join(", "))?;
         }
-        Ok(Finish::Clean)
+        if let Some(output) = output.filter(|_| !entries.is_empty()) {
+            let mut table = entries_to_toml(&entries)?;
+            if partial || !not_swept.is_empty() {
+                let without = if not_swept.is_empty() {
+                    String::new()
+                } else {
+                    format!(", without {}", not_swept.join(", "))
+                };
+                table = format!("# Partial: the sweep was ended early{without}.\n{table}");
+            }
+            output.write(|sink| Ok(sink.write_all(table.as_bytes())?))?;
+        } else if self.output.is_some() {
+            writeln!(out, "no table is written: no way was right")?;
+        }
+        Ok(match (clock.is_interrupted(), entries.is_empty()) {
+            (true, _) => Finish::Interrupted,
+            (false, true) => Finish::Bad,
+            (false, false) => Finish::Clean,
+        })
+    }
+
+    fn sweep(
+        &self,
+        [m, n, k]: [usize; 3],
+        executor: &mut OpenClExecutor,
+        clock: &Clock,
+        share: &Share,
+    ) -> Result<gemm::Sweep> {
+        let gemm = Gemm::new(self.elements.into(), [m, n, k]);
+        let mut candidates = self.also.clone();
+        if !self.only {
+            let known = gemm::candidates(&gemm, executor.probe());
+            let known = gemm::best_guess_first(&gemm, &known, executor.probe());
+            candidates.extend(known.into_iter().filter(|known| !self.also.contains(known)));
+        }
+        let heats = Heats { rounds: self.rounds as usize, ..Heats::default() };
+        let mut options = SweepOptions { heats, ..SweepOptions::default() };
+        if self.constant_b {
+            options.given[1] = gemm::Given::Constant;
+        }
+        let name = executor.probe().name.clone();
+        let progress = Progress::spinner(format!("{m}x{n}x{k} on {name}"));
+        gemm::sweep(executor, &gemm, &candidates, &options, &mut |stage| {
+            progress.say(&format!("{m}x{n}x{k}: {}", doing(&stage)));
+            clock.goes_on(share, &stage)
+        })
+        .with_context(|| format!("{m}x{n}x{k} could not be swept on {name}"))
     }
 }
 
@@ -201,88 +377,61 @@ fn today() -> String {
 
 impl Filters {
     fn run(self, out: &mut dyn Write) -> Result<Finish> {
-        let chain = Chain::parse(&self.chain, self.border)?;
+        let chain = parse_chain(&self.chain, self.border)?;
         let Size::Image { width, height } = SizeKind::Image.parse(&self.size)? else {
             bail!("size {}: want WIDTHxHEIGHT", self.size)
         };
-        let mut executor = opencl(&self.device)?;
         let from = Raster::packed([width, height], self.channels, Element::U8);
         let to = chain.apply_to(&from)?;
+        let elements = from.elements()?.checked_add(to.elements()? * to.element.bytes());
+        // Image, result and comparison, on the host and on the device.
+        let bytes = elements.and_then(|bytes| bytes.checked_mul(4)).map(|bytes| bytes as u64);
+        memory::check(&format!("a sweep over {width}x{height} pixels"), bytes, "choose a smaller --size")?;
+        let device = self.device.resolve()?;
+        let mut executor = opencl(&device)?;
         let mut random = fastrand::Rng::with_seed(1);
         let source: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(from.elements()?).collect();
         let mut want = vec![0; to.elements()? * to.element.bytes()];
         // The CPU path equals the reference, and is faster.
         cpu::filter(&chain, &from, &source, &to, &mut want, Threads::All)?;
-        let mut buffer = |bytes: usize, contents: Option<&[u8]>| {
-            executor.allocate(&MemoryKind::Buffer { bytes }, Access::ReadWrite, contents)
-        };
-        let input = buffer(source.len(), Some(&source))?;
-        let result = buffer(want.len(), Some(&vec![0; want.len()]))?;
+        let mut candidates = self.also.clone();
+        if !self.only {
+            let known = filter::candidates(&chain, &from, &to, executor.probe());
+            candidates.extend(known.into_iter().filter(|known| !self.also.contains(known)));
+        }
         let name = executor.probe().name.clone();
-        let mut candidates =
-            if self.only { Vec::new() } else { filter::candidates(&chain, &from, &to, executor.probe()) };
-        candidates.extend(&self.also);
+        writeln!(out, "{} ways on {name}: {}", candidates.len(), self.limit)?;
+        out.flush()?;
+        let clock = Clock::start(self.limit);
+        let share = clock.share(1);
         let progress = Progress::spinner(format!("{chain} on {name}"));
-        let mut ways = Vec::new();
-        for (index, parameters) in candidates.iter().enumerate() {
-            progress.say(&format!("{} of {}: {parameters}", index + 1, candidates.len()));
-            let bound = filter::plan(&chain, &from, &to, parameters, executor.probe())
-                .map_err(anyhow::Error::from)
-                .and_then(|plan| Ok(plan.bind(&mut executor, &[input, result])?));
-            let outcome = bound.and_then(|bound| {
-                verified(&mut executor, &bound.launches, result, &want)?;
-                Ok(bound.launches)
-            });
-            ways.push((parameters, outcome));
-        }
-        let mut times: Vec<Vec<f64>> = vec![Vec::new(); ways.len()];
-        let mut copies = Vec::new();
-        for _ in 0..self.rounds {
-            if source.len() == want.len() {
-                let copied = executor.copy(input, 0, result, 0, want.len())?;
-                copies.push(Timing::span_seconds(&copied.timings()?));
-            }
-            for ((_, outcome), times) in ways.iter().zip(&mut times) {
-                if let Ok(launches) = outcome {
-                    times.push(Timing::span_seconds(&executor.run(launches)?));
-                }
-            }
-        }
+        let case = filter::Case { chain: &chain, from: &from, source: &source, to: &to, want: &want };
+        let heats = Heats { rounds: self.rounds as usize, ..Heats::default() };
+        let swept = filter::sweep(&mut executor, &case, &candidates, heats, &mut |stage| {
+            progress.say(&doing(&stage));
+            clock.goes_on(&share, &stage)
+        })
+        .with_context(|| format!("{chain} could not be swept on {name}"))?;
         drop(progress);
-        let mut rows: Vec<_> = ways.iter().zip(&mut times).map(|(way, times)| (way, median(times))).collect();
-        rows.sort_by(|(_, a), (_, b)| a.unwrap_or(f64::MAX).total_cmp(&b.unwrap_or(f64::MAX)));
-        writeln!(out, "{chain} of {width}x{height}, {} x u8, on {name}: {} ways", self.channels, rows.len())?;
-        if let Some(seconds) = median(&mut copies) {
+        writeln!(
+            out,
+            "{chain} of {width}x{height}, {} x u8, on {name}: {}",
+            self.channels,
+            tally(&swept.heat, &clock)
+        )?;
+        if let Some(seconds) = swept.copy_seconds {
             writeln!(out, "  {:>9}  a copy on the device", time(seconds))?;
         }
-        for ((parameters, outcome), seconds) in rows.iter().take(self.top) {
-            match (seconds, outcome) {
-                (Some(seconds), _) => writeln!(out, "  {:>9}  {parameters}", time(*seconds))?,
-                (None, Err(error)) => writeln!(out, "  {parameters}: {error}")?,
-                (None, Ok(_)) => {}
+        for tried in swept.heat.tried.iter().take(self.top) {
+            match &tried.outcome {
+                Ok(seconds) => writeln!(out, "  {:>9}  {}", time(seconds.median), tried.parameters)?,
+                Err(error) => writeln!(out, "  {}: {error}", tried.parameters)?,
             }
         }
-        Ok(Finish::Clean)
+        Ok(match (clock.is_interrupted(), swept.heat.fastest()) {
+            (true, _) => Finish::Interrupted,
+            (false, None) => Finish::Bad,
+            (false, Some(_)) => Finish::Clean,
+        })
     }
-}
-
-/// Runs launches once and compares what they leave in `result`.
-fn verified(
-    executor: &mut OpenClExecutor,
-    launches: &[tripipe_launch::Launch],
-    result: MemoryId,
-    want: &[u8],
-) -> Result<()> {
-    executor.run(launches)?;
-    let mut found = vec![0; want.len()];
-    executor.read(result, 0, &mut found)?;
-    match want.iter().zip(&found).position(|(want, found)| want != found) {
-        None => Ok(()),
-        Some(at) => Err(anyhow!("wrong at byte {at}: {} instead of {}", found[at], want[at])),
-    }
-}
-
-fn median(seconds: &mut [f64]) -> Option<f64> {
-    seconds.sort_by(f64::total_cmp);
-    seconds.get(seconds.len() / 2).copied()
 }

@@ -1,5 +1,7 @@
 //! Files in and out: pictures, arrays, and outputs that appear whole or not at all.
 
+pub(crate) mod frame;
+pub(crate) mod input;
 pub(crate) mod memory;
 pub(crate) mod npy;
 pub(crate) mod output;

@@ -1,10 +1,9 @@
 //! Arrays in the `.npy` format of numerical Python.
 
-use std::fs::File;
-use std::io::{BufReader, Cursor, Read, Seek, SeekFrom};
+use std::io::{BufReader, Cursor, Read};
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use bytemuck::Pod;
 use half::f16;
 use npyz::{
@@ -13,16 +12,20 @@ use npyz::{
 use tripipe_launch::ScalarType;
 use tripipe_launch::file::Array;
 
-use super::output::{Sink, plain};
+use super::input::{self, Input, shown, shown_input};
+use super::memory;
+use super::output::Sink;
 
 /// Longest header that is read, in bytes; numpy itself stays far below.
 const HEADER_MAX: usize = 1 << 16;
 /// Deepest nesting of brackets in a header; an array of numbers has two levels.
 const NESTING_MAX: usize = 16;
 
-/// A dense row-major matrix.
+/// A dense row-major matrix, or several of the same extents, one after the other.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Matrix {
+    /// How many, in an array of three dimensions; nothing in one of two.
+    pub(crate) count: Option<usize>,
     pub(crate) rows: usize,
     pub(crate) columns: usize,
     pub(crate) elements: Elements,
@@ -51,43 +54,60 @@ impl Elements {
     }
 }
 
-/// Reads a two-dimensional array of numbers that matrices are multiplied in, in either order.
+/// Reads numbers that matrices are multiplied in, in either order: an array of two dimensions, or one of three, which is a batch of
+/// matrices. From standard input where the path is `-`.
 ///
 /// # Errors
 /// No such file, no `.npy` file, another type or number of dimensions, big-endian numbers, fewer bytes than its header
-/// says. Nothing is allocated before the header's size was checked against the file's.
+/// says. Nothing is allocated before the header's size was checked against the file's, or against the memory that is free.
 pub(crate) fn read(path: &Path) -> Result<Matrix> {
-    let shown = path.display();
-    let opened = Opened::open(path)?;
-    let [rows, columns] = *opened.header.shape() else {
-        let shape = opened.header.shape();
-        let hint = match shape.len() {
-            1 => "make a row of it with a.reshape(1, -1) or a column with a.reshape(-1, 1)",
-            _ => "a product takes one matrix at a time, e.g. a[0]",
-        };
-        bail!("{shown} has {} dimensions {shape:?}, a matrix has 2; {hint}", shape.len());
-    };
-    let elements = opened.elements(&shown.to_string())?;
-    if let Elements::I32(_) = elements {
+    let shown = shown_input(path);
+    let matrix = read_any(path)?;
+    if let Elements::I32(_) = matrix.elements {
         bail!(
             "{shown} cannot be multiplied: it holds '<i4', and products of integers take int8; a.astype('int8')"
         );
     }
-    Ok(Matrix { rows: rows as usize, columns: columns as usize, elements })
+    Ok(matrix)
 }
 
-/// Reads a vector: an array of one dimension, or a matrix of one row or column.
+/// As [`read`], of what products can be added to: sums of bytes too.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_any(path: &Path) -> Result<Matrix> {
+    let shown = shown_input(path);
+    let opened = Opened::open(input::open_or_standard(path, "an array")?, &shown)?;
+    let extents: Vec<usize> = opened.header.shape().iter().map(|extent| *extent as usize).collect();
+    let (count, rows, columns) = match *extents {
+        [rows, columns] => (None, rows, columns),
+        [count, rows, columns] => (Some(count), rows, columns),
+        _ => {
+            let hint = match extents.len() {
+                1 => "make a row of it with a.reshape(1, -1) or a column with a.reshape(-1, 1)",
+                _ => "make a batch of it with a.reshape(-1, *a.shape[-2:])",
+            };
+            bail!(
+                "{shown} has {} dimensions {extents:?}; a matrix has 2, a batch of matrices 3; {hint}",
+                extents.len()
+            )
+        }
+    };
+    Ok(Matrix { count, rows, columns, elements: opened.elements()? })
+}
+
+/// Reads a vector: an array of one dimension, or a matrix of one row or column. From standard input where the path is `-`.
 ///
 /// # Errors
 /// As [`read`].
 pub(crate) fn read_vector(path: &Path) -> Result<Elements> {
-    let shown = path.display();
-    let opened = Opened::open(path)?;
+    let shown = shown_input(path);
+    let opened = Opened::open(input::open_or_standard(path, "an array")?, &shown)?;
     let shape = opened.header.shape();
     if shape.iter().filter(|extent| **extent != 1).count() > 1 {
         bail!("{shown} is an array of {shape:?}, a bias is a vector; take a row or a column of it");
     }
-    opened.elements(&shown.to_string())
+    opened.elements()
 }
 
 /// Reads an array of any dimensions, of integers or floats, in either order.
@@ -95,8 +115,8 @@ pub(crate) fn read_vector(path: &Path) -> Result<Elements> {
 /// # Errors
 /// As [`read`]; more than `at_most` bytes of numbers.
 pub(crate) fn read_array(path: &Path, at_most: u64) -> Result<Array> {
-    let shown = path.display();
-    let opened = Opened::open(path)?;
+    let shown = shown(path);
+    let opened = Opened::open(input::open(path, "an array")?, &shown)?;
     let scalar = scalar_type(&opened.header).with_context(|| format!("{shown} cannot be used"))?;
     let bytes = opened.bytes(scalar.bytes())?;
     if bytes > at_most {
@@ -121,17 +141,18 @@ pub(crate) fn read_array(path: &Path, at_most: u64) -> Result<Array> {
 
 /// A `.npy` file whose header has been read.
 struct Opened {
-    file: File,
     header: NpyHeader,
-    data_offset: u64,
-    /// Bytes behind the header.
-    there: u64,
+    /// What follows the header.
+    data: Box<dyn Read>,
+    /// Bytes behind the header; nothing for a stream, which does not say.
+    there: Option<u64>,
     shown: String,
 }
 
 impl Opened {
-    /// The numbers, of a type that matrices are multiplied in; `shown` is what messages call the file.
-    fn elements(self, shown: &str) -> Result<Elements> {
+    /// The numbers, of a type that matrices are multiplied in or products are summed in.
+    fn elements(self) -> Result<Elements> {
+        let shown = self.shown.clone();
         let scalar = scalar_type(&self.header).with_context(|| format!("{shown} cannot be multiplied"))?;
         Ok(match scalar {
             ScalarType::I8 => Elements::I8(self.numbers()?),
@@ -147,53 +168,64 @@ impl Opened {
         })
     }
 
-    fn open(path: &Path) -> Result<Self> {
-        let shown = path.display();
-        let mut file = File::open(path)
-            .map_err(|error| anyhow!("{shown} cannot be read: {}; check the path", plain(&error)))?;
-        let metadata = file.metadata().with_context(|| format!("{shown} cannot be read"))?;
-        if !metadata.is_file() {
-            bail!("{shown} is not a regular file; save the array to one with numpy.save");
-        }
+    fn open(input: Input, shown: &str) -> Result<Self> {
+        let (mut rest, length): (Box<dyn Read>, _) = match input {
+            Input::File(file, bytes) => (Box::new(file), Some(bytes)),
+            Input::Stream(stream) => (stream, None),
+        };
         let mut start = Vec::new();
-        (&mut file)
+        (&mut rest)
             .take(HEADER_MAX as u64)
             .read_to_end(&mut start)
             .with_context(|| format!("{shown} cannot be read"))?;
         let (header, data_offset) = parse_header(&start).with_context(|| {
             format!("{shown} is not a .npy file that can be read; write it with numpy.save")
         })?;
-        let there = metadata.len().saturating_sub(data_offset);
-        Ok(Self { file, header, data_offset, there, shown: shown.to_string() })
+        let there = length.map(|length| length.saturating_sub(data_offset));
+        let behind = start.split_off(start.len().min(data_offset as usize));
+        Ok(Self { header, data: Box::new(Cursor::new(behind).chain(rest)), there, shown: shown.to_owned() })
     }
 
-    /// Bytes of all numbers of `item_bytes` each; they are there.
+    /// Bytes of all numbers of `item_bytes` each; they are there, or, in a stream, there is memory for them.
     fn bytes(&self, item_bytes: usize) -> Result<u64> {
         let extents = self.header.shape();
         let numbers = extents.iter().try_fold(1u64, |all, extent| all.checked_mul(*extent));
         let bytes = numbers.and_then(|numbers| numbers.checked_mul(item_bytes as u64));
-        match bytes {
-            Some(bytes) if bytes <= self.there => Ok(bytes),
-            _ => {
-                let extents: Vec<String> = extents.iter().map(ToString::to_string).collect();
-                bail!(
-                    "{} is cut short: its header says {} elements of {item_bytes} bytes, {} bytes follow; save it \
-                     again",
-                    self.shown,
-                    extents.join("x"),
-                    self.there
-                )
+        match (bytes, self.there) {
+            (Some(bytes), Some(there)) if bytes <= there => Ok(bytes),
+            (Some(bytes), None) => {
+                // As they come, and as numbers.
+                memory::check(&self.shown, bytes.checked_mul(2), "read it from a file")?;
+                Ok(bytes)
             }
+            (_, there) => Err(self.cut_short(item_bytes, there.unwrap_or(0))),
         }
+    }
+
+    fn cut_short(&self, item_bytes: usize, there: u64) -> anyhow::Error {
+        let extents: Vec<String> = self.header.shape().iter().map(ToString::to_string).collect();
+        anyhow::anyhow!(
+            "{} is cut short: its header says {} elements of {item_bytes} bytes, {there} bytes follow; save it again",
+            self.shown,
+            extents.join("x")
+        )
     }
 
     /// All numbers, the last extent running fastest. `T` is what the header says.
     fn numbers<T: Deserialize + Copy>(mut self) -> Result<Vec<T>> {
-        self.bytes(size_of::<T>())?;
+        let bytes = self.bytes(size_of::<T>())?;
         let context = || format!("{} cannot be read", self.shown);
-        self.file.seek(SeekFrom::Start(self.data_offset)).with_context(context)?;
+        if self.there.is_none() {
+            // A stream is read before anything is made of what its header says.
+            let mut all = Vec::new();
+            (&mut self.data).take(bytes).read_to_end(&mut all).with_context(context)?;
+            if (all.len() as u64) < bytes {
+                return Err(self.cut_short(size_of::<T>(), all.len() as u64));
+            }
+            self.data = Box::new(Cursor::new(all));
+        }
         let extents: Vec<usize> = self.header.shape().iter().map(|extent| *extent as usize).collect();
-        let array = NpyFile::with_header(self.header, BufReader::with_capacity(1 << 20, self.file));
+        let array = NpyFile::with_header(self.header, BufReader::with_capacity(1 << 20, self.data));
         let order = array.order();
         let stored: Vec<T> = array.into_vec().with_context(|| format!("{} cannot be read", self.shown))?;
         Ok(match order {
@@ -300,17 +332,16 @@ fn scalar_type(header: &NpyHeader) -> Result<ScalarType> {
     Ok(scalar)
 }
 
-/// Writes a row-major matrix, little-endian, in C order.
+/// Writes an array, little-endian, in C order, the last extent running fastest.
 ///
 /// # Errors
 /// The sink fails.
 pub(crate) fn write<T: AutoSerialize + Copy>(
     sink: &mut dyn Sink,
-    rows: usize,
-    columns: usize,
+    extents: &[usize],
     elements: &[T],
 ) -> Result<()> {
-    write_numbers(sink, &[rows, columns], elements.iter().copied())
+    write_numbers(sink, extents, elements.iter().copied())
 }
 
 /// Writes an array of any dimensions from its bytes in host order, the last extent running fastest: little-endian, in C
@@ -383,7 +414,12 @@ mod tests {
 
     #[test]
     fn both_orders_read_the_same() {
-        let want = Matrix { rows: 2, columns: 3, elements: Elements::F32(vec![1., 2., 3., 4., 5., 6.]) };
+        let want = Matrix {
+            count: None,
+            rows: 2,
+            columns: 3,
+            elements: Elements::F32(vec![1., 2., 3., 4., 5., 6.]),
+        };
         let c = file("<f4", "False", "(2, 3)", &floats(&[1., 2., 3., 4., 5., 6.]));
         let fortran = file("<f4", "True", "(2, 3)", &floats(&[1., 4., 2., 5., 3., 6.]));
         assert_eq!(read_bytes(&c).unwrap(), want);
@@ -391,9 +427,32 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_in_either_order() {
+        // By numpy: a = np.arange(12, dtype='<f4').reshape(2, 3, 2), and a.ravel('F').
+        let values: Vec<f32> = (0..12u8).map(f32::from).collect();
+        let fortran = [0., 6., 2., 8., 4., 10., 1., 7., 3., 9., 5., 11.];
+        let want = Matrix { count: Some(2), rows: 3, columns: 2, elements: Elements::F32(values.clone()) };
+        assert_eq!(read_bytes(&file("<f4", "False", "(2, 3, 2)", &floats(&values))).unwrap(), want);
+        assert_eq!(read_bytes(&file("<f4", "True", "(2, 3, 2)", &floats(&fortran))).unwrap(), want);
+    }
+
+    #[test]
+    fn streams_are_read_as_far_as_their_header_says() {
+        let stream = |bytes: Vec<u8>| Opened::open(Input::Stream(Box::new(Cursor::new(bytes))), "it");
+        let data = floats(&[1.0, 2.0, 3.0]);
+        let read = |data: &[u8]| stream(file("<f4", "False", "(3,)", data)).and_then(Opened::elements);
+        let want = Elements::F32(vec![1.0, 2.0, 3.0]);
+        assert_eq!(read(&data).unwrap(), want);
+        assert_eq!(read(&[data.clone(), vec![9; 5]].concat()).unwrap(), want);
+        assert!(read(&data[..11]).unwrap_err().to_string().contains("11 bytes follow"));
+        let liar = stream(file("<f4", "False", "(1000000, 1000000, 1000)", &data)).unwrap();
+        assert!(liar.elements().unwrap_err().to_string().contains("read it from a file"));
+    }
+
+    #[test]
     fn empty_arrays_are_read() {
         let empty = read_bytes(&file("<f8", "False", "(0, 3)", &[])).unwrap();
-        assert_eq!(empty, Matrix { rows: 0, columns: 3, elements: Elements::F64(vec![]) });
+        assert_eq!(empty, Matrix { count: None, rows: 0, columns: 3, elements: Elements::F64(vec![]) });
     }
 
     #[test]
@@ -402,9 +461,9 @@ mod tests {
         let path = folder.path().join("c.npy");
         let values = [0.5, -1.0, 65504.0].map(f16::from_f64);
         let mut out = Cursor::new(Vec::new());
-        write(&mut out, 3, 1, &values).unwrap();
+        write(&mut out, &[3, 1], &values).unwrap();
         fs::write(&path, out.into_inner()).unwrap();
-        let want = Matrix { rows: 3, columns: 1, elements: Elements::F16(values.to_vec()) };
+        let want = Matrix { count: None, rows: 3, columns: 1, elements: Elements::F16(values.to_vec()) };
         assert_eq!(read(&path).unwrap(), want);
     }
 
@@ -463,7 +522,7 @@ mod tests {
             (file("<i4", "False", "(1, 1)", &[0; 4]), "'<i4'"),
             (file("<c8", "False", "(1, 1)", &[0; 8]), "'<c8'"),
             (file("<f4", "False", "(3,)", &[0; 12]), "1 dimensions"),
-            (file("<f4", "False", "(1, 1, 3)", &[0; 12]), "3 dimensions"),
+            (file("<f4", "False", "(1, 1, 1, 3)", &[0; 12]), "4 dimensions"),
             (file("<f4", "False", "(2, 3)", &[0; 23]), "cut short"),
             (file("<f4", "False", "(1048576, 1048576)", &[0; 8]), "cut short"),
             (file("<f4", "False", "(4294967296, 4294967296)", &[0; 8]), "more elements"),

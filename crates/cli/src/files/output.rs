@@ -1,18 +1,26 @@
 //! Output files that appear whole or not at all.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Seek, Write};
+use std::io::{self, BufWriter, Cursor, IsTerminal, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use tempfile::NamedTempFile;
 
+use super::input::{is_standard, shown};
+use crate::terminal::StandardOutput;
+
 /// Temporary files that an interruption has to remove.
 static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn pending() -> MutexGuard<'static, Vec<PathBuf>> {
     PENDING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The output `path` of the command line as messages have it.
+pub(crate) fn shown_output(path: &Path) -> String {
+    if is_standard(path) { "standard output".to_owned() } else { shown(path) }
 }
 
 /// What an output is written to.
@@ -31,15 +39,40 @@ pub(crate) struct Output {
 enum Place {
     Beside { file: NamedTempFile, target: PathBuf },
     Direct(File),
+    Standard,
 }
 
 impl Output {
+    /// As [`Self::open`], and standard output where the path is `-`.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; standard output is a terminal, which shows no binary data.
+    pub(crate) fn open_or_standard(path: &Path) -> Result<Self> {
+        if !is_standard(path) {
+            return Self::open(path);
+        }
+        if io::stdout().is_terminal() {
+            bail!("- writes to standard output, which is a terminal; pipe it on, or name a file");
+        }
+        Ok(Self { path: path.to_owned(), place: Place::Standard })
+    }
+
+    /// Where a command that writes this output says what it did: standard output, or, where that is the output, standard error
+    /// if it was asked to `explain`.
+    pub(crate) fn said_to<'o>(&self, out: &'o mut dyn Write, explain: bool) -> Box<dyn Write + 'o> {
+        match (&self.place, explain) {
+            (Place::Standard, true) => Box::new(io::stderr()),
+            (Place::Standard, false) => Box::new(io::sink()),
+            _ => Box::new(out),
+        }
+    }
+
     /// Opens an output.
     ///
     /// # Errors
     /// Its folder is missing or cannot be written, the path is a folder, the file there is read-only.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let shown = path.display();
+        let shown = shown(path);
         if path.as_os_str().is_empty() {
             bail!("the output has an empty name; give it one, e.g. out.png");
         }
@@ -105,9 +138,15 @@ impl Output {
     /// # Errors
     /// `write` fails, or the disk is full. What was there before is still there then.
     pub(crate) fn write(self, write: impl FnOnce(&mut dyn Sink) -> Result<()>) -> Result<()> {
-        let shown = self.path.display().to_string();
+        let shown = shown(&self.path);
         let context = || format!("{shown} could not be written");
         match self.place {
+            Place::Standard => {
+                let mut bytes = Cursor::new(Vec::new());
+                write(&mut bytes)?;
+                let mut out = StandardOutput::lock();
+                Ok(out.write_all(bytes.get_ref()).and_then(|()| out.flush())?)
+            }
             Place::Direct(file) => {
                 let mut writer = BufWriter::new(file);
                 write(&mut writer).and_then(|()| Ok(writer.flush()?)).with_context(context)
@@ -138,7 +177,7 @@ pub(crate) fn abandon() -> impl Sized {
 }
 
 /// The system's message without the path, which the caller has said, and without the error number.
-pub(crate) fn plain(error: &std::io::Error) -> String {
+pub(crate) fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     let end =
         [" at path", " (os error"].iter().filter_map(|mark| text.find(mark)).min().unwrap_or(text.len());

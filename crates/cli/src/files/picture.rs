@@ -1,63 +1,136 @@
 //! Pictures in and out.
 
-use std::fs::{self, File};
-use std::io::BufReader;
+use std::io::{BufRead, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use image::codecs::pnm::{PnmEncoder, PnmSubtype, SampleEncoding};
 use image::metadata::Orientation;
 use image::{
     ColorType, DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageFormat, ImageReader, Limits,
 };
 
-use super::output::{Sink, plain};
+use super::input::{self, Input, Source, shown, shown_input};
+use super::output::Sink;
 
 /// Most bytes of a decoded picture: 26754x26754 pixels of RGB.
-const DECODED_MAX: u64 = 1 << 31;
+pub(crate) const DECODED_MAX: u64 = 1 << 31;
 /// Loss is for those who look, not for those who filter again.
 const JPEG_QUALITY: u8 = 95;
 
-/// A picture of 8 bits a channel: gray, gray with alpha, RGB or RGBA; upright, at least 1x1.
+/// A picture of 8 or 16 bits a channel: gray, gray with alpha, RGB or RGBA; upright, at least 1x1.
 pub(crate) struct Picture {
     pub(crate) pixels: DynamicImage,
     /// The colour profile, handed on as it is.
     icc_profile: Option<Vec<u8>>,
+    /// What the file has besides, and is not read.
+    pub(crate) left_out: Option<&'static str>,
 }
 
-/// Reads a picture, its format told by its contents.
+/// Reads a picture, its format told by its contents; from standard input where the path is `-`.
 ///
 /// # Errors
 /// No such file, not a picture or a truncated one, 0 pixels, over 2 GiB when decoded (told from the header, before
-/// anything is allocated), more than 8 bits a channel.
+/// anything is allocated), channels of other than 8 or 16 bits.
 pub(crate) fn read(path: &Path) -> Result<Picture> {
-    read_at_most(path, DECODED_MAX)
+    read_from(input::open_or_standard(path, "a picture")?, &shown_input(path), DECODED_MAX)
 }
 
-/// As [`read`], of at most so many bytes when decoded.
+/// As [`read`], from a file, of at most so many bytes when decoded and of 8 bits a channel.
 ///
 /// # Errors
 /// As [`read`].
 pub(crate) fn read_at_most(path: &Path, bytes: u64) -> Result<Picture> {
-    let shown = path.display();
-    let file = File::open(path)
-        .map_err(|error| anyhow!("{shown} cannot be read: {}; check the path", plain(&error)))?;
-    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        bail!("{shown} is a folder; name a picture in it");
+    let shown = shown(path);
+    let picture = read_from(input::open(path, "a picture")?, &shown, bytes.min(DECODED_MAX))?;
+    if is_deep(&picture.pixels) {
+        bail!(
+            "{shown} has 16 bits a channel, pictures of 8 are taken here; convert it first, e.g. \
+             `tripipe filter convert:u8:0.00389105 IN OUT`"
+        );
     }
-    let reader = ImageReader::new(BufReader::new(file))
-        .with_guessed_format()
-        .with_context(|| format!("{shown} cannot be read"))?;
-    let Some(format) = reader.format().filter(ImageFormat::reading_enabled) else {
-        bail!("{shown} is not a picture that can be read; want PNG, JPEG, PPM, PGM, BMP, TIFF or WebP");
+    Ok(picture)
+}
+
+/// Whether a picture has 16 bits a channel.
+pub(crate) fn is_deep(pixels: &DynamicImage) -> bool {
+    pixels.color().bytes_per_pixel() == 2 * pixels.color().channel_count()
+}
+
+fn read_from(input: Input, shown: &str, at_most: u64) -> Result<Picture> {
+    let mut source = input.seekable(shown, DECODED_MAX)?;
+    let failed = |error: std::io::Error| anyhow!("{shown} cannot be read: {}", super::output::plain(&error));
+    let mut start = Vec::new();
+    source.by_ref().take(64).read_to_end(&mut start).map_err(failed)?;
+    source.rewind().map_err(failed)?;
+    let format = image::guess_format(&start).ok().filter(ImageFormat::reading_enabled);
+    let Some(format) = format else {
+        bail!("{shown} is not a picture that can be read; want PNG, JPEG, PPM, PGM, PAM, BMP, TIFF or WebP");
     };
     let broken = |error: &dyn std::fmt::Display| {
         anyhow!("{shown} is broken or cut short ({error}); get it again, or save it anew from a viewer")
     };
-    if format == ImageFormat::Jpeg && !jpeg_is_whole(&fs::read(path)?) {
-        return Err(broken(&"the JPEG data ends early"));
+    if format == ImageFormat::Jpeg {
+        let mut bytes = Vec::new();
+        source.read_to_end(&mut bytes).map_err(failed)?;
+        source.rewind().map_err(failed)?;
+        if !jpeg_is_whole(&bytes) {
+            return Err(broken(&"the JPEG data ends early"));
+        }
     }
-    decode(reader, &shown.to_string(), bytes.min(DECODED_MAX), &broken)
+    let left_out = left_out(&mut source, format);
+    source.rewind().map_err(failed)?;
+    let picture = decode(ImageReader::with_format(source, format), shown, at_most, &broken)?;
+    Ok(Picture { left_out, ..picture })
+}
+
+/// What a file has besides its first picture; what cannot be read says nothing, and is the decoder's to complain of.
+fn left_out(source: &mut dyn Source, format: ImageFormat) -> Option<&'static str> {
+    match format {
+        ImageFormat::Png => png_is_animated(source)?.then_some("an animation"),
+        ImageFormat::WebP => {
+            let mut header = [0; 21];
+            source.read_exact(&mut header).ok()?;
+            (&header[12..16] == b"VP8X" && header[20] & 2 != 0).then_some("an animation")
+        }
+        ImageFormat::Tiff => tiff_has_pages(source)?.then_some("a file of several pages"),
+        _ => None,
+    }
+}
+
+/// Whether an `acTL` chunk lies ahead of the pixels.
+fn png_is_animated(source: &mut dyn Source) -> Option<bool> {
+    source.seek(SeekFrom::Start(8)).ok()?;
+    loop {
+        let mut header = [0; 8];
+        source.read_exact(&mut header).ok()?;
+        let [a, b, c, d, kind @ ..] = header;
+        match &kind {
+            b"acTL" => return Some(true),
+            b"IDAT" | b"IEND" => return Some(false),
+            // What is in it, and its check sum.
+            _ => source.seek(SeekFrom::Current(i64::from(u32::from_be_bytes([a, b, c, d])) + 4)).ok()?,
+        };
+    }
+}
+
+/// Whether the first directory of a classic TIFF names a next one.
+fn tiff_has_pages(source: &mut dyn Source) -> Option<bool> {
+    let mut header = [0; 8];
+    source.read_exact(&mut header).ok()?;
+    let little = header.starts_with(b"II");
+    let word = |bytes: [u8; 4]| if little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) };
+    let [_, _, a, b, offset @ ..] = header;
+    if [a, b] != [42, 0] && [a, b] != [0, 42] {
+        return None;
+    }
+    source.seek(SeekFrom::Start(word(offset).into())).ok()?;
+    let mut count = [0; 2];
+    source.read_exact(&mut count).ok()?;
+    let count = if little { u16::from_le_bytes(count) } else { u16::from_be_bytes(count) };
+    source.seek(SeekFrom::Current(12 * i64::from(count))).ok()?;
+    let mut next = [0; 4];
+    source.read_exact(&mut next).ok()?;
+    Some(word(next) != 0)
 }
 
 /// Reads the picture that is part of the program.
@@ -69,12 +142,14 @@ pub(crate) fn read_built_in(png: &[u8]) -> Result<Picture> {
     decode(reader, "the built-in picture", DECODED_MAX, &|error| anyhow!("the built-in picture: {error}"))
 }
 
-fn decode<R: std::io::BufRead + std::io::Seek>(
+fn decode<R: BufRead + Seek>(
     mut reader: ImageReader<R>,
     shown: &str,
     at_most: u64,
     broken: &dyn Fn(&dyn std::fmt::Display) -> anyhow::Error,
 ) -> Result<Picture> {
+    use ColorType::{L8, L16, La8, La16, Rgb8, Rgb16, Rgba8, Rgba16};
+
     let mut limits = Limits::no_limits();
     // What a decoder needs besides the picture itself.
     limits.max_alloc = Some(2 * DECODED_MAX);
@@ -92,18 +167,18 @@ fn decode<R: std::io::BufRead + std::io::Seek>(
         );
     }
     let colour = decoder.color_type();
-    if !matches!(colour, ColorType::L8 | ColorType::La8 | ColorType::Rgb8 | ColorType::Rgba8) {
+    if !matches!(colour, L8 | La8 | Rgb8 | Rgba8 | L16 | La16 | Rgb16 | Rgba16) {
         let bits = colour.bits_per_pixel() / u16::from(colour.channel_count());
         bail!(
-            "{shown} has {bits} bits a channel, pictures of 8 are taken; convert it first, e.g. \
-             `magick in.png -depth 8 out.png`"
+            "{shown} has {bits} bits a channel, pictures of 8 and 16 are taken; convert it first, e.g. \
+             `magick in.tiff -depth 16 out.png`"
         );
     }
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     let icc_profile = decoder.icc_profile().unwrap_or(None);
     let mut pixels = DynamicImage::from_decoder(decoder).map_err(|error| broken(&error))?;
     pixels.apply_orientation(orientation);
-    Ok(Picture { pixels, icc_profile })
+    Ok(Picture { pixels, icc_profile, left_out: None })
 }
 
 /// Whether JPEG data runs to its end marker. The decoder fills up what is missing with gray and says nothing.
@@ -128,13 +203,15 @@ fn jpeg_is_whole(bytes: &[u8]) -> bool {
     }
 }
 
-/// A format to write, chosen by the output's name.
+/// A format to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Png,
     Jpeg,
     /// PPM or PGM, told by the channels.
     Pnm,
+    /// Gray alone.
+    Pgm,
     /// PAM, the PNM that has alpha.
     Pam,
     Bmp,
@@ -143,42 +220,60 @@ pub(crate) enum Format {
 }
 
 impl Format {
+    /// The format of that name, which is the ending of a file too; nothing where there is none.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Some(match name.to_lowercase().as_str() {
+            "png" => Self::Png,
+            "jpg" | "jpeg" => Self::Jpeg,
+            "ppm" | "pnm" => Self::Pnm,
+            "pgm" => Self::Pgm,
+            "pam" => Self::Pam,
+            "bmp" => Self::Bmp,
+            "tif" | "tiff" => Self::Tiff,
+            "webp" => Self::WebP,
+            _ => return None,
+        })
+    }
+
     /// The format of a file name.
     ///
     /// # Errors
     /// An ending that names no format.
     pub(crate) fn of(path: &Path) -> Result<Self> {
-        let ending =
-            path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
-        Ok(match ending.as_str() {
-            "png" => Self::Png,
-            "jpg" | "jpeg" => Self::Jpeg,
-            "ppm" | "pgm" | "pnm" => Self::Pnm,
-            "pam" => Self::Pam,
-            "bmp" => Self::Bmp,
-            "tif" | "tiff" => Self::Tiff,
-            "webp" => Self::WebP,
-            _ => bail!(
+        let ending = path.extension().map(|ending| ending.to_string_lossy().into_owned()).unwrap_or_default();
+        Self::named(&ending).with_context(|| {
+            format!(
                 "{} does not end in a picture format; want .png, .jpg, .ppm, .pgm, .pam, .bmp, .tiff or .webp",
-                path.display()
-            ),
+                shown(path)
+            )
         })
     }
 
-    /// Whether the format can hold a picture.
+    /// Whether the format can hold a picture; `path` is where it goes.
     ///
     /// # Errors
-    /// It has no alpha channel, it is gray only, or the picture is too large for it.
+    /// It has no alpha channel, no colour or no 16 bits, or the picture is too large for it.
     pub(crate) fn check(self, path: &Path, pixels: &DynamicImage) -> Result<()> {
-        let shown = path.display();
+        let shown = super::output::shown_output(path);
         let colour = pixels.color();
         let (width, height) = (pixels.width(), pixels.height());
-        if colour.has_alpha() && matches!(self, Self::Jpeg | Self::Pnm) {
-            bail!("{shown} cannot hold the picture's alpha channel; choose .png, .webp, .tiff or .pam");
+        let deep = is_deep(pixels);
+        if deep && matches!(self, Self::Jpeg | Self::Bmp | Self::WebP) {
+            bail!(
+                "{shown} would hold 8 bits a channel and the picture has 16; choose PNG, TIFF, PPM or PAM, or end the \
+                 filters with convert:u8:0.00389105"
+            );
         }
-        let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-        if colour.has_color() && ending.as_deref() == Some("pgm") {
-            bail!("{shown} holds gray alone and the picture has colour; choose .ppm");
+        if colour.has_alpha() && matches!(self, Self::Jpeg | Self::Pnm | Self::Pgm) {
+            let others = if deep { "PNG, TIFF or PAM" } else { "PNG, WebP, TIFF or PAM" };
+            bail!(
+                "{shown} cannot hold the picture's alpha channel; choose {others}, or end the filters with drop-alpha"
+            );
+        }
+        if colour.has_color() && self == Self::Pgm {
+            bail!(
+                "{shown} holds gray alone and the picture has colour; choose PPM, or end the filters with gray"
+            );
         }
         let extent_max = match self {
             Self::Jpeg => 65_535,
@@ -187,7 +282,7 @@ impl Format {
         };
         if width.max(height) > extent_max {
             bail!(
-                "{shown} can be {extent_max} pixels wide and high at most, not {width}x{height}; choose .png"
+                "{shown} can be {extent_max} pixels wide and high at most, not {width}x{height}; choose PNG"
             );
         }
         Ok(())
@@ -201,10 +296,13 @@ impl Format {
 pub(crate) fn write(sink: &mut dyn Sink, format: Format, picture: &Picture) -> Result<()> {
     let widened;
     let mut pixels = &picture.pixels;
-    let (gray, gray_alpha) = (pixels.color() == ColorType::L8, pixels.color() == ColorType::La8);
     // Formats without gray + alpha get it as RGBA.
-    if gray_alpha && matches!(format, Format::Bmp | Format::Tiff) {
-        widened = DynamicImage::ImageRgba8(pixels.to_rgba8());
+    if pixels.color().channel_count() == 2 && matches!(format, Format::Bmp | Format::Tiff) {
+        widened = if is_deep(pixels) {
+            DynamicImage::ImageRgba16(pixels.to_rgba16())
+        } else {
+            DynamicImage::ImageRgba8(pixels.to_rgba8())
+        };
         pixels = &widened;
     }
     let (width, height) = (pixels.width(), pixels.height());
@@ -223,22 +321,7 @@ pub(crate) fn write(sink: &mut dyn Sink, format: Format, picture: &Picture) -> R
             height,
             colour,
         ),
-        Format::Pnm => {
-            let subtype = if gray {
-                PnmSubtype::Graymap(SampleEncoding::Binary)
-            } else {
-                PnmSubtype::Pixmap(SampleEncoding::Binary)
-            };
-            encode(PnmEncoder::new(sink).with_subtype(subtype), None, bytes, width, height, colour)
-        }
-        Format::Pam => encode(
-            PnmEncoder::new(sink).with_subtype(PnmSubtype::ArbitraryMap),
-            None,
-            bytes,
-            width,
-            height,
-            colour,
-        ),
+        Format::Pnm | Format::Pgm | Format::Pam => Ok(write_pnm(sink, pixels, format == Format::Pam)?),
         Format::Bmp => {
             let mut sink = sink;
             encode(image::codecs::bmp::BmpEncoder::new(&mut sink), None, bytes, width, height, colour)
@@ -255,6 +338,36 @@ pub(crate) fn write(sink: &mut dyn Sink, format: Format, picture: &Picture) -> R
             colour,
         ),
     }
+}
+
+/// A binary PGM or PPM, or a PAM, whose 16 bits are big-endian. The `image` crate does not write all of those of 16 bits.
+fn write_pnm(sink: &mut dyn Sink, pixels: &DynamicImage, pam: bool) -> std::io::Result<()> {
+    let deep = is_deep(pixels);
+    let white = if deep { u16::MAX } else { u8::MAX.into() };
+    let (width, height, depth) = (pixels.width(), pixels.height(), pixels.color().channel_count());
+    if pam {
+        let kind = ["GRAYSCALE", "GRAYSCALE_ALPHA", "RGB", "RGB_ALPHA"][usize::from(depth.clamp(1, 4)) - 1];
+        write!(
+            sink,
+            "P7\nWIDTH {width}\nHEIGHT {height}\nDEPTH {depth}\nMAXVAL {white}\nTUPLTYPE {kind}\nENDHDR\n"
+        )?;
+    } else {
+        let kind = if depth == 3 { 6 } else { 5 };
+        write!(sink, "P{kind}\n{width} {height}\n{white}\n")?;
+    }
+    if !deep {
+        return sink.write_all(pixels.as_bytes());
+    }
+    let row = 2 * width as usize * usize::from(depth);
+    let mut turned = Vec::with_capacity(row);
+    for row in pixels.as_bytes().chunks(row) {
+        turned.clear();
+        turned.extend(
+            row.chunks_exact(2).flat_map(|value| u16::from_ne_bytes([value[0], value[1]]).to_be_bytes()),
+        );
+        sink.write_all(&turned)?;
+    }
+    Ok(())
 }
 
 fn encode(
@@ -275,18 +388,19 @@ fn encode(
 impl Picture {
     /// A picture with no colour profile.
     pub(crate) fn new(pixels: DynamicImage) -> Self {
-        Self { pixels, icc_profile: None }
+        Self { pixels, icc_profile: None, left_out: None }
     }
 
     /// The same picture with other pixels.
     pub(crate) fn with_pixels(&self, pixels: DynamicImage) -> Self {
-        Self { pixels, icc_profile: self.icc_profile.clone() }
+        Self { pixels, icc_profile: self.icc_profile.clone(), left_out: None }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::io::Cursor;
 
     #[test]
@@ -313,27 +427,61 @@ mod tests {
             image::Rgba([(x * 30) as u8, (y * 40) as u8, (x * y * 5) as u8, 255 - (x * 9) as u8])
         });
         let rgba = DynamicImage::ImageRgba8(rgba);
+        let deep = image::ImageBuffer::from_fn(7, 5, |x, y| {
+            image::Rgba([
+                (x * 7919) as u16,
+                (y * 9973) as u16,
+                (x * y * 1601) as u16,
+                65535 - (x * 257) as u16 * 3,
+            ])
+        });
+        let deep = DynamicImage::ImageRgba16(deep);
         let kinds = [
             DynamicImage::ImageLuma8(rgba.to_luma8()),
             DynamicImage::ImageLumaA8(rgba.to_luma_alpha8()),
             DynamicImage::ImageRgb8(rgba.to_rgb8()),
             rgba.clone(),
+            DynamicImage::ImageLuma16(deep.to_luma16()),
+            DynamicImage::ImageLumaA16(deep.to_luma_alpha16()),
+            DynamicImage::ImageRgb16(deep.to_rgb16()),
+            deep,
         ];
         for ending in ["png", "ppm", "pgm", "pnm", "pam", "bmp", "tiff", "webp"] {
             let path = folder.path().join(format!("a.{ending}"));
             let format = Format::of(&path).unwrap();
             for pixels in &kinds {
                 if format.check(&path, pixels).is_err() {
-                    assert!(pixels.color().has_alpha() || ending == "pgm");
+                    assert!(pixels.color().has_alpha() || ending == "pgm" || is_deep(pixels));
+                    assert!(!is_deep(pixels) || !["png", "tiff", "pam"].contains(&ending));
                     continue;
                 }
                 let mut bytes = Cursor::new(Vec::new());
                 write(&mut bytes, format, &Picture::new(pixels.clone())).unwrap();
                 fs::write(&path, bytes.into_inner()).unwrap();
                 let back = read(&path).unwrap().pixels;
-                assert_eq!(back.to_rgba8(), pixels.to_rgba8(), "{ending} {:?}", pixels.color());
+                assert_eq!(back.to_rgba16(), pixels.to_rgba16(), "{ending} {:?}", pixels.color());
+                assert_eq!(is_deep(&back), is_deep(pixels));
             }
         }
+    }
+
+    #[test]
+    fn animations_and_pages_are_seen() {
+        let of = |bytes: &[u8], format| left_out(&mut Cursor::new(bytes.to_vec()), format);
+        // As the formats' descriptions have them: flags of the extended WebP header, the directory of a TIFF.
+        let webp = |flags: u8| [&b"RIFF\x20\0\0\0WEBPVP8X\x0a\0\0\0"[..], &[flags, 0, 0, 0]].concat();
+        assert!(of(&webp(0x02), ImageFormat::WebP).is_some());
+        assert!(of(&webp(0x10), ImageFormat::WebP).is_none());
+        assert!(of(b"RIFF", ImageFormat::WebP).is_none());
+        let tiff = |next: u8| {
+            let mut bytes = b"II\x2a\0\x08\0\0\0\x01\0".to_vec();
+            bytes.extend([0; 12]);
+            bytes.extend([next, 0, 0, 0]);
+            bytes
+        };
+        assert!(of(&tiff(40), ImageFormat::Tiff).is_some());
+        assert!(of(&tiff(0), ImageFormat::Tiff).is_none());
+        assert!(of(b"MM\0\x2a\0\0\0\x08\0\0\0\0\0\x09", ImageFormat::Tiff).is_some());
     }
 
     #[test]

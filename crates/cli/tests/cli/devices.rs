@@ -23,6 +23,32 @@ fn json_form() {
 }
 
 #[test]
+fn models_of_gpus_that_are_not_here() {
+    let bench = Bench::new();
+    let said = bench.succeed(&["devices", "--models"]);
+    let line = said.lines().find(|line| line.trim_start().starts_with("Mali-G610 ")).unwrap();
+    for word in ["Valhall gen3", "RK3588", "1000"] {
+        assert!(line.contains(word), "`{word}` is not in: {line}");
+    }
+    let said = bench.succeed(&["devices", "--models", "--format", "json"]);
+    let value: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let models = value["models"].as_array().unwrap();
+    assert_eq!(models.len(), 30);
+    let model = models.iter().find(|model| model["id"] == "mali-g610").unwrap();
+    // Arm's data sheet: 64 FP32 FMA a core and clock; four cores at 1 GHz.
+    assert_eq!(model["f32_operations_per_second"]["value"], 512e9);
+    assert_eq!(model["f16_operations_per_second"]["value"], 1024e9);
+    assert_eq!(model["soc"]["value"], "RK3588");
+    for model in models {
+        for (name, figure) in model.as_object().unwrap().iter().filter(|(_, figure)| figure.is_object()) {
+            let known = figure["basis"].as_str().is_some_and(|basis| !basis.is_empty())
+                && figure["source"].as_str().is_some_and(|source| !source.is_empty());
+            assert!(known, "{name} of {}: {figure}", model["name"]);
+        }
+    }
+}
+
+#[test]
 fn every_command_explains_itself() {
     let bench = Bench::new();
     for arguments in [
@@ -32,6 +58,8 @@ fn every_command_explains_itself() {
         &["filter", "--help"],
         &["filter", "laplace", "--help"],
         &["gemm", "--help"],
+        &["histogram", "--help"],
+        &["sweep", "gemm", "--help"],
         &["ladder", "--help"],
         &["peaks", "--help"],
     ] {
@@ -67,4 +95,22 @@ fn peaks_of_the_cpu_path() {
     for row in rows {
         assert!(row["value"].as_f64().unwrap() > 1e6, "{row}");
     }
+}
+
+#[test]
+fn a_selection_of_peaks() {
+    let bench = Bench::new();
+    let names = |only: &str| -> Vec<String> {
+        let said = bench.succeed(&["peaks", "--device", "cpu", "--only", only, "--format", "json"]);
+        let value: serde_json::Value = serde_json::from_str(&said).unwrap();
+        let rows = value["peaks"].as_array().unwrap();
+        rows.iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names("copy"), ["memory copy, one thread", "memory copy, all threads"]);
+    assert_eq!(names("mad int,mad short").len(), 4);
+    assert!(names("fma").iter().all(|name| name.starts_with("mad ")));
+    bench.refuse(
+        &["peaks", "--only", "copie"],
+        &["copie", "memory copy", "mad24 int", "dot int8", "transfers"],
+    );
 }

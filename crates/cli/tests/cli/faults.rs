@@ -86,7 +86,7 @@ fn a_lost_device_fails_the_ladder() {
 }
 
 /// A sound OpenCL device of this machine.
-fn device_of_this_machine(bench: &Bench) -> bool {
+pub(super) fn device_of_this_machine(bench: &Bench) -> bool {
     let said =
         done(&bench.command(&["devices", "--format", "json"]).env_remove("TRIPIPE_OPENCL").output().unwrap());
     let value: serde_json::Value = serde_json::from_str(&said).unwrap();

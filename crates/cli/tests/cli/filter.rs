@@ -1,8 +1,8 @@
-//! `tripipe filter laplace`, against the formula written down once more.
+//! `tripipe filter`, against formulas written down once more and files written and read by their formats' descriptions.
 
 use image::{DynamicImage, GrayAlphaImage, GrayImage, ImageFormat, Rgb, RgbImage, Rgba, RgbaImage};
 
-use crate::Bench;
+use crate::{Bench, done};
 
 /// 9 x the pixel - its neighbours, clamped; the ring copied. `channels` bytes a pixel, of which `filtered` are.
 fn sharpened(bytes: &[u8], width: usize, height: usize, channels: usize, filtered: usize) -> Vec<u8> {
@@ -96,4 +96,293 @@ fn in_and_out_may_be_one() {
     let out = image::open(bench.path().join("a.png")).unwrap();
     assert_eq!(out.as_bytes(), sharpened(picture.as_raw(), 20, 10, 3, 3));
     assert_eq!(bench.files(), ["a.png"]);
+}
+
+/// A binary PGM or PPM of 16 bits.
+fn deep_pnm(width: usize, height: usize, channels: usize, values: &[u16]) -> Vec<u8> {
+    let kind = if channels == 1 { 5 } else { 6 };
+    let mut file = format!("P{kind}\n{width} {height}\n65535\n").into_bytes();
+    file.extend(values.iter().flat_map(|value| value.to_be_bytes()));
+    file
+}
+
+fn deep_values(count: usize) -> Vec<u16> {
+    (0..count).map(|at| (at * 40_503 + 77) as u16).collect()
+}
+
+/// 9 x the pixel - its neighbours, clamped to 16 bits; the ring copied.
+fn sharpened_deep(values: &[u16], width: usize, height: usize, channels: usize) -> Vec<u16> {
+    let mut result = values.to_vec();
+    for y in 1..height - 1 {
+        for x in 1..width - 1 {
+            for channel in 0..channels {
+                let at = |x: usize, y: usize| i64::from(values[(y * width + x) * channels + channel]);
+                let around: i64 = (0..9)
+                    .filter(|place| *place != 4)
+                    .map(|place| at(x + place % 3 - 1, y + place / 3 - 1))
+                    .sum();
+                result[(y * width + x) * channels + channel] =
+                    (9 * at(x, y) - around).clamp(0, 65_535) as u16;
+            }
+        }
+    }
+    result
+}
+
+#[test]
+fn sixteen_bits_stay_sixteen_bits() {
+    let bench = Bench::new();
+    for (channels, name, formats) in
+        [(3, "a.ppm", ["ppm", "png", "tiff", "pam"]), (1, "a.pgm", ["pgm", "png", "tiff", "pam"])]
+    {
+        let (width, height) = (13, 9);
+        let values = deep_values(width * height * channels);
+        bench.write(name, deep_pnm(width, height, channels, &values));
+        for format in formats {
+            // There and back.
+            let there = format!("there.{format}");
+            let said = bench.succeed(&["filter", "copy", name, &there]);
+            assert!(said.contains("of 16 bits"), "{said}");
+            let back = format!("back.{}", &name[2..]);
+            bench.succeed(&["filter", "laplace", &there, &back, "--border", "none"]);
+            let want = deep_pnm(width, height, channels, &sharpened_deep(&values, width, height, channels));
+            assert_eq!(bench.read(&back), want, "{format}, {channels} channels");
+        }
+        for format in ["jpg", "bmp", "webp"] {
+            bench.refuse(
+                &["filter", "copy", name, &format!("out.{format}")],
+                &["16", "convert:u8:0.00389105"],
+            );
+        }
+        // 65535 becomes 255, and rounds.
+        bench.succeed(&["filter", "convert:u8:0.00389105", name, "out.bmp"]);
+        let bytes: Vec<u8> = values.iter().map(|value| (f64::from(*value) / 257.0).round() as u8).collect();
+        let found = image::open(bench.path().join("out.bmp")).unwrap();
+        let found = if channels == 1 { found.to_luma8().into_raw() } else { found.to_rgb8().into_raw() };
+        assert_eq!(found, bytes);
+    }
+}
+
+/// The pixels of a PPM of 8 bits.
+fn ppm(bench: &Bench, name: &str) -> (usize, usize, Vec<u8>) {
+    let bytes = bench.read(name);
+    let header = bytes.split(|byte| *byte == b'\n').take(3).map(<[u8]>::to_vec).collect::<Vec<_>>();
+    let start = header.iter().map(|line| line.len() + 1).sum();
+    let extents: Vec<usize> = String::from_utf8(header[1].clone())
+        .unwrap()
+        .split(' ')
+        .map(|extent| extent.parse().unwrap())
+        .collect();
+    (extents[0], extents[1], bytes[start..].to_vec())
+}
+
+#[test]
+fn other_extents() {
+    let bench = Bench::new();
+    let picture = rgb(12, 8);
+    picture.save(bench.path().join("a.png")).unwrap();
+    let said = bench.succeed(&["filter", "resize:5x3:nearest", "a.png", "b.ppm"]);
+    assert!(said.starts_with("a.png 12x8 RGB -> b.ppm 5x3 RGB\n"), "{said}");
+    let (width, height, pixels) = ppm(&bench, "b.ppm");
+    assert_eq!((width, height), (5, 3));
+    for (at, pixel) in pixels.chunks(3).enumerate() {
+        let source = picture.get_pixel((at % 5 * 12 / 5) as u32, (at / 5 * 8 / 3) as u32);
+        assert_eq!(pixel, source.0, "{at}");
+    }
+    // By area is what one gets: the mean of 4 x 2 pixels each, rounded half up.
+    bench.succeed(&["filter", "resize:3x", "a.png", "c.ppm"]);
+    let (width, height, pixels) = ppm(&bench, "c.ppm");
+    assert_eq!((width, height), (3, 2));
+    for (at, pixel) in pixels.chunks(3).enumerate() {
+        for (channel, value) in pixel.iter().enumerate() {
+            let (x, y) = (at as u32 % 3 * 4, at as u32 / 3 * 4);
+            let sum: u32 = (0..16)
+                .map(|place| u32::from(picture.get_pixel(x + place % 4, y + place / 4).0[channel]))
+                .sum();
+            assert_eq!(u32::from(*value), (sum + 8) / 16, "{at}, {channel}");
+        }
+    }
+    // In the middle of a chain; filters see the new extents.
+    bench.succeed(&["filter", "gray,resize:24x16:linear,rgb", "a.png", "d.ppm"]);
+    assert_eq!(ppm(&bench, "d.ppm").2.len(), 24 * 16 * 3);
+    for bad in ["resize", "resize:0x4", "resize:4", "resize:4x4:cubic", "resize:-1x4"] {
+        bench.refuse(&["filter", bad, "a.png", "e.png"], &["resize:WIDTHxHEIGHT"]);
+    }
+    bench.refuse(&["filter", "resize:1000000x1000000", "a.png", "e.png"], &["1000000x1000000", "smaller"]);
+}
+
+#[test]
+fn alpha_goes_where_its_picture_goes() {
+    let bench = Bench::new();
+    let pixels: Vec<[u8; 2]> = (0..64u8).map(|at| [at * 3, 255 - at * 2]).collect();
+    let gray = GrayAlphaImage::from_raw(8, 8, pixels.concat()).unwrap();
+    gray.save(bench.path().join("a.png")).unwrap();
+    bench.succeed(&["filter", "resize:4x4:nearest", "a.png", "b.png"]);
+    let small = image::open(bench.path().join("b.png")).unwrap();
+    assert_eq!(small.color(), image::ColorType::La8);
+    let want: Vec<u8> = (0..16).flat_map(|at| pixels[at / 4 * 16 + at % 4 * 2]).collect();
+    assert_eq!(small.as_bytes(), want);
+    // Gray that becomes RGB takes its alpha along; alpha can be dropped.
+    bench.succeed(&["filter", "rgb", "a.png", "c.png"]);
+    let color = image::open(bench.path().join("c.png")).unwrap();
+    let want: Vec<u8> = pixels.iter().flat_map(|[gray, alpha]| [*gray, *gray, *gray, *alpha]).collect();
+    assert_eq!((color.color(), color.as_bytes()), (image::ColorType::Rgba8, &want[..]));
+    bench.refuse(&["filter", "copy", "a.png", "d.jpg"], &["alpha", "drop-alpha"]);
+    bench.succeed(&["filter", "drop-alpha", "a.png", "d.pgm"]);
+    bench.succeed(&["filter", "convert:u16:257", "a.png", "e.png"]);
+    let deep = image::open(bench.path().join("e.png")).unwrap();
+    assert_eq!(deep.color(), image::ColorType::La16);
+    assert_eq!(deep.to_luma_alpha8().into_raw(), pixels.concat());
+    // An alpha that was just made is not filtered.
+    rgb(8, 8).save(bench.path().join("f.png")).unwrap();
+    bench.succeed(&["filter", "add-alpha,laplace8", "f.png", "g.png"]);
+    let opaque = image::open(bench.path().join("g.png")).unwrap().to_rgba8();
+    assert!(opaque.pixels().all(|pixel| pixel.0[3] == 255));
+}
+
+/// Luma, blue and red difference of BT.601 in limited range to RGB, as the standard has it.
+fn bt601([y, u, v]: [u8; 3]) -> [f64; 3] {
+    let [y, u, v] = [f64::from(y) - 16.0, f64::from(u) - 128.0, f64::from(v) - 128.0];
+    let luma = y.max(0.0) * 255.0 / 219.0;
+    let [u, v] = [u, v].map(|chroma| chroma * 255.0 / 112.0);
+    [luma + 0.701 * v, luma - 0.886 * 0.114 / 0.587 * u - 0.701 * 0.299 / 0.587 * v, luma + 0.886 * u]
+}
+
+#[test]
+fn frames_of_cameras() {
+    let bench = Bench::new();
+    let (width, height, pitch) = (6, 4, 8);
+    let luma = |x: usize, y: usize| (40 + x * 23 + y * 11) as u8;
+    let chroma = |x: usize, y: usize| [(100 + x * 9) as u8, (150 - y * 12) as u8];
+    let frame = |pitch: usize, v_first: bool| -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for y in 0..height {
+            bytes.extend((0..width).map(|x| luma(x, y)).chain(vec![9; pitch - width]));
+        }
+        for y in 0..height / 2 {
+            for x in 0..width / 2 {
+                let [u, v] = chroma(x, y);
+                bytes.extend(if v_first { [v, u] } else { [u, v] });
+            }
+            bytes.extend(vec![9; pitch - width]);
+        }
+        bytes
+    };
+    for (name, from, bytes) in [
+        ("a.nv12", "nv12:6x4", frame(width, false)),
+        ("a.nv21", "nv21:6x4", frame(width, true)),
+        ("a.raw", "nv12:6x4:8", frame(pitch, false)),
+        // Some leave out what follows the last row.
+        ("b.raw", "nv12:6x4:8", frame(pitch, false)[..pitch * 6 - 2].to_vec()),
+    ] {
+        bench.write(name, bytes);
+        bench.succeed(&["filter", "copy", name, "out.ppm", "--from", from]);
+        let (_, _, pixels) = ppm(&bench, "out.ppm");
+        assert_eq!(pixels.len(), width * height * 3);
+        for (at, pixel) in pixels.chunks(3).enumerate() {
+            let (x, y) = (at % width, at / width);
+            let [u, v] = chroma(x / 2, y / 2);
+            for (found, want) in pixel.iter().zip(bt601([luma(x, y), u, v])) {
+                assert!(
+                    (f64::from(*found) - want.clamp(0.0, 255.0)).abs() <= 1.0,
+                    "{from} at {x}, {y}: {pixel:?}"
+                );
+            }
+        }
+    }
+    // White, black and gray are known; an odd frame has its chroma rounded up.
+    let gray = RgbImage::from_fn(5, 3, |x, _| Rgb([[0, 255, 128, 0, 255][x as usize]; 3]));
+    gray.save(bench.path().join("gray.png")).unwrap();
+    let said = bench.succeed(&["filter", "copy", "gray.png", "gray.nv12"]);
+    assert!(said.contains("-> gray.nv12 NV12"), "{said}");
+    let row = [16, 235, 126, 16, 235];
+    let mut want = [row; 3].concat();
+    want.extend([128; 12]);
+    assert_eq!(bench.read("gray.nv12"), want);
+    // A picture of gray alone too; by option, whatever the name.
+    bench.succeed(&["filter", "gray", "gray.png", "any", "--to", "nv21"]);
+    assert_eq!(bench.read("any"), want);
+    bench.refuse(&["filter", "copy", "a.nv12", "x.png"], &["--from nv12:WIDTHxHEIGHT"]);
+    bench
+        .refuse(&["filter", "copy", "a.nv12", "x.png", "--from", "nv12:8x8"], &["36 bytes", "96", "extents"]);
+    bench.refuse(&["filter", "copy", "a.nv12", "x.png", "--from", "nv12"], &["nv12:WIDTHxHEIGHT"]);
+    bench.refuse(&["filter", "add-alpha", "gray.png", "x.nv12"], &["alpha", "drop-alpha"]);
+    bench.refuse(&["filter", "copy", "gray.png", "x", "--to", "gif"], &["gif", "nv12"]);
+}
+
+#[test]
+fn several_operations_are_said_one_by_one() {
+    let bench = Bench::new();
+    rgb(40, 30).save(bench.path().join("a.png")).unwrap();
+    let chain = "gray,resize:20x15,laplace";
+    let said = bench.succeed(&["filter", chain, "a.png", "b.png", "--device", "cpu"]);
+    assert!(said.starts_with("a.png 40x30 RGB -> b.png 20x15 gray\n"), "{said}");
+    assert!(said.contains("area resizing of 40x30") && said.contains("laplace of 20x15"), "{said}");
+    assert!(said.trim_end().ends_with("in all, with start-up and copies"), "{said}");
+    let explained = bench.succeed(&["filter", chain, "a.png", "b.png", "--device", "cpu", "--explain"]);
+    assert_eq!(explained.matches("  kernel  ").count(), 3, "{explained}");
+}
+
+#[test]
+fn names_that_are_none_come_with_what_was_meant() {
+    let bench = Bench::new();
+    rgb(4, 4).save(bench.path().join("a.png")).unwrap();
+    let refuse = |chain: &str, more: &[&str], words: &[&str]| {
+        bench.refuse(&[&["filter", chain, "a.png", "b.png"], more].concat(), words);
+    };
+    refuse("lapalce", &[], &["`lapalce`", "did you mean laplace?"]);
+    refuse("gray,gausian:5", &[], &["did you mean gaussian?"]);
+    refuse("laplace", &["--border", "constant:300"], &["constant:300", "0 to 255"]);
+    refuse("laplace", &["--border", "constant:-1"], &["constant:-1", "0 to 255"]);
+    refuse("laplace", &["--border", "constant:nan"], &["0 to 255"]);
+    refuse("laplace", &["--border", "mirror"], &["mirror", "reflect101"]);
+    refuse("gray,gray", &[], &["`gray` takes images of 3 or 4 channels", "has 1"]);
+    refuse("convert:f32", &[], &["pixels of f32", "convert:u8"]);
+    // In range for what the window sees.
+    bench.succeed(&[
+        "filter",
+        "convert:u16:257,laplace,convert:u8:0.00389105",
+        "a.png",
+        "b.png",
+        "--border",
+        "constant:300",
+    ]);
+    bench.succeed(&["filter", "gray", "a.png", "b.png", "--border", "constant:300"]);
+}
+
+/// A PNG chunk with its length and check sum.
+fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
+    let mut crc = !0u32;
+    for byte in kind.iter().chain(data) {
+        crc ^= u32::from(*byte);
+        for _ in 0..8 {
+            crc = (crc >> 1) ^ (0xEDB8_8320 & (crc & 1).wrapping_neg());
+        }
+    }
+    let mut bytes = (data.len() as u32).to_be_bytes().to_vec();
+    bytes.extend(kind);
+    bytes.extend(data);
+    bytes.extend((!crc).to_be_bytes());
+    bytes
+}
+
+#[test]
+fn an_animation_is_said_to_be_one() {
+    let bench = Bench::new();
+    let picture = rgb(6, 5);
+    picture.save(bench.path().join("still.png")).unwrap();
+    let still = bench.read("still.png");
+    // Behind the header chunk: two frames, played for ever. The still picture is what is shown where nothing moves.
+    let mut moving = still[..33].to_vec();
+    moving.extend(chunk(b"acTL", &[0, 0, 0, 2, 0, 0, 0, 0]));
+    moving.extend(&still[33..]);
+    bench.write("moving.png", moving);
+    for arguments in [&["filter", "copy", "moving.png", "out.ppm"][..], &["histogram", "moving.png"]] {
+        let output = bench.run(arguments);
+        assert_eq!(output.status.code(), Some(0));
+        let note = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(note, "note: moving.png is an animation; only its first picture is read\n");
+    }
+    assert_eq!(ppm(&bench, "out.ppm").2, picture.into_raw());
+    done(&bench.run(&["filter", "copy", "still.png", "out.ppm"]));
 }

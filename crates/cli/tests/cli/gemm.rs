@@ -95,7 +95,7 @@ fn what_cannot_be_multiplied() {
         ("big.npy", file(">f4", false, "(3, 2)", &[0; 24]), &["big-endian", "astype('<f4')"]),
         ("int.npy", file("<i4", false, "(3, 2)", &[0; 24]), &["'<i4'", "astype"]),
         ("row.npy", file("<f4", false, "(3,)", &[0; 12]), &["1 dimensions", "reshape"]),
-        ("cube.npy", file("<f4", false, "(3, 1, 1)", &[0; 12]), &["3 dimensions"]),
+        ("cube.npy", file("<f4", false, "(3, 1, 1, 1)", &[0; 12]), &["4 dimensions", "reshape"]),
         ("cut.npy", file("<f4", false, "(3, 2)", &[0; 23]), &["cut short", "3x2"]),
         ("liar.npy", file("<f4", false, "(3, 300000000000)", &[0; 24]), &["cut short"]),
         ("huge.npy", file("<f4", false, "(4294967296, 4294967296)", &[0; 24]), &["more elements"]),
@@ -129,4 +129,89 @@ fn the_old_product_survives_a_failure() {
     bench.write("c.npy", "what was there");
     bench.refuse(&["gemm", "a.npy", "a.npy", "-o", "c.npy"], &["a.npy"]);
     assert_eq!(bench.read("c.npy"), b"what was there");
+}
+
+#[test]
+fn added_to_another_matrix() {
+    let bench = Bench::new();
+    let size = [3, 4, 5];
+    let (a, b, c) = (matrix(3, 5, 1), matrix(5, 4, 2), matrix(3, 4, 3));
+    bench.write("a.npy", file("<f4", false, "(3, 5)", &f32s(&a)));
+    bench.write("b.npy", file("<f4", false, "(5, 4)", &f32s(&b)));
+    bench.write("c.npy", file("<f4", true, "(3, 4)", &f32s(&transposed(&c, 3, 4))));
+    let product = product(&a, &b, size);
+    let check = |factors: &[&str], [alpha, beta]: [f32; 2]| {
+        bench.succeed(&[&["gemm", "a.npy", "b.npy", "--c", "c.npy", "-o", "d.npy"], factors].concat());
+        let want: Vec<f32> = product.iter().zip(&c).map(|(ab, c)| alpha * ab + beta * c).collect();
+        assert_eq!(parts(&bench.read("d.npy")).1, f32s(&want), "{factors:?}");
+    };
+    check(&[], [1.0, 1.0]);
+    check(&["--beta", "-0.5", "--alpha", "2"], [2.0, -0.5]);
+    check(&["--beta", "0"], [1.0, 0.0]);
+    // The result may go where C came from.
+    bench.succeed(&["gemm", "a.npy", "b.npy", "--c", "c.npy", "-o", "c.npy"]);
+    let want: Vec<f32> = product.iter().zip(&c).map(|(ab, c)| ab + c).collect();
+    assert_eq!(parts(&bench.read("c.npy")).1, f32s(&want));
+    bench.refuse(&["gemm", "a.npy", "b.npy", "--c", "b.npy", "-o", "d2.npy"], &["b.npy is 5x4", "3x4"]);
+    // Bytes are summed in 32 bits, and added to those.
+    let bytes = |values: &[f32]| values.iter().map(|value| *value as i8 as u8).collect::<Vec<u8>>();
+    let words =
+        |values: &[f32]| values.iter().flat_map(|value| (*value as i32).to_le_bytes()).collect::<Vec<u8>>();
+    bench.write("a8.npy", file("|i1", false, "(3, 5)", &bytes(&a)));
+    bench.write("b8.npy", file("|i1", false, "(5, 4)", &bytes(&b)));
+    bench.write("c32.npy", file("<i4", false, "(3, 4)", &words(&c)));
+    bench.succeed(&["gemm", "a8.npy", "b8.npy", "--c", "c32.npy", "--beta", "3", "-o", "d.npy"]);
+    let want: Vec<f32> = product.iter().zip(&c).map(|(ab, c)| ab + 3.0 * c).collect();
+    assert_eq!(parts(&bench.read("d.npy")).1, words(&want));
+    bench.refuse(&["gemm", "a8.npy", "b8.npy", "--c", "c.npy", "-o", "d2.npy"], &["float32", "int32"]);
+    bench.refuse(
+        &["gemm", "a8.npy", "b8.npy", "--c", "c32.npy", "--beta", "0.5", "-o", "d2.npy"],
+        &["beta", "integer"],
+    );
+}
+
+#[test]
+fn batches() {
+    let bench = Bench::new();
+    let (count, [m, n, k]) = (3, [2, 5, 4]);
+    let a: Vec<Vec<f32>> = (0..count).map(|i| matrix(m, k, i)).collect();
+    let b: Vec<Vec<f32>> = (0..count).map(|i| matrix(k, n, i + 7)).collect();
+    bench.write("a.npy", file("<f4", false, "(3, 2, 4)", &f32s(&a.concat())));
+    let transposes: Vec<f32> = b.iter().flat_map(|b| transposed(b, k, n)).collect();
+    bench.write("b.npy", file("<f4", false, "(3, 5, 4)", &f32s(&transposes)));
+    let said = bench.succeed(&["gemm", "a.npy", "b.npy", "--transpose-b", "-o", "c.npy"]);
+    assert!(
+        said.starts_with("a.npy 3 times 2x4 * b.npy 3 times 5x4 transposed -> c.npy 3 times 2x5 float32\n"),
+        "{said}"
+    );
+    let want: Vec<f32> = (0..count).flat_map(|i| product(&a[i], &b[i], [m, n, k])).collect();
+    let c = bench.read("c.npy");
+    assert!(parts(&c).0.contains("(3, 2, 5"), "{}", parts(&c).0);
+    assert_eq!(parts(&c).1, f32s(&want));
+    // One matrix for all; a C for each, in Fortran order.
+    bench.write("one.npy", file("<f4", false, "(4, 5)", &f32s(&b[0])));
+    let added: Vec<f32> = (0..30u8).map(f32::from).collect();
+    let fortran: Vec<f32> = (0..30).map(|at| added[at % 3 * 10 + at / 3 % 2 * 5 + at / 6]).collect();
+    bench.write("added.npy", file("<f4", true, "(3, 2, 5)", &f32s(&fortran)));
+    bench.succeed(&["gemm", "a.npy", "one.npy", "--c", "added.npy", "--beta", "2", "-o", "c.npy"]);
+    let products = (0..count).flat_map(|i| product(&a[i], &b[0], [m, n, k]));
+    let want: Vec<f32> = products.zip(&added).map(|(ab, c)| ab + 2.0 * c).collect();
+    assert_eq!(parts(&bench.read("c.npy")).1, f32s(&want));
+    // None at all.
+    bench.write("none.npy", file("<f4", false, "(0, 2, 4)", &[]));
+    bench.succeed(&["gemm", "none.npy", "one.npy", "-o", "c.npy"]);
+    assert!(parts(&bench.read("c.npy")).0.contains("(0, 2, 5"));
+    let doubles: Vec<u8> = a.concat().iter().flat_map(|value| f64::from(*value).to_le_bytes()).collect();
+    bench.write("a64.npy", file("<f8", false, "(3, 2, 4)", &doubles));
+    let doubles: Vec<u8> = b[0].iter().flat_map(|value| f64::from(*value).to_le_bytes()).collect();
+    bench.write("one64.npy", file("<f8", false, "(4, 5)", &doubles));
+    bench.succeed(&["gemm", "a64.npy", "one64.npy", "-o", "c.npy"]);
+    let want: Vec<u8> = (0..count)
+        .flat_map(|i| product(&a[i], &b[0], [m, n, k]))
+        .flat_map(|value| f64::from(value).to_le_bytes())
+        .collect();
+    assert_eq!(parts(&bench.read("c.npy")).1, want);
+    bench.refuse(&["gemm", "a.npy", "none.npy", "--transpose-b", "-o", "d.npy"], &["batch of 3", "one of 0"]);
+    bench
+        .refuse(&["gemm", "a.npy", "one.npy", "--c", "one.npy", "-o", "d.npy"], &["one.npy is 4x5", "3x2x5"]);
 }

@@ -12,14 +12,17 @@ mod explain;
 mod faults;
 mod filter;
 mod gemm;
+mod histogram;
 mod interruption;
 mod ladder;
 mod npy;
+mod pipes;
 mod run_kernel;
 #[path = "../../../report/tests/sarif_shape/mod.rs"]
 mod sarif_shape;
 #[path = "../../../opencl/tests/support/stand_in.rs"]
 mod stand_in;
+mod sweep;
 mod template;
 
 use std::fs;

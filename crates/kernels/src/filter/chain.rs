@@ -128,6 +128,12 @@ pub enum FilterError {
         /// What was given.
         name: String,
     },
+    /// A name that no way to resize has.
+    #[error("there is no way to resize `{name}`; there are nearest, linear, area")]
+    UnknownInterpolation {
+        /// What was given.
+        name: String,
+    },
     /// A number of channels that is not 1 to 4.
     #[error("{found} channels: an image has 1 to 4")]
     Channels {
@@ -135,10 +141,12 @@ pub enum FilterError {
         found: usize,
     },
     /// A conversion of colour that does not take so many channels.
-    #[error("{color:?} does not take {found} channels")]
+    #[error("`{color}` takes images of {takes}, and this one has {found}")]
     ColorChannels {
         /// The conversion.
         color: Color,
+        /// The channels it takes, in words.
+        takes: &'static str,
         /// Channels given.
         found: usize,
     },
@@ -187,7 +195,7 @@ pub enum FilterError {
     },
     /// The result is of another shape than the chain makes.
     #[error(
-        "the filter makes {}x{} pixels of {} channels of {want_element:?}; the result has {}x{} of {} of {found_element:?}",
+        "the filter makes {}x{} pixels of {} channels of {want_element}; the result has {}x{} of {} of {found_element}",
         want[0], want[1], want[2], found[0], found[1], found[2]
     )]
     Result {

@@ -8,6 +8,7 @@ use super::plan::{indexable, not_an_image};
 use super::texels::{TEXEL, Texels};
 use super::{Chain, Element, Layout, Raster, Stage};
 use crate::plan::PlanError;
+use crate::sweep::nearest_first;
 
 /// How the kernels of a chain are run. It changes times, never a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,7 +106,7 @@ impl Parameters {
         }
         if self.loads == Loads::Aligned && !is_aligned(from, self.lanes) {
             let want = format!("an offset, a pitch and a plane pitch that are multiples of {}", self.lanes);
-            return refuse("loads", "Aligned".to_owned(), want);
+            return refuse("loads", "aligned".to_owned(), want);
         }
         if self.loads == Loads::Image {
             if self.lanes < TEXEL {
@@ -121,12 +122,12 @@ impl Parameters {
             }
         }
         if self.sums == Sums::Paired {
-            let refuse = |want: &str| refuse("sums", "Paired".to_owned(), want.to_owned());
+            let refuse = |want: &str| refuse("sums", "paired".to_owned(), want.to_owned());
             if self.lanes < 4 {
                 return refuse("lanes are 4, 8 or 16, which are whole words");
             }
             if self.loads == Loads::Direct {
-                return refuse("loads are Shared, Aligned or Image, as columns are parts of words");
+                return refuse("loads are shared, aligned or image, as columns are parts of words");
             }
             if !Pairs::any_of(chain, from) {
                 return refuse(
@@ -140,7 +141,7 @@ impl Parameters {
         }
         if let Some([x, y]) = self.work_group {
             if x == 0 || y == 0 {
-                return refuse("work_group", format!("{x}x{y}"), "1x1 or more".to_owned());
+                return refuse("group", format!("{x}x{y}"), "1x1 or more".to_owned());
             }
             let limits = [
                 (x.saturating_mul(y), probe.max_work_group_size),
@@ -393,7 +394,7 @@ fn widest(chain: &Chain, from: &Raster) -> usize {
 }
 
 /// Parameters worth trying for a chain on a device: all that [`Parameters::check`] admits of vectors, rows, ways to load and work-groups
-/// that fit it, the default first.
+/// that fit it: the default first, then those that are most like it.
 pub fn candidates(chain: &Chain, from: &Raster, to: &Raster, probe: &Probe) -> Vec<Parameters> {
     let (default, _) = default_parameters(chain, from, probe);
     let wide = 16 / widest(chain, from);
@@ -421,13 +422,9 @@ pub fn candidates(chain: &Chain, from: &Raster, to: &Raster, probe: &Probe) -> V
             }
         }
     }
-    let mut tried = Vec::new();
-    for parameters in found {
-        if !tried.contains(&parameters) && parameters.check(chain, from, to, probe).is_ok() {
-            tried.push(parameters);
-        }
-    }
-    tried
+    found.retain(|parameters| parameters.check(chain, from, to, probe).is_ok());
+    let default = found.first().copied().filter(|first| *first == default);
+    nearest_first(default.as_slice(), &found)
 }
 
 #[cfg(test)]

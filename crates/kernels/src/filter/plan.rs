@@ -117,7 +117,7 @@ impl Pass<'_> {
 
 /// Why a source is not read as an image.
 pub(super) fn not_an_image(want: String) -> PlanError {
-    PlanError::Parameter { parameter: "loads", found: "Image".to_owned(), want }
+    PlanError::Parameter { parameter: "loads", found: "image".to_owned(), want }
 }
 
 /// What every kernel takes: the two buffers, where pixels lie in them, and how many there are.

@@ -193,18 +193,19 @@ impl Color {
     /// # Errors
     /// It does not take so many.
     pub fn channels(self, from: usize) -> Result<usize, FilterError> {
-        let (takes, gives): (&[usize], usize) = match self {
-            Self::RgbToGray | Self::BgrToGray => (&[3, 4], 1),
-            Self::GrayToRgb => (&[1], 3),
-            Self::SwapRedBlue => (&[3, 4], from),
-            Self::DropAlpha => (&[4], 3),
-            Self::AddAlpha => (&[3], 4),
-            Self::RgbToYuv | Self::YuvToRgb => (&[3], 3),
+        const BOTH: &str = "3 or 4 channels (RGB, RGBA)";
+        let (takes, words, gives): (&[usize], _, usize) = match self {
+            Self::RgbToGray | Self::BgrToGray => (&[3, 4], BOTH, 1),
+            Self::GrayToRgb => (&[1], "1 channel (gray)", 3),
+            Self::SwapRedBlue => (&[3, 4], BOTH, from),
+            Self::DropAlpha => (&[4], "4 channels (RGBA)", 3),
+            Self::AddAlpha => (&[3], "3 channels (RGB)", 4),
+            Self::RgbToYuv | Self::YuvToRgb => (&[3], "3 channels", 3),
         };
         if takes.contains(&from) {
             Ok(gives)
         } else {
-            Err(FilterError::ColorChannels { color: self, found: from })
+            Err(FilterError::ColorChannels { color: self, takes: words, found: from })
         }
     }
 }

@@ -5,6 +5,8 @@ use tripipe_device::{DeviceKind, Probe};
 use super::description::Gemm;
 use super::parameters::{Dot, Local, Parameters, Source, Tile, Vector};
 use super::shape::Shape;
+use super::table::default_parameters;
+use crate::sweep::nearest_first;
 
 const DIRECT: Source = Source::Direct;
 const ONE_PANEL: Source = Source::Packed { panel: 0 };
@@ -39,6 +41,16 @@ pub fn candidates(gemm: &Gemm, probe: &Probe) -> Vec<Parameters> {
     found.extend(shorts);
     found.retain(|parameters| parameters.check(gemm, probe).is_ok());
     found
+}
+
+/// The candidates in the order in which a sweep should try them: what the table chooses and its runners-up, then those that are most
+/// like these.
+pub fn best_guess_first(gemm: &Gemm, candidates: &[Parameters], probe: &Probe) -> Vec<Parameters> {
+    let choice = default_parameters(gemm, probe);
+    let guesses =
+        std::iter::once(choice.parameters).chain(choice.runners_up.into_iter().map(|(other, _)| other));
+    let guesses: Vec<Parameters> = guesses.filter(|guess| guess.check(gemm, probe).is_ok()).collect();
+    nearest_first(&guesses, candidates)
 }
 
 fn vectors(found: &mut Vec<Parameters>) {

@@ -22,7 +22,7 @@ mod sums;
 mod sweep;
 mod table;
 
-pub use candidates::candidates;
+pub use candidates::{best_guess_first, candidates};
 pub use check::Unfit;
 pub use description::{
     Accumulate, Batch, DescriptionError, Elements, Gemm, Layout, Operand, Order, Requantise, Scale, Stage,
@@ -34,7 +34,7 @@ pub use plan::{Given, Side, packed_layouts, plan, plan_packing};
 pub use reference::{Difference, Reference, ReferenceError};
 pub use sample::sample;
 pub use shape::Shape;
-pub use sweep::{Seconds, Sweep, SweepError, SweepOptions, Tried, TryError, sweep};
+pub use sweep::{Sweep, SweepError, SweepOptions, sweep};
 pub use table::{
     Basis, Choice, ElementKind, Entry, Measurement, Table, TableError, Target, default_parameters,
     entries_to_toml,

@@ -6,24 +6,29 @@
 // What keeps the count honest: the factor is an argument, so the compiler cannot fold two steps into one; every
 // lane starts from another value, so it cannot compute one lane for all; everything is stored, so it cannot drop a
 // chain. And the result proves the count. Floats: the factor is 1, plus is 1, minus is -30, so each turn adds
-// exactly 1, in small whole numbers that have no rounding error. Integers: x * factor + plus with an odd
-// factor, wrapping, walks through values that the host computes in closed form.
+// exactly 1, in small whole numbers that have no rounding error; integers of 24 bits likewise. Integers: x * factor + plus
+// with an odd factor, wrapping, walks through values that the host computes in closed form.
 //
-// TYPE:   float, half, int, short or char.
-// FLOATS: 1 for float and half: mad(), which takes the fastest multiply-add the device has.
+// TYPE:   float, half, double, int, short or char.
+// HOW:    0 x * factor + plus; 1 mad(), which takes the fastest multiply-add the device has, for floats; 2 mad24() and
+//         3 mul24() and an addition, for int.
 // HALF:   1 for half.
+// DOUBLE: 1 for double.
 // WIDTH:  1, 2, 4, 8 or 16.
 // CHAINS: 2, 4 or 8.
 
 #ifndef TYPE
 #define TYPE float
-#define FLOATS 1
+#define HOW 1
 #endif
-#ifndef FLOATS
-#define FLOATS 0
+#ifndef HOW
+#define HOW 0
 #endif
 #ifndef HALF
 #define HALF 0
+#endif
+#ifndef DOUBLE
+#define DOUBLE 0
 #endif
 #ifndef WIDTH
 #define WIDTH 4
@@ -34,6 +39,9 @@
 
 #if HALF
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#endif
+#if DOUBLE
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 #define JOIN2(a, b) a##b
 #define JOIN(a, b) JOIN2(a, b)
@@ -64,8 +72,12 @@ typedef JOIN(TYPE, WIDTH) vector_t;
 #define EACH_CHAIN(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #endif
 
-#if FLOATS
+#if HOW == 1
 #define MULTIPLY_ADD(x, by, add) mad(x, by, add)
+#elif HOW == 2
+#define MULTIPLY_ADD(x, by, add) mad24(x, by, add)
+#elif HOW == 3
+#define MULTIPLY_ADD(x, by, add) (mul24(x, by) + (add))
 #else
 #define MULTIPLY_ADD(x, by, add) ((x) * (by) + (add))
 #endif

@@ -15,6 +15,7 @@ pub(super) struct Mad {
     /// The row's name.
     pub(super) name: &'static str,
     element: ScalarType,
+    how: How,
     /// x becomes x * factor + plus 31 times a turn, then x * factor + minus.
     factor: i64,
     plus: i64,
@@ -23,44 +24,80 @@ pub(super) struct Mad {
     turns_max: u32,
 }
 
+/// How it is written in OpenCL C; the number is `HOW` in `arithmetic.cl`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// `x * factor + plus`.
+    Expression = 0,
+    /// `mad()`.
+    Mad = 1,
+    /// `mad24()`: integers of 24 bits.
+    Mad24 = 2,
+    /// `mul24()`, then an addition.
+    Mul24 = 3,
+}
+
 /// Multiply-adds a turn of each chain, as in `arithmetic.cl`.
-const STEPS: u32 = 32;
+pub(super) const STEPS: u32 = 32;
 /// Starting values repeat after so many work-items.
-const STARTS: usize = 4;
+pub(super) const STARTS: usize = 4;
 /// Work-items that fill a compute unit several times over; desktop GPUs hold 2048 of them.
-const ITEMS_PER_UNIT: usize = 2048;
-const ITEMS_MIN: usize = 1 << 12;
-const ITEMS_MAX: usize = 1 << 20;
+pub(super) const ITEMS_PER_UNIT: usize = 2048;
+pub(super) const ITEMS_MIN: usize = 1 << 12;
+pub(super) const ITEMS_MAX: usize = 1 << 20;
 
 /// Integers: a factor of 1 modulo 4 and an odd summand walk through all values of the type before one comes
-/// back. Floats: whole numbers, up to 2^24 in float and 2^11 in half, of which a turn's 31 steps need a few.
+/// back. Floats and integers of 24 bits: whole numbers, up to 2^53 in double, 2^24 in float, 2^11 in half and 2^23 in 24 bits, of which a
+/// turn's 31 steps need a few.
 pub(super) const MADS: &[Mad] = &[
-    Mad { name: "mad float", element: ScalarType::F32, factor: 1, plus: 1, minus: -30, turns_max: 1 << 23 },
-    Mad { name: "mad half", element: ScalarType::F16, factor: 1, plus: 1, minus: -30, turns_max: 1900 },
+    Mad::counting("mad float", ScalarType::F32, How::Mad, 1 << 23),
+    Mad::counting("mad half", ScalarType::F16, How::Mad, 1900),
+    Mad::counting("mad double", ScalarType::F64, How::Mad, 1 << 24),
     Mad {
         name: "mad int",
         element: ScalarType::I32,
+        how: How::Expression,
         factor: 1_664_525,
         plus: 1_013_904_223,
         minus: 12_345,
         turns_max: 1 << 24,
     },
+    Mad::counting("mad24 int", ScalarType::I32, How::Mad24, (1 << 23) - 100),
+    Mad::counting("mul24 int", ScalarType::I32, How::Mul24, (1 << 23) - 100),
     Mad {
         name: "mad short",
         element: ScalarType::I16,
+        how: How::Expression,
         factor: 25_173,
         plus: 13_849,
         minus: 4_321,
         turns_max: 1 << 24,
     },
-    Mad { name: "mad char", element: ScalarType::I8, factor: 77, plus: 31, minus: 9, turns_max: 1 << 24 },
+    Mad {
+        name: "mad char",
+        element: ScalarType::I8,
+        how: How::Expression,
+        factor: 77,
+        plus: 31,
+        minus: 9,
+        turns_max: 1 << 24,
+    },
 ];
 
 impl Mad {
+    /// One that counts turns: each adds exactly 1.
+    const fn counting(name: &'static str, element: ScalarType, how: How, turns_max: u32) -> Self {
+        Self { name, element, how, factor: 1, plus: 1, minus: -30, turns_max }
+    }
+
     /// Whether this is the rate that arithmetic in `element` is held against.
     pub(super) fn stands_for(&self, element: ScalarType) -> bool {
-        use ScalarType::{F16, F32, I8, I16, I32, U8, U16, U32};
+        use ScalarType::{F16, F32, F64, I8, I16, I32, U8, U16, U32};
+        if matches!(self.how, How::Mad24 | How::Mul24) {
+            return false;
+        }
         match self.element {
+            F64 => element == F64,
             F32 => element == F32,
             F16 => element == F16,
             I32 => matches!(element, I32 | U32),
@@ -72,6 +109,7 @@ impl Mad {
 
     fn argument(&self, value: i64) -> Argument {
         match self.element {
+            ScalarType::F64 => (value as f64).into(),
             ScalarType::F32 => (value as f32).into(),
             ScalarType::F16 => f16::from_f32(value as f32).into(),
             ScalarType::I16 => (value as i16).into(),
@@ -82,6 +120,7 @@ impl Mad {
 
     fn write(&self, value: i64, to: &mut Vec<u8>) {
         match self.element {
+            ScalarType::F64 => to.extend((value as f64).to_ne_bytes()),
             ScalarType::F32 => to.extend((value as f32).to_ne_bytes()),
             ScalarType::F16 => to.extend(f16::from_f32(value as f32).to_ne_bytes()),
             ScalarType::I16 => to.extend((value as i16).to_ne_bytes()),
@@ -148,6 +187,10 @@ pub(super) fn rate(bench: &mut Bench<'_>, mad: &Mad, width: usize, effort: Effor
     if half && !probe.fp16() {
         return Err(PeakError::NotOffered { what: "half-precision arithmetic (cl_khr_fp16)".to_owned() });
     }
+    let double = mad.element == ScalarType::F64;
+    if double && !probe.fp64() {
+        return Err(PeakError::NotOffered { what: "double-precision arithmetic (cl_khr_fp64)".to_owned() });
+    }
     let chains = match (probe.kind, width) {
         // A core works on one work-item at a time: only chains hide the latency of two wide multiply-adds a clock.
         (DeviceKind::Cpu, _) => 8,
@@ -166,8 +209,9 @@ pub(super) fn rate(bench: &mut Bench<'_>, mad: &Mad, width: usize, effort: Effor
     }
     let program = Program::from_source("peaks/arithmetic.cl", include_str!("arithmetic.cl"))
         .define("TYPE", mad.element.opencl_name())
-        .define("FLOATS", u8::from(matches!(mad.element, ScalarType::F16 | ScalarType::F32)))
+        .define("HOW", mad.how as u8)
         .define("HALF", u8::from(half))
+        .define("DOUBLE", u8::from(double))
         .define("WIDTH", width)
         .define("CHAINS", chains);
     let results = bench.output(items * item_bytes)?;
@@ -178,29 +222,48 @@ pub(super) fn rate(bench: &mut Bench<'_>, mad: &Mad, width: usize, effort: Effor
         arguments: vec![Argument::Memory(results), factor, plus, minus],
         range: NdRange::d1(items),
     };
+    let (turns, best) = fastest(bench, &mut launch, mad.turns_max, effort)?;
+    let expected = mad.expected(chains, width, turns);
+    check(&bench.read(results, items * item_bytes)?, &expected, turns)?;
+    Ok(2.0 * f64::from(STEPS) * f64::from(turns) * (chains * width * items) as f64 / best)
+}
+
+/// As many turns as fill a round, at most `turns_max`, and the seconds they take; the turns are the launch's last argument.
+pub(super) fn fastest(
+    bench: &mut Bench<'_>,
+    launch: &mut Launch,
+    turns_max: u32,
+    effort: Effort,
+) -> Result<(u32, f64), PeakError> {
+    let others = launch.arguments.len();
     let turned = |launch: &mut Launch, turns: u32| {
-        launch.arguments.truncate(4);
+        launch.arguments.truncate(others);
         launch.arguments.push(turns.into());
     };
-    // The first launch also builds and warms up; then as many turns as fill a round.
+    // The first launch also builds and warms up.
     let mut turns = 8;
-    turned(&mut launch, turns);
-    bench.seconds(&launch)?;
-    let mut seconds = bench.seconds(&launch)?;
-    while seconds < effort.round_seconds() / 2.0 && turns < mad.turns_max {
+    turned(launch, turns);
+    bench.seconds(launch)?;
+    let mut seconds = bench.seconds(launch)?;
+    while seconds < effort.round_seconds() / 2.0 && turns < turns_max {
         let more = (effort.round_seconds() / seconds.max(1e-9)).clamp(2.0, 64.0);
-        turns = ((f64::from(turns) * more) as u32).min(mad.turns_max);
-        turned(&mut launch, turns);
-        seconds = bench.seconds(&launch)?;
+        turns = ((f64::from(turns) * more) as u32).min(turns_max);
+        turned(launch, turns);
+        seconds = bench.seconds(launch)?;
     }
-    let best = bench.best_seconds(&launch, effort)?;
-    let expected = mad.expected(chains, width, turns);
-    let found = bench.read(results, items * item_bytes)?;
-    if let Some(block) = found.chunks(expected.len()).position(|block| block != expected) {
-        let what = format!("{turns} turns, work-items {} to {}", block * STARTS, block * STARTS + STARTS - 1);
-        return Err(PeakError::Wrong { what });
+    Ok((turns, bench.best_seconds(launch, effort)?))
+}
+
+/// Compares what work-items wrote with what [`STARTS`] of them should, over and over.
+pub(super) fn check(found: &[u8], expected: &[u8], turns: u32) -> Result<(), PeakError> {
+    match found.chunks(expected.len()).position(|block| block != expected) {
+        None => Ok(()),
+        Some(block) => {
+            let what =
+                format!("{turns} turns, work-items {} to {}", block * STARTS, block * STARTS + STARTS - 1);
+            Err(PeakError::Wrong { what })
+        }
     }
-    Ok(2.0 * f64::from(STEPS) * f64::from(turns) * (chains * width * items) as f64 / best)
 }
 
 #[cfg(test)]
@@ -218,6 +281,7 @@ mod tests {
                     ScalarType::I8 => i64::from(x as i8),
                     ScalarType::I32 => i64::from(x as i32),
                     ScalarType::F16 => f16::from_f32(x as f32).to_f32() as i64,
+                    ScalarType::F64 => x as f64 as i64,
                     _ => (x as f32) as i64,
                 };
                 for _ in 0..turns {
@@ -235,9 +299,11 @@ mod tests {
     fn floats_stay_exact_to_the_last_turn() {
         // The largest start is 3 + 7 + 15; a turn climbs 31 before it steps back.
         for mad in MADS {
-            let exact = match mad.element {
+            let exact: i64 = match mad.element {
                 ScalarType::F32 => 1 << 24,
                 ScalarType::F16 => 1 << 11,
+                ScalarType::F64 => 1 << 53,
+                _ if mad.factor == 1 => 1 << 23,
                 _ => continue,
             };
             assert_eq!(mad.after(25, mad.turns_max), 25 + i64::from(mad.turns_max), "{}", mad.name);

@@ -9,6 +9,7 @@
 
 mod arithmetic;
 mod bench;
+mod dot;
 mod launch;
 mod memory;
 
@@ -75,7 +76,7 @@ impl Peaks {
 #[non_exhaustive]
 pub enum PeakError {
     /// The device lacks what is to be measured.
-    #[error("no {what}")]
+    #[error("not offered: {what}")]
     NotOffered {
         /// What is missing.
         what: String,
@@ -94,7 +95,74 @@ pub enum PeakError {
     Execute(#[from] ExecuteError),
 }
 
-/// Measures every ceiling; `progress` is called with the name of each ahead of it.
+/// One thing to be measured.
+#[derive(Clone, Copy)]
+enum Row {
+    Mad(&'static arithmetic::Mad),
+    Dot,
+    Buffer(memory::Transfer),
+    Image(memory::Texel),
+    Local,
+    Launch(launch::Cost),
+}
+
+impl Row {
+    /// All of them, in the order in which they are measured.
+    fn all() -> impl Iterator<Item = Self> {
+        let mads = arithmetic::MADS.iter().map(Self::Mad).chain([Self::Dot]);
+        let buffers = memory::Transfer::ALL.into_iter().map(Self::Buffer);
+        let images = memory::Texel::ALL.into_iter().map(Self::Image);
+        let launches = launch::Cost::ALL.into_iter().map(Self::Launch);
+        mads.chain(buffers).chain(images).chain([Self::Local]).chain(launches)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Mad(mad) => mad.name,
+            Self::Dot => dot::NAME,
+            Self::Buffer(transfer) => transfer.name(),
+            Self::Image(texel) => texel.name(),
+            Self::Local => memory::LOCAL,
+            Self::Launch(cost) => cost.name(),
+        }
+    }
+
+    /// The vector widths it is measured with.
+    fn widths(self) -> Vec<Option<usize>> {
+        match self {
+            Self::Mad(_) | Self::Buffer(_) => WIDTHS.map(Some).to_vec(),
+            Self::Dot | Self::Image(_) | Self::Local => vec![Some(4)],
+            Self::Launch(_) => vec![None],
+        }
+    }
+
+    fn unit(self) -> Unit {
+        match self {
+            Self::Mad(_) | Self::Dot => Unit::OperationsPerSecond,
+            Self::Buffer(_) | Self::Image(_) | Self::Local => Unit::BytesPerSecond,
+            Self::Launch(_) => Unit::Seconds,
+        }
+    }
+
+    fn measure(self, bench: &mut Bench<'_>, width: Option<usize>, effort: Effort) -> Result<f64, PeakError> {
+        let width = width.unwrap_or(1);
+        match self {
+            Self::Mad(mad) => arithmetic::rate(bench, mad, width, effort),
+            Self::Dot => dot::rate(bench, effort),
+            Self::Buffer(transfer) => memory::buffer(bench, transfer, width, effort),
+            Self::Image(texel) => memory::image(bench, texel, effort),
+            Self::Local => memory::local(bench, effort),
+            Self::Launch(cost) => launch::seconds(bench, cost),
+        }
+    }
+}
+
+/// The names of the ceilings, in the order in which they are measured.
+pub fn names() -> Vec<&'static str> {
+    Row::all().map(Row::name).collect()
+}
+
+/// Measures the ceilings whose names are `wanted`; `progress` is called with the name of each ahead of it.
 ///
 /// A ceiling that cannot be measured is a row that says why.
 ///
@@ -103,42 +171,23 @@ pub enum PeakError {
 pub fn measure(
     executor: &mut dyn Executor,
     effort: Effort,
+    wanted: &dyn Fn(&str) -> bool,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Peaks, ExecuteError> {
     let mut rows = Vec::new();
-    let mut add = |row: Peak| {
-        if let Err(PeakError::Execute(lost @ ExecuteError::DeviceLost { .. })) = row.value {
-            return Err(lost);
+    for row in Row::all().filter(|row| wanted(row.name())) {
+        let (name, widths) = (row.name(), row.widths());
+        for width in &widths {
+            match width {
+                Some(width) if widths.len() > 1 => progress(&format!("{name} x{width}")),
+                _ => progress(name),
+            }
+            let value = row.measure(&mut Bench::new(executor), *width, effort);
+            if let Err(PeakError::Execute(lost @ ExecuteError::DeviceLost { .. })) = value {
+                return Err(lost);
+            }
+            rows.push(Peak { name, width: *width, value, unit: row.unit() });
         }
-        rows.push(row);
-        Ok(())
-    };
-    for mad in arithmetic::MADS {
-        for width in WIDTHS {
-            progress(&format!("{} x{width}", mad.name));
-            let value = arithmetic::rate(&mut Bench::new(executor), mad, width, effort);
-            add(Peak { name: mad.name, width: Some(width), value, unit: Unit::OperationsPerSecond })?;
-        }
-    }
-    for transfer in memory::Transfer::ALL {
-        for width in WIDTHS {
-            progress(&format!("{} x{width}", transfer.name()));
-            let value = memory::buffer(&mut Bench::new(executor), transfer, width, effort);
-            add(Peak { name: transfer.name(), width: Some(width), value, unit: Unit::BytesPerSecond })?;
-        }
-    }
-    for texel in memory::Texel::ALL {
-        progress(texel.name());
-        let value = memory::image(&mut Bench::new(executor), texel, effort);
-        add(Peak { name: texel.name(), width: Some(4), value, unit: Unit::BytesPerSecond })?;
-    }
-    progress(memory::LOCAL);
-    let value = memory::local(&mut Bench::new(executor), effort);
-    add(Peak { name: memory::LOCAL, width: Some(4), value, unit: Unit::BytesPerSecond })?;
-    for cost in launch::Cost::ALL {
-        progress(cost.name());
-        let value = launch::seconds(&mut Bench::new(executor), cost);
-        add(Peak { name: cost.name(), width: None, value, unit: Unit::Seconds })?;
     }
     Ok(Peaks { rows })
 }

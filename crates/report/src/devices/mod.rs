@@ -1,6 +1,7 @@
 //! The devices of a machine, as text and JSON.
 
 mod json;
+pub mod models;
 mod text;
 
 use tripipe_device::{Identification, Probe};

@@ -6,8 +6,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::super::{
-    Bilateral, Border, Chain, Color, Element, FilterError, Gradient, Linear, Morphology, Neighbourhood,
-    Stage, Taps,
+    Bilateral, Border, Chain, Color, Element, FilterError, Gradient, Interpolation, Linear, Morphology,
+    Neighbourhood, Stage, Taps,
 };
 
 /// Every name, its numbers, and what it does.
@@ -175,16 +175,49 @@ impl fmt::Display for Stage {
                 write!(f, "bilateral:{size}:{sigma_color}:{sigma_space}")
             }
             Self::Convert { to, scale, offset } => write!(f, "convert:{to}:{scale}:{offset}"),
-            Self::Color(color) => f.write_str(match color {
-                Color::RgbToGray => "gray",
-                Color::BgrToGray => "gray-bgr",
-                Color::GrayToRgb => "rgb",
-                Color::SwapRedBlue => "swap-red-blue",
-                Color::DropAlpha => "drop-alpha",
-                Color::AddAlpha => "add-alpha",
-                Color::RgbToYuv => "yuv",
-                Color::YuvToRgb => "from-yuv",
-            }),
+            Self::Color(color) => write!(f, "{color}"),
+        }
+    }
+}
+
+/// The name of its stage.
+impl fmt::Display for Color {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::RgbToGray => "gray",
+            Self::BgrToGray => "gray-bgr",
+            Self::GrayToRgb => "rgb",
+            Self::SwapRedBlue => "swap-red-blue",
+            Self::DropAlpha => "drop-alpha",
+            Self::AddAlpha => "add-alpha",
+            Self::RgbToYuv => "yuv",
+            Self::YuvToRgb => "from-yuv",
+        })
+    }
+}
+
+/// `nearest`, `linear` or `area`.
+impl fmt::Display for Interpolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nearest => "nearest",
+            Self::Bilinear => "linear",
+            Self::Area => "area",
+        })
+    }
+}
+
+impl FromStr for Interpolation {
+    type Err = FilterError;
+
+    /// # Errors
+    /// An unknown name.
+    fn from_str(text: &str) -> Result<Self, FilterError> {
+        match text {
+            "nearest" => Ok(Self::Nearest),
+            "linear" | "bilinear" => Ok(Self::Bilinear),
+            "area" => Ok(Self::Area),
+            _ => Err(FilterError::UnknownInterpolation { name: text.to_owned() }),
         }
     }
 }

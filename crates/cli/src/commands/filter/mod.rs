@@ -1,0 +1,202 @@
+//! `tripipe filter`: a picture through a chain of filters.
+
+mod steps;
+mod work;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use clap::Args;
+use tripipe::Explanation;
+use tripipe::filter::Border;
+use tripipe_report::time;
+
+pub(crate) use self::steps::{Steps, parse_chain};
+use self::work::{Made, channels};
+pub(crate) use self::work::{Source, filter};
+use super::{DeviceArgument, note};
+use crate::Finish;
+use crate::files::frame::{Kind, Layout};
+use crate::files::input::{self, shown_input};
+use crate::files::output::{Output, shown_output};
+use crate::files::picture::{self, Format};
+use crate::progress::Progress;
+
+/// Run a picture through filters.
+///
+/// Each colour channel is filtered by itself; alpha is kept as it is, and resized with the picture. Pictures are PNG, JPEG,
+/// PPM, PGM, PAM, BMP, TIFF or WebP of 8 or 16 bits a channel (gray, gray + alpha, RGB, RGBA), up to 2 GiB when decoded. The
+/// input's format is told by its contents, the output's by its name or by --to. 16 bits stay 16 bits (PNG, TIFF, PPM, PGM,
+/// PAM); convert:u8:0.00389105 makes 8 of them. Of an animation or of several pages the first picture is read, and a note
+/// says so. Gray + alpha becomes RGBA where the output format has no such form (BMP, TIFF). A small picture goes to the CPU
+/// path where that is faster, unless --device names a device.
+///
+/// Raw frames of cameras have no header: --from nv12:1920x1080 reads one, and an output that ends in .nv12 or .nv21, or
+/// --to nv12, writes one (BT.601 in limited range). The path - is standard input or standard output; what is written there
+/// is a PNG unless --to says otherwise.
+///
+/// Examples:
+///   tripipe filter laplace photo.jpg sharp.png
+///   tripipe filter gray,gaussian:5,laplace8 photo.jpg edges.png --device opencl --explain
+///   tripipe filter resize:640x photo.jpg small.png
+///   tripipe filter copy frame.nv12 frame.png --from nv12:1920x1080
+///   curl -s https://example.org/photo.jpg | tripipe filter gray - - --to jpeg > gray.jpg
+#[derive(Args)]
+#[command(after_long_help = steps::names(), verbatim_doc_comment)]
+pub(crate) struct Filter {
+    /// Filters with commas between, e.g. `laplace` or `gray,gaussian:5,sobel`; all names below.
+    filters: String,
+    /// Picture to read; - for standard input.
+    input: PathBuf,
+    /// Picture to write, - for standard output; what is there is replaced once the new one is whole.
+    output: PathBuf,
+    /// What windows see outside the picture: none (the ring is copied), constant[:VALUE], replicate, reflect, reflect101,
+    /// wrap.
+    #[arg(long, default_value_t = Border::Reflect101)]
+    border: Border,
+    /// The input is a raw frame: nv12:WIDTHxHEIGHT or nv21:WIDTHxHEIGHT, with :PITCH where rows are so many bytes apart.
+    #[arg(long, value_name = "LAYOUT")]
+    from: Option<Layout>,
+    /// Format of the output, whatever its name: png, jpeg, ppm, pgm, pam, bmp, tiff, webp, nv12, nv21.
+    #[arg(long, value_name = "FORMAT", value_parser = encoding)]
+    to: Option<Encoding>,
+    /// Says what was chosen, why, what bounds it, and what else there was.
+    #[arg(long)]
+    explain: bool,
+    #[command(flatten)]
+    device: DeviceArgument,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Encoding {
+    Picture(Format),
+    Frame(Kind),
+}
+
+impl Encoding {
+    fn named(name: &str) -> Option<Self> {
+        Format::named(name).map(Self::Picture).or_else(|| Kind::named(name).map(Self::Frame))
+    }
+
+    /// That of an output's name; PNG on standard output.
+    fn of(path: &Path) -> Result<Self> {
+        if input::is_standard(path) {
+            return Ok(Self::Picture(Format::Png));
+        }
+        match path.extension().and_then(|ending| Kind::named(&ending.to_string_lossy())) {
+            Some(kind) => Ok(Self::Frame(kind)),
+            None => Format::of(path).map(Self::Picture),
+        }
+    }
+
+    fn frame(self) -> Option<Kind> {
+        match self {
+            Self::Picture(_) => None,
+            Self::Frame(kind) => Some(kind),
+        }
+    }
+}
+
+fn encoding(name: &str) -> Result<Encoding, String> {
+    Encoding::named(name)
+        .ok_or_else(|| "want png, jpeg, ppm, pgm, pam, bmp, tiff, webp, nv12 or nv21".to_owned())
+}
+
+impl Filter {
+    pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        let steps = Steps::parse(&self.filters, self.border)?;
+        let to = self.to.map_or_else(|| Encoding::of(&self.output), Ok)?;
+        let device = self.device.resolve()?;
+        let output = Output::open_or_standard(&self.output)?;
+        let name = shown_input(&self.input);
+        let progress = Progress::spinner(format!("reading {name}"));
+        let source = self.source()?;
+        progress.say(&format!("filtering on {}", device.name()));
+        let filtered = filter(&device, self.device.falls_back(), &steps, &source, to.frame(), &name)?;
+        let said = if self.explain {
+            filtered.explain(true).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        } else {
+            format!("{}\n", filtered.said())
+        };
+        drop(progress);
+        let (what, size) = described(&source);
+        let mut out = output.said_to(out, self.explain);
+        let made = match (filtered.made, to) {
+            (Made::Picture(result), Encoding::Picture(format)) => {
+                format.check(&self.output, &result.pixels)?;
+                output.write(|sink| picture::write(sink, format, &result))?;
+                let (now, then) = (channels(&result.pixels), [result.pixels.width(), result.pixels.height()]);
+                if now == what && then == size {
+                    String::new()
+                } else {
+                    format!(" {}x{} {now}", then[0], then[1])
+                }
+            }
+            (Made::Frame(bytes), Encoding::Frame(kind)) => {
+                output.write(|sink| Ok(sink.write_all(&bytes)?))?;
+                format!(" {kind}")
+            }
+            _ => bail!("{} cannot hold what the filters make", shown_output(&self.output)),
+        };
+        let [width, height] = size;
+        writeln!(out, "{name} {width}x{height} {what} -> {}{made}", shown_output(&self.output))?;
+        write!(out, "{said}")?;
+        Ok(Finish::Clean)
+    }
+
+    fn source(&self) -> Result<Source> {
+        if let Some(layout) = &self.from {
+            return Ok(Source::Frame(layout.read(&self.input)?, layout.planes()));
+        }
+        if let Some(kind) = self.input.extension().and_then(|ending| Kind::named(&ending.to_string_lossy())) {
+            bail!(
+                "{} is a raw frame by its name, which says nothing of its extents; add --from {}:WIDTHxHEIGHT",
+                shown_input(&self.input),
+                kind.to_string().to_lowercase()
+            );
+        }
+        let picture = picture::read(&self.input)?;
+        if let Some(left_out) = picture.left_out {
+            note(&format!("{} is {left_out}; only its first picture is read", shown_input(&self.input)));
+        }
+        Ok(Source::Picture(picture))
+    }
+}
+
+/// What a source is in words, and its extents.
+fn described(source: &Source) -> (String, [u32; 2]) {
+    match source {
+        Source::Picture(picture) => {
+            (channels(&picture.pixels).into_owned(), [picture.pixels.width(), picture.pixels.height()])
+        }
+        Source::Frame(_, layout) => {
+            let kind = if layout.v_first { Kind::Nv21 } else { Kind::Nv12 };
+            (kind.to_string(), layout.size.map(|extent| extent as u32))
+        }
+    }
+}
+
+/// Device, kernel and times in one line.
+pub(super) fn said(explanation: &Explanation, total_seconds: f64) -> String {
+    let Explanation { device, why, fallback, .. } = explanation;
+    let instead = fallback.as_ref().map(|reason| format!("; the CPU path, as {reason}")).unwrap_or_default();
+    let took = took(explanation);
+    format!(
+        "{device}: {} ({why}) {took}, {} with start-up and copies{instead}",
+        explanation.kernel,
+        time(total_seconds)
+    )
+}
+
+/// Kernel and time of one operation among others.
+fn said_alone(explanation: &Explanation) -> String {
+    let Explanation { kernel, fallback, .. } = explanation;
+    let instead = fallback.as_ref().map(|reason| format!("; the CPU path, as {reason}")).unwrap_or_default();
+    format!("{kernel} {}{instead}", took(explanation))
+}
+
+fn took(explanation: &Explanation) -> String {
+    explanation.measured_seconds.map_or("ran".to_owned(), |seconds| format!("took {}", time(seconds)))
+}

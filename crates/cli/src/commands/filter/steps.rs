@@ -1,0 +1,239 @@
+//! What is done to a picture, as the command line says it: filters, and steps that change its extents.
+
+use std::fmt::Write as _;
+
+use anyhow::{Result, bail};
+use tripipe::filter::{Border, Chain, Color, FilterError, Interpolation, Raster, Stage};
+
+use crate::commands::did_you_mean;
+
+/// Steps beside the library's filters: name, numbers, and what each does.
+const OTHERS: [(&str, &str, &str); 2] = [
+    (
+        "resize",
+        "WIDTHxHEIGHT[:HOW]",
+        "other extents, HOW is nearest, linear or area; one extent may be left out (640x, x480)",
+    ),
+    ("copy", "", "the picture as it is, to write it in another format"),
+];
+
+/// Steps in a row.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Steps(pub(super) Vec<Step>);
+
+/// One step.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Step {
+    /// Filters in a row.
+    Chain(Chain),
+    /// Other extents.
+    Resize(Resize),
+    /// Alpha goes.
+    DropAlpha,
+}
+
+/// Other extents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Resize {
+    /// Width and height; one that is left out follows the other.
+    size: [Option<usize>; 2],
+    how: Option<Interpolation>,
+}
+
+/// Pixels that a side can have.
+const EXTENT_MAX: usize = 1 << 20;
+
+impl Resize {
+    fn parse(text: &str, numbers: &str) -> Result<Self> {
+        let wrong = || {
+            anyhow::anyhow!(
+                "`{text}`: want resize:WIDTHxHEIGHT[:nearest|linear|area], each extent 1 to {EXTENT_MAX}"
+            )
+        };
+        let (size, how) = match numbers.split_once(':') {
+            Some((size, how)) => (size, Some(how.parse().map_err(|_| wrong())?)),
+            None => (numbers, None),
+        };
+        let (width, height) = size.split_once('x').ok_or_else(wrong)?;
+        let extent = |text: &str| match text {
+            "" => Ok(None),
+            text => match text.parse() {
+                Ok(extent) if (1..=EXTENT_MAX).contains(&extent) => Ok(Some(extent)),
+                _ => Err(wrong()),
+            },
+        };
+        let size = [extent(width)?, extent(height)?];
+        if size == [None; 2] { Err(wrong()) } else { Ok(Self { size, how }) }
+    }
+
+    /// The extents that an image gets.
+    pub(super) fn size(&self, from: [usize; 2]) -> [usize; 2] {
+        let follow = |of: usize, from: usize, to: usize| {
+            ((of as f64 * to as f64 / from as f64).round() as usize).clamp(1, EXTENT_MAX)
+        };
+        let [width, height] = from;
+        match self.size {
+            [Some(to_width), Some(to_height)] => [to_width, to_height],
+            [Some(to_width), None] => [to_width, follow(height, width, to_width)],
+            [None, Some(to_height)] => [follow(width, height, to_height), to_height],
+            [None, None] => from,
+        }
+    }
+
+    /// How: as was said, else by area where it shrinks and linear where a side grows.
+    pub(super) fn how(&self, from: [usize; 2], to: [usize; 2]) -> Interpolation {
+        let shrinks = to[0] <= from[0] && to[1] <= from[1];
+        self.how.unwrap_or(if shrinks { Interpolation::Area } else { Interpolation::Bilinear })
+    }
+}
+
+/// The names of all steps, as help has them.
+pub(super) fn names() -> String {
+    let mut text = "Filters:\n".to_owned();
+    for (name, numbers, about) in Stage::names().iter().chain(&OTHERS) {
+        let colon = if numbers.is_empty() { "" } else { ":" };
+        let _ = writeln!(text, "  {:<28} {about}", format!("{name}{colon}{numbers}"));
+    }
+    text
+}
+
+/// Filters alone, in a row.
+///
+/// # Errors
+/// No such filter, or not with such numbers.
+pub(crate) fn parse_chain(text: &str, border: Border) -> Result<Chain> {
+    // Alpha is alpha wherever there are four channels.
+    let mut chain = Chain { stages: Vec::new(), border, keep_alpha: true };
+    for stage in text.split(',') {
+        chain.stages.push(parse_stage(stage)?);
+    }
+    Ok(chain)
+}
+
+fn parse_stage(text: &str) -> Result<Stage> {
+    match text.parse() {
+        Ok(stage) => Ok(stage),
+        Err(FilterError::UnknownStage { name, .. }) => {
+            let names: Vec<&str> = Stage::names().iter().chain(&OTHERS).map(|(name, ..)| *name).collect();
+            match did_you_mean(&name, &names) {
+                _ if names.contains(&name.as_str()) => {
+                    bail!("`{name}` is not one of the filters that this takes")
+                }
+                Some(near) => bail!(
+                    "there is no filter `{name}`; did you mean {near}? (`tripipe filter --help` lists them)"
+                ),
+                None => bail!("there is no filter `{name}`; there are {}", names.join(", ")),
+            }
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl Steps {
+    /// Reads steps with commas between.
+    ///
+    /// # Errors
+    /// No such step, or not with such numbers; no step.
+    pub(super) fn parse(text: &str, border: Border) -> Result<Self> {
+        if text.trim().is_empty() {
+            bail!("the filters are empty; name one, or `copy` to write the picture as it is");
+        }
+        let mut steps = Vec::new();
+        for part in text.split(',').map(str::trim) {
+            let (name, numbers) = part.split_once(':').unwrap_or((part, ""));
+            match name {
+                "copy" if numbers.is_empty() => {}
+                "copy" => bail!("`{part}`: want copy"),
+                "resize" => steps.push(Step::Resize(Resize::parse(part, numbers)?)),
+                _ => match (parse_stage(part)?, steps.last_mut()) {
+                    (Stage::Color(Color::DropAlpha), _) => steps.push(Step::DropAlpha),
+                    (stage, Some(Step::Chain(chain))) => chain.stages.push(stage),
+                    (stage, _) => {
+                        steps.push(Step::Chain(Chain { stages: vec![stage], border, keep_alpha: true }));
+                    }
+                },
+            }
+        }
+        Ok(Self(steps))
+    }
+
+    /// One chain of filters.
+    pub(crate) fn of(chain: Chain) -> Self {
+        Self(vec![Step::Chain(Chain { keep_alpha: true, ..chain })])
+    }
+}
+
+/// Checks that the border's constant is a value of every image of integers that a window looks at.
+///
+/// # Errors
+/// It is not, or a stage does not take such an image.
+pub(super) fn check_constant(chain: &Chain, from: &Raster) -> Result<()> {
+    let Border::Constant(value) = chain.border else { return Ok(()) };
+    let mut raster = *from;
+    for stage in &chain.stages {
+        if stage.window() != [1, 1]
+            && let Some([low, high]) = raster.element.range()
+            && !(f64::from(low)..=f64::from(high)).contains(&f64::from(value))
+        {
+            bail!(
+                "--border constant:{value}: pixels of {} hold {low} to {high}; choose a value in that range, or begin with \
+                 convert:f32",
+                raster.element
+            );
+        }
+        raster = stage.apply_to(&raster)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steps(text: &str) -> Vec<Step> {
+        Steps::parse(text, Border::Replicate).unwrap().0
+    }
+
+    #[test]
+    fn filters_in_a_row_are_one_chain() {
+        let found = steps("gray,gaussian:5,resize:640x480:area,laplace");
+        assert_eq!(found.len(), 3);
+        assert!(matches!(&found[0], Step::Chain(chain) if chain.stages.len() == 2));
+        let resize = Resize { size: [Some(640), Some(480)], how: Some(Interpolation::Area) };
+        assert_eq!(found[1], Step::Resize(resize));
+        assert!(steps("copy").is_empty());
+        assert_eq!(steps("drop-alpha"), [Step::DropAlpha]);
+    }
+
+    #[test]
+    fn an_extent_that_is_left_out_follows_the_other() {
+        let size = |text: &str, from| match &steps(text)[..] {
+            [Step::Resize(resize)] => resize.size(from),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(size("resize:640x", [1920, 1080]), [640, 360]);
+        assert_eq!(size("resize:x100", [3, 200]), [2, 100]);
+        assert_eq!(size("resize:x1", [1, 200]), [1, 1]);
+    }
+
+    #[test]
+    fn what_is_no_step_is_refused_with_a_way_out() {
+        for (text, says) in [
+            ("lapalce", "did you mean laplace"),
+            ("guassian:5", "did you mean gaussian"),
+            ("resise:4x4", "did you mean resize"),
+            ("zzz", "there are laplace"),
+            ("resize", "resize:WIDTHxHEIGHT"),
+            ("resize:0x4", "resize:WIDTHxHEIGHT"),
+            ("resize:4", "resize:WIDTHxHEIGHT"),
+            ("resize:x", "resize:WIDTHxHEIGHT"),
+            ("resize:4x4:cubic", "nearest|linear|area"),
+            ("copy:1", "want copy"),
+            ("", "copy"),
+            ("laplace,,laplace", "there is no filter ``"),
+        ] {
+            let error = Steps::parse(text, Border::None).unwrap_err().to_string();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! Steps over a picture or a frame, on a device.
+
+use std::borrow::Cow;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use half::f16;
+use image::{DynamicImage, ImageBuffer};
+use tripipe::filter::{Border, Chain, Color, Element, Raster, Semiplanar, Stage};
+use tripipe::{Arithmetic, Context, Device, Error, Explanation, Image, Pixel, Vector};
+
+use super::steps::{Resize, Step, Steps, check_constant};
+use crate::commands::failed;
+use crate::files::frame::Kind;
+use crate::files::memory;
+use crate::files::picture::{Picture, is_deep};
+
+/// What steps are run over.
+pub(crate) enum Source {
+    Picture(Picture),
+    /// A frame and how it lies in its bytes.
+    Frame(Vec<u8>, Semiplanar),
+}
+
+impl Source {
+    /// The picture.
+    ///
+    /// # Errors
+    /// It is a frame.
+    pub(crate) fn picture(&self) -> Result<&Picture> {
+        match self {
+            Self::Picture(picture) => Ok(picture),
+            Self::Frame(..) => bail!("a frame is no picture"),
+        }
+    }
+}
+
+/// What came of them.
+pub(super) enum Made {
+    Picture(Picture),
+    /// A frame without gaps.
+    Frame(Vec<u8>),
+}
+
+/// A picture that went through steps.
+pub(crate) struct Filtered {
+    pub(super) made: Made,
+    context: Context,
+    /// Wall time, start-up and copies included.
+    total_seconds: f64,
+}
+
+impl Filtered {
+    /// What was done, each operation by itself; with `ceilings` held against what the device can do at the most, which is measured
+    /// for it.
+    pub(crate) fn explain(&self, ceilings: bool) -> Vec<Explanation> {
+        if ceilings {
+            // Without them the explanations have less to say, and say so.
+            let _ = self.context.measure_ceilings(Arithmetic::I16);
+        }
+        // The ones used last come first there.
+        self.context.explain().into_iter().rev().collect()
+    }
+
+    /// Device, kernels and times in a line, or, of several operations, in a line each.
+    pub(crate) fn said(&self) -> String {
+        match &self.explain(false)[..] {
+            [] => "nothing was to be done".to_owned(),
+            [one] => super::said(one, self.total_seconds),
+            several => {
+                let lines =
+                    several.iter().map(|one| format!("{}: {}", one.operation, super::said_alone(one)));
+                let total = format!(
+                    "{}: {} in all, with start-up and copies",
+                    self.context.name(),
+                    tripipe_report::time(self.total_seconds)
+                );
+                lines.chain([total]).collect::<Vec<_>>().join("\n")
+            }
+        }
+    }
+
+    /// The picture.
+    ///
+    /// # Errors
+    /// A frame was made.
+    pub(crate) fn into_picture(self) -> Result<Picture> {
+        match self.made {
+            Made::Picture(picture) => Ok(picture),
+            Made::Frame(_) => bail!("a frame was made in a picture's place"),
+        }
+    }
+}
+
+/// The source through steps, as a picture, or as a `frame`; `name` is what messages call it. With `fall_back` the CPU path may do
+/// it where it is faster.
+///
+/// # Errors
+/// The steps do not take such a picture, or make no pixels that a picture can have; the device cannot hold it, or failed.
+pub(crate) fn filter(
+    device: &Device,
+    fall_back: bool,
+    steps: &Steps,
+    source: &Source,
+    frame: Option<Kind>,
+    name: &str,
+) -> Result<Filtered> {
+    let start = Instant::now();
+    let failed = |error: Error| failed(&format!("{name} could not be filtered"), device, &error);
+    let context = Context::new(device).map_err(failed)?;
+    context.fall_back_when_slower(fall_back);
+    let mut pixels = load(&context, source).map_err(failed)?;
+    for step in &steps.0 {
+        pixels = match step {
+            Step::Chain(chain) => {
+                check_constant(chain, pixels.color.raster())?;
+                pixels.through(chain).map_err(failed)?
+            }
+            Step::Resize(resize) => {
+                check_room(resize, pixels.color.raster())?;
+                pixels.resized(resize).map_err(failed)?
+            }
+            Step::DropAlpha => pixels.without_alpha().map_err(failed)?,
+        };
+    }
+    // Whatever failed on the way is told now.
+    context.finish().map_err(failed)?;
+    let made = match frame {
+        Some(kind) => Made::Frame(pixels.to_frame(&context, kind, failed)?),
+        None => {
+            let made = pixels.to_picture(failed)?;
+            Made::Picture(match source {
+                Source::Picture(picture) => picture.with_pixels(made),
+                Source::Frame(..) => Picture::new(made),
+            })
+        }
+    };
+    Ok(Filtered { made, context, total_seconds: start.elapsed().as_secs_f64() })
+}
+
+fn check_room(resize: &Resize, from: &Raster) -> Result<()> {
+    let [width, height] = resize.size([from.width, from.height]);
+    // The result on the device and on the host, and its file.
+    let bytes = [height, from.channels, from.element.bytes(), 3];
+    let bytes = bytes.into_iter().try_fold(width, usize::checked_mul).map(|bytes| bytes as u64);
+    memory::check(&format!("a picture of {width}x{height}"), bytes, "choose smaller extents")
+}
+
+fn load(context: &Context, source: &Source) -> Result<Pixels, Error> {
+    match source {
+        Source::Picture(Picture { pixels, .. }) => Ok(match apart(pixels) {
+            Some([gray, alpha]) => {
+                Pixels { color: Held::of(context, &gray)?, alpha: Some(Held::of(context, &alpha)?) }
+            }
+            None => Pixels { color: Held::of(context, pixels)?, alpha: None },
+        }),
+        Source::Frame(bytes, layout) => {
+            let frame = Vector::from_slice(context, bytes)?;
+            Ok(Pixels { color: Held::U8(Image::from_frame(&frame, layout, 3)?), alpha: None })
+        }
+    }
+}
+
+/// An image of any type.
+enum Held {
+    U8(Image<u8>),
+    I16(Image<i16>),
+    U16(Image<u16>),
+    F16(Image<f16>),
+    F32(Image<f32>),
+}
+
+/// An image on the device.
+struct Pixels {
+    /// Gray, RGB, or RGBA.
+    color: Held,
+    /// The alpha of gray, which has no image of two channels.
+    alpha: Option<Held>,
+}
+
+impl Held {
+    fn of(context: &Context, pixels: &DynamicImage) -> Result<Self, Error> {
+        Ok(if is_deep(pixels) {
+            Self::U16(Image::from_picture(context, pixels)?)
+        } else {
+            Self::U8(Image::from_picture(context, pixels)?)
+        })
+    }
+
+    /// As a picture; nothing where there are no such ones.
+    fn to_picture(&self) -> Result<Option<DynamicImage>, Error> {
+        match self {
+            Self::U8(image) => image.to_picture().map(Some),
+            Self::U16(image) => image.to_picture().map(Some),
+            Self::I16(_) | Self::F16(_) | Self::F32(_) => Ok(None),
+        }
+    }
+
+    fn raster(&self) -> &Raster {
+        match self {
+            Self::U8(image) => image.raster(),
+            Self::I16(image) => image.raster(),
+            Self::U16(image) => image.raster(),
+            Self::F16(image) => image.raster(),
+            Self::F32(image) => image.raster(),
+        }
+    }
+
+    fn through(&self, chain: &Chain) -> Result<Self, Error> {
+        fn filtered<T: Pixel>(image: &Image<T>, chain: &Chain) -> Result<Held, Error> {
+            Ok(match chain.apply_to(image.raster())?.element {
+                Element::U8 => Held::U8(image.filtered(chain)?),
+                Element::I16 => Held::I16(image.filtered(chain)?),
+                Element::U16 => Held::U16(image.filtered(chain)?),
+                Element::F16 => Held::F16(image.filtered(chain)?),
+                Element::F32 => Held::F32(image.filtered(chain)?),
+            })
+        }
+        match self {
+            Self::U8(image) => filtered(image, chain),
+            Self::I16(image) => filtered(image, chain),
+            Self::U16(image) => filtered(image, chain),
+            Self::F16(image) => filtered(image, chain),
+            Self::F32(image) => filtered(image, chain),
+        }
+    }
+
+    fn resized(&self, resize: &Resize) -> Result<Self, Error> {
+        let from = [self.raster().width, self.raster().height];
+        let to = resize.size(from);
+        let how = resize.how(from, to);
+        Ok(match self {
+            Self::U8(image) => Self::U8(image.resized(to, how)?),
+            Self::I16(image) => Self::I16(image.resized(to, how)?),
+            Self::U16(image) => Self::U16(image.resized(to, how)?),
+            Self::F16(image) => Self::F16(image.resized(to, how)?),
+            Self::F32(image) => Self::F32(image.resized(to, how)?),
+        })
+    }
+}
+
+fn one(stage: Stage) -> Chain {
+    Chain::one(stage, Border::Replicate)
+}
+
+impl Pixels {
+    /// Through filters; alpha apart is converted as they convert, and otherwise kept.
+    fn through(self, chain: &Chain) -> Result<Self, Error> {
+        let converts: Vec<Stage> =
+            chain.stages.iter().filter(|stage| matches!(stage, Stage::Convert { .. })).cloned().collect();
+        let alpha = match self.alpha {
+            Some(alpha) if !converts.is_empty() => {
+                Some(alpha.through(&Chain { stages: converts, ..chain.clone() })?)
+            }
+            alpha => alpha,
+        };
+        Ok(Self { color: self.color.through(chain)?, alpha })
+    }
+
+    fn resized(self, resize: &Resize) -> Result<Self, Error> {
+        let alpha = self.alpha.map(|alpha| alpha.resized(resize)).transpose()?;
+        Ok(Self { color: self.color.resized(resize)?, alpha })
+    }
+
+    fn without_alpha(self) -> Result<Self, Error> {
+        match self.alpha {
+            Some(_) => Ok(Self { alpha: None, ..self }),
+            None => self.through(&one(Stage::Color(Color::DropAlpha))),
+        }
+    }
+
+    fn to_picture(&self, failed: impl Fn(Error) -> anyhow::Error + Copy) -> Result<DynamicImage> {
+        let Some(color) = self.color.to_picture().map_err(failed)? else {
+            bail!(
+                "the filters make pixels of {}, and pictures have 8 or 16 bits: end with convert:u8[:SCALE[:OFFSET]] or \
+                 convert:u16[:SCALE[:OFFSET]]",
+                self.color.raster().element
+            )
+        };
+        let alpha = self.alpha.as_ref().map(Held::to_picture).transpose().map_err(failed)?.flatten();
+        Ok(alpha.and_then(|alpha| together(&color, &alpha)).unwrap_or(color))
+    }
+
+    /// A frame without gaps.
+    fn to_frame(
+        self,
+        context: &Context,
+        kind: Kind,
+        failed: impl Fn(Error) -> anyhow::Error + Copy,
+    ) -> Result<Vec<u8>> {
+        if self.alpha.is_some() || self.color.raster().channels == 4 {
+            bail!("{kind} has no alpha channel; end the filters with drop-alpha");
+        }
+        let rgb = match self.color.raster().channels {
+            1 => self.color.through(&one(Stage::Color(Color::GrayToRgb))).map_err(failed)?,
+            _ => self.color,
+        };
+        let Held::U8(rgb) = &rgb else {
+            bail!(
+                "{kind} has 8 bits a channel, and the filters make pixels of {}: end with convert:u8[:SCALE[:OFFSET]]",
+                rgb.raster().element
+            )
+        };
+        let layout = kind.dense(rgb.size());
+        let mut frame = Vector::zeros(context, layout.bytes()).map_err(failed)?;
+        rgb.to_frame(&mut frame, &layout).and_then(tripipe::Pending::wait).map_err(failed)?;
+        frame.to_vec().map_err(failed)
+    }
+}
+
+/// Gray and its alpha as two pictures of gray; nothing of another picture.
+fn apart(pixels: &DynamicImage) -> Option<[DynamicImage; 2]> {
+    fn plane<T: Copy>(both: &[T], channel: usize) -> Vec<T> {
+        both.iter().skip(channel).step_by(2).copied().collect()
+    }
+    let (width, height) = (pixels.width(), pixels.height());
+    let planes = [0, 1].map(|channel| match pixels {
+        DynamicImage::ImageLumaA8(both) => {
+            ImageBuffer::from_raw(width, height, plane(both, channel)).map(DynamicImage::ImageLuma8)
+        }
+        DynamicImage::ImageLumaA16(both) => {
+            ImageBuffer::from_raw(width, height, plane(both, channel)).map(DynamicImage::ImageLuma16)
+        }
+        _ => None,
+    });
+    let [Some(gray), Some(alpha)] = planes else { return None };
+    Some([gray, alpha])
+}
+
+/// Gray or RGB with an alpha beside it; nothing where it has one of its own, or another type.
+fn together(color: &DynamicImage, alpha: &DynamicImage) -> Option<DynamicImage> {
+    fn pixels<T: Copy>(color: &[T], alpha: &[T], channels: usize) -> Vec<T> {
+        let pixels = color.chunks_exact(channels).zip(alpha);
+        pixels.flat_map(|(pixel, alpha)| pixel.iter().copied().chain([*alpha])).collect()
+    }
+    use DynamicImage::{
+        ImageLuma8, ImageLuma16, ImageLumaA8, ImageLumaA16, ImageRgb8, ImageRgb16, ImageRgba8, ImageRgba16,
+    };
+    let (width, height) = (color.width(), color.height());
+    match (color, alpha) {
+        (ImageLuma8(gray), ImageLuma8(alpha)) => {
+            ImageBuffer::from_raw(width, height, pixels(gray, alpha, 1)).map(ImageLumaA8)
+        }
+        (ImageLuma16(gray), ImageLuma16(alpha)) => {
+            ImageBuffer::from_raw(width, height, pixels(gray, alpha, 1)).map(ImageLumaA16)
+        }
+        (ImageRgb8(rgb), ImageLuma8(alpha)) => {
+            ImageBuffer::from_raw(width, height, pixels(rgb, alpha, 3)).map(ImageRgba8)
+        }
+        (ImageRgb16(rgb), ImageLuma16(alpha)) => {
+            ImageBuffer::from_raw(width, height, pixels(rgb, alpha, 3)).map(ImageRgba16)
+        }
+        _ => None,
+    }
+}
+
+/// What a picture is, in words: `RGB`, `gray + alpha of 16 bits`.
+pub(super) fn channels(pixels: &DynamicImage) -> Cow<'static, str> {
+    let name = match pixels.color().channel_count() {
+        1 => "gray",
+        2 => "gray + alpha",
+        3 => "RGB",
+        _ => "RGBA",
+    };
+    if is_deep(pixels) { format!("{name} of 16 bits").into() } else { name.into() }
+}

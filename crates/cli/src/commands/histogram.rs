@@ -1,0 +1,118 @@
+//! `tripipe histogram`: how often each value occurs in a picture.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::Result;
+use clap::Args;
+use image::DynamicImage;
+use tripipe::{Context, Counted, Device, Error, Image};
+use tripipe_report::histogram::{BINS, Channel, Report};
+use tripipe_report::time;
+
+use super::{DeviceArgument, Format, failed, note};
+use crate::files::input::shown_input;
+use crate::files::picture::{self, is_deep};
+use crate::progress::Progress;
+use crate::{Finish, terminal};
+
+/// Count how often each value occurs in a picture, for each channel.
+///
+/// Of 16 bits the upper 8 are counted. Pictures are those that `tripipe filter` reads; the path - is standard input.
+///
+/// Examples:
+///   tripipe histogram photo.jpg
+///   tripipe filter gray,sobel photo.jpg - | tripipe histogram - --format json
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Histogram {
+    /// Picture to read; - for standard input.
+    input: PathBuf,
+    /// Form of the result; JSON is one object on one line, with all 256 counts.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    #[command(flatten)]
+    device: DeviceArgument,
+}
+
+impl Histogram {
+    pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
+        let device = self.device.resolve()?;
+        let name = shown_input(&self.input);
+        let progress = Progress::spinner(format!("reading {name}"));
+        let source = picture::read(&self.input)?;
+        if let Some(left_out) = source.left_out {
+            note(&format!("{name} is {left_out}; only its first picture is read"));
+        }
+        progress.say(&format!("counting on {}", device.name()));
+        let start = Instant::now();
+        let counted = count(&device, self.device.falls_back(), &source.pixels)
+            .map_err(|error| failed(&format!("{name} could not be counted"), &device, &error))?;
+        let said =
+            format!("{}: {} with start-up and copies", device.name(), time(start.elapsed().as_secs_f64()));
+        drop(progress);
+        let report = Report {
+            picture: &name,
+            size: [source.pixels.width() as usize, source.pixels.height() as usize],
+            bits: if is_deep(&source.pixels) { 16 } else { 8 },
+            channels: &counted,
+            said: &said,
+        };
+        match self.format {
+            Format::Text => {
+                out.write_all(tripipe_report::histogram::text(&report, terminal::canvas()).as_bytes())?
+            }
+            Format::Json => writeln!(out, "{}", tripipe_report::histogram::json(&report))?,
+        }
+        Ok(Finish::Clean)
+    }
+}
+
+/// The histogram of each channel.
+///
+/// # Errors
+/// No memory left; the device is gone.
+fn count(device: &Device, fall_back: bool, pixels: &DynamicImage) -> Result<Vec<Channel>, Error> {
+    let context = Context::new(device)?;
+    context.fall_back_when_slower(fall_back);
+    let size = [pixels.width() as usize, pixels.height() as usize];
+    if is_deep(pixels) {
+        let values: Vec<u16> = bytemuck::pod_collect_to_vec(pixels.as_bytes());
+        channels(&context, size, &values)
+    } else {
+        channels(&context, size, pixels.as_bytes())
+    }
+}
+
+fn channels<T: Counted>(context: &Context, size: [usize; 2], values: &[T]) -> Result<Vec<Channel>, Error> {
+    let names: &[&str] = match values.len() / (size[0] * size[1]).max(1) {
+        1 => &["gray"],
+        2 => &["gray", "alpha"],
+        3 => &["red", "green", "blue"],
+        _ => &["red", "green", "blue", "alpha"],
+    };
+    let planes = names.iter().enumerate().map(|(channel, name)| {
+        let plane: Vec<T> = values.iter().skip(channel).step_by(names.len()).copied().collect();
+        Ok(described(name, Image::from_slice(context, size, 1, &plane)?.histogram()?))
+    });
+    planes.collect()
+}
+
+fn described(name: &'static str, counts: [u32; BINS]) -> Channel {
+    let all: u64 = counts.iter().map(|count| u64::from(*count)).sum();
+    let sum: f64 = counts.iter().enumerate().map(|(bin, count)| bin as f64 * f64::from(*count)).sum();
+    let mut before = 0;
+    let median = counts.iter().position(|count| {
+        before += u64::from(*count);
+        2 * before >= all
+    });
+    Channel {
+        name,
+        least: counts.iter().position(|count| *count > 0).unwrap_or(0),
+        most: counts.iter().rposition(|count| *count > 0).unwrap_or(0),
+        median: median.unwrap_or(0),
+        mean: sum / (all as f64).max(1.0),
+        counts,
+    }
+}

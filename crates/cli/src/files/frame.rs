@@ -1,0 +1,151 @@
+//! Frames of cameras and decoders: raw bytes without a header.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use anyhow::{Result, bail};
+use tripipe::filter::Semiplanar;
+
+use super::input::{self, shown_input};
+use super::{memory, picture};
+
+/// How chroma lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// U ahead of V.
+    Nv12,
+    /// V ahead of U.
+    Nv21,
+}
+
+impl Kind {
+    /// The kind of that name; nothing where there is none.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name.to_lowercase().as_str() {
+            "nv12" => Some(Self::Nv12),
+            "nv21" => Some(Self::Nv21),
+            _ => None,
+        }
+    }
+
+    /// A frame of that kind without gaps.
+    pub(crate) fn dense(self, size: [usize; 2]) -> Semiplanar {
+        match self {
+            Self::Nv12 => Semiplanar::nv12(size),
+            Self::Nv21 => Semiplanar::nv21(size),
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nv12 => "NV12",
+            Self::Nv21 => "NV21",
+        })
+    }
+}
+
+/// How a frame lies in its file: `nv12:1920x1080`, with a third number for bytes from row to row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub(crate) kind: Kind,
+    pub(crate) size: [usize; 2],
+    pitch: Option<usize>,
+}
+
+/// Pixels that a side can have: as many as of a picture.
+const EXTENT_MAX: usize = 1 << 20;
+
+impl FromStr for Layout {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = |what: &str| {
+            format!(
+                "{what}; want nv12:WIDTHxHEIGHT or nv21:WIDTHxHEIGHT, and :PITCH after it for rows so many bytes apart"
+            )
+        };
+        let mut parts = text.split(':');
+        let kind = parts.next().and_then(Kind::named).ok_or_else(|| wrong("no such layout"))?;
+        let size = parts.next().and_then(|size| size.split_once('x'));
+        let extent = |text: &str| text.parse().ok().filter(|extent| (1..=EXTENT_MAX).contains(extent));
+        let size = size.and_then(|(width, height)| Some([extent(width)?, extent(height)?]));
+        let size = size.ok_or_else(|| wrong("a frame needs its extents"))?;
+        let row = size[0] + size[0] % 2;
+        let pitch = match parts.next() {
+            None => None,
+            Some(text) => {
+                let pitch = text.parse().ok().filter(|pitch| (row..=4 * EXTENT_MAX).contains(pitch));
+                Some(pitch.ok_or_else(|| wrong(&format!("rows are {row} bytes apart at the least")))?)
+            }
+        };
+        if parts.next().is_some() {
+            return Err(wrong("there is more behind it"));
+        }
+        Ok(Self { kind, size, pitch })
+    }
+}
+
+impl Layout {
+    /// Where luma and chroma lie.
+    pub(crate) fn planes(&self) -> Semiplanar {
+        let dense = self.kind.dense(self.size);
+        match self.pitch {
+            None => dense,
+            Some(pitch) => Semiplanar { luma: [0, pitch], chroma: [pitch * self.size[1], pitch], ..dense },
+        }
+    }
+
+    /// Reads a frame, from standard input where the path is `-`.
+    ///
+    /// # Errors
+    /// No such file; fewer bytes than the frame has, or so many more that its extents must be others.
+    pub(crate) fn read(&self, path: &Path) -> Result<Vec<u8>> {
+        let shown = shown_input(path);
+        let [width, height] = self.size;
+        let want = self.planes().bytes();
+        let what = format!("a frame of {width}x{height}");
+        memory::check(&what, want.checked_mul(8).map(|bytes| bytes as u64), "take a smaller one")?;
+        let mut bytes = input::open_or_standard(path, "a frame")?.bytes(&shown, picture::DECODED_MAX)?;
+        // The last row may have its padding, or not.
+        let rows = height + height.div_ceil(2);
+        let most = self.pitch.map_or(want, |pitch| want.max(pitch * rows));
+        if !(want..=most).contains(&bytes.len()) {
+            bail!(
+                "{shown} has {} bytes, and {} of {width}x{height} has {want}; check its extents and the bytes from row to row",
+                bytes.len(),
+                self.kind
+            );
+        }
+        bytes.truncate(want);
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layouts_are_read() {
+        let planes = |text: &str| text.parse::<Layout>().map(|layout| layout.planes());
+        assert_eq!(planes("nv12:4x2"), Ok(Semiplanar::nv12([4, 2])));
+        assert_eq!(planes("NV21:5x3"), Ok(Semiplanar::nv21([5, 3])));
+        let padded = planes("nv12:6x4:16").unwrap();
+        assert_eq!((padded.luma, padded.chroma, padded.bytes()), ([0, 16], [64, 16], 64 + 16 + 6));
+        for text in [
+            "nv12",
+            "nv13:4x2",
+            "nv12:4",
+            "nv12:0x2",
+            "nv12:4x2:3",
+            "nv12:5x2:5",
+            "nv12:4x2:8:1",
+            "nv12:-4x2",
+        ] {
+            assert!(text.parse::<Layout>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! `tripipe sweep`, on an OpenCL device where there is one.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+
+use crate::faults::device_of_this_machine;
+use crate::{Bench, done};
+
+const TWO_WAYS: [&str; 5] = ["--only", "--also", "tile 4x4 group=1x1", "--also", "tile 2x4 group=1x1"];
+
+fn opencl(bench: &Bench, arguments: &[&str]) -> Command {
+    let mut command = bench.command(arguments);
+    command.env_remove("TRIPIPE_OPENCL");
+    command
+}
+
+#[test]
+fn a_sweep_to_its_end_fills_a_table() {
+    let bench = Bench::new();
+    if !device_of_this_machine(&bench) {
+        return;
+    }
+    let arguments = ["sweep", "gemm", "--sizes", "16", "--rounds", "2", "--device", "opencl", "-o", "t.toml"];
+    let said = done(&opencl(&bench, &[&arguments[..], &TWO_WAYS].concat()).output().unwrap());
+    assert!(said.lines().next().unwrap().contains("120 s at the most (--limit)"), "{said}");
+    assert!(said.contains("2 ways") && !said.contains("PARTIAL"), "{said}");
+    let table = String::from_utf8(bench.read("t.toml")).unwrap();
+    assert!(table.contains("tile ") && !table.to_lowercase().contains("partial"), "{table}");
+    let said = done(
+        &opencl(
+            &bench,
+            &["sweep", "filter", "laplace", "--size", "40x30", "--rounds", "1", "--device", "opencl"],
+        )
+        .args(["--only", "--also", "8x2 loads=direct sums=narrow fuse=pixels group=8x8", "--limit", "none"])
+        .output()
+        .unwrap(),
+    );
+    assert!(said.contains("1 ways") && said.contains("a copy on the device"), "{said}");
+    assert!(said.contains("as long as it takes"), "{said}");
+}
+
+#[test]
+fn at_the_limit_it_says_what_it_has() {
+    let bench = Bench::new();
+    if !device_of_this_machine(&bench) {
+        return;
+    }
+    // Over by the time the first way has been tried, which it always is.
+    let limit = ["--device", "opencl", "--limit", "0.000001"];
+    let products = ["sweep", "gemm", "--sizes", "16", "-o", "t.toml"];
+    let said = done(&opencl(&bench, &[&products[..], &TWO_WAYS, &limit].concat()).output().unwrap());
+    assert!(said.contains("1 ways; PARTIAL: the time was up (--limit), 1 more not tried"), "{said}");
+    assert!(said.contains("tile 4x4"), "{said}");
+    let table = String::from_utf8(bench.read("t.toml")).unwrap();
+    assert!(table.starts_with("# Partial") && table.contains("partial: 1 of 2 ways tried"), "{table}");
+    let filters = ["sweep", "filter", "gaussian:3", "--size", "40x30"];
+    let said = done(&opencl(&bench, &[&filters[..], &limit].concat()).output().unwrap());
+    assert!(said.contains("1 ways; PARTIAL: the time was up"), "{said}");
+}
+
+#[test]
+#[cfg(unix)]
+fn interrupted_it_says_what_it_has() {
+    let bench = Bench::new();
+    if !device_of_this_machine(&bench) {
+        return;
+    }
+    let arguments =
+        ["sweep", "gemm", "--sizes", "16,24,32", "--limit", "none", "--device", "opencl", "-o", "t.toml"];
+    let mut child = opencl(&bench, &arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut said = String::new();
+    out.read_line(&mut said).unwrap();
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+    out.read_to_string(&mut said).unwrap();
+    let mut noted = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut noted).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{said}\n{noted}");
+    assert!(said.contains("PARTIAL: interrupted") && said.contains("not swept: "), "{said}");
+    assert!(noted.contains("Ctrl-C again"), "{noted}");
+    // A table where there was time for a way, and no part of one.
+    assert!(bench.files().iter().all(|name| name == "t.toml"), "{:?}", bench.files());
+}

@@ -1,0 +1,125 @@
+//! The GPU models that are known, as a table and as JSON.
+
+use std::fmt::Display;
+
+use serde_json::{Value, json};
+use tripipe_device::{Basis, Gpu, Sourced};
+
+use crate::number::{bytes, significant};
+use crate::style::{Canvas, paragraph};
+use crate::table::{Cell, Group, Row, draw};
+
+/// A table of the models' main figures: what each product is, what it can do at the most, and what a core has.
+pub fn text(models: &[Gpu], canvas: Canvas) -> String {
+    let names: Vec<Cell> = models.iter().map(|model| Cell::new(model.name())).collect();
+    let group = |title: &str, columns: &[&str], row: &dyn Fn(&Gpu) -> Vec<String>| Group {
+        title: title.to_owned(),
+        columns: columns.iter().map(|column| (*column).to_owned()).collect(),
+        rows: models
+            .iter()
+            .map(|model| Row::Cells(row(model).into_iter().map(Cell::new).collect()))
+            .collect(),
+    };
+    let groups = [
+        group("product", &["generation", "chip", "cores", "MHz"], &|model| {
+            let configuration = &model.configuration;
+            vec![
+                model.identity.generation.clone(),
+                configuration.soc.value.clone(),
+                figure(&configuration.cores),
+                figure(&configuration.clock_mhz),
+            ]
+        }),
+        group("at the most, 10^9 a second", &["f32", "f16", "int8 dot", "bytes"], &|model| {
+            let rates = &model.operations_per_clock_per_core;
+            let rate = |rate: &Sourced<u32>| match rate.value {
+                0 => "-".to_owned(),
+                value => marked(significant(model.operations_per_second(value) * 1e-9), rate.basis),
+            };
+            let memory = &model.configuration.dram_gb_s_peak;
+            vec![
+                rate(&rates.fp32_fma),
+                rate(&rates.fp16_fma),
+                rate(&rates.int8_dot_mac),
+                marked(significant(memory.value), memory.basis),
+            ]
+        }),
+        group("memory", &["L2", "local", "where"], &|model| {
+            let size = |size: &Sourced<u64>| match size.value {
+                0 => "-".to_owned(),
+                value => marked(bytes(value), size.basis),
+            };
+            vec![
+                size(&model.memory.l2_bytes),
+                size(&model.local_memory.bytes),
+                figure(&model.local_memory.placement),
+            ]
+        }),
+        group("a core", &["threads", "warp", "group", "registers"], &|model| {
+            vec![
+                figure(&model.core.max_threads),
+                figure(&model.core.warp_width),
+                figure(&model.core.max_work_group_size),
+                figure(&model.registers.max),
+            ]
+        }),
+    ];
+    let mut out = draw(canvas, "", &names, &groups, 0);
+    out.push('\n');
+    let legend = "~ marks a guess; `--format json` has the source of each figure. Rates are all cores' at full clock, a \
+                  multiply-add counting as two; products with the same GPU have other cores and clocks. `tripipe analyze -g NAME` takes \
+                  these names.";
+    out.push_str(&paragraph(canvas, "  ", 2, legend));
+    out
+}
+
+fn marked(text: String, basis: Basis) -> String {
+    if basis == Basis::Guessed { format!("~{text}") } else { text }
+}
+
+fn figure<T: Display>(figure: &Sourced<T>) -> String {
+    marked(figure.value.to_string(), figure.basis)
+}
+
+/// One JSON object on one line: `models`, each figure with its basis and its source; `null` where the GPU has no such thing. Rates are
+/// operations a second of the whole product.
+pub fn json(models: &[Gpu]) -> String {
+    json!({ "models": models.iter().map(model).collect::<Vec<_>>() }).to_string()
+}
+
+fn model(model: &Gpu) -> Value {
+    let configuration = &model.configuration;
+    let rates = &model.operations_per_clock_per_core;
+    let rate = |rate: &Sourced<u32>| sourced(rate, json!(model.operations_per_second(rate.value)));
+    json!({
+        "id": model.id(),
+        "name": model.name(),
+        "vendor": model.vendor().to_string(),
+        "family": model.family().to_string(),
+        "generation": model.identity.generation,
+        "soc": of(&configuration.soc),
+        "cores": of(&configuration.cores),
+        "clock_mhz": of(&configuration.clock_mhz),
+        "f32_operations_per_second": rate(&rates.fp32_fma),
+        "f16_operations_per_second": rate(&rates.fp16_fma),
+        "int8_dot_operations_per_second": rate(&rates.int8_dot_mac),
+        "bytes_per_second": sourced(&configuration.dram_gb_s_peak, json!(configuration.dram_gb_s_peak.value * 1e9)),
+        "l2_bytes": of(&model.memory.l2_bytes),
+        "local_memory_bytes": of(&model.local_memory.bytes),
+        "local_memory": sourced(&model.local_memory.placement, json!(model.local_memory.placement.value.to_string())),
+        "max_threads_per_core": of(&model.core.max_threads),
+        "warp_width": of(&model.core.warp_width),
+        "max_work_group_size": of(&model.core.max_work_group_size),
+        "registers": of(&model.registers.max),
+        "fp16": of(&model.supports.fp16),
+        "fp64": of(&model.supports.fp64),
+    })
+}
+
+fn of<T: Clone + Into<Value>>(figure: &Sourced<T>) -> Value {
+    sourced(figure, figure.value.clone().into())
+}
+
+fn sourced<T>(figure: &Sourced<T>, value: Value) -> Value {
+    json!({ "value": value, "basis": figure.basis.to_string(), "source": figure.source.citation })
+}

@@ -1,0 +1,44 @@
+//! Histograms, to be read.
+
+use std::fmt::Write as _;
+
+use super::{BINS, Channel, Report};
+use crate::number::{percent, significant};
+use crate::style::{Canvas, Tone};
+
+/// Bins of a line.
+const STEP: usize = 16;
+/// Characters ahead of a bar: the values of its line and their share.
+const AHEAD: usize = 24;
+
+/// A bar chart for each channel: sixteen lines of sixteen bins.
+pub fn text(report: &Report<'_>, canvas: Canvas) -> String {
+    let [width, height] = report.size;
+    let mut out = format!("{} {width}x{height}\n", canvas.paint(Tone::Heading, report.picture));
+    if report.bits > 8 {
+        let _ = writeln!(out, "  values are the upper 8 of {} bits", report.bits);
+    }
+    for channel in report.channels {
+        let Channel { name, least, most, median, mean, .. } = channel;
+        let name = canvas.paint(Tone::Heading, name);
+        let mean = significant(*mean);
+        let _ = writeln!(out, "\n  {name}: {least} to {most}, median {median}, mean {mean}");
+        bars(&channel.counts, canvas, &mut out);
+    }
+    let _ = writeln!(out, "\n{}", canvas.paint(Tone::Faint, report.said));
+    out
+}
+
+fn bars(counts: &[u32; BINS], canvas: Canvas, out: &mut String) {
+    let sums: Vec<u64> =
+        counts.chunks(STEP).map(|bins| bins.iter().map(|count| u64::from(*count)).sum()).collect();
+    let all = sums.iter().sum::<u64>().max(1) as f64;
+    let longest = sums.iter().copied().max().unwrap_or(0).max(1) as f64;
+    let room = canvas.width.saturating_sub(AHEAD).clamp(10, 64);
+    for (line, sum) in sums.iter().enumerate() {
+        let [first, last] = [line * STEP, line * STEP + STEP - 1];
+        let bar = "█".repeat((*sum as f64 / longest * room as f64).round() as usize);
+        let line = format!("  {first:>3} to {last:>3}  {:>6}  {bar}", percent(*sum as f64 / all));
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+}
