@@ -10,7 +10,7 @@ use std::sync::Arc;
 use thiserror::Error;
 use tripipe_launch::{
     Access, Argument, ExecuteError, Executor, ImageShape, Launch, MemoryId, MemoryKind, NdRange, Program,
-    Timing,
+    Timing, Value,
 };
 
 use crate::filter::FilterError;
@@ -38,7 +38,17 @@ pub struct Plan<'p> {
     memory: Vec<Planned<'p>>,
     preparation: Vec<Launch<Slot>>,
     launches: Vec<Launch<Slot>>,
+    /// The arguments that say where operands begin.
+    starts: Vec<Start>,
     output: Option<Output>,
+}
+
+/// An argument of a launch of the step that says at which element an operand begins.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    launch: usize,
+    argument: usize,
+    operand: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -135,7 +145,13 @@ impl<'p> Plan<'p> {
     /// A plan without anything.
     #[allow(clippy::new_without_default, reason = "an empty plan is of no use by itself")]
     pub fn new() -> Self {
-        Self { memory: Vec::new(), preparation: Vec::new(), launches: Vec::new(), output: None }
+        Self {
+            memory: Vec::new(),
+            preparation: Vec::new(),
+            launches: Vec::new(),
+            starts: Vec::new(),
+            output: None,
+        }
     }
 
     fn slot(&mut self, planned: Planned<'p>) -> Slot {
@@ -211,6 +227,51 @@ impl<'p> Plan<'p> {
         self.launches.push(launch(program, entry, arguments, range));
     }
 
+    /// Says of an argument of the launch that was added last, a `uint` or the first of a `uint4`, that it is the element at which an
+    /// operand begins, counted from 0.
+    pub fn begins_at(&mut self, argument: usize, operand: usize) {
+        if let Some(launch) = self.launches.len().checked_sub(1) {
+            self.starts.push(Start { launch, argument, operand });
+        }
+    }
+
+    /// How many operands it has.
+    pub fn operands(&self) -> usize {
+        self.memory.iter().filter(|planned| matches!(planned, Planned::Operand)).count()
+    }
+
+    /// Whether it can be bound to an operand from a later element on ([`Self::bind_at`]): not where an image is made over that operand,
+    /// or what comes ahead of the step reads it.
+    pub fn can_move(&self, operand: usize) -> bool {
+        let slots = self.memory.iter().enumerate();
+        let mut operands = slots.filter(|(_, planned)| matches!(planned, Planned::Operand));
+        let Some((slot, _)) = operands.nth(operand) else { return false };
+        let slot = Slot(slot);
+        let viewed =
+            |planned: &Planned<'_>| matches!(planned, Planned::ImageOver { buffer, .. } if *buffer == slot);
+        let used = |launch: &Launch<Slot>| {
+            launch
+                .arguments
+                .iter()
+                .any(|argument| matches!(argument, Argument::Memory(used) if *used == slot))
+        };
+        let moved =
+            |launch| self.starts.iter().any(|start| start.launch == launch && start.operand == operand);
+        !self.memory.iter().any(viewed)
+            && !self.preparation.iter().any(used)
+            && self.launches.iter().enumerate().all(|(index, launch)| !used(launch) || moved(index))
+    }
+
+    /// Bytes of the memory that the plan makes for itself.
+    pub fn scratch_bytes(&self) -> usize {
+        let bytes = self.memory.iter().map(|planned| match planned {
+            Planned::Made { kind: MemoryKind::Buffer { bytes }, .. } => *bytes,
+            Planned::Made { kind: MemoryKind::Image(shape), .. } => shape.bytes(),
+            _ => 0,
+        });
+        bytes.fold(0, usize::saturating_add)
+    }
+
     /// The launches of the step.
     pub fn launches(&self) -> &[Launch<Slot>] {
         &self.launches
@@ -261,7 +322,22 @@ impl<'p> Plan<'p> {
         operands: &[MemoryId],
         scratch: &Scratch,
     ) -> Result<Bound, ExecuteError> {
-        let want = self.memory.iter().filter(|planned| matches!(planned, Planned::Operand)).count();
+        self.bind_at(executor, operands, &[], scratch)
+    }
+
+    /// As [`Self::bind_to`], with operands that begin so many elements later than the plan says; those that `later` does not reach
+    /// begin where it says. Of operands that [cannot move](Self::can_move) nothing is moved.
+    ///
+    /// # Errors
+    /// As [`Self::bind_to`].
+    pub fn bind_at(
+        &self,
+        executor: &mut dyn Executor,
+        operands: &[MemoryId],
+        later: &[u32],
+        scratch: &Scratch,
+    ) -> Result<Bound, ExecuteError> {
+        let want = self.operands();
         let miscounted = || ExecuteError::Operands { want, found: operands.len() };
         if operands.len() != want {
             return Err(miscounted());
@@ -294,7 +370,15 @@ impl<'p> Plan<'p> {
                 })
                 .collect()
         };
-        let (preparation, launches) = (bind(&self.preparation), bind(&self.launches));
+        let (preparation, mut launches) = (bind(&self.preparation), bind(&self.launches));
+        for Start { launch, argument, operand } in &self.starts {
+            let Some(Argument::Value(value)) = launches[*launch].arguments.get_mut(*argument) else {
+                continue;
+            };
+            if let Some(by) = later.get(*operand).filter(|by| **by != 0) {
+                *value = moved(value, *by);
+            }
+        }
         let output = self.output.map(|output| memory[output.slot.0]);
         Ok(Bound { made, preparation, launches, output })
     }
@@ -360,6 +444,15 @@ impl Scratch {
     pub fn release(self, executor: &mut dyn Executor) {
         release(executor, &self.made);
     }
+}
+
+/// A `uint`, or a vector of them, whose first is raised.
+fn moved(value: &Value, by: u32) -> Value {
+    let mut bytes = value.bytes().to_vec();
+    if let Some(first) = bytes.first_chunk_mut() {
+        *first = u32::from_ne_bytes(*first).wrapping_add(by).to_ne_bytes();
+    }
+    Value::from_bytes(value.element(), value.lanes(), bytes).unwrap_or_else(|| value.clone())
 }
 
 /// Frees in the opposite order, as images over buffers come after their buffer. A device that is gone has released

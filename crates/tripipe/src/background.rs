@@ -19,13 +19,15 @@ use crate::operation::Planned;
 pub(crate) struct Builds(Mutex<Vec<JoinHandle<()>>>);
 
 /// A plan whose kernels are being built, or were.
-pub(crate) struct Later {
+pub(crate) struct Build {
     planned: OnceLock<Planned>,
+    /// Which operands can begin later than the plan says.
+    can_move: Vec<bool>,
     /// Until it is planned.
-    build: Mutex<Option<Build>>,
+    under_way: Mutex<Option<UnderWay>>,
 }
 
-struct Build {
+struct UnderWay {
     plan: Plan<'static>,
     made: Receiver<Made>,
 }
@@ -37,7 +39,7 @@ struct Made {
     seconds: f64,
 }
 
-impl Later {
+impl Build {
     /// Has what the plan needs built on another thread; nothing where nothing is left to build, or no other thread can do it.
     pub(crate) fn begin(builds: &Builds, kernels: &Kernels, plan: &Plan<'static>) -> Option<Self> {
         let (builder, missing) = match &mut *kernels.executor() {
@@ -72,8 +74,14 @@ impl Later {
         let mut builds = lock(&builds.0);
         builds.retain(|build| !build.is_finished());
         builds.push(thread);
-        let build = Build { plan: plan.clone(), made };
-        Some(Self { planned: OnceLock::new(), build: Mutex::new(Some(build)) })
+        let can_move = (0..plan.operands()).map(|operand| plan.can_move(operand)).collect();
+        let under_way = UnderWay { plan: plan.clone(), made };
+        Some(Self { planned: OnceLock::new(), can_move, under_way: Mutex::new(Some(under_way)) })
+    }
+
+    /// Whether an operand can begin later than the plan says.
+    pub(crate) fn can_move(&self, operand: usize) -> bool {
+        self.can_move.get(operand).copied().unwrap_or_default()
     }
 
     /// The plan with its kernels, once they are built; `then` is called when they are found to be.
@@ -87,8 +95,8 @@ impl Later {
         then: impl FnOnce(),
     ) -> Result<Option<&Planned>, Error> {
         if self.planned.get().is_none() {
-            let mut build = lock(&self.build);
-            if let Some(Build { plan, made }) = &*build {
+            let mut under_way = lock(&self.under_way);
+            if let Some(UnderWay { plan, made }) = &*under_way {
                 let made = match made.try_recv() {
                     Ok(made) => made,
                     Err(TryRecvError::Empty) => return Ok(None),
@@ -101,7 +109,7 @@ impl Later {
                 }
                 let planned = Planned::new(core, kernels, plan.clone())?.built_beside(made.seconds);
                 self.planned.get_or_init(|| planned);
-                *build = None;
+                *under_way = None;
                 then();
             }
         }

@@ -1,8 +1,9 @@
 //! A context: a device, its queue, and what was built for it.
 
+use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use tripipe_device::Probe;
@@ -52,7 +53,7 @@ pub(crate) struct Core {
 /// Operations that are ready to run.
 #[derive(Default)]
 pub(crate) struct KeptOperations {
-    pub(crate) filters: Kept<crate::filter::Filter>,
+    pub(crate) filters: Kept<crate::filter::Chained>,
     pub(crate) products: Kept<crate::gemm::GemmOperation>,
     pub(crate) simple: Kept<crate::simple::Simple>,
 }
@@ -70,7 +71,15 @@ pub(crate) struct Kernels {
     runner: Mutex<Runner>,
     /// Those of all plans.
     bindings: Mutex<Vec<Weak<Mutex<Bindings>>>>,
+    /// Those that are over a piece of memory.
+    bound: Mutex<HashMap<MemoryId, Vec<Weak<Mutex<Bindings>>>>>,
+    /// Counts the runs of plans.
+    runs: AtomicU64,
 }
+
+/// The part of a device's memory that operations may keep between their runs, and what they may keep in any case.
+const SCRATCH_PART: u64 = 16;
+const SCRATCH_BYTES: u64 = 64 << 20;
 
 /// An executor, of which one kind can take in memory that others made.
 pub(crate) enum Runner {
@@ -126,7 +135,13 @@ impl Context {
         let probe = runner.probe().clone();
         let name = probe.name.clone();
         let runner = Mutex::new(runner);
-        let kernels = Kernels { probe, runner, bindings: Mutex::default() };
+        let kernels = Kernels {
+            probe,
+            runner,
+            bindings: Mutex::default(),
+            bound: Mutex::default(),
+            runs: AtomicU64::new(0),
+        };
         Self::with(name, Engine::Kernels(Box::new(kernels)))
     }
 
@@ -225,8 +240,8 @@ impl Context {
         self.core.in_background.store(background, Ordering::Relaxed);
     }
 
-    /// What the operations do that this context keeps ready, and why that way: products, filters, and the rest, of each the 64 used
-    /// last. What was left to the CPU path says so in [`Explanation::fallback`].
+    /// What the operations do that this context keeps ready, and why that way: products, filters, and the rest, of each the 1024 used
+    /// last. Regions of one size at different places, and blocks of matrices, are one operation. What was left to the CPU path says so in [`Explanation::fallback`].
     pub fn explain(&self) -> Vec<Explanation> {
         let KeptOperations { filters, products, simple } = self.kept();
         let products = products.all().into_iter().map(|product| product.explain());
@@ -337,11 +352,57 @@ impl Kernels {
         made
     }
 
+    /// Notes that `bindings` are over that memory.
+    pub(crate) fn note_bound(&self, memory: &[MemoryId], bindings: &Arc<Mutex<Bindings>>) {
+        let mut bound = lock(&self.bound);
+        let this = Arc::downgrade(bindings);
+        for memory in memory {
+            let over = bound.entry(*memory).or_default();
+            if !over.iter().any(|one| one.ptr_eq(&this)) {
+                over.retain(|one| one.strong_count() > 0);
+                over.push(this.clone());
+            }
+        }
+    }
+
+    /// The number of a run that begins now.
+    pub(crate) fn next_run(&self) -> u64 {
+        self.runs.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Frees memory of other plans that did not run for the longest time, until so many bytes more fit the limit of all.
+    pub(crate) fn limit_scratch(&self, executor: &mut dyn Executor, bytes: usize) {
+        let limit = (self.probe.global_memory_bytes / SCRATCH_PART).max(SCRATCH_BYTES);
+        self.free_scratch(executor, limit.saturating_sub(bytes as u64));
+    }
+
+    /// Frees memory of plans that did not run for the longest time, until no more than so many bytes are left. Plans that are being run
+    /// are left out.
+    pub(crate) fn free_scratch(&self, executor: &mut dyn Executor, most: u64) {
+        let all: Vec<_> = lock(&self.bindings).iter().filter_map(Weak::upgrade).collect();
+        let size = |bindings: &Arc<Mutex<Bindings>>| {
+            let bindings = bindings.try_lock().ok()?;
+            (bindings.scratch_bytes() > 0).then(|| (bindings.last_run(), bindings.scratch_bytes() as u64))
+        };
+        let mut known: Vec<_> = all.iter().filter_map(|bindings| Some((size(bindings)?, bindings))).collect();
+        let mut sum = known.iter().fold(0u64, |sum, ((_, bytes), _)| sum.saturating_add(*bytes));
+        known.sort_unstable_by_key(|((last_run, _), _)| *last_run);
+        for ((_, bytes), bindings) in known {
+            if sum <= most {
+                break;
+            }
+            if let Ok(mut bindings) = bindings.try_lock() {
+                bindings.free(executor);
+                sum = sum.saturating_sub(bytes);
+            }
+        }
+    }
+
     /// Frees memory; what is queued still has it until it ended.
     pub(crate) fn release(&self, memory: MemoryId) {
         // Bindings are locked ahead of the executor, and all of them not at once.
-        let all: Vec<_> = lock(&self.bindings).iter().filter_map(Weak::upgrade).collect();
-        for bindings in all {
+        let all = lock(&self.bound).remove(&memory).unwrap_or_default();
+        for bindings in all.iter().filter_map(Weak::upgrade) {
             lock(&bindings).forget(memory, self);
         }
         // A device that is gone has freed everything.

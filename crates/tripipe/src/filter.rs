@@ -32,8 +32,9 @@ use tripipe_kernels::filter::{Fuse, Loads, Parameters, Sums, default_parameters,
 
 use crate::cpu;
 use crate::explanation::{Arithmetic, Chosen, RunnerUp};
+use crate::kept::key;
 use crate::memory::Memory;
-use crate::operation::{Doer, Host, Operation};
+use crate::operation::{Doer, Host, Later, Operation};
 use crate::trial::Size;
 use crate::{Context, Error, Explanation, Image, ImageView, ImageViewMut, Pending, Pixel};
 
@@ -42,6 +43,15 @@ const SMALL_BYTES: usize = 16 << 10;
 
 /// A chain of filters made ready for images of one shape.
 pub struct Filter {
+    shared: Arc<Chained>,
+    from: Raster,
+    to: Raster,
+    /// How much later the two begin than the operation says.
+    later: [Later; 2],
+}
+
+/// What filters have in common that differ in nothing but where their images begin.
+pub(crate) struct Chained {
     chain: Chain,
     from: Raster,
     to: Raster,
@@ -51,26 +61,47 @@ pub struct Filter {
 
 impl Context {
     /// A chain made ready for images that lie as `from` does and results that lie as `to` does: its kernels are chosen
-    /// and built. The latest are kept, so asking again costs nothing.
+    /// and built. The latest are kept, so asking again costs nothing, and so does asking for another region of the same size.
     ///
     /// # Errors
     /// The chain does not make such a result of such an image; a kernel does not build; the device is gone.
     pub fn filter(&self, chain: &Chain, from: &Raster, to: &Raster) -> Result<Arc<Filter>, Error> {
-        self.kept().filters.get_or_make(
-            |filter| filter.chain == *chain && filter.is_between(from, to),
-            || Filter::new(self, chain, from, to, Doer::Fastest),
+        let [mut near, mut near_to] = [*from, *to];
+        let later = [&mut near, &mut near_to].map(|near| Later::off(&mut near.offset, near.element.bytes()));
+        // Kernels count in 32 bits.
+        let counts =
+            |raster: &Raster| raster.elements().is_ok_and(|elements| u32::try_from(elements).is_ok());
+        if later != [Later::default(); 2] && counts(from) && counts(to) {
+            let shared = self.chained(chain, &near, &near_to)?;
+            if shared.operation.can_move(&later) {
+                return Ok(Arc::new(Filter { shared, from: *from, to: *to, later }));
+            }
+        }
+        let shared = self.chained(chain, from, to)?;
+        Ok(Arc::new(Filter { shared, from: *from, to: *to, later: [Later::default(); 2] }))
+    }
+
+    fn chained(&self, chain: &Chain, from: &Raster, to: &Raster) -> Result<Arc<Chained>, Error> {
+        let kept = &self.kept().filters;
+        kept.get_or_make(
+            key(&(from, to, chain.stages.len())),
+            |known| known.from == *from && known.to == *to && known.chain == *chain,
+            || {
+                // How the rows lie makes no difference worth another trial.
+                let size = |raster: &Raster| Raster { offset: 0, pitch: 0, plane_pitch: 0, ..*raster };
+                let alike = |one: &Raster, other: &Raster| size(one) == size(other);
+                let relative = kept.relative(|known| {
+                    alike(&known.from, from) && alike(&known.to, to) && known.chain == *chain
+                });
+                let tried = relative.and_then(|known| known.operation.trial());
+                Chained::new(self, chain, from, to, tried.map_or(Doer::Fastest, Doer::AsTried))
+            },
         )
     }
 }
 
-impl Filter {
-    pub(crate) fn new(
-        context: &Context,
-        chain: &Chain,
-        from: &Raster,
-        to: &Raster,
-        doer: Doer,
-    ) -> Result<Self, Error> {
+impl Chained {
+    fn new(context: &Context, chain: &Chain, from: &Raster, to: &Raster, doer: Doer) -> Result<Self, Error> {
         chain.check(from, to)?;
         let (from, to) = (*from, *to);
         let parameters = context.probe().map(|probe| default_parameters(chain, &from, probe));
@@ -92,46 +123,8 @@ impl Filter {
         Ok(Self { chain: chain.clone(), from, to, parameters, operation })
     }
 
-    /// Queues the chain over `source`, into `result`.
-    ///
-    /// # Errors
-    /// Images that lie otherwise than the filter was made for, live in another context, or share memory; the device is gone.
-    pub fn run<'i, S: Pixel, R: Pixel>(
-        &self,
-        source: impl Into<ImageView<'i, S>>,
-        result: impl Into<ImageViewMut<'i, R>>,
-    ) -> Result<Pending, Error> {
-        let (source, result) = (source.into(), result.into());
-        for (operand, want, found) in
-            [("the source", &self.from, source.raster()), ("the result", &self.to, result.raster())]
-        {
-            if want != found {
-                return Err(Error::Raster { operand, rasters: Box::new([*want, *found]) });
-            }
-        }
-        if self.to.is_empty() {
-            return Ok(Pending::done());
-        }
-        self.run_over(source.memory(), result.memory())
-    }
-
-    /// Queues it over memory that lies as it was made for.
-    pub(crate) fn run_over(&self, source: &Memory, result: &Memory) -> Result<Pending, Error> {
-        self.operation.run(&[("the source", source), ("the result", result)])
-    }
-
-    /// Runs it on the CPU path, on the calling thread's own memory.
-    pub(crate) fn run_here(&self, source: &[u8], result: &mut [u8]) -> Result<(), Error> {
-        self.operation.run_here(&[source], result)
-    }
-
-    /// Whether it makes images like `to` of images like `from`.
-    pub(crate) fn is_between(&self, from: &Raster, to: &Raster) -> bool {
-        self.from == *from && self.to == *to
-    }
-
     /// What it does, why that way, and how long that takes.
-    pub fn explain(&self) -> Explanation {
+    pub(crate) fn explain(&self) -> Explanation {
         let core = self.operation.core();
         let Raster { width, height, channels, element, .. } = self.from;
         let operation = format!("{} of {width}x{height}, {channels} x {element}", self.chain);
@@ -169,6 +162,63 @@ impl Filter {
         };
         self.operation.add_bound(&mut explanation, arithmetic, bytes.iter().sum());
         explanation
+    }
+}
+
+impl Filter {
+    /// One that the context does not keep.
+    pub(crate) fn new(
+        context: &Context,
+        chain: &Chain,
+        from: &Raster,
+        to: &Raster,
+        doer: Doer,
+    ) -> Result<Self, Error> {
+        let shared = Arc::new(Chained::new(context, chain, from, to, doer)?);
+        Ok(Self { shared, from: *from, to: *to, later: [Later::default(); 2] })
+    }
+
+    /// Queues the chain over `source`, into `result`.
+    ///
+    /// # Errors
+    /// Images that lie otherwise than the filter was made for, live in another context, or share memory; the device is gone.
+    pub fn run<'i, S: Pixel, R: Pixel>(
+        &self,
+        source: impl Into<ImageView<'i, S>>,
+        result: impl Into<ImageViewMut<'i, R>>,
+    ) -> Result<Pending, Error> {
+        let (source, result) = (source.into(), result.into());
+        for (operand, want, found) in
+            [("the source", &self.from, source.raster()), ("the result", &self.to, result.raster())]
+        {
+            if want != found {
+                return Err(Error::Raster { operand, rasters: Box::new([*want, *found]) });
+            }
+        }
+        if self.to.is_empty() {
+            return Ok(Pending::done());
+        }
+        self.run_over(source.memory(), result.memory())
+    }
+
+    /// Queues it over memory that lies as it was made for.
+    pub(crate) fn run_over(&self, source: &Memory, result: &Memory) -> Result<Pending, Error> {
+        self.shared.operation.run(&[("the source", source), ("the result", result)], &self.later)
+    }
+
+    /// Runs it on the CPU path, on the calling thread's own memory.
+    pub(crate) fn run_here(&self, source: &[u8], result: &mut [u8]) -> Result<(), Error> {
+        self.shared.operation.run_here(&[source], result)
+    }
+
+    /// Whether it makes images like `to` of images like `from`.
+    pub(crate) fn is_between(&self, from: &Raster, to: &Raster) -> bool {
+        self.from == *from && self.to == *to
+    }
+
+    /// What it does, why that way, and how long that takes.
+    pub fn explain(&self) -> Explanation {
+        self.shared.explain()
     }
 }
 

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use tripipe_kernels::PlanError;
-use tripipe_launch::{Access, Executor, MemoryId, MemoryKind};
+use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind};
 use tripipe_opencl::memory::External;
 
-use crate::context::{Core, Engine, Runner};
+use crate::context::{Core, Engine, Kernels, Runner};
 use crate::line::Outcome;
 use crate::{Context, Error};
 
@@ -80,13 +80,12 @@ impl Memory {
                 }
                 // A device has no memory of no bytes.
                 let kind = MemoryKind::Buffer { bytes: bytes.max(1) };
-                let mut executor = kernels.executor();
-                Place::Device(match contents {
+                Place::Device(with_room(context, kernels, |executor| match contents {
                     Some(contents) if !contents.is_empty() => {
-                        executor.allocate(&kind, Access::ReadWrite, Some(contents))?
+                        executor.allocate(&kind, Access::ReadWrite, Some(contents))
                     }
-                    _ => executor.allocate_zeros(&kind, Access::ReadWrite)?,
-                })
+                    _ => executor.allocate_zeros(&kind, Access::ReadWrite),
+                })?)
             }
         };
         Ok(Self::at(context, bytes, place))
@@ -116,7 +115,7 @@ impl Memory {
 
     fn allocated(context: &Context, kind: &MemoryKind, bytes: usize) -> Result<Self, Error> {
         let Engine::Kernels(kernels) = context.engine() else { return Self::new(context, bytes, None) };
-        let id = kernels.executor().allocate(kind, Access::ReadWrite, None)?;
+        let id = with_room(context, kernels, |executor| executor.allocate(kind, Access::ReadWrite, None))?;
         Ok(Self::at(context, bytes, Place::Device(id)))
     }
 
@@ -524,6 +523,23 @@ pub(crate) fn with_memories<R>(
         done = work.take().map(|work| work(inputs, output));
     })?;
     done.ok_or_else(no_memory)
+}
+
+/// Makes memory; where there is none left, again once what operations keep between their runs is freed.
+fn with_room(
+    context: &Context,
+    kernels: &Kernels,
+    make: impl Fn(&mut dyn Executor) -> Result<MemoryId, ExecuteError>,
+) -> Result<MemoryId, ExecuteError> {
+    let made = make(&mut **kernels.executor());
+    if !matches!(made, Err(ExecuteError::OutOfMemory { .. })) {
+        return made;
+    }
+    // What is queued has its memory until it has ended.
+    context.core().settle();
+    let mut executor = kernels.executor();
+    kernels.free_scratch(&mut **executor, 0);
+    make(&mut **executor)
 }
 
 /// What errors call memory where it has no other name.

@@ -9,7 +9,7 @@ use tripipe_kernels::plan::{Bound, Scratch};
 use tripipe_kernels::{Plan, PlanError};
 use tripipe_launch::{ExecuteError, Executor, MemoryId, Prepared, Submission, Timing};
 
-use crate::background::Later;
+use crate::background::Build;
 use crate::context::{Core, Engine, Kernels};
 use crate::cpu::{CpuError, Threads};
 use crate::explanation::{Arithmetic, Explanation, Prediction, RunnerUp};
@@ -37,6 +37,9 @@ pub(crate) struct Planned {
 #[derive(Default)]
 pub(crate) struct Bindings {
     scratch: Option<Scratch>,
+    scratch_bytes: usize,
+    /// The number of the latest run.
+    last_run: u64,
     /// The oldest first.
     bound: VecDeque<Binding>,
 }
@@ -44,6 +47,8 @@ pub(crate) struct Bindings {
 /// The launches over one set of operands.
 struct Binding {
     operands: Vec<MemoryId>,
+    /// Elements that they begin later than the plan says.
+    later: Vec<u32>,
     bound: Bound,
     launches: Prepared,
     /// What became of that which comes ahead of the step.
@@ -56,6 +61,8 @@ pub(crate) struct Run<'r> {
     pub(crate) operation: &'static str,
     /// Its operands, in the plan's order.
     pub(crate) memories: &'r [&'r Memory],
+    /// Elements that they begin later than the plan says; nothing where none does.
+    pub(crate) later: &'r [u32],
     /// Which of them is written.
     pub(crate) result: usize,
     /// Bytes of that which are written, each once; 0 where they are also read.
@@ -89,15 +96,18 @@ impl Run<'_> {
 }
 
 impl Bindings {
-    /// The launches over `operands`, made ready now if they are not known.
+    /// The launches over `operands`, made ready now if they are not known; and whether they were not.
     fn find_or_bind(
         &mut self,
+        kernels: &Kernels,
         executor: &mut dyn Executor,
         plan: &Plan<'static>,
-        operands: Vec<MemoryId>,
+        (operands, later): (Vec<MemoryId>, &[u32]),
         note: impl FnOnce(Box<dyn Submission>) -> Arc<Outcome>,
-    ) -> Result<&Binding, ExecuteError> {
-        let known = self.bound.iter().position(|binding| binding.operands == operands);
+    ) -> Result<(&Binding, bool), ExecuteError> {
+        self.last_run = kernels.next_run();
+        let is = |binding: &Binding| binding.operands == operands && binding.later == later;
+        let known = self.bound.iter().position(is);
         let place = if let Some(place) = known {
             place
         } else {
@@ -106,15 +116,38 @@ impl Bindings {
             {
                 oldest.bound.release(executor);
             }
-            let scratch = match self.scratch.take() {
-                Some(scratch) => scratch,
-                None => plan.make_scratch(executor)?,
+            let scratch = if let Some(scratch) = self.scratch.take() {
+                scratch
+            } else {
+                kernels.limit_scratch(executor, plan.scratch_bytes());
+                plan.make_scratch(executor)?
             };
+            self.scratch_bytes = plan.scratch_bytes();
             let scratch = self.scratch.insert(scratch);
-            self.bound.push_back(Binding::new(executor, plan, operands, scratch, note)?);
+            self.bound.push_back(Binding::new(executor, plan, (operands, later), scratch, note)?);
             self.bound.len() - 1
         };
-        Ok(&self.bound[place])
+        Ok((&self.bound[place], known.is_none()))
+    }
+
+    /// Bytes that the plan keeps beside its operands.
+    pub(crate) fn scratch_bytes(&self) -> usize {
+        if self.scratch.is_some() { self.scratch_bytes } else { 0 }
+    }
+
+    /// The number of the latest run.
+    pub(crate) fn last_run(&self) -> u64 {
+        self.last_run
+    }
+
+    /// Frees the plan's own memory, and forgets all operands.
+    pub(crate) fn free(&mut self, executor: &mut dyn Executor) {
+        for binding in self.bound.drain(..) {
+            binding.bound.release(executor);
+        }
+        if let Some(scratch) = self.scratch.take() {
+            scratch.release(executor);
+        }
     }
 
     /// Forgets the launches over that memory, which they would keep alive.
@@ -132,11 +165,11 @@ impl Binding {
     fn new(
         executor: &mut dyn Executor,
         plan: &Plan<'static>,
-        operands: Vec<MemoryId>,
+        (operands, later): (Vec<MemoryId>, &[u32]),
         scratch: &Scratch,
         note: impl FnOnce(Box<dyn Submission>) -> Arc<Outcome>,
     ) -> Result<Self, ExecuteError> {
-        let bound = plan.bind_to(executor, &operands, scratch)?;
+        let bound = plan.bind_at(executor, &operands, later, scratch)?;
         let mut prepare = || {
             let mut prepared = None;
             if !bound.preparation.is_empty() {
@@ -145,7 +178,10 @@ impl Binding {
             Ok((prepared, executor.prepare_launches(&bound.launches)?))
         };
         match prepare() {
-            Ok((prepared, launches)) => Ok(Self { operands, bound, launches, prepared: prepared.map(note) }),
+            Ok((prepared, launches)) => {
+                let later = later.to_vec();
+                Ok(Self { operands, later, bound, launches, prepared: prepared.map(note) })
+            }
             Err(error) => {
                 bound.release(executor);
                 Err(error)
@@ -183,6 +219,18 @@ impl Planned {
     /// # Errors
     /// No memory for the plan; the launches do not fit the device; the device is gone.
     pub(crate) fn submit(&self, kernels: &Kernels, run: &Run<'_>) -> Result<Pending, Error> {
+        match self.try_submit(kernels, run) {
+            // Once more where there is no memory left, when all that is queued has ended and nothing is kept that is not needed now.
+            Err(Error::Execute(ExecuteError::OutOfMemory { .. })) => {
+                self.core.settle();
+                kernels.free_scratch(&mut **kernels.executor(), 0);
+                self.try_submit(kernels, run)
+            }
+            submitted => submitted,
+        }
+    }
+
+    fn try_submit(&self, kernels: &Kernels, run: &Run<'_>) -> Result<Pending, Error> {
         let ids: Vec<MemoryId> = run.memories.iter().filter_map(|memory| memory.id()).collect();
         let mut bindings = lock(&self.bindings);
         let mut executor = kernels.executor();
@@ -190,7 +238,12 @@ impl Planned {
         let note = |submission: Box<dyn Submission>| {
             self.core.line().add(run.operation, &Arc::from(submission), rests_on.clone())
         };
-        let binding = bindings.find_or_bind(&mut **executor, &self.plan, ids, note)?;
+        let operands = (ids.clone(), run.later);
+        let (binding, is_new) =
+            bindings.find_or_bind(kernels, &mut **executor, &self.plan, operands, note)?;
+        if is_new {
+            kernels.note_bound(&ids, &self.bindings);
+        }
         rests_on.extend(binding.prepared.iter().filter(|prepared| !prepared.is_good()).cloned());
         let submission = executor.submit_prepared(&binding.launches)?;
         // The executor is still held: what is queued last is the last in line.
@@ -199,14 +252,8 @@ impl Planned {
 
     /// Forgets the operands it was run over, and frees its own memory.
     pub(crate) fn forget(&self, kernels: &Kernels) {
-        let Bindings { scratch, bound } = std::mem::take(&mut *lock(&self.bindings));
-        let mut executor = kernels.executor();
-        for binding in bound {
-            binding.bound.release(&mut **executor);
-        }
-        if let Some(scratch) = scratch {
-            scratch.release(&mut **executor);
-        }
+        let mut bindings = lock(&self.bindings);
+        bindings.free(&mut **kernels.executor());
     }
 }
 
@@ -243,6 +290,22 @@ pub(crate) struct Host {
 }
 
 impl Host {
+    /// As [`Self::run`], of operands that begin later.
+    fn run_later(&self, inputs: &[&[u8]], output: &mut [u8], later: &[Later]) -> Result<(), CpuError> {
+        let by = |index: usize| later.get(index).map_or(0, |later| later.bytes);
+        if later.iter().all(|later| later.bytes == 0) {
+            return self.run(inputs, output);
+        }
+        let result = self.size.result;
+        let places = (0..).filter(|index| *index != result);
+        let inputs: Vec<&[u8]> = inputs
+            .iter()
+            .zip(places)
+            .map(|(input, index)| input.get(by(index)..).unwrap_or_default())
+            .collect();
+        self.run(&inputs, output.get_mut(by(result)..).unwrap_or_default())
+    }
+
     /// Does it: reads the first and writes the last.
     ///
     /// # Errors
@@ -253,6 +316,31 @@ impl Host {
         } else {
             on_pool(|| (self.work)(inputs, output, Threads::All))
         }
+    }
+}
+
+/// How much later an operand begins than an operation was made for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Later {
+    pub(crate) elements: u32,
+    pub(crate) bytes: usize,
+}
+
+/// Operands are moved by a multiple of so many elements, which is the widest vector of all kernels: what depends on alignment is the same
+/// then.
+const STEP: usize = 16;
+
+impl Later {
+    /// Whether every operand that begins later can.
+    fn fit(later: &[Self], can_move: impl Fn(usize) -> bool) -> bool {
+        later.iter().enumerate().all(|(operand, later)| later.elements == 0 || can_move(operand))
+    }
+
+    /// Takes that much off where an operand begins.
+    pub(crate) fn off(offset: &mut usize, element_bytes: usize) -> Self {
+        let elements = u32::try_from(*offset - *offset % STEP).unwrap_or_default();
+        *offset -= elements as usize;
+        Self { elements, bytes: (elements as usize).saturating_mul(element_bytes) }
     }
 }
 
@@ -276,7 +364,7 @@ enum Way {
     /// The device.
     Kernels(Planned),
     /// The CPU path on the device's memory, and the device once the kernels are built.
-    Later(Later),
+    Later(Build),
 }
 
 /// Why there is no plan for an operation.
@@ -349,7 +437,7 @@ impl Operation {
             Engine::Kernels(kernels) => match plan(&kernels.probe) {
                 Ok(plan) => {
                     let builds = core.builds().filter(|_| doer != Doer::Device);
-                    if let Some(later) = builds.and_then(|builds| Later::begin(builds, kernels, &plan)) {
+                    if let Some(later) = builds.and_then(|builds| Build::begin(builds, kernels, &plan)) {
                         Way::Later(later)
                     } else {
                         let planned = Planned::new(core, kernels, plan)?;
@@ -374,16 +462,30 @@ impl Operation {
         Ok(Self { core, name, way, host, trial, runs: Mutex::default(), first: Arc::default() })
     }
 
-    /// Queues it over `operands`, in the plan's order.
+    /// Whether the operands can begin so much later than the plan says, on a device and on the CPU path.
+    pub(crate) fn can_move(&self, later: &[Later]) -> bool {
+        match &self.way {
+            Way::Kernels(planned) => Later::fit(later, |operand| planned.plan.can_move(operand)),
+            Way::Later(build) => Later::fit(later, |operand| build.can_move(operand)),
+            Way::Host | Way::Fallback(_) => true,
+        }
+    }
+
+    /// Queues it over `operands`, in the plan's order, which begin so many elements later than the plan says; none where `later` is empty.
     ///
     /// # Errors
     /// Operands of another context, or one that shares memory with the result; no memory for the plan; the device is gone.
-    pub(crate) fn run(&self, operands: &[(&'static str, &Memory)]) -> Result<Pending, Error> {
+    pub(crate) fn run(
+        &self,
+        operands: &[(&'static str, &Memory)],
+        later: &[Later],
+    ) -> Result<Pending, Error> {
         let begun = Instant::now();
         let Size { result, written, .. } = self.host.size;
         check_operands(&self.core, operands, result)?;
         let memories: Vec<&Memory> = operands.iter().map(|(_, memory)| *memory).collect();
-        let run = Run { operation: self.name, memories: &memories, result, written };
+        let elements: Vec<u32> = later.iter().map(|later| later.elements).collect();
+        let run = Run { operation: self.name, memories: &memories, later: &elements, result, written };
         let pending = match (self.planned()?, self.core.engine()) {
             (Some(planned), Engine::Kernels(kernels)) => planned.submit(kernels, &run)?,
             (None, Engine::Host(queue)) => {
@@ -391,8 +493,10 @@ impl Operation {
                 let mut cells: Vec<Arc<Cells>> =
                     memories.iter().filter_map(|memory| memory.cells().cloned()).collect();
                 let output = cells.remove(result);
-                let host = self.host.clone();
-                let work = move || with_cells(&cells, &output, |inputs, output| host.run(inputs, output));
+                let (host, later) = (self.host.clone(), later.to_vec());
+                let work = move || {
+                    with_cells(&cells, &output, |inputs, output| host.run_later(inputs, output, &later))
+                };
                 let task = queue.submit(self.host.small, work);
                 if rests_on.is_empty() && task.went_well() {
                     memories[result].rest_on(None);
@@ -405,7 +509,7 @@ impl Operation {
                 self.core.settle();
                 run.read().try_for_each(Memory::check_contents)?;
                 let start = Instant::now();
-                on_host(&self.core, &memories, &self.host)?;
+                on_host(&self.core, &memories, &self.host, later)?;
                 if run.overwrites() {
                     memories[result].rest_on(None);
                 }
@@ -527,8 +631,8 @@ impl Operation {
 ///
 /// # Errors
 /// The device is gone; no room for a copy of what the host cannot reach.
-pub(crate) fn on_host(core: &Core, memories: &[&Memory], host: &Host) -> Result<(), Error> {
-    let work = |inputs: &[&[u8]], output: &mut [u8]| guarded(|| host.run(inputs, output));
+pub(crate) fn on_host(core: &Core, memories: &[&Memory], host: &Host, later: &[Later]) -> Result<(), Error> {
+    let work = |inputs: &[&[u8]], output: &mut [u8]| guarded(|| host.run_later(inputs, output, later));
     done(with_memories(core, memories, host.size.result, work)?)
 }
 
@@ -606,7 +710,7 @@ mod tests {
                 let (source, lost, of_lost, good) = (bytes(5), bytes(0), bytes(0), bytes(0));
                 let copy = copying(&context, small, failures);
                 let run = |from: &Vector<u8>, to: &Vector<u8>| {
-                    copy.run(&[("from", from.memory()), ("to", to.memory())]).unwrap()
+                    copy.run(&[("from", from.memory()), ("to", to.memory())], &[]).unwrap()
                 };
                 for _ in 0..failures {
                     drop(run(&source, &lost));
@@ -636,7 +740,7 @@ mod tests {
             let bytes = |value: u8| Vector::from_slice(&context, &[value; 16]).unwrap();
             let (source, result) = (bytes(5), bytes(1));
             let copy = copying(&context, false, 2);
-            let run = || copy.run(&[("from", source.memory()), ("to", result.memory())]);
+            let run = || copy.run(&[("from", source.memory()), ("to", result.memory())], &[]);
             // By a panic, then by an error.
             failed(run());
             failed(run());

@@ -12,6 +12,7 @@ use tripipe_kernels::{Plan, PlanError};
 
 use crate::cpu::{self, CpuError, Threads};
 use crate::explanation::{Arithmetic, Explanation};
+use crate::kept::key;
 use crate::memory::Memory;
 use crate::operation::{Doer, Host, HostWork, Operation};
 use crate::trial::Size;
@@ -42,6 +43,7 @@ impl Context {
     /// Shapes that do not fit together; a kernel does not build; the device is gone.
     pub(crate) fn simple(&self, task: Task) -> Result<Arc<Simple>, Error> {
         self.kept().simple.get_or_make(
+            task.key(),
             |known| known.task == task,
             || {
                 let plan = |probe: &Probe| Ok(task.plan(probe)?);
@@ -64,7 +66,7 @@ impl Simple {
         let mut operands: Vec<(&'static str, &Memory)> =
             inputs.iter().map(|memory| ("an operand", *memory)).collect();
         operands.push(("the result", result));
-        self.operation.run(&operands)
+        self.operation.run(&operands, &[])
     }
 }
 
@@ -146,6 +148,20 @@ impl Task {
                 length == of_other && element == other
             }
             _ => false,
+        }
+    }
+
+    /// What tells most tasks apart.
+    fn key(&self) -> u64 {
+        let kind = std::mem::discriminant(self);
+        match self {
+            Self::Resize { from, to, .. } => key(&(kind, from, to)),
+            Self::ToRgb { to: image, .. }
+            | Self::ToFrame { from: image, .. }
+            | Self::Histogram { raster: image } => key(&(kind, image)),
+            Self::Axpy { alpha, length, element } => key(&(kind, alpha.to_bits(), length, element)),
+            Self::Reduce { length, element, .. } => key(&(kind, length, element)),
+            Self::Transpose { rows, columns, element_bytes } => key(&(kind, rows, columns, element_bytes)),
         }
     }
 

@@ -69,11 +69,12 @@ impl Trial {
         let run = Run {
             operation: "a trial",
             memories: &memories,
+            later: &[],
             result: host.size.result,
             written: host.size.written,
         };
         let device_seconds = shortest(|| planned.submit(kernels, &run)?.wait())?;
-        let host_seconds = shortest(|| on_host(context.core(), &memories, host))?;
+        let host_seconds = shortest(|| on_host(context.core(), &memories, host, &[]))?;
         Ok(Self { device_seconds, host_seconds })
     }
 

@@ -49,7 +49,8 @@ pub fn plan(
     for (turn, pass) in passes.iter().enumerate() {
         let reads = if turn == 0 { source } else { scratch[(turn - 1) % 2] };
         let writes = if turn == between { result } else { scratch[turn % 2] };
-        pass.launch(&mut plan, chain, [reads, writes], parameters, probe)?;
+        let moves = [(turn == 0).then_some(0), (turn == between).then_some(1)];
+        pass.launch(&mut plan, chain, [reads, writes], moves, parameters, probe)?;
     }
     Ok(plan)
 }
@@ -60,6 +61,7 @@ impl Pass<'_> {
         plan: &mut Plan<'static>,
         chain: &Chain,
         slots: [Slot; 2],
+        moves: [Option<usize>; 2],
         parameters: &Parameters,
         probe: &Probe,
     ) -> Result<(), PlanError> {
@@ -71,6 +73,7 @@ impl Pass<'_> {
             arguments.extend(kernel.arguments(plan));
             let across = from.width.div_ceil(pixels);
             plan.launch(&program, entry, arguments, range([across, from.height, 1], parameters));
+            begins(plan, moves);
             return Ok(());
         };
         let planes = if from.layout == Layout::Planar { from.channels } else { 1 };
@@ -103,6 +106,7 @@ impl Pass<'_> {
                 arguments.extend(Texels::origin(from).map(|distance| Argument::from(distance as i32)));
             }
             plan.launch(&program, entry, arguments, range);
+            begins(plan, moves);
             Ok(())
         };
         if !(chain.keep_alpha && planes == 4 && stage.keeps_alpha()) {
@@ -118,6 +122,15 @@ impl Pass<'_> {
 /// Why a source is not read as an image.
 pub(super) fn not_an_image(want: String) -> PlanError {
     PlanError::Parameter { parameter: "loads", found: "image".to_owned(), want }
+}
+
+/// Says which of [`arguments`] say where operands begin: the source's and the result's, where they are operands.
+fn begins(plan: &mut Plan<'static>, operands: [Option<usize>; 2]) {
+    for (argument, operand) in [2, 5].into_iter().zip(operands) {
+        if let Some(operand) = operand {
+            plan.begins_at(argument, operand);
+        }
+    }
 }
 
 /// What every kernel takes: the two buffers, where pixels lie in them, and how many there are.

@@ -123,6 +123,8 @@ pub fn plan(
 /// An operand as a kernel takes it.
 struct Read {
     slot: Slot,
+    /// Which operand it is, where the kernel reads it as it lies.
+    operand: Option<usize>,
     view: [u32; 4],
     /// Which way a direct one lies.
     described: View,
@@ -220,7 +222,8 @@ impl Planner<'_> {
         let is_a = (side == Side::A) != self.product.transposed;
         let described = if is_a { self.product.a } else { self.product.b };
         let Some(packed) = packed else {
-            return Read { slot, view: described.words(), described, packed: None };
+            let operand = Some(side as usize);
+            return Read { slot, operand, view: described.words(), described, packed: None };
         };
         let memory = if matches!(given, Given::Packed(_)) {
             slot
@@ -239,6 +242,7 @@ impl Planner<'_> {
                     self.plan.prepare(&program, "gemm_pack", arguments, range);
                 } else {
                     self.plan.launch(&program, "gemm_pack", arguments, range);
+                    self.plan.begins_at(1, side as usize);
                 }
             }
             memory
@@ -247,7 +251,7 @@ impl Planner<'_> {
             (Some(_), Some(shape)) => self.plan.image_over(memory, shape, packed.pitch_bytes()),
             _ => memory,
         };
-        Read { slot, view: packed.read(), described, packed: Some(packed) }
+        Read { slot, operand: None, view: packed.read(), described, packed: Some(packed) }
     }
 
     /// The program of a kernel, as far as it follows from the description.
@@ -335,6 +339,35 @@ impl Planner<'_> {
         arguments
     }
 
+    /// Which of [`Self::result`], behind so many other arguments, say where operands begin.
+    fn result_begins_at(&mut self, before: usize) {
+        let scaled = matches!(self.gemm.elements, Elements::I8ToI8(_));
+        let offsets = usize::from(self.gemm.has_offsets());
+        self.plan.begins_at(before + 1, 2);
+        let (mut at, mut side) =
+            (before + 6 + offsets + 2 * usize::from(scaled), 3 + offsets + usize::from(scaled));
+        for stage in &self.gemm.epilogue {
+            match stage {
+                Stage::BiasColumns | Stage::BiasRows => side += 1,
+                Stage::Residual { .. } => {
+                    self.plan.begins_at(at + 1, side);
+                    side += 1;
+                }
+                Stage::Relu | Stage::Relu6 | Stage::Clamp { .. } => {}
+            }
+            at += 2;
+        }
+    }
+
+    /// Says of the views of a kernel's A and B where operands begin.
+    fn views_begin(&mut self, operands: [Option<usize>; 2]) {
+        for (argument, operand) in [1, 3].into_iter().zip(operands) {
+            if let Some(operand) = operand {
+                self.plan.begins_at(argument, operand);
+            }
+        }
+    }
+
     /// Arguments of a launch that leaves plain sums of parts of K in `parts`.
     fn partial_result(&self, parts: Slot) -> Vec<Argument<Slot>> {
         let Product { m, n, .. } = self.product;
@@ -352,7 +385,7 @@ impl Planner<'_> {
 
     /// Launches a kernel that takes parts of K: over all of it and to C, or over parts, and `gemm_sum` after it.
     fn launch_parts(&mut self, pass: Pass) {
-        let Pass { program, entry, mut arguments, zeros, steps, unit, items: [x, y], group } = pass;
+        let Pass { program, entry, operands, mut arguments, zeros, steps, unit, items: [x, y], group } = pass;
         let Product { m, n, k, count, .. } = self.product;
         let per_part = steps.div_ceil(self.parts).next_multiple_of(unit).max(1);
         let parts = steps.div_ceil(per_part).max(1);
@@ -361,20 +394,26 @@ impl Planner<'_> {
         arguments.extend([k, per_part, count].map(|word| (word as u32).into()));
         arguments.extend(zeros.map(Argument::from));
         if parts == 1 {
+            let before = arguments.len();
             arguments.extend(self.result());
             self.plan.launch(&Arc::new(self.with_epilogue(program)), entry, arguments, range);
+            self.views_begin(operands);
+            self.result_begins_at(before);
             return;
         }
         let sums = self.plan.scratch(self.sums_bytes);
         arguments.extend(self.partial_result(sums));
         self.plan.launch(&Arc::new(program.define("PARTIAL", 1)), entry, arguments, range);
+        self.views_begin(operands);
         let width = 4;
         let program = self.with_epilogue(self.program("SUM").define("VECTOR", width));
         let mut arguments: Vec<Argument<Slot>> =
             vec![sums.into(), (parts as u32).into(), (count as u32).into()];
+        let before = arguments.len();
         arguments.extend(self.result());
         let range = in_groups([n.div_ceil(width), m], count, self.probe);
         self.plan.launch(&Arc::new(program), "gemm_sum", arguments, range);
+        self.result_begins_at(before);
     }
 
     fn tile(&mut self, tile: &Tile, [a, b]: &[Read; 2]) {
@@ -424,6 +463,7 @@ impl Planner<'_> {
         self.launch_parts(Pass {
             program,
             entry: "gemm_tile",
+            operands: [a.operand, b.operand],
             arguments,
             zeros,
             steps: k.div_ceil(depth),
@@ -487,6 +527,7 @@ impl Planner<'_> {
         self.launch_parts(Pass {
             program,
             entry: "gemm_local",
+            operands: [a.operand, b.operand],
             arguments,
             zeros: None,
             steps: k,
@@ -516,10 +557,13 @@ impl Planner<'_> {
         let mut arguments: Vec<Argument<Slot>> =
             vec![a.slot.into(), a.view.into(), b.slot.into(), b.view.into(), (k as u32).into()];
         arguments.extend(zeros.map(Argument::from));
+        let before = arguments.len();
         arguments.extend(self.result());
         let program = Arc::new(self.with_epilogue(program));
         let range = NdRange::d3(vector.group, n.div_ceil(vector.outputs), count).local(vector.group, 1, 1);
         self.plan.launch(&program, "gemm_vector", arguments, range);
+        self.views_begin([a.operand, b.operand]);
+        self.result_begins_at(before);
     }
 }
 
@@ -527,6 +571,8 @@ impl Planner<'_> {
 struct Pass {
     program: Program,
     entry: &'static str,
+    /// Which operands A and B are, where it reads them as they lie.
+    operands: [Option<usize>; 2],
     /// Those ahead of k.
     arguments: Vec<Argument<Slot>>,
     zeros: Option<[i32; 2]>,

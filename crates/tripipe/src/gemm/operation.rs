@@ -9,8 +9,9 @@ use tripipe_kernels::gemm::{
 use super::host;
 use crate::context::Engine;
 use crate::explanation::{Arithmetic, Prediction, RunnerUp};
+use crate::kept::key;
 use crate::memory::Memory;
-use crate::operation::{Doer, Host, Operation, Refused};
+use crate::operation::{Doer, Host, Later, Operation, Refused};
 use crate::trial::Size;
 use crate::{Context, Error, Explanation, Pending};
 
@@ -46,7 +47,9 @@ impl Context {
         parameters: Option<Parameters>,
         given: &[Option<Packed>; 2],
     ) -> Result<Arc<GemmOperation>, Error> {
+        let Gemm { m, n, k, ref a, ref b, ref c, batch, .. } = *gemm;
         self.kept().products.get_or_make(
+            key(&(m, n, k, a.offset, b.offset, c.offset, batch)),
             |known| known.gemm == *gemm && known.given == *given && known.was_chosen(parameters),
             || {
                 // Whoever names the parameters wants the kernel.
@@ -56,11 +59,17 @@ impl Context {
         )
     }
 
-    /// The fastest, which need not be tried again where it was with other factors.
+    /// The fastest, which need not be tried again where it was with other factors, or at other places.
     fn doer_of(&self, gemm: &Gemm) -> Doer {
         let is_there = |factor: f64| f64::from(u8::from(factor != 0.0));
-        let of_any_factors =
-            |gemm: &Gemm| Gemm { alpha: is_there(gemm.alpha), beta: is_there(gemm.beta), ..gemm.clone() };
+        let of_any_factors = |gemm: &Gemm| Gemm {
+            alpha: is_there(gemm.alpha),
+            beta: is_there(gemm.beta),
+            a: gemm.a.at(0),
+            b: gemm.b.at(0),
+            c: gemm.c.at(0),
+            ..gemm.clone()
+        };
         let wanted = of_any_factors(gemm);
         let relative = self.kept().products.relative(|known| of_any_factors(&known.gemm) == wanted);
         relative.and_then(|known| known.operation.trial()).map_or(Doer::Fastest, Doer::AsTried)
@@ -130,8 +139,14 @@ impl GemmOperation {
         &self.gemm
     }
 
-    /// Queues it over the operands of [`Gemm::operands`].
-    pub(crate) fn run_over(&self, operands: &[&Memory]) -> Result<Pending, Error> {
+    /// Whether its operands can begin so much later than described.
+    pub(super) fn can_move(&self, later: &[Later]) -> bool {
+        self.operation.can_move(later)
+    }
+
+    /// Queues it over the operands of [`Gemm::operands`], which begin so much later; none where `later` is empty.
+    pub(crate) fn run_over(&self, operands: &[&Memory], later: &[Later]) -> Result<Pending, Error> {
+        let by = |index: usize| later.get(index).map_or(0, |later| later.elements as usize);
         let named = self.gemm.operands();
         if named.len() != operands.len() {
             return Err(Error::Length { operand: "the operands", want: named.len(), found: operands.len() });
@@ -140,8 +155,9 @@ impl GemmOperation {
             let found = memory.bytes() / operand.element.bytes();
             // What was packed has the size of its packing.
             let packed = self.given.get(index).is_some_and(Option::is_some);
-            if !packed && found < operand.elements {
-                return Err(Error::Short { operand: operand.name.clone(), want: operand.elements, found });
+            let want = operand.elements.saturating_add(by(index));
+            if !packed && operand.elements > 0 && found < want {
+                return Err(Error::Short { operand: operand.name.clone(), want, found });
             }
         }
         if self.gemm.m == 0 || self.gemm.n == 0 || self.gemm.batch.count() == 0 {
@@ -150,13 +166,13 @@ impl GemmOperation {
         let run = |operands: &[&Memory]| {
             let names = ["A", "B", "C"].into_iter().chain(std::iter::repeat("an operand of the epilogue"));
             let operands: Vec<(&'static str, &Memory)> = names.zip(operands.iter().copied()).collect();
-            self.operation.run(&operands)
+            self.operation.run(&operands, later)
         };
         let Batch::Offsets { count } = self.gemm.batch else { return run(operands) };
         // What is read is what was checked: whoever shares the memory may write it at any time.
         operands[OFFSETS].with_snapshot(
             3 * count * size_of::<u32>(),
-            |offsets| self.check_offsets(&named, operands, offsets),
+            |offsets| self.check_offsets(&named, operands, later, offsets),
             |offsets| {
                 let mut operands = operands.to_vec();
                 operands[OFFSETS] = offsets;
@@ -166,7 +182,13 @@ impl GemmOperation {
     }
 
     /// Checks that the operands of every product of a batch lie in their memory, by where each begins.
-    fn check_offsets(&self, named: &[Operand], operands: &[&Memory], offsets: &[u8]) -> Result<(), Error> {
+    fn check_offsets(
+        &self,
+        named: &[Operand],
+        operands: &[&Memory],
+        later: &[Later],
+        offsets: &[u8],
+    ) -> Result<(), Error> {
         let Gemm { m, n, k, ref a, ref b, ref c, .. } = self.gemm;
         let words = offsets.chunks_exact(size_of::<u32>()).enumerate();
         let furthest = words.fold([0; 3], |mut furthest: [usize; 3], (index, word)| {
@@ -178,7 +200,8 @@ impl GemmOperation {
         for (index, (span, furthest)) in spans.into_iter().zip(furthest).enumerate() {
             let want =
                 span.map_or(usize::MAX, |span| if span == 0 { 0 } else { span.saturating_add(furthest) });
-            let found = operands[index].bytes() / named[index].element.bytes();
+            let by = later.get(index).map_or(0, |later| later.elements as usize);
+            let found = (operands[index].bytes() / named[index].element.bytes()).saturating_sub(by);
             let packed = self.given.get(index).is_some_and(Option::is_some);
             if !packed && found < want {
                 return Err(Error::Short { operand: named[index].name.clone(), want, found });

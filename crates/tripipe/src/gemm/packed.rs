@@ -68,6 +68,7 @@ impl<T: Factor> Packed<T> {
         let run = Run {
             operation: "packing",
             memories: &[view.memory(), &memory],
+            later: &[],
             result: 1,
             written: memory.bytes(),
         };

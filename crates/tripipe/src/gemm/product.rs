@@ -1,5 +1,7 @@
 //! A product with its operands.
 
+use std::sync::Arc;
+
 use half::f16;
 use tripipe_kernels::gemm::{Accumulate, Batch, Elements, Gemm, Layout, Requantise, Scale, Stage};
 
@@ -7,6 +9,7 @@ use super::operation::GemmOperation;
 use super::packed::Packed;
 use crate::matrix::Shape;
 use crate::memory::Memory;
+use crate::operation::Later;
 use crate::{
     Context, Element, Error, Explanation, Matrix, MatrixView, MatrixViewMut, Order, Pending, Vector,
 };
@@ -278,7 +281,7 @@ impl<'m, T: Factor> Product<'m, T> {
     /// As [`Self::store`].
     pub fn explain(mut self) -> Result<Explanation, Error> {
         self.gemm.c = Layout::row_major(self.gemm.n.max(1));
-        Ok(self.operation()?.explain())
+        Ok(self.operation(None)?.0.explain())
     }
 
     fn context(&self) -> &Context {
@@ -296,20 +299,41 @@ impl<'m, T: Factor> Product<'m, T> {
         Ok(())
     }
 
-    fn operation(&self) -> Result<std::sync::Arc<GemmOperation>, Error> {
+    /// The operation, and how much later its operands begin than it says: products of blocks that differ in nothing but their places are one
+    /// operation.
+    fn operation(&self, c: Option<&Memory>) -> Result<(Arc<GemmOperation>, Vec<Later>), Error> {
         let packed = [self.a.packed().and_then(Packed::tag), self.b.packed().and_then(Packed::tag)];
         // What lies as it did leaves the choice to the other one.
         let parameters = [&self.b, &self.a].iter().find_map(|operand| operand.packed()?.parameters());
-        self.context().gemm_with(&self.gemm, parameters, &packed)
+        let mut near = self.gemm.clone();
+        let [a, b, sum] = [0, 1, 2].map(|index| self.gemm.operands()[index].element.bytes());
+        let mut later = vec![Later::default(); 3];
+        if packed[0].is_none() {
+            later[0] = Later::off(&mut near.a.offset, a);
+        }
+        if packed[1].is_none() {
+            later[1] = Later::off(&mut near.b.offset, b);
+        }
+        later[2] = Later::off(&mut near.c.offset, sum);
+        // Kernels count in 32 bits.
+        let memories = [Some(self.a.memory()), Some(self.b.memory()), c];
+        let counts = memories.into_iter().flatten().all(|memory| u32::try_from(memory.bytes()).is_ok());
+        if counts && later.iter().any(|later| *later != Later::default()) {
+            let operation = self.context().gemm_with(&near, parameters, &packed)?;
+            if operation.can_move(&later) {
+                return Ok((operation, later));
+            }
+        }
+        Ok((self.context().gemm_with(&self.gemm, parameters, &packed)?, Vec::new()))
     }
 
     fn run(self, c: &Memory, scales: Option<&Memory>) -> Result<Pending, Error> {
-        let operation = self.operation()?;
+        let (operation, later) = self.operation(Some(c))?;
         let mut operands = vec![self.a.memory(), self.b.memory(), c];
         operands.extend(self.offsets);
         operands.extend(scales);
         operands.extend(self.sides);
-        operation.run_over(&operands)
+        operation.run_over(&operands, &later)
     }
 }
 

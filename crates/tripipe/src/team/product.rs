@@ -122,7 +122,7 @@ impl<T: Factor> Work for Multiplying<'_, T> {
         let on_device = room(context, &mut bench.a, a.len())?;
         on_device.write(0, a)?;
         let result = room(context, &mut bench.c, c.len())?;
-        let computing = operation.run_over(&[on_device, b.memory(), result])?.seconds_if_taken()?;
+        let computing = operation.run_over(&[on_device, b.memory(), result], &[])?.seconds_if_taken()?;
         result.read(0, c)?;
         Ok(Spent { building, computing })
     }

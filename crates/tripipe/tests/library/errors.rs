@@ -16,7 +16,7 @@ fn faulty() -> Option<(Context, Arc<AtomicUsize>)> {
     let device = tripipe_opencl::devices().unwrap_or_default().into_iter().next()?;
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
     let well = Arc::new(AtomicUsize::new(usize::MAX));
-    let context = Context::over(Faulty { inner, well: Arc::clone(&well), meddling: None });
+    let context = Context::over(Faulty { inner, well: Arc::clone(&well), meddling: None, budget: None });
     context.fall_back_when_slower(false);
     Some((context, well))
 }

@@ -1,5 +1,6 @@
 //! An OpenCL device that does not do what it should.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -17,6 +18,15 @@ pub(crate) struct Faulty {
     pub(crate) well: Arc<AtomicUsize>,
     /// What another thread writes, to the object with these contents, between the call that queues something and the queue.
     pub(crate) meddling: Option<Meddling>,
+    /// How much memory it has, where that is less than it really has.
+    pub(crate) budget: Option<Budget>,
+}
+
+/// Memory that is left, and what has it.
+#[derive(Default)]
+pub(crate) struct Budget {
+    pub(crate) left: usize,
+    pub(crate) taken: HashMap<MemoryId, usize>,
 }
 
 /// Contents of an object that are overwritten once it is used.
@@ -74,7 +84,21 @@ impl Executor for Faulty {
         access: Access,
         initial: Option<&[u8]>,
     ) -> Result<MemoryId, ExecuteError> {
+        let bytes = match kind {
+            MemoryKind::Buffer { bytes } => *bytes,
+            _ => 0,
+        };
+        if self.budget.as_ref().is_some_and(|budget| budget.left < bytes) {
+            return Err(ExecuteError::OutOfMemory {
+                bytes: bytes as u64,
+                reason: "over the budget".to_owned(),
+            });
+        }
         let made = self.inner.allocate(kind, access, initial)?;
+        if let Some(budget) = &mut self.budget {
+            budget.left -= bytes;
+            budget.taken.insert(made, bytes);
+        }
         if let Some(meddling) = &mut self.meddling
             && initial == Some(&meddling.from)
         {
@@ -93,6 +117,9 @@ impl Executor for Faulty {
     }
 
     fn release(&mut self, memory: MemoryId) -> Result<(), ExecuteError> {
+        if let Some(budget) = &mut self.budget {
+            budget.left += budget.taken.remove(&memory).unwrap_or_default();
+        }
         self.inner.release(memory)
     }
 

@@ -7,6 +7,7 @@ mod errors;
 mod faulty;
 mod filters;
 mod import;
+mod kept;
 mod maps;
 mod memory;
 mod pending;

@@ -80,6 +80,38 @@ fn what_nobody_can_hold_is_refused() {
     }
 }
 
+/// More than the host has: an error, and no end of the process. It runs in a process of its own, which has little.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_the_host_has_no_room_for_is_refused() {
+    const ROLE: &str = "TRIPIPE_TEST_CHILD_OF_MEMORY";
+    const BYTES: usize = 1 << 30;
+    if std::env::var_os(ROLE).is_some() {
+        let context = Context::new(&tripipe::Device::Cpu).unwrap();
+        let no_room = |result: Result<Vec<u8>, Error>| assert!(matches!(result, Err(Error::NoMemory { .. })));
+        // Zeros that nobody looks at take addresses alone.
+        let vector = Vector::<u8>::zeros(&context, BYTES).unwrap();
+        no_room(vector.to_vec());
+        let matrix = Matrix::from_vector(&vector, [1 << 15, 1 << 15]).unwrap();
+        no_room(matrix.to_vec());
+        no_room(matrix.block(0..1 << 15, 1..1 << 15).unwrap().to_vec());
+        no_room(matrix.transposed().to_vec());
+        assert!(vector.to_context(&context).is_err());
+        assert!(Vector::<u8>::zeros(&context, BYTES).is_err());
+        assert_eq!(matrix.block(0..2, 0..2).unwrap().to_vec().unwrap(), [0; 4]);
+        return;
+    }
+    let limited = format!("ulimit -v {}; exec \"$0\" \"$@\"", (3 * BYTES / 2) >> 10);
+    let output = std::process::Command::new("sh")
+        .args(["-c", &limited])
+        .arg(std::env::current_exe().unwrap())
+        .args(["memory::what_the_host_has_no_room_for_is_refused", "--exact", "--nocapture"])
+        .env(ROLE, "1")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// An OpenCL device that says how many of its objects and of its lists of launches there are.
 struct Counting {
     inner: OpenClExecutor,

@@ -240,6 +240,7 @@ fn offsets_are_those_that_were_checked() {
         inner: OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap(),
         well: Arc::new(AtomicUsize::new(usize::MAX)),
         meddling: Some(Meddling { from: offsets, to: others, memory: None }),
+        budget: None,
     });
     let offsets = Vector::from_slice(&context, &[0u32, 0, 0]).unwrap();
     let a = Matrix::from_slice(&context, [4, 2], &a).unwrap();
