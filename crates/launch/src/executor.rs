@@ -107,8 +107,9 @@ pub trait Executor {
         self.write(memory, range.start, &bytes)
     }
 
-    /// Has `work` read the first so many bytes of each of `inputs` and edit those of `output`, which is none of them, as
-    /// [`Executor::with_bytes`] and [`Executor::with_bytes_mut`] have one object read and edited.
+    /// Has `work` read the first so many bytes of each of `inputs` and edit those of `output`, as [`Executor::with_bytes`] and
+    /// [`Executor::with_bytes_mut`] have one object read and edited. An input that shares bytes with the output is read as it
+    /// was before.
     ///
     /// # Errors
     /// As [`Executor::with_bytes`].

@@ -11,10 +11,18 @@
     reason = "a benchmark that prints its figures, with the driver's bare calls for comparison"
 )]
 
+#[macro_use]
+#[path = "../tests/support/raw.rs"]
+mod raw;
+
 use std::ffi::c_void;
+use std::ptr::{null, null_mut};
 use std::sync::Arc;
 use std::time::Instant;
 
+use opencl_sys::cl_function_types::{
+    clEnqueueNDRangeKernel_t, clFinish_t, clFlush_t, clReleaseEvent_t, clSetKernelArg_t, clWaitForEvents_t,
+};
 use tripipe_launch::{Access, Argument, Executor, Launch, MemoryKind, NdRange, Program};
 use tripipe_opencl::{CacheChoice, Context, ExecutorOptions, OpenClExecutor, devices};
 
@@ -55,55 +63,80 @@ struct Bare {
     queue: *mut c_void,
     kernel: *mut c_void,
     buffers: [*mut c_void; 3],
+    calls: Calls,
+}
+
+/// The functions, looked up once.
+struct Calls {
+    set_argument: clSetKernelArg_t,
+    enqueue: clEnqueueNDRangeKernel_t,
+    flush: clFlush_t,
+    finish: clFinish_t,
+    wait: clWaitForEvents_t,
+    release_event: clReleaseEvent_t,
 }
 
 impl Bare {
     fn new(context: *mut c_void, device: *mut c_void, text: &str, profiling: bool) -> Self {
-        let flags = if profiling { cl3::command_queue::CL_QUEUE_PROFILING_ENABLE } else { 0 };
-        #[allow(deprecated, reason = "the only call OpenCL 1.x has")]
-        // SAFETY: context and device are live and belong together.
-        let queue = unsafe { cl3::command_queue::create_command_queue(context, device, flags) }.unwrap();
-        let program = cl3::program::create_program_with_source(context, &[text]).unwrap();
-        cl3::program::build_program(program, &[device], c"", None, std::ptr::null_mut()).unwrap();
-        let kernel = cl3::kernel::create_kernel(program, c"nothing").unwrap();
-        let buffers = [(); 3].map(|()| {
-            // SAFETY: no host memory is given.
-            unsafe { cl3::memory::create_buffer(context, 1, 64, std::ptr::null_mut()) }.unwrap()
-        });
-        Self { queue, kernel, buffers }
+        let queue = raw::queue(context, device, profiling);
+        let mut code = 0;
+        let (mut start, length) = (text.as_ptr().cast(), text.len());
+        let create = raw!(clCreateProgramWithSource_t, b"clCreateProgramWithSource\0");
+        // SAFETY: a list of one text with its length.
+        let program = unsafe { create(context, 1, &raw mut start, &raw const length, &raw mut code) };
+        let build = raw!(clBuildProgram_t, b"clBuildProgram\0");
+        // SAFETY: a list of one device; no options, no callback.
+        let built = unsafe { build(program, 1, &raw const device, c"".as_ptr(), None, null_mut()) };
+        assert_eq!((code, built), (0, 0));
+        let create = raw!(clCreateKernel_t, b"clCreateKernel\0");
+        // SAFETY: the program is live, and the name ends with NUL.
+        let kernel = unsafe { create(program, c"nothing".as_ptr(), &raw mut code) };
+        assert_eq!(code, 0);
+        let buffers = [(); 3].map(|()| raw::buffer(context, opencl_sys::CL_MEM_READ_WRITE, &mut [0u8; 64]));
+        let calls = Calls {
+            set_argument: Some(raw!(clSetKernelArg_t, b"clSetKernelArg\0")),
+            enqueue: Some(raw!(clEnqueueNDRangeKernel_t, b"clEnqueueNDRangeKernel\0")),
+            flush: Some(raw!(clFlush_t, b"clFlush\0")),
+            finish: Some(raw!(clFinish_t, b"clFinish\0")),
+            wait: Some(raw!(clWaitForEvents_t, b"clWaitForEvents\0")),
+            release_event: Some(raw!(clReleaseEvent_t, b"clReleaseEvent\0")),
+        };
+        Self { queue, kernel, buffers, calls }
+    }
+
+    fn set_argument<T>(&self, index: u32, value: &T) {
+        let value = std::ptr::from_ref(value).cast();
+        // SAFETY: the size is that of the value, which lives for the call.
+        let code = unsafe { self.calls.set_argument.unwrap()(self.kernel, index, size_of::<T>(), value) };
+        assert_eq!(code, 0);
     }
 
     fn set(&self) {
-        let (m, n, s) = (1i32, 2i32, 3f32);
-        // SAFETY: all sizes are those of the values.
-        unsafe {
-            for (index, buffer) in self.buffers.iter().enumerate() {
-                let value = std::ptr::from_ref(buffer).cast();
-                cl3::kernel::set_kernel_arg(self.kernel, index as u32, 8, value).unwrap();
-            }
-            cl3::kernel::set_kernel_arg(self.kernel, 3, 4, (&raw const m).cast()).unwrap();
-            cl3::kernel::set_kernel_arg(self.kernel, 4, 4, (&raw const n).cast()).unwrap();
-            cl3::kernel::set_kernel_arg(self.kernel, 5, 4, (&raw const s).cast()).unwrap();
+        for (index, buffer) in self.buffers.iter().enumerate() {
+            self.set_argument(index as u32, buffer);
         }
+        self.set_argument(3, &1i32);
+        self.set_argument(4, &2i32);
+        self.set_argument(5, &3f32);
     }
 
-    fn enqueue(&self) -> *mut c_void {
+    fn enqueue(&self, event: *mut *mut c_void) {
         let sizes = [64usize, 1, 1];
-        let none = std::ptr::null();
+        let (queue, kernel) = (self.queue, self.kernel);
+        let enqueue = self.calls.enqueue.unwrap();
         // SAFETY: all arguments were set, and the sizes live for the call.
-        unsafe {
-            cl3::command_queue::enqueue_nd_range_kernel(
-                self.queue,
-                self.kernel,
-                1,
-                none,
-                sizes.as_ptr(),
-                none,
-                0,
-                std::ptr::null(),
-            )
-        }
-        .unwrap()
+        let code = unsafe { enqueue(queue, kernel, 1, null(), sizes.as_ptr(), null(), 0, null(), event) };
+        assert_eq!(code, 0);
+    }
+
+    fn flush(&self) {
+        // SAFETY: the queue is live.
+        assert_eq!(unsafe { self.calls.flush.unwrap()(self.queue) }, 0);
+    }
+
+    fn finish(&self) {
+        // SAFETY: as above.
+        assert_eq!(unsafe { self.calls.finish.unwrap()(self.queue) }, 0);
     }
 
     fn measure(&self, name: &str, set: bool) {
@@ -111,18 +144,22 @@ impl Bare {
             if set {
                 self.set();
             }
-            self.enqueue()
+            let mut event = null_mut();
+            self.enqueue(&raw mut event);
+            event
         };
-        let finish = |event| {
-            cl3::event::wait_for_events(&[event]).unwrap();
-            // SAFETY: this event's one reference.
-            unsafe { cl3::event::release_event(event) }.unwrap();
+        let finish = |event: *mut c_void| {
+            // SAFETY: a list of one event, whose one reference is given back.
+            unsafe {
+                assert_eq!(self.calls.wait.unwrap()(1, &raw const event), 0);
+                assert_eq!(self.calls.release_event.unwrap()(event), 0);
+            }
         };
         self.set();
         let wait = median(RUNS, || {
             seconds(|| {
                 let event = launch();
-                cl3::command_queue::flush(self.queue).unwrap();
+                self.flush();
                 finish(event);
             })
         });
@@ -130,7 +167,7 @@ impl Bare {
             let mut events = Vec::with_capacity(LINE);
             let spent = seconds(|| {
                 events.extend((0..LINE).map(|_| launch()));
-                cl3::command_queue::flush(self.queue).unwrap();
+                self.flush();
             });
             events.into_iter().for_each(finish);
             spent
@@ -142,36 +179,22 @@ impl Bare {
 impl Bare {
     /// One event for 100 launches, and none where `clFinish` waits.
     fn measure_without_events(&self) {
-        let runtime = cl3::load_library().as_ref().unwrap();
         let launch = || {
             self.set();
-            let (none, sizes) = (std::ptr::null(), [64usize, 1, 1]);
-            let (queue, kernel) = (self.queue, self.kernel);
-            let code = runtime.clEnqueueNDRangeKernel(
-                queue,
-                kernel,
-                1,
-                none,
-                sizes.as_ptr(),
-                none,
-                0,
-                std::ptr::null(),
-                std::ptr::null_mut(),
-            );
-            assert_eq!(code, Some(0));
+            self.enqueue(null_mut());
         };
         let wait = median(RUNS, || {
             seconds(|| {
                 launch();
-                cl3::command_queue::finish(self.queue).unwrap();
+                self.finish();
             })
         });
         let line = median(RUNS / LINE, || {
             let spent = seconds(|| {
                 (0..LINE).for_each(|_| launch());
-                cl3::command_queue::flush(self.queue).unwrap();
+                self.flush();
             });
-            cl3::command_queue::finish(self.queue).unwrap();
+            self.finish();
             spent
         });
         row("driver alone, no events", wait, line / LINE as f64);
@@ -190,9 +213,8 @@ fn main() {
     println!("{} ({}), driver {}", probe.name, probe.platform, probe.driver);
     println!("{:<44} {:>8} {:>8}", "us a launch", "wait", "line");
 
-    let platform = cl3::platform::get_platform_ids().unwrap()[0];
-    let id = cl3::device::get_device_ids(platform, cl3::device::CL_DEVICE_TYPE_ALL).unwrap()[0];
-    let raw = cl3::context::create_context(&[id], std::ptr::null(), None, std::ptr::null_mut()).unwrap();
+    let id = raw::first_device();
+    let raw = raw::context(id);
     let text = source();
     Bare::new(raw, id, &text, false).measure("driver alone", true);
     Bare::new(raw, id, &text, false).measure("driver alone, arguments set once", false);

@@ -517,6 +517,8 @@ pub extern "C" fn clGetMemObjectInfo(
         0x1101 => buffer.flags.to_ne_bytes().to_vec(),
         0x1102 => buffer.size.to_ne_bytes().to_vec(),
         0x1106 => (CONTEXT as usize).to_ne_bytes().to_vec(),
+        // Made from no other object.
+        0x1107 => 0usize.to_ne_bytes().to_vec(),
         _ => return INVALID_VALUE,
     };
     answer(&reply, size, value, size_ret)

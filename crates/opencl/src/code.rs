@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use cl3::error_codes as codes;
+use opencl_sys as codes;
 use thiserror::Error;
+
+use crate::api;
 
 /// A status code of the OpenCL driver. 0 is success; all errors are negative.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -12,11 +14,11 @@ pub struct Code(pub i32);
 impl Code {
     /// The code's name in the OpenCL headers, `unknown code` for one that is in none of them.
     pub fn name(self) -> &'static str {
-        match codes::error_text(self.0) {
-            "UNKNOWN_ERROR" => "unknown code",
-            "DLOPEN_RUNTIME_LOAD_FAILED" => "library not loaded",
-            "DLOPEN_FUNCTION_NOT_AVAILABLE" => "function missing in the library",
-            name => name,
+        match self.0 {
+            api::NO_LIBRARY => "library not loaded",
+            api::NO_FUNCTION => "function missing in the library",
+            api::NO_OBJECT => "success without an object",
+            code => header_name(code),
         }
     }
 
@@ -50,8 +52,8 @@ impl Code {
             codes::CL_PLATFORM_NOT_FOUND_KHR => "the ICD loader found no installed driver",
             codes::CL_CONTEXT_TERMINATED_KHR => "the context was terminated by the driver",
             -9999 => "NVIDIA: the kernel read or wrote memory that is not its own",
-            codes::DLOPEN_RUNTIME_LOAD_FAILED => "no OpenCL library could be loaded",
-            codes::DLOPEN_FUNCTION_NOT_AVAILABLE => "the library is not OpenCL, or of an older version",
+            api::NO_LIBRARY => "no OpenCL library could be loaded",
+            api::NO_FUNCTION => "the library is not OpenCL, or of an older version",
             _ => "",
         }
     }
@@ -99,6 +101,100 @@ impl fmt::Debug for Code {
     }
 }
 
+macro_rules! names {
+    ($($name:ident)*) => {
+        /// The name of a code that stands in the headers.
+        fn header_name(code: i32) -> &'static str {
+            match code {
+                $(codes::$name => stringify!($name),)*
+                _ => "unknown code",
+            }
+        }
+    };
+}
+
+names! {
+    CL_SUCCESS
+    CL_DEVICE_NOT_FOUND
+    CL_DEVICE_NOT_AVAILABLE
+    CL_COMPILER_NOT_AVAILABLE
+    CL_MEM_OBJECT_ALLOCATION_FAILURE
+    CL_OUT_OF_RESOURCES
+    CL_OUT_OF_HOST_MEMORY
+    CL_PROFILING_INFO_NOT_AVAILABLE
+    CL_MEM_COPY_OVERLAP
+    CL_IMAGE_FORMAT_MISMATCH
+    CL_IMAGE_FORMAT_NOT_SUPPORTED
+    CL_BUILD_PROGRAM_FAILURE
+    CL_MAP_FAILURE
+    CL_MISALIGNED_SUB_BUFFER_OFFSET
+    CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
+    CL_COMPILE_PROGRAM_FAILURE
+    CL_LINKER_NOT_AVAILABLE
+    CL_LINK_PROGRAM_FAILURE
+    CL_DEVICE_PARTITION_FAILED
+    CL_KERNEL_ARG_INFO_NOT_AVAILABLE
+    CL_INVALID_VALUE
+    CL_INVALID_DEVICE_TYPE
+    CL_INVALID_PLATFORM
+    CL_INVALID_DEVICE
+    CL_INVALID_CONTEXT
+    CL_INVALID_QUEUE_PROPERTIES
+    CL_INVALID_COMMAND_QUEUE
+    CL_INVALID_HOST_PTR
+    CL_INVALID_MEM_OBJECT
+    CL_INVALID_IMAGE_FORMAT_DESCRIPTOR
+    CL_INVALID_IMAGE_SIZE
+    CL_INVALID_SAMPLER
+    CL_INVALID_BINARY
+    CL_INVALID_BUILD_OPTIONS
+    CL_INVALID_PROGRAM
+    CL_INVALID_PROGRAM_EXECUTABLE
+    CL_INVALID_KERNEL_NAME
+    CL_INVALID_KERNEL_DEFINITION
+    CL_INVALID_KERNEL
+    CL_INVALID_ARG_INDEX
+    CL_INVALID_ARG_VALUE
+    CL_INVALID_ARG_SIZE
+    CL_INVALID_KERNEL_ARGS
+    CL_INVALID_WORK_DIMENSION
+    CL_INVALID_WORK_GROUP_SIZE
+    CL_INVALID_WORK_ITEM_SIZE
+    CL_INVALID_GLOBAL_OFFSET
+    CL_INVALID_EVENT_WAIT_LIST
+    CL_INVALID_EVENT
+    CL_INVALID_OPERATION
+    CL_INVALID_GL_OBJECT
+    CL_INVALID_BUFFER_SIZE
+    CL_INVALID_MIP_LEVEL
+    CL_INVALID_GLOBAL_WORK_SIZE
+    CL_INVALID_PROPERTY
+    CL_INVALID_IMAGE_DESCRIPTOR
+    CL_INVALID_COMPILER_OPTIONS
+    CL_INVALID_LINKER_OPTIONS
+    CL_INVALID_DEVICE_PARTITION_COUNT
+    CL_INVALID_PIPE_SIZE
+    CL_INVALID_DEVICE_QUEUE
+    CL_INVALID_SPEC_ID
+    CL_MAX_SIZE_RESTRICTION_EXCEEDED
+    CL_INVALID_COMMAND_BUFFER_KHR
+    CL_INVALID_SYNC_POINT_WAIT_LIST_KHR
+    CL_INCOMPATIBLE_COMMAND_QUEUE_KHR
+    CL_INVALID_MUTABLE_COMMAND_KHR
+    CL_PLATFORM_NOT_FOUND_KHR
+    CL_CONTEXT_TERMINATED_KHR
+    CL_DEVICE_PARTITION_FAILED_EXT
+    CL_INVALID_PARTITION_COUNT_EXT
+    CL_INVALID_PARTITION_NAME_EXT
+    CL_INVALID_SEMAPHORE_KHR
+    CL_COMMAND_TERMINATED_ITSELF_WITH_FAILURE_ARM
+    CL_INVALID_ACCELERATOR_INTEL
+    CL_INVALID_ACCELERATOR_TYPE_INTEL
+    CL_INVALID_ACCELERATOR_DESCRIPTOR_INTEL
+    CL_ACCELERATOR_TYPE_NOT_SUPPORTED_INTEL
+    CL_CANCELLED_IMG
+}
+
 /// A driver call that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{call}: {code}")]
@@ -112,7 +208,7 @@ pub struct CallError {
 impl CallError {
     /// The call could not be made, for there is no library.
     pub(crate) fn no_library(call: &'static str) -> Self {
-        Self { call, code: Code(codes::DLOPEN_RUNTIME_LOAD_FAILED) }
+        Self { call, code: Code(api::NO_LIBRARY) }
     }
 
     /// Puts the call's name to a status code.

@@ -4,9 +4,11 @@ use std::ffi::c_void;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use cl3::types::cl_context;
+use opencl_sys as cl;
+use opencl_sys::cl_context;
 use thiserror::Error;
 
+use crate::api::{objects, queries};
 use crate::code::CallError;
 use crate::devices::{Device, DevicesError};
 use crate::handle::{ContextHandle, QueueHandle};
@@ -52,10 +54,10 @@ impl Context {
     pub fn new(device: &Device) -> Result<Self, CallError> {
         // cl_context_properties: CL_CONTEXT_PLATFORM, the platform, end. Named because some drivers take
         // the first platform when it is not.
-        let properties = [cl3::context::CL_CONTEXT_PLATFORM, device.platform() as isize, 0];
-        let raw =
-            cl3::context::create_context(&[device.id()], properties.as_ptr(), None, std::ptr::null_mut())
-                .map_err(CallError::at("clCreateContext"))?;
+        let properties = [cl::CL_CONTEXT_PLATFORM, device.platform() as isize, 0];
+        // SAFETY: the list ends with 0.
+        let raw = unsafe { objects::create_context(device.id(), &properties) }
+            .map_err(CallError::at("clCreateContext"))?;
         // SAFETY: just created, and owned by nobody else.
         let handle = unsafe { ContextHandle::own(raw) };
         Ok(Self(Arc::new(Inner { handle, device: device.clone(), queues: Mutex::default() })))
@@ -76,13 +78,14 @@ impl Context {
             .into_iter()
             .find(|one| one.id() == device)
             .ok_or(ContextError::UnknownDevice)?;
-        let devices = cl3::context::get_context_data(context, cl3::context::CL_CONTEXT_DEVICES)
+        // SAFETY: live, as the caller says.
+        let devices = unsafe { queries::context_info(context, cl::CL_CONTEXT_DEVICES) }
             .map_err(CallError::at("clGetContextInfo"))?;
         if !info::sizes(&devices).contains(&(device.id() as usize)) {
             return Err(ContextError::OtherDevice { device: device.probe().name.clone() });
         }
         // SAFETY: live, as the caller says.
-        unsafe { cl3::context::retain_context(context) }.map_err(CallError::at("clRetainContext"))?;
+        unsafe { objects::retain_context(context) }.map_err(CallError::at("clRetainContext"))?;
         // SAFETY: the reference just taken is given to the owner.
         let handle = unsafe { ContextHandle::own(context) };
         Ok(Self(Arc::new(Inner { handle, device, queues: Mutex::default() })))
@@ -125,7 +128,8 @@ impl Context {
             if except.is_some_and(|except| Arc::ptr_eq(except, &queue)) {
                 continue;
             }
-            let finished = cl3::command_queue::finish(queue.raw()).map_err(CallError::at("clFinish"));
+            // SAFETY: live as long as its handle.
+            let finished = unsafe { objects::finish(queue.raw()) }.map_err(CallError::at("clFinish"));
             outcome = outcome.and(finished);
         }
         outcome

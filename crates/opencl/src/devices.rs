@@ -4,11 +4,14 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cl3::error_codes::{CL_DEVICE_NOT_FOUND, CL_PLATFORM_NOT_FOUND_KHR};
-use cl3::types::{cl_device_id, cl_platform_id};
+use opencl_sys::{
+    CL_DEVICE_NOT_FOUND, CL_PLATFORM_NAME, CL_PLATFORM_NOT_FOUND_KHR, CL_PLATFORM_VERSION, cl_device_id,
+    cl_platform_id,
+};
 use thiserror::Error;
 use tripipe_device::Probe;
 
+use crate::api::queries;
 use crate::code::{CallError, Code};
 use crate::info;
 use crate::library::{self, LibraryError};
@@ -160,7 +163,7 @@ pub fn survey() -> Result<Survey, DevicesError> {
     static ASKING: Mutex<()> = Mutex::new(());
     let _mine = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
     let library = library::load()?;
-    let platforms = match cl3::platform::get_platform_ids() {
+    let platforms = match queries::platforms() {
         Ok(platforms) => platforms,
         Err(CL_PLATFORM_NOT_FOUND_KHR) => Vec::new(),
         Err(code) => {
@@ -175,19 +178,16 @@ pub fn survey() -> Result<Survey, DevicesError> {
     let mut survey = Survey { devices: Vec::new(), problems: Vec::new() };
     for (number, platform) in platforms.into_iter().enumerate() {
         let answer = |question| {
-            cl3::platform::get_platform_data(platform, question)
+            queries::platform_info(platform, question)
                 .map(|bytes| info::text(&bytes))
                 .map_err(CallError::at("clGetPlatformInfo"))
         };
-        let name = answer(cl3::platform::CL_PLATFORM_NAME);
+        let name = answer(CL_PLATFORM_NAME);
         let shown = name.clone().unwrap_or_else(|_| format!("number {number}"));
-        let listed = name.and_then(|_| {
-            cl3::device::get_device_ids(platform, cl3::device::CL_DEVICE_TYPE_ALL)
-                .map_err(CallError::at("clGetDeviceIDs"))
-        });
+        let listed = name.and_then(|_| queries::devices(platform).map_err(CallError::at("clGetDeviceIDs")));
         match listed {
             Ok(ids) if !ids.is_empty() => {
-                let platform_version = answer(cl3::platform::CL_PLATFORM_VERSION).unwrap_or_default();
+                let platform_version = answer(CL_PLATFORM_VERSION).unwrap_or_default();
                 for id in ids {
                     let probe = probe(&shown, id);
                     survey.devices.push(Device(Arc::new(Inner {

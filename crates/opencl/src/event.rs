@@ -3,13 +3,14 @@
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use cl3::event as cl;
-use cl3::info_type::InfoType;
-use cl3::types::cl_event;
+use opencl_sys as cl;
+use opencl_sys::cl_event;
 use tripipe_launch::Timing;
 
+use crate::api::queries;
 use crate::code::{CallError, Code};
 use crate::handle::EventHandle;
+use crate::info;
 
 /// A command that was given to a queue.
 pub struct Event(EventHandle);
@@ -27,7 +28,9 @@ impl Event {
     /// # Errors
     /// The command failed, or the device is gone.
     pub fn wait(&self) -> Result<(), CallError> {
-        cl::wait_for_events(&[self.0.raw()]).map_err(CallError::at("clWaitForEvents")).or_else(|waited| {
+        // SAFETY: live as long as its handle.
+        let waited = unsafe { queries::wait_for_event(self.0.raw()) };
+        waited.map_err(CallError::at("clWaitForEvents")).or_else(|waited| {
             // The wait only says that some command failed; the event itself knows why.
             self.outcome().and(Err(waited))
         })
@@ -61,7 +64,9 @@ impl Event {
             notify(*unsafe { Box::from_raw(call.cast::<Box<dyn FnOnce() + Send>>()) });
         }
         let call = Box::into_raw(Box::new(call));
-        if let Err(code) = cl::set_event_callback(self.0.raw(), cl::CL_COMPLETE, ended, call.cast()) {
+        // SAFETY: live as long as its handle; the box is for `ended` alone, which is called once.
+        let set = unsafe { queries::set_event_callback(self.0.raw(), cl::CL_COMPLETE, ended, call.cast()) };
+        if let Err(code) = set {
             tracing::debug!(code = %Code(code), "clSetEventCallback refused, waiting instead");
             // What the wait says is for whoever asks for the outcome.
             let _ = self.wait();
@@ -71,9 +76,10 @@ impl Event {
     }
 
     fn status(&self) -> Result<i32, CallError> {
-        match cl::get_event_info(self.0.raw(), cl::CL_EVENT_COMMAND_EXECUTION_STATUS) {
-            Ok(InfoType::Int(status)) => Ok(status),
-            Ok(_) => Ok(cl::CL_QUEUED),
+        // SAFETY: live as long as its handle.
+        match unsafe { queries::event_info(self.0.raw(), cl::CL_EVENT_COMMAND_EXECUTION_STATUS) } {
+            // The status is signed: errors are negative.
+            Ok(bytes) => Ok(info::number(&bytes).map_or(cl::CL_QUEUED, |status| status as i32)),
             Err(code) => Err(CallError { call: "clGetEventInfo", code: Code(code) }),
         }
     }
@@ -83,10 +89,10 @@ impl Event {
     /// # Errors
     /// The queue does not profile, or the command has not ended.
     pub fn timing(&self) -> Result<Timing, CallError> {
-        let at = |question| match cl::get_event_profiling_info(self.0.raw(), question) {
-            Ok(InfoType::Ulong(time)) => Ok(time),
-            Ok(_) => Ok(0),
-            Err(code) => Err(CallError { call: "clGetEventProfilingInfo", code: Code(code) }),
+        let at = |question| {
+            // SAFETY: live as long as its handle.
+            unsafe { queries::event_profiling_info(self.0.raw(), question) }
+                .map_err(CallError::at("clGetEventProfilingInfo"))
         };
         Ok(Timing {
             queued_ns: at(cl::CL_PROFILING_COMMAND_QUEUED)?,

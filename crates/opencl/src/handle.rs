@@ -2,7 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cl3::types::{cl_command_queue, cl_context, cl_event, cl_kernel, cl_mem, cl_program, cl_sampler};
+use opencl_sys::{cl_command_queue, cl_context, cl_event, cl_kernel, cl_mem, cl_program, cl_sampler};
+
+use crate::api::objects;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 
@@ -64,17 +66,17 @@ macro_rules! handles {
 
 handles! {
     /// A context.
-    ContextHandle(cl_context) by cl3::context::release_context, "clReleaseContext";
+    ContextHandle(cl_context) by objects::release_context, "clReleaseContext";
     /// A command queue.
-    QueueHandle(cl_command_queue) by cl3::command_queue::release_command_queue, "clReleaseCommandQueue";
+    QueueHandle(cl_command_queue) by objects::release_command_queue, "clReleaseCommandQueue";
     /// A program.
-    ProgramHandle(cl_program) by cl3::program::release_program, "clReleaseProgram";
+    ProgramHandle(cl_program) by objects::release_program, "clReleaseProgram";
     /// A kernel.
-    KernelHandle(cl_kernel) by cl3::kernel::release_kernel, "clReleaseKernel";
+    KernelHandle(cl_kernel) by objects::release_kernel, "clReleaseKernel";
     /// A buffer or an image.
-    MemHandle(cl_mem) by cl3::memory::release_mem_object, "clReleaseMemObject";
+    MemHandle(cl_mem) by objects::release_mem_object, "clReleaseMemObject";
     /// A sampler.
-    SamplerHandle(cl_sampler) by cl3::sampler::release_sampler, "clReleaseSampler";
+    SamplerHandle(cl_sampler) by objects::release_sampler, "clReleaseSampler";
     /// An event.
-    EventHandle(cl_event) by cl3::event::release_event, "clReleaseEvent";
+    EventHandle(cl_event) by objects::release_event, "clReleaseEvent";
 }

@@ -1,6 +1,8 @@
 //! Answers of the `clGet...Info` calls as Rust values.
 
-use cl3::types::{cl_device_id, cl_int};
+use opencl_sys::cl_device_id;
+
+use crate::api::queries;
 
 /// A byte answer as text: up to the first NUL, outer blanks removed, broken UTF-8 replaced.
 pub(crate) fn text(bytes: &[u8]) -> String {
@@ -35,10 +37,9 @@ pub(crate) struct Ask(pub(crate) cl_device_id);
 
 impl Ask {
     pub(crate) fn bytes(self, question: u32) -> Option<Vec<u8>> {
-        match cl3::device::get_device_data(self.0, question) {
+        match queries::device_info(self.0, question) {
             Ok(bytes) => Some(bytes),
             Err(code) => {
-                let code: cl_int = code;
                 tracing::trace!(question = format_args!("{question:#x}"), code, "device does not say");
                 None
             }

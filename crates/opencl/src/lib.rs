@@ -15,11 +15,12 @@
 //! function; what this crate guards is everything around them.
 //!
 //! # The one place that talks to the driver
-//! Calls go through `cl3`, the function layer of `opencl3`, which loads the library at run time. The
-//! wrapper types of `opencl3` itself panic in `drop` when the driver refuses a release, as drivers do
-//! after a device was lost; the owners in `handle` take their place.
+//! `api` is a table of the library's functions, with the types of the Khronos headers (`opencl-sys`), filled when the
+//! library is loaded. The owners in `handle` release what they own and never panic: drivers refuse even a release after a
+//! device was lost.
 #![allow(unsafe_code, reason = "calls into a C driver; each block says why it is sound")]
 
+mod api;
 mod build_log;
 mod cache;
 mod code;

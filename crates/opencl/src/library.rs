@@ -4,20 +4,18 @@
 //! there is a list of candidates for each system. The environment variable `TRIPIPE_OPENCL` names the
 //! one file to take instead; its value `none` stands for a machine without OpenCL.
 
-use std::ffi::{CStr, OsStr, c_void};
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::ptr::NonNull;
 use std::sync::OnceLock;
 
-use cl3::types::cl_platform_id;
+use libloading::Library;
 use thiserror::Error;
+
+use crate::api::Functions;
 
 /// The environment variable that forces one library, or `none`.
 pub const VARIABLE: &str = "TRIPIPE_OPENCL";
-
-/// The variable `cl3` reads.
-const CL3_VARIABLE: &str = "OPENCL_DYLIB_PATH";
 
 /// Why there is no OpenCL library.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -41,14 +39,6 @@ pub enum LibraryError {
     NotFound {
         /// All that was tried, in order.
         tried: Vec<Attempt>,
-    },
-    /// The library was found, but loading it a second time for use failed.
-    #[error("the OpenCL library {} loads, but cannot be used: {reason}", path.display())]
-    Unusable {
-        /// The library.
-        path: PathBuf,
-        /// What the loader said.
-        reason: String,
     },
 }
 
@@ -177,118 +167,75 @@ pub fn candidates(system: System, bits: u32) -> Vec<PathBuf> {
     all
 }
 
-/// The first library that `loads`, forced by `variable` (the value of [`VARIABLE`]) or out of
-/// `candidates`.
+/// The first library that `opens`, forced by `variable` (the value of [`VARIABLE`]) or out of `candidates`, and what
+/// `opens` gave for it.
 ///
 /// # Errors
-/// Switched off, the forced one does not load (no other is tried then), or none does.
-pub fn find(
+/// Switched off, the forced one does not open (no other is tried then), or none does.
+pub fn find<T>(
     variable: Option<&OsStr>,
     candidates: &[PathBuf],
-    mut loads: impl FnMut(&Path) -> Result<(), String>,
-) -> Result<PathBuf, LibraryError> {
+    mut opens: impl FnMut(&Path) -> Result<T, String>,
+) -> Result<(PathBuf, T), LibraryError> {
     if let Some(forced) = variable.filter(|value| !value.is_empty()) {
         if forced.eq_ignore_ascii_case("none") {
             return Err(LibraryError::SwitchedOff);
         }
         let path = PathBuf::from(forced);
-        return match loads(&path) {
-            Ok(()) => Ok(path),
+        return match opens(&path) {
+            Ok(opened) => Ok((path, opened)),
             Err(reason) => Err(LibraryError::Forced { attempt: Attempt { path, reason } }),
         };
     }
     let mut tried = Vec::new();
     for path in candidates {
-        match loads(path) {
-            Ok(()) => return Ok(path.clone()),
+        match opens(path) {
+            Ok(opened) => return Ok((path.clone(), opened)),
             Err(reason) => tried.push(Attempt { path: path.clone(), reason }),
         }
     }
     Err(LibraryError::NotFound { tried })
 }
 
-/// The library of this process: found and loaded on the first call, the same answer ever after.
-///
-/// A library that is not the system's default is made known to `cl3` through its own environment variable
-/// `OPENCL_DYLIB_PATH`, which is set here. A program whose other threads read the environment through C
-/// (`getenv`) calls this once before it starts them. Where `OPENCL_DYLIB_PATH` is already set and
-/// [`VARIABLE`] is not, its libraries are tried first.
+/// The library of this process and its functions, once it was looked for.
+static LOADED: OnceLock<Result<(PathBuf, Functions), LibraryError>> = OnceLock::new();
+
+/// The library of this process: found and loaded on the first call, the same answer ever after. The environment is read
+/// and never changed.
 ///
 /// # Errors
 /// As [`find`].
 pub fn load() -> Result<&'static Path, LibraryError> {
-    static FOUND: OnceLock<Result<PathBuf, LibraryError>> = OnceLock::new();
-    match FOUND.get_or_init(find_and_load) {
-        Ok(path) => Ok(path),
+    let loaded = LOADED.get_or_init(|| {
+        let variable = std::env::var_os(VARIABLE);
+        let (path, functions) = find(variable.as_deref(), &candidates(System::current(), usize::BITS), open)?;
+        tracing::debug!(path = %path.display(), "OpenCL library loaded");
+        Ok((path, functions))
+    });
+    match loaded {
+        Ok((path, _)) => Ok(path),
         Err(error) => Err(error.clone()),
     }
 }
 
-fn find_and_load() -> Result<PathBuf, LibraryError> {
-    let variable = std::env::var_os(VARIABLE);
-    let theirs = std::env::var(CL3_VARIABLE).ok();
-    let mut all: Vec<PathBuf> = theirs
-        .iter()
-        .flat_map(|list| list.split(';'))
-        .filter(|path| !path.is_empty())
-        .map(PathBuf::from)
-        .collect();
-    all.extend(candidates(System::current(), usize::BITS));
-    let path = find(variable.as_deref(), &all, open)?;
-    // `cl3` splits its variable at semicolons, reads it as UTF-8, and takes the default library without a
-    // word when it cannot use it: that would be another library than the one found.
-    let Some(name) = path.to_str().filter(|name| !name.contains(';')) else {
-        let reason = "its path has a semicolon or is not UTF-8".to_owned();
-        return Err(LibraryError::Unusable { path, reason });
-    };
-    if theirs.as_deref().unwrap_or(default_name()) != name {
-        // SAFETY: the environment must not be changed while another thread reads it without std's lock.
-        // This runs once a process, before the first OpenCL call and so before the driver has threads;
-        // the documentation of `load` tells a program with C threads of its own to call it early. `cl3`
-        // offers no other way to name the library.
-        unsafe { std::env::set_var(CL3_VARIABLE, name) };
-    }
-    match cl3::load_library() {
-        Ok(_) => {
-            tracing::debug!(path = %path.display(), "OpenCL library loaded");
-            Ok(path)
-        }
-        Err(error) => Err(LibraryError::Unusable { path, reason: error.to_string() }),
-    }
+/// The functions of the library that [`load`] has found; `None` before it was called, and where it found none.
+pub(crate) fn functions() -> Option<&'static Functions> {
+    LOADED.get().and_then(|loaded| loaded.as_ref().ok()).map(|(_, functions)| functions)
 }
 
-/// The address of an extension's function on a platform, `None` when it has none of that name.
-pub(crate) fn extension(platform: cl_platform_id, name: &CStr) -> Option<NonNull<c_void>> {
-    NonNull::new(runtime()?.clGetExtensionFunctionAddressForPlatform(platform, name.as_ptr())?)
-}
-
-/// The functions of the library, for calls that `cl3` makes in one way only; `None` before [`load`] has found it.
-pub(crate) fn runtime() -> Option<&'static cl3::OpenClRuntime> {
-    cl3::load_library().as_ref().ok()
-}
-
-/// What `cl3` opens when it is told nothing.
-fn default_name() -> &'static str {
-    match System::current() {
-        System::Windows => "OpenCL.dll",
-        System::MacOs => "/System/Library/Frameworks/OpenCL.framework/OpenCL",
-        System::Linux | System::Android => "libOpenCL.so.1",
-    }
-}
-
-/// Opens a library and looks for the first OpenCL symbol. An accepted one stays open.
-fn open(path: &Path) -> Result<(), String> {
+/// Opens a library and looks up its functions. One that has the first OpenCL function stays open.
+fn open(path: &Path) -> Result<Functions, String> {
     // SAFETY: loading runs the library's initialisers. It is an OpenCL library by name, in a system
     // folder, or the one the user named.
-    let library = unsafe { libloading::Library::new(path) }.map_err(|error| error.to_string())?;
-    // SAFETY: only the symbol's presence is asked for, it is not called through this type.
-    let symbol = unsafe { library.get::<unsafe extern "C" fn()>(b"clGetPlatformIDs\0") };
-    if symbol.is_err() {
+    let library = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
+    // SAFETY: as above: functions of these names have the types of the headers.
+    let functions = unsafe { Functions::of(&library) };
+    if functions.clGetPlatformIDs.is_none() {
         return Err("it has no clGetPlatformIDs, so it is not an OpenCL library".to_owned());
     }
-    // Drivers do not survive being unloaded.
+    // Drivers do not survive being unloaded, and the functions are called until the process ends.
     std::mem::forget(library);
-    Ok(())
+    Ok(functions)
 }
 
 #[cfg(test)]
@@ -307,7 +254,7 @@ mod tests {
             asked.push(path.to_owned());
             if path == Path::new("a.so") { Err("broken".to_owned()) } else { Ok(()) }
         });
-        assert_eq!(found, Ok(PathBuf::from("b.so")));
+        assert_eq!(found, Ok((PathBuf::from("b.so"), ())));
         assert_eq!(asked, list[..2]);
     }
 
@@ -334,17 +281,17 @@ mod tests {
     #[test]
     fn the_variable_forces_one_and_only_one() {
         let list = [PathBuf::from("a.so")];
-        assert_eq!(find(Some("own.so".as_ref()), &list, only("own.so")), Ok("own.so".into()));
+        assert_eq!(find(Some("own.so".as_ref()), &list, only("own.so")), Ok(("own.so".into(), ())));
         let error = find(Some("own.so".as_ref()), &list, only("a.so")).unwrap_err();
         assert!(matches!(error, LibraryError::Forced { .. }));
-        assert_eq!(find(Some("".as_ref()), &list, only("a.so")), Ok("a.so".into()));
+        assert_eq!(find(Some("".as_ref()), &list, only("a.so")), Ok(("a.so".into(), ())));
     }
 
     #[test]
     fn none_means_no_opencl_at_all() {
         let list = [PathBuf::from("a.so")];
         for value in ["none", "NONE"] {
-            let error = find(Some(value.as_ref()), &list, |_| panic!("nothing is opened")).unwrap_err();
+            let error = find::<()>(Some(value.as_ref()), &list, |_| panic!("nothing is opened")).unwrap_err();
             assert_eq!(error, LibraryError::SwitchedOff);
         }
     }
@@ -378,7 +325,7 @@ mod tests {
     fn a_file_that_is_no_library_says_so() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "not a library").unwrap();
-        let error = find(Some(file.path().as_os_str()), &[], open).unwrap_err();
+        let Err(error) = find(Some(file.path().as_os_str()), &[], open) else { panic!("it was loaded") };
         assert!(error.to_string().contains(VARIABLE), "{error}");
     }
 }

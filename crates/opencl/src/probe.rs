@@ -1,7 +1,7 @@
 //! Fills a [`Probe`] from a live device.
 
-use cl3::device as cl;
-use cl3::types::cl_device_id;
+use opencl_sys as cl;
+use opencl_sys::cl_device_id;
 use tripipe_device::{DeviceKind, ImageLimits, Probe, Svm};
 
 use crate::info::Ask;

@@ -4,14 +4,13 @@ use std::ffi::CString;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cl3::error_codes as codes;
-use cl3::info_type::InfoType;
-use cl3::program as cl;
-use cl3::types::cl_program;
+use opencl_sys as cl;
+use opencl_sys::cl_program;
 use thiserror::Error;
 use tripipe_cache::{Cache, Key};
 use tripipe_launch::Source;
 
+use crate::api::{objects, queries};
 use crate::build_log::{Complaint, first_complaint};
 use crate::cache::{self, Entry, RecordedKernel};
 use crate::code::{CallError, Code};
@@ -181,15 +180,13 @@ impl Program {
             let arguments = kernel::argument_infos(handle)?;
             Some(RecordedKernel { name: (*name).to_owned(), arguments })
         });
-        match cl::get_program_info(self.raw(), cl::CL_PROGRAM_BINARIES) {
-            Ok(InfoType::VecVecUchar(binaries)) => match &binaries[..] {
-                [binary] if !binary.is_empty() => {
-                    let entry = Entry { binary: binary.clone(), kernels: recorded.collect() };
-                    cache.store(&key, &entry.encode());
-                }
-                _ => tracing::debug!(program = self.name(), "the driver gives no binary"),
-            },
-            Ok(_) => {}
+        // SAFETY: live as long as its handle.
+        match unsafe { queries::program_binary(self.raw()) } {
+            Ok(binary) if !binary.is_empty() => {
+                let entry = Entry { binary, kernels: recorded.collect() };
+                cache.store(&key, &entry.encode());
+            }
+            Ok(_) => tracing::debug!(program = self.name(), "the driver gives no binary"),
             Err(code) => {
                 tracing::debug!(program = self.name(), code = %Code(code), "the driver gives no binary");
             }
@@ -251,12 +248,16 @@ fn with_argument_info(context: &Context, options: &str) -> String {
 
 fn create(context: &Context, program: &tripipe_launch::Program) -> Result<ProgramHandle, BuildError> {
     let name = || program.name.to_string();
+    let context_raw = context.raw();
     let (call, raw) = match &program.source {
         Source::OpenClC(text) => {
-            ("clCreateProgramWithSource", cl::create_program_with_source(context.raw(), &[text]))
+            // SAFETY: the context is live.
+            let raw = unsafe { objects::create_program_with_source(context_raw, text) };
+            ("clCreateProgramWithSource", raw)
         }
         Source::SpirV(words) if takes_spirv(context) => {
-            ("clCreateProgramWithIL", cl::create_program_with_il(context.raw(), words))
+            // SAFETY: as above.
+            ("clCreateProgramWithIL", unsafe { objects::create_program_with_il(context_raw, words) })
         }
         _ => return Err(BuildError::NotOffered { program: name(), what: "SPIR-V programs" }),
     };
@@ -276,7 +277,7 @@ fn load(
     let device = context.device().id();
     // SAFETY: the device is the context's own; the binary lives for the call, its content is the driver's
     // to check.
-    let raw = unsafe { cl::create_program_with_binary(context.raw(), &[device], &[binary]) };
+    let raw = unsafe { objects::create_program_with_binary(context.raw(), device, binary) };
     let failed = |code| BuildError::Call {
         program: name.clone(),
         source: CallError::at("clCreateProgramWithBinary")(code),
@@ -290,7 +291,7 @@ fn load(
 
 fn takes_spirv(context: &Context) -> bool {
     let device = context.device();
-    let il = info::Ask(device.id()).text(cl3::device::CL_DEVICE_IL_VERSION);
+    let il = info::Ask(device.id()).text(cl::CL_DEVICE_IL_VERSION);
     il.contains("SPIR-V") && (device.version() >= (2, 1) || device.probe().has_extension("cl_khr_il_program"))
 }
 
@@ -304,16 +305,14 @@ fn build(
     let wrong_options = || BuildError::Options { program: name.to_owned(), options: options.to_owned() };
     let device = context.device().id();
     let options_c = CString::new(options).map_err(|_| wrong_options())?;
-    match cl::build_program(handle.raw(), &[device], &options_c, None, std::ptr::null_mut()) {
+    // SAFETY: the program is live, and of this context with its one device.
+    match unsafe { objects::build_program(handle.raw(), device, &options_c) } {
         Ok(()) => Ok(()),
-        Err(codes::CL_INVALID_BUILD_OPTIONS) => Err(wrong_options()),
+        Err(cl::CL_INVALID_BUILD_OPTIONS) => Err(wrong_options()),
         // Drivers differ in the code they use for source that does not compile.
-        Err(
-            codes::CL_BUILD_PROGRAM_FAILURE
-            | codes::CL_COMPILE_PROGRAM_FAILURE
-            | codes::CL_LINK_PROGRAM_FAILURE,
-        ) => {
-            let log = cl::get_program_build_data(handle.raw(), device, cl::CL_PROGRAM_BUILD_LOG)
+        Err(cl::CL_BUILD_PROGRAM_FAILURE | cl::CL_COMPILE_PROGRAM_FAILURE | cl::CL_LINK_PROGRAM_FAILURE) => {
+            // SAFETY: as above.
+            let log = unsafe { queries::program_build_info(handle.raw(), device, cl::CL_PROGRAM_BUILD_LOG) }
                 .map(|bytes| info::text(&bytes))
                 .unwrap_or_default();
             let complaint = first_complaint(&log, source);
@@ -327,6 +326,8 @@ fn build(
 }
 
 fn kernel_names(handle: &ProgramHandle) -> Vec<String> {
-    let names = cl::get_program_data(handle.raw(), cl::CL_PROGRAM_KERNEL_NAMES).unwrap_or_default();
+    // SAFETY: live as long as its handle.
+    let names = unsafe { queries::program_info(handle.raw(), cl::CL_PROGRAM_KERNEL_NAMES) };
+    let names = names.unwrap_or_default();
     info::text(&names).split(';').filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }

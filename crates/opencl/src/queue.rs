@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use cl3::command_queue as cl;
-use cl3::types::{cl_command_queue, cl_command_queue_properties};
+use opencl_sys as cl;
+use opencl_sys::cl_command_queue;
 
+use crate::api::objects;
 use crate::code::CallError;
 use crate::context::Context;
 use crate::handle::QueueHandle;
@@ -37,19 +38,19 @@ impl Queue {
     }
 
     fn create(context: &Context, profiling: bool) -> Result<Self, CallError> {
-        let bits: cl_command_queue_properties = if profiling { cl::CL_QUEUE_PROFILING_ENABLE } else { 0 };
+        let bits: cl::cl_command_queue_properties = if profiling { cl::CL_QUEUE_PROFILING_ENABLE } else { 0 };
         let device = context.device();
         let (call, raw) = if device.version() >= (2, 0) {
-            let properties = [u64::from(cl::CL_QUEUE_PROPERTIES), bits, 0];
+            let properties = [cl::cl_queue_properties::from(cl::CL_QUEUE_PROPERTIES), bits, 0];
             // SAFETY: context and device are live and belong together; the list ends with 0.
             let raw = unsafe {
-                cl::create_command_queue_with_properties(context.raw(), device.id(), properties.as_ptr())
+                objects::create_command_queue_with_properties(context.raw(), device.id(), &properties)
             };
             ("clCreateCommandQueueWithProperties", raw)
         } else {
-            #[allow(deprecated, reason = "the only call OpenCL 1.x has")]
+            // The only call that OpenCL 1.x has.
             // SAFETY: as above.
-            let raw = unsafe { cl::create_command_queue(context.raw(), device.id(), bits) };
+            let raw = unsafe { objects::create_command_queue(context.raw(), device.id(), bits) };
             ("clCreateCommandQueue", raw)
         };
         let raw = raw.map_err(CallError::at(call))?;
@@ -74,7 +75,8 @@ impl Queue {
     /// # Errors
     /// The device is gone, or out of resources.
     pub fn flush(&self) -> Result<(), CallError> {
-        cl::flush(self.raw()).map_err(CallError::at("clFlush"))
+        // SAFETY: live as long as its handle.
+        unsafe { objects::flush(self.raw()) }.map_err(CallError::at("clFlush"))
     }
 
     /// Waits until all queued commands ended.
@@ -82,7 +84,8 @@ impl Queue {
     /// # Errors
     /// The device is gone, or a command failed in a way the driver reports here.
     pub fn finish(&self) -> Result<(), CallError> {
-        cl::finish(self.raw()).map_err(CallError::at("clFinish"))
+        // SAFETY: live as long as its handle.
+        unsafe { objects::finish(self.raw()) }.map_err(CallError::at("clFinish"))
     }
 
     pub(crate) fn raw(&self) -> cl_command_queue {

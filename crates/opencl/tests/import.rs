@@ -9,6 +9,8 @@
     reason = "tests; raw OpenCL objects are what is imported"
 )]
 
+#[path = "support/raw.rs"]
+mod raw;
 #[cfg(target_os = "linux")]
 #[path = "support/stand_in.rs"]
 mod stand_in;
@@ -55,37 +57,26 @@ struct Other {
 impl Other {
     fn new() -> Option<Self> {
         support::device()?;
-        let platform = cl3::platform::get_platform_ids().unwrap()[0];
-        let device = cl3::device::get_device_ids(platform, cl3::device::CL_DEVICE_TYPE_ALL).unwrap()[0];
-        let context = cl3::context::create_context(&[device], std::ptr::null(), None, null_mut()).unwrap();
-        Some(Self { context, device })
+        let device = raw::first_device();
+        Some(Self { context: raw::context(device), device })
     }
 
     fn buffer(&self, flags: u64, values: &mut [i32]) -> *mut c_void {
-        let flags = flags | cl3::memory::CL_MEM_COPY_HOST_PTR;
-        let pointer = values.as_mut_ptr().cast();
-        // SAFETY: as many bytes as the slice has are copied.
-        unsafe { cl3::memory::create_buffer(self.context, flags, size_of_val(values), pointer) }.unwrap()
-    }
-
-    /// References to `buffer`, as the driver counts them.
-    fn references(buffer: *mut c_void) -> u32 {
-        let count = cl3::memory::get_mem_object_data(buffer, cl3::memory::CL_MEM_REFERENCE_COUNT).unwrap();
-        u32::from_ne_bytes(count.try_into().unwrap())
+        raw::buffer(self.context, flags, values)
     }
 }
 
 #[test]
 fn a_buffer_of_another_user_is_used_in_its_own_context_only() {
     let Some(other) = Other::new() else { return };
-    let buffer = other.buffer(cl3::memory::CL_MEM_READ_WRITE, &mut [1, 2, 3]);
+    let buffer = other.buffer(opencl_sys::CL_MEM_READ_WRITE, &mut [1, 2, 3]);
     // SAFETY: both are live.
     let context = unsafe { Context::over(other.context, other.device) }.unwrap();
     let mut executor = OpenClExecutor::over(&context, &options()).unwrap();
     // SAFETY: live, and used by nobody else.
     let external = || unsafe { External::buffer(buffer) }.unwrap();
     let memory = executor.import(external(), Access::ReadWrite).unwrap();
-    assert_eq!(Other::references(buffer), 2);
+    assert_eq!(raw::references(buffer), 2);
     add(&mut executor, memory, 10, 3).unwrap();
     assert_eq!(read(&mut executor, memory, 3), [11, 12, 13]);
     executor.write(memory, 4, &7i32.to_ne_bytes()).unwrap();
@@ -99,14 +90,12 @@ fn a_buffer_of_another_user_is_used_in_its_own_context_only() {
 
     // The other user lets go first.
     executor.release(memory).unwrap();
-    assert_eq!(Other::references(buffer), 1);
+    assert_eq!(raw::references(buffer), 1);
     let memory = executor.import(external(), Access::Read).unwrap();
-    // SAFETY: the reference of `buffer`, given back once.
-    unsafe { cl3::memory::release_mem_object(buffer) }.unwrap();
+    raw::release_buffer(buffer);
     assert_eq!(read(&mut executor, memory, 3), [11, 7, 13]);
     drop((executor, elsewhere, context));
-    // SAFETY: the reference of `context`, given back once.
-    unsafe { cl3::context::release_context(other.context) }.unwrap();
+    raw::release_context(other.context);
 }
 
 #[test]
@@ -116,8 +105,8 @@ fn a_buffer_is_used_as_it_was_made_for() {
     let context = unsafe { Context::over(other.context, other.device) }.unwrap();
     let mut executor = OpenClExecutor::over(&context, &options()).unwrap();
     for (flags, fits, not) in [
-        (cl3::memory::CL_MEM_READ_ONLY, Access::Read, Access::Write),
-        (cl3::memory::CL_MEM_WRITE_ONLY, Access::Write, Access::ReadWrite),
+        (opencl_sys::CL_MEM_READ_ONLY, Access::Read, Access::Write),
+        (opencl_sys::CL_MEM_WRITE_ONLY, Access::Write, Access::ReadWrite),
     ] {
         let buffer = other.buffer(flags, &mut [5]);
         // SAFETY: live, and used by nobody else.

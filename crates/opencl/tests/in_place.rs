@@ -79,6 +79,26 @@ fn several_objects_are_reached_at_once() {
 }
 
 #[test]
+fn an_input_that_is_also_the_output_is_read_as_it_was() {
+    for mut executor in executors() {
+        let kind = MemoryKind::Buffer { bytes: 4 };
+        let memory = executor.allocate(&kind, Access::ReadWrite, Some(&[1, 2, 3, 4])).unwrap();
+        let mut shift = |inputs: &[&[u8]], output: &mut [u8]| {
+            for i in 0..4 {
+                output[i] = 10 * inputs[0][3 - i];
+            }
+            // Slices that are lent together lie apart.
+            assert_ne!(inputs[0].as_ptr(), output.as_ptr());
+            assert_eq!(inputs[0], [1, 2, 3, 4]);
+        };
+        executor.with_all_bytes(&[(memory, 4)], (memory, 4), &mut shift).unwrap();
+        let mut found = [0; 4];
+        executor.read(memory, 0, &mut found).unwrap();
+        assert_eq!(found, [40, 30, 20, 10]);
+    }
+}
+
+#[test]
 fn an_image_is_reached_as_a_whole() {
     for mut executor in executors() {
         if executor.probe().images.is_none() {

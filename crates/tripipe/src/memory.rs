@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use tripipe_kernels::PlanError;
 use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind};
-use tripipe_opencl::memory::External;
+use tripipe_opencl::memory::{External, Footprint};
 
 use crate::context::{Core, Engine, Kernels, Runner};
 use crate::line::Outcome;
@@ -19,6 +19,8 @@ struct Inner {
     context: Context,
     bytes: usize,
     place: Place,
+    /// Which bytes memory that others made lies over.
+    imported: Option<Footprint>,
     /// The operation whose outcome says whether the contents are there.
     rests_on: Mutex<Option<Arc<Outcome>>>,
     /// How many have it mapped to be read; -1 if one has it to be written.
@@ -88,7 +90,7 @@ impl Memory {
                 })?)
             }
         };
-        Ok(Self::at(context, bytes, place))
+        Ok(Self::at(context, bytes, place, None))
     }
 
     /// Memory of so many bytes, to be written before it is read.
@@ -116,7 +118,7 @@ impl Memory {
     fn allocated(context: &Context, kind: &MemoryKind, bytes: usize) -> Result<Self, Error> {
         let Engine::Kernels(kernels) = context.engine() else { return Self::new(context, bytes, None) };
         let id = with_room(context, kernels, |executor| executor.allocate(kind, Access::ReadWrite, None))?;
-        Ok(Self::at(context, bytes, Place::Device(id)))
+        Ok(Self::at(context, bytes, Place::Device(id), None))
     }
 
     /// Memory that others made; no copy is made.
@@ -136,14 +138,16 @@ impl Memory {
             let _ = executor.release(id);
             return Err(short.into());
         }
-        Ok(Self::at(context, bytes, Place::Device(id)))
+        let imported = Some(executor.footprint(id)?);
+        Ok(Self::at(context, bytes, Place::Device(id), imported))
     }
 
-    fn at(context: &Context, bytes: usize, place: Place) -> Self {
+    fn at(context: &Context, bytes: usize, place: Place, imported: Option<Footprint>) -> Self {
         Self(Arc::new(Inner {
             context: context.clone(),
             bytes,
             place,
+            imported,
             rests_on: Mutex::default(),
             mapped: AtomicIsize::new(0),
             snapshot: Mutex::default(),
@@ -221,9 +225,13 @@ impl Memory {
         }
     }
 
-    /// Whether both are the same piece.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+    /// Whether the two have bytes in common: they are the same piece, or lie over the same memory that others made.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        let imported = match (&self.0.imported, &other.0.imported) {
+            (Some(one), Some(other)) => one.overlaps(other),
+            _ => false,
+        };
+        imported || Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// Copies from byte `offset` on, after all that was queued before.

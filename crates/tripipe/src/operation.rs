@@ -644,7 +644,7 @@ fn done(outcome: Result<(), HostError>) -> Result<(), Error> {
     }
 }
 
-/// Checks that all operands live in `context`, that none is also the result, and that none is mapped in such a way that it cannot be used.
+/// Checks that all operands live in `context`, that none shares bytes with the result, and that none is mapped in such a way that it cannot be used.
 fn check_operands(core: &Core, operands: &[(&'static str, &Memory)], result: usize) -> Result<(), Error> {
     for (operand, memory) in operands {
         let of = memory.context().core();
@@ -654,7 +654,7 @@ fn check_operands(core: &Core, operands: &[(&'static str, &Memory)], result: usi
         }
     }
     let shared = |(index, (_, memory)): &(usize, &(&'static str, &Memory))| {
-        *index != result && memory.is(operands[result].1)
+        *index != result && memory.overlaps(operands[result].1)
     };
     match operands.iter().enumerate().find(shared) {
         Some((_, (operand, _))) => Err(Error::Aliased { operand }),

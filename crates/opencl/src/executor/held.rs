@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use cl3::memory::{CL_MAP_READ, CL_MAP_WRITE};
+use opencl_sys::{CL_MAP_READ, CL_MAP_WRITE};
 use tripipe_launch::{ExecuteError, MemoryId};
 
 use crate::devices::Device;
@@ -34,7 +34,7 @@ impl Held {
         to_write: bool,
     ) -> Result<Self, ExecuteError> {
         let object = Arc::clone(executor.object(memory)?);
-        if !object.hold(to_write) {
+        if executor.host_uses(&object, to_write) || !object.hold(to_write) {
             return Err(in_use(memory));
         }
         let (queue, device) = (executor.queue.clone(), executor.device.clone());

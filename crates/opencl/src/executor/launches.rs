@@ -43,7 +43,7 @@ impl OpenClExecutor {
             let arguments = self.arguments(launch)?;
             kernel.check(&arguments, &launch.range).map_err(|error| self.launch_failed(error))?;
             for (memory, to_write) in operands(kernel, launch) {
-                if self.object(memory)?.is_held(to_write) {
+                if self.host_uses(self.object(memory)?, to_write) {
                     return Err(in_use(memory));
                 }
             }
@@ -84,7 +84,7 @@ impl OpenClExecutor {
     /// Puts what was made ready into the queue.
     pub(super) fn enqueue_ready(&mut self, ready: &Ready) -> Result<Submitted, ExecuteError> {
         if let Some((_, memory, _)) =
-            ready.objects.iter().find(|(object, _, to_write)| object.is_held(*to_write))
+            ready.objects.iter().find(|(object, _, to_write)| self.host_uses(object, *to_write))
         {
             return Err(in_use(*memory));
         }

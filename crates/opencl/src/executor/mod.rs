@@ -12,7 +12,7 @@ use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::sync::Arc;
 
-use cl3::memory::{CL_MAP_READ, CL_MAP_WRITE};
+use opencl_sys::{CL_MAP_READ, CL_MAP_WRITE};
 use tripipe_cache::{Cache, CacheChoice};
 use tripipe_device::Probe;
 use tripipe_launch::{
@@ -31,7 +31,7 @@ use crate::executor::launches::Ready;
 use crate::executor::programs::{Built, Programs};
 use crate::executor::submitted::Submitted;
 use crate::kernel::Kernel;
-use crate::memory::{Contents, External, Mapped, MappedMut, Object, Sampler, Shape, Strategy};
+use crate::memory::{Contents, External, Footprint, Mapped, MappedMut, Object, Sampler, Shape, Strategy};
 use crate::queue::Queue;
 
 /// How many fills with zeros are kept until they are looked at.
@@ -159,6 +159,14 @@ impl OpenClExecutor {
         Held::new(self, memory, access != Access::Read)
     }
 
+    /// Which bytes one of its objects lies over.
+    ///
+    /// # Errors
+    /// `memory` is not one of this executor.
+    pub fn footprint(&self, memory: MemoryId) -> Result<Footprint, ExecuteError> {
+        Ok(self.object(memory)?.footprint().clone())
+    }
+
     /// Builds programs for this executor on other threads.
     pub fn builder(&self) -> Builder {
         Builder { context: self.context.clone(), cache: self.cache.clone() }
@@ -193,13 +201,22 @@ impl OpenClExecutor {
     /// An object that the host does not write meanwhile.
     fn readable(&self, memory: MemoryId) -> Result<&Arc<Object>, ExecuteError> {
         let object = self.object(memory)?;
-        if object.is_held(false) { Err(held::in_use(memory)) } else { Ok(object) }
+        if self.host_uses(object, false) { Err(held::in_use(memory)) } else { Ok(object) }
     }
 
     /// An object that the host does not use meanwhile.
     fn writable(&self, memory: MemoryId) -> Result<&Arc<Object>, ExecuteError> {
         let object = self.object(memory)?;
-        if object.is_held(true) { Err(held::in_use(memory)) } else { Ok(object) }
+        if self.host_uses(object, true) { Err(held::in_use(memory)) } else { Ok(object) }
+    }
+
+    /// Whether the host uses bytes of an object in a way that forbids reading, or with `to_write` writing, them. Memory that others
+    /// made may lie under several objects.
+    fn host_uses(&self, object: &Object, to_write: bool) -> bool {
+        let also = |other: &Object| {
+            other.borrows() && other.is_held(to_write) && other.footprint().overlaps(object.footprint())
+        };
+        object.is_held(to_write) || (object.borrows() && self.objects.values().any(|other| also(other)))
     }
 
     /// Says of zeros that were put in line whether they are there, as far as that is known, and keeps the rest.
@@ -437,10 +454,16 @@ impl Executor for OpenClExecutor {
         let device = &self.device;
         let fail = |memory| move |error| memory_error(device, Some(memory), 0, error);
         let (mut mapped, mut copied) = (Vec::new(), Vec::new());
+        let written = self.object(output)?.footprint();
         for &(memory, bytes) in inputs {
             let object = self.readable(memory)?;
-            let mapping = object.in_place(&self.queue, self.strategy, CL_MAP_READ, &(0..bytes));
-            let mapping = mapping.map_err(fail(memory))?.map(Mapped);
+            // What is read while it is written is read as it was before.
+            let mapping = if object.footprint().overlaps(written) {
+                None
+            } else {
+                let mapping = object.in_place(&self.queue, self.strategy, CL_MAP_READ, &(0..bytes));
+                mapping.map_err(fail(memory))?.map(Mapped)
+            };
             if mapping.is_none() {
                 copied.push(self.copy_of(memory, 0, bytes)?);
             }

@@ -7,18 +7,17 @@ use std::ffi::{CString, c_void};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cl3::error_codes as codes;
-use cl3::kernel as cl;
-use cl3::types::{cl_event, cl_mem};
+use opencl_sys as cl;
+use opencl_sys::{cl_event, cl_mem};
 use thiserror::Error;
 use tripipe_launch::{KernelFacts, NdRange};
 
+use crate::api::{commands, objects, queries};
 use crate::code::{CallError, Code};
 use crate::event::Event;
 use crate::handle::KernelHandle;
 use crate::info;
 use crate::kernel::argument::{Declared, Kind, wanted};
-use crate::library;
 use crate::program::Program;
 use crate::queue::Queue;
 use crate::range::{self, GroupRules, RangeError};
@@ -115,7 +114,8 @@ impl Kernel {
         program.keep();
 
         let device = program.context().device();
-        let ask = |question| cl::get_kernel_work_group_data(raw, device.id(), question).ok();
+        // SAFETY: the kernel is live, and the device its program's.
+        let ask = |question| unsafe { queries::kernel_work_group_info(raw, device.id(), question) }.ok();
         let number = |question| ask(question).and_then(|bytes| info::number(&bytes)).unwrap_or(0);
         let facts = KernelFacts {
             max_work_group_size: number(cl::CL_KERNEL_WORK_GROUP_SIZE) as usize,
@@ -220,7 +220,7 @@ impl Kernel {
         let mut event = None;
         self.launch_checked(queue, arguments, range, Some(&mut event))?;
         let Some(event) = event else {
-            let code = Code(codes::CL_INVALID_EVENT);
+            let code = Code(cl::CL_INVALID_EVENT);
             return Err(self.failed(CallError { call: "clEnqueueNDRangeKernel", code }));
         };
         let borrowed =
@@ -254,38 +254,32 @@ impl Kernel {
         event: Option<&mut Option<Event>>,
     ) -> Result<(), LaunchError> {
         if !queue.context().is(self.0.program.context()) {
-            let code = Code(codes::CL_INVALID_CONTEXT);
+            let code = Code(cl::CL_INVALID_CONTEXT);
             return Err(self.failed(CallError { call: "clEnqueueNDRangeKernel", code }));
         }
         let (global, offset, local) = (range.global_size(), range.global_offset(), range.local_size());
         let local = local.as_ref().map_or(std::ptr::null(), |local| local.as_ptr());
         let mut raw = std::ptr::null_mut();
         let wanted: *mut cl_event = if event.is_some() { &raw mut raw } else { std::ptr::null_mut() };
-        // Kernel and queue are of one context; all arguments are set to live objects of the declared kind; the size
-        // arrays have three elements and live for the call.
-        let code = library::runtime().and_then(|runtime| {
-            runtime.clEnqueueNDRangeKernel(
+        // SAFETY: kernel and queue are of one context; all arguments are set to live objects of the declared kind; the
+        // size arrays have three elements and live for the call.
+        unsafe {
+            commands::enqueue_kernel(
                 queue.raw(),
                 handle.raw(),
                 range.dimensions() as u32,
                 offset.as_ptr(),
                 global.as_ptr(),
                 local,
-                0,
-                std::ptr::null(),
                 wanted,
             )
-        });
-        match code.unwrap_or(codes::DLOPEN_FUNCTION_NOT_AVAILABLE) {
-            codes::CL_SUCCESS => {
-                if let Some(event) = event {
-                    // SAFETY: the call returned a new event.
-                    *event = Some(unsafe { Event::own(raw) });
-                }
-                Ok(())
-            }
-            code => Err(self.failed(CallError::at("clEnqueueNDRangeKernel")(code))),
         }
+        .map_err(|code| self.failed(CallError::at("clEnqueueNDRangeKernel")(code)))?;
+        if let Some(event) = event.filter(|_| !raw.is_null()) {
+            // SAFETY: the call returned a new event.
+            *event = Some(unsafe { Event::own(raw) });
+        }
+        Ok(())
     }
 
     fn failed(&self, source: CallError) -> LaunchError {
@@ -306,10 +300,10 @@ impl Kernel {
         let entry = self.0.entry.clone();
         let info = self.0.arguments.get(index);
         match code {
-            codes::CL_INVALID_ARG_SIZE
-            | codes::CL_INVALID_ARG_VALUE
-            | codes::CL_INVALID_MEM_OBJECT
-            | codes::CL_INVALID_SAMPLER => LaunchError::Argument {
+            cl::CL_INVALID_ARG_SIZE
+            | cl::CL_INVALID_ARG_VALUE
+            | cl::CL_INVALID_MEM_OBJECT
+            | cl::CL_INVALID_SAMPLER => LaunchError::Argument {
                 entry,
                 index,
                 name: info.map(|info| info.name.clone()).unwrap_or_default(),
@@ -344,7 +338,7 @@ fn set(handle: &KernelHandle, index: u32, argument: &Arg<'_>) -> Result<(), i32>
         }
         Kind::Svm(buffer) => {
             // SAFETY: the pointer is the start of a live allocation of the kernel's context.
-            return unsafe { cl::set_kernel_arg_svm_pointer(handle.raw(), index, buffer.pointer()) };
+            return unsafe { objects::set_kernel_arg_svm_pointer(handle.raw(), index, buffer.pointer()) };
         }
         Kind::Sampler(object) => {
             sampler = object.raw();
@@ -362,7 +356,7 @@ fn set(handle: &KernelHandle, index: u32, argument: &Arg<'_>) -> Result<(), i32>
     }
     // SAFETY: `value` points to `size` live bytes, or is null for local memory; the objects live as
     // long as the call, and the driver keeps those it needs for a queued kernel.
-    unsafe { cl::set_kernel_arg(handle.raw(), index, size, value) }
+    unsafe { objects::set_kernel_arg(handle.raw(), index, size, value) }
 }
 
 /// The driver's kernel object.
@@ -373,10 +367,11 @@ pub(crate) fn create(program: &Program, entry: &str) -> Result<KernelHandle, Lau
         kernels: program.kernels().to_vec(),
     };
     let name = CString::new(entry).map_err(|_| missing())?;
-    match cl::create_kernel(program.raw(), &name) {
+    // SAFETY: the program is live.
+    match unsafe { objects::create_kernel(program.raw(), &name) } {
         // SAFETY: just created.
         Ok(raw) => Ok(unsafe { KernelHandle::own(raw) }),
-        Err(codes::CL_INVALID_KERNEL_NAME) => Err(missing()),
+        Err(cl::CL_INVALID_KERNEL_NAME) => Err(missing()),
         Err(code) => {
             let source = CallError { call: "clCreateKernel", code: Code(code) };
             Err(LaunchError::Call { entry: entry.to_owned(), source })
@@ -385,7 +380,8 @@ pub(crate) fn create(program: &Program, entry: &str) -> Result<KernelHandle, Lau
 }
 
 fn argument_count(kernel: &KernelHandle) -> usize {
-    let count = cl::get_kernel_data(kernel.raw(), cl::CL_KERNEL_NUM_ARGS).ok();
+    // SAFETY: live as long as its handle.
+    let count = unsafe { queries::kernel_info(kernel.raw(), cl::CL_KERNEL_NUM_ARGS) }.ok();
     count.and_then(|bytes| info::number(&bytes)).unwrap_or(0) as usize
 }
 
@@ -395,7 +391,8 @@ pub(crate) fn argument_infos(kernel: &KernelHandle) -> Option<Vec<ArgumentInfo>>
 }
 
 fn argument_info(kernel: &KernelHandle, index: u32) -> Option<ArgumentInfo> {
-    let ask = |question| cl::get_kernel_arg_data(kernel.raw(), index, question).ok();
+    // SAFETY: live as long as its handle.
+    let ask = |question| unsafe { queries::kernel_arg_info(kernel.raw(), index, question) }.ok();
     let space = info::number(&ask(cl::CL_KERNEL_ARG_ADDRESS_QUALIFIER)?)? as u32;
     let type_name = info::text(&ask(cl::CL_KERNEL_ARG_TYPE_NAME)?);
     if type_name.is_empty() {

@@ -4,8 +4,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use cl3::memory::{CL_MAP_READ, CL_MAP_WRITE};
-use cl3::types::cl_map_flags;
+use opencl_sys::{CL_MAP_READ, CL_MAP_WRITE, cl_map_flags};
 use tripipe_launch::{Access, ImageShape};
 
 use crate::context::Context;

@@ -5,6 +5,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, OnceLock};
 
 use rustix::io::Errno;
@@ -111,6 +112,11 @@ impl DmaBuf {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The file system and inode that all descriptors of the dma-buf have in common; `None` where the system does not say.
+    pub(super) fn inode(&self) -> Option<(u64, u64)> {
+        self.0.file.metadata().ok().map(|file| (file.dev(), file.ino()))
     }
 
     pub(super) fn fd(&self) -> RawFd {

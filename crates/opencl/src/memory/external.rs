@@ -4,9 +4,9 @@ use std::ffi::c_void;
 use std::fmt;
 use std::ptr::NonNull;
 
-use cl3::memory as cl;
 use tripipe_launch::Access;
 
+use crate::api::objects;
 use crate::code::CallError;
 use crate::handle::MemHandle;
 use crate::library;
@@ -80,7 +80,7 @@ impl External {
     pub unsafe fn buffer(buffer: *mut c_void) -> Result<Self, CallError> {
         library::load().map_err(|_| CallError::no_library("clRetainMemObject"))?;
         // SAFETY: live, as the caller says.
-        unsafe { cl::retain_mem_object(buffer) }.map_err(CallError::at("clRetainMemObject"))?;
+        unsafe { objects::retain_mem_object(buffer) }.map_err(CallError::at("clRetainMemObject"))?;
         // SAFETY: the reference just taken is given to the owner.
         Ok(Self(Source::Buffer(unsafe { MemHandle::own(buffer) })))
     }

@@ -2,12 +2,13 @@
 
 use std::marker::PhantomData;
 
-use cl3::memory as cl;
-use cl3::types::{cl_image_desc, cl_image_format, cl_mem, cl_mem_flags, cl_mem_object_type};
+use opencl_sys as cl;
+use opencl_sys::{cl_image_desc, cl_image_format, cl_mem, cl_mem_flags, cl_mem_object_type};
 
 use tripipe_device::{ImageLimits, Probe};
 use tripipe_launch::{Access, ImageExtent, ImageShape};
 
+use crate::api::queries;
 use crate::code::CallError;
 use crate::context::Context;
 use crate::kernel::Arg;
@@ -229,7 +230,8 @@ pub(super) fn check_format(
 ) -> Result<(), MemoryError> {
     let wanted = format(shape);
     let kind = object_type(shape.extent);
-    let formats = cl::get_supported_image_formats(context.raw(), access, kind)
+    // SAFETY: live as long as its handle.
+    let formats = unsafe { queries::supported_image_formats(context.raw(), access, kind) }
         .map_err(CallError::at("clGetSupportedImageFormats"))?;
     let same = |one: &cl_image_format| {
         one.image_channel_order == wanted.image_channel_order
@@ -365,8 +367,7 @@ mod tests {
             ("CL_LUMINANCE", cl::CL_LUMINANCE),
             ("CL_DEPTH", cl::CL_DEPTH),
             ("CL_sRGBA", cl::CL_sRGBA),
-            // Not handed on by cl3; the number is that of CL/cl.h.
-            ("CL_sBGRA", 0x10C2),
+            ("CL_sBGRA", cl::CL_sBGRA),
         ];
         assert_eq!(ChannelOrder::ALL.map(|order| (order.opencl_name(), order.opencl_number())), orders);
         let channels = [

@@ -8,18 +8,18 @@
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
-use cl3::error_codes as codes;
-use cl3::memory as cl;
-use cl3::types::{cl_context, cl_mem, cl_mem_flags};
+use opencl_sys as cl;
+use opencl_sys::{cl_context, cl_mem, cl_mem_flags};
 use tripipe_launch::Access;
 
+use crate::api::{self, objects, queries};
 use crate::code::{CallError, Code};
 use crate::context::Context;
 use crate::handle::MemHandle;
 use crate::info;
 use crate::memory::external::{Backing, External, HardwareBuffer, Source};
 use crate::memory::object::{Object, Reach, Shape, access_flags};
-use crate::memory::{DmaBuf, HostMemory, MemoryError};
+use crate::memory::{DmaBuf, Footprint, HostMemory, MemoryError};
 
 const ARM_HOST: &str = "cl_arm_import_memory_host";
 const ARM_DMA_BUF: &str = "cl_arm_import_memory_dma_buf";
@@ -82,7 +82,8 @@ impl Object {
 
 fn existing(context: &Context, handle: MemHandle, access: Access) -> Result<Object, MemoryError> {
     let ask = |question| {
-        cl::get_mem_object_data(handle.raw(), question)
+        // SAFETY: live as long as its handle.
+        unsafe { queries::mem_object_info(handle.raw(), question) }
             .map(|bytes| info::number(&bytes).unwrap_or(0))
             .map_err(CallError::at("clGetMemObjectInfo"))
     };
@@ -101,7 +102,36 @@ fn existing(context: &Context, handle: MemHandle, access: Access) -> Result<Obje
         return Err(MemoryError::Access { wanted: access });
     }
     let shape = Shape::Buffer { bytes: ask(cl::CL_MEM_SIZE)? as usize };
-    Ok(Object::foreign(handle, context, shape, Reach::Driver))
+    let footprint = footprint_of(&handle)?;
+    Ok(Object::foreign(handle, context, shape, Reach::Driver, footprint))
+}
+
+/// Where a buffer that others made lies: inside which buffer, and over which memory of the host.
+fn footprint_of(handle: &MemHandle) -> Result<Footprint, MemoryError> {
+    let ask = |object: cl_mem, question| {
+        // SAFETY: a live object, or the one it was made from, which lives as long.
+        unsafe { queries::mem_object_info(object, question) }
+            .map(|bytes| info::number(&bytes).unwrap_or(0) as usize)
+            .map_err(CallError::at("clGetMemObjectInfo"))
+    };
+    let (mut root, bytes) = (handle.raw(), ask(handle.raw(), cl::CL_MEM_SIZE)?);
+    let mut offset = 0usize;
+    // Of a part, and of parts of parts where a driver makes them.
+    loop {
+        // OpenCL 1.0 has no parts of buffers, and does not know the question.
+        let under = ask(root, cl::CL_MEM_ASSOCIATED_MEMOBJECT).unwrap_or(0);
+        if under == 0 {
+            break;
+        }
+        offset = offset.saturating_add(ask(root, cl::CL_MEM_OFFSET)?);
+        root = std::ptr::with_exposed_provenance_mut(under);
+    }
+    let mut whole = Footprint::of_object(root as usize, ask(root, cl::CL_MEM_SIZE)?);
+    if ask(root, cl::CL_MEM_FLAGS)? as u64 & cl::CL_MEM_USE_HOST_PTR != 0 {
+        let start = ask(root, cl::CL_MEM_HOST_PTR)?;
+        whole.host = Some(start..start);
+    }
+    Ok(whole.part(offset, bytes))
 }
 
 fn host(context: &Context, memory: HostMemory, access: Access) -> Result<Object, MemoryError> {
@@ -112,8 +142,11 @@ fn host(context: &Context, memory: HostMemory, access: Access) -> Result<Object,
     // SAFETY: `bytes` bytes at `pointer`, which live until the driver has destroyed the object.
     let handle = unsafe { import_arm(context, CL_IMPORT_TYPE_HOST_ARM, pointer.cast(), bytes, access) }?;
     let backing = Arc::new(Backing::Host(memory));
-    Object::foreign(handle, context, Shape::Buffer { bytes }, Reach::InPlace(Arc::clone(&backing)))
-        .keep(backing)
+    let start = pointer as usize;
+    let host = Some(start..start.saturating_add(bytes));
+    let footprint = Footprint { host, ..Footprint::default() };
+    let reach = Reach::InPlace(Arc::clone(&backing));
+    Object::foreign(handle, context, Shape::Buffer { bytes }, reach, footprint).keep(backing)
 }
 
 fn shared(context: &Context, dma_buf: DmaBuf, access: Access) -> Result<Object, MemoryError> {
@@ -137,10 +170,11 @@ fn shared(context: &Context, dma_buf: DmaBuf, access: Access) -> Result<Object, 
         // the object.
         unsafe { create_qcom(context, (&raw const description).cast(), bytes, access) }?
     };
+    let footprint = Footprint { dma_buf: dma_buf.inode(), ..Footprint::default() };
     let backing = Arc::new(Backing::DmaBuf(dma_buf));
     let under = Arc::clone(&backing);
     let reach = if arm { Reach::InPlace(under) } else { Reach::Mapped(under) };
-    Object::foreign(handle, context, shape, reach).keep(backing)
+    Object::foreign(handle, context, shape, reach, footprint).keep(backing)
 }
 
 fn hardware(context: &Context, buffer: &HardwareBuffer, access: Access) -> Result<Object, MemoryError> {
@@ -160,7 +194,8 @@ fn hardware(context: &Context, buffer: &HardwareBuffer, access: Access) -> Resul
     } else {
         return Err(not_offered("an AHardwareBuffer", &[ARM_HARDWARE_BUFFER, QCOM_HARDWARE_BUFFER]));
     };
-    Ok(Object::foreign(handle, context, Shape::Buffer { bytes }, reach))
+    let footprint = Footprint { hardware_buffer: Some(pointer as usize), ..Footprint::default() };
+    Ok(Object::foreign(handle, context, Shape::Buffer { bytes }, reach, footprint))
 }
 
 fn offers(context: &Context, extension: &str) -> bool {
@@ -192,14 +227,13 @@ unsafe fn import_arm(
     access: Access,
 ) -> Result<MemHandle, MemoryError> {
     let call = "clImportMemoryARM";
-    let missing = CallError { call, code: Code(codes::DLOPEN_FUNCTION_NOT_AVAILABLE) };
-    let address =
-        crate::library::extension(context.device().platform(), c"clImportMemoryARM").ok_or(missing)?;
+    let missing = CallError { call, code: Code(api::NO_FUNCTION) };
+    let address = api::extension(context.device().platform(), c"clImportMemoryARM").ok_or(missing)?;
     // SAFETY: the driver says that this is the address of the function, whose type the extension fixes.
     let import: ImportMemoryArm =
         unsafe { std::mem::transmute::<*mut c_void, ImportMemoryArm>(address.as_ptr()) };
     let properties = [CL_IMPORT_TYPE_ARM, kind, 0];
-    let mut code = codes::CL_SUCCESS;
+    let mut code = cl::CL_SUCCESS;
     // SAFETY: the context is live, the list ends with 0 and lives for the call; the caller vouches for the memory.
     let raw = unsafe {
         import(context.raw(), access_flags(access), properties.as_ptr(), memory, bytes, &raw mut code)
@@ -220,8 +254,8 @@ unsafe fn create_qcom(
     // Without CL_MEM_USE_HOST_PTR the driver refuses.
     let flags = access_flags(access) | cl::CL_MEM_USE_HOST_PTR | CL_MEM_EXT_HOST_PTR_QCOM;
     // SAFETY: the driver reads the description during the call; the caller vouches for the memory.
-    let raw = unsafe { cl::create_buffer(context.raw(), flags, bytes, description.cast_mut()) };
-    let (raw, code) = raw.map_or_else(|code| (std::ptr::null_mut(), code), |raw| (raw, codes::CL_SUCCESS));
+    let raw = unsafe { objects::create_buffer(context.raw(), flags, bytes, description.cast_mut()) };
+    let (raw, code) = raw.map_or_else(|code| (std::ptr::null_mut(), code), |raw| (raw, cl::CL_SUCCESS));
     // SAFETY: just created where there is no error.
     unsafe { made(raw, "clCreateBuffer", code) }
 }
@@ -231,8 +265,8 @@ unsafe fn create_qcom(
 unsafe fn made(raw: cl_mem, call: &'static str, code: i32) -> Result<MemHandle, MemoryError> {
     match code {
         // SAFETY: as the caller says.
-        codes::CL_SUCCESS if !raw.is_null() => Ok(unsafe { MemHandle::own(raw) }),
-        codes::CL_SUCCESS => Err(CallError { call, code: Code(codes::CL_INVALID_MEM_OBJECT) }.into()),
+        cl::CL_SUCCESS if !raw.is_null() => Ok(unsafe { MemHandle::own(raw) }),
+        cl::CL_SUCCESS => Err(CallError { call, code: Code(cl::CL_INVALID_MEM_OBJECT) }.into()),
         code => Err(CallError { call, code: Code(code) }.into()),
     }
 }

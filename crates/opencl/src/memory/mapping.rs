@@ -1,10 +1,10 @@
 //! The driver's mapping under the guards, and under reads and writes by mapping.
 
-use std::ffi::c_void;
-
-use cl3::types::cl_map_flags;
+use opencl_sys as cl;
+use opencl_sys::cl_map_flags;
 use tripipe_launch::Access;
 
+use crate::api::commands;
 use crate::code::CallError;
 use crate::memory::HostAccess;
 use crate::memory::MemoryError;
@@ -57,7 +57,7 @@ impl<'a> RawMapping<'a> {
         };
         let access = match under {
             // Whoever writes part of a cache line needs the rest of it.
-            Some(under) if flags != cl3::memory::CL_MAP_READ => under.host_access(Access::ReadWrite)?,
+            Some(under) if flags != cl::CL_MAP_READ => under.host_access(Access::ReadWrite)?,
             Some(under) => under.host_access(Access::Read)?,
             None => None,
         };
@@ -77,47 +77,22 @@ impl<'a> RawMapping<'a> {
                 open: true,
             });
         }
-        let mut pointer: *mut c_void = std::ptr::null_mut();
         let (mut row_pitch, mut slice_pitch) = (len, 0);
-        let (row_bytes, height, slices, event) = match *object.shape() {
+        let (pointer, row_bytes, height, slices, event) = match *object.shape() {
             Shape::Buffer { .. } => {
-                // SAFETY: a blocking map of a region inside the object.
-                let event = unsafe {
-                    cl3::command_queue::enqueue_map_buffer(
-                        queue.raw(),
-                        object.raw(),
-                        cl3::types::CL_TRUE,
-                        flags,
-                        offset,
-                        len,
-                        &mut pointer,
-                        0,
-                        std::ptr::null(),
-                    )
-                }
-                .map_err(CallError::at("clEnqueueMapBuffer"))?;
-                (len, 1, 1, event)
+                // SAFETY: a map of a region inside the object.
+                let mapped = unsafe { commands::map_buffer(queue.raw(), object.raw(), flags, offset, len) };
+                let (pointer, event) = mapped.map_err(CallError::at("clEnqueueMapBuffer"))?;
+                (pointer, len, 1, 1, event)
             }
             Shape::Image { shape } => {
-                let (origin, region) = image::whole(&shape);
-                // SAFETY: a blocking map of the whole image; the pitches are written to live variables.
-                let event = unsafe {
-                    cl3::command_queue::enqueue_map_image(
-                        queue.raw(),
-                        object.raw(),
-                        cl3::types::CL_TRUE,
-                        flags,
-                        origin.as_ptr(),
-                        region.as_ptr(),
-                        &raw mut row_pitch,
-                        &raw mut slice_pitch,
-                        &mut pointer,
-                        0,
-                        std::ptr::null(),
-                    )
-                }
-                .map_err(CallError::at("clEnqueueMapImage"))?;
-                (shape.row_bytes(), shape.extent.height(), shape.extent.slices(), event)
+                let whole = image::whole(&shape);
+                // SAFETY: a map of the whole image.
+                let mapped = unsafe { commands::map_image(queue.raw(), object.raw(), flags, &whole) };
+                let mapped = mapped.map_err(CallError::at("clEnqueueMapImage"))?;
+                (row_pitch, slice_pitch) = (mapped.row_pitch, mapped.slice_pitch);
+                let (height, slices) = (shape.extent.height(), shape.extent.slices());
+                (mapped.start, shape.row_bytes(), height, slices, mapped.event)
             }
         };
         // SAFETY: the call returned a new event.
@@ -126,7 +101,7 @@ impl<'a> RawMapping<'a> {
             row_bytes <= row_pitch && (slices == 1 || row_pitch.saturating_mul(height) <= slice_pitch);
         if pointer.is_null() || !whole {
             // A driver that reports success without a usable mapping.
-            let code = crate::Code(cl3::error_codes::CL_MAP_FAILURE);
+            let code = crate::Code(cl::CL_MAP_FAILURE);
             return Err(CallError { call: "clEnqueueMapBuffer", code }.into());
         }
         Ok(Self {
@@ -206,16 +181,9 @@ impl<'a> RawMapping<'a> {
 
     fn unmap_by_driver(&self) -> Result<(), MemoryError> {
         // SAFETY: this mapping is live, and released once: by `unmap` or by `drop`, which `open` tells apart.
-        let event = unsafe {
-            cl3::command_queue::enqueue_unmap_mem_object(
-                self.queue.raw(),
-                self.object.raw(),
-                self.pointer.cast(),
-                0,
-                std::ptr::null(),
-            )
-        }
-        .map_err(CallError::at("clEnqueueUnmapMemObject"))?;
+        let event =
+            unsafe { commands::enqueue_unmap(self.queue.raw(), self.object.raw(), self.pointer.cast()) }
+                .map_err(CallError::at("clEnqueueUnmapMemObject"))?;
         // SAFETY: the call returned a new event.
         unsafe { crate::Event::own(event) }.wait()?;
         Ok(())

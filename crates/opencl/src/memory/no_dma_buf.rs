@@ -32,6 +32,10 @@ impl DmaBuf {
         match *self {}
     }
 
+    pub(super) fn inode(&self) -> Option<(u64, u64)> {
+        match *self {}
+    }
+
     pub(super) fn fd(&self) -> i32 {
         match *self {}
     }

@@ -5,17 +5,18 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicIsize, Ordering};
 
-use cl3::memory as cl;
-use cl3::types::{cl_map_flags, cl_mem, cl_mem_flags};
+use opencl_sys as cl;
+use opencl_sys::{cl_map_flags, cl_mem, cl_mem_flags};
 use tripipe_launch::{Access, ImageShape};
 
+use crate::api::{commands, objects};
 use crate::code::CallError;
 use crate::context::Context;
 use crate::event::Event;
 use crate::handle::MemHandle;
 use crate::memory::external::Backing;
 use crate::memory::mapping::RawMapping;
-use crate::memory::{HostMemory, MemoryError, Strategy};
+use crate::memory::{Footprint, HostMemory, MemoryError, Strategy};
 use crate::queue::Queue;
 
 /// What kind of object, how large.
@@ -71,6 +72,7 @@ pub(crate) struct Object {
     reach: Reach,
     /// How many the host has handed it out to for reading; -1 to one who writes.
     held: AtomicIsize,
+    footprint: Footprint,
 }
 
 pub(super) fn access_flags(access: Access) -> cl_mem_flags {
@@ -100,8 +102,9 @@ impl Object {
             pointer.map_or(std::ptr::null_mut(), |bytes| bytes.as_ptr().cast_mut().cast::<c_void>());
         // SAFETY: with CL_MEM_COPY_HOST_PTR the driver reads `bytes` bytes during this call, and the
         // slice has as many (checked by `initial`); without it the pointer is null.
-        let raw = unsafe { cl::create_buffer(context.raw(), access_flags(access) | flags, bytes, pointer) }
-            .map_err(CallError::at("clCreateBuffer"))?;
+        let raw =
+            unsafe { objects::create_buffer(context.raw(), access_flags(access) | flags, bytes, pointer) }
+                .map_err(CallError::at("clCreateBuffer"))?;
         // SAFETY: just created.
         Ok(unsafe { Self::own(raw, context, Shape::Buffer { bytes }, None) })
     }
@@ -122,12 +125,14 @@ impl Object {
         check_buffer_size(context, bytes)?;
         let flags = access_flags(access) | cl::CL_MEM_USE_HOST_PTR;
         // SAFETY: the caller vouches for the memory.
-        let raw = unsafe { cl::create_buffer(context.raw(), flags, bytes, pointer.cast()) }
+        let raw = unsafe { objects::create_buffer(context.raw(), flags, bytes, pointer.cast()) }
             .map_err(CallError::at("clCreateBuffer"))?;
         // SAFETY: just created.
         let mut object = unsafe { Self::own(raw, context, Shape::Buffer { bytes }, None) };
         object.synchronous = synchronous;
         object.foreign = true;
+        let start = pointer as usize;
+        object.footprint.host = Some(start..start.saturating_add(bytes));
         Ok(object)
     }
 
@@ -151,20 +156,14 @@ impl Object {
             });
         }
         let region = cl::cl_buffer_region { origin: offset, size: bytes };
-        // SAFETY: the region lives for the call and lies inside the parent.
-        let raw = unsafe {
-            cl::create_sub_buffer(
-                parent.raw(),
-                access_flags(access),
-                cl::CL_BUFFER_CREATE_TYPE_REGION,
-                (&raw const region).cast(),
-            )
-        }
-        .map_err(CallError::at("clCreateSubBuffer"))?;
+        // SAFETY: the parent is live, and the region lies inside it.
+        let raw = unsafe { objects::create_sub_buffer(parent.raw(), access_flags(access), region) }
+            .map_err(CallError::at("clCreateSubBuffer"))?;
         // SAFETY: just created.
         let mut part =
             unsafe { Self::own(raw, &parent.context, Shape::Buffer { bytes }, Some(Arc::clone(parent))) };
         part.synchronous = parent.synchronous;
+        part.footprint = parent.footprint.part(offset, bytes);
         Ok(part)
     }
 
@@ -190,13 +189,7 @@ impl Object {
         // SAFETY: format and description live for the call; with CL_MEM_COPY_HOST_PTR and a row pitch of
         // 0 the driver reads tightly packed rows and slices, `bytes` bytes, and the slice has as many.
         let raw = unsafe {
-            cl::create_image(
-                context.raw(),
-                access_flags(access) | flags,
-                &raw const format,
-                &raw const description,
-                pointer,
-            )
+            objects::create_image(context.raw(), access_flags(access) | flags, &format, &description, pointer)
         }
         .map_err(CallError::at("clCreateImage"))?;
         // SAFETY: just created.
@@ -222,11 +215,11 @@ impl Object {
         let description = super::image::description(shape, row_pitch_bytes, buffer.raw());
         // SAFETY: format and description live for the call; the buffer is live, and large enough as checked.
         let raw = unsafe {
-            cl::create_image(
+            objects::create_image(
                 context.raw(),
                 access_flags(access),
-                &raw const format,
-                &raw const description,
+                &format,
+                &description,
                 std::ptr::null_mut(),
             )
         }
@@ -249,14 +242,34 @@ impl Object {
             Some(_) => Reach::Closed,
         };
         let foreign = parent.is_some();
+        let footprint = match &parent {
+            Some(parent) => parent.footprint.clone(),
+            None => Footprint::of_object(raw as usize, shape.bytes()),
+        };
         let (context, held) = (context.clone(), AtomicIsize::new(0));
-        Self { handle, context, shape, parent, synchronous: false, foreign, reach, held }
+        Self { handle, context, shape, parent, synchronous: false, foreign, reach, held, footprint }
     }
 
     /// An object over memory that others made.
-    pub(super) fn foreign(handle: MemHandle, context: &Context, shape: Shape, reach: Reach) -> Self {
+    pub(super) fn foreign(
+        handle: MemHandle,
+        context: &Context,
+        shape: Shape,
+        reach: Reach,
+        footprint: Footprint,
+    ) -> Self {
         let (context, held) = (context.clone(), AtomicIsize::new(0));
-        Self { handle, context, shape, parent: None, synchronous: false, foreign: true, reach, held }
+        Self {
+            handle,
+            context,
+            shape,
+            parent: None,
+            synchronous: false,
+            foreign: true,
+            reach,
+            held,
+            footprint,
+        }
     }
 
     /// A buffer over `memory` (`CL_MEM_USE_HOST_PTR`), which lives until the driver has destroyed the buffer.
@@ -280,7 +293,7 @@ impl Object {
         let backing = Arc::into_raw(backing);
         let data = backing.cast_mut().cast::<c_void>();
         // SAFETY: the object is live, and `destroyed` fits the data.
-        match unsafe { cl::set_mem_object_destructor_callback(self.raw(), destroyed, data) } {
+        match unsafe { objects::set_mem_object_destructor_callback(self.raw(), destroyed, data) } {
             Ok(()) => Ok(self),
             Err(code) => {
                 drop(self);
@@ -311,6 +324,11 @@ impl Object {
     /// Whether its memory is not its own: it shows another object's, or was imported.
     pub(crate) fn borrows(&self) -> bool {
         self.foreign
+    }
+
+    /// Which bytes it lies over.
+    pub(crate) fn footprint(&self) -> &Footprint {
+        &self.footprint
     }
 
     pub(crate) fn reach(&self) -> &Reach {
@@ -413,15 +431,11 @@ impl Object {
         }
         // SAFETY: both are live buffers of the queue's context, the regions lie inside them and do not overlap.
         let event = unsafe {
-            cl3::command_queue::enqueue_copy_buffer(
+            commands::enqueue_copy_buffer(
                 queue.raw(),
-                self.raw(),
-                to.raw(),
-                from_offset,
-                to_offset,
+                (self.raw(), from_offset),
+                (to.raw(), to_offset),
                 bytes,
-                0,
-                std::ptr::null(),
             )
         }
         .map_err(CallError::at("clEnqueueCopyBuffer"))?;
@@ -444,7 +458,7 @@ impl Object {
         }
         match self.way(strategy) {
             Strategy::Map => {
-                let mapping = RawMapping::new(self, queue, cl3::memory::CL_MAP_READ, offset, into.len())?;
+                let mapping = RawMapping::new(self, queue, cl::CL_MAP_READ, offset, into.len())?;
                 mapping.copy_to(into);
                 mapping.unmap()
             }
@@ -470,9 +484,9 @@ impl Object {
                 // All of the region is overwritten, so its old contents need not be fetched. The flag came
                 // with OpenCL 1.2.
                 let flags = if self.context.device().version() >= (1, 2) {
-                    cl3::memory::CL_MAP_WRITE_INVALIDATE_REGION
+                    cl::CL_MAP_WRITE_INVALIDATE_REGION
                 } else {
-                    cl3::memory::CL_MAP_WRITE
+                    cl::CL_MAP_WRITE
                 };
                 let mapping = RawMapping::new(self, queue, flags, offset, bytes.len())?;
                 mapping.copy_from(bytes);
@@ -486,20 +500,8 @@ impl Object {
     pub(crate) fn fill_with_zeros(&self, queue: &Queue, bytes: usize) -> Result<Event, MemoryError> {
         self.check_context(queue)?;
         self.check_range(0, bytes)?;
-        let zero = 0u8;
-        // SAFETY: the driver copies the pattern of one byte during the call; the region is inside the buffer as checked.
-        let event = unsafe {
-            cl3::command_queue::enqueue_fill_buffer(
-                queue.raw(),
-                self.raw(),
-                (&raw const zero).cast(),
-                1,
-                0,
-                bytes,
-                0,
-                std::ptr::null(),
-            )
-        };
+        // SAFETY: the region is inside the buffer as checked.
+        let event = unsafe { commands::enqueue_fill_buffer(queue.raw(), self.raw(), 0, bytes) };
         let event = event.map_err(CallError::at("clEnqueueFillBuffer"))?;
         // SAFETY: just created.
         Ok(unsafe { Event::own(event) })
@@ -511,42 +513,17 @@ impl Object {
     }
 
     fn read_explicitly(&self, queue: &Queue, offset: usize, into: &mut [u8]) -> Result<(), MemoryError> {
-        let pointer = into.as_mut_ptr().cast::<c_void>();
         let event = match self.shape {
             // SAFETY: a blocking read of `into.len()` bytes, inside the object as checked, into memory
             // borrowed exclusively for the call.
-            Shape::Buffer { .. } => unsafe {
-                cl3::command_queue::enqueue_read_buffer(
-                    queue.raw(),
-                    self.raw(),
-                    cl3::types::CL_TRUE,
-                    offset,
-                    into.len(),
-                    pointer,
-                    0,
-                    std::ptr::null(),
-                )
-            }
-            .map_err(CallError::at("clEnqueueReadBuffer"))?,
+            Shape::Buffer { .. } => unsafe { commands::read_buffer(queue.raw(), self.raw(), offset, into) }
+                .map_err(CallError::at("clEnqueueReadBuffer"))?,
             Shape::Image { shape } => {
-                let (origin, region) = super::image::whole(&shape);
+                let whole = super::image::whole(&shape);
                 // SAFETY: a blocking read of the whole image, tightly packed (both pitches 0): exactly
                 // `into.len()` bytes as checked.
-                unsafe {
-                    cl3::command_queue::enqueue_read_image(
-                        queue.raw(),
-                        self.raw(),
-                        cl3::types::CL_TRUE,
-                        origin.as_ptr(),
-                        region.as_ptr(),
-                        0,
-                        0,
-                        pointer,
-                        0,
-                        std::ptr::null(),
-                    )
-                }
-                .map_err(CallError::at("clEnqueueReadImage"))?
+                unsafe { commands::read_image(queue.raw(), self.raw(), &whole, into) }
+                    .map_err(CallError::at("clEnqueueReadImage"))?
             }
         };
         // SAFETY: the call returned a new event.
@@ -555,41 +532,16 @@ impl Object {
     }
 
     fn write_explicitly(&self, queue: &Queue, offset: usize, bytes: &[u8]) -> Result<(), MemoryError> {
-        let pointer = bytes.as_ptr().cast::<c_void>();
         let event = match self.shape {
             // SAFETY: a blocking write of `bytes.len()` bytes, inside the object as checked.
-            Shape::Buffer { .. } => unsafe {
-                cl3::command_queue::enqueue_write_buffer(
-                    queue.raw(),
-                    self.raw(),
-                    cl3::types::CL_TRUE,
-                    offset,
-                    bytes.len(),
-                    pointer,
-                    0,
-                    std::ptr::null(),
-                )
-            }
-            .map_err(CallError::at("clEnqueueWriteBuffer"))?,
+            Shape::Buffer { .. } => unsafe { commands::write_buffer(queue.raw(), self.raw(), offset, bytes) }
+                .map_err(CallError::at("clEnqueueWriteBuffer"))?,
             Shape::Image { shape } => {
-                let (origin, region) = super::image::whole(&shape);
+                let whole = super::image::whole(&shape);
                 // SAFETY: a blocking write of the whole image, tightly packed (both pitches 0): exactly
                 // `bytes.len()` bytes as checked.
-                unsafe {
-                    cl3::command_queue::enqueue_write_image(
-                        queue.raw(),
-                        self.raw(),
-                        cl3::types::CL_TRUE,
-                        origin.as_ptr(),
-                        region.as_ptr(),
-                        0,
-                        0,
-                        pointer.cast_mut(),
-                        0,
-                        std::ptr::null(),
-                    )
-                }
-                .map_err(CallError::at("clEnqueueWriteImage"))?
+                unsafe { commands::write_image(queue.raw(), self.raw(), &whole, bytes) }
+                    .map_err(CallError::at("clEnqueueWriteImage"))?
             }
         };
         // SAFETY: the call returned a new event.

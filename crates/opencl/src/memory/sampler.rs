@@ -1,9 +1,10 @@
 //! Samplers.
 
-use cl3::memory as cl;
-use cl3::types::cl_sampler;
+use opencl_sys as cl;
+use opencl_sys::cl_sampler;
 use tripipe_launch::{Addressing, Filter};
 
+use crate::api::objects;
 use crate::code::CallError;
 use crate::context::Context;
 use crate::handle::SamplerHandle;
@@ -41,13 +42,10 @@ impl Sampler {
             Filter::Nearest => cl::CL_FILTER_NEAREST,
             Filter::Linear => cl::CL_FILTER_LINEAR,
         };
-        let raw = cl3::sampler::create_sampler(
-            context.raw(),
-            u32::from(description.normalized),
-            addressing,
-            filter,
-        )
-        .map_err(CallError::at("clCreateSampler"))?;
+        // SAFETY: live as long as its handle.
+        let raw =
+            unsafe { objects::create_sampler(context.raw(), description.normalized, addressing, filter) }
+                .map_err(CallError::at("clCreateSampler"))?;
         // SAFETY: just created.
         let handle = unsafe { SamplerHandle::own(raw) };
         Ok(Self { handle, context: context.clone() })

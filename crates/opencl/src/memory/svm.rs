@@ -4,8 +4,9 @@ use std::ffi::c_void;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use cl3::memory as cl;
+use opencl_sys as cl;
 
+use crate::api::{commands, objects};
 use crate::code::CallError;
 use crate::context::Context;
 use crate::event::Event;
@@ -64,12 +65,12 @@ impl SvmBuffer {
             _ => {}
         }
         // SAFETY: the flags are valid, and the alignment 0 leaves the choice to the driver.
-        let start = unsafe { cl::svm_alloc(context.raw(), cl::CL_MEM_READ_WRITE | flag, bytes, 0) }
+        let start = unsafe { objects::svm_alloc(context.raw(), cl::CL_MEM_READ_WRITE | flag, bytes) }
             .ok()
             .and_then(|start| NonNull::new(start.cast::<u8>()))
             .ok_or_else(|| {
                 // clSVMAlloc has no code; a null pointer after valid arguments means there is no room.
-                let code = crate::Code(cl3::error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE);
+                let code = crate::Code(cl::CL_MEM_OBJECT_ALLOCATION_FAILURE);
                 CallError { call: "clSVMAlloc", code }
             })?;
         handle::count_in();
@@ -149,7 +150,7 @@ impl Drop for SvmBuffer {
         }
         handle::count_out();
         // SAFETY: allocated in this context, freed once, no kernel runs on it any more.
-        if let Err(code) = unsafe { cl::svm_free(self.context.raw(), self.start.as_ptr().cast()) } {
+        if let Err(code) = unsafe { objects::svm_free(self.context.raw(), self.start.as_ptr().cast()) } {
             tracing::debug!(code = %crate::Code(code), "shared memory not freed");
         }
     }
@@ -173,18 +174,9 @@ impl<'b> Mapping<'b> {
         let coarse = buffer.grain == SvmGrain::Coarse;
         if coarse {
             // SAFETY: a blocking map of the whole allocation.
-            let event = unsafe {
-                cl3::command_queue::enqueue_svm_map(
-                    queue.raw(),
-                    cl3::types::CL_TRUE,
-                    flags,
-                    buffer.start.as_ptr().cast(),
-                    buffer.bytes,
-                    0,
-                    std::ptr::null(),
-                )
-            }
-            .map_err(CallError::at("clEnqueueSVMMap"))?;
+            let event =
+                unsafe { commands::map_svm(queue.raw(), flags, buffer.start.as_ptr().cast(), buffer.bytes) }
+                    .map_err(CallError::at("clEnqueueSVMMap"))?;
             // SAFETY: the call returned a new event.
             drop(unsafe { Event::own(event) });
         }
@@ -198,15 +190,9 @@ impl<'b> Mapping<'b> {
     fn release(&mut self) -> Result<(), MemoryError> {
         if std::mem::take(&mut self.mapped) {
             // SAFETY: mapped, and unmapped once.
-            let event = unsafe {
-                cl3::command_queue::enqueue_svm_unmap(
-                    self.queue.raw(),
-                    self.buffer.start.as_ptr().cast(),
-                    0,
-                    std::ptr::null(),
-                )
-            }
-            .map_err(CallError::at("clEnqueueSVMUnmap"))?;
+            let event =
+                unsafe { commands::enqueue_unmap_svm(self.queue.raw(), self.buffer.start.as_ptr().cast()) }
+                    .map_err(CallError::at("clEnqueueSVMUnmap"))?;
             // SAFETY: the call returned a new event.
             unsafe { Event::own(event) }.wait()?;
         }

@@ -12,9 +12,9 @@
 pub(crate) mod extensions;
 
 use std::ffi::c_void;
-use std::ptr::null_mut;
 
-use cl3::types::cl_mem_flags;
+use crate::raw;
+use opencl_sys::cl_mem_flags;
 use tripipe::{Context, Device, Error, Matrix, Vector};
 use tripipe_opencl::memory::{External, HostMemory};
 use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor, devices};
@@ -52,11 +52,9 @@ impl Application {
     /// On the first device, as the driver numbers them.
     fn new() -> Option<Self> {
         device()?;
-        let platform = cl3::platform::get_platform_ids().unwrap()[0];
-        let device = cl3::device::get_device_ids(platform, cl3::device::CL_DEVICE_TYPE_ALL).unwrap()[0];
-        let context = cl3::context::create_context(&[device], std::ptr::null(), None, null_mut()).unwrap();
-        // SAFETY: both are live.
-        let queue = unsafe { cl3::command_queue::create_command_queue(context, device, 0) }.unwrap();
+        let device = raw::first_device();
+        let context = raw::context(device);
+        let queue = raw::queue(context, device, false);
         Some(Self { context, device, queue })
     }
 
@@ -68,56 +66,15 @@ impl Application {
     }
 
     fn buffer(&self, flags: cl_mem_flags, values: &mut [f32]) -> *mut c_void {
-        let flags = flags | cl3::memory::CL_MEM_COPY_HOST_PTR;
-        let pointer = values.as_mut_ptr().cast();
-        // SAFETY: as many bytes as the slice has are copied.
-        unsafe { cl3::memory::create_buffer(self.context, flags, size_of_val(values), pointer) }.unwrap()
+        raw::buffer(self.context, flags, values)
     }
 
     fn read(&self, buffer: *mut c_void, count: usize) -> Vec<f32> {
-        let mut values = vec![0.0f32; count];
-        let (bytes, into) = (size_of_val(&values[..]), values.as_mut_ptr().cast());
-        // SAFETY: the read is over when the call returns, and the values have as many bytes.
-        let event = unsafe {
-            cl3::command_queue::enqueue_read_buffer(
-                self.queue,
-                buffer,
-                1,
-                0,
-                bytes,
-                into,
-                0,
-                std::ptr::null(),
-            )
-        };
-        // SAFETY: just made, and given back once.
-        unsafe { cl3::event::release_event(event.unwrap()) }.unwrap();
-        values
+        raw::read(self.queue, buffer, count)
     }
 
     fn write(&self, buffer: *mut c_void, values: &[f32]) {
-        let (bytes, from) = (size_of_val(values), values.as_ptr().cast());
-        // SAFETY: the write is over when the call returns, and the values have as many bytes.
-        let event = unsafe {
-            cl3::command_queue::enqueue_write_buffer(
-                self.queue,
-                buffer,
-                1,
-                0,
-                bytes,
-                from,
-                0,
-                std::ptr::null(),
-            )
-        };
-        // SAFETY: just made, and given back once.
-        unsafe { cl3::event::release_event(event.unwrap()) }.unwrap();
-    }
-
-    /// References to `buffer`, as the driver counts them.
-    fn references(buffer: *mut c_void) -> u32 {
-        let count = cl3::memory::get_mem_object_data(buffer, cl3::memory::CL_MEM_REFERENCE_COUNT).unwrap();
-        u32::from_ne_bytes(count.try_into().unwrap())
+        raw::write(self.queue, buffer, values);
     }
 }
 
@@ -137,7 +94,7 @@ fn refused<T: std::fmt::Debug>(result: Result<T, Error>, words: &str) {
 fn an_applications_buffer_is_the_vectors_memory() {
     let Some(application) = Application::new() else { return };
     let context = application.shared();
-    let buffer = application.buffer(cl3::memory::CL_MEM_READ_WRITE, &mut [1.0, 2.0, 3.0, 4.0]);
+    let buffer = application.buffer(opencl_sys::CL_MEM_READ_WRITE, &mut [1.0, 2.0, 3.0, 4.0]);
     let mut vector = Vector::<f32>::import(&context, external(buffer), 4).unwrap();
     assert_eq!(vector.to_vec().unwrap(), [1.0, 2.0, 3.0, 4.0]);
     // What either writes the other reads, and kernels work on it.
@@ -162,24 +119,21 @@ fn an_applications_buffer_is_the_vectors_memory() {
 fn an_applications_buffer_lives_as_long_as_either_needs_it() {
     let Some(application) = Application::new() else { return };
     let context = application.shared();
-    let buffer = application.buffer(cl3::memory::CL_MEM_READ_WRITE, &mut [1.0, 2.0, 3.0, 4.0]);
+    let buffer = application.buffer(opencl_sys::CL_MEM_READ_WRITE, &mut [1.0, 2.0, 3.0, 4.0]);
     let vector = Vector::<f32>::import(&context, external(buffer), 4).unwrap();
-    assert_eq!(Application::references(buffer), 2);
+    assert_eq!(raw::references(buffer), 2);
     // The matrix has the memory too.
     let matrix = Matrix::from_vector(&vector, [2, 2]).unwrap();
     drop(vector);
-    assert_eq!(Application::references(buffer), 2);
+    assert_eq!(raw::references(buffer), 2);
     drop(matrix);
-    assert_eq!(Application::references(buffer), 1);
+    assert_eq!(raw::references(buffer), 1);
     // The application lets go first, and of its context too.
     let vector = Vector::<f32>::import(&context, external(buffer), 4).unwrap();
     drop(context);
-    // SAFETY: the application's own references, each given back once.
-    unsafe {
-        cl3::memory::release_mem_object(buffer).unwrap();
-        cl3::command_queue::release_command_queue(application.queue).unwrap();
-        cl3::context::release_context(application.context).unwrap();
-    }
+    raw::release_buffer(buffer);
+    raw::release_queue(application.queue);
+    raw::release_context(application.context);
     assert_eq!(vector.to_vec().unwrap(), [1.0, 2.0, 3.0, 4.0]);
 }
 
@@ -187,15 +141,15 @@ fn an_applications_buffer_lives_as_long_as_either_needs_it() {
 fn an_applications_buffer_that_does_not_fit_is_refused() {
     let Some(application) = Application::new() else { return };
     let context = application.shared();
-    let buffer = application.buffer(cl3::memory::CL_MEM_READ_WRITE, &mut [1.0, 2.0, 3.0]);
+    let buffer = application.buffer(opencl_sys::CL_MEM_READ_WRITE, &mut [1.0, 2.0, 3.0]);
     let import = |context: &Context, length| Vector::<f32>::import(context, external(buffer), length);
     refused(import(&context, 4), "bytes 16 to 16 are not inside an object of 12");
     refused(import(&context, usize::MAX), "do not fit into memory");
     refused(Vector::<f32>::import(&self::context().unwrap(), external(buffer), 3), "another context");
-    let constant = application.buffer(cl3::memory::CL_MEM_READ_ONLY, &mut [1.0]);
+    let constant = application.buffer(opencl_sys::CL_MEM_READ_ONLY, &mut [1.0]);
     refused(Vector::<f32>::import(&context, external(constant), 1), "was not made for");
     // Nothing of these is left.
-    assert_eq!((Application::references(buffer), Application::references(constant)), (1, 1));
+    assert_eq!((raw::references(buffer), raw::references(constant)), (1, 1));
     // Less than there is will do, down to nothing.
     assert_eq!(import(&context, 2).unwrap().to_vec().unwrap(), [1.0, 2.0]);
     assert!(import(&context, 0).unwrap().to_vec().unwrap().is_empty());
@@ -203,7 +157,26 @@ fn an_applications_buffer_that_does_not_fit_is_refused() {
     let cpu = Context::new(&Device::Cpu).unwrap();
     refused(import(&cpu, 3), "does not offer memory that others made");
     refused(Vector::<u8>::import(&cpu, External::host(HostMemory::zeroed(8).unwrap()), 8), "does not offer");
-    assert_eq!(Application::references(buffer), 1);
+    assert_eq!(raw::references(buffer), 1);
+}
+
+#[test]
+fn one_buffer_imported_twice_is_one_memory() {
+    let Some(application) = Application::new() else { return };
+    let context = application.shared();
+    let buffer = application.buffer(opencl_sys::CL_MEM_READ_WRITE, &mut [1.0; 1024]);
+    let import = |buffer, length| Vector::<f32>::import(&context, external(buffer), length).unwrap();
+    // The result of an operation may be none of its operands, whatever the handle.
+    let (first, mut again) = (import(buffer, 1024), import(buffer, 1024));
+    let error = again.add_scaled(2.0, &first).unwrap_err();
+    assert!(matches!(error, Error::Aliased { .. }), "{error}");
+    // Parts of one buffer meet only where their bytes do.
+    let (low, high) = (raw::part(buffer, 0, 2048), raw::part(buffer, 2048, 2048));
+    let (low, mut high) = (import(low, 512), import(high, 512));
+    high.add_scaled(2.0, &low).unwrap().wait().unwrap();
+    assert_eq!(high.to_vec().unwrap(), [3.0; 512]);
+    let error = high.add_scaled(2.0, &first).unwrap_err();
+    assert!(matches!(error, Error::Aliased { .. }), "{error}");
 }
 
 #[test]

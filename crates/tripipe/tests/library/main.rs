@@ -12,6 +12,8 @@ mod maps;
 mod memory;
 mod pending;
 mod products;
+#[path = "../../../opencl/tests/support/raw.rs"]
+mod raw;
 mod simple;
 mod team;
 mod trial;

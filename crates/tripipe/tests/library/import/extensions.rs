@@ -116,7 +116,7 @@ fn import_host() -> Result<(), Error> {
 fn import_buffer() -> Result<(), Error> {
     let application = Application::new().unwrap();
     let context = application.shared();
-    let buffer = application.buffer(cl3::memory::CL_MEM_READ_WRITE, &mut [1.0, 2.0, 3.0]);
+    let buffer = application.buffer(opencl_sys::CL_MEM_READ_WRITE, &mut [1.0, 2.0, 3.0]);
     let mut vector = Vector::<f32>::import(&context, external(buffer), 3)?;
     application.write(buffer, &[4.0, 5.0, 6.0]);
     assert_eq!(vector.to_vec().unwrap(), [4.0, 5.0, 6.0]);

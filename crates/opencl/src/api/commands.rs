@@ -1,0 +1,253 @@
+//! Commands put into a queue. None waits for events; each gives the event of its own end.
+
+use std::ffi::c_void;
+use std::ptr::{null, null_mut};
+
+use opencl_sys as cl;
+use opencl_sys::{CL_SUCCESS, CL_TRUE, cl_event, cl_int, cl_map_flags};
+
+use super::{NO_OBJECT, done, function};
+
+/// The event of a command that was taken.
+fn queued(code: cl_int, event: cl_event) -> Result<cl_event, cl_int> {
+    done(code)?;
+    if event.is_null() { Err(NO_OBJECT) } else { Ok(event) }
+}
+
+/// A kernel over a range. The event is written where `event` is not null.
+///
+/// # Safety
+/// Queue and kernel are live and of one context. All arguments are set. The arrays have `dimensions` elements; `local` may be
+/// null.
+pub(crate) unsafe fn enqueue_kernel(
+    queue: cl::cl_command_queue,
+    kernel: cl::cl_kernel,
+    dimensions: u32,
+    offset: *const usize,
+    global: *const usize,
+    local: *const usize,
+    event: *mut cl_event,
+) -> Result<(), cl_int> {
+    let function = function!(clEnqueueNDRangeKernel);
+    // SAFETY: as the caller says.
+    done(unsafe { function(queue, kernel, dimensions, offset, global, local, 0, null(), event) })
+}
+
+/// # Safety
+/// Queue and buffers are live and of one context; both regions lie inside and do not overlap.
+pub(crate) unsafe fn enqueue_copy_buffer(
+    queue: cl::cl_command_queue,
+    (from, from_offset): (cl::cl_mem, usize),
+    (to, to_offset): (cl::cl_mem, usize),
+    bytes: usize,
+) -> Result<cl_event, cl_int> {
+    let function = function!(clEnqueueCopyBuffer);
+    let mut event = null_mut();
+    // SAFETY: as the caller says.
+    let code = unsafe { function(queue, from, to, from_offset, to_offset, bytes, 0, null(), &raw mut event) };
+    queued(code, event)
+}
+
+/// Fills the first `bytes` bytes of a buffer with one byte.
+///
+/// # Safety
+/// Queue and buffer are live and of one context; the buffer has as many bytes.
+pub(crate) unsafe fn enqueue_fill_buffer(
+    queue: cl::cl_command_queue,
+    buffer: cl::cl_mem,
+    byte: u8,
+    bytes: usize,
+) -> Result<cl_event, cl_int> {
+    let function = function!(clEnqueueFillBuffer);
+    let mut event = null_mut();
+    // SAFETY: the driver copies the pattern of one byte during the call; the rest is as the caller says.
+    let code =
+        unsafe { function(queue, buffer, (&raw const byte).cast(), 1, 0, bytes, 0, null(), &raw mut event) };
+    queued(code, event)
+}
+
+/// Reads bytes of a buffer, and returns when they are there.
+///
+/// # Safety
+/// Queue and buffer are live and of one context; the region lies inside.
+pub(crate) unsafe fn read_buffer(
+    queue: cl::cl_command_queue,
+    buffer: cl::cl_mem,
+    offset: usize,
+    into: &mut [u8],
+) -> Result<cl_event, cl_int> {
+    let function = function!(clEnqueueReadBuffer);
+    let mut event = null_mut();
+    let (bytes, start) = (into.len(), into.as_mut_ptr().cast());
+    // SAFETY: a blocking read of as many bytes as the slice has; the rest is as the caller says.
+    let code = unsafe { function(queue, buffer, CL_TRUE, offset, bytes, start, 0, null(), &raw mut event) };
+    queued(code, event)
+}
+
+/// Writes bytes of a buffer, and returns when `from` may be reused.
+///
+/// # Safety
+/// Queue and buffer are live and of one context; the region lies inside.
+pub(crate) unsafe fn write_buffer(
+    queue: cl::cl_command_queue,
+    buffer: cl::cl_mem,
+    offset: usize,
+    from: &[u8],
+) -> Result<cl_event, cl_int> {
+    let function = function!(clEnqueueWriteBuffer);
+    let mut event = null_mut();
+    let (bytes, start) = (from.len(), from.as_ptr().cast());
+    // SAFETY: a blocking write of as many bytes as the slice has; the rest is as the caller says.
+    let code = unsafe { function(queue, buffer, CL_TRUE, offset, bytes, start, 0, null(), &raw mut event) };
+    queued(code, event)
+}
+
+/// Reads a region of an image, rows and slices tightly packed, and returns when it is there.
+///
+/// # Safety
+/// Queue and image are live and of one context; the region lies inside, and `into` has as many bytes.
+pub(crate) unsafe fn read_image(
+    queue: cl::cl_command_queue,
+    image: cl::cl_mem,
+    (origin, region): &([usize; 3], [usize; 3]),
+    into: &mut [u8],
+) -> Result<cl_event, cl_int> {
+    let function = function!(clEnqueueReadImage);
+    let mut event = null_mut();
+    let (origin, region, start) = (origin.as_ptr(), region.as_ptr(), into.as_mut_ptr().cast::<c_void>());
+    // SAFETY: a blocking read, both pitches 0; the rest is as the caller says.
+    let code =
+        unsafe { function(queue, image, CL_TRUE, origin, region, 0, 0, start, 0, null(), &raw mut event) };
+    queued(code, event)
+}
+
+/// Writes a region of an image from tightly packed rows and slices, and returns when `from` may be reused.
+///
+/// # Safety
+/// As [`read_image`].
+pub(crate) unsafe fn write_image(
+    queue: cl::cl_command_queue,
+    image: cl::cl_mem,
+    (origin, region): &([usize; 3], [usize; 3]),
+    from: &[u8],
+) -> Result<cl_event, cl_int> {
+    let function = function!(clEnqueueWriteImage);
+    let mut event = null_mut();
+    let (origin, region, start) = (origin.as_ptr(), region.as_ptr(), from.as_ptr().cast::<c_void>());
+    // SAFETY: a blocking write, both pitches 0; the rest is as the caller says.
+    let code =
+        unsafe { function(queue, image, CL_TRUE, origin, region, 0, 0, start, 0, null(), &raw mut event) };
+    queued(code, event)
+}
+
+/// Maps a region of a buffer, and returns when it is mapped: where it lies (which may be null after success, with a driver
+/// at fault) and the event.
+///
+/// # Safety
+/// Queue and buffer are live and of one context; the region lies inside.
+pub(crate) unsafe fn map_buffer(
+    queue: cl::cl_command_queue,
+    buffer: cl::cl_mem,
+    flags: cl_map_flags,
+    offset: usize,
+    bytes: usize,
+) -> Result<(*mut c_void, cl_event), cl_int> {
+    let function = function!(clEnqueueMapBuffer);
+    let (mut event, mut code) = (null_mut(), CL_SUCCESS);
+    // SAFETY: as the caller says.
+    let start = unsafe {
+        function(queue, buffer, CL_TRUE, flags, offset, bytes, 0, null(), &raw mut event, &raw mut code)
+    };
+    Ok((start, queued(code, event)?))
+}
+
+/// A mapped region of an image.
+pub(crate) struct MappedImage {
+    /// Where it lies; may be null, with a driver at fault.
+    pub(crate) start: *mut c_void,
+    /// Bytes from row to row.
+    pub(crate) row_pitch: usize,
+    /// Bytes from slice to slice; 0 where there is one.
+    pub(crate) slice_pitch: usize,
+    /// The event of the command.
+    pub(crate) event: cl_event,
+}
+
+/// Maps a region of an image, and returns when it is mapped.
+///
+/// # Safety
+/// Queue and image are live and of one context; the region lies inside.
+pub(crate) unsafe fn map_image(
+    queue: cl::cl_command_queue,
+    image: cl::cl_mem,
+    flags: cl_map_flags,
+    (origin, region): &([usize; 3], [usize; 3]),
+) -> Result<MappedImage, cl_int> {
+    let function = function!(clEnqueueMapImage);
+    let (mut event, mut code) = (null_mut(), CL_SUCCESS);
+    let (mut row_pitch, mut slice_pitch) = (0, 0);
+    // SAFETY: as the caller says; the pitches are written to live variables.
+    let start = unsafe {
+        function(
+            queue,
+            image,
+            CL_TRUE,
+            flags,
+            origin.as_ptr(),
+            region.as_ptr(),
+            &raw mut row_pitch,
+            &raw mut slice_pitch,
+            0,
+            null(),
+            &raw mut event,
+            &raw mut code,
+        )
+    };
+    Ok(MappedImage { start, row_pitch, slice_pitch, event: queued(code, event)? })
+}
+
+/// Unmaps what was mapped at `start`.
+///
+/// # Safety
+/// Queue and object are live and of one context; `start` was mapped, and is unmapped once.
+pub(crate) unsafe fn enqueue_unmap(
+    queue: cl::cl_command_queue,
+    object: cl::cl_mem,
+    start: *mut c_void,
+) -> Result<cl_event, cl_int> {
+    let function = function!(clEnqueueUnmapMemObject);
+    let mut event = null_mut();
+    // SAFETY: as the caller says.
+    let code = unsafe { function(queue, object, start, 0, null(), &raw mut event) };
+    queued(code, event)
+}
+
+/// Maps shared virtual memory, and returns when it is mapped.
+///
+/// # Safety
+/// The queue is live, and of the context in which the memory was allocated; there are as many bytes.
+pub(crate) unsafe fn map_svm(
+    queue: cl::cl_command_queue,
+    flags: cl_map_flags,
+    start: *mut c_void,
+    bytes: usize,
+) -> Result<cl_event, cl_int> {
+    let function = function!(clEnqueueSVMMap);
+    let mut event = null_mut();
+    // SAFETY: as the caller says.
+    let code = unsafe { function(queue, CL_TRUE, flags, start, bytes, 0, null(), &raw mut event) };
+    queued(code, event)
+}
+
+/// # Safety
+/// As [`map_svm`]; the memory is mapped, and is unmapped once.
+pub(crate) unsafe fn enqueue_unmap_svm(
+    queue: cl::cl_command_queue,
+    start: *mut c_void,
+) -> Result<cl_event, cl_int> {
+    let function = function!(clEnqueueSVMUnmap);
+    let mut event = null_mut();
+    // SAFETY: as the caller says.
+    let code = unsafe { function(queue, start, 0, null(), &raw mut event) };
+    queued(code, event)
+}

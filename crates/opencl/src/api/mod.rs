@@ -1,0 +1,175 @@
+//! The functions of the OpenCL library, as it was loaded.
+//!
+//! [`Functions`] is a table of C function pointers with the types of the Khronos headers (`opencl-sys`). The functions
+//! below call one entry each and turn its status code into a `Result`; they know nothing of ownership, which is for the
+//! types of this crate. Without a library, or where the library lacks a function, a call is an error with a code of this
+//! crate's own ([`NO_LIBRARY`], [`NO_FUNCTION`]).
+
+pub(crate) mod commands;
+pub(crate) mod objects;
+pub(crate) mod queries;
+
+use std::ffi::CStr;
+
+use libloading::Library;
+use opencl_sys::{CL_SUCCESS, cl_function_types, cl_int};
+
+use crate::library;
+
+/// No OpenCL library is loaded. Codes below -9999 are of no header.
+pub(crate) const NO_LIBRARY: cl_int = -10_000;
+
+/// The library lacks the function: it is of an older version, or not OpenCL.
+pub(crate) const NO_FUNCTION: cl_int = -10_001;
+
+/// The driver reported success and gave no object.
+pub(crate) const NO_OBJECT: cl_int = -10_002;
+
+macro_rules! functions {
+    ($($name:ident: $type:ident,)*) => {
+        /// Every function this crate calls; `None` for one the library lacks.
+        #[allow(non_snake_case, reason = "the names of the headers")]
+        pub(crate) struct Functions {
+            $(pub(crate) $name: cl_function_types::$type,)*
+        }
+
+        impl Functions {
+            /// Looks all of them up. The pointers are valid as long as the library stays loaded.
+            ///
+            /// # Safety
+            /// `library` is an OpenCL library: its functions have the types of the headers.
+            pub(crate) unsafe fn of(library: &Library) -> Self {
+                Self {
+                    // SAFETY: the type is that of this function, as the caller says.
+                    $($name: unsafe { symbol(library, concat!(stringify!($name), "\0")) },)*
+                }
+            }
+        }
+    };
+}
+
+/// A symbol of `library` as a function pointer of type `T`, which is an `Option` of one; `None` where there is no such symbol.
+///
+/// # Safety
+/// `T` is `Option` of the function pointer type that the symbol has.
+unsafe fn symbol<T: Copy + Default>(library: &Library, name: &str) -> T {
+    // SAFETY: the type is right, as the caller says.
+    unsafe { library.get::<T>(name.as_bytes()) }.map_or_else(|_| T::default(), |symbol| *symbol)
+}
+
+functions! {
+    clGetPlatformIDs: clGetPlatformIDs_t,
+    clGetPlatformInfo: clGetPlatformInfo_t,
+    clGetDeviceIDs: clGetDeviceIDs_t,
+    clGetDeviceInfo: clGetDeviceInfo_t,
+    clGetExtensionFunctionAddressForPlatform: clGetExtensionFunctionAddressForPlatform_t,
+    clCreateContext: clCreateContext_t,
+    clRetainContext: clRetainContext_t,
+    clReleaseContext: clReleaseContext_t,
+    clGetContextInfo: clGetContextInfo_t,
+    clCreateCommandQueue: clCreateCommandQueue_t,
+    clCreateCommandQueueWithProperties: clCreateCommandQueueWithProperties_t,
+    clReleaseCommandQueue: clReleaseCommandQueue_t,
+    clFlush: clFlush_t,
+    clFinish: clFinish_t,
+    clCreateBuffer: clCreateBuffer_t,
+    clCreateSubBuffer: clCreateSubBuffer_t,
+    clCreateImage: clCreateImage_t,
+    clRetainMemObject: clRetainMemObject_t,
+    clReleaseMemObject: clReleaseMemObject_t,
+    clGetMemObjectInfo: clGetMemObjectInfo_t,
+    clSetMemObjectDestructorCallback: clSetMemObjectDestructorCallback_t,
+    clGetSupportedImageFormats: clGetSupportedImageFormats_t,
+    clCreateSampler: clCreateSampler_t,
+    clReleaseSampler: clReleaseSampler_t,
+    clSVMAlloc: clSVMAlloc_t,
+    clSVMFree: clSVMFree_t,
+    clCreateProgramWithSource: clCreateProgramWithSource_t,
+    clCreateProgramWithIL: clCreateProgramWithIL_t,
+    clCreateProgramWithBinary: clCreateProgramWithBinary_t,
+    clBuildProgram: clBuildProgram_t,
+    clReleaseProgram: clReleaseProgram_t,
+    clGetProgramInfo: clGetProgramInfo_t,
+    clGetProgramBuildInfo: clGetProgramBuildInfo_t,
+    clCreateKernel: clCreateKernel_t,
+    clReleaseKernel: clReleaseKernel_t,
+    clGetKernelInfo: clGetKernelInfo_t,
+    clGetKernelArgInfo: clGetKernelArgInfo_t,
+    clGetKernelWorkGroupInfo: clGetKernelWorkGroupInfo_t,
+    clSetKernelArg: clSetKernelArg_t,
+    clSetKernelArgSVMPointer: clSetKernelArgSVMPointer_t,
+    clEnqueueNDRangeKernel: clEnqueueNDRangeKernel_t,
+    clEnqueueCopyBuffer: clEnqueueCopyBuffer_t,
+    clEnqueueFillBuffer: clEnqueueFillBuffer_t,
+    clEnqueueReadBuffer: clEnqueueReadBuffer_t,
+    clEnqueueWriteBuffer: clEnqueueWriteBuffer_t,
+    clEnqueueReadImage: clEnqueueReadImage_t,
+    clEnqueueWriteImage: clEnqueueWriteImage_t,
+    clEnqueueMapBuffer: clEnqueueMapBuffer_t,
+    clEnqueueMapImage: clEnqueueMapImage_t,
+    clEnqueueUnmapMemObject: clEnqueueUnmapMemObject_t,
+    clEnqueueSVMMap: clEnqueueSVMMap_t,
+    clEnqueueSVMUnmap: clEnqueueSVMUnmap_t,
+    clWaitForEvents: clWaitForEvents_t,
+    clReleaseEvent: clReleaseEvent_t,
+    clGetEventInfo: clGetEventInfo_t,
+    clGetEventProfilingInfo: clGetEventProfilingInfo_t,
+    clSetEventCallback: clSetEventCallback_t,
+}
+
+/// The named function, or an error out of the function this stands in.
+macro_rules! function {
+    ($name:ident) => {
+        match $crate::library::functions() {
+            None => return Err($crate::api::NO_LIBRARY),
+            Some(functions) => match functions.$name {
+                None => return Err($crate::api::NO_FUNCTION),
+                Some(function) => function,
+            },
+        }
+    };
+}
+use function;
+
+/// A status code as a result.
+fn done(code: cl_int) -> Result<(), cl_int> {
+    if code == CL_SUCCESS { Ok(()) } else { Err(code) }
+}
+
+/// A new object and the status code it came with.
+fn made<T>(object: *mut T, code: cl_int) -> Result<*mut T, cl_int> {
+    done(code)?;
+    if object.is_null() { Err(NO_OBJECT) } else { Ok(object) }
+}
+
+/// The address of an extension's function on a platform, `None` when it has none of that name.
+pub(crate) fn extension(
+    platform: opencl_sys::cl_platform_id,
+    name: &CStr,
+) -> Option<std::ptr::NonNull<std::ffi::c_void>> {
+    let function = library::functions()?.clGetExtensionFunctionAddressForPlatform?;
+    // SAFETY: the driver checks the platform; the name ends with NUL.
+    std::ptr::NonNull::new(unsafe { function(platform, name.as_ptr()) })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_the_library_lacks_is_none() {
+        // The C library of this process: surely loaded, and not OpenCL.
+        let library = Library::from(libloading::os::unix::Library::this());
+        // SAFETY: none of the names is in it, so no pointer of a wrong type comes back.
+        let functions = unsafe { Functions::of(&library) };
+        assert!(functions.clGetPlatformIDs.is_none() && functions.clFinish.is_none());
+    }
+
+    #[test]
+    fn success_without_an_object_is_an_error() {
+        assert_eq!(made::<u8>(std::ptr::null_mut(), CL_SUCCESS), Err(NO_OBJECT));
+        assert_eq!(made::<u8>(std::ptr::null_mut(), -6), Err(-6));
+        let mut byte = 1u8;
+        assert_eq!(made(&raw mut byte, CL_SUCCESS), Ok(&raw mut byte));
+    }
+}

@@ -1,0 +1,300 @@
+//! Objects made, set and released.
+
+use std::ffi::{CStr, c_void};
+use std::ptr::null_mut;
+
+use opencl_sys as cl;
+use opencl_sys::{CL_SUCCESS, cl_int};
+
+use super::{done, function, made};
+
+macro_rules! of_one_object {
+    ($($(#[$doc:meta])* $name:ident($raw:ty) is $function:ident;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// The object is live. A release gives up a reference that the caller has.
+        pub(crate) unsafe fn $name(object: $raw) -> Result<(), cl_int> {
+            let function = function!($function);
+            // SAFETY: as the caller says.
+            done(unsafe { function(object) })
+        }
+    )*};
+}
+
+of_one_object! {
+    /// Takes one more reference.
+    retain_context(cl::cl_context) is clRetainContext;
+    /// Gives a reference back.
+    release_context(cl::cl_context) is clReleaseContext;
+    /// Gives a reference back.
+    release_command_queue(cl::cl_command_queue) is clReleaseCommandQueue;
+    /// Takes one more reference.
+    retain_mem_object(cl::cl_mem) is clRetainMemObject;
+    /// Gives a reference back.
+    release_mem_object(cl::cl_mem) is clReleaseMemObject;
+    /// Gives a reference back.
+    release_sampler(cl::cl_sampler) is clReleaseSampler;
+    /// Gives a reference back.
+    release_program(cl::cl_program) is clReleaseProgram;
+    /// Gives a reference back.
+    release_kernel(cl::cl_kernel) is clReleaseKernel;
+    /// Gives a reference back.
+    release_event(cl::cl_event) is clReleaseEvent;
+    /// Hands the commands of a queue to the device.
+    flush(cl::cl_command_queue) is clFlush;
+    /// Waits for the commands of a queue.
+    finish(cl::cl_command_queue) is clFinish;
+}
+
+/// A context on one device.
+///
+/// # Safety
+/// `properties` is a list that ends with 0.
+pub(crate) unsafe fn create_context(
+    device: cl::cl_device_id,
+    properties: &[cl::cl_context_properties],
+) -> Result<cl::cl_context, cl_int> {
+    let function = function!(clCreateContext);
+    let mut code = CL_SUCCESS;
+    // SAFETY: lists of one device and of properties, which live for the call; no callback.
+    let raw = unsafe { function(properties.as_ptr(), 1, &raw const device, None, null_mut(), &raw mut code) };
+    made(raw, code)
+}
+
+/// # Safety
+/// Context and device are live and belong together; `properties` is a list that ends with 0.
+pub(crate) unsafe fn create_command_queue_with_properties(
+    context: cl::cl_context,
+    device: cl::cl_device_id,
+    properties: &[cl::cl_queue_properties],
+) -> Result<cl::cl_command_queue, cl_int> {
+    let function = function!(clCreateCommandQueueWithProperties);
+    let mut code = CL_SUCCESS;
+    // SAFETY: as the caller says.
+    let raw = unsafe { function(context, device, properties.as_ptr(), &raw mut code) };
+    made(raw, code)
+}
+
+/// # Safety
+/// Context and device are live and belong together.
+pub(crate) unsafe fn create_command_queue(
+    context: cl::cl_context,
+    device: cl::cl_device_id,
+    properties: cl::cl_command_queue_properties,
+) -> Result<cl::cl_command_queue, cl_int> {
+    let function = function!(clCreateCommandQueue);
+    let mut code = CL_SUCCESS;
+    // SAFETY: as the caller says.
+    let raw = unsafe { function(context, device, properties, &raw mut code) };
+    made(raw, code)
+}
+
+/// # Safety
+/// The context is live; `host` is what `flags` ask for, of `bytes` bytes.
+pub(crate) unsafe fn create_buffer(
+    context: cl::cl_context,
+    flags: cl::cl_mem_flags,
+    bytes: usize,
+    host: *mut c_void,
+) -> Result<cl::cl_mem, cl_int> {
+    let function = function!(clCreateBuffer);
+    let mut code = CL_SUCCESS;
+    // SAFETY: as the caller says.
+    let raw = unsafe { function(context, flags, bytes, host, &raw mut code) };
+    made(raw, code)
+}
+
+/// A part of a buffer.
+///
+/// # Safety
+/// The buffer is live.
+pub(crate) unsafe fn create_sub_buffer(
+    buffer: cl::cl_mem,
+    flags: cl::cl_mem_flags,
+    region: cl::cl_buffer_region,
+) -> Result<cl::cl_mem, cl_int> {
+    let function = function!(clCreateSubBuffer);
+    let mut code = CL_SUCCESS;
+    let kind = cl::CL_BUFFER_CREATE_TYPE_REGION;
+    // SAFETY: the region is what its type says and lives for the call; live, as the caller says.
+    let raw = unsafe { function(buffer, flags, kind, (&raw const region).cast(), &raw mut code) };
+    made(raw, code)
+}
+
+/// # Safety
+/// The context, and the object that the description names, are live; `host` is what `flags` ask for.
+pub(crate) unsafe fn create_image(
+    context: cl::cl_context,
+    flags: cl::cl_mem_flags,
+    format: &cl::cl_image_format,
+    description: &cl::cl_image_desc,
+    host: *mut c_void,
+) -> Result<cl::cl_mem, cl_int> {
+    let function = function!(clCreateImage);
+    let mut code = CL_SUCCESS;
+    // SAFETY: as the caller says.
+    let raw = unsafe { function(context, flags, format, description, host, &raw mut code) };
+    made(raw, code)
+}
+
+/// # Safety
+/// The object is live. `call` may be called on any thread, once, with `data`.
+pub(crate) unsafe fn set_mem_object_destructor_callback(
+    object: cl::cl_mem,
+    call: unsafe extern "C" fn(cl::cl_mem, *mut c_void),
+    data: *mut c_void,
+) -> Result<(), cl_int> {
+    let function = function!(clSetMemObjectDestructorCallback);
+    // SAFETY: as the caller says.
+    done(unsafe { function(object, Some(call), data) })
+}
+
+/// # Safety
+/// The context is live.
+pub(crate) unsafe fn create_sampler(
+    context: cl::cl_context,
+    normalized: bool,
+    addressing: cl::cl_addressing_mode,
+    filter: cl::cl_filter_mode,
+) -> Result<cl::cl_sampler, cl_int> {
+    let function = function!(clCreateSampler);
+    let mut code = CL_SUCCESS;
+    // SAFETY: as the caller says.
+    let raw = unsafe { function(context, u32::from(normalized), addressing, filter, &raw mut code) };
+    made(raw, code)
+}
+
+/// Shared virtual memory, aligned as the driver likes. The call has no code: null means that there is none.
+///
+/// # Safety
+/// The context is live.
+pub(crate) unsafe fn svm_alloc(
+    context: cl::cl_context,
+    flags: cl::cl_svm_mem_flags,
+    bytes: usize,
+) -> Result<*mut c_void, cl_int> {
+    let function = function!(clSVMAlloc);
+    // SAFETY: as the caller says.
+    made(unsafe { function(context, flags, bytes, 0) }, CL_SUCCESS)
+}
+
+/// # Safety
+/// The memory was allocated in this context, is not free yet, and no command uses it any more.
+pub(crate) unsafe fn svm_free(context: cl::cl_context, memory: *mut c_void) -> Result<(), cl_int> {
+    let function = function!(clSVMFree);
+    // SAFETY: as the caller says.
+    unsafe { function(context, memory) };
+    Ok(())
+}
+
+/// # Safety
+/// The context is live.
+pub(crate) unsafe fn create_program_with_source(
+    context: cl::cl_context,
+    text: &str,
+) -> Result<cl::cl_program, cl_int> {
+    let function = function!(clCreateProgramWithSource);
+    let mut code = CL_SUCCESS;
+    let (mut start, length) = (text.as_ptr().cast(), text.len());
+    // SAFETY: a list of one text with its length, which live for the call; live, as the caller says.
+    let raw = unsafe { function(context, 1, &raw mut start, &raw const length, &raw mut code) };
+    made(raw, code)
+}
+
+/// # Safety
+/// The context is live.
+pub(crate) unsafe fn create_program_with_il(
+    context: cl::cl_context,
+    module: &[u8],
+) -> Result<cl::cl_program, cl_int> {
+    let function = function!(clCreateProgramWithIL);
+    let mut code = CL_SUCCESS;
+    // SAFETY: as many bytes as the slice has; live, as the caller says.
+    let raw = unsafe { function(context, module.as_ptr().cast(), module.len(), &raw mut code) };
+    made(raw, code)
+}
+
+/// A program for one device.
+///
+/// # Safety
+/// The context is live, and the device is its own.
+pub(crate) unsafe fn create_program_with_binary(
+    context: cl::cl_context,
+    device: cl::cl_device_id,
+    binary: &[u8],
+) -> Result<cl::cl_program, cl_int> {
+    let function = function!(clCreateProgramWithBinary);
+    let (mut code, mut status) = (CL_SUCCESS, CL_SUCCESS);
+    let (mut start, length) = (binary.as_ptr(), binary.len());
+    // SAFETY: lists of one, which live for the call; the driver checks the contents.
+    let raw = unsafe {
+        function(
+            context,
+            1,
+            &raw const device,
+            &raw const length,
+            &raw mut start,
+            &raw mut status,
+            &raw mut code,
+        )
+    };
+    let raw = made(raw, code)?;
+    match done(status) {
+        Ok(()) => Ok(raw),
+        Err(status) => {
+            // SAFETY: just made, and given to nobody.
+            let _ = unsafe { release_program(raw) };
+            Err(status)
+        }
+    }
+}
+
+/// Builds a program for one device, and returns when it is built.
+///
+/// # Safety
+/// The program is live, and the device one of its devices.
+pub(crate) unsafe fn build_program(
+    program: cl::cl_program,
+    device: cl::cl_device_id,
+    options: &CStr,
+) -> Result<(), cl_int> {
+    let function = function!(clBuildProgram);
+    // SAFETY: a list of one device; the options end with NUL; no callback, so the call returns when it is done.
+    done(unsafe { function(program, 1, &raw const device, options.as_ptr(), None, null_mut()) })
+}
+
+/// # Safety
+/// The program is live.
+pub(crate) unsafe fn create_kernel(program: cl::cl_program, name: &CStr) -> Result<cl::cl_kernel, cl_int> {
+    let function = function!(clCreateKernel);
+    let mut code = CL_SUCCESS;
+    // SAFETY: the name ends with NUL; live, as the caller says.
+    let raw = unsafe { function(program, name.as_ptr(), &raw mut code) };
+    made(raw, code)
+}
+
+/// # Safety
+/// The kernel is live, and no other thread sets its arguments. `value` points to `size` bytes, or is null for local memory.
+pub(crate) unsafe fn set_kernel_arg(
+    kernel: cl::cl_kernel,
+    index: u32,
+    size: usize,
+    value: *const c_void,
+) -> Result<(), cl_int> {
+    let function = function!(clSetKernelArg);
+    // SAFETY: as the caller says.
+    done(unsafe { function(kernel, index, size, value) })
+}
+
+/// # Safety
+/// The kernel is live, and no other thread sets its arguments. `memory` is shared virtual memory of its context, or null.
+pub(crate) unsafe fn set_kernel_arg_svm_pointer(
+    kernel: cl::cl_kernel,
+    index: u32,
+    memory: *const c_void,
+) -> Result<(), cl_int> {
+    let function = function!(clSetKernelArgSVMPointer);
+    // SAFETY: as the caller says.
+    done(unsafe { function(kernel, index, memory) })
+}
