@@ -175,8 +175,12 @@ fn one_buffer_imported_twice_is_one_memory() {
     let (low, mut high) = (import(low, 512), import(high, 512));
     high.add_scaled(2.0, &low).unwrap().wait().unwrap();
     assert_eq!(high.to_vec().unwrap(), [3.0; 512]);
-    let error = high.add_scaled(2.0, &first).unwrap_err();
+    let middle = import(raw::part(buffer, 1024, 2048), 512);
+    let error = high.add_scaled(2.0, &middle).unwrap_err();
     assert!(matches!(error, Error::Aliased { .. }), "{error}");
+    // Nor are slices of the same bytes lent twice.
+    let within = again.map_mut(|_| first.map(|_| ()).is_err()).unwrap();
+    assert!(within, "one handle was written while the other was read");
 }
 
 #[test]
