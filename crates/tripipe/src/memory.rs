@@ -456,7 +456,8 @@ macro_rules! elements {
             #[doc = concat!("Has `look` see all its elements", $how, ", where they are: no copy is made where the host")]
             /// shares the memory. After all that was queued before. `look` may use the context, and so may other threads meanwhile, but
             /// for what comes in the way: memory that is mapped is not written, and memory that is mapped to be written is not read.
-            /// That is refused with [`Error::Mapped`](crate::Error::Mapped).
+            /// That is refused with [`Error::Mapped`](crate::Error::Mapped). A driver that does not say what kernels write (`clGetKernelArgInfo`)
+            /// lets none read memory that is mapped.
             ///
             /// # Errors
             /// It is mapped to be written, by way of something else that shares its memory;

@@ -3,6 +3,7 @@
 use ndarray::{Array1, Array2, Array3, ArrayView1, ArrayView2, ArrayView3, ShapeBuilder};
 
 use crate::filter::Raster;
+use crate::memory::zeros;
 use crate::{Context, Element, Error, Image, Matrix, Order, Pixel, Vector};
 
 impl<T: Element> Vector<T> {
@@ -13,7 +14,7 @@ impl<T: Element> Vector<T> {
     pub fn from_ndarray(context: &Context, array: &ArrayView1<'_, T>) -> Result<Self, Error> {
         match array.as_slice() {
             Some(elements) => Self::from_slice(context, elements),
-            None => Self::from_slice(context, &array.iter().copied().collect::<Vec<_>>()),
+            None => Self::from_slice(context, &gathered(array.len(), array.iter())?),
         }
     }
 
@@ -38,7 +39,7 @@ impl<T: Element> Matrix<T> {
         } else if let Some(elements) = array.t().as_slice() {
             Self::with_order(context, shape, Order::ColumnMajor, elements)
         } else {
-            Self::from_slice(context, shape, &array.iter().copied().collect::<Vec<_>>())
+            Self::from_slice(context, shape, &gathered(array.len(), array.iter())?)
         }
     }
 
@@ -69,7 +70,7 @@ impl<T: Pixel> Image<T> {
         if let Some(pixels) = array.as_slice() {
             return Self::from_slice(context, [width, height], channels, pixels);
         }
-        let pixels: Vec<T> = array.iter().copied().collect();
+        let pixels = gathered(array.len(), array.iter())?;
         Self::from_slice(context, [width, height], channels, &pixels)
     }
 
@@ -81,6 +82,24 @@ impl<T: Pixel> Image<T> {
         let elements = self.to_vec()?;
         let raster: &Raster = self.raster();
         let shape = (raster.height, raster.width, raster.channels);
-        Ok(Array3::from_shape_fn(shape, |(y, x, channel)| elements[raster.index([x, y], channel)]))
+        let want = raster.height * raster.width * raster.channels;
+        let indices = (0..raster.height)
+            .flat_map(|y| (0..raster.width).map(move |x| [x, y]))
+            .flat_map(|at| (0..raster.channels).map(move |channel| raster.index(at, channel)));
+        let pixels = gathered(want, indices.map(|index| &elements[index]))?;
+        let found = pixels.len();
+        Array3::from_shape_vec(shape, pixels).map_err(|_| Error::Length { operand: "the image", want, found })
     }
+}
+
+/// So many elements, one after the other.
+///
+/// # Errors
+/// There is no room for them.
+fn gathered<'e, T: Element>(count: usize, elements: impl Iterator<Item = &'e T>) -> Result<Vec<T>, Error> {
+    let mut gathered = zeros(count)?;
+    for (to, from) in gathered.iter_mut().zip(elements) {
+        *to = *from;
+    }
+    Ok(gathered)
 }

@@ -197,7 +197,7 @@ impl Work for Filtering<'_> {
         let (plane_out, skipped) = (row_bytes * to.height, row_bytes * (rows.start - above));
         let wanted = row_bytes * rows.len();
         let computing = if on_host {
-            made.resize(to.elements()? * to.element.bytes(), 0);
+            grow(made, to.elements()? * to.element.bytes())?;
             let start = Instant::now();
             filter.run_here(&self.source[first(0)..], made)?;
             let seconds = start.elapsed().as_secs_f64();
@@ -217,7 +217,7 @@ impl Work for Filtering<'_> {
                 if part.len() == wanted {
                     result.read(plane * plane_out + skipped, part)?;
                 } else {
-                    made.resize(wanted, 0);
+                    grow(made, wanted)?;
                     result.read(plane * plane_out + skipped, made)?;
                     spread(made, part, [row_bytes, pitch_bytes]);
                 }
@@ -226,6 +226,16 @@ impl Work for Filtering<'_> {
         };
         Ok(Spent { building, computing })
     }
+}
+
+/// Makes so many bytes of it.
+///
+/// # Errors
+/// There is no room for them.
+fn grow(made: &mut Vec<u8>, bytes: usize) -> Result<(), Error> {
+    made.try_reserve(bytes.saturating_sub(made.len())).map_err(|_| Error::NoMemory { bytes })?;
+    made.resize(bytes, 0);
+    Ok(())
 }
 
 /// Copies rows without gaps to rows `pitch_bytes` apart.

@@ -97,6 +97,8 @@ fn what_the_host_has_no_room_for_is_refused() {
         no_room(matrix.block(0..1 << 15, 1..1 << 15).unwrap().to_vec());
         no_room(matrix.transposed().to_vec());
         assert!(vector.to_context(&context).is_err());
+        #[cfg(feature = "ndarray")]
+        assert!(matches!(matrix.to_ndarray(), Err(Error::NoMemory { .. })));
         assert!(Vector::<u8>::zeros(&context, BYTES).is_err());
         assert_eq!(matrix.block(0..2, 0..2).unwrap().to_vec().unwrap(), [0; 4]);
         return;
