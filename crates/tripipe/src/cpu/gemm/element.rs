@@ -2,12 +2,10 @@
 
 use std::cell::Cell;
 
-use faer::linalg::matmul::matmul;
-use faer::traits::ComplexField;
-use faer::{Accum, MatMut, MatRef, Par};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 
+use super::multiply::{Real, multiply};
 use super::operand::Matrix;
 use super::vector;
 use crate::cpu::Threads;
@@ -30,7 +28,7 @@ pub trait Arithmetic: Copy + Send + Sync + 'static {
     type Result: Copy + Send + Sync;
 
     /// What the multiplication is done in.
-    type Work: ComplexField + Copy + Default + Send + Sync;
+    type Work: Real;
 
     /// Converts elements to what they are multiplied in.
     fn widen(from: &[Self], to: &mut [Self::Work]);
@@ -49,12 +47,12 @@ pub trait Arithmetic: Copy + Send + Sync + 'static {
     /// `Sum`.
     fn multiply(
         sums: (&mut [Self::Sum], usize),
-        a: MatRef<'_, Self::Work>,
-        b: MatRef<'_, Self::Work>,
+        a: Matrix<'_, Self::Work>,
+        b: Matrix<'_, Self::Work>,
         alpha: Self::Sum,
         add: bool,
         products: &mut Vec<Self::Work>,
-        par: Par,
+        threads: Threads,
     );
 
     /// `alpha a b` for a matrix of m x k, neither of them 0, and a vector of k; nothing where that is left to [`Self::multiply`].
@@ -91,22 +89,6 @@ fn with_kept(work: impl FnOnce(&mut Scratch<f32>)) {
     KEPT.set(Some(scratch));
 }
 
-/// `c = alpha a b`, or `c += alpha a b`, with sums of the elements' own type.
-fn multiply<T: ComplexField + Copy>(
-    (c, stride): (&mut [T], usize),
-    a: MatRef<'_, T>,
-    b: MatRef<'_, T>,
-    alpha: T,
-    add: bool,
-    par: Par,
-) {
-    let (m, n) = (a.nrows(), b.ncols());
-    // By way of the transpose: faer 0.24's `from_row_major_slice_with_stride_mut` takes the stride for that of columns.
-    let c = &mut c[..(m - 1) * stride + n];
-    let c = MatMut::from_column_major_slice_with_stride_mut(c, n, m, stride).transpose_mut();
-    matmul(c, if add { Accum::Add } else { Accum::Replace }, a, b, alpha, par);
-}
-
 macro_rules! float {
     ($($type:ty)*) => { $(
         impl Arithmetic for $type {
@@ -132,23 +114,23 @@ macro_rules! float {
 
             fn multiply(
                 sums: (&mut [$type], usize),
-                a: MatRef<'_, $type>,
-                b: MatRef<'_, $type>,
+                a: Matrix<'_, $type>,
+                b: Matrix<'_, $type>,
                 alpha: $type,
                 add: bool,
                 _: &mut Vec<$type>,
-                par: Par,
+                threads: Threads,
             ) {
-                multiply(sums, a, b, alpha, add, par);
+                multiply(sums, a, b, alpha, add, threads);
             }
 
             fn times_vector(
-                _: Matrix<'_, $type>,
-                _: Matrix<'_, $type>,
-                _: $type,
-                _: Threads,
+                a: Matrix<'_, $type>,
+                b: Matrix<'_, $type>,
+                alpha: $type,
+                threads: Threads,
             ) -> Option<Vec<$type>> {
-                None
+                vector::product(a, b, alpha, threads)
             }
 
             fn add_old(sum: $type, beta: $type, old: $type) -> $type {
@@ -187,14 +169,14 @@ impl Arithmetic for f16 {
 
     fn multiply(
         sums: (&mut [f32], usize),
-        a: MatRef<'_, f32>,
-        b: MatRef<'_, f32>,
+        a: Matrix<'_, f32>,
+        b: Matrix<'_, f32>,
         alpha: f32,
         add: bool,
         _: &mut Vec<f32>,
-        par: Par,
+        threads: Threads,
     ) {
-        multiply(sums, a, b, alpha, add, par);
+        multiply(sums, a, b, alpha, add, threads);
     }
 
     fn times_vector(
@@ -242,16 +224,16 @@ impl Arithmetic for i8 {
 
     fn multiply(
         (sums, stride): (&mut [i32], usize),
-        a: MatRef<'_, f32>,
-        b: MatRef<'_, f32>,
+        a: Matrix<'_, f32>,
+        b: Matrix<'_, f32>,
         alpha: i32,
         add: bool,
         products: &mut Vec<f32>,
-        par: Par,
+        threads: Threads,
     ) {
-        let n = b.ncols();
-        products.resize(a.nrows() * n, 0.0);
-        multiply((products, n), a, b, 1.0, false, par);
+        let n = b.columns;
+        products.resize(a.rows * n, 0.0);
+        multiply((products, n), a, b, 1.0, false, threads);
         for (sums, products) in sums.chunks_mut(stride).zip(products.chunks_exact(n)) {
             for (sum, product) in sums.iter_mut().zip(products) {
                 let old = if add { *sum } else { 0 };
@@ -278,29 +260,21 @@ pub(super) fn view<'a, T: Arithmetic>(
     matrix: Matrix<'a, T>,
     scratch: &'a mut Vec<T::Work>,
     threads: Threads,
-) -> MatRef<'a, T::Work> {
-    let Matrix { rows, columns, .. } = matrix;
-    let oriented = |data: &'a [T::Work], stride: usize, down: bool| {
-        if down {
-            MatRef::from_column_major_slice_with_stride(data, rows, columns, stride)
-        } else {
-            MatRef::from_row_major_slice_with_stride(data, rows, columns, stride)
-        }
-    };
+) -> Matrix<'a, T::Work> {
+    if let Some(data) = T::as_work(matrix.data()) {
+        return matrix.over(data);
+    }
+    let extents @ [rows, columns] = [matrix.rows, matrix.columns];
+    scratch.resize(rows * columns, T::Work::default());
     if let Some((data, stride, down)) = matrix.lines() {
-        if let Some(data) = T::as_work(data) {
-            return oriented(data, stride, down);
-        }
         let len = if down { rows } else { columns };
-        scratch.resize(rows * columns, T::Work::default());
         for_each_band(scratch, len, 1, threads, |first, wide| {
             for (line, wide) in wide.chunks_exact_mut(len).enumerate() {
                 T::widen(&data[(first + line) * stride..][..len], wide);
             }
         });
-        return oriented(scratch, len, down);
+        return Matrix::dense(scratch, extents, down);
     }
-    scratch.resize(rows * columns, T::Work::default());
     for_each_band(scratch, columns, 1, threads, |first, wide| {
         for (i, wide) in wide.chunks_exact_mut(columns).enumerate() {
             for (j, wide) in wide.iter_mut().enumerate() {
@@ -308,5 +282,5 @@ pub(super) fn view<'a, T: Arithmetic>(
             }
         }
     });
-    oriented(scratch, columns, false)
+    Matrix::dense(scratch, extents, false)
 }

@@ -7,6 +7,7 @@
 //! holds exactly.
 
 mod element;
+mod multiply;
 mod operand;
 mod product;
 mod vector;

@@ -111,6 +111,27 @@ impl<'a, T: Copy> Matrix<'a, T> {
         across.row_stride().map(|stride| (cut(&across, stride), stride, true))
     }
 
+    /// From the first element on.
+    pub(super) fn data(&self) -> &'a [T] {
+        self.data
+    }
+
+    /// From row to row, and from column to column.
+    pub(super) fn strides(&self) -> [usize; 2] {
+        self.strides
+    }
+
+    /// Rows, or columns (`down`), one after the other in a slice, `stride` apart.
+    pub(super) fn dense(data: &'a [T], [rows, columns]: [usize; 2], down: bool) -> Self {
+        let strides = if down { [1, rows] } else { [columns, 1] };
+        Self { data, rows, columns, strides }
+    }
+
+    /// A matrix that lies the same way in other memory.
+    pub(super) fn over<U>(self, data: &[U]) -> Matrix<'_, U> {
+        Matrix { data, rows: self.rows, columns: self.columns, strides: self.strides }
+    }
+
     pub(super) fn at(&self, i: usize, j: usize) -> T {
         self.data[i * self.strides[0] + j * self.strides[1]]
     }

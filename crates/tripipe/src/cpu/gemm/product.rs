@@ -1,7 +1,5 @@
 //! One product.
 
-use faer::Par;
-
 use super::element::{Arithmetic, TILE, view};
 use super::operand::Matrix;
 use super::{Gemm, Place};
@@ -142,8 +140,8 @@ impl<T: Arithmetic> Work<'_, T> {
             for (l, depth) in tiles(k, tile) {
                 let a = view(a.part([i, l], [rows, depth]), &mut scratch.a, threads);
                 let b = view(b.part([l, j], [depth, columns]), &mut scratch.b, threads);
-                let par = parallelism(rows, columns, depth, threads);
-                T::multiply((&mut *sums, stride), a, b, alpha, add || l > 0, &mut scratch.products, par);
+                let threads = if is_shared([rows, columns, depth], threads) { threads } else { Threads::One };
+                T::multiply((&mut *sums, stride), a, b, alpha, add || l > 0, &mut scratch.products, threads);
             }
         });
     }
@@ -152,11 +150,6 @@ impl<T: Arithmetic> Work<'_, T> {
 /// The tiles of at most `tile` that `0..size` falls into: where each begins and how long it is.
 fn tiles(size: usize, tile: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..size).step_by(tile).map(move |start| (start, tile.min(size - start)))
-}
-
-/// How faer is told the number of threads.
-fn parallelism(m: usize, n: usize, k: usize, threads: Threads) -> Par {
-    if is_shared([m, n, k], threads) { Par::rayon(0) } else { Par::Seq }
 }
 
 /// Whether a product is done by several threads. One so small that waking a thread costs more than it helps stays on the calling one.

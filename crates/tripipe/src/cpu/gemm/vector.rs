@@ -1,5 +1,7 @@
-//! Products of a matrix and a vector whose elements are converted: the matrix is read once, as it lies, and never written anywhere in its
-//! wider type.
+//! Products of a matrix and a vector: the matrix is read once, as it lies, and never written anywhere, packed or in a wider type.
+
+use std::iter::Sum;
+use std::ops::{AddAssign, Mul};
 
 use half::f16;
 use pulp::Arch;
@@ -16,19 +18,43 @@ const BAND: usize = 1 << 18;
 /// Elements that are converted together; so few that sums of products of bytes are exact in `f32`.
 const PIECE: usize = 512;
 
-/// A type whose elements are converted to `f32`.
-pub(super) trait Converted: Arithmetic<Work = f32> {
+/// What the elements of a matrix and of a vector do with each other.
+pub(super) trait Lines: Arithmetic {
     /// The sum of the products of two vectors of one length.
-    fn dot(a: &[Self], b: &[f32]) -> Self::Sum;
+    fn dot(a: &[Self], b: &[Self::Work]) -> Self::Sum;
 
     /// Adds `factor` times `line` to `sums`, of the same length.
-    fn add_scaled(sums: &mut [Self::Sum], factor: f32, line: &[Self]);
+    fn add_scaled(sums: &mut [Self::Sum], factor: Self::Work, line: &[Self]);
 
     /// `alpha sum`.
     fn scaled(sum: Self::Sum, alpha: Self::Sum) -> Self::Sum;
 }
 
-impl Converted for f16 {
+macro_rules! float {
+    ($($type:ty)*) => { $(
+        impl Lines for $type {
+            #[inline(always)]
+            fn dot(a: &[$type], b: &[$type]) -> $type {
+                dot(a, b)
+            }
+
+            #[inline(always)]
+            fn add_scaled(sums: &mut [$type], factor: $type, line: &[$type]) {
+                for (sum, value) in sums.iter_mut().zip(line) {
+                    *sum += factor * *value;
+                }
+            }
+
+            fn scaled(sum: $type, alpha: $type) -> $type {
+                alpha * sum
+            }
+        }
+    )* };
+}
+
+float!(f32 f64);
+
+impl Lines for f16 {
     #[inline(always)]
     fn dot(a: &[f16], b: &[f32]) -> f32 {
         let mut piece = [0.0; PIECE];
@@ -57,7 +83,7 @@ impl Converted for f16 {
     }
 }
 
-impl Converted for i8 {
+impl Lines for i8 {
     #[inline(always)]
     fn dot(a: &[i8], b: &[f32]) -> i32 {
         let mut piece = [0.0; PIECE];
@@ -83,10 +109,10 @@ impl Converted for i8 {
 }
 
 #[inline(always)]
-fn dot(a: &[f32], b: &[f32]) -> f32 {
+fn dot<T: Copy + Default + AddAssign + Mul<Output = T> + Sum>(a: &[T], b: &[T]) -> T {
     // As many sums as hide the time that an addition takes.
     const SUMS: usize = 64;
-    let mut sums = [0.0; SUMS];
+    let mut sums = [T::default(); SUMS];
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<SUMS>(), b.as_chunks::<SUMS>());
     for (a, b) in a.iter().zip(b) {
         for i in 0..SUMS {
@@ -94,13 +120,13 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
         }
     }
     for (sum, (a, b)) in sums.iter_mut().zip(a_rest.iter().zip(b_rest)) {
-        *sum += a * b;
+        *sum += *a * *b;
     }
-    sums.iter().sum()
+    sums.into_iter().sum()
 }
 
 /// `alpha A b` for a matrix of m x k, neither of them 0, and a vector of k; nothing where neither rows nor columns of A are contiguous.
-pub(super) fn product<T: Converted>(
+pub(super) fn product<T: Lines>(
     a: Matrix<'_, T>,
     b: Matrix<'_, T>,
     alpha: T::Sum,
@@ -109,7 +135,7 @@ pub(super) fn product<T: Converted>(
     let Matrix { rows: m, columns: k, .. } = a;
     let (data, stride, down) = a.lines()?;
     let elements: Vec<T> = (0..k).map(|l| b.at(l, 0)).collect();
-    let mut vector = vec![0.0; k];
+    let mut vector = vec![T::Work::default(); k];
     T::widen(&elements, &mut vector);
     let mut sums = vec![T::Sum::from(0); m];
     let arch = Arch::new();

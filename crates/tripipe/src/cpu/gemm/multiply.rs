@@ -1,0 +1,417 @@
+//! Products of `f32` and of `f64`.
+//!
+//! A is packed in panels of a few rows, B in panels of a few vectors, so that both are read in the order in which they lie. A tile of C stays
+//! in registers while a panel of A meets one of B. A panel of B stays in the first cache, a block of A in the second, a block of B in the third.
+
+use std::cell::Cell;
+use std::thread::LocalKey;
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::operand::Matrix;
+use crate::cpu::Threads;
+use crate::cpu::bands::share_out;
+
+/// Steps along K that are summed in registers.
+const DEPTH: usize = 384;
+/// Rows in a block of A.
+const ROWS: usize = 192;
+/// Columns in a block of B.
+const COLUMNS: usize = 4096;
+/// Packed memory begins at a multiple of so many bytes, as wide as a load can be.
+const ALIGNMENT: usize = 64;
+
+/// Memory of a thread.
+type Kept<T> = &'static LocalKey<Cell<Vec<T>>>;
+
+/// `f32` and `f64`, and what the machine does with vectors of them.
+pub trait Real: Copy + Default + Send + Sync + 'static {
+    /// As many as the machine takes at a time.
+    type Vector<S: Simd>: Copy;
+
+    /// One number in every place.
+    fn splat<S: Simd>(simd: S, value: Self) -> Self::Vector<S>;
+
+    /// `a b`.
+    fn mul<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+
+    /// `a b + c`, rounded once or twice, whichever is fast.
+    fn mul_add<S: Simd>(
+        simd: S,
+        a: Self::Vector<S>,
+        b: Self::Vector<S>,
+        c: Self::Vector<S>,
+    ) -> Self::Vector<S>;
+
+    /// The vectors that a slice consists of; a rest is left out.
+    fn vectors<S: Simd>(slice: &[Self]) -> &[Self::Vector<S>];
+
+    /// As [`Self::vectors`].
+    fn vectors_mut<S: Simd>(slice: &mut [Self]) -> &mut [Self::Vector<S>];
+
+    /// The beginning of a slice; zeros behind its end.
+    fn load<S: Simd>(simd: S, from: &[Self]) -> Self::Vector<S>;
+
+    /// As much as there is room for.
+    fn store<S: Simd>(simd: S, to: &mut [Self], vector: Self::Vector<S>);
+
+    /// Memory that the thread keeps for packed A, and for packed B.
+    fn kept(work: impl FnOnce([Kept<Self>; 2]));
+}
+
+macro_rules! real {
+    ($type:ident: $vectors:ident $splat:ident $mul:ident $mul_add:ident $as:ident $as_mut:ident $load:ident $store:ident) => {
+        impl Real for $type {
+            type Vector<S: Simd> = S::$vectors;
+
+            #[inline(always)]
+            fn splat<S: Simd>(simd: S, value: $type) -> S::$vectors {
+                simd.$splat(value)
+            }
+
+            #[inline(always)]
+            fn mul<S: Simd>(simd: S, a: S::$vectors, b: S::$vectors) -> S::$vectors {
+                simd.$mul(a, b)
+            }
+
+            #[inline(always)]
+            fn mul_add<S: Simd>(simd: S, a: S::$vectors, b: S::$vectors, c: S::$vectors) -> S::$vectors {
+                simd.$mul_add(a, b, c)
+            }
+
+            #[inline(always)]
+            fn vectors<S: Simd>(slice: &[$type]) -> &[S::$vectors] {
+                S::$as(slice).0
+            }
+
+            #[inline(always)]
+            fn vectors_mut<S: Simd>(slice: &mut [$type]) -> &mut [S::$vectors] {
+                S::$as_mut(slice).0
+            }
+
+            #[inline(always)]
+            fn load<S: Simd>(simd: S, from: &[$type]) -> S::$vectors {
+                simd.$load(from)
+            }
+
+            #[inline(always)]
+            fn store<S: Simd>(simd: S, to: &mut [$type], vector: S::$vectors) {
+                simd.$store(to, vector);
+            }
+
+            fn kept(work: impl FnOnce([Kept<$type>; 2])) {
+                thread_local! {
+                    static A: Cell<Vec<$type>> = const { Cell::new(Vec::new()) };
+                    static B: Cell<Vec<$type>> = const { Cell::new(Vec::new()) };
+                }
+                work([&A, &B]);
+            }
+        }
+    };
+}
+
+real!(f32: f32s splat_f32s mul_f32s mul_add_e_f32s as_simd_f32s as_mut_simd_f32s partial_load_f32s partial_store_f32s);
+real!(f64: f64s splat_f64s mul_f64s mul_add_e_f64s as_simd_f64s as_mut_simd_f64s partial_load_f64s partial_store_f64s);
+
+/// Calls `work` with at least `len` elements that begin at a multiple of [`ALIGNMENT`]. The memory stays with the thread, for its next
+/// product: fresh pages would cost as much as the packing. One that the thread takes up while it waits for another finds nothing kept.
+fn with_memory<T: Real>(kept: Kept<T>, len: usize, work: impl FnOnce(&mut [T])) {
+    let mut memory = kept.take();
+    let spare = ALIGNMENT / size_of::<T>();
+    if memory.len() < len + spare {
+        memory.resize(len + spare, T::default());
+    }
+    let skipped = memory.as_ptr().align_offset(ALIGNMENT).min(spare);
+    work(&mut memory[skipped..][..len]);
+    kept.set(memory);
+}
+
+/// `c = alpha a b`, or `c += alpha a b`. The rows of `c` are `stride` apart; no extent is 0.
+pub(super) fn multiply<T: Real>(
+    (c, stride): (&mut [T], usize),
+    a: Matrix<'_, T>,
+    b: Matrix<'_, T>,
+    alpha: T,
+    add: bool,
+    threads: Threads,
+) {
+    let arch = Arch::new();
+    let Shape { rows: tile_rows, columns: tile_columns } = arch.dispatch(ShapeOf::<T>::default());
+    let (m, n, k) = (a.rows, b.columns, a.columns);
+    let c = &mut c[..(m - 1) * stride + n];
+    let workers = if threads == Threads::All { rayon::current_num_threads() } else { 1 };
+    // As many bands of rows as there are threads, or a multiple; where there are too few rows, columns are shared out as well.
+    let row_bands = m.div_ceil(ROWS).next_multiple_of(workers).min(m.div_ceil(tile_rows));
+    let band_rows = m.div_ceil(row_bands).next_multiple_of(tile_rows);
+    let column_bands = workers.div_ceil(m.div_ceil(band_rows));
+    T::kept(|[kept_a, kept_b]| {
+        for (j, columns) in parts(n, COLUMNS) {
+            let band_columns = columns.div_ceil(column_bands).next_multiple_of(tile_columns);
+            for (l, depth) in parts(k, DEPTH) {
+                let part = b.part([l, j], [depth, columns]);
+                let packed_len = columns.next_multiple_of(tile_columns) * depth;
+                with_memory(kept_b, packed_len, |packed| {
+                    let packing = |first: usize, to: &mut [T]| {
+                        let columns = (to.len() / depth).min(columns - first);
+                        let from = part.part([0, first], [depth, columns]).transposed();
+                        arch.dispatch(PackB { from, to });
+                    };
+                    if workers == 1 {
+                        packing(0, packed);
+                    } else {
+                        let share = packed_len / depth / tile_columns;
+                        let share = share.div_ceil(workers) * tile_columns;
+                        let shares = packed.chunks_mut(share * depth).enumerate();
+                        share_out(shares, |(index, to)| packing(index * share, to));
+                    }
+                    let packed = &*packed;
+                    let block = |first: usize, band: usize, rows: &mut [&mut [T]]| {
+                        let from = a.part([first, l], [rows.len(), depth]);
+                        let len = rows.len().next_multiple_of(tile_rows) * depth;
+                        let b = &packed[band * band_columns * depth..];
+                        with_memory(kept_a, len, |memory| {
+                            arch.dispatch(Block { from, memory, b, rows, alpha, add: add || l > 0 });
+                        });
+                    };
+                    let bands = c.chunks_mut(band_rows * stride).enumerate();
+                    let bands = bands.map(|(index, band)| (index * band_rows, band.chunks_mut(stride)));
+                    if workers == 1 {
+                        let mut rows = Vec::new();
+                        for (first, band) in bands {
+                            rows.clear();
+                            rows.extend(band.map(|row| &mut row[j..j + columns]));
+                            block(first, 0, &mut rows);
+                        }
+                    } else {
+                        let tasks = bands.flat_map(|(first, band)| {
+                            let mut tasks: Vec<Vec<&mut [T]>> = Vec::new();
+                            tasks.resize_with(columns.div_ceil(band_columns), Vec::new);
+                            for row in band {
+                                let pieces = row[j..j + columns].chunks_mut(band_columns);
+                                for (task, piece) in tasks.iter_mut().zip(pieces) {
+                                    task.push(piece);
+                                }
+                            }
+                            tasks.into_iter().enumerate().map(move |(band, rows)| (first, band, rows))
+                        });
+                        share_out(tasks, |(first, band, mut rows)| block(first, band, &mut rows));
+                    }
+                });
+            }
+        }
+    });
+}
+
+/// `0..size` in as few parts of about the same size as are of at most `most`: where each begins and how long it is.
+fn parts(size: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
+    let each = size.div_ceil(size.div_ceil(most).max(1)).max(1);
+    (0..size).step_by(each).map(move |start| (start, each.min(size - start)))
+}
+
+/// Rows and columns of a tile of C in registers.
+struct Shape {
+    rows: usize,
+    columns: usize,
+}
+
+/// Rows and vectors of a tile: of the registers, all but those for vectors of B and a number of A.
+macro_rules! with_tile {
+    ($simd:ident, $function:ident($($argument:expr),*)) => {
+        if S::REGISTER_COUNT >= 32 {
+            $function::<S, T, 12, 4, 2>($simd, $($argument),*)
+        } else if S::IS_SCALAR {
+            $function::<S, T, 4, 1, 2>($simd, $($argument),*)
+        } else {
+            $function::<S, T, 6, 2, 2>($simd, $($argument),*)
+        }
+    };
+}
+
+#[inline(always)]
+const fn lanes<S: Simd, T: Real>() -> usize {
+    size_of::<T::Vector<S>>() / size_of::<T>()
+}
+
+/// The tile of the machine at hand.
+#[derive(Default)]
+struct ShapeOf<T>(std::marker::PhantomData<T>);
+
+impl<T: Real> WithSimd for ShapeOf<T> {
+    type Output = Shape;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Shape {
+        #[inline(always)]
+        fn shape<S: Simd, T: Real, const ROWS: usize, const FEW: usize, const VECTORS: usize>(_: S) -> Shape {
+            Shape { rows: ROWS, columns: VECTORS * lanes::<S, T>() }
+        }
+        with_tile!(simd, shape())
+    }
+}
+
+/// Packs columns of B, as rows of its transpose.
+struct PackB<'a, T> {
+    from: Matrix<'a, T>,
+    to: &'a mut [T],
+}
+
+impl<T: Real> WithSimd for PackB<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        #[inline(always)]
+        fn run<S: Simd, T: Real, const ROWS: usize, const FEW: usize, const VECTORS: usize>(
+            _: S,
+            from: Matrix<'_, T>,
+            to: &mut [T],
+        ) {
+            let width = VECTORS * lanes::<S, T>();
+            let depth = from.columns;
+            for (index, to) in to.chunks_exact_mut(width * depth).enumerate() {
+                let first = index * width;
+                let rows = width.min(from.rows - first);
+                pack(from.part([first, 0], [rows, depth]), to, width);
+            }
+        }
+        with_tile!(simd, run(self.from, self.to));
+    }
+}
+
+/// Packs a panel of at most `width` rows: element (i, l) goes to `l * width + i`. Rows that are not there are zeros.
+#[inline(always)]
+fn pack<T: Real>(from: Matrix<'_, T>, to: &mut [T], width: usize) {
+    /// Rows that are read side by side.
+    const TOGETHER: usize = 4;
+
+    let [down, along] = from.strides();
+    let (data, depth) = (from.data(), from.columns);
+    if down == 1 && from.rows == width {
+        for (l, to) in to.chunks_exact_mut(width).enumerate() {
+            to.copy_from_slice(&data[l * along..][..width]);
+        }
+    } else if from.rows < width {
+        for (l, to) in to.chunks_exact_mut(width).enumerate() {
+            let (to, rest) = to.split_at_mut(from.rows);
+            let from = &data[l * along..];
+            for (i, to) in to.iter_mut().enumerate() {
+                *to = from[i * down];
+            }
+            rest.fill(T::default());
+        }
+    } else if along == 1 && width.is_multiple_of(TOGETHER) {
+        for first in (0..width).step_by(TOGETHER) {
+            let rows: [&[T]; TOGETHER] = std::array::from_fn(|i| &data[(first + i) * down..][..depth]);
+            for (l, to) in to.chunks_exact_mut(width).enumerate() {
+                let to = &mut to[first..first + TOGETHER];
+                for (to, row) in to.iter_mut().zip(rows) {
+                    *to = row[l];
+                }
+            }
+        }
+    } else {
+        for (l, to) in to.chunks_exact_mut(width).enumerate() {
+            for (i, to) in to.iter_mut().enumerate() {
+                *to = data[i * down + l * along];
+            }
+        }
+    }
+}
+
+/// Some rows of A times packed columns of B.
+struct Block<'a, 'c, T> {
+    from: Matrix<'a, T>,
+    /// For packed A.
+    memory: &'a mut [T],
+    /// Panels from the first column on.
+    b: &'a [T],
+    rows: &'a mut [&'c mut [T]],
+    alpha: T,
+    add: bool,
+}
+
+impl<T: Real> WithSimd for Block<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        #[inline(always)]
+        fn run<S: Simd, T: Real, const ROWS: usize, const FEW: usize, const VECTORS: usize>(
+            simd: S,
+            block: Block<'_, '_, T>,
+        ) {
+            let Block { from, memory, b, rows, alpha, add } = block;
+            let depth = from.columns;
+            let columns = rows.first().map_or(0, |row| row.len());
+            for (index, to) in memory.chunks_exact_mut(ROWS * depth).enumerate() {
+                let first = index * ROWS;
+                let here = ROWS.min(from.rows - first);
+                let part = from.part([first, 0], [here, depth]);
+                if here > FEW {
+                    pack(part, to, ROWS);
+                } else {
+                    pack(part, &mut to[..FEW * depth], FEW);
+                }
+            }
+            let width = VECTORS * lanes::<S, T>();
+            for (j, b) in (0..columns).step_by(width).zip(b.chunks_exact(width * depth)) {
+                for (a, rows) in memory.chunks_exact(ROWS * depth).zip(rows.chunks_mut(ROWS)) {
+                    if rows.len() > FEW {
+                        tile::<S, T, ROWS, VECTORS>(simd, a, b, rows, j, alpha, add);
+                    } else {
+                        tile::<S, T, FEW, VECTORS>(simd, &a[..FEW * depth], b, rows, j, alpha, add);
+                    }
+                }
+            }
+        }
+        with_tile!(simd, run(self));
+    }
+}
+
+/// A panel of A times a panel of B, for columns from `j` on.
+#[inline(always)]
+fn tile<S: Simd, T: Real, const ROWS: usize, const VECTORS: usize>(
+    simd: S,
+    a: &[T],
+    b: &[T],
+    rows: &mut [&mut [T]],
+    j: usize,
+    alpha: T,
+    add: bool,
+) {
+    let mut sums = [[T::splat(simd, T::default()); VECTORS]; ROWS];
+    let (a, b) = (a.as_chunks::<ROWS>().0, T::vectors::<S>(b).as_chunks::<VECTORS>().0);
+    for (a, b) in a.iter().zip(b) {
+        for (sums, a) in sums.iter_mut().zip(a) {
+            let a = T::splat(simd, *a);
+            for (sum, b) in sums.iter_mut().zip(b) {
+                *sum = T::mul_add(simd, a, *b, *sum);
+            }
+        }
+    }
+    let factor = T::splat(simd, alpha);
+    let width = VECTORS * lanes::<S, T>();
+    if rows.len() == ROWS && rows[0].len() - j >= width {
+        #[allow(clippy::needless_range_loop, reason = "by constant indices the sums stay in registers")]
+        for i in 0..ROWS {
+            let (row, sums) = (&mut rows[i], &sums[i]);
+            let to = T::vectors_mut::<S>(&mut row[j..j + width]);
+            for (to, sum) in to.iter_mut().zip(sums) {
+                *to = if add { T::mul_add(simd, factor, *sum, *to) } else { T::mul(simd, factor, *sum) };
+            }
+        }
+        return;
+    }
+    // A copy, so that the sums themselves are never asked for by an index and stay in registers.
+    let sums = std::hint::black_box(sums);
+    for (row, sums) in rows.iter_mut().zip(&sums) {
+        for (to, sum) in row[j..].chunks_mut(lanes::<S, T>()).zip(sums) {
+            let sum = if add {
+                T::mul_add(simd, factor, *sum, T::load(simd, to))
+            } else {
+                T::mul(simd, factor, *sum)
+            };
+            T::store(simd, to, sum);
+        }
+    }
+}
