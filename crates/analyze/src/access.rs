@@ -28,6 +28,8 @@ pub struct Access {
     pub bytes: u32,
     /// Bytes from one work-item's address to the next one's in dimension 0, where that is the same everywhere.
     pub stride: Stride,
+    /// Where that is an argument times a number of bytes: which, and what it is like when the argument is 1.
+    pub times: Option<Times>,
     /// Bytes from one round of the innermost loop around it to the next: fewer than a cache line, and the next rounds find
     /// theirs in the cache; `None` outside of loops.
     pub round: Option<Stride>,
@@ -39,6 +41,17 @@ pub struct Access {
     pub used: f64,
     /// Alignment that the code promises, in bytes.
     pub align: u32,
+}
+
+/// A stride that is an argument times a number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Times {
+    /// The argument.
+    pub argument: String,
+    /// Bytes from one work-item's address to the next one's when the argument is 1.
+    pub bytes: i64,
+    /// Cache lines that a warp touches then.
+    pub lines: u32,
 }
 
 /// How far the addresses of neighbours lie apart.
@@ -148,15 +161,21 @@ fn access(kernel: &Kernel, gpu: &Gpu, fact: &MemoryFact, known: &dyn Fn(Atom) ->
     let pointer = match fact.base {
         Base::Value(value) => value_name(kernel, value),
         Base::Object(object) => kernel.objects[object].name.clone(),
-        Base::Program(object) => object.to_string(),
+        Base::Program(_) => "a table of the program".to_owned(),
     };
-    let (stride, sure) = stride(kernel, &fact.offset, known);
+    let (stride, sure, times) = stride(kernel, &fact.offset, known);
     let align = match data.op {
         Op::Load(access) | Op::Store(access) => access.align,
         _ => fact.bytes,
     };
+    let times = times.map(|(argument, bytes)| Times {
+        argument,
+        bytes,
+        lines: lines(gpu, fact.bytes, Stride::Bytes(bytes)).0,
+    });
     let (lines, used) = lines(gpu, fact.bytes, stride);
-    let lines_known = sure && stride != Stride::Unknown;
+    // Of an argument, the worst.
+    let lines_known = sure && times.is_none() && stride != Stride::Unknown;
     Access {
         inst: fact.inst,
         block: fact.block,
@@ -166,6 +185,7 @@ fn access(kernel: &Kernel, gpu: &Gpu, fact: &MemoryFact, known: &dyn Fn(Atom) ->
         writes: fact.writes,
         bytes: fact.bytes,
         stride,
+        times,
         round: None,
         lines,
         lines_known,
@@ -174,22 +194,59 @@ fn access(kernel: &Kernel, gpu: &Gpu, fact: &MemoryFact, known: &dyn Fn(Atom) ->
     }
 }
 
-/// The name of an argument, or else of the value.
+/// The name of an argument, or else of the value; else what it is in words.
 pub(crate) fn value_name(kernel: &Kernel, value: Value) -> String {
-    let parameters = &kernel.blocks[Kernel::ENTRY].parameters;
-    let position = parameters.iter().position(|parameter| *parameter == value);
-    let parameter = position.and_then(|position| kernel.parameters.get(position));
-    match (parameter, &kernel.names[value]) {
-        (Some(parameter), _) if !parameter.name.is_empty() => parameter.name.clone(),
-        (_, Some(name)) => name.to_string(),
-        _ => value.to_string(),
+    source_name(kernel, value).unwrap_or_else(|| in_words(kernel, value))
+}
+
+/// The name that the source has for a value.
+pub(crate) fn source_name(kernel: &Kernel, value: Value) -> Option<String> {
+    argument_name(kernel, value).or_else(|| kernel.names[value].as_ref().map(ToString::to_string))
+}
+
+/// What a value is that has no name: `a value from \`in\``.
+pub(crate) fn in_words(kernel: &Kernel, value: Value) -> String {
+    let value = before_widening(kernel, value);
+    let kind = if kernel.ty(value).is_pointer() { "an address" } else { "a value" };
+    let Some(data) = kernel.defining(value).map(|inst| &kernel.insts[inst]) else {
+        return format!("{kind} of a loop or branch");
+    };
+    match data.op {
+        Op::Load(_) | Op::Atomic(_) => match origin(kernel, data.operands[0]) {
+            Some(name) => format!("{kind} from `{name}`"),
+            None => format!("{kind} from memory"),
+        },
+        Op::Query(query) => Atom::Query(query.kind, query.dimension).to_string(),
+        _ => format!("{kind} computed before"),
     }
 }
 
-/// What an address grows by from one work-item to the next in dimension 0.
-fn stride(kernel: &Kernel, offset: &Linear, known: &dyn Fn(Atom) -> Option<i64>) -> (Stride, bool) {
+/// What memory an address is of, by name.
+fn origin(kernel: &Kernel, mut pointer: Value) -> Option<String> {
+    loop {
+        let Some(inst) = kernel.defining(pointer) else { return source_name(kernel, pointer) };
+        match kernel.insts[inst].op {
+            Op::Address(_) | Op::SpaceCast { .. } => pointer = *kernel.insts[inst].operands.first()?,
+            Op::ObjectAddress(object) => {
+                return Some(kernel.objects[object].name.clone()).filter(|name| !name.is_empty());
+            }
+            _ => return source_name(kernel, pointer),
+        }
+    }
+}
+
+/// What an address grows by from one work-item to the next in dimension 0, and whether that is sure; where that is an argument
+/// times a number, the argument's name and what it is when the argument is 1.
+fn stride(
+    kernel: &Kernel,
+    offset: &Linear,
+    known: &dyn Fn(Atom) -> Option<i64>,
+) -> (Stride, bool, Option<(String, i64)>) {
     let mut sum = 0_i64;
-    let (mut runtime, mut sure) = (false, true);
+    let mut sure = true;
+    // What is times something that is known only at run time: the names of these, where they are arguments.
+    let mut runtime: Vec<Option<String>> = Vec::new();
+    let mut if_one = 0_i64;
     for (atom, factor) in &offset.terms {
         match atom {
             Atom::Query(
@@ -205,35 +262,64 @@ fn stride(kernel: &Kernel, offset: &Linear, known: &dyn Fn(Atom) -> Option<i64>)
                     sum = sum.wrapping_add(factor.wrapping_mul(by));
                     sure &= certain;
                 }
-                Some((Across::Runtime, _)) => runtime = true,
-                None => return (Stride::Unknown, false),
+                Some((Across::Runtime(by, amount), _)) => {
+                    if_one = if_one.wrapping_add(factor.wrapping_mul(by));
+                    runtime.push(argument_name(kernel, amount));
+                }
+                None => return (Stride::Unknown, false, None),
             },
         }
     }
-    (if runtime { Stride::Runtime } else { Stride::Bytes(sum) }, sure)
+    let Some(first) = runtime.first() else { return (Stride::Bytes(sum), sure, None) };
+    let one = first.clone().filter(|_| runtime.iter().all(|other| other == first));
+    (Stride::Runtime, sure, one.map(|name| (name, sum.wrapping_add(if_one))))
 }
 
 /// How a value that is no sum itself changes from one work-item to the next, and whether that is sure.
 enum Across {
     Times(i64),
-    Runtime,
+    /// So many times a value that is the same for all.
+    Runtime(i64, Value),
+}
+
+/// The value that was widened to this one, or itself.
+fn before_widening(kernel: &Kernel, mut value: Value) -> Value {
+    while let Some(inst) = kernel.defining(value)
+        && let Op::Convert(convert) = kernel.insts[inst].op
+        && convert.from != Number::Float
+        && convert.to != Number::Float
+    {
+        value = kernel.insts[inst].operands[0];
+    }
+    value
+}
+
+/// The name of the argument that a value is.
+fn argument_name(kernel: &Kernel, value: Value) -> Option<String> {
+    let value = before_widening(kernel, value);
+    let position =
+        kernel.blocks[Kernel::ENTRY].parameters.iter().position(|parameter| *parameter == value)?;
+    kernel.parameters.get(position).map(|parameter| parameter.name.clone()).filter(|name| !name.is_empty())
 }
 
 fn across(kernel: &Kernel, value: Value, known: &dyn Fn(Atom) -> Option<i64>) -> Option<(Across, bool)> {
     let factor = |value| id_factor(kernel, value, MOST_STEPS);
+    let value = before_widening(kernel, value);
     let product = kernel.defining(value).map(|inst| &kernel.insts[inst]);
     let Some(data) = product.filter(|data| data.op == Op::Binary(Binary::Mul)) else {
         return factor(value).map(|(by, sure)| (Across::Times(by), sure));
     };
-    let amount = |value| known(Atom::Value(value)).or_else(|| kernel.signed_constant(value));
+    let amount =
+        |value| known(Atom::Value(before_widening(kernel, value))).or_else(|| kernel.signed_constant(value));
     let (a, b) = (data.operands[0], data.operands[1]);
     let ((of_a, sure_a), (of_b, sure_b)) = (factor(a)?, factor(b)?);
-    let times =
-        |by: i64, amount: Option<i64>| amount.map_or(Across::Runtime, |amount| Across::Times(by * amount));
+    let times = |by: i64, value: Value| {
+        amount(value).map_or(Across::Runtime(by, value), |amount| Across::Times(by.wrapping_mul(amount)))
+    };
     let across = match (of_a, of_b) {
         (0, 0) => Across::Times(0),
-        (by, 0) => times(by, amount(b)),
-        (0, by) => times(by, amount(a)),
+        (by, 0) => times(by, b),
+        (0, by) => times(by, a),
         _ => return None,
     };
     Some((across, sure_a && sure_b))

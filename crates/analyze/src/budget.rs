@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Analysis, Column};
+use crate::{Analysis, Column, Polynomial};
 
 /// One limit.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,14 +86,67 @@ impl fmt::Display for Limit {
     }
 }
 
+/// Why nobody can say whether a limit is kept.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BudgetError {
+    /// The GPU has no such pipe.
+    #[error("--budget {limit}: {gpu} has no such column; it has {columns}")]
+    NoColumn {
+        /// The limit.
+        limit: String,
+        /// The GPU.
+        gpu: String,
+        /// The columns it has.
+        columns: String,
+    },
+    /// A time wants a launch.
+    #[error("--budget {limit}: a time follows from the global size; give --global, or a launch file")]
+    NoGlobalSize {
+        /// The limit.
+        limit: String,
+    },
+    /// A loop's length is not known.
+    #[error(
+        "--budget {limit}: {kernel} on {gpu} takes {figure}, which is no number; --arg NAME=VALUE gives arguments that loops follow from"
+    )]
+    Open {
+        /// The limit.
+        limit: String,
+        /// The kernel.
+        kernel: String,
+        /// The GPU.
+        gpu: String,
+        /// What is known.
+        figure: String,
+    },
+}
+
 impl Limit {
-    /// What the kernel has where it does not keep the limit: the figure, or the text of one that depends on a trip count
-    /// that is not known. `None` if it keeps it, or the GPU has no such figure.
-    pub fn broken_by(&self, analysis: &Analysis) -> Option<String> {
+    /// What the kernel has where it does not keep the limit; `None` if it keeps it.
+    ///
+    /// # Errors
+    /// Nobody can say: the GPU has no such column, the launch is not known, or a trip count is open.
+    pub fn broken_by(&self, analysis: &Analysis) -> Result<Option<String>, BudgetError> {
         let longest = &analysis.longest;
+        let limit = || self.to_string();
+        let open = |figure: &Polynomial| BudgetError::Open {
+            limit: limit(),
+            kernel: analysis.kernel.clone(),
+            gpu: analysis.gpu.name().to_owned(),
+            figure: figure.to_string(),
+        };
         let figure = match self.what {
             Figure::Column(column) => {
-                let at = analysis.columns.iter().position(|other| *other == column)?;
+                let at = analysis.columns.iter().position(|other| *other == column).ok_or_else(|| {
+                    let family = analysis.gpu.family();
+                    let heads: Vec<&str> =
+                        analysis.columns.iter().map(|column| column.head(family)).collect();
+                    BudgetError::NoColumn {
+                        limit: limit(),
+                        gpu: analysis.gpu.name().to_owned(),
+                        columns: heads.join(", "),
+                    }
+                })?;
                 longest.columns[at].clone()
             }
             Figure::Messages => longest.messages.clone(),
@@ -103,12 +156,18 @@ impl Limit {
             Figure::StackBytes => (analysis.stack_bytes as f64).into(),
             Figure::LocalBytes => (analysis.local_bytes as f64).into(),
             Figure::Threads => f64::from(analysis.registers.threads).into(),
-            Figure::Milliseconds => analysis.launch.as_ref()?.milliseconds.into(),
+            Figure::Milliseconds => match &analysis.launch {
+                Some(launch) => launch.milliseconds.into(),
+                None if !analysis.has_global => return Err(BudgetError::NoGlobalSize { limit: limit() }),
+                None => {
+                    let letters = longest.columns.iter().find(|cost| cost.as_constant().is_none());
+                    return Err(open(letters.unwrap_or(&Polynomial::default())));
+                }
+            },
         };
-        let keeps = figure
-            .as_constant()
-            .is_some_and(|number| if self.most { number <= self.value } else { number >= self.value });
-        (!keeps).then(|| figure.to_string())
+        let number = figure.as_constant().ok_or_else(|| open(&figure))?;
+        let keeps = if self.most { number <= self.value } else { number >= self.value };
+        Ok((!keeps).then(|| figure.to_string()))
     }
 }
 

@@ -15,8 +15,8 @@ mod paths;
 mod polynomial;
 mod pricing;
 
-pub use access::{Access, Stride};
-pub use budget::{Limit, LimitError};
+pub use access::{Access, Stride, Times};
+pub use budget::{BudgetError, Limit, LimitError};
 pub use columns::Column;
 pub use launch::LaunchCost;
 pub use lints::Advice;
@@ -176,6 +176,8 @@ pub struct Analysis {
     pub accesses: Vec<Access>,
     /// Accesses to images, in the kernel's order.
     pub images: Vec<ImageAccess>,
+    /// Whether the launch's global size is known.
+    pub has_global: bool,
     /// The launch, if its global size is known and no trip count is open.
     pub launch: Option<LaunchCost>,
     /// What could be done, what gains most first.
@@ -200,7 +202,7 @@ fn each<T>(kernel: &Kernel, setup: &Setup, with: impl FnOnce(&dyn Fn(&'static Gp
     let cfg = Cfg::new(kernel);
     let known = |atom| setup.value(kernel, atom);
     let facts = Facts::new(kernel, &cfg, setup);
-    let paths = Paths::new(&facts, known, |atom| atom_name(kernel, atom));
+    let paths = Paths::new(&facts, known);
     let codes = Codes::default();
     with(&|gpu| analysis(&facts, &paths, &codes, gpu))
 }
@@ -314,6 +316,7 @@ fn analysis(facts: &Facts<'_>, paths: &Paths<'_>, codes: &Codes, gpu: &'static G
         loops,
         images: images(kernel, cfg),
         lines: pricing.lines(kernel, cfg, paths),
+        has_global: setup.global.is_some(),
         launch,
         advice,
         left_out,
@@ -336,14 +339,6 @@ fn images(kernel: &Kernel, cfg: &Cfg) -> Vec<ImageAccess> {
         Some(ImageAccess { place: data.place, image, writes })
     };
     data.filter_map(access).collect()
-}
-
-/// The name of an argument or id.
-fn atom_name(kernel: &Kernel, atom: Atom) -> String {
-    match atom {
-        Atom::Value(value) => access::value_name(kernel, value),
-        Atom::Query(..) => atom.to_string(),
-    }
 }
 
 /// The parts of arithmetic that is narrow, and of lanes that idle.

@@ -9,6 +9,7 @@ use cranelift_entity::SecondaryMap;
 use tripipe_ir::flow::{Atom, Cfg, Loops, TripCount};
 use tripipe_ir::{Block, Kernel, Value, ValueDef};
 
+use crate::access;
 use crate::facts::Facts;
 use crate::polynomial::Polynomial;
 
@@ -81,11 +82,17 @@ impl Trips {
 
 impl<'k> Paths<'k> {
     /// Finds loops and their trip counts; `known` says what an atom is worth in this launch, if it is known.
-    pub(crate) fn new(
-        facts: &'k Facts<'k>,
-        known: impl Fn(Atom) -> Option<i64>,
-        name: impl Fn(Atom) -> String,
-    ) -> Self {
+    pub(crate) fn new(facts: &'k Facts<'k>, known: impl Fn(Atom) -> Option<i64>) -> Self {
+        let kernel = facts.kernel;
+        let name = |atom| match atom {
+            Atom::Value(value) => access::value_name(kernel, value),
+            Atom::Query(..) => atom.to_string(),
+        };
+        // What has no name is no letter of a sum.
+        let has_name = |atom| match atom {
+            Atom::Value(value) => access::source_name(kernel, value).is_some(),
+            Atom::Query(..) => true,
+        };
         let (loops, counts) = (facts.loops(), facts.counts());
         let taken: Vec<&str> =
             facts.kernel.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
@@ -99,7 +106,7 @@ impl<'k> Paths<'k> {
                 let trips = match count.as_ref().and_then(|count| count.evaluate(&known)) {
                     Some(trips) => Trips::Known(u64::try_from(trips).unwrap_or(0)),
                     None => match count.as_ref().map(|count| (count, single(count))) {
-                        Some((count, Some((atom, factor)))) => Trips::Follows {
+                        Some((count, Some((atom, factor)))) if has_name(atom) => Trips::Follows {
                             name: name(atom).into(),
                             factor: factor as f64 / count.step as f64,
                             constant: count.distance.constant as f64 / count.step as f64,

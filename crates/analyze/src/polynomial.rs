@@ -88,7 +88,8 @@ impl Polynomial {
 
     /// Its value when every trip count that is not known is `trips`.
     pub fn evaluate(&self, trips: f64) -> f64 {
-        self.terms.iter().map(|(names, factor)| factor * trips.powi(names.len() as i32)).sum()
+        // From 0.0: the sum of no numbers is -0.0.
+        self.terms.iter().fold(0.0, |sum, (names, factor)| sum + factor * trips.powi(names.len() as i32))
     }
 
     fn add_term(&mut self, names: Vec<Arc<str>>, factor: f64) {

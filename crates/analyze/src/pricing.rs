@@ -112,7 +112,7 @@ impl Pricing<'_> {
                 let share = self.clocks(issue) / issue.operations.len().max(1) as f64;
                 for (_, operation) in &issue.operations {
                     let Some(place) = operation.place else { continue };
-                    let data = kernel.outermost(place);
+                    let data = kernel.own_place(place);
                     if data.line == 0 {
                         continue;
                     }

@@ -117,7 +117,7 @@ fn chain(error: &anyhow::Error) -> String {
 fn complain(message: &str) {
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
     // Nobody is left to be told when this fails.
-    let _ = writeln!(io::stderr(), "error: {line}");
+    let _ = writeln!(io::stderr(), "error: {}", terminal::shown(line));
 }
 
 /// Help and version as they are; a wrong command line in one line.
@@ -125,7 +125,11 @@ fn explain_usage(error: &clap::Error) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             // A closed pipe has seen enough.
-            let _ = error.print();
+            let _ = if terminal::is_ascii() {
+                write!(io::stdout(), "{}", terminal::shown(error.render().to_string()))
+            } else {
+                error.print()
+            };
             ExitCode::SUCCESS
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
@@ -139,10 +143,24 @@ fn explain_usage(error: &clap::Error) -> ExitCode {
             let message = message.join(" ");
             let message = message.trim().trim_start_matches("error: ");
             let message = message.split("For more information").next().unwrap_or(message);
+            let message = in_words(message);
             complain(&format!("{} (--help says more)", message.trim()));
             ExitCode::from(FAILED)
         }
     }
+}
+
+/// A message without the standard library's words for a number that is none.
+fn in_words(message: &str) -> String {
+    const WORDS: [(&str, &str); 6] = [
+        ("invalid digit found in string", "not a whole number"),
+        ("invalid float literal", "not a number"),
+        ("cannot parse float from empty string", "not a number"),
+        ("cannot parse integer from empty string", "not a whole number"),
+        ("number too large to fit in target type", "too large"),
+        ("number too small to fit in target type", "too small"),
+    ];
+    WORDS.iter().fold(message.to_owned(), |message, (theirs, ours)| message.replace(theirs, ours))
 }
 
 #[cfg(test)]

@@ -4,13 +4,19 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::terminal;
+
 /// A line on standard error that is gone when the work is done.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
     /// Work of unknown length.
     pub(crate) fn spinner(doing: impl Into<String>) -> Self {
-        let bar = ProgressBar::new_spinner().with_message(doing.into());
+        let mut style = ProgressStyle::default_spinner();
+        if terminal::is_ascii() {
+            style = style.tick_chars("|/-\\ ");
+        }
+        let bar = ProgressBar::new_spinner().with_style(style).with_message(doing.into());
         bar.enable_steady_tick(Duration::from_millis(120));
         Self(bar)
     }
@@ -19,7 +25,7 @@ impl Progress {
     pub(crate) fn pieces(all: usize) -> Self {
         let bar = ProgressBar::new(all as u64);
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len}  {wide_msg}") {
-            bar.set_style(style);
+            bar.set_style(if terminal::is_ascii() { style.progress_chars("#- ") } else { style });
         }
         bar.enable_steady_tick(Duration::from_millis(250));
         Self(bar)

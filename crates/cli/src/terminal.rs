@@ -8,20 +8,42 @@ use tripipe_report::Canvas;
 /// Widest text that is still easy to read across.
 const WIDEST: usize = 160;
 
-/// The canvas of standard output: the terminal's width, and colours unless `NO_COLOR` is set; plain in a pipe.
+/// The canvas of standard output: the terminal's width, and colours unless `NO_COLOR` is set; plain in a pipe. ASCII alone where
+/// the locale has nothing else.
 pub(crate) fn canvas() -> Canvas {
-    let plain = Canvas::default();
+    let plain = Canvas { ascii: is_ascii(), ..Canvas::default() };
     if !io::stdout().is_terminal() {
         return plain;
     }
     let width = terminal_size::terminal_size().map_or(plain.width, |(width, _)| usize::from(width.0));
-    Canvas { width: width.clamp(60, WIDEST), colour: colours() }
+    Canvas { width: width.clamp(60, WIDEST), colour: colours(), folds: true, ..plain }
 }
 
 /// Whether pictures can be shown in 24-bit colours.
 pub(crate) fn shows_pictures() -> bool {
     let truecolor = env::var("COLORTERM").is_ok_and(|value| value == "truecolor" || value == "24bit");
-    truecolor && io::stdout().is_terminal() && colours()
+    truecolor && io::stdout().is_terminal() && colours() && !is_ascii()
+}
+
+/// Whether the locale is one whose text is ASCII: of `LC_ALL`, `LC_CTYPE` and `LANG` the first that says something says `C` or
+/// `POSIX`, or names a character set that is not UTF-8. Where none says anything, text is UTF-8.
+pub(crate) fn is_ascii() -> bool {
+    let locale =
+        ["LC_ALL", "LC_CTYPE", "LANG"].map(|name| env::var_os(name).filter(|value| !value.is_empty()));
+    locale.into_iter().flatten().next().is_some_and(|locale| says_ascii(&locale.to_string_lossy()))
+}
+
+fn says_ascii(locale: &str) -> bool {
+    let charset = locale.split_once('.').map(|(_, charset)| charset.to_ascii_lowercase().replace('-', ""));
+    match charset {
+        Some(charset) => charset.split('@').next() != Some("utf8"),
+        None => matches!(locale, "C" | "POSIX"),
+    }
+}
+
+/// A line or text for a person as the locale can show it.
+pub(crate) fn shown(text: String) -> String {
+    if is_ascii() { tripipe_report::ascii(&text) } else { text }
 }
 
 fn colours() -> bool {
@@ -57,4 +79,19 @@ pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::says_ascii;
+
+    #[test]
+    fn locales() {
+        for locale in ["C", "POSIX", "de_DE.ISO-8859-1", "en_US.iso88591@euro"] {
+            assert!(says_ascii(locale), "{locale}");
+        }
+        for locale in ["C.UTF-8", "en_US.UTF-8", "en_US.utf8", "de_DE", "ca_ES.UTF-8@valencia"] {
+            assert!(!says_ascii(locale), "{locale}");
+        }
+    }
 }

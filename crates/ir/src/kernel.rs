@@ -397,6 +397,22 @@ impl Kernel {
         value
     }
 
+    /// A place in the text of the function that the code is written in: the innermost one with a line.
+    pub fn own_place(&self, mut place: Place) -> PlaceData {
+        while self.places[place].line == 0
+            && let Some(outer) = self.places[place].inlined_at
+        {
+            place = outer;
+        }
+        self.places[place]
+    }
+
+    /// The line of the kernel's own text that calls the function which a place is in; `None` for the kernel's own code.
+    pub fn called_from(&self, place: Place) -> Option<PlaceData> {
+        let outermost = self.outermost(place);
+        (outermost.line > 0 && outermost != self.own_place(place)).then_some(outermost)
+    }
+
     /// The outermost place: the line of the kernel's own text that a place was inlined into.
     pub fn outermost(&self, mut place: Place) -> PlaceData {
         while let Some(outer) = self.places[place].inlined_at {

@@ -15,4 +15,4 @@ mod style;
 mod table;
 
 pub use number::{bytes, giga, time};
-pub use style::Canvas;
+pub use style::{Canvas, ascii};

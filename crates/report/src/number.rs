@@ -2,6 +2,8 @@
 
 /// Three significant digits, at most five characters up to 99999: `0.018`, `1.84`, `18.4`, `184`.
 pub(crate) fn significant(value: f64) -> String {
+    // Nothing is no less than nothing.
+    let value = if value.abs() < 0.0005 { value.abs() } else { value };
     let size = value.abs();
     // Compared with what rounding makes of it, so that 9.996 does not become 10.00.
     if !value.is_finite() {
@@ -53,6 +55,7 @@ pub fn bytes(bytes: u64) -> String {
 /// A share in percent: `62%`, `4.1%`.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
+    let percent = if percent.abs() < 0.05 { percent.abs() } else { percent };
     if percent < 9.95 { format!("{percent:.1}%") } else { format!("{percent:.0}%") }
 }
 
@@ -93,6 +96,11 @@ mod tests {
             assert_eq!(significant(value), text);
         }
         assert_eq!(significant(f64::INFINITY), "?");
+        assert_eq!((significant(-0.0), significant(-0.0004)), ("0.000".to_owned(), "0.000".to_owned()));
+        assert_eq!(
+            (percent(-0.0), percent(-0.0004), percent(-0.01)),
+            ("0.0%".into(), "0.0%".into(), "-1.0%".to_owned())
+        );
     }
 
     #[test]

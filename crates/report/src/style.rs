@@ -9,12 +9,16 @@ pub struct Canvas {
     pub width: usize,
     /// Whether ANSI colours are understood.
     pub colour: bool,
+    /// Whether nothing but ASCII can be shown.
+    pub ascii: bool,
+    /// Whether a table with one row of heads is folded to the width, as on a terminal; in a file its rows stay whole.
+    pub folds: bool,
 }
 
 impl Default for Canvas {
-    /// 120 characters, no colours: what a pipe or a file gets.
+    /// 120 characters, no colours, all of Unicode, whole rows: what a pipe or a file gets.
     fn default() -> Self {
-        Self { width: 120, colour: false }
+        Self { width: 120, colour: false, ascii: false, folds: false }
     }
 }
 
@@ -35,6 +39,11 @@ pub(crate) enum Tone {
 }
 
 impl Canvas {
+    /// A whole text as it can be shown.
+    pub(crate) fn shown(self, text: String) -> String {
+        if self.ascii { ascii(&text) } else { text }
+    }
+
     /// `text` in the colour of its tone.
     pub(crate) fn paint(self, tone: Tone, text: &str) -> String {
         let style = match tone {
@@ -50,6 +59,35 @@ impl Canvas {
             text.to_owned()
         }
     }
+}
+
+/// `text` in ASCII alone: lines, bars, signs and letters by what comes nearest, one character for one so that tables stay
+/// aligned; `?` for what has nothing near.
+pub fn ascii(text: &str) -> String {
+    let near = |character: char| match character {
+        '│' | '┃' | '╵' | '╷' => '|',
+        '─' | '━' | '–' | '—' | '‐' | '−' => '-',
+        '┼' | '├' | '┤' | '┬' | '┴' | '┌' | '┐' | '└' | '┘' | '╭' | '╮' | '╰' | '╯' => {
+            '+'
+        }
+        '█' | '▉' | '▊' | '▋' | '▌' | '▀' | '▄' | '▇' | '▆' | '▅' => '#',
+        '▍' | '▎' | '▏' | '▁' | '▂' | '▃' => '.',
+        '×' => 'x',
+        'µ' | 'μ' => 'u',
+        '≥' | '→' | '›' => '>',
+        '≤' | '←' | '‹' => '<',
+        '≈' => '~',
+        '·' | '•' => '*',
+        '…' => '.',
+        '‘' | '’' => '\'',
+        '“' | '”' => '"',
+        'α' => 'a',
+        'β' => 'b',
+        'γ' => 'g',
+        other if other.is_ascii() => other,
+        _ => '?',
+    };
+    text.chars().map(near).collect()
 }
 
 /// `text` broken at spaces into lines of at most `width` characters; a longer word stands alone. Never empty.
@@ -100,6 +138,17 @@ mod tests {
     #[test]
     fn no_colour_no_escape() {
         assert_eq!(Canvas::default().paint(Tone::Bad, "x"), "x");
-        assert!(Canvas { colour: true, width: 80 }.paint(Tone::Bad, "x").starts_with('\u{1b}'));
+        let coloured = Canvas { colour: true, ..Canvas::default() };
+        assert!(coloured.paint(Tone::Bad, "x").starts_with('\u{1b}'));
+    }
+
+    #[test]
+    fn ascii_keeps_the_width_and_nothing_else() {
+        let text = "│ 1.8 µs × 3 ─┼ ███▏ ≥ 4 – größe\n";
+        let plain = ascii(text);
+        assert_eq!(plain, "| 1.8 us x 3 -+ ###. > 4 - gr??e\n");
+        assert_eq!(plain.chars().count(), text.chars().count());
+        assert_eq!(Canvas { ascii: true, ..Canvas::default() }.shown(text.to_owned()), plain);
+        assert_eq!(Canvas::default().shown(text.to_owned()), text);
     }
 }

@@ -79,6 +79,64 @@ impl Group {
     }
 }
 
+/// Columns under one row of heads, without lines between them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Columns {
+    /// The first row; the others may be shorter.
+    pub(crate) heads: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+    /// Columns against the left edge, which is where names go; the others go against the right edge.
+    pub(crate) left: Vec<usize>,
+    /// So many columns at the left are drawn again where the table is folded.
+    pub(crate) keys: usize,
+}
+
+impl Columns {
+    /// The table; where it is wider than a canvas that folds, in pieces one below the other that each begin with the keys.
+    pub(crate) fn draw(&self, canvas: Canvas) -> String {
+        const BETWEEN: usize = 2;
+        let mut widths: Vec<usize> = self.heads.iter().map(|head| head.chars().count()).collect();
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        let keys: usize = widths.iter().take(self.keys).map(|width| width + BETWEEN).sum();
+        let mut out = String::new();
+        let mut start = self.keys;
+        loop {
+            let (mut end, mut used) = (start, keys);
+            while end < widths.len() && (end == start || !canvas.folds || used + widths[end] <= canvas.width)
+            {
+                used += widths[end] + BETWEEN;
+                end += 1;
+            }
+            for (index, row) in [&self.heads].into_iter().chain(&self.rows).enumerate() {
+                let shown = (0..self.keys).chain(start..end);
+                let cells: Vec<String> = shown
+                    .map(|at| {
+                        let (cell, width) = (row.get(at).map_or("", String::as_str), widths[at]);
+                        if self.left.contains(&at) {
+                            format!("{cell:<width$}")
+                        } else {
+                            format!("{cell:>width$}")
+                        }
+                    })
+                    .collect();
+                let line = cells.join(&" ".repeat(BETWEEN));
+                let tone = if index == 0 { Tone::Heading } else { Tone::Plain };
+                out.push_str(&canvas.paint(tone, line.trim_end()));
+                out.push('\n');
+            }
+            start = end;
+            if start >= widths.len() {
+                return out;
+            }
+            out.push('\n');
+        }
+    }
+}
+
 /// Draws `names` beside `groups`, as many side by side as the canvas takes, the others in blocks below.
 /// `rule_after` rows are set apart from the rest by a line.
 pub(crate) fn draw(
@@ -167,4 +225,24 @@ pub(crate) fn draw(
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wide_table_is_folded() {
+        let columns = Columns {
+            heads: ["GPU", "first", "second", "third"].map(str::to_owned).to_vec(),
+            rows: vec![["G77", "1", "22", "333"].map(str::to_owned).to_vec()],
+            left: vec![0],
+            keys: 1,
+        };
+        let wide = columns.draw(Canvas { width: 19, ..Canvas::default() });
+        assert_eq!(wide, "GPU  first  second  third\nG77      1      22    333\n");
+        let narrow = columns.draw(Canvas { width: 19, folds: true, ..Canvas::default() });
+        assert_eq!(narrow, "GPU  first  second\nG77      1      22\n\nGPU  third\nG77    333\n");
+        assert!(columns.draw(Canvas { width: 1, folds: true, ..Canvas::default() }).lines().count() > 6);
+    }
 }

@@ -181,7 +181,7 @@ fn text_form() {
     let left_out = ["races between work-groups: the launch has more than 1,000,000 work-items".to_owned()];
     insta::assert_snapshot!(text(
         &report(&findings(), &left_out, &sources(0)),
-        Canvas { width: 100, colour: false }
+        Canvas { width: 100, colour: false, ..Canvas::default() }
     ));
 }
 
@@ -193,9 +193,11 @@ fn text_form_of_nothing() {
 #[test]
 fn colours_only_where_asked_for() {
     let findings = findings();
-    let plain = text(&report(&findings, &[], &sources(0)), Canvas { width: 100, colour: false });
+    let plain =
+        text(&report(&findings, &[], &sources(0)), Canvas { width: 100, colour: false, ..Canvas::default() });
     assert!(!plain.contains('\u{1b}'));
-    let coloured = text(&report(&findings, &[], &sources(0)), Canvas { width: 100, colour: true });
+    let coloured =
+        text(&report(&findings, &[], &sources(0)), Canvas { width: 100, colour: true, ..Canvas::default() });
     assert!(coloured.contains("\u{1b}["));
     // The same but for the colours.
     assert_eq!(without_escapes(&coloured), plain);
@@ -219,7 +221,8 @@ fn names_cannot_steer_the_terminal() {
     hostile.memory.as_mut().unwrap().object = evil.to_owned();
     hostile.place.as_mut().unwrap().file = evil.to_owned();
     let findings = [hostile];
-    let said = text(&report(&findings, &[], &sources(0)), Canvas { width: 100, colour: false });
+    let said =
+        text(&report(&findings, &[], &sources(0)), Canvas { width: 100, colour: false, ..Canvas::default() });
     assert!(said.matches("evil").count() >= 6 && !said.contains('\u{1b}'), "{said}");
 }
 

@@ -100,7 +100,7 @@ fn text_form() {
 #[test]
 fn narrow_text_wraps_sizes_into_blocks() {
     let climb = climb();
-    let drawn = text(&report(&climb, None), Canvas { width: 80, colour: false });
+    let drawn = text(&report(&climb, None), Canvas { width: 80, colour: false, ..Canvas::default() });
     assert!(drawn.lines().all(|line| line.chars().count() <= 80), "{drawn}");
     insta::assert_snapshot!(drawn);
 }
@@ -108,8 +108,8 @@ fn narrow_text_wraps_sizes_into_blocks() {
 #[test]
 fn coloured_text_differs_by_escapes_alone() {
     let climb = climb();
-    let plain = text(&report(&climb, None), Canvas { width: 100, colour: false });
-    let coloured = text(&report(&climb, None), Canvas { width: 100, colour: true });
+    let plain = text(&report(&climb, None), Canvas { width: 100, colour: false, ..Canvas::default() });
+    let coloured = text(&report(&climb, None), Canvas { width: 100, colour: true, ..Canvas::default() });
     let mut stripped = String::new();
     let mut inside = false;
     for character in coloured.chars() {

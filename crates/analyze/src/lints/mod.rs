@@ -17,6 +17,7 @@ mod image_or_buffer;
 mod int_where_short_holds;
 mod narrow_access;
 mod overlapping_loads;
+mod oversized_work_group;
 mod precise_function;
 mod private_table;
 mod register_step;
@@ -34,7 +35,7 @@ mod wide_integer;
 use std::rc::Rc;
 
 use tripipe_device::Gpu;
-use tripipe_ir::diagnostic::Rule;
+use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::flow::{Cfg, Range};
 use tripipe_ir::{Block, Inst, Kernel, Place, Value};
 use tripipe_machine::{Code, Pipe};
@@ -64,6 +65,7 @@ const LINTS: &[Lint] = &[
     Lint { rule: &image_or_buffer::RULE, look: image_or_buffer::look },
     Lint { rule: &int_where_short_holds::RULE, look: int_where_short_holds::look },
     Lint { rule: &narrow_access::RULE, look: narrow_access::look },
+    Lint { rule: &oversized_work_group::RULE, look: oversized_work_group::look },
     Lint { rule: &overlapping_loads::RULE, look: overlapping_loads::look },
     Lint { rule: &precise_function::RULE, look: precise_function::look },
     Lint { rule: &private_table::RULE, look: private_table::look },
@@ -107,8 +109,8 @@ pub struct Advice {
     pub gain: Option<f64>,
 }
 
-/// The least gain for which a kernel may be harder to read, or its result less exact.
-const WORTH: f64 = 0.05;
+/// The least gain for which a kernel may be harder to read, or its result less exact; less is nothing to begin with.
+pub const WORTH: f64 = 0.05;
 
 /// Changes of a kernel that a lint has priced one by one.
 const MOST_PRICES: usize = 8;
@@ -219,7 +221,7 @@ impl Context<'_> {
     ) -> Vec<Vec<(Inst, T)>> {
         let line = |inst: Inst| {
             self.kernel.insts[inst].place.map(|place| {
-                let place = self.kernel.outermost(place);
+                let place = self.kernel.own_place(place);
                 (place.file, place.line)
             })
         };
@@ -265,7 +267,7 @@ pub(crate) fn look(context: &Context<'_>) -> Vec<Advice> {
         (lint.look)(context, &mut all);
     }
     // The same of several instructions of a line is said once.
-    let line = |advice: &Advice| advice.place.map(|place| context.kernel.outermost(place).line);
+    let line = |advice: &Advice| advice.place.map(|place| context.kernel.own_place(place).line);
     let mut said: Vec<(&str, Option<u32>, String)> = Vec::new();
     all.retain(|advice| {
         let key = (advice.rule.code, line(advice), advice.message.clone());
@@ -273,6 +275,11 @@ pub(crate) fn look(context: &Context<'_>) -> Vec<Advice> {
         said.push(key);
         new
     });
-    all.sort_by(|a, b| b.gain.unwrap_or(0.0).total_cmp(&a.gain.unwrap_or(0.0)));
+    // What does not run at all comes before what is slow.
+    let key = |advice: &Advice| (advice.rule.severity == Severity::Error, advice.gain.unwrap_or(0.0));
+    all.sort_by(|a, b| {
+        let ((fails, gain), (other_fails, other)) = (key(a), key(b));
+        other_fails.cmp(&fails).then(other.total_cmp(&gain))
+    });
     all
 }

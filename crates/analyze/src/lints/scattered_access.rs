@@ -39,7 +39,8 @@ out[row * width + column] = in[row * width + column];
 
 ## When it is wrong
 
-Where all of a line is used by the same work-item soon after, and the lines stay in the cache meanwhile. (Where it does so with loads side
+Where the distance is an argument (`x[id * x_inc]`) that is 1 in most launches: the worst is priced, and `--arg x_inc=1` says
+that it is 1. Where all of a line is used by the same work-item soon after, and the lines stay in the cache meanwhile. (Where it does so with loads side
 by side, it is `gapped-access` or `narrow-access`.)
 
 ## Source
@@ -68,27 +69,44 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     };
     let mut all: Vec<&Access> = context.accesses.iter().filter(is_scattered).collect();
     while let Some(first) = all.first().copied() {
-        let key = |access: &Access| (access.pointer.clone(), access.writes, access.stride);
+        let key = |access: &Access| {
+            (
+                access.pointer.clone(),
+                access.writes,
+                access.stride,
+                access.times.clone().map(|times| times.argument),
+            )
+        };
         let (same, rest): (Vec<&Access>, Vec<&Access>) =
             all.into_iter().partition(|access| key(access) == key(first));
         all = rest;
         let best = |access: &Access| (access.bytes * warp).div_ceil(line).max(1);
-        let far = match first.stride {
-            Stride::Bytes(bytes) => format!("{} bytes", bytes.unsigned_abs()),
-            Stride::Runtime | Stride::Unknown => "a row or the like".to_owned(),
+        let far = match (first.stride, &first.times) {
+            (Stride::Bytes(bytes), _) => format!("{} bytes", bytes.unsigned_abs()),
+            (_, Some(times)) => format!("{} bytes times `{}`", times.bytes.unsigned_abs(), times.argument),
+            _ => "a row or the like".to_owned(),
         };
+        // An argument that is 1 may be all that is needed.
+        let unless = first.times.as_ref().filter(|times| times.lines <= best(first));
+        let unless = unless.map(|times| &times.argument);
         let times = if same.len() == 1 { String::new() } else { format!(" in {} places", same.len()) };
         found.push(Advice {
             rule: &RULE,
             place: first.place,
             message: format!(
-                "neighbours {} `{}` {far} apart{times}: a warp of {warp} touches {} lines where {} would do",
+                "neighbours {} `{}` {far} apart{times}{}: a warp of {warp} touches {} lines where {} would do",
                 if first.writes { "write" } else { "read" },
                 first.name(context.kernel),
+                unless.map_or_else(String::new, |argument| format!(", unless {argument} is 1")),
                 same.iter().map(|access| access.lines).sum::<u32>(),
                 same.iter().map(|access| best(access)).sum::<u32>(),
             ),
-            cure: "Let get_global_id(0) run along the memory, so that neighbours share lines.".into(),
+            cure: match unless {
+                Some(argument) => format!(
+                    "Have a kernel of its own for {argument} = 1, or let get_global_id(0) run along the memory; `--arg {argument}=1` prices that."
+                ),
+                None => "Let get_global_id(0) run along the memory, so that neighbours share lines.".into(),
+            },
             gain: context.gain(|share| match same.iter().find(|access| access.inst == share.inst) {
                 Some(access) => f64::from(best(access)) / f64::from(access.lines.max(1)),
                 None => 1.0,

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use tripipe_analyze::{Advice, Limit, Setup, analyze_all, lints};
-use tripipe_device::{Gpu, catalog};
-use tripipe_ir::diagnostic::Rule;
-use tripipe_ir::{Kernel, ParameterKind, Type};
+use tripipe_device::{Gpu, Vendor, catalog};
+use tripipe_ir::diagnostic::{Finding, Rule, Severity};
+use tripipe_ir::{Kernel, Module, ParameterKind, Type};
 use tripipe_launch::NdRange;
 use tripipe_launch::file::{BuildOptions, Given, LaunchFile, Number, Place, ProgramFile};
 use tripipe_report::analysis::{self, Priced};
@@ -23,21 +23,23 @@ use crate::launch_file::Description;
 use crate::progress::Progress;
 use crate::terminal;
 
+/// How it is called.
+const EXAMPLES: &str = "Examples:
+  tripipe analyze filter.cl -k blur -g \"Mali-G610\"
+  tripipe analyze product.cl -g all --arg n=1024 --global 1024,1024 --local 16,16
+  tripipe analyze filter.toml --format json";
+
 /// Say what a kernel costs on GPUs before it runs: cycles per pipe, registers, occupancy, accesses, and what bounds it.
 ///
 /// Nothing runs, so neither a GPU nor OpenCL is needed; source is compiled by clang. Loops whose trip count is not known come
 /// out as letters; sizes and arguments make them numbers, and give a time. docs/analyze.md says how to read it,
 /// docs/model.md what the model knows and how far off it is.
-///
-/// Examples:
-///   tripipe analyze filter.cl -k blur -g "Mali-G610"
-///   tripipe analyze product.cl -g all --arg n=1024 --global 1024,1024 --local 16,16
-///   tripipe analyze filter.toml --format json
 #[derive(Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Analyze {
-    /// The program: OpenCL C, SPIR-V if its name ends in .spv, or a launch file if it ends in .toml or .sim.
-    #[arg(value_name = "FILE.cl|FILE.spv|LAUNCH.toml")]
+    /// The program: OpenCL C, SPIR-V if its name ends in .spv, or a launch file if it ends in .toml or .sim; - is a program
+    /// from standard input.
+    #[arg(value_name = "FILE.cl|FILE.spv|LAUNCH.toml|-")]
     program: PathBuf,
     /// The kernel [default: all of them, of a launch file its own].
     #[arg(short, long, value_name = "NAME")]
@@ -60,7 +62,7 @@ pub(crate) struct Analyze {
     /// Work-items of a work-group in each dimension.
     #[arg(long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1)]
     local: Vec<u64>,
-    /// Advice that makes the exit code 1; may be given several times.
+    /// Advice that makes the exit code 1, as errors do anyway; may be given several times.
     #[arg(long, value_name = "CODE", value_parser = lint)]
     deny: Vec<&'static Rule>,
     /// Advice to leave out; may be given several times. A comment `tripipe: allow CODE` on the line or the one above does
@@ -70,8 +72,9 @@ pub(crate) struct Analyze {
     /// Limits to keep, e.g. "ls<=32,registers<=32,threads>=512"; the exit code is 1 where one is broken.
     #[arg(long, value_name = "LIMITS", value_delimiter = ',', num_args = 1)]
     budget: Vec<Limit>,
-    /// What an earlier `--format json` wrote: what changed since is shown in place of the result.
-    #[arg(long, value_name = "OLD.json", conflicts_with = "format")]
+    /// What an earlier `--format json` wrote: what changed since is shown in place of the result, in any form but malioc-json.
+    /// The exit code is 1 when something got worse.
+    #[arg(long, value_name = "OLD.json")]
     diff: Option<PathBuf>,
     /// Form of the result; malioc-json is Arm's offline compiler's, of the Mali GPUs; sarif has the advice alone, for code scanning; markdown is for a comment on a change. JSON is one object for each kernel and GPU, each on a line.
     #[arg(long, value_enum, default_value_t = Form::Text)]
@@ -109,6 +112,7 @@ impl Analyze {
         let progress = Progress::spinner("building");
         let (loaded, as_written) = description.as_driver()?;
         let source_path = description.file.source.path();
+        let name = description.shown();
         let source = description.text().unwrap_or_default();
         let wanted = self.kernel.as_deref().or(description.file.kernel.as_deref());
         let all = &loaded.module.kernels;
@@ -126,13 +130,18 @@ impl Analyze {
                 None => bail!("{source_path} has no kernel"),
             }
         }
+        if self.format == Form::MaliocJson {
+            self.check_malioc(&gpus)?;
+        }
         progress.say("pricing");
         let mut results = Vec::new();
         for kernel in &kernels {
             let setup = self.setup(kernel, &description.file)?;
             let mut analyses = analyze_all(kernel, &gpus, &setup);
             for analysis in &mut analyses {
-                analysis.advice.retain(|advice| !self.is_allowed(advice, kernel, &source));
+                analysis
+                    .advice
+                    .retain(|advice| !self.is_allowed(advice, &loaded.module, kernel, (&name, &source)));
                 analysis.left_out.extend(as_written.clone());
             }
             results.push((*kernel, analyses));
@@ -140,11 +149,41 @@ impl Analyze {
         drop(progress);
         let all: Vec<Priced<'_>> = results
             .iter()
-            .map(|(kernel, analyses)| Priced { module: &loaded.module, kernel, source: &source, analyses })
+            .map(|(kernel, analyses)| Priced {
+                module: &loaded.module,
+                kernel,
+                name: &name,
+                source: &source,
+                analyses,
+            })
             .collect();
-        match self.format {
-            _ if self.diff.is_some() => out.write_all(analysis::diff(&before, &all).as_bytes())?,
-            Form::Text => {
+        // Whatever keeps a limit from being looked at is said before anything is written.
+        let over = self.over_budget(&all)?;
+        let diff = self.diff.is_some().then(|| analysis::diff(&before, &all));
+        let sarif = |rules: &'static [&'static Rule], found: &[Finding]| {
+            findings::sarif(&findings::Report {
+                launches: &[],
+                rules,
+                left_out: &[],
+                findings: found,
+                sources: &BTreeMap::from([(name.clone(), source.clone())]),
+            })
+        };
+        match (self.format, &diff) {
+            (Form::Text, Some(diff)) => out.write_all(diff.text(terminal::canvas()).as_bytes())?,
+            (Form::Json, Some(diff)) => {
+                for object in diff.json() {
+                    writeln!(out, "{object}")?;
+                }
+            }
+            (Form::Markdown, Some(diff)) => write!(out, "{}", diff.markdown())?,
+            (Form::Sarif, Some(diff)) => {
+                writeln!(out, "{}", sarif(&[&analysis::WORSE], &diff.findings()))?;
+            }
+            (Form::MaliocJson, Some(_)) => bail!(
+                "--diff has no malioc-json form; --format text, json, sarif and markdown show what changed"
+            ),
+            (Form::Text, None) => {
                 for (index, priced) in all.iter().enumerate() {
                     if index > 0 {
                         writeln!(out)?;
@@ -152,55 +191,78 @@ impl Analyze {
                     out.write_all(analysis::text(priced, terminal::canvas()).as_bytes())?;
                 }
             }
-            Form::Json => {
+            (Form::Json, None) => {
                 for object in all.iter().flat_map(analysis::json) {
                     writeln!(out, "{object}")?;
                 }
             }
-            Form::Markdown => {
+            (Form::Markdown, None) => {
                 for priced in &all {
                     writeln!(out, "{}", analysis::markdown(priced))?;
                 }
             }
-            Form::Sarif => {
+            (Form::Sarif, None) => {
                 let found: Vec<_> = all.iter().flat_map(analysis::findings).collect();
-                let report = findings::Report {
-                    launches: &[],
-                    rules: lints::ALL,
-                    left_out: &[],
-                    findings: &found,
-                    sources: &BTreeMap::from([(source_path.to_owned(), source.clone())]),
-                };
-                writeln!(out, "{}", findings::sarif(&report))?;
+                writeln!(out, "{}", sarif(lints::ALL, &found))?;
             }
-            Form::MaliocJson => writeln!(out, "{:#}", analysis::malioc(&all, source_path))?,
+            (Form::MaliocJson, None) => writeln!(out, "{:#}", analysis::malioc(&all, &name))?,
         }
-        let mut broken = 0;
+        for said in &over {
+            writeln!(io::stderr(), "{}", terminal::shown(said.clone()))?;
+        }
+        let denied =
+            |advice: &Advice| self.deny.contains(&advice.rule) || advice.rule.severity == Severity::Error;
+        let mut advice = all.iter().flat_map(|priced| priced.analyses).flat_map(|analysis| &analysis.advice);
+        let worse = diff.is_some_and(|diff| diff.is_worse());
+        let found = worse || !over.is_empty() || advice.any(denied);
+        Ok(if found { Finish::Findings } else { Finish::Clean })
+    }
+
+    /// What breaks a limit, a line each.
+    fn over_budget(&self, all: &[Priced<'_>]) -> Result<Vec<String>> {
+        let mut over = Vec::new();
         for analysis in all.iter().flat_map(|priced| priced.analyses) {
-            broken += analysis.advice.iter().filter(|advice| self.deny.contains(&advice.rule)).count();
             for limit in &self.budget {
-                if let Some(found) = limit.broken_by(analysis) {
-                    broken += 1;
-                    writeln!(
-                        io::stderr(),
-                        "over budget: {} on {}: {found}, want {limit}",
-                        analysis.kernel,
-                        analysis.gpu.name()
-                    )?;
+                if let Some(found) = limit.broken_by(analysis)? {
+                    let (kernel, gpu) = (&analysis.kernel, analysis.gpu.name());
+                    over.push(format!("over budget: {kernel} on {gpu}: {found}, want {limit}"));
                 }
             }
         }
-        Ok(if broken > 0 { Finish::Findings } else { Finish::Clean })
+        Ok(over)
+    }
+
+    /// Refuses GPUs that have no place in the form of Arm's offline compiler, if there are no others.
+    fn check_malioc(&self, gpus: &[&'static Gpu]) -> Result<()> {
+        if gpus.iter().any(|gpu| gpu.vendor() == Vendor::Arm) {
+            return Ok(());
+        }
+        let names: Vec<&str> = gpus.iter().map(|gpu| gpu.name()).collect();
+        bail!(
+            "--format malioc-json is for Mali GPUs, not for {}; --format json has all of them",
+            names.join(", ")
+        )
     }
 
     /// Whether advice is not wanted: by a flag, or by a comment on its line or the one above.
-    fn is_allowed(&self, advice: &Advice, kernel: &Kernel, source: &str) -> bool {
+    fn is_allowed(
+        &self,
+        advice: &Advice,
+        module: &Module,
+        kernel: &Kernel,
+        (name, source): (&str, &str),
+    ) -> bool {
         if self.allow.contains(&advice.rule) {
             return true;
         }
-        let line = advice.place.map_or(0, |place| kernel.outermost(place).line as usize);
+        let Some(place) = advice.place else { return false };
         let comment = format!("tripipe: allow {}", advice.rule.code);
-        source.lines().skip(line.saturating_sub(2)).take(line.min(2)).any(|text| text.contains(&comment))
+        // In the function that the code is of, or where it is called.
+        [Some(kernel.own_place(place)), kernel.called_from(place)].into_iter().flatten().any(|place| {
+            let line = place.line as usize;
+            let mut lines = source.lines().skip(line.saturating_sub(2)).take(line.min(2));
+            *module.files[place.file] == *name && lines.any(|text| text.contains(&comment))
+        })
     }
 
     /// The GPUs asked for, each once, in the catalog's order for `all`.
@@ -221,12 +283,23 @@ impl Analyze {
         Ok(gpus)
     }
 
-    /// The program, as a launch file has it or as it is given here.
-    fn description(&self) -> Result<Description> {
-        let ending = self.program.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    /// Build options, those of `-D` among them.
+    fn options(&self) -> Result<BuildOptions> {
         let options = self.define.iter().map(|define| format!("-D{define}")).chain([self.options.clone()]);
         let options = options.collect::<Vec<_>>().join(" ");
-        let options = BuildOptions::parse(&options).map_err(|reason| anyhow!("--options: {reason}"))?;
+        BuildOptions::parse(&options).map_err(|reason| anyhow!("--options: {reason}"))
+    }
+
+    /// The program, as a launch file has it or as it is given here.
+    fn description(&self) -> Result<Description> {
+        if self.program.as_os_str() == "-" {
+            let mut bytes = Vec::new();
+            io::stdin().read_to_end(&mut bytes).context("standard input cannot be read")?;
+            let options = self.options()?;
+            return Ok(Description::given(bytes, options));
+        }
+        let ending = self.program.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        let options = self.options()?;
         if matches!(ending, "toml" | "sim") {
             let mut description = Description::read(&self.program)?;
             description.file.options.defines.extend(options.defines);
@@ -280,6 +353,18 @@ impl Analyze {
         };
         setup.global = three(&self.global, "global")?.or(setup.global);
         setup.local = three(&self.local, "local")?.or(setup.local);
+        if let Some(required) = kernel.required_local_size.map(|sizes| sizes.map(u64::from)) {
+            let shown = |sizes: [u64; 3]| sizes.map(|size| size.to_string()).join(",");
+            if let Some(local) = setup.local.filter(|local| *local != required) {
+                bail!(
+                    "--local {}: kernel `{}` requires work-groups of {} (reqd_work_group_size)",
+                    shown(local),
+                    kernel.name,
+                    shown(required)
+                );
+            }
+            setup.local = Some(required);
+        }
         for (name, value) in &self.arg {
             let position = kernel.parameters.iter().position(|parameter| parameter.name == *name);
             let Some(position) = position else {

@@ -20,17 +20,18 @@ use crate::launch_file::LaunchArgument;
 use crate::progress::Progress;
 use crate::terminal;
 
+/// How it is called.
+const EXAMPLES: &str = "Examples:
+  tripipe check filter.toml
+  tripipe check filter.toml --gpu \"Mali-G610\" --schedules 4
+  tripipe check filter.toml --format sarif > filter.sarif";
+
 /// Run a kernel with all checks: bounds, races, unwritten values, barriers, arithmetic ... Says what is wrong and where.
 ///
 /// It runs on the simulator, so neither a GPU nor OpenCL is needed; source is compiled by clang. The exit code is 1 when
 /// something was found. `tripipe explain` lists what is looked for, docs/launch-files.md describes launch files.
-///
-/// Examples:
-///   tripipe check filter.toml
-///   tripipe check filter.toml --gpu "Mali-G610" --schedules 4
-///   tripipe check filter.toml --format sarif > filter.sarif
 #[derive(Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Check {
     #[command(flatten)]
     launch: LaunchArgument,
@@ -38,7 +39,7 @@ pub(crate) struct Check {
     #[arg(long, value_enum, default_value_t = Form::Text)]
     format: Form,
     /// The GPU whose limits and warp width hold, e.g. "Mali-G77", "Adreno 740".
-    #[arg(long, value_name = "NAME", value_parser = gpu)]
+    #[arg(short, long, value_name = "NAME", value_parser = gpu)]
     gpu: Option<&'static Gpu>,
     /// Orders and warp widths to try, one run each: a mistake that hides in one may show in another.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]

@@ -13,13 +13,16 @@ use crate::{Finish, terminal};
 /// The rules there are: those of each part that finds something.
 const TABLES: &[&[&Rule]] = &[ALL, tripipe_analyze::lints::ALL];
 
+/// How it is called.
+const EXAMPLES: &str = "Examples:
+  tripipe explain data-race";
+
 /// Explain what a finding's code means: what it finds, why it matters, what to write instead.
 ///
 /// Without CODE the codes are listed; with --format markdown all explanations come as one page, with --format json as one
 /// object.
-///
-/// Example: tripipe explain data-race
 #[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Explain {
     /// Code of a finding, as it stands in its brackets: out-of-bounds-write.
     code: Option<String>,

@@ -18,6 +18,13 @@ use crate::files::memory;
 use crate::files::npy::{self, Elements};
 use crate::files::output::{Output, shown_output};
 use crate::progress::Progress;
+use crate::terminal;
+
+/// How it is called.
+const EXAMPLES: &str = "Examples:
+  tripipe gemm a.npy b.npy -o c.npy
+  tripipe gemm x.npy weights.npy -o y.npy --transpose-b --bias bias.npy --activation relu --explain
+  tripipe gemm a.npy b.npy --c c.npy --alpha 2 --beta 0.5 -o c.npy";
 
 /// Multiply matrices from `.npy` files: C = alpha op(A) op(B) + beta C, then a bias, then an activation.
 ///
@@ -28,13 +35,8 @@ use crate::progress::Progress;
 ///
 /// Arrays of three dimensions are batches: product i is of matrix i of A and matrix i of B, and an A or B of two dimensions
 /// is the same for all. The path - is standard input (for one of the arrays) or standard output.
-///
-/// Examples:
-///   tripipe gemm a.npy b.npy -o c.npy
-///   tripipe gemm x.npy weights.npy -o y.npy --transpose-b --bias bias.npy --activation relu --explain
-///   tripipe gemm a.npy b.npy --c c.npy --alpha 2 --beta 0.5 -o c.npy
 #[derive(Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Gemm {
     /// Left matrix, or a batch of them.
     a: PathBuf,
@@ -197,7 +199,7 @@ impl Gemm {
         let times = count.map(|count| format!("{count} times ")).unwrap_or_default();
         writeln!(said_to, "{a} * {b} -> {} {times}{m}x{n} {sums}", shown_output(&self.output))?;
         if self.explain {
-            write!(said_to, "{explanation}")?;
+            write!(said_to, "{}", terminal::shown(explanation.to_string()))?;
         } else {
             writeln!(said_to, "{}", said(&explanation, total_seconds))?;
         }

@@ -17,15 +17,16 @@ use crate::files::picture::{self, is_deep};
 use crate::progress::Progress;
 use crate::{Finish, terminal};
 
+/// How it is called.
+const EXAMPLES: &str = "Examples:
+  tripipe histogram photo.jpg
+  tripipe filter gray,sobel photo.jpg - | tripipe histogram - --format json";
+
 /// Count how often each value occurs in a picture, for each channel.
 ///
 /// Of 16 bits the upper 8 are counted. Pictures are those that `tripipe filter` reads; the path - is standard input.
-///
-/// Examples:
-///   tripipe histogram photo.jpg
-///   tripipe filter gray,sobel photo.jpg - | tripipe histogram - --format json
 #[derive(Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Histogram {
     /// Picture to read; - for standard input.
     input: PathBuf,

@@ -30,19 +30,20 @@ const CHELSEA: &[u8] = include_bytes!("../../assets/chelsea.png");
 /// Where `ladder laplace` leaves the filtered picture.
 const SHOWN: &str = "tripipe-laplace.png";
 
+/// How it is called.
+const EXAMPLES: &str = "Examples:
+  tripipe ladder laplace
+  tripipe ladder laplace --sizes 768x432,7680x4320 --published
+  tripipe ladder gemm --device opencl:0 --sizes 512,1024x256x2048 --format json";
+
 /// Climb an optimisation ladder: every kernel from the plain one to the fast one, verified, timed, compared
 ///
 /// Without NAME the ladders are listed. Each step is checked against a reference before and after it is timed; a step
 /// that is wrong is reported as FAILED and the exit code is 2. Times are the device's own, in the text in ms or µs, in
 /// JSON and CSV in seconds; rates are in 10^9 a second. `ladder laplace` also filters the picture and saves it as
 /// tripipe-laplace.png for you to look at.
-///
-/// Examples:
-///   tripipe ladder laplace
-///   tripipe ladder laplace --sizes 768x432,7680x4320 --published
-///   tripipe ladder gemm --device opencl:0 --sizes 512,1024x256x2048 --format json
 #[derive(Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Ladder {
     /// Ladder to climb; left out, the ladders are listed.
     name: Option<String>,

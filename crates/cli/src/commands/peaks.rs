@@ -20,18 +20,19 @@ const TRANSFER_BYTES: usize = 32 << 20;
 /// Transfers in each direction; the median counts.
 const TRANSFER_RUNS: usize = 9;
 
+/// How it is called.
+const EXAMPLES: &str = "Examples:
+  tripipe peaks --device opencl:0 --format json
+  tripipe peaks --only copy,mad";
+
 /// Measure the ceilings of a device: arithmetic, memory, launches, transfers.
 ///
 /// Multiply-add rates of float, half, double, int, 24-bit int, short and char by vector width, and of dot products of bytes;
 /// bandwidth of buffers, images and local memory; the cost of a launch; the ways to hand data to the device compared. What
 /// a device lacks is said to be not offered. Rates are in 10^9 a second, a multiply-add counts as two operations, a copied
 /// byte as two. Each result is verified before its time counts.
-///
-/// Examples:
-///   tripipe peaks --device opencl:0 --format json
-///   tripipe peaks --only copy,mad
 #[derive(Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Peaks {
     /// Only the ceilings whose names have one of these in them, e.g. copy, mad, "mad float", image, launch, transfers; fma
     /// is mad.

@@ -16,18 +16,20 @@ use super::{Format, resolve};
 use crate::Finish;
 use crate::launch_file::{Dumps, LaunchArgument};
 use crate::progress::Progress;
+use crate::terminal;
+
+/// How it is called.
+const EXAMPLES: &str = "Examples:
+  tripipe run-kernel filter.toml
+  tripipe run-kernel filter.toml --device opencl:0
+  tripipe run-kernel increment.sim";
 
 /// Run a kernel as a launch file describes it: program, arguments, sizes, what to show, what to compare with.
 ///
 /// It runs on the simulator, which needs no OpenCL (source is compiled by clang), or on an OpenCL device. The exit code is
 /// 1 when something does not hold what the file expects. docs/launch-files.md describes launch files.
-///
-/// Examples:
-///   tripipe run-kernel filter.toml
-///   tripipe run-kernel filter.toml --device opencl:0
-///   tripipe run-kernel increment.sim
 #[derive(Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct RunKernel {
     #[command(flatten)]
     launch: LaunchArgument,
@@ -121,7 +123,7 @@ impl RunKernel {
         match self.format {
             Format::Text => {
                 out.write_all(&printed)?;
-                out.write_all(tripipe_report::run::text(&run).as_bytes())?;
+                out.write_all(terminal::shown(tripipe_report::run::text(&run)).as_bytes())?;
             }
             Format::Json => {
                 writeln!(out, "{}", tripipe_report::run::json(&run, &String::from_utf8_lossy(&printed)))?;

@@ -25,6 +25,7 @@ use crate::Finish;
 use crate::files::{memory, output::Output};
 use crate::interruption::EndsItself;
 use crate::progress::Progress;
+use crate::terminal::shown;
 
 /// Try every sensible way to compute something on a device; the fastest first.
 ///
@@ -420,11 +421,11 @@ impl Filters {
             tally(&swept.heat, &clock)
         )?;
         if let Some(seconds) = swept.copy_seconds {
-            writeln!(out, "  {:>9}  a copy on the device", time(seconds))?;
+            writeln!(out, "  {:>9}  a copy on the device", shown(time(seconds)))?;
         }
         for tried in swept.heat.tried.iter().take(self.top) {
             match &tried.outcome {
-                Ok(seconds) => writeln!(out, "  {:>9}  {}", time(seconds.median), tried.parameters)?,
+                Ok(seconds) => writeln!(out, "  {:>9}  {}", shown(time(seconds.median)), tried.parameters)?,
                 Err(error) => writeln!(out, "  {}: {error}", tried.parameters)?,
             }
         }

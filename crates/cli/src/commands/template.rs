@@ -14,16 +14,17 @@ use crate::Finish;
 use crate::launch_file::{self, Description};
 use crate::progress::Progress;
 
+/// How it is called.
+const EXAMPLES: &str = "Examples:
+  tripipe template blur.cl > blur.toml
+  tripipe template blur.cl -k rows --global 640,480 --options \"-D RADIUS=3 -I include\"";
+
 /// Print a launch file for a kernel, to be edited: every argument with its name and type, and data to begin with.
 ///
 /// `tripipe run-kernel` and `tripipe check` take it as it is. Sizes, numbers and contents are guesses: the file says where.
 /// The paths in it are as given here, so it belongs into the current folder.
-///
-/// Examples:
-///   tripipe template blur.cl > blur.toml
-///   tripipe template blur.cl -k rows -g 640,480 --options "-D RADIUS=3 -I include"
 #[derive(Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Template {
     /// The program: OpenCL C, or SPIR-V if its name ends in .spv.
     #[arg(value_name = "FILE.cl|FILE.spv")]
@@ -32,7 +33,7 @@ pub(crate) struct Template {
     #[arg(short, long, value_name = "NAME")]
     kernel: Option<String>,
     /// Work-items in each dimension [default: 1024 in as many dimensions as the kernel asks for].
-    #[arg(short, long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1, value_parser = size)]
+    #[arg(long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1, value_parser = size)]
     global: Vec<usize>,
     /// Build options, as clBuildProgram takes them.
     #[arg(long, value_name = "OPTIONS", default_value = "", allow_hyphen_values = true)]

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use tripipe_launch::file::{self, LaunchFile, Limits, Loaded};
+use tripipe_launch::NdRange;
+use tripipe_launch::file::{self, BuildOptions, LaunchFile, Limits, Loaded, Place, ProgramFile};
 
 pub(crate) use dump::Dumps;
 pub(crate) use program::Built;
@@ -78,12 +79,42 @@ impl LaunchArgument {
 pub(crate) struct Description {
     pub(crate) file: LaunchFile,
     folder: PathBuf,
+    /// The program, if it came by standard input.
+    given: Option<Vec<u8>>,
 }
+
+/// What messages call a program that came by standard input.
+const STANDARD_INPUT: &str = "<stdin>";
 
 impl Description {
     /// A launch file that is no file; paths in it start here.
     pub(crate) fn of(file: LaunchFile) -> Self {
-        Self { file, folder: PathBuf::new() }
+        Self { file, folder: PathBuf::new(), given: None }
+    }
+
+    /// A program that came by standard input, OpenCL C or SPIR-V.
+    pub(crate) fn given(program: Vec<u8>, options: BuildOptions) -> Self {
+        const MAGIC: [u8; 4] = [0x03, 0x02, 0x23, 0x07];
+        let path = STANDARD_INPUT.to_owned();
+        let mut backwards = MAGIC;
+        backwards.reverse();
+        let is_spirv = program.starts_with(&MAGIC) || program.starts_with(&backwards);
+        let source = if is_spirv { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
+        let file = LaunchFile {
+            name: String::new(),
+            source,
+            options,
+            kernel: None,
+            kernel_place: Place { line: 1, column: 1 },
+            range: NdRange::d1(1),
+            arguments: Vec::new(),
+        };
+        Self { given: Some(program), ..Self::of(file) }
+    }
+
+    /// The program's name as messages have it.
+    pub(crate) fn shown(&self) -> String {
+        self.path(self.file.source.path()).display().to_string()
     }
 
     /// Reads a launch file; no file that it names is looked at.
@@ -99,7 +130,7 @@ impl Description {
         let is_sim = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("sim"));
         let parse = if is_sim { file::sim::parse } else { file::parse };
         let file = parse(&text, &shown.to_string())?;
-        Ok(Self { file, folder: path.parent().map(Path::to_owned).unwrap_or_default() })
+        Ok(Self { file, folder: path.parent().map(Path::to_owned).unwrap_or_default(), given: None })
     }
 
     /// A path of the launch file, to be opened.

@@ -31,7 +31,10 @@ impl Description {
     fn source(&self) -> Result<(String, Source)> {
         let path = self.path(self.file.source.path());
         let shown = path.display().to_string();
-        let bytes = disk::bytes(&path, PROGRAM_MAX)?;
+        let bytes = match &self.given {
+            Some(given) => given.clone(),
+            None => disk::bytes(&path, PROGRAM_MAX)?,
+        };
         let source = match self.file.source {
             ProgramFile::SpirV { .. } => Source::SpirV(bytes.into()),
             ProgramFile::OpenClC { .. } => Source::OpenClC(

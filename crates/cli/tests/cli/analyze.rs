@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::run_kernel::compiles;
-use crate::{Bench, refused, sarif_shape};
+use crate::{Bench, done, refused, sarif_shape};
 
 /// A row's sum of `n` floats, four at a time.
 const SUM: &str = "kernel void sum(global const float4* in, global float* out, int n) {\n    \
@@ -134,6 +134,17 @@ fn a_budget_is_kept_or_not() {
     let (code, said) = run("ls<=16,registers<=64");
     assert_eq!((code, &*said), (Some(1), "over budget: sum on Mali-G77: 16.06, want ls<=16\n"));
     refused(&bench.run(&["analyze", "sum.cl", "--budget", "speed<=1"]), &["speed<=1", "registers"]);
+    // What nobody can say is no pass: a time without a launch, letters, a column of other GPUs.
+    let unknown = |arguments: &[&str], says: &[&str]| {
+        let output = bench.run(&[&["analyze", "sum.cl"], arguments].concat());
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        refused(&output, says);
+    };
+    unknown(&["-g", "g77", "--arg", "n=64", "--budget", "ms<=1"], &["ms<=1", "--global"]);
+    unknown(&["-g", "g77", "--global", "64", "--budget", "ms<=1"], &["ms<=1", "n", "--arg"]);
+    unknown(&["-g", "g77", "--budget", "ls<=1"], &["ls<=1", "0.25 n", "--arg"]);
+    unknown(&["-g", "t860", "--arg", "n=64", "--budget", "fma<=1"], &["Mali-T860", "A, LS, T"]);
+    unknown(&["-g", "740", "--format", "malioc-json"], &["Adreno 740", "Mali"]);
 }
 
 /// The fields that readers of malioc's schema `performance` look for, version 2.
@@ -292,9 +303,187 @@ fn what_changed_is_shown() {
     let along = DOWN
         .replace("y = get_global_id(0), x = get_global_id(1)", "y = get_global_id(1), x = get_global_id(0)");
     bench.write("down.cl", along);
+    let worse = bench.succeed(&["analyze", "down.cl", "-g", "g77", "--format", "json"]);
+    bench.write("along.json", worse);
     let now = bench.succeed(&["analyze", "down.cl", "-g", "g77", "--diff", "old.json"]);
     assert!(now.starts_with("down on Mali-G77: ") && now.contains("LS 2 -> 0.12 (-94%)"), "{now}");
     assert!(now.ends_with("down on Adreno 640: gone\n"), "{now}");
+    // The other way round it is worse, which the exit code says in every form.
+    bench.write("down.cl", DOWN);
+    let form = |form: &str| {
+        let output =
+            bench.run(&["analyze", "down.cl", "-g", "g77", "--diff", "along.json", "--format", form]);
+        assert_eq!(output.status.code(), Some(1), "{form}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(form("text").contains("LS 0.12 -> 2 (+1500%)"));
+    let object: Value = serde_json::from_str(&form("json")).unwrap();
+    assert_eq!((&object["status"], &object["gpu"]), (&"worse".into(), &"Mali-G77".into()));
+    let slower = object["changes"].as_array().unwrap().iter().find(|change| change["what"] == "LS").unwrap();
+    assert_eq!((&slower["after"], &slower["worse"]), (&2.0.into(), &true.into()));
+    let log: Value = serde_json::from_str(&form("sarif")).unwrap();
+    sarif_shape::check(&log);
+    assert_eq!(log["runs"][0]["results"][0]["ruleId"], "worse-than-before");
+    assert!(form("markdown").contains("| `down` | Mali-G77 | LS | 0.12 | 2 | worse |"));
+    let offline = ["analyze", "down.cl", "--diff", "along.json", "--format", "malioc-json"];
+    refused(&bench.run(&offline), &["malioc-json"]);
     bench.write("old.json", "{}\n");
     refused(&bench.run(&["analyze", "down.cl", "--diff", "old.json"]), &["old.json:1", "--format json"]);
+}
+
+/// Each work-item reads 256 bytes from the next one's, in a function that clang leaves alone.
+const CALLED: &str = "__attribute__((noinline)) float twice(global const float* in, int at) {\n    \
+                      float sum = 0;\n    \
+                      for (int i = 0; i < at; ++i)\n        \
+                          sum += in[at * 64 + i * 64];\n    \
+                      return sum * 2;\n}\n\
+                      kernel void k(global const float* in, global float* out) {\n    \
+                      int i = get_global_id(0);\n    \
+                      out[i] = twice(in, i);\n}\n";
+
+#[test]
+fn code_of_a_function_is_on_its_own_lines() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("called.cl", CALLED);
+    let text = bench.succeed(&["analyze", "called.cl", "-g", "g77", "--format", "json"]);
+    let object: Value = serde_json::from_str(&text).unwrap();
+    let read = object["accesses"].as_array().unwrap().iter().find(|access| access["memory"] == "in").unwrap();
+    assert_eq!((&read["line"], &read["called_from"]), (&4.into(), &9.into()));
+    assert!([3, 4].map(Value::from).contains(&object["loops"][0]["line"]), "{}", object["loops"]);
+    assert!(object["lines"].as_array().unwrap().iter().any(|line| line["line"] == 4));
+    let scattered = |object: &Value| {
+        let advice = object["advice"].as_array().unwrap().iter();
+        advice
+            .filter(|advice| advice["code"] == "scattered-access")
+            .map(|advice| advice["line"].clone())
+            .next()
+    };
+    assert_eq!(scattered(&object), Some(4.into()));
+    let text = bench.succeed(&["analyze", "called.cl", "-g", "g77"]);
+    assert!(text.contains("warning[scattered-access] line 4 (called from line 9):"), "{text}");
+    let sarif: Value =
+        serde_json::from_str(&bench.succeed(&["analyze", "called.cl", "-g", "g77", "--format", "sarif"]))
+            .unwrap();
+    sarif_shape::check(&sarif);
+    let result = sarif["runs"][0]["results"].as_array().unwrap();
+    let result = result.iter().find(|result| result["ruleId"] == "scattered-access").unwrap();
+    assert_eq!(result["locations"][0]["physicalLocation"]["region"]["startLine"], 4);
+    assert_eq!(result["relatedLocations"][0]["physicalLocation"]["region"]["startLine"], 9);
+    // A comment in the function silences it, and so does one at the call.
+    for (line, comment) in [
+        ("        sum +=", "        // tripipe: allow scattered-access\n        sum +="),
+        ("    out[i]", "    // tripipe: allow scattered-access\n    out[i]"),
+    ] {
+        bench.write("called.cl", CALLED.replace(line, comment));
+        let text = bench.succeed(&["analyze", "called.cl", "-g", "g77", "--format", "json"]);
+        assert_eq!(scattered(&serde_json::from_str(&text).unwrap()), None, "{line}");
+    }
+}
+
+/// As BLAS has vectors: every `x_inc`-th element.
+const STRIDED: &str = "kernel void total(global const float* x, global float* out, int n, int x_inc) {\n    \
+                       float sum = 0;\n    \
+                       for (int i = get_global_id(0); i < n; i += get_global_size(0))\n        \
+                           sum += x[i * x_inc];\n    \
+                       out[get_global_id(0)] = sum;\n}\n";
+
+#[test]
+fn a_stride_that_is_an_argument_is_named() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("total.cl", STRIDED);
+    let read = |arguments: &[&str]| -> Value {
+        let arguments = [&["analyze", "total.cl", "-g", "g77", "--format", "json"], arguments].concat();
+        let object: Value = serde_json::from_str(&bench.succeed(&arguments)).unwrap();
+        let accesses = object["accesses"].as_array().unwrap();
+        accesses.iter().find(|access| access["memory"] == "x").unwrap().clone()
+    };
+    // A warp of 16 reads 4 bytes each: one line of 64 if they are side by side, 16 if each has its own.
+    let open = read(&[]);
+    assert_eq!(
+        (&open["stride_argument"], &open["lines_if_one"], &open["lines"], &open["lines_known"]),
+        (&"x_inc".into(), &1.into(), &16.into(), &false.into())
+    );
+    let text = bench.succeed(&["analyze", "total.cl", "-g", "g77"]);
+    for part in ["scattered unless x_inc is 1", "`--arg x_inc=1`", "1-16"] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    for (value, lines) in [("x_inc=1", 1), ("x_inc=2", 2), ("x_inc=16", 16)] {
+        let known = read(&["--arg", value]);
+        assert_eq!((&known["lines"], &known["stride_argument"]), (&lines.into(), &Value::Null), "{value}");
+    }
+    assert!(!bench.succeed(&["analyze", "total.cl", "-g", "g77", "--arg", "x_inc=1"]).contains("scattered"));
+}
+
+#[test]
+fn a_work_group_that_the_gpu_does_not_run_is_an_error() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    let most = tripipe_device::find("g77").unwrap().core.max_work_group_size.value;
+    bench.write("sum.cl", SUM);
+    let run = |arguments: &[&str]| bench.run(&[&["analyze", "sum.cl", "-g", "g77"], arguments].concat());
+    assert_eq!(run(&["--local", &most.to_string()]).status.code(), Some(0));
+    let output = run(&["--local", &(most + 1).to_string()]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("error[oversized-work-group]") && said.contains("First to change (oversized"),
+        "{said}"
+    );
+    assert_eq!(run(&["--local", "4096", "--allow", "oversized-work-group"]).status.code(), Some(0));
+    bench.write("sum.cl", format!("__attribute__((reqd_work_group_size(64, 64, 1))) {SUM}"));
+    assert_eq!(run(&[]).status.code(), Some(1));
+    refused(&run(&["--local", "64"]), &["64,64,1", "reqd_work_group_size"]);
+}
+
+#[test]
+fn a_program_comes_by_standard_input() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let by_name = bench.succeed(&["analyze", "sum.cl", "-g", "g77,640"]);
+    bench.write("broken.cl", "kernel void k(global int* a) { *a = b; }");
+    let piped = |name: &str, gpus: &str| {
+        let file = std::fs::File::open(bench.path().join(name)).unwrap();
+        bench.command(&["analyze", "-", "-g", gpus]).stdin(file).output().unwrap()
+    };
+    assert_eq!(done(&piped("sum.cl", "g77,640")), by_name);
+    let broken = piped("broken.cl", "g77");
+    let said = String::from_utf8(broken.stderr).unwrap();
+    assert!(broken.status.code() == Some(2) && said.contains("<stdin>:1:"), "{said}");
+}
+
+/// Names of the IR, and numbers below nothing, are nobody's business.
+#[test]
+fn values_without_a_name_are_said_in_words() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write(
+        "k.cl",
+        "kernel void k(global const int* starts, global float* x) {\n    int i = get_global_id(0);\n    \
+         for (int at = starts[i]; at < starts[i + 1]; ++at) x[at] *= 2;\n}\n",
+    );
+    for gpu in ["g77", "t860", "640"] {
+        let text = bench.succeed(&["analyze", "k.cl", "-g", gpu]);
+        let is_internal = |word: &str| {
+            let digits = word.trim_start_matches(['%', 'b']);
+            digits.len() < word.len()
+                && !digits.is_empty()
+                && digits.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        let words =
+            text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '%')).filter(|word| !word.is_empty());
+        assert_eq!(words.filter(|word| is_internal(word)).collect::<Vec<_>>(), [""; 0], "{text}");
+        assert!(!text.contains("-0.0"), "{text}");
+    }
 }

@@ -12,6 +12,7 @@ mod explain;
 mod faults;
 mod filter;
 mod gemm;
+mod help;
 mod histogram;
 mod interruption;
 mod ladder;
@@ -50,6 +51,7 @@ impl Bench {
         command.args(arguments).current_dir(self.path()).env("TRIPIPE_OPENCL", "none");
         // Neither this machine's cache of programs nor its terminal plays a part.
         command.env("XDG_CACHE_HOME", self.path().join("cache-of-its-own")).env_remove("COLORTERM");
+        command.env("LC_ALL", "C.UTF-8");
         command
     }
 

@@ -15,7 +15,7 @@ fn says_what_the_kernel_takes() {
     }
     let bench = Bench::new();
     bench.write("scale.cl", SCALE);
-    let said = bench.succeed(&["template", "scale.cl", "-g", "300", "--options", "-D N=4"]);
+    let said = bench.succeed(&["template", "scale.cl", "--global", "300", "--options", "-D N=4"]);
     let want = r#"# A launch file to begin with: sizes, numbers and contents are guesses, to be replaced by what the kernel is
 # written for. docs/launch-files.md says what else can stand here.
 source = "scale.cl"
@@ -98,10 +98,10 @@ fn every_kind_of_argument() {
     bench.succeed(&["run-kernel", "all.toml"]);
 
     bench.refuse(
-        &["template", "all.cl", "-g", "100,100"],
+        &["template", "all.cl", "--global", "100,100"],
         &["`all`", "work-groups of 16 x 4 x 1", "--global"],
     );
-    let said = bench.succeed(&["template", "all.cl", "-g", "16,8,2"]);
+    let said = bench.succeed(&["template", "all.cl", "--global", "16,8,2"]);
     assert!(said.contains("global = [16, 8, 2]\nlocal = [16, 4, 1]  # the kernel requires it\n"), "{said}");
 }
 
@@ -139,7 +139,7 @@ fn groups_and_dimensions_follow_from_the_kernel() {
     bench.write("one.toml", said);
     bench.succeed(&["check", "one.toml"]);
     // 4 divides 100 and 64.
-    let said = bench.succeed(&["template", "g.cl", "-k", "sum", "-g", "100"]);
+    let said = bench.succeed(&["template", "g.cl", "-k", "sum", "--global", "100"]);
     assert!(
         said.contains("global = 100\nlocal = 4  # a guess") && said.contains("local = 16  # bytes"),
         "{said}"
@@ -157,7 +157,7 @@ fn takes_spirv() {
     let bench = Bench::new();
     for path in paths.iter().step_by(paths.len() / 8) {
         std::fs::copy(path, bench.path().join("ladder.spv")).unwrap();
-        let output = bench.run(&["template", "ladder.spv", "-g", "64"]);
+        let output = bench.run(&["template", "ladder.spv", "--global", "64"]);
         let said = String::from_utf8(output.stdout).unwrap();
         if output.status.code() == Some(0) {
             assert!(said.contains("\nspirv = \"ladder.spv\"\nkernel = \""), "{said}");
@@ -177,8 +177,8 @@ fn takes_spirv() {
 fn bad_input_is_refused() {
     let bench = Bench::new();
     bench.refuse(&["template", "missing.cl"], &["missing.cl"]);
-    bench.refuse(&["template", "a.cl", "-g", "0"], &["0", "work-items"]);
-    bench.refuse(&["template", "a.cl", "-g", "1,2,3,4"], &["1 to 3 dimensions, not 4"]);
+    bench.refuse(&["template", "a.cl", "--global", "0"], &["0", "work-items"]);
+    bench.refuse(&["template", "a.cl", "--global", "1,2,3,4"], &["1 to 3 dimensions, not 4"]);
     bench.refuse(&["template", "a.cl", "--options", "N=4"], &["--options", "`N=4`"]);
     bench.write("no.spv", b"no module");
     bench.refuse(&["template", "no.spv"], &["no.spv"]);

@@ -2,60 +2,260 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use tripipe_analyze::ASSUMED_TRIPS;
+use tripipe_ir::diagnostic::{Finding, Rule, Severity};
 
 use super::{Priced, bound, json};
 use crate::number::percent;
+use crate::style::{Canvas, Tone, paragraph};
+
+/// What the findings are called that [`Diff::findings`] makes.
+pub const RULE: Rule = Rule {
+    code: "worse-than-before",
+    severity: Severity::Warning,
+    title: "a figure is worse than in the earlier result",
+    explanation: r"## What it finds
+
+A kernel whose longest way takes more cycles of the pipe that bounds it than in an earlier result, whose launch takes longer, that spills more
+bytes of registers, needs more stack, or keeps fewer threads in flight.
+
+## Why it matters
+
+A change that was not meant to cost anything does.
+",
+};
+
+/// What changed since an earlier result.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Diff {
+    /// Kernels and GPUs, in the order of the new result; what only the old one has comes last.
+    pub all: Vec<Changed>,
+}
+
+/// A kernel on a GPU, before and after.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Changed {
+    /// The kernel.
+    pub kernel: String,
+    /// The GPU.
+    pub gpu: String,
+    /// Whether only one of both results has it.
+    pub only: Option<Only>,
+    /// What differs.
+    pub changes: Vec<Change>,
+}
+
+/// Which result has a kernel on a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Only {
+    /// The new one.
+    New,
+    /// The old one.
+    Old,
+}
+
+/// A figure that differs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// What it is of.
+    pub what: String,
+    /// What it was.
+    pub before: Value,
+    /// What it is.
+    pub after: Value,
+    /// Whether the kernel is worse for it.
+    pub worse: bool,
+}
 
 /// What changed for each kernel and GPU that both have; what only one has is named. `before` are the objects of an earlier
 /// [`json`].
-pub fn diff(before: &[Value], all: &[Priced<'_>]) -> String {
-    let mut out = String::new();
-    let name = |object: &Value| {
-        format!("{} on {}", object["kernel"].as_str().unwrap_or("?"), object["gpu"].as_str().unwrap_or("?"))
-    };
-    let mut met = Vec::new();
+pub fn diff(before: &[Value], all: &[Priced<'_>]) -> Diff {
+    let text = |object: &Value, key: &str| object[key].as_str().unwrap_or("?").to_owned();
+    let mut diff = Diff::default();
     for priced in all {
         for (object, analysis) in json(priced).iter().zip(priced.analyses) {
-            let own = name(object);
-            let Some(old) = before.iter().find(|old| name(old) == own) else {
-                let _ = writeln!(out, "{own}: new");
-                met.push(own);
-                continue;
-            };
-            let mut changes = Vec::new();
-            let (was, is) = (&old["longest_path"], &object["longest_path"]);
-            for (head, cost) in is["columns"].as_object().into_iter().flatten() {
-                changes.extend(change(head, &was["columns"][head], cost));
-            }
-            if was["bound"] != is["bound"] {
+            let (kernel, gpu) = (text(object, "kernel"), text(object, "gpu"));
+            let old = before.iter().find(|old| text(old, "kernel") == kernel && text(old, "gpu") == gpu);
+            let changes = old.map(|old| {
                 let now = bound(analysis, &analysis.longest.bound);
-                changes.push(format!("bound by {} -> {now}", was["bound"].as_str().unwrap_or("?")));
-            }
-            for (key, what) in
-                [("used", "registers"), ("spill_bytes", "spilled bytes"), ("threads", "threads")]
-            {
-                changes.extend(change(what, &old["registers"][key], &object["registers"][key]));
-            }
-            changes.extend(change("stack bytes", &old["stack_bytes"], &object["stack_bytes"]));
-            changes.extend(change("ms", &old["launch"]["milliseconds"], &object["launch"]["milliseconds"]));
-            let said = if changes.is_empty() { "as before".to_owned() } else { changes.join(", ") };
-            let _ = writeln!(out, "{own}: {said}");
-            met.push(own);
+                changes(old, object, &now)
+            });
+            let only = if changes.is_none() { Some(Only::New) } else { None };
+            diff.all.push(Changed { kernel, gpu, only, changes: changes.unwrap_or_default() });
         }
     }
-    for old in before.iter().map(name).filter(|old| !met.contains(old)) {
-        let _ = writeln!(out, "{old}: gone");
+    for old in before {
+        let (kernel, gpu) = (text(old, "kernel"), text(old, "gpu"));
+        if !diff.all.iter().any(|known| known.kernel == kernel && known.gpu == gpu) {
+            diff.all.push(Changed { kernel, gpu, only: Some(Only::Old), changes: Vec::new() });
+        }
     }
-    out
+    diff
 }
 
-/// `LS 13 -> 8 (-38%)`, if it differs.
-fn change(what: &str, old: &Value, new: &Value) -> Option<String> {
-    if old == new {
-        return None;
+fn changes(old: &Value, new: &Value, bound_now: &str) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let mut add = |what: &str, before: &Value, after: &Value, is_worse: &dyn Fn(f64, f64) -> bool| {
+        let (was, is) = (weight(before), weight(after));
+        // A column that comes or goes, as of another version, is a change too.
+        if shown(before) != shown(after) {
+            let worse = was.zip(is).is_some_and(|(was, is)| is_worse(was, is));
+            let (before, after) = (before.clone(), after.clone());
+            changes.push(Change { what: what.to_owned(), before, after, worse });
+        }
+    };
+    let more = |was: f64, is: f64| is > was * (1.0 + 1e-9);
+    let (was, is) = (&old["longest_path"], &new["longest_path"]);
+    let most = |path: &Value| {
+        let costs = path["columns"].as_object().into_iter().flatten();
+        costs.filter_map(|(_, cost)| weight(cost)).fold(0.0, f64::max)
+    };
+    // A pipe that bounds nothing may have more to do; what counts is the one that takes longest.
+    let (most_before, most_now) = (most(was), most(is));
+    for (head, cost) in is["columns"].as_object().into_iter().flatten() {
+        let bounds = weight(cost).is_some_and(|cost| cost >= most_now * (1.0 - 1e-9));
+        let slower = bounds && more(most_before, most_now);
+        add(head, &was["columns"][head], cost, &|_, _| slower);
     }
-    let text = |value: &Value| match value {
+    if was["bound"] != is["bound"] {
+        add("bound by", &was["bound"], &Value::from(bound_now), &|_, _| false);
+    }
+    for (key, what) in [("used", "registers"), ("spill_bytes", "spilled bytes"), ("threads", "threads")] {
+        let is_worse: &dyn Fn(f64, f64) -> bool = match key {
+            "used" => &|_, _| false,
+            "threads" => &|was, is| is < was,
+            _ => &more,
+        };
+        add(what, &old["registers"][key], &new["registers"][key], is_worse);
+    }
+    add("stack bytes", &old["stack_bytes"], &new["stack_bytes"], &more);
+    add("ms", &old["launch"]["milliseconds"], &new["launch"]["milliseconds"], &more);
+    changes
+}
+
+impl Diff {
+    /// Whether a kernel is worse on a GPU than it was.
+    pub fn is_worse(&self) -> bool {
+        self.all.iter().flat_map(|changed| &changed.changes).any(|change| change.worse)
+    }
+
+    /// To be read: a paragraph for each kernel and GPU.
+    pub fn text(&self, canvas: Canvas) -> String {
+        let mut out = String::new();
+        for changed in &self.all {
+            let name = format!("{} on {}", changed.kernel, changed.gpu);
+            let said = paragraph(canvas, "", 2, &format!("{name}: {}", changed.said()));
+            let worse = changed.changes.iter().any(|change| change.worse);
+            for line in said.lines() {
+                let tone = if worse { Tone::Bad } else { Tone::Plain };
+                let _ = writeln!(out, "{}", canvas.paint(tone, line));
+            }
+        }
+        canvas.shown(out)
+    }
+
+    /// For programs: an object for each kernel and GPU.
+    pub fn json(&self) -> Vec<Value> {
+        let change = |change: &Change| {
+            json!({
+                "what": change.what,
+                "before": change.before,
+                "after": change.after,
+                "worse": change.worse,
+            })
+        };
+        let object = |changed: &Changed| {
+            json!({
+                "kernel": changed.kernel,
+                "gpu": changed.gpu,
+                "status": changed.status(),
+                "changes": changed.changes.iter().map(change).collect::<Vec<_>>(),
+            })
+        };
+        self.all.iter().map(object).collect()
+    }
+
+    /// For a comment on a change: a table of what differs.
+    pub fn markdown(&self) -> String {
+        let mut out = String::from("| kernel | GPU | | before | after | |\n|---|---|---|--:|--:|---|\n");
+        for changed in &self.all {
+            let Changed { kernel, gpu, .. } = changed;
+            if changed.changes.is_empty() {
+                let _ = writeln!(out, "| `{kernel}` | {gpu} | {} | | | |", changed.status());
+            }
+            for Change { what, before, after, worse } in &changed.changes {
+                let worse = if *worse { "worse" } else { "" };
+                let _ = writeln!(
+                    out,
+                    "| `{kernel}` | {gpu} | {what} | {} | {} | {worse} |",
+                    shown(before),
+                    shown(after)
+                );
+            }
+        }
+        out
+    }
+
+    /// What is worse, as findings of [`RULE`].
+    pub fn findings(&self) -> Vec<Finding> {
+        let of = |changed: &Changed| {
+            let worse: Vec<String> =
+                changed.changes.iter().filter(|change| change.worse).map(Change::said).collect();
+            (!worse.is_empty()).then(|| Finding {
+                rule: &RULE,
+                kernel: changed.kernel.clone(),
+                place: None,
+                instruction: String::new(),
+                message: format!("on {}: {}", changed.gpu, worse.join(", ")),
+                cure: "Take back what costs it, or keep the new result as the one to compare with."
+                    .to_owned(),
+                count: 1,
+                work_item: None,
+                memory: None,
+                related: Vec::new(),
+            })
+        };
+        self.all.iter().filter_map(of).collect()
+    }
+}
+
+impl Changed {
+    fn status(&self) -> &'static str {
+        match self.only {
+            Some(Only::New) => "new",
+            Some(Only::Old) => "gone",
+            None if self.changes.is_empty() => "as before",
+            None if self.changes.iter().any(|change| change.worse) => "worse",
+            None => "changed",
+        }
+    }
+
+    fn said(&self) -> String {
+        if self.changes.is_empty() {
+            return self.status().to_owned();
+        }
+        self.changes.iter().map(Change::said).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Change {
+    /// `LS 13 -> 8 (-38%)`
+    fn said(&self) -> String {
+        let share = match (self.before.as_f64(), self.after.as_f64()) {
+            (Some(old), Some(new)) if old != 0.0 => {
+                let change = new / old - 1.0;
+                format!(" ({}{})", if change < 0.0 { "-" } else { "+" }, percent(change.abs()))
+            }
+            _ => String::new(),
+        };
+        format!("{} {} -> {}{share}", self.what, shown(&self.before), shown(&self.after))
+    }
+}
+
+/// A figure as it is shown.
+fn shown(value: &Value) -> String {
+    match value {
         Value::String(text) => text.clone(),
         Value::Null => "unknown".to_owned(),
         number => number.as_f64().map_or_else(
@@ -65,17 +265,46 @@ fn change(what: &str, old: &Value, new: &Value) -> Option<String> {
                 text.trim_end_matches('0').trim_end_matches('.').to_owned()
             },
         ),
-    };
-    let (before, after) = (text(old), text(new));
-    if before == after {
-        return None;
     }
-    let share = match (old.as_f64(), new.as_f64()) {
-        (Some(old), Some(new)) if old != 0.0 => {
-            let change = new / old - 1.0;
-            format!(" ({}{})", if change < 0.0 { "-" } else { "+" }, percent(change.abs()))
+}
+
+/// What a figure is worth, a sum with letters as `12 + 7 n` with [`ASSUMED_TRIPS`] for each letter; `None` for what is no figure.
+fn weight(value: &Value) -> Option<f64> {
+    let Value::String(text) = value else { return value.as_f64() };
+    let mut sum = 0.0;
+    let mut sign = 1.0;
+    let mut term: Option<f64> = None;
+    for word in text.split_whitespace() {
+        match (word, word.parse::<f64>()) {
+            ("+" | "-", _) => {
+                sum += sign * term.take()?;
+                sign = if word == "-" { -1.0 } else { 1.0 };
+            }
+            (_, Ok(number)) => term = Some(term.unwrap_or(1.0) * number),
+            _ => term = Some(term.unwrap_or(1.0) * ASSUMED_TRIPS),
         }
-        _ => String::new(),
-    };
-    Some(format!("{what} {before} -> {after}{share}"))
+    }
+    Some(sum + sign * term?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_with_letters_are_weighed() {
+        let n = ASSUMED_TRIPS;
+        let cases = [
+            ("12", 12.0),
+            ("12 + 7 n", 12.0 + 7.0 * n),
+            ("n m", n * n),
+            ("3 n - 5", 3.0 * n - 5.0),
+            ("-5 + n", n - 5.0),
+        ];
+        for (text, value) in cases {
+            assert_eq!(weight(&Value::from(text)), Some(value), "{text}");
+        }
+        assert_eq!(weight(&json!(2.5)), Some(2.5));
+        assert_eq!((weight(&Value::Null), weight(&"".into())), (None, None));
+    }
 }

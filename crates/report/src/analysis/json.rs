@@ -1,7 +1,7 @@
 //! For programs: one object a kernel and GPU.
 
 use serde_json::{Map, Value, json};
-use tripipe_analyze::{Analysis, Cycles, Polynomial, Stride, Trips};
+use tripipe_analyze::{Analysis, Cycles, LoopCost, Polynomial, Stride, Trips};
 use tripipe_machine::Pipe;
 
 use super::{Priced, bound};
@@ -35,6 +35,7 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
         .filter(|pipe| analysis.emitted[pipe.index()] > 0)
         .map(|pipe| (pipe_name(*pipe).to_owned(), analysis.emitted[pipe.index()].into()))
         .collect();
+    let called = |place| priced.kernel.called_from(place).map(|from| from.line);
     let registers = &analysis.registers;
     let loops: Vec<Value> = analysis
         .loops
@@ -52,7 +53,7 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
                 }
             };
             json!({
-                "block": each.header.to_string(),
+                "line": loop_line(priced, each),
                 "depth": each.depth,
                 "trips": trips,
                 "letter": letter,
@@ -65,7 +66,7 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
         .lines
         .iter()
         .map(|line| {
-            let data = priced.kernel.outermost(line.place);
+            let data = priced.kernel.own_place(line.place);
             json!({
                 "file": &*priced.module.files[data.file],
                 "line": data.line,
@@ -78,12 +79,16 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
         .iter()
         .map(|access| {
             json!({
+                "file": access.place.map(|place| priced.file(place)),
                 "line": access.place.map(|place| priced.line(place)),
+                "called_from": access.place.and_then(called),
                 "memory": access.pointer,
                 "space": access.space.name(),
                 "writes": access.writes,
                 "bytes": access.bytes,
                 "stride_bytes": match access.stride { Stride::Bytes(bytes) => json!(bytes), _ => Value::Null },
+                "stride_argument": access.times.as_ref().map(|times| &times.argument),
+                "lines_if_one": access.times.as_ref().map(|times| times.lines),
                 "round_bytes": match access.round { Some(Stride::Bytes(bytes)) => json!(bytes), _ => Value::Null },
                 "lines": access.lines,
                 "lines_known": access.lines_known,
@@ -137,13 +142,22 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
         "advice": analysis.advice.iter().map(|advice| json!({
             "code": advice.rule.code,
             "severity": advice.rule.severity.name(),
+            "file": advice.place.map(|place| priced.file(place)),
             "line": advice.place.map(|place| priced.line(place)),
+            "called_from": advice.place.and_then(called),
             "message": advice.message,
             "cure": advice.cure,
             "gain": advice.gain,
         })).collect::<Vec<_>>(),
         "left_out": analysis.left_out,
     })
+}
+
+/// The first line of a loop's first block that is known.
+fn loop_line(priced: &Priced<'_>, each: &LoopCost) -> Option<u32> {
+    let block = &priced.kernel.blocks[each.header];
+    let places = block.insts.iter().filter_map(|inst| priced.kernel.insts[*inst].place);
+    places.map(|place| priced.line(place)).filter(|line| *line > 0).min()
 }
 
 /// A number, or a text such as `12 + 7 n`.

@@ -21,8 +21,9 @@ pub fn markdown(priced: &Priced<'_>) -> String {
     for analysis in priced.analyses {
         let _ = writeln!(out, "\n**{}**: {}", analysis.gpu.name(), text::verdict(priced, analysis));
         for advice in &analysis.advice {
-            let line = advice.place.map(|place| priced.line(place)).filter(|line| *line > 0);
-            let place = line.map_or_else(String::new, |line| format!(" (line {line})"));
+            let line = priced.at(advice.place);
+            let place = line
+                .map_or_else(String::new, |line| format!(" (line {line}){}", priced.called(advice.place)));
             let gain = advice.gain.map_or_else(String::new, |gain| {
                 format!(" About {:.0} % of the cycles would go.", 100.0 * gain)
             });

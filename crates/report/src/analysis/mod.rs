@@ -6,15 +6,15 @@ mod malioc;
 mod markdown;
 mod text;
 
-pub use diff::diff;
+pub use diff::{Change, Changed, Diff, Only, RULE as WORSE, diff};
 pub use json::json;
 pub use malioc::malioc;
 pub use markdown::markdown;
 pub use text::text;
 
 use tripipe_analyze::Analysis;
-use tripipe_ir::diagnostic::{Finding, SourcePlace};
-use tripipe_ir::{Kernel, Module, Place};
+use tripipe_ir::diagnostic::{Finding, Related, SourcePlace};
+use tripipe_ir::{Kernel, Module, Place, PlaceData};
 
 /// A kernel and what it costs on each GPU.
 pub struct Priced<'a> {
@@ -22,6 +22,8 @@ pub struct Priced<'a> {
     pub module: &'a Module,
     /// The kernel.
     pub kernel: &'a Kernel,
+    /// The name of its source, as places have it.
+    pub name: &'a str,
     /// The text of its source, for lines that are shown; empty when there is none.
     pub source: &'a str,
     /// One for each GPU.
@@ -29,23 +31,47 @@ pub struct Priced<'a> {
 }
 
 impl Priced<'_> {
-    /// The line of a place in the kernel's own text.
+    /// The line of a place, in the function that the code is written in.
     fn line(&self, place: Place) -> u32 {
-        self.kernel.outermost(place).line
+        self.kernel.own_place(place).line
     }
 
-    /// The text of a line, without what surrounds it; empty if it is not at hand.
-    fn text_of(&self, line: u32) -> &str {
-        self.source.lines().nth((line as usize).wrapping_sub(1)).unwrap_or("").trim()
+    /// The file of a place.
+    fn file(&self, place: Place) -> &str {
+        &self.module.files[self.kernel.own_place(place).file]
+    }
+
+    /// `12`, or `own.h:12` for a line of another file; nothing where there is none.
+    fn at(&self, place: Option<Place>) -> Option<String> {
+        let place = place.filter(|place| self.line(*place) > 0)?;
+        let (file, line) = (self.file(place), self.line(place));
+        Some(if file == self.name { line.to_string() } else { format!("{file}:{line}") })
+    }
+
+    /// ` (called from line 20)` for code of a function that the kernel calls.
+    fn called(&self, place: Option<Place>) -> String {
+        let from = place.and_then(|place| self.kernel.called_from(place));
+        from.map_or_else(String::new, |from| format!(" (called from line {})", from.line))
+    }
+
+    /// The text of a place's line, without what surrounds it; empty if it is not at hand.
+    fn text_of(&self, place: Place) -> &str {
+        if self.file(place) != self.name {
+            return "";
+        }
+        self.source.lines().nth((self.line(place) as usize).wrapping_sub(1)).unwrap_or("").trim()
     }
 }
 
 /// The advice of all of them as findings, for the forms that findings have: each says of which GPU it is.
 pub fn findings(priced: &Priced<'_>) -> Vec<Finding> {
-    let place = |place| {
-        let data = priced.kernel.outermost(place);
+    let in_source = |data: PlaceData| {
         let file = priced.module.files[data.file].to_string();
         (data.line > 0).then_some(SourcePlace { file, line: data.line, column: data.column })
+    };
+    let called = |place| {
+        let from = priced.kernel.called_from(place)?;
+        Some(Related { message: "called from here".to_owned(), place: in_source(from), work_item: None })
     };
     priced
         .analyses
@@ -54,14 +80,14 @@ pub fn findings(priced: &Priced<'_>) -> Vec<Finding> {
         .map(|(gpu, advice)| Finding {
             rule: advice.rule,
             kernel: priced.kernel.name.clone(),
-            place: advice.place.and_then(place),
+            place: advice.place.and_then(|place| in_source(priced.kernel.own_place(place))),
             instruction: String::new(),
             message: format!("on {gpu}: {}", advice.message),
             cure: advice.cure.clone(),
             count: 1,
             work_item: None,
             memory: None,
-            related: Vec::new(),
+            related: advice.place.and_then(called).into_iter().collect(),
         })
         .collect()
 }

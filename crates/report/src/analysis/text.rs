@@ -2,22 +2,31 @@
 
 use std::fmt::Write as _;
 
-use tripipe_analyze::{ASSUMED_TRIPS, Access, Analysis, Cycles, Polynomial, Stride, Trips};
+use tripipe_analyze::lints::WORTH;
+use tripipe_analyze::{ASSUMED_TRIPS, Access, Advice, Analysis, Cycles, Polynomial, Stride, Trips};
 use tripipe_device::Family;
 use tripipe_ir::Space;
+use tripipe_ir::diagnostic::Severity;
 
 use super::{Priced, bound};
 use crate::number::{bytes, grouped, percent, significant};
 use crate::style::{Canvas, Tone, paragraph};
+use crate::table::Columns;
 use crate::time;
 
 /// Lines of the source that are shown.
 const HOT_LINES: usize = 10;
+/// The least share of what bounds that is said of the next pipe.
+const LEAST_SHARE: f64 = 0.0005;
 /// Columns of a figure.
 const FIGURE: usize = 14;
 
 /// One GPU in full; several as a table, family by family.
 pub fn text(priced: &Priced<'_>, canvas: Canvas) -> String {
+    canvas.shown(drawn(priced, canvas))
+}
+
+fn drawn(priced: &Priced<'_>, canvas: Canvas) -> String {
     match priced.analyses {
         [one] => single(priced, one, canvas),
         several => table(several, canvas),
@@ -44,23 +53,29 @@ fn single(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas) -> String {
             .zip(&launch.busy)
             .map(|(column, busy)| format!("{} {}", column.head(gpu.family()), percent(*busy)))
             .collect();
-        let _ = writeln!(
-            out,
-            "\nLaunch of {} work-items on {} cores at {} MHz: at least {}, {} cycles of arithmetic and memory.\nBusy meanwhile: {}; DRAM {} ({} once, at {} GB/s).",
+        let launched = format!(
+            "Launch of {} work-items on {} cores at {} MHz: at least {}, {} cycles of arithmetic and memory.",
             grouped(launch.items),
             gpu.configuration.cores.value,
             gpu.configuration.clock_mhz.value,
             time(launch.milliseconds * 1e-3),
             grouped(launch.cycles.ceil() as u64),
+        );
+        let busy = format!(
+            "Busy meanwhile: {}; DRAM {} ({} once, at {} GB/s).",
             busy.join(", "),
             percent(launch.dram_busy),
             bytes(launch.dram_bytes),
             significant(gpu.configuration.dram_gb_s_peak.value)
         );
+        out.push('\n');
+        out.push_str(&paragraph(canvas, "", 0, &launched));
+        out.push_str(&paragraph(canvas, "", 0, &busy));
     }
     advice(priced, analysis, canvas, &mut out);
     if !analysis.left_out.is_empty() {
-        let _ = writeln!(out, "\nLeft out: {}.", analysis.left_out.join("; "));
+        out.push('\n');
+        out.push_str(&paragraph(canvas, "", 0, &format!("Left out: {}.", analysis.left_out.join("; "))));
     }
     out
 }
@@ -71,8 +86,9 @@ fn advice(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut St
     }
     let _ = writeln!(out, "\n{}", canvas.paint(Tone::Heading, "Advice (`tripipe explain CODE` says more)"));
     for advice in &analysis.advice {
-        let line = advice.place.map(|place| priced.line(place)).filter(|line| *line > 0);
-        let place = line.map_or_else(String::new, |line| format!(" line {line}:"));
+        let line = priced.at(advice.place);
+        let place =
+            line.map_or_else(String::new, |line| format!(" line {line}{}:", priced.called(advice.place)));
         let gain = advice
             .gain
             .map_or_else(String::new, |gain| format!(" {} of the cycles would go.", percent(gain)));
@@ -108,13 +124,14 @@ pub(super) fn verdict(priced: &Priced<'_>, analysis: &Analysis) -> String {
     if longest.columns[*first].as_constant().is_none() {
         let _ = write!(said, " (what is not known taken as {ASSUMED_TRIPS})");
     }
-    if let Some(next) = next {
-        let _ = write!(
-            said,
-            "; next is {} at {} of that",
-            analysis.columns[next].head(family),
-            percent(weigh(&longest.columns[next]) / most)
-        );
+    let share = |at: usize| weigh(&longest.columns[at]) / most;
+    match next {
+        Some(next) if share(next) >= LEAST_SHARE => {
+            let head = analysis.columns[next].head(family);
+            let _ = write!(said, "; next is {head} at {} of that", percent(share(next)));
+        }
+        Some(_) => said.push_str("; the other pipes do next to nothing"),
+        None => {}
     }
     said.push('.');
     let registers = &analysis.registers;
@@ -133,10 +150,14 @@ pub(super) fn verdict(priced: &Priced<'_>, analysis: &Analysis) -> String {
             ))
         );
     }
-    if let Some(first) = analysis.advice.iter().find(|advice| advice.gain.is_some()) {
-        let line = first.place.map(|place| priced.line(place)).filter(|line| *line > 0);
-        let place = line.map_or_else(String::new, |line| format!(", line {line}"));
+    let worth = |advice: &&Advice| {
+        advice.rule.severity == Severity::Error || advice.gain.is_some_and(|gain| gain >= WORTH)
+    };
+    if let Some(first) = analysis.advice.iter().find(worth) {
+        let place = priced.at(first.place).map_or_else(String::new, |line| format!(", line {line}"));
         let _ = write!(said, " First to change ({}{place}): {}", first.rule.code, first.cure);
+    } else if !analysis.advice.is_empty() {
+        let _ = write!(said, " No advice is known to be worth {:.0}% of the cycles.", 100.0 * WORTH);
     }
     said
 }
@@ -177,7 +198,7 @@ fn registers(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut
         ("16-bit arithmetic", analysis.narrow_arithmetic.map_or_else(|| "none".into(), percent)),
         ("Idle lanes", analysis.idle_lanes.map_or_else(|| "none".into(), percent)),
     ];
-    if let Some(line) = registers.peak.map(|place| priced.line(place)).filter(|line| *line > 0) {
+    if let Some(line) = priced.at(registers.peak) {
         let _ = write!(facts[0].1, ", most at line {line}");
     }
     if analysis.hoisted > 0 {
@@ -218,45 +239,22 @@ fn cycles(analysis: &Analysis, canvas: Canvas, out: &mut String) {
         cells.push(bound(analysis, &cycles.bound));
         cells
     };
-    let mut all: Vec<(String, Vec<String>)> = Vec::new();
-    let mut heads: Vec<String> =
-        analysis.columns.iter().map(|column| column.head(family).to_owned()).collect();
+    let mut heads = vec![String::new()];
+    heads.extend(analysis.columns.iter().map(|column| format!("{:>6}", column.head(family))));
     heads.push("Bound".into());
-    all.push((String::new(), heads));
-    let emitted = analysis.columns.iter().map(|column| column.emitted(family, &analysis.emitted).to_string());
-    all.push((format!("{} emitted", issued(family)), emitted.collect()));
-    all.extend(rows.map(|(name, cycles)| (name.to_owned(), cells(cycles))));
-    let widths: Vec<usize> = (0..=analysis.columns.len())
-        .map(|column| {
-            all.iter()
-                .filter_map(|(_, cells)| cells.get(column))
-                .map(|cell| cell.chars().count())
-                .max()
-                .unwrap_or(0)
-                .max(6)
-        })
-        .collect();
-    for (row, (name, cells)) in all.iter().enumerate() {
-        let mut line = format!("{name:<26}");
-        for (cell, width) in cells.iter().zip(&widths) {
-            let _ = write!(line, "  {cell:>width$}");
-        }
-        let tone = if row == 0 { Tone::Heading } else { Tone::Plain };
-        let _ = writeln!(out, "{}", canvas.paint(tone, line.trim_end()));
-    }
+    let mut emitted = vec![format!("{} emitted", issued(family))];
+    emitted
+        .extend(analysis.columns.iter().map(|column| column.emitted(family, &analysis.emitted).to_string()));
+    let paths = rows.map(|(name, cycles)| [vec![name.to_owned()], cells(cycles)].concat());
+    let table = Columns { heads, rows: [vec![emitted], paths.to_vec()].concat(), left: vec![0], keys: 1 };
+    out.push_str(&table.draw(canvas));
     let messages = &analysis.longest.messages;
     if analysis.gpu.core.warp_width.value > 1 {
-        let _ = writeln!(
-            out,
-            "{}",
-            canvas.paint(
-                Tone::Faint,
-                &format!(
-                    "LS by the cache lines a warp touches, shared among its {} work-items; by messages, as malioc counts: {messages}",
-                    analysis.gpu.core.warp_width.value
-                )
-            )
+        let note = format!(
+            "LS by the cache lines a warp touches, shared among its {} work-items; by messages, as malioc counts: {messages}",
+            analysis.gpu.core.warp_width.value
         );
+        out.push_str(&faint(canvas, &note));
     }
 }
 
@@ -269,8 +267,11 @@ fn loops(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut Str
     for each in &analysis.loops {
         let block = &priced.kernel.blocks[each.header];
         let places = block.insts.iter().filter_map(|inst| priced.kernel.insts[*inst].place);
-        let line = places.map(|place| priced.line(place)).filter(|line| *line > 0).min();
-        let place = line.map_or_else(|| each.header.to_string(), |line| format!("line {line}"));
+        let first = places.filter(|place| priced.line(*place) > 0).min_by_key(|place| priced.line(*place));
+        let place = match priced.at(first) {
+            Some(line) => format!("line {line}{}", priced.called(first)),
+            None => "a loop of no known line".to_owned(),
+        };
         let indent = "  ".repeat(each.depth as usize);
         let beside = analysis.columns.iter().zip(&each.round).filter(|(column, _)| !column.is_part(family));
         let round: Vec<String> = beside
@@ -292,8 +293,15 @@ fn loops(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut Str
                 format!("{letter} times (not known from the code)")
             }
         };
-        let _ = writeln!(out, "{indent}{place}: back to its start {times}; a round costs {round}");
+        let said = format!("{place}: back to its start {times}; a round costs {round}");
+        out.push_str(&paragraph(canvas, &indent, indent.len() + 2, &said));
     }
+}
+
+/// A paragraph that stands back, coloured line by line.
+fn faint(canvas: Canvas, text: &str) -> String {
+    let lines = paragraph(canvas, "", 0, text);
+    lines.lines().map(|line| format!("{}\n", canvas.paint(Tone::Faint, line))).collect()
 }
 
 fn accesses(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut String) {
@@ -308,60 +316,68 @@ fn accesses(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut 
         return;
     }
     let warp = analysis.gpu.core.warp_width.value;
-    let head = format!(
-        "\n{:<6} {:<16} {:<6} {:>6} {:>13} {:>13} {:>6} {:>6} {:>6}  ",
-        "Line", "Memory", "", "Bytes", "Next item", "Next round", "Lines", "Used", "Align"
-    );
-    let _ = writeln!(out, "{}", canvas.paint(Tone::Heading, head.trim_end()));
+    let heads = ["Line", "Memory", "", "Bytes", "Next item", "Next round", "Lines", "Used", "Align", "", ""];
     // Equal rows of one line are one.
-    let mut rows: Vec<(String, u32)> = Vec::new();
+    let mut rows: Vec<(Vec<String>, u32)> = Vec::new();
+    let mut add = |row: Vec<String>| match rows.iter_mut().find(|(known, _)| *known == row) {
+        Some((_, times)) => *times += 1,
+        None => rows.push((row, 1)),
+    };
+    let way = |writes: bool| if writes { "write" } else { "read" }.to_owned();
     for access in seen {
-        let line = access.place.map_or(0, |place| priced.line(place));
         let stride = |stride: Stride| match stride {
             Stride::Bytes(0) => "same".to_owned(),
             Stride::Bytes(bytes) => format!("{bytes:+} bytes"),
             Stride::Runtime => "an argument".to_owned(),
             Stride::Unknown => "unknown".to_owned(),
         };
-        let verdict = match (warp, access.is_coalesced(analysis.gpu)) {
-            (1, _) => "",
-            (_, true) => "coalesced",
-            (_, false) => "scattered",
+        let next = match &access.times {
+            Some(times) => format!("{} {} bytes", times.bytes, times.argument),
+            None => stride(access.stride),
         };
-        let row = format!(
-            "{:<6} {:<16} {:<6} {:>6} {:>13} {:>13} {:>6} {:>6} {:>6}  {verdict}",
-            if line == 0 { String::new() } else { line.to_string() },
-            access.pointer,
-            if access.writes { "write" } else { "read" },
-            access.bytes,
-            stride(access.stride),
+        let verdict = match (warp, access.is_coalesced(analysis.gpu), &access.times) {
+            (1, ..) => String::new(),
+            (_, true, _) => "coalesced".to_owned(),
+            (_, false, Some(times)) if times.lines < access.lines => {
+                format!("scattered unless {} is 1", times.argument)
+            }
+            (_, false, _) => "scattered".to_owned(),
+        };
+        add(vec![
+            priced.at(access.place).unwrap_or_default(),
+            access.pointer.clone(),
+            way(access.writes),
+            access.bytes.to_string(),
+            next,
             access.round.map_or_else(String::new, stride),
-            format!("{}{}", access.lines, if access.lines_known { "" } else { "?" }),
+            match &access.times {
+                Some(times) if times.lines < access.lines => format!("{}-{}", times.lines, access.lines),
+                _ => format!("{}{}", access.lines, if access.lines_known { "" } else { "?" }),
+            },
             percent(access.used),
             format!("{}{}", access.align, if access.align < access.bytes.min(16) { "?" } else { "" }),
-        );
-        match rows.iter_mut().find(|(known, _)| *known == row) {
-            Some((_, times)) => *times += 1,
-            None => rows.push((row, 1)),
-        }
+            verdict,
+        ]);
     }
     for image in &analysis.images {
-        let line = image.place.map_or(0, |place| priced.line(place));
-        let row = format!(
-            "{:<6} {:<16} {:<6}  image",
-            if line == 0 { String::new() } else { line.to_string() },
-            image.image,
-            if image.writes { "write" } else { "read" }
-        );
-        match rows.iter_mut().find(|(known, _)| *known == row) {
-            Some((_, times)) => *times += 1,
-            None => rows.push((row, 1)),
-        }
+        let mut row = vec![String::new(); 10];
+        row[0] = priced.at(image.place).unwrap_or_default();
+        (row[1], row[2], row[9]) = (image.image.clone(), way(image.writes), "image".to_owned());
+        add(row);
     }
-    for (row, times) in rows {
-        let times = if times > 1 { format!("  {times} times") } else { String::new() };
-        let _ = writeln!(out, "{}{times}", row.trim_end());
-    }
+    let times = |times: u32| if times > 1 { format!("{times} times") } else { String::new() };
+    let rows = rows.into_iter().map(|(mut row, count)| {
+        row.push(times(count));
+        row
+    });
+    let table = Columns {
+        heads: heads.map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+        left: vec![0, 1, 2, 9, 10],
+        keys: 3,
+    };
+    out.push('\n');
+    out.push_str(&table.draw(canvas));
     let note = if warp > 1 {
         format!(
             "Lines: cache lines of {} bytes that a warp of {warp} touches.",
@@ -374,7 +390,7 @@ fn accesses(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut 
         )
     };
     let note = format!("{note} Align: what the code promises, ? if less than the access is wide.");
-    out.push_str(&paragraph(canvas, "", 0, &canvas.paint(Tone::Faint, &note)));
+    out.push_str(&faint(canvas, &note));
 }
 
 fn lines(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut String) {
@@ -395,13 +411,12 @@ fn lines(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut Str
     }
     let _ = writeln!(out, "{}", canvas.paint(Tone::Heading, &head));
     for line in hot.iter().take(HOT_LINES) {
-        let number = priced.line(line.place);
-        let mut row = format!("{number:<6}");
+        let mut row = format!("{:<6}", priced.at(Some(line.place)).unwrap_or_default());
         for at in &beside {
             let _ = write!(row, " {:>FIGURE$}", line.columns[*at].to_string());
         }
         let room = canvas.width.saturating_sub(row.chars().count() + 2);
-        let code: String = priced.text_of(number).chars().take(room).collect();
+        let code: String = priced.text_of(line.place).chars().take(room).collect();
         let _ = writeln!(out, "{row}  {}", canvas.paint(Tone::Faint, &code));
     }
     if hot.len() > HOT_LINES {
@@ -420,22 +435,10 @@ fn table(analyses: &[Analysis], canvas: Canvas) -> String {
         let _ = writeln!(out, "{}", canvas.paint(Tone::Heading, &first.kernel));
     }
     for cells in tables(analyses) {
-        let columns = cells.iter().map(Vec::len).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..columns)
-            .map(|at| {
-                cells.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-            })
-            .collect();
+        let mut cells = cells.into_iter();
+        let heads = cells.next().unwrap_or_default();
         out.push('\n');
-        for (index, row) in cells.iter().enumerate() {
-            let mut line = String::new();
-            for (at, (cell, width)) in row.iter().zip(&widths).enumerate() {
-                let _ =
-                    if at == 0 { write!(line, "{cell:<width$}") } else { write!(line, "  {cell:>width$}") };
-            }
-            let tone = if index == 0 { Tone::Heading } else { Tone::Plain };
-            let _ = writeln!(out, "{}", canvas.paint(tone, line.trim_end()));
-        }
+        out.push_str(&Columns { heads, rows: cells.collect(), left: vec![0], keys: 1 }.draw(canvas));
     }
     out.push_str("\nCycles of a core for each work-item on its longest way.\n");
     let mut left_out: Vec<&str> = Vec::new();
@@ -445,7 +448,7 @@ fn table(analyses: &[Analysis], canvas: Canvas) -> String {
         }
     }
     if !left_out.is_empty() {
-        let _ = writeln!(out, "Left out: {}.", left_out.join("; "));
+        out.push_str(&paragraph(canvas, "", 0, &format!("Left out: {}.", left_out.join("; "))));
     }
     out
 }

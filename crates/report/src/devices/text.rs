@@ -13,6 +13,10 @@ const FACT: usize = INDENT + 10;
 
 /// Each device with what it is and what it offers; at the end why there is no OpenCL device, when there is none.
 pub fn text(entries: &[Entry], no_opencl: Option<&str>, canvas: Canvas) -> String {
+    canvas.shown(drawn(entries, no_opencl, canvas))
+}
+
+fn drawn(entries: &[Entry], no_opencl: Option<&str>, canvas: Canvas) -> String {
     let mut out = String::new();
     for (index, entry) in entries.iter().enumerate() {
         if index > 0 {

@@ -15,6 +15,10 @@ use crate::style::{Canvas, Tone, paragraph};
 /// Each finding as compilers show theirs: place, line and caret, facts, further places, cure; at the end what was checked
 /// and how many findings there are.
 pub fn text(report: &Report<'_>, canvas: Canvas) -> String {
+    canvas.shown(drawn(report, canvas))
+}
+
+fn drawn(report: &Report<'_>, canvas: Canvas) -> String {
     let renderer =
         if canvas.colour { Renderer::styled() } else { Renderer::plain() }.term_width(canvas.width);
     let mut out = String::new();

@@ -17,6 +17,10 @@ const MICROSECONDS_BELOW: f64 = 1e-4;
 
 /// The table of one device: what it is, every step at every size, and what each step changes.
 pub fn text(report: &Report<'_>, canvas: Canvas) -> String {
+    canvas.shown(drawn(report, canvas))
+}
+
+fn drawn(report: &Report<'_>, canvas: Canvas) -> String {
     let climb = report.climb;
     let mut out = format!("{}\n", canvas.paint(Tone::Heading, &climb.device));
     out.push_str(&paragraph(canvas, "  ", 2, report.what));
@@ -65,6 +69,10 @@ pub fn text(report: &Report<'_>, canvas: Canvas) -> String {
 
 /// What the columns say; printed once, after the tables.
 pub fn legend(options: Options, canvas: Canvas) -> String {
+    canvas.shown(explained(options, canvas))
+}
+
+fn explained(options: Options, canvas: Canvas) -> String {
     let Options { runs, warmup } = options;
     let columns = [
         (

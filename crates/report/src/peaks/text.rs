@@ -11,6 +11,10 @@ use crate::table::{Cell, Group, Row, draw};
 
 /// The ceilings of one device: a table of rates by vector width for each unit, then times, then transfers.
 pub fn text(report: &Report<'_>, canvas: Canvas) -> String {
+    canvas.shown(drawn(report, canvas))
+}
+
+fn drawn(report: &Report<'_>, canvas: Canvas) -> String {
     let mut out = format!("{}\n", canvas.paint(Tone::Heading, report.device));
     out.push_str(&paragraph(canvas, "  ", 2, report.what));
     let sections = [

@@ -14,6 +14,10 @@ const CODE: usize = 6;
 
 /// One rule: severity, code and title, then its explanation with heads, paragraphs wrapped, and code as it is.
 pub fn text(rule: &Rule, canvas: Canvas) -> String {
+    canvas.shown(drawn(rule, canvas))
+}
+
+fn drawn(rule: &Rule, canvas: Canvas) -> String {
     let head = format!("{}[{}]", rule.severity.name(), rule.code);
     let mut out = format!("{}: {}\n", canvas.paint(tone(rule.severity), &head), rule.title);
     let mut pending = String::new();
@@ -54,6 +58,10 @@ pub fn text(rule: &Rule, canvas: Canvas) -> String {
 
 /// The rules, one a line.
 pub fn list(rules: &[&Rule], canvas: Canvas) -> String {
+    canvas.shown(listed(rules, canvas))
+}
+
+fn listed(rules: &[&Rule], canvas: Canvas) -> String {
     let width = rules.iter().map(|rule| rule.code.len()).max().unwrap_or(0);
     let mut out = String::new();
     for rule in rules {

@@ -22,6 +22,15 @@ use crate::files::input::{self, shown_input};
 use crate::files::output::{Output, shown_output};
 use crate::files::picture::{self, Format};
 use crate::progress::Progress;
+use crate::terminal;
+
+/// How it is called.
+const EXAMPLES: &str = "Examples:
+  tripipe filter laplace photo.jpg sharp.png
+  tripipe filter gray,gaussian:5,laplace8 photo.jpg edges.png --device opencl --explain
+  tripipe filter resize:640x photo.jpg small.png
+  tripipe filter copy frame.nv12 frame.png --from nv12:1920x1080
+  curl -s https://example.org/photo.jpg | tripipe filter gray - - --to jpeg > gray.jpg";
 
 /// Run a picture through filters.
 ///
@@ -35,15 +44,8 @@ use crate::progress::Progress;
 /// Raw frames of cameras have no header: --from nv12:1920x1080 reads one, and an output that ends in .nv12 or .nv21, or
 /// --to nv12, writes one (BT.601 in limited range). The path - is standard input or standard output; what is written there
 /// is a PNG unless --to says otherwise.
-///
-/// Examples:
-///   tripipe filter laplace photo.jpg sharp.png
-///   tripipe filter gray,gaussian:5,laplace8 photo.jpg edges.png --device opencl --explain
-///   tripipe filter resize:640x photo.jpg small.png
-///   tripipe filter copy frame.nv12 frame.png --from nv12:1920x1080
-///   curl -s https://example.org/photo.jpg | tripipe filter gray - - --to jpeg > gray.jpg
 #[derive(Args)]
-#[command(after_long_help = steps::names(), verbatim_doc_comment)]
+#[command(after_long_help = format!("{EXAMPLES}\n\n{}", steps::names()))]
 pub(crate) struct Filter {
     /// Filters with commas between, e.g. `laplace` or `gray,gaussian:5,sobel`; all names below.
     filters: String,
@@ -120,6 +122,7 @@ impl Filter {
         } else {
             format!("{}\n", filtered.said())
         };
+        let said = terminal::shown(said);
         drop(progress);
         let (what, size) = described(&source);
         let mut out = output.said_to(out, self.explain);
@@ -183,11 +186,11 @@ pub(super) fn said(explanation: &Explanation, total_seconds: f64) -> String {
     let Explanation { device, why, fallback, .. } = explanation;
     let instead = fallback.as_ref().map(|reason| format!("; the CPU path, as {reason}")).unwrap_or_default();
     let took = took(explanation);
-    format!(
+    terminal::shown(format!(
         "{device}: {} ({why}) {took}, {} with start-up and copies{instead}",
         explanation.kernel,
         time(total_seconds)
-    )
+    ))
 }
 
 /// Kernel and time of one operation among others.

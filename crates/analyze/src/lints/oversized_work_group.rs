@@ -1,0 +1,67 @@
+//! `oversized-work-group`: a work-group that the GPU does not run.
+
+use tripipe_device::Basis;
+use tripipe_ir::diagnostic::{Rule, Severity};
+
+use super::{Advice, Context};
+
+/// The lint.
+pub(super) const RULE: Rule = Rule {
+    code: "oversized-work-group",
+    severity: Severity::Error,
+    title: "a work-group is larger than the GPU allows",
+    explanation: r"## What it finds
+
+A local size, given or required by the kernel (`reqd_work_group_size`), of more work-items than a work-group of the GPU may have.
+
+## Why it matters
+
+`clEnqueueNDRangeKernel` returns `CL_INVALID_WORK_GROUP_SIZE`, or the kernel does not build. Nothing runs.
+
+## Example
+
+```c
+__attribute__((reqd_work_group_size(32, 32, 1)))
+kernel void tile(global float* out) { out[get_global_id(1) * 1024 + get_global_id(0)] = 0; }
+```
+
+## Instead
+
+Smaller groups; where they share data, several work-items' work for each work-item.
+
+```c
+__attribute__((reqd_work_group_size(16, 16, 1)))
+kernel void tile(global float* out) { out[get_global_id(1) * 1024 + get_global_id(0)] = 0; }
+```
+
+## When it is wrong
+
+The limit is of the GPU's model; it says whether it is documented, reported by a device, or guessed. A driver may allow more, and for
+kernels of many registers it allows less: `CL_KERNEL_WORK_GROUP_SIZE` is what counts.
+
+## Source
+
+- OpenCL 3.0, `clEnqueueNDRangeKernel`: `CL_INVALID_WORK_GROUP_SIZE`.
+",
+};
+
+pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
+    let required = context.kernel.required_local_size.map(|sizes| sizes.map(u64::from));
+    let Some(local) = context.setup.local.or(required) else { return };
+    let limit = &context.gpu.core.max_work_group_size;
+    let items = local.iter().fold(1_u64, |items, size| items.saturating_mul(*size));
+    if items > u64::from(limit.value) {
+        let guessed = if limit.basis == Basis::Guessed { " (guessed)" } else { "" };
+        found.push(Advice {
+            rule: &RULE,
+            place: None,
+            message: format!(
+                "work-groups of {items} work-items, where {} allows {}{guessed}",
+                context.gpu.name(),
+                limit.value
+            ),
+            cure: format!("Have at most {} work-items in a group.", limit.value),
+            gain: None,
+        });
+    }
+}

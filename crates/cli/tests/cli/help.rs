@@ -1,0 +1,85 @@
+//! What `--help` says, and text where only ASCII can be shown.
+
+use crate::{Bench, done};
+
+const COMMANDS: [&str; 12] = [
+    "analyze",
+    "check",
+    "devices",
+    "explain",
+    "filter",
+    "gemm",
+    "histogram",
+    "ladder",
+    "peaks",
+    "run-kernel",
+    "sweep",
+    "template",
+];
+
+/// Characters of a line where there is no terminal.
+const WIDTH: usize = 100;
+
+#[test]
+fn lines_of_the_help_are_full() {
+    let bench = Bench::new();
+    for command in COMMANDS {
+        let help = bench.succeed(&[command, "--help"]);
+        let lines: Vec<&str> = help.lines().collect();
+        for pair in lines.windows(2) {
+            let text = |line: &str| line.trim_start().starts_with(|first: char| first.is_alphanumeric());
+            let indent = |line: &str| line.len() - line.trim_start().len();
+            // Examples and lists have lines of their own, two spaces in; words behind an option are further in.
+            let flows = text(pair[0]) && text(pair[1]) && indent(pair[0]) == indent(pair[1]);
+            if flows && indent(pair[0]) != 2 {
+                let next = pair[1].split_whitespace().next().unwrap_or_default();
+                let room = WIDTH.saturating_sub(pair[0].chars().count() + 1);
+                assert!(
+                    next.chars().count() > room,
+                    "tripipe {command} --help breaks early:\n{}\n{}",
+                    pair[0],
+                    pair[1]
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn one_letter_means_one_thing() {
+    let bench = Bench::new();
+    for command in COMMANDS {
+        let help = bench.succeed(&[command, "--help"]);
+        for line in help.lines().filter(|line| line.trim_start().starts_with("-g")) {
+            assert!(line.contains("-g, --gpu"), "{command}: {line}");
+        }
+    }
+}
+
+#[test]
+fn ascii_is_enough_where_the_locale_has_nothing_else() {
+    let bench = Bench::new();
+    let all: [&[&str]; 5] = [
+        &["ladder", "vector-add", "--device", "cpu", "--sizes", "64", "--runs", "1", "--warmup", "0"],
+        &["ladder"],
+        &["devices"],
+        &["explain", "data-race"],
+        &["ladder", "--help"],
+    ];
+    for arguments in all {
+        for locale in ["C", "POSIX"] {
+            let text = done(&bench.command(arguments).env("LC_ALL", locale).output().unwrap());
+            assert!(text.is_ascii(), "{arguments:?}: {text}");
+        }
+    }
+    let drawn = bench.succeed(all[0]);
+    assert!(drawn.contains('│') && drawn.contains('×'), "{drawn}");
+}
+
+#[test]
+fn numbers_that_are_none_are_said_in_words() {
+    let bench = Bench::new();
+    bench.refuse(&["analyze", "k.cl", "--global", "many"], &["many", "not a whole number"]);
+    bench.refuse(&["analyze", "k.cl", "--local", "99999999999999999999"], &["too large"]);
+    bench.refuse(&["gemm", "a.npy", "b.npy", "-o", "c.npy", "--alpha", "x"], &["x", "not a number"]);
+}
