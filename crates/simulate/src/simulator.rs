@@ -485,7 +485,7 @@ impl Simulator {
                 written: self.storage.get_mut(memory).and_then(|storage| storage.written.take()),
             });
             let objects = objects::watch(&loaded.module, kernel, &layout, before.collect());
-            let mut watch = Box::new(Watch::new((*checks).clone(), objects));
+            let mut watch = Box::new(Watch::new((*checks).clone(), kernel, objects));
             crate::watch::kernel::check(&mut watch, kernel, &layout);
             watch
         });

@@ -127,6 +127,8 @@ pub enum Op {
         scope: Scope,
         /// Bytes of an element.
         bytes: u32,
+        /// Those of them that hold its value: behind three lanes there is padding.
+        used: u32,
     },
     /// Waits for asynchronous copies: how many (`i32`), pointer to the events.
     WaitEvents {

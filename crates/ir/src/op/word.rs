@@ -127,7 +127,9 @@ impl fmt::Display for Op {
                 write!(f, "barrier.{}.{}.{semantics}", execution.name(), memory.name())
             }
             Self::Fence { scope, semantics } => write!(f, "fence.{}.{semantics}", scope.name()),
-            Self::AsyncCopy { scope, bytes } => write!(f, "asynccopy.{}.{bytes}", scope.name()),
+            Self::AsyncCopy { scope, bytes, used } => {
+                write!(f, "asynccopy.{}.{bytes}.{used}", scope.name())
+            }
             Self::WaitEvents { scope } => write!(f, "waitevents.{}", scope.name()),
             Self::Group(group) => write!(f, "group.{group}"),
             Self::Dot(Dot { a_signed, b_signed, accumulate }) => {
@@ -287,7 +289,7 @@ fn parse(words: &mut Words<'_>) -> Option<Op> {
             Op::Barrier { execution: words.scope()?, memory: words.scope()?, semantics: words.semantics()? }
         }
         "fence" => Op::Fence { scope: words.scope()?, semantics: words.semantics()? },
-        "asynccopy" => Op::AsyncCopy { scope: words.scope()?, bytes: words.number()? },
+        "asynccopy" => Op::AsyncCopy { scope: words.scope()?, bytes: words.number()?, used: words.number()? },
         "waitevents" => Op::WaitEvents { scope: words.scope()? },
         "group" => Op::Group(words.group()?),
         "dot" => Op::Dot(Dot {

@@ -196,9 +196,11 @@ fn with_result(op: Op, types: &[Type], result: Type) -> Check {
             need(fits && values.iter().all(|ty| *ty == result), || format!("gives {result}"))
         }
         (
-            Op::AsyncCopy { bytes, .. },
+            Op::AsyncCopy { bytes, used, .. },
             [Type::Pointer(_), Type::Pointer(_), Type::I64, Type::I64, Type::Event],
-        ) => need(bytes > 0 && result == Type::Event, || "gives an event".into()),
+        ) => need(used > 0 && used <= bytes && result == Type::Event, || {
+            "copies elements and gives an event".into()
+        }),
         (Op::Group(group), _) => self::group(group.op, group.scope, types, result),
         (Op::Dot(dot), [a, b, rest @ ..]) => {
             let lanes = a.is_int() && a == b && matches!(a, Type::Vector(Scalar::I8 | Scalar::I16, _));

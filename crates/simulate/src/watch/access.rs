@@ -1,5 +1,7 @@
 //! Accesses to memory: bounds, alignment, permission, races.
 
+use std::collections::HashMap;
+
 use tripipe_ir as ir;
 use tripipe_ir::diagnostic::{AccessedMemory, Rule};
 use tripipe_ir::op::{AtomicOp, Order};
@@ -31,6 +33,8 @@ pub(crate) struct Touch {
     pub(crate) reads: bool,
     pub(crate) writes: bool,
     pub(crate) atomic: bool,
+    /// Whether it is a load that the source does not have: [`super::partial`].
+    pub(crate) puts_back: bool,
 }
 
 fn touch(i: &Inst, write: bool) -> Touch {
@@ -49,6 +53,7 @@ fn touch(i: &Inst, write: bool) -> Touch {
         reads: !write,
         writes: write,
         atomic: false,
+        puts_back: false,
     }
 }
 
@@ -62,7 +67,8 @@ pub(crate) struct Left {
 
 /// A load, watched.
 pub(super) fn load(s: &mut State<'_>, i: &Inst) -> bool {
-    watched(s, i, touch(i, false), None)
+    let puts_back = s.watch.as_ref().is_some_and(|watch| watch.partial.is_load(i.origin));
+    watched(s, i, Touch { puts_back, ..touch(i, false) }, None)
 }
 
 /// A load of what a compare-and-exchange will look at once more, watched: it gets along with atomics as they do.
@@ -94,6 +100,7 @@ pub(super) fn atomic(s: &mut State<'_>, i: &Inst) -> bool {
         reads,
         writes: atomic.op != AtomicOp::Load,
         atomic: true,
+        puts_back: false,
     };
     let order = atomic.semantics.order;
     let acquires = matches!(order, Order::Acquire | Order::AcquireRelease | Order::SeqCst);
@@ -102,14 +109,50 @@ pub(super) fn atomic(s: &mut State<'_>, i: &Inst) -> bool {
     watched(s, i, touch, Some(effect))
 }
 
+/// The lanes whose compare-and-exchange finds another value than it expects, so that it only reads.
+fn failing(s: &State<'_>, i: &Inst, bytes: usize) -> u64 {
+    let mut made: HashMap<u64, u64> = HashMap::new();
+    let mut failing = 0;
+    for lane in lanes(s.mask) {
+        let address = address_of(s, i.args[0], lane);
+        let (object, offset) = parts(address);
+        let found = made.get(&address).copied().or_else(|| {
+            let found = s.memory.peek(object, offset, bytes)?;
+            Some(found.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte)))
+        });
+        let of = |slot: u32| s.warp.rows.bits(slot, lane, bytes as u32);
+        if found.is_some_and(|found| found != of(i.args[2])) {
+            failing |= 1 << lane;
+        } else {
+            made.insert(address, of(i.args[1]));
+        }
+    }
+    failing
+}
+
+fn is_compare_exchange(s: &State<'_>, i: &Inst) -> bool {
+    let op = s.kernel.insts[i.origin].op;
+    matches!(op, Op::Atomic(ir::op::Atomic { op: AtomicOp::CompareExchange, .. }))
+}
+
 /// Checks an access and makes it for the lanes it is possible for; the others read zeros.
 fn watched(s: &mut State<'_>, i: &Inst, touch: Touch, effect: Option<Effect>) -> bool {
     let Some(mut watch) = s.watch.take() else { return (i.plain)(s, i) };
     let mask = s.mask;
     super::taint::address(&mut watch, s, i, touch.pointer, touch.operand);
-    let good = watch.touch(s, i, &touch);
+    let failing = if is_compare_exchange(s, i) { failing(s, i, touch.bytes) } else { 0 };
+    let mut good = 0;
+    for (lanes, writes) in [(mask & !failing, touch.writes), (failing, false)] {
+        if lanes != 0 {
+            s.mask = lanes;
+            good |= watch.touch(s, i, &Touch { writes, ..touch });
+        }
+    }
+    s.mask = mask;
     if let Some(effect) = effect.filter(|effect| watch.order.heeds(*effect)) {
         for lane in lanes(good) {
+            let writes = effect.writes && failing >> lane & 1 == 0;
+            let effect = Effect { writes, ..effect };
             watch.order.atomic(item_number(s, lane), address_of(s, touch.pointer, lane), effect);
         }
     }
@@ -206,16 +249,17 @@ impl Watch {
             reads: !write,
             writes: write,
             atomic: false,
+            puts_back: false,
         };
         self.touch(s, i, &touch)
     }
 
-    /// Checks an access of the lanes that run; the lanes for which it is possible.
-    pub(super) fn touch(&mut self, s: &State<'_>, i: &Inst, touch: &Touch) -> u64 {
+    /// Checks the addresses of the lanes that run: the lanes for which the access is possible, and whether all are within
+    /// one object.
+    pub(super) fn possible(&mut self, s: &State<'_>, i: &Inst, touch: &Touch) -> (u64, bool) {
         let (low, high, bits) = extremes(s, touch.pointer);
         let (object, offset) = parts(low);
         let near = parts(high).0 == object;
-        let mut good = s.mask;
         let inside = near
             && s.memory.object(object).is_some_and(|info| {
                 let end = parts(high).1.checked_add(touch.bytes as i64);
@@ -226,9 +270,14 @@ impl Watch {
         let left = self.left(s, i, touch);
         let aligned = bits & u64::from(touch.align - 1) == 0;
         let dead = Self::is_dead(s, low);
-        if !(inside && aligned && left.is_none() && !dead) {
-            good = self.one_by_one(s, i, touch, left);
-        }
+        let settled = inside && aligned && left.is_none() && !dead;
+        let good = if settled { s.mask } else { self.one_by_one(s, i, touch, left) };
+        (good, inside)
+    }
+
+    /// Checks an access of the lanes that run; the lanes for which it is possible.
+    pub(super) fn touch(&mut self, s: &State<'_>, i: &Inst, touch: &Touch) -> u64 {
+        let (mut good, inside) = self.possible(s, i, touch);
         if !self.copies.is_empty() {
             for lane in lanes(good) {
                 let address = address_of(s, touch.pointer, lane);
@@ -236,6 +285,7 @@ impl Watch {
             }
         }
         if inside {
+            let object = parts(extremes(s, touch.pointer).0).0;
             good &= self.permitted(s, i, touch, object, good);
             self.races(s, i, touch, object, good);
         } else {
@@ -388,7 +438,14 @@ impl Watch {
     }
 
     /// Checks what may be done with the object; the lanes for which it can be.
-    fn permitted(&mut self, s: &State<'_>, i: &Inst, touch: &Touch, object: u32, mask: u64) -> u64 {
+    pub(super) fn permitted(
+        &mut self,
+        s: &State<'_>,
+        i: &Inst,
+        touch: &Touch,
+        object: u32,
+        mask: u64,
+    ) -> u64 {
         let Some(watched) = self.objects.get(object as usize) else { return mask };
         let Some(info) = s.memory.object(object) else { return mask };
         let forbidden = match (watched.access, touch.writes) {
@@ -427,7 +484,7 @@ impl Watch {
             });
             return if info.space == Space::Constant { 0 } else { mask };
         }
-        if touch.reads && watched.access == Access::Write {
+        if touch.reads && !touch.puts_back && watched.access == Access::Write {
             self.note(&rules::WRITE_ONLY_READ, i, count, || {
                 occurrence(
                     format!("reads `{}`, which was made to be written only (CL_MEM_WRITE_ONLY)", info.name),

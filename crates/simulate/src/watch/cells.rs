@@ -73,12 +73,27 @@ const ATOMIC: u32 = 1 << 31;
 const SEVERAL: u32 = 1 << 30;
 /// Whether work-items of other groups did the same.
 const GROUPS: u32 = 1 << 29;
-const INST: u32 = GROUPS - 1;
+/// Whether an asynchronous copy of the group did it.
+const COPY: u32 = 1 << 28;
+/// Whether that copy wrote.
+const COPIED_TO: u32 = 1 << 27;
+const INST: u32 = COPIED_TO - 1;
 
 impl Mark {
     pub(crate) fn new(item: u32, era: Era, inst: ir::Inst, atomic: bool) -> Self {
         let flag = if atomic { ATOMIC } else { 0 };
         Self { item, time: era.now, bits: inst.as_u32() & INST | flag }
+    }
+
+    /// That of a group's asynchronous copy, which no work-item makes: it has the number of the group's first.
+    pub(crate) fn copy(first: u32, era: Era, inst: ir::Inst, writes: bool) -> Self {
+        let mark = Self::new(first, era, inst, false);
+        Self { bits: mark.bits | COPY | if writes { COPIED_TO } else { 0 }, ..mark }
+    }
+
+    /// Whether it is an asynchronous copy's; if so, whether the copy wrote.
+    pub(crate) fn copied(&self) -> Option<bool> {
+        self.has(COPY).then(|| self.has(COPIED_TO))
     }
 
     /// The instruction.
@@ -103,14 +118,16 @@ impl Mark {
     )]
     #[inline(always)]
     fn after(self, last: Self, era: Era) -> Self {
-        let several = (last.time >= era.fenced) & ((last.bits & SEVERAL != 0) | (last.item != self.item));
+        let other = (last.item != self.item) & (last.bits & COPY == 0);
+        let several = (last.time >= era.fenced) & ((last.bits & SEVERAL != 0) | other);
         // Which other groups is not kept.
         let groups = (last.time != 0) & (last.time < era.group);
         let flags = (last.bits & GROUPS) | (u32::from(several) * SEVERAL) | (u32::from(groups) * GROUPS);
         Self { bits: self.bits | flags, ..self }
     }
 
-    /// Whether it is that work-item's own, or lies behind a fence, so that nothing at all is to be said of it.
+    /// Whether it is that work-item's own, lies behind a fence, or is a copy of the same group (which whoever goes on has
+    /// waited for), so that nothing at all is to be said of it.
     #[allow(
         clippy::inline_always,
         clippy::needless_bitwise_bool,
@@ -120,7 +137,8 @@ impl Mark {
     fn is_settled(self, item: u32, era: Era) -> bool {
         let fenced = (self.time < era.fenced) & (self.time >= era.group) & (self.bits & GROUPS == 0);
         let own = (self.item == item) & (self.bits & (SEVERAL | GROUPS) == 0);
-        (self.time == 0) | fenced | own
+        let copied = (self.time >= era.group) & (self.bits & (COPY | SEVERAL | GROUPS) == COPY);
+        (self.time == 0) | fenced | own | copied
     }
 }
 
@@ -184,17 +202,21 @@ impl Marks {
 struct Chunk {
     writers: Marks,
     readers: Marks,
-    /// `None` until there is one.
+    /// Atomics that write; `None` until there is one.
     atomics: Option<Box<Marks>>,
+    /// Those that only read: loads, and exchanges that found another value than they expected.
+    atomic_readers: Option<Box<Marks>>,
 }
 
 impl Chunk {
-    const NONE: Self = Self { writers: Marks::NONE, readers: Marks::NONE, atomics: None };
+    const NONE: Self =
+        Self { writers: Marks::NONE, readers: Marks::NONE, atomics: None, atomic_readers: None };
 
     /// What an access may race with passes a test.
     #[allow(clippy::inline_always, reason = "once for each lane")]
     #[inline(always)]
     fn passes(&self, kind: Kind, test: impl Fn(&Marks) -> bool) -> bool {
+        let none_or = |marks: &Option<Box<Marks>>| marks.as_deref().is_none_or(&test);
         let (reads, atomic) = match kind {
             Kind::Read => (true, false),
             Kind::Write => (false, false),
@@ -202,19 +224,23 @@ impl Chunk {
         };
         test(&self.writers)
             && (reads || test(&self.readers))
-            && (atomic || self.atomics.as_deref().is_none_or(test))
+            && (atomic || none_or(&self.atomics))
+            && (atomic || reads || none_or(&self.atomic_readers))
     }
 
     /// What an access of a cell races with.
     fn races(&self, at: usize, kind: Kind, mark: Mark, era: Era, order: &impl Ordered) -> [Option<Race>; 2] {
-        if self.passes(kind, |last| last.get(at).is_settled(mark.item, era)) {
+        // Nobody has the number 0: a copy is no work-item's own.
+        let item = if mark.has(COPY) { 0 } else { mark.item };
+        if self.passes(kind, |last| last.get(at).is_settled(item, era)) {
             return [None; 2];
         }
         let others = |last: &Marks| others(last.get(at), mark, era, order);
         let atomics = || self.atomics.as_deref().and_then(others);
+        let atomic_readers = || self.atomic_readers.as_deref().and_then(others);
         let second = match kind {
             Kind::Read => atomics(),
-            Kind::Write => others(&self.readers).or_else(atomics),
+            Kind::Write => others(&self.readers).or_else(atomics).or_else(atomic_readers),
             Kind::Atomic { writes: true } => others(&self.readers),
             Kind::Atomic { writes: false } => None,
         };
@@ -366,10 +392,13 @@ impl Cells {
         let settled = chunk.passes(kind, |last| last.are_settled(era));
         let races = if settled { [None; 2] } else { chunk.races(at, kind, mark, era, order) };
         match kind {
+            // A work-item of the group that has read it says all that the copy would, and more.
+            Kind::Read if mark.has(COPY) && chunk.readers.get(at).time >= era.fenced => {}
             Kind::Read => chunk.readers.add(at, mark, era),
             Kind::Write => chunk.writers.set(at, mark),
-            Kind::Atomic { .. } => {
-                chunk.atomics.get_or_insert_with(|| Box::new(Marks::NONE)).add(at, mark, era);
+            Kind::Atomic { writes } => {
+                let marks = if writes { &mut chunk.atomics } else { &mut chunk.atomic_readers };
+                marks.get_or_insert_with(|| Box::new(Marks::NONE)).add(at, mark, era);
             }
         }
         races
@@ -379,7 +408,9 @@ impl Cells {
 /// Whether an access conflicts with an earlier one, if one of them writes.
 #[inline]
 fn conflict(before: Mark, now: Mark, era: Era, order: &impl Ordered) -> Option<Race> {
-    if before.time == 0 || before.item == now.item {
+    // A copy may have been started by any work-item of the group, if there are others.
+    let own = before.item == now.item && (era.items == 1 || !now.has(COPY));
+    if before.time == 0 || own {
         return None;
     }
     let mixed = before.has(ATOMIC) != now.has(ATOMIC);
@@ -388,7 +419,7 @@ fn conflict(before: Mark, now: Mark, era: Era, order: &impl Ordered) -> Option<R
         return (!order.behind_group(other))
             .then_some((if mixed { Conflict::Mixed } else { Conflict::Groups }, before));
     }
-    if before.time < era.fenced || order.behind_item(now.item, before.item) {
+    if before.time < era.fenced || before.has(COPY) || order.behind_item(now.item, before.item) {
         return None;
     }
     let kind = if before.time != era.now {

@@ -1,25 +1,81 @@
 //! Copies of bytes: each work-item's own, and the asynchronous ones of a group.
+//!
+//! An asynchronous copy is on its way from the call that starts it to the wait for its event. What a work-item has done
+//! before the call is ordered with it by a barrier alone, since the others of the group may have started it already: it
+//! counts as an access by nobody of the group ([`Watch::copy_races`]). Until it is waited for, nobody may touch what it
+//! writes, nor write what it reads ([`Watch::on_its_way`]).
+
+use std::ops::Range;
 
 use tripipe_ir::diagnostic::AccessedMemory;
-use tripipe_ir::{Inst as Origin, Op, Space, Type};
+use tripipe_ir::{Inst as Origin, Op};
 
+use super::access::Touch;
 use super::findings::{Occurrence, work_item};
-use super::{Watch, rules};
+use super::{Watch, rules, taint};
 use crate::execute::code::Inst;
 use crate::execute::memory::{Home, parts};
 use crate::execute::ops::Present;
+use crate::execute::ops::copy::Elements;
 use crate::execute::rows::lanes;
 use crate::execute::state::State;
+
+/// One side of a copy: elements within an object, each a step behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Side {
+    pub(crate) object: u32,
+    /// Where the first is.
+    pub(crate) start: u64,
+    /// Bytes of an element.
+    pub(crate) element: u64,
+    pub(crate) step: u64,
+    pub(crate) count: u64,
+}
+
+impl Side {
+    /// Where each element starts.
+    pub(crate) fn starts(self) -> impl Iterator<Item = u64> {
+        (0..self.count).map(move |index| self.start + index * self.step)
+    }
+
+    /// Whether any element has one of so many bytes.
+    fn meets(&self, offset: u64, bytes: u64) -> bool {
+        if self.count == 0 || bytes == 0 {
+            return false;
+        }
+        // The first element that does not end before.
+        let behind = (offset + 1).saturating_sub(self.start + self.element);
+        let first = match (behind, self.step) {
+            (0, _) => 0,
+            (_, 0) => return false,
+            (behind, step) => behind.div_ceil(step),
+        };
+        first < self.count && self.start + first * self.step < offset.saturating_add(bytes)
+    }
+
+    fn overlaps(&self, other: &Self) -> bool {
+        self.object == other.object && self.starts().any(|start| other.meets(start, self.element))
+    }
+}
 
 /// An asynchronous copy that nobody has waited for yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Pending {
-    pub(crate) event: u64,
-    pub(crate) origin: Origin,
-    /// Object and bytes that are written.
-    pub(crate) to: (u32, std::ops::Range<u64>),
-    /// Object and bytes that are read.
-    pub(crate) from: (u32, std::ops::Range<u64>),
+    event: u64,
+    origin: Origin,
+    /// What is written, and what is read; `None` where that is nothing.
+    to: Option<Side>,
+    from: Option<Side>,
+}
+
+impl Pending {
+    fn writes(&self, object: u32, offset: u64, bytes: u64) -> bool {
+        self.to.is_some_and(|side| side.object == object && side.meets(offset, bytes))
+    }
+
+    fn reads(&self, object: u32, offset: u64, bytes: u64) -> bool {
+        self.from.is_some_and(|side| side.object == object && side.meets(offset, bytes))
+    }
 }
 
 /// A copy by each work-item, watched: bytes that nobody has written are copied as such.
@@ -53,70 +109,70 @@ pub(super) fn copy(s: &mut State<'_>, i: &Inst) -> bool {
     goes_on
 }
 
-/// A group has met to start a copy: all must ask for the same.
-pub(crate) fn started(s: &mut State<'_>, i: &Inst, present: &[Present<'_>]) {
-    let Some(mut watch) = s.watch.take() else { return };
-    let Some(first) = present.first() else { return };
-    let lane = first.mask.trailing_zeros() as usize;
-    let data = &s.kernel.insts[i.origin];
-    let arguments = |rows: &crate::execute::rows::Rows, lane: usize| -> [u64; 4] {
-        std::array::from_fn(|index| rows.words(i.arg(index))[lane])
-    };
-    let wanted = arguments(&first.warp.rows, lane);
-    let group = s.group;
-    'all: for each in present {
-        for lane in lanes(each.mask) {
-            let found = arguments(&each.warp.rows, lane);
-            if let Some(index) = (0..4).find(|index| found[*index] != wanted[*index]) {
-                let what =
-                    ["another destination", "another source", "another number of elements", "another stride"];
-                let item = u64::from(each.warp.first_item) + lane as u64;
-                watch.note(&rules::ASYNC_COPY_DIVERGENCE, i, 1, || Occurrence {
-                    message: format!("a work-item asks for {} than the first of its group", what[index]),
-                    cure: "Compute the arguments from what all work-items of the group share.".into(),
-                    work_item: Some(work_item(&group, item)),
-                    ..Occurrence::default()
-                });
-                break 'all;
-            }
-        }
+/// Has something looked at with each warp that is there as the one that runs.
+fn each_warp(s: &mut State<'_>, present: &mut [Present<'_>], mut look: impl FnMut(&mut State<'_>)) {
+    let mask = s.mask;
+    for each in present {
+        std::mem::swap(&mut s.warp, each.warp);
+        s.mask = each.mask;
+        look(s);
+        std::mem::swap(&mut s.warp, each.warp);
     }
-    if let Op::AsyncCopy { bytes, .. } = data.op {
-        let [to, from, count, stride] = wanted;
-        let to_local = s.kernel.ty(data.operands[0]) == Type::Pointer(Space::Local);
-        let bytes = u64::from(bytes);
-        let dense = count.saturating_mul(bytes);
-        let spread = count
-            .saturating_sub(1)
-            .saturating_mul(stride)
-            .saturating_mul(bytes)
-            .saturating_add(bytes.min(dense));
-        let (to_bytes, from_bytes) = if to_local { (dense, spread) } else { (spread, dense) };
-        let range = |address: u64, bytes: u64| {
-            let (object, offset) = parts(address);
-            let start = offset.max(0).cast_unsigned();
-            (object, start..start.saturating_add(bytes))
-        };
-        let event = first.warp.rows.words(i.out)[lane];
-        let (to, from) = (range(to, to_bytes), range(from, from_bytes));
-        if let Some(written) =
-            watch.objects.get_mut(to.0 as usize).and_then(|watched| watched.written.as_mut())
-        {
-            let end = s.memory.object(to.0).map_or(0, |info| info.bytes).min(to.1.end);
-            if to.1.start < end {
-                written.set(to.1.start as usize, (end - to.1.start) as usize);
-            }
-        }
-        watch.copies.push(Pending { event, origin: i.origin, to, from });
-    }
-    s.watch = Some(watch);
+    s.mask = mask;
 }
 
-/// A group has met to wait for events.
-pub(crate) fn waited(s: &mut State<'_>, events: &[u64]) {
-    if let Some(watch) = &mut s.watch {
-        watch.copies.retain(|copy| !events.contains(&copy.event));
+/// A group has met to start a copy that has this event: all must ask for the same, and it must be possible. Gives the
+/// elements for which it is.
+pub(crate) fn start(s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>], event: u64) -> Range<u64> {
+    let Some(mut watch) = s.watch.take() else { return 0..u64::MAX };
+    each_warp(s, present, |s| {
+        for operand in 0..2 {
+            taint::address(&mut watch, s, i, i.arg(operand), operand);
+        }
+        for operand in 2..5 {
+            taint::used(&mut watch, s, i, i.arg(operand), operand, "what is copied here");
+        }
+    });
+    watch.asks_alike(s, i, present);
+    let mut good = 0..0;
+    if let (Some(elements), Some(first)) = (Elements::of(s, i, present), present.first_mut()) {
+        let mask = s.mask;
+        std::mem::swap(&mut s.warp, first.warp);
+        s.mask = 1 << first.mask.trailing_zeros();
+        good = watch.start(s, i, &elements, event);
+        std::mem::swap(&mut s.warp, first.warp);
+        s.mask = mask;
     }
+    s.watch = Some(watch);
+    good
+}
+
+/// A group has met to wait for copies: the lists of events are where the pointers say, and all the same. Without
+/// watchers, whether they are there is found by `read`.
+pub(crate) fn wait(s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>]) {
+    let Some(mut watch) = s.watch.take() else { return };
+    let mut wanted: Option<Vec<u64>> = None;
+    each_warp(s, present, |s| {
+        taint::used(&mut watch, s, i, i.arg(0), 0, "how many events are waited for here");
+        taint::address(&mut watch, s, i, i.arg(1), 1);
+        for lane in lanes(s.mask) {
+            let Some(events) = watch.events(s, i, lane) else { continue };
+            watch.copies.retain(|copy| !events.contains(&copy.event));
+            let wanted = wanted.get_or_insert_with(|| events.clone());
+            if *wanted != events {
+                let item = u64::from(s.warp.first_item) + lane as u64;
+                let what =
+                    if wanted.len() == events.len() { "other events" } else { "another number of events" };
+                watch.note(&rules::ASYNC_COPY_DIVERGENCE, i, 1, || Occurrence {
+                    message: format!("a work-item waits for {what} than the first of its group"),
+                    cure: "Wait for the same events in all work-items, in the same order.".into(),
+                    work_item: Some(work_item(&s.group, item)),
+                    ..Occurrence::default()
+                });
+            }
+        }
+    });
+    s.watch = Some(watch);
 }
 
 /// A group has come to its end.
@@ -136,6 +192,225 @@ pub(crate) fn ended(s: &mut State<'_>) {
 }
 
 impl Watch {
+    /// Whether all work-items that are there have the same arguments.
+    fn asks_alike(&mut self, s: &State<'_>, i: &Inst, present: &[Present<'_>]) {
+        const WHAT: [&str; 5] = [
+            "another destination",
+            "another source",
+            "another number of elements",
+            "another stride",
+            "another event",
+        ];
+        let mut wanted = None;
+        for each in present {
+            for lane in lanes(each.mask) {
+                let found: [u64; 5] = std::array::from_fn(|index| each.warp.rows.words(i.arg(index))[lane]);
+                let wanted = *wanted.get_or_insert(found);
+                let Some(index) = (0..5).find(|index| found[*index] != wanted[*index]) else { continue };
+                let item = u64::from(each.warp.first_item) + lane as u64;
+                self.note(&rules::ASYNC_COPY_DIVERGENCE, i, 1, || Occurrence {
+                    message: format!("a work-item asks for {} than the first of its group", WHAT[index]),
+                    cure: "Compute the arguments from what all work-items of the group share.".into(),
+                    work_item: Some(work_item(&s.group, item)),
+                    ..Occurrence::default()
+                });
+                return;
+            }
+        }
+    }
+
+    /// A copy is about to be made as the lane that runs asks for it. Gives the elements that are within their objects on
+    /// both sides.
+    fn start(&mut self, s: &mut State<'_>, i: &Inst, elements: &Elements, event: u64) -> Range<u64> {
+        let Op::AsyncCopy { used, .. } = s.kernel.insts[i.origin].op else { return 0..0 };
+        if elements.count == 0 {
+            self.copies.push(Pending { event, origin: i.origin, to: None, from: None });
+            return 0..0;
+        }
+        let from = self.elements_inside(s, i, elements, 1);
+        let to = self.elements_inside(s, i, elements, 0);
+        let good = from.start.max(to.start)..from.end.min(to.end);
+        let side = |operand: usize, inside: &Range<u64>| {
+            let (object, offset) = parts(elements.addresses[operand]);
+            let step = elements.steps[operand];
+            (!inside.is_empty()).then(|| Side {
+                object,
+                start: (i128::from(offset) + i128::from(inside.start) * i128::from(step)) as u64,
+                element: elements.bytes,
+                step,
+                count: inside.end - inside.start,
+            })
+        };
+        // What is read outside comes out as if it had been written: it has been reported.
+        if let Some(side) = side(0, &to) {
+            self.know(s, &side);
+        }
+        let pending = Pending { event, origin: i.origin, to: side(0, &good), from: side(1, &good) };
+        self.meets_others(s, i, &pending);
+        if let Some(side) = &pending.from {
+            self.copy_races(s, i, side, None);
+        }
+        if let Some(side) = &pending.to {
+            self.copy_races(s, i, side, pending.from.as_ref());
+        }
+        if let (Some(to), Some(from)) = (&pending.to, &pending.from) {
+            self.hand_on(s, i, to, from, u64::from(used));
+        }
+        self.copies.push(pending);
+        good
+    }
+
+    /// Checks one side of a copy: bounds, alignment, permission. Gives the elements within the object.
+    fn elements_inside(
+        &mut self,
+        s: &State<'_>,
+        i: &Inst,
+        elements: &Elements,
+        operand: usize,
+    ) -> Range<u64> {
+        let (address, step) = (elements.addresses[operand], elements.steps[operand]);
+        let span = u128::from(elements.count - 1) * u128::from(step) + u128::from(elements.bytes);
+        let writes = operand == 0;
+        let touch = Touch {
+            pointer: i.arg(operand),
+            operand,
+            bytes: usize::try_from(span).unwrap_or(usize::MAX).min(i64::MAX as usize),
+            align: 1 << elements.bytes.trailing_zeros(),
+            vector_builtin: false,
+            reads: !writes,
+            writes,
+            atomic: false,
+            puts_back: false,
+        };
+        let (object, offset) = parts(address);
+        self.possible(s, i, &touch);
+        let Some(info) = s.memory.object(object).filter(|info| info.home != Home::Null) else { return 0..0 };
+        if self.permitted(s, i, &touch, object, s.mask) == 0 {
+            return 0..0;
+        }
+        let (offset, step, element) = (i128::from(offset), i128::from(step), i128::from(elements.bytes));
+        let (count, bytes) = (i128::from(elements.count), i128::from(info.bytes));
+        // The first that starts inside, and the first behind it that does not end there.
+        let (first, last) = match step {
+            0 => (if offset < 0 { count } else { 0 }, if offset + element > bytes { 0 } else { count }),
+            _ => (((-offset).max(0) + step - 1) / step, (bytes - element - offset).div_euclid(step) + 1),
+        };
+        let (first, last) = (first.clamp(0, count), last.clamp(0, count));
+        if first < last { first as u64..last as u64 } else { 0..0 }
+    }
+
+    /// Looks for copies on their way that touch the same bytes.
+    fn meets_others(&mut self, s: &State<'_>, i: &Inst, new: &Pending) {
+        let overlap = |a: &Option<Side>, b: &Option<Side>| {
+            a.as_ref().zip(b.as_ref()).filter(|(a, b)| a.overlaps(b)).map(|(a, _)| *a)
+        };
+        let found = self.copies.iter().find_map(|old| {
+            let met = overlap(&new.to, &old.to).map(|side| (side, "writes what another one is writing"));
+            let met = met.or_else(|| {
+                overlap(&new.to, &old.from).map(|side| (side, "writes what another one is reading"))
+            });
+            let met = met.or_else(|| {
+                overlap(&new.from, &old.to).map(|side| (side, "reads what another one is writing"))
+            });
+            met.map(|(side, what)| (side, what, old.origin))
+        });
+        let Some((side, what, origin)) = found else { return };
+        let memory = Self::memory_of(s, &side);
+        let name = memory.as_ref().map_or_else(String::new, |memory| memory.object.clone());
+        self.note(&rules::ASYNC_COPY_UNWAITED, i, 1, || Occurrence {
+            message: format!("this asynchronous copy {what}: `{name}`"),
+            cure: "Wait for the other copy's event by wait_group_events first.".into(),
+            work_item: Some(work_item(&s.group, 0)),
+            memory,
+            related: vec![("the other copy was started here".into(), Some(origin), None)],
+        });
+    }
+
+    /// What a side of a copy covers.
+    pub(super) fn memory_of(s: &State<'_>, side: &Side) -> Option<AccessedMemory> {
+        let info = s.memory.object(side.object)?;
+        Some(AccessedMemory {
+            object: info.name.to_string(),
+            space: info.space,
+            object_bytes: info.bytes,
+            offset: side.start.cast_signed(),
+            bytes: side.count.saturating_sub(1) * side.step + side.element,
+        })
+    }
+
+    /// Takes all bytes of a side for written.
+    fn know(&mut self, s: &State<'_>, side: &Side) {
+        let written = self.objects.get_mut(side.object as usize).and_then(|watched| watched.written.as_mut());
+        if let Some(written) = written.filter(|_| s.memory.object(side.object).is_some()) {
+            for start in side.starts() {
+                written.set(start as usize, side.element as usize);
+            }
+        }
+    }
+
+    /// The destination is written as far as the source was. What leaves the group's memory unwritten is reported.
+    fn hand_on(&mut self, s: &State<'_>, i: &Inst, to: &Side, from: &Side, used: u64) {
+        let of = |object: u32| self.objects.get(object as usize).and_then(|watched| watched.written.as_ref());
+        let Some(source) = of(from.object) else { return };
+        let unwritten: Vec<(u64, u64)> = to
+            .starts()
+            .zip(from.starts())
+            .filter(|(_, from)| !source.all(*from as usize, used as usize))
+            .flat_map(|(to, from)| (0..used).map(move |byte| (to + byte, from + byte)))
+            .filter(|(_, from)| !source.has(*from as usize))
+            .collect();
+        let Some((_, first)) = unwritten.first() else { return };
+        let local = matches!(s.memory.object(to.object).map(|info| info.home), Some(Home::Local(_)));
+        if local {
+            if let Some(written) =
+                self.objects.get_mut(to.object as usize).and_then(|watched| watched.written.as_mut())
+            {
+                unwritten.iter().for_each(|(to, _)| written.unset(*to as usize));
+            }
+            return;
+        }
+        let memory = Self::memory_of(s, &Side { start: *first, count: 1, ..*from });
+        let name = memory.as_ref().map_or_else(String::new, |memory| memory.object.clone());
+        self.note(&rules::UNINITIALISED_VALUE, i, 1, || Occurrence {
+            message: format!("what is copied here depends on `{name}`, read before anybody has written it"),
+            cure: "Write the variable or the memory before it is read, on every way that leads here.".into(),
+            work_item: Some(work_item(&s.group, 0)),
+            memory,
+            related: Vec::new(),
+        });
+    }
+
+    /// The events that a lane waits for; `None` if they are not where it says.
+    fn events(&mut self, s: &mut State<'_>, i: &Inst, lane: usize) -> Option<Vec<u64>> {
+        let count = u64::from(s.warp.rows.numbers::<u32>(i.arg(0))[lane]);
+        let list = s.warp.rows.words(i.arg(1))[lane];
+        let bytes = usize::try_from(count * crate::execute::ops::copy::EVENT_BYTES).ok()?;
+        if count == 0 {
+            return Some(Vec::new());
+        }
+        let mask = std::mem::replace(&mut s.mask, 1 << lane);
+        let good = self.touch_bytes(s, i, 1, bytes, false);
+        s.mask = mask;
+        if good == 0 {
+            return None;
+        }
+        let unwritten = (0..bytes as u64).any(|byte| !self.is_written(s, lane, list.wrapping_add(byte)));
+        if unwritten {
+            let name = s.memory.object(parts(list).0).map_or_else(String::new, |info| info.name.to_string());
+            let item = u64::from(s.warp.first_item) + lane as u64;
+            self.note(&rules::UNINITIALISED_VALUE, i, 1, || Occurrence {
+                message: format!(
+                    "what is waited for here depends on `{name}`, read before anybody has written it"
+                ),
+                cure: "Give it the event of a copy, or 0, on every way that leads here.".into(),
+                work_item: Some(work_item(&s.group, item)),
+                ..Occurrence::default()
+            });
+        }
+        let read = crate::execute::ops::copy::read(s, lane, list, bytes as u64)?;
+        Some(read.as_chunks::<8>().0.iter().map(|event| u64::from_le_bytes(*event)).collect())
+    }
+
     /// Whether an access meets a copy that is on its way.
     pub(super) fn on_its_way(
         &mut self,
@@ -148,11 +423,10 @@ impl Watch {
     ) {
         let (object, offset) = parts(address);
         let Ok(start) = u64::try_from(offset) else { return };
-        let meets = |(other, range): &(u32, std::ops::Range<u64>)| {
-            *other == object && start < range.end && range.start < start.saturating_add(bytes)
+        let meets = |copy: &&Pending| {
+            copy.writes(object, start, bytes) || (writes && copy.reads(object, start, bytes))
         };
-        let found = self.copies.iter().find(|copy| meets(&copy.to) || (writes && meets(&copy.from))).cloned();
-        let Some(copy) = found else { return };
+        let Some(copy) = self.copies.iter().find(meets).cloned() else { return };
         let Some(info) = s.memory.object(object) else { return };
         let memory = AccessedMemory {
             object: info.name.to_string(),
@@ -161,7 +435,7 @@ impl Watch {
             offset,
             bytes,
         };
-        let what = match (writes, meets(&copy.to)) {
+        let what = match (writes, copy.writes(object, start, bytes)) {
             (true, true) => "writes what an asynchronous copy is writing",
             (true, false) => "writes what an asynchronous copy is reading",
             (false, _) => "reads what an asynchronous copy is writing",

@@ -15,6 +15,7 @@ pub(crate) mod findings;
 pub(crate) mod kernel;
 pub(crate) mod objects;
 pub(crate) mod order;
+pub(crate) mod partial;
 mod races;
 pub mod rules;
 pub(crate) mod taint;
@@ -32,6 +33,7 @@ use cells::Times;
 use findings::Findings;
 use objects::Watched;
 use order::Order;
+use partial::Partial;
 
 /// Which rules are looked for.
 #[derive(Clone, Debug, Default)]
@@ -73,6 +75,8 @@ pub(crate) struct Watch {
     pub(crate) left: HashMap<(u32, Value), access::Left>,
     /// Asynchronous copies of the current group that nobody has waited for.
     pub(crate) copies: Vec<copies::Pending>,
+    /// Loads and stores for a part's sake.
+    pub(crate) partial: Partial,
     /// What an instruction reads that nobody has written, by its number.
     pub(crate) births: HashMap<u32, String>,
     /// Whether some accesses were too many for races to be looked for.
@@ -80,8 +84,9 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(crate) fn new(checks: Checks, objects: Vec<Watched>) -> Self {
+    pub(crate) fn new(checks: Checks, kernel: &Kernel, objects: Vec<Watched>) -> Self {
         Self {
+            partial: Partial::of(kernel),
             checks,
             findings: Findings::default(),
             objects,

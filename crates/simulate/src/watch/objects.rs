@@ -89,7 +89,11 @@ fn grain(kernel: &Kernel) -> usize {
             Op::Load(access) => (access.align, inst.result),
             Op::Store(access) => (access.align, inst.operands.get(1).copied()),
             Op::Atomic(_) => (4, inst.result.or_else(|| inst.operands.get(1).copied())),
-            Op::Copy(_) | Op::AsyncCopy { .. } => return 1,
+            Op::Copy(_) => return 1,
+            Op::AsyncCopy { bytes, .. } => {
+                grain = grain.min(1 << bytes.trailing_zeros());
+                continue;
+            }
             _ => continue,
         };
         let size = value.map_or(4, |value| kernel.ty(value).scalar().map_or(8, tripipe_ir::Scalar::bytes));

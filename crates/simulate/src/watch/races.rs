@@ -1,12 +1,13 @@
 //! Accesses that race: what [`super::cells`] finds of those of a warp, as findings.
 
 use cranelift_entity::EntitySet;
-use tripipe_ir::diagnostic::{AccessedMemory, Rule};
+use tripipe_ir::diagnostic::{AccessedMemory, Rule, WorkItem};
 use tripipe_ir::op::AtomicOp;
 use tripipe_ir::{self as ir, Kernel, Op, Space, Value, ValueDef};
 
 use super::access::{Touch, address_of};
 use super::cells::{Cells, Conflict, Era, Kind, Mark, Race, Times};
+use super::copies::Side;
 use super::findings::{Occurrence, work_item};
 use super::{Watch, rules};
 use crate::execute::code::Inst;
@@ -88,66 +89,102 @@ impl Watch {
         }
     }
 
-    fn race(&mut self, s: &State<'_>, i: &Inst, touch: &Touch, lane: usize, (conflict, other): Race) {
-        let address = address_of(s, touch.pointer, lane);
-        let (object, offset) = parts(address);
-        let Some(info) = s.memory.object(object) else { return };
+    /// Looks for accesses that nothing orders with an asynchronous copy's side: one that is written has the other one as its
+    /// source.
+    pub(super) fn copy_races(&mut self, s: &State<'_>, i: &Inst, side: &Side, source: Option<&Side>) {
+        let Some(watched) = self.objects.get_mut(side.object as usize) else { return };
+        let Some(cells) = &mut watched.cells else { return };
+        let Some(info) = s.memory.object(side.object) else { return };
         let items = s.group.enqueued_local.iter().product::<u64>();
-        let number = u64::from(other.item - 1);
-        let other_group = number / items;
-        let mut group = s.group;
-        let [x, y, _] = group.groups;
-        group.id = [other_group % x, other_group / x % y, other_group / (x * y)];
-        let other_item = work_item(&group, number % items);
-        let other_inst = other.inst();
-        let other_wrote = matches!(
-            s.kernel.insts[other_inst].op,
-            Op::Store(_) | Op::Copy(_) | Op::Atomic(_) | Op::AsyncCopy { .. }
-        );
-        let same =
-            touch.writes && other_wrote && !touch.atomic && Self::same_value(s, i, touch, lane, &other);
-        let rule: &'static Rule = match conflict {
-            Conflict::Mixed => &rules::ATOMIC_MIXED,
-            _ if same => &rules::SAME_VALUE_RACE,
-            Conflict::Fence => &rules::WRONG_FENCE,
-            Conflict::Groups => &rules::DATA_RACE_BETWEEN_GROUPS,
-            Conflict::Group => &rules::DATA_RACE,
-        };
-        let kind = if info.space == Space::Local { "local" } else { "global" };
-        self.note(rule, i, 1, || {
-            let me = if touch.writes { "writes" } else { "reads" };
+        let first = s.group.linear() * items + 1;
+        if first + items > u64::from(u32::MAX) || self.times.now == u32::MAX {
+            self.races_left_out = true;
+            return;
+        }
+        let Times { now, group, local, global } = self.times;
+        let fenced = if matches!(info.home, Home::Local(_)) { local } else { global };
+        let era = Era { now, fenced, group, items: items as u32 };
+        let mark = Mark::copy(first as u32, era, i.origin, source.is_some());
+        let kind = if source.is_some() { Kind::Write } else { Kind::Read };
+        let mut found: Vec<(u64, Race)> = Vec::new();
+        for start in side.starts() {
+            let end = start + side.element - 1;
+            for cell in start >> cells.grain_log2..=end >> cells.grain_log2 {
+                let races = cells.note(cell as usize, kind, mark, era, &self.order);
+                found.extend(races.into_iter().flatten().map(|race| (start, race)));
+            }
+        }
+        // Who is alone in its group has nobody to race with there.
+        let alone = s.group.items() == 1;
+        for (start, (conflict, other)) in found {
+            if !(alone && u64::from(other.item) == first) {
+                let element = Side { start, count: 1, ..*side };
+                let index = (start - side.start).checked_div(side.step).unwrap_or(0);
+                let from = source.map(|source| Side {
+                    start: source.start + index * source.step,
+                    count: 1,
+                    ..*source
+                });
+                self.copy_race(s, i, &element, from.as_ref(), (conflict, other));
+            }
+        }
+    }
+
+    fn copy_race(
+        &mut self,
+        s: &State<'_>,
+        i: &Inst,
+        element: &Side,
+        source: Option<&Side>,
+        (conflict, other): Race,
+    ) {
+        let Some(info) = s.memory.object(element.object) else { return };
+        let other_wrote = other_wrote(s, &other);
+        let bytes = |side: &Side| s.memory.peek(side.object, side.start.cast_signed(), side.element as usize);
+        let same = other_wrote
+            && source.is_some_and(|source| bytes(source).is_some() && bytes(source) == bytes(element));
+        self.note(rule(conflict, same), i, 1, || {
+            let me = if source.is_some() { "writes" } else { "reads" };
             let they = if other_wrote { "wrote" } else { "read" };
-            let message = match conflict {
-                Conflict::Mixed => format!(
-                    "{me} {} bytes of `{}` that another work-item {they}, one of them by an atomic and one without",
-                    touch.bytes, info.name
-                ),
-                Conflict::Fence => format!(
-                    "{me} {} bytes of `{}` that another work-item {they} before a barrier that does not fence {kind} memory",
-                    touch.bytes, info.name
-                ),
-                Conflict::Groups => format!(
-                    "{me} {} bytes of `{}` that a work-item of another group {they}",
-                    touch.bytes, info.name
-                ),
-                Conflict::Group => format!(
-                    "{me} {} bytes of `{}` that another work-item of the group {they}, with no barrier between",
-                    touch.bytes, info.name
-                ),
-            };
+            let message = format!(
+                "this asynchronous copy {me} bytes of `{}` that {}",
+                info.name,
+                who(conflict, they, info.space)
+            );
             let cure = match conflict {
-                Conflict::Mixed => "Use an atomic on both sides, or put a barrier between them.".to_owned(),
-                _ if same => "Let one work-item write; that all write the same helps on today's devices only.".to_owned(),
-                Conflict::Fence if info.space == Space::Local => "Use barrier(CLK_LOCAL_MEM_FENCE).".to_owned(),
-                Conflict::Fence => "Use barrier(CLK_GLOBAL_MEM_FENCE).".to_owned(),
-                Conflict::Groups => {
-                    "No barrier reaches other groups: use atomics, give each group its own part, or split the kernel in two.".to_owned()
+                Conflict::Group => {
+                    format!("Put {} before the copy: it waits for nobody.", barrier(info.space))
                 }
-                Conflict::Group => format!("Put barrier(CLK_{}_MEM_FENCE) between the two.", kind.to_uppercase()),
+                _ => cure(conflict, same, info.space),
             };
             Occurrence {
                 message,
                 cure,
+                work_item: Some(work_item(&s.group, 0)),
+                memory: Self::memory_of(s, element),
+                related: vec![related(s, &other, they)],
+            }
+        });
+    }
+
+    fn race(&mut self, s: &State<'_>, i: &Inst, touch: &Touch, lane: usize, (conflict, other): Race) {
+        let address = address_of(s, touch.pointer, lane);
+        let (object, offset) = parts(address);
+        let Some(info) = s.memory.object(object) else { return };
+        let other_wrote = other_wrote(s, &other);
+        let same =
+            touch.writes && other_wrote && !touch.atomic && Self::same_value(s, i, touch, lane, &other);
+        self.note(rule(conflict, same), i, 1, || {
+            let me = if touch.writes { "writes" } else { "reads" };
+            let they = if other_wrote { "wrote" } else { "read" };
+            Occurrence {
+                message: format!(
+                    "{me} {} bytes of `{}` that {}",
+                    touch.bytes,
+                    info.name,
+                    who(conflict, they, info.space)
+                ),
+                cure: cure(conflict, same, info.space),
                 work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + lane as u64)),
                 memory: Some(AccessedMemory {
                     object: info.name.to_string(),
@@ -156,7 +193,7 @@ impl Watch {
                     offset,
                     bytes: touch.bytes as u64,
                 }),
-                related: vec![(format!("the other {they} it here"), Some(other_inst), Some(other_item))],
+                related: vec![related(s, &other, they)],
             }
         });
     }
@@ -185,6 +222,72 @@ impl Watch {
             found.get(component * size..(component + 1) * size) == value.get(..size)
         })
     }
+}
+
+/// Whether the other of two accesses that race has written.
+fn other_wrote(s: &State<'_>, other: &Mark) -> bool {
+    other.copied().unwrap_or_else(|| {
+        matches!(s.kernel.insts[other.inst()].op, Op::Store(_) | Op::Copy(_) | Op::Atomic(_))
+    })
+}
+
+fn rule(conflict: Conflict, same: bool) -> &'static Rule {
+    match conflict {
+        Conflict::Mixed => &rules::ATOMIC_MIXED,
+        _ if same => &rules::SAME_VALUE_RACE,
+        Conflict::Fence => &rules::WRONG_FENCE,
+        Conflict::Groups => &rules::DATA_RACE_BETWEEN_GROUPS,
+        Conflict::Group => &rules::DATA_RACE,
+    }
+}
+
+/// Who has done what to the same bytes.
+fn who(conflict: Conflict, they: &str, space: Space) -> String {
+    match conflict {
+        Conflict::Mixed => {
+            format!("another work-item {they}, one of them by an atomic and one without")
+        }
+        Conflict::Fence => {
+            let kind = if space == Space::Local { "local" } else { "global" };
+            format!("another work-item {they} before a barrier that does not fence {kind} memory")
+        }
+        Conflict::Groups => format!("a work-item of another group {they}"),
+        Conflict::Group => format!("another work-item of the group {they}, with no barrier between"),
+    }
+}
+
+/// What orders two accesses, or makes that needless.
+fn cure(conflict: Conflict, same: bool, space: Space) -> String {
+    match conflict {
+        Conflict::Mixed => "Use an atomic on both sides, or put a barrier between them.".to_owned(),
+        _ if same => {
+            "Let one work-item write; that all write the same helps on today's devices only.".to_owned()
+        }
+        Conflict::Fence => format!("Use {}.", barrier(space)),
+        Conflict::Groups => {
+            "No barrier reaches other groups: use atomics, give each group its own part, or split the kernel in two."
+                .to_owned()
+        }
+        Conflict::Group => format!("Put {} between the two.", barrier(space)),
+    }
+}
+
+fn barrier(space: Space) -> &'static str {
+    if space == Space::Local { "barrier(CLK_LOCAL_MEM_FENCE)" } else { "barrier(CLK_GLOBAL_MEM_FENCE)" }
+}
+
+/// Where the other of two accesses was made, and by whom.
+fn related(s: &State<'_>, other: &Mark, they: &str) -> (String, Option<ir::Inst>, Option<WorkItem>) {
+    let items = s.group.enqueued_local.iter().product::<u64>();
+    let number = u64::from(other.item - 1);
+    let other_group = number / items;
+    let mut group = s.group;
+    let [x, y, _] = group.groups;
+    group.id = [other_group % x, other_group / x % y, other_group / (x * y)];
+    // A copy is made by a group as a whole.
+    let who = if other.copied().is_some() { "another group's asynchronous copy" } else { "the other" };
+    let item = other.copied().is_none().then(|| work_item(&group, number % items));
+    (format!("{who} {they} it here"), Some(other.inst()), item)
 }
 
 /// The loads that only guess: what they read is the expected value of a compare-and-exchange of the same place, which makes

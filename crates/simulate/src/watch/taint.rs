@@ -306,7 +306,7 @@ pub(crate) fn branch(s: &mut State<'_>, slot: u32, bytes: u32, place: Option<ir:
 }
 
 /// A register is used where its value matters: reported once, then taken as written.
-fn used(watch: &mut Watch, s: &mut State<'_>, i: &Inst, slot: u32, operand: usize, what: &str) {
+pub(super) fn used(watch: &mut Watch, s: &mut State<'_>, i: &Inst, slot: u32, operand: usize, what: &str) {
     let Some(ty) = ty(s, i, operand) else { return };
     let bytes = component_bytes(ty);
     let mask =
@@ -359,12 +359,22 @@ impl Watch {
         let Some(value) = i.args.get(1).copied().filter(|slot| *slot != NONE) else { return };
         let size = touch.bytes / usize::from(i.components).max(1);
         let shadow = value + s.code.shadow;
-        let unknown = s.warp.tainted && s.warp.rows.words(shadow).iter().any(|word| *word != 0);
-        if unknown {
+        let mut unknown = s.warp.tainted && s.warp.rows.words(shadow).iter().any(|word| *word != 0);
+        let puts_back = if unknown { self.partial.put_back(i.origin) } else { 0 };
+        let alone = lanes(s.mask).all(|lane| {
+            (0..touch.bytes).filter(|byte| puts_back >> byte & 1 == 0).all(|byte| {
+                let bits = s.warp.rows.bits(shadow, byte / size * WIDTH + lane, size as u32);
+                bits.to_le_bytes()[byte % size] == 0
+            })
+        });
+        // What is only put back may be unwritten: it stays so.
+        let stays = unknown && puts_back != 0 && alone;
+        if unknown && !stays {
             let first = s.mask.trailing_zeros() as usize;
             let (object, _) = parts(address_of(s, touch.pointer, first));
             if s.memory.object(object).is_some_and(|info| matches!(info.home, Home::Global(_))) {
                 used(self, s, i, value, 1, "what is stored here");
+                unknown = false;
             }
         }
         if !unknown && self.all_written(s, touch) {
@@ -390,7 +400,7 @@ impl Watch {
                         continue;
                     };
                     written.set(offset, touch.bytes);
-                    if unknown && matches!(home, Home::Local(_)) {
+                    if unknown {
                         for byte in 0..touch.bytes {
                             let bits = s.warp.rows.bits(shadow, byte / size * WIDTH + lane, size as u32)
                                 >> (8 * (byte % size));

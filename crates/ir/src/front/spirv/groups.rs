@@ -6,7 +6,7 @@ use super::body::Translator;
 use super::code::{Fallible, Raw, invalid, unsupported};
 use super::rep::Rep;
 use crate::op::{Binary, Group, GroupOp, GroupScope, Query, QueryKind, Reduction, Scope, Unary};
-use crate::{Op, Scalar, Type, Value};
+use crate::{Layout, Op, Scalar, Type, Value};
 
 impl Translator<'_> {
     /// Translates an instruction about groups; `false` if it is none.
@@ -33,13 +33,16 @@ impl Translator<'_> {
                     return unsupported("an asynchronous copy through a pointer of unknown type");
                 };
                 let pointee = self.all.types.pointee(*pointer)?;
-                let bytes = self.all.types.layout(pointee)?.bytes();
-                let Ok(bytes) = u32::try_from(bytes) else { return invalid("an element of that size") };
+                let layout = self.all.types.layout(pointee)?;
+                let Ok(bytes) = u32::try_from(layout.bytes()) else {
+                    return invalid("an element of that size");
+                };
+                let used = if let Layout::Value(ty) = layout { ty.bytes() } else { bytes };
                 let (count, stride) = (self.value(raw.word(6)?)?, self.value(raw.word(7)?)?);
                 let (count, stride) = (self.resized(count, Type::I64)?, self.resized(stride, Type::I64)?);
                 let event = self.event(raw.word(8)?)?;
                 let operands = [to, from, count, stride, event];
-                let value = self.emit(Op::AsyncCopy { scope, bytes }, &operands, Type::Event)?;
+                let value = self.emit(Op::AsyncCopy { scope, bytes, used }, &operands, Type::Event)?;
                 self.define(raw, Rep::Value(value))?;
             }
             RawOp::GroupWaitEvents => {

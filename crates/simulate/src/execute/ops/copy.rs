@@ -1,7 +1,9 @@
 //! Copies of bytes: each work-item's own, and the asynchronous ones of a group.
 
+use std::ops::Range;
+
 use tripipe_ir::op::Scope;
-use tripipe_ir::{Kernel, Op, Space, Type};
+use tripipe_ir::{Op, Space, Type};
 
 use super::memory::{is_private, outside};
 use super::{Present, meet_sub_group, neighbours};
@@ -11,7 +13,10 @@ use crate::execute::rows::lanes;
 use crate::execute::state::State;
 
 /// Bytes of an event in memory.
-const EVENT_BYTES: u64 = 8;
+pub(crate) const EVENT_BYTES: u64 = 8;
+
+/// As many offsets as an address has room for.
+const OFFSETS: u128 = 1 << 47;
 
 /// Copies bytes, lane by lane: destination, source, count.
 pub(super) fn copy(s: &mut State<'_>, i: &Inst) -> bool {
@@ -32,7 +37,7 @@ fn copy_bytes(s: &mut State<'_>, i: &Inst, lane: usize, to: u64, from: u64, coun
 }
 
 /// The bytes a lane's pointer leads to; `None` if they are not all inside an object.
-pub(super) fn read(s: &mut State<'_>, lane: usize, address: u64, count: u64) -> Option<Vec<u8>> {
+pub(crate) fn read(s: &mut State<'_>, lane: usize, address: u64, count: u64) -> Option<Vec<u8>> {
     let count = usize::try_from(count).ok()?;
     let (object, offset) = parts(address);
     if let Some(index) = is_private(s, address) {
@@ -58,35 +63,97 @@ fn write(s: &mut State<'_>, lane: usize, address: u64, bytes: &[u8]) -> Option<(
     Some(())
 }
 
+/// What an asynchronous copy copies: destination and source are two of each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Elements {
+    /// Where the first is.
+    pub(crate) addresses: [u64; 2],
+    /// Bytes from one to the next. The stride is that of the global side; on the other they lie side by side.
+    pub(crate) steps: [u64; 2],
+    /// Bytes of one.
+    pub(crate) bytes: u64,
+    pub(crate) count: u64,
+}
+
+impl Elements {
+    /// What the first of those that are there asks for.
+    pub(crate) fn of(s: &State<'_>, i: &Inst, present: &[Present<'_>]) -> Option<Self> {
+        let inst = &s.kernel.insts[i.origin];
+        let Op::AsyncCopy { bytes, .. } = inst.op else { return None };
+        let first = present.first()?;
+        let lane = first.mask.trailing_zeros() as usize;
+        let [to, from, count, stride] =
+            std::array::from_fn(|index| first.warp.rows.words(i.arg(index))[lane]);
+        let bytes = u64::from(bytes);
+        let apart = stride.saturating_mul(bytes);
+        let to_local = s.kernel.ty(inst.operands[0]) == Type::Pointer(Space::Local);
+        let steps = if to_local { [bytes, apart] } else { [apart, bytes] };
+        Some(Self { addresses: [to, from], steps, bytes, count })
+    }
+
+    /// Copies those in a range at once, as a lane.
+    fn copy(&self, s: &mut State<'_>, i: &Inst, lane: usize, range: Range<u64>) -> bool {
+        let range = range.start..range.end.min(self.count);
+        if range.is_empty() {
+            return true;
+        }
+        // What no object has may not wrap around into another.
+        for side in [1, 0] {
+            let bytes = u128::from(range.end) * u128::from(self.steps[side]);
+            if bytes >= OFFSETS {
+                let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+                return outside(s, i, lane, self.addresses[side], bytes, side == 0);
+            }
+        }
+        let at = |side: usize, index: u64| self.addresses[side].wrapping_add(index * self.steps[side]);
+        if self.steps == [self.bytes; 2] {
+            let (first, bytes) = (range.start, (range.end - range.start) * self.bytes);
+            return copy_bytes(s, i, lane, at(0, first), at(1, first), bytes);
+        }
+        range.into_iter().all(|index| copy_bytes(s, i, lane, at(0, index), at(1, index), self.bytes))
+    }
+}
+
 /// Starts an asynchronous copy: the whole of a work-group, or each sub-group for itself.
 pub(super) fn start(scope: Scope) -> Run {
     match scope {
-        Scope::SubGroup => |s, i| {
-            if !meet_sub_group(s, i) {
-                return false;
-            }
-            for lanes in neighbours(s.mask, s.group.sub_group) {
-                let Some(event) = transfer(s, i, lanes) else { return false };
-                give_event(s.warp.rows.words_mut(i.out), lanes, event);
-            }
-            true
-        },
+        Scope::SubGroup => |s, i| meet_sub_group(s, i) && each_sub_group(s, i, start_together),
         _ => super::meet,
     }
 }
 
-/// Copies once what the work-items of a work-group, which have met, ask for alike.
+/// Has each sub-group of the lanes that run do something together.
+fn each_sub_group(
+    s: &mut State<'_>,
+    i: &Inst,
+    together: fn(&mut State<'_>, &Inst, &mut [Present<'_>]) -> bool,
+) -> bool {
+    let mut warp = std::mem::take(&mut s.warp);
+    let done = neighbours(s.mask, s.group.sub_group)
+        .all(|mask| together(s, i, &mut [Present { warp: &mut warp, mask }]));
+    s.warp = warp;
+    done
+}
+
+/// Copies once what those that have met ask for alike. They get the event to join, or a new one.
 pub(super) fn start_together(s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>]) -> bool {
+    let Some(elements) = Elements::of(s, i, present) else { return true };
+    let Some(first) = present.first() else { return true };
+    let lane = first.mask.trailing_zeros() as usize;
+    let mut event = first.warp.rows.words(i.arg(4))[lane];
+    if event == 0 {
+        s.events += 1;
+        event = s.events;
+    }
+    let range = crate::watch::copies::start(s, i, present, event);
     let Some(first) = present.first_mut() else { return true };
     std::mem::swap(&mut s.warp, first.warp);
-    let event = transfer(s, i, first.mask);
+    let copied = elements.copy(s, i, lane, range);
     std::mem::swap(&mut s.warp, first.warp);
-    let Some(event) = event else { return false };
-    for each in present.iter_mut() {
+    for each in present {
         give_event(each.warp.rows.words_mut(i.out), each.mask, event);
     }
-    crate::watch::copies::started(s, i, present);
-    true
+    copied
 }
 
 fn give_event(row: &mut [u64], mask: u64, event: u64) {
@@ -95,67 +162,33 @@ fn give_event(row: &mut [u64], mask: u64, event: u64) {
     }
 }
 
-/// Copies at once, with the arguments of the first of some lanes. Gives the event: the one to join, or a new one.
-fn transfer(s: &mut State<'_>, i: &Inst, lanes: u64) -> Option<u64> {
-    let kernel: &Kernel = s.kernel;
-    let inst = &kernel.insts[i.origin];
-    let Op::AsyncCopy { bytes, .. } = inst.op else { return None };
-    let lane = lanes.trailing_zeros() as usize;
-    let [to, from, count, stride, event] = std::array::from_fn(|index| s.warp.rows.words(i.arg(index))[lane]);
-    let bytes = u64::from(bytes);
-    if stride == 1 {
-        copy_bytes(s, i, lane, to, from, count.saturating_mul(bytes)).then_some(())?;
-    } else {
-        // The stride is that of the global side; elements lie side by side on the other.
-        let to_local = kernel.ty(inst.operands[0]) == Type::Pointer(Space::Local);
-        let (to_step, from_step) = if to_local { (1, stride) } else { (stride, 1) };
-        for index in 0..count {
-            let step = |base: u64, step: u64| base.wrapping_add(index.wrapping_mul(step).wrapping_mul(bytes));
-            copy_bytes(s, i, lane, step(to, to_step), step(from, from_step), bytes).then_some(())?;
-        }
-    }
-    if event != 0 {
-        return Some(event);
-    }
-    s.events += 1;
-    Some(s.events)
-}
-
 /// Waits for asynchronous copies. They are done when they have been started, so that only the waiting is left.
 pub(super) fn wait(scope: Scope) -> Run {
     match scope {
-        Scope::SubGroup => |s, i| meet_sub_group(s, i) && has_events(s, i),
+        Scope::SubGroup => |s, i| meet_sub_group(s, i) && each_sub_group(s, i, wait_together),
         _ => super::meet,
     }
 }
 
-/// Looks whether the lists of events of a work-group that has met are where the pointers say.
+/// Looks whether the lists of events of those that have met are where the pointers say.
 pub(super) fn wait_together(s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>]) -> bool {
+    if s.watch.is_some() {
+        crate::watch::copies::wait(s, i, present);
+        return true;
+    }
     present.iter_mut().all(|each| {
         std::mem::swap(&mut s.warp, each.warp);
-        s.mask = each.mask;
-        let all = has_events(s, i);
+        let all = has_events(s, i, each.mask);
         std::mem::swap(&mut s.warp, each.warp);
         all
     })
 }
 
-fn has_events(s: &mut State<'_>, i: &Inst) -> bool {
-    lanes(s.mask).all(|lane| {
+fn has_events(s: &mut State<'_>, i: &Inst, mask: u64) -> bool {
+    lanes(mask).all(|lane| {
         let count = u64::from(s.warp.rows.numbers::<u32>(i.args[0])[lane]);
         let list = s.warp.rows.words(i.args[1])[lane];
         let bytes = count * EVENT_BYTES;
-        if count == 0 {
-            return true;
-        }
-        let Some(events) = read(s, lane, list, bytes) else {
-            return outside(s, i, lane, list, bytes as usize, false);
-        };
-        if s.watch.is_some() {
-            let events: Vec<u64> =
-                events.as_chunks::<8>().0.iter().map(|event| u64::from_le_bytes(*event)).collect();
-            crate::watch::copies::waited(s, &events);
-        }
-        true
+        count == 0 || read(s, lane, list, bytes).is_some() || outside(s, i, lane, list, bytes as usize, false)
     })
 }

@@ -8,7 +8,7 @@ mod atomic;
 mod call;
 mod collective;
 pub(crate) mod convert;
-mod copy;
+pub(crate) mod copy;
 pub(crate) mod image;
 mod map;
 mod memory;

@@ -26,15 +26,19 @@ struct Access {
     group: u32,
     fences: u32,
     kind: Kind,
+    /// Whether the group made it together, by an asynchronous copy that is waited for at once.
+    copy: bool,
 }
 
 impl Access {
-    /// Whether the two race, word by word as the module's documentation has it.
+    /// Whether it races with a later one, word by word as the module's documentation has it.
     fn races(self, other: Self, own: bool) -> bool {
         let atomic = |access: Self| matches!(access.kind, Kind::Atomic { .. });
-        let ordered = if self.group == other.group { self.fences != other.fences } else { own };
-        self.item != other.item
-            && (self.kind != Kind::Read || other.kind != Kind::Read)
+        let writes = |access: Self| matches!(access.kind, Kind::Write | Kind::Atomic { writes: true });
+        let same_group = self.group == other.group;
+        let ordered = if same_group { self.copy || self.fences != other.fences } else { own };
+        (self.item != other.item || other.copy)
+            && (writes(self) || writes(other))
             && !(atomic(self) && atomic(other))
             && !ordered
     }
@@ -60,14 +64,31 @@ fn trial(random: &mut fastrand::Rng, own: bool) {
             }
             let Times { now, group: start, global, .. } = times;
             let era = Era { now, fenced: global, group: start, items: GROUP };
-            let kind = [Kind::Read, Kind::Write, Kind::Atomic { writes: true }][random.usize(..3)];
+            let atomic = Kind::Atomic { writes: random.bool() };
+            let kind = [Kind::Read, Kind::Write, atomic][random.usize(..3)];
             let first = random.u32(..GROUP);
             let items = random.u32(1..=GROUP - first);
             let shift = random.u32(..3);
             let same = kind == Kind::Read && random.bool();
             let start = [0, CHUNK - 8][random.usize(..2)] + random.usize(..8);
             let inst = ir::Inst::from_u32(3);
-            let mark = Mark::new(group * GROUP + first + 1, era, inst, kind == Kind::Atomic { writes: true });
+            let atomic = matches!(kind, Kind::Atomic { .. });
+            if !atomic && random.u8(..4) == 0 {
+                let mark = Mark::copy(group * GROUP + 1, era, inst, kind == Kind::Write);
+                let access = Access { item: mark.item, group, fences, kind, copy: true };
+                let (mut found, mut wanted) = (false, false);
+                for cell in start..start + random.usize(1..20) {
+                    wanted |= history[cell].iter().any(|before| before.races(access, own));
+                    history[cell].push(access);
+                    found |= cells.note(cell, kind, mark, era, &Nothing) != [None; 2];
+                }
+                assert_eq!(found, wanted, "a copy: {kind:?} from {start} of group {group}");
+                if found {
+                    return;
+                }
+                continue;
+            }
+            let mark = Mark::new(group * GROUP + first + 1, era, inst, atomic);
             let each = 1 << shift;
             let items = if same { items } else { Cells::together(start, each, items as usize) as u32 };
             if items == 0 {
@@ -85,9 +106,10 @@ fn trial(random: &mut fastrand::Rng, own: bool) {
             };
             let (mut found, mut wanted) = (false, false);
             for lane in 0..items as usize {
-                let access = Access { item: mark.lane(lane).item, group, fences, kind };
+                let item = mark.lane(lane).item;
+                let access = Access { item, group, fences, kind, copy: false };
                 for cell in touched(lane) {
-                    wanted |= history[cell].iter().any(|before| access.races(*before, own));
+                    wanted |= history[cell].iter().any(|before| before.races(access, own));
                     history[cell].push(access);
                     found |= !noted && cells.note(cell, kind, mark.lane(lane), era, &Nothing) != [None; 2];
                 }

@@ -59,7 +59,8 @@ pub const WRITE_ONLY_READ: Rule = Rule {
     title: "memory that was declared write-only is read",
     explanation: r"## What it finds
 
-A read of a buffer or image that the launch makes write-only (`CL_MEM_WRITE_ONLY`). `+=` reads, and so do atomics.
+A read of a buffer or image that the launch makes write-only (`CL_MEM_WRITE_ONLY`). `+=` reads, and so do atomics. Writing
+one component of a vector, or a bit field, is no read, though the compiler loads the others to put them back.
 
 ## Why it matters
 

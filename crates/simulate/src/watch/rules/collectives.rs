@@ -121,7 +121,7 @@ pub const ASYNC_COPY_DIVERGENCE: Rule = Rule {
     explanation: r"## What it finds
 
 `async_work_group_copy`, `async_work_group_strided_copy` or `wait_group_events` that some work-items of the work-group do
-not reach, or that they call with different arguments.
+not reach, or that they call with different arguments: addresses, counts, strides, events to join or to wait for.
 
 ## Why it matters
 
@@ -173,7 +173,7 @@ pub const ASYNC_COPY_UNWAITED: Rule = Rule {
     explanation: r"## What it finds
 
 A read or write of a copy's destination, or a write of its source, between the call that starts the copy and the
-`wait_group_events` for its event; and a copy that is never waited for.
+`wait_group_events` for its event, be it by a work-item or by another copy; and a copy that is never waited for.
 
 ## Why it matters
 

@@ -10,7 +10,8 @@ pub const DATA_RACE: Rule = Rule {
     explanation: r"## What it finds
 
 Two work-items of one work-group that access the same bytes of local or global memory, at least one of them writing, with
-no barrier between them and not both by atomics. Both places are named.
+no barrier between them and not both by atomics. Both places are named. An asynchronous copy is such an access too: it
+waits for nobody, so that only a barrier before it orders it with what work-items did to its source and destination.
 
 ## Why it matters
 
@@ -162,7 +163,7 @@ pub const ATOMIC_MIXED: Rule = Rule {
 
 An atomic operation and a plain read or write of different work-items on the same bytes, at least one of them writing, with
 nothing that orders them. A plain read counts as an atomic one where a compare-and-exchange of the same place expects
-what it gave: if that has changed meanwhile, nothing is exchanged.
+what it gave: if that has changed meanwhile, nothing is exchanged. One that finds another value than it expects only reads.
 
 ## Why it matters
 

@@ -1,0 +1,15 @@
+// A tile is copied out before all have written their part of it.
+kernel void async_out_too_early(global const int *in, global int *out, local int *tile) {
+    int l = get_local_id(0), base = 16 * get_group_id(0);
+    tile[l] = 2 * in[base + l];
+    event_t copied = async_work_group_copy(out + base, tile, 16, 0); //~ ERROR data-race
+    wait_group_events(1, &copied);
+}
+
+kernel void async_out_too_early_ok(global const int *in, global int *out, local int *tile) {
+    int l = get_local_id(0), base = 16 * get_group_id(0);
+    tile[l] = 2 * in[base + l];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    event_t copied = async_work_group_copy(out + base, tile, 16, 0);
+    wait_group_events(1, &copied);
+}
