@@ -62,7 +62,7 @@ impl Histogram {
         };
         match self.format {
             Format::Text => {
-                out.write_all(tripipe_report::histogram::text(&report, terminal::canvas()).as_bytes())?
+                write!(out, "{}", tripipe_report::histogram::text(&report, terminal::canvas()))?;
             }
             Format::Json => writeln!(out, "{}", tripipe_report::histogram::json(&report))?,
         }
@@ -95,12 +95,12 @@ fn channels<T: Counted>(context: &Context, size: [usize; 2], values: &[T]) -> Re
     };
     let planes = names.iter().enumerate().map(|(channel, name)| {
         let plane: Vec<T> = values.iter().skip(channel).step_by(names.len()).copied().collect();
-        Ok(described(name, Image::from_slice(context, size, 1, &plane)?.histogram()?))
+        Ok(described(name, &Image::from_slice(context, size, 1, &plane)?.histogram()?))
     });
     planes.collect()
 }
 
-fn described(name: &'static str, counts: [u32; BINS]) -> Channel {
+fn described(name: &'static str, counts: &[u32; BINS]) -> Channel {
     let all: u64 = counts.iter().map(|count| u64::from(*count)).sum();
     let sum: f64 = counts.iter().enumerate().map(|(bin, count)| bin as f64 * f64::from(*count)).sum();
     let mut before = 0;
@@ -114,6 +114,6 @@ fn described(name: &'static str, counts: [u32; BINS]) -> Channel {
         most: counts.iter().rposition(|count| *count > 0).unwrap_or(0),
         median: median.unwrap_or(0),
         mean: sum / (all as f64).max(1.0),
-        counts,
+        counts: *counts,
     }
 }

@@ -16,7 +16,7 @@ use tripipe_launch::Executor;
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 use tripipe_report::ladder::Report;
 
-use super::filter::{Source, Steps, filter};
+use super::filter::{Source, Steps, Wanted, filter};
 use super::{DevicesArgument, did_you_mean, note, preview, what};
 use crate::files::input::{shown, shown_input};
 use crate::files::memory;
@@ -190,7 +190,7 @@ impl Ladder {
         let format = picture::Format::of(path)?;
         format.check(path, &source.picture()?.pixels)?;
         let chain = Chain::one(Stage::Linear(Linear::laplace_sharpen()), Border::None);
-        let filtered = filter(device, false, &Steps::of(chain), source, None, caption)?;
+        let filtered = filter(device, Wanted::default(), &Steps::of(chain), source, caption)?;
         let said = filtered.said();
         let (result, source) = (filtered.into_picture()?, source.picture()?);
         output.write(|sink| picture::write(sink, format, &result))?;

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
-use tripipe::Device;
 use tripipe::cpu::{self, Threads};
 use tripipe::filter::{Border, Element, Raster};
+use tripipe::{Choice, Device};
 use tripipe_kernels::gemm::{self, Accumulate, Elements, Gemm, Parameters, SweepOptions, entries_to_toml};
 use tripipe_kernels::sweep::{Heat, Heats, Stage, TryError};
 use tripipe_kernels::{Size, SizeKind, filter};
@@ -153,13 +153,22 @@ impl Sweep {
     }
 }
 
-fn opencl(device: &Device) -> Result<OpenClExecutor> {
-    match device {
-        Device::OpenCl(device) => Ok(OpenClExecutor::new(device, &ExecutorOptions::default())?),
+/// The OpenCL device that is swept: the one that was named, else the best, else the first.
+fn opencl(device: &DeviceArgument) -> Result<tripipe_opencl::Device> {
+    let chosen = match (device.device, device.resolve()?) {
+        (Choice::Auto, Device::Cpu) => super::resolve(Choice::OpenCl(None))?,
+        (_, chosen) => chosen,
+    };
+    match chosen {
+        Device::OpenCl(device) => Ok(device),
         Device::Cpu => {
             bail!("the CPU path has one way to do a thing; --device opencl sweeps an OpenCL device")
         }
     }
+}
+
+fn executor(device: &tripipe_opencl::Device) -> Result<OpenClExecutor> {
+    Ok(OpenClExecutor::new(device, &ExecutorOptions::default())?)
 }
 
 /// How long a sweep may take; nothing for as long as it takes.
@@ -284,8 +293,8 @@ impl Products {
             let what = format!("a sweep of {m}x{n}x{k}");
             memory::check(&what, bytes.map(|bytes| bytes as u64), "choose a smaller one with --sizes")?;
         }
-        let device = self.device.resolve()?;
-        let name = device.name();
+        let device = opencl(&self.device)?;
+        let name = device.probe().name.clone();
         let output = self.output.as_deref().map(Output::open).transpose()?;
         let mut entries = Vec::new();
         let (mut not_swept, mut partial) = (Vec::new(), false);
@@ -299,7 +308,7 @@ impl Products {
                 continue;
             }
             // A new one for each size: the programs of the one before are freed.
-            let mut executor = opencl(&device)?;
+            let mut executor = executor(&device)?;
             let swept = self.sweep(*size, &mut executor, &clock, &clock.share(sizes.len() - index))?;
             partial |= swept.heat.is_partial();
             writeln!(out, "{m}x{n}x{k} on {name}: {}", tally(&swept.heat, &clock))?;
@@ -388,8 +397,7 @@ impl Filters {
         // Image, result and comparison, on the host and on the device.
         let bytes = elements.and_then(|bytes| bytes.checked_mul(4)).map(|bytes| bytes as u64);
         memory::check(&format!("a sweep over {width}x{height} pixels"), bytes, "choose a smaller --size")?;
-        let device = self.device.resolve()?;
-        let mut executor = opencl(&device)?;
+        let mut executor = executor(&opencl(&self.device)?)?;
         let mut random = fastrand::Rng::with_seed(1);
         let source: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(from.elements()?).collect();
         let mut want = vec![0; to.elements()? * to.element.bytes()];

@@ -321,6 +321,12 @@ fn several_operations_are_said_one_by_one() {
     assert!(said.trim_end().ends_with("in all, with start-up and copies"), "{said}");
     let explained = bench.succeed(&["filter", chain, "a.png", "b.png", "--device", "cpu", "--explain"]);
     assert_eq!(explained.matches("  kernel  ").count(), 3, "{explained}");
+    // In the order in which they are done.
+    let at = |name: &str| explained.find(name).unwrap();
+    assert!(
+        at("gray of") < at("area resizing of") && at("area resizing of") < at("laplace of"),
+        "{explained}"
+    );
 }
 
 #[test]
@@ -351,7 +357,7 @@ fn names_that_are_none_come_with_what_was_meant() {
 }
 
 /// A PNG chunk with its length and check sum.
-fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
+fn chunk(kind: [u8; 4], data: &[u8]) -> Vec<u8> {
     let mut crc = !0u32;
     for byte in kind.iter().chain(data) {
         crc ^= u32::from(*byte);
@@ -374,7 +380,7 @@ fn an_animation_is_said_to_be_one() {
     let still = bench.read("still.png");
     // Behind the header chunk: two frames, played for ever. The still picture is what is shown where nothing moves.
     let mut moving = still[..33].to_vec();
-    moving.extend(chunk(b"acTL", &[0, 0, 0, 2, 0, 0, 0, 0]));
+    moving.extend(chunk(*b"acTL", &[0, 0, 0, 2, 0, 0, 0, 0]));
     moving.extend(&still[33..]);
     bench.write("moving.png", moving);
     for arguments in [&["filter", "copy", "moving.png", "out.ppm"][..], &["histogram", "moving.png"]] {

@@ -23,7 +23,9 @@ fn counts_of_each_channel() {
     for (index, channel) in channels.iter().enumerate() {
         let mut want = [0u64; 256];
         let mut values: Vec<u8> = picture.pixels().map(|pixel| pixel.0[index]).collect();
-        values.iter().for_each(|value| want[usize::from(*value)] += 1);
+        for value in &values {
+            want[usize::from(*value)] += 1;
+        }
         let counts: Vec<u64> =
             channel["counts"].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).collect();
         assert_eq!(counts, want, "{channel}");

@@ -90,7 +90,7 @@ pub fn json(models: &[Gpu]) -> String {
 fn model(model: &Gpu) -> Value {
     let configuration = &model.configuration;
     let rates = &model.operations_per_clock_per_core;
-    let rate = |rate: &Sourced<u32>| sourced(rate, json!(model.operations_per_second(rate.value)));
+    let rate = |rate: &Sourced<u32>| sourced(rate, model.operations_per_second(rate.value));
     json!({
         "id": model.id(),
         "name": model.name(),
@@ -103,10 +103,10 @@ fn model(model: &Gpu) -> Value {
         "f32_operations_per_second": rate(&rates.fp32_fma),
         "f16_operations_per_second": rate(&rates.fp16_fma),
         "int8_dot_operations_per_second": rate(&rates.int8_dot_mac),
-        "bytes_per_second": sourced(&configuration.dram_gb_s_peak, json!(configuration.dram_gb_s_peak.value * 1e9)),
+        "bytes_per_second": sourced(&configuration.dram_gb_s_peak, configuration.dram_gb_s_peak.value * 1e9),
         "l2_bytes": of(&model.memory.l2_bytes),
         "local_memory_bytes": of(&model.local_memory.bytes),
-        "local_memory": sourced(&model.local_memory.placement, json!(model.local_memory.placement.value.to_string())),
+        "local_memory": sourced(&model.local_memory.placement, model.local_memory.placement.value.to_string()),
         "max_threads_per_core": of(&model.core.max_threads),
         "warp_width": of(&model.core.warp_width),
         "max_work_group_size": of(&model.core.max_work_group_size),
@@ -117,9 +117,10 @@ fn model(model: &Gpu) -> Value {
 }
 
 fn of<T: Clone + Into<Value>>(figure: &Sourced<T>) -> Value {
-    sourced(figure, figure.value.clone().into())
+    sourced(figure, figure.value.clone())
 }
 
-fn sourced<T>(figure: &Sourced<T>, value: Value) -> Value {
+fn sourced<T>(figure: &Sourced<T>, value: impl Into<Value>) -> Value {
+    let value: Value = value.into();
     json!({ "value": value, "basis": figure.basis.to_string(), "source": figure.source.citation })
 }

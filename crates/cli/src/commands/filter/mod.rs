@@ -14,7 +14,7 @@ use tripipe_report::time;
 
 pub(crate) use self::steps::{Steps, parse_chain};
 use self::work::{Made, channels};
-pub(crate) use self::work::{Source, filter};
+pub(crate) use self::work::{Source, Wanted, filter};
 use super::{DeviceArgument, note};
 use crate::Finish;
 use crate::files::frame::{Kind, Layout};
@@ -116,7 +116,9 @@ impl Filter {
         let progress = Progress::spinner(format!("reading {name}"));
         let source = self.source()?;
         progress.say(&format!("filtering on {}", device.name()));
-        let filtered = filter(&device, self.device.falls_back(), &steps, &source, to.frame(), &name)?;
+        let wanted =
+            Wanted { frame: to.frame(), falls_back: self.device.falls_back(), explained: self.explain };
+        let filtered = filter(&device, wanted, &steps, &source, &name)?;
         let said = if self.explain {
             filtered.explain(true).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
         } else {

@@ -46,7 +46,9 @@ pub(super) enum Made {
 pub(crate) struct Filtered {
     pub(super) made: Made,
     context: Context,
-    /// Wall time, start-up and copies included.
+    /// What was done, in order, as explanations name it.
+    operations: Vec<String>,
+    /// Wall time of the first run, start-up and copies included.
     total_seconds: f64,
 }
 
@@ -58,8 +60,10 @@ impl Filtered {
             // Without them the explanations have less to say, and say so.
             let _ = self.context.measure_ceilings(Arithmetic::I16);
         }
-        // The ones used last come first there.
-        self.context.explain().into_iter().rev().collect()
+        let mut all = self.context.explain();
+        let place = |one: &Explanation| self.operations.iter().position(|known| *known == one.operation);
+        all.sort_by_key(|one| place(one).unwrap_or(usize::MAX));
+        all
     }
 
     /// Device, kernels and times in a line, or, of several operations, in a line each.
@@ -92,25 +96,67 @@ impl Filtered {
     }
 }
 
-/// The source through steps, as a picture, or as a `frame`; `name` is what messages call it. With `fall_back` the CPU path may do
-/// it where it is faster.
+/// What steps make.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wanted {
+    /// A frame in a picture's place.
+    pub(crate) frame: Option<Kind>,
+    /// Whether the CPU path may do what it does faster.
+    pub(crate) falls_back: bool,
+    /// Whether times are to be explained: the steps are run several times then, as the first run is not what they take.
+    pub(crate) explained: bool,
+}
+
+/// Runs of steps whose times are explained.
+const EXPLAINED_RUNS: usize = 5;
+
+/// The source through steps; `name` is what messages call it.
 ///
 /// # Errors
 /// The steps do not take such a picture, or make no pixels that a picture can have; the device cannot hold it, or failed.
 pub(crate) fn filter(
     device: &Device,
-    fall_back: bool,
+    wanted: Wanted,
     steps: &Steps,
     source: &Source,
-    frame: Option<Kind>,
     name: &str,
 ) -> Result<Filtered> {
     let start = Instant::now();
     let failed = |error: Error| failed(&format!("{name} could not be filtered"), device, &error);
     let context = Context::new(device).map_err(failed)?;
-    context.fall_back_when_slower(fall_back);
-    let mut pixels = load(&context, source).map_err(failed)?;
+    context.fall_back_when_slower(wanted.falls_back);
+    let mut operations = Vec::new();
+    let pixels = run(&context, steps, source, &mut operations, failed)?;
+    let made = if let Some(kind) = wanted.frame {
+        Made::Frame(pixels.into_frame(&context, kind, failed)?)
+    } else {
+        let made = pixels.to_picture(failed)?;
+        Made::Picture(match source {
+            Source::Picture(picture) => picture.with_pixels(made),
+            Source::Frame(..) => Picture::new(made),
+        })
+    };
+    note_operations(&context, &mut operations);
+    let total_seconds = start.elapsed().as_secs_f64();
+    if wanted.explained {
+        for _ in 1..EXPLAINED_RUNS {
+            run(&context, steps, source, &mut operations, failed)?;
+        }
+    }
+    Ok(Filtered { made, context, operations, total_seconds })
+}
+
+/// The source through steps. Whatever failed on the way is told.
+fn run(
+    context: &Context,
+    steps: &Steps,
+    source: &Source,
+    operations: &mut Vec<String>,
+    failed: impl Fn(Error) -> anyhow::Error + Copy,
+) -> Result<Pixels> {
+    let mut pixels = load(context, source).map_err(failed)?;
     for step in &steps.0 {
+        note_operations(context, operations);
         pixels = match step {
             Step::Chain(chain) => {
                 check_constant(chain, pixels.color.raster())?;
@@ -123,19 +169,17 @@ pub(crate) fn filter(
             Step::DropAlpha => pixels.without_alpha().map_err(failed)?,
         };
     }
-    // Whatever failed on the way is told now.
     context.finish().map_err(failed)?;
-    let made = match frame {
-        Some(kind) => Made::Frame(pixels.to_frame(&context, kind, failed)?),
-        None => {
-            let made = pixels.to_picture(failed)?;
-            Made::Picture(match source {
-                Source::Picture(picture) => picture.with_pixels(made),
-                Source::Frame(..) => Picture::new(made),
-            })
+    Ok(pixels)
+}
+
+/// Adds what the context has done and is not among `operations` yet.
+fn note_operations(context: &Context, operations: &mut Vec<String>) {
+    for Explanation { operation, .. } in context.explain() {
+        if !operations.contains(&operation) {
+            operations.push(operation);
         }
-    };
-    Ok(Filtered { made, context, total_seconds: start.elapsed().as_secs_f64() })
+    }
 }
 
 fn check_room(resize: &Resize, from: &Raster) -> Result<()> {
@@ -282,7 +326,7 @@ impl Pixels {
     }
 
     /// A frame without gaps.
-    fn to_frame(
+    fn into_frame(
         self,
         context: &Context,
         kind: Kind,
