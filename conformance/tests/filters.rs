@@ -45,6 +45,19 @@ const BORDERS: [Border; 6] = [
     Border::Wrap,
 ];
 
+const COLORS: [Color; 10] = [
+    Color::RgbToGray,
+    Color::BgrToGray,
+    Color::GrayToRgb,
+    Color::SwapRedBlue,
+    Color::DropAlpha,
+    Color::AddAlpha,
+    Color::RgbToYuv,
+    Color::YuvToRgb,
+    Color::RgbToYcrcb,
+    Color::YcrcbToRgb,
+];
+
 /// One pixel, lines, smaller than most windows, off every vector, several work-groups.
 const SIZES: [[usize; 2]; 10] =
     [[1, 1], [1, 9], [37, 1], [2, 2], [3, 4], [16, 5], [17, 9], [31, 3], [50, 11], [67, 20]];
@@ -81,6 +94,9 @@ fn stages(element: Element, channels: usize) -> Vec<Stage> {
         Linear::full([1, 1], vec![-3], 2).unwrap().to(Element::I16),
         Linear::full_real([3, 5], real(3, 5)).unwrap(),
         Linear::mean([15, 15]).unwrap(),
+        // Sums that take all of 32 bits where pixels have no sign.
+        Linear::gaussian(15, Some(40.0)).unwrap(),
+        Linear::gaussian(9, None).unwrap().with_offset(-20),
     ];
     let mut found: Vec<Stage> = linear.into_iter().map(Stage::Linear).collect();
     found.extend([Gradient::Sobel, Gradient::Scharr].map(Stage::Gradient));
@@ -98,17 +114,7 @@ fn stages(element: Element, channels: usize) -> Vec<Stage> {
     found.push(Stage::Bilateral(Bilateral { size: 5, sigma_color, sigma_space: 1.8 }));
     found.extend(Element::ALL.map(|to| Stage::Convert { to, scale: 0.37, offset: 5.5 }));
     found.push(Stage::Convert { to: Element::F32, scale: -1.0 / 255.0, offset: 0.0 });
-    let colors = [
-        Color::RgbToGray,
-        Color::BgrToGray,
-        Color::GrayToRgb,
-        Color::SwapRedBlue,
-        Color::DropAlpha,
-        Color::AddAlpha,
-        Color::RgbToYuv,
-        Color::YuvToRgb,
-    ];
-    found.extend(colors.into_iter().filter(|color| color.channels(channels).is_ok()).map(Stage::Color));
+    found.extend(COLORS.into_iter().filter(|color| color.channels(channels).is_ok()).map(Stage::Color));
     found.retain(|stage| stage.output(channels, element).is_ok());
     found
 }
@@ -192,10 +198,14 @@ fn room(raster: &Raster) -> usize {
 }
 
 fn run(executor: &mut dyn Executor, random: &mut Rng, case: &Case) {
+    let source = noise(random, case.from.element, room(&case.from));
+    run_on(executor, random, case, &source);
+}
+
+fn run_on(executor: &mut dyn Executor, random: &mut Rng, case: &Case, source: &[u8]) {
     let Case { chain, from, to, parameters } = case;
-    let source = noise(random, from.element, room(from));
     let before = noise(random, to.element, room(to));
-    let operands = [&source, &before].map(|bytes| buffer(executor, bytes));
+    let operands = [source, &before].map(|bytes| buffer(executor, bytes));
     let planned = plan(chain, from, to, parameters, executor.probe()).unwrap();
     let bound = planned.bind(executor, &operands).unwrap();
     executor.run(&bound.launches).unwrap_or_else(|error| panic!("{case:#?}: {error}"));
@@ -205,7 +215,7 @@ fn run(executor: &mut dyn Executor, random: &mut Rng, case: &Case) {
     for operand in operands {
         executor.release(operand).unwrap();
     }
-    reference::verify(chain, from, &source, to, &after).unwrap_or_else(|error| panic!("{case:#?}: {error}"));
+    reference::verify(chain, from, source, to, &after).unwrap_or_else(|error| panic!("{case:#?}: {error}"));
     let mut outside = vec![true; room(to)];
     for (y, x) in (0..to.height).flat_map(|y| (0..to.width).map(move |x| (y, x))) {
         for channel in 0..to.channels {
@@ -337,6 +347,127 @@ fn paired_sums_are_right() {
             let planned = plan(&chain, &from, &to, &parameters, executor.probe()).unwrap();
             assert_eq!(planned.launches()[0].entry, "filter_pairs", "{chain:?}");
             run(executor.as_mut(), &mut random, &Case { chain, from, to, parameters });
+        }
+    }
+}
+
+const PLAIN: Parameters = Parameters {
+    lanes: 4,
+    rows: 2,
+    loads: Loads::Shared,
+    sums: Sums::Narrow,
+    work_group: None,
+    fuse: Fuse::Pixels,
+};
+
+fn has_half(executor: &dyn Executor) -> bool {
+    executor.probe().kind != DeviceKind::Cpu
+}
+
+/// Every conversion of every element type, in both layouts.
+#[test]
+fn colours_are_right() {
+    let mut random = Rng::with_seed(12);
+    for mut executor in executors() {
+        for color in COLORS {
+            for element in Element::ALL {
+                if element == Element::F16 && !has_half(executor.as_ref()) {
+                    continue;
+                }
+                let channels = (1..=4).rev().find(|channels| color.channels(*channels).is_ok()).unwrap();
+                let chain = Chain::one(Stage::Color(color), Border::None);
+                let from = laid_out(&mut random, [9, 3], channels, element);
+                let to = laid_out(&mut random, [9, 3], color.channels(channels).unwrap(), element);
+                let fuse = choose(&mut random, &[Fuse::Nothing, Fuse::Pixels]);
+                let parameters = Parameters { fuse, ..PLAIN };
+                run(executor.as_mut(), &mut random, &Case { chain, from, to, parameters });
+            }
+        }
+    }
+}
+
+/// Alpha that a stage made is kept as that of the image is, and its place has to be known as well.
+#[test]
+fn alpha_is_kept_where_it_is_made() {
+    let mut random = Rng::with_seed(13);
+    for mut executor in executors() {
+        for (channels, text) in [
+            (3, "add-alpha,laplace8"),
+            (4, "drop-alpha,add-alpha,gaussian:3"),
+            (4, "gray,rgb,add-alpha,median:3,swap-red-blue"),
+        ] {
+            let chain = Chain { keep_alpha: true, ..Chain::parse(text, Border::Reflect101).unwrap() };
+            let from = Raster::packed([13, 5], channels, Element::U8);
+            let to = chain.apply_to(&from).unwrap();
+            let narrow = Parameters { lanes: 2, ..PLAIN };
+            let error = narrow.check(&chain, &from, &to, executor.probe()).unwrap_err();
+            assert!(error.to_string().contains("so that alpha is always in the same lane"), "{error}");
+            let source = noise(&mut random, Element::U8, room(&from));
+            let mut want = vec![0; to.elements().unwrap()];
+            reference::apply(&chain, &from, &source, &to, &mut want).unwrap();
+            assert!(want.chunks(4).all(|pixel| pixel[3] == 255), "{text}: {want:?}");
+            run_on(executor.as_mut(), &mut random, &Case { chain, from, to, parameters: PLAIN }, &source);
+        }
+    }
+}
+
+/// What is not finite reaches what the specification says, on every executor.
+#[test]
+fn nan_and_infinity_are_the_same_everywhere() {
+    let linear = |linear: Linear| Stage::Linear(linear);
+    let bilateral = Stage::Bilateral(Bilateral { size: 5, sigma_color: 40.0, sigma_space: 1.8 });
+    let chains: [(usize, Vec<Stage>); 10] = [
+        (1, vec![Stage::Gradient(Gradient::Sobel)]),
+        (1, vec![Stage::Gradient(Gradient::Scharr)]),
+        (1, vec![linear(Linear::sobel_x())]),
+        (1, vec![linear(Linear::laplace4().to(Element::U8))]),
+        (
+            1,
+            vec![linear(
+                Linear::full_real([3, 3], vec![0.5, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.25]).unwrap(),
+            )],
+        ),
+        (3, vec![bilateral.clone()]),
+        (1, vec![bilateral]),
+        (1, vec![linear(Linear::gaussian(5, Some(0.2)).unwrap()), Stage::Gradient(Gradient::Sobel)]),
+        (3, vec![Stage::Color(Color::RgbToYuv)]),
+        (1, vec![Stage::Convert { to: Element::I16, scale: 2.0, offset: 1.0 }]),
+    ];
+    let borders = [Border::Constant(f32::NAN), Border::Constant(f32::INFINITY), Border::Reflect101];
+    let mut random = Rng::with_seed(15);
+    for mut executor in executors() {
+        for ((channels, stages), border) in chains.iter().zip(borders.into_iter().cycle()) {
+            let chain = Chain { stages: stages.clone(), border, keep_alpha: false };
+            let from = Raster::packed([19, 11], *channels, Element::F32);
+            let to = chain.apply_to(&from).unwrap();
+            let mut pixels: Vec<f32> = pod_collect_to_vec(&noise(&mut random, Element::F32, room(&from)));
+            for (turn, value) in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY].into_iter().enumerate() {
+                let at = turn * 67 + 21;
+                pixels[at] = value;
+            }
+            let parameters = Parameters { fuse: Fuse::Windows, ..PLAIN };
+            run_on(
+                executor.as_mut(),
+                &mut random,
+                &Case { chain, from, to, parameters },
+                cast_slice(&pixels),
+            );
+        }
+        // Of 5 columns to 2 the first result does not see the last one, and so on.
+        for (interpolation, from, to, nan, want) in [
+            (Interpolation::Area, 5, 2, 0, [true, false].as_slice()),
+            (Interpolation::Area, 6, 4, 2, &[false, true, false, false]),
+            (Interpolation::Bilinear, 3, 3, 1, &[false, true, false]),
+        ] {
+            let mut pixels = vec![1.0f32; from];
+            pixels[nan] = f32::NAN;
+            let [from, to] = [from, to].map(|extent| Raster::packed([1, extent], 1, Element::F32));
+            let planned = resize(interpolation, &from, &to, executor.probe()).unwrap();
+            let found =
+                run_over(executor.as_mut(), &planned, &[cast_slice(&pixels), &vec![0; 4 * want.len()]]);
+            let found: Vec<bool> =
+                pod_collect_to_vec::<u8, f32>(&found[1]).iter().map(|value| value.is_nan()).collect();
+            assert_eq!(found, want, "{interpolation:?}");
         }
     }
 }
@@ -727,6 +858,51 @@ fn images_are_resized() {
     }
 }
 
+/// Shrunk so far that a weight is few steps: the mean by `f64`, within 1.
+#[test]
+fn areas_are_means_however_far_they_shrink() {
+    let mut random = Rng::with_seed(16);
+    for mut executor in executors() {
+        for (from, to) in [(83, 1), (77, 1), (1365, 1), (160, 3), (15, 2)] {
+            for element in [Element::U8, Element::U16] {
+                for flat in [true, false] {
+                    let pixel = |random: &mut Rng| {
+                        if element == Element::U8 { random.u16(..256) } else { random.u16(..) }
+                    };
+                    let pixels: Vec<u16> =
+                        (0..from).map(|_| if flat { 200 } else { pixel(&mut random) }).collect();
+                    let bytes: Vec<u8> = match element {
+                        Element::U8 => pixels.iter().map(|value| *value as u8).collect(),
+                        _ => cast_slice(&pixels).to_vec(),
+                    };
+                    let [source, result] = [from, to].map(|extent| Raster::packed([extent, 1], 1, element));
+                    let planned = resize(Interpolation::Area, &source, &result, executor.probe()).unwrap();
+                    let found =
+                        run_over(executor.as_mut(), &planned, &[&bytes, &vec![0; to * element.bytes()]]);
+                    let found: Vec<f64> = match element {
+                        Element::U8 => found[1].iter().map(|value| f64::from(*value)).collect(),
+                        _ => pod_collect_to_vec::<u8, u16>(&found[1])
+                            .iter()
+                            .map(|value| f64::from(*value))
+                            .collect(),
+                    };
+                    for (at, found) in found.iter().enumerate() {
+                        let [begin, end] = [at, at + 1].map(|edge| edge as f64 * from as f64 / to as f64);
+                        let share = |x: usize| {
+                            (end.min(x as f64 + 1.0) - begin.max(x as f64)).max(0.0) / (end - begin)
+                        };
+                        let mean: f64 = (0..from).map(|x| share(x) * f64::from(pixels[x])).sum();
+                        assert!(
+                            (found - mean).abs() <= 1.0,
+                            "{from} to {to} of {element:?}: {found}, {mean}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// What `cv2.resize` (OpenCV 5.0.0) makes of the picture of 7 x 5, within 1: its weights are rounded otherwise.
 #[test]
 fn resized_images_are_opencv_s() {
@@ -928,6 +1104,16 @@ fn matrices_are_transposed_and_values_counted() {
         let planned = elementwise::histogram(&raster, executor.probe()).unwrap();
         let found = run_over(executor.as_mut(), &planned, &[&source, &[9; 1024]]);
         assert_eq!(pod_collect_to_vec::<u8, u32>(&found[1]), want);
+        // Packed pixels have one plane, whatever the distance of others; an image without columns has nothing to count.
+        let odd = Raster { plane_pitch: 7, ..Raster::packed([4, 2], 3, Element::U8) };
+        let planned = elementwise::histogram(&odd, executor.probe()).unwrap();
+        let found = run_over(executor.as_mut(), &planned, &[&[5; 40], &[9; 1024]]);
+        let found: Vec<u32> = pod_collect_to_vec(&found[1]);
+        assert_eq!((found[5], found.iter().sum::<u32>()), (24, 24));
+        let none = Raster { pitch: 5, ..Raster::packed([0, 3], 1, Element::U8) };
+        let planned = elementwise::histogram(&none, executor.probe()).unwrap();
+        let found = run_over(executor.as_mut(), &planned, &[&[5; 40], &[9; 1024]]);
+        assert_eq!(pod_collect_to_vec::<u8, u32>(&found[1]), [0; 256]);
         let wide = Raster::packed([3, 1], 1, Element::U16);
         let planned = elementwise::histogram(&wide, executor.probe()).unwrap();
         let values = [0x01FFu16, 0x0100, 0xFF00];

@@ -24,6 +24,8 @@ pub struct Explanation {
     pub predicted: Option<Prediction>,
     /// The shortest time it was seen to take, in seconds: the device's own on OpenCL, wall time on the CPU path.
     pub measured_seconds: Option<f64>,
+    /// How many runs that is the shortest of; the first is longer than others, as caches are cold then.
+    pub measured_runs: u64,
     /// What bounds it, likewise.
     pub bound: Option<Bound>,
     /// The next best choices, the best first.
@@ -94,7 +96,16 @@ impl fmt::Display for Explanation {
             writeln!(f, "  predicted   {} ({from})", Time(*seconds))?;
         }
         match self.measured_seconds {
-            Some(seconds) => writeln!(f, "  measured    {}, the shortest run", Time(seconds))?,
+            Some(seconds) if self.measured_runs > 1 => {
+                writeln!(f, "  measured    {}, the shortest of {} runs", Time(seconds), self.measured_runs)?;
+            }
+            Some(seconds) => {
+                writeln!(
+                    f,
+                    "  measured    {}, the only run so far; the first is longer than others",
+                    Time(seconds)
+                )?;
+            }
             None => writeln!(f, "  measured    not yet: it has not run")?,
         }
         if let Some(Bound { ceiling, seconds, from }) = &self.bound {

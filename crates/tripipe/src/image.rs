@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use tripipe_kernels::filter::Raster;
+use tripipe_kernels::filter::{Layout, Raster};
 
 use crate::memory::{Memory, elements};
 use crate::{Context, Error, Pixel, Vector};
@@ -135,6 +135,55 @@ impl<T: Pixel> Image<T> {
 }
 
 elements!(Image, Pixel, " as they lie, gaps included");
+
+impl<T: Pixel> Image<T> {
+    /// A copy of its pixels row by row, the channels of each side by side, without gaps, after all that was queued before.
+    ///
+    /// # Errors
+    /// An operation before failed; the device is gone.
+    pub fn to_packed_vec(&self) -> Result<Vec<T>, Error> {
+        let Raster { width, height, channels, element, .. } = self.raster;
+        if self.raster.is_empty() {
+            return Ok(Vec::new());
+        }
+        let dense = Raster::packed([width, height], channels, element).elements()?;
+        let as_it_lies = self.raster.layout == Layout::Packed || channels == 1;
+        if as_it_lies && self.raster.elements()? == dense && self.memory.bytes() == dense * size_of::<T>() {
+            return self.to_vec();
+        }
+        self.map(|elements| pack(&self.raster, elements, dense))
+    }
+}
+
+/// The `dense` elements of a raster's pixels, side by side. Whole rows are moved.
+fn pack<T: Pixel>(raster: &Raster, elements: &[T], dense: usize) -> Vec<T> {
+    if raster.layout == Layout::Packed || raster.channels == 1 {
+        let mut packed = Vec::with_capacity(dense);
+        for y in 0..raster.height {
+            packed.extend_from_slice(&elements[raster.index([0, y], 0)..][..raster.row_elements()]);
+        }
+        return packed;
+    }
+    let mut packed = vec![T::default(); dense];
+    for y in 0..raster.height {
+        let row = &mut packed[y * raster.width * raster.channels..][..raster.width * raster.channels];
+        let planes = |channel: usize| &elements[raster.index([0, y], channel)..][..raster.width];
+        match raster.channels {
+            2 => interleave::<T, 2>(row, [0, 1].map(planes)),
+            3 => interleave::<T, 3>(row, [0, 1, 2].map(planes)),
+            _ => interleave::<T, 4>(row, [0, 1, 2, 3].map(planes)),
+        }
+    }
+    packed
+}
+
+fn interleave<T: Pixel, const C: usize>(row: &mut [T], planes: [&[T]; C]) {
+    for (x, pixel) in row.as_chunks_mut::<C>().0.iter_mut().enumerate() {
+        for (value, plane) in pixel.iter_mut().zip(planes) {
+            *value = plane[x];
+        }
+    }
+}
 
 /// Elements a raster of `T` spans.
 pub(crate) fn elements_of<T: Pixel>(raster: &Raster) -> Result<usize, Error> {

@@ -79,6 +79,8 @@ impl Shape {
             return Err(Error::Block { rows, columns, extents: [self.rows, self.columns] });
         }
         let first = match self.order {
+            // Nothing lies anywhere; the end of the last row is beyond the memory.
+            _ if rows.is_empty() || columns.is_empty() => 0,
             Order::RowMajor => rows.start * self.stride + columns.start,
             Order::ColumnMajor => columns.start * self.stride + rows.start,
         };

@@ -396,6 +396,8 @@ struct Runs {
     begun: bool,
     latest: VecDeque<Arc<dyn Submission>>,
     shortest: Option<f64>,
+    /// How many that is the shortest of.
+    measured: u64,
 }
 
 impl Runs {
@@ -413,6 +415,7 @@ impl Runs {
         {
             let seconds = Timing::span_seconds(&timings);
             self.shortest = Some(self.shortest.map_or(seconds, |shortest| shortest.min(seconds)));
+            self.measured += 1;
         }
     }
 }
@@ -553,11 +556,13 @@ impl Operation {
 
     /// Who does it, and how long that took; `operation` says what it does.
     pub(crate) fn explanation(&self, operation: String) -> Explanation {
+        let (measured_seconds, measured_runs) = self.measured();
         Explanation {
             operation,
             device: self.core.name().to_owned(),
             fallback: self.fallback(),
-            measured_seconds: self.measured_seconds(),
+            measured_seconds,
+            measured_runs,
             build_seconds: self.build_seconds(),
             first_call_seconds: self.first.get().copied(),
             ..Explanation::default()
@@ -608,13 +613,13 @@ impl Operation {
         Some(self.planned().ok()??.build_seconds)
     }
 
-    /// The shortest time of the runs that have ended.
-    fn measured_seconds(&self) -> Option<f64> {
+    /// The shortest time of the runs that have ended, and how many those are.
+    fn measured(&self) -> (Option<f64>, u64) {
         let mut runs = lock(&self.runs);
         while runs.latest.front().is_some_and(|oldest| oldest.is_done()) {
             runs.look_at_oldest();
         }
-        runs.shortest
+        (runs.shortest, runs.measured)
     }
 
     /// Bytes of all its operands.

@@ -6,7 +6,7 @@ use half::f16;
 use tripipe_device::Probe;
 use tripipe_kernels::elementwise::{self, Matrix, Reduction, Vector};
 use tripipe_kernels::filter::{
-    Element, FilterError, Interpolation, Raster, Semiplanar, resize, rgb_to_frame, semiplanar_to_rgb,
+    Element, FilterError, Interpolation, Layout, Raster, Semiplanar, resize, rgb_to_frame, semiplanar_to_rgb,
 };
 use tripipe_kernels::{Plan, PlanError};
 
@@ -349,7 +349,10 @@ fn floats<T: Real>(reduction: Reduction, x: &[T], y: &[T], output: &mut [u8]) {
 
 fn histogram(raster: &Raster, image: &[u8], bins: &mut [u32]) {
     bins.fill(0);
-    let planes = if raster.plane_pitch == 0 { 1 } else { raster.channels };
+    if raster.is_empty() {
+        return;
+    }
+    let planes = if raster.layout == Layout::Packed { 1 } else { raster.channels };
     for plane in 0..planes {
         for y in 0..raster.height {
             let first = raster.index([0, y], if planes > 1 { plane } else { 0 });

@@ -173,7 +173,9 @@ impl Resize {
             if !sum.is_finite() || self.how == How::Nearest {
                 return Span::exact(sum);
             }
-            return Span::exact(sum).widened(largest * 2f64.powi(-20) + 1e-37).stored(self.kind);
+            let roundings = (across.len() + down.len() + 8) as f64;
+            let error = largest * roundings.mul_add(2f64.powi(-24), 2f64.powi(-22)) + 1e-37;
+            return Span::exact(sum).widened(error).stored(self.kind);
         }
         // Bilinear weights come from places in double precision, which may be a step off at a half.
         let steps =

@@ -451,6 +451,7 @@ impl Work<'_> {
         "blocked product".clone_into(&mut explanation.kernel);
         "the CPU path's only one in double precision".clone_into(&mut explanation.why);
         explanation.measured_seconds = Some(seconds);
+        explanation.measured_runs = 1;
         Ok((explanation, seconds))
     }
 }

@@ -132,10 +132,17 @@ kernel void filter_bilateral(global const ELEMENT *source, global ELEMENT *resul
 #else
                 seen[channel] = LOAD(FROM_AT(from_x, from_y, channel));
 #endif
+#if FLOAT
+                difference += fabs(seen[channel] - centre[channel]);
+#else
                 difference += max(seen[channel], centre[channel]) - min(seen[channel], centre[channel]);
+#endif
             }
 #if FLOAT
             const float weight = near * exp(difference * difference * colors[0]);
+            // Nor NaN: pixels that are not finite do not count.
+            if (!(weight > 0))
+                continue;
 #else
             const uint like = difference < COLORS ? colors[difference] : 0;
             const uint weight = (near * like + 128) >> 8;

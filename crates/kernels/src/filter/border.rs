@@ -21,12 +21,16 @@ pub enum Border {
 
 impl Border {
     /// The place in `0..extent` whose pixel stands for the one at `place`, which may lie outside; nothing where no pixel
-    /// does (`None`, `Constant`). `extent` is at least 1. Windows wider than the image are folded as often as it takes.
+    /// does (`None`, `Constant`), or there are none. Windows wider than the image are folded as often as it takes.
     pub fn source(self, place: isize, extent: usize) -> Option<usize> {
-        let extent = extent as isize;
-        if (0..extent).contains(&place) {
+        if usize::try_from(place).is_ok_and(|place| place < extent) {
             return Some(place as usize);
         }
+        if extent == 0 {
+            return None;
+        }
+        // Twice an extent may leave 64 bits.
+        let (place, extent) = (place as i128, extent as i128);
         let inside = match self {
             Self::None | Self::Constant(_) => return None,
             Self::Replicate => place.clamp(0, extent - 1),
@@ -66,5 +70,10 @@ mod tests {
         assert_eq!(row(Border::Wrap, -2..6, 4), "cdabcdab");
         assert_eq!(row(Border::Reflect101, -2..3, 1), "aaaaa");
         assert_eq!(row(Border::Reflect, -2..3, 1), "aaaaa");
+        for border in [Border::Reflect, Border::Reflect101, Border::Wrap, Border::Replicate] {
+            assert_eq!(border.source(7, 0), None);
+            assert!(border.source(isize::MIN, usize::MAX).is_some());
+            assert!(border.source(isize::MAX, 3).is_some_and(|at| at < 3));
+        }
     }
 }

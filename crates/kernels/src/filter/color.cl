@@ -14,6 +14,8 @@
 #define ADD_ALPHA 6
 #define RGB_TO_YUV 7
 #define YUV_TO_RGB 8
+#define RGB_TO_YCRCB 9
+#define YCRCB_TO_RGB 10
 #ifndef COLOR
 #define COLOR RGB_TO_GRAY
 #endif
@@ -41,19 +43,19 @@
 #define BLOCK uint
 #endif
 
-// Weights: in float, or in steps of 2^-15, rounded half up.
+// Weights: in float, or in steps of 2^-15 (gray) or 2^-14 (chroma), rounded half up.
 #if FLOAT
 typedef float Work;
 typedef float4 Works;
 #define convert_Works convert_float4
 #define WEIGHT(steps, factor) factor
-#define SCALED(sum) (sum)
+#define SCALED(sum, bits) (sum)
 #else
 typedef int Work;
 typedef int4 Works;
 #define convert_Works convert_int4
 #define WEIGHT(steps, factor) steps
-#define SCALED(sum) (((sum) + 16384) >> 15)
+#define SCALED(sum, bits) (((sum) + (1 << (bits - 1))) >> bits)
 #endif
 
 #define JOIN2(a, b, c) a##b##c
@@ -104,29 +106,51 @@ typedef ELEMENT4 Stored;
 #define TO_NEXT 1
 #endif
 
-#if COLOR == RGB_TO_GRAY || COLOR == BGR_TO_GRAY || COLOR == RGB_TO_YUV
-static Works luma(const Works red, const Works green, const Works blue)
+#if COLOR == RGB_TO_GRAY || COLOR == BGR_TO_GRAY
+static Works gray(const Works red, const Works green, const Works blue)
 {
-    return SCALED(WEIGHT(9798, 0.299f) * red + WEIGHT(19235, 0.587f) * green + WEIGHT(3735, 0.114f) * blue);
+    return SCALED(WEIGHT(9798, 0.299f) * red + WEIGHT(19235, 0.587f) * green + WEIGHT(3735, 0.114f) * blue, 15);
 }
+#endif
+
+// What B - Y and R - Y are multiplied with, where they go, and the way back.
+#if COLOR == RGB_TO_YUV || COLOR == YUV_TO_RGB
+#define BLUE 1
+#define RED 2
+#define TO_BLUE WEIGHT(8061, 0.492f)
+#define TO_RED WEIGHT(14369, 0.877f)
+#define BLUE_BACK WEIGHT(33292, 2.032f)
+#define GREEN_OF_BLUE WEIGHT(-6472, -0.395f)
+#define GREEN_OF_RED WEIGHT(-9519, -0.581f)
+#define RED_BACK WEIGHT(18678, 1.14f)
+#else
+#define BLUE 2
+#define RED 1
+#define TO_BLUE WEIGHT(9241, 0.564f)
+#define TO_RED WEIGHT(11682, 0.713f)
+#define BLUE_BACK WEIGHT(29049, 1.773f)
+#define GREEN_OF_BLUE WEIGHT(-5636, -0.344f)
+#define GREEN_OF_RED WEIGHT(-11698, -0.714f)
+#define RED_BACK WEIGHT(22987, 1.403f)
 #endif
 
 // Four pixels, a vector for each channel.
 static void convert_pixels(const Works *from, Works *to)
 {
 #if COLOR == RGB_TO_GRAY
-    to[0] = luma(from[0], from[1], from[2]);
+    to[0] = gray(from[0], from[1], from[2]);
 #elif COLOR == BGR_TO_GRAY
-    to[0] = luma(from[2], from[1], from[0]);
-#elif COLOR == RGB_TO_YUV
-    to[0] = luma(from[0], from[1], from[2]);
-    to[1] = SCALED((from[2] - to[0]) * WEIGHT(18492, 0.564334f)) + ZERO;
-    to[2] = SCALED((from[0] - to[0]) * WEIGHT(23372, 0.713267f)) + ZERO;
-#elif COLOR == YUV_TO_RGB
-    const Works u = from[1] - ZERO, v = from[2] - ZERO;
-    to[0] = from[0] + SCALED(v * WEIGHT(45941, 1.402f));
-    to[1] = from[0] - SCALED(u * WEIGHT(11277, 0.344136f) + v * WEIGHT(23401, 0.714136f));
-    to[2] = from[0] + SCALED(u * WEIGHT(58065, 1.772f));
+    to[0] = gray(from[2], from[1], from[0]);
+#elif COLOR == RGB_TO_YUV || COLOR == RGB_TO_YCRCB
+    const Works luma = SCALED(WEIGHT(4899, 0.299f) * from[0] + WEIGHT(9617, 0.587f) * from[1] + WEIGHT(1868, 0.114f) * from[2], 14);
+    to[0] = luma;
+    to[BLUE] = SCALED((from[2] - luma) * TO_BLUE, 14) + ZERO;
+    to[RED] = SCALED((from[0] - luma) * TO_RED, 14) + ZERO;
+#elif COLOR == YUV_TO_RGB || COLOR == YCRCB_TO_RGB
+    const Works blue = from[BLUE] - ZERO, red = from[RED] - ZERO;
+    to[0] = from[0] + SCALED(red * RED_BACK, 14);
+    to[1] = from[0] + SCALED(blue * GREEN_OF_BLUE + red * GREEN_OF_RED, 14);
+    to[2] = from[0] + SCALED(blue * BLUE_BACK, 14);
 #else
     for (int channel = 0; channel < TO_CHANNELS; ++channel) {
 #if COLOR == GRAY_TO_RGB

@@ -13,7 +13,7 @@ pub(super) const WINDOW_MAX: usize = 31;
 /// `2 (taps + 1) u sum |weight x pixel| / divisor`, u = 2^-24, and half a unit in the last place of the result's type; an integer result
 /// is rounded to the nearest (ties to even) and saturated, NaN becomes 0. A pixel whose weight is 0 is not looked at: infinity and NaN there
 /// reach nothing. Weights that are not integers are used as they are on floating-point pixels and are rounded once,
-/// here, for integer ones ([`Linear::fixed`]).
+/// here, for integer ones ([`Linear::fixed`]); a Gaussian blur of bytes is within 1 of the exact one, whatever its size and sigma.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Linear {
     size: [usize; 2],
@@ -59,9 +59,14 @@ pub struct Fixed {
     pub divisor: u32,
     /// What is added after.
     pub offset: i32,
-    /// Smallest and largest sum the pixels of the element type can give.
+    /// Smallest and largest sum the pixels of the element type can give. With half the divisor they fit `i32`, or `u32` where no weight
+    /// and no pixel is below 0 and the divisor is not 1; so does every partial sum.
     pub sums: [i64; 2],
 }
+
+/// Most bits of a weight, and of a factor, after the binary point.
+const WEIGHT_BITS: u32 = 22;
+const FACTOR_BITS: u32 = 12;
 
 impl Linear {
     /// Any window of integer weights, row by row; the sum is divided by `divisor`.
@@ -180,8 +185,8 @@ impl Linear {
     /// # Errors
     /// An extent that is even or over 31.
     pub fn mean([width, height]: [usize; 2]) -> Result<Self, FilterError> {
-        let divisor = (width.min(WINDOW_MAX + 1) * height.min(WINDOW_MAX + 1)) as u32;
-        Self::separable(vec![1; width], vec![1; height], divisor)
+        check_window([width, height])?;
+        Self::separable(vec![1; width], vec![1; height], (width * height) as u32)
     }
 
     /// Gaussian blur over `size` x `size` pixels. `sigma` in pixels; without one it is `0.3 ((size - 1) / 2 - 1) + 0.8`,
@@ -210,7 +215,9 @@ impl Linear {
         let weights: Vec<f64> =
             (0..size).map(|i| (-(i as f64 - half).powi(2) / (2.0 * sigma * sigma)).exp()).collect();
         let sum: f64 = weights.iter().sum();
-        let weights: Vec<f32> = weights.iter().map(|weight| (weight / sum) as f32).collect();
+        // What is no normal number is 0 on some devices, and then nothing of its pixel is seen. It weighs nothing on all of them.
+        let normal = |weight: f32| if weight < f32::MIN_POSITIVE { 0.0 } else { weight };
+        let weights: Vec<f32> = weights.iter().map(|weight| normal((weight / sum) as f32)).collect();
         Self::separable_real(weights.clone(), weights)
     }
 
@@ -243,6 +250,11 @@ impl Linear {
     /// The weights as they were given.
     pub fn taps(&self) -> &Taps {
         &self.taps
+    }
+
+    /// What sums are divided by.
+    pub fn divisor(&self) -> u32 {
+        self.divisor
     }
 
     /// What is added to every result.
@@ -295,32 +307,66 @@ impl Linear {
 
     /// The integers that pixels of an integer type are multiplied with.
     ///
-    /// Integer weights are taken as they are. Real ones become multiples of a power of two: factors of an outer product of
-    /// 2^-8 each for 8-bit pixels and of 2^-7 for 16-bit ones, other weights of the smallest power down to 2^-14 with which no sum
-    /// leaves 31 bits. Each is rounded to the nearest; what the sum of the weights loses by that goes to the centre, so
-    /// that a flat area stays as it is.
+    /// Integer weights are taken as they are. Real ones become multiples of a power of two, by [`rounded`]: their sum, rounded, is
+    /// kept, so that a flat area stays as it is. Factors of an outer product take 8 to 12 bits each, those down the window
+    /// no more than needed: so many that no result is off by more than 1, or as many as 32 bits have room for; other weights all bits
+    /// up to 22 with which sums stay below 2^30.
+    ///
+    /// In 16 bits there is room for 8 bits a factor (7 of those down in `I16`): a result may be off by the largest pixel times the
+    /// larger extent / 2^9 (half as much more in `I16`). Of a Gaussian over 31 x 31 pixels that is 6 % where an image has stripes as wide as a pixel, and next to
+    /// nothing where it is smooth.
     ///
     /// # Errors
     /// Floating-point pixels; sums that leave 32 bits.
     pub fn fixed(&self, element: Element) -> Result<Fixed, FilterError> {
         let Some(range) = element.range() else { return Err(FilterError::NotInteger) };
         let largest = f64::from(range[0].abs().max(range[1]));
-        let (factors, divisor) = match &self.taps {
-            Taps::Full(weights) => return self.fixed_from(weights.clone(), None, self.divisor, range),
+        match &self.taps {
+            Taps::Full(weights) => self.fixed_from(weights.clone(), None, self.divisor, range),
             Taps::FullReal(weights) => {
-                let magnitude: f64 =
-                    weights.iter().map(|weight| f64::from(weight.abs())).sum::<f64>() * largest;
-                let bits = (0..=14).rev().find(|bits| magnitude * f64::from(1 << bits) < f64::from(1 << 30));
-                let bits = bits.ok_or(FilterError::Overflow)?;
-                let weights = round_to(weights, 1 << bits);
-                return self.fixed_from(weights, None, 1 << bits, range);
+                let magnitude = magnitude(weights) * largest;
+                let fits = |bits: &u32| magnitude * f64::from(1 << bits) < f64::from(1 << 30);
+                let bits = (0..=WEIGHT_BITS).rev().find(fits).ok_or(FilterError::Overflow)?;
+                self.fixed_from(rounded(weights, bits), None, 1 << bits, range)
             }
-            Taps::Separable { across, down } => ([across.clone(), down.clone()], self.divisor),
+            Taps::Separable { across, down } => {
+                self.fixed_from_factors([across.clone(), down.clone()], self.divisor, range)
+            }
             Taps::SeparableReal { across, down } => {
-                let bits = if element == Element::U8 { 8 } else { 7 };
-                ([round_to(across, 1 << bits), round_to(down, 1 << bits)], 1 << (2 * bits))
+                let magnitudes = [magnitude(across), magnitude(down)];
+                let rounded_to = |[across_bits, down_bits]: [u32; 2]| {
+                    let all = magnitudes[0] * magnitudes[1] * f64::from(1 << (across_bits + down_bits));
+                    let alone = (magnitudes[0] * f64::from(1 << across_bits))
+                        .max(magnitudes[1] * f64::from(1 << down_bits));
+                    if all.max(alone) * largest > f64::from(u32::MAX) {
+                        return None;
+                    }
+                    let factors = [rounded(across, across_bits), rounded(down, down_bits)];
+                    let error = misses(across, &factors[0], across_bits) * magnitudes[1]
+                        + misses(down, &factors[1], down_bits) * magnitudes[0];
+                    let divisor = 1 << (across_bits + down_bits);
+                    // The sum of the weights is kept: what some have too much, others lack, and bright pixels can meet one half alone.
+                    Some((error * largest / 2.0, self.fixed_from_factors(factors, divisor, range).ok()?))
+                };
+                let mut finest = None;
+                for (error, fixed) in fine_bits().filter_map(rounded_to) {
+                    finest = Some(fixed);
+                    if error <= 1.0 {
+                        break;
+                    }
+                }
+                let finest = finest.or_else(|| coarse_bits().find_map(rounded_to).map(|(_, fixed)| fixed));
+                finest.ok_or(FilterError::Overflow)
             }
-        };
+        }
+    }
+
+    fn fixed_from_factors(
+        &self,
+        factors: [Vec<i32>; 2],
+        divisor: u32,
+        range: [i32; 2],
+    ) -> Result<Fixed, FilterError> {
         let weights = factors[1]
             .iter()
             .flat_map(|down| factors[0].iter().map(move |across| i64::from(*across) * i64::from(*down)));
@@ -343,11 +389,16 @@ impl Linear {
         };
         let sums = [extreme(low, high), extreme(high, low)];
         let half = i64::from(divisor / 2);
-        let fits = |sum: i64| i32::try_from(sum).is_ok();
         // Partial sums stay between the extremes taken over fewer pixels, and 0.
-        let magnitude: i64 = weights.iter().map(|weight| i64::from(weight.abs())).sum();
-        let largest = i64::from(low.abs().max(high));
-        if !fits(magnitude * largest + half) || !fits(sums[0] - half) || !fits(sums[1] + half) {
+        let magnitude: i64 = weights.iter().map(|weight| i64::from(*weight).abs()).sum();
+        let largest = magnitude * i64::from(low.abs().max(high)) + half;
+        // Results have a sign, so that there must be something to divide by.
+        let limit = if low == 0 && divisor > 1 && weights.iter().all(|weight| *weight >= 0) {
+            i64::from(u32::MAX)
+        } else {
+            i64::from(i32::MAX)
+        };
+        if largest > limit {
             return Err(FilterError::Overflow);
         }
         Ok(Fixed { size: self.size, weights, factors, divisor, offset: self.offset, sums })
@@ -356,21 +407,74 @@ impl Linear {
 
 impl Fixed {
     /// The result of a sum, before it is saturated to the result's type.
-    pub fn scale(&self, sum: i32) -> i32 {
+    pub fn scale(&self, sum: i64) -> i64 {
         let divisor = i64::from(self.divisor);
-        ((i64::from(sum) + divisor / 2).div_euclid(divisor) as i32).saturating_add(self.offset)
+        sum.saturating_add(divisor / 2).div_euclid(divisor).saturating_add(i64::from(self.offset))
+    }
+
+    /// Whether a sum, with half the divisor, may be over the largest `i32`; none is below 0 then.
+    pub fn is_unsigned(&self) -> bool {
+        self.sums[1] + i64::from(self.divisor / 2) > i64::from(i32::MAX)
     }
 }
 
-/// Multiples of `1 / unit` nearest to the weights, the centre one such that their sum is the nearest to the weights' sum.
-fn round_to(weights: &[f32], unit: i32) -> Vec<i32> {
-    let scaled = |weight: f64| (weight * f64::from(unit)).round() as i32;
-    let mut rounded: Vec<i32> = weights.iter().map(|weight| scaled(f64::from(*weight))).collect();
-    let want = scaled(weights.iter().map(|weight| f64::from(*weight)).sum());
-    let found: i32 = rounded.iter().sum();
-    let centre = weights.len() / 2;
-    rounded[centre] += want - found;
-    rounded
+/// Bits of factors across and down, the least costly first: the CPU path adds up columns in 16 bits where factors down have 8.
+fn fine_bits() -> impl Iterator<Item = [u32; 2]> {
+    (8..=FACTOR_BITS).flat_map(|down| [[down, down], [FACTOR_BITS, down]])
+}
+
+/// Those for sums that have no room for so many.
+fn coarse_bits() -> impl Iterator<Item = [u32; 2]> {
+    (0..8).rev().flat_map(|down| [[down + 1, down], [down, down]])
+}
+
+fn magnitude(weights: &[f32]) -> f64 {
+    weights.iter().map(|weight| f64::from(weight.abs())).sum()
+}
+
+/// How far all weights together are from what they are rounded to.
+fn misses(weights: &[f32], rounded: &[i32], bits: u32) -> f64 {
+    let unit = f64::from(1 << bits);
+    let each = weights
+        .iter()
+        .zip(rounded)
+        .map(|(weight, steps)| (f64::from(*weight) - f64::from(*steps) / unit).abs());
+    each.sum()
+}
+
+/// The weights in steps of 2^-`bits` with the sum nearest to theirs: all are rounded down, and what that loses goes, a step each, to
+/// those that lost most; of equals to those nearest to the middle. A symmetric list stays symmetric.
+fn rounded(weights: &[f32], bits: u32) -> Vec<i32> {
+    let unit = f64::from(1 << bits);
+    let exact: Vec<f64> = weights.iter().map(|weight| f64::from(*weight) * unit).collect();
+    let mut steps: Vec<i32> = exact.iter().map(|exact| exact.floor() as i32).collect();
+    let sum: i64 = steps.iter().map(|steps| i64::from(*steps)).sum();
+    let mut left = exact.iter().sum::<f64>().round() as i64 - sum;
+    let (count, middle) = (weights.len(), weights.len() / 2);
+    let symmetric = count % 2 == 1 && (0..middle).all(|at| weights[at] == weights[count - 1 - at]);
+    if symmetric && left % 2 != 0 {
+        steps[middle] += 1;
+        left -= 1;
+    }
+    let candidates = if symmetric { 0..middle } else { 0..count };
+    let mut order: Vec<usize> = candidates.collect();
+    order.sort_by(|a, b| {
+        let lost = |at: usize| exact[at] - exact[at].floor();
+        lost(*b).total_cmp(&lost(*a)).then(a.abs_diff(middle).cmp(&b.abs_diff(middle)))
+    });
+    let each = if symmetric { 2 } else { 1 };
+    for at in order {
+        if left < each {
+            break;
+        }
+        steps[at] += 1;
+        left -= 1;
+        if symmetric {
+            steps[count - 1 - at] += 1;
+            left -= 1;
+        }
+    }
+    steps
 }
 
 /// # Errors

@@ -93,14 +93,16 @@ impl Parameters {
         let refuse = |parameter: &'static str, found: String, want: String| {
             Err(PlanError::Parameter { parameter, found, want })
         };
+        for raster in [from, to] {
+            indexable(raster)?;
+        }
         if ![2, 4, 8, 16].contains(&self.lanes) {
             return refuse("lanes", self.lanes.to_string(), "2, 4, 8 or 16".to_owned());
         }
         if !(1..=16).contains(&self.rows) {
             return refuse("rows", self.rows.to_string(), "1 to 16".to_owned());
         }
-        let packed_alpha = chain.keep_alpha && from.channels == 4 && from.layout == Layout::Packed;
-        if packed_alpha && self.lanes < 4 {
+        if chain.keep_alpha && self.lanes < 4 && has_packed_alpha(chain, from) {
             let want = "4, 8 or 16, so that alpha is always in the same lane".to_owned();
             return refuse("lanes", self.lanes.to_string(), want);
         }
@@ -136,9 +138,6 @@ impl Parameters {
                 );
             }
         }
-        for raster in [from, to] {
-            indexable(raster)?;
-        }
         if let Some([x, y]) = self.work_group {
             if x == 0 || y == 0 {
                 return refuse("group", format!("{x}x{y}"), "1x1 or more".to_owned());
@@ -157,6 +156,18 @@ impl Parameters {
         }
         Ok(())
     }
+}
+
+/// Whether a stage of the chain keeps alpha beside the other channels: of the image, or of what a stage before made.
+fn has_packed_alpha(chain: &Chain, from: &Raster) -> bool {
+    let mut channels = from.channels;
+    let mut element = from.element;
+    from.layout == Layout::Packed
+        && chain.stages.iter().any(|stage| {
+            let keeps = channels == 4 && stage.keeps_alpha();
+            (channels, element) = stage.output(channels, element).unwrap_or((channels, element));
+            keeps
+        })
 }
 
 /// Whether vectors of so many elements, from the first of a row on, lie at multiples of their size.

@@ -65,7 +65,7 @@ impl<'c> Pass<'c> {
             }
             // Rows at multiples of the widest vector, which costs little and makes every load an aligned one, or of what images take.
             let multiple = if parameters.loads == Loads::Image { texels::PITCH } else { 16 };
-            let next = made.with_pitch(made.pitch.next_multiple_of(multiple));
+            let next = made.with_pitch(made.pitch.checked_next_multiple_of(multiple).unwrap_or(made.pitch));
             passes.push(Self { stage: Some(stage), fused, from: raster, to: next });
             raster = next;
         }

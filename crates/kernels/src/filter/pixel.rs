@@ -65,12 +65,15 @@ fn recolor(color: Option<Color>, [from, to]: [&Raster; 2]) -> Kernel {
         Some(Color::AddAlpha) => 6,
         Some(Color::RgbToYuv) => 7,
         Some(Color::YuvToRgb) => 8,
+        Some(Color::RgbToYcrcb) => 9,
+        Some(Color::YcrcbToRgb) => 10,
     };
     let program = Program::from_source("filter/color.cl", include_str!("color.cl"));
+    let literal = |value: f64| if from.element.is_float() { float(value) } else { value.to_string() };
     let program = elements(program, [from, to])
         .define("COLOR", which)
-        .define("OPAQUE", from.element.white())
-        .define("ZERO", from.element.chroma_zero())
+        .define("OPAQUE", literal(from.element.white()))
+        .define("ZERO", literal(from.element.chroma_zero()))
         .define("FROM_CHANNELS", from.channels)
         .define("TO_CHANNELS", to.channels)
         .define("FROM_ALIGNED", usize::from(is_aligned(from, PIXELS)))

@@ -147,7 +147,7 @@ impl Raster {
     /// it is outside.
     ///
     /// # Errors
-    /// It leaves the image.
+    /// It leaves the image, or begins where nothing can be addressed.
     pub fn region(self, [x, y]: [usize; 2], [width, height]: [usize; 2]) -> Result<Self, FilterError> {
         let inside =
             |from: usize, length: usize, all: usize| from.checked_add(length).is_some_and(|end| end <= all);
@@ -157,8 +157,16 @@ impl Raster {
                 image: [self.width, self.height],
             });
         }
-        let offset = self.offset + y * self.pitch + x * self.step();
-        Ok(Self { width, height, offset, ..self })
+        let rows = y.checked_mul(self.pitch);
+        let columns = x.checked_mul(self.step());
+        let first =
+            rows.zip(columns).and_then(|(rows, columns)| rows.checked_add(columns)?.checked_add(self.offset));
+        match first {
+            Some(offset) => Ok(Self { width, height, offset, ..self }),
+            // Nothing is addressed.
+            None if width == 0 || height == 0 => Ok(Self { width, height, ..self }),
+            None => Err(FilterError::TooLarge { size: [self.width, self.height] }),
+        }
     }
 
     /// Elements from a pixel to its right neighbour.
@@ -169,18 +177,23 @@ impl Raster {
         }
     }
 
-    /// Elements of a row, of one plane when planar.
+    /// Elements of a row, of one plane when planar; as many as can be where they overflow.
     pub fn row_elements(&self) -> usize {
-        self.width * self.step()
+        self.width.saturating_mul(self.step())
     }
 
-    /// Where channel `channel` of the pixel (x, y) lies.
+    /// Where channel `channel` of the pixel (x, y) lies; as far as can be where that overflows.
     pub fn index(&self, [x, y]: [usize; 2], channel: usize) -> usize {
         let (plane, inside) = match self.layout {
             Layout::Packed => (0, channel),
             Layout::Planar => (channel, 0),
         };
-        self.offset + plane * self.plane_pitch + y * self.pitch + x * self.step() + inside
+        let distances = [
+            plane.saturating_mul(self.plane_pitch),
+            y.saturating_mul(self.pitch),
+            x.saturating_mul(self.step()),
+        ];
+        distances.into_iter().fold(self.offset.saturating_add(inside), usize::saturating_add)
     }
 
     /// Whether there is no pixel.

@@ -1,4 +1,8 @@
 //! What a chain computes, slowly and plainly.
+//!
+//! Borders, places in memory, weights, tables and numbers of colours are worked out here by themselves, so that what is judged is not judged by
+//! itself. One thing is taken from there: the integers that real weights are rounded to ([`Linear::fixed`]). Tests hold them against
+//! sums in `f64`.
 
 use std::ops::Range;
 
@@ -7,7 +11,8 @@ use half::f16;
 use thiserror::Error;
 
 use super::{
-    Bilateral, Border, Chain, Color, Element, FilterError, Gradient, Linear, Morphology, Raster, Stage,
+    Bilateral, Border, Chain, Color, Element, FilterError, Gradient, Layout, Linear, Morphology,
+    Neighbourhood, Raster, Stage, Taps,
 };
 
 /// Relative error of one rounding to `float`.
@@ -108,7 +113,7 @@ impl Spread {
     }
 
     fn is_exact(self) -> bool {
-        self.low == self.high
+        self.low == self.high || self.value.is_nan()
     }
 
     /// The same function of all three, which must not fall.
@@ -122,7 +127,7 @@ impl Spread {
 
     /// Rounded to the nearest (ties to even) of the element type and saturated.
     fn stored(self, element: Element) -> Self {
-        self.map(|value| element.nearest(value))
+        self.map(|value| nearest(element, value))
     }
 
     fn holds(self, found: f64) -> bool {
@@ -147,8 +152,8 @@ impl Image {
 
     /// What a window sees `offset` away from a pixel of the image.
     fn seen(&self, [x, y, channel]: [usize; 3], offset: [isize; 2], border: Border) -> Spread {
-        let across = border.source(x as isize + offset[0], self.width);
-        let down = border.source(y as isize + offset[1], self.height);
+        let across = folded(border, x as isize + offset[0], self.width as isize);
+        let down = folded(border, y as isize + offset[1], self.height as isize);
         match (across, down, border) {
             (Some(x), Some(y), _) => self.at([x, y, channel]),
             (_, _, Border::Constant(value)) => Spread::exact(f64::from(value)).stored(self.element),
@@ -158,13 +163,46 @@ impl Image {
     }
 }
 
+/// The place inside the image whose pixel is seen at `place`, one step of the border after the other.
+fn folded(border: Border, mut place: isize, extent: isize) -> Option<usize> {
+    while place < 0 || place >= extent {
+        place = match (border, place < 0) {
+            (Border::None | Border::Constant(_), _) => return None,
+            (Border::Replicate, true) => 0,
+            (Border::Replicate, false) => extent - 1,
+            (Border::Wrap, true) => place + extent,
+            (Border::Wrap, false) => place - extent,
+            (Border::Reflect, true) => -1 - place,
+            (Border::Reflect, false) => 2 * extent - 1 - place,
+            (Border::Reflect101, _) if extent == 1 => 0,
+            (Border::Reflect101, true) => -place,
+            (Border::Reflect101, false) => 2 * (extent - 1) - place,
+        };
+    }
+    Some(place as usize)
+}
+
+/// The nearest value the type has: integers ties to even, saturated, 0 for NaN.
+fn nearest(element: Element, value: f64) -> f64 {
+    let (low, high) = match element {
+        Element::U8 => (0.0, 255.0),
+        Element::I16 => (-32768.0, 32767.0),
+        Element::U16 => (0.0, 65535.0),
+        Element::F16 => return f16::from_f32(value as f32).to_f64(),
+        Element::F32 => return f64::from(value as f32),
+    };
+    if value.is_nan() { 0.0 } else { value.max(low).min(high).round_ties_even() }
+}
+
 /// Places (x, y, channel) of a raster, row by row, and their indices in its slice.
 pub(super) fn places(raster: &Raster) -> impl Iterator<Item = ([usize; 3], usize)> {
-    let Raster { width, height, channels, .. } = *raster;
+    let Raster { width, height, channels, layout, offset, pitch, plane_pitch, .. } = *raster;
+    let index = move |x: usize, y: usize, channel: usize| match layout {
+        Layout::Packed => offset + y * pitch + x * channels + channel,
+        Layout::Planar => offset + channel * plane_pitch + y * pitch + x,
+    };
     let pixels = (0..height).flat_map(move |y| (0..width).map(move |x| [x, y]));
-    pixels.flat_map(move |[x, y]| {
-        (0..channels).map(move |channel| ([x, y, channel], raster.index([x, y], channel)))
-    })
+    pixels.flat_map(move |[x, y]| (0..channels).map(move |channel| ([x, y, channel], index(x, y, channel))))
 }
 
 /// Stores a value that the type has, or the nearest to it.
@@ -234,7 +272,7 @@ enum Operation<'s> {
     Gradient([Weights; 2]),
     Median(usize),
     Morphology(Morphology),
-    Bilateral { bilateral: Bilateral, space: Vec<f64>, color: Vec<u16>, channels: usize, integer: bool },
+    Bilateral { bilateral: Bilateral, space: Vec<f64>, channels: usize, integer: bool },
     Convert { scale: f32, offset: f32 },
     Color(&'s Color),
 }
@@ -244,17 +282,28 @@ impl<'s> Operation<'s> {
     fn new(stage: &'s Stage, from: &Image, channels: usize) -> Result<Self, FilterError> {
         Ok(match stage {
             Stage::Linear(linear) => Self::Linear(Weights::new(linear, from.element)?),
-            Stage::Gradient(gradient) => Self::Gradient(Weights::of_gradient(*gradient, from.element)?),
+            Stage::Gradient(gradient) => {
+                Self::Gradient(Weights::of_gradient(*gradient, !from.element.is_float()))
+            }
             Stage::Median { size } => Self::Median(*size),
             Stage::Morphology(morphology) => Self::Morphology(*morphology),
             Stage::Bilateral(bilateral) => {
                 let integer = !from.element.is_float();
-                let space = if integer {
-                    bilateral.space().iter().map(|weight| f64::from(*weight)).collect()
-                } else {
-                    bilateral.space_exact()
+                let radius = (bilateral.size / 2) as f64;
+                let at = |index: usize| {
+                    let [x, y] =
+                        [index % bilateral.size, index / bilateral.size].map(|at| at as f64 - radius);
+                    let distance = x.hypot(y);
+                    // A whole number is at most the radius exactly where its square is.
+                    let weight = bell(distance, bilateral.sigma_space);
+                    match (x * x + y * y > radius * radius, integer) {
+                        (true, _) => 0.0,
+                        (false, true) => (256.0 * weight).round(),
+                        (false, false) => weight,
+                    }
                 };
-                Self::Bilateral { bilateral: *bilateral, space, color: bilateral.color(), channels, integer }
+                let space = (0..bilateral.size.pow(2)).map(at).collect();
+                Self::Bilateral { bilateral: *bilateral, space, channels, integer }
             }
             Stage::Convert { scale, offset, .. } => Self::Convert { scale: *scale, offset: *offset },
             Stage::Color(color) => Self::Color(color),
@@ -284,13 +333,17 @@ impl<'s> Operation<'s> {
             Self::Morphology(morphology) => {
                 let neighbourhood = morphology.neighbourhood();
                 let size = neighbourhood.size();
-                let seen = window(size, |at| neighbourhood.holds(at), from, place, border);
+                let holds = |[x, y]: [usize; 2]| match neighbourhood {
+                    Neighbourhood::Rectangle(_) => true,
+                    Neighbourhood::Cross([width, height]) => 2 * x + 1 == width || 2 * y + 1 == height,
+                };
+                let seen = window(size, holds, from, place, border);
                 each(&seen, |values| match morphology {
                     Morphology::Erode(_) => values.into_iter().fold(f64::INFINITY, f64::min),
                     Morphology::Dilate(_) => values.into_iter().fold(f64::NEG_INFINITY, f64::max),
                 })
             }
-            Self::Bilateral { bilateral, space, color, channels, integer } => {
+            Self::Bilateral { bilateral, space, channels, integer } => {
                 let windows: Vec<Vec<Spread>> = (0..*channels)
                     .map(|channel| {
                         let [x, y, _] = place;
@@ -298,17 +351,20 @@ impl<'s> Operation<'s> {
                     })
                     .collect();
                 let weight = |pixel: usize, difference: f64| {
+                    let color = bell(difference, bilateral.sigma_color);
                     if *integer {
-                        let color = color.get(difference as usize).copied().unwrap_or(0);
-                        ((space[pixel] * f64::from(color) + 128.0) / 256.0).floor()
+                        ((space[pixel] * (256.0 * color).round() + 128.0) / 256.0).floor()
                     } else {
-                        let ratio = difference / f64::from(bilateral.sigma_color);
-                        space[pixel] * (-ratio * ratio / 2.0).exp()
+                        space[pixel] * color
                     }
                 };
                 let mean = bilateral_mean(&windows, place[2], weight, *integer);
                 let seen = &windows[place[2]];
-                let largest = seen.iter().map(|pixel| pixel.value.abs()).fold(0.0, f64::max);
+                let largest = seen
+                    .iter()
+                    .map(|pixel| pixel.value.abs())
+                    .filter(|value| value.is_finite())
+                    .fold(0.0, f64::max);
                 let own = if *integer { 0.0 } else { 1e-4 * largest };
                 Spread::exact(mean)
                     .widened(own + bilateral_carried(bilateral, space, &windows, place[2], mean))
@@ -317,6 +373,12 @@ impl<'s> Operation<'s> {
             Self::Color(color) => recolor(**color, from, place),
         }
     }
+}
+
+/// Of a Gaussian bell with 1 in the middle.
+fn bell(distance: f64, sigma: f32) -> f64 {
+    let ratio = distance / f64::from(sigma);
+    (-ratio * ratio / 2.0).exp()
 }
 
 /// The pixels of a window that count, row by row.
@@ -360,19 +422,45 @@ struct Weights {
 impl Weights {
     fn new(linear: &Linear, from: Element) -> Result<Self, FilterError> {
         let (size, offset) = (linear.size(), f64::from(linear.offset()));
-        if from.is_float() {
-            let weights = linear.real().iter().map(|weight| f64::from(*weight)).collect();
-            return Ok(Self { size, each: weights, divisor: 1.0, offset, whole: false });
+        let divisor = f64::from(linear.divisor());
+        let outer = |across: Vec<f64>, down: Vec<f64>| -> Vec<f64> {
+            down.iter().flat_map(|down| across.iter().map(move |across| across * down)).collect()
+        };
+        let doubles =
+            |weights: &[f32]| -> Vec<f64> { weights.iter().map(|weight| f64::from(*weight)).collect() };
+        let integers =
+            |weights: &[i32]| -> Vec<f64> { weights.iter().map(|weight| f64::from(*weight)).collect() };
+        let each = match linear.taps() {
+            Taps::Full(weights) => integers(weights),
+            Taps::Separable { across, down } => outer(integers(across), integers(down)),
+            Taps::FullReal(weights) => doubles(weights),
+            Taps::SeparableReal { across, down } => outer(doubles(across), doubles(down)),
+        };
+        let whole = !from.is_float() && !linear.result(from).is_float();
+        match linear.taps() {
+            Taps::FullReal(_) | Taps::SeparableReal { .. } if !from.is_float() => {
+                let fixed = linear.fixed(from)?;
+                let each = integers(&fixed.weights);
+                Ok(Self { size, each, divisor: f64::from(fixed.divisor), offset, whole })
+            }
+            _ => Ok(Self { size, each, divisor, offset, whole }),
         }
-        let fixed = linear.fixed(from)?;
-        let weights = fixed.weights.iter().map(|weight| f64::from(*weight)).collect();
-        let whole = !linear.result(from).is_float();
-        Ok(Self { size, each: weights, divisor: f64::from(fixed.divisor), offset, whole })
     }
 
-    fn of_gradient(gradient: Gradient, from: Element) -> Result<[Self; 2], FilterError> {
-        let [across, down] = gradient.derivatives();
-        Ok([Self::new(&across, from)?, Self::new(&down, from)?])
+    fn of_gradient(gradient: Gradient, whole: bool) -> [Self; 2] {
+        let [side, middle] = match gradient {
+            Gradient::Sobel => [1.0, 2.0],
+            Gradient::Scharr => [3.0, 10.0],
+        };
+        let across = [-side, 0.0, side, -middle, 0.0, middle, -side, 0.0, side];
+        let down = [-side, -middle, -side, 0.0, 0.0, 0.0, side, middle, side];
+        [across, down].map(|each| Self {
+            size: [3, 3],
+            each: each.to_vec(),
+            divisor: 1.0,
+            offset: 0.0,
+            whole,
+        })
     }
 
     fn sum(&self, from: &Image, place: [usize; 3], border: Border) -> Spread {
@@ -474,56 +562,67 @@ fn bilateral_carried(
     moved * (1.0 + slope * distance)
 }
 
+/// BT.601's numbers in the digits and steps that OpenCV has them in: what red, green and blue count in luma; then for each of its two ways
+/// to have chroma what B - Y and R - Y count, and on the way back blue's difference in blue, both in green, and red's in red.
+const LUMA: [f64; 3] = [0.299, 0.587, 0.114];
+const GRAY_STEPS: [f64; 3] = [9798.0, 19235.0, 3735.0];
+const LUMA_STEPS: [f64; 3] = [4899.0, 9617.0, 1868.0];
+const YUV: [f64; 6] = [0.492, 0.877, 2.032, -0.395, -0.581, 1.140];
+const YUV_STEPS: [f64; 6] = [8061.0, 14369.0, 33292.0, -6472.0, -9519.0, 18678.0];
+const YCRCB: [f64; 6] = [0.564, 0.713, 1.773, -0.344, -0.714, 1.403];
+const YCRCB_STEPS: [f64; 6] = [9241.0, 11682.0, 29049.0, -5636.0, -11698.0, 22987.0];
+
 fn recolor(color: Color, from: &Image, [x, y, channel]: [usize; 3]) -> Spread {
     let at = |channel: usize| from.at([x, y, channel]);
-    let half = Spread::exact(from.element.chroma_zero());
-    let integer = !from.element.is_float();
-    // In steps of 2^-15, rounded half up, or in float.
-    let sum = |steps: &[i32], factors: &[f32], values: &[Spread]| -> Spread {
-        if integer {
-            let terms: Vec<(f64, Spread)> =
-                steps.iter().map(|step| f64::from(*step)).zip(values.iter().copied()).collect();
-            return weighted(&terms, 16384.0).map(|sum| (sum / 32768.0).floor());
-        }
-        let terms: Vec<(f64, Spread)> =
-            factors.iter().map(|factor| f64::from(*factor)).zip(values.iter().copied()).collect();
-        in_float(&terms, 0.0)
+    let (half, white) = match from.element {
+        Element::U8 => (128.0, 255.0),
+        Element::U16 => (32768.0, 65535.0),
+        Element::I16 => (0.0, 32767.0),
+        Element::F16 | Element::F32 => (0.5, 1.0),
     };
-    let luma = |channels: [usize; 3]| sum(&Color::LUMA_STEPS, &Color::LUMA, &channels.map(at));
+    let half = Spread::exact(half);
+    let integer = !from.element.is_float();
+    // Rounded half up to whole numbers, or in float.
+    let sum = |unit: f64, steps: &[f64], factors: &[f64], values: &[Spread]| -> Spread {
+        let terms = |weights: &[f64]| weights.iter().copied().zip(values.iter().copied()).collect::<Vec<_>>();
+        if integer {
+            weighted(&terms(steps), unit / 2.0).map(|sum| (sum / unit).floor())
+        } else {
+            in_float(&terms(factors), 0.0)
+        }
+    };
     let plus = |a: Spread, sign: f64, b: Spread| {
         let terms = [(1.0, a), (sign, b)];
         if integer { weighted(&terms, 0.0) } else { in_float(&terms, 0.0) }
     };
+    let gray = |channels: [usize; 3]| sum(32768.0, &GRAY_STEPS, &LUMA, &channels.map(at));
+    let luma = || sum(16384.0, &LUMA_STEPS, &LUMA, &[0, 1, 2].map(at));
+    let (steps, factors, order) = match color {
+        Color::RgbToYcrcb | Color::YcrcbToRgb => (YCRCB_STEPS, YCRCB, [2, 1]),
+        _ => (YUV_STEPS, YUV, [1, 2]),
+    };
+    let part =
+        |which: Range<usize>, values: &[Spread]| sum(16384.0, &steps[which.clone()], &factors[which], values);
     match color {
-        Color::RgbToGray => luma([0, 1, 2]),
-        Color::BgrToGray => luma([2, 1, 0]),
+        Color::RgbToGray => gray([0, 1, 2]),
+        Color::BgrToGray => gray([2, 1, 0]),
         Color::GrayToRgb => at(0),
         Color::SwapRedBlue => at([2, 1, 0, 3][channel]),
-        Color::AddAlpha if channel == 3 => Spread::exact(from.element.white()),
+        Color::AddAlpha if channel == 3 => Spread::exact(white),
         Color::DropAlpha | Color::AddAlpha => at(channel),
-        Color::RgbToYuv => {
-            let luma = luma([0, 1, 2]);
-            let chroma = |channel: usize, which: usize| {
-                let difference = plus(at(channel), -1.0, luma);
-                let scaled = sum(&Color::CHROMA_STEPS[which..], &Color::CHROMA[which..], &[difference]);
-                plus(scaled, 1.0, half)
-            };
-            match channel {
-                0 => luma,
-                1 => chroma(2, 0),
-                _ => chroma(0, 1),
-            }
+        Color::RgbToYuv | Color::RgbToYcrcb if channel == 0 => luma(),
+        Color::RgbToYuv | Color::RgbToYcrcb if channel == order[0] => {
+            plus(part(0..1, &[plus(at(2), -1.0, luma())]), 1.0, half)
         }
-        Color::YuvToRgb => {
-            let uv = [1, 2].map(|channel| plus(at(channel), -1.0, half));
-            let part = |range: Range<usize>, values: &[Spread]| {
-                sum(&Color::CHROMA_BACK_STEPS[range.clone()], &Color::CHROMA_BACK[range], values)
+        Color::RgbToYuv | Color::RgbToYcrcb => plus(part(1..2, &[plus(at(0), -1.0, luma())]), 1.0, half),
+        Color::YuvToRgb | Color::YcrcbToRgb => {
+            let [blue, red] = order.map(|channel| plus(at(channel), -1.0, half));
+            let added = match channel {
+                0 => part(5..6, &[red]),
+                1 => part(3..5, &[blue, red]),
+                _ => part(2..3, &[blue]),
             };
-            match channel {
-                0 => plus(at(0), 1.0, part(3..4, &uv[1..])),
-                1 => plus(at(0), -1.0, part(1..3, &uv)),
-                _ => plus(at(0), 1.0, part(0..1, &uv[..1])),
-            }
+            plus(at(0), 1.0, added)
         }
     }
 }

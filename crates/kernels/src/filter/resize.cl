@@ -5,25 +5,25 @@
 // One pixel a work-item, all its channels: side by side they are loaded and stored as one vector. Memory bounds it when an image
 // shrinks; the texture unit could do the bilinear sum, but not to the bit.
 
-// Element type; half is loaded into float. SUM has room for every sum: int for 8 bits, long for 16, float.
+// Element type; half is loaded into float. SUM has room for every sum: int for 8 bits, long for more, float. A weight of 1 is 2^BITS.
 #ifndef ELEMENT
 #define ELEMENT uchar
 #define HALF 0
 #define FLOAT 0
 #define SUM int
 #define WEIGHT ushort
+#define BITS 11
 #endif
 #ifndef CHANNELS
 #define CHANNELS 3
 #define FROM_PLANAR 0
 #define TO_PLANAR 0
 #endif
+// Weights of each sum where they are 1 or 2, 0 where the arguments say how many: a program for all sizes.
 #ifndef TAPS_X
 #define TAPS_X 2
 #define TAPS_Y 2
 #endif
-// A weight of 1 is 2^BITS.
-#define BITS 11
 
 #define JOIN2(a, b, c) a##b##c
 #define JOIN(a, b, c) JOIN2(a, b, c)
@@ -71,11 +71,24 @@
 #define STORE(value, at) VSTORE(JOIN(convert_, Elements, )((value + ((SUM)1 << (2 * BITS - 1))) >> (2 * BITS)), at)
 #endif
 
+// What weighs nothing may be NaN or infinite.
+#if FLOAT
+#define COUNTED(weight, value) ((weight) == 0 ? (Sums)0 : (weight) * (value))
+#else
+#define COUNTED(weight, value) ((weight) * (value))
+#endif
+
 kernel void filter_resize(global const ELEMENT *source, global ELEMENT *result, const uint from_offset,
                           const uint from_pitch, const uint from_plane, const uint to_offset, const uint to_pitch,
                           const uint to_plane, const int width, const int height, global const int *first_x,
-                          global const WEIGHT *weights_x, global const int *first_y, global const WEIGHT *weights_y)
+                          global const WEIGHT *weights_x, global const int *first_y, global const WEIGHT *weights_y,
+                          const int taps_x, const int taps_y)
 {
+#if TAPS_X > 0
+    const int columns = TAPS_X, rows = TAPS_Y;
+#else
+    const int columns = taps_x, rows = taps_y;
+#endif
     const int x = get_global_id(0), y = get_global_id(1);
     if (x >= width || y >= height)
         return;
@@ -84,11 +97,15 @@ kernel void filter_resize(global const ELEMENT *source, global ELEMENT *result, 
     for (int channel = 0; channel < CHANNELS; channel += AT_ONCE) {
         global const ELEMENT *from = source + channel * FROM_NEXT;
         Sums sum = 0;
-        for (int j = 0; j < TAPS_Y; ++j) {
-            Sums across = 0;
-            for (int i = 0; i < TAPS_X; ++i)
-                across += (SUM)weights_x[x * TAPS_X + i] * LOAD(from + from_pitch * j + i * FROM_STEP);
-            sum += (SUM)weights_y[y * TAPS_Y + j] * across;
+        for (int j = 0; j < rows; ++j) {
+            const SUM down = weights_y[y * rows + j];
+            Sums along = 0;
+            for (int i = 0; i < columns; ++i) {
+                const SUM across = weights_x[x * columns + i];
+                const Sums value = LOAD(from + from_pitch * j + i * FROM_STEP);
+                along += COUNTED(across, value);
+            }
+            sum += COUNTED(down, along);
         }
         STORE(sum, result + channel * TO_NEXT);
     }

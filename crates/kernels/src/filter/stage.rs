@@ -105,7 +105,8 @@ impl Neighbourhood {
 /// `exp(-d^2 / 2 sigma_space^2) exp(-c^2 / 2 sigma_color^2)`; the window is round, so pixels with `d > size / 2` do not count. *Integer
 /// pixels:* both factors are rounded to multiples of 2^-8 ([`Bilateral::space`], [`Bilateral::color`]), a weight is
 /// `(space * color + 128) >> 8`, and the result is `(sum weight x pixel + sum weight / 2) / sum weight`, rounded down (towards minus infinity).
-/// *Floating-point pixels:* in `float`, within 1e-4 of the largest magnitude in the window.
+/// *Floating-point pixels:* in `float`, within 1e-4 of the largest magnitude in the window. Pixels whose weight is 0 or NaN do not count:
+/// those that are NaN or infinite in a channel, and all where the centre is; the result is NaN where none counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bilateral {
     /// Extent of the window, odd, 3 to 15.
@@ -117,13 +118,18 @@ pub struct Bilateral {
 }
 
 impl Bilateral {
+    const SIZE_MAX: usize = 15;
+
     /// Weight of each place of the window, row by row, in 2^-8; 0 outside the circle.
     pub fn space(&self) -> Vec<u16> {
         self.space_exact().iter().map(|weight| (weight * 256.0).round() as u16).collect()
     }
 
-    /// Weight of each place of the window, row by row; 0 outside the circle.
+    /// Weight of each place of the window, row by row; 0 outside the circle. None for a window over 15, which no stage takes.
     pub fn space_exact(&self) -> Vec<f64> {
+        if self.size > Self::SIZE_MAX {
+            return Vec::new();
+        }
         let radius = (self.size / 2) as f64;
         let places =
             (0..self.size * self.size).map(|i| [i % self.size, i / self.size].map(|at| at as f64 - radius));
@@ -149,9 +155,9 @@ impl Bilateral {
     }
 }
 
-/// Conversions of colour. Luma and chroma are those of BT.601 in full range, as JPEG and OpenCV have them. Integers: in steps of 2^-15,
-/// rounded half up and saturated; floating point: in `float` with [`Color::LUMA`] and so on, chroma around 0.5 (1.0 is white), within
-/// the error of a [`Linear`] of as many terms.
+/// Conversions of colour, full range, with the numbers that OpenCV has for them: bytes and unsigned 16-bit pixels are those of
+/// `cvtColor` to the bit. Integers: in steps of 2^-15 for gray and 2^-14 for [`Chroma`], rounded half up, saturated at the end. Floating
+/// point: in `float`, chroma around 0.5 (1.0 is white), within the error of a [`Linear`] of as many terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Color {
     /// 3 or 4 channels R G B (A) to one: `(9798 R + 19235 G + 3735 B + 16384) >> 15`.
@@ -166,27 +172,59 @@ pub enum Color {
     DropAlpha,
     /// 3 channels to 4: alpha is the largest value, 1.0 for floating point.
     AddAlpha,
-    /// R G B to Y U V (3 channels): Y as [`Color::RgbToGray`], `U = ((B - Y) 18492 + 16384 >> 15) + half`,
-    /// `V = ((R - Y) 23372 + 16384 >> 15) + half`; half is 128 in 8 bits, 32768 in 16, 0 in signed 16, 0.5 in floating point.
+    /// R G B to Y U V (3 channels) by [`Chroma::YUV`], `COLOR_RGB2YUV`: `Y = 4899 R + 9617 G + 1868 B + 8192 >> 14`,
+    /// `U = ((B - Y) 8061 + 8192 >> 14) + half`, `V = ((R - Y) 14369 + 8192 >> 14) + half`; half is 128 in 8 bits, 32768 in 16, 0 in
+    /// signed 16, 0.5 in floating point. That is analogue video's U and V; what JPEG and digital video call so is [`Color::RgbToYcrcb`].
     RgbToYuv,
-    /// Back: `B = Y + ((U - half) 58065 + 16384 >> 15)`, `G = Y - ((U - half) 11277 + (V - half) 23401 + 16384 >> 15)`,
-    /// `R = Y + ((V - half) 45941 + 16384 >> 15)`.
+    /// Back, `COLOR_YUV2RGB`: `B = Y + ((U - half) 33292 + 8192 >> 14)`, `G = Y + ((U - half) -6472 + (V - half) -9519 + 8192 >> 14)`,
+    /// `R = Y + ((V - half) 18678 + 8192 >> 14)`.
     YuvToRgb,
+    /// R G B to Y Cr Cb (3 channels, in this order) by [`Chroma::YCRCB`], `COLOR_RGB2YCrCb`: Y as [`Color::RgbToYuv`],
+    /// `Cr = ((R - Y) 11682 + 8192 >> 14) + half`, `Cb = ((B - Y) 9241 + 8192 >> 14) + half`.
+    RgbToYcrcb,
+    /// Back, `COLOR_YCrCb2RGB`: `B = Y + ((Cb - half) 29049 + 8192 >> 14)`,
+    /// `G = Y + ((Cb - half) -5636 + (Cr - half) -11698 + 8192 >> 14)`, `R = Y + ((Cr - half) 22987 + 8192 >> 14)`.
+    YcrcbToRgb,
+}
+
+/// What two differences of colour, B - Y and R - Y, count in a conversion, and on the way back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Chroma {
+    /// What B - Y and R - Y are multiplied with.
+    pub to: [f32; 2],
+    /// The way back: what the blue one counts in blue, both in green, and the red one in red.
+    pub back: [f32; 4],
+    /// [`Self::to`] in steps of 2^-14.
+    pub to_steps: [i32; 2],
+    /// [`Self::back`] in steps of 2^-14.
+    pub back_steps: [i32; 4],
+}
+
+impl Chroma {
+    /// U and V of BT.601 as analogue video has them, and OpenCV's YUV.
+    pub const YUV: Self = Self {
+        to: [0.492, 0.877],
+        back: [2.032, -0.395, -0.581, 1.14],
+        to_steps: [8061, 14369],
+        back_steps: [33292, -6472, -9519, 18678],
+    };
+    /// Cb and Cr of BT.601 in full range, as JPEG has them, and OpenCV's `YCrCb`: `0.5 / (1 - 0.114)` and `0.5 / (1 - 0.299)` in three
+    /// digits.
+    pub const YCRCB: Self = Self {
+        to: [0.564, 0.713],
+        back: [1.773, -0.344, -0.714, 1.403],
+        to_steps: [9241, 11682],
+        back_steps: [29049, -5636, -11698, 22987],
+    };
+    /// What red, green and blue count in its luma, in steps of 2^-14; [`Color::LUMA`] in floating point.
+    pub const LUMA_STEPS: [i32; 3] = [4899, 9617, 1868];
 }
 
 impl Color {
     /// What red, green and blue count in luma (BT.601).
     pub const LUMA: [f32; 3] = [0.299, 0.587, 0.114];
-    /// What B - Y counts in U, and R - Y in V: `0.5 / (1 - 0.114)` and `0.5 / (1 - 0.299)`.
-    pub const CHROMA: [f32; 2] = [0.564_334, 0.713_267];
-    /// The way back: U in blue, U and V in green (taken off), V in red.
-    pub const CHROMA_BACK: [f32; 4] = [1.772, 0.344_136, 0.714_136, 1.402];
-    /// [`Self::LUMA`] in steps of 2^-15; the last such that white stays white.
+    /// [`Self::LUMA`] in steps of 2^-15, of gray; the last such that white stays white.
     pub const LUMA_STEPS: [i32; 3] = [9798, 19235, 3735];
-    /// [`Self::CHROMA`] in steps of 2^-15.
-    pub const CHROMA_STEPS: [i32; 2] = [18492, 23372];
-    /// [`Self::CHROMA_BACK`] in steps of 2^-15.
-    pub const CHROMA_BACK_STEPS: [i32; 4] = [58065, 11277, 23401, 45941];
 
     /// Channels out for channels in.
     ///
@@ -200,7 +238,7 @@ impl Color {
             Self::SwapRedBlue => (&[3, 4], BOTH, from),
             Self::DropAlpha => (&[4], "4 channels (RGBA)", 3),
             Self::AddAlpha => (&[3], "3 channels (RGB)", 4),
-            Self::RgbToYuv | Self::YuvToRgb => (&[3], "3 channels", 3),
+            Self::RgbToYuv | Self::YuvToRgb | Self::RgbToYcrcb | Self::YcrcbToRgb => (&[3], "3 channels", 3),
         };
         if takes.contains(&from) {
             Ok(gives)
@@ -244,8 +282,8 @@ impl Stage {
                 Ok((channels, linear.result(element)))
             }
             Self::Median { size } if ![3, 5].contains(size) => Err(FilterError::MedianSize { found: *size }),
-            Self::Bilateral(Bilateral { size, .. }) if !(3..=15).contains(size) => {
-                Err(FilterError::Window { size: [*size; 2], max: 15 })
+            Self::Bilateral(Bilateral { size, .. }) if !(3..=Bilateral::SIZE_MAX).contains(size) => {
+                Err(FilterError::Window { size: [*size; 2], max: Bilateral::SIZE_MAX })
             }
             Self::Bilateral(Bilateral { sigma_color, sigma_space, .. }) => {
                 for sigma in [*sigma_color, *sigma_space] {

@@ -34,13 +34,14 @@ impl Texels {
         if pitch == 0 || !pitch.is_multiple_of(multiple) {
             return Err(format!("rows that lie a multiple of {multiple} elements apart, not {pitch}"));
         }
-        let end = offset % pitch + raster.row_elements();
+        let end = (offset % pitch).saturating_add(raster.row_elements());
         if !offset.is_multiple_of(TEXEL) || !plane_pitch.is_multiple_of(pitch) || end > pitch {
             let want = "an offset that is a multiple of 4, no row around its end, and planes that are whole rows apart";
             return Err(want.to_owned());
         }
         let planes = if raster.layout == Layout::Planar { raster.channels } else { 1 };
-        let rows = (offset + (planes - 1) * plane_pitch) / pitch + raster.height;
+        let last = (planes - 1).saturating_mul(plane_pitch).saturating_add(offset);
+        let rows = (last / pitch).saturating_add(raster.height);
         let size = [end / TEXEL, rows];
         if size.contains(&0) || size.iter().zip(limits.max_2d).any(|(extent, limit)| *extent > limit) {
             let [width, height] = limits.max_2d;

@@ -551,7 +551,7 @@ static Work taken(const int operation, const Work so_far, const WORK weight, con
 
 #if !WORK_FLOAT
 // floor((sum + divisor / 2) / divisor); `shift` is the divisor's logarithm or -1.
-static Work divided(Work sum, const int divisor, const int shift, const bool negative)
+static Work divided(Work sum, const uint divisor, const int shift, const bool negative)
 {
     typedef VECTOR(SIGNED_WORK) Signed;
     typedef VECTOR(UNSIGNED_WORK) Unsigned;
@@ -991,7 +991,9 @@ static void filter(SOURCE, global STORED *result, const uint from_pitch, const u
             if (dy < 0 || dy >= HEIGHT)
                 continue;
             sum[r] = MULTIPLY_ADD(down[dy], difference, sum[r]);
-            other[r] = MULTIPLY_ADD((WORK)(dy - 1), smooth, other[r]);
+            // Nothing of the middle row: times 0, infinity and NaN would be seen.
+            if (dy != 1)
+                other[r] = MULTIPLY_ADD((WORK)(dy - 1), smooth, other[r]);
         }
 #else
         UNROLL

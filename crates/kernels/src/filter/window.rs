@@ -94,14 +94,21 @@ impl Windows {
         Ok(Self { seen, between, made, inner, outer, work })
     }
 
-    /// Whether one type serves both: not where one takes integers and the other does not.
+    /// Whether one type serves both: not where one takes integers and the other does not, nor where one takes all of 32 bits for sums that
+    /// are not below 0 and the other has numbers that a sum in it would not stand for.
     pub(super) fn are_alike(&self) -> bool {
-        self.inner.as_ref().is_none_or(|inner| (inner.work == "float") == (self.outer.work == "float"))
+        let narrow = |window: &Window| ["uint", "short", "ushort"].contains(&window.work) && window.sums();
+        self.inner.as_ref().is_none_or(|inner| {
+            let both = [inner, &self.outer];
+            let float = both.map(|window| window.work == "float");
+            float[0] == float[1]
+                && (both.iter().all(|window| window.work != "uint") || both.into_iter().all(narrow))
+        })
     }
 
     /// Whether the type that they are worked out in has at most 16 bits.
     pub(super) fn are_narrow(&self) -> bool {
-        !["int", "float"].contains(&self.work)
+        !["int", "uint", "float"].contains(&self.work)
     }
 }
 
@@ -225,6 +232,7 @@ fn signed(work: &'static str) -> &'static str {
     match work {
         "uchar" => "char",
         "ushort" => "short",
+        "uint" => "int",
         work => work,
     }
 }
@@ -362,7 +370,7 @@ impl Window {
         } else {
             (float(f64::from(fixed.offset)), float(1.0 / f64::from(fixed.divisor)))
         };
-        let work = if narrow { work_type(&fixed, from, whole) } else { "int" };
+        let work = if narrow { work_type(&fixed, from, whole) } else { wide_type(&fixed) };
         let (across, down) = (text(&across), text(&down));
         Ok(Self {
             work,
@@ -379,27 +387,46 @@ impl Window {
         })
     }
 
-    /// The divisor's logarithm, -1 where it is no power of two.
+    /// The divisor's logarithm, -1 where it is no power of two. Sums with a sign are in 31 bits: divided by more than that they are 0, or
+    /// -1 where they are below 0.
     fn shift(&self) -> i32 {
-        if self.divisor.is_power_of_two() { self.divisor.ilog2() as i32 } else { -1 }
+        if self.divisor.is_power_of_two() {
+            self.divisor.ilog2() as i32
+        } else if self.negative && self.divisor > 1 << 31 {
+            31
+        } else {
+            -1
+        }
+    }
+
+    /// Whether it adds up, and compares nothing.
+    fn sums(&self) -> bool {
+        self.operation <= GRADIENT
     }
 
     /// The type in which this one, the inner, and another are worked out: sums of `short` wrap around in `ushort` without harm, elements
     /// that are compared do not.
     fn common_work(&self, outer: &Self) -> &'static str {
-        let wraps = |window: &Self| window.work == "ushort" || window.operation <= GRADIENT;
+        let wraps = |window: &Self| window.work == "ushort" || window.sums();
         match (self.work, outer.work) {
             (one, other) if one == other => one,
             ("float", _) | (_, "float") => "float",
+            ("uint", _) | (_, "uint") => "uint",
             ("uchar", other) | (other, "uchar") => other,
             ("short", "ushort") | ("ushort", "short") if wraps(self) && wraps(outer) => "ushort",
             _ => "int",
         }
     }
 
-    /// The type that sums in `work` are read as.
+    /// The type that sums in `work` are read as, once they are divided where they are. What was in all of 32 bits has a sign then, for what
+    /// is added to it.
     fn final_type(&self, work: &'static str) -> &'static str {
-        if unsigned(self.work) == unsigned(work) { self.work } else { work }
+        match (self.work, work) {
+            ("uint", _) if !self.whole => "uint",
+            (_, "uint") => "int",
+            _ if unsigned(self.work) == unsigned(work) => self.work,
+            _ => work,
+        }
     }
 
     /// The smallest and the largest number that are both of the element type and of the type of sums.
@@ -436,12 +463,17 @@ fn leaves(to: Element, fixed: &Fixed, from: Element) -> bool {
     results.into_iter().chain(copied.map(i64::from)).any(|value| !(low..=high).contains(&value))
 }
 
+/// The type of 32 bits in which every partial sum fits.
+fn wide_type(fixed: &Fixed) -> &'static str {
+    if fixed.is_unsigned() { "uint" } else { "int" }
+}
+
 /// The narrowest type in which every partial sum, in any order, what is added for rounding, and the result with its
 /// offset fit.
 fn work_type(fixed: &Fixed, from: Element, whole: bool) -> &'static str {
     let Some([low, high]) = from.range() else { return "float" };
     let largest = i64::from(low.abs().max(high));
-    let magnitude: i64 = fixed.weights.iter().map(|weight| i64::from(weight.abs())).sum::<i64>() * largest;
+    let magnitude: i64 = fixed.weights.iter().map(|weight| i64::from(*weight).abs()).sum::<i64>() * largest;
     let offset = if whole { i64::from(fixed.offset) } else { 0 };
     let most = magnitude.max(largest) + i64::from(fixed.divisor / 2) + offset.abs();
     // The divisor itself is a constant of that type, and so is every weight.
@@ -456,7 +488,7 @@ fn work_type(fixed: &Fixed, from: Element, whole: bool) -> &'static str {
     } else if never_negative && most <= i64::from(u16::MAX) {
         "ushort"
     } else {
-        "int"
+        wide_type(fixed)
     }
 }
 
@@ -558,6 +590,8 @@ mod tests {
         assert_eq!(work(&Linear::sobel_x(), Element::U8)?, "short");
         assert_eq!(work(&Linear::gaussian(5, None)?, Element::U8)?, "ushort");
         assert_eq!(work(&Linear::gaussian(7, Some(1.0))?, Element::U8)?, "int");
+        assert_eq!(work(&Linear::gaussian(9, None)?, Element::U16)?, "uint");
+        assert_eq!(work(&Linear::gaussian(9, None)?, Element::I16)?, "int");
         assert_eq!(work(&Linear::mean([15, 15])?, Element::U8)?, "ushort");
         assert_eq!(work(&Linear::laplace4().with_offset(32000), Element::U8)?, "int");
         assert_eq!(work(&Linear::laplace4(), Element::I16)?, "int");

@@ -91,13 +91,8 @@ impl<T: Depth> Image<T> {
     /// # Errors
     /// A number of channels the `image` crate has no such picture of; as [`Image::to_vec`].
     pub fn to_picture(&self) -> Result<DynamicImage, Error> {
-        let raster = self.raster();
-        let elements = self.to_vec()?;
-        let pixels = (0..raster.height).flat_map(|y| (0..raster.width).map(move |x| [x, y]));
-        let pixels = pixels.flat_map(|at| (0..raster.channels).map(move |channel| raster.index(at, channel)));
-        let dense: Vec<T> = pixels.map(|index| elements[index]).collect();
-        let channels = raster.channels;
-        T::picture([raster.width as u32, raster.height as u32], channels, dense)
+        let (raster, channels) = (self.raster(), self.channels());
+        T::picture([raster.width as u32, raster.height as u32], channels, self.to_packed_vec()?)
             .ok_or(Error::NoSuchPicture { channels, element: T::NAME })
     }
 }

@@ -79,6 +79,13 @@ fn filters_explain_themselves() {
         let explanation = filter.explain();
         assert!(explanation.measured_seconds.unwrap() > 0.0);
         let text = explanation.to_string();
+        assert_eq!(explanation.measured_runs, 1);
+        assert!(text.contains("the only run so far"), "{text}");
+        filter.run(&image, &mut result).unwrap().wait().unwrap();
+        filter.run(&image, &mut result).unwrap().wait().unwrap();
+        let later = filter.explain();
+        assert!(later.measured_seconds <= explanation.measured_seconds);
+        assert!(later.to_string().contains("the shortest of 3 runs"), "{later}");
         for words in ["gray,gaussian:5 of 64x48, 3 x u8", context.name(), "kernel", "why", "measured"] {
             assert!(text.contains(words), "{words}: {text}");
         }

@@ -4,6 +4,7 @@
 
 mod background;
 mod errors;
+mod extremes;
 mod faulty;
 mod filters;
 mod import;

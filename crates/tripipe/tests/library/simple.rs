@@ -183,3 +183,69 @@ fn a_context_explains_all_it_keeps() {
         }
     }
 }
+
+/// Packed pixels have one plane, whatever the distance of others; an image without columns has nothing to count, whatever its rows.
+#[test]
+fn odd_images_are_counted() {
+    let odd = Raster { plane_pitch: 7, ..Raster::packed([4, 2], 3, Element::U8) };
+    let none = Raster { pitch: 5, ..Raster::packed([0, 3], 1, Element::U8) };
+    for context in contexts() {
+        let counts = Image::with_raster(&context, odd, &[5u8; 24]).unwrap().histogram().unwrap();
+        assert_eq!((counts[5], counts.iter().sum::<u32>()), (24, 24), "{}", context.name());
+        assert_eq!(Image::<u8>::zeros(&context, none).unwrap().histogram().unwrap(), [0; 256]);
+    }
+}
+
+/// Parts without elements, wherever they lie, the end of the last row included.
+#[test]
+fn empty_parts_are_parts() {
+    for context in contexts() {
+        let matrix = Matrix::from_slice(&context, [3, 4], &[1.0f32; 12]).unwrap();
+        for (rows, columns) in [(3..3, 0..4), (3..3, 4..4), (0..3, 4..4), (1..1, 2..3)] {
+            let part = matrix.block(rows.clone(), columns.clone()).unwrap();
+            assert_eq!(part.to_vec().unwrap(), [0.0; 0], "{rows:?} {columns:?} on {}", context.name());
+        }
+        let image = Image::from_slice(&context, [4, 3], 2, &bytes(24)).unwrap();
+        for (at, size) in [([4, 3], [0, 0]), ([0, 3], [4, 0]), ([4, 0], [0, 3])] {
+            let part = *image.region(at, size).unwrap().raster();
+            let chain = tripipe::filter::Chain::parse("box:3", tripipe::filter::Border::Reflect).unwrap();
+            let to = chain.apply_to(&part).unwrap();
+            let mut result = Image::<u8>::zeros(&context, to).unwrap();
+            let filter = context.filter(&chain, &part, &to).unwrap();
+            filter.run(image.region(at, size).unwrap(), &mut result).unwrap().wait().unwrap();
+            assert_eq!(result.to_vec().unwrap(), [0; 0]);
+        }
+    }
+}
+
+/// Pixels that lie in any way come out side by side.
+#[test]
+fn images_come_back_without_gaps() {
+    for context in contexts() {
+        for channels in 1..=4 {
+            let size = [7, 5];
+            let packed = Raster::packed(size, channels, Element::U16);
+            let planar = Raster::planar(size, channels, Element::U16);
+            let all =
+                [packed, packed.with_pitch(40), planar, planar.with_pitch(9), Raster { offset: 3, ..packed }];
+            for raster in all {
+                let elements: Vec<u16> = (0..raster.elements().unwrap() as u16).collect();
+                let image = Image::with_raster(&context, raster, &elements).unwrap();
+                let place = |x: usize, y: usize, channel: usize| {
+                    let from = raster.offset + y * raster.pitch;
+                    let packed = raster.plane_pitch == 0;
+                    if packed {
+                        from + x * channels + channel
+                    } else {
+                        from + x + channel * raster.plane_pitch
+                    }
+                };
+                let pixels = (0..35).flat_map(|i| (0..channels).map(move |channel| (i % 7, i / 7, channel)));
+                let want: Vec<u16> = pixels.map(|(x, y, channel)| place(x, y, channel) as u16).collect();
+                assert_eq!(image.to_packed_vec().unwrap(), want, "{raster:?} on {}", context.name());
+            }
+        }
+        let none = Image::<u16>::zeros(&context, Raster::packed([0, 3], 1, Element::U16)).unwrap();
+        assert_eq!(none.to_packed_vec().unwrap(), [0; 0]);
+    }
+}

@@ -222,8 +222,13 @@ fn checked(sums: Vec<Sum>, kind: Kind) -> Result<Vec<Sum>, Not> {
         for sum in sums.iter().filter(|sum| matches!(sum.rounding, Rounding::Exact)) {
             let half = (sum.divisor / 2.0).floor();
             let magnitude: f64 = sum.weights.iter().map(|weight| weight.abs()).sum();
-            if magnitude * high.max(-low) + half <= f64::from(i32::MAX) {
+            let largest = magnitude * high.max(-low) + half;
+            let no_sign = low == 0.0 && sum.divisor > 1.0 && sum.weights.iter().all(|weight| *weight >= 0.0);
+            if largest <= if no_sign { f64::from(u32::MAX) } else { f64::from(i32::MAX) } {
                 continue;
+            }
+            if no_sign {
+                return Err(Not::Taken);
             }
             let extreme = |positive: f64, negative: f64| -> f64 {
                 sum.weights.iter().map(|w| w * if *w > 0.0 { positive } else { negative }).sum()
@@ -235,26 +240,27 @@ fn checked(sums: Vec<Sum>, kind: Kind) -> Result<Vec<Sum>, Not> {
     Ok(sums)
 }
 
-/// Real weights become multiples of powers of two on integer pixels: those of a full window of the smallest down to 2^-14 with which no sum leaves
-/// 31 bits, factors of 2^-8 or, for pixels of 16 bits, 2^-7. Sums that leave 32 bits are refused.
+/// Real weights become multiples of powers of two on integer pixels: those of a full window of the smallest down to 2^-22 with which no sum leaves
+/// 31 bits, factors of 2^-8 or less, for pixels of 16 bits of 2^-7 or less, and of more where there is no room. Sums that leave 32 bits are refused.
 fn real_rounding(weights: &[f64], separable: bool, kind: Kind) -> Result<Rounding, Not> {
     let Some([low, high]) = kind.range() else { return Ok(Rounding::Exact) };
     let magnitude = weights.iter().map(|weight| weight.abs()).sum::<f64>() * high.max(-low);
     let bits = if separable { if kind == Kind::U8 { 16 } else { 14 } } else { 0 };
     let largest = magnitude * f64::from(1 << bits);
     let limit = 2f64.powi(if separable { 31 } else { 30 });
-    // Rounded weights may be larger than those given.
-    if largest > 1.2 * limit {
+    // Rounded weights may be larger than those given, and sums without a sign have one bit more.
+    if magnitude > if separable { 2.4 } else { 1.2 } * limit {
         return Err(Not::Taken);
     }
     if largest > 0.8 * limit || separable && largest > 0.2 * limit {
         return Err(Not::Sure);
     }
     if separable {
-        return Ok(Rounding::Factors { each: 2f64.powi(-bits / 2 - 1) });
+        // The nearest two: what rounding takes from one goes to another.
+        return Ok(Rounding::Factors { each: 2f64.powi(-bits / 2) });
     }
-    let bits = (0..=14).rev().find(|bits| magnitude * 2f64.powi(*bits) < 2f64.powi(30)).unwrap_or(0);
-    Ok(Rounding::Weights { each: 2f64.powi(-bits - 1), count: weights.len() })
+    let bits = (0..=22).rev().find(|bits| magnitude * 2f64.powi(*bits) < 2f64.powi(30)).unwrap_or(0);
+    Ok(Rounding::Weights { each: 2f64.powi(-bits), count: weights.len() })
 }
 
 /// The weights of one axis, and whether they are integers of a table.
@@ -526,15 +532,16 @@ fn recolored(color: Color, from: &Image, [x, y, channel]: [usize; 3]) -> Span {
         _ => (0.5, 1.0),
     };
     // Steps of 2^-15, rounded half up; or numbers.
-    let mixed = |terms: &[(f64, f64, Span)]| {
+    let in_steps = |unit: f64, terms: &[(f64, f64, Span)]| {
         if integer {
-            let sum =
-                terms.iter().fold(Span::exact(16384.0), |sum, (steps, _, span)| sum.plus(span.times(*steps)));
-            return sum.map(|sum| (sum / 32768.0).floor());
+            let half = Span::exact(unit / 2.0);
+            let sum = terms.iter().fold(half, |sum, (steps, _, span)| sum.plus(span.times(*steps)));
+            return sum.map(|sum| (sum / unit).floor());
         }
         let terms: Vec<(f64, Span)> = terms.iter().map(|(_, number, span)| (*number, *span)).collect();
         in_float(&terms)
     };
+    let fine = |terms: &[(f64, f64, Span)]| in_steps(16384.0, terms);
     let added = |terms: &[(f64, Span)]| {
         if integer {
             return terms.iter().fold(Span::exact(0.0), |sum, (sign, span)| sum.plus(span.times(*sign)));
@@ -542,7 +549,7 @@ fn recolored(color: Color, from: &Image, [x, y, channel]: [usize; 3]) -> Span {
         in_float(terms)
     };
     let luma = |[red, green, blue]: [usize; 3]| {
-        mixed(&[(9798.0, 0.299, at(red)), (19235.0, 0.587, at(green)), (3735.0, 0.114, at(blue))])
+        in_steps(32768.0, &[(9798.0, 0.299, at(red)), (19235.0, 0.587, at(green)), (3735.0, 0.114, at(blue))])
     };
     let half = Span::exact(half);
     match color {
@@ -553,24 +560,23 @@ fn recolored(color: Color, from: &Image, [x, y, channel]: [usize; 3]) -> Span {
         Color::AddAlpha if channel == 3 => Span::exact(white),
         Color::DropAlpha | Color::AddAlpha => at(channel),
         Color::RgbToYuv => {
-            let y = luma([0, 1, 2]);
+            let y = fine(&[(4899.0, 0.299, at(0)), (9617.0, 0.587, at(1)), (1868.0, 0.114, at(2))]);
             let (of, steps, number) = match channel {
                 0 => return y,
-                1 => (at(2), 18492.0, 0.564_334),
-                _ => (at(0), 23372.0, 0.713_267),
+                1 => (at(2), 8061.0, 0.492),
+                _ => (at(0), 14369.0, 0.877),
             };
             let difference = added(&[(1.0, of), (-1.0, y)]);
-            added(&[(1.0, mixed(&[(steps, number, difference)])), (1.0, half)])
+            added(&[(1.0, fine(&[(steps, number, difference)])), (1.0, half)])
         }
         Color::YuvToRgb => {
             let [u, v] = [1, 2].map(|channel| added(&[(1.0, at(channel)), (-1.0, half)]));
-            match channel {
-                0 => added(&[(1.0, at(0)), (1.0, mixed(&[(45941.0, 1.402, v)]))]),
-                1 => {
-                    added(&[(1.0, at(0)), (-1.0, mixed(&[(11277.0, 0.344_136, u), (23401.0, 0.714_136, v)]))])
-                }
-                _ => added(&[(1.0, at(0)), (1.0, mixed(&[(58065.0, 1.772, u)]))]),
-            }
+            let difference = match channel {
+                0 => fine(&[(18678.0, 1.140, v)]),
+                1 => fine(&[(-6472.0, -0.395, u), (-9519.0, -0.581, v)]),
+                _ => fine(&[(33292.0, 2.032, u)]),
+            };
+            added(&[(1.0, at(0)), (1.0, difference)])
         }
     }
 }

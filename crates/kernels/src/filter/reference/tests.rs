@@ -3,7 +3,7 @@
 //! The tables are what OpenCV 5.0.0's Python module makes of [`picture`], by the call that stands beside each. Border `Wrap`, which its
 //! filters do not take, is `copyMakeBorder(.., BORDER_WRAP)` ahead of the filter, cut off after.
 
-use super::super::{Layout, Neighbourhood, Taps};
+use super::super::{Fixed, Interpolation, resize_reference};
 use super::*;
 
 const SIZE: [usize; 2] = [7, 5];
@@ -252,28 +252,97 @@ fn bilateral_is_opencv_s() {
     }
 }
 
-/// `cvtColor` of `(pixel * 53 + channel * 97) % 256`.
+/// `cvtColor` of `(pixel * 53 + channel * 97) % 256` and of six colours of 0 and 255; to the bit.
 #[test]
 fn colours_are_opencv_s() {
-    let rgb: Vec<u8> = (0..6).flat_map(|i| (0..3).map(move |c| ((i * 53 + c * 97) % 256) as u8)).collect();
-    let from = Raster::packed([6, 1], 3, Element::U8);
-    let recolored =
-        |color: Color, source: &[u8]| filtered(&Chain::one(Stage::Color(color), Border::None), &from, source);
-    // COLOR_RGB2GRAY, COLOR_BGR2GRAY
-    assert_eq!(recolored(Color::RgbToGray, &rgb), [79, 132, 156, 59, 112, 88]);
-    assert_eq!(recolored(Color::BgrToGray, &rgb), [115, 168, 144, 47, 100, 124]);
-    // COLOR_RGB2YCrCb, whose chroma comes the other way round and has three digits: within 1.
-    let ycrcb: [u8; 18] = [79, 72, 193, 132, 72, 193, 156, 92, 65, 59, 199, 149, 112, 199, 149, 88, 72, 193];
-    // COLOR_YCrCb2RGB of that.
-    let back: [u8; 18] = [0, 97, 194, 53, 150, 247, 105, 203, 44, 159, 1, 96, 212, 54, 149, 9, 106, 203];
-    let swapped = |bytes: &[u8]| -> Vec<u8> {
-        bytes.chunks(3).flat_map(|pixel| [pixel[0], pixel[2], pixel[1]]).collect()
+    let mut rgb: Vec<u8> =
+        (0..6).flat_map(|i| (0..3).map(move |c| ((i * 53 + c * 97) % 256) as u8)).collect();
+    let recolored = |color: Color, element: Element, source: &[u8]| {
+        let width = source.len() / 3 / element.bytes();
+        let from = Raster::packed([width, 1], 3, element);
+        filtered(&Chain::one(Stage::Color(color), Border::None), &from, source)
     };
-    for (found, want) in [
-        (swapped(&recolored(Color::RgbToYuv, &rgb)), ycrcb),
-        (recolored(Color::YuvToRgb, &swapped(&ycrcb)), back),
-    ] {
-        assert!(found.iter().zip(want).all(|(found, want)| found.abs_diff(want) <= 1), "{found:?}, {want:?}");
+    // COLOR_RGB2GRAY, COLOR_BGR2GRAY
+    assert_eq!(recolored(Color::RgbToGray, Element::U8, &rgb), [79, 132, 156, 59, 112, 88]);
+    assert_eq!(recolored(Color::BgrToGray, Element::U8, &rgb), [115, 168, 144, 47, 100, 124]);
+    let primaries = [[255, 0, 0], [0, 255, 0], [0, 0, 255], [255; 3], [0; 3], [255, 0, 255]];
+    rgb.extend(primaries.as_flattened());
+    let tables: [(Color, [u8; 36]); 4] = [
+        // COLOR_RGB2YUV
+        (
+            Color::RgbToYuv,
+            [
+                79, 185, 59, 132, 185, 59, 156, 73, 84, 59, 147, 216, 112, 147, 216, 88, 185, 59, 76, 91,
+                255, 150, 54, 0, 29, 239, 103, 255, 128, 128, 0, 128, 128, 105, 202, 255,
+            ],
+        ),
+        // COLOR_YUV2RGB
+        (
+            Color::YuvToRgb,
+            [
+                75, 0, 0, 189, 0, 98, 10, 125, 255, 124, 228, 0, 237, 229, 60, 95, 0, 0, 109, 255, 0, 0, 24,
+                255, 145, 0, 0, 255, 131, 255, 0, 125, 0, 255, 232, 0,
+            ],
+        ),
+        // COLOR_RGB2YCrCb
+        (
+            Color::RgbToYcrcb,
+            [
+                79, 72, 193, 132, 72, 193, 156, 92, 65, 59, 199, 149, 112, 199, 149, 88, 72, 193, 76, 255,
+                85, 150, 21, 43, 29, 107, 255, 255, 128, 128, 0, 128, 128, 105, 235, 213,
+            ],
+        ),
+        // COLOR_YCrCb2RGB
+        (
+            Color::YcrcbToRgb,
+            [
+                0, 0, 117, 84, 0, 255, 211, 81, 0, 0, 255, 104, 107, 255, 251, 0, 0, 142, 75, 255, 28, 178,
+                0, 0, 0, 48, 225, 255, 121, 255, 0, 135, 0, 75, 255, 255,
+            ],
+        ),
+    ];
+    for (color, want) in tables {
+        assert_eq!(recolored(color, Element::U8, &rgb), want, "{color:?}");
+    }
+    // The same times 257, in 16 bits.
+    let wide: Vec<u16> = rgb.iter().map(|byte| u16::from(*byte) * 257).collect();
+    let tables: [(Color, [u16; 36]); 4] = [
+        (
+            Color::RgbToYuv,
+            [
+                20317, 47302, 14950, 33938, 47302, 14950, 40058, 18623, 21528, 15061, 37623, 55397, 28682,
+                37623, 55397, 22630, 47302, 14950, 19596, 23127, 65535, 38467, 13842, 0, 7472, 61335, 26215,
+                65535, 32768, 32768, 0, 32768, 32768, 27068, 51694, 65535,
+            ],
+        ),
+        (
+            Color::YuvToRgb,
+            [
+                19483, 0, 0, 48632, 0, 25370, 2777, 32046, 65535, 31926, 58361, 0, 61076, 58688, 15578,
+                24433, 0, 0, 28179, 65535, 0, 0, 6094, 65535, 37355, 0, 0, 65535, 33554, 65535, 0, 31982, 0,
+                65535, 59442, 0,
+            ],
+        ),
+        (
+            Color::RgbToYcrcb,
+            [
+                20317, 18282, 49430, 33938, 18282, 49430, 40058, 23630, 16552, 15061, 51165, 38334, 28682,
+                51165, 38334, 22630, 18282, 49430, 19596, 65523, 21715, 38467, 5341, 11072, 7472, 27440,
+                65517, 65535, 32768, 32768, 0, 32768, 32768, 27068, 60195, 54464,
+            ],
+        ),
+        (
+            Color::YcrcbToRgb,
+            [
+                0, 0, 30301, 21733, 0, 65535, 54465, 20771, 0, 0, 65535, 26964, 27620, 65535, 64736, 0, 0,
+                36715, 19561, 65535, 7437, 45973, 0, 0, 0, 12124, 58096, 65535, 30868, 65535, 0, 34668, 0,
+                19561, 65535, 65535,
+            ],
+        ),
+    ];
+    for (color, want) in tables {
+        let found = recolored(color, Element::U16, bytemuck::cast_slice(&wide));
+        assert_eq!(bytemuck::pod_collect_to_vec::<u8, u16>(&found), want, "{color:?}");
     }
 }
 
@@ -370,7 +439,7 @@ fn nan_reaches_its_window_only() {
     assert_eq!(nan, [7, 11, 12, 13, 17]);
 }
 
-/// A third is 85.3 steps of 2^-8; what rounding loses goes to the centre.
+/// A third is 85.3 steps of 2^-8; what rounding loses goes to the middle one of three equal ones.
 #[test]
 fn real_weights_are_rounded_once() {
     let third = Linear::separable_real(vec![1.0 / 3.0; 3], vec![1.0]).unwrap();
@@ -381,4 +450,141 @@ fn real_weights_are_rounded_once() {
     let chain = Chain::one(Stage::Linear(third), Border::Replicate);
     let found = filtered(&chain, &Raster::packed([3, 1], 1, Element::U8), &[3, 6, 10]);
     assert_eq!(found[1], 6);
+}
+
+/// How far a result may be from the exact sum, for the worst of all images: what the weights have too much or too little on one side, times
+/// the largest pixel. The exact weights are worked out here, in `f64`.
+fn off_by(fixed: &Fixed, exact: &[f64], largest: f64) -> f64 {
+    let differences: Vec<f64> = fixed
+        .weights
+        .iter()
+        .zip(exact)
+        .map(|(found, want)| f64::from(*found) / f64::from(fixed.divisor) - want)
+        .collect();
+    let side = |sign: f64| differences.iter().map(|off| (sign * off).max(0.0)).sum::<f64>();
+    largest * side(1.0).max(side(-1.0))
+}
+
+fn gaussian_by_definition(size: usize, sigma: f64) -> Vec<f64> {
+    let half = (size / 2) as f64;
+    let bell: Vec<f64> = (0..size).map(|x| (-((x as f64 - half) / sigma).powi(2) / 2.0).exp()).collect();
+    let sum: f64 = bell.iter().sum();
+    bell.iter().flat_map(|down| bell.iter().map(move |across| across * down / (sum * sum))).collect()
+}
+
+/// Every size, narrow bells and ones as flat as a box: no image of bytes is off by more than 1; flat areas stay as they are.
+#[test]
+fn gaussians_of_bytes_are_within_1_of_the_exact_ones() {
+    let sigmas = [
+        0.05f32, 0.2, 0.3, 0.5, 0.62, 0.8, 0.9, 1.1, 1.3, 1.4, 1.7, 2.0, 2.3, 3.1, 4.4, 5.0, 7.7, 12.0, 31.0,
+        100.0, 1e6,
+    ];
+    for size in (1..=31).step_by(2) {
+        let default = 0.3 * ((size / 2) as f32 - 1.0) + 0.8;
+        for sigma in sigmas.into_iter().map(Some).chain([None]) {
+            if sigma.is_none() && size <= 7 {
+                continue;
+            }
+            let fixed = Linear::gaussian(size, sigma).unwrap().fixed(Element::U8).unwrap();
+            let exact = gaussian_by_definition(size, f64::from(sigma.unwrap_or(default)));
+            let off = off_by(&fixed, &exact, 255.0);
+            assert!(off <= 1.0, "gaussian:{size}:{sigma:?} is up to {off} off");
+            assert_eq!(fixed.weights.iter().sum::<i32>(), fixed.divisor as i32, "gaussian:{size}:{sigma:?}");
+        }
+    }
+}
+
+/// The same of unsharp masks; and what the documentation says of 16 bits.
+#[test]
+fn other_real_weights_are_as_near_as_they_are_said_to_be() {
+    for size in (1..=31).step_by(2) {
+        let sigma = 0.4 * size as f32;
+        let mut exact: Vec<f64> =
+            gaussian_by_definition(size, f64::from(sigma)).iter().map(|blur| -0.7 * blur).collect();
+        exact[size * size / 2] += 1.7;
+        let fixed = Linear::unsharp(size, Some(sigma), 0.7).unwrap().fixed(Element::U8).unwrap();
+        let off = off_by(&fixed, &exact, 255.0);
+        assert!(off <= 0.1, "unsharp:{size} is up to {off} off");
+        let exact = gaussian_by_definition(size, 30.0);
+        for (element, largest) in [(Element::U16, 65535.0), (Element::I16, 32768.0)] {
+            let fixed = Linear::gaussian(size, Some(30.0)).unwrap().fixed(element).unwrap();
+            let off = off_by(&fixed, &exact, largest);
+            let said = largest * size as f64 / 512.0 * if element == Element::I16 { 1.5 } else { 1.0 };
+            assert!(off <= said, "{element:?} gaussian:{size} is up to {off} off, said {said}");
+        }
+    }
+}
+
+/// Weights that leave 32 bits are refused, and the largest there are do not.
+#[test]
+fn weights_of_any_size_are_rounded_or_refused() {
+    let product =
+        |weight: f32| Linear::separable_real(vec![weight; 3], vec![weight; 3]).unwrap().fixed(Element::U8);
+    for weight in [3e6, 1e19, f32::MAX, -f32::MAX] {
+        assert_eq!(product(weight), Err(FilterError::Overflow), "{weight}");
+        let three = Linear::full_real([3, 1], vec![weight; 3]).unwrap();
+        assert_eq!(three.fixed(Element::U8), Err(FilterError::Overflow), "{weight}");
+    }
+    // 9 x 900 x 900 x 255 = 1.9e9 has room for one bit.
+    let halves = product(900.0).unwrap();
+    assert_eq!((halves.divisor, halves.weights), (2, vec![1_620_000; 9]));
+    for weight in [i32::MIN, i32::MAX] {
+        assert_eq!(
+            Linear::full([1, 1], vec![weight], 1).unwrap().fixed(Element::U8),
+            Err(FilterError::Overflow)
+        );
+        let both = Linear::separable(vec![weight], vec![weight], 1).unwrap();
+        assert_eq!(both.fixed(Element::U8), Err(FilterError::Overflow));
+    }
+    assert_eq!(Linear::mean([usize::MAX, 1]), Err(FilterError::Window { size: [usize::MAX, 1], max: 31 }));
+}
+
+/// The mean of what a pixel covers, by `f64`: flat images stay flat however far they shrink, and no image is off by more than 1.
+#[test]
+fn areas_are_means() {
+    let mut random = fastrand::Rng::with_seed(3);
+    for (from, to) in
+        [(83, 1), (77, 1), (160, 2), (1365, 1), (1365, 7), (31, 2), (100, 6), (33, 2), (5, 3), (3, 5)]
+    {
+        for (element, white) in [(Element::U8, 255), (Element::U16, 65535)] {
+            let stripes = |x: usize| if x % 2 == 0 { 0 } else { white };
+            let pictures: [Vec<u16>; 4] = [
+                vec![200; from],
+                (0..from).map(stripes).collect(),
+                (0..from).map(|x| if x < from / 3 { white } else { 0 }).collect(),
+                (0..from).map(|_| random.u16(0..=white)).collect(),
+            ];
+            for picture in pictures {
+                let source: Vec<u8> = match element {
+                    Element::U8 => picture.iter().map(|value| *value as u8).collect(),
+                    _ => bytemuck::cast_slice(&picture).to_vec(),
+                };
+                for down in [false, true] {
+                    let size = |extent: usize| if down { [1, extent] } else { [extent, 1] };
+                    let [from_raster, to_raster] =
+                        [from, to].map(|extent| Raster::packed(size(extent), 1, element));
+                    let mut found = vec![0; to * element.bytes()];
+                    resize_reference(Interpolation::Area, &from_raster, &source, &to_raster, &mut found)
+                        .unwrap();
+                    for at in 0..to {
+                        let [begin, end] = [at, at + 1].map(|edge| edge as f64 * from as f64 / to as f64);
+                        let covered = |x: usize| (end.min(x as f64 + 1.0) - begin.max(x as f64)).max(0.0);
+                        let mean = (0..from).map(|x| covered(x) * f64::from(picture[x])).sum::<f64>()
+                            / (end - begin);
+                        let found = load(element, &found, at);
+                        // Alternating elements of 16 bits may be off by more where more than 8 are averaged: by a step's worth of half of them.
+                        let most = if element == Element::U16 && from > 8 * to {
+                            from as f64 / 8.0 / to as f64
+                        } else {
+                            1.0
+                        };
+                        assert!(
+                            (found - mean).abs() <= most,
+                            "{from} to {to} of {element:?}: {found}, {mean}"
+                        );
+                    }
+                }
+            }
+        }
+    }
 }

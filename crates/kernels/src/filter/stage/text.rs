@@ -37,8 +37,10 @@ const STAGES: &[(&str, &str, &str)] = &[
     ("swap-red-blue", "", "RGB to BGR, and back"),
     ("drop-alpha", "", "RGBA to RGB"),
     ("add-alpha", "", "RGB to RGBA"),
-    ("yuv", "", "RGB to YUV (BT.601, full range)"),
+    ("yuv", "", "RGB to YUV, as OpenCV's COLOR_RGB2YUV"),
     ("from-yuv", "", "YUV to RGB"),
+    ("ycrcb", "", "RGB to Y Cr Cb (JPEG's), as OpenCV's COLOR_RGB2YCrCb"),
+    ("from-ycrcb", "", "Y Cr Cb to RGB"),
     (
         "convert",
         "TYPE[:SCALE[:OFFSET]]",
@@ -116,6 +118,8 @@ impl FromStr for Stage {
             "add-alpha" => Ok(Self::Color(Color::AddAlpha)),
             "yuv" => Ok(Self::Color(Color::RgbToYuv)),
             "from-yuv" => Ok(Self::Color(Color::YuvToRgb)),
+            "ycrcb" => Ok(Self::Color(Color::RgbToYcrcb)),
+            "from-ycrcb" => Ok(Self::Color(Color::YcrcbToRgb)),
             _ => {
                 let to = numbers.first().and_then(|text| element(text)).ok_or_else(wrong)?;
                 let (scale, offset) = (real(1)?.unwrap_or(1.0), real(2)?.unwrap_or(0.0));
@@ -192,6 +196,8 @@ impl fmt::Display for Color {
             Self::AddAlpha => "add-alpha",
             Self::RgbToYuv => "yuv",
             Self::YuvToRgb => "from-yuv",
+            Self::RgbToYcrcb => "ycrcb",
+            Self::YcrcbToRgb => "from-ycrcb",
         })
     }
 }

@@ -86,7 +86,8 @@ impl Weighed for u8 {
 
 /// Weights of which no prefix of sums of bytes leaves 16 bits.
 fn fits_short(weights: &[i32]) -> bool {
-    weights.iter().all(|weight| *weight >= 0) && weights.iter().sum::<i32>() * 255 <= 65535
+    weights.iter().all(|weight| *weight >= 0)
+        && weights.iter().map(|weight| i64::from(*weight)).sum::<i64>() * 255 <= 65535
 }
 
 fn short_weights(weights: &[i32]) -> impl Iterator<Item = Option<Weight<u16>>> {
@@ -238,11 +239,13 @@ impl<P: Copy + Zeroable, W: Term<P, Sum = u16>, U: Number> Finish<P, W, U> for S
 struct Whole {
     divisor: u32,
     offset: i32,
+    /// Whether sums take all bits, and have no sign.
+    unsigned: bool,
 }
 
 impl Whole {
     fn new(fixed: &Fixed) -> Self {
-        Self { divisor: fixed.divisor, offset: fixed.offset }
+        Self { divisor: fixed.divisor, offset: fixed.offset, unsigned: fixed.is_unsigned() }
     }
 }
 
@@ -255,15 +258,31 @@ impl<P: Copy + Zeroable, W: Term<P, Sum = i32>, U: Number> Finish<P, W, U> for W
         out: &mut [U],
     ) {
         fold(arch, taps, rows, at, sums);
-        let Self { divisor, offset } = *self;
+        let Self { divisor, offset, unsigned } = *self;
         let half = (divisor / 2) as i32;
+        let shift = divisor.trailing_zeros();
         if U::REAL {
             let (divisor, offset) = (divisor as f32, offset as f32);
-            each(arch, sums, out, |sum| U::from_float(sum as f32 / divisor + offset));
+            if unsigned {
+                each(arch, sums, out, |sum| U::from_float(sum as u32 as f32 / divisor + offset));
+            } else {
+                each(arch, sums, out, |sum| U::from_float(sum as f32 / divisor + offset));
+            }
+        } else if unsigned && divisor.is_power_of_two() {
+            // What is divided by 2 or more has room for a sign.
+            each(arch, sums, out, |sum| {
+                let quotient = (sum.wrapping_add(half) as u32 >> shift) as i32;
+                U::from_integer(quotient.saturating_add(offset))
+            });
         } else if divisor.is_power_of_two() {
-            let shift = divisor.trailing_zeros();
             each(arch, sums, out, |sum| {
                 U::from_integer((sum.wrapping_add(half) >> shift).saturating_add(offset))
+            });
+        } else if unsigned {
+            let divisor = f64::from(divisor);
+            each(arch, sums, out, |sum| {
+                let quotient = (f64::from(sum.wrapping_add(half) as u32) / divisor).floor();
+                U::from_integer((quotient as i32).saturating_add(offset))
             });
         } else {
             // A quotient of integers below 2^53 that is no integer never rounds to one.

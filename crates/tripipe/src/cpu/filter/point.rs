@@ -1,7 +1,7 @@
 //! Stages that look at one pixel only.
 
 use pulp::Arch;
-use tripipe_kernels::filter::Color;
+use tripipe_kernels::filter::{Chroma, Color};
 
 use super::kernel::each;
 use super::number::Number;
@@ -65,8 +65,15 @@ impl<T: Shade> Rows<T> for Recolor<'_, T> {
             (Color::SwapRedBlue, _) => pixels(*arch, part, out, |[r, g, b, a]: [T; 4]| [b, g, r, a]),
             (Color::DropAlpha, _) => pixels(*arch, part, out, |[r, g, b, _]: [T; 4]| [r, g, b]),
             (Color::AddAlpha, _) => pixels(*arch, part, out, |[r, g, b]: [T; 3]| [r, g, b, T::LARGEST]),
-            (Color::RgbToYuv, _) => pixels(*arch, part, out, T::yuv),
-            (Color::YuvToRgb, _) => pixels(*arch, part, out, T::rgb),
+            (Color::RgbToYuv, _) => pixels(*arch, part, out, |rgb: [T; 3]| T::yuv(rgb, Chroma::YUV)),
+            (Color::YuvToRgb, _) => pixels(*arch, part, out, |yuv: [T; 3]| T::rgb(yuv, Chroma::YUV)),
+            (Color::RgbToYcrcb, _) => pixels(*arch, part, out, |rgb: [T; 3]| {
+                let [luma, blue, red] = T::yuv(rgb, Chroma::YCRCB);
+                [luma, red, blue]
+            }),
+            (Color::YcrcbToRgb, _) => {
+                pixels(*arch, part, out, |[luma, red, blue]: [T; 3]| T::rgb([luma, blue, red], Chroma::YCRCB))
+            }
         }
     }
 }
@@ -92,9 +99,11 @@ pub(super) trait Shade: Number {
 
     fn luma(red: Self, green: Self, blue: Self) -> Self;
 
-    fn yuv(rgb: [Self; 3]) -> [Self; 3];
+    /// Luma, and the differences of blue and of red.
+    fn yuv(rgb: [Self; 3], chroma: Chroma) -> [Self; 3];
 
-    fn rgb(yuv: [Self; 3]) -> [Self; 3];
+    /// Back.
+    fn rgb(yuv: [Self; 3], chroma: Chroma) -> [Self; 3];
 }
 
 macro_rules! shade_integer {
@@ -106,29 +115,29 @@ macro_rules! shade_integer {
             fn luma(red: $type, green: $type, blue: $type) -> $type {
                 let [r, g, b] = Color::LUMA_STEPS;
                 // At most 65535 * 32768 + 16384: it fits.
-                steps(r * i32::from(red) + g * i32::from(green) + b * i32::from(blue)) as $type
+                ((r * i32::from(red) + g * i32::from(green) + b * i32::from(blue) + (1 << 14)) >> 15) as $type
             }
 
             #[inline(always)]
-            fn yuv([red, green, blue]: [$type; 3]) -> [$type; 3] {
-                let luma = Self::luma(red, green, blue);
-                let [u, v] = Color::CHROMA_STEPS;
-                let chroma = |step: i32, value: $type| {
-                    let difference = i32::from(value) - i32::from(luma);
-                    Self::from_integer(long_steps(i64::from(step) * i64::from(difference)) + $half)
-                };
-                [luma, chroma(u, blue), chroma(v, red)]
+            fn yuv([red, green, blue]: [$type; 3], chroma: Chroma) -> [$type; 3] {
+                let [red, green, blue] = [red, green, blue].map(i32::from);
+                let [r, g, b] = Chroma::LUMA_STEPS;
+                let luma = steps(r * red + g * green + b * blue);
+                let [u, v] = chroma.to_steps;
+                // Differences are at most 65535: all products fit.
+                let difference = |step: i32, value: i32| Self::from_integer(steps(step * (value - luma)) + $half);
+                [luma as $type, difference(u, blue), difference(v, red)]
             }
 
             #[inline(always)]
-            fn rgb([luma, u, v]: [$type; 3]) -> [$type; 3] {
+            fn rgb([luma, u, v]: [$type; 3], chroma: Chroma) -> [$type; 3] {
                 let luma = i32::from(luma);
-                let [u, v] = [u, v].map(|chroma| i64::from(i32::from(chroma) - $half));
-                let [blue, green_u, green_v, red] = Color::CHROMA_BACK_STEPS.map(i64::from);
+                let [u, v] = [u, v].map(|chroma| i32::from(chroma) - $half);
+                let [blue, green_u, green_v, red] = chroma.back_steps;
                 [
-                    Self::from_integer(luma + long_steps(v * red)),
-                    Self::from_integer(luma - long_steps(u * green_u + v * green_v)),
-                    Self::from_integer(luma + long_steps(u * blue)),
+                    Self::from_integer(luma + steps(v * red)),
+                    Self::from_integer(luma + steps(u * green_u + v * green_v)),
+                    Self::from_integer(luma + steps(u * blue)),
                 ]
             }
         }
@@ -137,16 +146,10 @@ macro_rules! shade_integer {
 
 shade_integer!(u8: 128, i16: 0, u16: 32768);
 
-/// From steps of 2^-15, rounded half up.
+/// From steps of 2^-14, rounded half up.
 #[inline(always)]
 fn steps(value: i32) -> i32 {
-    (value + (1 << 14)) >> 15
-}
-
-/// From steps of 2^-15, rounded half up.
-#[inline(always)]
-fn long_steps(value: i64) -> i32 {
-    ((value + (1 << 14)) >> 15) as i32
+    (value + (1 << 13)) >> 14
 }
 
 impl Shade for f32 {
@@ -159,16 +162,16 @@ impl Shade for f32 {
     }
 
     #[inline(always)]
-    fn yuv([red, green, blue]: [f32; 3]) -> [f32; 3] {
+    fn yuv([red, green, blue]: [f32; 3], chroma: Chroma) -> [f32; 3] {
         let luma = Self::luma(red, green, blue);
-        let [u, v] = Color::CHROMA;
+        let [u, v] = chroma.to;
         [luma, (blue - luma) * u + 0.5, (red - luma) * v + 0.5]
     }
 
     #[inline(always)]
-    fn rgb([luma, u, v]: [f32; 3]) -> [f32; 3] {
+    fn rgb([luma, u, v]: [f32; 3], chroma: Chroma) -> [f32; 3] {
         let [u, v] = [u - 0.5, v - 0.5];
-        let [blue, green_u, green_v, red] = Color::CHROMA_BACK;
-        [luma + v * red, luma - (u * green_u + v * green_v), luma + u * blue]
+        let [blue, green_u, green_v, red] = chroma.back;
+        [luma + v * red, luma + (u * green_u + v * green_v), luma + u * blue]
     }
 }

@@ -3,7 +3,7 @@
 //! Enlarging, rows of the source are brought to the result's width first, each once, and then summed up for every row of the result; shrinking,
 //! sums down columns come first. So the step across, whose pixels have to be picked from all over a row, is taken for the fewer rows.
 
-use std::ops::{Add, Mul, Range};
+use std::ops::Range;
 
 use bytemuck::Pod;
 use pulp::Arch;
@@ -44,12 +44,17 @@ pub fn resize(
     if to.is_empty() {
         return Ok(());
     }
-    let taps = [interpolation.taps(from.width, to.width), interpolation.taps(from.height, to.height)];
-    let axes = taps.each_ref().map(Axis::whole);
+    let taps = [interpolation.taps(from.width, to.width)?, interpolation.taps(from.height, to.height)?];
+    let bits = interpolation.bits(from, to);
+    let axes = taps.each_ref().map(|taps| Axis::whole(taps, bits));
     let images = [from, to];
     match from.element {
         Element::U8 if axes[0].bits + axes[1].bits <= 8 => {
-            run::<u8, u16>(axes, images, source, result, threads)
+            run::<u8, u16>(axes.map(|axis| axis.map(|step| step as u16)), images, source, result, threads)
+        }
+        // Weights of at most 2^11.
+        Element::U8 if bits > 11 => {
+            run::<u8, f64>(axes.map(|axis| axis.map(f64::from)), images, source, result, threads)
         }
         Element::U8 => {
             run::<u8, i32>(axes.map(|axis| axis.map(|step| step as i16)), images, source, result, threads)
@@ -60,7 +65,9 @@ pub fn resize(
         Element::U16 => {
             run::<u16, f64>(axes.map(|axis| axis.map(f64::from)), images, source, result, threads)
         }
-        Element::F16 | Element::F32 => run::<f32, f64>(taps.map(Axis::new), images, source, result, threads),
+        Element::F16 | Element::F32 => {
+            run::<f32, f64>(taps.map(|taps| Axis::new(&taps)), images, source, result, threads)
+        }
     }
 }
 
@@ -138,9 +145,38 @@ trait Sum<T>: Summed<T, Self::Weight> + Summed<Self, Self::Weight> {
 }
 
 /// Sums of values of some type, weighted by another one.
-trait Summed<I, W>: Pod + Add<Output = Self> + Mul<Output = Self> + From<I> + From<W> {}
+trait Summed<I, W>: Pod {
+    /// With one more value. What weighs nothing may be NaN or infinite.
+    fn with(self, weight: W, value: I) -> Self;
+}
 
-impl<S: Pod + Add<Output = S> + Mul<Output = S> + From<I> + From<W>, I, W> Summed<I, W> for S {}
+macro_rules! summed {
+    ($($value:ty, $weight:ty => $sum:ty),*) => { $(
+        impl Summed<$value, $weight> for $sum {
+            #[inline(always)]
+            fn with(self, weight: $weight, value: $value) -> Self {
+                self + Self::from(weight) * Self::from(value)
+            }
+        }
+    )* };
+}
+
+// Integers first, whose sums of one axis are weighted again along the other.
+summed!(u8, u16 => u16, u16, u16 => u16, u8, i16 => i32, i32, i16 => i32, u8, f64 => f64, i16, f64 => f64, u16, f64 => f64);
+
+impl Summed<f32, f64> for f64 {
+    #[inline(always)]
+    fn with(self, weight: f64, value: f32) -> Self {
+        self.with(weight, Self::from(value))
+    }
+}
+
+impl Summed<f64, f64> for f64 {
+    #[inline(always)]
+    fn with(self, weight: f64, value: f64) -> Self {
+        self + if weight == 0.0 { 0.0 } else { weight * value }
+    }
+}
 
 /// For weights of at most 8 bits, those of both axes together.
 impl Sum<u8> for u16 {
@@ -162,23 +198,21 @@ impl Sum<u8> for i32 {
     }
 }
 
-impl Sum<i16> for f64 {
-    type Weight = f64;
+/// For weights of at most 36 bits, where all sums are exact.
+macro_rules! wide_sum {
+    ($($pixel:ty),*) => { $(
+        impl Sum<$pixel> for f64 {
+            type Weight = f64;
 
-    #[inline(always)]
-    fn finish(self, bits: u32) -> i16 {
-        (self / f64::from(1 << bits) + 0.5).floor() as i16
-    }
+            #[inline(always)]
+            fn finish(self, bits: u32) -> $pixel {
+                (self / (1u64 << bits) as f64 + 0.5).floor() as $pixel
+            }
+        }
+    )* };
 }
 
-impl Sum<u16> for f64 {
-    type Weight = f64;
-
-    #[inline(always)]
-    fn finish(self, bits: u32) -> u16 {
-        (self / f64::from(1 << bits) + 0.5).floor() as u16
-    }
-}
+wide_sum!(u8, i16, u16);
 
 impl Sum<f32> for f64 {
     type Weight = f64;
@@ -201,24 +235,23 @@ struct Axis<W> {
 }
 
 impl Axis<f64> {
-    fn new(taps: ResizeTaps) -> Self {
-        let first = taps.first.into_iter().map(|first| first as usize).collect();
-        Self { first, count: taps.count, weights: taps.weights, bits: 0 }
+    fn new(taps: &ResizeTaps) -> Self {
+        let first = taps.first.iter().map(|first| *first as usize).collect();
+        Self { first, count: taps.count, weights: taps.weights(), bits: 0 }
     }
 }
 
-impl Axis<u16> {
-    /// In the largest steps that all weights are multiples of.
-    fn whole(taps: &ResizeTaps) -> Self {
-        const BITS: u32 = 11;
-        let steps = taps.steps();
-        let spare = steps.iter().fold(1 << BITS, |all, step| all | step).trailing_zeros();
+impl Axis<u32> {
+    /// In the largest steps that all weights are multiples of, 2^-`bits` or more.
+    fn whole(taps: &ResizeTaps, bits: u32) -> Self {
+        let steps = taps.steps(bits);
+        let spare = steps.iter().fold(1 << bits, |all, step| all | step).trailing_zeros();
         let weights = steps.into_iter().map(|step| step >> spare).collect();
         let first = taps.first.iter().map(|first| *first as usize).collect();
-        Self { first, count: taps.count, weights, bits: BITS - spare }
+        Self { first, count: taps.count, weights, bits: bits - spare }
     }
 
-    fn map<W>(self, weight: impl Fn(u16) -> W) -> Axis<W> {
+    fn map<W>(self, weight: impl Fn(u32) -> W) -> Axis<W> {
         let Self { first, count, weights, bits } = self;
         Axis { first, count, weights: weights.into_iter().map(weight).collect(), bits }
     }
@@ -291,7 +324,7 @@ impl<W: Pod, const C: usize> Columns<W, C> {
                     let weights = &weights[from..].as_flattened()[index * LANES..][..LANES];
                     let picked = &picked.as_flattened()[index * LANES..][..LANES];
                     for (sum, (weight, pixel)) in sums.iter_mut().zip(weights.iter().zip(picked)) {
-                        *sum = *sum + S::from(*weight) * S::from(*pixel);
+                        *sum = sum.with(*weight, *pixel);
                     }
                 }
                 for (out, sum) in out.iter_mut().zip(sums) {
@@ -337,7 +370,7 @@ impl<W: Pod> Axis<W> {
                 for (weight, row) in weights.iter().zip(rows) {
                     let row = &row[at + index * LANES..][..LANES];
                     for (sum, value) in sums.iter_mut().zip(row) {
-                        *sum = *sum + S::from(*weight) * S::from(*value);
+                        *sum = sum.with(*weight, *value);
                     }
                 }
                 for (out, sum) in out.iter_mut().zip(sums) {

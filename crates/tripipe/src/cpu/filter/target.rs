@@ -48,8 +48,8 @@ pub(super) fn write<'p>(
 /// Cuts an image into bands of as many rows: for each its part of every plane, or of the one with packed pixels.
 fn bands<'a>(raster: &Raster, bytes: &'a mut [u8], rows: usize) -> Vec<Vec<&'a mut [u8]>> {
     let element = raster.element.bytes();
-    let [stride, plane] =
-        [raster.pitch.max(raster.row_elements()), raster.plane_pitch].map(|pitch| pitch * element);
+    let [stride, plane] = [raster.pitch.max(raster.row_elements()), raster.plane_pitch]
+        .map(|pitch| pitch.saturating_mul(element));
     let planes = if raster.layout == Layout::Packed { 1 } else { raster.channels };
     let count = raster.height.div_ceil(rows);
     let mut bands: Vec<Vec<_>> = (0..count).map(|_| Vec::with_capacity(planes)).collect();
@@ -57,7 +57,7 @@ fn bands<'a>(raster: &Raster, bytes: &'a mut [u8], rows: usize) -> Vec<Vec<&'a m
     for index in 0..planes {
         let own = if index + 1 == planes { left.len() } else { plane };
         let (mine, rest) = std::mem::take(&mut left).split_at_mut(own);
-        for (band, part) in bands.iter_mut().zip(mine.chunks_mut(rows * stride)) {
+        for (band, part) in bands.iter_mut().zip(mine.chunks_mut(rows.saturating_mul(stride))) {
             band.push(part);
         }
         left = rest;

@@ -1,0 +1,80 @@
+//! What resizing computes, slowly and plainly. Nothing here is shared with what it judges: places, weights and sums are worked out anew.
+
+use super::check;
+use crate::filter::reference::{check_length, load, places, store};
+use crate::filter::{Element, FilterError, Interpolation, Raster};
+
+/// What [`super::resize`] computes: integers to the bit, floating-point numbers in `f64`.
+///
+/// # Errors
+/// As [`super::resize`]; a slice that is too short for its raster.
+pub fn resize_reference(
+    interpolation: Interpolation,
+    from: &Raster,
+    source: &[u8],
+    to: &Raster,
+    result: &mut [u8],
+) -> Result<(), FilterError> {
+    check(from, to)?;
+    check_length("source", from, source)?;
+    check_length("result", to, result)?;
+    if to.is_empty() {
+        return Ok(());
+    }
+    let averaged = from.width > 16 * to.width || from.height > 16 * to.height;
+    let one = match from.element {
+        Element::U8 if !(averaged && interpolation == Interpolation::Area) => Some(1 << 11),
+        Element::U8 | Element::I16 | Element::U16 => Some(1 << 18),
+        Element::F16 | Element::F32 => None,
+    };
+    let axis = |from: usize, to: usize| -> Vec<Vec<(usize, f64)>> {
+        (0..to).map(|at| shares(interpolation, [from, to], at, one)).collect()
+    };
+    let [across, down] = [axis(from.width, to.width), axis(from.height, to.height)];
+    let all = one.map_or(1.0, |one| (one * one) as f64);
+    for ([x, y, channel], index) in places(to) {
+        let mut sum = 0.0;
+        for (row, down) in &down[y] {
+            for (column, across) in &across[x] {
+                let pixel = from.index([*column, *row], channel);
+                sum += across * down * load(from.element, source, pixel);
+            }
+        }
+        let value = if one.is_some() { (sum / all + 0.5).floor() } else { sum };
+        store(to.element, result, index, value);
+    }
+    Ok(())
+}
+
+/// The source pixels that count in result pixel `at`, and what each counts: in steps of 1 / `one`, or exactly.
+fn shares(
+    interpolation: Interpolation,
+    [from, to]: [usize; 2],
+    at: usize,
+    one: Option<i128>,
+) -> Vec<(usize, f64)> {
+    let [length, parts, x] = [from, to, at].map(|extent| extent as i128);
+    // What all pixels ahead of `pixel` count together, as a fraction.
+    let ahead = |pixel: i128| -> (i128, i128) {
+        match interpolation {
+            Interpolation::Nearest => (i128::from(pixel * parts > x * length), 1),
+            Interpolation::Bilinear => {
+                // The weight of a pixel falls to 0 at the centres of its neighbours; beyond the first and the last centre it stays.
+                let place = ((2 * x + 1) * length - parts).clamp(0, 2 * parts * (length - 1));
+                ((2 * parts * pixel - place).clamp(0, 2 * parts), 2 * parts)
+            }
+            Interpolation::Area => ((pixel * parts - x * length).clamp(0, length), length),
+        }
+    };
+    let counts = |pixel: i128| -> f64 {
+        let [(before, of), (after, _)] = [ahead(pixel), ahead(pixel + 1)];
+        match one {
+            Some(one) => {
+                let rounded = |part: i128| (2 * part * one + of).div_euclid(2 * of);
+                (rounded(after) - rounded(before)) as f64
+            }
+            None => (after - before) as f64 / of as f64,
+        }
+    };
+    (0..from).map(|pixel| (pixel, counts(pixel as i128))).filter(|(_, counts)| *counts != 0.0).collect()
+}
