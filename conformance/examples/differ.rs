@@ -27,11 +27,12 @@ Runs random operations every way there is and compares the results.
   --from N          the first case (0)
   --case SEED:N     one case, and nothing else
   --only TOPICS     products, filters, resize, colour, elementwise; several with commas
-  --ways WAYS       cpu, opencl, simulator; several with commas (all that are there)
+  --ways WAYS       cpu, opencl, and in the simulator simulator, mali, midgard, adreno; several with commas
+                    (all that are there)
   --jobs N          threads, each with devices of its own (1)
   --simulated N     the simulator runs one case in N (4)
   --failures N      stop after N cases that are wrong (10)
-  --limit SECONDS   how long a case may take one way (180)
+  --limit SECONDS   how long a case may take one way (900)
   --list            print the cases and run none";
 
 fn main() -> ExitCode {
@@ -106,6 +107,9 @@ fn options() -> Result<Option<(Search, bool)>, String> {
                     Way::Cpu => "cpu",
                     Way::OpenCl => "opencl",
                     Way::Simulator => "simulator",
+                    Way::Mali => "mali",
+                    Way::Midgard => "midgard",
+                    Way::Adreno => "adreno",
                 };
                 let ways = chosen(&value, &Way::ALL, name)?;
                 search.paths = PathOptions { ways, ..search.paths };

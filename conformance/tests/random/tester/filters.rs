@@ -683,9 +683,10 @@ impl Filter {
 /// Numbers of images.
 pub fn numbers(random: &mut Rng, kind: Kind) -> Numbers {
     if !kind.is_float() {
+        let edges = Numbers::Edges(random.u32(1..40));
         return choose(
             random,
-            &[Numbers::Noise(1.0), Numbers::Noise(1.0), Numbers::Ends, Numbers::Small, Numbers::Flat(200)],
+            &[Numbers::Noise(1.0), Numbers::Ends, edges, Numbers::Small, Numbers::Flat(200)],
         );
     }
     match random.u32(..12) {

@@ -6,6 +6,7 @@
 
 #![allow(unreachable_pub, reason = "a part of two programs")]
 
+pub mod disguise;
 pub mod filters;
 pub mod frames;
 pub mod numbers;

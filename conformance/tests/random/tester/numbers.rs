@@ -125,6 +125,8 @@ pub enum Numbers {
     Noise(f32),
     /// The ends of the range and what lies beside them; floating-point numbers over 20 powers of two.
     Ends,
+    /// Runs of so many at one end of the range, then at the other; 0 and 1.
+    Edges(u32),
     /// Noise, and one in so many is NaN, infinite, -0, subnormal or the largest.
     Special(u32),
 }
@@ -161,12 +163,16 @@ impl Fill {
         let other = scrambled(u64::from(self.seed) ^ 0xABCD_EF01, index as u64);
         let part = (random >> 11) as f64 / (1u64 << 53) as f64;
         let signed = 2.0 * part - 1.0;
+        if let Numbers::Edges(run) = self.numbers {
+            let [low, high] = kind.range().unwrap_or([0.0, 1.0]);
+            return if (index / run.max(1) as usize).is_multiple_of(2) { low } else { high };
+        }
         let Some([low, high]) = kind.range() else {
             return match self.numbers {
                 Numbers::Flat(value) => f64::from(value) / 16.0,
                 Numbers::Small => (random % 9) as f64 - 4.0,
                 Numbers::Noise(scale) => signed * f64::from(scale),
-                Numbers::Ends => signed * 2f64.powi((other % 21) as i32 - 10),
+                Numbers::Ends | Numbers::Edges(_) => signed * 2f64.powi((other % 21) as i32 - 10),
                 Numbers::Special(one_in) => {
                     if other.is_multiple_of(u64::from(one_in.max(1))) {
                         special(kind, other >> 32)
@@ -179,7 +185,7 @@ impl Fill {
         match self.numbers {
             Numbers::Flat(value) => f64::from(value).clamp(low, high),
             Numbers::Small => ((random % 9) as f64 - if low < 0.0 { 4.0 } else { 0.0 }).clamp(low, high),
-            Numbers::Ends => match other % 6 {
+            Numbers::Ends | Numbers::Edges(_) => match other % 6 {
                 0 => low,
                 1 => high,
                 2 => low + 1.0,

@@ -7,7 +7,9 @@ use tripipe::{Context, Device, Error};
 use tripipe_ir::front::clang::{Cache, Clang};
 use tripipe_simulate::{Options, Simulator};
 
-use super::{Case, numbers::scrambled};
+use super::Case;
+use super::disguise::Disguised;
+use super::numbers::scrambled;
 
 /// A way a case runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,10 +17,17 @@ pub enum Way {
     Cpu,
     OpenCl,
     Simulator,
+    /// The simulator, which is given the kernels of a phone.
+    Mali,
+    Midgard,
+    Adreno,
 }
 
 impl Way {
-    pub const ALL: [Self; 3] = [Self::Cpu, Self::OpenCl, Self::Simulator];
+    pub const ALL: [Self; 6] =
+        [Self::Cpu, Self::OpenCl, Self::Simulator, Self::Mali, Self::Midgard, Self::Adreno];
+    /// Those of the simulator.
+    const SIMULATED: [Self; 4] = [Self::Simulator, Self::Mali, Self::Midgard, Self::Adreno];
 
     /// What reports call it.
     pub fn name(self) -> &'static str {
@@ -26,6 +35,9 @@ impl Way {
             Self::Cpu => "CPU path",
             Self::OpenCl => "OpenCL",
             Self::Simulator => "simulator",
+            Self::Mali => "simulated Mali",
+            Self::Midgard => "simulated Midgard",
+            Self::Adreno => "simulated Adreno",
         }
     }
 }
@@ -101,10 +113,15 @@ impl Paths {
         self.contexts.iter().map(|(way, _)| *way)
     }
 
-    /// Whether a case is for that way: the simulator takes a share of them, and small ones.
+    /// Whether a case is for that way: the simulator takes a share of them, and small ones, each as one of its devices. Neighbours, which
+    /// share kernels, go to the same.
     pub fn takes(&self, way: Way, case: &Case, number: u64) -> bool {
-        way != Way::Simulator
-            || (scrambled(7, number).is_multiple_of(self.simulated) && case.work() <= SIMULATED_WORK)
+        let simulated: Vec<Way> = self.ways().filter(|way| Way::SIMULATED.contains(way)).collect();
+        let Some(place) = simulated.iter().position(|one| *one == way) else { return true };
+        let device = scrambled(8, number / super::FAMILY) as usize % simulated.len();
+        device == place
+            && scrambled(7, number).is_multiple_of(self.simulated)
+            && case.work() <= SIMULATED_WORK
     }
 
     /// Runs a case one way; nothing where that way does not offer it.
@@ -146,12 +163,18 @@ fn open(way: Way, threads: usize) -> Result<Context, String> {
                 (None, None) => return Err("no OpenCL device".to_owned()),
             }
         }
-        Way::Simulator => {
+        Way::Simulator | Way::Mali | Way::Midgard | Way::Adreno => {
             // It compiles the library's kernels as they are drawn.
             Clang::find().map_err(|error| error.to_string())?;
             let mut options = Options { threads, ..Options::default() };
             options.build.cache = Cache::from_environment();
-            Ok(Context::over(Simulator::new(options)))
+            let simulator = Simulator::new(options);
+            Ok(match way {
+                Way::Mali => Context::over(Disguised::mali(simulator)),
+                Way::Midgard => Context::over(Disguised::midgard(simulator)),
+                Way::Adreno => Context::over(Disguised::adreno(simulator)),
+                _ => Context::over(simulator),
+            })
         }
     };
     opened.map_err(|error| error.to_string())

@@ -37,7 +37,7 @@ impl Search {
             until: None,
             only: Vec::new(),
             jobs: 1,
-            limit: Duration::from_secs(180),
+            limit: Duration::from_secs(900),
             failures: 1,
             paths: PathOptions::default(),
         }
@@ -84,29 +84,13 @@ pub struct Found {
     pub notes: Vec<String>,
 }
 
-impl Found {
-    fn add(&mut self, other: Self) {
-        for (key, [run, refused]) in other.counts {
-            let counts = self.counts.entry(key).or_default();
-            *counts = [counts[0] + run, counts[1] + refused];
-        }
-        self.cases += other.cases;
-        self.failures.extend(other.failures);
-        for note in other.notes {
-            if !self.notes.contains(&note) {
-                self.notes.push(note);
-            }
-        }
-    }
-}
-
 impl std::fmt::Display for Found {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for note in &self.notes {
             writeln!(f, "{note}")?;
         }
         for ((topic, way), [run, refused]) in &self.counts {
-            writeln!(f, "{topic:12} {way:10} {run:9} run, {refused} of them refused")?;
+            writeln!(f, "{topic:12} {way:17} {run:9} run, {refused} of them refused")?;
         }
         write!(f, "{} cases, {} wrong", self.cases, self.failures.len())
     }
@@ -118,6 +102,7 @@ type Now = Arc<Mutex<Option<(u64, Way, Instant)>>>;
 /// What all workers share.
 struct Shared {
     search: Search,
+    found: Mutex<Found>,
     next: AtomicU64,
     stop: AtomicBool,
     failures: AtomicU64,
@@ -130,6 +115,7 @@ struct Shared {
 pub fn search(search: &Search, say: &mut dyn FnMut(&Failure)) -> Result<Found, String> {
     let shared = Arc::new(Shared {
         search: search.clone(),
+        found: Mutex::default(),
         next: AtomicU64::new(search.cases[0]),
         stop: AtomicBool::new(false),
         failures: AtomicU64::new(0),
@@ -146,17 +132,17 @@ pub fn search(search: &Search, say: &mut dyn FnMut(&Failure)) -> Result<Found, S
         });
     }
     drop(send);
-    let mut found = Found::default();
+    let mut failures = Vec::new();
     let mut left = nows.len();
     while left > 0 {
         match receive.recv_timeout(Duration::from_millis(200)) {
             Ok(Message::Failed(failure)) => {
                 say(&failure);
-                found.failures.push(*failure);
+                failures.push(*failure);
             }
             Ok(Message::Ended(ended)) => {
                 left -= 1;
-                found.add(ended?);
+                ended?;
             }
             Err(mpsc::RecvTimeoutError::Timeout) => {}
             Err(mpsc::RecvTimeoutError::Disconnected) => break,
@@ -176,26 +162,28 @@ pub fn search(search: &Search, say: &mut dyn FnMut(&Failure)) -> Result<Found, S
             let mismatch = Mismatch { ways: vec![way], what };
             let failure = Failure { seed: search.seed, number, topic, case, mismatch, shrunk: None };
             say(&failure);
-            found.failures.push(failure);
+            failures.push(failure);
         }
     }
-    Ok(found)
+    let found = shared.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    Ok(Found { failures, ..found })
 }
 
 enum Message {
     Failed(Box<Failure>),
-    Ended(Result<Found, String>),
+    Ended(Result<(), String>),
 }
 
-fn work(shared: &Shared, now: &Now, send: &mpsc::Sender<Message>) -> Result<Found, String> {
+fn work(shared: &Shared, now: &Now, send: &mpsc::Sender<Message>) -> Result<(), String> {
     let search = &shared.search;
     let (paths, notes) = Paths::open(&search.paths)?;
-    let mut found = Found { notes, ..Found::default() };
+    let found = || shared.found.lock().unwrap_or_else(PoisonError::into_inner);
+    found().notes = notes;
     loop {
         let number = shared.next.fetch_add(1, Ordering::Relaxed);
         let over = search.until.is_some_and(|until| Instant::now() >= until);
         if number >= search.cases[1] || over || shared.stop.load(Ordering::Relaxed) {
-            return Ok(found);
+            return Ok(());
         }
         let (topic, case) = Case::draw(search.seed, number);
         if !search.only.is_empty() && !search.only.contains(&topic) {
@@ -206,12 +194,13 @@ fn work(shared: &Shared, now: &Now, send: &mpsc::Sender<Message>) -> Result<Foun
                 begin.then(|| (number, way, Instant::now()));
         };
         let mut count = |way: Way, refused: bool| {
+            let mut found = found();
             let counts = found.counts.entry((topic.name(), way.name())).or_default();
             *counts = [counts[0] + 1, counts[1] + u64::from(refused)];
         };
         let all: Vec<Way> = paths.ways().filter(|way| paths.takes(*way, &case, number)).collect();
         let mismatch = wrong(&paths, &case, &all, &watched, &mut count);
-        found.cases += 1;
+        found().cases += 1;
         if let Some(mismatch) = mismatch {
             let shrunk = shrink(&paths, &case, &mismatch, &watched);
             let failure = Failure { seed: search.seed, number, topic, case, mismatch, shrunk };
