@@ -18,8 +18,8 @@ use tripipe_report::analysis::{self, Priced};
 use tripipe_report::findings;
 
 use crate::Finish;
-use crate::commands::explain;
-use crate::launch_file::Description;
+use crate::commands::{allow, explain};
+use crate::launch_file::{BuildArgument, Description};
 use crate::progress::Progress;
 use crate::terminal;
 
@@ -47,12 +47,8 @@ pub(crate) struct Analyze {
     /// GPUs, e.g. "Mali-G77" or "g52,640"; all for every one there is a model of [default: one of each family].
     #[arg(short, long, value_name = "GPU,...", value_delimiter = ',', num_args = 1)]
     gpu: Vec<String>,
-    /// Macro definition, as clang takes it.
-    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
-    define: Vec<String>,
-    /// Build options, as clBuildProgram takes them.
-    #[arg(long, value_name = "OPTIONS", default_value = "", allow_hyphen_values = true)]
-    options: String,
+    #[command(flatten)]
+    build: BuildArgument,
     /// An integer argument that is known; may be given several times.
     #[arg(long, value_name = "NAME=VALUE", value_parser = argument)]
     arg: Vec<(String, i64)>,
@@ -256,13 +252,11 @@ impl Analyze {
             return true;
         }
         let Some(place) = advice.place else { return false };
-        let comment = format!("tripipe: allow {}", advice.rule.code);
         // In the function that the code is of, or where it is called.
-        [Some(kernel.own_place(place)), kernel.called_from(place)].into_iter().flatten().any(|place| {
-            let line = place.line as usize;
-            let mut lines = source.lines().skip(line.saturating_sub(2)).take(line.min(2));
-            *module.files[place.file] == *name && lines.any(|text| text.contains(&comment))
-        })
+        [Some(kernel.own_place(place)), kernel.called_from(place)]
+            .into_iter()
+            .flatten()
+            .any(|place| *module.files[place.file] == *name && allow::allows(source, place.line, advice.rule))
     }
 
     /// The GPUs asked for, each once, in the catalog's order for `all`.
@@ -283,44 +277,32 @@ impl Analyze {
         Ok(gpus)
     }
 
-    /// Build options, those of `-D` among them.
-    fn options(&self) -> Result<BuildOptions> {
-        let options = self.define.iter().map(|define| format!("-D{define}")).chain([self.options.clone()]);
-        let options = options.collect::<Vec<_>>().join(" ");
-        BuildOptions::parse(&options).map_err(|reason| anyhow!("--options: {reason}"))
-    }
-
     /// The program, as a launch file has it or as it is given here.
     fn description(&self) -> Result<Description> {
         if self.program.as_os_str() == "-" {
             let mut bytes = Vec::new();
             io::stdin().read_to_end(&mut bytes).context("standard input cannot be read")?;
-            let options = self.options()?;
-            return Ok(Description::given(bytes, options));
+            return Description::given(bytes).built_with(self.build.options()?);
         }
         let ending = self.program.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-        let options = self.options()?;
         if matches!(ending, "toml" | "sim") {
-            let mut description = Description::read(&self.program)?;
-            description.file.options.defines.extend(options.defines);
-            description.file.options.includes.extend(options.includes);
-            description.file.options.flags.extend(options.flags);
-            return Ok(description);
+            return Description::read(&self.program)?.built_with(self.build.options()?);
         }
         let Some(path) = self.program.to_str().map(str::to_owned) else {
             bail!("{} is no UTF-8; rename it", self.program.display());
         };
         let is_spirv = Path::new(&path).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("spv"));
         let source = if is_spirv { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
-        Ok(Description::of(LaunchFile {
+        let description = Description::of(LaunchFile {
             name: String::new(),
             source,
-            options,
+            options: BuildOptions::default(),
             kernel: None,
             kernel_place: Place { line: 1, column: 1 },
             range: NdRange::d1(1),
             arguments: Vec::new(),
-        }))
+        });
+        description.built_with(self.build.options()?)
     }
 
     /// What is known of the launch: from the launch file, and what is given here goes before it.

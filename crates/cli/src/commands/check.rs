@@ -9,13 +9,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, ValueEnum};
 use tripipe_device::Gpu;
-use tripipe_ir::diagnostic::{Finding, Rule};
+use tripipe_ir::diagnostic::{Finding, Rule, Severity};
 use tripipe_report::findings::{Launch, Report};
 use tripipe_simulate::watch::{Checks, rules};
 use tripipe_simulate::{Schedule, Simulator};
 
 use crate::Finish;
-use crate::commands::explain;
+use crate::commands::{allow, explain};
 use crate::launch_file::LaunchArgument;
 use crate::progress::Progress;
 use crate::terminal;
@@ -28,8 +28,10 @@ const EXAMPLES: &str = "Examples:
 
 /// Run a kernel with all checks: bounds, races, unwritten values, barriers, arithmetic ... Says what is wrong and where.
 ///
-/// It runs on the simulator, so neither a GPU nor OpenCL is needed; source is compiled by clang. The exit code is 1 when
-/// something was found. `tripipe explain` lists what is looked for, docs/launch-files.md describes launch files.
+/// It runs on the simulator, so neither a GPU nor OpenCL is needed; source is compiled by clang. The exit code is 1 when an
+/// error or a warning was found, 0 when there are notes alone: --fail-on moves that. A comment `tripipe: allow CODE` on a
+/// line or the one above leaves out what is found there. `tripipe explain` lists what is looked for, docs/launch-files.md
+/// describes launch files.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Check {
@@ -44,6 +46,9 @@ pub(crate) struct Check {
     /// Orders and warp widths to try, one run each: a mistake that hides in one may show in another.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     schedules: u32,
+    /// The least that makes the exit code 1.
+    #[arg(long, value_enum, value_name = "SEVERITY", default_value_t = FailOn::Warning)]
+    fail_on: FailOn,
     /// Leave a check out; may be given several times.
     #[arg(long, value_name = "CODE", value_parser = rule)]
     disable: Vec<&'static Rule>,
@@ -58,6 +63,25 @@ enum Form {
     Text,
     Json,
     Sarif,
+}
+
+/// What makes the exit code 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    Note,
+    Warning,
+    Error,
+}
+
+impl FailOn {
+    /// The least severity that does.
+    fn severity(self) -> Severity {
+        match self {
+            Self::Note => Severity::Note,
+            Self::Warning => Severity::Warning,
+            Self::Error => Severity::Error,
+        }
+    }
 }
 
 fn gpu(name: &str) -> Result<&'static Gpu, String> {
@@ -112,6 +136,8 @@ impl Check {
         drop(progress);
         let (kernel, global, local) = launch.ok_or_else(|| anyhow!("nothing was run"))?;
         let sources = sources(&findings);
+        let own = description.text();
+        findings.retain(|finding| !is_allowed(finding, &sources, own.as_deref()));
         let report = Report {
             launches: &[Launch { kernel: &kernel, global, local, seconds: elapsed.as_secs_f64() }],
             rules: &looked_for,
@@ -125,7 +151,21 @@ impl Check {
             Form::Sarif => tripipe_report::findings::sarif(&report),
         };
         writeln!(out, "{}", text.trim_end())?;
-        Ok(if findings.is_empty() { Finish::Clean } else { Finish::Findings })
+        let fails = findings.iter().any(|finding| finding.rule.severity >= self.fail_on.severity());
+        Ok(if fails { Finish::Findings } else { Finish::Clean })
+    }
+}
+
+/// Whether a comment in the source allows what was found there; of a kernel as a whole, where it is declared.
+fn is_allowed(finding: &Finding, sources: &BTreeMap<String, String>, own: Option<&str>) -> bool {
+    match &finding.place {
+        Some(place) => {
+            sources.get(&place.file).is_some_and(|source| allow::allows(source, place.line, finding.rule))
+        }
+        None => own.is_some_and(|source| {
+            allow::declaration(source, &finding.kernel)
+                .is_some_and(|line| allow::allows(source, line, finding.rule))
+        }),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The subcommands.
 
+mod allow;
 pub(crate) mod analyze;
 pub(crate) mod check;
 pub(crate) mod devices;

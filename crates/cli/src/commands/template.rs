@@ -11,13 +11,13 @@ use tripipe_launch::NdRange;
 use tripipe_launch::file::{BuildOptions, LaunchFile, Place, ProgramFile};
 
 use crate::Finish;
-use crate::launch_file::{self, Description};
+use crate::launch_file::{self, BuildArgument, Description};
 use crate::progress::Progress;
 
 /// How it is called.
 const EXAMPLES: &str = "Examples:
   tripipe template blur.cl > blur.toml
-  tripipe template blur.cl -k rows --global 640,480 --options \"-D RADIUS=3 -I include\"";
+  tripipe template blur.cl -k rows --global 640,480 -D RADIUS=3 -I include";
 
 /// Print a launch file for a kernel, to be edited: every argument with its name and type, and data to begin with.
 ///
@@ -35,9 +35,8 @@ pub(crate) struct Template {
     /// Work-items in each dimension [default: 1024 in as many dimensions as the kernel asks for].
     #[arg(long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1, value_parser = size)]
     global: Vec<usize>,
-    /// Build options, as clBuildProgram takes them.
-    #[arg(long, value_name = "OPTIONS", default_value = "", allow_hyphen_values = true)]
-    options: String,
+    #[command(flatten)]
+    build: BuildArgument,
 }
 
 /// A number of work-items; what OpenCL counts in `size_t` must be counted in 32 bits to be run here.
@@ -58,26 +57,26 @@ impl Template {
         };
         let is_spirv = self.program.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("spv"));
         let source = if is_spirv { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
-        let options = BuildOptions::parse(&self.options).map_err(|reason| anyhow!("--options: {reason}"))?;
+        let options = self.build.text()?;
         // What is built; the launch is still to be written.
         let file = LaunchFile {
             name: String::new(),
             source,
-            options,
+            options: BuildOptions::default(),
             kernel: self.kernel,
             kernel_place: Place { line: 1, column: 1 },
             range: NdRange::d1(1),
             arguments: Vec::new(),
         };
         let progress = Progress::spinner("building");
-        let description = Description::of(file);
+        let description = Description::of(file).built_with(self.build.options()?)?;
         let (_, loaded) = description.translate()?;
         drop(progress);
         let file = &description.file;
         let kernel = chosen(&loaded, file.source.path(), file.kernel.as_deref())?;
         let template = launch_file::Template::new(kernel, &self.global)
             .map_err(|why| anyhow!("kernel `{}`: {why}", kernel.name))?;
-        out.write_all(template.text(&file.source, &self.options).as_bytes())?;
+        out.write_all(template.text(&file.source, &options).as_bytes())?;
         Ok(Finish::Clean)
     }
 }

@@ -6,6 +6,7 @@ mod program;
 mod template;
 
 use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
@@ -19,12 +20,57 @@ pub(crate) use template::Template;
 
 use crate::files::output::plain;
 
-/// The launch file of a command, and how much running it may take.
+/// How OpenCL C is compiled, where a command says so.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct BuildArgument {
+    /// Macro definition; may be given several times.
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    define: Vec<String>,
+    /// Folder to look for includes in, besides the source's own; may be given several times.
+    #[arg(short = 'I', value_name = "FOLDER")]
+    include: Vec<String>,
+    /// Build options, as clBuildProgram takes them.
+    #[arg(long, value_name = "OPTIONS", default_value = "", allow_hyphen_values = true)]
+    options: String,
+}
+
+impl BuildArgument {
+    /// The options, those of `-D` and `-I` behind the others.
+    pub(crate) fn options(&self) -> Result<BuildOptions> {
+        let mut options =
+            BuildOptions::parse(&self.options).map_err(|reason| anyhow!("--options: {reason}"))?;
+        for define in &self.define {
+            let (name, value) = define.split_once('=').unwrap_or((define, "1"));
+            if name.is_empty() {
+                bail!("-D {define}: want -D NAME or -D NAME=VALUE");
+            }
+            options.defines.push((name.to_owned(), value.to_owned()));
+        }
+        options.includes.extend(self.include.iter().cloned());
+        Ok(options)
+    }
+
+    /// All of them in one line, as launch files have it.
+    pub(crate) fn text(&self) -> Result<String> {
+        let defines = self.define.iter().map(|define| format!("-D {define}"));
+        let includes = self.include.iter().map(|folder| format!("-I {folder}"));
+        let own = Some(self.options.trim().to_owned()).filter(|options| !options.is_empty());
+        if let Some(spaced) = self.define.iter().chain(&self.include).find(|word| word.contains(' ')) {
+            bail!("`{spaced}` has a space, which options in a launch file cannot have");
+        }
+        Ok(own.into_iter().chain(defines).chain(includes).collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// The launch file of a command, how its source is compiled, and how much running it may take.
 #[derive(Args)]
 pub(crate) struct LaunchArgument {
-    /// Launch file: TOML as docs/launch-files.md describes it, or Oclgrind's form if its name ends in .sim.
+    /// Launch file: TOML as docs/launch-files.md describes it, or Oclgrind's form if its name ends in .sim; - reads TOML
+    /// from standard input, its paths start in the working folder.
     #[arg(value_name = "LAUNCH.toml")]
     path: PathBuf,
+    #[command(flatten)]
+    build: BuildArgument,
     /// Threads of the simulator [default: one a core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
@@ -56,7 +102,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 impl LaunchArgument {
     /// Reads the launch file; no file that it names is looked at.
     pub(crate) fn read(&self) -> Result<Description> {
-        Description::read(&self.path)
+        Description::read(&self.path)?.built_with(self.build.options()?)
     }
 
     /// How much memory the launch may take.
@@ -81,6 +127,8 @@ pub(crate) struct Description {
     folder: PathBuf,
     /// The program, if it came by standard input.
     given: Option<Vec<u8>>,
+    /// What the command line says of the build, beside the file.
+    more: BuildOptions,
 }
 
 /// What messages call a program that came by standard input.
@@ -89,11 +137,11 @@ const STANDARD_INPUT: &str = "<stdin>";
 impl Description {
     /// A launch file that is no file; paths in it start here.
     pub(crate) fn of(file: LaunchFile) -> Self {
-        Self { file, folder: PathBuf::new(), given: None }
+        Self { file, folder: PathBuf::new(), given: None, more: BuildOptions::default() }
     }
 
     /// A program that came by standard input, OpenCL C or SPIR-V.
-    pub(crate) fn given(program: Vec<u8>, options: BuildOptions) -> Self {
+    pub(crate) fn given(program: Vec<u8>) -> Self {
         const MAGIC: [u8; 4] = [0x03, 0x02, 0x23, 0x07];
         let path = STANDARD_INPUT.to_owned();
         let mut backwards = MAGIC;
@@ -103,7 +151,7 @@ impl Description {
         let file = LaunchFile {
             name: String::new(),
             source,
-            options,
+            options: BuildOptions::default(),
             kernel: None,
             kernel_place: Place { line: 1, column: 1 },
             range: NdRange::d1(1),
@@ -117,20 +165,43 @@ impl Description {
         self.path(self.file.source.path()).display().to_string()
     }
 
+    /// The same, with more options than the launch file has; paths in them start in the working folder.
+    ///
+    /// # Errors
+    /// There are options, and the program is a module, which is not compiled.
+    pub(crate) fn built_with(self, more: BuildOptions) -> Result<Self> {
+        if more != BuildOptions::default()
+            && let ProgramFile::SpirV { path } = &self.file.source
+        {
+            bail!("{path} is SPIR-V, which is not compiled: -D, -I and --options mean nothing to it");
+        }
+        Ok(Self { more, ..self })
+    }
+
     /// Reads a launch file; no file that it names is looked at.
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let shown = path.display();
-        let bytes = fs::read(path).map_err(|error| match fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => anyhow!("{shown} is a folder; name a launch file in it"),
-            _ => anyhow!("{shown} cannot be read: {}; check the path", plain(&error)),
-        })?;
+        let from_pipe = path == Path::new("-");
+        let shown = if from_pipe { "standard input".to_owned() } else { path.display().to_string() };
+        let bytes = if from_pipe {
+            let mut bytes = Vec::new();
+            io::stdin()
+                .read_to_end(&mut bytes)
+                .map_err(|error| anyhow!("{shown} cannot be read: {}", plain(&error)))?;
+            bytes
+        } else {
+            fs::read(path).map_err(|error| match fs::metadata(path) {
+                Ok(metadata) if metadata.is_dir() => anyhow!("{shown} is a folder; name a launch file in it"),
+                _ => anyhow!("{shown} cannot be read: {}; check the path", plain(&error)),
+            })?
+        };
         let Ok(text) = String::from_utf8(bytes) else {
             bail!("{shown} is no text in UTF-8, so no launch file; docs/launch-files.md says what is");
         };
         let is_sim = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("sim"));
         let parse = if is_sim { file::sim::parse } else { file::parse };
-        let file = parse(&text, &shown.to_string())?;
-        Ok(Self { file, folder: path.parent().map(Path::to_owned).unwrap_or_default(), given: None })
+        let file = parse(&text, &shown)?;
+        let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+        Ok(Self { file, folder, given: None, more: BuildOptions::default() })
     }
 
     /// A path of the launch file, to be opened.

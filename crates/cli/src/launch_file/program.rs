@@ -55,7 +55,17 @@ impl Description {
     }
 
     fn program(&self, name: String, source: Source) -> Program {
-        self.file.program(name, source, |folder| self.path(folder).display().to_string())
+        let mut program = self.file.program(name, source, |folder| self.path(folder).display().to_string());
+        // What the command line says comes last, and its folders are those of the working folder.
+        for (name, value) in &self.more.defines {
+            program.defines.retain(|(defined, _)| defined != name);
+            program.defines.push((name.clone(), value.clone()));
+        }
+        for folder in &self.more.includes {
+            program.options.extend(["-I".to_owned(), folder.clone()]);
+        }
+        program.options.extend(self.more.flags.iter().cloned());
+        program
     }
 
     /// The program as SPIR-V, built by clang if it is source, and its kernels; warnings go to standard error.
@@ -80,8 +90,8 @@ impl Description {
             let options = defines.chain(program.options.iter().cloned()).collect();
             let cache = CacheChoice::default().cache();
             let build = clang::Build { options, optimization, cache };
-            let folder = Path::new(name).parent().filter(|folder| !folder.as_os_str().is_empty());
-            let built = match clang::build_text(name, text, folder, &build) {
+            let folder = clang::folder_of(Path::new(name));
+            let built = match clang::build_text(name, text, Some(folder), &build) {
                 Ok(built) => built,
                 Err(error) => return Ok(Err(error)),
             };
@@ -147,8 +157,8 @@ impl Description {
         // The driver sees the text alone; includes in quotes are beside the file it came from.
         let includes = matches!(&source, Source::OpenClC(text) if text.contains("#include"));
         let mut program = self.program(name.clone(), source);
-        if includes && let Some(folder) = Path::new(&name).parent() {
-            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        if includes {
+            let folder = clang::folder_of(Path::new(&name));
             program.options.extend(["-I".to_owned(), folder.display().to_string()]);
         }
         let context =

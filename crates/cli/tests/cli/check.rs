@@ -354,3 +354,114 @@ fn what_cannot_be_checked_is_refused() {
     bench.write("none.toml", scale(4).replace("global", "kernel = 'none'\nglobal"));
     refuse("none.toml", &["`none`", "scale"]);
 }
+
+/// A kernel that gets an argument it does not need, and nothing worse.
+const SPARE: &str = "kernel void k(global int *out, int spare) {\n    out[get_global_id(0)] = 1;\n}\n";
+
+const SPARE_LAUNCH: &str = "source = 'spare.cl'\nglobal = 4\n[[argument]]\nbuffer = 'int'\ncount = 4\n\
+                            [[argument]]\nvalue = 1\n";
+
+#[test]
+fn the_exit_code_says_what_was_found_or_less() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    bench.write("spare.cl", SPARE);
+    bench.write("spare.toml", SPARE_LAUNCH);
+    // A note alone: shown, and no failure unless asked for.
+    let text = said(bench.run(&["check", "spare.toml"]), 0);
+    assert!(text.starts_with("note[unused-argument]") && text.ends_with("1 note (35 checks)\n"), "{text}");
+    assert_eq!(said(bench.run(&["check", "spare.toml", "--fail-on", "note"]), 1), text);
+    // Overflow of signed arithmetic is a warning.
+    bench.write(
+        "sum.cl",
+        "kernel void k(global int *out, int a) { out[get_global_id(0)] = a + 2147483647; }\n",
+    );
+    bench.write("sum.toml", SPARE_LAUNCH.replace("spare", "sum"));
+    said(bench.run(&["check", "sum.toml"]), 1);
+    said(bench.run(&["check", "sum.toml", "--fail-on", "error"]), 0);
+    // Errors fail in any case.
+    said(bench.run(&["check", "bug.toml", "--fail-on", "error"]), 1);
+    bench.refuse(&["check", "bug.toml", "--fail-on", "never"], &["--fail-on"]);
+}
+
+#[test]
+fn comments_in_the_source_allow_what_is_found_there() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    bench.write(
+        "scale.cl",
+        SCALE.replace("    out[i]", "    // tripipe: allow out-of-bounds-write\n    out[i]"),
+    );
+    assert_eq!(codes(&bench, &["bug.toml"]), ["out-of-bounds-read"]);
+    let both = "    out[i] = in[i] * factor; // tripipe: allow out-of-bounds-write, out-of-bounds-read\n";
+    bench.write("scale.cl", SCALE.replace("    out[i] = in[i] * factor;\n", both));
+    assert!(said(bench.run(&["check", "bug.toml"]), 0).ends_with("no findings (35 checks)\n"));
+    // What is about the kernel as a whole is allowed where it is declared.
+    bench.write("spare.cl", format!("// tripipe: allow unused-argument\n{SPARE}"));
+    bench.write("spare.toml", SPARE_LAUNCH);
+    said(bench.run(&["check", "spare.toml", "--fail-on", "note"]), 0);
+    // A code that another one begins with is not meant.
+    bench.write("spare.cl", format!("// tripipe: allow unused-argument-of-mine\n{SPARE}"));
+    said(bench.run(&["check", "spare.toml", "--fail-on", "note"]), 1);
+}
+
+#[test]
+fn includes_are_found_beside_the_source_and_where_options_say() {
+    if !compiles() {
+        return;
+    }
+    let bench = Bench::new();
+    std::fs::create_dir_all(bench.path().join("more/launch")).unwrap();
+    let source = "#include \"own.h\"\n#include \"more.h\"\n\
+                  kernel void k(global int *out) { out[get_global_id(0)] = OWN + MORE; }\n";
+    bench.write("own.cl", source);
+    bench.write("own.h", "#define OWN 1\n");
+    bench.write("more/more.h", "#ifdef WITH\n#define MORE WITH\n#endif\n");
+    let options = ["-I", "more", "-D", "WITH=20"];
+    // By its name alone, as by any other path to it.
+    for name in ["own.cl", "./own.cl"] {
+        let launch = bench.succeed(&[&["template", name][..], &options].concat());
+        assert!(launch.contains("options = \"-D WITH=20 -I more\""), "{launch}");
+        bench.succeed(&[&["analyze", name, "-g", "g77"][..], &options].concat());
+    }
+    bench.refuse_said(&["template", "own.cl"], &["own.cl does not compile", "more.h"]);
+    // Folders of the command line are the working folder's, wherever the launch file lies.
+    let launch = "source = '../../own.cl'\nglobal = 2\n[[argument]]\nbuffer = 'int'\ncount = 2\ndump = true\n\
+                  expect = { values = [21, 21] }\n";
+    bench.write("more/launch/own.toml", launch);
+    for command in ["check", "run-kernel"] {
+        bench.succeed(&[&[command, "more/launch/own.toml"][..], &options].concat());
+    }
+    // What the command line defines goes before what the file does.
+    bench.write("more/launch/own.toml", format!("options = '-D WITH=5 -I ..'\n{launch}"));
+    bench.succeed(&["run-kernel", "more/launch/own.toml", "-DWITH=20"]);
+    assert_eq!(bench.run(&["run-kernel", "more/launch/own.toml"]).status.code(), Some(1));
+    // A module is not compiled.
+    bench.write("module.toml", "spirv = 'k.spv'\nglobal = 1\n");
+    bench.refuse(&["check", "module.toml", "-D", "N=1"], &["k.spv is SPIR-V", "-D"]);
+}
+
+#[test]
+fn a_launch_file_may_come_from_a_pipe() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    for (launch, code) in [("clean.toml", 0), ("bug.toml", 1)] {
+        let mut command = bench.command(&["check", "-"]);
+        command.stdin(std::fs::File::open(bench.path().join(launch)).unwrap());
+        assert_eq!(
+            said(command.output().unwrap(), code),
+            said(bench.run(&["check", launch]), code),
+            "{launch}"
+        );
+    }
+    let mut command = bench.command(&["run-kernel", "-"]);
+    bench.write("broken.toml", "source = 3\n");
+    command.stdin(std::fs::File::open(bench.path().join("broken.toml")).unwrap());
+    refused(&command.output().unwrap(), &["standard input:1:10"]);
+}

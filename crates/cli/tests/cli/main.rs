@@ -71,6 +71,16 @@ impl Bench {
         assert_eq!(self.files(), before, "{arguments:?}");
     }
 
+    /// Runs what has to be refused: exit code 2, and all `words` on standard error, where a compiler has its say too.
+    fn refuse_said(&self, arguments: &[&str], words: &[&str]) {
+        let output = self.run(arguments);
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{err}");
+        for word in words {
+            assert!(err.contains(word), "`{word}` is not in: {err}");
+        }
+    }
+
     /// The names in the folder, hidden ones too.
     fn files(&self) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(self.path())

@@ -154,10 +154,13 @@ pub enum BuildError {
 /// The file cannot be read, no compiler is there, or the source has errors.
 pub fn build_file(path: &Path, build: &Build) -> Result<Built, BuildError> {
     let text = fs::read_to_string(path).map_err(|error| BuildError::File { path: path.to_owned(), error })?;
-    // A name alone is a file of the working folder.
-    let folder =
-        path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
-    build_text(&path.to_string_lossy(), &text, folder, build)
+    build_text(&path.to_string_lossy(), &text, Some(folder_of(path)), build)
+}
+
+/// The folder a source file lies in, where its includes in quotes are looked for: a name alone is a file of the working
+/// folder.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Builds source text that messages and line information call `name`; includes in quotes are looked for in `folder`.

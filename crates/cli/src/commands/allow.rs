@@ -1,0 +1,60 @@
+//! Comments in a source that allow what would be found there: `// tripipe: allow CODE`, on its line or the one above.
+
+use tripipe_ir::diagnostic::Rule;
+
+/// What such a comment has before the codes, which commas or spaces part.
+const MARK: &str = "tripipe: allow ";
+
+/// Whether a comment on that line, counted from 1, or on the one above allows what the rule finds.
+pub(super) fn allows(source: &str, line: u32, rule: &Rule) -> bool {
+    let line = line as usize;
+    source.lines().skip(line.saturating_sub(2)).take(line.min(2)).any(|text| {
+        let codes = text.split_once(MARK).map(|(_, codes)| codes);
+        codes.is_some_and(|codes| {
+            codes
+                .split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | ',' | ' ')))
+                .next()
+                .unwrap_or_default()
+                .split([',', ' '])
+                .any(|code| code == rule.code)
+        })
+    })
+}
+
+/// The line on which a kernel is declared, counted from 1, for what is found in it as a whole.
+pub(super) fn declaration(source: &str, kernel: &str) -> Option<u32> {
+    let declares = |line: &str| {
+        line.match_indices(kernel).any(|(at, _)| {
+            let before = line[..at].chars().next_back();
+            line[..at].contains("void")
+                && before.is_some_and(char::is_whitespace)
+                && line[at + kernel.len()..].trim_start().starts_with('(')
+        })
+    };
+    (1..).zip(source.lines()).find(|(_, line)| declares(line)).map(|(number, _)| number)
+}
+
+#[cfg(test)]
+mod tests {
+    use tripipe_simulate::watch::rules;
+
+    use super::*;
+
+    #[test]
+    fn comments_are_for_their_line_and_the_next() {
+        let source = "a\n// tripipe: allow data-race, nan-born (by design)\nb\nc /* tripipe: allow data-race-between-groups */\n";
+        let lines = |rule| (0..7).filter(|line| allows(source, *line, rule)).collect::<Vec<u32>>();
+        assert_eq!(lines(&rules::DATA_RACE), [2, 3]);
+        assert_eq!(lines(&rules::NAN_BORN), [2, 3]);
+        assert_eq!(lines(&rules::DATA_RACE_BETWEEN_GROUPS), [4, 5]);
+        assert!(lines(&rules::NULL_POINTER).is_empty());
+    }
+
+    #[test]
+    fn kernels_are_found_where_they_are_declared() {
+        let source = "// void k is next\nkernel void kk(int a) {}\nkernel void k (int a) { kk(a); }\n";
+        assert_eq!(declaration(source, "k"), Some(3));
+        assert_eq!(declaration(source, "kk"), Some(2));
+        assert_eq!(declaration(source, "a"), None);
+    }
+}
