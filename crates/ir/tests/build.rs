@@ -27,7 +27,9 @@ fn module(name: &str, text: &str, options: &str) -> Option<Module> {
 #[test]
 fn a_source_is_called_what_the_caller_calls_it() {
     // No folder is put before a relative name, nor taken from an absolute one.
-    for name in ["k.cl", "gemm/k.cl", "../k.cl", "./k.cl", "/somewhere/k.cl", "with space.cl"] {
+    let odd = ["with space.cl", "with\nline.cl", "with\ttab \"and\" quotes\\.cl", "\u{7}\r123.cl", "früh.cl"];
+    let plain = ["k.cl", "gemm/k.cl", "../k.cl", "./k.cl", "/somewhere/k.cl"];
+    for name in plain.into_iter().chain(odd) {
         let Some(module) = module(name, STORE, "-D N=1") else { return };
         let files: Vec<&str> = module.files.values().map(|file| &**file).collect();
         assert_eq!(files, [name]);

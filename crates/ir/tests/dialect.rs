@@ -11,7 +11,7 @@
 
 mod support;
 
-use tripipe_ir::front::clang::{Build, BuildError, build_text};
+use tripipe_ir::front::clang::{Build, BuildError, Optimization, build_text};
 use tripipe_ir::front::spirv::{Options, load, load_each};
 use tripipe_ir::op::{Dot, SubGroupShare};
 use tripipe_ir::{Module, Op, Scalar};
@@ -234,4 +234,28 @@ fn formats_of_printf_are_looked_at_as_if_there_were_double() {
     // Other warnings are said once.
     let other = warnings("\"%d\\n\", a[0]); int unused = 0; (void)(0", "-Wall").unwrap_or_default();
     assert_eq!(other.matches("unused variable").count(), 1, "{other}");
+}
+
+#[test]
+fn cpp_for_opencl_at_every_level() {
+    let text = "template <typename T> T twice(T x) { return x + x; }\n\
+                struct Pair { int a, b; int sum() const { return a + b; } };\n\
+                inline int half_of(int x) { return x / 2; }\n\
+                kernel void k(global int *a) { Pair p{3, 4}; a[0] = twice(p.sum()) + half_of(9); }";
+    for options in ["-cl-std=CLC++", "-cl-std=clc++", "-cl-std=CLC++1.0", "-cl-std=CLC++2021"] {
+        for optimization in
+            [Optimization::AsWritten, Optimization::O1, Optimization::O2, Optimization::Driver]
+        {
+            let build = Build { optimization, ..Build::with_options(options) };
+            let Some(built) = support::built(build_text("k.cl", text, None, &build)) else { return };
+            let module = load(&built.spirv, &Options::default()).unwrap();
+            let kernel = &module.kernels[0];
+            let mut stores = kernel.insts.values().filter(|inst| matches!(inst.op, Op::Store(_)));
+            let value = stores.next_back().unwrap().operands[1];
+            // 2 * (3 + 4) + 9 / 2, where the optimiser has worked it out.
+            if optimization == Optimization::Driver {
+                assert_eq!(kernel.scalar_constant(value), Some(18), "{options}");
+            }
+        }
+    }
 }

@@ -465,3 +465,29 @@ fn a_launch_file_may_come_from_a_pipe() {
     command.stdin(std::fs::File::open(bench.path().join("broken.toml")).unwrap());
     refused(&command.output().unwrap(), &["standard input:1:10"]);
 }
+
+#[test]
+fn buffers_without_bytes_in_the_sim_form() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    let launch = |items: u32, size: &str| {
+        format!("scale.cl scale\n{items} 1 1\n1 1 1\n<size=16 fill=1>\n{size}\n<size=4> 0.5\n")
+    };
+    bench.write("empty.sim", launch(1, "<size=0>"));
+    assert_eq!(codes(&bench, &["empty.sim"]), ["null-pointer"]);
+    bench.write("whole.sim", launch(4, "<size=16>"));
+    bench.refuse(&["check", "whole.sim"], &["whole.sim:5:1", "16 bytes"]);
+}
+
+#[test]
+fn a_name_with_a_line_end_is_a_name() {
+    if !compiles() {
+        return;
+    }
+    let bench = bench();
+    bench.write("two\nlines.cl", SCALE);
+    bench.write("odd.toml", scale(6).replace("'scale.cl'", "\"two\\nlines.cl\""));
+    assert_eq!(codes(&bench, &["odd.toml"]), ["out-of-bounds-write", "out-of-bounds-read"]);
+}

@@ -5,7 +5,7 @@
 //! becomes a buffer, a value or local memory by the kernel's parameter, as Oclgrind does it.
 //!
 //! Source: the wiki page "Running Kernels in Isolation" of Oclgrind and `src/kernel/Simulation.cpp` of its version 21.10.
-//! What differs: paths are relative to the file, and in `hex` a signed integer takes all patterns of bits its type has.
+//! What differs: paths are relative to the file, a buffer of `size=0` is `NULL` (there is none without bytes), and in `hex` a signed integer takes all patterns of bits its type has.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -21,7 +21,7 @@ use crate::{Access, NdRange, ScalarType};
 /// An argument of a `.sim` file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizedArgument {
-    /// Size in bytes; 0 for `null`.
+    /// Size in bytes; 0 for `null`, and for a buffer that has none, which is passed as `NULL`.
     pub bytes: usize,
     /// What its numbers are; `None` takes the kernel's type.
     pub scalar: Option<ScalarType>,
@@ -212,8 +212,7 @@ fn header_of(header: &str) -> Result<SizedArgument, (String, String)> {
             word.split_once('=').map_or((word, None), |(flag, operand)| (flag, Some(operand)));
         let new_contents = match (flag, operand) {
             ("size", Some(operand)) => {
-                let bytes = operand.parse::<usize>().ok().filter(|bytes| *bytes > 0);
-                size = Some(bytes.ok_or_else(|| wrong(word, "size=BYTES, at least 1"))?);
+                size = Some(operand.parse().map_err(|_| wrong(word, "size=BYTES, a whole number"))?);
                 None
             }
             ("fill", Some(operand)) if !operand.is_empty() => Some(SizedContents::Fill(operand.to_owned())),
@@ -291,6 +290,15 @@ impl SizedArgument {
                 return Err(refused("`null` and `noinit` with a buffer only"));
             }
             (SizedContents::Null, _) => return Ok(Passed::Null),
+            _ if self.bytes == 0 && !is_buffer => return Err(refused("at least 1 byte")),
+            (SizedContents::Words(words), _) if self.bytes == 0 && !words.is_empty() => {
+                return Err(FileReason::Numbers {
+                    found: words.len(),
+                    want: "0 bytes, which are none".to_owned(),
+                });
+            }
+            // OpenCL has no buffer without bytes. Whoever accesses it is found out all the same.
+            _ if self.bytes == 0 => return Ok(Passed::Null),
             (SizedContents::Words(words), ParameterKind::Local) if !words.is_empty() => {
                 return Err(refused("no numbers with it"));
             }

@@ -133,6 +133,18 @@ fn what_an_argument_is_follows_from_the_parameter() {
     let three = le(&[42.0f32.to_ne_bytes(), 3.0f32.to_ne_bytes(), 18.0f32.to_ne_bytes()]);
     assert_eq!(passed("<size=12 float>\n42\n3\n18", opaque), Argument::Bytes(three.into()));
     assert_eq!(passed("<null>", buffer("int")), Argument::Null);
+    // A buffer without bytes, which OpenCL does not have.
+    for empty in ["<size=0>", "<size=0 noinit>", "<size=0 fill=1>", "<size=0 dump>"] {
+        assert_eq!(passed(empty, buffer("int")), Argument::Null, "{empty}");
+    }
+    for (text, kind, want) in [
+        ("<size=0>", ParameterKind::Local, "at least 1 byte"),
+        ("<size=0>", value("int"), "at least 1 byte"),
+        ("<size=0> 1", buffer("int"), "0 bytes"),
+    ] {
+        let error = load(text, &[kind]).unwrap_err().to_string();
+        assert!(error.contains(want), "{text}: {error}");
+    }
     assert_eq!(passed("<size=64>", ParameterKind::Local), Argument::Local { bytes: 64 });
     let loaded = load("<size=6 noinit>", &[ParameterKind::Buffer { element: None }]).unwrap();
     assert_eq!((loaded.memory[0].initial.as_ref(), loaded.memory[0].array.bytes()), (None, Some(6)));
@@ -167,8 +179,8 @@ fn what_is_refused() {
     header("5", "1: `5` stands here, but want an argument's header, <size=...>");
     header("<size=4\n>", "1: the header does not end on its line, but want a `>`");
     header("<>", "1: the header has no size, but want size=BYTES");
-    header("<size=0>", "1: the header has `size=0`, but want size=BYTES, at least 1");
-    header("<size=4k>", "1: the header has `size=4k`, but want size=BYTES, at least 1");
+    header("<size=-1>", "1: the header has `size=-1`, but want size=BYTES, a whole number");
+    header("<size=4k>", "1: the header has `size=4k`, but want size=BYTES, a whole number");
     header("<size 4>", "1: the header has `size`, but want `size=`");
     header(
         "<size=4 flot>",

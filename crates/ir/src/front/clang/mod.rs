@@ -19,7 +19,7 @@
 //! are `float`. Its extensions are there without being asked for, `half` and sub-groups among them, with the macros that
 //! say so and the functions of Arm and Qualcomm (`extensions.h`). A text that does not compile so is tried with `double`, then as OpenCL C
 //! 3.0 with every feature, then as that with `double`, and at last with clang's header of the library, beside which a text may have
-//! more overloads of its functions.
+//! more overloads of its functions. `-cl-std=CLC++` is C++ for OpenCL, as clang has it.
 //!
 //! # What else counts
 //! Nothing of the machine: clang looks for includes beside the file, in the folders of `-I` and among its own, never among the host's,
@@ -39,6 +39,7 @@ mod optimize;
 mod tools;
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -186,7 +187,7 @@ pub fn build_text(name: &str, text: &str, folder: Option<&Path>, build: &Build) 
         fs::write(&path, text).map_err(|error| BuildError::File { path, error })
     };
     // `#line` gives the text its name; the source goes in by a file, since clang reads standard input only once.
-    write(SOURCE, &format!("#line 1 \"{}\"\n{text}", name.replace('\\', "\\\\").replace('"', "\\\"")))?;
+    write(SOURCE, &format!("#line 1 \"{}\"\n{text}", quoted(name)))?;
     write("extensions.h", EXTENSIONS)?;
     let source = Source { name, text, folder, work: work.path() };
     let mut fewest: Option<(usize, BuildError)> = None;
@@ -203,6 +204,22 @@ pub fn build_text(name: &str, text: &str, folder: Option<&Path>, build: &Build) 
     }
     Err(fewest
         .map_or(BuildError::Compile { name: name.to_owned(), messages: String::new() }, |fewest| fewest.1))
+}
+
+/// A name as a string of C has it, without the quotes.
+fn quoted(name: &str) -> String {
+    let mut quoted = String::new();
+    for letter in name.chars() {
+        match letter {
+            '\\' | '"' => quoted.extend(['\\', letter]),
+            // Whatever ends a line, or is not seen.
+            '\0'..='\x1f' => {
+                let _ = write!(quoted, "\\{:03o}", u32::from(letter));
+            }
+            _ => quoted.push(letter),
+        }
+    }
+    quoted
 }
 
 /// A text, and the folder where it lies while it is built.
@@ -387,7 +404,9 @@ fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>, dialect: Diale
         Translator::Tool { .. } => "--target=spir64-unknown-unknown".into(),
         Translator::BackEnd => "--target=spirv64-unknown-unknown".into(),
     });
-    if build.optimization != Optimization::AsWritten {
+    // C++ keeps one of them, as it should.
+    let is_cpp = |option: &String| option.to_ascii_lowercase().contains("-cl-std=clc++");
+    if build.optimization != Optimization::AsWritten && !build.options.iter().any(is_cpp) {
         // C drops a function that is `inline` and was not; OpenCL's programs have no other place for it.
         arguments.push("-fgnu89-inline".into());
     }

@@ -1,6 +1,7 @@
 //! Types of a module: what they are as values, and how they lie in memory.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 use rspirv::spirv::{Op, StorageClass};
@@ -40,6 +41,22 @@ pub(super) enum Kind {
     Other(String),
 }
 
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Void => f.write_str("void"),
+            Self::Value(ty) => write!(f, "{ty}"),
+            Self::Pointer(..) => f.write_str("a pointer"),
+            Self::Array { count, .. } => write!(f, "an array of {count} elements"),
+            Self::Struct { .. } => f.write_str("a struct"),
+            Self::Function => f.write_str("a function"),
+            Self::SampledImage => f.write_str("an image with its sampler"),
+            Self::Input => f.write_str("a built-in variable"),
+            Self::Other(name) => f.write_str(name),
+        }
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Types(HashMap<u32, TypeInfo>);
 
@@ -57,7 +74,7 @@ impl Types {
             Kind::Value(ty) => Ok(*ty),
             Kind::Pointer(space, _) => Ok(Type::Pointer(*space)),
             Kind::Other(name) => unsupported(name),
-            other => invalid(format_args!("%{id} is {other:?}, not a scalar, vector or pointer")),
+            other => invalid(format_args!("%{id} is {other}, not a scalar, vector or pointer")),
         }
     }
 
@@ -74,7 +91,7 @@ impl Types {
         match (&info.layout, &info.kind) {
             (Some(layout), _) => Ok(layout),
             (None, Kind::Other(name)) => unsupported(name),
-            (None, _) => unsupported(format_args!("a value of type %{id} in memory")),
+            (None, kind) => unsupported(format_args!("{kind} in memory")),
         }
     }
 
@@ -130,7 +147,7 @@ impl Types {
                     (Kind::Value(Type::Scalar(scalar)), Ok(lanes)) if Type::LANES.contains(&lanes) => {
                         value(Type::Vector(*scalar, lanes))
                     }
-                    (kind, _) => unsupported(format_args!("a vector of {lanes} lanes of {kind:?}")),
+                    (kind, _) => unsupported(format_args!("a vector of {lanes} lanes of {kind}")),
                 }
             }
             Op::TypePointer | Op::TypeForwardPointer => {
