@@ -133,6 +133,18 @@ fn a_case_that_never_ends_is_found() {
     assert!(found.failures.first().unwrap().mismatch.what.contains("did not end within"));
 }
 
+/// Every case has an expected outcome: the references are at home in all that is drawn.
+#[test]
+fn references_take_every_case() {
+    for number in 0..3000 {
+        let (_, case) = Case::draw(7, number);
+        if case.work() < 1e5 {
+            case.expected();
+            case.smaller().iter().take(3).for_each(|smaller| drop(smaller.expected()));
+        }
+    }
+}
+
 /// The same seed makes the same cases, whatever ran before.
 #[test]
 fn cases_depend_on_seed_and_number_alone() {

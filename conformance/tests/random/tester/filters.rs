@@ -120,10 +120,12 @@ pub enum Color {
     AddAlpha,
     RgbToYuv,
     YuvToRgb,
+    RgbToYcrcb,
+    YcrcbToRgb,
 }
 
 impl Color {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
         Self::RgbToGray,
         Self::BgrToGray,
         Self::GrayToRgb,
@@ -132,13 +134,17 @@ impl Color {
         Self::AddAlpha,
         Self::RgbToYuv,
         Self::YuvToRgb,
+        Self::RgbToYcrcb,
+        Self::YcrcbToRgb,
     ];
 
     /// Channels out for channels in.
     pub fn channels(self, from: usize) -> Option<usize> {
         Some(match (self, from) {
             (Self::RgbToGray | Self::BgrToGray, 3 | 4) => 1,
-            (Self::GrayToRgb, 1) | (Self::DropAlpha, 4) | (Self::RgbToYuv | Self::YuvToRgb, 3) => 3,
+            (Self::GrayToRgb, 1)
+            | (Self::DropAlpha, 4)
+            | (Self::RgbToYuv | Self::YuvToRgb | Self::RgbToYcrcb | Self::YcrcbToRgb, 3) => 3,
             (Self::SwapRedBlue, 3 | 4) => from,
             (Self::AddAlpha, 3) => 4,
             _ => return None,
@@ -396,6 +402,8 @@ impl Step {
                 Color::AddAlpha => filter::Color::AddAlpha,
                 Color::RgbToYuv => filter::Color::RgbToYuv,
                 Color::YuvToRgb => filter::Color::YuvToRgb,
+                Color::RgbToYcrcb => filter::Color::RgbToYcrcb,
+                Color::YcrcbToRgb => filter::Color::YcrcbToRgb,
             }),
         })
     }

@@ -119,11 +119,14 @@ impl Resize {
         found
     }
 
-    /// What the result should be. Integers: a weight is off by half a step of 2^-11 where it is rounded, and what all of them lose goes to one of
-    /// them, so a sum is off by as much times how far each pixel is from that one's. One image is empty and the other is not: refused.
+    /// What the result should be. Integers: sums of weights from the first on are off by half a step of 2^-11, or
+    /// 2^-18, so a result is off by as much times how far each pixel is from the next. One image is empty and the other is not: refused.
     pub fn expected(&self) -> Expected {
         if self.from.contains(&0) != self.to.contains(&0) {
             return Expected::Refused;
+        }
+        if self.to.contains(&0) {
+            return Right::dense(self.kind, Vec::new());
         }
         let source = self.fill.bytes(self.kind, self.place.elements(self.shape()));
         let (shape, place) = self.made();
@@ -174,12 +177,15 @@ impl Resize {
                 return Span::exact(sum);
             }
             let roundings = (across.len() + down.len() + 8) as f64;
-            let error = largest * roundings.mul_add(2f64.powi(-24), 2f64.powi(-22)) + 1e-37;
+            let error = largest * roundings * 2f64.powi(-24) + 1e-37;
             return Span::exact(sum).widened(error).stored(self.kind);
         }
         // Bilinear weights come from places in double precision, which may be a step off at a half.
-        let steps =
-            |taps: &[(usize, f64)]| if taps.len() > 1 { taps.len() as f64 * 2f64.powi(-12) } else { 0.0 };
+        let shrinks = |which: usize| self.how == How::Area && self.from[which] > 16 * self.to[which];
+        let bits = if self.kind != Kind::U8 || shrinks(0) || shrinks(1) { 18 } else { 11 };
+        let steps = |taps: &[(usize, f64)]| {
+            if taps.len() > 1 { taps.len() as f64 * 2f64.powi(-bits - 1) } else { 0.0 }
+        };
         let error = (steps(across) + steps(down)) * (most - least);
         let rounded = |value: f64| (value + 0.5).floor();
         Span {

@@ -1,6 +1,7 @@
 //! Runs many cases on several threads, watches for cases that never end, and makes a case that fails as small as it gets.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
@@ -127,7 +128,11 @@ pub fn search(search: &Search, say: &mut dyn FnMut(&Failure)) -> Result<Found, S
         nows.push(Arc::clone(&now));
         // Not joined: a worker whose case never ends is left behind.
         thread::spawn(move || {
-            let ended = work(&shared, &now, &send);
+            let ended = catch_unwind(AssertUnwindSafe(|| work(&shared, &now, &send)));
+            let ended = ended.unwrap_or_else(|_| {
+                let doing = *now.lock().unwrap_or_else(PoisonError::into_inner);
+                Err(format!("the tester itself panicked, last at {doing:?}"))
+            });
             let _ = send.send(Message::Ended(ended));
         });
     }
@@ -221,7 +226,9 @@ fn wrong(
     watched: &dyn Fn(Way, bool),
     count: &mut dyn FnMut(Way, bool),
 ) -> Option<Mismatch> {
-    let expected = case.expected();
+    let Ok(expected) = catch_unwind(AssertUnwindSafe(|| case.expected())) else {
+        return Some(Mismatch { ways: ways.to_vec(), what: "the reference panicked".to_owned() });
+    };
     let mut outcomes = Vec::new();
     for way in ways {
         watched(*way, true);

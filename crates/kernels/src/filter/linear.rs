@@ -313,7 +313,7 @@ impl Linear {
     /// up to 22 with which sums stay below 2^30.
     ///
     /// In 16 bits there is room for 8 bits a factor (7 of those down in `I16`): a result may be off by the largest pixel times the
-    /// larger extent / 2^9 (half as much more in `I16`). Of a Gaussian over 31 x 31 pixels that is 6 % where an image has stripes as wide as a pixel, and next to
+    /// larger extent / 2^9 (three times as much in `I16`, which has a bit less and twice the range). Of a Gaussian over 31 x 31 pixels that is 6 % where an image has stripes as wide as a pixel, and next to
     /// nothing where it is smooth.
     ///
     /// # Errors

@@ -133,10 +133,10 @@ enum Rounding {
     Exact,
     /// The result is off by this much at the most.
     Result(f64),
-    /// Each weight is off by `each`, the centre by as much for every weight.
-    Weights { each: f64, count: usize },
-    /// The factors of each weight are off by that.
-    Factors { each: f64 },
+    /// Each weight is off by that.
+    Weights { each: f64 },
+    /// The factors of each weight are off by those; and the sums of their magnitudes.
+    Factors { each: [f64; 2], sums: [f64; 2] },
 }
 
 /// The weighted sums of a step: one, or two derivatives.
@@ -163,13 +163,15 @@ fn weights(step: &Step, kind: Kind) -> Result<Vec<Sum>, Not> {
         Step::Real { weights, scale, offset, .. } => {
             let (factors, full) = weights.real(*scale);
             let wide = |numbers: &[f32]| numbers.iter().map(|number| f64::from(*number)).collect::<Vec<_>>();
-            let separable = factors.is_some();
-            let all = match factors {
-                Some([across, down]) => outer(&wide(&across), &wide(&down)),
-                None => wide(&full),
+            let size_of = |numbers: &[f32]| numbers.iter().map(|number| f64::from(number.abs())).sum();
+            let (all, sizes) = match factors {
+                Some([across, down]) => {
+                    (outer(&wide(&across), &wide(&down)), Some([size_of(&across), size_of(&down)]))
+                }
+                None => (wide(&full), None),
             };
             let mut sum = sum(weights.size, all, 1.0, f64::from(*offset));
-            sum.rounding = real_rounding(&sum.weights, separable, kind)?;
+            sum.rounding = real_rounding(&sum.weights, sizes, kind)?;
             vec![sum]
         }
         Step::Gaussian { size, sigma } => {
@@ -180,11 +182,12 @@ fn weights(step: &Step, kind: Kind) -> Result<Vec<Sum>, Not> {
             }
             let parts: Vec<f64> = numbers.iter().map(|number| number / total).collect();
             let mut sum = sum([*size; 2], outer(&parts, &parts), 1.0, 0.0);
-            // Of bytes they are at most one off; of 16 bits as factors in steps of 2^-7 let them be.
-            sum.rounding = if kind == Kind::U8 {
-                Rounding::Result(1.0)
-            } else {
-                real_rounding(&sum.weights, true, kind)?
+            // Of bytes a result is at most one off, of 16 bits by the largest pixel times the extent / 2^9, three times as much with a sign.
+            sum.rounding = match kind {
+                Kind::U8 => Rounding::Result(1.0),
+                Kind::U16 => Rounding::Result(65535.0 * *size as f64 / 512.0),
+                Kind::I16 => Rounding::Result(3.0 * 32768.0 * *size as f64 / 512.0),
+                _ => Rounding::Exact,
             };
             vec![sum]
         }
@@ -199,7 +202,7 @@ fn weights(step: &Step, kind: Kind) -> Result<Vec<Sum>, Not> {
             let centre = all.len() / 2;
             all[centre] += 1.0 + amount;
             let mut sum = sum([*size; 2], all, 1.0, 0.0);
-            sum.rounding = real_rounding(&sum.weights, false, kind)?;
+            sum.rounding = real_rounding(&sum.weights, None, kind)?;
             vec![sum]
         }
         Step::Mean([width, height]) => {
@@ -221,46 +224,52 @@ fn checked(sums: Vec<Sum>, kind: Kind) -> Result<Vec<Sum>, Not> {
     if let Some([low, high]) = kind.range() {
         for sum in sums.iter().filter(|sum| matches!(sum.rounding, Rounding::Exact)) {
             let half = (sum.divisor / 2.0).floor();
+            // 32 bits, of which none is a sign where nothing is below 0 and there is something to divide by.
+            let unsigned = low == 0.0 && sum.divisor > 1.0 && sum.weights.iter().all(|weight| *weight >= 0.0);
+            let limit = f64::from(if unsigned { u32::MAX } else { i32::MAX as u32 });
             let magnitude: f64 = sum.weights.iter().map(|weight| weight.abs()).sum();
-            let largest = magnitude * high.max(-low) + half;
-            let no_sign = low == 0.0 && sum.divisor > 1.0 && sum.weights.iter().all(|weight| *weight >= 0.0);
-            if largest <= if no_sign { f64::from(u32::MAX) } else { f64::from(i32::MAX) } {
+            if magnitude * high.max(-low) + half <= limit {
                 continue;
-            }
-            if no_sign {
-                return Err(Not::Taken);
             }
             let extreme = |positive: f64, negative: f64| -> f64 {
                 sum.weights.iter().map(|w| w * if *w > 0.0 { positive } else { negative }).sum()
             };
-            let leaves = extreme(low, high) < f64::from(i32::MIN) || extreme(high, low) > f64::from(i32::MAX);
+            let leaves = extreme(low, high) < f64::from(i32::MIN) || extreme(high, low) + half > limit;
             return Err(if leaves { Not::Taken } else { Not::Sure });
         }
     }
     Ok(sums)
 }
 
-/// Real weights become multiples of powers of two on integer pixels: those of a full window of the smallest down to 2^-22 with which no sum leaves
-/// 31 bits, factors of 2^-8 or less, for pixels of 16 bits of 2^-7 or less, and of more where there is no room. Sums that leave 32 bits are refused.
-fn real_rounding(weights: &[f64], separable: bool, kind: Kind) -> Result<Rounding, Not> {
+/// Real weights become multiples of powers of two on integer pixels, each at most a step off: those of a full window of the smallest down to 2^-22
+/// with which no sum leaves 30 bits, factors of 2^-8 at the most where there is room, 2^-7 of 16 bits. Sums that leave 32 bits are refused.
+fn real_rounding(weights: &[f64], factors: Option<[f64; 2]>, kind: Kind) -> Result<Rounding, Not> {
     let Some([low, high]) = kind.range() else { return Ok(Rounding::Exact) };
-    let magnitude = weights.iter().map(|weight| weight.abs()).sum::<f64>() * high.max(-low);
-    let bits = if separable { if kind == Kind::U8 { 16 } else { 14 } } else { 0 };
-    let largest = magnitude * f64::from(1 << bits);
-    let limit = 2f64.powi(if separable { 31 } else { 30 });
-    // Rounded weights may be larger than those given, and sums without a sign have one bit more.
-    if magnitude > if separable { 2.4 } else { 1.2 } * limit {
+    let largest = high.max(-low);
+    let all = weights.iter().map(|weight| weight.abs()).sum::<f64>() * largest;
+    let Some([across, down]) = factors else {
+        let limit = 2f64.powi(30);
+        if all > 1.2 * limit {
+            return Err(Not::Taken);
+        }
+        let bits = (0..=22).rev().find(|bits| all * 2f64.powi(*bits) < limit);
+        return bits.map(|bits| Rounding::Weights { each: 2f64.powi(-bits) }).ok_or(Not::Sure);
+    };
+    let bits = if kind == Kind::U8 { [8, 8] } else { [8, 7] };
+    let alone = (across * 2f64.powi(bits[0])).max(down * 2f64.powi(bits[1])) * largest;
+    if all > 1.2 * 2f64.powi(32) {
         return Err(Not::Taken);
     }
-    if largest > 0.8 * limit || separable && largest > 0.2 * limit {
+    // With less room there are fewer bits.
+    let room = if low == 0.0 && weights.iter().all(|weight| *weight >= 0.0) {
+        0.9 * 2f64.powi(32)
+    } else {
+        0.9 * 2f64.powi(31)
+    };
+    if all * 2f64.powi(bits[0] + bits[1]) > room || alone > room {
         return Err(Not::Sure);
     }
-    if separable {
-        // The nearest two: what rounding takes from one goes to another.
-        return Ok(Rounding::Factors { each: 2f64.powi(-bits / 2) });
-    }
-    let bits = (0..=22).rev().find(|bits| magnitude * 2f64.powi(*bits) < 2f64.powi(30)).unwrap_or(0);
-    Ok(Rounding::Weights { each: 2f64.powi(-bits), count: weights.len() })
+    Ok(Rounding::Factors { each: bits.map(|bits| 2f64.powi(-bits)), sums: [across, down] })
 }
 
 /// The weights of one axis, and whether they are integers of a table.
@@ -369,18 +378,11 @@ fn ranked(pixels: &[Span], rising: impl Fn(Vec<f64>) -> f64) -> Span {
 fn weighted(sum: &Sum, seen: impl Iterator<Item = ([i64; 2], Span)>, kind: Kind, to: Kind) -> Span {
     let mut total = Span::exact(0.0);
     let (mut magnitude, mut plain, mut largest, mut taps) = (0.0, 0.0, 0.0f64, 0usize);
-    let centre = sum.weights.len() / 2;
-    let mut at_centre = 0.0;
-    let mut factors = 0.0;
-    for (index, ((_, pixel), weight)) in seen.zip(&sum.weights).enumerate() {
+    let mut brightest = 0.0f64;
+    for ((_, pixel), weight) in seen.zip(&sum.weights) {
         let most = if pixel.any { f64::INFINITY } else { pixel.magnitude() };
-        if index == centre {
-            at_centre = most;
-        }
         plain += most;
-        if let Rounding::Factors { .. } = sum.rounding {
-            factors += most;
-        }
+        brightest = brightest.max(most);
         if *weight == 0.0 {
             continue;
         }
@@ -402,13 +404,11 @@ fn weighted(sum: &Sum, seen: impl Iterator<Item = ([i64; 2], Span)>, kind: Kind,
     if !float {
         let error = match sum.rounding {
             Rounding::Exact | Rounding::Result(_) => 0.0,
-            Rounding::Weights { each, count } => each * (plain + count as f64 * at_centre),
-            Rounding::Factors { each } => {
+            Rounding::Weights { each } => each * plain,
+            // At most the largest pixel times what all the weights together are off by.
+            Rounding::Factors { each: [a, b], sums: [across, down] } => {
                 let [width, height] = sum.size.map(|extent| extent as f64);
-                // A factor's centre takes what the others lost.
-                let [a, b] = [each * (1.0 + width), each * (1.0 + height)];
-                let widest = sum.weights.iter().fold(0.0f64, |most, weight| most.max(weight.abs()));
-                (widest.sqrt().max(widest).max(1.0) * (a + b) + a * b) * factors
+                (a * width * down + b * height * across + a * width * b * height) * brightest
             }
         };
         total = total.widened(error);
@@ -473,8 +473,12 @@ fn bilateral(
         if away > radius * radius {
             continue;
         }
-        if windows.iter().any(|window| !window[index].1.is_finite()) {
+        if windows.iter().any(|window| window[index].1.any) {
             return Span::any();
+        }
+        // What is not finite does not count; nothing does where the centre is not.
+        if [index, centre].iter().any(|place| windows.iter().any(|window| !window[*place].1.is_finite())) {
+            continue;
         }
         exact &= windows.iter().all(|window| window[index].1.is_exact());
         let difference: f64 =
@@ -490,6 +494,9 @@ fn bilateral(
         sum += weight * pixel.value;
         total += weight;
         (least, most) = (least.min(pixel.low), most.max(pixel.high));
+    }
+    if total == 0.0 && kind.is_float() {
+        return Span::exact(f64::NAN);
     }
     let largest = least.abs().max(most.abs());
     if !exact {
@@ -531,17 +538,17 @@ fn recolored(color: Color, from: &Image, [x, y, channel]: [usize; 3]) -> Span {
         Kind::I16 => (0.0, 32767.0),
         _ => (0.5, 1.0),
     };
-    // Steps of 2^-15, rounded half up; or numbers.
-    let in_steps = |unit: f64, terms: &[(f64, f64, Span)]| {
+    // Steps of 2^-15, or of 2^-14 for chroma, rounded half up; or numbers.
+    let bits = if matches!(color, Color::RgbToGray | Color::BgrToGray) { 15 } else { 14 };
+    let mixed = |terms: &[(f64, f64, Span)]| {
         if integer {
-            let half = Span::exact(unit / 2.0);
+            let half = Span::exact(2f64.powi(bits - 1));
             let sum = terms.iter().fold(half, |sum, (steps, _, span)| sum.plus(span.times(*steps)));
-            return sum.map(|sum| (sum / unit).floor());
+            return sum.map(|sum| (sum / 2f64.powi(bits)).floor());
         }
         let terms: Vec<(f64, Span)> = terms.iter().map(|(_, number, span)| (*number, *span)).collect();
         in_float(&terms)
     };
-    let fine = |terms: &[(f64, f64, Span)]| in_steps(16384.0, terms);
     let added = |terms: &[(f64, Span)]| {
         if integer {
             return terms.iter().fold(Span::exact(0.0), |sum, (sign, span)| sum.plus(span.times(*sign)));
@@ -549,7 +556,8 @@ fn recolored(color: Color, from: &Image, [x, y, channel]: [usize; 3]) -> Span {
         in_float(terms)
     };
     let luma = |[red, green, blue]: [usize; 3]| {
-        in_steps(32768.0, &[(9798.0, 0.299, at(red)), (19235.0, 0.587, at(green)), (3735.0, 0.114, at(blue))])
+        let steps = if bits == 15 { [9798.0, 19235.0, 3735.0] } else { [4899.0, 9617.0, 1868.0] };
+        mixed(&[(steps[0], 0.299, at(red)), (steps[1], 0.587, at(green)), (steps[2], 0.114, at(blue))])
     };
     let half = Span::exact(half);
     match color {
@@ -559,24 +567,32 @@ fn recolored(color: Color, from: &Image, [x, y, channel]: [usize; 3]) -> Span {
         Color::SwapRedBlue => at(if channel == 3 { 3 } else { 2 - channel }),
         Color::AddAlpha if channel == 3 => Span::exact(white),
         Color::DropAlpha | Color::AddAlpha => at(channel),
-        Color::RgbToYuv => {
-            let y = fine(&[(4899.0, 0.299, at(0)), (9617.0, 0.587, at(1)), (1868.0, 0.114, at(2))]);
-            let (of, steps, number) = match channel {
-                0 => return y,
-                1 => (at(2), 8061.0, 0.492),
-                _ => (at(0), 14369.0, 0.877),
+        Color::RgbToYuv | Color::RgbToYcrcb => {
+            let y = luma([0, 1, 2]);
+            // U of blue, V of red; Cr of red, Cb of blue.
+            let (of, steps, number) = match (color, channel) {
+                (_, 0) => return y,
+                (Color::RgbToYuv, 1) => (at(2), 8061.0, 0.492),
+                (Color::RgbToYuv, _) => (at(0), 14369.0, 0.877),
+                (_, 1) => (at(0), 11682.0, 0.713),
+                _ => (at(2), 9241.0, 0.564),
             };
             let difference = added(&[(1.0, of), (-1.0, y)]);
-            added(&[(1.0, fine(&[(steps, number, difference)])), (1.0, half)])
+            added(&[(1.0, mixed(&[(steps, number, difference)])), (1.0, half)])
         }
-        Color::YuvToRgb => {
-            let [u, v] = [1, 2].map(|channel| added(&[(1.0, at(channel)), (-1.0, half)]));
-            let difference = match channel {
-                0 => fine(&[(18678.0, 1.140, v)]),
-                1 => fine(&[(-6472.0, -0.395, u), (-9519.0, -0.581, v)]),
-                _ => fine(&[(33292.0, 2.032, u)]),
+        Color::YuvToRgb | Color::YcrcbToRgb => {
+            let [first, second] = [1, 2].map(|channel| added(&[(1.0, at(channel)), (-1.0, half)]));
+            let yuv = color == Color::YuvToRgb;
+            let (blue, red) = if yuv { (first, second) } else { (second, first) };
+            let part = match (yuv, channel) {
+                (true, 0) => mixed(&[(18678.0, 1.14, red)]),
+                (true, 1) => mixed(&[(-6472.0, -0.395, blue), (-9519.0, -0.581, red)]),
+                (true, _) => mixed(&[(33292.0, 2.032, blue)]),
+                (false, 0) => mixed(&[(22987.0, 1.403, red)]),
+                (false, 1) => mixed(&[(-5636.0, -0.344, blue), (-11698.0, -0.714, red)]),
+                (false, _) => mixed(&[(29049.0, 1.773, blue)]),
             };
-            added(&[(1.0, at(0)), (1.0, difference)])
+            added(&[(1.0, at(0)), (1.0, part)])
         }
     }
 }
