@@ -14,6 +14,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use half::f16;
 use tripipe_device::{ImageLimits, Probe};
 use tripipe_kernels::gemm::{
     Accumulate, Batch, Elements, Gemm, Given, Layout, Order, Parameters, Reference, Requantise, Scale, Side,
@@ -291,6 +292,109 @@ fn infinities_and_nan() {
     everywhere(|executor, kernels| {
         for text in kernels {
             check_operands(executor, &gemm, text, &operands);
+        }
+    });
+}
+
+/// Factors that are no finite numbers, with sums of something and of nothing.
+#[test]
+fn factors_that_are_infinite_or_nan() {
+    const SPECIAL: [f64; 5] = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1.0, 0.0];
+    everywhere(|executor, kernels| {
+        for (index, alpha) in SPECIAL.into_iter().enumerate() {
+            for beta in [SPECIAL[(index + 2) % 5], SPECIAL[(index + 4) % 5]] {
+                for k in [0, 5] {
+                    let gemm = Gemm { alpha, beta, ..Gemm::new(Elements::F32, [5, 6, k]) };
+                    // Sums of 0, C with an infinity.
+                    let mut operands = sample(&gemm, 4);
+                    operands[0][..4 * k].fill(0);
+                    operands[2][..4].copy_from_slice(&f32::INFINITY.to_ne_bytes());
+                    for text in kernels {
+                        check_operands(executor, &gemm, text, &operands);
+                    }
+                    let row = Gemm { b: Layout::column_major(k.max(1)), m: 1, ..gemm.clone() };
+                    for text in VECTORS.iter().filter(|_| k > 0) {
+                        check_operands(executor, &row, text, &operands);
+                    }
+                }
+            }
+        }
+    });
+    // In halves, 1e5 is infinite and 1e-9 is 0.
+    let mut executor = simulator();
+    for elements in HALVES {
+        for (alpha, beta) in [(1e5, 0.0), (1.0, 1e5), (1e-9, 1.0), (1.0, 1e-9)] {
+            for text in ["tile 4x4 unroll=4", "tile 2x8 b=packed parts=2"] {
+                let gemm = Gemm { alpha, beta, ..Gemm::new(elements, [4, 5, 6]) };
+                let mut operands = sample(&gemm, 6);
+                operands[2][..2].copy_from_slice(&f16::INFINITY.to_ne_bytes());
+                check_operands(&mut executor, &gemm, text, &operands);
+            }
+        }
+    }
+}
+
+/// What is asked of the reference: of infinite factors it admits no finite number.
+#[test]
+fn the_reference_is_exact_where_nothing_is_finite() {
+    let bytes = |values: &[f32]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>();
+    let (a, b) = (bytes(&[1.0, 2.0, 3.0]), bytes(&[1.0]));
+    for (alpha, k, want, wrong) in [
+        (f64::INFINITY, 1, f32::INFINITY, 1.0),
+        (f64::NEG_INFINITY, 1, f32::NEG_INFINITY, f32::INFINITY),
+        (f64::NAN, 1, f32::NAN, 1.0),
+        (f64::INFINITY, 0, f32::NAN, 0.0),
+        (f64::NAN, 0, f32::NAN, 0.0),
+    ] {
+        let gemm = Gemm { alpha, ..Gemm::new(Elements::F32, [3, 1, k]) };
+        let before = bytes(&[0.0; 3]);
+        let reference = Reference::new(&gemm, &[&a, &b, &before]).unwrap();
+        reference.verify(&before, &bytes(&[want; 3])).unwrap();
+        assert!(reference.verify(&before, &bytes(&[wrong; 3])).is_err(), "alpha {alpha}, k {k}");
+    }
+}
+
+/// B packed as that of one product serves all of a batch, at whatever offsets: those of a packed operand are not read.
+#[test]
+fn packed_once_for_a_batch_at_offsets() {
+    everywhere(|executor, kernels| {
+        let one = Gemm::new(Elements::F32, [6, 7, 9]);
+        let column_major = Gemm { c: Layout::column_major(8), ..one.clone() };
+        for text in kernels {
+            for (one, count) in [(&one, 1), (&one, 3), (&column_major, 3)] {
+                let batch = Gemm { batch: Batch::Offsets { count }, ..one.clone() };
+                let parameters = parameters(text);
+                let planned = plan_packing(one, &parameters, executor.probe(), Side::B).unwrap();
+                let Some((packing, packed)) = planned else { continue };
+                let mut operands = sample(&batch, 13);
+                // The reference is told where the packed one is; the kernels are sent astray.
+                let mut offsets: Vec<u32> = bytemuck::pod_collect_to_vec(&operands[3][..12 * count]);
+                offsets.iter_mut().skip(1).step_by(3).for_each(|offset| *offset = 0);
+                operands[3] = bytemuck::cast_slice(&offsets).to_vec();
+                let slices: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
+                let reference = Reference::new(&batch, &slices).unwrap();
+                offsets.iter_mut().skip(1).step_by(3).for_each(|offset| *offset = u32::MAX / 2);
+
+                let b = buffer(executor, &operands[1]);
+                let to = executor.allocate(&packed.memory(), Access::ReadWrite, None).unwrap();
+                let bound = packing.bind(executor, &[b, to]).unwrap();
+                executor.run(&bound.launches).unwrap();
+                bound.release(executor);
+                let given = [Given::Changing, Given::Packed(packed)];
+                let product = plan(&batch, &parameters, executor.probe(), given).unwrap();
+                let [a, c] = [0, 2].map(|operand: usize| buffer(executor, &operands[operand]));
+                let at = buffer(executor, bytemuck::cast_slice(&offsets));
+                let bound = product.bind(executor, &[a, to, c, at]).unwrap();
+                executor.run(&bound.launches).unwrap();
+                let mut found = vec![0; operands[2].len()];
+                executor.read(c, 0, &mut found).unwrap();
+                let verified = reference.verify(&operands[2], &found);
+                verified.unwrap_or_else(|difference| panic!("{text}, {count} products: {difference}"));
+                bound.release(executor);
+                for memory in [a, b, c, at, to] {
+                    executor.release(memory).unwrap();
+                }
+            }
         }
     });
 }

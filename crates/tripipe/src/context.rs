@@ -189,6 +189,7 @@ impl Context {
     pub fn measure_ceilings(&self, arithmetic: Arithmetic) -> Result<Ceilings, Error> {
         let element = match arithmetic {
             Arithmetic::F32 => ScalarType::F32,
+            Arithmetic::F64 => ScalarType::F64,
             Arithmetic::F16 => ScalarType::F16,
             Arithmetic::I8 | Arithmetic::I16 => ScalarType::U8,
         };

@@ -201,6 +201,14 @@ pub enum Error {
     /// A batch asked for as one matrix.
     #[error("a batch of products is not one matrix: store it in a matrix that holds them all")]
     BatchToMatrix,
+    /// A packed operand that a batch has in several places.
+    #[error(
+        "{operand} was packed ahead, once for all products of the batch: its stride and its offsets are 0"
+    )]
+    PackedMoved {
+        /// Which.
+        operand: &'static str,
+    },
     /// A team of nobody.
     #[error("a team needs at least one context")]
     NoMember,

@@ -170,6 +170,8 @@ pub struct Ceilings {
 pub enum Arithmetic {
     /// `float`
     F32,
+    /// `double`, which the CPU path alone computes in.
+    F64,
     /// `half`
     F16,
     /// Bytes, with the dot product where there is one.
@@ -192,6 +194,7 @@ impl Ceilings {
         let rates = &gpu.operations_per_clock_per_core;
         let rate = match arithmetic {
             Arithmetic::F32 => rates.fp32_fma.value,
+            Arithmetic::F64 => return None,
             Arithmetic::F16 => rates.fp16_fma.value,
             Arithmetic::I8 if rates.int8_dot_mac.value > 0 => rates.int8_dot_mac.value,
             Arithmetic::I8 | Arithmetic::I16 => rates.int16_mul.value,

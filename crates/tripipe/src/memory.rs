@@ -416,6 +416,22 @@ impl Memory {
     }
 }
 
+/// Memory as elements; it may end with a part of one, which is left out. Memory of no element may lie anywhere.
+pub(crate) fn elements_of<T: bytemuck::Pod>(memory: &[u8]) -> &[T] {
+    match memory.len() / size_of::<T>() {
+        0 => &[],
+        count => bytemuck::cast_slice(&memory[..count * size_of::<T>()]),
+    }
+}
+
+/// As [`elements_of`], to be written.
+pub(crate) fn elements_of_mut<T: bytemuck::Pod>(memory: &mut [u8]) -> &mut [T] {
+    match memory.len() / size_of::<T>() {
+        0 => &mut [],
+        count => bytemuck::cast_slice_mut(&mut memory[..count * size_of::<T>()]),
+    }
+}
+
 /// What vectors, matrices and images have in common: `$how` says how the elements of a `$name` lie.
 macro_rules! elements {
     ($name:ident, $bound:ident, $how:literal) => {
@@ -463,7 +479,7 @@ macro_rules! elements {
             /// It is mapped to be written, by way of something else that shares its memory;
             /// [the operation that made it failed](crate::Error::Failed); the device is gone.
             pub fn map<R>(&self, look: impl FnOnce(&[T]) -> R) -> Result<R, $crate::Error> {
-                self.memory.with(|bytes| look(bytemuck::cast_slice(bytes)))
+                self.memory.with(|bytes| look($crate::memory::elements_of(bytes)))
             }
 
             /// As [`Self::map`], for reading and writing.
@@ -471,7 +487,7 @@ macro_rules! elements {
             /// # Errors
             /// It is mapped, by way of something else that shares its memory; else as [`Self::map`].
             pub fn map_mut<R>(&mut self, edit: impl FnOnce(&mut [T]) -> R) -> Result<R, $crate::Error> {
-                self.memory.with_mut(|bytes| edit(bytemuck::cast_slice_mut(bytes)))
+                self.memory.with_mut(|bytes| edit($crate::memory::elements_of_mut(bytes)))
             }
 
             /// A copy in another context, after all that was queued before.
@@ -486,17 +502,17 @@ macro_rules! elements {
 }
 pub(crate) use elements;
 
-/// Calls `work` with the bytes of memory of the CPU path: those it reads, in order, and those it writes. None of the first
-/// is also the last.
+/// Calls `work` with the bytes of memory of the CPU path, as many of each as it has: those it reads, in order, and those it
+/// writes. None of the first is also the last.
 pub(crate) fn with_cells<R>(
-    inputs: &[Arc<Cells>],
-    output: &Cells,
+    inputs: &[(Arc<Cells>, usize)],
+    (output, output_bytes): (&Cells, usize),
     work: impl FnOnce(&[&[u8]], &mut [u8]) -> R,
 ) -> R {
     // The same memory twice is locked once: whoever waits to write must not come between two locks of one reader.
     let mut distinct: Vec<&Arc<Cells>> = Vec::new();
     let mut places = Vec::with_capacity(inputs.len());
-    for cells in inputs {
+    for (cells, _) in inputs {
         let place = distinct.iter().position(|known| Arc::ptr_eq(known, cells));
         places.push(place.unwrap_or(distinct.len()));
         if place.is_none() {
@@ -506,8 +522,11 @@ pub(crate) fn with_cells<R>(
     let guards: Vec<_> =
         distinct.iter().map(|cells| cells.read().unwrap_or_else(PoisonError::into_inner)).collect();
     let mut output = output.write().unwrap_or_else(PoisonError::into_inner);
-    let inputs: Vec<&[u8]> = places.iter().map(|place| bytemuck::cast_slice(&guards[*place])).collect();
-    work(&inputs, bytemuck::cast_slice_mut(&mut output))
+    // Cells are whole; what they hold need not be.
+    let all = |place: &usize| bytemuck::cast_slice::<u128, u8>(&guards[*place]);
+    let inputs: Vec<&[u8]> =
+        places.iter().zip(inputs).map(|(place, (_, bytes))| &all(place)[..*bytes]).collect();
+    work(&inputs, &mut bytemuck::cast_slice_mut(&mut output)[..output_bytes])
 }
 
 /// Calls `work` with the bytes of a device's memory where they lie, or copies where the host cannot reach them, after all that was

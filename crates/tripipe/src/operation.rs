@@ -493,12 +493,14 @@ impl Operation {
             (Some(planned), Engine::Kernels(kernels)) => planned.submit(kernels, &run)?,
             (None, Engine::Host(queue)) => {
                 let rests_on = run.rests_on();
-                let mut cells: Vec<Arc<Cells>> =
-                    memories.iter().filter_map(|memory| memory.cells().cloned()).collect();
-                let output = cells.remove(result);
+                let with_bytes = |memory: &&Memory| Some((memory.cells().cloned()?, memory.bytes()));
+                let mut cells: Vec<(Arc<Cells>, usize)> = memories.iter().filter_map(with_bytes).collect();
+                let (output, bytes) = cells.remove(result);
                 let (host, later) = (self.host.clone(), later.to_vec());
                 let work = move || {
-                    with_cells(&cells, &output, |inputs, output| host.run_later(inputs, output, &later))
+                    with_cells(&cells, (&output, bytes), |inputs, output| {
+                        host.run_later(inputs, output, &later)
+                    })
                 };
                 let task = queue.submit(self.host.small, work);
                 if rests_on.is_empty() && task.went_well() {

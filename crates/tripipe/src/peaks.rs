@@ -58,6 +58,7 @@ fn measure_some(wanted: &mut dyn FnMut(&'static str) -> bool, progress: &mut dyn
     }
     for (names, kind) in [
         (["mad float, one thread", "mad float, all threads"], ScalarType::F32),
+        (["mad double, one thread", "mad double, all threads"], ScalarType::F64),
         (["mad int, one thread", "mad int, all threads"], ScalarType::I32),
         (["mad short, one thread", "mad short, all threads"], ScalarType::I16),
     ] {
@@ -80,7 +81,8 @@ fn measure_some(wanted: &mut dyn FnMut(&'static str) -> bool, progress: &mut dyn
 /// A multiply-add loop gave a wrong result.
 pub fn ceilings(element: ScalarType) -> Result<Ceilings, PeakError> {
     let kind = match element {
-        ScalarType::F16 | ScalarType::F32 | ScalarType::F64 => ScalarType::F32,
+        ScalarType::F16 | ScalarType::F32 => ScalarType::F32,
+        ScalarType::F64 => ScalarType::F64,
         ScalarType::I32 | ScalarType::U32 | ScalarType::I64 | ScalarType::U64 => ScalarType::I32,
         _ => ScalarType::I16,
     };
@@ -124,6 +126,7 @@ fn mad_rate(kind: ScalarType, threads: Threads) -> Result<f64, PeakError> {
     let run = |done: &mut Done| {
         *done = match kind {
             ScalarType::F32 => arch.dispatch(Floats),
+            ScalarType::F64 => arch.dispatch(Doubles),
             ScalarType::I32 => arch.dispatch(Ints),
             _ => arch.dispatch(Shorts),
         };
@@ -133,7 +136,7 @@ fn mad_rate(kind: ScalarType, threads: Threads) -> Result<f64, PeakError> {
         Threads::All => done.par_iter_mut().for_each(run),
     });
     let want = match kind {
-        ScalarType::F32 => f64::from(FLOAT_RESULT),
+        ScalarType::F32 | ScalarType::F64 => FLOAT_RESULT,
         ScalarType::I32 => (0..TURNS).fold(1_i32, |x, _| x.wrapping_mul(77).wrapping_add(31)).into(),
         _ => (0..TURNS).fold(1_i16, |x, _| x.wrapping_mul(77).wrapping_add(31)).into(),
     };
@@ -161,29 +164,36 @@ impl Done {
 }
 
 /// x = 0.5 x + 1 ends at its fixed point, whatever is rounded on the way.
-const FLOAT_RESULT: f32 = 2.0;
+const FLOAT_RESULT: f64 = 2.0;
 
 /// Enough independent vectors to fill two pipes of up to six cycles each.
 const VECTORS: usize = 12;
 
-struct Floats;
+macro_rules! floats {
+    ($name:ident, $type:ty, $splat:ident, $mul_add:ident) => {
+        struct $name;
 
-impl WithSimd for Floats {
-    type Output = Done;
+        impl WithSimd for $name {
+            type Output = Done;
 
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Done {
-        let [factor, plus] = [0.5, 1.0].map(|value| simd.splat_f32s(black_box(value)));
-        let mut lanes = [simd.splat_f32s(black_box(1.0)); VECTORS];
-        for _ in 0..TURNS {
-            for lane in &mut lanes {
-                *lane = simd.mul_add_e_f32s(*lane, factor, plus);
+            #[inline(always)]
+            fn with_simd<S: Simd>(self, simd: S) -> Done {
+                let [factor, plus] = [0.5, 1.0].map(|value| simd.$splat(black_box(value)));
+                let mut lanes = [simd.$splat(black_box(1.0)); VECTORS];
+                for _ in 0..TURNS {
+                    for lane in &mut lanes {
+                        *lane = simd.$mul_add(*lane, factor, plus);
+                    }
+                }
+                let lanes = black_box(lanes);
+                Done::new::<$type>(bytemuck::cast_slice(&lanes))
             }
         }
-        let lanes = black_box(lanes);
-        Done::new::<f32>(bytemuck::cast_slice(&lanes))
-    }
+    };
 }
+
+floats!(Floats, f32, splat_f32s, mul_add_e_f32s);
+floats!(Doubles, f64, splat_f64s, mul_add_e_f64s);
 
 macro_rules! integers {
     ($name:ident, $type:ty, $lanes:expr) => {
@@ -217,7 +227,7 @@ mod tests {
 
     #[test]
     fn every_loop_does_what_is_counted() {
-        for kind in [ScalarType::F32, ScalarType::I32, ScalarType::I16] {
+        for kind in [ScalarType::F32, ScalarType::F64, ScalarType::I32, ScalarType::I16] {
             assert!(mad_rate(kind, Threads::One).unwrap() > 0.0);
         }
     }

@@ -13,7 +13,7 @@ use tripipe_kernels::{Plan, PlanError};
 use crate::cpu::{self, CpuError, Threads};
 use crate::explanation::{Arithmetic, Explanation};
 use crate::kept::key;
-use crate::memory::Memory;
+use crate::memory::{Memory, elements_of as cast, elements_of_mut as cast_mut};
 use crate::operation::{Doer, Host, HostWork, Operation};
 use crate::trial::Size;
 use crate::{Context, Error, Pending};
@@ -256,15 +256,6 @@ impl Task {
             _ => Ok(()),
         })
     }
-}
-
-fn cast<T: bytemuck::Pod>(memory: &[u8]) -> &[T] {
-    bytemuck::cast_slice(&memory[..memory.len() / size_of::<T>() * size_of::<T>()])
-}
-
-fn cast_mut<T: bytemuck::Pod>(memory: &mut [u8]) -> &mut [T] {
-    let whole = memory.len() / size_of::<T>() * size_of::<T>();
-    bytemuck::cast_slice_mut(&mut memory[..whole])
 }
 
 trait Real: Copy + Into<f32> {

@@ -28,9 +28,9 @@ const EXAMPLES: &str = "Examples:
 
 /// Multiply matrices from `.npy` files: C = alpha op(A) op(B) + beta C, then a bias, then an activation.
 ///
-/// op(A) is M x K, op(B) is K x N, both float16, float32, int8 or float64 (float64 on the CPU path alone, and plain),
-/// little-endian, in C or Fortran order. C is written in C order and in their type, int32 for int8. float16 is summed in
-/// float32 unless --accumulate says otherwise. A small product goes to the CPU path where that is faster, unless --device
+/// op(A) is M x K, op(B) is K x N, both float16, float32, int8 or float64, little-endian, in C or Fortran order. C is written
+/// in C order and in their type, int32 for int8. float16 is summed in float32 unless --accumulate says otherwise. float64 is
+/// computed on the CPU path, whatever the device. A small product goes to the CPU path where that is faster, unless --device
 /// names a device.
 ///
 /// Arrays of three dimensions are batches: product i is of matrix i of A and matrix i of B, and an A or B of two dimensions
@@ -181,10 +181,10 @@ impl Gemm {
             (Elements::F32(x), Elements::F32(y)) => work.run::<f32>(x, y, &sides)?,
             (Elements::I8(x), Elements::I8(y)) => work.run::<i8>(x, y, &sides)?,
             (Elements::F64(x), Elements::F64(y)) => {
-                // Left to choose, the product goes where it can be had.
+                // No device does it: where there is a choice, the operands stay here.
                 let auto = self.device.device == Choice::Auto;
                 let device = if auto { &Device::Cpu } else { &device };
-                Work { device, ..work }.run_f64(x, y, &sides)?
+                Work { device, ..work }.run::<f64>(x, y, &sides)?
             }
             (left, right) => bail!(
                 "{} holds {} and {} holds {}; convert one, e.g. a.astype('{}')",
@@ -283,6 +283,14 @@ impl InFiles for f32 {
 
     const SUMS: &'static str = "float32";
     const ARITHMETIC: Arithmetic = Arithmetic::F32;
+}
+
+impl InFiles for f64 {
+    fn sums(elements: &Elements) -> Option<&[f64]> {
+        if let Elements::F64(values) = elements { Some(values) } else { None }
+    }
+
+    const ARITHMETIC: Arithmetic = Arithmetic::F64;
 }
 
 impl InFiles for i8 {
@@ -417,42 +425,6 @@ impl Work<'_> {
             bail!("{shown} holds {} numbers; a bias has one for each of C's {n} columns", values.len());
         }
         Ok(values)
-    }
-
-    fn run_f64(self, a: &[f64], b: &[f64], sides: &Sides) -> Result<(Explanation, f64)> {
-        let [m, n, k] = self.size;
-        let what = self.name(size_of::<f64>())?;
-        let gemm = self.gemm;
-        let plain = gemm.alpha == 1.0 && sides.bias.is_none() && sides.added.is_none();
-        if !plain || gemm.activation.is_some() || gemm.transpose_a || gemm.transpose_b {
-            bail!("float64 products are plain, A times B: convert the matrices to float32 for anything else");
-        }
-        if !matches!(self.device, Device::Cpu) {
-            bail!("{} does not offer products of float64; --device cpu does", self.device.name());
-        }
-        let progress = Progress::spinner(format!("multiplying on {}", self.device.name()));
-        let count = self.count.unwrap_or(1);
-        let mut c = vec![0.0; count * m * n];
-        let start = Instant::now();
-        for (index, c) in c.chunks_exact_mut((m * n).max(1)).enumerate() {
-            let [a, b] =
-                [(a, self.a.stride()), (b, self.b.stride())].map(|(all, stride)| &all[index * stride..]);
-            let (a, b) = (&a[..m * k], &b[..k * n]);
-            tripipe::cpu::gemm_f64(a, b, c, m, n, k, tripipe::cpu::Threads::All)
-                .map_err(|error| anyhow!("{what} could not be computed: {error}"))?;
-        }
-        let seconds = start.elapsed().as_secs_f64();
-        drop(progress);
-        let extents = self.extents();
-        self.output.write(|sink| npy::write(sink, &extents, &c))?;
-        let mut explanation = Explanation::default();
-        explanation.operation = format!("f64 product {m}x{n}x{k}");
-        explanation.device = self.device.name();
-        "blocked product".clone_into(&mut explanation.kernel);
-        "the CPU path's only one in double precision".clone_into(&mut explanation.why);
-        explanation.measured_seconds = Some(seconds);
-        explanation.measured_runs = 1;
-        Ok((explanation, seconds))
     }
 }
 

@@ -64,6 +64,34 @@ fn half_and_double_keep_their_type() {
     }
 }
 
+/// What float32 has, float64 has: transposes, factors, a bias, an activation, on every device.
+#[test]
+fn double_precision_with_everything() {
+    let bench = Bench::new();
+    let [m, n, k] = [3, 4, 6];
+    let (a, b, bias) = (matrix(m, k, 3), matrix(k, n, 4), matrix(1, n, 5));
+    // What float32 does not hold.
+    let far = f64::from(1 << 30) + 1.0;
+    let doubles =
+        |values: &[f64]| -> Vec<u8> { values.iter().flat_map(|value| value.to_le_bytes()).collect() };
+    let wide = |values: &[f32]| -> Vec<f64> { values.iter().map(|value| f64::from(*value)).collect() };
+    let biases: Vec<f64> = wide(&bias).into_iter().map(|value| value + far).collect();
+    bench.write("a.npy", file("<f8", false, "(6, 3)", &doubles(&wide(&transposed(&a, m, k)))));
+    bench.write("b.npy", file("<f8", true, "(6, 4)", &doubles(&wide(&transposed(&b, k, n)))));
+    bench.write("bias.npy", file("<f8", false, "(4,)", &doubles(&biases)));
+    let sums = wide(&product(&a, &b, [m, n, k]));
+    let want: Vec<f64> =
+        sums.iter().enumerate().map(|(i, sum)| (-0.5 * sum + biases[i % n]).max(0.0)).collect();
+    let all = ["--transpose-a", "--alpha", "-0.5", "--bias", "bias.npy", "--activation", "relu", "--explain"];
+    for device in ["auto", "cpu", "opencl"] {
+        let command = ["gemm", "a.npy", "b.npy", "-o", "c.npy", "--device", device];
+        let said = bench.succeed(&[&command[..], &all].concat());
+        assert!(said.contains("f64 product 3x4x6"), "{said}");
+        assert_eq!(said.contains("double precision"), device == "opencl", "{said}");
+        assert_eq!(parts(&bench.read("c.npy")).1, doubles(&want), "{device}");
+    }
+}
+
 #[test]
 fn empty_operands() {
     let bench = Bench::new();

@@ -79,7 +79,15 @@ impl Parameters {
     /// # Errors
     /// The first thing that is in the way. A limit that the probe does not know is not looked at.
     pub fn check(&self, gemm: &Gemm, probe: &Probe) -> Result<(), Unfit> {
+        self.check_shared(gemm, probe, [false; 2])
+    }
+
+    /// As [`Self::check`], where A or B of the description is one packed operand for all products of a batch.
+    pub(super) fn check_shared(&self, gemm: &Gemm, probe: &Probe, shared: [bool; 2]) -> Result<(), Unfit> {
         gemm.check()?;
+        if gemm.elements == Elements::F64 {
+            return Err(Unfit::not_offered("kernels for products in double precision"));
+        }
         if matches!(gemm.elements, Elements::F16(Accumulate::F16 | Accumulate::Chunked { .. }))
             && !probe.fp16()
         {
@@ -91,17 +99,19 @@ impl Parameters {
             Self::Vector(vector) => vector.check(gemm, probe)?,
         }
         let product = Product::of(gemm);
-        self.packed(gemm, &product, probe)?;
+        self.packed(gemm, &product, probe, shared)?;
         self.partial_bytes(gemm, &product, probe)?;
         Ok(())
     }
 
-    /// How kernels want A and B packed, theirs and not the description's; `None` for one that is read as it lies.
+    /// How kernels want A and B packed, theirs and not the description's; `None` for one that is read as it lies. `shared` says
+    /// which of the description's is packed once for all products of a batch, at whatever offsets these are.
     pub(super) fn packed(
         &self,
         gemm: &Gemm,
         product: &Product,
         probe: &Probe,
+        shared: [bool; 2],
     ) -> Result<[Option<Packed>; 2], Unfit> {
         let ((a, rows), (b, columns), depth) = match self {
             Self::Tile(tile) => {
@@ -115,21 +125,20 @@ impl Parameters {
             Self::Vector(_) => return Ok([None, None]),
         };
         let (element, _, _) = gemm.elements.types();
-        let products = |stride: usize| if stride != 0 || gemm.has_offsets() { product.count } else { 1 };
-        let names = if product.transposed { ["B", "A"] } else { ["A", "B"] };
-        let packing = |name, lanes, extent, stride| Packing {
-            name,
+        let [a_side, b_side] = if product.transposed { [1, 0] } else { [0, 1] };
+        let packing = |side: usize, lanes, extent, stride| Packing {
+            name: ["A", "B"][side],
             lanes,
             depth,
             extent,
             // Whatever alpha is: what is packed may serve other plans.
             k: gemm.k,
-            products: products(stride),
+            products: if stride != 0 || (gemm.has_offsets() && !shared[side]) { product.count } else { 1 },
             element,
         };
         Ok([
-            packing(names[0], rows, product.m, product.a.product).packed(a, probe)?,
-            packing(names[1], columns, product.n, product.b.product).packed(b, probe)?,
+            packing(a_side, rows, product.m, product.a.product).packed(a, probe)?,
+            packing(b_side, columns, product.n, product.b.product).packed(b, probe)?,
         ])
     }
 

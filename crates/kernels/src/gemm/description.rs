@@ -1,12 +1,13 @@
 //! What is to be computed: extents, elements, layouts, batches, epilogue.
 
+use half::f16;
 use thiserror::Error;
 use tripipe_launch::ScalarType;
 
 /// C = alpha op(A) op(B) + beta C, then an epilogue: m x n from m x k and k x n, every extent from 0 on.
 ///
-/// With `k` or `alpha` 0 no element of A or B is read, and the sum is 0. With `beta` 0 no element of C is read: what was
-/// there, NaN too, has no effect. Otherwise infinities and NaN go the way IEEE 754 takes them.
+/// With `k` or `alpha` 0 no element of A or B is read, with `beta` 0 none of C. The [module](super) says what becomes of
+/// infinities and NaN.
 ///
 /// ```
 /// use tripipe_kernels::gemm::{Elements, Gemm, Layout, Stage};
@@ -51,6 +52,8 @@ pub struct Gemm {
 pub enum Elements {
     /// `float` throughout.
     F32,
+    /// `double` throughout. The CPU path computes it; there are no kernels for it.
+    F64,
     /// `half` in and out.
     F16(Accumulate),
     /// `char` to `int`. Sums past 32 bits wrap around, which only `alpha`, `beta` and the epilogue can bring about.
@@ -182,7 +185,8 @@ pub enum Batch {
         strides: [usize; 3],
     },
     /// Operands begin where a buffer says: three `uint` a product, elements of A, of B and of C beyond the layouts'
-    /// own offsets. Whoever fills it sees to it that operands lie in their buffers and that no two C share an element.
+    /// own offsets. Whoever fills it sees to it that operands lie in their buffers and that no two C share an element: what an
+    /// element of two C holds afterwards is not specified. The products may come in any order.
     Offsets {
         /// How many products.
         count: usize,
@@ -325,6 +329,16 @@ impl Gemm {
             beta: 0.0,
             epilogue: Vec::new(),
         }
+    }
+
+    /// `alpha` and `beta` as they are applied: rounded to the type of the sums.
+    pub fn factors(&self) -> [f64; 2] {
+        [self.alpha, self.beta].map(|factor| match self.elements.total() {
+            ScalarType::F16 => f16::from_f64(factor).to_f64(),
+            ScalarType::F32 => f64::from(factor as f32),
+            // Integers are checked to be some.
+            _ => factor,
+        })
     }
 
     /// Arithmetic operations, a multiply-add counted as 2; the epilogue is not counted.
@@ -486,6 +500,7 @@ impl Elements {
     pub(super) fn types(&self) -> (ScalarType, ScalarType, ScalarType) {
         match self {
             Self::F32 => (ScalarType::F32, ScalarType::F32, ScalarType::F32),
+            Self::F64 => (ScalarType::F64, ScalarType::F64, ScalarType::F64),
             Self::F16(_) => (ScalarType::F16, ScalarType::F16, ScalarType::F16),
             Self::I8ToI32 => (ScalarType::I8, ScalarType::I32, ScalarType::I32),
             Self::I8ToI8(_) => (ScalarType::I8, ScalarType::I8, ScalarType::I32),
@@ -497,6 +512,7 @@ impl Elements {
         match self {
             Self::F16(Accumulate::F16) => ScalarType::F16,
             Self::F32 | Self::F16(_) => ScalarType::F32,
+            Self::F64 => ScalarType::F64,
             Self::I8ToI32 | Self::I8ToI8(_) => ScalarType::I32,
         }
     }

@@ -20,8 +20,15 @@ pub enum Given {
     Changing,
     /// It stays as it is at the first launch: where it is to be packed, the preparation does so.
     Constant,
-    /// It was packed by [`plan_packing`] with this tag, and that memory is what the plan is bound to.
+    /// It was packed by [`plan_packing`] with this tag, and that memory is what the plan is bound to. One that was packed as the
+    /// operand of one product is that of all products of a batch: no stride, and no offset of a buffer, moves it.
     Packed(Packed),
+}
+
+impl Given {
+    fn is_shared(&self) -> bool {
+        matches!(self, Self::Packed(packed) if packed.products == 1)
+    }
 }
 
 /// An operand of the description.
@@ -52,9 +59,18 @@ pub fn packed_layouts(
     parameters: &Parameters,
     probe: &Probe,
 ) -> Result<[Option<Packed>; 2], Unfit> {
-    parameters.check(gemm, probe)?;
+    layouts(gemm, parameters, probe, [false; 2])
+}
+
+fn layouts(
+    gemm: &Gemm,
+    parameters: &Parameters,
+    probe: &Probe,
+    shared: [bool; 2],
+) -> Result<[Option<Packed>; 2], Unfit> {
+    parameters.check_shared(gemm, probe, shared)?;
     let product = Product::of(gemm);
-    let [a, b] = parameters.packed(gemm, &product, probe)?;
+    let [a, b] = parameters.packed(gemm, &product, probe, shared)?;
     Ok(if product.transposed { [b, a] } else { [a, b] })
 }
 
@@ -96,7 +112,7 @@ pub fn plan(
     probe: &Probe,
     given: [Given; 2],
 ) -> Result<Plan<'static>, Unfit> {
-    let layouts = packed_layouts(gemm, parameters, probe)?;
+    let layouts = layouts(gemm, parameters, probe, given.map(|given| given.is_shared()))?;
     let product = Product::of(gemm);
     let mut plan = Plan::new();
     let slots: Vec<Slot> = gemm.operands().iter().map(|_| plan.operand()).collect();
@@ -257,7 +273,8 @@ impl Planner<'_> {
     /// The program of a kernel, as far as it follows from the description.
     fn program(&self, kernel: &str) -> Program {
         let elements = match self.gemm.elements {
-            Elements::F32 => "FLOATS",
+            // Doubles are refused ahead of this.
+            Elements::F32 | Elements::F64 => "FLOATS",
             Elements::F16(Accumulate::F32) => "HALVES_IN_FLOAT",
             // The vector kernel's sums are floats always.
             Elements::F16(_) if kernel == "VECTOR_K" => "HALVES_IN_FLOAT",
@@ -308,7 +325,7 @@ impl Planner<'_> {
         let mut arguments: Vec<Argument<Slot>> =
             vec![self.slots[2].into(), c.words().into(), (m as u32).into(), (n as u32).into()];
         let integers = self.gemm.elements.total() == ScalarType::I32;
-        arguments.extend([self.gemm.alpha, self.gemm.beta].map(|factor| -> Argument<Slot> {
+        arguments.extend(self.gemm.factors().map(|factor| -> Argument<Slot> {
             if integers { (factor as i32).into() } else { (factor as f32).into() }
         }));
         let mut sides = self.slots.iter().skip(3).copied();

@@ -55,7 +55,8 @@ impl Product {
         };
         let [a, b, c] = gemm.batch.strides();
         let (a, b, c) = (view(&gemm.a, a), view(&gemm.b, b), view(&gemm.c, c));
-        let k = if gemm.alpha == 0.0 { 0 } else { gemm.k };
+        let [alpha, _] = gemm.factors();
+        let k = if alpha == 0.0 { 0 } else { gemm.k };
         let count = gemm.batch.count();
         if gemm.is_transposed() {
             let (a, b, c) = (b.transposed(), a.transposed(), c.transposed());

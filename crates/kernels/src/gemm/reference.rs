@@ -1,4 +1,7 @@
 //! The right answer, with the error that a correct kernel may show.
+//!
+//! What it judges has no part in it: it finds elements by what [`Layout`] and [`Batch`] say, and not by the strides that plans and
+//! the CPU path make of them.
 
 use std::thread;
 
@@ -7,7 +10,7 @@ use thiserror::Error;
 use tripipe_launch::ScalarType;
 
 use super::description::{
-    Accumulate, Batch, DescriptionError, Elements, Gemm, Layout, Requantise, Scale, Stage,
+    Accumulate, Batch, DescriptionError, Elements, Gemm, Layout, Order, Requantise, Scale, Stage,
 };
 use super::sums::{products, threads};
 
@@ -24,7 +27,8 @@ use super::sums::{products, threads};
 ///   element with probability 1 - 2 exp(-18) (N. J. Higham and T. Mary, "A New Approach to Probabilistic Rounding Error
 ///   Analysis", SIAM J. Sci. Comput. 41, 2019, theorem 2.4 with lambda = 6). The first alone tells nothing from k = 2048 on;
 /// - for chunked sums: the bounds of the chunks, added up in the first case and in squares in the second, and the bound in
-///   float of the sums of chunks.
+///   float of the sums of chunks;
+/// - for sums in double, that of sums in float with twice the roundoff: the reference is such a sum itself.
 ///
 /// Products less than the smallest normal number may become 0. `alpha`, `beta`, every stage that adds, and the conversion to
 /// the type of C each round once more: `u |value|`. Where the value or a partial sum may pass the largest number of its
@@ -115,6 +119,7 @@ fn element(element: ScalarType, bytes: &[u8], index: usize) -> f64 {
     let Some(bytes) = bytes.get(index * width..(index + 1) * width) else { return 0.0 };
     match element {
         ScalarType::F32 => f64::from(bytemuck::pod_read_unaligned::<f32>(bytes)),
+        ScalarType::F64 => bytemuck::pod_read_unaligned::<f64>(bytes),
         ScalarType::F16 => bytemuck::pod_read_unaligned::<f16>(bytes).to_f64(),
         ScalarType::I32 => f64::from(bytemuck::pod_read_unaligned::<i32>(bytes)),
         ScalarType::U32 => f64::from(bytemuck::pod_read_unaligned::<u32>(bytes)),
@@ -122,18 +127,87 @@ fn element(element: ScalarType, bytes: &[u8], index: usize) -> f64 {
     }
 }
 
-/// Unit roundoff, smallest normal and largest number of a floating-point type.
+/// Where an element of an operand lies, beyond the start of its product.
+fn position(layout: &Layout, [row, column]: [usize; 2]) -> usize {
+    // Of the matrix that is stored.
+    let [row, column] = if layout.transposed { [column, row] } else { [row, column] };
+    let [line, within] = if layout.order == Order::RowMajor { [row, column] } else { [column, row] };
+    layout.offset + line * layout.leading + within
+}
+
+/// Types of A and B, of C, of biases and residuals, and of sums.
+fn types(elements: Elements) -> [ScalarType; 4] {
+    use ScalarType::{F16, F32, F64, I8, I32};
+    match elements {
+        Elements::F32 => [F32, F32, F32, F32],
+        Elements::F64 => [F64, F64, F64, F64],
+        Elements::F16(Accumulate::F16) => [F16, F16, F16, F16],
+        Elements::F16(Accumulate::F32 | Accumulate::Chunked { .. }) => [F16, F16, F16, F32],
+        Elements::I8ToI32 => [I8, I32, I32, I32],
+        Elements::I8ToI8(_) => [I8, I8, I32, I32],
+    }
+}
+
+/// Operands in the order that a description has them in: the name of each, its type, and the elements that are reached.
+fn wanted(gemm: &Gemm) -> Vec<(&'static str, ScalarType, usize)> {
+    let Gemm { m, n, k, .. } = *gemm;
+    let [input, output, side, _] = types(gemm.elements);
+    let (count, strides) = match gemm.batch {
+        Batch::One => (1, [0; 3]),
+        Batch::Strided { count, strides } => (count, strides),
+        Batch::Offsets { count } => (count, [0; 3]),
+    };
+    let reached = |layout: &Layout, [rows, columns]: [usize; 2], stride: usize| {
+        if rows == 0 || columns == 0 || count == 0 {
+            return 0;
+        }
+        position(layout, [rows - 1, columns - 1]) + (count - 1) * stride + 1
+    };
+    let mut wanted = vec![
+        ("A", input, reached(&gemm.a, [m, k], strides[0])),
+        ("B", input, reached(&gemm.b, [k, n], strides[1])),
+        ("C", output, reached(&gemm.c, [m, n], strides[2])),
+    ];
+    if matches!(gemm.batch, Batch::Offsets { .. }) {
+        wanted.push(("offsets", ScalarType::U32, 3 * count));
+    }
+    match gemm.elements {
+        Elements::I8ToI8(Requantise { scale: Scale::Columns, .. }) => {
+            wanted.push(("scales", ScalarType::I32, 2 * n));
+        }
+        Elements::I8ToI8(_) => wanted.push(("scales", ScalarType::I32, 2)),
+        _ => {}
+    }
+    for stage in &gemm.epilogue {
+        match stage {
+            Stage::BiasColumns => wanted.push(("bias of columns", side, n)),
+            Stage::BiasRows => wanted.push(("bias of rows", side, m)),
+            Stage::Residual { layout, stride } => {
+                wanted.push(("residual", side, reached(layout, [m, n], *stride)));
+            }
+            Stage::Relu | Stage::Relu6 | Stage::Clamp { .. } => {}
+        }
+    }
+    wanted
+}
+
+/// Unit roundoff, smallest normal and largest number of a floating-point type; of double, twice the roundoff, as the reference
+/// rounds as often.
 fn precision(float: ScalarType) -> [f64; 3] {
-    if float == ScalarType::F16 {
-        [2f64.powi(-11), f16::MIN_POSITIVE.to_f64(), f16::MAX.to_f64()]
-    } else {
-        [2f64.powi(-24), f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX)]
+    match float {
+        ScalarType::F16 => [2f64.powi(-11), f16::MIN_POSITIVE.to_f64(), f16::MAX.to_f64()],
+        ScalarType::F64 => [2f64.powi(-52), f64::MIN_POSITIVE, f64::MAX],
+        _ => [2f64.powi(-24), f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX)],
     }
 }
 
 /// `value` as the type of the sums has it.
 fn rounded(total: ScalarType, value: f64) -> f64 {
-    if total == ScalarType::F16 { f16::from_f64(value).to_f64() } else { f64::from(value as f32) }
+    match total {
+        ScalarType::F16 => f16::from_f64(value).to_f64(),
+        ScalarType::F32 => f64::from(value as f32),
+        _ => value,
+    }
 }
 
 /// The operands of one product, as they are read.
@@ -151,18 +225,18 @@ impl Reference {
     /// A description that is wrong, operands that do not fit it.
     pub fn new(gemm: &Gemm, operands: &[&[u8]]) -> Result<Self, ReferenceError> {
         gemm.check()?;
-        let wanted = gemm.operands();
+        let wanted = wanted(gemm);
         if wanted.len() != operands.len() {
             return Err(ReferenceError::Count { want: wanted.len(), found: operands.len() });
         }
-        for (want, bytes) in wanted.iter().zip(operands) {
-            let least = want.elements * want.element.bytes();
-            if bytes.len() < least {
-                let name = want.name.clone();
-                return Err(ReferenceError::Length { name, want: least, found: bytes.len() });
+        for ((name, element, elements), bytes) in wanted.into_iter().zip(operands) {
+            let want = elements * element.bytes();
+            if bytes.len() < want {
+                let name = name.to_owned();
+                return Err(ReferenceError::Length { name, want, found: bytes.len() });
             }
         }
-        let (_, element, _) = gemm.elements.types();
+        let [_, element, ..] = types(gemm.elements);
         let mut reference = Self {
             layout: gemm.c,
             starts: Vec::new(),
@@ -179,35 +253,34 @@ impl Reference {
 
     fn add(&mut self, gemm: &Gemm, operands: &[&[u8]], product: usize) {
         let Gemm { m, n, .. } = *gemm;
-        let k = if gemm.alpha == 0.0 { 0 } else { gemm.k };
+        let [input, _, _, total] = types(gemm.elements);
+        let k = if rounded(total, gemm.alpha) == 0.0 { 0 } else { gemm.k };
         let start = |operand: usize| match gemm.batch {
             Batch::One => 0,
             Batch::Strided { strides, .. } => product * strides[operand],
             Batch::Offsets { .. } => element(ScalarType::U32, operands[3], 3 * product + operand) as usize,
         };
-        let (input, _, _) = gemm.elements.types();
-        let gathered = |operand: usize, rows: usize, [row, column]: [usize; 2], offset: usize| {
-            let first = offset + start(operand);
-            let mut values = Vec::with_capacity(rows * k);
-            for line in 0..rows {
-                values.extend(
-                    (0..k).map(|step| element(input, operands[operand], first + line * row + step * column)),
-                );
+        // Rows of A and columns of B, each along K.
+        let gathered = |operand: usize, lines: usize, at: &dyn Fn(usize, usize) -> usize| {
+            let mut values = Vec::with_capacity(lines * k);
+            for line in 0..lines {
+                let elements = (0..k).map(|step| start(operand) + at(line, step));
+                values.extend(elements.map(|index| element(input, operands[operand], index)));
             }
             values
         };
-        let [b_row, b_column] = gemm.b.strides();
-        let a = gathered(0, m, gemm.a.strides(), gemm.a.offset);
-        let b = gathered(1, n, [b_column, b_row], gemm.b.offset);
+        let a = gathered(0, m, &|row, step| position(&gemm.a, [row, step]));
+        let b = gathered(1, n, &|column, step| position(&gemm.b, [step, column]));
         let sides = Sides { gemm, operands, product, c: start(2) };
         let (mut values, mut bounds) = match gemm.elements {
             Elements::F16(Accumulate::F16) => half_sums(&a, &b, [m, n, k], k.max(1)),
             Elements::F16(Accumulate::Chunked { block }) => half_sums(&a, &b, [m, n, k], block),
-            Elements::F32 | Elements::F16(Accumulate::F32) => {
+            Elements::F32 | Elements::F64 | Elements::F16(Accumulate::F32) => {
                 let (sums, mut magnitudes) = products(&a, &b, [m, n, k]);
-                let gamma = gamma(k, precision(ScalarType::F32)[0]);
+                let [unit, tiny, _] = precision(total);
+                let gamma = gamma(k, unit);
                 for magnitude in &mut magnitudes {
-                    *magnitude = gamma * *magnitude + k as f64 * f64::from(f32::MIN_POSITIVE);
+                    *magnitude = gamma * *magnitude + k as f64 * tiny;
                 }
                 (sums, magnitudes)
             }
@@ -257,14 +330,13 @@ impl Reference {
         }
         let width = self.element.bytes();
         let [m, n] = self.extents;
-        let [row_stride, column_stride] = self.layout.strides();
         let mut expected = before.to_vec();
         let (mut first, mut count) = (None, 0);
         for (product, start) in self.starts.iter().enumerate() {
             for row in 0..m {
                 for column in 0..n {
                     let index = (product * m + row) * n + column;
-                    let at = self.layout.offset + start + row * row_stride + column * column_stride;
+                    let at = start + position(&self.layout, [row, column]);
                     let bytes = at * width..(at + 1) * width;
                     if let (Some(expected), Some(after)) = (expected.get_mut(bytes.clone()), after.get(bytes))
                     {
@@ -373,19 +445,16 @@ fn half_sum(a: &[f64], b: &[f64], chunk: usize) -> (f64, f64) {
 impl Sides<'_> {
     /// Elements that stages add, in the order of the epilogue; `None` for stages that add nothing.
     fn added(&self, row: usize, column: usize) -> impl Iterator<Item = (&Stage, Option<f64>)> {
-        let (_, _, side) = self.gemm.elements.types();
+        let [_, _, side, _] = types(self.gemm.elements);
         let skipped = 3
-            + usize::from(self.gemm.has_offsets())
+            + usize::from(matches!(self.gemm.batch, Batch::Offsets { .. }))
             + usize::from(matches!(self.gemm.elements, Elements::I8ToI8(_)));
         let mut operands = self.operands.iter().skip(skipped);
         self.gemm.epilogue.iter().map(move |stage| {
             let index = match stage {
                 Stage::BiasColumns => column,
                 Stage::BiasRows => row,
-                Stage::Residual { layout, stride } => {
-                    let [row_stride, column_stride] = layout.strides();
-                    layout.offset + self.product * stride + row * row_stride + column * column_stride
-                }
+                Stage::Residual { layout, stride } => self.product * stride + position(layout, [row, column]),
                 Stage::Relu | Stage::Relu6 | Stage::Clamp { .. } => return (stage, None),
             };
             (stage, operands.next().map(|bytes| element(side, bytes, index)))
@@ -393,21 +462,24 @@ impl Sides<'_> {
     }
 
     fn before(&self, row: usize, column: usize) -> f64 {
-        let (_, output, _) = self.gemm.elements.types();
-        let [row_stride, column_stride] = self.gemm.c.strides();
-        let index = self.gemm.c.offset + self.c + row * row_stride + column * column_stride;
-        element(output, self.operands[2], index)
+        let [_, output, ..] = types(self.gemm.elements);
+        element(output, self.operands[2], self.c + position(&self.gemm.c, [row, column]))
     }
 
     /// The element of C that a sum becomes, with its bound.
     fn float(&self, sum: f64, bound: f64, row: usize, column: usize) -> (f64, f64) {
-        let total = self.gemm.elements.total();
-        let (_, output, _) = self.gemm.elements.types();
+        let [_, output, _, total] = types(self.gemm.elements);
         let [unit, _, largest] = precision(total);
         let [alpha, beta] = [self.gemm.alpha, self.gemm.beta].map(|factor| rounded(total, factor));
         // Infinities and NaN come through exactly.
         let bound = if sum.is_finite() || bound == f64::INFINITY { bound } else { 0.0 };
-        let (mut value, mut error) = (alpha * sum, alpha.abs() * bound);
+        let mut value = alpha * sum;
+        // A factor that is not finite leaves nothing to round, but of a sum that may be 0, or of either sign, it makes anything.
+        let mut error = match alpha {
+            alpha if alpha.is_finite() => alpha.abs() * bound,
+            alpha if alpha.is_nan() || bound == 0.0 || sum.abs() > bound => 0.0,
+            _ => f64::INFINITY,
+        };
         let finite = |value: f64| if value.is_finite() { value.abs() } else { 0.0 };
         let mut peak = finite(value) + error;
         if alpha != 1.0 {
@@ -474,7 +546,7 @@ impl Sides<'_> {
             };
         }
         let Elements::I8ToI8(requantise) = &self.gemm.elements else { return value };
-        let scales = self.operands[3 + usize::from(self.gemm.has_offsets())];
+        let scales = self.operands[3 + usize::from(matches!(self.gemm.batch, Batch::Offsets { .. }))];
         let pair = if requantise.scale == Scale::Columns { column } else { 0 };
         let number = |index| element(ScalarType::I32, scales, 2 * pair + index) as i64;
         let (multiplier, shift) = (number(0), number(1).clamp(1, 62));

@@ -32,6 +32,9 @@ pub enum ElementKind {
     /// [`Elements::F32`]
     #[serde(rename = "f32")]
     F32,
+    /// [`Elements::F64`], for which there are no kernels
+    #[serde(rename = "f64")]
+    F64,
     /// [`Accumulate::F16`]
     #[serde(rename = "f16")]
     F16,
@@ -51,6 +54,7 @@ impl ElementKind {
     pub fn of(elements: Elements) -> Self {
         match elements {
             Elements::F32 => Self::F32,
+            Elements::F64 => Self::F64,
             Elements::F16(Accumulate::F16) => Self::F16,
             Elements::F16(Accumulate::F32) => Self::F16InF32,
             Elements::F16(Accumulate::Chunked { .. }) => Self::F16Chunked,
@@ -436,6 +440,7 @@ mod tests {
             };
             let elements = match entry.elements {
                 ElementKind::F32 => Elements::F32,
+                ElementKind::F64 => Elements::F64,
                 ElementKind::F16 => Elements::F16(Accumulate::F16),
                 ElementKind::F16InF32 => Elements::F16(Accumulate::F32),
                 ElementKind::F16Chunked => Elements::F16(Accumulate::Chunked { block: 32 }),

@@ -1,11 +1,13 @@
 //! Products on the CPU path.
 
+use std::ops::Add;
 use std::sync::Arc;
 
 use half::f16;
-use tripipe_kernels::gemm::{Batch, Elements, Gemm, Layout, Requantise, Scale, Stage};
+use tripipe_kernels::gemm::{Accumulate, Batch, Elements, Gemm, Layout, Requantise, Scale, Stage};
 
 use crate::cpu::{self, CpuError, Operand, Place, Threads};
+use crate::memory::{elements_of, elements_of_mut};
 use crate::operation::HostWork;
 
 /// What explanations call it.
@@ -20,25 +22,17 @@ pub(super) fn work(gemm: &Gemm) -> HostWork {
     Arc::new(move |inputs, output, threads| {
         // A, B, then what comes after C.
         let [a, b, rest @ ..] = inputs else { return Ok(()) };
+        let [alpha, beta] = gemm.factors();
         match gemm.elements {
-            Elements::F32 => floats::<f32>(&gemm, [cast(a), cast(b)], rest, cast_mut(output), threads),
-            Elements::F16(_) => floats::<f16>(&gemm, [cast(a), cast(b)], rest, cast_mut(output), threads),
-            Elements::I8ToI32 => integers(&gemm, [cast(a), cast(b)], rest, cast_mut(output), threads),
-            Elements::I8ToI8(requantise) => {
-                bytes(&gemm, requantise, [cast(a), cast(b)], rest, cast_mut(output), threads)
+            Elements::F64 => floats::<f64>(&gemm, [alpha, beta], [a, b], rest, output, threads),
+            Elements::F32 => floats::<f32>(&gemm, [alpha as f32, beta as f32], [a, b], rest, output, threads),
+            Elements::F16(_) => {
+                floats::<f16>(&gemm, [alpha as f32, beta as f32], [a, b], rest, output, threads)
             }
+            Elements::I8ToI32 => integers(&gemm, [a, b], rest, output, threads),
+            Elements::I8ToI8(requantise) => bytes(&gemm, requantise, [a, b], rest, output, threads),
         }
     })
-}
-
-/// Memory as elements; it may end with a part of one.
-fn cast<T: bytemuck::Pod>(memory: &[u8]) -> &[T] {
-    bytemuck::cast_slice(&memory[..memory.len() / size_of::<T>() * size_of::<T>()])
-}
-
-fn cast_mut<T: bytemuck::Pod>(memory: &mut [u8]) -> &mut [T] {
-    let whole = memory.len() / size_of::<T>() * size_of::<T>();
-    bytemuck::cast_slice_mut(&mut memory[..whole])
 }
 
 /// Where an operand of the CPU path lies.
@@ -50,18 +44,24 @@ fn operand(layout: &Layout, batch_stride: usize) -> Operand {
 /// The products of a batch as the CPU path takes them, each with the number of its first: all at once, or, where a buffer says
 /// where they begin, one by one.
 fn products<S: Copy>(gemm: &Gemm, rest: &[&[u8]], [alpha, beta]: [S; 2]) -> Vec<(usize, cpu::Gemm<S>)> {
-    let Gemm { m, n, k, .. } = *gemm;
+    let Gemm { m, n, .. } = *gemm;
     let strides = if let Batch::Strided { strides, .. } = gemm.batch { strides } else { [0; 3] };
-    let [a, b, c] =
-        [operand(&gemm.a, strides[0]), operand(&gemm.b, strides[1]), operand(&gemm.c, strides[2])];
+    let k = if gemm.factors()[0] == 0.0 { 0 } else { gemm.k };
+    // What is not read lies nowhere, however far its strides lead.
+    let [a, b] = if k == 0 {
+        [Operand { column_stride: 0, ..Operand::row_major(0) }; 2]
+    } else {
+        [operand(&gemm.a, strides[0]), operand(&gemm.b, strides[1])]
+    };
+    let c = operand(&gemm.c, strides[2]);
     let all = cpu::Gemm { m, n, k, alpha, beta, a, b, c, batch: gemm.batch.count() };
-    if !matches!(gemm.batch, Batch::Offsets { .. }) {
-        return vec![(0, all)];
-    }
-    let offsets = rest.first().map_or(&[][..], |offsets| cast::<u32>(offsets));
-    let moved = |operand: Operand, by: u32| Operand { offset: operand.offset + by as usize, ..operand };
+    let Batch::Offsets { count } = gemm.batch else { return vec![(0, all)] };
+    let offsets = rest.first().map_or(&[][..], |offsets| elements_of::<u32>(offsets));
+    let moved =
+        |operand: Operand, by: u32| Operand { offset: operand.offset.saturating_add(by as usize), ..operand };
     offsets
         .chunks_exact(3)
+        .take(count)
         .map(|at| cpu::Gemm { a: moved(a, at[0]), b: moved(b, at[1]), c: moved(c, at[2]), batch: 1, ..all })
         .enumerate()
         .collect()
@@ -74,7 +74,7 @@ fn sides<'m, T: bytemuck::Pod>(gemm: &Gemm, rest: &[&'m [u8]]) -> Vec<&'m [T]> {
     let mut sides = rest.iter().skip(before);
     let stages = gemm.epilogue.iter().map(|stage| match stage {
         Stage::BiasColumns | Stage::BiasRows | Stage::Residual { .. } => {
-            sides.next().map_or(&[][..], |side| cast(side))
+            sides.next().map_or(&[][..], |side| elements_of(side))
         }
         Stage::Relu | Stage::Relu6 | Stage::Clamp { .. } => &[][..],
     });
@@ -96,7 +96,7 @@ fn side_index(stage: &Stage, first: usize, place: Place, further: usize) -> usiz
 }
 
 /// `max` and `min` would turn a NaN into a number.
-fn clamp(value: f32, least: f32, most: f32) -> f32 {
+fn clamp<S: Copy + PartialOrd>(value: S, least: S, most: S) -> S {
     if value < least {
         least
     } else if value > most {
@@ -108,23 +108,35 @@ fn clamp(value: f32, least: f32, most: f32) -> f32 {
 
 fn floats<T>(
     gemm: &Gemm,
-    [a, b]: [&[T]; 2],
+    factors: [T::Sum; 2],
+    [a, b]: [&[u8]; 2],
     rest: &[&[u8]],
-    c: &mut [T],
+    c: &mut [u8],
     threads: Threads,
 ) -> Result<(), CpuError>
 where
-    T: cpu::Element<Sum = f32, Result = T> + bytemuck::Pod + Into<f32>,
+    T: cpu::Element<Result = T> + bytemuck::Pod + Into<T::Sum>,
+    T::Sum: PartialOrd + From<f32> + Add<Output = T::Sum>,
 {
+    let (a, b, c) = (elements_of::<T>(a), elements_of::<T>(b), elements_of_mut::<T>(c));
     let sides = sides::<T>(gemm, rest);
-    for (first, product) in products(gemm, rest, [gemm.alpha as f32, gemm.beta as f32]) {
-        let finish = |place: Place, values: &mut [f32]| {
+    // As the type of the sums has them, though halves are summed in float here.
+    let limit = |value: f32| {
+        let in_half = gemm.elements == Elements::F16(Accumulate::F16);
+        T::Sum::from(if in_half { f16::from_f32(value).to_f32() } else { value })
+    };
+    for (first, product) in products(gemm, rest, factors) {
+        let finish = |place: Place, values: &mut [T::Sum]| {
             for (stage, side) in gemm.epilogue.iter().zip(&sides) {
+                let limits = match stage {
+                    Stage::Relu => [0.0, f32::INFINITY],
+                    Stage::Clamp { least, most } => [*least, *most],
+                    _ => [0.0, 6.0],
+                };
+                let [least, most] = limits.map(limit);
                 for (further, value) in values.iter_mut().enumerate() {
                     *value = match stage {
-                        Stage::Relu => clamp(*value, 0.0, f32::INFINITY),
-                        Stage::Relu6 => clamp(*value, 0.0, 6.0),
-                        Stage::Clamp { least, most } => clamp(*value, *least, *most),
+                        Stage::Relu | Stage::Relu6 | Stage::Clamp { .. } => clamp(*value, least, most),
                         Stage::BiasColumns | Stage::BiasRows | Stage::Residual { .. } => {
                             *value + side[side_index(stage, first, place, further)].into()
                         }
@@ -155,11 +167,12 @@ fn finish_integers(gemm: &Gemm, sides: &[&[i32]], first: usize, place: Place, va
 
 fn integers(
     gemm: &Gemm,
-    [a, b]: [&[i8]; 2],
+    [a, b]: [&[u8]; 2],
     rest: &[&[u8]],
-    c: &mut [i32],
+    c: &mut [u8],
     threads: Threads,
 ) -> Result<(), CpuError> {
+    let (a, b, c) = (elements_of::<i8>(a), elements_of::<i8>(b), elements_of_mut::<i32>(c));
     let sides = sides::<i32>(gemm, rest);
     for (first, product) in products(gemm, rest, [gemm.alpha as i32, gemm.beta as i32]) {
         let finish = |place: Place, values: &mut [i32]| finish_integers(gemm, &sides, first, place, values);
@@ -172,24 +185,25 @@ fn integers(
 fn bytes(
     gemm: &Gemm,
     requantise: Requantise,
-    [a, b]: [&[i8]; 2],
+    [a, b]: [&[u8]; 2],
     rest: &[&[u8]],
-    c: &mut [i8],
+    c: &mut [u8],
     threads: Threads,
 ) -> Result<(), CpuError> {
+    let (a, b, c) = (elements_of::<i8>(a), elements_of::<i8>(b), elements_of_mut::<i8>(c));
     let Gemm { m, n, .. } = *gemm;
-    let k = if gemm.alpha == 0.0 { 0 } else { gemm.k };
     let before = usize::from(matches!(gemm.batch, Batch::Offsets { .. }));
-    let scales: &[i32] = rest.get(before).map_or(&[][..], |scales| cast(scales));
+    let scales: &[i32] = rest.get(before).map_or(&[][..], |scales| elements_of(scales));
     let sides = sides::<i32>(gemm, rest);
     let [zero_a, zero_b] = [requantise.zero_a, requantise.zero_b].map(i32::from);
     let mut sums = vec![0; m * n];
     for (first, all) in products(gemm, rest, [1, 0]) {
+        let k = all.k;
         for index in 0..all.batch {
             let place = |operand: Operand| operand.offset + index * operand.batch_stride;
             let one = |operand: Operand| Operand { offset: place(operand), ..operand };
             let dense = Operand::row_major(n);
-            let product = cpu::Gemm { a: one(all.a), b: one(all.b), c: dense, batch: 1, k, ..all };
+            let product = cpu::Gemm { a: one(all.a), b: one(all.b), c: dense, batch: 1, ..all };
             cpu::gemm(&product, a, b, &mut sums, |_, _| (), threads)?;
             let sum_of = |from: &[i8], start: usize, stride: usize| -> i32 {
                 (0..k).map(|l| i32::from(from[start + l * stride])).sum()

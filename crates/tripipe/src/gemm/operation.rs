@@ -220,6 +220,7 @@ impl GemmOperation {
         let Gemm { m, n, k, .. } = self.gemm;
         let elements = match self.gemm.elements {
             Elements::F32 => "f32",
+            Elements::F64 => "f64",
             Elements::F16(Accumulate::F16) => "f16",
             Elements::F16(Accumulate::F32) => "f16 in f32",
             Elements::F16(Accumulate::Chunked { .. }) => "f16 in blocks",
@@ -268,6 +269,7 @@ impl GemmOperation {
         }
         let arithmetic = match self.gemm.elements {
             Elements::F32 | Elements::F16(Accumulate::F32) => Arithmetic::F32,
+            Elements::F64 => Arithmetic::F64,
             Elements::F16(_) => Arithmetic::F16,
             Elements::I8ToI32 | Elements::I8ToI8(_) => Arithmetic::I8,
         };

@@ -7,11 +7,11 @@ use tripipe_kernels::gemm::{self as kernels, Gemm, Layout, Parameters, Side};
 use super::product::{Factor, layout_of};
 use crate::context::Engine;
 use crate::memory::Memory;
-use crate::operation::{Planned, Run};
+use crate::operation::{Planned, Refused, Run};
 use crate::{Error, MatrixView};
 
 /// A or B of many products, laid out once as the kernel reads it. On the CPU path, and for a kernel that reads matrices as they
-/// lie, it is the matrix itself.
+/// lie, it is the matrix itself. The products of a batch share it.
 ///
 /// Products with it use the kernel it was packed for, whatever their other extents.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl<T: Factor> Packed<T> {
     /// B (k x n), packed for products with an A of about `m` rows. Queued; it can be used at once.
     ///
     /// # Errors
-    /// No memory left; the device is gone.
+    /// Extents that no product has; no memory left; the device is gone.
     pub fn b<'m>(matrix: impl Into<MatrixView<'m, T>>, m: usize) -> Result<Self, Error> {
         let view = matrix.into();
         let (k, n) = (view.rows(), view.columns());
@@ -40,7 +40,7 @@ impl<T: Factor> Packed<T> {
     /// A (m x k), packed for products with a B of about `n` columns. Queued; it can be used at once.
     ///
     /// # Errors
-    /// No memory left; the device is gone.
+    /// Extents that no product has; no memory left; the device is gone.
     pub fn a<'m>(matrix: impl Into<MatrixView<'m, T>>, n: usize) -> Result<Self, Error> {
         let view = matrix.into();
         let (m, k) = (view.rows(), view.columns());
@@ -58,10 +58,18 @@ impl<T: Factor> Packed<T> {
             tag: None,
             element: PhantomData,
         };
+        gemm.check()?;
         let context = view.memory().context();
         let Engine::Kernels(engine) = context.engine() else { return Ok(as_it_lies(None)) };
         let choice = context.choose_gemm(gemm)?;
-        let planned = kernels::plan_packing(gemm, &choice.parameters, &engine.probe, side)?;
+        let planned = match kernels::plan_packing(gemm, &choice.parameters, &engine.probe, side) {
+            Ok(planned) => planned,
+            Err(unfit) => match Refused::from(unfit) {
+                // The product is then done without it, or is the CPU path's.
+                Refused::Lacks(_) => return Ok(as_it_lies(None)),
+                Refused::Wrong(error) => return Err(error),
+            },
+        };
         let Some((plan, tag)) = planned else { return Ok(as_it_lies(Some(choice.parameters))) };
         let memory = Memory::of_kind(context, &tag.memory())?;
         let planned = Planned::new(context.core(), engine, plan)?;

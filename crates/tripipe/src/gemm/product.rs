@@ -31,6 +31,15 @@ impl Factor for f32 {
     }
 }
 
+/// The CPU path's, on every device: OpenCL devices leave it to that.
+impl Factor for f64 {
+    type Sum = f64;
+
+    fn elements(_: Accumulate) -> Elements {
+        Elements::F64
+    }
+}
+
 impl Factor for f16 {
     type Sum = f16;
 
@@ -221,7 +230,7 @@ impl<'m, T: Factor> Product<'m, T> {
     }
 
     /// `count` such products: the operands of each lie `strides` elements (of A, B, C) after those of the one before. A stride of 0
-    /// is one operand for all; not for C. A residual is strided as C where this comes before it.
+    /// is one operand for all; not for C. An operand packed ahead is one for all. A residual is strided as C where this comes before it.
     pub fn strided(mut self, count: usize, strides: [usize; 3]) -> Self {
         self.gemm.batch = Batch::Strided { count, strides };
         self
@@ -230,8 +239,9 @@ impl<'m, T: Factor> Product<'m, T> {
     /// As many products as there are triples: elements that the operands A, B and C of each lie after those given.
     ///
     /// Offsets that lead out of a matrix are refused when the product is stored, which waits for whatever fills them and takes a copy of
-    /// them: what is written there afterwards changes nothing. Two products
-    /// to the same place are not found out: what is there then is one of the two.
+    /// them: what is written there afterwards changes nothing. An operand packed ahead is one for all products: its offsets are 0. The
+    /// products are done in any order, or at once. Two to the same place are not found out: without a beta, what is there then is one of
+    /// the two; with one, it is not specified.
     ///
     /// # Errors
     /// A number of offsets that is no multiple of 3.
@@ -269,7 +279,8 @@ impl<'m, T: Factor> Product<'m, T> {
         }
         let extents = [self.gemm.m, self.gemm.n];
         // Only with a beta is what was there read.
-        let make = if self.gemm.beta == 0.0 { Matrix::unwritten } else { Matrix::zeros };
+        let [_, beta] = self.gemm.factors();
+        let make = if beta == 0.0 { Matrix::unwritten } else { Matrix::zeros };
         let mut c = make(self.context(), extents)?;
         drop(self.store(&mut c)?);
         Ok(c)
@@ -327,7 +338,34 @@ impl<'m, T: Factor> Product<'m, T> {
         Ok((self.context().gemm_with(&self.gemm, parameters, &packed)?, Vec::new()))
     }
 
+    /// What was packed ahead lies in one place, for all products of a batch.
+    fn check_packed(&self) -> Result<(), Error> {
+        let sides = [("A", self.a.packed()), ("B", self.b.packed())];
+        let packed = |side: usize| sides[side].1.is_some();
+        if !packed(0) && !packed(1) {
+            return Ok(());
+        }
+        let moved = match (self.gemm.batch, self.offsets) {
+            (Batch::Strided { count, strides: [a, b, _] }, _) if count > 1 => [a > 0, b > 0],
+            (Batch::Offsets { count }, Some(offsets)) => offsets.with(|bytes| {
+                let words = bytes.chunks_exact(size_of::<u32>()).take(3 * count).enumerate();
+                words.fold([false; 2], |mut moved, (index, word)| {
+                    if let Some(moved) = moved.get_mut(index % 3) {
+                        *moved |= word.iter().any(|byte| *byte != 0);
+                    }
+                    moved
+                })
+            })?,
+            _ => [false; 2],
+        };
+        match (0..2).find(|side| packed(*side) && moved[*side]) {
+            Some(side) => Err(Error::PackedMoved { operand: sides[side].0 }),
+            None => Ok(()),
+        }
+    }
+
     fn run(self, c: &Memory, scales: Option<&Memory>) -> Result<Pending, Error> {
+        self.check_packed()?;
         let (operation, later) = self.operation(Some(c))?;
         let mut operands = vec![self.a.memory(), self.b.memory(), c];
         operands.extend(self.offsets);

@@ -40,7 +40,8 @@ impl Team {
         let uncut = (m < 2 * QUANTUM).then(|| format!("{m} rows are too few for two bands of {QUANTUM}"));
         let whole = Whole {
             band: Band { rows: 0..if n == 0 { 0 } else { m }, parts: vec![bytemuck::cast_slice_mut(c)] },
-            pitch_bytes: n * size_of::<T::Sum>(),
+            // Absurd where there are no rows.
+            pitch_bytes: n.saturating_mul(size_of::<T::Sum>()),
             quantum: QUANTUM,
             uncut,
         };
@@ -84,7 +85,7 @@ impl<T: Factor> Work for Multiplying<'_, T> {
 
     fn most_rows(&self, probe: &Probe) -> usize {
         let [_, n, k] = self.extents;
-        let row = (k * size_of::<T>()).max(n * size_of::<T::Sum>());
+        let row = k.saturating_mul(size_of::<T>()).max(n.saturating_mul(size_of::<T::Sum>()));
         if probe.max_buffer_bytes == 0 { usize::MAX } else { probe.max_buffer_bytes as usize / row.max(1) }
     }
 

@@ -12,6 +12,7 @@ mod kept;
 mod maps;
 mod memory;
 mod pending;
+mod product_edges;
 mod products;
 #[path = "../../../opencl/tests/support/raw.rs"]
 mod raw;

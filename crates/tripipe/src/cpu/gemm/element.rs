@@ -43,25 +43,21 @@ pub trait Arithmetic: Copy + Send + Sync + 'static {
     /// for its next product, 12 MiB at most: fresh pages would cost a fifth of the time.
     fn with_scratch(work: impl FnOnce(&mut Scratch<Self::Work>));
 
-    /// `sums = alpha a b`, or `sums += alpha a b`, in rows `stride` apart. At most [`TILE`] steps along K where `Work` is not
-    /// `Sum`.
+    /// `sums = a b`, or `sums += a b`, in rows `stride` apart. At most [`TILE`] steps along K where `Work` is not `Sum`.
     fn multiply(
         sums: (&mut [Self::Sum], usize),
         a: Matrix<'_, Self::Work>,
         b: Matrix<'_, Self::Work>,
-        alpha: Self::Sum,
         add: bool,
         products: &mut Vec<Self::Work>,
         threads: Threads,
     );
 
-    /// `alpha a b` for a matrix of m x k, neither of them 0, and a vector of k; nothing where that is left to [`Self::multiply`].
-    fn times_vector(
-        a: Matrix<'_, Self>,
-        b: Matrix<'_, Self>,
-        alpha: Self::Sum,
-        threads: Threads,
-    ) -> Option<Vec<Self::Sum>>;
+    /// `a b` for a matrix of m x k, neither of them 0, and a vector of k; nothing where that is left to [`Self::multiply`].
+    fn times_vector(a: Matrix<'_, Self>, b: Matrix<'_, Self>, threads: Threads) -> Option<Vec<Self::Sum>>;
+
+    /// `alpha sum`.
+    fn scaled(sum: Self::Sum, alpha: Self::Sum) -> Self::Sum;
 
     /// `sum + beta old`.
     fn add_old(sum: Self::Sum, beta: Self::Sum, old: Self::Result) -> Self::Sum;
@@ -116,21 +112,23 @@ macro_rules! float {
                 sums: (&mut [$type], usize),
                 a: Matrix<'_, $type>,
                 b: Matrix<'_, $type>,
-                alpha: $type,
                 add: bool,
                 _: &mut Vec<$type>,
                 threads: Threads,
             ) {
-                multiply(sums, a, b, alpha, add, threads);
+                multiply(sums, a, b, add, threads);
             }
 
             fn times_vector(
                 a: Matrix<'_, $type>,
                 b: Matrix<'_, $type>,
-                alpha: $type,
                 threads: Threads,
             ) -> Option<Vec<$type>> {
-                vector::product(a, b, alpha, threads)
+                vector::product(a, b, threads)
+            }
+
+            fn scaled(sum: $type, alpha: $type) -> $type {
+                alpha * sum
             }
 
             fn add_old(sum: $type, beta: $type, old: $type) -> $type {
@@ -171,21 +169,19 @@ impl Arithmetic for f16 {
         sums: (&mut [f32], usize),
         a: Matrix<'_, f32>,
         b: Matrix<'_, f32>,
-        alpha: f32,
         add: bool,
         _: &mut Vec<f32>,
         threads: Threads,
     ) {
-        multiply(sums, a, b, alpha, add, threads);
+        multiply(sums, a, b, add, threads);
     }
 
-    fn times_vector(
-        a: Matrix<'_, f16>,
-        b: Matrix<'_, f16>,
-        alpha: f32,
-        threads: Threads,
-    ) -> Option<Vec<f32>> {
-        vector::product(a, b, alpha, threads)
+    fn times_vector(a: Matrix<'_, f16>, b: Matrix<'_, f16>, threads: Threads) -> Option<Vec<f32>> {
+        vector::product(a, b, threads)
+    }
+
+    fn scaled(sum: f32, alpha: f32) -> f32 {
+        alpha * sum
     }
 
     fn add_old(sum: f32, beta: f32, old: f16) -> f32 {
@@ -226,24 +222,27 @@ impl Arithmetic for i8 {
         (sums, stride): (&mut [i32], usize),
         a: Matrix<'_, f32>,
         b: Matrix<'_, f32>,
-        alpha: i32,
         add: bool,
         products: &mut Vec<f32>,
         threads: Threads,
     ) {
         let n = b.columns;
         products.resize(a.rows * n, 0.0);
-        multiply((products, n), a, b, 1.0, false, threads);
+        multiply((products, n), a, b, false, threads);
         for (sums, products) in sums.chunks_mut(stride).zip(products.chunks_exact(n)) {
             for (sum, product) in sums.iter_mut().zip(products) {
                 let old = if add { *sum } else { 0 };
-                *sum = old.wrapping_add(alpha.wrapping_mul(*product as i32));
+                *sum = old.wrapping_add(*product as i32);
             }
         }
     }
 
-    fn times_vector(a: Matrix<'_, i8>, b: Matrix<'_, i8>, alpha: i32, threads: Threads) -> Option<Vec<i32>> {
-        vector::product(a, b, alpha, threads)
+    fn times_vector(a: Matrix<'_, i8>, b: Matrix<'_, i8>, threads: Threads) -> Option<Vec<i32>> {
+        vector::product(a, b, threads)
+    }
+
+    fn scaled(sum: i32, alpha: i32) -> i32 {
+        alpha.wrapping_mul(sum)
     }
 
     fn add_old(sum: i32, beta: i32, old: i32) -> i32 {

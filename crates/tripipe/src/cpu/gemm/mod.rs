@@ -23,7 +23,8 @@ pub use operand::Operand;
 
 /// `C = alpha A B + beta C`, a batch of them: A is m x k, B is k x n, C is m x n. `S` is the type of the sums.
 ///
-/// With `beta` 0 C is never read, with `alpha` or `k` 0 neither A nor B. Otherwise NaN and infinity reach C as IEEE 754 says.
+/// With `beta` 0 C is never read, with `alpha` or `k` 0 neither A nor B, and the sum is 0. Otherwise NaN and infinity reach C as
+/// IEEE 754 says; `alpha` is applied to the whole sum ([`tripipe_kernels::gemm`] has the rule).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gemm<S> {
     /// Rows of A and C.

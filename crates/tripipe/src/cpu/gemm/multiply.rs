@@ -32,8 +32,8 @@ pub trait Real: Copy + Default + Send + Sync + 'static {
     /// One number in every place.
     fn splat<S: Simd>(simd: S, value: Self) -> Self::Vector<S>;
 
-    /// `a b`.
-    fn mul<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    /// `a + b`.
+    fn add<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
 
     /// `a b + c`, rounded once or twice, whichever is fast.
     fn mul_add<S: Simd>(
@@ -60,7 +60,7 @@ pub trait Real: Copy + Default + Send + Sync + 'static {
 }
 
 macro_rules! real {
-    ($type:ident: $vectors:ident $splat:ident $mul:ident $mul_add:ident $as:ident $as_mut:ident $load:ident $store:ident) => {
+    ($type:ident: $vectors:ident $splat:ident $add:ident $mul_add:ident $as:ident $as_mut:ident $load:ident $store:ident) => {
         impl Real for $type {
             type Vector<S: Simd> = S::$vectors;
 
@@ -70,8 +70,8 @@ macro_rules! real {
             }
 
             #[inline(always)]
-            fn mul<S: Simd>(simd: S, a: S::$vectors, b: S::$vectors) -> S::$vectors {
-                simd.$mul(a, b)
+            fn add<S: Simd>(simd: S, a: S::$vectors, b: S::$vectors) -> S::$vectors {
+                simd.$add(a, b)
             }
 
             #[inline(always)]
@@ -110,8 +110,8 @@ macro_rules! real {
     };
 }
 
-real!(f32: f32s splat_f32s mul_f32s mul_add_e_f32s as_simd_f32s as_mut_simd_f32s partial_load_f32s partial_store_f32s);
-real!(f64: f64s splat_f64s mul_f64s mul_add_e_f64s as_simd_f64s as_mut_simd_f64s partial_load_f64s partial_store_f64s);
+real!(f32: f32s splat_f32s add_f32s mul_add_e_f32s as_simd_f32s as_mut_simd_f32s partial_load_f32s partial_store_f32s);
+real!(f64: f64s splat_f64s add_f64s mul_add_e_f64s as_simd_f64s as_mut_simd_f64s partial_load_f64s partial_store_f64s);
 
 /// Calls `work` with at least `len` elements that begin at a multiple of [`ALIGNMENT`]. The memory stays with the thread, for its next
 /// product: fresh pages would cost as much as the packing. One that the thread takes up while it waits for another finds nothing kept.
@@ -126,12 +126,11 @@ fn with_memory<T: Real>(kept: Kept<T>, len: usize, work: impl FnOnce(&mut [T])) 
     kept.set(memory);
 }
 
-/// `c = alpha a b`, or `c += alpha a b`. The rows of `c` are `stride` apart; no extent is 0.
+/// `c = a b`, or `c += a b`. The rows of `c` are `stride` apart; no extent is 0.
 pub(super) fn multiply<T: Real>(
     (c, stride): (&mut [T], usize),
     a: Matrix<'_, T>,
     b: Matrix<'_, T>,
-    alpha: T,
     add: bool,
     threads: Threads,
 ) {
@@ -170,7 +169,7 @@ pub(super) fn multiply<T: Real>(
                         let len = rows.len().next_multiple_of(tile_rows) * depth;
                         let b = &packed[band * band_columns * depth..];
                         with_memory(kept_a, len, |memory| {
-                            arch.dispatch(Block { from, memory, b, rows, alpha, add: add || l > 0 });
+                            arch.dispatch(Block { from, memory, b, rows, add: add || l > 0 });
                         });
                     };
                     let bands = c.chunks_mut(band_rows * stride).enumerate();
@@ -326,7 +325,6 @@ struct Block<'a, 'c, T> {
     /// Panels from the first column on.
     b: &'a [T],
     rows: &'a mut [&'c mut [T]],
-    alpha: T,
     add: bool,
 }
 
@@ -340,7 +338,7 @@ impl<T: Real> WithSimd for Block<'_, '_, T> {
             simd: S,
             block: Block<'_, '_, T>,
         ) {
-            let Block { from, memory, b, rows, alpha, add } = block;
+            let Block { from, memory, b, rows, add } = block;
             let depth = from.columns;
             let columns = rows.first().map_or(0, |row| row.len());
             for (index, to) in memory.chunks_exact_mut(ROWS * depth).enumerate() {
@@ -357,9 +355,9 @@ impl<T: Real> WithSimd for Block<'_, '_, T> {
             for (j, b) in (0..columns).step_by(width).zip(b.chunks_exact(width * depth)) {
                 for (a, rows) in memory.chunks_exact(ROWS * depth).zip(rows.chunks_mut(ROWS)) {
                     if rows.len() > FEW {
-                        tile::<S, T, ROWS, VECTORS>(simd, a, b, rows, j, alpha, add);
+                        tile::<S, T, ROWS, VECTORS>(simd, a, b, rows, j, add);
                     } else {
-                        tile::<S, T, FEW, VECTORS>(simd, &a[..FEW * depth], b, rows, j, alpha, add);
+                        tile::<S, T, FEW, VECTORS>(simd, &a[..FEW * depth], b, rows, j, add);
                     }
                 }
             }
@@ -376,7 +374,6 @@ fn tile<S: Simd, T: Real, const ROWS: usize, const VECTORS: usize>(
     b: &[T],
     rows: &mut [&mut [T]],
     j: usize,
-    alpha: T,
     add: bool,
 ) {
     let mut sums = [[T::splat(simd, T::default()); VECTORS]; ROWS];
@@ -389,7 +386,6 @@ fn tile<S: Simd, T: Real, const ROWS: usize, const VECTORS: usize>(
             }
         }
     }
-    let factor = T::splat(simd, alpha);
     let width = VECTORS * lanes::<S, T>();
     if rows.len() == ROWS && rows[0].len() - j >= width {
         #[allow(clippy::needless_range_loop, reason = "by constant indices the sums stay in registers")]
@@ -397,7 +393,7 @@ fn tile<S: Simd, T: Real, const ROWS: usize, const VECTORS: usize>(
             let (row, sums) = (&mut rows[i], &sums[i]);
             let to = T::vectors_mut::<S>(&mut row[j..j + width]);
             for (to, sum) in to.iter_mut().zip(sums) {
-                *to = if add { T::mul_add(simd, factor, *sum, *to) } else { T::mul(simd, factor, *sum) };
+                *to = if add { T::add(simd, *sum, *to) } else { *sum };
             }
         }
         return;
@@ -406,11 +402,7 @@ fn tile<S: Simd, T: Real, const ROWS: usize, const VECTORS: usize>(
     let sums = std::hint::black_box(sums);
     for (row, sums) in rows.iter_mut().zip(&sums) {
         for (to, sum) in row[j..].chunks_mut(lanes::<S, T>()).zip(sums) {
-            let sum = if add {
-                T::mul_add(simd, factor, *sum, T::load(simd, to))
-            } else {
-                T::mul(simd, factor, *sum)
-            };
+            let sum = if add { T::add(simd, *sum, T::load(simd, to)) } else { *sum };
             T::store(simd, to, sum);
         }
     }

@@ -78,8 +78,11 @@ pub struct Matrix<'a, T> {
 impl<'a, T: Copy> Matrix<'a, T> {
     /// The matrix of a product. One without elements lies nowhere.
     pub(super) fn new(data: &'a [T], operand: &Operand, index: usize, [rows, columns]: [usize; 2]) -> Self {
-        let first = operand.offset + index * operand.batch_stride;
-        let data = if rows == 0 || columns == 0 { &[] } else { &data[first..] };
+        let data = if rows == 0 || columns == 0 {
+            &[]
+        } else {
+            &data[operand.offset + index * operand.batch_stride..]
+        };
         Self { data, rows, columns, strides: [operand.row_stride, operand.column_stride] }
     }
 

@@ -63,19 +63,15 @@ impl<T: Arithmetic> Work<'_, T> {
         let [zero, one] = [0i8, 1].map(T::Sum::from);
         if k > 0 && (m == 1 || n == 1) {
             let sums = if n == 1 {
-                T::times_vector(a, b, alpha, threads)
+                T::times_vector(a, b, threads)
             } else {
-                T::times_vector(b.transposed(), a.transposed(), alpha, threads)
+                T::times_vector(b.transposed(), a.transposed(), threads)
             };
             if let Some(mut sums) = sums {
                 // One row of C, or as many as there are sums.
                 for (row, sums) in sums.chunks_mut(n).enumerate() {
                     let c = &mut c[row * stride..][..n];
-                    if beta != zero {
-                        for (sum, old) in sums.iter_mut().zip(&*c) {
-                            *sum = T::add_old(*sum, beta, *old);
-                        }
-                    }
+                    self.scale(sums, c);
                     finish(row, 0, sums);
                     T::store(sums, c);
                 }
@@ -88,11 +84,18 @@ impl<T: Arithmetic> Work<'_, T> {
         for (i, rows) in tiles(m, tile) {
             let c = &mut c[i * stride..][..(rows - 1) * stride + n];
             for (j, columns) in tiles(n, tile) {
-                if let Some(c) = T::as_sums(c).filter(|_| beta == zero || beta == one) {
-                    self.multiply(&mut c[j..], stride, [i, j], [rows, columns], beta == one);
+                let added = beta == one && alpha == one;
+                if let Some(c) = T::as_sums(c).filter(|_| beta == zero || added) {
+                    self.multiply(&mut c[j..], stride, [i, j], [rows, columns], added);
                     for_each_band(c, stride, 1, threads, |first, c| {
                         for (row, c) in c.chunks_mut(stride).enumerate() {
-                            finish(i + first + row, j, &mut c[j..][..columns]);
+                            let sums = &mut c[j..][..columns];
+                            if alpha != one {
+                                for sum in &mut *sums {
+                                    *sum = T::scaled(*sum, alpha);
+                                }
+                            }
+                            finish(i + first + row, j, sums);
                         }
                     });
                     continue;
@@ -106,15 +109,26 @@ impl<T: Arithmetic> Work<'_, T> {
                     for (row, (c, sums)) in c.chunks_mut(stride).zip(sums).enumerate() {
                         let c = &mut c[j..][..columns];
                         line.copy_from_slice(sums);
-                        if beta != zero {
-                            for (sum, old) in line.iter_mut().zip(&*c) {
-                                *sum = T::add_old(*sum, beta, *old);
-                            }
-                        }
+                        self.scale(&mut line, c);
                         finish(i + first + row, j, &mut line);
                         T::store(&line, c);
                     }
                 });
+            }
+        }
+    }
+
+    /// `sums = alpha sums + beta old`.
+    fn scale(&self, sums: &mut [T::Sum], old: &[T::Result]) {
+        let [zero, one] = [0i8, 1].map(T::Sum::from);
+        if self.alpha != one {
+            for sum in &mut *sums {
+                *sum = T::scaled(*sum, self.alpha);
+            }
+        }
+        if self.beta != zero {
+            for (sum, old) in sums.iter_mut().zip(old) {
+                *sum = T::add_old(*sum, self.beta, *old);
             }
         }
     }
@@ -128,7 +142,7 @@ impl<T: Arithmetic> Work<'_, T> {
         [rows, columns]: [usize; 2],
         add: bool,
     ) {
-        let Self { a, b, extents: [_, _, k], alpha, threads, .. } = *self;
+        let Self { a, b, extents: [_, _, k], threads, .. } = *self;
         if k == 0 && !add {
             for sums in sums.chunks_mut(stride) {
                 let len = columns.min(sums.len());
@@ -141,7 +155,7 @@ impl<T: Arithmetic> Work<'_, T> {
                 let a = view(a.part([i, l], [rows, depth]), &mut scratch.a, threads);
                 let b = view(b.part([l, j], [depth, columns]), &mut scratch.b, threads);
                 let threads = if is_shared([rows, columns, depth], threads) { threads } else { Threads::One };
-                T::multiply((&mut *sums, stride), a, b, alpha, add || l > 0, &mut scratch.products, threads);
+                T::multiply((&mut *sums, stride), a, b, add || l > 0, &mut scratch.products, threads);
             }
         });
     }

@@ -25,9 +25,6 @@ pub(super) trait Lines: Arithmetic {
 
     /// Adds `factor` times `line` to `sums`, of the same length.
     fn add_scaled(sums: &mut [Self::Sum], factor: Self::Work, line: &[Self]);
-
-    /// `alpha sum`.
-    fn scaled(sum: Self::Sum, alpha: Self::Sum) -> Self::Sum;
 }
 
 macro_rules! float {
@@ -43,10 +40,6 @@ macro_rules! float {
                 for (sum, value) in sums.iter_mut().zip(line) {
                     *sum += factor * *value;
                 }
-            }
-
-            fn scaled(sum: $type, alpha: $type) -> $type {
-                alpha * sum
             }
         }
     )* };
@@ -77,10 +70,6 @@ impl Lines for f16 {
             }
         }
     }
-
-    fn scaled(sum: f32, alpha: f32) -> f32 {
-        alpha * sum
-    }
 }
 
 impl Lines for i8 {
@@ -102,10 +91,6 @@ impl Lines for i8 {
             *sum = sum.wrapping_add(factor * i32::from(*value));
         }
     }
-
-    fn scaled(sum: i32, alpha: i32) -> i32 {
-        alpha.wrapping_mul(sum)
-    }
 }
 
 #[inline(always)]
@@ -125,13 +110,8 @@ fn dot<T: Copy + Default + AddAssign + Mul<Output = T> + Sum>(a: &[T], b: &[T]) 
     sums.into_iter().sum()
 }
 
-/// `alpha A b` for a matrix of m x k, neither of them 0, and a vector of k; nothing where neither rows nor columns of A are contiguous.
-pub(super) fn product<T: Lines>(
-    a: Matrix<'_, T>,
-    b: Matrix<'_, T>,
-    alpha: T::Sum,
-    threads: Threads,
-) -> Option<Vec<T::Sum>> {
+/// `A b` for a matrix of m x k, neither of them 0, and a vector of k; nothing where neither rows nor columns of A are contiguous.
+pub(super) fn product<T: Lines>(a: Matrix<'_, T>, b: Matrix<'_, T>, threads: Threads) -> Option<Vec<T::Sum>> {
     let Matrix { rows: m, columns: k, .. } = a;
     let (data, stride, down) = a.lines()?;
     let elements: Vec<T> = (0..k).map(|l| b.at(l, 0)).collect();
@@ -151,9 +131,6 @@ pub(super) fn product<T: Lines>(
                     for (i, sum) in sums.iter_mut().enumerate() {
                         *sum = T::dot(&data[(first + i) * stride..][..k], &vector);
                     }
-                }
-                for sum in &mut *sums {
-                    *sum = T::scaled(*sum, alpha);
                 }
             },
         ));
