@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p tripipe-conformance --bench gemm` prints a JSON object for each size: the rate of the parameters that the
 //! table has, with both operands packed each time and with B packed ahead, and `CLBlast`'s. Wall time until the device is done,
-//! least and median of the rounds, which take turns; 10^9 operations a second. Each result is verified first.
+//! least and median of the rounds, which take turns; 10^9 operations a second. Each result is verified first. Ahead of them comes
+//! the device's measured ceiling; a product beyond 105 % of it ends the run with an error: the ceiling is then none.
 
 #![allow(clippy::print_stdout, reason = "standard output is what a benchmark is for")]
 
@@ -13,7 +14,8 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use tripipe_kernels::gemm::{Elements, Gemm, Given, Parameters, Reference, default_parameters, plan, sample};
-use tripipe_launch::{Access, Executor, MemoryKind};
+use tripipe_kernels::peaks;
+use tripipe_launch::{Access, Executor, MemoryKind, ScalarType};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 
 const SIZES: [usize; 4] = [256, 512, 1024, 2048];
@@ -26,6 +28,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut executor = OpenClExecutor::new(device, &ExecutorOptions::default())?;
     let folder = tempfile::tempdir()?;
     let clblast = build_clblast(folder.path());
+    let ceiling = peaks::ceilings(&mut executor, ScalarType::F32)?.operations_per_second;
+    println!("{}", json!({ "ceiling": (ceiling * 1e-8).round() / 10.0 }));
     for size in SIZES {
         let gemm = Gemm::new(Elements::F32, [size; 3]);
         let choice = default_parameters(&gemm, executor.probe());
@@ -38,13 +42,18 @@ fn main() -> Result<(), Box<dyn Error>> {
                 rows[2].extend(clblast_times(host, size)?);
             }
         }
+        let least = rows[..2].iter().flatten().copied().fold(f64::INFINITY, f64::min);
+        let share = 100.0 * gemm.operations() / least / ceiling;
         let [changing, constant, clblast] = rows.map(|seconds| rates(&gemm, seconds));
         let parameters = choice.parameters.to_string();
         let line = json!({
             "size": size, "parameters": parameters, "packed each time": changing, "b packed ahead": constant,
-            "clblast": clblast,
+            "clblast": clblast, "% of the ceiling": share.round(),
         });
         println!("{line}");
+        if share > 105.0 {
+            return Err(format!("{share:.0} % of the measured ceiling: it was measured too low").into());
+        }
     }
     Ok(())
 }

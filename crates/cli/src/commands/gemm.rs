@@ -290,6 +290,7 @@ impl InFiles for f64 {
         if let Elements::F64(values) = elements { Some(values) } else { None }
     }
 
+    const SUMS: &'static str = "float64";
     const ARITHMETIC: Arithmetic = Arithmetic::F64;
 }
 

@@ -10,12 +10,12 @@
 // with an odd factor, wrapping, walks through values that the host computes in closed form.
 //
 // TYPE:   float, half, double, int, short or char.
-// HOW:    0 x * factor + plus; 1 mad(), which takes the fastest multiply-add the device has, for floats; 2 mad24() and
+// HOW:    0 x * factor + plus, which compilers for CPUs fuse (PoCL's mad() is a multiplication and an addition); 1 mad(), which takes the fastest multiply-add the device has, for floats; 2 mad24() and
 //         3 mul24() and an addition, for int.
 // HALF:   1 for half.
 // DOUBLE: 1 for double.
 // WIDTH:  1, 2, 4, 8 or 16.
-// CHAINS: 2, 4 or 8.
+// CHAINS: 2, 4 or 12.
 
 #ifndef TYPE
 #define TYPE float
@@ -69,7 +69,7 @@ typedef JOIN(TYPE, WIDTH) vector_t;
 #elif CHAINS == 4
 #define EACH_CHAIN(X) X(0) X(1) X(2) X(3)
 #else
-#define EACH_CHAIN(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define EACH_CHAIN(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 #endif
 
 #if HOW == 1

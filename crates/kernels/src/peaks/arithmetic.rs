@@ -184,6 +184,11 @@ impl Affine {
 pub(super) fn rate(bench: &mut Bench<'_>, mad: &Mad, width: usize, effort: Effort) -> Result<f64, PeakError> {
     let half = mad.element == ScalarType::F16;
     let probe = bench.probe();
+    // A CPU's compiler fuses what is written out; PoCL's mad() is a multiplication and an addition.
+    let how = match mad.how {
+        How::Mad if probe.kind == DeviceKind::Cpu => How::Expression,
+        how => how,
+    };
     if half && !probe.fp16() {
         return Err(PeakError::NotOffered { what: "half-precision arithmetic (cl_khr_fp16)".to_owned() });
     }
@@ -192,8 +197,9 @@ pub(super) fn rate(bench: &mut Bench<'_>, mad: &Mad, width: usize, effort: Effor
         return Err(PeakError::NotOffered { what: "double-precision arithmetic (cl_khr_fp64)".to_owned() });
     }
     let chains = match (probe.kind, width) {
-        // A core works on one work-item at a time: only chains hide the latency of two wide multiply-adds a clock.
-        (DeviceKind::Cpu, _) => 8,
+        // A core works on one work-item at a time: only chains hide the latency of two wide multiply-adds a clock, of 4 to 6
+        // clocks each.
+        (DeviceKind::Cpu, _) => 12,
         // Many work-items hide it, and four chains of wide vectors would not fit the registers of a Mali.
         (_, 1..=4) => 4,
         _ => 2,
@@ -209,7 +215,7 @@ pub(super) fn rate(bench: &mut Bench<'_>, mad: &Mad, width: usize, effort: Effor
     }
     let program = Program::from_source("peaks/arithmetic.cl", include_str!("arithmetic.cl"))
         .define("TYPE", mad.element.opencl_name())
-        .define("HOW", mad.how as u8)
+        .define("HOW", how as u8)
         .define("HALF", u8::from(half))
         .define("DOUBLE", u8::from(double))
         .define("WIDTH", width)
@@ -297,7 +303,7 @@ mod tests {
 
     #[test]
     fn floats_stay_exact_to_the_last_turn() {
-        // The largest start is 3 + 7 + 15; a turn climbs 31 before it steps back.
+        // The largest start is 3 + 11 + 15; a turn climbs 31 before it steps back.
         for mad in MADS {
             let exact: i64 = match mad.element {
                 ScalarType::F32 => 1 << 24,
@@ -306,8 +312,8 @@ mod tests {
                 _ if mad.factor == 1 => 1 << 23,
                 _ => continue,
             };
-            assert_eq!(mad.after(25, mad.turns_max), 25 + i64::from(mad.turns_max), "{}", mad.name);
-            assert!(25 + i64::from(mad.turns_max) + 31 <= exact, "{}", mad.name);
+            assert_eq!(mad.after(29, mad.turns_max), 29 + i64::from(mad.turns_max), "{}", mad.name);
+            assert!(29 + i64::from(mad.turns_max) + 31 <= exact, "{}", mad.name);
         }
     }
 

@@ -14,6 +14,7 @@ mod launch;
 mod memory;
 
 use thiserror::Error;
+use tripipe_device::DeviceKind;
 use tripipe_launch::{ExecuteError, Executor, ScalarType};
 
 use crate::ladder::Ceilings;
@@ -201,8 +202,8 @@ pub fn launch_seconds(executor: &mut dyn Executor) -> Result<f64, ExecuteError> 
     seconds.map_err(|error| execute_error(error, executor))
 }
 
-/// The ceilings that a ladder over `element` is held against, in about a second: the best copy and the best
-/// multiply-add rate, each over the widths 4 and 16.
+/// The ceilings that a ladder over `element` is held against, in about a second: the best copy and the best multiply-add rate,
+/// each over the widths 4 and 16, on CPUs 8 and 16: one of them is that of the registers.
 ///
 /// # Errors
 /// The device does not offer the type or has no multiply-add row for it, failed, or computed something wrong.
@@ -212,7 +213,8 @@ pub fn ceilings(executor: &mut dyn Executor, element: ScalarType) -> Result<Ceil
         return Err(ExecuteError::NotOffered { what, device: executor.probe().name.clone() });
     };
     let mut best = [0.0f64; 2];
-    for width in [4, 16] {
+    let widths = if executor.probe().kind == DeviceKind::Cpu { [8, 16] } else { [4, 16] };
+    for width in widths {
         let copy = memory::buffer(&mut Bench::new(executor), memory::Transfer::Copy, width, Effort::Quick);
         let rate = arithmetic::rate(&mut Bench::new(executor), mad, width, Effort::Quick);
         for (best, value) in best.iter_mut().zip([copy, rate]) {
