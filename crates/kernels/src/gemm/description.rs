@@ -364,11 +364,11 @@ impl Gemm {
             operand("C", output, spanned(&self.c, [m, n], c)),
         ];
         if let Batch::Offsets { count } = self.batch {
-            operands.push(operand("offsets", ScalarType::U32, 3 * count));
+            operands.push(operand("offsets", ScalarType::U32, count.saturating_mul(3)));
         }
         if let Elements::I8ToI8(requantise) = &self.elements {
             let pairs = if requantise.scale == Scale::Columns { n } else { 1 };
-            operands.push(operand("scales", ScalarType::I32, 2 * pairs));
+            operands.push(operand("scales", ScalarType::I32, pairs.saturating_mul(2)));
         }
         for stage in &self.epilogue {
             match stage {

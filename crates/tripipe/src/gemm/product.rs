@@ -258,8 +258,8 @@ impl<'m, T: Factor> Product<'m, T> {
     /// Queues the product, into C.
     ///
     /// # Errors
-    /// Extents that do not fit together; operands of different contexts, or that share memory with C; a description that makes no
-    /// sense; the device is gone.
+    /// Extents that do not fit together; operands of different contexts, or that share memory with C; an operand packed ahead that the
+    /// products of a batch have in several places; a description that makes no sense; the device is gone.
     pub fn store<'c>(mut self, c: impl Into<MatrixViewMut<'c, T::Sum>>) -> Result<Pending, Error>
     where
         'm: 'c,
@@ -393,7 +393,7 @@ impl<'m> Product<'m, i8> {
         let Requantisation { scales, zero_a, zero_b, zero_c, range: [least, most] } = requantisation;
         let scale = match scales.len() {
             2 => Scale::Tensor,
-            length if length == 2 * self.gemm.n => Scale::Columns,
+            length if length == self.gemm.n.saturating_mul(2) => Scale::Columns,
             found => return Err(Error::Length { operand: "the multipliers and shifts", want: 2, found }),
         };
         self.gemm.elements = Elements::I8ToI8(Requantise { scale, zero_a, zero_b, zero_c, least, most });

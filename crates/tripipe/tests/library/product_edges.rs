@@ -1,7 +1,7 @@
 //! Products at their edges: batches of any count, empty operands, absurd extents, infinities and NaN, double precision.
 
 use half::f16;
-use tripipe::gemm::{Accumulate, Factor, Packed, Product};
+use tripipe::gemm::{Accumulate, Batch, Elements, Factor, Gemm, Packed, Product, Requantisation};
 use tripipe::{Context, Device, Error, Matrix, Order, Team, Vector};
 use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor};
 
@@ -177,6 +177,21 @@ fn extents_strides_and_counts_at_the_extremes() {
             assert!(Product::of(&tall, &wide).unwrap().explain().is_err());
             assert!(Packed::b(&wide, huge).is_err());
             assert!(Packed::a(&tall, 3).is_err());
+            // Nothing to copy, however many rows that are.
+            assert_eq!(tall.view().to_vec().unwrap(), []);
+            assert_eq!(wide.transposed().to_vec().unwrap(), []);
+            // Multipliers for each column, of which there are too many to count.
+            let [none, columns] =
+                [[0, 0], [0, huge]].map(|shape| Matrix::<i8>::zeros(&context, shape).unwrap());
+            let mut bytes = Matrix::<i8>::zeros(&context, [0, huge]).unwrap();
+            let scales = Vector::from_slice(&context, &[1i32; 6]).unwrap();
+            let requantisation =
+                Requantisation { scales: &scales, zero_a: 0, zero_b: 0, zero_c: 0, range: [-128, 127] };
+            let product = Product::of(&none, &columns).unwrap();
+            assert!(product.store_bytes(&mut bytes, requantisation).is_err());
+            let huge_batch =
+                Gemm { batch: Batch::Offsets { count: huge }, ..Gemm::new(Elements::F32, [1; 3]) };
+            assert!(context.gemm(&huge_batch).is_err() && huge_batch.operands().len() == 4);
             // An empty sum of more terms than kernels count.
             let nothing = Product::of(&wide, &tall).unwrap();
             assert!(nothing.to_matrix().is_err());
