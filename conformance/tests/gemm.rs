@@ -689,12 +689,11 @@ fn bounds_find_small_errors() {
     let operands = sample(&gemm, 5);
     let slices: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
     let reference = Reference::new(&gemm, &slices).unwrap();
-    let [a, b]: [Vec<half::f16>; 2] =
-        [0, 1].map(|operand: usize| bytemuck::pod_collect_to_vec(&operands[operand]));
+    let [a, b]: [Vec<f16>; 2] = [0, 1].map(|operand: usize| bytemuck::pod_collect_to_vec(&operands[operand]));
     let mut c = Vec::new();
     for row in 0..16 {
         for column in 0..16 {
-            let sum = (0..1024).fold(half::f16::ZERO, |sum, i| sum + a[row * 1024 + i] * b[i * 16 + column]);
+            let sum = (0..1024).fold(f16::ZERO, |sum, i| sum + a[row * 1024 + i] * b[i * 16 + column]);
             c.extend(sum.to_ne_bytes());
         }
     }
