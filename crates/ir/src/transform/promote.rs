@@ -470,7 +470,7 @@ mod tests {
                 layout: Layout::Value(Type::I32),
                 initial: Initial::Unwritten,
             });
-            let mut put =
+            let put =
                 |kernel: &mut Kernel, block: Block, op: Op, operands: &[Value], ty: Option<Type>| {
                     let inst = kernel.make_inst(op, operands, ty, None);
                     kernel.blocks[block].insts.push(inst);
