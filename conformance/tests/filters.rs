@@ -411,6 +411,47 @@ fn alpha_is_kept_where_it_is_made() {
     }
 }
 
+/// Sums of 32 bits without a sign, alone and beside other windows in a pass; divisors of 2^31 and more.
+#[test]
+fn sums_of_all_32_bits_are_right() {
+    let linear = |linear: Linear| Stage::Linear(linear);
+    let flat = |size: usize| Linear::gaussian(size, Some(100.0)).unwrap();
+    let divided =
+        |weights: [i32; 3], divisor: u32| linear(Linear::full([3, 1], weights.to_vec(), divisor).unwrap());
+    let (most, large) = ((1 << 31) + 12_345, (1 << 31) + 1);
+    let chains: [(Element, Vec<Stage>); 14] = [
+        (Element::U8, vec![linear(flat(29))]),
+        (Element::U8, vec![linear(flat(29).with_offset(-100))]),
+        (Element::U8, vec![linear(flat(29).to(Element::F32))]),
+        (Element::U16, vec![linear(flat(9).with_offset(-30_000).to(Element::I16))]),
+        (Element::I16, vec![linear(flat(9))]),
+        // The first in the pass of the second.
+        (Element::U16, vec![linear(flat(7)), linear(Linear::laplace8())]),
+        (Element::U16, vec![linear(flat(7)), linear(flat(5))]),
+        (Element::U16, vec![linear(flat(7).to(Element::U8)), linear(Linear::laplace8())]),
+        (Element::U16, vec![linear(flat(7).to(Element::U8)), Stage::Median { size: 3 }]),
+        (Element::U16, vec![linear(flat(7).to(Element::U8)), Stage::Gradient(Gradient::Sobel)]),
+        (Element::U8, vec![linear(Linear::laplace_sharpen()), linear(flat(29))]),
+        (Element::U16, vec![divided([1 << 14, 1 << 13, 3], large), divided([1, 2, 1], 1 << 31)]),
+        (Element::U16, vec![divided([1, -2, -1], most)]),
+        (Element::I16, vec![divided([1, -2, 1], large), divided([30_000, 2, 1], 1 << 31)]),
+    ];
+    let mut random = Rng::with_seed(14);
+    for mut executor in executors() {
+        for (element, stages) in &chains {
+            let border = choose(&mut random, &BORDERS[..5]);
+            let chain = Chain { stages: stages.clone(), border, keep_alpha: false };
+            let from = Raster::packed([41, 6], 1, *element);
+            let to = chain.apply_to(&from).unwrap();
+            let sums = choose(&mut random, &[Sums::Wide, Sums::Narrow]);
+            let parameters = Parameters { sums, fuse: Fuse::Windows, ..PLAIN };
+            // Bright pixels, which make the largest sums.
+            let source: Vec<u8> = (0..room(&from) * element.bytes()).map(|_| random.u8(..) | 0xF0).collect();
+            run_on(executor.as_mut(), &mut random, &Case { chain, from, to, parameters }, &source);
+        }
+    }
+}
+
 /// What is not finite reaches what the specification says, on every executor.
 #[test]
 fn nan_and_infinity_are_the_same_everywhere() {

@@ -392,3 +392,53 @@ fn an_animation_is_said_to_be_one() {
     assert_eq!(ppm(&bench, "out.ppm").2, picture.into_raw());
     done(&bench.run(&["filter", "copy", "still.png", "out.ppm"]));
 }
+
+/// Alpha is kept whoever made it: of a picture without any it is opaque, and stays so whatever is filtered after.
+#[test]
+fn alpha_that_a_filter_made_is_kept() {
+    let bench = Bench::new();
+    rgb(20, 10).save(bench.path().join("rgb.png")).unwrap();
+    let rgba = RgbaImage::from_fn(20, 10, |x, y| Rgba([0, 1, 2, 3].map(|channel| value(x, y, channel))));
+    rgba.save(bench.path().join("rgba.png")).unwrap();
+    let gray = GrayAlphaImage::from_fn(20, 10, |x, y| image::LumaA([value(x, y, 0), value(x, y, 1)]));
+    gray.save(bench.path().join("gray.png")).unwrap();
+    let alpha = |filters: &str, name: &str| -> Vec<u8> {
+        bench.succeed(&["filter", filters, name, "out.png", "--device", "cpu"]);
+        let out = image::open(bench.path().join("out.png")).unwrap();
+        assert_eq!(out.color(), image::ColorType::Rgba8, "{filters} {name}");
+        out.to_rgba8().pixels().map(|pixel| pixel.0[3]).collect()
+    };
+    for (filters, name) in [
+        ("add-alpha,laplace8", "rgb.png"),
+        ("gaussian:3,add-alpha,sobel,swap-red-blue,median:3", "rgb.png"),
+        ("gray,rgb,add-alpha,laplace8", "rgba.png"),
+        ("drop-alpha,add-alpha,sobel", "rgba.png"),
+        ("ycrcb,from-ycrcb,add-alpha,laplace8", "rgb.png"),
+    ] {
+        assert_eq!(alpha(filters, name), [255; 200], "{filters} {name}");
+    }
+    let own: Vec<u8> = rgba.pixels().map(|pixel| pixel.0[3]).collect();
+    assert_eq!(alpha("swap-red-blue,laplace8", "rgba.png"), own);
+    let own: Vec<u8> = gray.pixels().map(|pixel| pixel.0[1]).collect();
+    assert_eq!(alpha("laplace8,rgb", "gray.png"), own);
+}
+
+#[test]
+fn an_explanation_says_which_run_was_measured() {
+    let bench = Bench::new();
+    rgb(40, 30).save(bench.path().join("a.png")).unwrap();
+    let said = bench.succeed(&["filter", "laplace", "a.png", "b.png", "--device", "cpu", "--explain"]);
+    assert!(said.contains("the only run so far") && !said.contains("shortest"), "{said}");
+}
+
+#[test]
+fn a_window_of_any_size_is_refused_in_words() {
+    let bench = Bench::new();
+    rgb(4, 3).save(bench.path().join("a.png")).unwrap();
+    for filters in
+        ["box:18446744073709551615", "erode:18446744073709551615", "bilateral:18446744073709551615:1:1"]
+    {
+        let window = "a window of 18446744073709551615x18446744073709551615";
+        bench.refuse(&["filter", filters, "a.png", "b.png"], &[window]);
+    }
+}
