@@ -38,6 +38,11 @@ impl Progress {
         self.0.set_message(doing.into());
     }
 
+    /// Does what prints, the line out of its way.
+    pub(crate) fn aside<R>(&self, print: impl FnOnce() -> R) -> R {
+        self.0.suspend(print)
+    }
+
     /// What is being worked on.
     pub(crate) fn say(&self, doing: &str) {
         self.0.set_message(doing.to_owned());

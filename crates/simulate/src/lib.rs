@@ -7,6 +7,7 @@ pub mod image;
 pub mod math;
 pub mod watch;
 
+mod arch;
 mod execute;
 mod simulator;
 

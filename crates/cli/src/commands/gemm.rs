@@ -256,7 +256,7 @@ struct Sides {
 }
 
 /// A type of A and B, and the type of C as a file has it.
-trait InFiles: Factor<Sum: npyz::AutoSerialize> {
+trait InFiles: Factor<Sum: npy::Number> {
     /// The elements of a bias, or of what is added.
     fn sums(elements: &Elements) -> Option<&[Self::Sum]>;
 

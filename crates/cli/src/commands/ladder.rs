@@ -106,6 +106,7 @@ impl Ladder {
             note(&format!("{} is {left_out}; only its first picture is read", shown_input(path)));
         }
         let photo = photo(&source)?;
+        let source = Source::Picture(source);
         check_memory(ladder, &sizes)?;
         let devices = self.devices.resolve()?;
 
@@ -117,9 +118,18 @@ impl Ladder {
             writeln!(out, "{}: {}\n", ladder.name, ladder.about)?;
         }
         let mut finish = Finish::Clean;
+        let mut show = show;
         for (index, device) in devices.iter().enumerate() {
-            let (climb, what) = climb_on(device, ladder, &sizes, &inputs, options)
-                .with_context(|| format!("the ladder {name} could not be climbed on {}", device.name()))?;
+            let rows = self.format == Format::Text;
+            // After the first size, which is the smallest: whoever looks on need not wait for the others.
+            let mut between = |out: &mut dyn Write| match show.take() {
+                Some(output) => self.show_picture(output, &source, &devices, canvas.width, out),
+                None => Ok(()),
+            };
+            let (climb, what) = climb_on(device, ladder, &sizes, &inputs, options, rows, out, &mut between)
+                .with_context(|| {
+                format!("the ladder {name} could not be climbed on {}", device.name())
+            })?;
             if climb.failed() {
                 finish = Finish::Bad;
             }
@@ -139,13 +149,6 @@ impl Ladder {
         }
         if self.format == Format::Text {
             out.write_all(tripipe_report::ladder::legend(options, canvas).as_bytes())?;
-        }
-        if let Some(output) = show {
-            let caption = match &self.image {
-                Some(path) => shown_input(path),
-                None => "the built-in picture".to_owned(),
-            };
-            self.show_picture(output, &caption, &Source::Picture(source), &devices, canvas.width, out)?;
         }
         Ok(finish)
     }
@@ -178,19 +181,22 @@ impl Ladder {
     fn show_picture(
         &self,
         output: Output,
-        caption: &str,
         source: &Source,
         devices: &[Device],
         columns: usize,
         out: &mut dyn Write,
     ) -> Result<()> {
+        let caption = match &self.image {
+            Some(path) => shown_input(path),
+            None => "the built-in picture".to_owned(),
+        };
         // The last device is an OpenCL one where there is any.
         let Some(device) = devices.last() else { return Ok(()) };
         let path = self.save.as_deref().unwrap_or(Path::new(SHOWN));
         let format = picture::Format::of(path)?;
         format.check(path, &source.picture()?.pixels)?;
         let chain = Chain::one(Stage::Linear(Linear::laplace_sharpen()), Border::None);
-        let filtered = filter(device, Wanted::default(), &Steps::of(chain), source, caption)?;
+        let filtered = filter(device, Wanted::default(), &Steps::of(chain), source, &caption)?;
         let said = filtered.said();
         let (result, source) = (filtered.into_picture()?, source.picture()?);
         output.write(|sink| picture::write(sink, format, &result))?;
@@ -202,6 +208,8 @@ impl Ladder {
                 let pictures = [("before", &source.pixels), ("after", &result.pixels)];
                 write!(out, "\n{}", preview::side_by_side(&pictures, columns))?;
             }
+            writeln!(out)?;
+            out.flush()?;
         }
         Ok(())
     }
@@ -260,34 +268,62 @@ fn check_memory(ladder: &ladder::Ladder, sizes: &[Size]) -> Result<()> {
     Ok(())
 }
 
-/// The climb, and what the device is.
+/// The climb, and what the device is. With `rows`, each is printed as soon as it is known. `between` is called after the first size.
+#[expect(clippy::too_many_arguments, reason = "a climb is described by as many things")]
 fn climb_on(
     device: &Device,
     ladder: &ladder::Ladder,
     sizes: &[Size],
     inputs: &Inputs<'_>,
     options: Options,
+    rows: bool,
+    out: &mut dyn Write,
+    between: &mut dyn FnMut(&mut dyn Write) -> Result<()>,
 ) -> Result<(Climb, String)> {
     let name = device.name();
-    let progress = Progress::pieces(sizes.len() * (ladder.steps.len() + 2));
-    let mut report = |at: ladder::Progress<'_>| {
-        progress.at(at.done, at.all, format!("{} at {} on {name}", at.doing, at.size));
-    };
-    let (climb, ceilings) = match device {
-        Device::Cpu => {
-            progress.say(&format!("ceilings of {name}"));
-            let ceilings = tripipe::peaks::ceilings(ladder.element).map_err(|error| error.to_string());
-            (climb(&mut CpuClimber::new(), ladder, sizes, inputs, options, &mut report)?, ceilings)
-        }
-        Device::OpenCl(opencl) => {
-            let mut executor = OpenClExecutor::new(opencl, &ExecutorOptions::default())?;
-            let executor: &mut dyn Executor = &mut executor;
-            progress.say(&format!("ceilings of {name}"));
-            let ceilings =
-                tripipe_kernels::peaks::ceilings(executor, ladder.element).map_err(|error| error.to_string());
-            (climb(executor, ladder, sizes, inputs, options, &mut report)?, ceilings)
+    if rows {
+        writeln!(out, "{name}, as it climbs: median, rate")?;
+        out.flush()?;
+    }
+    let pieces = ladder.steps.len() + 2;
+    let progress = Progress::pieces(sizes.len() * pieces);
+    let report = |before: usize, at: &ladder::Progress<'_>, out: &mut dyn Write| {
+        progress.at(before + at.done, sizes.len() * pieces, format!("{} at {} on {name}", at.doing, at.size));
+        if let Some(row) = tripipe_report::ladder::row(at).filter(|_| rows) {
+            // Where nobody reads any more, the next write says so.
+            let _ = progress.aside(|| writeln!(out, "{row}").and_then(|()| out.flush()));
         }
     };
+    // The ceilings come last: they take their time, and nobody waits for them.
+    let (first, others) = sizes.split_at(sizes.len().min(1));
+    let mut executor = match device {
+        Device::Cpu => None,
+        Device::OpenCl(opencl) => Some(OpenClExecutor::new(opencl, &ExecutorOptions::default())?),
+    };
+    let mut at = |sizes: &[Size], before: usize, out: &mut dyn Write| {
+        let mut report = |at: ladder::Progress<'_>| report(before, &at, out);
+        match &mut executor {
+            None => climb(&mut CpuClimber::new(), ladder, sizes, inputs, options, &mut report),
+            Some(executor) => {
+                let executor: &mut dyn Executor = executor;
+                climb(executor, ladder, sizes, inputs, options, &mut report)
+            }
+        }
+    };
+    let mut climbed = at(first, 0, out)?;
+    progress.aside(|| between(out))?;
+    climbed.append(at(others, pieces * first.len(), out)?);
+    progress.say(&format!("ceilings of {name}"));
+    let ceilings = match &mut executor {
+        None => tripipe::peaks::ceilings(ladder.element).map_err(|error| error.to_string()),
+        Some(executor) => {
+            tripipe_kernels::peaks::ceilings(executor, ladder.element).map_err(|error| error.to_string())
+        }
+    };
+    drop(progress);
+    if rows {
+        writeln!(out)?;
+    }
     let mut what = what(device);
     let ceilings = match ceilings {
         Ok(ceilings) => Some(ceilings),
@@ -297,7 +333,7 @@ fn climb_on(
             None
         }
     };
-    Ok((Climb { ceilings, ..climb }, what))
+    Ok((Climb { ceilings, ..climbed }, what))
 }
 
 #[cfg(test)]

@@ -382,7 +382,9 @@ impl Products {
 
 /// The day, as `2026-11-21`, in universal time.
 fn today() -> String {
-    jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
+    let mut date = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
+    date.truncate("2026-11-21".len());
+    date
 }
 
 impl Filters {

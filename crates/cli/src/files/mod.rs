@@ -4,5 +4,6 @@ pub(crate) mod frame;
 pub(crate) mod input;
 pub(crate) mod memory;
 pub(crate) mod npy;
+mod npy_header;
 pub(crate) mod output;
 pub(crate) mod picture;

@@ -1,25 +1,19 @@
 //! Arrays in the `.npy` format of numerical Python.
 
-use std::io::{BufReader, Cursor, Read};
+use std::io::{Cursor, Read};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use bytemuck::Pod;
+use bytemuck::allocation::zeroed_vec;
+use bytemuck::{Pod, cast_slice_mut};
 use half::f16;
-use npyz::{
-    AutoSerialize, DType, Deserialize, Endianness, NpyFile, NpyHeader, Order, TypeChar, WriterBuilder,
-};
 use tripipe_launch::ScalarType;
 use tripipe_launch::file::Array;
 
 use super::input::{self, Input, shown, shown_input};
 use super::memory;
+use super::npy_header::{HEADER_MAX, Header};
 use super::output::Sink;
-
-/// Longest header that is read, in bytes; numpy itself stays far below.
-const HEADER_MAX: usize = 1 << 16;
-/// Deepest nesting of brackets in a header; an array of numbers has two levels.
-const NESTING_MAX: usize = 16;
 
 /// A dense row-major matrix, or several of the same extents, one after the other.
 #[derive(Debug, PartialEq)]
@@ -78,7 +72,7 @@ pub(crate) fn read(path: &Path) -> Result<Matrix> {
 pub(crate) fn read_any(path: &Path) -> Result<Matrix> {
     let shown = shown_input(path);
     let opened = Opened::open(input::open_or_standard(path, "an array")?, &shown)?;
-    let extents: Vec<usize> = opened.header.shape().iter().map(|extent| *extent as usize).collect();
+    let extents: Vec<usize> = opened.header.shape.iter().map(|extent| *extent as usize).collect();
     let (count, rows, columns) = match *extents {
         [rows, columns] => (None, rows, columns),
         [count, rows, columns] => (Some(count), rows, columns),
@@ -103,7 +97,7 @@ pub(crate) fn read_any(path: &Path) -> Result<Matrix> {
 pub(crate) fn read_vector(path: &Path) -> Result<Elements> {
     let shown = shown_input(path);
     let opened = Opened::open(input::open_or_standard(path, "an array")?, &shown)?;
-    let shape = opened.header.shape();
+    let shape = &opened.header.shape;
     if shape.iter().filter(|extent| **extent != 1).count() > 1 {
         bail!("{shown} is an array of {shape:?}, a bias is a vector; take a row or a column of it");
     }
@@ -117,12 +111,12 @@ pub(crate) fn read_vector(path: &Path) -> Result<Elements> {
 pub(crate) fn read_array(path: &Path, at_most: u64) -> Result<Array> {
     let shown = shown(path);
     let opened = Opened::open(input::open(path, "an array")?, &shown)?;
-    let scalar = scalar_type(&opened.header).with_context(|| format!("{shown} cannot be used"))?;
+    let scalar = opened.header.scalar().with_context(|| format!("{shown} cannot be used"))?;
     let bytes = opened.bytes(scalar.bytes())?;
     if bytes > at_most {
         bail!("{shown} holds {bytes} bytes of numbers, {at_most} are allowed for it; raise the limit");
     }
-    let extents = opened.header.shape().iter().map(|extent| *extent as usize).collect();
+    let extents = opened.header.shape.iter().map(|extent| *extent as usize).collect();
     let bytes = match scalar {
         ScalarType::I8 => opened.number_bytes::<i8>(),
         ScalarType::U8 => opened.number_bytes::<u8>(),
@@ -141,7 +135,7 @@ pub(crate) fn read_array(path: &Path, at_most: u64) -> Result<Array> {
 
 /// A `.npy` file whose header has been read.
 struct Opened {
-    header: NpyHeader,
+    header: Header,
     /// What follows the header.
     data: Box<dyn Read>,
     /// Bytes behind the header; nothing for a stream, which does not say.
@@ -153,7 +147,7 @@ impl Opened {
     /// The numbers, of a type that matrices are multiplied in or products are summed in.
     fn elements(self) -> Result<Elements> {
         let shown = self.shown.clone();
-        let scalar = scalar_type(&self.header).with_context(|| format!("{shown} cannot be multiplied"))?;
+        let scalar = self.header.scalar().with_context(|| format!("{shown} cannot be multiplied"))?;
         Ok(match scalar {
             ScalarType::I8 => Elements::I8(self.numbers()?),
             ScalarType::I32 => Elements::I32(self.numbers()?),
@@ -163,7 +157,7 @@ impl Opened {
             _ => bail!(
                 "{shown} cannot be multiplied: it holds {}, not int8, float16, float32 or float64; convert it, e.g. \
                  a.astype('float32')",
-                self.header.dtype().descr()
+                self.header.kind()
             ),
         })
     }
@@ -178,7 +172,7 @@ impl Opened {
             .take(HEADER_MAX as u64)
             .read_to_end(&mut start)
             .with_context(|| format!("{shown} cannot be read"))?;
-        let (header, data_offset) = parse_header(&start).with_context(|| {
+        let (header, data_offset) = Header::parse(&start).with_context(|| {
             format!("{shown} is not a .npy file that can be read; write it with numpy.save")
         })?;
         let there = length.map(|length| length.saturating_sub(data_offset));
@@ -188,7 +182,7 @@ impl Opened {
 
     /// Bytes of all numbers of `item_bytes` each; they are there, or, in a stream, there is memory for them.
     fn bytes(&self, item_bytes: usize) -> Result<u64> {
-        let extents = self.header.shape();
+        let extents = &self.header.shape;
         let numbers = extents.iter().try_fold(1u64, |all, extent| all.checked_mul(*extent));
         let bytes = numbers.and_then(|numbers| numbers.checked_mul(item_bytes as u64));
         match (bytes, self.there) {
@@ -203,7 +197,7 @@ impl Opened {
     }
 
     fn cut_short(&self, item_bytes: usize, there: u64) -> anyhow::Error {
-        let extents: Vec<String> = self.header.shape().iter().map(ToString::to_string).collect();
+        let extents: Vec<String> = self.header.shape.iter().map(ToString::to_string).collect();
         anyhow::anyhow!(
             "{} is cut short: its header says {} elements of {item_bytes} bytes, {there} bytes follow; save it again",
             self.shown,
@@ -212,7 +206,7 @@ impl Opened {
     }
 
     /// All numbers, the last extent running fastest. `T` is what the header says.
-    fn numbers<T: Deserialize + Copy>(mut self) -> Result<Vec<T>> {
+    fn numbers<T: Number>(mut self) -> Result<Vec<T>> {
         let bytes = self.bytes(size_of::<T>())?;
         let context = || format!("{} cannot be read", self.shown);
         if self.there.is_none() {
@@ -224,19 +218,41 @@ impl Opened {
             }
             self.data = Box::new(Cursor::new(all));
         }
-        let extents: Vec<usize> = self.header.shape().iter().map(|extent| *extent as usize).collect();
-        let array = NpyFile::with_header(self.header, BufReader::with_capacity(1 << 20, self.data));
-        let order = array.order();
-        let stored: Vec<T> = array.into_vec().with_context(|| format!("{} cannot be read", self.shown))?;
-        Ok(match order {
-            Order::C => stored,
-            Order::Fortran => row_major(&stored, &extents),
-        })
+        let extents: Vec<usize> = self.header.shape.iter().map(|extent| *extent as usize).collect();
+        let mut stored = zeroed_vec::<T>(bytes as usize / size_of::<T>());
+        self.data.read_exact(cast_slice_mut(&mut stored)).with_context(context)?;
+        turn(&mut stored);
+        Ok(if self.header.fortran { row_major(&stored, &extents) } else { stored })
     }
 
     /// As [`Self::numbers`], their bytes in host order.
-    fn number_bytes<T: Deserialize + Pod>(self) -> Result<Vec<u8>> {
+    fn number_bytes<T: Number>(self) -> Result<Vec<u8>> {
         Ok(bytemuck::cast_slice(&self.numbers::<T>()?).to_vec())
+    }
+}
+
+/// A type of numbers in files.
+pub(crate) trait Number: Pod {
+    /// What it is called.
+    const SCALAR: ScalarType;
+}
+
+macro_rules! numbers {
+    ($($type:ty: $scalar:ident)*) => { $(
+        impl Number for $type {
+            const SCALAR: ScalarType = ScalarType::$scalar;
+        }
+    )* };
+}
+
+numbers!(i8: I8 u8: U8 i16: I16 u16: U16 i32: I32 u32: U32 i64: I64 u64: U64 f16: F16 f32: F32 f64: F64);
+
+/// Numbers from little-endian order to the host's, or back.
+fn turn<T: Number>(numbers: &mut [T]) {
+    if cfg!(target_endian = "big") {
+        for number in cast_slice_mut::<T, u8>(numbers).chunks_exact_mut(size_of::<T>()) {
+            number.reverse();
+        }
     }
 }
 
@@ -259,89 +275,12 @@ fn row_major<T: Copy>(stored: &[T], extents: &[usize]) -> Vec<T> {
     numbers
 }
 
-/// The header, and where the data starts.
-fn parse_header(start: &[u8]) -> Result<(NpyHeader, u64)> {
-    // Checked ahead of the library, which would allocate, recurse and multiply as the file says.
-    if !start.starts_with(b"\x93NUMPY") {
-        bail!("it does not start as one");
-    }
-    let (text_start, text_bytes): (usize, usize) = match start.get(6..12) {
-        Some([1, _, low, high, ..]) => (10, usize::from(u16::from_le_bytes([*low, *high]))),
-        Some([_, _, a, b, c, d]) => (12, u32::from_le_bytes([*a, *b, *c, *d]) as usize),
-        _ => bail!("it ends in its header"),
-    };
-    let Some(text) = text_start.checked_add(text_bytes).and_then(|end| start.get(text_start..end)) else {
-        bail!("it ends in its header, or the header is over {HEADER_MAX} bytes");
-    };
-    let mut depth = 0usize;
-    for byte in text {
-        match byte {
-            b'(' | b'[' | b'{' => depth += 1,
-            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth > NESTING_MAX {
-            bail!("its header is nested too deeply");
-        }
-    }
-    if shape_overflows(&String::from_utf8_lossy(text)) {
-        bail!("its shape has more elements than can be counted");
-    }
-    let mut cursor = Cursor::new(start);
-    let header = NpyHeader::from_reader(&mut cursor)?;
-    Ok((header, cursor.position()))
-}
-
-/// Whether the extents in the header's shape multiply to more than a `u64`. What is no shape is left to the parser.
-fn shape_overflows(text: &str) -> bool {
-    let extents =
-        text.split_once("shape").and_then(|(_, rest)| rest.split_once(['(', '['])).map(|(_, rest)| rest);
-    let Some(extents) = extents.and_then(|rest| rest.split([')', ']']).next()) else { return false };
-    let extents = extents.split(',').map(str::trim).filter(|extent| !extent.is_empty());
-    let product = extents.map(str::parse::<u64>).try_fold(1u64, |product, extent| match extent {
-        Ok(extent) => product.checked_mul(extent.max(1)),
-        Err(_) => Some(product),
-    });
-    product.is_none()
-}
-
-fn scalar_type(header: &NpyHeader) -> Result<ScalarType> {
-    let DType::Plain(kind) = header.dtype() else {
-        bail!("it holds records; save one field of it, e.g. a['x'].astype('float32')")
-    };
-    let scalar = match (kind.type_char(), kind.size_field()) {
-        (TypeChar::Int, 1) => ScalarType::I8,
-        (TypeChar::Uint, 1) => ScalarType::U8,
-        (TypeChar::Int, 2) => ScalarType::I16,
-        (TypeChar::Uint, 2) => ScalarType::U16,
-        (TypeChar::Int, 4) => ScalarType::I32,
-        (TypeChar::Uint, 4) => ScalarType::U32,
-        (TypeChar::Int, 8) => ScalarType::I64,
-        (TypeChar::Uint, 8) => ScalarType::U64,
-        (TypeChar::Float, 2) => ScalarType::F16,
-        (TypeChar::Float, 4) => ScalarType::F32,
-        (TypeChar::Float, 8) => ScalarType::F64,
-        _ => bail!(
-            "it holds '{kind}', no integers and no floats of 16, 32 or 64 bits; convert it, e.g. a.astype('float32')"
-        ),
-    };
-    if kind.endianness() == Endianness::Big {
-        let little = kind.to_string().replace('>', "<");
-        bail!("it holds big-endian numbers ('{kind}'); save a.astype('{little}') instead");
-    }
-    Ok(scalar)
-}
-
 /// Writes an array, little-endian, in C order, the last extent running fastest.
 ///
 /// # Errors
 /// The sink fails.
-pub(crate) fn write<T: AutoSerialize + Copy>(
-    sink: &mut dyn Sink,
-    extents: &[usize],
-    elements: &[T],
-) -> Result<()> {
-    write_numbers(sink, extents, elements.iter().copied())
+pub(crate) fn write<T: Number>(sink: &mut dyn Sink, extents: &[usize], elements: &[T]) -> Result<()> {
+    write_array(sink, extents, T::SCALAR, bytemuck::cast_slice(elements))
 }
 
 /// Writes an array of any dimensions from its bytes in host order, the last extent running fastest: little-endian, in C
@@ -355,34 +294,15 @@ pub(crate) fn write_array(
     scalar: ScalarType,
     bytes: &[u8],
 ) -> Result<()> {
-    match scalar {
-        ScalarType::I8 => write_bytes::<i8>(sink, extents, bytes),
-        ScalarType::U8 => write_bytes::<u8>(sink, extents, bytes),
-        ScalarType::I16 => write_bytes::<i16>(sink, extents, bytes),
-        ScalarType::U16 => write_bytes::<u16>(sink, extents, bytes),
-        ScalarType::I32 => write_bytes::<i32>(sink, extents, bytes),
-        ScalarType::U32 => write_bytes::<u32>(sink, extents, bytes),
-        ScalarType::I64 => write_bytes::<i64>(sink, extents, bytes),
-        ScalarType::U64 => write_bytes::<u64>(sink, extents, bytes),
-        ScalarType::F16 => write_bytes::<f16>(sink, extents, bytes),
-        ScalarType::F32 => write_bytes::<f32>(sink, extents, bytes),
-        ScalarType::F64 => write_bytes::<f64>(sink, extents, bytes),
+    sink.write_all(&Header::written(scalar, extents))?;
+    if cfg!(target_endian = "big") {
+        for number in bytes.chunks_exact(scalar.bytes()) {
+            let turned: Vec<u8> = number.iter().rev().copied().collect();
+            sink.write_all(&turned)?;
+        }
+    } else {
+        sink.write_all(bytes)?;
     }
-}
-
-fn write_bytes<T: Pod + AutoSerialize>(sink: &mut dyn Sink, extents: &[usize], bytes: &[u8]) -> Result<()> {
-    write_numbers(sink, extents, bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned::<T>))
-}
-
-fn write_numbers<T: AutoSerialize>(
-    sink: &mut dyn Sink,
-    extents: &[usize],
-    numbers: impl Iterator<Item = T>,
-) -> Result<()> {
-    let shape: Vec<u64> = extents.iter().map(|extent| *extent as u64).collect();
-    let mut writer = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(sink).begin_nd()?;
-    writer.extend(numbers)?;
-    writer.finish()?;
     Ok(())
 }
 
@@ -527,7 +447,7 @@ mod tests {
             (file("<f4", "False", "(1048576, 1048576)", &[0; 8]), "cut short"),
             (file("<f4", "False", "(4294967296, 4294967296)", &[0; 8]), "more elements"),
             (file("<f4", "False", "(0, 4294967296, 4294967296)", &[0; 8]), "more elements"),
-            (file("<f4", "False", &"(".repeat(5000), &[0; 8]), "nested"),
+            (file("<f4", "False", &"(".repeat(5000), &[0; 8]), "dictionary"),
             (file("<f4", "False", "'two'", &[0; 8]), "not a .npy file"),
         ];
         for (bytes, want) in cases {

@@ -1,5 +1,7 @@
 //! Devices that fail, played by the stand-in driver, and a device that works, where there is one.
 
+use std::fs;
+use std::path::Path;
 use std::process::Output;
 
 use crate::npy::{f32s, file, parts};
@@ -119,6 +121,36 @@ fn opencl_and_the_cpu_path_agree() {
     bench.write("b.npy", file("<f4", true, "(3, 2)", &f32s(&[1.0, 0.0, 2.0, 0.0, 1.0, -1.0])));
     run(&["gemm", "a.npy", "b.npy", "-o", "c.npy", "--device", "opencl"]);
     assert_eq!(parts(&bench.read("c.npy")).1, f32s(&[7.0, -1.0, 16.0, -1.0]));
+}
+
+/// Machine code that PoCL has made below a folder: a file for each kernel and work-group size.
+fn kernels_built(folder: &Path) -> usize {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let entries = entries.map(|entry| entry.unwrap().path());
+    entries
+        .map(|path| {
+            if path.is_dir() {
+                kernels_built(&path)
+            } else {
+                usize::from(path.extension() == Some("so".as_ref()))
+            }
+        })
+        .sum()
+}
+
+#[test]
+fn a_first_picture_compiles_its_kernel_and_no_other() {
+    let bench = Bench::new();
+    if !device_of_this_machine(&bench) {
+        return;
+    }
+    let kept = bench.path().join("cache-of-its-own").join("pocl");
+    image::RgbImage::new(40, 30).save(bench.path().join("a.png")).unwrap();
+    let mut command = bench.command(&["filter", "laplace", "a.png", "b.png", "--device", "opencl"]);
+    command.env_remove("TRIPIPE_OPENCL").env_remove("TRIPIPE_CACHE_DIR").env("POCL_CACHE_DIR", &kept);
+    done(&command.output().unwrap());
+    // Another driver than PoCL keeps nothing there.
+    assert!(kernels_built(&kept) <= 1, "{} kernels were compiled", kernels_built(&kept));
 }
 
 #[test]

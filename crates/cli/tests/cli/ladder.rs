@@ -86,6 +86,20 @@ fn text_shows_the_table_and_leaves_a_picture() {
 }
 
 #[test]
+fn rows_come_as_they_are_known_and_the_picture_before_the_other_sizes() {
+    let said = Bench::new().succeed(&quick(&["laplace", "--sizes", "33x21,40x30"]));
+    let at = |words: &str| said.find(words).unwrap_or_else(|| panic!("`{words}` is not in\n{said}"));
+    let places = [
+        at("as it climbs"),
+        at("  33x21        serial CPU"),
+        at("sharpened: see tripipe-laplace.png"),
+        at("  40x30        serial CPU"),
+        at("What each step changes"),
+    ];
+    assert!(places.is_sorted(), "{said}");
+}
+
+#[test]
 fn the_picture_goes_where_it_is_told() {
     let bench = Bench::new();
     RgbImage::from_fn(9, 7, |x, y| Rgb([x as u8, y as u8, 77])).save(bench.path().join("own.png")).unwrap();

@@ -8,7 +8,7 @@ use tripipe_launch::{ExecuteError, Executor};
 
 use super::{Climb, ClimbedStep, Ladder, Measured, Outcome, Seconds};
 use crate::plan::{PlanError, Staged};
-use crate::problem::{Inputs, Mismatch, Problem, ProblemError, Size};
+use crate::problem::{Inputs, Mismatch, Problem, ProblemError, Size, Work};
 
 /// How often things are run.
 ///
@@ -154,12 +154,40 @@ pub struct Progress<'a> {
     pub done: usize,
     /// Pieces of work in all.
     pub all: usize,
+    /// What came of it; nothing ahead of it.
+    pub found: Option<Found>,
+}
+
+/// What came of a piece of work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Found {
+    /// It is right.
+    Took {
+        /// Median of its runs.
+        median_seconds: f64,
+        /// What that was for.
+        work: Work,
+    },
+    /// The device lacks something.
+    NotOffered,
+    /// It is wrong, or does not run.
+    Failed,
+}
+
+impl Found {
+    fn of(outcome: &Outcome, work: Work) -> Self {
+        match outcome {
+            Outcome::Verified(measured) => Self::Took { median_seconds: measured.seconds.median(), work },
+            Outcome::NotOffered { .. } => Self::NotOffered,
+            Outcome::Failed { .. } => Self::Failed,
+        }
+    }
 }
 
 /// Climbs `ladder`: at every size each step is verified against the reference, timed, and verified again.
 ///
 /// A step that is wrong, or does not run, is an [`Outcome::Failed`], not an error. `progress` is called ahead of
-/// each piece of work.
+/// each piece of work, and after what was timed.
 ///
 /// # Errors
 /// A size of another kind than the ladder's.
@@ -178,20 +206,25 @@ pub fn climb<C: Climber + ?Sized>(
         .collect();
     let pieces = sizes.len() * (steps.len() + 2);
     let mut done = 0;
-    let mut report = |size: Size, doing: &str| {
-        progress(Progress { size, doing, done, all: pieces });
-        done += 1;
+    let mut report = |size: Size, doing: &str, found: Option<Found>| {
+        progress(Progress { size, doing, done, all: pieces, found });
+        done += usize::from(found.is_none());
     };
     let (mut work, mut serial) = (Vec::new(), Vec::new());
     for &size in sizes {
-        report(size, "reference");
+        report(size, "reference", None);
         let problem = ladder.make_problem(size, inputs)?;
-        report(size, "serial CPU");
+        report(size, "serial CPU", None);
         work.push(problem.work);
-        serial.push(time_serial(ladder, &problem));
+        let seconds = time_serial(ladder, &problem);
+        let found = Found::Took { median_seconds: seconds.median(), work: problem.work };
+        report(size, "serial CPU", Some(found));
+        serial.push(seconds);
         for (index, step) in steps.iter_mut().enumerate() {
-            report(size, &step.name);
-            step.outcomes.push(measure_step(climber, ladder, index, &problem, options));
+            report(size, &step.name, None);
+            let outcome = measure_step(climber, ladder, index, &problem, options);
+            report(size, &step.name, Some(Found::of(&outcome, problem.work)));
+            step.outcomes.push(outcome);
         }
     }
     Ok(Climb {

@@ -7,7 +7,8 @@ use tripipe_device::Probe;
 use tripipe_launch::ScalarType;
 
 pub use climb::{
-    Attempt, AttemptError, Climber, LEAST_RUNS, Options, Progress, STEP_SECONDS, StepName, Visit, climb,
+    Attempt, AttemptError, Climber, Found, LEAST_RUNS, Options, Progress, STEP_SECONDS, StepName, Visit,
+    climb,
 };
 pub use result::{Ceilings, Climb, ClimbedStep, Measured, Outcome, Seconds};
 

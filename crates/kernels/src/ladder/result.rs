@@ -133,6 +133,16 @@ impl Outcome {
 }
 
 impl Climb {
+    /// Adds what the same climber found on the same ladder at other sizes.
+    pub fn append(&mut self, other: Self) {
+        self.sizes.extend(other.sizes);
+        self.work.extend(other.work);
+        self.serial.extend(other.serial);
+        for (step, other) in self.steps.iter_mut().zip(other.steps) {
+            step.outcomes.extend(other.outcomes);
+        }
+    }
+
     /// Speed-up of a step over the first step at each size; `None` where either was not measured.
     pub fn speedups(&self, step: &ClimbedStep) -> Vec<Option<f64>> {
         let first = self.steps.first();

@@ -63,6 +63,12 @@ impl ExecutorOptions {
     }
 }
 
+/// Whether the driver keeps what it built from run to run, and better than its binaries can be kept: PoCL compiles a kernel for the
+/// work-group size of a launch, and asked for a binary compiles each once more, for any size. That doubles the time to a first result.
+fn keeps_builds(probe: &Probe) -> bool {
+    probe.platform == "Portable Computing Language"
+}
+
 /// Runs launches on an OpenCL device, in order, on a queue of its own.
 ///
 /// The queue profiles, or does not after [`Executor::take_times`] (there are two, and going from one to the other waits for
@@ -123,7 +129,10 @@ impl OpenClExecutor {
             allocated_bytes: 0,
             programs: Programs::default(),
             samplers: HashMap::new(),
-            cache: options.cache.cache(),
+            cache: options
+                .cache
+                .cache()
+                .filter(|_| options.cache != CacheChoice::Environment || !keeps_builds(device.probe())),
         })
     }
 

@@ -11,7 +11,7 @@ use tripipe_kernels::published::Published;
 
 pub use csv::csv;
 pub use json::json;
-pub use text::{legend, text};
+pub use text::{legend, row, text};
 
 /// A climb and what is said beside it.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tripipe_kernels::ladder::{ClimbedStep, Options, Outcome};
+use tripipe_kernels::ladder::{ClimbedStep, Found, Options, Outcome, Progress};
 use tripipe_kernels::problem::Work;
 
 use super::{Figures, Report, published, rate_unit};
@@ -27,7 +27,7 @@ fn drawn(report: &Report<'_>, canvas: Canvas) -> String {
     if let Some(ceilings) = &climb.ceilings {
         let _ = writeln!(
             out,
-            "  ceilings measured just before: {} copied, {} multiply-added",
+            "  ceilings measured just after: {} copied, {} multiply-added",
             giga(ceilings.bytes_per_second, "B"),
             giga(ceilings.operations_per_second, "FLOP")
         );
@@ -65,6 +65,20 @@ fn drawn(report: &Report<'_>, canvas: Canvas) -> String {
         out.push_str(&published::text(climb, figures, canvas));
     }
     out
+}
+
+/// One row as soon as it is known: the size, the step, how long it took, and its rate.
+pub fn row(progress: &Progress<'_>) -> Option<String> {
+    let size = progress.size.to_string();
+    let found = match progress.found? {
+        Found::Took { median_seconds, work } => {
+            let rate = significant(work.rate(median_seconds));
+            format!("{:>8}  {rate:>6} {}", time(median_seconds), rate_unit(work.quoted))
+        }
+        Found::NotOffered => "not offered".to_owned(),
+        Found::Failed => "FAILED".to_owned(),
+    };
+    Some(format!("  {size:<12} {:<20} {found}", progress.doing))
 }
 
 /// What the columns say; printed once, after the tables.
@@ -267,6 +281,19 @@ fn bar(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_say_what_came_of_a_step() {
+        let work = Work { operations: 0.0, bytes: 3e6, quoted: tripipe_kernels::problem::Quoted::Bandwidth };
+        let size = tripipe_kernels::Size::Image { width: 1000, height: 500 };
+        let at = |found| row(&Progress { size, doing: "scalar", done: 1, all: 9, found });
+        assert_eq!(at(None), None, "nothing is known ahead of a step");
+        let took = at(Some(Found::Took { median_seconds: 2e-3, work })).unwrap();
+        let words: Vec<&str> = took.split_whitespace().collect();
+        assert_eq!(words, ["1000x500", "scalar", "2.00", "ms", "1.50", "GB/s"]);
+        assert!(at(Some(Found::Failed)).unwrap().ends_with("FAILED"));
+        assert!(at(Some(Found::NotOffered)).unwrap().ends_with("not offered"));
+    }
 
     #[test]
     fn bars() {

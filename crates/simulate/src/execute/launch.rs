@@ -2,7 +2,6 @@
 
 use std::thread;
 
-use pulp::Arch;
 use tripipe_ir::{Kernel, Module, Op, Type, Value};
 
 use super::code::{Code, PresetSource};
@@ -10,6 +9,7 @@ use super::layout::Layout;
 use super::memory::{Global, Memory, Overlay, Private, Written, merge};
 use super::rows::Rows;
 use super::state::{Group, Schedule, State, Stop, Warp};
+use crate::arch::Arch;
 use crate::image::Image;
 use crate::watch::Watch;
 

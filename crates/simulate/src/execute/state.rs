@@ -1,12 +1,12 @@
 //! What a thread has before it while it runs a work-group.
 
-use pulp::Arch;
 use tripipe_ir as ir;
 
 use super::code::{Code, Edge, End, Inst, NONE};
 use super::layout::Layout;
 use super::memory::{Memory, Private};
 use super::rows::{Rows, WIDTH, first_lanes, lanes, numbers, numbers_mut, true_lanes};
+use crate::arch::Arch;
 use crate::watch::Watch;
 
 /// Lanes that are at the same place.

@@ -1,6 +1,8 @@
 //! A function over arrays, in the widest vectors the processor has.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
+
+use crate::arch::Arch;
 
 struct Map1<'a, T, F>(&'a [T], &'a mut [T], F);
 

@@ -8,8 +8,10 @@
 //! What races with nothing is what nearly all accesses are: neighbours that access neighbouring cells, or all the same, are
 //! looked at together ([`Cells::note_run`], [`Cells::note_same`]), and one by one only if that leaves a doubt.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use tripipe_ir as ir;
+
+use crate::arch::Arch;
 
 /// Time in a launch: each work-group begins a new one, and each barrier.
 #[derive(Clone, Copy, Debug, Default)]

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
-use tripipe::Explanation;
 use tripipe::filter::Border;
+use tripipe::{Device, Explanation};
 use tripipe_report::time;
 
 pub(crate) use self::steps::{Steps, parse_chain};
@@ -115,7 +115,12 @@ impl Filter {
         let name = shown_input(&self.input);
         let progress = Progress::spinner(format!("reading {name}"));
         let source = self.source()?;
-        progress.say(&format!("filtering on {}", device.name()));
+        progress.say(&match device {
+            Device::Cpu => format!("filtering on {}", device.name()),
+            Device::OpenCl(_) => {
+                format!("filtering on {}; what it has not compiled before takes seconds", device.name())
+            }
+        });
         let wanted =
             Wanted { frame: to.frame(), falls_back: self.device.falls_back(), explained: self.explain };
         let filtered = filter(&device, wanted, &steps, &source, &name)?;
