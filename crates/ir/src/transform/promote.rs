@@ -470,12 +470,11 @@ mod tests {
                 layout: Layout::Value(Type::I32),
                 initial: Initial::Unwritten,
             });
-            let put =
-                |kernel: &mut Kernel, block: Block, op: Op, operands: &[Value], ty: Option<Type>| {
-                    let inst = kernel.make_inst(op, operands, ty, None);
-                    kernel.blocks[block].insts.push(inst);
-                    kernel.insts[inst].result
-                };
+            let put = |kernel: &mut Kernel, block: Block, op: Op, operands: &[Value], ty: Option<Type>| {
+                let inst = kernel.make_inst(op, operands, ty, None);
+                kernel.blocks[block].insts.push(inst);
+                kernel.insts[inst].result
+            };
             let [then, otherwise, join, next] = [(); 4].map(|()| kernel.blocks.push(BlockData::default()));
             put(&mut kernel, block, Op::LifetimeStart(object), &[], None);
             let pointer = Some(Type::Pointer(Space::Private));
