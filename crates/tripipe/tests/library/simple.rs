@@ -173,7 +173,7 @@ fn a_context_explains_all_it_keeps() {
         let explanations = context.explain();
         let operations: Vec<&str> = explanations.iter().map(|one| one.operation.as_str()).collect();
         let want =
-            ["box:3 of 6x4, 3 x u8", "histogram of 6x4, 3 x u8", "Area resizing of 6x4, 3 x u8 to 3x2"];
+            ["box:3 of 6x4, 3 x u8", "histogram of 6x4, 3 x u8", "area resizing of 6x4, 3 x u8 to 3x2"];
         assert_eq!(operations, want);
         for explanation in explanations {
             assert_eq!(explanation.device, context.name());
