@@ -705,7 +705,7 @@ fn images_over_sources_are_right() {
             if !offered {
                 let error = plan(&chain, &from, &to, &parameters, executor.probe()).unwrap_err();
                 let want =
-                    "loads is Image: a device that lays images over buffers (cl_khr_image2d_from_buffer)";
+                    "loads is image: a device that lays images over buffers (cl_khr_image2d_from_buffer)";
                 assert_eq!(error.to_string(), want);
                 continue;
             }
@@ -787,7 +787,7 @@ fn impossible_parameters_are_refused() {
             &chain,
             &raster,
             Parameters { loads: Loads::Aligned, ..good },
-            "loads is Aligned: an offset, a pitch and a plane pitch that are multiples of 16",
+            "loads is aligned: an offset, a pitch and a plane pitch that are multiples of 16",
         ),
         (
             &chain,
@@ -799,29 +799,29 @@ fn impossible_parameters_are_refused() {
             &chain,
             &raster,
             Parameters { sums: Sums::Paired, ..good },
-            "sums is Paired: loads are Shared, Aligned or Image, as columns are parts of words",
+            "sums is paired: loads are shared, aligned or image, as columns are parts of words",
         ),
         (
             &chain,
             &raster,
             Parameters { sums: Sums::Paired, loads: Loads::Shared, lanes: 2, ..good },
-            "sums is Paired: lanes are 4, 8 or 16, which are whole words",
+            "sums is paired: lanes are 4, 8 or 16, which are whole words",
         ),
         (
             &ninth,
             &raster,
             Parameters { sums: Sums::Paired, loads: Loads::Shared, ..good },
-            "sums is Paired: a linear filter from bytes to bytes over 5 x 5 pixels at most whose divisor is a power of \
+            "sums is paired: a linear filter from bytes to bytes over 5 x 5 pixels at most whose divisor is a power of \
              two and whose sums fit 16 bits",
         ),
-        (&chain, &raster, image, "loads is Image: rows that lie a multiple of 256 elements apart, not 60"),
+        (&chain, &raster, image, "loads is image: rows that lie a multiple of 256 elements apart, not 60"),
         (
             &chain,
             &aside,
             image,
-            "loads is Image: an offset that is a multiple of 4, no row around its end, and planes that are whole rows apart",
+            "loads is image: an offset that is a multiple of 4, no row around its end, and planes that are whole rows apart",
         ),
-        (&chain, &tall, image, "loads is Image: 1x1 to 64x16 texels, not 15x17"),
+        (&chain, &tall, image, "loads is image: 1x1 to 64x16 texels, not 15x17"),
         (&chain, &raster, Parameters { lanes: 2, ..image }, "lanes is 2: 4, 8 or 16, which are whole texels"),
         (&chain, &raster, Parameters { work_group: Some([0, 8]), ..good }, "work_group is 0x8: 1x1 or more"),
         (&chain, &huge, good, "an image of 8589934892 elements is over the device's limit of 4294967295"),
