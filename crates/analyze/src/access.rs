@@ -204,7 +204,7 @@ pub(crate) fn source_name(kernel: &Kernel, value: Value) -> Option<String> {
     argument_name(kernel, value).or_else(|| kernel.names[value].as_ref().map(ToString::to_string))
 }
 
-/// What a value is that has no name: `a value from \`in\``.
+/// What a value is that has no name, as in "a value from `in`".
 pub(crate) fn in_words(kernel: &Kernel, value: Value) -> String {
     let value = before_widening(kernel, value);
     let kind = if kernel.ty(value).is_pointer() { "an address" } else { "a value" };

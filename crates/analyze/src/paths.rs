@@ -113,7 +113,7 @@ impl<'k> Paths<'k> {
                         },
                         other => Trips::Unknown {
                             letter: letter().into(),
-                            follows_from: other.map(|(count, _)| in_words(count, &name)),
+                            follows_from: other.map(|(count, _)| in_words(count, name)),
                         },
                     },
                 };

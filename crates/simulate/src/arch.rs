@@ -18,6 +18,7 @@ impl Arch {
     }
 
     /// Does the work in them.
+    #[allow(clippy::inline_always, reason = "the work is compiled for the instructions that are chosen here")]
     #[inline(always)]
     pub(crate) fn dispatch<W: WithSimd>(self, work: W) -> W::Output {
         match self.0 {
@@ -40,7 +41,7 @@ impl Arch {
     }
 
     /// Does the work in them.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn dispatch<W: WithSimd>(self, work: W) -> W::Output {
         self.0.dispatch(work)
     }

@@ -127,7 +127,7 @@ impl Analyze {
             }
         }
         if self.format == Form::MaliocJson {
-            self.check_malioc(&gpus)?;
+            Self::check_malioc(&gpus)?;
         }
         progress.say("pricing");
         let mut results = Vec::new();
@@ -229,7 +229,7 @@ impl Analyze {
     }
 
     /// Refuses GPUs that have no place in the form of Arm's offline compiler, if there are no others.
-    fn check_malioc(&self, gpus: &[&'static Gpu]) -> Result<()> {
+    fn check_malioc(gpus: &[&'static Gpu]) -> Result<()> {
         if gpus.iter().any(|gpu| gpu.vendor() == Vendor::Arm) {
             return Ok(());
         }

@@ -104,7 +104,8 @@ impl Header {
         };
         let mut text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': (");
         for extent in extents {
-            text.push_str(&format!("{extent}, "));
+            text.push_str(&extent.to_string());
+            text.push_str(", ");
         }
         // Python's form: `(3,)`, `(3, 4)`.
         match extents.len() {
@@ -171,6 +172,7 @@ impl<'a> Text<'a> {
     }
 
     /// A type, or the fields of records: nothing then.
+    #[allow(clippy::option_option, reason = "not a header, a header of records, a header of one type")]
     fn kind(&mut self) -> Option<Option<String>> {
         if !self.0.starts_with('[') {
             return self.string().map(|kind| Some(kind.to_owned()));

@@ -117,10 +117,9 @@ fn keep_outlived(kernel: &Kernel, keys: &mut Keys) -> usize {
                         && keys[object].is_some()
                     {
                         match lives[object].get(&block) {
-                            Some(true) => {}
                             Some(false) => keys[object] = None,
                             None if exposed[object].last() != Some(&block) => exposed[object].push(block),
-                            None => {}
+                            Some(true) | None => {}
                         }
                     }
                 }

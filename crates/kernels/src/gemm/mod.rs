@@ -14,7 +14,7 @@
 //! 3. Everything else is IEEE 754's: S is the sum of the products of a row of A and a column of B, and C becomes `alpha S +
 //!    beta C`. `alpha` is applied once, to the whole sum: an infinite `alpha` times an empty sum is NaN, and times a finite sum other
 //!    than 0 infinite, whatever the single products are.
-//! 4. Stages that limit (ReLU, ReLU6, clamp) leave a NaN a NaN, and limit an infinity as any number.
+//! 4. Stages that limit (`relu`, `relu6`, `clamp`) leave a NaN a NaN, and limit an infinity as any number.
 //!
 //! Not covered: a sum of finite products that passes the largest number of its type on the way may end as that number, an infinity
 //! or a NaN, as the order of the sum is not specified; numbers less than the smallest normal one may be taken as 0.

@@ -301,7 +301,12 @@ fn loops(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut Str
 /// A paragraph that stands back, coloured line by line.
 fn faint(canvas: Canvas, text: &str) -> String {
     let lines = paragraph(canvas, "", 0, text);
-    lines.lines().map(|line| format!("{}\n", canvas.paint(Tone::Faint, line))).collect()
+    let mut text = String::new();
+    for line in lines.lines() {
+        text.push_str(&canvas.paint(Tone::Faint, line).to_string());
+        text.push('\n');
+    }
+    text
 }
 
 fn accesses(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut String) {

@@ -365,7 +365,9 @@ impl Watch {
             if let Some(written) =
                 self.objects.get_mut(to.object as usize).and_then(|watched| watched.written.as_mut())
             {
-                unwritten.iter().for_each(|(to, _)| written.unset(*to as usize));
+                for (to, _) in &unwritten {
+                    written.unset(*to as usize);
+                }
             }
             return;
         }

@@ -339,7 +339,7 @@ fn infinities_and_nan_go_the_way_of_ieee_754() {
                         let product = product.alpha(alpha).beta(beta);
                         let product = match limits {
                             None => product,
-                            Some([least, _]) if least == 0.0 => product.relu(),
+                            Some([0.0, _]) => product.relu(),
                             Some([least, most]) => product.clamp(least as f32, most as f32),
                         };
                         drop(product.store(&mut c).unwrap());

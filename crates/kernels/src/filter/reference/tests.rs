@@ -547,7 +547,7 @@ fn areas_are_means() {
         [(83, 1), (77, 1), (160, 2), (1365, 1), (1365, 7), (31, 2), (100, 6), (33, 2), (5, 3), (3, 5)]
     {
         for (element, white) in [(Element::U8, 255), (Element::U16, 65535)] {
-            let stripes = |x: usize| if x % 2 == 0 { 0 } else { white };
+            let stripes = |x: usize| if x.is_multiple_of(2) { 0 } else { white };
             let pictures: [Vec<u16>; 4] = [
                 vec![200; from],
                 (0..from).map(stripes).collect(),

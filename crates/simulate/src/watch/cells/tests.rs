@@ -77,9 +77,10 @@ fn trial(random: &mut fastrand::Rng, own: bool) {
                 let mark = Mark::copy(group * GROUP + 1, era, inst, kind == Kind::Write);
                 let access = Access { item: mark.item, group, fences, kind, copy: true };
                 let (mut found, mut wanted) = (false, false);
-                for cell in start..start + random.usize(1..20) {
-                    wanted |= history[cell].iter().any(|before| before.races(access, own));
-                    history[cell].push(access);
+                let count = random.usize(1..20);
+                for (cell, history) in history.iter_mut().enumerate().skip(start).take(count) {
+                    wanted |= history.iter().any(|before| before.races(access, own));
+                    history.push(access);
                     found |= cells.note(cell, kind, mark, era, &Nothing) != [None; 2];
                 }
                 assert_eq!(found, wanted, "a copy: {kind:?} from {start} of group {group}");

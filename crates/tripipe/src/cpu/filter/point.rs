@@ -72,7 +72,9 @@ impl<T: Shade> Rows<T> for Recolor<'_, T> {
                 [luma, red, blue]
             }),
             (Color::YcrcbToRgb, _) => {
-                pixels(*arch, part, out, |[luma, red, blue]: [T; 3]| T::rgb([luma, blue, red], Chroma::YCRCB))
+                pixels(*arch, part, out, |[luma, red, blue]: [T; 3]| {
+                    T::rgb([luma, blue, red], Chroma::YCRCB)
+                });
             }
         }
     }
