@@ -823,7 +823,7 @@ fn impossible_parameters_are_refused() {
         ),
         (&chain, &tall, image, "loads is image: 1x1 to 64x16 texels, not 15x17"),
         (&chain, &raster, Parameters { lanes: 2, ..image }, "lanes is 2: 4, 8 or 16, which are whole texels"),
-        (&chain, &raster, Parameters { work_group: Some([0, 8]), ..good }, "work_group is 0x8: 1x1 or more"),
+        (&chain, &raster, Parameters { work_group: Some([0, 8]), ..good }, "group is 0x8: 1x1 or more"),
         (&chain, &huge, good, "an image of 8589934892 elements is over the device's limit of 4294967295"),
     ];
     for (chain, raster, parameters, want) in refused {

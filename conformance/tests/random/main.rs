@@ -27,7 +27,6 @@ fn run(options: &Search) -> Found {
 
 /// The same cases every time: without compilers they are quick.
 #[test]
-#[ignore = "finds faults that are not mended yet"]
 fn random_cases_agree_on_the_cpu_path() {
     let paths = PathOptions { ways: vec![Way::Cpu], ..PathOptions::default() };
     all_agree(&run(&Search { jobs: 2, failures: 20, paths, ..Search::new(2, 6000) }));
@@ -44,7 +43,6 @@ fn all_agree(found: &Found) {
 
 /// About a minute on two cores, most of it compilers.
 #[test]
-#[ignore = "finds faults that are not mended yet"]
 fn random_cases_agree_on_every_way() {
     let paths = PathOptions { threads: 1, ..PathOptions::default() };
     let found = run(&Search { jobs: 2, failures: 20, paths, ..Search::new(1, 240) });

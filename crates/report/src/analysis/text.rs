@@ -303,7 +303,7 @@ fn faint(canvas: Canvas, text: &str) -> String {
     let lines = paragraph(canvas, "", 0, text);
     let mut text = String::new();
     for line in lines.lines() {
-        text.push_str(&canvas.paint(Tone::Faint, line).to_string());
+        text.push_str(&canvas.paint(Tone::Faint, line));
         text.push('\n');
     }
     text

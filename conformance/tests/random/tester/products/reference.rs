@@ -48,6 +48,15 @@ fn place_in_c(product: &Product, at: [usize; 2]) -> usize {
     if product.to_matrix { at[0] * n + at[1] } else { product.c.index([m, n], at) }
 }
 
+/// `alpha` and `beta`, rounded to the type of the sums.
+fn factors(product: &Product) -> [f64; 2] {
+    [product.alpha, product.beta].map(|factor| match product.elements {
+        Elements::F64 => factor,
+        Elements::F16(Sums::F16) => Kind::F16.nearest(Kind::F32.nearest(factor)),
+        _ => Kind::F32.nearest(factor),
+    })
+}
+
 /// The factors that an element of C sums the products of; none where the product has no factor.
 fn terms(
     product: &Product,
@@ -57,7 +66,7 @@ fn terms(
     [i, j]: [usize; 2],
 ) -> Vec<[f64; 2]> {
     let [m, n, k] = product.extents;
-    if product.alpha == 0.0 {
+    if factors(product)[0] == 0.0 {
         return Vec::new();
     }
     let term = |l: usize| {
@@ -123,12 +132,8 @@ fn float(product: &Product, terms: &[[f64; 2]], old: f64, added: impl Fn(usize) 
             rounded
         }
     };
-    let factor = |factor: f64| {
-        let nearest = Kind::F32.nearest(factor);
-        if kind == Kind::F64 { factor } else { nearest }
-    };
+    let [alpha, beta] = factors(product);
     let mut value = sum(product.elements, terms);
-    let alpha = factor(product.alpha);
     if alpha != 1.0 {
         value = round(value.times(alpha));
         // The factor itself may be rounded to half.
@@ -136,8 +141,7 @@ fn float(product: &Product, terms: &[[f64; 2]], old: f64, added: impl Fn(usize) 
             value = value.widened(value.magnitude() * Kind::F16.precision()[0]);
         }
     }
-    let beta = factor(product.beta);
-    if product.beta != 0.0 {
+    if beta != 0.0 {
         let kept = if beta == 1.0 { Span::exact(old) } else { round(Span::exact(old).times(beta)) };
         let kept = if half_sums { kept.widened(kept.magnitude() * Kind::F16.precision()[0]) } else { kept };
         value = round(value.plus(kept));
