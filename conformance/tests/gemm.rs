@@ -19,7 +19,7 @@ use tripipe_device::{ImageLimits, Probe};
 use tripipe_kernels::gemm::{
     Accumulate, Batch, Elements, Gemm, Given, Layout, Order, Parameters, Reference, Requantise, Scale, Side,
     Stage, SweepOptions, Unfit, best_guess_first, candidates, default_parameters, entries_to_toml, plan,
-    plan_packing, sample, sweep,
+    plan_packing, plan_unpacking, sample, sweep,
 };
 use tripipe_kernels::sweep::{self as candidate, Heats, TryError};
 use tripipe_launch::{
@@ -393,6 +393,51 @@ fn packed_once_for_a_batch_at_offsets() {
                 bound.release(executor);
                 for memory in [a, b, c, at, to] {
                     executor.release(memory).unwrap();
+                }
+            }
+        }
+    });
+}
+
+/// What was packed can be had back, from whatever memory and layout.
+#[test]
+fn unpacking_gives_back_what_was_packed() {
+    everywhere(|executor, kernels| {
+        for elements in [Elements::F32, Elements::F16(Accumulate::F32), Elements::I8ToI32] {
+            for [m, n, k] in [[6, 7, 9], [33, 70, 5], [1, 1, 1], [64, 16, 4]] {
+                let row_major = Gemm::new(elements, [m, n, k]);
+                let column_major = Gemm { c: Layout::column_major(m), ..row_major.clone() };
+                for (text, gemm) in
+                    kernels.iter().flat_map(|text| [(text, &row_major), (text, &column_major)])
+                {
+                    for side in [Side::A, Side::B] {
+                        let planned = plan_packing(gemm, &parameters(text), executor.probe(), side);
+                        let Ok(Some((packing, packed))) = planned else { continue };
+                        let operand = &sample(gemm, 21)[side as usize];
+                        let from = buffer(executor, operand);
+                        let to = executor.allocate(&packed.memory(), Access::ReadWrite, None).unwrap();
+                        let plain = buffer(executor, &vec![0xAA; operand.len()]);
+                        let back = plan_unpacking(&packed, executor.probe());
+                        for (plan, memories) in [(&packing, [from, to]), (&back, [to, plain])] {
+                            let bound = plan.bind(executor, &memories).unwrap();
+                            executor.run(&bound.launches).unwrap();
+                            bound.release(executor);
+                        }
+                        let mut found = vec![0; operand.len()];
+                        executor.read(plain, 0, &mut found).unwrap();
+                        // B is row-major in the description, and comes back column-major.
+                        let width = operand.len() / if side == Side::A { m * k } else { k * n };
+                        let want = if side == Side::A {
+                            operand.clone()
+                        } else {
+                            let element = |at: usize| &operand[at * width..][..width];
+                            (0..k * n).flat_map(|at| element(at % k * n + at / k).to_vec()).collect()
+                        };
+                        assert_eq!(found, want, "{text}, {elements:?}, {m}x{n}x{k}, {side:?}");
+                        for memory in [from, to, plain] {
+                            executor.release(memory).unwrap();
+                        }
+                    }
                 }
             }
         }

@@ -226,10 +226,4 @@ pub enum Error {
     /// The user's parameters of products cannot be read.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// A product with a packed operand that the device cannot compute, and the CPU path cannot read.
-    #[error("a product with a packed operand {what}; the CPU path takes it with the matrix itself")]
-    Packed {
-        /// What is missing.
-        what: String,
-    },
 }

@@ -2,7 +2,7 @@
 //!
 //! [`Gemm`] says what is to be computed, [`Parameters`] how; [`plan`] makes launches of both for a device, over memory
 //! the caller has. [`Reference`] is the right answer with the error that a correct kernel may show. The kernels are in
-//! `gemm.cl` and `packing.cl`.
+//! `gemm.cl`, `packing.cl` and `unpacking.cl`.
 //!
 //! # Zeros, infinities and NaN
 //!
@@ -26,6 +26,7 @@ mod check;
 mod description;
 mod ladder;
 mod packed;
+mod packing;
 mod parameters;
 mod plan;
 mod product;
@@ -44,8 +45,9 @@ pub use description::{
 };
 pub use ladder::{LADDER, LADDER_F16};
 pub use packed::Packed;
+pub use packing::{plan_packing, plan_unpacking};
 pub use parameters::{Dot, Local, Parameters, ParametersError, Source, Tile, Vector};
-pub use plan::{Given, Side, packed_layouts, plan, plan_packing};
+pub use plan::{Given, Side, packed_layouts, plan, reads_as_packed};
 pub use reference::{Difference, Reference, ReferenceError};
 pub use sample::sample;
 pub use shape::Shape;

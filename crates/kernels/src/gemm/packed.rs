@@ -139,6 +139,11 @@ impl Packed {
         }
     }
 
+    /// Elements of the plain matrices that it was made of.
+    pub fn plain_elements(&self) -> usize {
+        self.extent.saturating_mul(self.k).saturating_mul(self.products)
+    }
+
     fn product_elements(&self) -> usize {
         if self.image.is_some() { self.step.saturating_mul(self.product) } else { self.product }
     }

@@ -8,6 +8,7 @@ use tripipe_launch::{Argument, NdRange, Program, ScalarType};
 use super::check::Unfit;
 use super::description::{Accumulate, Elements, Gemm, Requantise, Scale, Stage};
 use super::packed::Packed;
+use super::packing::Packing;
 use super::parameters::{Dot, Local, Parameters, Source, Tile, Vector};
 use super::product::{Product, View};
 use crate::plan::{Plan, Slot};
@@ -20,7 +21,7 @@ pub enum Given {
     Changing,
     /// It stays as it is at the first launch: where it is to be packed, the preparation does so.
     Constant,
-    /// It was packed by [`plan_packing`] with this tag, and that memory is what the plan is bound to. One that was packed as the
+    /// It was packed by [`plan_packing`](super::plan_packing) with this tag, and that memory is what the plan is bound to. One that was packed as the
     /// operand of one product is that of all products of a batch: no stride, and no offset of a buffer, moves it.
     Packed(Packed),
 }
@@ -74,28 +75,19 @@ fn layouts(
     Ok(if product.transposed { [b, a] } else { [a, b] })
 }
 
-/// A plan that packs one operand, with the tag of what it makes; `None` when the parameters read it as it lies.
-///
-/// Its operands are the operand as described, memory of [`Packed::memory`], and, for a batch that has them, the offsets.
+/// Which of A and B a product reads as it was packed; an operand that was not packed counts as read so.
 ///
 /// # Errors
 /// As [`Parameters::check`].
-pub fn plan_packing(
+pub fn reads_as_packed(
     gemm: &Gemm,
     parameters: &Parameters,
     probe: &Probe,
-    side: Side,
-) -> Result<Option<(Plan<'static>, Packed)>, Unfit> {
-    let Some(packed) = packed_layouts(gemm, parameters, probe)?[side as usize] else { return Ok(None) };
-    let product = Product::of(gemm);
-    let mut plan = Plan::new();
-    let (from, to) = (plan.operand(), plan.operand());
-    let offsets = gemm.has_offsets().then(|| plan.operand());
-    let launch = Packing::of(gemm, &product, side, packed).launch(from, to, offsets, probe);
-    if let Some((program, arguments, range)) = launch {
-        plan.launch(&program, "gemm_pack", arguments, range);
-    }
-    Ok(Some((plan, packed)))
+    packed: [Option<Packed>; 2],
+) -> Result<[bool; 2], Unfit> {
+    let shared = packed.map(|packed| packed.is_some_and(|packed| packed.products == 1));
+    let wanted = layouts(gemm, parameters, probe, shared)?;
+    Ok([0, 1].map(|side| packed[side].is_none_or(|packed| wanted[side] == Some(packed))))
 }
 
 /// The plan of a product. Its operands are those of [`Gemm::operands`], in that order; the result is in C. `given` says
@@ -149,70 +141,9 @@ struct Read {
 
 /// Work-groups of 8x8, as far as the device takes them. Left to itself, a driver may choose, and compile, another for every
 /// size.
-fn in_groups([x, y]: [usize; 2], z: usize, probe: &Probe) -> NdRange {
+pub(super) fn in_groups([x, y]: [usize; 2], z: usize, probe: &Probe) -> NdRange {
     let side = if (1..64).contains(&probe.max_work_group_size) { 1 } else { 8 };
     NdRange::d3(x.next_multiple_of(side), y.next_multiple_of(side), z).local(side, side, 1)
-}
-
-/// A launch that packs.
-struct Packing {
-    /// With lanes as rows and steps as columns.
-    view: View,
-    lanes: usize,
-    k: usize,
-    operand: u32,
-    packed: Packed,
-}
-
-impl Packing {
-    fn of(gemm: &Gemm, product: &Product, side: Side, packed: Packed) -> Self {
-        let is_a = (side == Side::A) != product.transposed;
-        let b = View { row: product.b.column, column: product.b.row, ..product.b };
-        let (view, lanes) = if is_a { (product.a, product.m) } else { (b, product.n) };
-        Self { view, lanes, k: gemm.k, operand: side as u32, packed }
-    }
-
-    /// Program, arguments and range; `None` when there is nothing to pack.
-    fn launch(
-        &self,
-        from: Slot,
-        to: Slot,
-        offsets: Option<Slot>,
-        probe: &Probe,
-    ) -> Option<(Arc<Program>, Vec<Argument<Slot>>, NdRange)> {
-        let packed = &self.packed;
-        if self.lanes == 0 || self.k == 0 {
-            return None;
-        }
-        let to_image = packed.buffer_bytes.is_none();
-        // The kernel holds a tile's lanes in registers, and takes a wider tile as several in one panel.
-        let lanes = match packed.lanes {
-            lanes if lanes <= 16 => lanes,
-            lanes if lanes.is_multiple_of(8) => 8,
-            _ => 4,
-        };
-        let tiles = packed.tiles * packed.lanes / lanes;
-        let program = Program::from_source("gemm/packing.cl", include_str!("packing.cl"))
-            .define("BYTES_EACH", packed.element.bytes())
-            .define("LANES", lanes)
-            .define("DOT", u8::from(packed.depth == 4))
-            .define("ALONG", u8::from(self.view.column == 1))
-            .define("TO_IMAGE", u8::from(to_image))
-            .define("OFFSETS", u8::from(offsets.is_some()));
-        let mut arguments = vec![
-            from.into(),
-            self.view.words().into(),
-            to.into(),
-            packed.written().into(),
-            (self.lanes as u32).into(),
-            (self.k as u32).into(),
-            (tiles as u32).into(),
-        ];
-        if let Some(offsets) = offsets {
-            arguments.extend([offsets.into(), self.operand.into()]);
-        }
-        Some((Arc::new(program), arguments, in_groups([tiles, self.k.div_ceil(4)], packed.products, probe)))
-    }
 }
 
 struct Planner<'g> {

@@ -97,14 +97,20 @@ impl GemmOperation {
     ) -> Result<Self, Error> {
         gemm.check()?;
         let table = context.table()?;
+        // The CPU path cannot read what was packed for kernels.
+        let packed = given.iter().any(Option::is_some);
+        let doer = if packed { Doer::Device } else { doer };
         let mut choice = None;
-        let mut plan = |probe: &_| {
+        let plan = |probe: &_| {
             let mut chosen = table.choose(gemm, probe);
             if let Some(parameters) = parameters {
                 chosen.parameters = parameters;
             }
             let given = given.map(|packed| packed.map_or(Given::Changing, Given::Packed));
-            let plan = kernels::plan(gemm, &chosen.parameters, probe, given)?;
+            let plan = match kernels::plan(gemm, &chosen.parameters, probe, given) {
+                Err(unfit) if packed => return Err(Refused::Wrong(unfit.into())),
+                plan => plan?,
+            };
             choice = Some(chosen);
             Ok(plan)
         };
@@ -116,13 +122,6 @@ impl GemmOperation {
             operations: gemm.operations(),
         };
         let host = Host { work: host::work(gemm), small: gemm.operations() <= 2.0 * SMALL, size };
-        // The CPU path cannot read what was packed for kernels.
-        let packed = given.iter().any(Option::is_some);
-        let doer = if packed { Doer::Device } else { doer };
-        let plan = |probe: &_| match plan(probe) {
-            Err(Refused::Lacks(what)) if packed => Err(Refused::Wrong(Error::Packed { what })),
-            planned => planned,
-        };
         let operation = Operation::new(context, "a product", plan, host, doer)?;
         Ok(Self { gemm: gemm.clone(), given: *given, choice, operation })
     }

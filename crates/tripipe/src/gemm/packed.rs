@@ -1,6 +1,7 @@
 //! Operands packed ahead: weights that many products share.
 
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 
 use tripipe_kernels::gemm::{self as kernels, Gemm, Layout, Parameters, Side};
 
@@ -8,12 +9,14 @@ use super::product::{Factor, layout_of};
 use crate::context::Engine;
 use crate::memory::Memory;
 use crate::operation::{Planned, Refused, Run};
-use crate::{Error, MatrixView};
+use crate::{Error, Matrix, MatrixView};
 
 /// A or B of many products, laid out once as the kernel reads it. On the CPU path, and for a kernel that reads matrices as they
 /// lie, it is the matrix itself. The products of a batch share it.
 ///
-/// Products with it use the kernel it was packed for, whatever their other extents.
+/// Products with it use the kernel that it was packed for, whatever their other extents. Where that kernel cannot compute a product
+/// (one stored in column-major order, say, or of two operands that were packed for different kernels), the first such product lays
+/// the operand out as a matrix again, which is kept beside it and takes its memory once more.
 #[derive(Debug)]
 pub struct Packed<T> {
     memory: Memory,
@@ -21,6 +24,9 @@ pub struct Packed<T> {
     layout: Layout,
     parameters: Option<Parameters>,
     tag: Option<kernels::Packed>,
+    side: Side,
+    /// As lanes of the tag x k, once a product needed it.
+    plain: OnceLock<Matrix<T>>,
     element: PhantomData<T>,
 }
 
@@ -56,6 +62,8 @@ impl<T: Factor> Packed<T> {
             layout: layout_of(&view.shape()),
             parameters,
             tag: None,
+            side,
+            plain: OnceLock::new(),
             element: PhantomData,
         };
         gemm.check()?;
@@ -87,6 +95,45 @@ impl<T: Factor> Packed<T> {
     /// Bytes it takes.
     pub fn bytes(&self) -> usize {
         self.memory.bytes()
+    }
+}
+
+impl<T: Factor> Packed<T> {
+    /// A plain matrix with the same elements, made when it is first asked for.
+    ///
+    /// # Errors
+    /// No memory left; the device is gone.
+    pub(super) fn plain(&self) -> Result<MatrixView<'_, T>, Error> {
+        let matrix = match (self.plain.get(), self.tag) {
+            (Some(matrix), _) => matrix,
+            (None, Some(tag)) => {
+                let made = self.unpack(&tag)?;
+                self.plain.get_or_init(|| made)
+            }
+            (None, None) => return Err(Error::NoKernels),
+        };
+        let view = MatrixView::from(matrix);
+        Ok(if self.side == Side::A { view } else { view.transposed() })
+    }
+
+    fn unpack(&self, tag: &kernels::Packed) -> Result<Matrix<T>, Error> {
+        let context = self.memory.context();
+        let Engine::Kernels(engine) = context.engine() else { return Err(Error::NoKernels) };
+        let [rows, columns] = self.extents;
+        let extents = if self.side == Side::A { [rows, columns] } else { [columns, rows] };
+        let matrix = Matrix::unwritten(context, extents)?;
+        let plan = kernels::plan_unpacking(tag, &engine.probe);
+        let planned = Planned::new(context.core(), engine, plan)?;
+        let to = MatrixView::from(&matrix).memory();
+        let run = Run {
+            operation: "unpacking",
+            memories: &[&self.memory, to],
+            later: &[],
+            result: 1,
+            written: to.bytes(),
+        };
+        drop(planned.submit(engine, &run)?);
+        Ok(matrix)
     }
 }
 

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use half::f16;
-use tripipe_kernels::gemm::{Accumulate, Batch, Elements, Gemm, Layout, Requantise, Scale, Stage};
+use tripipe_kernels::gemm::{
+    self as kernels, Accumulate, Batch, Elements, Gemm, Layout, Parameters, Requantise, Scale, Stage,
+};
 
 use super::operation::GemmOperation;
 use super::packed::Packed;
+use crate::context::Engine;
 use crate::matrix::Shape;
 use crate::memory::Memory;
 use crate::operation::Later;
@@ -292,7 +295,8 @@ impl<'m, T: Factor> Product<'m, T> {
     /// As [`Self::store`].
     pub fn explain(mut self) -> Result<Explanation, Error> {
         self.gemm.c = Layout::row_major(self.gemm.n.max(1));
-        Ok(self.operation(None)?.0.explain())
+        let parameters = self.settle_packed()?;
+        Ok(self.operation(None, parameters)?.0.explain())
     }
 
     fn context(&self) -> &Context {
@@ -312,10 +316,12 @@ impl<'m, T: Factor> Product<'m, T> {
 
     /// The operation, and how much later its operands begin than it says: products of blocks that differ in nothing but their places are one
     /// operation.
-    fn operation(&self, c: Option<&Memory>) -> Result<(Arc<GemmOperation>, Vec<Later>), Error> {
-        let packed = [self.a.packed().and_then(Packed::tag), self.b.packed().and_then(Packed::tag)];
-        // What lies as it did leaves the choice to the other one.
-        let parameters = [&self.b, &self.a].iter().find_map(|operand| operand.packed()?.parameters());
+    fn operation(
+        &self,
+        c: Option<&Memory>,
+        parameters: Option<Parameters>,
+    ) -> Result<(Arc<GemmOperation>, Vec<Later>), Error> {
+        let packed = self.tags();
         let mut near = self.gemm.clone();
         let [a, b, sum] = [0, 1, 2].map(|index| self.gemm.operands()[index].element.bytes());
         let mut later = vec![Later::default(); 3];
@@ -336,6 +342,42 @@ impl<'m, T: Factor> Product<'m, T> {
             }
         }
         Ok((self.context().gemm_with(&self.gemm, parameters, &packed)?, Vec::new()))
+    }
+
+    fn tags(&self) -> [Option<kernels::Packed>; 2] {
+        [self.a.packed().and_then(Packed::tag), self.b.packed().and_then(Packed::tag)]
+    }
+
+    /// The kernel that reads the packed operands, or `None` where any kernel will do. Operands that it cannot read become plain matrices.
+    fn settle_packed(&mut self) -> Result<Option<Parameters>, Error> {
+        let tags = self.tags();
+        let Engine::Kernels(engine) = self.context().engine() else { return Ok(None) };
+        if tags == [None; 2] {
+            return Ok(None);
+        }
+        let mut best: Option<(Parameters, [bool; 2])> = None;
+        // One that lies as it did leaves the choice to the other.
+        for parameters in [&self.b, &self.a].into_iter().filter_map(|operand| operand.packed()?.parameters())
+        {
+            // A kernel that the device does not offer for this product reads nothing.
+            let Ok(reads) = kernels::reads_as_packed(&self.gemm, &parameters, &engine.probe, tags) else {
+                continue;
+            };
+            let kept = |reads: [bool; 2]| (0..2).filter(|side| reads[*side] && tags[*side].is_some()).count();
+            if kept(reads) > best.map_or(0, |(_, reads)| kept(reads)) {
+                best = Some((parameters, reads));
+            }
+        }
+        let reads = best.map_or([false; 2], |(_, reads)| reads);
+        if let (Operand::Packed(packed), false, Some(_)) = (&self.a, reads[0], tags[0]) {
+            self.a = Operand::Plain(packed.plain()?);
+            self.gemm.a = self.a.layout();
+        }
+        if let (Operand::Packed(packed), false, Some(_)) = (&self.b, reads[1], tags[1]) {
+            self.b = Operand::Plain(packed.plain()?);
+            self.gemm.b = self.b.layout();
+        }
+        Ok(best.map(|(parameters, _)| parameters))
     }
 
     /// What was packed ahead lies in one place, for all products of a batch.
@@ -364,9 +406,10 @@ impl<'m, T: Factor> Product<'m, T> {
         }
     }
 
-    fn run(self, c: &Memory, scales: Option<&Memory>) -> Result<Pending, Error> {
+    fn run(mut self, c: &Memory, scales: Option<&Memory>) -> Result<Pending, Error> {
         self.check_packed()?;
-        let (operation, later) = self.operation(Some(c))?;
+        let parameters = self.settle_packed()?;
+        let (operation, later) = self.operation(Some(c), parameters)?;
         let mut operands = vec![self.a.memory(), self.b.memory(), c];
         operands.extend(self.offsets);
         operands.extend(scales);

@@ -353,3 +353,51 @@ fn operands_that_do_not_fit_are_refused() {
         assert!(error.to_string().contains("clamp"), "{error}");
     }
 }
+
+/// A product that the kernel of a packed operand cannot compute is computed with another: packing never decides what can be had.
+#[test]
+fn packed_operands_serve_every_product() {
+    let [m, n, k] = [33, 37, 19];
+    let (a, b) = (whole(m * k), whole(k * n));
+    let want = product(&a, &b, [m, n, k]);
+    let halves = |values: &[f32]| -> Vec<f16> { values.iter().map(|v| f16::from_f32(*v)).collect() };
+    for context in contexts() {
+        let in_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
+        let in_b = Matrix::with_order(&context, [k, n], Order::ColumnMajor, &transposed(&b, [k, n])).unwrap();
+        for [m_for, n_for] in [[m, n], [1, 1], [1, 512], [512, 1], [16, 2000]] {
+            let packed_a = Packed::a(&in_a, n_for).unwrap();
+            let packed_b = Packed::b(&in_b, m_for).unwrap();
+            let products = || {
+                [
+                    Product::of(&packed_a, &in_b).unwrap(),
+                    Product::of(&in_a, &packed_b).unwrap(),
+                    Product::of(&packed_a, &packed_b).unwrap(),
+                ]
+            };
+            let name = format!("{m_for}, {n_for} on {}", context.name());
+            // Twice: the second time what was laid out again is there.
+            for _ in 0..2 {
+                for product in products() {
+                    assert_eq!(product.to_matrix().unwrap().to_vec().unwrap(), want, "{name}");
+                }
+                for product in products() {
+                    let columns = vec![1.0; m * n];
+                    let mut c = Matrix::with_order(&context, [m, n], Order::ColumnMajor, &columns).unwrap();
+                    drop(product.beta(1.0).store(&mut c).unwrap());
+                    let more: Vec<f32> = transposed(&want, [m, n]).iter().map(|sum| sum + 1.0).collect();
+                    assert_eq!(c.to_vec().unwrap(), more, "column-major, {name}");
+                }
+            }
+            for product in products() {
+                let explanation = product.explain().unwrap().to_string();
+                assert!(explanation.contains("f32 product 33x37x19"), "{explanation}");
+            }
+            // Sums in halves are not offered everywhere; packing does not know how sums are kept.
+            let half_a = Matrix::from_slice(&context, [m, k], &halves(&a)).unwrap();
+            let half_b =
+                Packed::b(&Matrix::from_slice(&context, [k, n], &halves(&b)).unwrap(), m_for).unwrap();
+            let product = Product::of(&half_a, &half_b).unwrap().accumulate(Accumulate::F16);
+            assert_eq!(product.to_matrix().unwrap().to_vec().unwrap(), halves(&want), "halves, {name}");
+        }
+    }
+}

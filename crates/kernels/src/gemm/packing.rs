@@ -1,0 +1,125 @@
+//! Launches that lay an operand out for a kernel, and back.
+
+use std::sync::Arc;
+
+use tripipe_device::Probe;
+use tripipe_launch::{Argument, NdRange, Program};
+
+use super::check::Unfit;
+use super::description::Gemm;
+use super::packed::Packed;
+use super::parameters::Parameters;
+use super::plan::{Side, in_groups, packed_layouts};
+use super::product::{Product, View};
+use crate::plan::{Plan, Slot};
+
+/// A plan that packs one operand, with the tag of what it makes; `None` when the parameters read it as it lies.
+///
+/// Its operands are the operand as described, memory of [`Packed::memory`], and, for a batch that has them, the offsets.
+///
+/// # Errors
+/// As [`Parameters::check`].
+pub fn plan_packing(
+    gemm: &Gemm,
+    parameters: &Parameters,
+    probe: &Probe,
+    side: Side,
+) -> Result<Option<(Plan<'static>, Packed)>, Unfit> {
+    let Some(packed) = packed_layouts(gemm, parameters, probe)?[side as usize] else { return Ok(None) };
+    let product = Product::of(gemm);
+    let mut plan = Plan::new();
+    let (from, to) = (plan.operand(), plan.operand());
+    let offsets = gemm.has_offsets().then(|| plan.operand());
+    let launch = Packing::of(gemm, &product, side, packed).launch(from, to, offsets, probe);
+    if let Some((program, arguments, range)) = launch {
+        plan.launch(&program, "gemm_pack", arguments, range);
+    }
+    Ok(Some((plan, packed)))
+}
+
+/// A plan that makes a plain matrix of a packed operand again, for kernels that read another layout.
+///
+/// Its operands are the memory of [`Packed::memory`], and a buffer of [`Packed::plain_elements`]: a row-major A, or a column-major B,
+/// without gaps, of one product after the other.
+pub fn plan_unpacking(packed: &Packed, probe: &Probe) -> Plan<'static> {
+    let mut plan = Plan::new();
+    let (from, to) = (plan.operand(), plan.operand());
+    if packed.plain_elements() > 0 {
+        let program = Program::from_source("gemm/unpacking.cl", include_str!("unpacking.cl"))
+            .define("BYTES_EACH", packed.element.bytes())
+            .define("FROM_IMAGE", u8::from(packed.buffer_bytes.is_none()));
+        let arguments = vec![
+            from.into(),
+            packed.written().into(),
+            to.into(),
+            (packed.lanes as u32).into(),
+            (packed.depth as u32).into(),
+            (packed.extent as u32).into(),
+            (packed.k as u32).into(),
+        ];
+        let range = in_groups([packed.extent, packed.k.div_ceil(4)], packed.products, probe);
+        plan.launch(&Arc::new(program), "gemm_unpack", arguments, range);
+    }
+    plan
+}
+
+/// A launch that packs.
+pub(super) struct Packing {
+    /// With lanes as rows and steps as columns.
+    view: View,
+    lanes: usize,
+    k: usize,
+    operand: u32,
+    packed: Packed,
+}
+
+impl Packing {
+    pub(super) fn of(gemm: &Gemm, product: &Product, side: Side, packed: Packed) -> Self {
+        let is_a = (side == Side::A) != product.transposed;
+        let b = View { row: product.b.column, column: product.b.row, ..product.b };
+        let (view, lanes) = if is_a { (product.a, product.m) } else { (b, product.n) };
+        Self { view, lanes, k: gemm.k, operand: side as u32, packed }
+    }
+
+    /// Program, arguments and range; `None` when there is nothing to pack.
+    pub(super) fn launch(
+        &self,
+        from: Slot,
+        to: Slot,
+        offsets: Option<Slot>,
+        probe: &Probe,
+    ) -> Option<(Arc<Program>, Vec<Argument<Slot>>, NdRange)> {
+        let packed = &self.packed;
+        if self.lanes == 0 || self.k == 0 {
+            return None;
+        }
+        let to_image = packed.buffer_bytes.is_none();
+        // The kernel holds a tile's lanes in registers, and takes a wider tile as several in one panel.
+        let lanes = match packed.lanes {
+            lanes if lanes <= 16 => lanes,
+            lanes if lanes.is_multiple_of(8) => 8,
+            _ => 4,
+        };
+        let tiles = packed.tiles * packed.lanes / lanes;
+        let program = Program::from_source("gemm/packing.cl", include_str!("packing.cl"))
+            .define("BYTES_EACH", packed.element.bytes())
+            .define("LANES", lanes)
+            .define("DOT", u8::from(packed.depth == 4))
+            .define("ALONG", u8::from(self.view.column == 1))
+            .define("TO_IMAGE", u8::from(to_image))
+            .define("OFFSETS", u8::from(offsets.is_some()));
+        let mut arguments = vec![
+            from.into(),
+            self.view.words().into(),
+            to.into(),
+            packed.written().into(),
+            (self.lanes as u32).into(),
+            (self.k as u32).into(),
+            (tiles as u32).into(),
+        ];
+        if let Some(offsets) = offsets {
+            arguments.extend([offsets.into(), self.operand.into()]);
+        }
+        Some((Arc::new(program), arguments, in_groups([tiles, self.k.div_ceil(4)], packed.products, probe)))
+    }
+}
