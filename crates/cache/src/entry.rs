@@ -10,7 +10,7 @@ use crate::Key;
 const MAGIC: &[u8; 8] = b"TRIPIPE\n";
 const VERSION: u32 = 2;
 
-/// The file of an entry.
+/// Encodes the file of an entry.
 pub(crate) fn encode(key: &Key, contents: &[u8]) -> Vec<u8> {
     let mut file = MAGIC.to_vec();
     file.extend_from_slice(&VERSION.to_le_bytes());
@@ -21,10 +21,10 @@ pub(crate) fn encode(key: &Key, contents: &[u8]) -> Vec<u8> {
     file
 }
 
-/// The contents of a file that is the entry of `key`.
+/// Decodes the file of the entry of `key` and returns its contents.
 ///
 /// # Errors
-/// What is wrong with it, in a few words.
+/// A short description of what is wrong with the file.
 pub(crate) fn decode(mut file: Vec<u8>, key: &Key) -> Result<Vec<u8>, &'static str> {
     let mut rest = &file[..];
     let mut take = |bytes: usize| {

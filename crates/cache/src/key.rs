@@ -1,12 +1,12 @@
-//! What an entry belongs to.
+//! Keys of entries.
 
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 
-/// A hash over all that an entry was made from, and the kind of entry.
+/// Identifies an entry: its kind, and a hash of everything it was made from.
 ///
-/// Prints as the entry's file is called: 64 hexadecimal digits, a dot, the kind.
+/// Prints as the entry's file name: 64 hexadecimal digits, a dot, the kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     kind: &'static str,
@@ -14,8 +14,8 @@ pub struct Key {
 }
 
 impl Key {
-    /// The key of an entry of `kind`, letters only. Each part counts with its length, so that no two lists give the
-    /// same key; the format of the entry should be one of them.
+    /// The key of an entry of `kind` (letters only). Each part is hashed with its length, so that different lists give
+    /// different keys. Include the format version of the entry as a part.
     pub fn of(kind: &'static str, parts: &[&[u8]]) -> Self {
         let mut hash = Sha256::new();
         for part in [kind.as_bytes()].iter().chain(parts) {

@@ -1,13 +1,12 @@
-//! What was built, kept on disk so that the next start need not build it again.
+//! An on-disk cache of build results, so that the next start need not build them again.
 //!
-//! An entry is found by a [`Key`]: a hash of everything it was made from. Entries of several kinds share a folder and its limit;
-//! the ones not used for longest make way.
-//! Entries are written to a temporary file and renamed, so any number of processes may share a folder.
-//! What is read back is trusted only if magic, version, key, length and checksum agree; otherwise the entry is deleted.
-//! A folder that cannot be written means no cache, never an error.
+//! An entry is found by a [`Key`]: a hash of everything it was made from. Entries of several kinds share a folder and
+//! its limit; the least recently used ones are evicted. Entries are written to a temporary file and renamed, so any
+//! number of processes may share a folder. An entry is returned only if magic, version, key, length and checksum are
+//! valid; otherwise it is deleted. If the folder cannot be written, nothing is cached; that is never an error.
 //!
-//! The environment decides unless the program does: `TRIPIPE_CACHE=off` switches it off,
-//! `TRIPIPE_CACHE_DIR` names the folder.
+//! The environment selects the cache unless the program does: `TRIPIPE_CACHE=off` switches it off, `TRIPIPE_CACHE_DIR`
+//! names the folder.
 
 mod entry;
 mod key;
@@ -23,10 +22,10 @@ pub use key::Key;
 pub const SWITCH: &str = "TRIPIPE_CACHE";
 /// The environment variable that names the folder.
 pub const FOLDER: &str = "TRIPIPE_CACHE_DIR";
-/// Size all entries together may have if nothing else is said: 64 MiB.
+/// Default limit for the total size of all entries: 64 MiB.
 pub const DEFAULT_LIMIT_BYTES: u64 = 64 << 20;
 
-/// Where what was built is kept.
+/// A cache folder and its size limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
     folder: PathBuf,
@@ -36,17 +35,17 @@ pub struct Cache {
 /// Which cache to use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CacheChoice {
-    /// What the environment says, by default the user's cache folder.
+    /// The one that the environment selects, by default in the user's cache folder.
     #[default]
     Environment,
-    /// None.
+    /// No cache.
     Off,
-    /// This one.
+    /// The given cache.
     At(Cache),
 }
 
 impl CacheChoice {
-    /// The cache, if there is to be one.
+    /// The cache, or `None` if caching is off.
     pub fn cache(&self) -> Option<Cache> {
         match self {
             Self::Environment => Cache::from_environment(),
@@ -57,26 +56,26 @@ impl CacheChoice {
 }
 
 impl Cache {
-    /// A cache in `folder`, which is made on the first write.
+    /// A cache in `folder`, which is created on the first write.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), limit_bytes: DEFAULT_LIMIT_BYTES }
     }
 
-    /// With room for `bytes` bytes; the entries not used for longest make way.
+    /// Sets the size limit in bytes; the least recently used entries are evicted.
     #[must_use]
     pub fn limit(mut self, bytes: u64) -> Self {
         self.limit_bytes = bytes;
         self
     }
 
-    /// The cache the environment asks for: `None` when it is switched off, or the user has no cache folder.
+    /// The cache that the environment selects: `None` if it is switched off, or the user has no cache folder.
     pub fn from_environment() -> Option<Self> {
         let switch = std::env::var_os(SWITCH);
         let folder = std::env::var_os(FOLDER);
         choose(switch.as_deref(), folder.as_deref(), dirs::cache_dir())
     }
 
-    /// Where the entries lie.
+    /// The folder of the entries.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -84,7 +83,7 @@ impl Cache {
     /// Deletes all entries.
     ///
     /// # Errors
-    /// An entry cannot be deleted. A folder that is not there is no error.
+    /// An entry cannot be deleted. A missing folder is not an error.
     pub fn clear(&self) -> io::Result<()> {
         for file in self.files()? {
             match std::fs::remove_file(&file.path) {
@@ -99,7 +98,7 @@ impl Cache {
         self.folder.join(key.to_string())
     }
 
-    /// The contents of the entry of `key`, if there is a sound one. An unsound one is deleted.
+    /// The contents of the entry of `key`, or `None` if there is no valid one. An invalid entry is deleted.
     pub fn load(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.path(key);
         let bytes = match std::fs::read(&path) {
@@ -111,7 +110,8 @@ impl Cache {
         };
         match entry::decode(bytes, key) {
             Ok(contents) => {
-                // The time of last use, for eviction. A folder that cannot be written keeps its order.
+                // The modification time is the time of last use, for eviction. It stays unchanged in a read-only
+                // folder.
                 let touched = std::fs::File::options()
                     .append(true)
                     .open(&path)
@@ -129,7 +129,7 @@ impl Cache {
         }
     }
 
-    /// Keeps an entry; on failure nothing is kept.
+    /// Stores an entry. On failure nothing is stored.
     pub fn store(&self, key: &Key, contents: &[u8]) {
         let bytes = entry::encode(key, contents);
         if bytes.len() as u64 > self.limit_bytes {
@@ -155,14 +155,14 @@ impl Cache {
         Ok(())
     }
 
-    /// Deletes an entry that turned out useless.
+    /// Deletes an entry that is not usable.
     pub fn remove(&self, key: &Key) {
         if let Err(error) = std::fs::remove_file(self.path(key)) {
             tracing::debug!(%error, "cache entry cannot be deleted");
         }
     }
 
-    /// Entries and forgotten temporary files; none when there is no folder.
+    /// Entries and temporary files; empty if the folder does not exist.
     fn files(&self) -> io::Result<Vec<Stored>> {
         let listing = match std::fs::read_dir(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -177,7 +177,7 @@ impl Cache {
             let digits = name.split_once('.').map_or("", |name| name.0);
             let ours =
                 temporary || (digits.len() == 64 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
-            // Another process may delete it at any time; then it does not count.
+            // Another process may delete the file at any time; then it is skipped.
             let Ok(facts) = file.metadata() else { continue };
             if ours && facts.is_file() {
                 let used = facts.modified().unwrap_or(SystemTime::UNIX_EPOCH);
@@ -194,7 +194,7 @@ impl Cache {
         let now = SystemTime::now();
         for file in files {
             let age = now.duration_since(file.used).unwrap_or_default();
-            // A process that died while writing leaves its temporary file behind.
+            // A process that died while writing leaves its temporary file.
             let forgotten = file.temporary && age > FORGOTTEN;
             if forgotten || (total > self.limit_bytes && !file.temporary) {
                 match std::fs::remove_file(&file.path) {
@@ -272,7 +272,7 @@ mod tests {
         cache.store(&key(1), &contents(100));
         let path = cache.path(&key(1));
         let sound = std::fs::read(&path).unwrap();
-        // Every truncation and every single flipped bit must be noticed.
+        // Every truncation and every single flipped bit must be detected.
         for len in 0..sound.len() {
             std::fs::write(&path, &sound[..len]).unwrap();
             assert_eq!(cache.load(&key(1)), None, "cut to {len}");
@@ -289,7 +289,7 @@ mod tests {
         longer.push(0);
         std::fs::write(&path, &longer).unwrap();
         assert_eq!(cache.load(&key(1)), None);
-        // Sound, but of another program.
+        // A valid file, but with the key of another entry.
         std::fs::write(cache.path(&key(2)), &sound).unwrap();
         assert_eq!(cache.load(&key(2)), None);
     }
@@ -305,12 +305,12 @@ mod tests {
             let past = SystemTime::now() - Duration::from_secs(1000 - u64::from(seed));
             file.set_modified(past).unwrap();
         }
-        // Entry 0 is the oldest, but used now; so 1 goes.
+        // Entry 0 is the oldest, but it is used now, so entry 1 is evicted.
         assert!(cache.load(&key(0)).is_some());
         cache.store(&key(3), &contents(10_000));
         let there: Vec<bool> = (0..4).map(|seed| cache.path(&key(seed)).exists()).collect();
         assert_eq!(there, [true, false, true, true]);
-        // One larger than everything is not stored and drives nothing out.
+        // An entry larger than the limit is not stored and evicts nothing.
         cache.store(&key(9), &contents(4 * 10_000));
         assert_eq!(cache.files().unwrap().len(), 3);
     }

@@ -1,4 +1,4 @@
-//! Registers: which are live where, and how many that makes.
+//! Register liveness and allocation: which registers are live at each point, and how many are needed.
 
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 use tripipe_device::Gpu;
@@ -17,14 +17,15 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Computes it: `operations` gives those of a block, in order; what is in `memory` is passed on there.
+    /// Computes liveness. `operations` returns the operations of a block, in order; the registers in `memory` are
+    /// passed to the next block in memory.
     pub(crate) fn new<'o>(
         cfg: &Cfg,
         edges: &Edges,
         memory: &EntitySet<Register>,
         operations: impl Fn(Block) -> Vec<&'o Operation>,
     ) -> Self {
-        // What a block reads before it writes, and what it writes.
+        // Registers that a block reads before it writes them, and registers that it writes.
         let mut reads: SecondaryMap<Block, EntitySet<Register>> = SecondaryMap::new();
         let mut writes: SecondaryMap<Block, EntitySet<Register>> = SecondaryMap::new();
         for block in &cfg.order {
@@ -47,7 +48,7 @@ impl Live {
                 for next in &cfg.successors[*block] {
                     end.extend(live.at_start[*next].iter());
                 }
-                // Parameters of the next blocks are made here, from what is passed.
+                // Parameters of the successors are defined here, from the registers that are passed.
                 for (_, made) in &edges[*block] {
                     for register in made {
                         end.remove(*register);
@@ -72,18 +73,18 @@ impl Live {
     }
 }
 
-/// Where the most registers are live, and which are live without being used where there are too many.
+/// The point where the most registers are live. If there are too many: which registers are live but unused.
 pub(crate) struct Pressure {
     bits: u32,
     at: Option<(Block, usize)>,
     pub(crate) live: Vec<Register>,
-    /// Those of them that are live in that block alone.
+    /// The registers of `live` that are live in that block only.
     pub(crate) local: EntitySet<Register>,
-    /// For each register, the words with too many live registers that it is only carried past.
+    /// For each register, the number of words over the register limit that it is live across without being used.
     pub(crate) carried: SecondaryMap<Register, u32>,
 }
 
-/// Registers that can be live before the compiler spills, in the GPU's own count.
+/// The most registers that can be live before the compiler spills, in units of the GPU's register width.
 pub(crate) fn most_live(gpu: &Gpu, model: &Model) -> u32 {
     let limit = match model.layout.register_limit {
         0 => gpu.registers.max.value,
@@ -92,7 +93,7 @@ pub(crate) fn most_live(gpu: &Gpu, model: &Model) -> u32 {
     limit.saturating_sub(model.layout.spare_registers).max(1)
 }
 
-/// Counts registers, spills what is too much, and says how many are used.
+/// Counts registers, spills the excess, and returns how many are used.
 pub(crate) fn allocate(
     gpu: &Gpu,
     model: &Model,
@@ -111,7 +112,7 @@ pub(crate) fn allocate(
     let spare = model.layout.spare_registers;
     let needed = count(now.bits) + spare;
     let mut spills = Spills::new(model, cfg, edges);
-    // Every round frees registers where the most are live; a kernel that has nothing left to spill keeps what it has.
+    // Each iteration frees registers at the peak. It stops when nothing is left to spill, even if the excess remains.
     while count(now.bits) > most {
         let Some(at) = now.at else { break };
         let mut ways = spills.ways(&now, at, &uses(cfg, loops, blocks, registers), blocks, loops, registers);
@@ -178,7 +179,7 @@ fn pressure(
         local: EntitySet::new(),
         carried: SecondaryMap::new(),
     };
-    // Lanes of one register may be written by several operations: it is live from the first in a block.
+    // Several operations may write the lanes of one register. In a block, it is live from the first of them.
     let mut first_write: SecondaryMap<Register, Option<(Block, usize)>> =
         SecondaryMap::with_capacity(registers.len());
     for block in &cfg.order {
@@ -193,8 +194,8 @@ fn pressure(
         let mut now = live.at_end[*block].clone();
         let mut bits: u32 = now.iter().map(|register| registers[register].bits).sum();
         for (position, issue) in blocks[*block].iter().enumerate().rev() {
-            // What is written here and not needed behind is in a register all the same, for the moment; but what another
-            // operation of the word takes from it passes between the stages.
+            // A result that is not needed later still occupies a register at this point. A result that another
+            // operation of the same word reads does not: it passes between the stages.
             let passed = |register: Register| {
                 issue.operations.iter().any(|(_, operation)| operation.reads.contains(&register))
             };
@@ -246,7 +247,7 @@ fn pressure(
     peak
 }
 
-/// How often each register is read and written, ten times as often in each loop.
+/// How often each register is read and written, weighted by a factor of ten for each enclosing loop.
 fn uses(
     cfg: &Cfg,
     loops: &Loops,

@@ -1,24 +1,24 @@
-//! Where the lanes of a value lie.
+//! The locations of the lanes of a value.
 
 use smallvec::SmallVec;
 
 use crate::code::Register;
 
-/// Where one lane is.
+/// The location of one lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
-    /// Nowhere: nobody has written it, anything will do.
+    /// None: the lane is undefined, so any content will do.
     Undefined,
-    /// Part of the code, or the same for the whole launch: in no work register.
+    /// Part of the code, or the same for the whole launch: not in a work register.
     Constant,
-    /// In a register, from that byte on.
+    /// In a register, at this byte offset.
     In(Register, u8),
 }
 
 /// The lanes of a value, in order.
 pub(crate) type Lanes = SmallVec<[Lane; 4]>;
 
-/// The registers that lanes lie in, each once, in the order of the lanes.
+/// The registers that hold the lanes, each once, in the order of the lanes.
 pub(crate) fn registers(lanes: &[Lane]) -> SmallVec<[Register; 4]> {
     let mut found = SmallVec::new();
     for lane in lanes {
@@ -31,13 +31,13 @@ pub(crate) fn registers(lanes: &[Lane]) -> SmallVec<[Register; 4]> {
     found
 }
 
-/// From how many places lanes come: registers, and the code if it gives some of them.
+/// The number of sources that lanes come from: registers, plus one if the code supplies some of them.
 pub(crate) fn sources(lanes: &[Lane]) -> u32 {
     registers(lanes).len() as u32 + u32::from(lanes.contains(&Lane::Constant))
 }
 
-/// Whether the lanes, each of so many bytes, lie in one register in their order, from a place that is a multiple of
-/// their size together; lanes that nobody has written lie anywhere.
+/// Whether the lanes, each of `bytes` bytes, are in one register in order, starting at a multiple of their total size.
+/// Undefined lanes match any location.
 pub(crate) fn in_order(lanes: &[Lane], bytes: u32) -> bool {
     let size = lanes.len().next_power_of_two() as u32 * bytes;
     let mut start = None;

@@ -1,18 +1,18 @@
-//! What a GPU's own compiler makes of a kernel: operations in words for every pipe, registers, spills.
+//! A model of a GPU's own compiler: operations in words for every pipe, registers, spills.
 //!
 //! ```text
 //! Kernel --lower--> operations --schedule--> words --allocate--> Code
 //! ```
 //!
-//! - [`Model`] says how a family executes; it is data (`data/`), each entry with basis and source.
-//! - `sums` adds up in the order of the code.
-//! - `lower` turns instructions into operations of units, lane by lane as the family's registers have it: vectors of 128
+//! - [`Model`] describes how a family executes; it is data (`data/`), each entry with basis and source.
+//! - `sums` reorders integer sums to follow the order of the code.
+//! - `lower` turns instructions into operations of units, split by the register width of the family: vectors of 128
 //!   bits on Midgard, 32 bits on Bifrost and later Mali, single lanes on Adreno.
 //! - `schedule` puts them into words: bundles on Midgard, tuples on Bifrost, one each elsewhere.
-//! - `allocate` counts the registers that are live, and `spill` puts into memory what is too much.
+//! - `allocate` counts the live registers, and `spill` moves the excess to memory.
 //!
-//! What is not modelled: clauses and their latencies, the instruction cache, constants that do not fit a word, moves at the
-//! ends of blocks. No time is in here but the clocks that a pipe is busy.
+//! Not modelled: clauses and their latencies, the instruction cache, constants that do not fit a word, moves at the
+//! ends of blocks. The only time in this crate is the clocks that a pipe is busy.
 
 mod allocate;
 mod code;
@@ -33,7 +33,7 @@ use tripipe_device::Gpu;
 use tripipe_ir::Kernel;
 use tripipe_ir::flow::{Cfg, Dominators, Loops};
 
-/// Whether the compilers of two GPUs make the same of every kernel.
+/// Whether the compilers of two GPUs produce the same code for every kernel.
 pub fn same_code(a: &Gpu, b: &Gpu) -> bool {
     let (model, other) = (Model::of(a), Model::of(b));
     std::sync::Arc::ptr_eq(&model, &other)
@@ -46,7 +46,7 @@ pub fn compile(kernel: &Kernel, gpu: &Gpu) -> Code {
     compile_as(kernel, gpu, &Model::of(gpu))
 }
 
-/// Compiles a kernel for a GPU as some other model has it: to see what a figure of the model is worth.
+/// Compiles a kernel for a GPU with a given model, to see the effect of the model's figures.
 pub fn compile_as(kernel: &Kernel, gpu: &Gpu, model: &Model) -> Code {
     let cfg = Cfg::new(kernel);
     let loops = Loops::new(&cfg, &Dominators::new(&cfg));

@@ -1,7 +1,7 @@
 //! From the IR to operations of units, in the program's order.
 //!
-//! Values are followed lane by lane: taking lanes out of a vector or putting a vector together costs nothing by itself. Only
-//! an operation that needs its lanes in one register, where they are not, pays for bringing them there (`gather`).
+//! Values are tracked lane by lane: extracting lanes from a vector or assembling a vector costs nothing by itself. An
+//! operation that needs its lanes in one register pays for collecting them (`gather`) only when they are elsewhere.
 
 mod memory;
 
@@ -20,17 +20,17 @@ use crate::model::{Model, Step, Units};
 use crate::uniform::Uniform;
 use crate::work;
 
-/// What lowering makes of a kernel: operations that have no place in words yet.
+/// The lowered kernel: operations that are not yet scheduled into words.
 pub(crate) struct Lowered {
     pub(crate) blocks: SecondaryMap<Block, Vec<Operation>>,
-    /// On leaving a block: registers read for the parameters of the next ones, and those that become them.
+    /// At the exits of a block: registers read for the successors' parameters, and the registers of the parameters.
     pub(crate) edges: Edges,
     pub(crate) registers: PrimaryMap<Register, RegisterData>,
     pub(crate) uniform: Uniform,
     pub(crate) unknown: Vec<String>,
 }
 
-/// For each block, what is passed on leaving it: registers read, and the registers of the parameters that they become.
+/// For each block, what it passes to its successors: registers read, and the registers of the parameters they become.
 pub(crate) type Edges = SecondaryMap<Block, Vec<Passed>>;
 
 type Passed = (SmallVec<[Register; 4]>, SmallVec<[Register; 4]>);
@@ -96,7 +96,7 @@ pub(crate) fn lower(kernel: &Kernel, model: &Model, cfg: &Cfg) -> Lowered {
     Lowered { blocks, edges, registers, uniform, unknown }
 }
 
-/// Leaves out what nobody needs: lanes of vectors that are not used, and what only they need.
+/// Removes dead operations: unused lanes of vectors, and the operations that only they need.
 fn prune(cfg: &Cfg, blocks: &mut SecondaryMap<Block, Vec<Operation>>, edges: &Edges) {
     let has_effect =
         |operation: &Operation| operation.writes.is_empty() || matches!(operation.work, "atomic" | "group");
@@ -137,20 +137,20 @@ where
     });
 }
 
-/// Who uses a value.
+/// How a value is used.
 struct Uses {
     count: SecondaryMap<Value, u32>,
-    /// Uses as a pointer of a load, store or atomic, or as base of an addition of a constant to it that is itself so used.
+    /// Uses as a pointer of a load, store or atomic, or as the base of a constant offset that has only such uses.
     as_address: SecondaryMap<Value, u32>,
     /// Uses as the index of an address.
     as_index: SecondaryMap<Value, u32>,
     /// Uses as the condition of a select.
     as_condition: SecondaryMap<Value, u32>,
-    /// Uses as the decider of a terminator.
+    /// Uses as the condition or selector of a terminator.
     as_decider: SecondaryMap<Value, u32>,
     /// Uses as an operand of bitwise logic.
     in_logic: SecondaryMap<Value, u32>,
-    /// Uses as how far something is shifted.
+    /// Uses as a shift amount.
     as_amount: SecondaryMap<Value, u32>,
 }
 
@@ -165,7 +165,7 @@ impl Uses {
             in_logic: SecondaryMap::new(),
             as_amount: SecondaryMap::new(),
         };
-        // Backwards, so that a pointer's uses are known before those of what it is made from.
+        // Backwards, so that the uses of a pointer are known before those of its base.
         for block in cfg.order.iter().rev() {
             let data = &kernel.blocks[*block];
             for value in data.terminator.uses() {
@@ -216,9 +216,9 @@ struct Lowering<'k> {
     uniform: Uniform,
     lanes: SecondaryMap<Value, Option<Lanes>>,
     registers: PrimaryMap<Register, RegisterData>,
-    /// Registers that became part of a wider one.
+    /// Registers that were merged into a wider one.
     renamed: SecondaryMap<Register, Option<Register>>,
-    /// Lanes of a value that this block has brought together: first and number.
+    /// Lanes of a value that this block has already gathered, by value, first lane and number of lanes.
     gathered: HashMap<(Value, usize, usize), Lanes>,
     operations: Vec<Operation>,
     unknown: Vec<String>,
@@ -226,7 +226,7 @@ struct Lowering<'k> {
     place: Option<Place>,
 }
 
-/// What an operation reads lanes from.
+/// The source of the lanes that an operation reads.
 #[derive(Clone)]
 enum Input {
     Value(Value),
@@ -251,8 +251,8 @@ impl Lowering<'_> {
         })
     }
 
-    /// Registers for a value of a type: lanes lie side by side where the family has it so. `width` is that of a lane where
-    /// the type has none of its own (`bool`).
+    /// Registers for a value of a type, with lanes side by side where the family packs them. `width` is the type of a
+    /// lane where `ty` has no width of its own (`bool`).
     fn allocate(&mut self, ty: Type, width: Option<Scalar>, value: Option<Value>) -> Lanes {
         let bits = match ty.scalar() {
             None => 64,
@@ -302,7 +302,7 @@ impl Lowering<'_> {
         });
     }
 
-    /// The recipe of an operation, or nothing and a note that there is none.
+    /// The recipe of an operation. If there is none, records it as unknown and returns no steps.
     fn recipe(&mut self, work: &str, ty: &str) -> (Vec<Step>, Basis) {
         if let Some(recipe) = self.model.recipe(ty, work) {
             return (recipe.value.clone(), recipe.basis);
@@ -314,7 +314,7 @@ impl Lowering<'_> {
         (Vec::new(), Basis::Guessed)
     }
 
-    /// Brings lanes of an input into one register, if they are not there already, and returns the registers to read.
+    /// Gathers lanes of an input into one register unless they are there already, and returns the registers to read.
     fn read(&mut self, input: &Input, from: usize, count: usize, bits: u32) -> SmallVec<[Register; 4]> {
         let all = match input {
             Input::Value(value) => match self.gathered.get(&(*value, from, count)) {
@@ -323,7 +323,7 @@ impl Lowering<'_> {
             },
             Input::Made(lanes) => lanes.clone(),
         };
-        // A scalar serves every lane.
+        // A scalar is used for every lane.
         let wanted: Lanes =
             if all.len() == 1 { all } else { all.iter().skip(from).take(count).copied().collect() };
         let together = count > 1 && wanted.len() > 1 && self.model.layout.register_bits > 0;
@@ -348,7 +348,7 @@ impl Lowering<'_> {
         let first = u32::from(!self.model.layout.gather_first && sources > 1);
         let reads = lanes::registers(wanted);
         for source in first..sources {
-            // Each operation adds the lanes of one more source; the last of them may be the code itself.
+            // Each operation adds the lanes of one more source. The last source may be constants.
             let mut read: SmallVec<[Register; 4]> =
                 reads.iter().skip(source as usize).take(1).copied().collect();
             if source == first {
@@ -362,7 +362,7 @@ impl Lowering<'_> {
         made
     }
 
-    /// Emits a chain of operations on lanes and returns where the result lies.
+    /// Emits a chain of operations on lanes and returns the location of the result.
     fn chain(
         &mut self,
         works: &[(&'static str, Scalar)],
@@ -403,7 +403,7 @@ impl Lowering<'_> {
                 for input in &inputs {
                     reads.extend(self.read(input, from as usize, count as usize, bits));
                 }
-                // A reduction has fewer lanes in its result than it computes.
+                // The result of a reduction has fewer lanes than it computes.
                 let wanted: Lanes = if made.len() == 1 {
                     made.clone()
                 } else {
@@ -488,10 +488,10 @@ impl Lowering<'_> {
             Op::Binary(Binary::Shl | Binary::LShr | Binary::AShr)
                 if result.is_some_and(|result| self.is_fused_shift(result)) =>
             {
-                // Whoever uses it shifts on the way.
+                // Its user does the shift in the same operation.
                 result.map(|_| self.lanes_of(operands[0]))
             }
-            // Every family's shifts look at the lowest bits of the amount alone.
+            // Shifts of every family read only the lowest bits of the amount.
             Op::Binary(Binary::And) if result.is_some_and(|result| self.is_masked_amount(result)) => {
                 Some(self.lanes_of(operands[0]))
             }
@@ -528,7 +528,7 @@ impl Lowering<'_> {
                         .collect();
                 }
             }
-            // A dot product is one operation where the family has it for so many lanes.
+            // A dot product is one operation if the family has one for that many lanes.
             Op::Builtin(builtin) => {
                 let source = self.kernel.ty(operands[0]);
                 let scalar = source.scalar().unwrap_or(Scalar::F32);
@@ -545,7 +545,7 @@ impl Lowering<'_> {
                     chain.works.splice(first..end, vec![("dot", scalar); dots]);
                 }
             }
-            // A power of two needs no division.
+            // Division by a power of two needs only shifts and logic.
             Op::Binary(Binary::UDiv | Binary::URem | Binary::SDiv | Binary::SRem)
                 if self
                     .kernel
@@ -562,7 +562,7 @@ impl Lowering<'_> {
             Op::Binary(Binary::UDiv | Binary::URem | Binary::SDiv | Binary::SRem | Binary::SMod)
                 if self.kernel.constant(operands[1]).is_some() =>
             {
-                // By a constant: the upper half of a product, and a shift.
+                // Division by a constant: the upper half of a product, and a shift.
                 let scalar = chain.works[0].1;
                 let mut works = vec![("mul_hi", scalar), ("shift", scalar), ("add", scalar)];
                 works.extend(chain.works.iter().skip(1));
@@ -578,7 +578,7 @@ impl Lowering<'_> {
             }
             _ => {}
         }
-        // The 32 bits of a work-item's id are there already, whatever its type.
+        // The 32 bits of a work-item's id are available without a conversion, whatever its type.
         if let Op::Convert(convert) = op
             && convert.from != Number::Float
             && convert.to != Number::Float
@@ -609,7 +609,7 @@ impl Lowering<'_> {
         self.fuses("shift_logic") && self.uses.count[value] == 1 && self.uses.in_logic[value] == 1
     }
 
-    /// Whether a value is only how far something is shifted, made less than the bits there are.
+    /// Whether a value is used only as a shift amount and only masks it to the width of the shifted value.
     fn is_masked_amount(&self, value: Value) -> bool {
         let Some(inst) = self.kernel.defining(value) else { return false };
         let most = self.kernel.ty(value).scalar().map(|scalar| u64::from(scalar.bits()) - 1);
@@ -618,7 +618,7 @@ impl Lowering<'_> {
             && mask.is_some_and(|lanes| lanes.iter().all(|lane| Some(*lane) == most))
     }
 
-    /// Whether an index is widened by the address that it is part of.
+    /// Whether a widened index is used only by addresses, which widen it themselves.
     fn is_free_index(&self, inst: Inst, from: Number) -> bool {
         let data = &self.kernel.insts[inst];
         let Some(result) = data.result else { return false };
@@ -628,7 +628,7 @@ impl Lowering<'_> {
             && self.uses.count[result] == self.uses.as_index[result]
     }
 
-    /// Scalars computed for one vector alone are computed in its place.
+    /// Scalars that are computed only for one vector are computed directly in its registers.
     fn merge(&mut self, wanted: Lanes, operands: &[Value], result: Option<Value>) -> Lanes {
         let Some(bits) = result.and_then(|result| self.kernel.ty(result).scalar()).map(Scalar::bits) else {
             return wanted;
@@ -690,7 +690,7 @@ impl Lowering<'_> {
         made
     }
 
-    /// An instruction that is one recipe of its own.
+    /// An instruction that has one recipe of its own.
     fn plain(&mut self, work: &'static str, operands: &[Value], result: Option<Value>) -> Option<Lanes> {
         let (steps, basis) = self.recipe(work, "any");
         let mut reads: SmallVec<[Register; 4]> = SmallVec::new();
@@ -712,7 +712,7 @@ impl Lowering<'_> {
         made
     }
 
-    /// Registers of a whole value, as memory and textures take it: each register's lanes together.
+    /// Registers of a whole value for memory and texture operations: the lanes of each register are gathered.
     fn whole(&mut self, value: Value) -> SmallVec<[Register; 4]> {
         let ty = self.kernel.ty(value);
         let bits = ty.scalar().map_or(64, |scalar| scalar.bits().max(8));
@@ -788,7 +788,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Lanes of an operation, and how many it has room for.
+/// Lanes of an operation, the lanes it has room for, and the bits of a lane.
 #[derive(Clone, Copy)]
 struct Shape {
     lanes: u32,
@@ -797,7 +797,7 @@ struct Shape {
 }
 
 impl Shape {
-    /// For so many lanes: as many as the widest unit does at once.
+    /// The shape for `lanes` lanes, limited to what the widest unit computes at once.
     fn of(model: &Model, step: &Step, lanes: u32, bits: u32) -> Self {
         let room = step.units.iter().map(|unit| room(model, step, unit, bits)).max().unwrap_or(1);
         Self { lanes: lanes.min(room), room, bits }

@@ -1,6 +1,6 @@
-//! How a family executes, as data: units, words, and what every operation takes.
+//! How a family executes, as data: units, words, and the cost of every operation.
 //!
-//! The files below `data/` say it in TOML, every entry with its basis and source; `data/README.md` describes the format.
+//! The TOML files in `data/` define it, every entry with its basis and source; `data/README.md` describes the format.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -8,11 +8,11 @@ use std::sync::{Arc, LazyLock};
 use serde::Deserialize;
 use tripipe_device::{Family, Gpu, Source, Sourced};
 
-/// A pipe of a shader core: what runs beside the others, and what a report has a column for.
+/// A pipe of a shader core. Pipes run in parallel, and a report has one column for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pipe {
-    /// All arithmetic of Midgard and Bifrost; instructions of 32 bits on Adreno, half ones counting half.
+    /// All arithmetic of Midgard and Bifrost; 32-bit instructions on Adreno, where 16-bit ones count half.
     Arithmetic,
     /// Floating-point multiplication and addition (Valhall and later).
     Fma,
@@ -44,13 +44,13 @@ pub struct Unit {
     pub name: String,
     /// The pipe it belongs to.
     pub pipe: Pipe,
-    /// Bits it works on at once: `bits / width` lanes of a type; 0 for one lane of any width.
+    /// Bits it processes at once: `bits / width` lanes of a type; 0 for one lane of any width.
     pub bits: u32,
-    /// Clocks of its pipe that an operation takes.
+    /// Clocks of its pipe that one operation takes.
     pub cycles: f64,
-    /// How early it works in a word: what it makes is there for units of later stages of the same word.
+    /// Position in the word's pipeline: its result is available to units of later stages of the same word.
     pub stage: u32,
-    /// The kind of word it is a slot of; units of one kind are issued together. `None`: a word of its own.
+    /// The kind of word it is a slot of; units of one kind are issued together. `None`: it is issued alone.
     pub word: Option<u32>,
 }
 
@@ -70,18 +70,18 @@ impl Units {
     }
 }
 
-/// One step of a recipe: so many operations, each on one of some units.
+/// One step of a recipe: a number of operations, each on one of some units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// Operations, each needing what the one before has made.
+    /// Number of operations; each depends on the one before.
     pub count: u32,
     /// Units that can do it.
     pub units: Units,
-    /// Lanes of one operation, where the unit's width does not say.
+    /// Lanes of one operation, if the unit's width does not determine them.
     pub lanes: Option<u32>,
 }
 
-/// What an operation takes: steps, each needing what the one before has made. None: it costs nothing.
+/// The cost of an operation: steps, each dependent on the one before. No steps: it costs nothing.
 pub type Recipe = Sourced<Vec<Step>>;
 
 /// How one family executes.
@@ -89,13 +89,13 @@ pub type Recipe = Sourced<Vec<Step>>;
 pub struct Model {
     /// The units.
     pub units: Vec<Unit>,
-    /// How values lie in registers, and how instructions are put together.
+    /// How values are stored in registers, and how instructions are combined.
     pub layout: Layout,
     recipes: BTreeMap<String, BTreeMap<String, Recipe>>,
     like: BTreeMap<String, String>,
 }
 
-/// How values lie in registers, and how instructions are put together.
+/// How values are stored in registers, and how instructions are combined.
 #[allow(
     clippy::struct_excessive_bools,
     reason = "each is a property of a family by itself, as the data files have them"
@@ -103,39 +103,39 @@ pub struct Model {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
-    /// How most of it is known, as a word of [`tripipe_device::Basis`].
+    /// The basis of most of it, as a word of [`tripipe_device::Basis`].
     pub basis: String,
-    /// Who says so, a key of the GPUs' sources.
+    /// The source, a key of the GPUs' sources.
     pub source: String,
     /// Bits of a register that the lanes of a vector share; 0: every lane has a register of its own.
     pub register_bits: u32,
-    /// Fewest bits of a register that a lane takes: of a scalar where vectors share registers, else of every lane.
+    /// Minimum register bits of a lane: of a scalar where vectors share registers, else of every lane.
     pub scalar_bits: u32,
     /// Most bits of one load or store.
     pub access_bits: u32,
     /// Most elements of one load or store.
     pub access_elements: u32,
-    /// Whether a load or store adds a scaled index to its address by itself; a constant it always adds.
+    /// Whether a load or store can add a scaled index to its address. It can always add a constant.
     pub folds_index: bool,
-    /// Bits that are loaded ahead of where they are needed, to wait less for memory.
+    /// Bits that are loaded before they are needed, to hide memory latency.
     pub load_ahead_bits: u32,
-    /// Stores that follow one another share a word up to that many bits together; 0: they never do.
+    /// Consecutive stores share a word up to this many bits in total; 0: they never do.
     pub store_pair_bits: u32,
-    /// Whether lanes of 8 bits must lie in their order to be read: any other order is built first.
+    /// Whether 8-bit lanes must be stored in order to be read. Lanes in another order are gathered first.
     pub fixed_bytes: bool,
-    /// Whether the first of several registers that lanes are gathered from costs an operation too.
+    /// Whether the first source register of a gather also costs an operation.
     pub gather_first: bool,
-    /// Registers of the GPU's own width that the compiler gives out; 0: as many as the GPU has.
+    /// Registers of the GPU's own width that the compiler assigns; 0: all that the GPU has.
     pub register_limit: u32,
-    /// Registers that it takes beside those that are live.
+    /// Registers that the compiler uses in addition to the live ones.
     pub spare_registers: u32,
-    /// Whether two operations alike, each on half of a unit's lanes or fewer but more than one, are one operation of it.
+    /// Whether two equal operations share a unit if each uses more than one lane and at most half of the unit's lanes.
     pub joins_halves: bool,
-    /// What follows at once is done together, by name: `shift_logic`, `compare_select`, `compare_branch`.
+    /// Names of pairs of dependent operations that are fused: `shift_logic`, `compare_select`, `compare_branch`.
     pub fuses: Vec<String>,
 }
 
-/// A data file as it is read.
+/// The contents of a data file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -146,7 +146,7 @@ struct File {
     variant: Vec<Variant>,
 }
 
-/// What holds for some GPUs of the family alone.
+/// Settings for only some GPUs of the family.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Variant {
@@ -157,14 +157,14 @@ struct Variant {
     source: String,
     #[expect(dead_code, reason = "for the reader of the file")]
     note: String,
-    /// Units left empty wherever another one serves.
+    /// Units that are not used where another one can do the operation.
     #[serde(default)]
     without: Vec<String>,
-    /// In place of the layout's.
+    /// Overrides the layout's value.
     register_limit: Option<u32>,
-    /// In place of the layout's.
+    /// Overrides the layout's value.
     spare_registers: Option<u32>,
-    /// In place of the layout's.
+    /// Overrides the layout's value.
     joins_halves: Option<bool>,
     #[serde(default)]
     operation: BTreeMap<String, Section>,
@@ -195,7 +195,7 @@ fn one_clock() -> f64 {
     1.0
 }
 
-/// What operations on one type take.
+/// The costs of operations on one type.
 #[derive(Deserialize)]
 struct Section {
     basis: String,
@@ -212,14 +212,14 @@ enum Entry {
     Full { takes: String, basis: Option<String>, source: Option<String>, note: Option<String> },
 }
 
-/// What is wrong with a data file. The built-in ones are read by a test.
+/// An error in a data file. A test reads the built-in files.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// No TOML of that form.
+    /// The text is not TOML of the expected form.
     #[error("{message}")]
     Syntax {
-        /// What the parser says, with line and column.
+        /// The parser's message, with line and column.
         message: String,
     },
     /// A recipe that cannot be read.
@@ -234,7 +234,7 @@ pub enum ModelError {
         /// What is wrong.
         reason: &'static str,
     },
-    /// A word that is none of those allowed there.
+    /// A word that is not allowed in its position.
     #[error("[{section}]: `{word}` is no {what}")]
     Word {
         /// The type.
@@ -260,12 +260,12 @@ impl Model {
         Arc::clone(special.get(gpu.name()).unwrap_or(general))
     }
 
-    /// The model of most GPUs of a family, and those of some by name.
+    /// The model of most GPUs of a family, and the models of the GPUs that variants name.
     fn general_and_special(text: &str) -> (Arc<Self>, BTreeMap<String, Arc<Self>>) {
         // A test reads the same texts and fails if one is malformed.
         let read = |gpu: &str| Arc::new(Self::from_toml(text, gpu).unwrap_or_default());
         let variants = toml::from_str(text).map(|file: File| file.variant).unwrap_or_default();
-        // GPUs that the same variants name have one model.
+        // GPUs that are named by the same variants share one model.
         let mut models: BTreeMap<Vec<usize>, Arc<Self>> = BTreeMap::new();
         let gpus = variants.iter().flat_map(|variant| &variant.gpus);
         let special = gpus.map(|gpu| {
@@ -276,7 +276,7 @@ impl Model {
         (read(""), special)
     }
 
-    /// Reads a data file, with what it says of that GPU in particular.
+    /// Reads a data file and applies the variants that name `gpu`.
     ///
     /// # Errors
     /// The text is not of the form that `data/README.md` describes.
@@ -319,13 +319,13 @@ impl Model {
         Ok(model)
     }
 
-    /// The unit of that name.
+    /// The index of the unit of that name.
     pub fn unit(&self, name: &str) -> Option<usize> {
         self.units.iter().position(|unit| unit.name == name)
     }
 
-    /// What an operation on a type takes: as the type's section says, else as that of the type it is `like`, else as
-    /// `any` says. `None` if nothing says so.
+    /// The cost of an operation on a type: from the section of the type, else from the type it is `like`, else from
+    /// `any`. `None` if none of them has it.
     pub fn recipe(&self, ty: &str, work: &str) -> Option<&Recipe> {
         let mut at = ty;
         loop {
@@ -340,7 +340,7 @@ impl Model {
         }
     }
 
-    /// Everything it says, by type and operation.
+    /// All recipes, with type and operation.
     pub fn recipes(&self) -> impl Iterator<Item = (&str, &str, &Recipe)> {
         self.recipes.iter().flat_map(|(ty, works)| {
             works.iter().map(move |(work, recipe)| (ty.as_str(), work.as_str(), recipe))
@@ -383,7 +383,7 @@ impl Model {
         })
     }
 
-    /// `3*vadd|sadd@1`: three operations, each of one lane, on either unit.
+    /// Parses a step. `3*vadd|sadd@1`: three operations, each of one lane, on either unit.
     fn step(&self, text: &str) -> Result<Step, &'static str> {
         let (count, rest) = match text.split_once('*') {
             Some((count, rest)) => (count.parse().map_err(|_| "the count is no number")?, rest),

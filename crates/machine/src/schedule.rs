@@ -1,8 +1,8 @@
-//! Operations into words.
+//! Scheduling of operations into words.
 //!
-//! In two passes over a block. The first finds an order, from the end backwards: always the operation that frees most
-//! registers, with a few loads ahead of where they are needed. The second fills words in that order: the next operation
-//! starts one, and those soon behind it come along as long as there are slots and their operands are ready.
+//! A block is scheduled in two passes. The first finds an order, from the end backwards: it always takes the operation
+//! that frees the most registers, with a few loads ahead of their use. The second fills words in that order: the next
+//! operation starts a word, and operations soon after it join it while slots are free and their operands are ready.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -13,11 +13,11 @@ use smallvec::{SmallVec, smallvec};
 use crate::code::{Issue, Operation, Register, RegisterData};
 use crate::model::{Model, Pipe};
 
-/// Operations behind the next one that may come along in its word.
+/// Number of operations after the next one that may join its word.
 const WINDOW: usize = 24;
 
-/// Puts a block's operations into words. `live_out` are the registers needed
-/// behind the block, `most_bits` what all registers have together.
+/// Schedules the operations of a block into words. `live_out` lists the registers needed after the block, `most_bits`
+/// is the total size of all registers.
 pub(crate) fn schedule(
     model: &Model,
     registers: &PrimaryMap<Register, RegisterData>,
@@ -32,15 +32,15 @@ pub(crate) fn schedule(
     Packer::new(model, &local, &graph, most_bits, operations).pack(&order)
 }
 
-/// A block's registers, numbered anew: what is kept of each is as long as the block has registers, not the kernel.
+/// The registers of a block, renumbered, so that the arrays are as long as the block's registers, not the kernel's.
 struct Local {
-    /// Of each operation.
+    /// Registers that each operation reads.
     reads: Vec<SmallVec<[usize; 4]>>,
     writes: Vec<SmallVec<[usize; 4]>>,
     bits: Vec<u32>,
-    /// Whether it is needed behind the block.
+    /// Whether each register is needed after the block.
     live_out: Vec<bool>,
-    /// Bits of the registers needed behind the block that it does not touch.
+    /// Bits of the registers that are needed after the block and that it does not touch.
     live_past: u32,
 }
 
@@ -74,7 +74,7 @@ impl Local {
     }
 }
 
-/// A word of one operation, on the first of its units.
+/// A word with one operation, on the first of its units.
 pub(crate) fn alone(model: &Model, mut operation: Operation) -> Issue {
     let unit = operation.units.iter().next().unwrap_or(0);
     operation.units.0 = 1 << unit;
@@ -85,7 +85,7 @@ pub(crate) fn alone(model: &Model, mut operation: Operation) -> Issue {
     }
 }
 
-/// What has to come before what.
+/// Dependencies between operations.
 struct Graph {
     before: Vec<SmallVec<[usize; 4]>>,
     behind: Vec<SmallVec<[usize; 4]>>,
@@ -125,7 +125,7 @@ impl Graph {
         Self { before, behind }
     }
 
-    /// An order that keeps few registers live, with so many bits loaded ahead of where they are needed.
+    /// An order with low register pressure; up to `ahead_bits` bits are loaded ahead of their use.
     fn order(&self, operations: &[Operation], local: &Local, most_bits: u32, ahead_bits: u32) -> Vec<usize> {
         let waiting = self.behind.iter().map(SmallVec::len).collect();
         let mut backwards = Backwards::new(operations, local, waiting);
@@ -139,21 +139,21 @@ impl Graph {
     }
 }
 
-/// The operations of a block on the way from its end to its start.
+/// The state of the backward pass over a block.
 struct Backwards<'o> {
     operations: &'o [Operation],
     local: &'o Local,
     live: Vec<bool>,
     live_bits: i64,
-    /// Operations that write a part of a register free it only with the first of them.
+    /// Writes of each register that are still to come: only the first write of the block frees it.
     writes_left: Vec<u32>,
-    /// Operations that each operation still waits for.
+    /// For each operation, the number of dependent operations that are not yet placed.
     waiting: Vec<usize>,
-    /// Bits by which each operation makes what is live grow.
+    /// Bits by which each operation increases the live bits.
     growth: Vec<i64>,
-    /// Operations that wait for no other by what they make grow, the last first; loads apart.
+    /// Operations that can be placed next, by growth, then last first; loads separately.
     ready: [BTreeSet<(i64, Reverse<usize>)>; 2],
-    /// Bits that the ready loads bring.
+    /// Total bits that the ready loads write.
     ahead: u32,
     readers: Vec<SmallVec<[usize; 4]>>,
     writers: Vec<SmallVec<[usize; 2]>>,
@@ -209,7 +209,7 @@ impl<'o> Backwards<'o> {
         self.local.writes[index].iter().map(|register| self.local.bits[*register]).sum()
     }
 
-    /// Changes what an operation makes grow.
+    /// Changes the growth of an operation.
     fn grow(&mut self, index: usize, by: i64) {
         let old = (self.growth[index], Reverse(index));
         self.growth[index] += by;
@@ -219,8 +219,8 @@ impl<'o> Backwards<'o> {
         }
     }
 
-    /// The next operation: a load waits, which is to say goes further up, as long as not too many do and the registers
-    /// suffice.
+    /// The next operation. A load waits (moves towards the start of the block) while few loads wait and there are
+    /// enough registers.
     fn next(&mut self, most_bits: u32, ahead_bits: u32) -> Option<usize> {
         let most_bits = i64::from(most_bits);
         let waits = self.ahead <= ahead_bits && self.live_bits <= most_bits;
@@ -237,7 +237,7 @@ impl<'o> Backwards<'o> {
         Some(index)
     }
 
-    /// Puts an operation ahead of those that were put before.
+    /// Places an operation before those that were placed earlier.
     fn put(&mut self, index: usize, before: &[usize]) {
         let local = self.local;
         for register in &local.writes[index] {
@@ -316,7 +316,7 @@ impl<'p> Packer<'p> {
         Self { model, local, graph, most_bits, operations, done, reads_left, live, live_bits }
     }
 
-    /// Whether an operation may come along early: not if that takes registers that are not there.
+    /// Whether an operation may join a word early: not if it needs more registers than are free.
     fn may_come(&self, index: usize) -> bool {
         let bits = |register: &usize| self.local.bits[*register];
         let writes = self.local.writes[index].iter();
@@ -330,7 +330,7 @@ impl<'p> Packer<'p> {
         self.reads_left[register] == 1 && !self.local.live_out[register]
     }
 
-    /// Counts registers after an operation.
+    /// Updates the live registers after an operation.
     fn settle(&mut self, index: usize) {
         let local = self.local;
         for register in &local.reads[index] {
@@ -366,7 +366,7 @@ impl<'p> Packer<'p> {
         let unit = self.free_units(first, &placed).first().copied();
         placed.push((first, unit.unwrap_or(0)));
         self.settle(first);
-        // Once more when something came along: it may have made another ready.
+        // Repeats when an operation was added: it may have made another one ready.
         let mut before = 0;
         while kind.is_some() && before < placed.len() {
             before = placed.len();
@@ -401,7 +401,7 @@ impl<'p> Packer<'p> {
         Issue { pipe: units[placed[0].1].pipe, cycles, operations }
     }
 
-    /// The operations of a word with one more, on other units if need be; `None` if they cannot all have one.
+    /// The word with one more operation, with units reassigned if needed; `None` if there is no assignment for all.
     fn with(&self, placed: &Placed, more: usize) -> Option<Placed> {
         let ready = |earlier: &usize| self.done[*earlier] || placed.iter().any(|(other, _)| other == earlier);
         if !self.graph.before[more].iter().all(ready) {
@@ -412,13 +412,13 @@ impl<'p> Packer<'p> {
             together.push((more, *unit));
             return Some(together);
         }
-        // As they were added, so that each comes behind those it needs.
+        // In the order they were added, so that each operation comes after its dependencies.
         let all: SmallVec<[usize; 8]> = placed.iter().map(|(index, _)| *index).chain([more]).collect();
         let mut together = Placed::new();
         self.place(&all, &mut together).then_some(together)
     }
 
-    /// Finds units for the rest of some operations.
+    /// Assigns units to the remaining operations by backtracking.
     fn place(&self, all: &[usize], placed: &mut Placed) -> bool {
         let Some(next) = all.get(placed.len()) else { return true };
         self.free_units(*next, placed).into_iter().any(|unit| {
@@ -431,7 +431,7 @@ impl<'p> Packer<'p> {
         })
     }
 
-    /// Whether a unit has no work in this word, or one like it that leaves half of the lanes.
+    /// Whether a unit is free in this word, or is used by an equal operation that leaves half of its lanes free.
     fn has_room(&self, unit: usize, index: usize, placed: &Placed) -> bool {
         let mut there = placed.iter().filter(|(_, used)| *used == unit).map(|(other, _)| *other);
         let Some(first) = there.next() else { return true };
@@ -445,7 +445,7 @@ impl<'p> Packer<'p> {
     }
 
     /// Units with room in this word that can do an operation whose operands come from earlier words, or from earlier
-    /// stages of this one: the earliest first, then the narrowest.
+    /// stages of this word: the earliest stage first, then the narrowest unit.
     fn free_units(&self, index: usize, placed: &Placed) -> SmallVec<[usize; 8]> {
         let units = &self.model.units;
         let stage_of = |earlier: &usize| {
@@ -462,7 +462,7 @@ impl<'p> Packer<'p> {
         free
     }
 
-    /// The next store, if it may share the word of this one.
+    /// The next store, if it can share the word of this one.
     fn store_beside(&self, first: usize, soon: &[usize]) -> Option<usize> {
         let most = self.model.layout.store_pair_bits;
         let store = &self.operations[first];
@@ -484,7 +484,7 @@ fn writes_memory(operation: &Operation) -> bool {
     matches!(operation.work, "store" | "atomic" | "barrier" | "image_write" | "group")
 }
 
-/// Whether the order among such operations counts.
+/// Whether an operation must keep its order relative to memory writes.
 fn is_ordered(operation: &Operation) -> bool {
     writes_memory(operation) || matches!(operation.work, "load" | "image_read" | "image_sample")
 }

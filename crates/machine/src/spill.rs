@@ -1,4 +1,4 @@
-//! Registers in memory, where there are too few: for a while in one block, or throughout.
+//! Spilling of registers to memory: for a gap within one block, or throughout the kernel.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -15,30 +15,30 @@ use crate::lower::Edges;
 use crate::model::{Model, Units};
 use crate::schedule;
 
-/// How a register can leave.
+/// A candidate for spilling.
 pub(crate) struct Way {
-    /// Bits freed, word by word, for each load or store that it takes.
+    /// Bits freed, summed over words, per load or store that it costs.
     pub(crate) worth: f64,
     pub(crate) register: Register,
-    /// For a while in one block, from the last word that touches it to the next; `None`: throughout.
+    /// The gap within one block, from the last word that touches the register to the next one; `None`: throughout.
     pub(crate) gap: Option<(usize, usize)>,
 }
 
-/// What has been spilled, and how.
+/// The registers that have been spilled.
 pub(crate) struct Spills<'a> {
     model: &'a Model,
     cfg: &'a Cfg,
     edges: &'a Edges,
     places: Places,
-    /// Registers that are in memory throughout, and parts of them.
+    /// Registers that are in memory throughout, and the short-lived registers that replace them.
     pub(crate) whole: EntitySet<Register>,
-    /// Registers loaded again of which memory still holds the same.
+    /// Reloaded registers whose copy in memory is still valid.
     kept: EntitySet<Register>,
-    /// Bits of memory for all of them.
+    /// Total bits of memory that spilled registers occupy.
     pub(crate) bits: u32,
 }
 
-/// Registers that are passed on to one another at the ends of blocks, by the first of them: they have one place in memory.
+/// Registers passed to one another at the ends of blocks share one memory slot; the first of them identifies it.
 type Places = SecondaryMap<Register, Option<(Register, Rc<[Register]>)>>;
 
 fn places(cfg: &Cfg, edges: &Edges) -> Places {
@@ -51,7 +51,7 @@ fn places(cfg: &Cfg, edges: &Edges) -> Places {
     };
     let pairs = || {
         let all = cfg.order.iter().flat_map(|block| &edges[*block]);
-        // Lanes that lie otherwise than those of the parameter are moved.
+        // If the parameter has a different number of registers, the lanes are moved instead.
         all.filter(|(passed, made)| passed.len() == made.len())
             .flat_map(|(passed, made)| passed.iter().copied().zip(made.iter().copied()))
     };
@@ -81,12 +81,12 @@ impl<'a> Spills<'a> {
         Self { model, cfg, edges, places, whole: EntitySet::new(), kept: EntitySet::new(), bits: 0 }
     }
 
-    /// What stands for the place of a register in memory.
+    /// The register that identifies the memory slot of `register`.
     pub(crate) fn place_of(&self, register: Register) -> Register {
         self.places[register].as_ref().map_or(register, |place| place.0)
     }
 
-    /// The registers that share its place.
+    /// The registers that share its memory slot.
     pub(crate) fn sharing(&self, register: Register) -> SmallVec<[Register; 4]> {
         match &self.places[register] {
             Some((_, group)) => SmallVec::from_slice(group),
@@ -94,7 +94,7 @@ impl<'a> Spills<'a> {
         }
     }
 
-    /// How the registers could leave that are only carried past a word.
+    /// Spill candidates: the registers that are live across a word without being used in it.
     pub(crate) fn ways(
         &self,
         now: &Pressure,
@@ -120,7 +120,7 @@ impl<'a> Spills<'a> {
                 });
             }
             let touches = |position: &usize| touches(&issues[*position], register);
-            // What has been loaded again stays until it is used, or two registers could drive each other out for ever.
+            // A reloaded register stays until it is used; otherwise two registers could evict each other forever.
             if now.local.contains(register)
                 && !touches(&at)
                 && let Some(last) = (0..at).rev().find(touches).filter(|last| !is_fill(&issues[*last]))
@@ -134,7 +134,7 @@ impl<'a> Spills<'a> {
         ways
     }
 
-    /// Keeps registers of a block in memory between two words that touch them. From the second on each is another one.
+    /// Spills registers between two words of a block that touch them. A new register is used from the second word on.
     pub(crate) fn between(
         &mut self,
         blocks: &mut SecondaryMap<Block, Vec<Issue>>,
@@ -178,8 +178,8 @@ impl<'a> Spills<'a> {
         self.kept.extend(unchanged);
     }
 
-    /// Keeps registers in memory throughout: stored behind every operation that writes them, loaded again ahead of every one
-    /// that reads them.
+    /// Spills registers throughout: stores them after each word that writes them, and reloads them before each word
+    /// that only reads them.
     pub(crate) fn everywhere(
         &mut self,
         blocks: &mut SecondaryMap<Block, Vec<Issue>>,
@@ -225,8 +225,8 @@ impl<'a> Spills<'a> {
         }
     }
 
-    /// Stores and loads at the ends of blocks: where one of what is passed and the parameter it becomes is in memory. If
-    /// both are, they have one place there.
+    /// Stores and loads at the ends of blocks, where either the passed register or the parameter is in memory. If both
+    /// are, they share a slot.
     pub(crate) fn at_ends(
         &self,
         blocks: &mut SecondaryMap<Block, Vec<Issue>>,
@@ -248,7 +248,7 @@ impl<'a> Spills<'a> {
         }
     }
 
-    /// A store or load of a register; `None` for a model without such a unit.
+    /// A store or load of a register; `None` if the model has no load/store unit.
     fn transfer(
         &self,
         work: &'static str,

@@ -1,8 +1,8 @@
-//! Sums in the order in which their parts come up.
+//! Reorders integer sums to the order in which their terms become available.
 //!
-//! The front end's optimiser writes integer sums anew so that equal parts meet, whatever that does to registers: of
-//! `9 * m - l - r` it may leave the product for the end, which keeps `m` in a register until then. A compiler that gives out few
-//! registers adds up what it has. Sums of floats are left as they are: their order is part of the result.
+//! The front end's optimiser rewrites integer sums to expose equal terms, whatever that does to register pressure: in
+//! `9 * m - l - r` it may add the product last, which keeps `m` in a register until then. A compiler with few
+//! registers adds the terms as they become available. Sums of floats are not changed: their order affects the result.
 
 use cranelift_entity::SecondaryMap;
 use tripipe_ir::flow::Cfg;
@@ -11,14 +11,14 @@ use tripipe_ir::{Block, Flags, Inst, Kernel, Op, Value};
 
 use crate::uniform::Uniform;
 
-/// A part of a sum, and whether it is taken away.
+/// A term of a sum, and whether it is subtracted.
 #[derive(Clone, Copy)]
 struct Part {
     value: Value,
     negative: bool,
 }
 
-/// The kernel with each integer sum added up in the order of the code: as many operations as before, each the same instruction.
+/// The kernel with the terms of each integer sum in the order of the code. The instructions stay the same in number.
 pub(crate) fn in_order(kernel: &Kernel, cfg: &Cfg) -> Kernel {
     let uniform = Uniform::new(kernel, cfg);
     let mut uses: SecondaryMap<Value, u32> = SecondaryMap::new();
@@ -38,7 +38,7 @@ pub(crate) fn in_order(kernel: &Kernel, cfg: &Cfg) -> Kernel {
     let mut inner: SecondaryMap<Inst, bool> = SecondaryMap::new();
     for block in &cfg.order {
         let insts = &kernel.blocks[*block].insts;
-        // From the end, so that a sum is met before the sums in it.
+        // Backwards, so that a sum is visited before the sums nested in it.
         for inst in insts.iter().rev() {
             if inner[*inst] || !sums.is_sum(*inst) {
                 continue;
@@ -60,7 +60,7 @@ struct Sums<'k> {
     kernel: &'k Kernel,
     uniform: Uniform,
     uses: SecondaryMap<Value, u32>,
-    /// Where an instruction comes, from 1, and its block.
+    /// The position of an instruction, from 1, and its block.
     places: SecondaryMap<Inst, (u32, Block)>,
 }
 
@@ -71,7 +71,7 @@ impl Sums<'_> {
             && data.result.is_some_and(|result| !self.uniform.is(result))
     }
 
-    /// The parts of a sum, through sums of the same block that nothing else uses.
+    /// Collects the terms of a sum, through sums of the same block that have no other use.
     fn take_apart(&self, inst: Inst, negative: bool, parts: &mut Vec<Part>, steps: &mut Vec<Inst>) {
         let data = &self.kernel.insts[inst];
         for (side, value) in data.operands.iter().enumerate() {
@@ -89,8 +89,8 @@ impl Sums<'_> {
         }
     }
 
-    /// Rewrites the steps of a sum. Each step has the next part before it: as many steps as come up to any point add up
-    /// at least one part more.
+    /// Rewrites the steps of a sum. The terms of each step come before it, because the steps up to any point together
+    /// have at least one term more than there are steps.
     fn add_up(&self, kernel: &mut Kernel, mut parts: Vec<Part>, mut steps: Vec<Inst>) {
         parts.sort_by_key(|part| match self.kernel.defining(part.value) {
             Some(inst) if !self.uniform.is(part.value) => self.places[inst].0,
@@ -101,7 +101,7 @@ impl Sums<'_> {
         for (step, part) in steps.iter().zip(&parts[1..]) {
             let data = &mut kernel.insts[*step];
             let Some(result) = data.result else { return };
-            // The sum of what is taken away is taken from the first part that is not.
+            // Subtracted terms are first added up, and their sum is then subtracted from the first term that is added.
             let (op, operands) = match (sum.negative, part.negative) {
                 (false, true) => (Binary::Sub, [sum.value, part.value]),
                 (true, false) => (Binary::Sub, [part.value, sum.value]),
@@ -124,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    /// A kernel of loads and sums of them in some order, with some sums used twice, by a generator of Lehmer's.
+    /// A kernel of loads and sums of them in random order, some sums used twice, from a Lehmer generator.
     fn random(seed: u64) -> String {
         let mut state = seed * 2 + 1;
         let mut draw = |below: usize| {
@@ -156,7 +156,7 @@ mod tests {
         )
     }
 
-    /// What the stores write, when the loads bring these numbers one after the other.
+    /// The values stored when the loads return 3, 9, 27 and so on.
     fn stored(kernel: &Kernel) -> Vec<i64> {
         let mut values: SecondaryMap<Value, i64> = SecondaryMap::new();
         let (mut stored, mut loaded) = (Vec::new(), 1);
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_is_there_first_is_added_first() {
-        // 9 m - (l + r), as the optimiser leaves it: the product first, so that `m` is gone when `r` comes.
+        // 9 m - (l + r), as the optimiser leaves it. The product comes first, so that `m` is dead when `r` is loaded.
         let text = "tripipe-ir 1\nkernel \"k\" {\n  parameter \"p\" \"int*\" pointer global align 4 to i32\n  \
                     const %7: i32 = 9\nb0(%0: ptr.global):\n  %1: i32 = load.4 %0\n  %2: i32 = mul %1, %7\n  \
                     %3: i32 = load.4 %0\n  %4: i32 = load.4 %0\n  %5: i32 = add %3, %4\n  %6: i32 = sub %2, %5\n  \

@@ -5,8 +5,8 @@ use tripipe_ir::flow::Cfg;
 use tripipe_ir::op::QueryKind;
 use tripipe_ir::{Block, Inst, Kernel, Op, Space, Type, Value, ValueDef};
 
-/// Values that every work-item of a launch has alike, known before it starts: constants, arguments, sizes, and what is
-/// computed from them alone. Compilers compute them once ahead of the kernel and pass them like arguments.
+/// Values that are the same for all work-items and known before the launch: constants, arguments, sizes, and values
+/// computed only from these. Compilers compute them once before the kernel and pass them like arguments.
 pub(crate) struct Uniform {
     values: SecondaryMap<Value, bool>,
     /// The instructions that compute them.
@@ -23,7 +23,7 @@ impl Uniform {
                 ValueDef::Result(_) => false,
             };
         }
-        // Blocks are in an order in which definitions come before uses.
+        // Blocks are ordered so that definitions come before uses.
         for block in &cfg.order {
             all.visit(kernel, *block);
         }
@@ -49,7 +49,7 @@ impl Uniform {
                             | Q::LocalSize
                     )
                 }
-                // Tables of the program are put into uniform registers where the index is known.
+                // Constant tables of the program are put into uniform registers if the index is known.
                 Op::Load(access) => {
                     !access.volatile
                         && self.values[data.operands[0]]
@@ -71,7 +71,7 @@ impl Uniform {
         }
     }
 
-    /// Bits of the uniform values that the rest of the kernel reads.
+    /// Bits of the uniform values that the non-uniform part of the kernel reads.
     pub(crate) fn bits(&self, kernel: &Kernel, cfg: &Cfg) -> u32 {
         let mut read: EntitySet<Value> = EntitySet::new();
         for block in &cfg.order {

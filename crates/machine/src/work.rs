@@ -1,12 +1,12 @@
-//! What an instruction of the IR is to a GPU: a chain of the operations that the data files know.
+//! Maps an instruction of the IR to a chain of operations that have entries in the data files.
 
 use tripipe_ir::op::{Binary, Builtin, Compare, Convert, Number, Unary};
 use tripipe_ir::{Kernel, Op, Scalar, Type, Value};
 
-/// An operation on lanes of a type: each work needs what the one before has made.
+/// A chain of operations on lanes of a type; each depends on the one before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chain {
-    /// Names of operations, as the data files have them, and the type of each.
+    /// Names of operations, as in the data files, and the type of each.
     pub(crate) works: Vec<(&'static str, Scalar)>,
     /// Lanes.
     pub(crate) lanes: u32,
@@ -18,7 +18,7 @@ impl Chain {
     }
 }
 
-/// The chain that an instruction is, lane by lane; `None` for what is no arithmetic on lanes.
+/// The chain of an instruction, lane by lane; `None` if it is not arithmetic on lanes.
 pub(crate) fn chain(kernel: &Kernel, op: Op, operands: &[Value], result: Type) -> Option<Chain> {
     let lanes = u32::from(result.lanes());
     let scalar = result.scalar();
@@ -33,7 +33,7 @@ pub(crate) fn chain(kernel: &Kernel, op: Op, operands: &[Value], result: Type) -
                 Unary::FNeg => Chain::of(scalar, lanes, &["negate"]),
                 Unary::BitReverse => Chain::of(scalar, lanes, &["bitreverse"]),
                 Unary::PopCount => Chain::of(scalar, lanes, &["popcount"]),
-                // All lanes are looked at, two by two.
+                // Reads all lanes, two at a time.
                 Unary::Any | Unary::All => Chain::of(scalar, u32::from(source?.lanes()), &["logic"]),
                 Unary::IsNan | Unary::IsInf | Unary::IsFinite | Unary::SignBit => {
                     Chain::of(scalar, lanes, &["compare"])
@@ -85,7 +85,7 @@ fn binary(binary: Binary) -> &'static [&'static str] {
     }
 }
 
-/// A conversion between widths goes by the wider type; between integers and floats by the float.
+/// A conversion between widths uses the wider type; between integers and floats, the float type.
 fn conversion(convert: Convert, from: Scalar, to: Scalar) -> Vec<(&'static str, Scalar)> {
     let is_float = |number: Number| number == Number::Float;
     let mut works = Vec::new();
@@ -121,7 +121,7 @@ fn conversion(convert: Convert, from: Scalar, to: Scalar) -> Vec<(&'static str, 
     works
 }
 
-/// Narrowing goes by factors of two, widening at once.
+/// Narrowing halves the width step by step; widening is one step.
 fn resize(from: Scalar, to: Scalar) -> Vec<(&'static str, Scalar)> {
     if from.bits() < to.bits() {
         return vec![("widen", to)];
@@ -135,7 +135,7 @@ fn resize(from: Scalar, to: Scalar) -> Vec<(&'static str, Scalar)> {
     works
 }
 
-/// A function of the library by what it is; those that the data files know by name are looked up before.
+/// The chain of a library function. Functions that the data files name are looked up before.
 #[allow(clippy::match_same_arms, reason = "a table: one row a kind of function")]
 fn builtin(builtin: Builtin, source: Type, result: Type) -> Option<Chain> {
     use Builtin as B;
@@ -159,7 +159,7 @@ fn builtin(builtin: Builtin, source: Type, result: Type) -> Option<Chain> {
         B::HalfDivide | B::NativeDivide => &["rcp", "mul"],
         B::NativeExp2 | B::HalfExp2 | B::Exp2 => &["exp2"],
         B::NativeExp | B::NativeExp10 | B::HalfExp | B::HalfExp10 => &["mul", "exp2"],
-        // Two parts of the product keep the error within bounds.
+        // Splitting the product into two parts keeps the error within bounds.
         B::Exp | B::Exp10 => &["mul", "mad", "exp2"],
         B::Expm1 => &["mul", "mad", "exp2", "add", "mad", "select"],
         B::NativeLog2 | B::HalfLog2 | B::Log2 => &["log2"],
@@ -245,7 +245,7 @@ fn builtin(builtin: Builtin, source: Type, result: Type) -> Option<Chain> {
         B::SMad24 | B::UMad24 => &["mad24"],
         B::SMul24 | B::UMul24 => &["mul24"],
         B::Bitselect => return Some(Chain::of(int_of(scalar), lanes, &["bitselect"])),
-        // Each lane is picked by comparisons, two by two.
+        // Each lane is picked by comparisons, two at a time.
         B::Shuffle | B::Shuffle2 => &["compare_select", "compare_select", "compare_select", "compare_select"],
     };
     Some(Chain::of(scalar, lanes, works))
@@ -255,7 +255,7 @@ fn int_of(scalar: Scalar) -> Scalar {
     Scalar::int(scalar.bits()).unwrap_or(Scalar::I32)
 }
 
-/// Sum of products: one `dot` where the family has it, which the caller looks up; else a product and as many `mad`.
+/// Sum of products: a product, then a `mad` per further lane. The caller uses `dot` instead if the family has it.
 fn dot(source: Type) -> Chain {
     let scalar = source.scalar().unwrap_or(Scalar::F32);
     let mut chain = Chain::of(scalar, 1, &["mul"]);

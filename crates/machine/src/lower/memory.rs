@@ -1,4 +1,4 @@
-//! Loads, stores, copies, and the addresses they are of.
+//! Loads, stores, copies, and their addresses.
 
 use smallvec::SmallVec;
 use tripipe_ir::{Inst, Op, Scalar, Type, Value};
@@ -8,7 +8,7 @@ use crate::code::Register;
 use crate::lanes::{self, Lanes};
 
 impl Lowering<'_> {
-    /// A pointer as a value of its own: unless every use takes its parts.
+    /// Lowers a pointer to a value of its own, unless every use can take its base and index directly.
     pub(super) fn address(&mut self, inst: Inst, indexed: bool) -> Option<Lanes> {
         let result = self.kernel.insts[inst].result?;
         let folded = self.uses.as_address[result] == self.uses.count[result];
@@ -27,7 +27,7 @@ impl Lowering<'_> {
         Some(made)
     }
 
-    /// The registers an address is made of: of the pointer if it has some, else of its base and index.
+    /// The registers that an address reads: those of the pointer if it has any, else those of its base and index.
     fn address_parts(&mut self, pointer: Value, from_parts: bool) -> SmallVec<[Register; 4]> {
         let mut at = pointer;
         let mut take_apart = from_parts;
@@ -117,7 +117,7 @@ impl Lowering<'_> {
         made
     }
 
-    /// Some lanes of a value, register by register.
+    /// Some lanes of a value, one register at a time.
     fn part(&mut self, value: Value, from: u32, count: u32, bits: u32) -> SmallVec<[Register; 4]> {
         let together = (self.model.layout.register_bits / bits).max(1);
         let mut reads = SmallVec::new();
@@ -130,7 +130,7 @@ impl Lowering<'_> {
         reads
     }
 
-    /// Copies of bytes known in number: as many loads and stores of the widest kind.
+    /// Copies of a known number of bytes: a sequence of the widest loads and stores.
     fn copy(&mut self, inst: Inst) -> Option<Lanes> {
         let data = &self.kernel.insts[inst];
         let bytes = match data.op {
