@@ -1,7 +1,7 @@
 //! The file format of an entry.
 //!
-//! All numbers are little-endian: magic (8 bytes), format version (u32), key (32), length of the contents (u64), SHA-256 of
-//! the contents (32); then the contents.
+//! All numbers are little-endian: magic (8 bytes), format version (u32), key (32), length of the contents (u64),
+//! SHA-256 of the contents (32); then the contents.
 
 use sha2::{Digest as _, Sha256};
 

@@ -1,4 +1,4 @@
-//! The models that are built in.
+//! The built-in models.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ macro_rules! model {
     };
 }
 
-/// Every model file: its path below `data/` and its text. A test holds it against the folder.
+/// Every model file: its path below `data/` and its text. A test compares the list with the folder.
 static FILES: &[(&str, &str)] = &[
     model!("arm/mali-g31.toml"),
     model!("arm/mali-g310.toml"),
@@ -49,7 +49,7 @@ static FILES: &[(&str, &str)] = &[
 ];
 
 static CATALOG: LazyLock<Vec<Gpu>> = LazyLock::new(|| {
-    // A test reads every file and fails on the first that is malformed, so none is lost here.
+    // A test reads every file and fails on the first malformed one, so no model is skipped here.
     FILES.iter().filter_map(|(path, text)| Gpu::from_toml(text, path).ok()).collect()
 });
 
@@ -58,12 +58,12 @@ pub fn catalog() -> &'static [Gpu] {
     &CATALOG
 }
 
-/// No built-in model has the name asked for.
+/// There is no built-in model of the requested name.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("no GPU model is called \"{name}\"{}", did_you_mean(.nearest))]
 #[non_exhaustive]
 pub struct UnknownGpu {
-    /// The name as it was asked for.
+    /// The requested name.
     pub name: String,
     /// Models with a similar name, the most similar first; at most three.
     pub nearest: Vec<&'static str>,
@@ -78,18 +78,17 @@ fn did_you_mean(nearest: &[&str]) -> String {
     }
 }
 
-/// The model a person means by `name`: case, spaces, dashes, the words Mali, Immortalis and
-/// Adreno, and whatever a driver adds (`MC6 r0p0`) do not matter. `g610`, `Mali G610`,
-/// `adreno-640` and `640` are all found.
+/// The model that `name` refers to. Case, spaces, dashes, the words Mali, Immortalis and Adreno, and whatever a driver
+/// adds (`MC6 r0p0`) are ignored: `g610`, `Mali G610`, `adreno-640` and `640` are all found.
 ///
 /// # Errors
 ///
-/// [`UnknownGpu`] with the models of similar name.
+/// [`UnknownGpu`] with the models of similar names.
 pub fn find(name: &str) -> Result<&'static Gpu, UnknownGpu> {
     let exact =
         Product::parse_loose(name).and_then(|product| catalog().iter().find(|gpu| product.names(gpu)));
     exact.ok_or_else(|| {
-        // Alike in what a person types: without the brand, which all names share.
+        // The brand is ignored, because all names share it.
         let short = |name: &str| {
             let name = name.to_lowercase();
             let words = name.split([' ', '-', '_', '(', ')']);

@@ -1,10 +1,10 @@
-//! Who makes a GPU, and which family of shader cores it has.
+//! GPU vendors, and families of shader cores.
 
 use std::fmt;
 
 use crate::sourced::word;
 
-/// Who designed the GPU.
+/// The designer of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Vendor {
     /// Arm: Mali and Immortalis.
@@ -28,7 +28,7 @@ impl fmt::Display for Vendor {
     }
 }
 
-/// A family of GPUs that execute kernels in one way.
+/// A family of GPUs with the same execution model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Family {
     /// Mali-T6xx to T8xx: vector bundles, work-items independent of each other.
@@ -58,7 +58,7 @@ impl Family {
         ("adreno7xx", Self::Adreno7xx),
     ];
 
-    /// Who designs GPUs of this family.
+    /// The designer of GPUs of this family.
     pub fn vendor(self) -> Vendor {
         match self {
             Self::Midgard | Self::Bifrost | Self::Valhall | Self::Arm5thGen => Vendor::Arm,
@@ -73,7 +73,7 @@ impl Family {
 }
 
 impl fmt::Display for Family {
-    /// The family's name as the field writes it.
+    /// The usual name of the family.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Midgard => "Midgard",

@@ -1,4 +1,4 @@
-//! Which product belongs to which generation (`data/products.toml`).
+//! The generation of each product (`data/products.toml`).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -31,7 +31,7 @@ struct MaliGeneration {
     source: String,
     /// Series letter and number, e.g. `G610`.
     products: Vec<String>,
-    /// Names that drivers report in place of the product, by code name.
+    /// The product of each code name that drivers report instead of the product name.
     #[serde(default)]
     codenames: BTreeMap<String, String>,
 }
@@ -45,29 +45,29 @@ struct AdrenoGeneration {
     source: String,
     first: u32,
     last: u32,
-    /// Numbers outside `first..=last` that belong here all the same.
+    /// Numbers outside `first..=last` that also belong to this generation.
     #[serde(default)]
     also: Vec<u32>,
-    /// Series without such numbers, each with the number of the part it is closest to.
+    /// Series with another numbering, each with the product number it is closest to.
     #[serde(default)]
     series: BTreeMap<String, u32>,
 }
 
-/// Where a product belongs.
+/// Family and generation of a product.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) family: Family,
     pub(crate) generation: &'static str,
-    /// The number by which the product is near to others.
+    /// The number used to compare the product with others.
     pub(crate) number: u32,
-    /// Whether the table lists the product, or it was placed by its number alone.
+    /// Whether the table lists the product; `false` if only its number decided.
     pub(crate) listed: bool,
 }
 
-/// Where `product` belongs; `None` when no generation with models has such numbers.
+/// Family and generation of `product`; `None` if no generation with models covers its number.
 ///
-/// A Mali that is not listed goes with the listed one of the same series, as many digits and
-/// the nearest number: numbers of two digits and of three are different schemes.
+/// A Mali that is not listed belongs with the listed product of the same series and number of digits whose number is
+/// nearest: numbers of two digits and of three are different schemes.
 pub(crate) fn place(product: &Product) -> Option<Place> {
     match product {
         Product::Mali { series, number, .. } => {
@@ -110,7 +110,7 @@ pub(crate) fn place(product: &Product) -> Option<Place> {
     }
 }
 
-/// The product behind a driver's code name in any case: `lodx` is `G610`.
+/// The product of a driver's code name, ignoring case: `lodx` is `G610`.
 pub(crate) fn product_of_codename(codename: &str) -> Option<&'static str> {
     let codename = codename.to_ascii_uppercase();
     let mut rows = PRODUCTS.mali.iter();

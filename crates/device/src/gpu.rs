@@ -1,8 +1,8 @@
-//! The model of one GPU: what is known of it, each figure with its provenance.
+//! The model of one GPU: known figures, each with its provenance.
 //!
 //! "Core" is a shader core on Mali and a shader processor (SP) on Adreno. A rate is per core
-//! and clock unless its name says otherwise. `None` means that the family has no such thing
-//! or that nobody says.
+//! and clock unless its name says otherwise. `None` means that the family has no such feature, or that no source gives
+//! the figure.
 
 use std::collections::BTreeMap;
 
@@ -14,28 +14,28 @@ use std::sync::Arc;
 /// One GPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gpu {
-    /// What it is called and where it belongs.
+    /// Name, vendor, family and generation.
     pub identity: Identity,
-    /// The product this model stands for.
+    /// The product that the figures describe.
     pub configuration: Configuration,
     /// The shader core.
     pub core: Core,
-    /// What a core does in a clock.
+    /// Throughput of a core per clock.
     pub operations_per_clock_per_core: OperationsPerClock,
-    /// Which kinds of arithmetic the hardware has.
+    /// The kinds of arithmetic that the hardware supports.
     pub supports: Supports,
     /// Vector widths in elements.
     pub vector_width: VectorWidths,
-    /// Registers of a work-item, and what they cost in threads.
+    /// Registers of a work-item, and how they limit the threads in flight.
     pub registers: Registers,
     /// Caches and the load/store path.
     pub memory: Memory,
-    /// What `__local` is.
+    /// Size and placement of `__local` memory.
     pub local_memory: LocalMemory,
     /// The texture path.
     pub texture: Texture,
-    /// What others measured on such a part, by figure; the unit is the end of the name.
-    /// For comparison with a prediction, never its input.
+    /// Published measurements of this GPU, by figure; the unit is the end of the name. For comparison with a
+    /// prediction, never its input.
     pub measured: BTreeMap<String, Sourced<f64>>,
 }
 
@@ -50,13 +50,13 @@ impl Gpu {
         self.identity.family
     }
 
-    /// Who designed it.
+    /// The designer of the GPU.
     pub fn vendor(&self) -> Vendor {
         self.identity.vendor
     }
 
-    /// Arithmetic operations a second of the product at a rate of so many multiply-adds a clock and core; a multiply-add counts as
-    /// two. All cores at full clock: what no kernel gets above.
+    /// Peak arithmetic operations per second of the product, at a rate of `per_clock_per_core` multiply-adds per clock
+    /// and core. A multiply-add counts as two. All cores run at full clock: an upper bound for every kernel.
     pub fn operations_per_second(&self, per_clock_per_core: u32) -> f64 {
         let Configuration { cores, clock_mhz, .. } = &self.configuration;
         2.0 * f64::from(per_clock_per_core) * f64::from(cores.value) * f64::from(clock_mhz.value) * 1e6
@@ -68,40 +68,40 @@ impl Gpu {
     }
 }
 
-/// What the GPU is called and where it belongs.
+/// Name, vendor, family and generation of a GPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Identity {
     /// Product name.
     pub name: String,
-    /// Who designed it.
+    /// The designer of the GPU.
     pub vendor: Vendor,
     /// Family of its cores.
     pub family: Family,
     /// Generation inside the family, e.g. `Valhall gen3`.
     pub generation: String,
-    /// How family and generation are known.
+    /// Basis of family and generation.
     pub basis: Basis,
-    /// Who says so.
+    /// Source of family and generation.
     pub source: Arc<Source>,
     /// What a user of the model should know.
     pub notes: Vec<String>,
 }
 
-/// The product that the model stands for: the same GPU is sold with other core counts and clocks.
+/// The product that the model describes. The same GPU is sold with other core counts and clocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Configuration {
     /// The system on chip; `unknown` where there is no public one.
     pub soc: Sourced<String>,
     /// Shader cores, at least 1.
     pub cores: Sourced<u32>,
-    /// Sizes of the core groups, when each group is an OpenCL device of its own.
+    /// Sizes of the core groups, if each group is a separate OpenCL device.
     pub core_groups: Option<Sourced<Vec<u32>>>,
     /// GPU clock in MHz.
     pub clock_mhz: Sourced<u32>,
     /// Nominal memory bandwidth of the system in 10^9 bytes per second, shared with the CPU;
     /// kernels reach 60 to 80 % of it.
     pub dram_gb_s_peak: Sourced<f64>,
-    /// Cache between the GPU and memory that the whole chip shares; 0 when there is none.
+    /// Cache between the GPU and memory that the whole chip shares; 0 if there is none.
     pub system_cache_bytes: Option<Sourced<u64>>,
     /// Other chips with this GPU, as free text.
     pub other_socs: Sourced<Vec<String>>,
@@ -112,16 +112,16 @@ pub struct Configuration {
 pub struct Core {
     /// Work-items that execute in lock step; 1 on Midgard.
     pub warp_width: Sourced<u32>,
-    /// The same when the compiler chose double waves (Adreno).
+    /// Warp width when the compiler chooses double waves (Adreno).
     pub warp_width_double: Option<Sourced<u32>>,
     /// Arithmetic pipes (Midgard), execution engines (Bifrost), processing engines (Valhall and
     /// later), wave schedulers (Adreno).
     pub arithmetic_pipes: Sourced<u32>,
-    /// Work-items one pipe advances in a clock (Bifrost and later Mali).
+    /// Work-items that one pipe processes per clock (Bifrost and later Mali).
     pub lanes_per_pipe: Option<Sourced<u32>>,
-    /// How FMA, CVT and SFU instructions share the issue (Valhall and later Mali).
+    /// How FMA, CVT and SFU instructions share issue slots (Valhall and later Mali).
     pub issue_rule: Option<Sourced<IssueRule>>,
-    /// Work-items in flight at the least register use.
+    /// Work-items in flight at minimum register use.
     pub max_threads: Sourced<u32>,
     /// Largest work-group in work-items.
     pub max_work_group_size: Sourced<u32>,
@@ -129,15 +129,15 @@ pub struct Core {
     pub preferred_work_group_multiple: Sourced<u32>,
 }
 
-/// How the instructions of a processing engine share its issue (Arm GPU Best Practices).
+/// How the instructions of a processing engine share its issue slots (Arm GPU Best Practices).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IssueRule {
-    /// `max(FMA, CVT, 4 SFU)`: the three pipes run side by side (Valhall 1 and 2).
+    /// `max(FMA, CVT, 4 SFU)`: the three pipes run in parallel (Valhall 1 and 2).
     Parallel,
-    /// `max(FMA + CVT + SFU, 4 SFU)`: one issue for all (Valhall 3).
+    /// `max(FMA + CVT + SFU, 4 SFU)`: all share one issue slot (Valhall 3).
     Shared,
-    /// `max(CVT + SFU + (FMA - min(FMA, CVT + SFU)) / 2, 4 SFU)`: two FMA may issue together,
-    /// or one beside another instruction (Valhall 4 and Arm 5th Gen up to G720).
+    /// `max(CVT + SFU + (FMA - min(FMA, CVT + SFU)) / 2, 4 SFU)`: two FMA may issue together, or one together with
+    /// another instruction (Valhall 4 and Arm 5th Gen up to G720).
     WideFma,
 }
 
@@ -145,7 +145,7 @@ impl IssueRule {
     pub(crate) const WORDS: &'static [(&'static str, Self)] =
         &[("parallel", Self::Parallel), ("shared", Self::Shared), ("wide-fma", Self::WideFma)];
 
-    /// Clocks one processing engine takes to issue that many warp instructions of each kind.
+    /// Clocks that one processing engine takes to issue the given numbers of warp instructions.
     pub fn cycles(self, fma: f64, convert: f64, special: f64) -> f64 {
         let other = convert + special;
         let issue = match self {
@@ -157,19 +157,18 @@ impl IssueRule {
     }
 }
 
-/// Work-item operations of a core in a clock. A multiply-add counts as one, a vector as its
-/// components.
+/// Work-item operations of a core per clock. A multiply-add counts as one, a vector as its components.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperationsPerClock {
-    /// f32 multiply-add. On Midgard a multiplication and an addition in one word.
+    /// f32 multiply-add. On Midgard, a multiplication and an addition in one word.
     pub fp32_fma: Sourced<u32>,
     /// f16 multiply-add.
     pub fp16_fma: Sourced<u32>,
-    /// f32 addition where it differs from multiply-add (Bifrost).
+    /// f32 addition, if it differs from multiply-add (Bifrost).
     pub fp32_add: Option<Sourced<u32>>,
     /// The part of `fp32_fma` that runs on the vector units (Midgard).
     pub fp32_mad_vector_lanes: Option<Sourced<u32>>,
-    /// OpenCL's fused `fma()` where it is slower than `mad()` (Midgard).
+    /// OpenCL's fused `fma()`, if it is slower than `mad()` (Midgard).
     pub fma_builtin: Option<Sourced<u32>>,
     /// 32-bit integer addition.
     pub int32_add: Sourced<u32>,
@@ -191,7 +190,7 @@ pub struct OperationsPerClock {
     pub int8_mad: Option<Sourced<u32>>,
     /// Multiply-adds inside 8-bit dot products; 0 without a dot instruction.
     pub int8_dot_mac: Sourced<u32>,
-    /// 32-bit shifts and bitwise logic where they differ from addition (Valhall and later).
+    /// 32-bit shifts and bitwise logic, if they differ from addition (Valhall and later).
     pub int32_logic_shift: Option<Sourced<u32>>,
     /// Conversions, comparisons and integer additions: the CVT pipe (Valhall and later).
     pub convert: Option<Sourced<u32>>,
@@ -203,7 +202,7 @@ pub struct OperationsPerClock {
     pub fp16_flops_datasheet: Option<Sourced<u32>>,
 }
 
-/// Kinds of arithmetic the hardware has.
+/// Kinds of arithmetic that the hardware supports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Supports {
     /// Half precision.
@@ -217,13 +216,13 @@ pub struct Supports {
 /// Vector widths in elements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VectorWidths {
-    /// What one lane of one instruction holds.
+    /// Elements that one lane of one instruction holds.
     pub native: Sourced<VectorWidth>,
-    /// What `CL_DEVICE_NATIVE_VECTOR_WIDTH_*` is believed to say.
+    /// The expected values of `CL_DEVICE_NATIVE_VECTOR_WIDTH_*`.
     pub reported: Option<Sourced<VectorWidth>>,
 }
 
-/// Elements of each type in a vector; 0 when the type is not supported.
+/// Elements of each type in a vector; 0 if the type is not supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the fields are OpenCL C's type names")]
 pub struct VectorWidth {
@@ -241,58 +240,58 @@ pub struct VectorWidth {
 pub struct Registers {
     /// Width of one register in bits: the unit in which this GPU counts registers.
     pub width_bits: Sourced<u32>,
-    /// Registers a work-item may use before it spills.
+    /// Registers that a work-item may use before it spills.
     pub max: Sourced<u32>,
     /// Registers for constants and kernel arguments (Mali).
     pub uniform_max: Option<Sourced<u32>>,
-    /// How registers in use limit the threads in flight.
+    /// How register use limits the threads in flight.
     pub file: RegisterFile,
 }
 
 /// Caches and the load/store path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Memory {
-    /// Most bytes a core loads or stores in a clock.
+    /// Maximum bytes that a core loads or stores per clock.
     pub load_store_bytes_per_clock: Sourced<u32>,
-    /// Load/store instructions a core issues in a clock.
+    /// Load/store instructions that a core issues per clock.
     pub load_store_issue_per_clock: Sourced<f64>,
-    /// The rate that kernels reach (Midgard).
+    /// The issue rate that kernels reach (Midgard).
     pub load_store_issue_sustained_per_clock: Option<Sourced<f64>>,
-    /// Atomics to different addresses.
+    /// Atomics to different addresses per clock.
     pub atomics_per_clock: Option<Sourced<f64>>,
-    /// Cache line.
+    /// Cache line size.
     pub cache_line_bytes: Sourced<u32>,
-    /// Load/store L1 of a core; 0 when loads and stores go to the L2.
+    /// Load/store L1 of a core; 0 if loads and stores bypass it and go to the L2.
     pub l1_bytes: Sourced<u64>,
     /// L2 of the whole GPU in this configuration.
     pub l2_bytes: Sourced<u64>,
     /// Slices of the L2.
     pub l2_slices: Sourced<u32>,
-    /// Bytes a core gets from the L2 in a clock (Mali).
+    /// Bytes that a core receives from the L2 per clock (Mali).
     pub l2_to_core_bytes_per_clock: Option<Sourced<u32>>,
-    /// Bytes a slice of the L2 gets from memory in a clock (Mali).
+    /// Bytes that a slice of the L2 receives from memory per clock (Mali).
     pub external_bus_bytes_per_clock_per_slice: Option<Sourced<u32>>,
     /// Tile memory (Adreno).
     pub gmem_bytes: Option<Sourced<u64>>,
-    /// On-chip constants of a core (Adreno).
+    /// On-chip constant memory of a core (Adreno).
     pub constant_ram_bytes_per_core: Option<Sourced<u64>>,
 }
 
-/// What `__local` is.
+/// Size and placement of `__local` memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalMemory {
-    /// Where it lives.
+    /// Where it is implemented.
     pub placement: Sourced<LocalPlacement>,
     /// Local memory of a work-group in bytes.
     pub bytes: Sourced<u64>,
 }
 
-/// Where local memory lives.
+/// Where local memory is implemented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocalPlacement {
-    /// In global memory behind the L1: copying to it gains nothing.
+    /// In global memory, cached by the L1: copying data to it gains nothing.
     Emulated,
-    /// In memory of its own on the chip.
+    /// In dedicated on-chip memory.
     Dedicated,
 }
 
@@ -310,9 +309,9 @@ impl std::fmt::Display for LocalPlacement {
 /// The texture path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Texture {
-    /// Texels of up to 32 bits, bilinear, a core reads in a clock.
+    /// Texels of up to 32 bits that a core reads per clock, with bilinear filtering.
     pub texels_per_clock: Sourced<f64>,
-    /// Image accesses from kernels in a clock where known apart (Midgard).
+    /// Image accesses from kernels per clock, if known separately (Midgard).
     pub image_accesses_per_clock: Option<Sourced<f64>>,
     /// Texture L1 of a core.
     pub l1_bytes: Sourced<u64>,

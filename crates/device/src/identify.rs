@@ -1,15 +1,15 @@
-//! Matching a live device to its model, by what its strings mean.
+//! Matches a live device to its model.
 //!
-//! Names differ between drivers of the same GPU (`Mali-G610 MC6 r0p0`, `Mali-LODX r0p0`,
-//! `Mali-G610 (Panfrost)`), and some tell the product only in the version string, so no table
-//! of whole names is kept. The rules, in order:
+//! Names differ between drivers of the same GPU (`Mali-G610 MC6 r0p0`, `Mali-LODX r0p0`, `Mali-G610 (Panfrost)`), and
+//! some drivers give the product only in the version string. A table of whole names would therefore not do. The rules,
+//! in order:
 //!
 //! 1. A CPU or another accelerator has no model.
-//! 2. The product is read from the name, else from the version string. Cores come from the name
-//!    (`MC6`), else from the compute units.
-//! 3. A product with a model gets it, also when its core count differs.
-//! 4. Otherwise its nearest relative is the model of the same family that is, in this order, of
-//!    the same generation, nearest in product number, nearest in core count, lowest in number.
+//! 2. The product is read from the name, else from the version string. The core count comes from the name (`MC6`),
+//!    else from the compute units.
+//! 3. A product that has a model gets it, even if its core count differs.
+//! 4. Otherwise the model is the nearest relative: of the same family and, in order of priority, of the same
+//!    generation, nearest in product number, nearest in core count, lowest in number.
 //! 5. A product of a generation without models gets the vendor's model nearest in number.
 //! 6. A device of a known vendor without a readable product gets a model only when its largest
 //!    work-group fits the models of a single family.
@@ -23,23 +23,23 @@ use crate::gpu::Gpu;
 use crate::probe::{DeviceKind, Probe};
 use crate::product::{NameParts, Product, Revision};
 
-/// How sure the match of a device to a model is, from the surest down.
+/// How certain the match of a device to a model is, in descending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Certainty {
-    /// The model is of this product, with as many cores as far as the device says.
+    /// The model is of this product, and the core count matches as far as the device reports it.
     ExactProduct,
-    /// The model is of this product, the device has another core count or variant.
+    /// The model is of this product, but the device has another core count or is another variant.
     SameProductOtherConfiguration,
-    /// The product has no model; this one is of the same family.
+    /// The product has no model; the model is another one of the same family.
     NearestRelative,
-    /// The product's generation has no model; this one is the nearest of the vendor.
+    /// The product's generation has no model; the model is the vendor's nearest one.
     OtherGeneration,
     /// The vendor is known, the product is not.
     VendorOnly,
-    /// A CPU, a desktop GPU or another processor that no phone has.
+    /// A CPU, a desktop GPU or another processor that is not in phones.
     NotAMobileGpu,
-    /// Nothing says what it is, or its maker has no models here.
+    /// The device cannot be identified, or its vendor has no models here.
     Unknown,
 }
 
@@ -57,18 +57,18 @@ impl fmt::Display for Certainty {
     }
 }
 
-/// What a live device is, as far as its strings and limits tell.
+/// The identity of a live device, as far as its strings and limits determine it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Identification {
-    /// The model to reason with, if any.
+    /// The model to use, if any.
     pub model: Option<&'static Gpu>,
-    /// How sure that is.
+    /// How certain the match is.
     pub certainty: Certainty,
-    /// One sentence that says why, for a person.
+    /// One sentence that explains the match to a person.
     pub why: String,
-    /// Who designed the device.
+    /// The designer of the device.
     pub vendor: Option<Vendor>,
-    /// Family of the device itself, also when the model is of another.
+    /// Family of the device itself, even if the model is of another family.
     pub family: Option<Family>,
     /// The product read from the strings.
     pub product: Option<Product>,
@@ -76,14 +76,14 @@ pub struct Identification {
     pub cores: Option<u32>,
     /// Hardware revision from the name.
     pub revision: Option<Revision>,
-    /// The driver's version string, as it is.
+    /// The driver's version string, unchanged.
     pub driver: String,
-    /// Limits in which the device differs from the model, a sentence each. The device is right.
+    /// Limits in which the device differs from the model, one sentence each. The device's values take precedence.
     pub differences: Vec<String>,
 }
 
-/// Matches a device to its model. Never fails: a device that is no phone GPU, or says nothing,
-/// gets no model and a sentence saying so. The rules are at the head of this module's page.
+/// Matches a device to its model. Never fails: a device that is not a phone GPU, or reports nothing, gets no model and
+/// an explanation. The comment at the top of `identify.rs` lists the rules.
 ///
 /// ```
 /// use tripipe_device::{Certainty, Probe, identify};
@@ -146,7 +146,7 @@ pub fn identify(probe: &Probe) -> Identification {
     found
 }
 
-/// The name as it can stand in a sentence.
+/// The name, or a replacement for an empty one, for use in a sentence.
 fn shown(name: &str) -> String {
     let name = name.trim();
     if name.is_empty() { "a device without a name".to_owned() } else { name.to_owned() }
@@ -156,7 +156,7 @@ fn words(text: &str) -> impl Iterator<Item = String> {
     text.split(|c: char| !c.is_ascii_alphanumeric()).map(str::to_ascii_lowercase)
 }
 
-/// The vendor that one of the strings names in a word of its own.
+/// The vendor that one of the strings names as a separate word.
 fn vendor_of(strings: &[&str]) -> Option<Vendor> {
     let mut words = strings.iter().flat_map(|text| words(text));
     words.find_map(|word| match word.as_str() {
@@ -166,13 +166,13 @@ fn vendor_of(strings: &[&str]) -> Option<Vendor> {
     })
 }
 
-/// Words in the device name or the vendor string of makers whose GPUs are in no phone.
+/// Words in the device name or vendor string of vendors whose GPUs are not in phones.
 const DESKTOP: [&str; 12] = [
     "nvidia", "geforce", "quadro", "tesla", "amd", "radeon", "advanced", "intel", "iris", "apple",
     "llvmpipe", "ati",
 ];
 
-/// What the device is when it is nothing a phone has: a noun phrase for the sentence.
+/// What the device is if it is not a phone GPU: a noun phrase for the sentence.
 fn not_mobile(probe: &Probe, found: &Identification) -> Option<&'static str> {
     match probe.kind {
         DeviceKind::Cpu => return Some("a CPU, not a phone GPU"),
@@ -198,8 +198,8 @@ fn match_product(found: &mut Identification, product: &Product) {
         (found.certainty, found.why) = compare_cores(model, found.cores);
         return;
     }
-    // A Mali with letters after its number is the same GPU for another market (G78AE); an
-    // Adreno with letters is another GPU (642L).
+    // A Mali with letters after its number is a variant of the same GPU (G78AE); an Adreno with letters is a different
+    // GPU (642L).
     if let Product::Mali { suffix, .. } = product
         && !suffix.is_empty()
         && let Some(model) = catalog().iter().find(|gpu| product.without_suffix().names(gpu))
@@ -232,7 +232,7 @@ fn match_product(found: &mut Identification, product: &Product) {
     }
 }
 
-/// Certainty and reason for a device whose product is that of `model`.
+/// Certainty and explanation for a device of the same product as `model`.
 fn compare_cores(model: &Gpu, cores: Option<u32>) -> (Certainty, String) {
     let name = model.name();
     let modelled = model.configuration.cores.value;
@@ -266,7 +266,7 @@ fn with_article(name: &str) -> String {
     format!("{article} {name}")
 }
 
-/// The product number a model goes by; every model has one.
+/// The product number of a model; every model has one.
 fn number(gpu: &Gpu) -> Option<u32> {
     match NameParts::read(gpu.name()).product? {
         Product::Mali { number, .. }
@@ -275,7 +275,7 @@ fn number(gpu: &Gpu) -> Option<u32> {
     }
 }
 
-/// Rule 4 at the head of this file.
+/// Rule 4 in the module documentation.
 fn relative(place: &Place, cores: Option<u32>) -> Option<&'static Gpu> {
     catalog()
         .iter()
@@ -292,7 +292,7 @@ fn relative(place: &Place, cores: Option<u32>) -> Option<&'static Gpu> {
         .map(|(gpu, _)| gpu)
 }
 
-/// Rule 5 at the head of this file. Only Adreno numbers tell how far apart generations are.
+/// Rule 5 in the module documentation. Only Adreno numbers show how far apart generations are.
 fn other_generation(found: &mut Identification, product: &Product) {
     let nearest = match product {
         Product::Adreno { number: wanted, .. } => catalog()
@@ -320,7 +320,7 @@ fn other_generation(found: &mut Identification, product: &Product) {
     }
 }
 
-/// Rule 6 at the head of this file.
+/// Rule 6 in the module documentation.
 fn match_limits(found: &mut Identification, probe: &Probe, vendor: Vendor) {
     found.certainty = Certainty::VendorOnly;
     let fits: Vec<&'static Gpu> = catalog()

@@ -1,9 +1,8 @@
-//! GPU models as data with sources, and the matching of a live device to its model.
+//! GPU models as data with sources, and the matching of live devices to models.
 //!
-//! A model says what is known of one GPU: cores, arithmetic rates, registers and what they cost
-//! in threads, caches, texture path. Every figure is a [`Sourced`]: it carries how it is known
-//! ([`Basis`]) and who says so, and a report can print both. The models live as TOML below
-//! `data/` (its `README.md` describes the format) and are built in.
+//! A model describes one GPU: cores, arithmetic rates, registers and how they limit the threads in flight, caches,
+//! texture path. Every figure is a [`Sourced`]: it carries its [`Basis`] and its source, and a report can print both.
+//! The models are TOML files below `data/` (its `README.md` describes the format) and are built in.
 //!
 //! ```
 //! use tripipe_device::{Basis, find};
@@ -23,8 +22,8 @@
 //! # Ok::<(), tripipe_device::UnknownGpu>(())
 //! ```
 //!
-//! An executor describes its device in a [`Probe`]; [`identify`] finds the model for it, or the
-//! nearest relative, and says how sure it is and why:
+//! An executor describes its device in a [`Probe`]; [`identify`] finds its model or the nearest relative, and reports
+//! how certain the match is and why:
 //!
 //! ```
 //! use tripipe_device::{Certainty, Probe, identify};

@@ -1,13 +1,13 @@
-//! "Did you mean": the nearest of some names.
+//! "Did you mean" suggestions.
 
-/// The candidate most like `name`; `None` when none is alike enough to be a slip of the pen.
+/// The candidate most similar to `name`; `None` if none is similar enough to be a typing error.
 pub(crate) fn nearest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Option<String> {
     ranked(name, candidates).into_iter().next()
 }
 
-/// The candidates alike enough to `name`, the most alike first.
+/// The candidates that are similar enough to `name`, the most similar first.
 pub(crate) fn ranked<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Vec<String> {
-    // Jaro-Winkler favours a common beginning; below this two keys share little more than chance.
+    // Jaro-Winkler favours a common prefix. Below this value, two keys are similar only by chance.
     const ALIKE: f64 = 0.8;
     let mut alike: Vec<(f64, &str)> = candidates
         .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))

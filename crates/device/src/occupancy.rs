@@ -1,22 +1,21 @@
-//! Threads a core keeps in flight, by the registers a work-item uses.
+//! Threads in flight on a core, by the registers that a work-item uses.
 
 use crate::gpu::Gpu;
 use crate::sourced::Sourced;
 
-/// How registers in use limit the threads in flight.
+/// How register use limits the threads in flight.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RegisterFile {
-    /// Mali: a table of steps, each the largest register count that still gives that many
-    /// threads. Registers rise, threads fall, and the last step is the most registers a
-    /// work-item may use.
+    /// Mali: a table of steps, each the largest register count that still allows that many threads. Registers rise and
+    /// threads fall from step to step; the last step is the maximum register count of a work-item.
     Steps(Sourced<Vec<OccupancyStep>>),
-    /// Adreno: the waves in flight share a file.
+    /// Adreno: the waves in flight share a register file.
     Waves {
         /// Registers (vec4) that the waves on one lane share.
         file_vec4: Sourced<u32>,
-        /// Most waves a core holds.
+        /// Maximum number of waves on a core.
         max_waves: Sourced<u32>,
-        /// Waves come and go in groups of this many.
+        /// Waves are allocated in groups of this many.
         wave_granularity: Sourced<u32>,
     },
 }
@@ -26,18 +25,17 @@ pub enum RegisterFile {
 pub struct OccupancyStep {
     /// Largest register count of the step.
     pub registers: u32,
-    /// Threads a core holds up to it.
+    /// Threads that a core holds at up to that many registers.
     pub threads: u32,
 }
 
 impl Gpu {
-    /// Threads (work-items) a core keeps in flight when each uses `registers` registers.
+    /// Threads (work-items) in flight on a core when each uses `registers` registers.
     ///
-    /// `registers` counts registers of this GPU's own width (`registers.width_bits`: vec4 of
-    /// 32 bits on Midgard and Adreno, 32 bits on Bifrost and later Mali); 0 is taken as 1.
-    /// `None` past `registers.max`: the kernel spills, and runs with the threads of
-    /// `registers.max`. Otherwise never 0 and never more for more registers. Local memory,
-    /// barriers and the work-group size are not looked at.
+    /// `registers` counts registers of this GPU's own width (`registers.width_bits`: vec4 of 32 bits on Midgard and
+    /// Adreno, 32 bits on Bifrost and later Mali); 0 counts as 1. `None` above `registers.max`: the kernel spills, and
+    /// runs with the threads of `registers.max`. Otherwise the result is at least 1 and does not rise with the
+    /// register count. Local memory, barriers and the work-group size are not considered.
     pub fn threads_per_core(&self, registers: u32) -> Option<u32> {
         if registers > self.registers.max.value {
             return None;
@@ -48,7 +46,7 @@ impl Gpu {
                 steps.value.iter().find(|step| registers <= step.registers).map(|step| step.threads)
             }
             RegisterFile::Waves { file_vec4, max_waves, wave_granularity } => {
-                // Double waves as long as one group of them fits: the compiler prefers them.
+                // The compiler uses double waves as long as one group of them fits.
                 let narrow = self.core.warp_width.value;
                 let double = self.core.warp_width_double.as_ref().map(|width| width.value);
                 let (width, cost) = match double {
@@ -61,8 +59,7 @@ impl Gpu {
         }
     }
 
-    /// Threads in flight as a fraction of the most this GPU holds, above 0 and at most 1.
-    /// `None` when the kernel spills.
+    /// Threads in flight as a fraction of the GPU's maximum, above 0 and at most 1. `None` when the kernel spills.
     pub fn occupancy(&self, registers: u32) -> Option<f64> {
         let threads = self.threads_per_core(registers)?;
         Some(f64::from(threads) / f64::from(self.core.max_threads.value))
@@ -75,8 +72,8 @@ mod tests {
 
     use crate::catalog::{catalog, find};
 
-    /// Register counts and threads either side of every cliff. Mali: Arm GPU Datasheet and
-    /// offline compiler guide. Adreno: the full, half and quarter points of Mesa's wave rule.
+    /// Register counts and threads on both sides of every step. Mali: Arm GPU Datasheet and offline compiler guide.
+    /// Adreno: the full, half and quarter points of Mesa's wave rule.
     #[test]
     fn the_cliffs_are_where_they_are_known_to_be() {
         #[rustfmt::skip]
@@ -117,7 +114,7 @@ mod tests {
         fn more_registers_never_give_more_threads(model in 0_usize..30, registers in 0_u32..80) {
             let gpu = &catalog()[model];
             let (fewer, more) = (gpu.threads_per_core(registers), gpu.threads_per_core(registers + 1));
-            // None (spilling) sorts below every count.
+            // `None` (spilling) sorts below every count.
             prop_assert!(fewer >= more);
             prop_assert_eq!(fewer.is_none(), registers > gpu.registers.max.value);
             if let Some(threads) = fewer {

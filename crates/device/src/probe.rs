@@ -1,10 +1,9 @@
-//! What a live device says of itself.
+//! Properties that a live device reports.
 
-/// Everything a live OpenCL device (or a simulated GPU) reports about itself.
+/// The properties that a live OpenCL device (or a simulated GPU) reports.
 ///
-/// Filled by an executor, read by the matching ([`crate::catalog`]) and by whoever
-/// must obey a limit. Sizes are bytes unless a name says otherwise; a limit of 0
-/// means the device did not say.
+/// An executor fills it. The matching ([`crate::catalog`]) and all code that must respect a limit read it. Sizes are
+/// bytes unless a name says otherwise; a limit of 0 means that the device did not report it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Probe {
     /// `CL_PLATFORM_NAME`, e.g. `ARM Platform`.
@@ -17,7 +16,7 @@ pub struct Probe {
     pub version: String,
     /// `CL_DRIVER_VERSION`.
     pub driver: String,
-    /// `CL_DEVICE_OPENCL_C_VERSION` as (major, minor), (0, 0) when it cannot be read.
+    /// `CL_DEVICE_OPENCL_C_VERSION` as (major, minor); (0, 0) if it cannot be parsed.
     pub opencl_c: (u8, u8),
     /// What kind of processor runs the kernels.
     pub kind: DeviceKind,
@@ -39,24 +38,24 @@ pub struct Probe {
     pub local_memory_bytes: u64,
     /// Whether local memory is dedicated (`CL_LOCAL`) and not emulated in global memory.
     pub local_memory_dedicated: bool,
-    /// All of global memory.
+    /// Total size of global memory.
     pub global_memory_bytes: u64,
     /// Largest single buffer.
     pub max_buffer_bytes: u64,
     /// Largest constant buffer.
     pub max_constant_bytes: u64,
-    /// Global memory cache, and its line.
+    /// Size of the global memory cache.
     pub cache_bytes: u64,
-    /// Line of the global memory cache.
+    /// Line size of the global memory cache.
     pub cache_line_bytes: u32,
-    /// Alignment of a sub-buffer's origin.
+    /// Alignment of a sub-buffer's offset.
     pub base_alignment_bytes: usize,
-    /// What images the device offers; `None` when it has no images.
+    /// Image limits; `None` if the device does not support images.
     pub images: Option<ImageLimits>,
-    /// Shared virtual memory it offers.
+    /// Supported kinds of shared virtual memory.
     pub svm: Svm,
-    /// Whether a work-group may be cut off at the global size's edge without a build option
-    /// (OpenCL C 2.0, or 3.0 with the feature).
+    /// Whether a work-group at the edge of the global size may be smaller, without a build option (OpenCL C 2.0, or
+    /// 3.0 with the feature).
     pub non_uniform_work_groups: bool,
     /// Preferred vector width in elements: char, short, int, long, float, double, half.
     pub preferred_vector_width: [u32; 7],
@@ -79,7 +78,7 @@ impl Probe {
     }
 }
 
-/// The processor behind a device.
+/// The kind of processor of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceKind {
     /// A graphics processor.
@@ -88,7 +87,7 @@ pub enum DeviceKind {
     Cpu,
     /// Some other accelerator.
     Accelerator,
-    /// The device did not say.
+    /// The device did not report its kind.
     #[default]
     Other,
 }

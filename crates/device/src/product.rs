@@ -1,4 +1,4 @@
-//! What a device's name says: product, cores, revision.
+//! Parses device names: product, cores, revision.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::family::Vendor;
 use crate::generation;
 use crate::gpu::Gpu;
 
-/// A product, as its name says; it need not have a model.
+/// A product, as named by the device. It need not have a model.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Product {
     /// A Mali or Immortalis: `Mali-G610` is the series G and the number 610.
@@ -35,7 +35,7 @@ pub enum Product {
 }
 
 impl Product {
-    /// Who designed it.
+    /// The designer of the product.
     pub fn vendor(&self) -> Vendor {
         match self {
             Self::Mali { .. } => Vendor::Arm,
@@ -58,11 +58,11 @@ impl Product {
         NameParts::read(gpu.name()).product.as_ref() == Some(self)
     }
 
-    /// The product that a person means: as [`NameParts::read`], but the brand may be missing and
-    /// nothing unknown may stand beside the product.
+    /// The product that a person typed: like [`NameParts::read`], but the brand may be missing and no unknown words
+    /// may surround the product.
     pub(crate) fn parse_loose(name: &str) -> Option<Self> {
         let mut words = words(name);
-        // "G 610" is typed too.
+        // "G 610" with a space is accepted.
         if let Some(at) = words.iter().position(|word| word == "g" || word == "t")
             && at + 1 < words.len()
         {
@@ -106,24 +106,24 @@ impl fmt::Display for Revision {
     }
 }
 
-/// What could be read out of a name.
+/// The parts of a device name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NameParts {
-    /// Whose brand the name bears.
+    /// The vendor of the brand in the name.
     pub(crate) brand: Option<Vendor>,
     pub(crate) product: Option<Product>,
     /// From `MC6` or `MP4`.
     pub(crate) cores: Option<u32>,
     pub(crate) revision: Option<Revision>,
-    /// The driver's internal name for the product, when that is what the name bears.
+    /// The driver's internal name for the product, if the name contains it.
     pub(crate) codename: Option<String>,
 }
 
 const BRANDS: [&str; 3] = ["mali", "immortalis", "adreno"];
 
 impl NameParts {
-    /// Reads `text`, a device name or a version string. A product is only looked for behind a
-    /// brand (or in freedreno's `FD640`), so that numbers elsewhere do not become products.
+    /// Parses `text`, a device name or a version string. A product must follow a brand (or be written as freedreno's
+    /// `FD640`), so that other numbers are not taken for products.
     pub(crate) fn read(text: &str) -> Self {
         let words = words(text);
         let mut parts = Self {
@@ -136,7 +136,7 @@ impl NameParts {
             match word.as_str() {
                 "mali" | "immortalis" => {
                     parts.brand = Some(Vendor::Arm);
-                    // "Mali-G715-Immortalis", "Mali-Immortalis-G715": the brand may come twice.
+                    // "Mali-G715-Immortalis", "Mali-Immortalis-G715": the name may contain two brands.
                     let behind = behind.strip_prefix(&["immortalis".to_owned()]).unwrap_or(behind);
                     parts.product = mali(behind);
                     if parts.product.is_none()
@@ -168,7 +168,7 @@ impl NameParts {
     }
 }
 
-/// The words of a name in lower case, with a brand split off the word it is glued to.
+/// The words of a name in lower case, with a brand prefix split off as a separate word.
 fn words(text: &str) -> Vec<String> {
     let text = text.to_ascii_lowercase();
     let mut words = Vec::new();
@@ -185,7 +185,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// `number` and `suffix` of digits followed by letters; the digits are `digits` in number.
+/// Splits a word into a number and a suffix of letters; the number must have `digits` digits.
 fn number_and_suffix(word: &str, digits: std::ops::RangeInclusive<usize>) -> Option<(u32, String)> {
     let letters = word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len());
     let (number, suffix) = word.split_at(letters);
@@ -195,7 +195,7 @@ fn number_and_suffix(word: &str, digits: std::ops::RangeInclusive<usize>) -> Opt
     plausible.then(|| Some((number.parse().ok()?, suffix.to_ascii_uppercase())))?
 }
 
-/// `g610` or `t860` at the head of `words`.
+/// Parses `g610` or `t860` at the start of `words`.
 fn mali(words: &[String]) -> Option<Product> {
     let word = words.first()?;
     let series = word.chars().next().filter(|c| ['t', 'g'].contains(c))?;
@@ -203,7 +203,7 @@ fn mali(words: &[String]) -> Option<Product> {
     Some(Product::Mali { series: series.to_ascii_uppercase(), number, suffix })
 }
 
-/// `642l`, or `x1` and `85`, at the head of `words`, with the number of words taken.
+/// Parses `642l`, or `x1` and `85`, at the start of `words`; also returns the number of words used.
 fn adreno(words: &[String]) -> Option<(Product, usize)> {
     let word = words.first()?;
     if let Some(product) = adreno_number(word) {
@@ -223,7 +223,7 @@ fn adreno_number(word: &str) -> Option<Product> {
     Some(Product::Adreno { number, suffix })
 }
 
-/// The Mali product behind a code name such as `lodx`.
+/// The Mali product of a code name such as `lodx`.
 fn codename(word: &str) -> Option<Product> {
     let product = generation::product_of_codename(word)?;
     mali(&[product.to_ascii_lowercase()])

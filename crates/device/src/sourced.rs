@@ -4,21 +4,21 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// A figure, how it is known and who says so.
+/// A figure with its basis and source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sourced<T> {
     /// The figure itself.
     pub value: T,
     /// How it is known.
     pub basis: Basis,
-    /// Who says so, or for a guess what it was guessed from.
+    /// The source; for a guess, what it was guessed from.
     pub source: Arc<Source>,
-    /// What a reader of the figure should know, if anything.
+    /// Additional information for readers of the figure.
     pub note: Option<String>,
 }
 
 impl<T> Sourced<T> {
-    /// The same figure in another type.
+    /// Converts the figure to another type.
     pub(crate) fn map<U>(self, convert: impl FnOnce(T) -> U) -> Sourced<U> {
         Sourced { value: convert(self.value), basis: self.basis, source: self.source, note: self.note }
     }
@@ -47,16 +47,16 @@ impl Source {
     }
 }
 
-/// How a figure is known, from the surest to the least sure.
+/// How a figure is known, in descending order of certainty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Basis {
-    /// The vendor says so in a document.
+    /// Documented by the vendor.
     Documented,
-    /// The authors of an open driver found it by taking the hardware's programs apart.
+    /// Found by the authors of an open driver by reverse engineering.
     ReverseEngineered,
-    /// Somebody measured it, or the device's driver reports it.
+    /// Measured, or reported by the device's driver.
     Measured,
-    /// Chosen so that a measurement comes out.
+    /// Chosen so that the model reproduces a measurement.
     Fitted,
     /// Inferred, remembered, or picked for a typical configuration.
     Guessed,
@@ -82,13 +82,13 @@ impl FromStr for Basis {
 }
 
 impl fmt::Display for Basis {
-    /// The word the data files use: `documented`, `reverse-engineered`, ...
+    /// The word used in the data files: `documented`, `reverse-engineered`, ...
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(word(Self::WORDS, *self))
     }
 }
 
-/// The word that stands for `value` in a table of words; empty if the table lacks it.
+/// The word for `value` in a table of words; empty if it is not in the table.
 pub(crate) fn word<T: Copy + PartialEq>(words: &[(&'static str, T)], value: T) -> &'static str {
     words.iter().find(|(_, known)| *known == value).map_or("", |(word, _)| word)
 }

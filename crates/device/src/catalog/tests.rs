@@ -114,7 +114,7 @@ fn provenance_is_kept_apart() {
     assert_eq!(t860.memory.l2_bytes.basis, Basis::Measured);
     assert_eq!(t860.measured["clpeak_float4_gflops"].basis, Basis::Measured);
     assert_eq!(t604.operations_per_clock_per_core.fp32_fma.basis, Basis::ReverseEngineered);
-    // What is remembered or estimated is never anything but a guess.
+    // Remembered or estimated figures are always marked as guesses.
     let guesses = ["product-memory", "estimate"];
     for gpu in catalog() {
         let values = [&gpu.configuration.cores, &gpu.configuration.clock_mhz, &gpu.core.max_threads];

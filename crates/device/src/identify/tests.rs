@@ -10,7 +10,7 @@ fn model_name(found: &Identification) -> &str {
     found.model.map_or("none", Gpu::name)
 }
 
-/// Strings as drivers report them: name, version, and what they are.
+/// Strings as drivers report them: name, version, and the expected identification.
 #[test]
 fn what_drivers_call_themselves() {
     use Certainty::{
@@ -168,7 +168,7 @@ fn limits_place_a_mali_that_does_not_say_its_product() {
     let bifrost = mali(384, 12);
     assert_eq!((model_name(&bifrost), bifrost.family), ("Mali-G72", Some(Family::Bifrost)));
     assert_eq!(bifrost.certainty, Certainty::VendorOnly);
-    // 1024 fits Valhall and the 5th Gen alike.
+    // 1024 fits both Valhall and the 5th Gen.
     assert_eq!(model_name(&mali(1024, 4)), "none");
     assert_eq!(model_name(&mali(7, 4)), "none");
 }

@@ -1,33 +1,33 @@
-//! What can be wrong with a data file.
+//! Errors in data files.
 
 use thiserror::Error;
 
-/// A data file that cannot be a GPU model: where, and why.
+/// An error in a data file, with its location.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("{file}:{line}:{column}: {reason}")]
 #[non_exhaustive]
 pub struct DataError {
-    /// The file's name as the caller gave it.
+    /// The file's name, as given by the caller.
     pub file: String,
     /// Line, from 1.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// Why.
+    /// The cause.
     pub reason: DataReason,
 }
 
-/// Why a data file is no GPU model.
+/// Why a data file is not a GPU model.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum DataReason {
-    /// It is not TOML.
+    /// The file is not TOML.
     #[error("not TOML: {message}")]
     Syntax {
-        /// What the TOML parser says.
+        /// The message of the TOML parser.
         message: String,
     },
-    /// A section that no model has.
+    /// A section that does not exist in models.
     #[error("unknown section [{section}]{}", suggestion(.nearest.as_deref()))]
     UnknownSection {
         /// Its name.
@@ -35,51 +35,51 @@ pub enum DataReason {
         /// A section with a similar name.
         nearest: Option<String>,
     },
-    /// A section that every model (of this family) has is not there.
+    /// A section that every model (of this family) must have is missing.
     #[error("section [{section}] is missing")]
     MissingSection {
         /// Its name.
         section: &'static str,
     },
-    /// A key that the section does not have.
+    /// A key that does not exist in the section.
     #[error("unknown key `{key}` in [{section}]{}", suggestion(.nearest.as_deref()))]
     UnknownKey {
-        /// Section it stands in.
+        /// The section that contains it.
         section: String,
         /// The key.
         key: String,
         /// A key of the section with a similar name.
         nearest: Option<String>,
     },
-    /// A key that the section must have is not there.
+    /// A required key is missing.
     #[error("`{key}` is missing in [{section}]")]
     MissingKey {
-        /// Section it should stand in.
+        /// The section that must contain it.
         section: String,
         /// The key.
         key: &'static str,
     },
-    /// A value of another type.
+    /// A value of the wrong type.
     #[error("`{key}` must be {want}, not {found}")]
     WrongType {
         /// The key.
         key: String,
-        /// What it must be.
+        /// The expected type.
         want: &'static str,
         /// The TOML type found.
         found: &'static str,
     },
-    /// A number no GPU can have.
+    /// A number that is impossible for a GPU.
     #[error("`{key}` is {found}, but must be {want}")]
     Impossible {
         /// The key.
         key: String,
         /// The number as written.
         found: String,
-        /// What it must be.
+        /// The expected range.
         want: String,
     },
-    /// A word that is none of the words allowed.
+    /// A word that is not among the allowed ones.
     #[error("`{key}` is \"{found}\", but must be one of {}", .allowed.join(", "))]
     UnknownWord {
         /// The key.
@@ -89,7 +89,7 @@ pub enum DataReason {
         /// The words allowed.
         allowed: Vec<&'static str>,
     },
-    /// A source that no `[sources]` table explains.
+    /// A source that no `[sources]` table defines.
     #[error("unknown source \"{id}\"{}; sources stand in sources.toml or in the file's own [sources]", suggestion(.nearest.as_deref()))]
     UnknownSource {
         /// The source's key.
@@ -97,7 +97,7 @@ pub enum DataReason {
         /// A source with a similar key.
         nearest: Option<String>,
     },
-    /// A value with neither a basis of its own nor one from its section.
+    /// A value without a basis or source, neither its own nor its section's.
     #[error("`{key}` says nothing of its {what}, and neither does its section")]
     NoProvenance {
         /// The key.
@@ -105,10 +105,10 @@ pub enum DataReason {
         /// `basis` or `source`.
         what: &'static str,
     },
-    /// Values that cannot be true together.
+    /// Values that contradict each other.
     #[error("{message}")]
     Contradiction {
-        /// Which, and why not.
+        /// The values and the contradiction.
         message: String,
     },
 }

@@ -1,4 +1,4 @@
-//! From the text of a data file to a model, or to the place and the reason why not.
+//! Parses the text of a data file into a model, or reports the location and reason of the error.
 //!
 //! The format is described in `data/README.md`.
 
@@ -28,20 +28,18 @@ fn read_shared_sources() -> Result<Sources, DataError> {
     read_sources(text, document.get_ref())
 }
 
-/// The source of that name, if every data file may cite it.
+/// The shared source of that name: one that every data file may cite.
 pub(crate) fn shared_source(id: &str) -> Option<Arc<Source>> {
     SHARED_SOURCES.get(id).cloned()
 }
 
 impl Gpu {
-    /// The model that `text` describes, in the format of `data/README.md`. `file_name` is only
-    /// used to say where an error is.
+    /// Parses `text`, a model in the format of `data/README.md`. `file_name` is only used in error messages.
     ///
     /// # Errors
     ///
-    /// [`DataError`] with line and column: not TOML, an unknown or missing section or key, a
-    /// value of the wrong type or one that no GPU can have, a value without basis or source, or
-    /// values that contradict each other.
+    /// [`DataError`] with line and column: not TOML, an unknown or missing section or key, a value of the wrong type
+    /// or an impossible one, a value without basis or source, or values that contradict each other.
     pub fn from_toml(text: &str, file_name: &str) -> Result<Self, DataError> {
         let text = Text { text, file: file_name };
         let document = parse(text)?;
@@ -59,7 +57,7 @@ fn parse(text: Text<'_>) -> Result<toml::Spanned<DeTable<'_>>, DataError> {
     })
 }
 
-/// The `[sources]` of a file, empty when it has none.
+/// The `[sources]` of a file; empty if it has none.
 fn read_sources(text: Text<'_>, root: &DeTable<'_>) -> Result<Sources, DataError> {
     let Some(found) = root.get("sources") else {
         return Ok(Sources::new());

@@ -1,4 +1,4 @@
-//! The sections of a model file, key by key.
+//! Reads the sections of a model file.
 
 use std::ops::RangeInclusive;
 
@@ -77,7 +77,7 @@ pub(super) fn read(text: Text<'_>, root: &DeTable<'_>, sources: &Sources) -> Res
     })
 }
 
-/// What a count can be: every one is far below the limit on real parts.
+/// Valid range of a count. Counts of real GPUs are far below the limit.
 const COUNT: RangeInclusive<i64> = 1..=1_000_000;
 const COUNT_OR_NONE: RangeInclusive<i64> = 0..=1_000_000;
 /// Sizes in bytes.
@@ -86,7 +86,7 @@ const BYTES: RangeInclusive<i64> = 0..=1 << 40;
 type Found<T> = Result<Option<Sourced<T>>, DataError>;
 type Must<T> = Result<Sourced<T>, DataError>;
 
-/// The kinds of number a model is made of.
+/// Readers for the kinds of numbers in a model.
 impl Section<'_, '_> {
     fn count_optional(&mut self, key: &'static str) -> Found<u32> {
         let found = self.whole(key, &COUNT, "from 1 to 1000000")?;
@@ -119,7 +119,7 @@ impl Section<'_, '_> {
         self.must(key, found)
     }
 
-    /// An amount without provenance of its own, inside an inline table.
+    /// A count or 0 without provenance of its own, inside an inline table.
     fn plain_amount(&mut self, key: &'static str) -> Result<u32, DataError> {
         let number: i64 = self.plain(key)?;
         if COUNT_OR_NONE.contains(&number) {

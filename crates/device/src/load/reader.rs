@@ -1,4 +1,4 @@
-//! Reading a section of a data file key by key, with the place of whatever is wrong.
+//! Reads a section of a data file key by key and locates errors.
 
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
@@ -14,7 +14,7 @@ use crate::sourced::{Basis, Source, Sourced};
 /// Sources by their key.
 pub(crate) type Sources = BTreeMap<String, Arc<Source>>;
 
-/// The text being read, for places in it.
+/// The text being read, to locate errors in it.
 #[derive(Clone, Copy)]
 pub(crate) struct Text<'t> {
     pub(crate) text: &'t str,
@@ -35,7 +35,7 @@ impl Text<'_> {
     }
 }
 
-/// A TOML value as one of the types of a model.
+/// Conversion of a TOML value to a type of the model.
 pub(crate) trait FromToml: Sized {
     const WANT: &'static str;
     fn from_toml(value: &DeValue<'_>) -> Option<Self>;
@@ -43,7 +43,7 @@ pub(crate) trait FromToml: Sized {
 
 impl FromToml for i64 {
     const WANT: &'static str = "a whole number";
-    /// A number too large for the type becomes its largest or smallest, which no range here holds.
+    /// A number outside the type's range becomes its maximum or minimum, which every range check here rejects.
     fn from_toml(value: &DeValue<'_>) -> Option<Self> {
         let integer = value.as_integer()?;
         let negative = integer.as_str().starts_with('-');
@@ -95,8 +95,7 @@ impl FromToml for Vec<u32> {
     }
 }
 
-/// One section (or inline table) of a file. Every key must be asked for: [`Section::finish`]
-/// refuses the rest.
+/// One section (or inline table) of a file. Every key must be read: [`Section::finish`] rejects the others.
 pub(crate) struct Section<'a, 't> {
     pub(crate) text: Text<'t>,
     name: String,
@@ -106,7 +105,7 @@ pub(crate) struct Section<'a, 't> {
     asked: Vec<&'static str>,
 }
 
-/// A value with its key, its place, and its provenance where it has one of its own.
+/// A value with its key and location, and with its own provenance if it has one.
 struct Entry<'a> {
     key: &'static str,
     value: &'a Spanned<DeValue<'a>>,
@@ -131,12 +130,12 @@ impl<'a, 't> Section<'a, 't> {
         self.table.get(key)
     }
 
-    /// The error that `reason` is, at the section's head.
+    /// An error with `reason`, located at the section's head.
     pub(crate) fn error(&self, reason: DataReason) -> DataError {
         self.text.error(&self.span, reason)
     }
 
-    /// What was found under `key`, which must be there.
+    /// The value found under `key`; an error if it is missing.
     pub(crate) fn must<T>(&self, key: &'static str, found: Option<T>) -> Result<T, DataError> {
         found.ok_or_else(|| self.missing(key))
     }
@@ -145,7 +144,7 @@ impl<'a, 't> Section<'a, 't> {
         self.error(DataReason::MissingKey { section: self.name.clone(), key })
     }
 
-    /// The error that `reason` is, at the value of `key`.
+    /// An error with `reason`, located at the value of `key`.
     pub(crate) fn error_at(&self, key: &str, reason: DataReason) -> DataError {
         let span = self.table.get(key).map_or(self.span.clone(), Spanned::span);
         self.text.error(&span, reason)
@@ -211,12 +210,12 @@ impl<'a, 't> Section<'a, 't> {
         })
     }
 
-    /// How the section's values are known unless they say otherwise.
+    /// The default basis of the section's values.
     pub(crate) fn basis(&mut self) -> Result<Option<Basis>, DataError> {
         self.find("basis").map(|value| self.choose("basis", value, Basis::WORDS)).transpose()
     }
 
-    /// Where the section's values come from unless they say otherwise.
+    /// The default source of the section's values.
     pub(crate) fn default_source(&mut self) -> Result<Option<Arc<Source>>, DataError> {
         self.find("source").map(|value| self.source(value)).transpose()
     }
@@ -246,7 +245,7 @@ impl<'a, 't> Section<'a, 't> {
         Ok(Some(entry))
     }
 
-    /// Adds the provenance of `entry` to its converted value.
+    /// Adds provenance to a converted value: that of `entry`, else the section's.
     fn sourced<T>(&mut self, entry: Entry<'a>, value: T) -> Result<Sourced<T>, DataError> {
         let missing = |what| {
             self.text.error(&entry.value.span(), DataReason::NoProvenance { key: entry.key.to_owned(), what })
@@ -275,7 +274,7 @@ impl<'a, 't> Section<'a, 't> {
         self.sourced(entry, value).map(Some)
     }
 
-    /// A value with its provenance that must be there.
+    /// A required value with its provenance.
     pub(crate) fn required<T: FromToml>(&mut self, key: &'static str) -> Result<Sourced<T>, DataError> {
         self.optional(key)?.ok_or_else(|| self.missing(key))
     }
@@ -293,7 +292,7 @@ impl<'a, 't> Section<'a, 't> {
         self.sourced(entry, value).map(Some)
     }
 
-    /// A word with its provenance that must be there.
+    /// A required word with its provenance.
     pub(crate) fn required_word<T: Copy>(
         &mut self,
         key: &'static str,
@@ -302,7 +301,7 @@ impl<'a, 't> Section<'a, 't> {
         self.optional_word(key, words)?.ok_or_else(|| self.missing(key))
     }
 
-    /// A whole number inside `range`, which `want` says in words.
+    /// An integer inside `range`, which `want` describes in words.
     pub(crate) fn whole(
         &mut self,
         key: &'static str,
@@ -327,7 +326,7 @@ impl<'a, 't> Section<'a, 't> {
         }
     }
 
-    /// The error that the value of `key` is not `want`, quoting the value as written.
+    /// An error that the value of `key` is not `want`, quoting the value as written.
     pub(crate) fn impossible(&self, key: &str, want: &str) -> DataError {
         let value = self.table.get(key).map(|value| {
             let inner = value.get_ref().as_table().and_then(|table| table.get("value"));
@@ -341,8 +340,7 @@ impl<'a, 't> Section<'a, 't> {
         )
     }
 
-    /// The table under `key`, bare or with provenance, as a section of its own, and a function
-    /// that adds the provenance.
+    /// Reads the table under `key`, bare or with provenance, with `read`, and adds its provenance.
     pub(crate) fn table<T>(
         &mut self,
         key: &'static str,
@@ -355,7 +353,7 @@ impl<'a, 't> Section<'a, 't> {
         self.sourced(entry, value).map(Some)
     }
 
-    /// The list of tables under `key`, each as a section of its own.
+    /// Reads the list of tables under `key`, each with `read`, and adds its provenance.
     pub(crate) fn tables<T>(
         &mut self,
         key: &'static str,
@@ -400,7 +398,7 @@ impl<'a, 't> Section<'a, 't> {
         Ok(Section::new(self.text, name, value.span(), table, self.sources))
     }
 
-    /// Every key that has not been asked for, as a figure above 0 with the section's provenance.
+    /// All keys that have not been read, as figures above 0 with the section's provenance.
     pub(crate) fn figures(&mut self) -> Result<BTreeMap<String, Sourced<f64>>, DataError> {
         let basis = self.basis()?;
         let source = self.default_source()?;
@@ -427,7 +425,7 @@ impl<'a, 't> Section<'a, 't> {
         Ok(figures)
     }
 
-    /// Refuses the keys that nobody asked for.
+    /// Rejects the keys that were not read.
     pub(crate) fn finish(self) -> Result<(), DataError> {
         let stranger = self
             .table

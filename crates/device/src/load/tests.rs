@@ -145,7 +145,7 @@ proptest! {
         let _ = Gpu::from_toml(&text, "x.toml");
     }
 
-    /// A good file with one stretch of bytes replaced: read or refused, and the place is in it.
+    /// A good file with one range of bytes replaced: it is read or rejected, and the error location is in it.
     #[test]
     fn a_damaged_file_is_answered(
         adreno: bool,
