@@ -1,10 +1,9 @@
-//! OpenCL C kernels by family, each a lesson, with their ladders and their references.
+//! OpenCL C kernels by family, each written as a lesson, with their ladders and references.
 //!
-//! A *family* is one folder: its `.cl` files (which compile on their own with their defaults), the Rust
-//! that says how to launch them ([`Plan`]), the constraints, and a serial reference on the CPU. A
-//! [`ladder::Ladder`] lines the kernels of a family up from the plain one to the fast one; [`ladder::climb`]
-//! verifies and times them on any [`tripipe_launch::Executor`], or on whatever else is a
-//! [`ladder::Climber`].
+//! A *family* is one folder: its `.cl` files (which compile separately with their defaults), the Rust code that
+//! launches them ([`Plan`]), the constraints, and a serial reference on the CPU. A [`ladder::Ladder`] orders the
+//! kernels of a family from the simplest to the fastest. [`ladder::climb`] verifies and times them on any
+//! [`tripipe_launch::Executor`], or on any other [`ladder::Climber`].
 
 pub mod ladder;
 pub mod peaks;

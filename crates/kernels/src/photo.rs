@@ -1,6 +1,6 @@
 //! A picture to filter.
 
-/// An RGB picture, 8 bits a channel, rows tightly packed, at least 1x1.
+/// An RGB picture, 8 bits per channel, rows without gaps, at least 1x1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Photo {
     width: usize,
@@ -15,8 +15,8 @@ impl Photo {
         (bytes > 0 && rgb.len() == bytes).then_some(Self { width, height, rgb })
     }
 
-    /// The picture at another size: repeated and mirrored where it is too small, cut where it is too large, so
-    /// that neighbouring pixels stay neighbours. Packed RGB.
+    /// The picture at another size: repeated by mirroring when it is too small, cropped when it is too large, so that
+    /// neighbouring pixels stay neighbours. Packed RGB.
     pub fn spread(&self, width: usize, height: usize) -> Vec<u8> {
         let columns: Vec<usize> = (0..width).map(|x| 3 * mirrored(x, self.width)).collect();
         let mut spread = Vec::with_capacity(3 * width * height);

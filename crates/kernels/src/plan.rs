@@ -1,7 +1,7 @@
-//! Plans: which launches over which memory solve a problem, made before any device memory exists.
+//! Plans: the launches and memory that solve a problem, created before any device memory exists.
 //!
-//! A plan either brings its inputs with it ([`Plan::input`]) and is [staged](Plan::stage) with them, or it names
-//! operands that whoever runs it has in memory already ([`Plan::operand`]) and is [bound](Plan::bind) to those.
+//! A plan either contains its inputs ([`Plan::input`]) and is [staged](Plan::stage) with them, or it declares
+//! operands that the caller already has in memory ([`Plan::operand`]) and is [bound](Plan::bind) to those.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -25,25 +25,25 @@ impl From<Slot> for Argument<Slot> {
     }
 }
 
-/// What outputs hold before the kernel writes them: a byte that makes every element wrong (as `float` it is
-/// -5.4e8, as `half` -23), so that an element nobody wrote is found.
+/// Initial contents of outputs: a byte that makes every element wrong (as `float` it is -5.4e8, as `half` -23), so
+/// that elements that are never written are detected.
 const POISON: u8 = 0xCD;
 
 /// Launches over memory that solve a problem on one device.
 ///
-/// `preparation` (packing, transposing, padding) runs once and is timed apart from `launches`, which are what
-/// the step is about. Running `launches` again over their own output must give the same result.
+/// `preparation` (packing, transposing, padding) runs once and is timed separately from `launches`, the step itself.
+/// Running `launches` again over their own output must give the same result.
 #[derive(Clone, Debug)]
 pub struct Plan<'p> {
     memory: Vec<Planned<'p>>,
     preparation: Vec<Launch<Slot>>,
     launches: Vec<Launch<Slot>>,
-    /// The arguments that say where operands begin.
+    /// The arguments that hold the offsets of operands.
     starts: Vec<Start>,
     output: Option<Output>,
 }
 
-/// An argument of a launch of the step that says at which element an operand begins.
+/// An argument of a launch of the step that holds the element offset of an operand.
 #[derive(Clone, Copy, Debug)]
 struct Start {
     launch: usize,
@@ -53,7 +53,7 @@ struct Start {
 
 #[derive(Clone, Debug)]
 enum Planned<'p> {
-    /// Brought by whoever binds the plan.
+    /// Supplied by the caller who binds the plan.
     Operand,
     Made {
         kind: MemoryKind,
@@ -67,22 +67,22 @@ enum Planned<'p> {
     },
 }
 
-/// Where the result lies: `rows` rows of `row_bytes`, `pitch_bytes` apart, from `offset_bytes` on.
+/// The location of the result: `rows` rows of `row_bytes`, `pitch_bytes` apart, starting at `offset_bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Output {
     /// The buffer.
     pub slot: Slot,
-    /// Where the first row starts.
+    /// Start of the first row.
     pub offset_bytes: usize,
     /// Bytes of a row that belong to the result.
     pub row_bytes: usize,
-    /// From row to row.
+    /// Bytes from row to row.
     pub pitch_bytes: usize,
     /// The number of rows.
     pub rows: usize,
 }
 
-/// Why there is no plan for a problem on a device.
+/// Why a problem has no plan on a device.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum PlanError {
@@ -100,39 +100,39 @@ pub enum PlanError {
         /// The limit.
         limit: u64,
     },
-    /// An operand that is not what its extents say.
+    /// An operand that does not match its extents.
     #[error("operand {what}: {found} were given")]
     Operand {
         /// The operand and what it should hold.
         what: String,
-        /// How much it holds.
+        /// How much was given.
         found: usize,
     },
-    /// A filter that there is not, or not between these images.
+    /// A filter that does not exist, or that does not fit these images.
     #[error(transparent)]
     Filter(#[from] FilterError),
-    /// A way to run a kernel that it does not have.
+    /// A parameter value that the kernel does not support.
     #[error("{parameter} is {found}: {want}")]
     Parameter {
         /// The parameter.
         parameter: &'static str,
-        /// What was asked for.
+        /// The requested value.
         found: String,
-        /// What it can be.
+        /// The accepted values.
         want: String,
     },
 }
 
-/// One of several ways to run a step, e.g. one work-group size of a sweep.
+/// One of several variants of a step, e.g. one work-group size of a sweep.
 #[derive(Clone, Debug)]
 pub struct Variant<'p> {
-    /// What sets it apart, e.g. `8x4`; empty when the step has only one way.
+    /// The label that distinguishes it, e.g. `8x4`; empty when the step has only one variant.
     pub label: String,
-    /// The way.
+    /// The plan of the variant.
     pub plan: Plan<'p>,
 }
 
-/// What planning a step gives: the ways to run it, at least one.
+/// The result of planning a step: its variants, at least one.
 pub type Variants<'p> = Result<Vec<Variant<'p>>, PlanError>;
 
 impl<'p> From<Plan<'p>> for Vec<Variant<'p>> {
@@ -142,7 +142,7 @@ impl<'p> From<Plan<'p>> for Vec<Variant<'p>> {
 }
 
 impl<'p> Plan<'p> {
-    /// A plan without anything.
+    /// An empty plan.
     #[allow(clippy::new_without_default, reason = "an empty plan is of no use by itself")]
     pub fn new() -> Self {
         Self {
@@ -159,7 +159,8 @@ impl<'p> Plan<'p> {
         Slot(self.memory.len() - 1)
     }
 
-    /// A memory object that whoever binds the plan brings. Operands are numbered from 0 in the order of these calls.
+    /// A memory object that the caller supplies when binding the plan. Operands are numbered from 0 in the order of
+    /// these calls.
     pub fn operand(&mut self) -> Slot {
         self.slot(Planned::Operand)
     }
@@ -171,19 +172,19 @@ impl<'p> Plan<'p> {
         self.slot(Planned::Made { kind, access: Access::Read, initial: Some(contents) })
     }
 
-    /// An image that kernels only read; `contents` has its rows tightly packed.
+    /// An image that kernels only read; the rows in `contents` have no gaps.
     pub fn input_image(&mut self, shape: ImageShape, contents: impl Into<Cow<'p, [u8]>>) -> Slot {
         let kind = MemoryKind::Image(shape);
         self.slot(Planned::Made { kind, access: Access::Read, initial: Some(contents.into()) })
     }
 
-    /// A buffer for what one launch hands to another, or writes as the result.
+    /// A buffer that one launch writes and another reads, or that holds the result.
     pub fn scratch(&mut self, bytes: usize) -> Slot {
         let kind = MemoryKind::Buffer { bytes };
         self.slot(Planned::Made { kind, access: Access::ReadWrite, initial: None })
     }
 
-    /// An image one launch writes and another reads.
+    /// An image that one launch writes and another reads.
     pub fn scratch_image(&mut self, shape: ImageShape) -> Slot {
         self.slot(Planned::Made { kind: MemoryKind::Image(shape), access: Access::ReadWrite, initial: None })
     }
@@ -200,12 +201,12 @@ impl<'p> Plan<'p> {
         slot
     }
 
-    /// Says where in a slot of this plan the result lies.
+    /// Sets the location of the result in a slot of this plan.
     pub fn set_output(&mut self, output: Output) {
         self.output = Some(output);
     }
 
-    /// Adds a launch that runs once, ahead of the step.
+    /// Adds a launch that runs once, before the step.
     pub fn prepare(
         &mut self,
         program: &Arc<Program>,
@@ -227,21 +228,21 @@ impl<'p> Plan<'p> {
         self.launches.push(launch(program, entry, arguments, range));
     }
 
-    /// Says of an argument of the launch that was added last, a `uint` or the first of a `uint4`, that it is the element at which an
-    /// operand begins, counted from 0.
+    /// Marks an argument of the most recently added launch, a `uint` or the first element of a `uint4`, as the
+    /// element offset of an operand, counted from 0.
     pub fn begins_at(&mut self, argument: usize, operand: usize) {
         if let Some(launch) = self.launches.len().checked_sub(1) {
             self.starts.push(Start { launch, argument, operand });
         }
     }
 
-    /// How many operands it has.
+    /// Number of operands.
     pub fn operands(&self) -> usize {
         self.memory.iter().filter(|planned| matches!(planned, Planned::Operand)).count()
     }
 
-    /// Whether it can be bound to an operand from a later element on ([`Self::bind_at`]): not where an image is made over that operand,
-    /// or what comes ahead of the step reads it.
+    /// Whether it can be bound to an operand at a later element ([`Self::bind_at`]). It cannot when an image is
+    /// created over that operand, or when the preparation reads it.
     pub fn can_move(&self, operand: usize) -> bool {
         let slots = self.memory.iter().enumerate();
         let mut operands = slots.filter(|(_, planned)| matches!(planned, Planned::Operand));
@@ -262,7 +263,7 @@ impl<'p> Plan<'p> {
             && self.launches.iter().enumerate().all(|(index, launch)| !used(launch) || moved(index))
     }
 
-    /// Bytes of the memory that the plan makes for itself.
+    /// Bytes of the memory that the plan allocates itself.
     pub fn scratch_bytes(&self) -> usize {
         let bytes = self.memory.iter().map(|planned| match planned {
             Planned::Made { kind: MemoryKind::Buffer { bytes }, .. } => *bytes,
@@ -277,45 +278,47 @@ impl<'p> Plan<'p> {
         &self.launches
     }
 
-    /// The launches ahead of the step.
+    /// The launches before the step.
     pub fn preparation(&self) -> &[Launch<Slot>] {
         &self.preparation
     }
 
-    /// Makes the plan's memory on an executor. What was made is released again when this fails.
+    /// Allocates the plan's memory on an executor. On failure, the allocated memory is released.
     ///
     /// # Errors
-    /// The plan has operands; whatever the executor refuses.
+    /// The plan has operands; any error of the executor.
     pub fn stage<'e>(&self, executor: &'e mut dyn Executor) -> Result<Staged<'e>, ExecuteError> {
         let scratch = self.make(executor, true)?;
         let bound = self.bind_all(executor, &[], scratch)?;
         Ok(Staged { executor, bound, output: self.output })
     }
 
-    /// The launches over `operands`, in the order of [`Self::operand`], and over memory made for the rest. What was
-    /// made is released again when this fails; otherwise it is the caller's to [release](Bound::release).
+    /// The launches over `operands`, in the order of [`Self::operand`], and over memory allocated for the rest. On
+    /// failure, the allocated memory is released; otherwise the caller must [release](Bound::release) it.
     ///
     /// # Errors
-    /// Another number of operands than the plan has; whatever the executor refuses.
+    /// The number of operands differs from the plan's; any error of the executor.
     pub fn bind(&self, executor: &mut dyn Executor, operands: &[MemoryId]) -> Result<Bound, ExecuteError> {
         let scratch = self.make_scratch(executor)?;
         self.bind_all(executor, operands, scratch)
     }
 
-    /// The memory that the plan needs beside its operands, for any number of bindings ([`Self::bind_to`]). What was made is
-    /// released again when this fails; otherwise it is the caller's to [release](Scratch::release), after the bindings.
+    /// The memory that the plan needs besides its operands, usable for any number of bindings ([`Self::bind_to`]). On
+    /// failure, the allocated memory is released; otherwise the caller must [release](Scratch::release) it, after the
+    /// bindings.
     ///
     /// # Errors
-    /// Whatever the executor refuses.
+    /// Any error of the executor.
     pub fn make_scratch(&self, executor: &mut dyn Executor) -> Result<Scratch, ExecuteError> {
         self.make(executor, false)
     }
 
-    /// The launches over `operands`, in the order of [`Self::operand`], and over memory that was made before. Only views of the
-    /// operands are made. Launches of two bindings to one scratch may not run at the same time.
+    /// The launches over `operands`, in the order of [`Self::operand`], and over previously allocated memory. Only
+    /// views of the operands are created. Launches of two bindings to the same scratch must not run at the same time.
     ///
     /// # Errors
-    /// Another number of operands than the plan has; the scratch of another plan; whatever the executor refuses.
+    /// The number of operands differs from the plan's; the scratch belongs to another plan; any error of the
+    /// executor.
     pub fn bind_to(
         &self,
         executor: &mut dyn Executor,
@@ -325,8 +328,8 @@ impl<'p> Plan<'p> {
         self.bind_at(executor, operands, &[], scratch)
     }
 
-    /// As [`Self::bind_to`], with operands that begin so many elements later than the plan says; those that `later` does not reach
-    /// begin where it says. Of operands that [cannot move](Self::can_move) nothing is moved.
+    /// As [`Self::bind_to`], with operands that start `later` elements after the plan's offset. Operands beyond the
+    /// end of `later` start at the plan's offset. Operands that [cannot move](Self::can_move) are not moved.
     ///
     /// # Errors
     /// As [`Self::bind_to`].
@@ -383,7 +386,7 @@ impl<'p> Plan<'p> {
         Ok(Bound { made, preparation, launches, output })
     }
 
-    /// The launches over `operands` and `scratch`, which is the binding's own from then on.
+    /// The launches over `operands` and `scratch`; the binding takes ownership of `scratch`.
     fn bind_all(
         &self,
         executor: &mut dyn Executor,
@@ -399,7 +402,8 @@ impl<'p> Plan<'p> {
         }
     }
 
-    /// The memory that is no operand, nor a view of one; `poisoned`, so that an element nobody writes is found.
+    /// The memory that is neither an operand nor a view of one; `poisoned`, so that elements that are never written
+    /// are detected.
     fn make(&self, executor: &mut dyn Executor, poisoned: bool) -> Result<Scratch, ExecuteError> {
         let mut scratch = Scratch::default();
         for planned in &self.memory {
@@ -431,10 +435,10 @@ impl<'p> Plan<'p> {
     }
 }
 
-/// Memory of a plan beside its operands, on one executor.
+/// Memory of a plan besides its operands, on one executor.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    /// Every slot's memory; nothing for operands and views of them.
+    /// The memory of every slot; `None` for operands and views of them.
     memory: Vec<Option<MemoryId>>,
     made: Vec<MemoryId>,
 }
@@ -446,7 +450,7 @@ impl Scratch {
     }
 }
 
-/// A `uint`, or a vector of them, whose first is raised.
+/// A `uint`, or a vector of `uint`, whose first element is increased by `by`.
 fn moved(value: &Value, by: u32) -> Value {
     let mut bytes = value.bytes().to_vec();
     if let Some(first) = bytes.first_chunk_mut() {
@@ -455,7 +459,7 @@ fn moved(value: &Value, by: u32) -> Value {
     Value::from_bytes(value.element(), value.lanes(), bytes).unwrap_or_else(|| value.clone())
 }
 
-/// Frees in the opposite order, as images over buffers come after their buffer. A device that is gone has released
+/// Frees in reverse order, because images over buffers come after their buffer. A lost device has already released
 /// everything.
 fn release(executor: &mut dyn Executor, made: &[MemoryId]) {
     for id in made.iter().rev() {
@@ -467,15 +471,15 @@ fn release(executor: &mut dyn Executor, made: &[MemoryId]) {
 #[derive(Clone, Debug)]
 pub struct Bound {
     made: Vec<MemoryId>,
-    /// What runs once, ahead of the step.
+    /// The launches that run once, before the step.
     pub preparation: Vec<Launch>,
-    /// The step.
+    /// The launches of the step.
     pub launches: Vec<Launch>,
     output: Option<MemoryId>,
 }
 
 impl Bound {
-    /// Frees what was made for the plan. The operands stay.
+    /// Frees the memory allocated for the plan. The operands stay.
     pub fn release(self, executor: &mut dyn Executor) {
         release(executor, &self.made);
     }
@@ -498,10 +502,10 @@ pub struct Staged<'e> {
 }
 
 impl Staged<'_> {
-    /// Runs what comes ahead of the step; seconds on the device, `None` when there is nothing.
+    /// Runs the preparation. Returns its seconds on the device, or `None` when there is no preparation.
     ///
     /// # Errors
-    /// Whatever the executor reports.
+    /// Any error of the executor.
     pub fn prepare(&mut self) -> Result<Option<f64>, ExecuteError> {
         if self.bound.preparation.is_empty() {
             return Ok(None);
@@ -509,18 +513,18 @@ impl Staged<'_> {
         Ok(Some(Timing::span_seconds(&self.executor.run(&self.bound.preparation)?)))
     }
 
-    /// Runs the step; seconds from the first launch's start to the last one's end on the device.
+    /// Runs the step. Returns the seconds from the first launch's start to the last one's end on the device.
     ///
     /// # Errors
-    /// Whatever the executor reports.
+    /// Any error of the executor.
     pub fn run(&mut self) -> Result<f64, ExecuteError> {
         Ok(Timing::span_seconds(&self.executor.run(&self.bound.launches)?))
     }
 
-    /// The result, rows tightly packed; nothing when the plan names no output.
+    /// The result, with rows tightly packed; empty when the plan has no output.
     ///
     /// # Errors
-    /// Whatever the executor reports.
+    /// Any error of the executor.
     pub fn output(&mut self) -> Result<Vec<u8>, ExecuteError> {
         let (Some(output), Some(id)) = (self.output, self.bound.output) else { return Ok(Vec::new()) };
         let span = output.rows.saturating_sub(1) * output.pitch_bytes + output.row_bytes;

@@ -1,4 +1,4 @@
-//! A problem: inputs of one size, the right answer, and how much work it is.
+//! A problem: inputs of one size, the expected result, and the amount of work.
 
 use std::fmt;
 
@@ -35,24 +35,24 @@ pub enum Size {
 /// The kinds of [`Size`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SizeKind {
-    /// `WIDTHxHEIGHT`, or `N` for a square one.
+    /// `WIDTHxHEIGHT`, or `N` for a square image.
     Image,
-    /// `MxNxK`, or `N` for three times N.
+    /// `MxNxK`, or `N` for three equal extents.
     Matrix,
     /// `N`.
     Vector,
 }
 
-/// Largest extent in one dimension: products of two stay far from overflow, and a kernel's `int` can count it.
+/// Largest extent in one dimension: products of two stay far below overflow, and a kernel's `int` can count it.
 const EXTENT_MAX: usize = 1 << 20;
-/// Most elements of one operand: 2^31 bytes of `float` at the most.
+/// Maximum number of elements of one operand: at most 2^31 bytes of `float`.
 const ELEMENTS_MAX: usize = 1 << 29;
 
 impl SizeKind {
-    /// Reads a size of this kind, e.g. `768x432`, `512`, `64x48x32`.
+    /// Parses a size of this kind, e.g. `768x432`, `512`, `64x48x32`.
     ///
     /// # Errors
-    /// Not numbers, another count of them, 0, or more elements than a problem may have.
+    /// Malformed numbers, the wrong count of numbers, an extent of 0, or too many elements.
     pub fn parse(self, text: &str) -> Result<Size, ProblemError> {
         let refused = |reason: String| ProblemError::Size { text: text.to_owned(), reason };
         let extents = text
@@ -147,7 +147,7 @@ impl Data {
         }
     }
 
-    /// The bytes in host order, to be written.
+    /// The bytes in host order, mutable.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         match self {
             Self::U8(values) => values,
@@ -167,27 +167,27 @@ impl Data {
         }
     }
 
-    /// Whether there is no element.
+    /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The elements when they are `uchar`.
+    /// The elements; `None` if they are not `uchar`.
     pub fn as_u8(&self) -> Option<&[u8]> {
         if let Self::U8(values) = self { Some(values) } else { None }
     }
 
-    /// The elements when they are `int`.
+    /// The elements; `None` if they are not `int`.
     pub fn as_i32(&self) -> Option<&[i32]> {
         if let Self::I32(values) = self { Some(values) } else { None }
     }
 
-    /// The elements when they are `half`.
+    /// The elements; `None` if they are not `half`.
     pub fn as_f16(&self) -> Option<&[f16]> {
         if let Self::F16(values) = self { Some(values) } else { None }
     }
 
-    /// The elements when they are `float`.
+    /// The elements; `None` if they are not `float`.
     pub fn as_f32(&self) -> Option<&[f32]> {
         if let Self::F32(values) = self { Some(values) } else { None }
     }
@@ -202,27 +202,27 @@ pub enum Float {
     F32,
 }
 
-/// The right answer.
+/// The expected result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expected {
-    /// To the last bit.
+    /// Equal to the last bit.
     Exact(Data),
-    /// Each element within its own bound.
+    /// Each element within a separate bound.
     Within {
         /// The type of the output's elements.
         float: Float,
-        /// The answer, in double precision.
+        /// The exact result, in double precision.
         reference: Vec<f64>,
         /// Largest absolute error of each element.
         bound: Vec<f64>,
     },
 }
 
-/// The first place where an output differs from the right answer.
+/// The first difference between an output and the expected result.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum Mismatch {
-    /// Another number of bytes.
+    /// The output has a wrong number of bytes.
     #[error("{found} bytes came back, {want} were expected")]
     Length {
         /// Bytes expected.
@@ -235,19 +235,19 @@ pub enum Mismatch {
     Element {
         /// Index of the first wrong element.
         index: usize,
-        /// What it should be.
+        /// The expected value.
         want: f64,
-        /// What it is.
+        /// The value found.
         found: f64,
-        /// How many are wrong.
+        /// Number of wrong elements.
         count: usize,
-        /// How many there are.
+        /// Total number of elements.
         total: usize,
     },
 }
 
 impl Expected {
-    /// Room for an output of this type and length, every element wrong or at least not yet right.
+    /// An output buffer of this type and length, filled with values that count as wrong until they are written.
     pub fn blank_output(&self) -> Data {
         match self {
             Self::Exact(Data::U8(values)) => Data::U8(vec![0xCD; values.len()]),
@@ -259,10 +259,10 @@ impl Expected {
         }
     }
 
-    /// Compares an output, given as bytes, with the right answer.
+    /// Compares an output, given as bytes, with the expected result.
     ///
     /// # Errors
-    /// The first place where they differ, and how many do. A NaN equals nothing.
+    /// The first difference, and the number of differences. A NaN equals nothing.
     pub fn verify(&self, output: &[u8]) -> Result<(), Mismatch> {
         match self {
             Self::Exact(data) => {
@@ -301,7 +301,7 @@ impl Expected {
                 };
                 let good = |index: &usize| {
                     let (want, found) = (reference[*index], found[*index]);
-                    // Equal covers infinities; a NaN fails both comparisons.
+                    // Equality covers infinities; NaN fails both comparisons.
                     want == found || (want - found).abs() <= bound[*index]
                 };
                 let wrong: Vec<usize> = (0..reference.len()).filter(|index| !good(index)).collect();
@@ -333,28 +333,28 @@ fn element(data: &Data, bytes: &[u8]) -> f64 {
     }
 }
 
-/// How much a problem asks of a device, whatever kernel solves it.
+/// The amount of work of a problem, independent of the kernel that solves it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
     /// Arithmetic operations; a multiply-add counts as 2.
     pub operations: f64,
-    /// Bytes that must move at the least: each input read once, each output written once.
+    /// Minimum number of bytes moved: each input read once, each output written once.
     pub bytes: f64,
-    /// What the field quotes for this problem.
+    /// The rate commonly quoted for this problem.
     pub quoted: Quoted,
 }
 
-/// The rate the field quotes for a problem.
+/// The rate that publications quote for a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quoted {
-    /// 10^9 bytes a second.
+    /// 10^9 bytes per second.
     Bandwidth,
-    /// 10^9 operations a second.
+    /// 10^9 operations per second.
     Arithmetic,
 }
 
 impl Work {
-    /// The quoted rate in 10^9 units a second.
+    /// The quoted rate in 10^9 units per second.
     pub fn rate(&self, seconds: f64) -> f64 {
         let amount = match self.quoted {
             Quoted::Bandwidth => self.bytes,
@@ -364,33 +364,33 @@ impl Work {
     }
 }
 
-/// Where a problem's inputs come from.
+/// The source of a problem's inputs.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
-    /// The picture that image problems are cut from; noise when there is none.
+    /// The picture that image problems are made from; noise if it is `None`.
     pub photo: Option<&'a Photo>,
-    /// Seed of everything random.
+    /// Seed of all random values.
     pub seed: u64,
 }
 
-/// Inputs of one size, the right answer, and how much work it is.
+/// Inputs of one size, the expected result, and the amount of work.
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// Its size.
     pub size: Size,
     /// The operands, in the family's order.
     pub inputs: Vec<Data>,
-    /// The right answer.
+    /// The expected result.
     pub expected: Expected,
-    /// How much work it is.
+    /// The amount of work.
     pub work: Work,
 }
 
-/// Why there is no such problem.
+/// Why a problem cannot be made.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProblemError {
-    /// A size that is none.
+    /// An invalid size.
     #[error("size `{text}`: {reason}")]
     Size {
         /// What was given.
@@ -398,14 +398,14 @@ pub enum ProblemError {
         /// What is wrong.
         reason: String,
     },
-    /// A size of another kind than the ladder's.
+    /// The kind of the size differs from the ladder's.
     #[error("size {size} does not fit the ladder {ladder}: want {want}")]
     Kind {
         /// The size given.
         size: Size,
         /// The ladder.
         ladder: String,
-        /// What it wants.
+        /// The kind that the ladder expects.
         want: SizeKind,
     },
 }

@@ -1,4 +1,4 @@
-//! Figures others measured and published, for ours to be set beside: `data/published.toml`, with the sources.
+//! Figures measured and published by others, for comparison: `data/published.toml`, with the sources.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub struct LaplaceT604 {
     pub gpu: String,
     /// Its clock in MHz.
     pub clock_mhz: f64,
-    /// The image sizes, as `WIDTHxHEIGHT`; every list below has one entry for each.
+    /// The image sizes, as `WIDTHxHEIGHT`; every list below has one entry per image.
     pub columns: Vec<String>,
     /// Pixels of each image.
     pub pixels: Vec<u64>,
@@ -46,31 +46,31 @@ pub struct LaplaceStep {
     pub name: String,
     /// Speed-up over the first step, for each image.
     pub speedup: Vec<f64>,
-    /// Work registers the offline compiler reports; `+` marks spills.
+    /// Work registers reported by the offline compiler; `+` marks spills.
     pub work_registers: String,
-    /// Cycles a work-item in the arithmetic pipe.
+    /// Cycles per work-item in the arithmetic pipe.
     pub alu_cycles: f64,
-    /// Cycles a work-item in the load/store pipe.
+    /// Cycles per work-item in the load/store pipe.
     pub ls_cycles: f64,
 }
 
 /// Half-precision products at M = N = K = 1024.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct GemmFp16 {
-    /// Measured peaks by GPU, in 2^30 operations a second.
+    /// Measured peaks by GPU, in 2^30 operations per second.
     pub peak_measured: BTreeMap<String, BTreeMap<String, f64>>,
-    /// How much one version gains over another.
+    /// Gains of one version over another.
     pub ratio: Vec<GemmRatio>,
 }
 
-/// How much one version gains over another, by GPU.
+/// The gain of one version over another, by GPU.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct GemmRatio {
     /// The faster version.
     pub version: String,
-    /// The one it is compared with.
+    /// The version it is compared with.
     pub over: String,
-    /// Its gain on any GPU, where one lower bound was published for all.
+    /// Its gain on every GPU, when a single lower bound was published.
     pub at_least: Option<f64>,
     /// Its gain on each GPU.
     #[serde(flatten)]
@@ -80,13 +80,13 @@ pub struct GemmRatio {
 /// Single-precision products on a Mali-T604.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct GemmFp32T604 {
-    /// Speed-up over a serial Cortex-A15 that large products level off at.
+    /// Speed-up over a serial Cortex-A15 at which large products level off.
     pub plateau_speedup_over_serial_a15: f64,
-    /// Work-items below which the GPU is not filled.
+    /// Minimum number of work-items that fill the GPU.
     pub min_work_items_for_efficiency: u64,
-    /// Threads a core below which it is not filled.
+    /// Minimum number of threads per core that fill a core.
     pub min_threads_per_core: u64,
-    /// Most threads a core.
+    /// Maximum number of threads per core.
     pub max_threads_per_core: u64,
 }
 
@@ -99,7 +99,7 @@ impl Published {
     /// The figures that ship with the crate.
     ///
     /// # Errors
-    /// The file is malformed; a test keeps it from being so.
+    /// The file is malformed, which a test rules out.
     pub fn load() -> Result<Self, PublishedError> {
         Ok(toml::from_str(TEXT)?)
     }
@@ -111,7 +111,7 @@ impl LaplaceT604 {
         self.columns.iter().filter_map(|column| SizeKind::Image.parse(column).ok()).collect()
     }
 
-    /// The published speed-up of a step over the first, at a size; `None` where none was published.
+    /// The published speed-up of a step over the first at a size; `None` when none was published.
     pub fn speedup(&self, step: &str, size: Size) -> Option<f64> {
         let column = self.sizes().iter().position(|published| *published == size)?;
         self.step.iter().find(|published| published.name == step)?.speedup.get(column).copied()

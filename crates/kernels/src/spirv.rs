@@ -1,15 +1,16 @@
-//! The ladders' programs as SPIR-V, so that whoever reads kernels needs no clang for them.
+//! The ladders' programs as SPIR-V, so that reading the kernels needs no clang.
 //!
-//! The modules lie in the folder `spirv` of this crate, as `cargo xtask spirv` makes them: the code as the source has it, with
-//! line numbers, for every program a step plans on any device. A program is found by what it says; change a source,
-//! and its module is no longer found. A program that links this crate and never asks carries none of it.
+//! The modules are in the folder `spirv` of this crate, built by `cargo xtask spirv`: the code as in the source, with
+//! line numbers, for every program that a step plans on any device. A program is looked up by its contents; after a
+//! change to a source, its module is no longer found. A program that links this crate and never uses this module
+//! contains none of the SPIR-V.
 
 use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 use tripipe_launch::{Program, Source};
 
-/// What `cargo xtask spirv` made.
+/// The table made by `cargo xtask spirv`.
 static TABLE: Table = include!("../spirv/table.rs");
 
 struct Table {
@@ -18,7 +19,7 @@ struct Table {
     modules: &'static [(&'static str, &'static [u8])],
 }
 
-/// The compilers that made the modules, in words; what others make may differ in form.
+/// The compilers that made the modules, in words; the output of others may differ in form.
 pub fn tools() -> &'static str {
     TABLE.tools
 }
@@ -35,8 +36,8 @@ pub fn find(program: &Program) -> Option<&'static [u8]> {
     Some(TABLE.modules[at].1)
 }
 
-/// What its SPIR-V is kept under: a hash of name (line information has it), text and options, in hexadecimal; `None` for what
-/// is SPIR-V already.
+/// The key of its SPIR-V: a hash of name (which is in the line information), text and options, in hexadecimal; `None`
+/// for programs that are already SPIR-V.
 pub fn key(program: &Program) -> Option<String> {
     let Source::OpenClC(text) = &program.source else { return None };
     let mut hash = Sha256::new();

@@ -1,4 +1,5 @@
-//! Sweeps: candidates in a row, each verified before its time counts, the fastest timed in earnest; the fastest first.
+//! Sweeps: candidates are tried in order, each verified before its time counts. The fastest are timed thoroughly and
+//! sorted, fastest first.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -9,18 +10,18 @@ use tripipe_launch::ExecuteError;
 use crate::gemm::{Difference, Unfit};
 use crate::plan::PlanError;
 
-/// A candidate whose first run takes so many times as long as the best one so far is dropped.
+/// A candidate is dropped if its first run takes this many times as long as the best so far.
 const DROPPED_AT: f64 = 8.0;
-/// A first run may have waited for the driver's compiler, so one of fewer seconds is done again before it is held against a
-/// candidate.
+/// A first run may include a wait for the driver's compiler. A slow first run below this many seconds is repeated
+/// before the candidate is dropped.
 const AGAIN_BELOW: f64 = 1.0;
 
 /// How candidates are timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heats {
-    /// Candidates that are timed in earnest: those that were fastest at the first look.
+    /// Number of candidates that are timed thoroughly: the fastest of the first look.
     pub finalists: usize,
-    /// Rounds in which each finalist runs once, so that a device that slows down slows all of them.
+    /// Rounds in which each finalist runs once, so that a device that slows down affects all of them equally.
     pub rounds: usize,
 }
 
@@ -34,20 +35,20 @@ impl Default for Heats {
 /// Seconds of one candidate, from the first launch's start to the last one's end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seconds {
-    /// The least.
+    /// The shortest run.
     pub best: f64,
-    /// The one in the middle.
+    /// The median.
     pub median: f64,
-    /// How often it ran; 1 after a first look alone.
+    /// Number of runs; 1 if only the first look was timed.
     pub runs: usize,
 }
 
-/// One candidate and what came of it.
+/// One candidate and its outcome.
 #[derive(Debug)]
 pub struct Tried<P> {
     /// The candidate.
     pub parameters: P,
-    /// Its time, or why it has none.
+    /// Its time, or the reason why it has none.
     pub outcome: Result<Seconds, TryError>,
 }
 
@@ -55,10 +56,10 @@ pub struct Tried<P> {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TryError {
-    /// The device does not take it for this product.
+    /// The device does not support the candidate for this product.
     #[error(transparent)]
     Unfit(#[from] Unfit),
-    /// The device does not take it for this filter.
+    /// The device does not support the candidate for this filter.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The device did not run it.
@@ -70,14 +71,14 @@ pub enum TryError {
     /// A byte of its result is wrong.
     #[error("a wrong result: byte {at} is {found}, expected {want}")]
     WrongByte {
-        /// Which.
+        /// The index of the byte.
         at: usize,
-        /// What it is.
+        /// The value found.
         found: u8,
-        /// What it should be.
+        /// The expected value.
         want: u8,
     },
-    /// Its first run took so long that it was not looked at any further; its result was not compared.
+    /// Its first run was so slow that the candidate was dropped; its result was not compared.
     #[error("dropped: its first run took {:.0} times as long as the fastest so far", seconds / best)]
     Dropped {
         /// Its first run.
@@ -85,88 +86,89 @@ pub enum TryError {
         /// The fastest candidate so far.
         best: f64,
     },
-    /// It ran in no time, so that nothing can be said.
+    /// The device reported a run time of 0, which cannot be compared.
     #[error("the device reports no time for it")]
     NoTime,
 }
 
-/// Where a sweep is, told ahead of each step.
+/// The current step of a sweep, reported before it starts.
 #[derive(Clone, Copy, Debug)]
 pub enum Stage<'s, P> {
-    /// A candidate is looked at for the first time.
+    /// The first look at a candidate.
     First {
         /// The candidate.
         parameters: &'s P,
-        /// Candidates looked at before.
+        /// Number of candidates looked at before.
         done: usize,
-        /// All of them.
+        /// Total number of candidates.
         of: usize,
     },
-    /// A finalist is timed.
+    /// A timed run of a finalist.
     Final {
         /// The candidate.
         parameters: &'s P,
-        /// The round, from 0 on.
+        /// The round, counted from 0.
         round: usize,
-        /// All of them.
+        /// Total number of rounds.
         of: usize,
     },
 }
 
-/// Is told of each step ahead of it, and ends it: a break among the first looks leaves the other candidates out and goes on with
-/// the finals, one in the finals ends these.
+/// Called before each step; a break stops the current phase. A break during the first looks skips the remaining
+/// candidates and continues with the finals; a break during the finals ends them.
 pub type Watch<'w, P> = dyn FnMut(Stage<'_, P>) -> ControlFlow<()> + 'w;
 
-/// What came of candidates.
+/// The outcome of a sweep.
 #[derive(Debug)]
 pub struct Heat<P> {
-    /// Those that were tried: the fastest first, those without a time last.
+    /// The candidates that were tried: fastest first, those without a time last.
     pub tried: Vec<Tried<P>>,
-    /// How many were not, as the sweep was ended before.
+    /// Number of candidates that were not tried because the sweep was stopped.
     pub left_out: usize,
-    /// Whether all rounds of the finals were run.
+    /// Whether all rounds of the finals were completed.
     pub finished: bool,
 }
 
 impl<P> Heat<P> {
-    /// Whether the sweep was ended before all was tried and timed.
+    /// Whether the sweep was stopped before all candidates were tried and timed.
     pub fn is_partial(&self) -> bool {
         self.left_out > 0 || !self.finished
     }
 
-    /// The fastest candidate and its time.
+    /// The fastest candidate and its time; `None` when no candidate has a time.
     pub fn fastest(&self) -> Option<(&P, Seconds)> {
         let first = self.tried.first()?;
         first.outcome.as_ref().ok().map(|seconds| (&first.parameters, *seconds))
     }
 }
 
-/// How a candidate is run.
+/// Runs candidates.
 pub(crate) trait Contest<P> {
-    /// Makes it ready.
+    /// Prepares a candidate.
     ///
     /// # Errors
-    /// It is none on this device, or the device refuses it.
+    /// The candidate is not valid for this device, or the device refuses it.
     fn enter(&mut self, parameters: &P) -> Result<(), TryError>;
 
-    /// Runs what was made ready; seconds.
+    /// Runs the prepared candidate. Returns its seconds.
     ///
     /// # Errors
     /// The device did not run it.
     fn run(&mut self) -> Result<f64, TryError>;
 
-    /// Compares what the last run left with what it should.
+    /// Compares the output of the last run with the expected result.
     ///
     /// # Errors
-    /// It is wrong, or cannot be read.
+    /// The result is wrong or cannot be read.
     fn verify(&mut self) -> Result<(), TryError>;
 
-    /// Frees what [`Self::enter`] made.
+    /// Frees the memory made by [`Self::enter`].
     fn leave(&mut self);
 }
 
-/// Tries the candidates in their order: its result is compared before its time counts, and that of the fastest once more at the
-/// end. One that is far slower than the best so far is dropped after its first run.
+/// Tries the candidates in order. A candidate's result is verified before its time counts; the result of the fastest
+/// is verified once more at the end. A candidate that is much slower than the best so far is dropped after its first
+/// run.
 pub(crate) fn race<P: Copy>(
     contest: &mut dyn Contest<P>,
     candidates: &[P],
@@ -200,7 +202,7 @@ pub(crate) fn race<P: Copy>(
     Heat { tried, left_out, finished }
 }
 
-/// Builds it, verifies it, and times the run after.
+/// Builds a candidate, verifies it, and times the next run.
 fn first_look<P>(contest: &mut dyn Contest<P>, parameters: &P, best: f64) -> Result<f64, TryError> {
     contest.enter(parameters)?;
     let looked = (|| {
@@ -220,7 +222,7 @@ fn first_look<P>(contest: &mut dyn Contest<P>, parameters: &P, best: f64) -> Res
     looked
 }
 
-/// Runs all of `tried` in turn, `rounds` times; whether that was to the end.
+/// Runs every entry of `tried` once per round, for `rounds` rounds. Returns whether all rounds were completed.
 fn finals<P>(
     contest: &mut dyn Contest<P>,
     tried: &mut [Tried<P>],
@@ -239,7 +241,7 @@ fn finals<P>(
                 break 'rounds;
             }
             let seconds = contest.enter(&one.parameters).and_then(|()| {
-                // The first run finds caches full of the one before.
+                // In the first run, the caches still hold the previous candidate's data.
                 let seconds = contest.run().and_then(|_| contest.run());
                 contest.leave();
                 seconds.and_then(|seconds| if seconds > 0.0 { Ok(seconds) } else { Err(TryError::NoTime) })
@@ -259,7 +261,7 @@ fn finals<P>(
     finished
 }
 
-/// By median: first those that were timed in the finals, then those that had a first look alone; failures last.
+/// Sorts by median: first the candidates timed in the finals, then those with a first look only; failures last.
 fn sort<P>(tried: &mut [Tried<P>]) {
     tried.sort_by(|a, b| match (&a.outcome, &b.outcome) {
         (Ok(a), Ok(b)) => (b.runs > 1).cmp(&(a.runs > 1)).then(a.median.total_cmp(&b.median)),
@@ -267,8 +269,8 @@ fn sort<P>(tried: &mut [Tried<P>]) {
     });
 }
 
-/// The guesses ahead of the candidates, the candidates by how little they differ from the nearest of them (in the words of their
-/// text), none twice.
+/// The guesses, followed by the candidates in order of their distance from the nearest guess (number of different
+/// words in the text form), without duplicates.
 pub(crate) fn nearest_first<P: Copy + PartialEq + fmt::Display>(guesses: &[P], candidates: &[P]) -> Vec<P> {
     let words = |parameters: &P| -> Vec<String> {
         parameters.to_string().split_whitespace().map(str::to_owned).collect()
@@ -294,7 +296,8 @@ pub(crate) fn nearest_first<P: Copy + PartialEq + fmt::Display>(guesses: &[P], c
 mod tests {
     use super::*;
 
-    /// Candidates are the milliseconds they take; those that end in 7 are wrong, 0 does not start.
+    /// Candidates are their run times in milliseconds. Candidates that end in 7 give a wrong result; 0 does not
+    /// start.
     #[derive(Default)]
     struct Game {
         entered: Option<u32>,
@@ -348,14 +351,14 @@ mod tests {
         assert_eq!(runs, [3, 3, 1]);
         assert!(!heat.is_partial());
         assert_eq!(game.open, 0);
-        // The fastest is compared once more at the end.
+        // The fastest is verified once more at the end.
         assert_eq!(game.verified, [30, 10, 7, 20, 10]);
     }
 
     #[test]
     fn what_is_far_slower_is_dropped_after_its_first_run() {
         let mut game = Game::default();
-        // 900 ms could be a compiler's, so it runs again; 3 s could not.
+        // 900 ms could include compilation, so it runs again; 3 s could not.
         let heat = race(&mut game, &[10, 900, 3000, 70], Heats { finalists: 0, rounds: 0 }, &mut to_the_end);
         assert_eq!(game.runs, [10, 10, 900, 900, 3000, 70, 70, 10, 10]);
         assert!(!game.verified.contains(&900) && !game.verified.contains(&3000));

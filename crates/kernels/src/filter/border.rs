@@ -20,8 +20,9 @@ pub enum Border {
 }
 
 impl Border {
-    /// The place in `0..extent` whose pixel stands for the one at `place`, which may lie outside; nothing where no pixel
-    /// does (`None`, `Constant`), or there are none. Windows wider than the image are folded as often as it takes.
+    /// The coordinate in `0..extent` of the pixel that stands for the pixel at `place`, which may lie outside. `None`
+    /// when no pixel does (`None`, `Constant`) or when `extent` is 0. Windows wider than the image are folded as
+    /// often as needed.
     pub fn source(self, place: isize, extent: usize) -> Option<usize> {
         if usize::try_from(place).is_ok_and(|place| place < extent) {
             return Some(place as usize);
@@ -29,7 +30,7 @@ impl Border {
         if extent == 0 {
             return None;
         }
-        // Twice an extent may leave 64 bits.
+        // Twice an extent may exceed 64 bits.
         let (place, extent) = (place as i128, extent as i128);
         let inside = match self {
             Self::None | Self::Constant(_) => return None,
@@ -54,7 +55,7 @@ impl Border {
 mod tests {
     use super::*;
 
-    /// The rows of the documentation, and what `cv2.borderInterpolate` gives for windows wider than the image.
+    /// The rows in the documentation, and what `cv2.borderInterpolate` returns for windows wider than the image.
     #[test]
     fn places_are_folded_as_documented() {
         let row = |border: Border, places: std::ops::Range<isize>, extent: usize| -> String {

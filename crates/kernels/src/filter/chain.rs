@@ -1,31 +1,33 @@
-//! Stages in a row.
+//! Chains of stages.
 
 use thiserror::Error;
 
 use super::{Border, Color, Element, Raster, Stage};
 
-/// Stages one after the other, each over the whole image that the one before made: its result is rounded to its element
-/// type, and its pixels outside are those of [`Chain::border`]. How many passes over memory that takes is the implementation's choice.
+/// Stages applied in sequence. Each one processes the whole image that the previous one made: its result is rounded
+/// to its element type, and its pixels outside the image follow [`Chain::border`]. The implementation chooses the
+/// number of passes over memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
-    /// At least one.
+    /// The stages, at least one.
     pub stages: Vec<Stage>,
     /// What windows see outside.
     pub border: Border,
-    /// Of 4 channels the last is alpha: stages with a window copy it (rounded to the result's type) and filter the other three.
+    /// Whether the last of 4 channels is alpha. Stages with a window then copy it (rounded to the result's type) and
+    /// filter the other three channels.
     pub keep_alpha: bool,
 }
 
 impl Chain {
-    /// One stage.
+    /// A chain of one stage.
     pub fn one(stage: Stage, border: Border) -> Self {
         Self { stages: vec![stage], border, keep_alpha: false }
     }
 
-    /// The image it makes of `from`, packed or planar as that is, without gaps.
+    /// The image that the chain makes of `from`: packed or planar as `from` is, without gaps.
     ///
     /// # Errors
-    /// No stage, or a stage that does not take what the one before gives.
+    /// The chain has no stage, or a stage does not accept the output of the previous one.
     pub fn apply_to(&self, from: &Raster) -> Result<Raster, FilterError> {
         if self.stages.is_empty() {
             return Err(FilterError::NoStage);
@@ -33,11 +35,11 @@ impl Chain {
         self.stages.iter().try_fold(*from, |raster, stage| stage.apply_to(&raster))
     }
 
-    /// Checks that the chain makes an image like `to` of one like `from`: extents, channels, element type. Layout and place
-    /// are free.
+    /// Checks that the chain turns an image like `from` into one like `to`: extents, channels, element type. Layout
+    /// and offset are free.
     ///
     /// # Errors
-    /// As [`Self::apply_to`] and [`Raster::elements`]; another result than `to`.
+    /// As [`Self::apply_to`] and [`Raster::elements`]; the result differs from `to`.
     pub fn check(&self, from: &Raster, to: &Raster) -> Result<(), FilterError> {
         from.elements()?;
         to.elements()?;
@@ -55,11 +57,11 @@ impl Chain {
     }
 }
 
-/// Why there is no such filter.
+/// Why a filter is invalid.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum FilterError {
-    /// A window of extents that cannot be.
+    /// A window with invalid extents.
     #[error("a window of {}x{}: extents must be odd and at most {max}", size[0], size[1])]
     Window {
         /// Columns and rows.
@@ -67,7 +69,7 @@ pub enum FilterError {
         /// The largest extent.
         max: usize,
     },
-    /// Another number of weights than the window has pixels.
+    /// The number of weights differs from the number of pixels in the window.
     #[error("{found} weights for a window of {want} pixels")]
     Weights {
         /// Pixels of the window.
@@ -81,22 +83,22 @@ pub enum FilterError {
     /// A parameter that is NaN or infinite.
     #[error("a weight, scale or offset is not a finite number")]
     NotFinite,
-    /// A sigma that is none.
+    /// A sigma that is not a finite number above 0.
     #[error("sigma is {sigma}: it must be a finite number above 0")]
     Sigma {
         /// What was given.
         sigma: f32,
     },
-    /// A median of another size.
+    /// A median of an unsupported size.
     #[error("a median over {found}x{found}: only 3x3 and 5x5 are offered")]
     MedianSize {
         /// What was given.
         found: usize,
     },
-    /// Integer weights of a floating-point type were asked for.
+    /// Integer weights were requested for a floating-point type.
     #[error("fixed-point weights are for integer pixels")]
     NotInteger,
-    /// Sums that leave 32 bits.
+    /// Sums that exceed 32 bits.
     #[error(
         "the weights are so large that sums leave 32 bits: divide them, or convert the image to float first"
     )]
@@ -104,15 +106,15 @@ pub enum FilterError {
     /// A chain without stages.
     #[error("a chain of filters needs at least one stage")]
     NoStage,
-    /// A name that no stage has.
+    /// An unknown stage name.
     #[error("there is no filter `{name}`; there are {names}")]
     UnknownStage {
         /// What was given.
         name: String,
-        /// The names there are.
+        /// The known names.
         names: String,
     },
-    /// Numbers that a stage does not take.
+    /// Numbers that the stage does not accept.
     #[error("`{text}`: want {want}")]
     StageNumbers {
         /// What was given.
@@ -120,7 +122,7 @@ pub enum FilterError {
         /// What it should look like.
         want: String,
     },
-    /// A name that no border has.
+    /// An unknown border name.
     #[error(
         "there is no border `{name}`; there are none, constant[:VALUE], replicate, reflect, reflect101, wrap"
     )]
@@ -128,7 +130,7 @@ pub enum FilterError {
         /// What was given.
         name: String,
     },
-    /// A name that no way to resize has.
+    /// An unknown interpolation name.
     #[error("there is no way to resize `{name}`; there are nearest, linear, area")]
     UnknownInterpolation {
         /// What was given.
@@ -140,12 +142,12 @@ pub enum FilterError {
         /// What was given.
         found: usize,
     },
-    /// A conversion of colour that does not take so many channels.
+    /// A colour conversion that does not accept this number of channels.
     #[error("`{color}` takes images of {takes}, and this one has {found}")]
     ColorChannels {
         /// The conversion.
         color: Color,
-        /// The channels it takes, in words.
+        /// The channels it accepts, in words.
         takes: &'static str,
         /// Channels given.
         found: usize,
@@ -153,15 +155,15 @@ pub enum FilterError {
     /// Rows that overlap.
     #[error("rows are {pitch} elements apart, and each has {want}")]
     Pitch {
-        /// From row to row.
+        /// Elements from row to row.
         pitch: usize,
-        /// Elements of a row.
+        /// Elements in a row.
         want: usize,
     },
     /// Planes that overlap.
     #[error("planes are {plane_pitch} elements apart, and each has {want}")]
     PlanePitch {
-        /// From plane to plane.
+        /// Elements from plane to plane.
         plane_pitch: usize,
         /// Elements of a plane.
         want: usize,
@@ -179,7 +181,7 @@ pub enum FilterError {
         what: &'static str,
         /// Bytes its pixels take.
         want: usize,
-        /// Bytes there are.
+        /// Bytes available.
         found: usize,
     },
     /// A region that leaves its image.
@@ -193,7 +195,7 @@ pub enum FilterError {
         /// Width and height.
         image: [usize; 2],
     },
-    /// The result is of another shape than the chain makes.
+    /// The shape of the result differs from what the chain makes.
     #[error(
         "the filter makes {}x{} pixels of {} channels of {want_element}; the result has {}x{} of {} of {found_element}",
         want[0], want[1], want[2], found[0], found[1], found[2]

@@ -7,13 +7,14 @@ pub(super) const WINDOW_MAX: usize = 31;
 
 /// A weighted sum over a window.
 ///
-/// *Integer pixels.* The sum S of integer weights times pixels is exact; the result is
-/// `floor((S + divisor / 2) / divisor) + offset`, saturated to the result's type; where that is a floating-point one, `S / divisor + offset`
-/// in `float`. *Floating-point pixels.* `S / divisor + offset`, in `float` in any order, so the error is at most
-/// `2 (taps + 1) u sum |weight x pixel| / divisor`, u = 2^-24, and half a unit in the last place of the result's type; an integer result
-/// is rounded to the nearest (ties to even) and saturated, NaN becomes 0. A pixel whose weight is 0 is not looked at: infinity and NaN there
-/// reach nothing. Weights that are not integers are used as they are on floating-point pixels and are rounded once,
-/// here, for integer ones ([`Linear::fixed`]); a Gaussian blur of bytes is within 1 of the exact one, whatever its size and sigma.
+/// *Integer pixels.* The sum S of integer weights times pixels is exact. The result is
+/// `floor((S + divisor / 2) / divisor) + offset`, saturated to the result's type; for a floating-point result type it
+/// is `S / divisor + offset` in `float`. *Floating-point pixels.* The result is `S / divisor + offset`, in `float`,
+/// summed in any order. The error is at most `2 (taps + 1) u sum |weight x pixel| / divisor`, u = 2^-24, plus half a
+/// unit in the last place of the result's type. An integer result is rounded to the nearest (ties to even) and
+/// saturated; NaN becomes 0. A pixel whose weight is 0 is not read: infinity and NaN there have no effect. Weights
+/// that are not integers are used unchanged on floating-point pixels. For integer pixels they are rounded once, here
+/// ([`Linear::fixed`]); a Gaussian blur of bytes is within 1 of the exact one for every size and sigma.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Linear {
     size: [usize; 2],
@@ -35,9 +36,9 @@ pub enum Taps {
         /// One for each row.
         down: Vec<i32>,
     },
-    /// As `Full`, not integers.
+    /// Like `Full`, with real weights.
     FullReal(Vec<f32>),
-    /// As `Separable`, not integers.
+    /// Like `Separable`, with real weights.
     SeparableReal {
         /// One for each column.
         across: Vec<f32>,
@@ -46,33 +47,34 @@ pub enum Taps {
     },
 }
 
-/// The integers a linear filter multiplies integer pixels with.
+/// The integer weights that a linear filter uses for integer pixels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fixed {
     /// Columns and rows of the window.
     pub size: [usize; 2],
     /// All weights, row by row.
     pub weights: Vec<i32>,
-    /// The factors across and down, where the weights are an outer product.
+    /// The factors across and down when the weights are an outer product.
     pub factors: Option<[Vec<i32>; 2]>,
-    /// What the sum is divided by.
+    /// The divisor of the sum.
     pub divisor: u32,
-    /// What is added after.
+    /// Added after the division.
     pub offset: i32,
-    /// Smallest and largest sum the pixels of the element type can give. With half the divisor they fit `i32`, or `u32` where no weight
-    /// and no pixel is below 0 and the divisor is not 1; so does every partial sum.
+    /// The smallest and largest sum over all pixel values of the element type. Each sum plus half the divisor fits
+    /// `i32`, or `u32` when all weights and pixels are at least 0 and the divisor is not 1. The same holds for every
+    /// partial sum.
     pub sums: [i64; 2],
 }
 
-/// Most bits of a weight, and of a factor, after the binary point.
+/// Maximum number of bits after the binary point, of a weight and of a factor.
 const WEIGHT_BITS: u32 = 22;
 const FACTOR_BITS: u32 = 12;
 
 impl Linear {
-    /// Any window of integer weights, row by row; the sum is divided by `divisor`.
+    /// A window of arbitrary integer weights, row by row; the sum is divided by `divisor`.
     ///
     /// # Errors
-    /// An extent that is even or over 31, another number of weights, a divisor of 0.
+    /// An extent that is even or over 31; a wrong number of weights; a divisor of 0.
     pub fn full(size: [usize; 2], weights: Vec<i32>, divisor: u32) -> Result<Self, FilterError> {
         Self::new(size, Taps::Full(weights), divisor)
     }
@@ -85,7 +87,7 @@ impl Linear {
         Self::new([across.len(), down.len()], Taps::Separable { across, down }, divisor)
     }
 
-    /// Any window of real weights, row by row.
+    /// A window of arbitrary real weights, row by row.
     ///
     /// # Errors
     /// As [`Self::full`]; a weight that is not finite.
@@ -128,19 +130,19 @@ impl Linear {
         Ok(Self { size, taps, divisor, offset: 0, to: None })
     }
 
-    /// The same with `offset` added to every result, e.g. 128 to see a derivative in 8 bits.
+    /// The same filter with `offset` added to every result, e.g. 128 to show a derivative in 8 bits.
     #[must_use]
     pub fn with_offset(self, offset: i32) -> Self {
         Self { offset, ..self }
     }
 
-    /// The same with results of another type, e.g. `I16` for a derivative of 8-bit pixels.
+    /// The same filter with results of another type, e.g. `I16` for a derivative of 8-bit pixels.
     #[must_use]
     pub fn to(self, element: Element) -> Self {
         Self { to: Some(element), ..self }
     }
 
-    /// The sharpening form of the ladders: 9 x the pixel - its 8 neighbours.
+    /// The sharpening filter of the ladders: 9 x the pixel - its 8 neighbours.
     pub fn laplace_sharpen() -> Self {
         Self::named([3, 3], vec![-1, -1, -1, -1, 9, -1, -1, -1, -1], 1)
     }
@@ -189,8 +191,9 @@ impl Linear {
         Self::separable(vec![1; width], vec![1; height], (width * height) as u32)
     }
 
-    /// Gaussian blur over `size` x `size` pixels. `sigma` in pixels; without one it is `0.3 ((size - 1) / 2 - 1) + 0.8`,
-    /// and sizes 1 to 7 take the binomial-like weights OpenCV has for them (1 2 1, 1 4 6 4 1, 8 28 56 72 56 28 8).
+    /// Gaussian blur over `size` x `size` pixels. `sigma` is in pixels. Without it, sigma is
+    /// `0.3 ((size - 1) / 2 - 1) + 0.8`, and sizes 1 to 7 use OpenCV's binomial-like weights (1 2 1, 1 4 6 4 1, 8 28
+    /// 56 72 56 28 8).
     ///
     /// # Errors
     /// A size that is even or over 31; a sigma that is not finite or not above 0.
@@ -215,7 +218,7 @@ impl Linear {
         let weights: Vec<f64> =
             (0..size).map(|i| (-(i as f64 - half).powi(2) / (2.0 * sigma * sigma)).exp()).collect();
         let sum: f64 = weights.iter().sum();
-        // What is no normal number is 0 on some devices, and then nothing of its pixel is seen. It weighs nothing on all of them.
+        // Some devices flush subnormal weights to 0, which drops the pixel. Set them to 0 on all devices.
         let normal = |weight: f32| if weight < f32::MIN_POSITIVE { 0.0 } else { weight };
         let weights: Vec<f32> = weights.iter().map(|weight| normal((weight / sum) as f32)).collect();
         Self::separable_real(weights.clone(), weights)
@@ -247,17 +250,17 @@ impl Linear {
         self.size
     }
 
-    /// The weights as they were given.
+    /// The weights as given.
     pub fn taps(&self) -> &Taps {
         &self.taps
     }
 
-    /// What sums are divided by.
+    /// The divisor of the sum.
     pub fn divisor(&self) -> u32 {
         self.divisor
     }
 
-    /// What is added to every result.
+    /// The offset added to every result.
     pub fn offset(&self) -> i32 {
         self.offset
     }
@@ -267,7 +270,7 @@ impl Linear {
         self.to.unwrap_or(from)
     }
 
-    /// The weights floating-point pixels are multiplied with, row by row, the divisor worked in.
+    /// The weights for floating-point pixels, row by row, already divided by the divisor.
     pub fn real(&self) -> Vec<f32> {
         let divisor = f64::from(self.divisor);
         let outer = |across: &[f64], down: &[f64]| -> Vec<f32> {
@@ -289,8 +292,8 @@ impl Linear {
         }
     }
 
-    /// The factors across and down that floating-point pixels are multiplied with, the divisor worked into the second;
-    /// nothing where the weights are no outer product.
+    /// The factors across and down for floating-point pixels, the second already divided by the divisor. `None` when
+    /// the weights are not an outer product.
     pub fn real_factors(&self) -> Option<[Vec<f32>; 2]> {
         match &self.taps {
             Taps::SeparableReal { across, down } => Some([across.clone(), down.clone()]),
@@ -305,19 +308,20 @@ impl Linear {
         }
     }
 
-    /// The integers that pixels of an integer type are multiplied with.
+    /// The integer weights for pixels of an integer type.
     ///
-    /// Integer weights are taken as they are. Real ones become multiples of a power of two, by [`rounded`]: their sum, rounded, is
-    /// kept, so that a flat area stays as it is. Factors of an outer product take 8 to 12 bits each, those down the window
-    /// no more than needed: so many that no result is off by more than 1, or as many as 32 bits have room for; other weights all bits
-    /// up to 22 with which sums stay below 2^30.
+    /// Integer weights are used unchanged. Real weights become multiples of a power of two, by [`rounded`]. Their
+    /// rounded sum is preserved, so that a flat area stays unchanged. Factors of an outer product take 8 to 12 bits
+    /// each. Factors down the window take no more than needed: enough that no result is off by more than 1, or as
+    /// many as fit in 32 bits. Other weights take as many bits, up to 22, as keep sums below 2^30.
     ///
-    /// In 16 bits there is room for 8 bits a factor (7 of those down in `I16`): a result may be off by the largest pixel times the
-    /// larger extent / 2^9 (three times as much in `I16`, which has a bit less and twice the range). Of a Gaussian over 31 x 31 pixels that is 6 % where an image has stripes as wide as a pixel, and next to
-    /// nothing where it is smooth.
+    /// For 16-bit pixels there are 8 bits per factor (7 for the factors down in `I16`). A result may be off by the
+    /// largest pixel times the larger extent / 2^9 (three times as much in `I16`, which has one bit less and twice
+    /// the range). For a Gaussian over 31 x 31 pixels that is 6 % in an image with stripes one pixel wide, and next
+    /// to nothing in a smooth one.
     ///
     /// # Errors
-    /// Floating-point pixels; sums that leave 32 bits.
+    /// Floating-point pixels; sums that exceed 32 bits.
     pub fn fixed(&self, element: Element) -> Result<Fixed, FilterError> {
         let Some(range) = element.range() else { return Err(FilterError::NotInteger) };
         let largest = f64::from(range[0].abs().max(range[1]));
@@ -345,7 +349,8 @@ impl Linear {
                     let error = misses(across, &factors[0], across_bits) * magnitudes[1]
                         + misses(down, &factors[1], down_bits) * magnitudes[0];
                     let divisor = 1 << (across_bits + down_bits);
-                    // The sum of the weights is kept: what some have too much, others lack, and bright pixels can meet one half alone.
+                    // The sum of the weights is preserved: some weights are too large by as much as others are too
+                    // small. Bright pixels can meet only one half of the error.
                     Some((error * largest / 2.0, self.fixed_from_factors(factors, divisor, range).ok()?))
                 };
                 let mut finest = None;
@@ -389,10 +394,10 @@ impl Linear {
         };
         let sums = [extreme(low, high), extreme(high, low)];
         let half = i64::from(divisor / 2);
-        // Partial sums stay between the extremes taken over fewer pixels, and 0.
+        // Partial sums lie between 0 and the extremes over fewer pixels.
         let magnitude: i64 = weights.iter().map(|weight| i64::from(*weight).abs()).sum();
         let largest = magnitude * i64::from(low.abs().max(high)) + half;
-        // Results have a sign, so that there must be something to divide by.
+        // Results are signed, so an unsigned sum needs a divisor above 1.
         let limit = if low == 0 && divisor > 1 && weights.iter().all(|weight| *weight >= 0) {
             i64::from(u32::MAX)
         } else {
@@ -406,24 +411,25 @@ impl Linear {
 }
 
 impl Fixed {
-    /// The result of a sum, before it is saturated to the result's type.
+    /// The result for a sum, before it is saturated to the result's type.
     pub fn scale(&self, sum: i64) -> i64 {
         let divisor = i64::from(self.divisor);
         sum.saturating_add(divisor / 2).div_euclid(divisor).saturating_add(i64::from(self.offset))
     }
 
-    /// Whether a sum, with half the divisor, may be over the largest `i32`; none is below 0 then.
+    /// Whether a sum plus half the divisor may exceed the largest `i32`. No sum is below 0 then.
     pub fn is_unsigned(&self) -> bool {
         self.sums[1] + i64::from(self.divisor / 2) > i64::from(i32::MAX)
     }
 }
 
-/// Bits of factors across and down, the least costly first: the CPU path adds up columns in 16 bits where factors down have 8.
+/// Bits of the factors across and down, cheapest first: the CPU path sums columns in 16 bits when the factors down
+/// have 8.
 fn fine_bits() -> impl Iterator<Item = [u32; 2]> {
     (8..=FACTOR_BITS).flat_map(|down| [[down, down], [FACTOR_BITS, down]])
 }
 
-/// Those for sums that have no room for so many.
+/// Bits of the factors for sums that have no room for [`fine_bits`].
 fn coarse_bits() -> impl Iterator<Item = [u32; 2]> {
     (0..8).rev().flat_map(|down| [[down + 1, down], [down, down]])
 }
@@ -432,7 +438,7 @@ fn magnitude(weights: &[f32]) -> f64 {
     weights.iter().map(|weight| f64::from(weight.abs())).sum()
 }
 
-/// How far all weights together are from what they are rounded to.
+/// The sum of the rounding errors of all weights.
 fn misses(weights: &[f32], rounded: &[i32], bits: u32) -> f64 {
     let unit = f64::from(1 << bits);
     let each = weights
@@ -442,8 +448,9 @@ fn misses(weights: &[f32], rounded: &[i32], bits: u32) -> f64 {
     each.sum()
 }
 
-/// The weights in steps of 2^-`bits` with the sum nearest to theirs: all are rounded down, and what that loses goes, a step each, to
-/// those that lost most; of equals to those nearest to the middle. A symmetric list stays symmetric.
+/// The weights in steps of 2^-`bits`, with the sum nearest to the exact one. All weights are rounded down. The lost
+/// steps then go, one each, to the weights that lost most; among equals, to those nearest to the middle. A symmetric
+/// list stays symmetric.
 fn rounded(weights: &[f32], bits: u32) -> Vec<i32> {
     let unit = f64::from(1 << bits);
     let exact: Vec<f64> = weights.iter().map(|weight| f64::from(*weight) * unit).collect();

@@ -1,22 +1,23 @@
-//! Image filters: what each one computes, to the last bit where pixels are integers.
+//! Image filters: what each one computes, bit-exact for integer pixels.
 //!
-//! A [`Chain`] is a list of [`Stage`]s with one [`Border`]; a [`Raster`] says where the pixels of an image lie. Neither
-//! knows a device. The [reference](mod@reference) computes a chain slowly and plainly; every other implementation
-//! (the kernels here, the CPU path of the library) equals it: exactly for integer pixels, within the stated error for
-//! floating-point ones.
+//! A [`Chain`] is a list of [`Stage`]s with one [`Border`]. A [`Raster`] is the memory layout of an image. Neither
+//! depends on a device. The [reference](mod@reference) computes a chain slowly and plainly. Every other
+//! implementation (the kernels here, the CPU path of the library) matches it: exactly for integer pixels, within the
+//! stated error for floating-point ones.
 //!
-//! [`plan`] makes launches of a chain, over buffers the caller has: one pass over memory for each stage with a window, or for two of them, with the
-//! stages of one pixel beside it. How they run is in [`Parameters`], which change times and never a result. [`resize`] and the NV12 conversions are plans of
-//! their own.
+//! [`plan`] turns a chain into launches over the caller's buffers: one pass over memory for each stage with a window,
+//! or for two of them, with adjacent single-pixel stages fused in. [`Parameters`] control how the passes run; they
+//! change times and never a result. [`resize`] and the NV12 conversions are separate plans.
 //!
-//! *NaN and infinity*, on every path alike. What a pixel counts decides: one whose weight is 0 is not looked at, so nothing of it reaches the
-//! result (windows, gradients, resizing). All others are summed as IEEE 754 has it: NaN gives NaN, infinity gives infinity, infinities of both signs
-//! NaN. A bilateral filter passes over pixels that are not finite. An integer result of NaN is 0, of infinity the largest or
-//! smallest of its type. Medians, erosions and dilations order infinities as numbers; where their window holds a NaN the result is
-//! unspecified. Subnormal numbers may be taken as 0, weights among them.
+//! *NaN and infinity*, on every path alike. A pixel whose weight is 0 is not read, so its value cannot affect the
+//! result (windows, gradients, resizing). All other pixels are summed as IEEE 754 specifies: NaN gives NaN, infinity
+//! gives infinity, infinities of both signs give NaN. A bilateral filter skips pixels that are not finite. An integer
+//! result of NaN is 0; of infinity, the largest or smallest value of its type. Medians, erosions and dilations order
+//! infinities as numbers; a window that holds a NaN gives an unspecified result. Subnormal numbers, weights included,
+//! may be treated as 0.
 //!
-//! Coordinates are (x, y) from the upper left; a window of a x b pixels has a columns and b rows, both odd, and its
-//! centre on the pixel it computes. Windows are applied as written (correlation, as OpenCV's `filter2D` does), not
+//! Coordinates are (x, y) from the upper left. A window of a x b pixels has a columns and b rows, both odd; its
+//! centre is the pixel that it computes. Windows are applied as written (correlation, like OpenCV's `filter2D`), not
 //! mirrored.
 
 mod border;

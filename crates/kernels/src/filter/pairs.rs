@@ -1,4 +1,4 @@
-//! Programs of `pairs.cl`: weighted sums of bytes, two to a register.
+//! Programs of `pairs.cl`: weighted sums of bytes, two per register.
 
 use std::sync::Arc;
 
@@ -11,31 +11,31 @@ use super::{Border, Chain, Element, Layout, Loads, Parameters, Raster, Stage};
 /// Largest extent of a window: all its rows are in registers at once.
 const EXTENT_MAX: usize = 5;
 
-/// What 0 is in a lane whose result is clamped.
+/// The representation of 0 in a lane whose result is clamped.
 const MIDDLE: i64 = 0x4000;
 
-/// What a linear filter asks of `pairs.cl`.
+/// The parameters of `pairs.cl` for a linear filter.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Pairs {
     size: [usize; 2],
-    /// As `window.cl` has them, but for the peak.
+    /// As in `window.cl`, without the peak.
     across: Vec<i32>,
     kind: Vec<usize>,
     down: Vec<i32>,
-    /// What the centre's weight is above that.
+    /// The part of the centre's weight that exceeds the rows above.
     peak: i32,
-    /// Added to a sum, so that it is not below 0 and is rounded.
+    /// Added to each sum, so that it is at least 0 and is rounded.
     seed: i64,
     shift: u32,
-    /// What a result of 0 is after the shift.
+    /// The value after the shift that represents a result of 0.
     zero: i64,
     /// Whether results can be below 0 or above 255.
     clamped: bool,
 }
 
 impl Pairs {
-    /// Nothing where a stage is no linear filter from bytes to bytes, its window is over 5 x 5, its divisor is no power of two, or a
-    /// sum and what is added to it leave 16 bits.
+    /// `None` when the stage is not a linear filter from bytes to bytes, its window exceeds 5 x 5, its divisor is not
+    /// a power of two, or a sum and its seed exceed 16 bits.
     pub(super) fn of(stage: &Stage, from: Element) -> Option<Self> {
         let Stage::Linear(linear) = stage else { return None };
         let bytes = from == Element::U8 && linear.result(from) == Element::U8;
@@ -53,7 +53,8 @@ impl Pairs {
         if clamped && (least < -MIDDLE || most > 2 * MIDDLE) {
             return None;
         }
-        // Sums are lifted by a multiple of the divisor, which is still to be told from them after the shift; an offset is another zero.
+        // Sums are raised by a multiple of the divisor, which can still be subtracted after the shift. An offset
+        // moves the zero.
         let lifted = if clamped && divisor == 1 {
             MIDDLE + offset
         } else {
@@ -81,7 +82,7 @@ impl Pairs {
         })
     }
 
-    /// Whether a stage of the chain is taken.
+    /// Whether `pairs.cl` can run any stage of the chain.
     pub(super) fn any_of(chain: &Chain, from: &Raster) -> bool {
         let mut raster = *from;
         chain.stages.iter().any(|stage| {
@@ -91,7 +92,7 @@ impl Pairs {
         })
     }
 
-    /// The program for rasters of one layout.
+    /// The program for rasters of the same layout.
     pub(super) fn program(
         &self,
         border: Border,
@@ -122,8 +123,8 @@ impl Pairs {
         Arc::new(border_defines(program, border, Element::U8, |value| value.to_string()))
     }
 
-    /// Work-items along a row: one for each block of `lanes` bytes whose windows lie inside the row, and one for each byte beside
-    /// those.
+    /// Work-items along a row: one for each block of `lanes` bytes whose windows lie inside the row, and one for each
+    /// remaining byte.
     pub(super) fn work_items(&self, raster: &Raster, lanes: usize) -> usize {
         let side = (self.size[0] / 2 * raster.step()).next_multiple_of(4);
         let bytes = raster.row_elements();
@@ -132,7 +133,8 @@ impl Pairs {
     }
 }
 
-/// What the centre's weight is above one that makes fewer kinds of rows, such as one for an outer product; 0 where there is none.
+/// The excess of the centre's weight over a value that leads to fewer kinds of rows, such as the value for an outer
+/// product. 0 when no such value exists.
 fn peak(weights: &[i32], width: usize) -> i32 {
     let (centre, middle) = (weights.len() / 2, width / 2);
     let without = |peak: i32| {
@@ -142,7 +144,7 @@ fn peak(weights: &[i32], width: usize) -> i32 {
     };
     let kinds = |weights: &[i32]| distinct_rows(weights, width, primitive).0.len();
     let through = &weights[centre - middle..=centre + middle];
-    // Were the centre's row a multiple of another, any pair of their weights would tell which.
+    // If the centre's row is a multiple of another row, any pair of their weights gives the factor.
     let fitting = weights.chunks(width).flat_map(|row| {
         let told = (0..width).filter(move |x| *x != middle && row[*x] != 0);
         told.map(move |x| through[x] * row[middle] / row[x])
@@ -179,7 +181,7 @@ mod tests {
         assert_eq!(pairs(Linear::laplace_sharpen()), Some(want));
     }
 
-    /// A product has no peak; nor has a cross, whose rows share nothing; a ring has one below.
+    /// An outer product has no peak; neither has a cross, whose rows share no factor. A ring has a negative peak.
     #[test]
     fn peaks_make_fewer_kinds() {
         assert_eq!(peak(&[1, 2, 1, 2, 4, 2, 1, 2, 1], 3), 0);
@@ -188,8 +190,8 @@ mod tests {
         assert_eq!(peak(&[7], 1), 0);
     }
 
-    /// (S + 8) >> 4 of -3 x 255 = -765 to 7 x 255 = 1785 is -48 to 112; an offset of 60 makes that 12 to 172. 60 x 16 is added
-    /// to the sum, and 0 stays 0.
+    /// (S + 8) >> 4 for S from -3 x 255 = -765 to 7 x 255 = 1785 is -48 to 112. An offset of 60 makes that 12 to 172:
+    /// 60 x 16 is added to the sum, and 0 stays 0.
     #[test]
     fn offsets_and_shifts_move_zero() -> Result<(), FilterError> {
         let shifted = || Linear::full([3, 1], vec![-3, 6, 1], 16);
@@ -202,8 +204,8 @@ mod tests {
         Ok(())
     }
 
-    /// 256 x 255 + 128 = 65408 fits 16 bits; a divisor of 9, a window of 7, two more for each pixel, results of 16 bits and pixels of
-    /// 16 bits do not.
+    /// 256 x 255 + 128 = 65408 fits 16 bits. A divisor of 9, a window of 7, a sum that is two per pixel larger,
+    /// results of 16 bits and pixels of 16 bits do not.
     #[test]
     fn what_does_not_fit_is_left_to_others() -> Result<(), FilterError> {
         assert!(pairs(Linear::gaussian(5, None)?).is_some());
@@ -217,8 +219,8 @@ mod tests {
         Ok(())
     }
 
-    /// 120 bytes: 4 on each side of a block of 16 leave room for those at 16 to 96 (100 + 16 + 4 = 120 is not a multiple), and 24
-    /// bytes beside them. 5 bytes have no block.
+    /// 120 bytes, blocks of 16, 4 bytes needed on each side: blocks fit at 16 to 96 (100 + 16 + 4 = 120 is not a
+    /// multiple), plus 24 single bytes. 5 bytes have no block.
     #[test]
     fn blocks_see_nothing_outside() {
         let pairs = pairs(Linear::laplace_sharpen());

@@ -1,4 +1,4 @@
-//! How filters are run: parameters, their constraints, and which to take on which GPU.
+//! How filters run: parameters, their constraints, and the choice for each GPU.
 
 use tripipe_device::{DeviceKind, Probe};
 
@@ -10,18 +10,18 @@ use super::{Chain, Element, Layout, Raster, Stage};
 use crate::plan::PlanError;
 use crate::sweep::nearest_first;
 
-/// How the kernels of a chain are run. It changes times, never a result.
+/// How the kernels of a chain run. Parameters change times, never a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Parameters {
-    /// Elements of a row that a work-item computes, in one vector: 2, 4, 8 or 16.
+    /// Elements of a row that a work-item computes in one vector: 2, 4, 8 or 16.
     pub lanes: usize,
-    /// Rows that a work-item computes, 1 to 16. Its windows share the rows they have in common.
+    /// Rows that a work-item computes, 1 to 16. Its windows share overlapping rows.
     pub rows: usize,
     /// How a window's columns are loaded.
     pub loads: Loads,
-    /// How wide integer sums are.
+    /// The width of integer sums.
     pub sums: Sums,
-    /// Work-items along the row and down the image; nothing leaves it to the driver.
+    /// Work-group size along the row and down the image. `None` leaves it to the driver.
     pub work_group: Option<[usize; 2]>,
     /// Which stages share a pass over memory.
     pub fuse: Fuse,
@@ -30,18 +30,19 @@ pub struct Parameters {
 /// Which stages share a pass over memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fuse {
-    /// None: each has its own.
+    /// None: each stage has its own pass.
     Nothing,
-    /// Those that look at one pixel, with the stage beside them, where it is possible and pays.
+    /// Single-pixel stages share a pass with the adjacent stage, where that is possible and pays.
     Pixels,
-    /// Those, and two windows after each other: the first is worked out in registers, on the way to the second. Sums and extremes over 7 x 7
-    /// pixels at most can be the first; it is not possible between integers and floating point, for `half` between the two, and where
-    /// the border wraps. Of three windows the first two share a pass.
+    /// As `Pixels`, and two consecutive windows share a pass: the first is computed in registers, as input of the
+    /// second. The first can be a sum or an extreme over at most 7 x 7 pixels. This is not possible between integers
+    /// and floating point, with `half` between the two, or with a wrapping border. Of three windows, the first two
+    /// share a pass.
     Windows,
 }
 
 impl Fuse {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 3] = [Self::Nothing, Self::Pixels, Self::Windows];
 }
 
@@ -50,45 +51,48 @@ impl Fuse {
 pub enum Loads {
     /// One load for each column of the window, at any address.
     Direct,
-    /// As few loads as hold all columns; swizzles make the columns.
+    /// As few loads as cover all columns; swizzles extract the columns.
     Shared,
-    /// As `Shared`, from vectors at multiples of their size. For devices that load vectors at other addresses element by element.
+    /// As `Shared`, with vectors at multiples of their size. For devices that split vector loads at other addresses
+    /// into elements.
     Aligned,
-    /// As `Shared`, from an image that lies over the source's buffer, four elements to a texel: for GPUs whose texture unit has a cache that
-    /// other loads do not go through. The ends of rows are loaded from the buffer.
+    /// As `Shared`, from an image created over the source's buffer, four elements per texel. For GPUs whose texture
+    /// unit has a cache that other loads bypass. The ends of rows are loaded from the buffer.
     Image,
 }
 
 impl Loads {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 4] = [Self::Direct, Self::Shared, Self::Aligned, Self::Image];
 }
 
-/// How a window's sums of integers are held.
+/// The width in which a window's integer sums are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sums {
     /// In 32 bits.
     Wide,
-    /// In 16 bits where every partial sum of a stage fits, otherwise in 32.
+    /// In 16 bits when every partial sum of a stage fits, otherwise in 32.
     Narrow,
-    /// Two of 16 bits to a register of 32, for linear filters from bytes to bytes over 5 x 5 pixels at most whose divisor is a power of two
-    /// and whose sums fit; other stages, and those that have one of a single pixel in the same pass, are as with `Narrow`. For
-    /// lanes of 32 bits.
+    /// Two 16-bit sums in a 32-bit register, for linear filters from bytes to bytes over at most 5 x 5 pixels whose
+    /// divisor is a power of two and whose sums fit. Other stages, and those with a single-pixel stage in the same
+    /// pass, run as with `Narrow`. For devices with 32-bit lanes.
     Paired,
 }
 
 impl Sums {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 3] = [Self::Wide, Self::Narrow, Self::Paired];
 }
 
 impl Parameters {
-    /// Checks that a chain can be run so from `from` to `to`: the one place that knows what the kernels and the device ask for.
+    /// Checks that a chain can run from `from` to `to` with these parameters. All constraints of the kernels and the
+    /// device are here.
     ///
     /// # Errors
-    /// A parameter out of its range; `Aligned` for a source whose rows or planes do not lie at multiples of `lanes`; `Image` on a device that
-    /// lays no images over buffers, for a source that none fits, or with fewer than 4 lanes; `Paired` with `Direct`, fewer than 4
-    /// lanes or no stage for it; an image whose elements a `uint` cannot index; a work-group the device does not take.
+    /// A parameter out of its range. `Aligned` for a source whose rows or planes are not at multiples of `lanes`.
+    /// `Image` on a device that cannot create images over buffers, for a source that does not fit one, or with fewer
+    /// than 4 lanes. `Paired` with `Direct`, with fewer than 4 lanes or without a suitable stage. An image whose
+    /// elements a `uint` cannot index. A work-group that the device does not support.
     pub fn check(&self, chain: &Chain, from: &Raster, to: &Raster, probe: &Probe) -> Result<(), PlanError> {
         let refuse = |parameter: &'static str, found: String, want: String| {
             Err(PlanError::Parameter { parameter, found, want })
@@ -158,7 +162,8 @@ impl Parameters {
     }
 }
 
-/// Whether a stage of the chain keeps alpha beside the other channels: of the image, or of what a stage before made.
+/// Whether a stage of the chain keeps alpha beside the other channels, in the image or in the output of an earlier
+/// stage.
 fn has_packed_alpha(chain: &Chain, from: &Raster) -> bool {
     let mut channels = from.channels;
     let mut element = from.element;
@@ -170,28 +175,29 @@ fn has_packed_alpha(chain: &Chain, from: &Raster) -> bool {
         })
 }
 
-/// Whether vectors of so many elements, from the first of a row on, lie at multiples of their size.
+/// Whether vectors of `lanes` elements, counted from the start of a row, are at multiples of their size.
 pub(super) fn is_aligned(raster: &Raster, lanes: usize) -> bool {
     [raster.offset, raster.pitch, raster.plane_pitch].iter().all(|distance| distance.is_multiple_of(lanes))
 }
 
-/// What sets processors apart for a filter.
+/// Processor families that filters distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
-    /// 128-bit vector units; a load occupies its pipe for as long whatever its width.
+    /// 128-bit vector units; a load occupies its pipe equally long at every width.
     Midgard,
-    /// Warps of scalar lanes of 32 bits, which take two shorts.
+    /// Warps of scalar 32-bit lanes, each of which takes two shorts.
     Bifrost,
     Adreno,
     Processor,
-    /// Scalar lanes that read vectors at odd addresses element by element, and gain nothing from 16 bits.
+    /// Scalar lanes that split vector loads at odd addresses into elements and gain nothing from 16 bits.
     Desktop,
 }
 
 impl Family {
-    /// Operations on 32-bit lanes that it does while a byte goes to memory or comes from there. Guessed, from what is in `crates/device/data`
-    /// and measured bandwidths: T860 of an RK3399 51 G/s over 7 GB/s, G610 of an RK3588 256 over 27, G57 of two cores 61 over 14, Adreno 640
-    /// 150 over 30, H200 17000 over 4200. For a processor less than its memory would have it, as much of an image is still in its caches.
+    /// Operations on 32-bit lanes in the time that a byte takes to or from memory. Guessed, from the data in
+    /// `crates/device/data` and measured bandwidths: T860 of an RK3399 51 G/s over 7 GB/s, G610 of an RK3588 256 over
+    /// 27, G57 of two cores 61 over 14, Adreno 640 150 over 30, H200 17000 over 4200. The value for a processor is
+    /// less than its memory bandwidth suggests, because much of an image is still in its caches.
     pub(super) fn operations_per_byte(self) -> f64 {
         match self {
             Self::Midgard | Self::Bifrost => 7.0,
@@ -201,12 +207,12 @@ impl Family {
         }
     }
 
-    /// Whether it has vectors, whose unused lanes cost as much as the others.
+    /// Whether it has vector registers, whose unused lanes cost as much as the others.
     pub(super) fn has_vectors(self) -> bool {
         matches!(self, Self::Midgard | Self::Processor)
     }
 
-    /// Whether two lanes of 16 bits cost as much as one of 32.
+    /// Whether two 16-bit lanes cost as much as one 32-bit lane.
     pub(super) fn has_short_lanes(self) -> bool {
         self != Self::Desktop
     }
@@ -226,8 +232,8 @@ fn family(probe: &Probe) -> Family {
     }
 }
 
-/// Parameters for a chain on a device, and why those. They pass [`Parameters::check`] wherever any do. Whether two windows share a pass is
-/// estimated, from the bytes that this saves and the work that is done again where work-items meet.
+/// Parameters for a chain on a device, and the reason. They pass [`Parameters::check`] whenever any parameters do.
+/// Whether two windows share a pass is estimated, from the bytes saved and the work that adjacent work-items repeat.
 pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Parameters, &'static str) {
     let wide = 16 / widest(chain, from);
     let paired = Pairs::any_of(chain, from);
@@ -316,10 +322,10 @@ pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Param
     }
     if chain.stages.iter().any(|stage| matches!(stage, Stage::Median { .. })) {
         if family(probe) == Family::Processor {
-            // Columns put in order serve their neighbours.
+            // Sorted columns are reused by neighbouring windows.
             parameters.loads = Loads::Shared;
         } else {
-            // The elements of all its windows are in registers at once.
+            // All elements of its windows are in registers at once.
             parameters.rows = 2;
         }
     }
@@ -336,8 +342,8 @@ pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Param
     (parameters, why)
 }
 
-/// The parameters with windows that share a pass where that costs less, by [`Pass::cost_of_all`]; then with up to 8 rows, as each work-item
-/// begins with all rows of the first window.
+/// The parameters with windows fused when that costs less, by [`Pass::cost_of_all`]. Fused passes then use up to 8
+/// rows, because each work-item first computes all rows of the first window.
 fn with_windows_fused(chain: &Chain, from: &Raster, parameters: Parameters, family: Family) -> Parameters {
     let Ok(to) = chain.apply_to(from) else { return parameters };
     let sums = if family.has_short_lanes() { parameters.sums } else { Sums::Wide };
@@ -354,8 +360,9 @@ fn with_windows_fused(chain: &Chain, from: &Raster, parameters: Parameters, fami
     cheaper(parameters, cheaper(fused, more))
 }
 
-/// The parameters next to these in one respect that the device takes too, with what they would cost: the three that cost least by the
-/// estimate of bytes moved and operations done, which knows neither registers nor what the compiler makes of a kernel.
+/// Alternatives that differ from `parameters` in one respect and that the device also supports, with their estimated
+/// cost: the three cheapest. The estimate counts bytes moved and operations done. It does not model registers or the
+/// compiler's output.
 pub fn runners_up(
     chain: &Chain,
     from: &Raster,
@@ -376,7 +383,7 @@ pub fn runners_up(
     let mut others: Vec<(f64, Parameters)> = all
         .filter(|other| other.check(chain, from, to, probe).is_ok())
         .filter_map(|other| Some((cost(&other)? / taken, other)))
-        // What costs the same is the same here.
+        // The same cost means the same kernel here.
         .filter(|(times, _)| (times - 1.0).abs() > 1e-3)
         .collect();
     others.sort_by(|(a, _), (b, _)| a.total_cmp(b));
@@ -388,7 +395,7 @@ pub fn runners_up(
     others.into_iter().map(named).collect()
 }
 
-/// Bytes of the widest element that a stage of the chain reads.
+/// Bytes of the widest element that any stage of the chain reads.
 fn widest(chain: &Chain, from: &Raster) -> usize {
     let mut raster = *from;
     let mut bytes = raster.element.bytes();
@@ -404,8 +411,8 @@ fn widest(chain: &Chain, from: &Raster) -> usize {
     bytes
 }
 
-/// Parameters worth trying for a chain on a device: all that [`Parameters::check`] admits of vectors, rows, ways to load and work-groups
-/// that fit it: the default first, then those that are most like it.
+/// Parameters worth trying for a chain on a device: all vector sizes, rows, load methods and work-groups that pass
+/// [`Parameters::check`]. The default is first, then the rest in order of similarity to it.
 pub fn candidates(chain: &Chain, from: &Raster, to: &Raster, probe: &Probe) -> Vec<Parameters> {
     let (default, _) = default_parameters(chain, from, probe);
     let wide = 16 / widest(chain, from);
@@ -443,7 +450,8 @@ mod tests {
     use super::super::{Border, Color, FilterError, Linear};
     use super::*;
 
-    /// A pass less is worth it where memory is what is short; not where it stays in a cache and half of each vector is for nobody.
+    /// Saving a pass pays when memory bandwidth is the limit. It does not pay when the image stays in a cache and
+    /// half of each vector is unused.
     #[test]
     fn windows_share_a_pass_where_memory_is_short() -> Result<(), FilterError> {
         let stages = vec![
@@ -468,7 +476,7 @@ mod tests {
         ] {
             assert_eq!(chosen(&chain.stages, name, kind), want, "{name}");
         }
-        // Nothing to share a pass with.
+        // There is no other window to share a pass with.
         assert_eq!(chosen(&chain.stages[..2], "Mali-G610", DeviceKind::Gpu), (4, Fuse::Pixels));
         Ok(())
     }

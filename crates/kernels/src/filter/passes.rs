@@ -1,4 +1,4 @@
-//! Which stages of a chain share a pass over memory, and what passes cost.
+//! Which stages of a chain share a pass over memory, and the cost of passes.
 
 use std::borrow::Cow;
 
@@ -10,14 +10,14 @@ use super::{
     Border, Chain, Color, Element, FilterError, Fuse, Layout, Linear, Loads, Parameters, Raster, Stage, Sums,
 };
 
-/// How often an element may be converted in the place of a pass of its own: an operation on a vector costs a GPU less than
-/// a quarter of what loading or storing it does.
+/// Maximum number of times an element may be converted instead of using a separate pass: an operation on a vector
+/// costs a GPU less than a quarter of a load or store.
 const CONVERSIONS: usize = 4;
 
-/// Largest extent of a window that is applied on the way to another: the sums of all its rows are in registers at once.
+/// Largest extent of an inner window: the sums of all its rows are in registers at once.
 const INNER_EXTENT_MAX: usize = 7;
 
-/// One pass over memory: a stage, with those that are run beside it, or nothing but another layout.
+/// One pass over memory: a stage with the stages fused into it, or only a change of layout.
 pub(super) struct Pass<'c> {
     pub(super) stage: Option<Cow<'c, Stage>>,
     pub(super) fused: Fused<'c>,
@@ -45,7 +45,7 @@ impl<'c> Pass<'c> {
                 (fused.before, stage, left) = (Some(first), Cow::Borrowed(window), &rest[1..]);
                 made = window.apply_to(&made)?;
             } else if Self::is_gray_of_vectors(first, &raster, parameters) {
-                // By itself: around a window of one pixel that changes nothing.
+                // A window of one pixel around the conversion changes nothing.
                 fused.before = Some(first);
                 stage = Cow::Owned(Stage::Linear(Linear::full([1, 1], vec![1], 1)?));
             }
@@ -63,7 +63,8 @@ impl<'c> Pass<'c> {
                 (fused.after, left) = (Some(after), &left[1..]);
                 made = after.apply_to(&made)?;
             }
-            // Rows at multiples of the widest vector, which costs little and makes every load an aligned one, or of what images take.
+            // Rows start at multiples of the widest vector, which costs little and makes every load aligned, or at
+            // the pitch that images need.
             let multiple = if parameters.loads == Loads::Image { texels::PITCH } else { 16 };
             let next = made.with_pitch(made.pitch.checked_next_multiple_of(multiple).unwrap_or(made.pitch));
             passes.push(Self { stage: Some(stage), fused, from: raster, to: next });
@@ -82,11 +83,11 @@ impl<'c> Pass<'c> {
         Ok(passes)
     }
 
-    /// Whether `first`, which makes `made` of `raster`, is run on what the window that comes next loads.
+    /// Whether `first`, which turns `raster` into `made`, runs on the elements that the next window loads.
     ///
-    /// A pass of its own writes and reads an image more; without it each element is converted as often as it is loaded. That
-    /// pays up to [`CONVERSIONS`] times; where two windows are one pass it is part of what [`Pass::cost`] weighs. `half` between two
-    /// stages would have to be rounded to, which takes a detour by way of memory.
+    /// A separate pass writes and reads one image more; without it each element is converted every time it is loaded.
+    /// That pays up to [`CONVERSIONS`] times. For two fused windows [`Pass::cost`] weighs it. `half` between two
+    /// stages would have to be rounded, which takes a round trip through memory.
     fn runs_before(
         first: &Stage,
         rest: &[Stage],
@@ -106,17 +107,18 @@ impl<'c> Pass<'c> {
         parameters.fuse != Fuse::Nothing && possible && (inside || pays)
     }
 
-    /// Whether it is a conversion to gray that takes vectors apart: of packed pixels, with a lane for each.
+    /// Whether the stage is a conversion to gray that deinterleaves vectors: packed pixels, one lane per pixel.
     fn is_gray_of_vectors(stage: &Stage, raster: &Raster, parameters: &Parameters) -> bool {
         let gray = matches!(stage, Stage::Color(Color::RgbToGray | Color::BgrToGray));
         let packed = raster.layout == Layout::Packed && raster.element != Element::F16;
         parameters.fuse != Fuse::Nothing && gray && packed && parameters.lanes >= 4
     }
 
-    /// Whether `inner`, applied to elements of `seen`, is applied on the way to `window`.
+    /// Whether `inner`, applied to elements of `seen`, is computed as input of `window` in the same pass.
     ///
-    /// Sums and extremes are, as their rows are taken one by one. What is folded at an edge must lie near it, which `Wrap` is not. `half`
-    /// between the two as in [`Self::runs_before`]; alpha in a plane of its own is copied once, so that it must not be rounded in between.
+    /// Sums and extremes can be, because their rows are consumed one by one. Pixels folded at an edge must be near
+    /// it, which rules out `Wrap`. For `half` between the two see [`Self::runs_before`]. Alpha in its own plane is
+    /// copied once, so it must not be rounded in between.
     fn runs_inside(
         inner: &Stage,
         window: &Stage,
@@ -140,7 +142,7 @@ impl<'c> Pass<'c> {
                 .is_ok_and(|windows| windows.are_alike())
     }
 
-    /// Whether `after` is run on what `stage` is about to store, which are elements of `made`.
+    /// Whether `after` runs on the elements of `made` that `stage` is about to store.
     fn runs_after(
         stage: &Stage,
         after: &Stage,
@@ -153,31 +155,31 @@ impl<'c> Pass<'c> {
         parameters.fuse != Fuse::Nothing && converts && !alpha && made.element != Element::F16
     }
 
-    /// Whether it treats a row as vectors of elements, so that source and result have one layout; otherwise it goes
-    /// pixel by pixel.
+    /// Whether the stage processes a row as vectors of elements, so that source and result have the same layout.
+    /// Other stages process pixel by pixel.
     pub(super) fn is_vector(stage: Option<&Stage>) -> bool {
         !matches!(stage, None | Some(Stage::Bilateral(_) | Stage::Color(_)))
     }
 
-    /// Whether it is a window over vectors.
+    /// Whether the stage is a window over vectors.
     fn looks_around(stage: &Stage) -> bool {
         Self::is_vector(Some(stage)) && !matches!(stage, Stage::Convert { .. })
     }
 
-    /// What `pairs.cl` is asked for, where it runs a stage with `Sums::Paired`.
+    /// The parameters of `pairs.cl` when it runs a stage with `Sums::Paired`.
     pub(super) fn pairs(stage: &Stage, fused: Fused<'_>, from: &Raster) -> Option<Pairs> {
         fused.is_empty().then(|| Pairs::of(stage, from.element)).flatten()
     }
 
-    /// Whether `pairs.cl` runs it with `Sums::Paired`.
+    /// Whether `pairs.cl` runs the pass with `Sums::Paired`.
     pub(super) fn is_paired(&self) -> bool {
         let stage = self.stage.as_deref();
         stage.is_some_and(|stage| Self::pairs(stage, self.fused, &self.from).is_some())
     }
 
-    /// What a pixel of the result costs, in operations on 32-bit lanes: what is loaded and stored as the operations that the processor
-    /// does meanwhile, and what is computed. It is for comparing passes of one chain: what all ways to split it have in common is left out
-    /// where it is hard to say.
+    /// The cost per pixel of the result, in operations on 32-bit lanes: loads and stores, as the operations that the
+    /// processor executes meanwhile, plus the computation. For comparing passes of one chain: costs that all splits
+    /// have in common and that are hard to estimate are left out.
     ///
     /// # Errors
     /// As [`Stage::output`].
@@ -192,7 +194,7 @@ impl<'c> Pass<'c> {
         let halved = paired || windows.are_narrow() && family.has_short_lanes();
         let step = if self.fused.before.is_some() { self.to.step() } else { self.from.step() };
         let loaded = Loaded::of(self.fused.inner, stage, step, parameters);
-        // Elements and rows worked out for one, as work-items share nothing.
+        // Elements and rows computed per result, because work-items share nothing.
         let lanes = parameters.lanes as f64;
         let across = |side: usize| {
             let elements = (parameters.lanes + 2 * side) as f64 / lanes;
@@ -221,7 +223,7 @@ impl<'c> Pass<'c> {
         Ok(moved + channels * (taken + if halved { operations / 2.0 } else { operations }))
     }
 
-    /// What all passes of a chain cost together.
+    /// The total cost of all passes of a chain.
     ///
     /// # Errors
     /// As [`Self::of`].
@@ -236,13 +238,13 @@ impl<'c> Pass<'c> {
     }
 }
 
-/// What converting an element takes: unpacking, a product, a sum, rounding.
+/// Operations to convert an element: unpacking, a product, a sum, rounding.
 const CONVERT: f64 = 4.0;
 
-/// What a gray element takes: unpacking and multiplying three, rounding.
+/// Operations for a gray element: unpacking and multiplying three, rounding.
 const GRAY: f64 = 8.0;
 
-/// Vectors of a row that a work-item loads, and rows.
+/// Vectors of a row, and rows, that a work-item loads.
 struct Loaded {
     columns: usize,
     rows: usize,
@@ -286,10 +288,11 @@ mod tests {
         Ok(Chain { stages, border: Border::Replicate, keep_alpha: false })
     }
 
-    /// By hand. Laplace has two kinds of rows, 6 weights, over 6/4 rows for one of the result, and 5 beside that: 14, in 16 bits 7. It sees
-    /// (18/16) x (6/4) = 27/16 elements, in 2 x 6 vectors for 4 x 16 elements, 3/16; 30/16 together. Two bytes are worth 14.
-    /// After a blur in the same pass: the blur's 5 weights over 10/4 rows and 7 over 6/4, all over 18/16 columns: 23 x 9/8, in 16 bits half of
-    /// that; (22/16) x (10/4) elements are seen, in 2 x 10 vectors.
+    /// Computed by hand. Laplace has two kinds of rows, 6 weights, over 6/4 rows per result row, and 5 operations
+    /// beside that: 14, in 16 bits 7. It sees (18/16) x (6/4) = 27/16 elements, in 2 x 6 vectors for 4 x 16 elements,
+    /// 3/16; 30/16 together. Two bytes cost 14. After a blur in the same pass: the blur's 5 weights over 10/4 rows
+    /// and 7 over 6/4, all over 18/16 columns: 23 x 9/8, in 16 bits half of that; (22/16) x (10/4) elements are seen,
+    /// in 2 x 10 vectors.
     #[test]
     fn costs_are_as_by_hand() -> Result<(), FilterError> {
         let raster = Raster::packed([64, 64], 1, Element::U8);
@@ -304,7 +307,7 @@ mod tests {
         Ok(())
     }
 
-    /// What shares a pass, and what cannot.
+    /// Which stages share a pass and which cannot.
     #[test]
     fn windows_share_a_pass_in_pairs() -> Result<(), FilterError> {
         let passes = |chain: &Chain, from: &Raster, fuse: Fuse| {

@@ -1,4 +1,4 @@
-//! Passes that go pixel by pixel: programs of `color.cl` and `bilateral.cl`.
+//! Passes that process pixel by pixel: programs of `color.cl` and `bilateral.cl`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use super::window::{block, border_defines, float};
 use super::{Bilateral, Border, Color, Element, Layout, Raster, Stage};
 use crate::plan::{Plan, Slot};
 
-/// A kernel, and the tables it takes after its geometry.
+/// A kernel and the tables that are its last arguments.
 pub(super) struct Kernel {
     pub(super) program: Arc<Program>,
     pub(super) entry: &'static str,
-    /// Pixels of a row that a work-item makes.
+    /// Pixels of a row that a work-item computes.
     pub(super) pixels: usize,
     pub(super) tables: Vec<Vec<u8>>,
 }
@@ -26,8 +26,8 @@ impl Kernel {
     }
 }
 
-/// The kernel that runs a conversion of colour or a bilateral filter; without a stage, one that copies the channels to where they lie in
-/// the result.
+/// The kernel for a colour conversion or a bilateral filter. Without a stage: a kernel that copies the channels to
+/// their location in the result.
 pub(super) fn kernel(
     stage: Option<&Stage>,
     border: Border,
@@ -51,7 +51,7 @@ fn elements(program: Program, [from, to]: [&Raster; 2]) -> Program {
         .define("TO_PLANAR", planar(to))
 }
 
-/// Pixels of a row that a work-item of `color.cl` makes.
+/// Pixels of a row that a work-item of `color.cl` computes.
 const PIXELS: usize = 4;
 
 fn recolor(color: Option<Color>, [from, to]: [&Raster; 2]) -> Kernel {

@@ -11,13 +11,14 @@ use super::window::Fused;
 use super::{Chain, FilterError, Layout, Loads, Parameters, Raster, Stage, Sums, pixel, window};
 use crate::plan::{Plan, PlanError, Slot};
 
-/// A chain as launches: operand 0 is the buffer of the source, operand 1 that of the result. They are two different buffers.
+/// A chain as launches. Operand 0 is the buffer of the source, operand 1 the buffer of the result. The two buffers
+/// must differ.
 ///
-/// Only the pixels of `to` are written. What stages hand to each other lies in memory that the plan makes for itself, two
-/// images at most. An empty image takes no launch.
+/// Only the pixels of `to` are written. Intermediate images are in memory that the plan allocates, at most two at a
+/// time. An empty image needs no launch.
 ///
 /// # Errors
-/// As [`Chain::check`] and [`Parameters::check`]; an image between stages that is over the device's limit for a buffer.
+/// As [`Chain::check`] and [`Parameters::check`]; an intermediate image that exceeds the device's limit for a buffer.
 pub fn plan(
     chain: &Chain,
     from: &Raster,
@@ -34,7 +35,7 @@ pub fn plan(
     }
     let passes = Pass::of(chain, from, to, parameters)?;
     let between = passes.len() - 1;
-    // Passes write to two buffers in turn, each as large as the largest image it holds.
+    // Passes alternate between two buffers, each as large as the largest image it holds.
     let mut scratch = Vec::new();
     for turn in 0..between.min(2) {
         let images = passes[..between].iter().skip(turn).step_by(2);
@@ -95,7 +96,7 @@ impl Pass<'_> {
                 None => (
                     window::program(stage, fused, border, keep_alpha, [from, to], parameters)?,
                     "filter_window",
-                    // Gray is one channel of what is loaded.
+                    // Gray is one of the loaded channels.
                     to.row_elements().div_ceil(parameters.lanes),
                 ),
             };
@@ -119,12 +120,12 @@ impl Pass<'_> {
     }
 }
 
-/// Why a source is not read as an image.
+/// The error for a source that cannot be read as an image.
 pub(super) fn not_an_image(want: String) -> PlanError {
     PlanError::Parameter { parameter: "loads", found: "image".to_owned(), want }
 }
 
-/// Says which of [`arguments`] say where operands begin: the source's and the result's, where they are operands.
+/// Marks the offset [`arguments`] of the source and of the result, where those are operands.
 fn begins(plan: &mut Plan<'static>, operands: [Option<usize>; 2]) {
     for (argument, operand) in [2, 5].into_iter().zip(operands) {
         if let Some(operand) = operand {
@@ -133,7 +134,7 @@ fn begins(plan: &mut Plan<'static>, operands: [Option<usize>; 2]) {
     }
 }
 
-/// What every kernel takes: the two buffers, where pixels lie in them, and how many there are.
+/// The common arguments of all kernels: the two buffers, the layout of the pixels in them, and the extents.
 pub(super) fn arguments(
     [reads, writes]: [Slot; 2],
     [from, to]: [&Raster; 2],
@@ -146,8 +147,8 @@ pub(super) fn arguments(
     arguments
 }
 
-/// At least so many work-items, in whole work-groups. Without a work-group the numbers are such that a driver finds a good one among
-/// their divisors.
+/// At least this many work-items, in whole work-groups. Without a given work-group the extents are multiples of 16
+/// and 4, so that a driver finds a good work-group size among their divisors.
 fn range([x, y, z]: [usize; 3], parameters: &Parameters) -> NdRange {
     let [across, down] = parameters.work_group.unwrap_or([16, 4]);
     let range = NdRange::d3(x.next_multiple_of(across), y.next_multiple_of(down), z);

@@ -1,4 +1,4 @@
-//! Where the pixels of an image lie.
+//! The memory layout of images.
 
 use half::f16;
 
@@ -20,10 +20,10 @@ pub enum Element {
 }
 
 impl Element {
-    /// All of them.
+    /// All element types.
     pub const ALL: [Self; 5] = [Self::U8, Self::I16, Self::U16, Self::F16, Self::F32];
 
-    /// Bytes of one.
+    /// Bytes per element.
     pub fn bytes(self) -> usize {
         match self {
             Self::U8 => 1,
@@ -32,7 +32,7 @@ impl Element {
         }
     }
 
-    /// Smallest and largest value of an integer type; nothing for the floating-point ones.
+    /// Smallest and largest value of an integer type; `None` for floating-point types.
     pub fn range(self) -> Option<[i32; 2]> {
         match self {
             Self::U8 => Some([0, 255]),
@@ -42,7 +42,7 @@ impl Element {
         }
     }
 
-    /// The nearest value it has (ties to even), saturated when it is an integer, and then 0 for NaN.
+    /// The nearest value of the type (ties to even). Integer types saturate, and NaN becomes 0.
     pub fn nearest(self, value: f64) -> f64 {
         match self.range() {
             Some(_) if value.is_nan() => 0.0,
@@ -52,12 +52,12 @@ impl Element {
         }
     }
 
-    /// The largest value, 1 for the floating-point ones: white, opaque.
+    /// The value of white and of opaque: the largest value, 1 for floating-point types.
     pub fn white(self) -> f64 {
         self.range().map_or(1.0, |[_, high]| f64::from(high))
     }
 
-    /// Where chroma has its zero: half way up, 0 in signed numbers.
+    /// The zero of chroma: the middle of the range for unsigned types, 0 for `I16`, 0.5 for floating-point types.
     pub fn chroma_zero(self) -> f64 {
         match self {
             Self::U8 => 128.0,
@@ -73,18 +73,18 @@ impl Element {
     }
 }
 
-/// How the channels of an image lie.
+/// How the channels of an image are arranged in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
-    /// The channels of a pixel side by side.
+    /// The channels of a pixel are adjacent.
     Packed,
     /// Each channel is a plane of its own.
     Planar,
 }
 
-/// Where the pixels of an image lie in a slice or a buffer. All distances are in elements.
+/// The memory layout of an image in a slice or a buffer. All distances are in elements.
 ///
-/// Channel c of the pixel (x, y) lies at `offset + y * pitch + x * channels + c` when packed, at
+/// Channel c of the pixel (x, y) is at `offset + y * pitch + x * channels + c` when packed, at
 /// `offset + c * plane_pitch + y * pitch + x` when planar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Raster {
@@ -96,13 +96,13 @@ pub struct Raster {
     pub channels: usize,
     /// Type of a channel.
     pub element: Element,
-    /// How the channels lie.
+    /// Packed or planar.
     pub layout: Layout,
-    /// Where the first pixel lies.
+    /// Offset of the first pixel.
     pub offset: usize,
-    /// From row to row.
+    /// Distance from row to row.
     pub pitch: usize,
-    /// From plane to plane; 0 when packed.
+    /// Distance from plane to plane; 0 when packed.
     pub plane_pitch: usize,
 }
 
@@ -128,12 +128,13 @@ impl Raster {
         }
     }
 
-    /// The luma plane of an NV12 or NV21 frame whose rows lie `pitch` bytes apart: one channel of bytes.
+    /// The luma plane of an NV12 or NV21 frame with a row pitch of `pitch` bytes: one channel of bytes.
     pub fn luma([width, height]: [usize; 2], pitch: usize) -> Self {
         Self { pitch, ..Self::packed([width, height], 1, Element::U8) }
     }
 
-    /// With rows `pitch` elements apart; planes stay as far apart as they were, or as `height` such rows take.
+    /// The same raster with rows `pitch` elements apart. Planes keep their distance, or get the size of `height` such
+    /// rows if that is larger.
     #[must_use]
     pub fn with_pitch(self, pitch: usize) -> Self {
         let plane_pitch = match self.layout {
@@ -143,11 +144,11 @@ impl Raster {
         Self { pitch, plane_pitch, ..self }
     }
 
-    /// The part of `width` x `height` pixels from (x, y) on. Filters treat it as an image of its own: what lies around
-    /// it is outside.
+    /// The region of `width` x `height` pixels that starts at (x, y). Filters treat it as a separate image: the
+    /// pixels around it are outside.
     ///
     /// # Errors
-    /// It leaves the image, or begins where nothing can be addressed.
+    /// The region leaves the image, or starts at an index that cannot be addressed.
     pub fn region(self, [x, y]: [usize; 2], [width, height]: [usize; 2]) -> Result<Self, FilterError> {
         let inside =
             |from: usize, length: usize, all: usize| from.checked_add(length).is_some_and(|end| end <= all);
@@ -163,7 +164,7 @@ impl Raster {
             rows.zip(columns).and_then(|(rows, columns)| rows.checked_add(columns)?.checked_add(self.offset));
         match first {
             Some(offset) => Ok(Self { width, height, offset, ..self }),
-            // Nothing is addressed.
+            // An empty region addresses no pixel.
             None if width == 0 || height == 0 => Ok(Self { width, height, ..self }),
             None => Err(FilterError::TooLarge { size: [self.width, self.height] }),
         }
@@ -177,12 +178,12 @@ impl Raster {
         }
     }
 
-    /// Elements of a row, of one plane when planar; as many as can be where they overflow.
+    /// Elements of a row (of one plane when planar); saturates on overflow.
     pub fn row_elements(&self) -> usize {
         self.width.saturating_mul(self.step())
     }
 
-    /// Where channel `channel` of the pixel (x, y) lies; as far as can be where that overflows.
+    /// The index of channel `channel` of the pixel (x, y); saturates on overflow.
     pub fn index(&self, [x, y]: [usize; 2], channel: usize) -> usize {
         let (plane, inside) = match self.layout {
             Layout::Packed => (0, channel),
@@ -196,12 +197,13 @@ impl Raster {
         distances.into_iter().fold(self.offset.saturating_add(inside), usize::saturating_add)
     }
 
-    /// Whether there is no pixel.
+    /// Whether the image has no pixels.
     pub fn is_empty(&self) -> bool {
         self.width == 0 || self.height == 0
     }
 
-    /// Elements a slice or buffer must have to hold it: one past the last pixel's last channel, 0 for an empty image.
+    /// Elements that a slice or buffer must have to hold the image: one past the last pixel's last channel, 0 for an
+    /// empty image.
     ///
     /// # Errors
     /// No channels or more than 4, rows that overlap, planes that overlap, more elements than can be addressed.

@@ -1,7 +1,7 @@
-//! What a chain computes, slowly and plainly.
+//! The reference of a chain, slow and plain.
 //!
-//! Borders, places in memory, weights, tables and numbers of colours are worked out here by themselves, so that what is judged is not judged by
-//! itself. One thing is taken from there: the integers that real weights are rounded to ([`Linear::fixed`]). Tests hold them against
+//! Borders, indices, weights, tables and colour coefficients are computed here independently of the code under test.
+//! One thing is shared: the integers that real weights are rounded to ([`Linear::fixed`]). Tests compare those with
 //! sums in `f64`.
 
 use std::ops::Range;
@@ -18,9 +18,9 @@ use super::{
 /// Relative error of one rounding to `float`.
 const UNIT: f64 = 1.0 / (1u32 << 24) as f64;
 
-/// Runs the stages one after the other. `source` and `result` are elements in host order, placed as the rasters say; only the
-/// pixels of `to` are written. Integer results of integer pixels are exact; floating-point arithmetic is in `f64`,
-/// rounded when a stage is done.
+/// Runs the stages in sequence. `source` and `result` hold elements in host byte order, laid out as the rasters say;
+/// only the pixels of `to` are written. Integer results of integer pixels are exact. Floating-point arithmetic is in
+/// `f64`, rounded at the end of each stage.
 ///
 /// # Errors
 /// As [`Chain::check`]; a slice that is too short for its raster.
@@ -39,14 +39,14 @@ pub fn apply(
     Ok(())
 }
 
-/// Compares a result with what the chain makes of the source: integers made of integers must be equal, everything else lie
-/// within the error that the stages state, carried through the stages after them.
+/// Compares a result with the reference. Integers computed from integers must be equal; everything else must be
+/// within the error that the stages state, propagated through the later stages.
 ///
-/// A NaN is wanted where the exact result is one, and only there. Where products or sums leave the range of `float`, anything
-/// goes; an error of 2^-126 a tap is granted to devices without subnormal numbers.
+/// NaN is expected exactly where the exact result is NaN. Where products or sums exceed the range of `float`, any
+/// value is accepted. An error of 2^-126 per tap is allowed for devices without subnormal numbers.
 ///
 /// # Errors
-/// The first pixel, row by row, that differs; whatever [`apply`] refuses.
+/// The first pixel, row by row, that differs; all errors of [`apply`].
 pub fn verify(
     chain: &Chain,
     from: &Raster,
@@ -69,11 +69,11 @@ pub fn verify(
     Err(Mismatch::Pixel { x, y, channel, want: [want.low, want.high], found, count, total })
 }
 
-/// The first place where a result differs from what it should be.
+/// The first difference between a result and its reference.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum Mismatch {
-    /// There is nothing to compare with.
+    /// The comparison is not possible.
     #[error(transparent)]
     Filter(#[from] FilterError),
     /// A wrong value.
@@ -88,18 +88,18 @@ pub enum Mismatch {
         y: usize,
         /// Channel.
         channel: usize,
-        /// Smallest and largest right value.
+        /// Smallest and largest correct value.
         want: [f64; 2],
-        /// What it is.
+        /// The value found.
         found: f64,
         /// How many values are wrong.
         count: usize,
-        /// How many there are.
+        /// Total number of values.
         total: usize,
     },
 }
 
-/// A value with what correct implementations may make of it.
+/// A value with the range that correct implementations may return.
 #[derive(Clone, Copy, Debug)]
 struct Spread {
     low: f64,
@@ -116,7 +116,7 @@ impl Spread {
         self.low == self.high || self.value.is_nan()
     }
 
-    /// The same function of all three, which must not fall.
+    /// Applies a non-decreasing function to all three.
     fn map(self, rising: impl Fn(f64) -> f64) -> Self {
         Self { low: rising(self.low), value: rising(self.value), high: rising(self.high) }
     }
@@ -125,7 +125,7 @@ impl Spread {
         Self { low: self.low - error, value: self.value, high: self.high + error }
     }
 
-    /// Rounded to the nearest (ties to even) of the element type and saturated.
+    /// Rounded to the nearest value of the element type (ties to even) and saturated.
     fn stored(self, element: Element) -> Self {
         self.map(|value| nearest(element, value))
     }
@@ -150,20 +150,20 @@ impl Image {
         self.values[(y * self.width + x) * self.channels + channel]
     }
 
-    /// What a window sees `offset` away from a pixel of the image.
+    /// The value that a window sees at `offset` from a pixel of the image.
     fn seen(&self, [x, y, channel]: [usize; 3], offset: [isize; 2], border: Border) -> Spread {
         let across = folded(border, x as isize + offset[0], self.width as isize);
         let down = folded(border, y as isize + offset[1], self.height as isize);
         match (across, down, border) {
             (Some(x), Some(y), _) => self.at([x, y, channel]),
             (_, _, Border::Constant(value)) => Spread::exact(f64::from(value)).stored(self.element),
-            // Not reached: without a border no window that leaves the image is looked at.
+            // Not reached: without a border, windows that leave the image are not evaluated.
             _ => Spread::exact(0.0),
         }
     }
 }
 
-/// The place inside the image whose pixel is seen at `place`, one step of the border after the other.
+/// The coordinate inside the image whose pixel is seen at `place`, folded one border step at a time.
 fn folded(border: Border, mut place: isize, extent: isize) -> Option<usize> {
     while place < 0 || place >= extent {
         place = match (border, place < 0) {
@@ -182,7 +182,7 @@ fn folded(border: Border, mut place: isize, extent: isize) -> Option<usize> {
     Some(place as usize)
 }
 
-/// The nearest value the type has: integers ties to even, saturated, 0 for NaN.
+/// The nearest value of the type: integers round ties to even and saturate; NaN becomes 0.
 fn nearest(element: Element, value: f64) -> f64 {
     let (low, high) = match element {
         Element::U8 => (0.0, 255.0),
@@ -194,7 +194,7 @@ fn nearest(element: Element, value: f64) -> f64 {
     if value.is_nan() { 0.0 } else { value.max(low).min(high).round_ties_even() }
 }
 
-/// Places (x, y, channel) of a raster, row by row, and their indices in its slice.
+/// Positions (x, y, channel) of a raster, row by row, with their indices in its slice.
 pub(super) fn places(raster: &Raster) -> impl Iterator<Item = ([usize; 3], usize)> {
     let Raster { width, height, channels, layout, offset, pitch, plane_pitch, .. } = *raster;
     let index = move |x: usize, y: usize, channel: usize| match layout {
@@ -205,7 +205,7 @@ pub(super) fn places(raster: &Raster) -> impl Iterator<Item = ([usize; 3], usize
     pixels.flat_map(move |[x, y]| (0..channels).map(move |channel| ([x, y, channel], index(x, y, channel))))
 }
 
-/// Stores a value that the type has, or the nearest to it.
+/// Stores a value, rounded to the nearest value of the type if it is not exact.
 pub(super) fn store(element: Element, bytes: &mut [u8], index: usize, value: f64) {
     let into = &mut bytes[index * element.bytes()..][..element.bytes()];
     match element {
@@ -266,7 +266,7 @@ fn step(chain: &Chain, stage: &Stage, from: &Image) -> Result<Image, FilterError
     Ok(Image { width, height, channels, element, values })
 }
 
-/// A stage with what it needs for every pixel.
+/// A stage with the data it needs for every pixel.
 enum Operation<'s> {
     Linear(Weights),
     Gradient([Weights; 2]),
@@ -278,7 +278,7 @@ enum Operation<'s> {
 }
 
 impl<'s> Operation<'s> {
-    /// `channels` of each pixel are filtered.
+    /// The first `channels` channels of each pixel are filtered.
     fn new(stage: &'s Stage, from: &Image, channels: usize) -> Result<Self, FilterError> {
         Ok(match stage {
             Stage::Linear(linear) => Self::Linear(Weights::new(linear, from.element)?),
@@ -294,7 +294,8 @@ impl<'s> Operation<'s> {
                     let [x, y] =
                         [index % bilateral.size, index / bilateral.size].map(|at| at as f64 - radius);
                     let distance = x.hypot(y);
-                    // A whole number is at most the radius exactly where its square is.
+                    // For whole numbers, a distance exceeds the radius exactly when its square exceeds the radius
+                    // squared.
                     let weight = bell(distance, bilateral.sigma_space);
                     match (x * x + y * y > radius * radius, integer) {
                         (true, _) => 0.0,
@@ -310,7 +311,7 @@ impl<'s> Operation<'s> {
         })
     }
 
-    /// The result at a place, not yet rounded to the result's type.
+    /// The result at a position, not yet rounded to the result's type.
     fn value(&self, from: &Image, place: [usize; 3], border: Border) -> Spread {
         match self {
             Self::Linear(weights) => weights.sum(from, place, border),
@@ -375,13 +376,13 @@ impl<'s> Operation<'s> {
     }
 }
 
-/// Of a Gaussian bell with 1 in the middle.
+/// A Gaussian bell with value 1 in the middle.
 fn bell(distance: f64, sigma: f32) -> f64 {
     let ratio = distance / f64::from(sigma);
     (-ratio * ratio / 2.0).exp()
 }
 
-/// The pixels of a window that count, row by row.
+/// The pixels of a window for which `holds` is true, row by row.
 fn window(
     [width, height]: [usize; 2],
     holds: impl Fn([usize; 2]) -> bool,
@@ -394,7 +395,7 @@ fn window(
     places.filter(|at| holds(*at)).map(|at| from.seen(place, offset(at), border)).collect()
 }
 
-/// A function that rises with every pixel, of the lowest, the likely and the highest values.
+/// A function that rises with every pixel, applied to the low, the exact and the high values.
 fn each(seen: &[Spread], rising: impl Fn(Vec<f64>) -> f64) -> Spread {
     Spread {
         low: rising(seen.iter().map(|spread| spread.low).collect()),
@@ -415,7 +416,7 @@ struct Weights {
     each: Vec<f64>,
     divisor: f64,
     offset: f64,
-    /// Whether the quotient is rounded down, as it is from integers to integers.
+    /// Whether the quotient is rounded down, as from integers to integers.
     whole: bool,
 }
 
@@ -480,7 +481,7 @@ impl Weights {
     }
 }
 
-/// The sum of weights times values, and `offset`.
+/// The sum of weights times values, plus `offset`.
 fn weighted(terms: &[(f64, Spread)], offset: f64) -> Spread {
     let mut sum = Spread::exact(offset);
     for &(weight, pixel) in terms {
@@ -492,7 +493,7 @@ fn weighted(terms: &[(f64, Spread)], offset: f64) -> Spread {
     sum
 }
 
-/// The same computed in `float`, in any order.
+/// The same sum computed in `float`, in any order.
 fn in_float(terms: &[(f64, Spread)], offset: f64) -> Spread {
     let sum = weighted(terms, offset);
     let magnitude: f64 = terms.iter().map(|(weight, pixel)| (weight * pixel.value).abs()).sum();
@@ -538,11 +539,11 @@ fn bilateral_mean(
     if integer { ((sum + (weights / 2.0).floor()) / weights).floor() } else { sum / weights }
 }
 
-/// How far the mean may move when the pixels do, as far as their spreads let them.
+/// The bound on the change of the mean when the pixels move within their spreads.
 ///
-/// The mean of pixels moved by e each moves by e. Their differences of colour move by 2 e in each channel, and a weight
-/// `exp(-c^2 / 2 sigma^2)` by at most `exp(-1/2) / sigma` times that, which moves the mean by as much times the
-/// pixel's distance from it: the sum of the weights is at least the centre's, 1.
+/// If every pixel moves by e, the mean moves by e. The colour differences move by 2 e per channel, and a weight
+/// `exp(-c^2 / 2 sigma^2)` by at most `exp(-1/2) / sigma` times that. This moves the mean by that factor times the
+/// pixel's distance from it, because the sum of the weights is at least the centre's, 1.
 fn bilateral_carried(
     bilateral: &Bilateral,
     space: &[f64],
@@ -562,8 +563,9 @@ fn bilateral_carried(
     moved * (1.0 + slope * distance)
 }
 
-/// BT.601's numbers in the digits and steps that OpenCV has them in: what red, green and blue count in luma; then for each of its two ways
-/// to have chroma what B - Y and R - Y count, and on the way back blue's difference in blue, both in green, and red's in red.
+/// The BT.601 coefficients with OpenCV's digits and steps. First the weights of red, green and blue in luma. Then,
+/// for each of OpenCV's two forms of chroma: the weights of B - Y and R - Y; and for the inverse, the weight of the
+/// blue difference in blue, of both in green, and of the red difference in red.
 const LUMA: [f64; 3] = [0.299, 0.587, 0.114];
 const GRAY_STEPS: [f64; 3] = [9798.0, 19235.0, 3735.0];
 const LUMA_STEPS: [f64; 3] = [4899.0, 9617.0, 1868.0];

@@ -1,4 +1,4 @@
-//! Images of other extents.
+//! Resizing images.
 
 mod reference;
 
@@ -15,31 +15,32 @@ use crate::plan::{Plan, PlanError};
 
 pub use reference::resize_reference;
 
-/// How pixels of other extents are made. Pixel centres are at halves, so the edges of both images lie on each other.
+/// How the pixels of a resized image are computed. Pixel centres are at halves, so the edges of both images coincide.
 ///
-/// Columns and rows are weighted sums of source columns and rows, by weights that sum to 1; a pixel whose weight is 0 is not looked at.
-/// *Integer pixels:* weights are multiples of 2^-11, or of 2^-18 ([`Interpolation::bits`]): the weights up to a pixel, added up and rounded
-/// half up, less those before it. The sum of both directions is exact, and is rounded once, half up. *Floating-point pixels:* in `float`,
-/// within (columns + rows of the sum + 8) 2^-24 of the largest magnitude that is looked at.
+/// Columns and rows are weighted sums of source columns and rows, by weights that sum to 1. A pixel whose weight is 0
+/// is not read. *Integer pixels:* weights are multiples of 2^-11 or of 2^-18 ([`Interpolation::bits`]): the
+/// cumulative weight up to a pixel, rounded half up, less the cumulative weight before it. The sum over both
+/// directions is exact and is rounded once, half up. *Floating-point pixels:* in `float`, within (columns + rows of
+/// the sum + 8) 2^-24 of the largest magnitude that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Interpolation {
     /// The pixel at `floor(x * from / to)`.
     Nearest,
-    /// The two nearest pixels along each axis; at the edge the outermost one.
+    /// The two nearest pixels along each axis; at the edge, the outermost pixel.
     Bilinear,
-    /// The mean of what the pixel covers in the source, pixels that it covers in part counting in part. For shrinking: when enlarging
-    /// most pixels cover one.
+    /// The mean of the source area that the pixel covers; partly covered pixels count in proportion. For shrinking:
+    /// when enlarging, most pixels cover one source pixel.
     Area,
 }
 
-/// Where the weighted sums along one axis begin, and their weights.
+/// The start of each weighted sum along one axis, and its weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taps {
-    /// Weights of each sum.
+    /// Weights per sum.
     pub count: usize,
-    /// First source pixel of each result pixel; with `count` it stays inside the source.
+    /// First source pixel of each result pixel; `first + count` stays inside the source.
     pub first: Vec<i32>,
-    /// `count` for each result pixel, in parts of `unit`; those of each pixel sum to it.
+    /// `count` weights for each result pixel, as multiples of 1 / `unit`; each group sums to `unit`.
     parts: Vec<u64>,
     unit: u64,
 }
@@ -50,15 +51,15 @@ impl Taps {
         self.parts.iter().map(|part| *part as f64 / self.unit as f64).collect()
     }
 
-    /// The weights in steps of 2^-`bits`, at most 18, those of each pixel with a sum of 2^`bits`. What rounding takes from one goes to the
-    /// next, so that no part of the sum weighs more than a step too much.
+    /// The weights in steps of 2^-`bits` (at most 18 bits); the weights of each pixel sum to 2^`bits`. A rounding
+    /// error carries over to the next weight, so that no run of weights is too large by more than one step.
     pub fn steps(&self, bits: u32) -> Vec<u32> {
         let mut all = Vec::with_capacity(self.parts.len());
         for parts in self.parts.chunks(self.count.max(1)) {
             let (mut sum, mut before) = (0, 0);
             for part in parts {
                 sum += part;
-                // Below 2^33 x 2^18.
+                // The sum is below 2^33 x 2^18.
                 let steps = ((sum << bits) + self.unit / 2) / self.unit;
                 all.push((steps - before) as u32);
                 before = steps;
@@ -69,26 +70,26 @@ impl Taps {
 }
 
 impl Interpolation {
-    /// Bits of integer weights after the binary point: 11 for bytes, 18 for 16 bits and where more than 16 bytes in a row are
-    /// averaged. No result is off by more than 1 then, but for the mean of more than 8 elements of 16 bits (2000 bytes) in a row that go
-    /// up and down with each step.
+    /// Bits of integer weights after the binary point: 11 for bytes, 18 for 16-bit pixels and when more than 16 bytes
+    /// in a row are averaged. Results are then off by at most 1, except for the mean of more than 8 elements of 16
+    /// bits (2000 bytes) in a row that alternate between high and low.
     pub fn bits(self, from: &Raster, to: &Raster) -> u32 {
         let many = |from: usize, to: usize| self == Self::Area && from > to.saturating_mul(16);
         let fine = from.element != Element::U8 || many(from.width, to.width) || many(from.height, to.height);
         if fine { 18 } else { COARSE }
     }
 
-    /// The sums along one axis of `from` pixels that make `to` pixels.
+    /// The sums along one axis that turn `from` pixels into `to` pixels.
     ///
     /// # Errors
-    /// No pixels, or more than an `int` counts.
+    /// No pixels, or more than an `int` can count.
     pub fn taps(self, from: usize, to: usize) -> Result<Taps, FilterError> {
         if [from, to].iter().any(|extent| *extent == 0 || i32::try_from(*extent).is_err()) {
             return Err(FilterError::TooLarge { size: [from, to] });
         }
-        // Twice the place of a result pixel's centre among those of the source, in parts of `to`.
+        // Twice the centre of a result pixel in source coordinates, in units of 1 / `to`.
         let centre = |at: usize| ((2 * at + 1) * from).saturating_sub(to).min(2 * to * (from - 1));
-        // The source pixels of a result pixel.
+        // The source pixels that contribute to a result pixel.
         let seen = |at: usize| match self {
             Self::Nearest => at * from / to..at * from / to + 1,
             Self::Bilinear => centre(at) / (2 * to)..from.min(centre(at) / (2 * to) + 2),
@@ -105,7 +106,7 @@ impl Interpolation {
                 let right = centre(at) % unit;
                 if pixel == centre(at) / unit { unit - right } else { right }
             }
-            // Edges in units of 1 / to of a source pixel, where they are integers.
+            // Edges in units of 1 / `to` of a source pixel, where they are integers.
             Self::Area => ((at + 1) * from).min((pixel + 1) * to) - (at * from).max(pixel * to),
         };
         let count = (0..to).map(|at| seen(at).len()).max().unwrap_or(1);
@@ -121,7 +122,7 @@ impl Interpolation {
     }
 }
 
-/// [`Interpolation::bits`] of few bytes.
+/// [`Interpolation::bits`] for bytes when few are averaged.
 const COARSE: u32 = 11;
 
 fn check(from: &Raster, to: &Raster) -> Result<(), FilterError> {
@@ -138,11 +139,11 @@ fn check(from: &Raster, to: &Raster) -> Result<(), FilterError> {
     })
 }
 
-/// An image in the extents of `to`: operand 0 is the buffer of the source, operand 1 another one, that of the result. Only the
-/// pixels of `to` are written.
+/// An image resized to the extents of `to`. Operand 0 is the buffer of the source, operand 1 a different buffer, for
+/// the result. Only the pixels of `to` are written.
 ///
 /// # Errors
-/// Other channels or elements; one of the images is empty and the other is not; one that a `uint` cannot index.
+/// Channels or element types differ; only one of the images is empty; an image that a `uint` cannot index.
 pub fn resize(
     interpolation: Interpolation,
     from: &Raster,
@@ -165,7 +166,7 @@ pub fn resize(
         _ => ("long", "uint"),
     };
     let axes = [interpolation.taps(from.width, to.width)?, interpolation.taps(from.height, to.height)?];
-    // Loops over more than that gain nothing from a count that the compiler knows, and each would be a program of its own.
+    // Longer loops gain nothing from a count known at compile time, and each count would need its own program.
     let known = axes.iter().all(|axis| axis.count <= 2);
     let planar = |raster: &Raster| usize::from(raster.layout == Layout::Planar);
     let program = Program::from_source("filter/resize.cl", include_str!("resize.cl"))
@@ -201,7 +202,7 @@ pub fn resize(
     Ok(plan)
 }
 
-/// Pixels of a work-group for kernels of one pixel a work-item: as wide as a warp, and no more than every device takes.
+/// Work-group size for kernels of one pixel per work-item: as wide as a warp, and within the limit of every device.
 pub(super) fn work_group(probe: &Probe) -> [usize; 2] {
     if probe.max_work_group_size == 0 || probe.max_work_group_size >= 64 { [16, 4] } else { [1, 1] }
 }
@@ -210,7 +211,8 @@ pub(super) fn work_group(probe: &Probe) -> [usize; 2] {
 mod tests {
     use super::*;
 
-    /// Steps are never below 0 and sum to 1; those of 83 equal weights are 24 or 25 of 2048, nowhere two more of one than of the other.
+    /// Steps are never below 0 and sum to 1. The steps of 83 equal weights are 24 or 25 of 2048 and never differ by
+    /// two.
     #[test]
     fn what_rounding_takes_goes_to_the_next() -> Result<(), FilterError> {
         let steps = Interpolation::Area.taps(83, 1)?.steps(11);
@@ -238,7 +240,7 @@ mod tests {
         }
     }
 
-    /// A program for all thumbnails of a picture.
+    /// All thumbnails of a picture share one program.
     #[test]
     fn sizes_are_arguments() -> Result<(), PlanError> {
         let from = Raster::packed([640, 480], 3, Element::U8);

@@ -11,47 +11,48 @@ use super::resize::work_group;
 use super::{Element, FilterError, Layout, Raster};
 use crate::plan::{Plan, PlanError, Slot};
 
-/// A frame of a plane of luma and one of chroma, which has half the columns and rows (rounded up): pairs of U and V. All bytes.
+/// A frame of a luma plane and a chroma plane. Chroma has half the columns and rows (rounded up): pairs of U and V.
+/// All values are bytes.
 ///
-/// BT.601 in limited range, in steps of 2^-20: the coefficients are OpenCV's. To RGB: `W = 1220542 max(Y - 16, 0) + 2^19`,
-/// `R = W + 1673527 V >> 20`, `G = W - 852492 V - 409993 U >> 20`, `B = W + 2116026 U >> 20`, with 128 taken off U and V, saturated. From RGB:
-/// `Y = 269484 R + 528482 G + 102760 B + 2^19 >> 20, + 16`; U and V of the sums of 2 x 2 pixels,
-/// `U = -155188 R - 305135 G + 460324 B + 2^21 >> 22, + 128`, `V = 460324 R - 385875 G - 74448 B + 2^21 >> 22, + 128`; at an odd edge
-/// the last column or row counts twice.
+/// BT.601 in limited range, in steps of 2^-20, with OpenCV's coefficients. To RGB, with 128 subtracted from U and V,
+/// saturated: `W = 1220542 max(Y - 16, 0) + 2^19`, `R = W + 1673527 V >> 20`, `G = W - 852492 V - 409993 U >> 20`,
+/// `B = W + 2116026 U >> 20`. From RGB: `Y = 269484 R + 528482 G + 102760 B + 2^19 >> 20, + 16`; U and V from the
+/// sums of 2 x 2 pixels, `U = -155188 R - 305135 G + 460324 B + 2^21 >> 22, + 128`,
+/// `V = 460324 R - 385875 G - 74448 B + 2^21 >> 22, + 128`; at an odd edge the last column or row counts twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Semiplanar {
     /// Width and height in pixels.
     pub size: [usize; 2],
-    /// Where luma begins, and bytes from row to row.
+    /// Offset of luma, and bytes from row to row.
     pub luma: [usize; 2],
-    /// Where chroma begins, and bytes from row to row.
+    /// Offset of chroma, and bytes from row to row.
     pub chroma: [usize; 2],
-    /// V ahead of U: NV21.
+    /// Whether V precedes U (NV21).
     pub v_first: bool,
 }
 
 impl Semiplanar {
-    /// NV12 without gaps, chroma behind luma in one buffer.
+    /// NV12 without gaps, chroma after luma in one buffer.
     pub fn nv12([width, height]: [usize; 2]) -> Self {
         let chroma = [width.saturating_mul(height), width.saturating_add(width % 2)];
         Self { size: [width, height], luma: [0, width], chroma, v_first: false }
     }
 
-    /// NV21 without gaps, chroma behind luma in one buffer.
+    /// NV21 without gaps, chroma after luma in one buffer.
     pub fn nv21(size: [usize; 2]) -> Self {
         Self { v_first: true, ..Self::nv12(size) }
     }
 
-    /// Bytes a buffer must have that holds both planes; as many as can be where they overflow.
+    /// Bytes of a buffer that holds both planes; saturates on overflow.
     pub fn bytes(&self) -> usize {
         let ends = self.planes().map(|plane| plane.elements().unwrap_or(usize::MAX));
         ends[0].max(ends[1])
     }
 
-    /// Checks that an image has its extents, 3 or 4 channels, and bytes.
+    /// Checks that an image has the frame's extents, 3 or 4 channels, and byte elements.
     ///
     /// # Errors
-    /// It does not.
+    /// The image differs in one of these.
     pub fn check_image(&self, image: &Raster) -> Result<(), FilterError> {
         if [image.width, image.height] == self.size && image.channels >= 3 && image.element == Element::U8 {
             return Ok(());
@@ -64,7 +65,7 @@ impl Semiplanar {
         })
     }
 
-    /// Luma as one channel, and chroma as two of half the extents.
+    /// Luma as one channel, and chroma as two channels of half the extents.
     pub fn planes(&self) -> [Raster; 2] {
         let [width, height] = self.size;
         let raster = |size: [usize; 2], channels: usize, [offset, pitch]: [usize; 2]| {
@@ -76,19 +77,20 @@ impl Semiplanar {
     }
 }
 
-/// RGB, or RGBA with alpha 255, of a frame. Operand 0 is the buffer of luma, operand 1 that of chroma (which may be the same one), operand 2
-/// that of the result.
+/// Converts a frame to RGB, or to RGBA with alpha 255. Operand 0 is the buffer of luma, operand 1 the buffer of
+/// chroma (may be the same), operand 2 the buffer of the result.
 ///
 /// # Errors
-/// Another image than one of 3 or 4 channels of bytes in the frame's size; rows that overlap; a buffer that a `uint` cannot index.
+/// The image does not have 3 or 4 channels of bytes and the frame's size; rows that overlap; a buffer that a `uint`
+/// cannot index.
 pub fn semiplanar_to_rgb(from: &Semiplanar, to: &Raster, probe: &Probe) -> Result<Plan<'static>, PlanError> {
     let mut plan = Plan::new();
     let operands = [plan.operand(), plan.operand(), plan.operand()];
     build(plan, operands, from, to, probe, "semiplanar_to_rgb")
 }
 
-/// A frame of RGB, or of RGBA without its alpha. Operand 0 is the buffer of the image, operand 1 that of luma, operand 2 that of
-/// chroma (which may be the same one).
+/// Converts RGB, or RGBA without its alpha, to a frame. Operand 0 is the buffer of the image, operand 1 the buffer of
+/// luma, operand 2 the buffer of chroma (may be the same).
 ///
 /// # Errors
 /// As [`semiplanar_to_rgb`].
@@ -98,7 +100,7 @@ pub fn rgb_to_semiplanar(from: &Raster, to: &Semiplanar, probe: &Probe) -> Resul
     build(plan, operands, to, from, probe, "rgb_to_semiplanar")
 }
 
-/// As [`rgb_to_semiplanar`], both planes in the buffer that is operand 1.
+/// As [`rgb_to_semiplanar`], with both planes in the buffer of operand 1.
 ///
 /// # Errors
 /// As [`semiplanar_to_rgb`].
@@ -108,7 +110,7 @@ pub fn rgb_to_frame(from: &Raster, to: &Semiplanar, probe: &Probe) -> Result<Pla
     build(plan, [image, frame, frame], to, from, probe, "rgb_to_semiplanar")
 }
 
-/// Columns that a work-item takes, of two rows.
+/// Columns per work-item, in two rows.
 const COLUMNS: usize = 4;
 
 fn build(

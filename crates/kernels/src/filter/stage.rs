@@ -5,43 +5,44 @@ mod text;
 use super::linear::check_window;
 use super::{Element, FilterError, Linear, Raster};
 
-/// One step of a chain: an image in, an image of the same extents out.
+/// One step of a chain: takes an image and returns an image of the same extents.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stage {
-    /// A weighted sum, each channel by itself.
+    /// A weighted sum, separately for each channel.
     Linear(Linear),
-    /// The length of a gradient, each channel by itself.
+    /// The length of a gradient, separately for each channel.
     Gradient(Gradient),
-    /// The middle one of the window's values in order, each channel by itself; 3 x 3 or 5 x 5. Where a floating-point window holds a
-    /// NaN the result is unspecified.
+    /// The median of the window, 3 x 3 or 5 x 5, separately for each channel. The result is unspecified for a
+    /// floating-point window that holds a NaN.
     Median {
         /// Extent of the window, 3 or 5.
         size: usize,
     },
-    /// The smallest or largest value of a neighbourhood, each channel by itself. NaN as [`Stage::Median`].
+    /// The smallest or largest value of a neighbourhood, separately for each channel. NaN as in [`Stage::Median`].
     Morphology(Morphology),
-    /// A blur that keeps edges.
+    /// An edge-preserving blur.
     Bilateral(Bilateral),
-    /// Another element type: `value * scale + offset`, the product and the sum each rounded to `float`; then rounded to the
-    /// nearest (ties to even) and saturated. NaN becomes 0 in an integer type. Alpha is scaled like the others.
+    /// Converts to another element type: `value * scale + offset`, the product and the sum each rounded to `float`,
+    /// then rounded to the nearest (ties to even) and saturated. NaN becomes 0 in an integer type. Alpha is scaled
+    /// like the other channels.
     Convert {
         /// The type of the result.
         to: Element,
         /// Factor.
         scale: f32,
-        /// Added after.
+        /// Added after scaling.
         offset: f32,
     },
-    /// Other channels.
+    /// A conversion of colour or channels.
     Color(Color),
 }
 
 /// `|dx| + |dy|` of two derivatives, saturated to the element type of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gradient {
-    /// Of Sobel's.
+    /// From Sobel derivatives.
     Sobel,
-    /// Of Scharr's.
+    /// From Scharr derivatives.
     Scharr,
 }
 
@@ -65,7 +66,7 @@ pub enum Morphology {
 }
 
 impl Morphology {
-    /// The pixels looked at.
+    /// The pixels that are read.
     pub fn neighbourhood(self) -> Neighbourhood {
         match self {
             Self::Erode(neighbourhood) | Self::Dilate(neighbourhood) => neighbourhood,
@@ -73,10 +74,10 @@ impl Morphology {
     }
 }
 
-/// The pixels of a window that count.
+/// The pixels of a window that are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Neighbourhood {
-    /// All, columns x rows.
+    /// All pixels, columns x rows.
     Rectangle([usize; 2]),
     /// The middle row and the middle column.
     Cross([usize; 2]),
@@ -90,7 +91,7 @@ impl Neighbourhood {
         }
     }
 
-    /// Whether the pixel in column x, row y of the window counts.
+    /// Whether the pixel in column x, row y of the window is used.
     pub fn holds(self, [x, y]: [usize; 2]) -> bool {
         match self {
             Self::Rectangle(_) => true,
@@ -99,33 +100,36 @@ impl Neighbourhood {
     }
 }
 
-/// A mean of the window in which near pixels of like colour count most.
+/// A mean of the window in which near pixels of similar colour have the largest weights.
 ///
-/// The weight of a pixel d away whose channels differ by c in sum (`sum |difference|` over all channels that are filtered) is
-/// `exp(-d^2 / 2 sigma_space^2) exp(-c^2 / 2 sigma_color^2)`; the window is round, so pixels with `d > size / 2` do not count. *Integer
-/// pixels:* both factors are rounded to multiples of 2^-8 ([`Bilateral::space`], [`Bilateral::color`]), a weight is
-/// `(space * color + 128) >> 8`, and the result is `(sum weight x pixel + sum weight / 2) / sum weight`, rounded down (towards minus infinity).
-/// *Floating-point pixels:* in `float`, within 1e-4 of the largest magnitude in the window. Pixels whose weight is 0 or NaN do not count:
-/// those that are NaN or infinite in a channel, and all where the centre is; the result is NaN where none counts.
+/// The weight of a pixel at distance d whose channels differ by c in total (`sum |difference|` over all filtered
+/// channels) is `exp(-d^2 / 2 sigma_space^2) exp(-c^2 / 2 sigma_color^2)`. The window is round: pixels with
+/// `d > size / 2` do not count. *Integer pixels:* both factors are rounded to multiples of 2^-8
+/// ([`Bilateral::space`], [`Bilateral::color`]), a weight is `(space * color + 128) >> 8`, and the result is
+/// `(sum weight x pixel + sum weight / 2) / sum weight`, rounded down (towards minus infinity). *Floating-point
+/// pixels:* in `float`, within 1e-4 of the largest magnitude in the window. Pixels whose weight is 0 or NaN do not
+/// count: those with a channel that is NaN or infinite, and all pixels when the centre has one. The result is NaN
+/// when no pixel counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bilateral {
     /// Extent of the window, odd, 3 to 15.
     pub size: usize,
-    /// Reach in colour, in units of the pixels.
+    /// Sigma of the colour difference, in units of the pixels.
     pub sigma_color: f32,
-    /// Reach in space, in pixels.
+    /// Sigma of the distance, in pixels.
     pub sigma_space: f32,
 }
 
 impl Bilateral {
     const SIZE_MAX: usize = 15;
 
-    /// Weight of each place of the window, row by row, in 2^-8; 0 outside the circle.
+    /// Weight of each position of the window, row by row, in units of 2^-8; 0 outside the circle.
     pub fn space(&self) -> Vec<u16> {
         self.space_exact().iter().map(|weight| (weight * 256.0).round() as u16).collect()
     }
 
-    /// Weight of each place of the window, row by row; 0 outside the circle. None for a window over 15, which no stage takes.
+    /// Weight of each position of the window, row by row; 0 outside the circle. Empty for a window over 15, which no
+    /// stage accepts.
     pub fn space_exact(&self) -> Vec<f64> {
         if self.size > Self::SIZE_MAX {
             return Vec::new();
@@ -142,7 +146,8 @@ impl Bilateral {
             .collect()
     }
 
-    /// Weight of each colour difference from 0 on, in 2^-8; 0 for all that follow. At most 65536 of them.
+    /// Weight of each colour difference, starting at 0, in units of 2^-8; all later weights are 0. At most 65536
+    /// entries.
     pub fn color(&self) -> Vec<u16> {
         let sigma = f64::from(self.sigma_color);
         (0..65536u32)
@@ -155,9 +160,9 @@ impl Bilateral {
     }
 }
 
-/// Conversions of colour, full range, with the numbers that OpenCV has for them: bytes and unsigned 16-bit pixels are those of
-/// `cvtColor` to the bit. Integers: in steps of 2^-15 for gray and 2^-14 for [`Chroma`], rounded half up, saturated at the end. Floating
-/// point: in `float`, chroma around 0.5 (1.0 is white), within the error of a [`Linear`] of as many terms.
+/// Conversions of colour, full range, with OpenCV's coefficients: bytes and unsigned 16-bit pixels equal `cvtColor`
+/// bit for bit. Integers: in steps of 2^-15 for gray and 2^-14 for [`Chroma`], rounded half up, saturated at the end.
+/// Floating point: in `float`, chroma around 0.5 (1.0 is white), within the error of a [`Linear`] with as many terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Color {
     /// 3 or 4 channels R G B (A) to one: `(9798 R + 19235 G + 3735 B + 16384) >> 15`.
@@ -166,33 +171,34 @@ pub enum Color {
     BgrToGray,
     /// One channel to three equal ones.
     GrayToRgb,
-    /// The first and the third channel change places; 3 or 4 channels.
+    /// Swaps the first and the third channel; 3 or 4 channels.
     SwapRedBlue,
-    /// 3 or 4 channels to 3: alpha goes.
+    /// 3 or 4 channels to 3: drops alpha.
     DropAlpha,
     /// 3 channels to 4: alpha is the largest value, 1.0 for floating point.
     AddAlpha,
     /// R G B to Y U V (3 channels) by [`Chroma::YUV`], `COLOR_RGB2YUV`: `Y = 4899 R + 9617 G + 1868 B + 8192 >> 14`,
-    /// `U = ((B - Y) 8061 + 8192 >> 14) + half`, `V = ((R - Y) 14369 + 8192 >> 14) + half`; half is 128 in 8 bits, 32768 in 16, 0 in
-    /// signed 16, 0.5 in floating point. That is analogue video's U and V; what JPEG and digital video call so is [`Color::RgbToYcrcb`].
+    /// `U = ((B - Y) 8061 + 8192 >> 14) + half`, `V = ((R - Y) 14369 + 8192 >> 14) + half`; half is 128 in 8 bits,
+    /// 32768 in 16, 0 in signed 16, 0.5 in floating point. These are the U and V of analogue video. JPEG and digital
+    /// video use the same names for [`Color::RgbToYcrcb`].
     RgbToYuv,
-    /// Back, `COLOR_YUV2RGB`: `B = Y + ((U - half) 33292 + 8192 >> 14)`, `G = Y + ((U - half) -6472 + (V - half) -9519 + 8192 >> 14)`,
-    /// `R = Y + ((V - half) 18678 + 8192 >> 14)`.
+    /// The inverse, `COLOR_YUV2RGB`: `B = Y + ((U - half) 33292 + 8192 >> 14)`,
+    /// `G = Y + ((U - half) -6472 + (V - half) -9519 + 8192 >> 14)`, `R = Y + ((V - half) 18678 + 8192 >> 14)`.
     YuvToRgb,
     /// R G B to Y Cr Cb (3 channels, in this order) by [`Chroma::YCRCB`], `COLOR_RGB2YCrCb`: Y as [`Color::RgbToYuv`],
     /// `Cr = ((R - Y) 11682 + 8192 >> 14) + half`, `Cb = ((B - Y) 9241 + 8192 >> 14) + half`.
     RgbToYcrcb,
-    /// Back, `COLOR_YCrCb2RGB`: `B = Y + ((Cb - half) 29049 + 8192 >> 14)`,
+    /// The inverse, `COLOR_YCrCb2RGB`: `B = Y + ((Cb - half) 29049 + 8192 >> 14)`,
     /// `G = Y + ((Cb - half) -5636 + (Cr - half) -11698 + 8192 >> 14)`, `R = Y + ((Cr - half) 22987 + 8192 >> 14)`.
     YcrcbToRgb,
 }
 
-/// What two differences of colour, B - Y and R - Y, count in a conversion, and on the way back.
+/// The weights of the colour differences B - Y and R - Y in a conversion, and in its inverse.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Chroma {
-    /// What B - Y and R - Y are multiplied with.
+    /// Factors of B - Y and R - Y.
     pub to: [f32; 2],
-    /// The way back: what the blue one counts in blue, both in green, and the red one in red.
+    /// Factors of the inverse: of the blue difference in blue, of both in green, and of the red difference in red.
     pub back: [f32; 4],
     /// [`Self::to`] in steps of 2^-14.
     pub to_steps: [i32; 2],
@@ -201,35 +207,36 @@ pub struct Chroma {
 }
 
 impl Chroma {
-    /// U and V of BT.601 as analogue video has them, and OpenCV's YUV.
+    /// U and V of BT.601 as in analogue video, and OpenCV's YUV.
     pub const YUV: Self = Self {
         to: [0.492, 0.877],
         back: [2.032, -0.395, -0.581, 1.14],
         to_steps: [8061, 14369],
         back_steps: [33292, -6472, -9519, 18678],
     };
-    /// Cb and Cr of BT.601 in full range, as JPEG has them, and OpenCV's `YCrCb`: `0.5 / (1 - 0.114)` and `0.5 / (1 - 0.299)` in three
-    /// digits.
+    /// Cb and Cr of BT.601 in full range, as in JPEG, and OpenCV's `YCrCb`: `0.5 / (1 - 0.114)` and
+    /// `0.5 / (1 - 0.299)`, to three digits.
     pub const YCRCB: Self = Self {
         to: [0.564, 0.713],
         back: [1.773, -0.344, -0.714, 1.403],
         to_steps: [9241, 11682],
         back_steps: [29049, -5636, -11698, 22987],
     };
-    /// What red, green and blue count in its luma, in steps of 2^-14; [`Color::LUMA`] in floating point.
+    /// Weights of red, green and blue in luma for these conversions, in steps of 2^-14; [`Color::LUMA`] for floating
+    /// point.
     pub const LUMA_STEPS: [i32; 3] = [4899, 9617, 1868];
 }
 
 impl Color {
-    /// What red, green and blue count in luma (BT.601).
+    /// Weights of red, green and blue in luma (BT.601).
     pub const LUMA: [f32; 3] = [0.299, 0.587, 0.114];
-    /// [`Self::LUMA`] in steps of 2^-15, of gray; the last such that white stays white.
+    /// [`Self::LUMA`] in steps of 2^-15, for gray; the last one is chosen so that white stays white.
     pub const LUMA_STEPS: [i32; 3] = [9798, 19235, 3735];
 
-    /// Channels out for channels in.
+    /// The number of result channels for `from` source channels.
     ///
     /// # Errors
-    /// It does not take so many.
+    /// The conversion does not accept `from` channels.
     pub fn channels(self, from: usize) -> Result<usize, FilterError> {
         const BOTH: &str = "3 or 4 channels (RGB, RGBA)";
         let (takes, words, gives): (&[usize], _, usize) = match self {
@@ -249,12 +256,13 @@ impl Color {
 }
 
 impl Stage {
-    /// Whether [`super::Chain::keep_alpha`] copies alpha past it: all but a conversion, which scales it, and colour, which has its own rules.
+    /// Whether [`super::Chain::keep_alpha`] copies alpha for this stage: true for all stages except conversions,
+    /// which scale it, and colour, which has its own rules.
     pub fn keeps_alpha(&self) -> bool {
         !matches!(self, Self::Convert { .. } | Self::Color(_))
     }
 
-    /// Columns and rows of its window; 1 x 1 for what looks at one pixel only.
+    /// Columns and rows of its window; 1 x 1 for stages that read one pixel only.
     pub fn window(&self) -> [usize; 2] {
         match self {
             Self::Linear(linear) => linear.size(),
@@ -266,10 +274,10 @@ impl Stage {
         }
     }
 
-    /// Channels and element type out for those in.
+    /// The number of channels and the element type of the result, for those of the source.
     ///
     /// # Errors
-    /// A stage with impossible parameters, or one that does not take this type or so many channels.
+    /// A stage with invalid parameters, or one that does not accept this element type or number of channels.
     pub fn output(&self, channels: usize, element: Element) -> Result<(usize, Element), FilterError> {
         if !matches!(self, Self::Convert { .. } | Self::Color(_)) {
             check_window(self.window())?;
@@ -302,7 +310,7 @@ impl Stage {
         }
     }
 
-    /// The image it makes of `from`, packed or planar as that is, without gaps.
+    /// The image that the stage makes of `from`: packed or planar as `from` is, without gaps.
     ///
     /// # Errors
     /// As [`Self::output`].

@@ -1,4 +1,4 @@
-//! Which parameters are fastest for a chain of filters.
+//! Measures which parameters are fastest for a chain of filters.
 
 use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind, Timing};
 
@@ -6,37 +6,37 @@ use super::{Chain, Parameters, Raster, plan};
 use crate::plan::Bound;
 use crate::sweep::{Contest, Heat, Heats, TryError, Watch, race};
 
-/// An image, and what the chain makes of it.
+/// An image, and the expected result of the chain.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'c> {
     /// The chain.
     pub chain: &'c Chain,
-    /// How the image lies.
+    /// Layout of the image.
     pub from: &'c Raster,
     /// Its bytes.
     pub source: &'c [u8],
-    /// How the result lies.
+    /// Layout of the result.
     pub to: &'c Raster,
-    /// The right result, to the bit.
+    /// The correct result, bit for bit.
     pub want: &'c [u8],
 }
 
-/// What came of a sweep.
+/// The outcome of a sweep.
 #[derive(Debug)]
 pub struct Sweep {
-    /// The candidates.
+    /// The results of the candidates.
     pub heat: Heat<Parameters>,
-    /// Seconds of a copy of as many bytes on the device, the one in the middle of as many rounds; `None` where source and result differ
-    /// in size.
+    /// Seconds of a copy of the same number of bytes on the device, the median of as many rounds; `None` when source
+    /// and result differ in size.
     pub copy_seconds: Option<f64>,
 }
 
-/// Tries every candidate, in their order: its result is compared before its time counts, and that of the fastest once more at the
-/// end. What fails is left out, with the reason. `watch` is told of each step and may end it. All memory is freed, that of a
-/// candidate before the next one is tried.
+/// Tries every candidate, in order. A candidate's result is verified before its time counts; the result of the
+/// fastest is verified once more at the end. Candidates that fail are left out, with the reason. `watch` is called at
+/// each step and may stop the sweep. All memory is freed, that of each candidate before the next one is tried.
 ///
 /// # Errors
-/// The images do not fit the device, or it is gone.
+/// The images do not fit on the device, or the device is lost.
 pub fn sweep(
     executor: &mut dyn Executor,
     case: &Case<'_>,
@@ -60,7 +60,7 @@ pub fn sweep(
     let heat = race(&mut bench, candidates, heats, watch);
     let copies = bench.copies(heats.rounds);
     for id in [input, result] {
-        // A device that is gone has released everything.
+        // A lost device has already released everything.
         let _ = executor.release(id);
     }
     Ok(Sweep { heat, copy_seconds: copies? })
@@ -114,7 +114,7 @@ impl Contest<Parameters> for Bench<'_> {
     fn verify(&mut self) -> Result<(), TryError> {
         let Some(bound) = &self.bound else { return Err(TryError::NoTime) };
         let want = self.case.want;
-        // What an earlier candidate left is not taken for this one's.
+        // Overwrite the result, so that the output of an earlier candidate is not mistaken for this one's.
         let other: Vec<u8> = want.iter().map(|byte| !byte).collect();
         self.executor.write(self.memory[1], 0, &other)?;
         self.executor.run(&bound.launches)?;

@@ -1,4 +1,4 @@
-//! Sources seen as images over their buffers.
+//! Sources read as images over their buffers.
 
 use tripipe_device::Probe;
 use tripipe_launch::{ChannelOrder, ChannelType, ImageShape};
@@ -8,13 +8,15 @@ use super::{Element, Layout, Raster};
 /// Elements of a texel: red, green, blue, alpha.
 pub(super) const TEXEL: usize = 4;
 
-/// Alignment of rows of images between two stages, in texels. A device that asks for more, or for what is no power of two, is refused.
+/// Row alignment of images between two stages, in texels. A device that requires more, or an alignment that is not a
+/// power of two, is refused.
 const ALIGNMENT: usize = 64;
 
-/// Elements at whose multiples rows of images between two stages lie, so that they can be seen as images.
+/// Row pitch multiple, in elements, of images between two stages, so that they can be read as images.
 pub(super) const PITCH: usize = TEXEL * ALIGNMENT;
 
-/// An image over a buffer from its start on, a row of it for each row of a raster; what is left of a row's last texel is not in it.
+/// An image over a buffer, from the start of the buffer, with one image row per raster row. A partial last texel of a
+/// row is not in the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Texels {
     pub(super) shape: ImageShape,
@@ -25,7 +27,7 @@ impl Texels {
     /// The image over a raster's buffer.
     ///
     /// # Errors
-    /// What the device, or the raster, would have to have.
+    /// The unmet requirement on the device or the raster, in words.
     pub(super) fn over(raster: &Raster, probe: &Probe) -> Result<Self, String> {
         let limits = probe.images.filter(|limits| limits.from_buffer);
         let limits = limits.ok_or("a device that lays images over buffers (cl_khr_image2d_from_buffer)")?;
@@ -58,7 +60,7 @@ impl Texels {
         Ok(Self { shape, pitch_bytes: pitch * raster.element.bytes() })
     }
 
-    /// Where a raster that it lies over begins: texel, row, and rows from plane to plane.
+    /// The start of a raster in the image: texel, row, and rows from plane to plane.
     pub(super) fn origin(raster: &Raster) -> [usize; 3] {
         let pitch = raster.pitch.max(1);
         [raster.offset % pitch / TEXEL, raster.offset / pitch, raster.plane_pitch / pitch]

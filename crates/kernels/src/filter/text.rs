@@ -1,4 +1,4 @@
-//! Parameters of filters as a line of text.
+//! Parameters of filters as text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::{Fuse, Loads, Parameters, Sums};
 
-/// Text that is no parameters of a filter.
+/// Text that cannot be parsed as filter parameters.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("`{text}`: {word}: {reason}")]
 #[non_exhaustive]
@@ -16,11 +16,11 @@ pub struct ParametersError {
     pub text: String,
     /// The word that is wrong.
     pub word: String,
-    /// What is wrong, and what it could be.
+    /// What is wrong, and the accepted values.
     pub reason: String,
 }
 
-/// A choice that has a word for each of its values.
+/// A choice with a name for each of its values.
 trait Named: Copy + PartialEq + 'static {
     const NAMES: &'static [(Self, &'static str)];
 
@@ -63,11 +63,11 @@ impl fmt::Display for Parameters {
     }
 }
 
-/// Lanes and rows first, then the others by name: `16x8 loads=aligned sums=paired fuse=pixels group=64x2`. Without a group the driver
-/// chooses it.
+/// Lanes and rows first, then the others by name: `16x8 loads=aligned sums=paired fuse=pixels group=64x2`. Without
+/// `group`, the driver chooses the work-group.
 ///
 /// # Errors
-/// A word that is none of these, is missing, or is said twice.
+/// A word that is unknown, missing, or repeated.
 impl FromStr for Parameters {
     type Err = ParametersError;
 

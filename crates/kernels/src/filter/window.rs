@@ -12,68 +12,68 @@ use super::{
     Raster, Stage, Sums,
 };
 
-/// `OPERATION` of `window.cl`.
+/// Values of `OPERATION` in `window.cl`.
 const LINEAR: usize = 0;
 const GRADIENT: usize = 1;
 const LEAST: usize = 2;
 const MOST: usize = 3;
 const MEDIAN: usize = 4;
 
-/// What a stage asks of `window.cl`.
+/// The parameters of `window.cl` for a stage.
 pub(super) struct Window {
     operation: usize,
     work: &'static str,
     size: [usize; 2],
-    /// Rows of weights that are no multiples of each other, one after the other.
+    /// Distinct rows of weights (not multiples of each other), concatenated.
     across: Vec<String>,
-    /// Which of those a row of the window is, and how many times.
+    /// For each row of the window: the index of its distinct row. `down` has the factor.
     kind: Vec<usize>,
     down: Vec<String>,
     divisor: u32,
-    /// Whether sums can be below 0.
+    /// Whether sums can be negative.
     negative: bool,
     offset: String,
     scale: String,
     start: String,
-    /// Integers of integer sums.
+    /// Whether integer sums give integer results.
     whole: bool,
-    /// Whether results, or copied elements, can leave the element type of the result.
+    /// Whether results or copied elements can exceed the range of the result's element type.
     clamped: bool,
 }
 
-/// Stages that are run in the pass of the stage that comes after or before.
+/// Stages that run in the same pass as the stage after or before them.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Fused<'c> {
-    /// Applied to what is loaded: a conversion, or one to gray of packed pixels.
+    /// Applied to loaded elements: a conversion, or a conversion of packed pixels to gray.
     pub(super) before: Option<&'c Stage>,
-    /// Applied to that: a window of sums or extremes.
+    /// Applied after `before`: a window of sums or extremes.
     pub(super) inner: Option<&'c Stage>,
-    /// Applied to what is stored: a conversion.
+    /// Applied before storing: a conversion.
     pub(super) after: Option<&'c Stage>,
 }
 
 impl Fused<'_> {
-    /// Whether there are none.
+    /// Whether no stage is fused.
     pub(super) fn is_empty(self) -> bool {
         self.before.is_none() && self.inner.is_none() && self.after.is_none()
     }
 }
 
-/// A pass's windows.
+/// The windows of a pass.
 pub(super) struct Windows {
-    /// What the first of them sees, and what the last.
+    /// The input of the first window, and the input of the last.
     seen: Raster,
     between: Raster,
-    /// What the last makes.
+    /// The element type that the last window produces.
     made: Element,
     pub(super) inner: Option<Window>,
     pub(super) outer: Window,
-    /// The type both are worked out in.
+    /// The type in which both are computed.
     pub(super) work: &'static str,
 }
 
 impl Windows {
-    /// Of a stage with a window, or a conversion, with those that are run beside it.
+    /// The windows of a stage with a window, or of a conversion, with the stages fused into its pass.
     ///
     /// # Errors
     /// As [`Stage::output`].
@@ -94,8 +94,8 @@ impl Windows {
         Ok(Self { seen, between, made, inner, outer, work })
     }
 
-    /// Whether one type serves both: not where one takes integers and the other does not, nor where one takes all of 32 bits for sums that
-    /// are not below 0 and the other has numbers that a sum in it would not stand for.
+    /// Whether one type works for both windows. It does not when only one of them takes integers, nor when one uses
+    /// all 32 bits for non-negative sums and the other has values that such a sum cannot represent.
     pub(super) fn are_alike(&self) -> bool {
         let narrow = |window: &Window| ["uint", "short", "ushort"].contains(&window.work) && window.sums();
         self.inner.as_ref().is_none_or(|inner| {
@@ -106,13 +106,14 @@ impl Windows {
         })
     }
 
-    /// Whether the type that they are worked out in has at most 16 bits.
+    /// Whether the type of the computation has at most 16 bits.
     pub(super) fn are_narrow(&self) -> bool {
         !["int", "uint", "float"].contains(&self.work)
     }
 }
 
-/// The program that applies a stage with a window, or a conversion, with those that are run beside it, to rasters of one layout.
+/// The program that applies a stage with a window, or a conversion, together with its fused stages, to rasters of one
+/// layout.
 ///
 /// # Errors
 /// As [`Stage::output`].
@@ -227,7 +228,7 @@ pub(super) fn program(
     Ok(Arc::new(program))
 }
 
-/// The type of signed integers as wide as one of a window's; of floats itself.
+/// The signed integer type of the same width as `work`; `float` is unchanged.
 fn signed(work: &'static str) -> &'static str {
     match work {
         "uchar" => "char",
@@ -237,7 +238,7 @@ fn signed(work: &'static str) -> &'static str {
     }
 }
 
-/// The type of unsigned integers as wide as one of a window's; of floats itself.
+/// The unsigned integer type of the same width as `work`; `float` is unchanged.
 fn unsigned(work: &'static str) -> &'static str {
     match work {
         "short" => "ushort",
@@ -246,12 +247,12 @@ fn unsigned(work: &'static str) -> &'static str {
     }
 }
 
-/// Items as kernels take them: `W(1)W(-2)`.
+/// Items in the form that kernels expect: `W(1)W(-2)`.
 pub(super) fn list(items: &[impl Display]) -> String {
     items.iter().flat_map(|item| ["W(".to_owned(), item.to_string(), ")".to_owned()]).collect()
 }
 
-/// The type of words that is as large as a vector.
+/// The word type of the same size as a vector of `lanes` elements.
 pub(super) fn block(element: Element, lanes: usize) -> &'static str {
     match element.bytes() * lanes {
         2 => "ushort",
@@ -263,7 +264,7 @@ pub(super) fn block(element: Element, lanes: usize) -> &'static str {
     }
 }
 
-/// The program with what lies outside the image.
+/// The program with the definitions for pixels outside the image.
 pub(super) fn border_defines(
     program: Program,
     border: Border,
@@ -304,7 +305,7 @@ impl Window {
             whole: !from.is_float(),
             clamped: false,
         };
-        // Ranks need no room for sums.
+        // Ranks need no headroom for sums.
         let rank = if from.is_float() { "float" } else { from.opencl_name() };
         Ok(match stage {
             Stage::Linear(linear) => plain.linear(linear, from, to, narrow)?,
@@ -387,8 +388,8 @@ impl Window {
         })
     }
 
-    /// The divisor's logarithm, -1 where it is no power of two. Sums with a sign are in 31 bits: divided by more than that they are 0, or
-    /// -1 where they are below 0.
+    /// The base-2 logarithm of the divisor, -1 when it is not a power of two. Signed sums use 31 bits: divided by
+    /// more than that they are 0, or -1 when negative.
     fn shift(&self) -> i32 {
         if self.divisor.is_power_of_two() {
             self.divisor.ilog2() as i32
@@ -399,13 +400,13 @@ impl Window {
         }
     }
 
-    /// Whether it adds up, and compares nothing.
+    /// Whether the window computes sums, not comparisons.
     fn sums(&self) -> bool {
         self.operation <= GRADIENT
     }
 
-    /// The type in which this one, the inner, and another are worked out: sums of `short` wrap around in `ushort` without harm, elements
-    /// that are compared do not.
+    /// The type in which this window, the inner one, and the outer one are both computed. Sums of `short` wrap around
+    /// in `ushort` without harm; compared elements must not wrap.
     fn common_work(&self, outer: &Self) -> &'static str {
         let wraps = |window: &Self| window.work == "ushort" || window.sums();
         match (self.work, outer.work) {
@@ -418,8 +419,8 @@ impl Window {
         }
     }
 
-    /// The type that sums in `work` are read as, once they are divided where they are. What was in all of 32 bits has a sign then, for what
-    /// is added to it.
+    /// The type that sums in `work` are read as, after division if any. Sums that used all 32 bits are signed from
+    /// then on, because of what is added to them.
     fn final_type(&self, work: &'static str) -> &'static str {
         match (self.work, work) {
             ("uint", _) if !self.whole => "uint",
@@ -429,7 +430,7 @@ impl Window {
         }
     }
 
-    /// The smallest and the largest number that are both of the element type and of the type of sums.
+    /// The smallest and the largest number that both the element type and the type of sums can represent.
     fn limits(&self, element: Element, work: &'static str) -> [i64; 2] {
         let [low, high] = element.range().unwrap_or_default().map(i64::from);
         match self.final_type(work) {
@@ -439,11 +440,10 @@ impl Window {
         }
     }
 
-    /// Multiplications with addition, or comparisons, that an element takes: in a row of the image that is seen, and for a result beside
-    /// that.
+    /// Multiply-adds or comparisons per element: those along a row of the input, and those per result in addition.
     pub(super) fn operations(&self) -> [f64; 2] {
         let across = self.across.iter().filter(|weight| !["0", "0e0f"].contains(&weight.as_str())).count();
-        // Comparators of the known networks take two.
+        // Comparators of the known sorting networks take two operations.
         let [across, down] = match (self.operation, self.size[0]) {
             (GRADIENT, _) => [across + 1, 2 * self.size[1] + 3],
             (MEDIAN, 3) => [0, 38],
@@ -454,7 +454,7 @@ impl Window {
     }
 }
 
-/// Whether a result, or an element that is copied, can leave the type.
+/// Whether a result, or a copied element, can exceed the range of the type.
 fn leaves(to: Element, fixed: &Fixed, from: Element) -> bool {
     let (Some(range), Some(copied)) = (to.range(), from.range()) else { return false };
     let divisor = i64::from(fixed.divisor);
@@ -463,23 +463,22 @@ fn leaves(to: Element, fixed: &Fixed, from: Element) -> bool {
     results.into_iter().chain(copied.map(i64::from)).any(|value| !(low..=high).contains(&value))
 }
 
-/// The type of 32 bits in which every partial sum fits.
+/// The 32-bit type in which every partial sum fits.
 fn wide_type(fixed: &Fixed) -> &'static str {
     if fixed.is_unsigned() { "uint" } else { "int" }
 }
 
-/// The narrowest type in which every partial sum, in any order, what is added for rounding, and the result with its
-/// offset fit.
+/// The narrowest type that holds every partial sum in any order, the rounding term, and the result with its offset.
 fn work_type(fixed: &Fixed, from: Element, whole: bool) -> &'static str {
     let Some([low, high]) = from.range() else { return "float" };
     let largest = i64::from(low.abs().max(high));
     let magnitude: i64 = fixed.weights.iter().map(|weight| i64::from(*weight).abs()).sum::<i64>() * largest;
     let offset = if whole { i64::from(fixed.offset) } else { 0 };
     let most = magnitude.max(largest) + i64::from(fixed.divisor / 2) + offset.abs();
-    // The divisor itself is a constant of that type, and so is every weight.
+    // The divisor is a constant of that type, and so is every weight.
     let most = most.max(i64::from(fixed.divisor));
     let never_negative = low == 0 && offset >= 0 && fixed.weights.iter().all(|weight| *weight >= 0);
-    // Division is cheaper without a sign.
+    // Unsigned division is cheaper.
     let divided = whole && !fixed.divisor.is_power_of_two();
     if never_negative && divided && most <= i64::from(u16::MAX) {
         "ushort"
@@ -492,7 +491,8 @@ fn work_type(fixed: &Fixed, from: Element, whole: bool) -> &'static str {
     }
 }
 
-/// Rows that are no multiples of each other, one after the other; which of them each row is; and how many times.
+/// The distinct rows (not multiples of each other), concatenated; for each row, the index of its distinct row; and
+/// for each row, the factor.
 pub(super) fn distinct_rows<T: Copy + PartialEq>(
     weights: &[T],
     width: usize,
@@ -512,7 +512,8 @@ pub(super) fn distinct_rows<T: Copy + PartialEq>(
     (across, kinds, down)
 }
 
-/// A row as the multiple of one whose weights have no common divisor and whose first is positive; 0 times itself when all are 0.
+/// A row as a multiple of a primitive row, whose weights have no common divisor and whose first non-zero weight is
+/// positive. A row of zeros is 0 times itself.
 pub(super) fn primitive(row: &[i32]) -> (Vec<i32>, i32) {
     let common = row.iter().fold(0, |a, b| greatest_common_divisor(a, b.unsigned_abs()));
     let first = row.iter().find(|weight| **weight != 0).copied().unwrap_or(0);
@@ -531,7 +532,7 @@ fn is_zero(row: &[f32]) -> bool {
     row.iter().all(|weight| *weight == 0.0)
 }
 
-/// A `float` literal that reads back as the same number.
+/// A `float` literal that parses back to the same number.
 pub(super) fn float(value: f64) -> String {
     match value {
         f64::INFINITY => "INFINITY".to_owned(),
@@ -542,7 +543,7 @@ pub(super) fn float(value: f64) -> String {
 }
 
 impl Element {
-    /// Its name in OpenCL C.
+    /// The type's name in OpenCL C.
     pub(crate) fn opencl_name(self) -> &'static str {
         match self {
             Self::U8 => "uchar",
@@ -566,7 +567,7 @@ impl Element {
 mod tests {
     use super::*;
 
-    /// Laplace has two kinds of rows, an outer product one, however it is given.
+    /// Laplace has two distinct rows; an outer product has one, however it is given.
     #[test]
     fn rows_are_multiples_of_few() {
         let laplace = [-1, -1, -1, -1, 9, -1, -1, -1, -1];
@@ -579,8 +580,9 @@ mod tests {
         assert_eq!(distinct_rows(&hole, 2, primitive), (vec![1, 2, 0, 0], vec![0, 1, 0], vec![2, 0, 3]));
     }
 
-    /// Of bytes: 17 x 255 and 8 x 255 fit `short`; 256 x 255 + 128 = 65408 fits `ushort`; 65536 x 255 needs `int`, and so
-    /// does a sign with an offset that leaves `short`. A mean of 225 is divided without a sign: 225 x 255 + 112 = 57487.
+    /// For bytes: 17 x 255 and 8 x 255 fit `short`; 256 x 255 + 128 = 65408 fits `ushort`; 65536 x 255 needs `int`,
+    /// and so do signed sums with an offset that exceeds `short`. A mean of 225 is divided unsigned: 225 x 255 +
+    /// 112 = 57487.
     #[test]
     fn sums_are_as_narrow_as_they_can_be() -> Result<(), FilterError> {
         let work = |linear: &Linear, element: Element| {

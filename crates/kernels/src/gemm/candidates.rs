@@ -1,4 +1,4 @@
-//! The ways worth trying.
+//! The parameters worth trying.
 
 use tripipe_device::{DeviceKind, Probe};
 
@@ -12,11 +12,11 @@ const DIRECT: Source = Source::Direct;
 const ONE_PANEL: Source = Source::Packed { panel: 0 };
 const PANELS: Source = Source::Packed { panel: 1 };
 
-/// The ways to compute `gemm` on a device that are worth a sweep: some tens to a few hundred, all of which pass
-/// [`Parameters::check`], none twice. None where the device lacks what the elements need.
+/// The parameters for `gemm` on a device that are worth a sweep: some tens to a few hundred, all of which pass
+/// [`Parameters::check`], without duplicates. Empty when the device lacks support for the element types.
 ///
-/// Which kernels there are follows from the kind of the device and from the shape; tiles, memory and work-groups are those
-/// that published tunings come down to, and their neighbours.
+/// The kind of the device and the shape of the product decide which kernels are included. Tiles, memory and
+/// work-groups are those of published tunings, and their neighbours.
 pub fn candidates(gemm: &Gemm, probe: &Probe) -> Vec<Parameters> {
     let mut found = Vec::new();
     let shape = Shape::of(gemm);
@@ -27,13 +27,13 @@ pub fn candidates(gemm: &Gemm, probe: &Probe) -> Vec<Parameters> {
     } else {
         let parts: &[usize] = if shape == Shape::Skinny { &[1, 4, 16] } else { &[1] };
         tiles(&mut found, parts);
-        // On Mali local memory is plain memory behind the same cache.
+        // On Mali, local memory is ordinary memory behind the same cache.
         let emulated = probe.name.contains("Mali") && !probe.local_memory_dedicated;
         if !emulated && shape != Shape::Skinny {
             locals(&mut found);
         }
     }
-    // Each tile of bytes in 16 bits too; others do not take that.
+    // Each tile of bytes with 16-bit products too; other elements refuse that.
     let shorts = found.clone().into_iter().filter_map(|parameters| match parameters {
         Parameters::Tile(tile) => Some(Parameters::Tile(Tile { short_products: true, ..tile })),
         _ => None,
@@ -43,8 +43,8 @@ pub fn candidates(gemm: &Gemm, probe: &Probe) -> Vec<Parameters> {
     found
 }
 
-/// The candidates in the order in which a sweep should try them: what the table chooses and its runners-up, then those that are most
-/// like these.
+/// The candidates in the order in which a sweep should try them: the table's choice and its runners-up, then the rest
+/// in order of similarity to these.
 pub fn best_guess_first(gemm: &Gemm, candidates: &[Parameters], probe: &Probe) -> Vec<Parameters> {
     let choice = default_parameters(gemm, probe);
     let guesses =
@@ -80,7 +80,7 @@ fn vectors(found: &mut Vec<Parameters>) {
     }
 }
 
-/// One work-item a work-group, panels of one tile.
+/// One work-item per work-group, panels of one tile.
 fn cpu_tiles(found: &mut Vec<Parameters>) {
     for (columns, vector) in [(16, 16), (32, 16), (48, 16), (16, 8), (8, 8)] {
         for rows in [4, 6, 8, 12, 14] {

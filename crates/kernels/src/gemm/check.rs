@@ -1,4 +1,4 @@
-//! The one place that knows which parameters a product and a device can take.
+//! All constraints on the parameters of a product and a device.
 
 use thiserror::Error;
 use tripipe_device::Probe;
@@ -8,14 +8,14 @@ use super::packed::{Packed, Packing};
 use super::parameters::{Dot, Local, Parameters, Source, Tile, Vector};
 use super::product::Product;
 
-/// Why a product cannot be computed so.
+/// Why a product cannot be computed with these parameters.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum Unfit {
     /// The description itself is wrong.
     #[error(transparent)]
     Description(#[from] DescriptionError),
-    /// The device lacks something.
+    /// The device lacks a feature.
     #[error("needs {what}, which the device does not offer")]
     NotOffered {
         /// What is missing.
@@ -29,20 +29,20 @@ pub enum Unfit {
         /// The limit.
         limit: u64,
     },
-    /// A parameter is none that the kernel takes.
+    /// A parameter has a value that the kernel does not support.
     #[error("{what} is {found}: want {want}")]
     Parameter {
-        /// Which.
+        /// The parameter.
         what: &'static str,
         /// Its value.
         found: String,
-        /// What it can be.
+        /// The accepted values.
         want: &'static str,
     },
-    /// The kernel computes no such products.
+    /// The kernel does not support such products.
     #[error("the {kernel} kernel {reason}")]
     Kernel {
-        /// Which.
+        /// The kernel.
         kernel: &'static str,
         /// What it cannot do.
         reason: &'static str,
@@ -70,19 +70,20 @@ fn one_of(what: &'static str, found: usize, want: &'static str, allowed: &[usize
     Err(Unfit::Parameter { what, found: found.to_string(), want })
 }
 
-/// The most sums a work-item may hold: four times what the registers of any GPU take.
+/// Maximum number of sums per work-item: four times what the registers of any GPU hold.
 const SUMS_MAX: usize = 512;
 
 impl Parameters {
-    /// Whether this is a way to compute `gemm` on the device: the planner and the candidates obey it.
+    /// Checks that these parameters can compute `gemm` on the device. The planner and the candidates rely on this
+    /// check.
     ///
     /// # Errors
-    /// The first thing that is in the way. A limit that the probe does not know is not looked at.
+    /// The first constraint that is violated. Limits that the probe does not know are not checked.
     pub fn check(&self, gemm: &Gemm, probe: &Probe) -> Result<(), Unfit> {
         self.check_shared(gemm, probe, [false; 2])
     }
 
-    /// As [`Self::check`], where A or B of the description is one packed operand for all products of a batch.
+    /// As [`Self::check`], with `shared` set for A or B when one packed operand serves all products of a batch.
     pub(super) fn check_shared(&self, gemm: &Gemm, probe: &Probe, shared: [bool; 2]) -> Result<(), Unfit> {
         gemm.check()?;
         if gemm.elements == Elements::F64 {
@@ -104,8 +105,9 @@ impl Parameters {
         Ok(())
     }
 
-    /// How kernels want A and B packed, theirs and not the description's; `None` for one that is read as it lies. `shared` says
-    /// which of the description's is packed once for all products of a batch, at whatever offsets these are.
+    /// The packed layouts that the kernel needs for its A and B (not the description's); `None` for an operand that
+    /// is read in its stored layout. `shared` says which operand of the description is packed once for all products
+    /// of a batch, regardless of their offsets.
     pub(super) fn packed(
         &self,
         gemm: &Gemm,
@@ -131,7 +133,7 @@ impl Parameters {
             lanes,
             depth,
             extent,
-            // Whatever alpha is: what is packed may serve other plans.
+            // Independent of alpha: a packed operand may serve other plans.
             k: gemm.k,
             products: if stride != 0 || (gemm.has_offsets() && !shared[side]) { product.count } else { 1 },
             element,
@@ -142,7 +144,7 @@ impl Parameters {
         ])
     }
 
-    /// Into how many parts K is cut.
+    /// Number of parts that K is divided into.
     pub(super) fn parts(&self) -> usize {
         match self {
             Self::Tile(tile) => tile.parts,
@@ -151,7 +153,7 @@ impl Parameters {
         }
     }
 
-    /// Bytes of the sums that the parts of K leave behind; 0 for one part.
+    /// Bytes of the partial sums of the parts of K; 0 for one part.
     pub(super) fn partial_bytes(
         &self,
         gemm: &Gemm,
@@ -174,7 +176,7 @@ impl Parameters {
     }
 }
 
-/// Whether the device takes such work-groups.
+/// Checks that the device supports this work-group.
 fn check_group([x, y]: [usize; 2], probe: &Probe) -> Result<(), Unfit> {
     if x == 0 || y == 0 {
         let found = format!("{x}x{y}");
@@ -213,7 +215,7 @@ fn check_fma(fma: bool, gemm: &Gemm) -> Result<(), Unfit> {
 }
 
 impl Tile {
-    /// Vectors of a row of the tile.
+    /// Vectors in a row of the tile.
     pub(super) fn vectors(&self) -> usize {
         self.columns / self.vector.max(1)
     }
@@ -291,7 +293,7 @@ impl Tile {
 }
 
 impl Local {
-    /// Loads of four elements that a work-item does for a block of an operand.
+    /// Loads of four elements per work-item for a block of an operand.
     pub(super) fn loads(&self, extent: usize) -> usize {
         let [x, y] = self.group;
         extent * self.depth / 4 / (x * y).max(1)
@@ -303,7 +305,7 @@ impl Local {
         [self.rows * y, self.columns * x]
     }
 
-    /// Bytes of local memory: two blocks a buffer, each row with a vector to spare.
+    /// Bytes of local memory: two blocks per buffer, each row padded by one vector.
     pub(super) fn local_bytes(&self, gemm: &Gemm) -> usize {
         let number = if gemm.elements == Elements::F16(Accumulate::F16) { 2 } else { 4 };
         let [rows, columns] = self.block();
@@ -366,7 +368,7 @@ impl Vector {
         if product.m > 1 {
             return Err(Unfit::Kernel { kernel: "vector", reason: "computes one row or one column" });
         }
-        // A row of B read along K must be contiguous there.
+        // The kernel reads a row of B along K, so B must be contiguous there.
         if product.b.row != 1 && product.k > 1 {
             let reason = "wants a matrix that is contiguous along K; a tile of one row reads the other one";
             return Err(Unfit::Kernel { kernel: "vector", reason });

@@ -1,13 +1,13 @@
-//! What is to be computed: extents, elements, layouts, batches, epilogue.
+//! The description of a product: extents, elements, layouts, batches, epilogue.
 
 use half::f16;
 use thiserror::Error;
 use tripipe_launch::ScalarType;
 
-/// C = alpha op(A) op(B) + beta C, then an epilogue: m x n from m x k and k x n, every extent from 0 on.
+/// C = alpha op(A) op(B) + beta C, then an epilogue: m x n from m x k and k x n. Extents may be 0.
 ///
-/// With `k` or `alpha` 0 no element of A or B is read, with `beta` 0 none of C. The [module](super) says what becomes of
-/// infinities and NaN.
+/// When `k` or `alpha` is 0, no element of A or B is read; when `beta` is 0, none of C. The [module](super) specifies
+/// the handling of infinities and NaN.
 ///
 /// ```
 /// use tripipe_kernels::gemm::{Elements, Gemm, Layout, Stage};
@@ -30,20 +30,21 @@ pub struct Gemm {
     pub k: usize,
     /// Types of operands, sums and result.
     pub elements: Elements,
-    /// How A lies in its buffer.
+    /// Layout of A in its buffer.
     pub a: Layout,
-    /// How B lies in its buffer.
+    /// Layout of B in its buffer.
     pub b: Layout,
-    /// How C lies in its buffer.
+    /// Layout of C in its buffer.
     pub c: Layout,
-    /// How many such products.
+    /// The number of products and the location of their operands.
     pub batch: Batch,
-    /// Factor of the product, rounded to the type of the sums; an integer for integers. An argument of the kernels: another
-    /// value needs no other program.
+    /// Factor of the product, rounded to the type of the sums; must be an integer for integer elements. It is an
+    /// argument of the kernels: a different value needs no new program.
     pub alpha: f64,
     /// Factor of C, like `alpha`.
     pub beta: f64,
-    /// What is done with each element, in this order and in the type of the sums, before it is rounded and stored.
+    /// Operations applied to each element, in this order and in the type of the sums, before it is rounded and
+    /// stored.
     pub epilogue: Vec<Stage>,
 }
 
@@ -52,51 +53,51 @@ pub struct Gemm {
 pub enum Elements {
     /// `float` throughout.
     F32,
-    /// `double` throughout. The CPU path computes it; there are no kernels for it.
+    /// `double` throughout. Computed by the CPU path; there are no kernels for it.
     F64,
     /// `half` in and out.
     F16(Accumulate),
-    /// `char` to `int`. Sums past 32 bits wrap around, which only `alpha`, `beta` and the epilogue can bring about.
+    /// `char` to `int`. Sums that exceed 32 bits wrap around; only `alpha`, `beta` and the epilogue can cause that.
     I8ToI32,
-    /// `char` to `char`, by way of `int` sums.
+    /// `char` to `char`, through `int` sums.
     I8ToI8(Requantise),
 }
 
-/// What products of halves are summed in.
+/// The type in which products of halves are summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Accumulate {
-    /// `half`, products too. The fastest, where the device has `cl_khr_fp16`; the error grows with k, and a sum past 65504
-    /// is infinite.
+    /// `half`, products too. The fastest, on devices with `cl_khr_fp16`. The error grows with k, and a sum above
+    /// 65504 is infinite.
     F16,
     /// `float`. Needs no extension.
     F32,
-    /// `half` within blocks of so many steps along K, `float` across them.
+    /// `half` within blocks of `block` steps along K, `float` across blocks.
     Chunked {
-        /// Steps along K of a block, at least 1.
+        /// Steps along K per block, at least 1.
         block: usize,
     },
 }
 
-/// From sums of bytes to bytes: `clamp(round(sum * multiplier / 2^shift) + zero_c, least, most)`, where the sum is that of
-/// (a - `zero_a`)(b - `zero_b`) after `alpha`, `beta` and the epilogue. All in integers, `round` to the nearest and
-/// upwards from halfway, so that every device gives the same.
+/// Converts sums of bytes to bytes: `clamp(round(sum * multiplier / 2^shift) + zero_c, least, most)`, where the sum
+/// is that of (a - `zero_a`)(b - `zero_b`) after `alpha`, `beta` and the epilogue. All arithmetic is in integers;
+/// `round` is to the nearest, halves upwards. Every device gives the same result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Requantise {
-    /// How many multipliers there are.
+    /// The number of multipliers.
     pub scale: Scale,
-    /// What stands for 0 in A.
+    /// Zero point of A.
     pub zero_a: i8,
-    /// What stands for 0 in B.
+    /// Zero point of B.
     pub zero_b: i8,
-    /// What stands for 0 in C.
+    /// Zero point of C.
     pub zero_c: i8,
-    /// The least value of C.
+    /// The smallest value of C.
     pub least: i8,
     /// The largest value of C.
     pub most: i8,
 }
 
-/// Multipliers and shifts come in an operand: pairs of `int`, the multiplier from 0 on, the shift from 1 to 62.
+/// Multipliers and shifts are in an operand: pairs of `int`, the multiplier at least 0, the shift 1 to 62.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scale {
     /// One pair for all of C.
@@ -105,7 +106,7 @@ pub enum Scale {
     Columns,
 }
 
-/// Which way a matrix lies in memory.
+/// The storage order of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
     /// Rows are contiguous.
@@ -114,43 +115,43 @@ pub enum Order {
     ColumnMajor,
 }
 
-/// How a matrix lies in a buffer. All in elements.
+/// The layout of a matrix in a buffer. All distances are in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// Which way the stored matrix lies.
+    /// The storage order.
     pub order: Order,
-    /// Whether what is stored is the transpose of the operand.
+    /// Whether the stored matrix is the transpose of the operand.
     pub transposed: bool,
-    /// From one row (column) of the stored matrix to the next: the leading dimension.
+    /// Distance from one row (column) of the stored matrix to the next: the leading dimension.
     pub leading: usize,
-    /// Where the first element is.
+    /// Offset of the first element.
     pub offset: usize,
 }
 
 impl Layout {
-    /// Rows `leading` elements apart, from the start of the buffer on.
+    /// Rows `leading` elements apart, at offset 0.
     pub fn row_major(leading: usize) -> Self {
         Self { order: Order::RowMajor, transposed: false, leading, offset: 0 }
     }
 
-    /// Columns `leading` elements apart, from the start of the buffer on.
+    /// Columns `leading` elements apart, at offset 0.
     pub fn column_major(leading: usize) -> Self {
         Self { order: Order::ColumnMajor, ..Self::row_major(leading) }
     }
 
-    /// The same memory as the transpose.
+    /// The same memory, read as the transpose.
     #[must_use]
     pub fn transposed(self) -> Self {
         Self { transposed: !self.transposed, ..self }
     }
 
-    /// The same from `offset` on.
+    /// The same layout at offset `offset`.
     #[must_use]
     pub fn at(self, offset: usize) -> Self {
         Self { offset, ..self }
     }
 
-    /// Whether the operand's rows (not those of what is stored) are contiguous.
+    /// Whether the rows of the operand (not of the stored matrix) are contiguous.
     pub fn rows_are_contiguous(&self) -> bool {
         (self.order == Order::RowMajor) != self.transposed
     }
@@ -160,8 +161,8 @@ impl Layout {
         if self.rows_are_contiguous() { [self.leading, 1] } else { [1, self.leading] }
     }
 
-    /// Elements up to and with the last of a `rows` x `columns` operand, `offset` included; 0 for an empty one, `None`
-    /// past `usize`.
+    /// Elements up to and including the last one of a `rows` x `columns` operand, `offset` included; 0 for an empty
+    /// operand, `None` when it exceeds `usize`.
     pub fn span(&self, [rows, columns]: [usize; 2]) -> Option<usize> {
         if rows == 0 || columns == 0 {
             return Some(0);
@@ -172,29 +173,31 @@ impl Layout {
     }
 }
 
-/// How many products of one description there are, and where their operands begin.
+/// The number of products of one description, and the location of their operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Batch {
     /// One.
     One,
-    /// Operands of a product lie so many elements after those of the one before. 0 is one operand for all; not for C.
+    /// The operands of consecutive products are `strides` elements apart. A stride of 0 shares one operand between
+    /// all products; not allowed for C.
     Strided {
-        /// How many products.
+        /// Number of products.
         count: usize,
-        /// From product to product, for A, B and C.
+        /// Distance from product to product, for A, B and C.
         strides: [usize; 3],
     },
-    /// Operands begin where a buffer says: three `uint` a product, elements of A, of B and of C beyond the layouts'
-    /// own offsets. Whoever fills it sees to it that operands lie in their buffers and that no two C share an element: what an
-    /// element of two C holds afterwards is not specified. The products may come in any order.
+    /// A buffer holds the offsets of the operands: three `uint` per product, offsets in elements into A, B and C,
+    /// added to the layouts' own offsets. The caller must ensure that operands stay inside their buffers and that no
+    /// two C share an element; the value of an element shared by two C is unspecified. Products may be computed in
+    /// any order.
     Offsets {
-        /// How many products.
+        /// Number of products.
         count: usize,
     },
 }
 
 impl Batch {
-    /// How many products.
+    /// Number of products.
     pub fn count(&self) -> usize {
         match self {
             Self::One => 1,
@@ -202,55 +205,55 @@ impl Batch {
         }
     }
 
-    /// From product to product for A, B and C, as far as that is known ahead.
+    /// Distances from product to product for A, B and C, when they are known in advance; otherwise 0.
     pub(super) fn strides(&self) -> [usize; 3] {
         if let Self::Strided { strides, .. } = self { *strides } else { [0; 3] }
     }
 }
 
-/// A stage of the epilogue. Biases and residuals are operands of the type of C, but `int` wherever sums are.
+/// A stage of the epilogue. Biases and residuals are operands of the type of C, or `int` when sums are `int`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stage {
     /// Adds a vector of n elements, one to each column of C.
     BiasColumns,
     /// Adds a vector of m elements, one to each row of C.
     BiasRows,
-    /// What is less than 0 becomes 0. A NaN stays one, here and below.
+    /// Values below 0 become 0. NaN stays NaN, here and below.
     Relu,
-    /// What is less than 0 becomes 0, what is more than 6 becomes 6.
+    /// Values below 0 become 0, values above 6 become 6.
     Relu6,
-    /// What is less than `least` becomes `least`, what is more than `most` becomes `most`.
+    /// Values below `least` become `least`, values above `most` become `most`.
     Clamp {
-        /// The least value; an integer for integers.
+        /// The smallest value; an integer for integer elements.
         least: f32,
-        /// The largest value, no less than `least`.
+        /// The largest value, at least `least`.
         most: f32,
     },
     /// Adds an m x n matrix.
     Residual {
-        /// How it lies in its buffer.
+        /// Its layout in its buffer.
         layout: Layout,
-        /// Elements from product to product of a batch, however the batch's other operands are given.
+        /// Elements from product to product of a batch, regardless of how the batch's other operands are given.
         stride: usize,
     },
 }
 
-/// What a plan wants from whoever binds it.
+/// An operand that a plan must be bound to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operand {
     /// `A`, `B`, `C`, `offsets`, `scales`, or the stage that reads it.
     pub name: String,
     /// The type of its elements.
     pub element: ScalarType,
-    /// Elements it must hold at the least; what is empty needs a buffer nevertheless, which is not read.
+    /// Minimum number of elements. An empty operand still needs a buffer, which is not read.
     pub elements: usize,
 }
 
-/// What is wrong with a description.
+/// An invalid description.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum DescriptionError {
-    /// A leading dimension within which rows (columns) overlap.
+    /// A leading dimension so small that rows (columns) overlap.
     #[error(
         "{operand}: a leading dimension of {leading} is less than the {extent} elements of what it leads to"
     )]
@@ -259,7 +262,7 @@ pub enum DescriptionError {
         operand: &'static str,
         /// The leading dimension.
         leading: usize,
-        /// The least it can be.
+        /// The minimum.
         extent: usize,
     },
     /// Two products of a batch would write to the same element.
@@ -267,51 +270,52 @@ pub enum DescriptionError {
         "products {first} and {second} of the batch overlap in C: a stride of {stride} elements is too small"
     )]
     Overlap {
-        /// The one.
+        /// Index of the one product.
         first: usize,
-        /// The other.
+        /// Index of the other product.
         second: usize,
         /// The stride of C.
         stride: usize,
     },
-    /// Elements that the kernels' 32-bit indices do not reach.
+    /// Elements beyond the range of the kernels' 32-bit indices.
     #[error("{operand} reaches past element 2^32, where the kernels' indices end: split the product")]
     TooLarge {
         /// The operand, or the extent.
         operand: &'static str,
     },
-    /// Sums of bytes that 32 bits do not hold.
+    /// Sums of products of bytes that may exceed 32 bits.
     #[error("k is {k}: sums of more than {most} products of bytes do not fit 32 bits; split the product")]
     Sums {
         /// The length of the sums.
         k: usize,
-        /// The longest.
+        /// The maximum length.
         most: usize,
     },
-    /// A factor or limit that the type of the sums does not have.
+    /// A factor or limit that the type of the sums cannot represent.
     #[error("{what} is {value}: {want}")]
     Number {
-        /// Which.
+        /// The factor or limit.
         what: &'static str,
         /// Its value.
         value: f64,
         /// What it must be.
         want: &'static str,
     },
-    /// More stages than the kernels take.
+    /// More stages than the kernels support.
     #[error("an epilogue of {found} stages: the kernels take {most}")]
     Stages {
-        /// How many there are.
+        /// The number of stages.
         found: usize,
-        /// How many there can be.
+        /// The maximum number of stages.
         most: usize,
     },
 }
 
 impl Gemm {
-    /// The most stages of an epilogue.
+    /// Maximum number of stages of an epilogue.
     pub const STAGES_MAX: usize = 6;
-    /// The longest sum of products of bytes that 32 bits hold: 2^14 each at the most, or, with zero points, 255^2.
+    /// Maximum length of a sum of products of bytes that fits 32 bits: each product is at most 2^14, or, with zero
+    /// points, 255^2.
     pub const BYTES_K_MAX: usize = (1 << 17) - 1;
 
     /// C = A B of three row-major matrices without gaps: no batch, no epilogue, `alpha` 1, `beta` 0.
@@ -331,23 +335,23 @@ impl Gemm {
         }
     }
 
-    /// `alpha` and `beta` as they are applied: rounded to the type of the sums.
+    /// `alpha` and `beta` rounded to the type of the sums, as they are applied.
     pub fn factors(&self) -> [f64; 2] {
         [self.alpha, self.beta].map(|factor| match self.elements.total() {
             ScalarType::F16 => f16::from_f64(factor).to_f64(),
             ScalarType::F32 => f64::from(factor as f32),
-            // Integers are checked to be some.
+            // [`Self::check`] ensures that these are integers.
             _ => factor,
         })
     }
 
-    /// Arithmetic operations, a multiply-add counted as 2; the epilogue is not counted.
+    /// Number of arithmetic operations; a multiply-add counts as 2, the epilogue is not counted.
     pub fn operations(&self) -> f64 {
         2.0 * self.m as f64 * self.n as f64 * self.k as f64 * self.batch.count() as f64
     }
 
-    /// What a plan wants, in its order: A, B, C; the offsets of a batch, if it has them; multipliers and shifts, if C is
-    /// requantised; then a buffer for each bias and each residual, in the order of the epilogue.
+    /// The operands of a plan, in order: A, B, C; the offsets of a batch, if it has them; multipliers and shifts, if
+    /// C is requantised; then a buffer for each bias and each residual, in the order of the epilogue.
     pub fn operands(&self) -> Vec<Operand> {
         let Self { m, n, k, .. } = *self;
         let (input, output, side) = self.elements.types();
@@ -383,10 +387,10 @@ impl Gemm {
         operands
     }
 
-    /// Whether it makes sense, whatever the device.
+    /// Checks that the description is valid, independent of the device.
     ///
     /// # Errors
-    /// The first thing that does not.
+    /// The first violation found.
     pub fn check(&self) -> Result<(), DescriptionError> {
         let Self { m, n, k, .. } = *self;
         let layouts = [("A", &self.a, [m, k]), ("B", &self.b, [k, n]), ("C", &self.c, [m, n])];
@@ -440,8 +444,8 @@ impl Gemm {
         if count < 2 || lines == 0 || line == 0 {
             return Ok(());
         }
-        // The first product and one `apart` after it share an element when the distance between them is that between
-        // two elements of one matrix.
+        // The first product and a later one share an element when the distance between the products equals the
+        // distance between two elements of one matrix.
         let span = (lines - 1) * self.c.leading + line;
         for second in 1..count {
             let distance = second * stride;
@@ -507,7 +511,7 @@ impl Elements {
         }
     }
 
-    /// The type sums are held in across K.
+    /// The type in which sums across K are held.
     pub fn total(&self) -> ScalarType {
         match self {
             Self::F16(Accumulate::F16) => ScalarType::F16,

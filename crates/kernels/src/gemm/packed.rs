@@ -1,4 +1,4 @@
-//! Operands laid out ahead in panels or images.
+//! Operands packed in advance into panels or images.
 
 use tripipe_device::Probe;
 use tripipe_launch::{ChannelOrder, ChannelType, ImageShape, MemoryKind, ScalarType};
@@ -6,13 +6,13 @@ use tripipe_launch::{ChannelOrder, ChannelType, ImageShape, MemoryKind, ScalarTy
 use super::check::Unfit;
 use super::parameters::Source;
 
-/// How a packed operand lies: the tag that goes with its memory. What was packed with one tag can be read by every plan
-/// that wants an equal one.
+/// The layout of a packed operand: the tag that belongs to its memory. An operand packed with one tag can be read by
+/// every plan that needs an equal tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packed {
     /// Rows (columns, for B) of a tile.
     pub(super) lanes: usize,
-    /// Tiles, those that fill the last panel included.
+    /// Tiles, including those that fill the last panel.
     pub(super) tiles: usize,
     /// Elements from panel to panel.
     pub(super) panel: usize,
@@ -20,23 +20,23 @@ pub struct Packed {
     pub(super) step: usize,
     /// Elements from product to product; rows of an image.
     pub(super) product: usize,
-    /// Steps along K that lie side by side: 4 for dot products.
+    /// Adjacent steps along K: 4 for dot products.
     pub(super) depth: usize,
     /// Rows (columns, for B) of the operand.
     pub(super) extent: usize,
     /// Steps along K.
     pub(super) k: usize,
-    /// Products of a batch that have an operand of their own.
+    /// Products of a batch that have a separate operand.
     pub(super) products: usize,
     /// The type of its elements.
     pub(super) element: ScalarType,
-    /// The image that it is read as.
+    /// The image through which it is read.
     pub(super) image: Option<ImageShape>,
-    /// Bytes of its buffer; `None` where the image has its own memory.
+    /// Bytes of its buffer; `None` when the image has its own memory.
     pub(super) buffer_bytes: Option<usize>,
 }
 
-/// An operand to be packed.
+/// An operand to pack.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packing {
     pub(super) name: &'static str,
@@ -49,10 +49,10 @@ pub(super) struct Packing {
 }
 
 impl Packing {
-    /// How it lies in `source`; `None` when that is as it is.
+    /// The layout for `source`; `None` when the operand is read in its stored layout.
     pub(super) fn packed(self, source: Source, probe: &Probe) -> Result<Option<Packed>, Unfit> {
         let Self { name, lanes, depth, extent, k, products, element } = self;
-        // Buffers and images of nothing do not exist.
+        // Empty buffers and images do not exist.
         let (lines, products) = (k.div_ceil(depth).max(1), products.max(1));
         let tiles = extent.div_ceil(lanes).max(1);
         let packed = match source {
@@ -114,7 +114,7 @@ impl Packing {
 }
 
 impl Packed {
-    /// With the size of its buffer, which fits the device and the kernels' indices.
+    /// The layout with the size of its buffer, checked against the device's limit and the kernels' indices.
     fn measured(self, name: &str, probe: &Probe) -> Result<Self, Unfit> {
         if self.buffer_bytes.is_none() {
             return Ok(self);
@@ -131,7 +131,7 @@ impl Packed {
         }
     }
 
-    /// The memory that holds it: a buffer, or an image on devices that cannot lay one over a buffer.
+    /// The memory that holds it: a buffer, or an image on devices that cannot create an image over a buffer.
     pub fn memory(&self) -> MemoryKind {
         match (self.buffer_bytes, self.image) {
             (None, Some(shape)) => MemoryKind::Image(shape),
@@ -139,7 +139,7 @@ impl Packed {
         }
     }
 
-    /// Elements of the plain matrices that it was made of.
+    /// Elements of the plain matrices that it was packed from.
     pub fn plain_elements(&self) -> usize {
         self.extent.saturating_mul(self.k).saturating_mul(self.products)
     }
@@ -153,13 +153,13 @@ impl Packed {
         self.step * self.element.bytes()
     }
 
-    /// Its view as the packing kernel takes it.
+    /// Its view for the packing kernel.
     pub(super) fn written(&self) -> [u32; 4] {
         let product = if self.buffer_bytes.is_none() { self.product } else { self.product_elements() };
         [0, self.panel as u32, self.step as u32, product as u32]
     }
 
-    /// Its view as the product's kernel takes it: of panels, or of rows of an image.
+    /// Its view for the product's kernel: of panels, or of rows of an image.
     pub(super) fn read(&self) -> [u32; 4] {
         let product = if self.products > 1 { self.product as u32 } else { 0 };
         [0, self.panel as u32, self.step as u32, product]

@@ -1,4 +1,4 @@
-//! Launches that lay an operand out for a kernel, and back.
+//! Launches that pack an operand for a kernel, and unpack it.
 
 use std::sync::Arc;
 
@@ -13,9 +13,11 @@ use super::plan::{Side, in_groups, packed_layouts};
 use super::product::{Product, View};
 use crate::plan::{Plan, Slot};
 
-/// A plan that packs one operand, with the tag of what it makes; `None` when the parameters read it as it lies.
+/// A plan that packs one operand, with the tag of the result; `None` when the parameters read the operand in its
+/// stored layout.
 ///
-/// Its operands are the operand as described, memory of [`Packed::memory`], and, for a batch that has them, the offsets.
+/// Its operands are the described operand, the memory of [`Packed::memory`], and, for a batch with offsets, the
+/// offsets.
 ///
 /// # Errors
 /// As [`Parameters::check`].
@@ -37,10 +39,10 @@ pub fn plan_packing(
     Ok(Some((plan, packed)))
 }
 
-/// A plan that makes a plain matrix of a packed operand again, for kernels that read another layout.
+/// A plan that converts a packed operand back to a plain matrix, for kernels that read another layout.
 ///
-/// Its operands are the memory of [`Packed::memory`], and a buffer of [`Packed::plain_elements`]: a row-major A, or a column-major B,
-/// without gaps, of one product after the other.
+/// Its operands are the memory of [`Packed::memory`] and a buffer of [`Packed::plain_elements`]: a row-major A, or a
+/// column-major B, without gaps, one product after the other.
 pub fn plan_unpacking(packed: &Packed, probe: &Probe) -> Plan<'static> {
     let mut plan = Plan::new();
     let (from, to) = (plan.operand(), plan.operand());
@@ -63,9 +65,9 @@ pub fn plan_unpacking(packed: &Packed, probe: &Probe) -> Plan<'static> {
     plan
 }
 
-/// A launch that packs.
+/// A packing launch.
 pub(super) struct Packing {
-    /// With lanes as rows and steps as columns.
+    /// The source, with lanes as rows and steps as columns.
     view: View,
     lanes: usize,
     k: usize,
@@ -81,7 +83,7 @@ impl Packing {
         Self { view, lanes, k: gemm.k, operand: side as u32, packed }
     }
 
-    /// Program, arguments and range; `None` when there is nothing to pack.
+    /// Program, arguments and range; `None` when the operand is empty.
     pub(super) fn launch(
         &self,
         from: Slot,
@@ -94,7 +96,7 @@ impl Packing {
             return None;
         }
         let to_image = packed.buffer_bytes.is_none();
-        // The kernel holds a tile's lanes in registers, and takes a wider tile as several in one panel.
+        // The kernel holds a tile's lanes in registers, and processes a wider tile as several tiles of one panel.
         let lanes = match packed.lanes {
             lanes if lanes <= 16 => lanes,
             lanes if lanes.is_multiple_of(8) => 8,

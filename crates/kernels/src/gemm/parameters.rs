@@ -1,4 +1,4 @@
-//! How a product is computed: which kernel, which tile, from which memory. One line of text says it all.
+//! How a product is computed: the kernel, its tile, the source of each operand. Parameters have a one-line text form.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,13 +6,14 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A kernel of `gemm.cl` with what it is built and launched with.
+/// A kernel of `gemm.cl` with its build and launch parameters.
 ///
-/// A and B, rows and columns are those of the product as kernels see it, with the rows of C contiguous: where C is
-/// column-major they compute the transpose, B^T A^T, and the two change places ([`super::Gemm::is_transposed`]).
+/// A and B, rows and columns are those of the product as the kernels see it, with contiguous rows of C. For a
+/// column-major C, the kernels compute the transpose, B^T A^T, and A and B are swapped
+/// ([`super::Gemm::is_transposed`]).
 ///
-/// As text, in TOML too, it is one line: the kernel, its tile, then what differs from the least, as
-/// `tile 4x8 unroll=4 b=image group=16x8`.
+/// The text form, in TOML too, is one line: the kernel, its tile, then the fields that differ from their defaults,
+/// e.g. `tile 4x8 unroll=4 b=image group=16x8`.
 ///
 /// ```
 /// use tripipe_kernels::gemm::Parameters;
@@ -25,102 +26,103 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Parameters {
-    /// `gemm_tile`: a tile a work-item.
+    /// `gemm_tile`: one tile per work-item.
     Tile(Tile),
-    /// `gemm_local`: a block a work-group, by way of local memory.
+    /// `gemm_local`: one block per work-group, through local memory.
     Local(Local),
-    /// `gemm_vector`: a row of C that is a vector times B, B contiguous along K.
+    /// `gemm_vector`: a row of C that is a vector times B, with B contiguous along K.
     Vector(Vector),
 }
 
-/// What `gemm_tile` is built with: `tile ROWSxCOLUMNS`, then the fields by name.
+/// The parameters of `gemm_tile`: `tile ROWSxCOLUMNS`, then the fields by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::struct_excessive_bools, reason = "independent of each other, each a word of the text")]
 pub struct Tile {
-    /// Rows of C a work-item computes, 1 to 16.
+    /// Rows of C per work-item, 1 to 16.
     pub rows: usize,
-    /// Columns of C a work-item computes: up to 4 vectors.
+    /// Columns of C per work-item: up to 4 vectors.
     pub columns: usize,
-    /// `vector=`: elements of a vector of columns: 2, 4 (when nothing is said), 8 or 16.
+    /// `vector=`: elements of a vector of columns: 2, 4 (the default), 8 or 16.
     pub vector: usize,
-    /// `unroll=`: steps along K a turn of the loop: 1, 2, 4 or 8.
+    /// `unroll=`: steps along K per loop iteration: 1, 2, 4 or 8.
     pub unroll: usize,
-    /// `a=`: where A is read from.
+    /// `a=`: the source of A.
     pub a: Source,
-    /// `b=`: where B is read from.
+    /// `b=`: the source of B.
     pub b: Source,
-    /// `a-vector`: whether the rows of a packed A are loaded as one vector, 2, 4, 8 or 16 of them; else one by one, which
-    /// CPUs broadcast from memory.
+    /// `a-vector`: whether the rows of a packed A are loaded as one vector of 2, 4, 8 or 16. Otherwise they are
+    /// loaded one by one, which CPUs broadcast from memory.
     pub a_vector: bool,
-    /// `fma`: whether the kernel insists on `fma()`.
+    /// `fma`: whether the kernel requires `fma()`.
     pub fma: bool,
-    /// `short-products`: whether bytes are multiplied in 16 bits, which their products fit, and widened to be summed. 5 to 13 % faster on a
-    /// CPU with AVX-512 (PoCL 3.1); by `tripipe analyze` 1.3 to 1.6 times fewer cycles of arithmetic on Valhall and Adreno 6xx, but a
-    /// tenth more on Midgard and Bifrost.
+    /// `short-products`: whether bytes are multiplied in 16 bits, which their products fit, and widened for
+    /// summation. 5 to 13 % faster on a CPU with AVX-512 (PoCL 3.1); by `tripipe analyze` 1.3 to 1.6 times fewer
+    /// cycles of arithmetic on Valhall and Adreno 6xx, but a tenth more on Midgard and Bifrost.
     pub short_products: bool,
     /// `dot=`: dot products of four bytes.
     pub dot: Option<Dot>,
-    /// `rows-first`: whether neighbouring work-items lie one below the other.
+    /// `rows-first`: whether consecutive work-items are in the same column of tiles.
     pub rows_first: bool,
-    /// `rolled`: whether the epilogue is there once, in a loop over sums in memory. For CPUs.
+    /// `rolled`: whether the epilogue is compiled once, in a loop over sums in memory. For CPUs.
     pub rolled: bool,
-    /// `group=`: work-items of a work-group in the first and second dimension; else the driver chooses.
+    /// `group=`: work-group size in the first and second dimension; without it the driver chooses.
     pub group: Option<[usize; 2]>,
-    /// `parts=`: into how many parts K is cut, which a second pass adds up in order.
+    /// `parts=`: number of parts that K is divided into; a second pass sums them in order.
     pub parts: usize,
 }
 
-/// What `gemm_local` is built with: `local ROWSxCOLUMNS`, then the fields by name.
+/// The parameters of `gemm_local`: `local ROWSxCOLUMNS`, then the fields by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Local {
-    /// Rows of C a work-item computes: 4, 8, 12 or 16, in quads that are a part of the block apart.
+    /// Rows of C per work-item: 4, 8, 12 or 16, in quads spread over the block at equal distances.
     pub rows: usize,
-    /// Columns of C a work-item computes, like `rows`.
+    /// Columns of C per work-item, like `rows`.
     pub columns: usize,
     /// `depth=`: steps along K that a block in local memory holds: 4, 8, 16 or 32.
     pub depth: usize,
-    /// `group=`: work-items of a work-group along the columns and the rows of C.
+    /// `group=`: work-group size along the columns and the rows of C.
     pub group: [usize; 2],
-    /// `a=`: where A is read from: direct or packed, in one panel.
+    /// `a=`: the source of A: direct, or packed in one panel.
     pub a: Source,
-    /// `b=`: where B is read from, likewise.
+    /// `b=`: the source of B, likewise.
     pub b: Source,
-    /// `buffers=`: 2 loads a block while another is computed with, at twice the local memory; else 1.
+    /// `buffers=`: 2 loads one block while computing with another, at twice the local memory; otherwise 1.
     pub buffers: usize,
-    /// `fma`: whether the kernel insists on `fma()`.
+    /// `fma`: whether the kernel requires `fma()`.
     pub fma: bool,
-    /// `parts=`: into how many parts K is cut.
+    /// `parts=`: number of parts that K is divided into.
     pub parts: usize,
 }
 
-/// What `gemm_vector` is built with: `vector OUTPUTSxWIDTH`, then the fields by name.
+/// The parameters of `gemm_vector`: `vector OUTPUTSxWIDTH`, then the fields by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Vector {
-    /// Elements of C a work-group computes side by side: 2, 4 or 8.
+    /// Adjacent elements of C per work-group: 2, 4 or 8.
     pub outputs: usize,
-    /// Steps along K a work-item takes at once: 2, 4, 8 or 16.
+    /// Steps along K that a work-item processes at once: 2, 4, 8 or 16.
     pub width: usize,
-    /// `group=`: work-items that share the elements' sums, a power of two.
+    /// `group=`: work-items that share the sums of the elements, a power of two.
     pub group: usize,
-    /// `sub-groups`: whether they add up by `sub_group_reduce_add` first, and only sub-groups by local memory.
+    /// `sub-groups`: whether work-items are summed by `sub_group_reduce_add`, and only sub-groups through local
+    /// memory.
     pub sub_groups: bool,
 }
 
-/// Where a kernel reads an operand from.
+/// The source from which a kernel reads an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// `direct`: as it lies. Any layout will do.
+    /// `direct`: in its stored layout. Any layout works.
     Direct,
-    /// `packed/PANEL`: a copy in panels of so many tiles, `packed` for all tiles in one (0).
+    /// `packed/PANEL`: a copy in panels of `panel` tiles; `packed` for a single panel of all tiles (0).
     Packed {
-        /// Tiles of a panel; 0 for all of them.
+        /// Tiles per panel; 0 for all tiles.
         panel: usize,
     },
-    /// `image`: a copy in an image, or in a buffer that an image lies over, where the device can do that.
+    /// `image`: a copy in an image, or in a buffer under an image on devices that support that.
     Image,
 }
 
-/// Whose dot products of four bytes, added to a sum.
+/// The extension that provides dot products of four bytes, added to a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dot {
     /// `khr`: `cl_khr_integer_dot_product`.
@@ -130,7 +132,8 @@ pub enum Dot {
 }
 
 impl Tile {
-    /// A tile from buffers as they lie: 4 elements a vector, one step a turn, the driver's work-group, K whole.
+    /// A tile that reads buffers in their stored layout: 4 elements per vector, one step per iteration, the driver's
+    /// work-group, K undivided.
     pub const fn new(rows: usize, columns: usize) -> Self {
         Self {
             rows,
@@ -152,7 +155,8 @@ impl Tile {
 }
 
 impl Local {
-    /// A block of operands as they lie: 8 steps along K, 16x16 work-items, one buffer, K whole.
+    /// A block that reads operands in their stored layout: 8 steps along K, 16x16 work-items, one buffer, K
+    /// undivided.
     pub const fn new(rows: usize, columns: usize) -> Self {
         Self {
             rows,
@@ -168,16 +172,16 @@ impl Local {
     }
 }
 
-/// What is wrong with the text of parameters.
+/// Parameter text that cannot be parsed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("parameters `{text}`: `{word}` is {reason}")]
 #[non_exhaustive]
 pub struct ParametersError {
-    /// All of the text.
+    /// The whole text.
     pub text: String,
-    /// The word at fault.
+    /// The invalid word.
     pub word: String,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: &'static str,
 }
 
@@ -259,7 +263,7 @@ impl TryFrom<String> for Parameters {
     }
 }
 
-/// A number, an extent, a source or a choice; what was wanted when it is none.
+/// Parses a number; the error says what was expected.
 fn number(value: Option<&str>) -> Result<usize, &'static str> {
     value.and_then(|value| value.parse().ok()).ok_or("no number")
 }

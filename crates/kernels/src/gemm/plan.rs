@@ -1,4 +1,4 @@
-//! Plans: a description, parameters and a device to launches over the caller's memory.
+//! Plans: turn a description, parameters and a device into launches over the caller's memory.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use super::parameters::{Dot, Local, Parameters, Source, Tile, Vector};
 use super::product::{Product, View};
 use crate::plan::{Plan, Slot};
 
-/// What is known of an operand of the description ahead of a plan's launches.
+/// What is known about an operand before the launches of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Given {
-    /// It may be another one each time: where it is to be packed, the launches do so.
+    /// It may change between launches: if it needs packing, the launches pack it.
     #[default]
     Changing,
-    /// It stays as it is at the first launch: where it is to be packed, the preparation does so.
+    /// It stays unchanged from the first launch on: if it needs packing, the preparation packs it.
     Constant,
-    /// It was packed by [`plan_packing`](super::plan_packing) with this tag, and that memory is what the plan is bound to. One that was packed as the
-    /// operand of one product is that of all products of a batch: no stride, and no offset of a buffer, moves it.
+    /// It was packed by [`plan_packing`](super::plan_packing) with this tag, and the plan is bound to that memory. An
+    /// operand packed for one product serves all products of a batch: strides and offsets do not apply to it.
     Packed(Packed),
 }
 
@@ -50,8 +50,8 @@ impl Side {
     }
 }
 
-/// How A and B of a description are packed for `parameters`; `None` for one that is read as it lies. A plan with the same
-/// parameters wants these tags.
+/// The packed layouts of A and B of a description for `parameters`; `None` for an operand that is read in its stored
+/// layout. A plan with the same parameters needs these tags.
 ///
 /// # Errors
 /// As [`Parameters::check`].
@@ -75,7 +75,7 @@ fn layouts(
     Ok(if product.transposed { [b, a] } else { [a, b] })
 }
 
-/// Which of A and B a product reads as it was packed; an operand that was not packed counts as read so.
+/// Whether the product reads A and B in their packed layout; `true` for an operand that was not packed.
 ///
 /// # Errors
 /// As [`Parameters::check`].
@@ -90,14 +90,14 @@ pub fn reads_as_packed(
     Ok([0, 1].map(|side| packed[side].is_none_or(|packed| wanted[side] == Some(packed))))
 }
 
-/// The plan of a product. Its operands are those of [`Gemm::operands`], in that order; the result is in C. `given` says
-/// what is known of A and B.
+/// The plan of a product. Its operands are those of [`Gemm::operands`], in that order; the result is in C. `given`
+/// says what is known about A and B.
 ///
-/// Nothing is launched for a C without elements. Run twice, it computes twice: with `beta` other than 0 that is another
-/// result.
+/// No launch is needed for a C without elements. Running the plan twice computes the product twice: with `beta` other
+/// than 0 the result changes.
 ///
 /// # Errors
-/// As [`Parameters::check`]; an operand that was packed for other parameters.
+/// As [`Parameters::check`]; an operand packed for other parameters.
 pub fn plan(
     gemm: &Gemm,
     parameters: &Parameters,
@@ -128,19 +128,19 @@ pub fn plan(
     Ok(planner.plan)
 }
 
-/// An operand as a kernel takes it.
+/// An operand in the form that a kernel takes.
 struct Read {
     slot: Slot,
-    /// Which operand it is, where the kernel reads it as it lies.
+    /// The index of the operand, when the kernel reads it in its stored layout.
     operand: Option<usize>,
     view: [u32; 4],
-    /// Which way a direct one lies.
+    /// The layout of a direct operand.
     described: View,
     packed: Option<Packed>,
 }
 
-/// Work-groups of 8x8, as far as the device takes them. Left to itself, a driver may choose, and compile, another for every
-/// size.
+/// Work-groups of 8x8, if the device supports them. Without an explicit size, a driver may choose, and compile for, a
+/// different one for every size.
 pub(super) fn in_groups([x, y]: [usize; 2], z: usize, probe: &Probe) -> NdRange {
     let side = if (1..64).contains(&probe.max_work_group_size) { 1 } else { 8 };
     NdRange::d3(x.next_multiple_of(side), y.next_multiple_of(side), z).local(side, side, 1)
@@ -151,9 +151,9 @@ struct Planner<'g> {
     gemm: &'g Gemm,
     product: Product,
     probe: &'g Probe,
-    /// Those of [`Gemm::operands`].
+    /// The slots of [`Gemm::operands`].
     slots: Vec<Slot>,
-    /// Into how many parts K is cut, and bytes of the sums that they leave behind.
+    /// The number of parts that K is divided into, and the bytes of their partial sums.
     parts: usize,
     sums_bytes: usize,
 }
@@ -163,7 +163,7 @@ impl Planner<'_> {
         self.gemm.has_offsets().then(|| self.slots[3])
     }
 
-    /// What the kernel reads for `side`, packed if need be.
+    /// The operand that the kernel reads for `side`, packed if needed.
     fn operand(&mut self, side: Side, packed: Option<Packed>, given: Given) -> Read {
         let slot = self.slots[side as usize];
         let is_a = (side == Side::A) != self.product.transposed;
@@ -180,7 +180,7 @@ impl Planner<'_> {
                 (bytes, _) => self.plan.scratch(bytes.unwrap_or(0)),
             };
             let packing = Packing::of(self.gemm, &self.product, side, packed);
-            // With alpha 0 nothing of it is read.
+            // When alpha is 0, it is not read.
             if self.product.k > 0
                 && let Some((program, arguments, range)) =
                     packing.launch(slot, memory, self.offsets(), self.probe)
@@ -201,13 +201,13 @@ impl Planner<'_> {
         Read { slot, operand: None, view: packed.read(), described, packed: Some(packed) }
     }
 
-    /// The program of a kernel, as far as it follows from the description.
+    /// The program of a kernel, with the definitions that follow from the description.
     fn program(&self, kernel: &str) -> Program {
         let elements = match self.gemm.elements {
-            // Doubles are refused ahead of this.
+            // Doubles were refused earlier.
             Elements::F32 | Elements::F64 => "FLOATS",
             Elements::F16(Accumulate::F32) => "HALVES_IN_FLOAT",
-            // The vector kernel's sums are floats always.
+            // The vector kernel always sums in float.
             Elements::F16(_) if kernel == "VECTOR_K" => "HALVES_IN_FLOAT",
             Elements::F16(Accumulate::F16) => "HALVES",
             Elements::F16(Accumulate::Chunked { .. }) => "HALVES_CHUNKED",
@@ -226,7 +226,7 @@ impl Planner<'_> {
         program
     }
 
-    /// What a kernel that stores elements of C is built with beyond that.
+    /// Adds the definitions for a kernel that stores elements of C.
     fn with_epilogue(&self, mut program: Program) -> Program {
         let transposed = self.product.transposed;
         if let Elements::I8ToI8(Requantise { scale: Scale::Columns, .. }) = self.gemm.elements {
@@ -250,7 +250,7 @@ impl Planner<'_> {
         program
     }
 
-    /// The arguments that say where sums go: to C through the epilogue.
+    /// The arguments for the destination of the sums: C, through the epilogue.
     fn result(&self) -> Vec<Argument<Slot>> {
         let Product { m, n, c, transposed, .. } = self.product;
         let mut arguments: Vec<Argument<Slot>> =
@@ -287,7 +287,7 @@ impl Planner<'_> {
         arguments
     }
 
-    /// Which of [`Self::result`], behind so many other arguments, say where operands begin.
+    /// Marks the offset arguments of [`Self::result`], which follow `before` other arguments.
     fn result_begins_at(&mut self, before: usize) {
         let scaled = matches!(self.gemm.elements, Elements::I8ToI8(_));
         let offsets = usize::from(self.gemm.has_offsets());
@@ -307,7 +307,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Says of the views of a kernel's A and B where operands begin.
+    /// Marks the views of a kernel's A and B as arguments that hold offsets.
     fn views_begin(&mut self, operands: [Option<usize>; 2]) {
         for (argument, operand) in [1, 3].into_iter().zip(operands) {
             if let Some(operand) = operand {
@@ -316,7 +316,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Arguments of a launch that leaves plain sums of parts of K in `parts`.
+    /// Arguments of a launch that writes the sums of parts of K to `parts`, without an epilogue.
     fn partial_result(&self, parts: Slot) -> Vec<Argument<Slot>> {
         let Product { m, n, .. } = self.product;
         let at = [0, n as u32, 1, (m * n) as u32];
@@ -331,7 +331,8 @@ impl Planner<'_> {
         arguments
     }
 
-    /// Launches a kernel that takes parts of K: over all of it and to C, or over parts, and `gemm_sum` after it.
+    /// Launches a kernel that can process parts of K: either over all of K directly to C, or over parts followed by
+    /// `gemm_sum`.
     fn launch_parts(&mut self, pass: Pass) {
         let Pass { program, entry, operands, mut arguments, zeros, steps, unit, items: [x, y], group } = pass;
         let Product { m, n, k, count, .. } = self.product;
@@ -421,7 +422,7 @@ impl Planner<'_> {
         });
     }
 
-    /// Zero points of the kernel's A and B, unless both are 0.
+    /// Zero points of the kernel's A and B; `None` when both are 0.
     fn zero_points(&self) -> Option<[i32; 2]> {
         let Elements::I8ToI8(Requantise { zero_a, zero_b, .. }) = self.gemm.elements else { return None };
         let zeros = if self.product.transposed { [zero_b, zero_a] } else { [zero_a, zero_b] };
@@ -432,7 +433,7 @@ impl Planner<'_> {
         let Product { m, n, k, .. } = self.product;
         let [x, y] = local.group;
         let [rows, columns] = local.block();
-        // Packed in one panel, an operand is a plain matrix, contiguous across the block and without edges.
+        // An operand packed in one panel is a plain matrix, contiguous across the block and without edges.
         let view = |read: &Read, transposed: bool| match (&read.packed, transposed) {
             (Some(packed), _) => {
                 View { offset: 0, row: 1, column: packed.step, product: read.view[3] as usize }
@@ -515,16 +516,16 @@ impl Planner<'_> {
     }
 }
 
-/// A launch that can be cut along K.
+/// A launch that can be divided along K.
 struct Pass {
     program: Program,
     entry: &'static str,
-    /// Which operands A and B are, where it reads them as they lie.
+    /// The indices of A and B, when the kernel reads them in their stored layout.
     operands: [Option<usize>; 2],
-    /// Those ahead of k.
+    /// The arguments before k.
     arguments: Vec<Argument<Slot>>,
     zeros: Option<[i32; 2]>,
-    /// Steps along K, and what the length of a part is a multiple of.
+    /// Steps along K, and the unit that the length of a part is a multiple of.
     steps: usize,
     unit: usize,
     /// Work-items in the first two dimensions.

@@ -1,16 +1,16 @@
-//! A description as the kernels see it: the rows of C contiguous, every operand a view.
+//! A description in the form that the kernels use: the rows of C contiguous, every operand a view.
 
 use super::description::{Batch, Gemm};
 
-/// Where the elements of an operand are, in elements of its buffer.
+/// The layout of an operand, in elements of its buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct View {
     pub(super) offset: usize,
-    /// From row to row.
+    /// Distance from row to row.
     pub(super) row: usize,
-    /// From column to column.
+    /// Distance from column to column.
     pub(super) column: usize,
-    /// From product to product.
+    /// Distance from product to product.
     pub(super) product: usize,
 }
 
@@ -19,12 +19,12 @@ impl View {
         Self { row: self.column, column: self.row, ..self }
     }
 
-    /// As kernels take it.
+    /// The argument words for kernels.
     pub(super) fn words(self) -> [u32; 4] {
         [self.offset, self.row, self.column, self.product].map(|word| word as u32)
     }
 
-    /// Whether vectors of `width` elements from the start of every row or column on are aligned to their size.
+    /// Whether vectors of `width` elements, counted from the start of every row or column, are aligned to their size.
     pub(super) fn is_aligned(self, width: usize) -> bool {
         let strides = [self.row, self.column].into_iter().filter(|stride| *stride != 1);
         strides.chain([self.offset, self.product]).all(|stride| stride.is_multiple_of(width))
@@ -36,12 +36,12 @@ impl View {
 pub(super) struct Product {
     pub(super) m: usize,
     pub(super) n: usize,
-    /// 0 where A and B are not to be read.
+    /// 0 when A and B must not be read.
     pub(super) k: usize,
     pub(super) a: View,
     pub(super) b: View,
     pub(super) c: View,
-    /// Whether it is the transpose of what is described, and A and B have changed places.
+    /// Whether this is the transpose of the described product, with A and B swapped.
     pub(super) transposed: bool,
     /// Products of the batch.
     pub(super) count: usize,
@@ -66,15 +66,15 @@ impl Product {
         }
     }
 
-    /// Whether nothing is to be done.
+    /// Whether C has no elements.
     pub(super) fn is_empty(&self) -> bool {
         self.m == 0 || self.n == 0 || self.count == 0
     }
 }
 
 impl Gemm {
-    /// Whether kernels compute the transpose, B^T A^T: where C is column-major, and for a C of one column, so that vectors
-    /// are always rows.
+    /// Whether kernels compute the transpose, B^T A^T: for a column-major C, and for a C of one column, so that
+    /// vectors are always rows.
     pub fn is_transposed(&self) -> bool {
         match (self.m, self.n) {
             (1, 1) => !self.c.rows_are_contiguous(),
@@ -84,7 +84,7 @@ impl Gemm {
         }
     }
 
-    /// Whether operands of the batch begin where a buffer says.
+    /// Whether a buffer holds the offsets of the batch's operands.
     pub(super) fn has_offsets(&self) -> bool {
         matches!(self.batch, Batch::Offsets { .. })
     }

@@ -1,7 +1,7 @@
-//! The right answer, with the error that a correct kernel may show.
+//! The correct result, with the error allowed for a correct kernel.
 //!
-//! What it judges has no part in it: it finds elements by what [`Layout`] and [`Batch`] say, and not by the strides that plans and
-//! the CPU path make of them.
+//! It shares no code with what it judges: it finds elements by the definitions of [`Layout`] and [`Batch`], not by
+//! the strides that plans and the CPU path derive from them.
 
 use std::thread;
 
@@ -14,29 +14,30 @@ use super::description::{
 };
 use super::sums::{products, threads};
 
-/// What C holds after a product: in double precision with an error bound for each element, or exactly.
+/// The contents of C after a product: in double precision with an error bound for each element, or exact.
 ///
 /// # The bound
-/// With u the unit roundoff of the type of the sums (2^-24, or 2^-11 for half), p the products of an element and k their
-/// number, its sum is within
+/// With u the unit roundoff of the type of the sums (2^-24, or 2^-11 for half), p the products of an element and k
+/// their number, the error of its sum is at most
 /// - `k u / (1 - k u) sum |p|` for sums in float, in any order, fused or not (N. J. Higham, "Accuracy and Stability of
 ///   Numerical Algorithms", 2nd ed., 2002, section 3.1);
-/// - for sums in half, in runs along K: `u (k S + sum |p|) / (1 - k u)`, S the largest sum of consecutive products, which
-///   bounds every partial sum (the running error bound, section 3.3); or, where that is less, `6 u (sqrt(k) S +
-///   sqrt(sum p^2)) / (1 - 6 u sqrt(k))`. The second takes rounding errors as independent of mean 0 and then holds for an
-///   element with probability 1 - 2 exp(-18) (N. J. Higham and T. Mary, "A New Approach to Probabilistic Rounding Error
-///   Analysis", SIAM J. Sci. Comput. 41, 2019, theorem 2.4 with lambda = 6). The first alone tells nothing from k = 2048 on;
-/// - for chunked sums: the bounds of the chunks, added up in the first case and in squares in the second, and the bound in
-///   float of the sums of chunks;
-/// - for sums in double, that of sums in float with twice the roundoff: the reference is such a sum itself.
+/// - for sums in half, in runs along K: `u (k S + sum |p|) / (1 - k u)`, where S is the largest sum of consecutive
+///   products, which bounds every partial sum (the running error bound, section 3.3); or, if smaller,
+///   `6 u (sqrt(k) S + sqrt(sum p^2)) / (1 - 6 u sqrt(k))`. The second bound assumes independent rounding errors of
+///   mean 0; it then holds for an element with probability 1 - 2 exp(-18) (N. J. Higham and T. Mary, "A New Approach
+///   to Probabilistic Rounding Error Analysis", SIAM J. Sci. Comput. 41, 2019, theorem 2.4 with lambda = 6). The
+///   first bound alone says nothing from k = 2048 on;
+/// - for chunked sums: the bounds of the chunks, added up for the first bound and in squares for the second, plus the
+///   float bound of the sum of the chunks;
+/// - for sums in double, the bound of sums in float with twice the roundoff: the reference is computed in double too.
 ///
-/// Products less than the smallest normal number may become 0. `alpha`, `beta`, every stage that adds, and the conversion to
-/// the type of C each round once more: `u |value|`. Where the value or a partial sum may pass the largest number of its
-/// type, any result is taken as right. Where inputs make it infinite or NaN, C must be just that.
+/// Products below the smallest normal number may become 0. `alpha`, `beta`, every stage that adds, and the conversion
+/// to the type of C each round once more: `u |value|`. When the value or a partial sum may exceed the largest number
+/// of its type, any result is accepted. When the inputs make the value infinite or NaN, C must be exactly that.
 #[derive(Clone, Debug)]
 pub struct Reference {
     layout: Layout,
-    /// First elements of the C of each product, beyond the layout's offset.
+    /// First element of the C of each product, in addition to the layout's offset.
     starts: Vec<usize>,
     extents: [usize; 2],
     element: ScalarType,
@@ -44,66 +45,66 @@ pub struct Reference {
     bounds: Vec<f64>,
 }
 
-/// Why there is no right answer.
+/// Why a reference cannot be computed.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum ReferenceError {
-    /// The description is wrong.
+    /// The description is invalid.
     #[error(transparent)]
     Description(#[from] DescriptionError),
     /// Too many or too few operands.
     #[error("{found} operands were given, the product has {want}")]
     Count {
-        /// How many it has.
+        /// Number of operands that the product has.
         want: usize,
-        /// How many were given.
+        /// Number of operands given.
         found: usize,
     },
-    /// An operand that ends before its last element.
+    /// An operand that is too short for its elements.
     #[error("operand {name} has {found} bytes, {want} are read")]
     Length {
         /// Its name.
         name: String,
-        /// Bytes that it must have.
+        /// Bytes required.
         want: usize,
-        /// Bytes that it has.
+        /// Bytes found.
         found: usize,
     },
 }
 
-/// The first place where C is not what it should be.
+/// The first difference between C and the reference.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum Difference {
-    /// An element off by more than its bound.
+    /// An element whose error exceeds its bound.
     #[error(
         "element ({row}, {column}) of product {product} is {found}, expected {want} within {bound:e}; {count} of {total} are wrong"
     )]
     Element {
-        /// Which product of the batch.
+        /// Index of the product in the batch.
         product: usize,
         /// Its row.
         row: usize,
         /// Its column.
         column: usize,
-        /// What it should be.
+        /// The expected value.
         want: f64,
-        /// By how much it may differ.
+        /// The error bound.
         bound: f64,
-        /// What it is.
+        /// The value found.
         found: f64,
-        /// How many elements are wrong.
+        /// Number of wrong elements.
         count: usize,
-        /// How many there are.
+        /// Total number of elements.
         total: usize,
     },
-    /// Something was written beside C.
+    /// A byte outside C was written.
     #[error("byte {byte} of C's buffer belongs to no element of C, and was changed")]
     Beside {
         /// Its position in the buffer.
         byte: usize,
     },
-    /// Another number of bytes than before.
+    /// The size of the buffer changed.
     #[error("C's buffer has {found} bytes, {want} before")]
     Length {
         /// Bytes before.
@@ -113,7 +114,8 @@ pub enum Difference {
     },
 }
 
-/// Element `index` of an operand in double precision, which holds all of its types. 0 past its end, which was checked.
+/// Element `index` of an operand in double precision, which represents all of its types exactly. 0 past its end;
+/// lengths were checked before.
 fn element(element: ScalarType, bytes: &[u8], index: usize) -> f64 {
     let width = element.bytes();
     let Some(bytes) = bytes.get(index * width..(index + 1) * width) else { return 0.0 };
@@ -127,9 +129,9 @@ fn element(element: ScalarType, bytes: &[u8], index: usize) -> f64 {
     }
 }
 
-/// Where an element of an operand lies, beyond the start of its product.
+/// Index of an element of an operand, relative to the start of its product.
 fn position(layout: &Layout, [row, column]: [usize; 2]) -> usize {
-    // Of the matrix that is stored.
+    // Row and column of the stored matrix.
     let [row, column] = if layout.transposed { [column, row] } else { [row, column] };
     let [line, within] = if layout.order == Order::RowMajor { [row, column] } else { [column, row] };
     layout.offset + line * layout.leading + within
@@ -148,7 +150,7 @@ fn types(elements: Elements) -> [ScalarType; 4] {
     }
 }
 
-/// Operands in the order that a description has them in: the name of each, its type, and the elements that are reached.
+/// Operands in the order of the description: name, type, and number of elements.
 fn wanted(gemm: &Gemm) -> Vec<(&'static str, ScalarType, usize)> {
     let Gemm { m, n, k, .. } = *gemm;
     let [input, output, side, _] = types(gemm.elements);
@@ -191,8 +193,8 @@ fn wanted(gemm: &Gemm) -> Vec<(&'static str, ScalarType, usize)> {
     wanted
 }
 
-/// Unit roundoff, smallest normal and largest number of a floating-point type; of double, twice the roundoff, as the reference
-/// rounds as often.
+/// Unit roundoff, smallest normal number and largest number of a floating-point type. For double, twice the roundoff,
+/// because the reference itself rounds as often.
 fn precision(float: ScalarType) -> [f64; 3] {
     match float {
         ScalarType::F16 => [2f64.powi(-11), f16::MIN_POSITIVE.to_f64(), f16::MAX.to_f64()],
@@ -201,7 +203,7 @@ fn precision(float: ScalarType) -> [f64; 3] {
     }
 }
 
-/// `value` as the type of the sums has it.
+/// `value` rounded to the type of the sums.
 fn rounded(total: ScalarType, value: f64) -> f64 {
     match total {
         ScalarType::F16 => f16::from_f64(value).to_f64(),
@@ -210,7 +212,7 @@ fn rounded(total: ScalarType, value: f64) -> f64 {
     }
 }
 
-/// The operands of one product, as they are read.
+/// The operands of one product.
 struct Sides<'o> {
     gemm: &'o Gemm,
     operands: &'o [&'o [u8]],
@@ -219,10 +221,10 @@ struct Sides<'o> {
 }
 
 impl Reference {
-    /// The right answer for operands in the order of [`Gemm::operands`], as bytes; C as it was before.
+    /// The reference for operands in the order of [`Gemm::operands`], as bytes; C as it was before.
     ///
     /// # Errors
-    /// A description that is wrong, operands that do not fit it.
+    /// An invalid description; operands that do not fit it.
     pub fn new(gemm: &Gemm, operands: &[&[u8]]) -> Result<Self, ReferenceError> {
         gemm.check()?;
         let wanted = wanted(gemm);
@@ -310,20 +312,20 @@ impl Reference {
         self.starts.push(start(2));
     }
 
-    /// The values of C: products in turn, each row-major without gaps.
+    /// The values of C: one product after the other, each row-major without gaps.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// The largest error of each of [`Self::values`]: 0 for integers, infinite where anything is right.
+    /// The error bound of each of [`Self::values`]: 0 for integers, infinite where any value is accepted.
     pub fn bounds(&self) -> &[f64] {
         &self.bounds
     }
 
-    /// Compares C's buffer after a product with the right answer, and what is beside C with what it was.
+    /// Compares C's buffer after a product with the reference, and checks that bytes outside C are unchanged.
     ///
     /// # Errors
-    /// The first difference, and how many elements differ.
+    /// The first difference, and the number of elements that differ.
     pub fn verify(&self, before: &[u8], after: &[u8]) -> Result<(), Difference> {
         if before.len() != after.len() {
             return Err(Difference::Length { want: before.len(), found: after.len() });
@@ -369,16 +371,16 @@ fn is_right(found: f64, want: f64, bound: f64) -> bool {
         || (found - want).abs() <= bound
 }
 
-/// Higham's gamma: the relative error of k roundings, infinite where nothing can be said.
+/// Higham's gamma: the relative error of k roundings, infinite when there is no bound.
 fn gamma(k: usize, unit: f64) -> f64 {
     let all = k as f64 * unit;
     if all < 1.0 { all / (1.0 - all) } else { f64::INFINITY }
 }
 
-/// Standard deviations that the probabilistic bound admits.
+/// Standard deviations in the probabilistic bound.
 const LAMBDA: f64 = 6.0;
 
-/// Sums in half of chunks along K, added up in float where there are several, each with its bound.
+/// Sums in half of chunks along K, summed in float if there are several chunks, each with its bound.
 fn half_sums(a: &[f64], b: &[f64], [m, n, k]: [usize; 3], chunk: usize) -> (Vec<f64>, Vec<f64>) {
     let (mut sums, mut bounds) = (vec![0.0; m * n], vec![0.0; m * n]);
     if m * n * k == 0 {
@@ -443,7 +445,7 @@ fn half_sum(a: &[f64], b: &[f64], chunk: usize) -> (f64, f64) {
 }
 
 impl Sides<'_> {
-    /// Elements that stages add, in the order of the epilogue; `None` for stages that add nothing.
+    /// The values that stages add, in the order of the epilogue; `None` for stages that add nothing.
     fn added(&self, row: usize, column: usize) -> impl Iterator<Item = (&Stage, Option<f64>)> {
         let [_, _, side, _] = types(self.gemm.elements);
         let skipped = 3
@@ -466,15 +468,16 @@ impl Sides<'_> {
         element(output, self.operands[2], self.c + position(&self.gemm.c, [row, column]))
     }
 
-    /// The element of C that a sum becomes, with its bound.
+    /// The element of C for a sum, with its bound.
     fn float(&self, sum: f64, bound: f64, row: usize, column: usize) -> (f64, f64) {
         let [_, output, _, total] = types(self.gemm.elements);
         let [unit, _, largest] = precision(total);
         let [alpha, beta] = [self.gemm.alpha, self.gemm.beta].map(|factor| rounded(total, factor));
-        // Infinities and NaN come through exactly.
+        // Infinities and NaN propagate exactly.
         let bound = if sum.is_finite() || bound == f64::INFINITY { bound } else { 0.0 };
         let mut value = alpha * sum;
-        // A factor that is not finite leaves nothing to round, but of a sum that may be 0, or of either sign, it makes anything.
+        // An infinite or NaN factor leaves nothing to round. But when the sum may be 0 or of either sign, any result
+        // is possible.
         let mut error = match alpha {
             alpha if alpha.is_finite() => alpha.abs() * bound,
             alpha if alpha.is_nan() || bound == 0.0 || sum.abs() > bound => 0.0,
@@ -528,7 +531,7 @@ impl Sides<'_> {
         (value, error)
     }
 
-    /// The element of C that a sum of bytes becomes.
+    /// The element of C for a sum of bytes.
     fn integer(&self, sum: f64, row: usize, column: usize) -> i32 {
         let [alpha, beta] = [self.gemm.alpha, self.gemm.beta].map(|factor| factor as i32);
         let mut value = (sum as i32).wrapping_mul(alpha);

@@ -1,13 +1,14 @@
-//! Operands to try products with.
+//! Operands for trying products.
 
 use half::f16;
 use tripipe_launch::ScalarType;
 
 use super::description::{Batch, Gemm};
 
-/// Bytes of operands for a product, in the order of [`Gemm::operands`], the same for the same seed. Elements are uniform in
-/// -1 to 1, bytes over all their range; gaps between rows are filled, C too. The products of a batch with offsets lie one
-/// after the other. No operand is empty: what has no element has a few bytes that nobody reads.
+/// The bytes of operands for a product, in the order of [`Gemm::operands`], reproducible from the seed. Elements are
+/// uniform in -1 to 1, bytes over their whole range; gaps between rows are filled too, and so is C. The products of a
+/// batch with offsets are stored one after the other. No operand is empty: an operand without elements gets a few
+/// bytes that are never read.
 pub fn sample(gemm: &Gemm, seed: u64) -> Vec<Vec<u8>> {
     let mut random = fastrand::Rng::with_seed(seed);
     let operands = gemm.operands();
@@ -28,7 +29,7 @@ pub fn sample(gemm: &Gemm, seed: u64) -> Vec<Vec<u8>> {
                     .chain([0; 4])
                     .collect(),
                 "scales" => {
-                    // Sums of k products of bytes are about 2^13 sqrt(k): to some tens.
+                    // Sums of k products of bytes are about 2^13 sqrt(k); scale them to a few tens.
                     let shift = 31 + 8 + gemm.k.max(1).ilog2() as i32 / 2;
                     let pairs = (0..elements.div_ceil(2)).flat_map(|_| [random.i32(1 << 30..), shift]);
                     pairs.flat_map(i32::to_ne_bytes).collect()

@@ -1,4 +1,4 @@
-//! Classes of shapes that want the same kernel.
+//! Classes of shapes that need the same kernel.
 
 use std::fmt;
 
@@ -14,18 +14,18 @@ pub enum Shape {
     Vector,
     /// C has fewer than 32 rows or columns.
     Skinny,
-    /// Up to 256^3 multiply-adds, all products of a batch together: launches take as long as arithmetic.
+    /// Up to 256^3 multiply-adds, over all products of a batch: launches take as long as arithmetic.
     Small,
     /// Up to 768^3 multiply-adds.
     Medium,
     /// Up to 1536^3 multiply-adds.
     Large,
-    /// More: enough blocks of the largest kind for every core of a server's GPU.
+    /// More than 1536^3: enough of the largest blocks for every core of a server GPU.
     Huge,
 }
 
 impl Shape {
-    /// All of them, in order.
+    /// All classes, in order.
     pub const ALL: [Self; 6] =
         [Self::Vector, Self::Skinny, Self::Small, Self::Medium, Self::Large, Self::Huge];
 
@@ -42,7 +42,7 @@ impl Shape {
         }
     }
 
-    /// Classes between this one and another.
+    /// Number of classes between this one and another.
     pub(super) fn distance(self, other: Self) -> usize {
         (self as usize).abs_diff(other as usize)
     }

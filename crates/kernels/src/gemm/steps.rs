@@ -1,4 +1,4 @@
-//! The kernels of the ladders: which one, over which layout, in which work-groups.
+//! The kernels of the ladders: kernel, layout, work-groups.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tripipe_launch::{ChannelOrder, ChannelType, ImageShape, NdRange, Program};
 use crate::plan::{Plan, PlanError, Slot};
 use crate::problem::Float;
 
-/// A product to compute: plain operands, row-major without gaps.
+/// A product to compute, with plain operands: row-major without gaps.
 #[derive(Clone, Copy, Debug)]
 pub struct Product<'p> {
     a: &'p [u8],
@@ -21,10 +21,10 @@ pub struct Product<'p> {
 }
 
 impl<'p> Product<'p> {
-    /// C (m x n) = A (m x k) times B (k x n), elements in host order.
+    /// C (m x n) = A (m x k) times B (k x n), elements in host byte order.
     ///
     /// # Errors
-    /// An extent of 0, or operands of another length than their extents say.
+    /// An extent of 0, or an operand whose length does not match its extents.
     pub fn new([a, b]: [&'p [u8]; 2], [m, n, k]: [usize; 3], element: Float) -> Result<Self, PlanError> {
         let product = Self { a, b, m, n, k, element };
         for (operand, bytes, rows, columns) in [("A", a, m, k), ("B", b, k, n)] {
@@ -49,13 +49,13 @@ impl<'p> Product<'p> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kernel {
-    /// One element a work-item, straight from A and B.
+    /// One element per work-item, directly from A and B.
     Naive,
-    /// One element a work-item, as dot products of four.
+    /// One element per work-item, as dot products of four.
     Float4Dot,
-    /// A tile a work-item in registers.
+    /// One tile per work-item, in registers.
     Tile(Tile),
-    /// A tile a work-item, fed from local memory.
+    /// One tile per work-item, loaded through local memory.
     LocalTile(LocalTile),
 }
 
@@ -77,19 +77,19 @@ impl fmt::Display for Kernel {
 /// A tile of C in a work-item's registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// Rows of the tile, and where A is read from.
+    /// Rows of the tile, and the source of A.
     pub rows: Side,
-    /// Columns of the tile, and where B is read from.
+    /// Columns of the tile, and the source of B.
     pub columns: Side,
-    /// Whether the kernel insists on `fma()`.
+    /// Whether the kernel requires `fma()`.
     pub fma: bool,
-    /// Whether two steps along K are taken a turn.
+    /// Whether the loop takes two steps along K per iteration.
     pub unroll_k: bool,
-    /// Work-items of a work-group along the columns and the rows of C; `None` leaves it to the driver.
+    /// Work-group size along the columns and the rows of C; `None` leaves it to the driver.
     pub work_group: Option<[usize; 2]>,
 }
 
-/// Elements of an operand that a step along K loads, and from where.
+/// Elements of an operand that each step along K loads, and their source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Two, from a buffer.
@@ -118,12 +118,12 @@ impl Side {
     }
 }
 
-/// The shapes the local-memory kernel comes in; both take 8 KiB of local memory in f32.
+/// The variants of the local-memory kernel; both use 8 KiB of local memory in f32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocalTile {
-    /// 4x4 a work-item, 64x64 a work-group, 16 steps along K at once.
+    /// 4x4 per work-item, 64x64 per work-group, 16 steps along K at once.
     Side4,
-    /// 8x8 a work-item, 128x128 a work-group, 8 steps along K at once.
+    /// 8x8 per work-item, 128x128 per work-group, 8 steps along K at once.
     Side8,
 }
 
@@ -166,7 +166,7 @@ impl fmt::Display for Tile {
 /// The plan of one kernel for one product.
 ///
 /// # Errors
-/// The device lacks half precision or images, or a packed operand is over one of its limits.
+/// The device lacks half precision or images, or a packed operand exceeds one of its limits.
 pub fn plan<'p>(kernel: Kernel, product: &Product<'p>, probe: &Probe) -> Result<Plan<'p>, PlanError> {
     if product.element == Float::F16 && !probe.fp16() {
         return Err(PlanError::NotOffered { what: "half-precision arithmetic (cl_khr_fp16)".to_owned() });
@@ -239,7 +239,7 @@ pub fn plan<'p>(kernel: Kernel, product: &Product<'p>, probe: &Probe) -> Result<
     Ok(builder.plan)
 }
 
-/// The tiles and work-groups worth a try on a device, each with its label. At least one.
+/// The tiles and work-groups worth trying on a device, each with its label. At least one.
 pub fn candidates(probe: &Probe) -> Vec<(String, Kernel)> {
     use Side::{Buffer2, Buffer4, Buffer8, Image4, Image8};
     let fits = |[x, y]: [usize; 2]| {
@@ -248,7 +248,7 @@ pub fn candidates(probe: &Probe) -> Vec<(String, Kernel)> {
         within(x * y, probe.max_work_group_size) && within(x, max_x) && within(y, max_y)
     };
     let tile = |rows, columns, work_group| Tile { rows, columns, fma: false, unroll_k: true, work_group };
-    // Tiles that published tunings of Mali and Adreno parts settle on, B through buffers and through images.
+    // Tiles from published tunings of Mali and Adreno parts, with B through buffers and through images.
     let sides =
         [(Buffer4, Buffer4), (Buffer4, Buffer8), (Buffer8, Buffer4), (Buffer8, Buffer8), (Buffer2, Buffer8)];
     let image_sides = [(Buffer4, Image4), (Buffer4, Image8), (Buffer8, Image4), (Buffer8, Image8)];
@@ -269,7 +269,7 @@ pub fn candidates(probe: &Probe) -> Vec<(String, Kernel)> {
         .map(|kernel| (kernel.to_string(), kernel))
         .collect();
     let emulated = probe.name.contains("Mali") && !probe.local_memory_dedicated;
-    // Both shapes need a little more than 8 KiB.
+    // Both variants need a little more than 8 KiB.
     if !emulated && fits([LocalTile::GROUP; 2]) && probe.local_memory_bytes >= 10 << 10 {
         let tiles = [LocalTile::Side4, LocalTile::Side8].map(Kernel::LocalTile);
         found.extend(tiles.map(|kernel| (kernel.to_string(), kernel)));
@@ -283,7 +283,7 @@ struct Builder<'p, 'd> {
     probe: &'d Probe,
 }
 
-/// What `pack.cl` makes of an operand: element (y, x) is `from[y * strides[0] + x * strides[1]]`.
+/// A packing task for `pack.cl`: element (y, x) of the result is `from[y * strides[0] + x * strides[1]]`.
 #[derive(Clone, Copy)]
 struct Pack<'p> {
     from: &'p [u8],
@@ -307,7 +307,8 @@ impl<'p> Builder<'p, '_> {
         Ok(self.plan.result(bytes))
     }
 
-    /// Bytes of a buffer of `rows` x `columns` elements, which the device can hold and a `uint` can index.
+    /// Bytes of a buffer of `rows` x `columns` elements, after checks against the device's limit and the range of a
+    /// `uint`.
     fn buffer_bytes(&self, what: &str, rows: usize, columns: usize) -> Result<usize, PlanError> {
         let over = |limit: u64| PlanError::OverLimit { what: format!("{what}, {rows} x {columns}"), limit };
         let elements = rows.checked_mul(columns).filter(|elements| u32::try_from(*elements).is_ok());
@@ -318,8 +319,8 @@ impl<'p> Builder<'p, '_> {
         }
     }
 
-    /// The operand in rows of whole vectors of `side`, `rows_padded` of them: as it is where it is so already,
-    /// otherwise packed ahead of the step.
+    /// The operand in `rows_padded` rows of whole vectors of `side`: unchanged if it already has that layout,
+    /// otherwise packed before the step.
     fn pack(&mut self, pack: Pack<'p>, side: Side, rows_padded: usize) -> Result<Slot, PlanError> {
         let source = self.plan.input(pack.from);
         let as_is = !side.is_image()
@@ -330,7 +331,7 @@ impl<'p> Builder<'p, '_> {
             return Ok(source);
         }
         let columns_padded = pack.columns.next_multiple_of(side.lanes());
-        // A texel holds four elements, however many of them a step loads.
+        // A texel holds four elements, regardless of the number that a step loads.
         let width = if side.is_image() { 4 } else { side.lanes() };
         let vectors = columns_padded / width;
         let packed = if side.is_image() {

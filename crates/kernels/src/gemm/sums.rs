@@ -4,14 +4,14 @@ use std::num::NonZero;
 use std::ops::Range;
 use std::thread;
 
-/// Rows of A that stay in the second-level cache while all of B streams by.
+/// Rows of A that stay in the second-level cache while all of B is streamed.
 const ROWS_AT_ONCE: usize = 32;
-/// Columns of B at once: with the product and the sum of magnitudes, eight accumulators in registers.
+/// Columns of B processed at once: with the product and the sum of magnitudes, eight accumulators in registers.
 const COLUMNS_AT_ONCE: usize = 4;
-/// Below this many multiply-adds starting threads costs more than they save.
+/// Below this number of multiply-adds, starting threads costs more than it saves.
 const THREADS_FROM: usize = 1 << 18;
 
-/// `A B` and `|A| |B|`, m x n each: A row-major, B as its transpose.
+/// `A B` and `|A| |B|`, m x n each. A is row-major, B is given as its transpose.
 pub(super) fn products(a: &[f64], b: &[f64], [m, n, k]: [usize; 3]) -> (Vec<f64>, Vec<f64>) {
     let (mut sums, mut magnitudes) = (vec![0.0; m * n], vec![0.0; m * n]);
     if m * n * k == 0 {
@@ -27,7 +27,7 @@ pub(super) fn products(a: &[f64], b: &[f64], [m, n, k]: [usize; 3]) -> (Vec<f64>
     (sums, magnitudes)
 }
 
-/// Threads that so many multiply-adds are worth.
+/// Number of threads for this many multiply-adds.
 pub(super) fn threads(work: usize) -> usize {
     if work < THREADS_FROM { 1 } else { thread::available_parallelism().map_or(1, NonZero::get) }
 }

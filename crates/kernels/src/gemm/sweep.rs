@@ -1,4 +1,4 @@
-//! Sweeps: every way verified, then timed; the best become entries of a table.
+//! Sweeps: every candidate is verified, then timed; the best become entries of a table.
 
 use thiserror::Error;
 use tripipe_device::{Identification, Probe, identify};
@@ -14,40 +14,41 @@ use super::table::{Basis, ElementKind, Entry, Measurement, Target};
 use crate::plan::Bound;
 use crate::sweep::{Contest, Heat, Heats, TryError, Watch, race};
 
-/// How a sweep goes.
+/// Options of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SweepOptions {
     /// Seed of the operands.
     pub seed: u64,
     /// How candidates are timed.
     pub heats: Heats,
-    /// What is known of A and B: where [`Given::Constant`], packing is not timed. [`Given::Packed`] is for plans alone.
+    /// What is known about A and B. For [`Given::Constant`], packing is not timed. [`Given::Packed`] is only for
+    /// plans.
     pub given: [Given; 2],
 }
 
 impl Default for SweepOptions {
-    /// The heats' defaults, operands that change.
+    /// The default heats, operands that change.
     fn default() -> Self {
         Self { seed: 1, heats: Heats::default(), given: [Given::Changing; 2] }
     }
 }
 
-/// Why there is no sweep at all.
+/// Why a sweep could not run.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SweepError {
-    /// No right answer.
+    /// The reference could not be computed.
     #[error(transparent)]
     Reference(#[from] ReferenceError),
-    /// The operands do not fit the device, or it is gone.
+    /// The operands do not fit on the device, or the device is lost.
     #[error(transparent)]
     Execute(#[from] ExecuteError),
 }
 
-/// What came of a sweep.
+/// The outcome of a sweep.
 #[derive(Debug)]
 pub struct Sweep {
-    /// The candidates.
+    /// The results of the candidates.
     pub heat: Heat<Parameters>,
     operations: f64,
     size: [usize; 4],
@@ -57,13 +58,14 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// 10^9 operations a second at a time.
+    /// The rate in 10^9 operations per second for a run of `seconds`.
     pub fn gflops(&self, seconds: f64) -> f64 {
         self.operations / seconds * 1e-9
     }
 
-    /// The fastest way as an entry of a table, for this GPU, or, where it has no model, for devices of this name; `None` when
-    /// no way was right. `date` as `2026-11-21`. The source of a sweep that was ended before says so.
+    /// The fastest candidate as an entry of a table, for this GPU, or, when it has no model, for devices of this
+    /// name. `None` when no candidate was correct. `date` has the form `2026-11-21`. The entry's source says if the
+    /// sweep was stopped early.
     pub fn entry(&self, date: &str) -> Option<Entry> {
         let (parameters, seconds) = self.heat.fastest()?;
         let Identification { product, .. } = identify(&self.device);
@@ -96,12 +98,13 @@ impl Sweep {
     }
 }
 
-/// Tries every candidate, in their order: its result is compared with the reference before its time counts, and that of the
-/// fastest once more at the end. What fails is left out, with the reason. `watch` is told of each step and may end it.
+/// Tries every candidate, in order. A candidate's result is verified against the reference before its time counts;
+/// the result of the fastest is verified once more at the end. Candidates that fail are left out, with the reason.
+/// `watch` is called at each step and may stop the sweep.
 ///
 /// # Errors
-/// A description that is wrong, operands that the device cannot hold. A device that is lost while a candidate runs ends
-/// the sweep with what there is: every later candidate fails.
+/// An invalid description; operands that the device cannot hold. If the device is lost while a candidate runs, the
+/// sweep ends with the results so far: every later candidate fails.
 pub fn sweep(
     executor: &mut dyn Executor,
     gemm: &Gemm,
@@ -145,7 +148,7 @@ pub fn sweep(
     })
 }
 
-/// A device that is gone has released everything.
+/// Ignores errors: a lost device has already released everything.
 fn release(executor: &mut dyn Executor, memory: &[MemoryId]) {
     for id in memory {
         let _ = executor.release(*id);
@@ -184,7 +187,7 @@ impl Contest<Parameters> for Bench<'_> {
 
     fn verify(&mut self) -> Result<(), TryError> {
         let Some(bound) = &self.bound else { return Err(TryError::NoTime) };
-        // Earlier runs have changed C; with a beta they have added to it.
+        // Earlier runs have changed C; with a non-zero beta they have added to it.
         self.executor.write(self.memory[2], 0, self.before)?;
         self.executor.run(&bound.launches)?;
         let mut after = vec![0; self.before.len()];

@@ -1,4 +1,4 @@
-//! Which parameters are known to be good, on which GPU, for which shape: `data/gemm/*.toml`, and the user's own.
+//! Known good parameters, by GPU and shape: `data/gemm/*.toml`, and the user's own files.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -13,7 +13,7 @@ use super::description::{Accumulate, Elements, Gemm};
 use super::parameters::{Parameters, Tile};
 use super::shape::Shape;
 
-/// What is shipped, by file.
+/// The shipped tables, by file.
 const SHIPPED: [(&str, &str); 4] = [
     ("data/gemm/mali.toml", include_str!("../../data/gemm/mali.toml")),
     ("data/gemm/adreno.toml", include_str!("../../data/gemm/adreno.toml")),
@@ -22,11 +22,11 @@ const SHIPPED: [(&str, &str); 4] = [
 ];
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    // A test reads the same texts, and fails where one is malformed.
+    // A test parses the same texts and fails if one is malformed.
     Table::load(None).unwrap_or_default()
 });
 
-/// What entries were tried with. Kinds that are summed in another type want another tile.
+/// The element types of an entry. Kinds that are summed in different types need different tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ElementKind {
     /// [`Elements::F32`]
@@ -50,7 +50,7 @@ pub enum ElementKind {
 }
 
 impl ElementKind {
-    /// That of a product.
+    /// The kind of a product's elements.
     pub fn of(elements: Elements) -> Self {
         match elements {
             Elements::F32 => Self::F32,
@@ -62,7 +62,7 @@ impl ElementKind {
         }
     }
 
-    /// 0 for the same, 1 for kinds that take the same registers or the same bytes, else 2.
+    /// 0 for the same kind, 1 for kinds with the same register use or the same element size, otherwise 2.
     fn distance(self, other: Self) -> u8 {
         use ElementKind::{F16, F16Chunked, F16InF32, F32};
         match (self, other) {
@@ -75,15 +75,15 @@ impl ElementKind {
     }
 }
 
-/// What an entry rests on.
+/// The basis of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// Someone's judgement.
+    /// A judgement without measurement.
     Guessed,
-    /// Another library's tuning, as its sources have it.
+    /// Another library's tuning, taken from its sources.
     Published,
-    /// A sweep of this one.
+    /// A sweep of this library.
     Measured,
 }
 
@@ -97,11 +97,11 @@ impl fmt::Display for Basis {
     }
 }
 
-/// What a sweep measured.
+/// The result of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measurement {
-    /// 10^9 operations a second, packing of operands that change included.
+    /// 10^9 operations per second, including the packing of operands that change.
     pub gflops: f64,
     /// Extents m, n, k and the number of products.
     pub size: [usize; 4],
@@ -115,15 +115,15 @@ pub struct Measurement {
     pub date: String,
 }
 
-/// Which devices an entry is about: one of these.
+/// The devices that an entry applies to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Target {
-    /// A product by the name its maker gives it, e.g. `Mali-G610`, `Adreno 740`.
+    /// A product, by its vendor's name, e.g. `Mali-G610`, `Adreno 740`.
     Gpu(String),
-    /// Devices whose name has this in it, in any case, e.g. `H200`, `pthread`: those without a model.
+    /// Devices without a model whose name contains this text, ignoring case, e.g. `H200`, `pthread`.
     Name(String),
-    /// Everything of a kind: `cpu` or `gpu`.
+    /// All devices of a kind: `cpu` or `gpu`.
     Kind(String),
 }
 
@@ -141,24 +141,24 @@ impl fmt::Display for Target {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// Which devices.
+    /// The devices.
     pub on: Target,
-    /// Which elements.
+    /// The element types.
     pub elements: ElementKind,
-    /// Which shapes.
+    /// The shapes.
     pub shape: Shape,
-    /// How.
+    /// The parameters.
     pub parameters: Parameters,
-    /// What that rests on.
+    /// The basis of the entry.
     pub basis: Basis,
-    /// Where it comes from.
+    /// The source of the entry.
     pub source: String,
-    /// What was measured, if anything was.
+    /// The measurement, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<Measurement>,
 }
 
-/// How near an entry's GPU is to a device, from the nearest on.
+/// The relation of an entry's GPU to a device, nearest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Relation {
     Itself,
@@ -168,48 +168,47 @@ enum Relation {
     Kind,
 }
 
-/// Entries, the user's ahead of those that are shipped.
+/// Entries, the user's before the shipped ones.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     entries: Vec<Entry>,
 }
 
-/// What the table says.
+/// The table's choice for a product.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// How to compute it.
+    /// The parameters to use.
     pub parameters: Parameters,
-    /// Which entry was taken, and why that one: one sentence.
+    /// Which entry was chosen, and why: one sentence.
     pub why: String,
-    /// Where the entry comes from.
+    /// The source of the entry.
     pub source: String,
-    /// What the entry rests on; `Guessed` when there was none.
+    /// The basis of the entry; `Guessed` when no entry was found.
     pub basis: Basis,
-    /// What was measured with these parameters, if anything was: of another size, maybe on a relative.
+    /// The measurement of these parameters, if there is one: possibly of another size or on a related GPU.
     pub measured: Option<Measurement>,
-    /// Other parameters that the device can take, from the next best entry on, each with why it stands behind: at most
-    /// three.
+    /// Other parameters that the device supports, best first, each with the reason for its rank: at most three.
     pub runners_up: Vec<(Parameters, String)>,
 }
 
-/// Why there is no table.
+/// Why a table could not be loaded.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TableError {
     /// A file or folder that cannot be read.
     #[error("{}: {source}", path.display())]
     Read {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// A file that is no table.
+    /// A file that is not a valid table.
     #[error("{file}: {source}")]
     Parse {
-        /// Which.
+        /// The file.
         file: String,
-        /// Where, and why.
+        /// The location and cause.
         source: Box<toml::de::Error>,
     },
 }
@@ -222,11 +221,11 @@ struct File {
 }
 
 impl Table {
-    /// All `.toml` files of the user's `folder`, in order of their names, then what is shipped. A folder that is not there
-    /// is empty.
+    /// All `.toml` files of the user's `folder`, in the order of their names, then the shipped tables. A missing
+    /// folder counts as empty.
     ///
     /// # Errors
-    /// A file that cannot be read, or is no table.
+    /// A file that cannot be read or is not a valid table.
     pub fn load(folder: Option<&Path>) -> Result<Self, TableError> {
         let mut table = Self::default();
         for path in folder.map(files).transpose()?.unwrap_or_default() {
@@ -240,7 +239,7 @@ impl Table {
         Ok(table)
     }
 
-    /// What is shipped.
+    /// The shipped table.
     pub fn shipped() -> &'static Self {
         &TABLE
     }
@@ -257,9 +256,10 @@ impl Table {
         &self.entries
     }
 
-    /// Parameters for a product on a device: of the entries whose parameters it can take those for the nearest elements, of
-    /// these those of the nearest GPU (itself, its generation, its family, its vendor, its kind), then of the nearest class
-    /// of shapes, then the best founded, then the first. Where there is none, a tile that every device takes.
+    /// Parameters for a product on a device. Only entries whose parameters pass the check are considered. They are
+    /// ranked by the nearest elements, then by the nearest GPU (itself, its generation, its family, its vendor, its
+    /// kind), then by the nearest class of shapes, then by the strongest basis, then by order. Without an entry, the
+    /// choice is a tile that every device supports.
     pub fn choose(&self, gemm: &Gemm, probe: &Probe) -> Choice {
         let device = Device::of(probe);
         let (kind, shape) = (ElementKind::of(gemm.elements), Shape::of(gemm));
@@ -268,7 +268,7 @@ impl Table {
             .iter()
             .filter_map(|entry| {
                 let relation = device.relation(&entry.on, probe)?;
-                // A vector wants kernels of its own, and nothing else wants those.
+                // Vector shapes need vector kernels, and no other shape does.
                 let apart = u8::from((entry.shape == Shape::Vector) != (shape == Shape::Vector));
                 let near = (kind.distance(entry.elements), apart, relation);
                 Some(((near, shape.distance(entry.shape), Reverse(entry.basis)), entry))
@@ -321,10 +321,10 @@ impl Table {
     }
 }
 
-/// The text of a file of entries, as [`Table::load`] reads it.
+/// The text of a file of entries, in the format that [`Table::load`] reads.
 ///
 /// # Errors
-/// None in practice: entries hold nothing that TOML has no form for.
+/// None in practice: TOML can represent every entry.
 pub fn entries_to_toml(entries: &[Entry]) -> Result<String, toml::ser::Error> {
     toml::to_string_pretty(&File { entry: entries.to_vec() })
 }
@@ -351,7 +351,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, TableError> {
     Ok(found)
 }
 
-/// A device among its relatives.
+/// A device with its product, generation and identification.
 struct Device {
     product: Option<String>,
     generation: Option<&'static str>,
@@ -395,7 +395,7 @@ impl Device {
     }
 }
 
-/// The probe of a product of which only the name is known.
+/// A probe for a product of which only the name is known.
 fn named(product: &str) -> Probe {
     Probe { name: product.to_owned(), kind: DeviceKind::Gpu, ..Probe::default() }
 }
@@ -482,11 +482,11 @@ mod tests {
             let choice = table.choose(&gemm(side), &named(name));
             (choice.parameters.to_string(), choice.why)
         };
-        // No images: the first of the two is passed over.
+        // No images: the first of the two entries is skipped.
         assert_eq!(choose("Mali-G610 MC4 r0p0", 1024).0, "tile 6x4");
         assert_eq!(choose("Mali-G78 r1p1", 1024).0, "tile 4x4");
         assert_eq!(choose("Mali-G78 r1p1", 64).0, "tile 3x4");
-        // Valhall without entries of its own; Midgard; a vendor without entries.
+        // Valhall without entries for this GPU; Midgard; a vendor without entries.
         assert!(choose("Mali-G57", 1024).1.contains("Mali-G78"), "{}", choose("Mali-G57", 1024).1);
         assert!(choose("Mali-T860", 1024).1.contains("by the same vendor"));
         assert_eq!(choose("NVIDIA H200", 1024).0, "tile 7x4");

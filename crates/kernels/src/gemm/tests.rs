@@ -14,7 +14,7 @@ fn descriptions_that_make_no_sense_are_refused() {
         refused(Gemm { b, ..gemm([3, 6, 4]) }),
         DescriptionError::Leading { operand: "B", leading: 5, extent: 6 }
     );
-    // The rows of a transposed operand are the columns of what is stored.
+    // The rows of a transposed operand are the columns of the stored matrix.
     assert!(Gemm { b: b.transposed(), ..gemm([3, 6, 4]) }.check().is_ok());
     let huge = Gemm { a: Layout::row_major(1 << 20), ..gemm([1 << 13, 4, 4]) };
     assert_eq!(refused(huge), DescriptionError::TooLarge { operand: "A" });
@@ -30,7 +30,7 @@ fn descriptions_that_make_no_sense_are_refused() {
     assert!(matches!(refused(block), DescriptionError::Number { .. }));
 }
 
-/// Compared with the elements that each product writes, one by one.
+/// Compared with the individual elements that each product writes.
 #[test]
 fn products_that_overlap_in_c_are_found() {
     for leading in 3..9 {
@@ -124,7 +124,7 @@ fn candidates_are_some_and_differ() {
     assert!(candidates(&halves, &phone).is_empty(), "without cl_khr_fp16 there is no way");
 }
 
-/// Operands by hand: [1 2; 3 4] [5 6; 7 8] = [19 22; 43 50].
+/// Computed by hand: [1 2; 3 4] [5 6; 7 8] = [19 22; 43 50].
 #[test]
 fn the_reference_knows_a_product_by_hand() {
     let bytes = |values: &[f32]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>();
@@ -180,7 +180,7 @@ fn operands_are_named_in_order() {
         ("offsets", 6),
         ("scales", 10),
         ("bias of rows", 3),
-        // 1 + 2 * 7 + 4, the second product 30 further, and the last element itself.
+        // 1 + 2 * 7 + 4, the second product 30 elements later, and the last element itself.
         ("residual", 50),
     ];
     assert_eq!(found, want.map(|(name, elements)| (name.to_owned(), elements)));

@@ -10,28 +10,28 @@ use super::{Climb, ClimbedStep, Ladder, Measured, Outcome, Seconds};
 use crate::plan::{PlanError, Staged};
 use crate::problem::{Inputs, Mismatch, Problem, ProblemError, Size, Work};
 
-/// How often things are run.
+/// The number of runs.
 ///
-/// A step that is slow is run less often: warm-up and timed runs each end after [`STEP_SECONDS`], the timed ones not
-/// before [`LEAST_RUNS`]. How many there were is the number of samples in [`Measured::seconds`].
+/// Slow steps run less often: warm-up and timed runs each end after [`STEP_SECONDS`], but at least [`LEAST_RUNS`]
+/// timed runs are made. [`Measured::seconds`] has one sample per timed run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Timed runs of each step, at least 1.
     pub runs: usize,
-    /// Runs ahead of them.
+    /// Warm-up runs before the timed runs.
     pub warmup: usize,
 }
 
-/// Seconds after which a step is not run again.
+/// Seconds after which no further run of a step is started.
 pub const STEP_SECONDS: f64 = 5.0;
-/// Timed runs of a step however slow it is, unless fewer are asked for.
+/// Minimum number of timed runs of a slow step, unless fewer are requested.
 pub const LEAST_RUNS: usize = 3;
 
-/// Runs of each way in a sweep; the winner is then timed like any other step.
+/// Runs of each variant in a sweep; the winner is then timed like any other step.
 const SWEEP_RUNS: usize = 5;
-/// Most seconds the serial version is repeated for; it runs at least once.
+/// Time limit for repetitions of the serial version, in seconds; it runs at least once.
 const SERIAL_SECONDS: f64 = 1.0;
-/// Most runs of the serial version.
+/// Maximum number of runs of the serial version.
 const SERIAL_RUNS: usize = 5;
 
 /// A step's name and what it changes.
@@ -43,53 +43,53 @@ pub struct StepName {
     pub about: String,
 }
 
-/// Why a step could not be tried.
+/// Why an attempt at a step failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AttemptError {
-    /// There is no plan for it on this device.
+    /// The step has no plan for this device.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// It did not run.
+    /// The step did not run.
     #[error(transparent)]
     Execute(#[from] ExecuteError),
-    /// It is wrong.
+    /// The result is wrong.
     #[error(transparent)]
     Mismatch(#[from] Mismatch),
-    /// The CPU path refused.
+    /// The CPU path refused the step.
     #[error("{0}")]
     Cpu(String),
 }
 
-/// One way to run a step, ready to go.
+/// One variant of a step, ready to run.
 pub trait Attempt {
-    /// Runs what comes ahead of the step; its seconds, `None` when there is nothing.
+    /// Runs the preparation of the step. Returns its seconds, or `None` when there is no preparation.
     ///
     /// # Errors
-    /// It did not run.
+    /// The preparation did not run.
     fn prepare(&mut self) -> Result<Option<f64>, AttemptError>;
-    /// Runs the step; its seconds.
+    /// Runs the step. Returns its seconds.
     ///
     /// # Errors
-    /// It did not run.
+    /// The step did not run.
     fn run(&mut self) -> Result<f64, AttemptError>;
     /// The result of the last run, as bytes.
     ///
     /// # Errors
-    /// It could not be read.
+    /// The result could not be read.
     fn output(&mut self) -> Result<Vec<u8>, AttemptError>;
 }
 
-/// What is called with each way to run a step: its label (empty when there is only one), and the way.
+/// The callback for each variant of a step: its label (empty when there is only one) and the attempt.
 pub type Visit<'v> = dyn FnMut(&str, Result<&mut dyn Attempt, AttemptError>) + 'v;
 
-/// Something that can climb: an executor, or the CPU path.
+/// A device that can climb ladders: an executor, or the CPU path.
 pub trait Climber {
     /// The device's name.
     fn device(&self) -> String;
     /// Its steps of a ladder.
     fn steps(&self, ladder: &Ladder) -> Vec<StepName>;
-    /// Hands each way to run a step to `visit`, one after the other.
+    /// Calls `visit` with each variant of a step, one after the other.
     ///
     /// # Errors
     /// The step cannot be tried at all.
@@ -143,34 +143,34 @@ impl Attempt for Staged<'_> {
     }
 }
 
-/// How far a climb has come.
+/// The progress of a climb.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
-    /// The size being worked on.
+    /// The current size.
     pub size: Size,
-    /// What is being done: `reference`, `serial CPU`, or the step's name.
+    /// The current activity: `reference`, `serial CPU`, or the step's name.
     pub doing: &'a str,
-    /// Pieces of work done.
+    /// Number of tasks done.
     pub done: usize,
-    /// Pieces of work in all.
+    /// Total number of tasks.
     pub all: usize,
-    /// What came of it; nothing ahead of it.
+    /// The result of the current task; `None` before it starts.
     pub found: Option<Found>,
 }
 
-/// What came of a piece of work.
+/// The result of a task.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Found {
-    /// It is right.
+    /// The result is correct.
     Took {
-        /// Median of its runs.
+        /// Median of the run times.
         median_seconds: f64,
-        /// What that was for.
+        /// The work done in that time.
         work: Work,
     },
     /// The device lacks something.
     NotOffered,
-    /// It is wrong, or does not run.
+    /// The result is wrong, or the step did not run.
     Failed,
 }
 
@@ -186,11 +186,11 @@ impl Found {
 
 /// Climbs `ladder`: at every size each step is verified against the reference, timed, and verified again.
 ///
-/// A step that is wrong, or does not run, is an [`Outcome::Failed`], not an error. `progress` is called ahead of
-/// each piece of work, and after what was timed.
+/// A step that is wrong or does not run is an [`Outcome::Failed`], not an error. `progress` is called before each
+/// task, and after each timed task.
 ///
 /// # Errors
-/// A size of another kind than the ladder's.
+/// The kind of a size differs from the ladder's.
 pub fn climb<C: Climber + ?Sized>(
     climber: &mut C,
     ladder: &Ladder,
@@ -260,7 +260,7 @@ fn measure_step<C: Climber + ?Sized>(
     options: Options,
 ) -> Outcome {
     let mut found: Vec<(String, Result<Measured, AttemptError>)> = Vec::new();
-    // First pass: every way. One way alone is timed in full at once.
+    // First pass: every variant. A single variant is timed in full at once.
     let mut ways = 0;
     let visited = climber.attempt(ladder, step, problem, &mut |label, attempt| {
         ways += 1;
@@ -270,7 +270,7 @@ fn measure_step<C: Climber + ?Sized>(
     if let Err(error) = visited {
         return refused(&error);
     }
-    // One wrong way makes the step wrong, whatever the others do.
+    // One wrong variant makes the step wrong, regardless of the others.
     if let Some((label, Err(error))) =
         found.iter().find(|(_, result)| matches!(result, Err(AttemptError::Mismatch(_))))
     {
@@ -347,7 +347,7 @@ fn time(attempt: &mut dyn Attempt, problem: &Problem, options: Options) -> Resul
         }
         samples.push(attempt.run()?);
     }
-    // A race may show only under load.
+    // A race may appear only under load.
     problem.expected.verify(&attempt.output()?)?;
     Ok(Measured { seconds: Seconds { samples }, preparation_seconds, choice: None, sweep: Vec::new() })
 }

@@ -1,4 +1,4 @@
-//! Ladders: the kernels of a family from the plain one to the fast one.
+//! Ladders: the kernels of a family, from the simplest to the fastest.
 
 mod climb;
 mod result;
@@ -15,27 +15,27 @@ pub use result::{Ceilings, Climb, ClimbedStep, Measured, Outcome, Seconds};
 use crate::plan::Variants;
 use crate::problem::{Data, Inputs, Problem, ProblemError, Size, SizeKind};
 
-/// A family's kernels, lined up.
+/// The kernels of a family, in order.
 ///
-/// Every step solves the same problem with the same result for every size.
+/// For every size, all steps solve the same problem and give the same result.
 #[derive(Clone, Copy, Debug)]
 pub struct Ladder {
     /// Its name, e.g. `laplace`.
     pub name: &'static str,
     /// What is computed, in one sentence.
     pub about: &'static str,
-    /// The type its arithmetic is done in: which multiply-add ceiling its steps are compared with.
+    /// The type of its arithmetic, which selects the multiply-add ceiling for comparison.
     pub element: ScalarType,
-    /// What sizes look like.
+    /// The kind of its sizes.
     pub size_kind: SizeKind,
-    /// Sizes worth looking at when nobody says which.
+    /// Default sizes.
     pub default_sizes: &'static [Size],
-    /// From the plain one to the fast one.
+    /// The steps, from the simplest to the fastest.
     pub steps: &'static [Step],
-    /// Makes a problem of a size that [`SizeKind::parse`] lets through. The answer is computed here.
+    /// Makes a problem of a size that [`SizeKind::parse`] accepts, including the expected result.
     pub problem: fn(Size, &Inputs<'_>) -> Problem,
-    /// Solves it plainly on one CPU thread: the baseline published speed-ups are measured against.
-    /// The output is [`crate::Expected::blank_output`] of the same problem.
+    /// Solves the problem with simple code on one CPU thread: the baseline of published speed-ups. The output is
+    /// [`crate::Expected::blank_output`] of the same problem.
     pub serial: fn(&Problem, &mut Data),
 }
 
@@ -44,9 +44,9 @@ pub struct Ladder {
 pub struct Step {
     /// Its name, e.g. `synthesise-loads`.
     pub name: &'static str,
-    /// What it changes over the step before, in one sentence.
+    /// What it changes compared with the previous step, in one sentence.
     pub about: &'static str,
-    /// The ways to run it on a device, at least one.
+    /// The variants of the step for a device, at least one.
     pub plan: for<'p> fn(&'p Problem, &Probe) -> Variants<'p>,
 }
 
@@ -62,13 +62,13 @@ impl Ladder {
         Ok((self.problem)(size, inputs))
     }
 
-    /// The step of that name.
+    /// The step with this name.
     pub fn step(&self, name: &str) -> Option<&'static Step> {
         self.steps.iter().find(|step| step.name == name)
     }
 }
 
-/// Every ladder there is.
+/// All ladders.
 pub fn ladders() -> &'static [Ladder] {
     &[
         crate::vector_add::LADDER,
@@ -83,7 +83,7 @@ pub fn ladders() -> &'static [Ladder] {
     ]
 }
 
-/// The ladder of that name.
+/// The ladder with this name.
 pub fn find(name: &str) -> Option<&'static Ladder> {
     ladders().iter().find(|ladder| ladder.name == name)
 }

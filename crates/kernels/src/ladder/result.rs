@@ -1,8 +1,8 @@
-//! What climbing a ladder found.
+//! The results of climbing a ladder.
 
 use crate::problem::{Size, Work};
 
-/// Repeated measurements of one thing, in seconds; at least one.
+/// Repeated measurements of the same task, in seconds; at least one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seconds {
     pub(super) samples: Vec<f64>,
@@ -14,12 +14,12 @@ impl Seconds {
         (!samples.is_empty()).then_some(Self { samples })
     }
 
-    /// The samples in the order they were taken.
+    /// The samples in the order of measurement.
     pub fn samples(&self) -> &[f64] {
         &self.samples
     }
 
-    /// The middle one; the mean of the two middle ones for an even number.
+    /// The median; for an even number of samples, the mean of the two middle ones.
     pub fn median(&self) -> f64 {
         let mut sorted = self.samples.clone();
         sorted.sort_by(f64::total_cmp);
@@ -32,29 +32,29 @@ impl Seconds {
         self.samples.iter().sum::<f64>() / self.samples.len() as f64
     }
 
-    /// The fastest.
+    /// The shortest time.
     pub fn min(&self) -> f64 {
         self.samples.iter().copied().fold(f64::INFINITY, f64::min)
     }
 }
 
-/// The most a device was measured to do, for a step to be compared with.
+/// The highest rates measured on a device, for comparison with steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ceilings {
-    /// Bytes a second, read and written, of the best plain copy.
+    /// Bytes per second, read plus written, of the best plain copy.
     pub bytes_per_second: f64,
-    /// Operations a second of the best multiply-add loop in the ladder's type; a multiply-add counts as 2.
+    /// Operations per second of the best multiply-add loop in the ladder's type; a multiply-add counts as 2.
     pub operations_per_second: f64,
 }
 
 impl Ceilings {
-    /// The least time `work` can take, in seconds: the slower of moving its bytes and doing its arithmetic.
+    /// The minimum time for `work`, in seconds: the longer of moving its bytes and doing its arithmetic.
     pub fn floor_seconds(&self, work: &Work) -> f64 {
         (work.bytes / self.bytes_per_second).max(work.operations / self.operations_per_second)
     }
 
-    /// What share of the ceiling a run of `seconds` reaches. Not clamped: more than 1 says that the data stayed in
-    /// a cache the ceiling was not measured in, or that the ceiling is too low.
+    /// The fraction of the ceiling that a run of `seconds` reaches. Not clamped: a value above 1 means that the data
+    /// stayed in a cache in which the ceiling was not measured, or that the ceiling is too low.
     pub fn share(&self, work: &Work, seconds: f64) -> f64 {
         self.floor_seconds(work) / seconds
     }
@@ -67,13 +67,13 @@ pub struct Climb {
     pub ladder: String,
     /// The device's name.
     pub device: String,
-    /// The sizes, in the order asked for.
+    /// The sizes, in the requested order.
     pub sizes: Vec<Size>,
     /// The work of each size.
     pub work: Vec<Work>,
     /// The serial CPU version, for each size.
     pub serial: Vec<Seconds>,
-    /// The device's ceilings, where they were measured.
+    /// The device's ceilings, if they were measured.
     pub ceilings: Option<Ceilings>,
     /// The steps, in the ladder's order.
     pub steps: Vec<ClimbedStep>,
@@ -86,23 +86,23 @@ pub struct ClimbedStep {
     pub name: String,
     /// What it changes.
     pub about: String,
-    /// For each size of the climb.
+    /// One outcome for each size of the climb.
     pub outcomes: Vec<Outcome>,
 }
 
-/// What became of a step at one size.
+/// The outcome of a step at one size.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// Right, and timed.
+    /// Correct and timed.
     Verified(Measured),
     /// The device lacks something it needs.
     NotOffered {
-        /// What.
+        /// What is missing.
         reason: String,
     },
-    /// Wrong, or it did not run.
+    /// Wrong, or the step did not run.
     Failed {
-        /// Why.
+        /// The cause.
         reason: String,
     },
 }
@@ -112,16 +112,16 @@ pub enum Outcome {
 pub struct Measured {
     /// The step itself.
     pub seconds: Seconds,
-    /// Packing and transposing ahead of it, where it needs any.
+    /// Time of packing and transposing before the step, if it needs any.
     pub preparation_seconds: Option<f64>,
-    /// The way that won, where there were several.
+    /// The fastest variant, if there were several.
     pub choice: Option<String>,
-    /// Every way that was tried: its label, and its time, or why it was left out.
+    /// Every variant tried: its label, and its time or the reason why it was left out.
     pub sweep: Vec<(String, Result<f64, String>)>,
 }
 
 impl Outcome {
-    /// The measurement, when there is one.
+    /// The measurement; `None` for the other outcomes.
     pub fn measured(&self) -> Option<&Measured> {
         if let Self::Verified(measured) = self { Some(measured) } else { None }
     }
@@ -133,7 +133,7 @@ impl Outcome {
 }
 
 impl Climb {
-    /// Adds what the same climber found on the same ladder at other sizes.
+    /// Appends the results of the same climber on the same ladder at other sizes.
     pub fn append(&mut self, other: Self) {
         self.sizes.extend(other.sizes);
         self.work.extend(other.work);
@@ -143,7 +143,7 @@ impl Climb {
         }
     }
 
-    /// Speed-up of a step over the first step at each size; `None` where either was not measured.
+    /// Speed-up of a step over the first step at each size; `None` when either was not measured.
     pub fn speedups(&self, step: &ClimbedStep) -> Vec<Option<f64>> {
         let first = self.steps.first();
         (0..self.sizes.len())

@@ -1,14 +1,14 @@
 //! Sharpening with a 3x3 Laplace filter: 9 x a pixel - its 8 neighbours, clamped to 0..255.
 //!
-//! Contract of every kernel. Source and result are packed RGB ([`plan`]) or RGBA ([`rgba_plan`]), 8 bits a
-//! channel, rows without gaps, from 1x1 on; the result is no alias of the source. Every channel is filtered by
-//! itself, alpha is copied, and so is the outermost ring of pixels: an image less than 3 pixels wide or high is
-//! copied. Exact.
+//! Contract of every kernel. Source and result are packed RGB ([`plan`]) or RGBA ([`rgba_plan`]), 8 bits per channel,
+//! rows without gaps, at least 1x1; the result must not alias the source. Each channel is filtered separately. Alpha
+//! is copied, and so is the outermost ring of pixels: an image less than 3 pixels wide or high is copied. Results are
+//! exact.
 //!
-//! Edges: the published kernels read past the last rows and need a width that divides. Here the last
-//! work-item of a row moves its vector inwards to end with the row and stores only the pixels its neighbour does
-//! not; the ring is copied by whoever is next to it, in the same launch. Nothing is padded. Images too narrow for
-//! one vector go to the scalar kernel.
+//! Edges: the published kernels read past the last rows and need a width that is a multiple of their vector. Here the
+//! last work-item of a row shifts its vector left to end with the row and stores only the pixels that its neighbour
+//! does not; the ring is copied by the nearest work-item, in the same launch. Nothing is padded. Images too narrow
+//! for one vector use the scalar kernel.
 
 mod serial;
 
@@ -78,17 +78,17 @@ pub const LADDER: Ladder = Ladder {
 /// The kernels for packed RGB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kernel {
-    /// One pixel a work-item.
+    /// One pixel per work-item.
     Scalar,
-    /// Five pixels, three loads a row, `int`.
+    /// Five pixels, three loads per row, `int`.
     Vectorise,
-    /// Five pixels, two loads a row, `int`.
+    /// Five pixels, two loads per row, `int`.
     SynthesiseLoads,
-    /// Five pixels, two loads a row, `short`.
+    /// Five pixels, two loads per row, `short`.
     ShortArithmetic,
-    /// Four pixels, two loads a row, `short`.
+    /// Four pixels, two loads per row, `short`.
     FourPixels,
-    /// Eight pixels, two loads a row, `short`.
+    /// Eight pixels, two loads per row, `short`.
     EightPixels,
 }
 
@@ -105,7 +105,7 @@ impl Kernel {
         }
     }
 
-    /// Name of the kernel function, and the pixels a work-item of it filters.
+    /// Name of the kernel function, and the number of pixels that each work-item filters.
     fn entry(self) -> (&'static str, usize) {
         match self {
             Self::Scalar => ("laplace_scalar", 1),
@@ -117,7 +117,7 @@ impl Kernel {
         }
     }
 
-    /// The least width that has room for a vector moved inwards, the loads left of it and the ring.
+    /// The minimum width that has room for a shifted vector, the loads to its left and the ring.
     fn least_width(self) -> usize {
         match self {
             Self::Scalar => 1,
@@ -127,8 +127,8 @@ impl Kernel {
     }
 }
 
-/// Global sizes are rounded up to multiples of this (and the surplus work-items do nothing), so that a driver that
-/// chooses the work-group size among divisors has good ones to choose from.
+/// Global sizes are rounded up to multiples of this (the surplus work-items do nothing), so that a driver that
+/// chooses the work-group size among the divisors finds a good one.
 pub(crate) const GLOBAL_MULTIPLE: [usize; 2] = [16, 4];
 
 static RGB: LazyLock<Arc<Program>> =
@@ -136,10 +136,11 @@ static RGB: LazyLock<Arc<Program>> =
 static RGBA: LazyLock<Arc<Program>> =
     LazyLock::new(|| Arc::new(Program::from_source("rgba.cl", include_str!("rgba.cl"))));
 
-/// Filters packed RGB with `kernel`. Images too narrow for it go to [`Kernel::Scalar`].
+/// Filters packed RGB with `kernel`. Images too narrow for it use [`Kernel::Scalar`].
 ///
 /// # Errors
-/// `rgb` is not `3 * width * height` bytes, or empty; it is 4 GiB or more, or over the device's limit for a buffer.
+/// `rgb` is not `3 * width * height` bytes, or is empty; it is 4 GiB or more, or exceeds the device's limit for a
+/// buffer.
 pub fn plan<'p>(
     kernel: Kernel,
     rgb: &'p [u8],
@@ -150,15 +151,16 @@ pub fn plan<'p>(
     check_image(rgb, [width, height], 3, probe)?;
     let kernel = if width < kernel.least_width() { Kernel::Scalar } else { kernel };
     let (entry, pixels) = kernel.entry();
-    // The vector kernels' groups start at pixel 1 and end ahead of the ring; one too many does nothing.
+    // The vector kernels' groups start at pixel 1 and end before the ring; a surplus group does nothing.
     let groups = if kernel == Kernel::Scalar { width } else { (width - 2).div_ceil(pixels) };
     Ok(one_launch(&RGB, entry, rgb, [groups, height], [width, height]))
 }
 
-/// Filters the colours of RGBA, four pixels a work-item; alpha is copied.
+/// Filters the colours of RGBA, four pixels per work-item; alpha is copied.
 ///
 /// # Errors
-/// `rgba` is not `4 * width * height` bytes, or empty; it is 4 GiB or more, or over the device's limit for a buffer.
+/// `rgba` is not `4 * width * height` bytes, or is empty; it is 4 GiB or more, or exceeds the device's limit for a
+/// buffer.
 pub fn rgba_plan<'p>(
     rgba: &'p [u8],
     width: usize,
@@ -174,7 +176,7 @@ pub fn rgba_plan<'p>(
     Ok(one_launch(&RGBA, entry, rgba, [groups, height], [width, height]))
 }
 
-/// A plan of one launch `entry(source, result, width, height)` of at least `global` work-items.
+/// A plan of one launch `entry(source, result, width, height)` with at least `global` work-items.
 pub(crate) fn one_launch<'p>(
     program: &Arc<Program>,
     entry: &str,
@@ -191,7 +193,7 @@ pub(crate) fn one_launch<'p>(
     plan
 }
 
-/// Whether `source` is an image of these extents, and one the kernels and the device can take.
+/// Checks that `source` is an image of these extents, and that the kernels and the device support its size.
 pub(crate) fn check_image(
     source: &[u8],
     [width, height]: [usize; 2],
@@ -203,7 +205,7 @@ pub(crate) fn check_image(
         let what = format!("an image of {width}x{height} pixels of {channels} bytes");
         return Err(PlanError::Operand { what, found: source.len() });
     }
-    // Kernels count bytes in uint: 64-bit addresses cost a phone GPU twice the arithmetic.
+    // Kernels count bytes in `uint`: 64-bit addresses cost a phone GPU twice the arithmetic.
     let limit = match probe.max_buffer_bytes {
         0 => u64::from(u32::MAX),
         bytes => bytes.min(u64::from(u32::MAX)),
@@ -214,12 +216,12 @@ pub(crate) fn check_image(
     Ok(())
 }
 
-/// Width and height; 0x0 for a size of another kind, which no image ladder is given.
+/// Width and height; 0x0 for a size of another kind, which image ladders do not receive.
 pub(crate) fn extents(size: Size) -> (usize, usize) {
     if let Size::Image { width, height } = size { (width, height) } else { (0, 0) }
 }
 
-/// Packed RGB for a problem: the photo at that size, or noise.
+/// Packed RGB for a problem: the photo at this size, or noise.
 pub(crate) fn packed_rgb(size: Size, inputs: &Inputs<'_>) -> Vec<u8> {
     let (width, height) = extents(size);
     if let Some(photo) = inputs.photo {
@@ -243,8 +245,8 @@ fn problem(size: Size, inputs: &Inputs<'_>) -> Problem {
     }
 }
 
-/// Nine multiplications and eight additions a byte, as for any 3x3 filter, the ring included; each byte is
-/// read once and written once.
+/// Nine multiplications and eight additions per byte, as for any 3x3 filter, the ring included; each byte is read
+/// once and written once.
 pub(crate) fn filter_work(bytes: usize) -> Work {
     Work { operations: 17.0 * bytes as f64, bytes: 2.0 * bytes as f64, quoted: Quoted::Bandwidth }
 }

@@ -1,10 +1,10 @@
-//! The filter on one CPU thread, plainly.
+//! The filter as simple code on one CPU thread.
 
-/// Filters an image of `C` bytes a pixel, every channel for itself, rows without gaps; the outermost ring of pixels is
-/// copied. `source` and `result` are `C * width * height` bytes.
+/// Filters an image of `C` bytes per pixel, each channel separately, rows without gaps; the outermost ring of pixels
+/// is copied. `source` and `result` are `C * width * height` bytes.
 ///
-/// A loop over pixels, one over channels inside, the border outside the loops: what published speed-ups call
-/// the serial version.
+/// A loop over pixels with a loop over channels inside, and the border outside the loops: the serial version of
+/// published speed-ups.
 pub(crate) fn sharpen<const C: usize>(source: &[u8], width: usize, height: usize, result: &mut [u8]) {
     if width < 3 || height < 3 {
         result.copy_from_slice(source);
@@ -19,7 +19,7 @@ pub(crate) fn sharpen<const C: usize>(source: &[u8], width: usize, height: usize
         let here = &rows[pitch..2 * pitch];
         result[..C].copy_from_slice(&here[..C]);
         result[pitch - C..].copy_from_slice(&here[pitch - C..]);
-        // Three pixels of each row, one pixel further each time.
+        // Three pixels of each row, advancing by one pixel.
         let [above, here, below] = [0, 1, 2].map(|y| rows[pitch * y..][..pitch].windows(3 * C).step_by(C));
         let pixels = result[C..pitch - C].chunks_exact_mut(C);
         for (((above, here), below), pixel) in above.zip(here).zip(below).zip(pixels) {

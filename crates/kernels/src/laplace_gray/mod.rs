@@ -1,12 +1,12 @@
-//! The 3x3 Laplace filter on 8-bit gray: three ways to load, three ways to treat the border, and the work-group size.
+//! The 3x3 Laplace filter on 8-bit gray: three load methods, three border strategies, and work-group sizes.
 //!
-//! Contract of every kernel: source and result are one byte a pixel, rows without gaps, from 1x1 on; the result is
-//! no alias of the source. `9 x a pixel - its 8 neighbours`, clamped to 0..255; the outermost ring of pixels is copied, so
-//! an image less than 3 pixels wide or high is copied. Exact.
+//! Contract of every kernel: source and result have one byte per pixel, rows without gaps, at least 1x1; the result
+//! must not alias the source. Each pixel becomes 9 x the pixel - its 8 neighbours, clamped to 0..255. The outermost
+//! ring of pixels is copied, so an image less than 3 pixels wide or high is copied. Results are exact.
 //!
-//! The border strategies are those of Arm's advice for Bifrost, each with its price: a test in the kernel (branches), a
-//! kernel of its own (another launch), a padded buffer (somebody must fill it: the preparation does, timed apart).
-//! Images too narrow for a vector of 16 pixels go to the scalar kernel of the same strategy.
+//! The border strategies are those that Arm recommends for Bifrost, each with its cost: a test in the kernel
+//! (branches), a separate kernel (another launch), a padded buffer (which must be filled: the preparation does that,
+//! timed separately). Images too narrow for a vector of 16 pixels use the scalar kernel of the same strategy.
 
 mod work_group;
 
@@ -95,31 +95,31 @@ pub const LADDER: Ladder = Ladder {
     },
 };
 
-/// What a work-item loads.
+/// The loads of a work-item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Loads {
     /// Nine bytes for one pixel.
     Scalar,
     /// Nine vectors for 16 pixels.
     Vector,
-    /// Six vectors for 16 pixels; three more are put together.
+    /// Six vectors for 16 pixels; three more are assembled from them.
     Synthesised,
 }
 
-/// How the border is treated.
+/// The border strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Border {
-    /// Every work-item tests where it is.
+    /// Every work-item tests its position.
     Test,
-    /// A kernel of its own, in a second launch.
+    /// A separate kernel, in a second launch.
     Kernel,
-    /// A buffer with room around the image, filled by the preparation.
+    /// A buffer with a margin around the image, filled by the preparation.
     Padded,
 }
 
-/// Pixels of a vector kernel's work-item.
+/// Pixels per work-item of a vector kernel.
 const VECTOR: usize = 16;
-/// The least width that has room for a vector moved inwards, the pixel left of it and the ring.
+/// The minimum width that has room for a shifted vector, the pixel to its left and the ring.
 const LEAST_WIDTH: usize = VECTOR + 2;
 
 static TEST: LazyLock<Arc<Program>> =
@@ -129,10 +129,10 @@ static BORDER_KERNEL: LazyLock<Arc<Program>> =
 static PADDED: LazyLock<Arc<Program>> =
     LazyLock::new(|| Arc::new(Program::from_source("padded.cl", include_str!("padded.cl"))));
 
-/// Filters gray. Images too narrow for a vector go to [`Loads::Scalar`].
+/// Filters gray. Images too narrow for a vector use [`Loads::Scalar`].
 ///
 /// # Errors
-/// `gray` is not `width * height` bytes, or empty; it is 4 GiB or more (room around it included), or over the
+/// `gray` is not `width * height` bytes, or is empty; it is 4 GiB or more (including the margin), or exceeds the
 /// device's limit for a buffer.
 pub fn plan<'p>(
     loads: Loads,
@@ -151,7 +151,7 @@ pub fn plan<'p>(
     }
 }
 
-/// The kernel with the test inside, and how many work-items it takes.
+/// The kernel with the border test, and its number of work-items.
 fn test_kernel(loads: Loads, [width, height]: [usize; 2]) -> (&'static str, [usize; 2]) {
     let entry = match loads {
         Loads::Scalar => return ("gray_test_scalar", [width, height]),
@@ -182,7 +182,7 @@ fn border_kernel_plan(loads: Loads, gray: &[u8], [width, height]: [usize; 2]) ->
         plan.launch(&BORDER_KERNEL, entry, arguments, NdRange::d2(whole[0], whole[1]));
     }
     let [width_, height_, rest] = [width, height, interior[0] % pixels].map(|value| value as u32);
-    // The kernel bounds itself, so a few work-items more than the border has are harmless.
+    // The kernel checks its bounds, so a few surplus work-items are harmless.
     let items = (2 * width + interior[1]).next_multiple_of(64);
     let arguments = [from.into(), to.into(), width_.into(), height_.into(), rest.into()];
     plan.launch(&BORDER_KERNEL, "gray_border", arguments, NdRange::d1(items));
@@ -200,7 +200,7 @@ fn padded_plan<'p>(
         Loads::Vector => ("gray_padded_vector", VECTOR),
         Loads::Synthesised => ("gray_padded_synthesised", VECTOR),
     };
-    // As `padded.cl` lays it out.
+    // The layout that `padded.cl` expects.
     let row = width.next_multiple_of(VECTOR);
     let pitch = row + VECTOR;
     let bytes = VECTOR + pitch * (height + 2);
@@ -229,7 +229,7 @@ fn step<'p>(loads: Loads, border: Border, problem: &'p Problem, probe: &Probe) -
     Ok(plan(loads, border, problem.inputs[0].bytes(), width, height, probe)?.into())
 }
 
-/// The photo's luma, or noise.
+/// A problem over the photo's luma, or noise.
 fn problem(size: Size, inputs: &Inputs<'_>) -> Problem {
     let (width, height) = extents(size);
     let gray: Vec<u8> = packed_rgb(size, inputs).chunks_exact(3).map(luma).collect();
@@ -243,7 +243,7 @@ fn problem(size: Size, inputs: &Inputs<'_>) -> Problem {
     }
 }
 
-/// Luma with the weights of ITU-R BT.601 in 256ths, rounded.
+/// Luma with the weights of ITU-R BT.601 in units of 1/256, rounded.
 fn luma(rgb: &[u8]) -> u8 {
     let sum: u32 = rgb.iter().zip([77, 150, 29]).map(|(channel, weight)| u32::from(*channel) * weight).sum();
     ((sum + 128) >> 8) as u8

@@ -1,4 +1,4 @@
-//! One kernel, many work-group sizes.
+//! One kernel with many work-group sizes.
 
 use std::sync::Arc;
 
@@ -32,12 +32,12 @@ const SHAPES: [[usize; 2]; 19] = [
     [16, 16],
 ];
 
-/// The kernel with two loads a row and the test inside, at each size the device can take, and with the choice left
-/// to the driver (`NULL`).
+/// The kernel with two loads per row and the border test, at each size that the device supports, and with the choice
+/// left to the driver (`NULL`).
 ///
-/// Ordinarily a work-group size must divide the global one, which is rounded up; the test inside turns the
-/// surplus away. Where the device can cut work-groups off at the edge, each size comes a second time with the
-/// global size as it is.
+/// Normally a work-group size must divide the global size, which is therefore rounded up; the border test rejects the
+/// surplus work-items. If the device supports partial work-groups at the edge, each size is also run with the exact
+/// global size.
 pub(super) fn sweep<'p>(gray: &'p [u8], width: usize, height: usize, probe: &Probe) -> Variants<'p> {
     check_image(gray, [width, height], 1, probe)?;
     let mut ways: Vec<(&str, Arc<Program>, bool)> = vec![("", Arc::clone(&TEST), false)];
@@ -85,19 +85,19 @@ fn swept<'p>(
     plan
 }
 
-/// The build option that lets a work-group be cut off at the edge, where there is one: Arm's for OpenCL 1.2, or a
-/// language version that allows it by itself.
+/// The build option that allows partial work-groups at the edge, if there is one: Arm's for OpenCL 1.2, or a language
+/// version that allows them.
 fn non_uniform_option(probe: &Probe) -> Option<&'static str> {
     if probe.has_extension("cl_arm_non_uniform_work_group_size") {
         return Some("-cl-arm-non-uniform-work-group-size");
     }
-    // The device's version, not that of its OpenCL C: devices of OpenCL 3.0 may answer 1.2 there, and need not
-    // know 2.0.
+    // The device's version, not that of its OpenCL C: devices of OpenCL 3.0 may report 1.2 there, and need not
+    // support 2.0.
     let option = if probe.version.starts_with("OpenCL 2.") { "-cl-std=CL2.0" } else { "-cl-std=CL3.0" };
     probe.non_uniform_work_groups.then_some(option)
 }
 
-/// Whether the device takes a work-group of this size; a limit of 0 is one it did not state.
+/// Whether the device supports a work-group of this size; a limit of 0 is unknown.
 fn fits([x, y]: [usize; 2], probe: &Probe) -> bool {
     let within = |size: usize, limit: usize| limit == 0 || size <= limit;
     within(x * y, probe.max_work_group_size)

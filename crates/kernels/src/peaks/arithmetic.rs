@@ -16,39 +16,39 @@ pub(super) struct Mad {
     pub(super) name: &'static str,
     element: ScalarType,
     how: How,
-    /// x becomes x * factor + plus 31 times a turn, then x * factor + minus.
+    /// Each iteration applies x * factor + plus 31 times, then x * factor + minus once.
     factor: i64,
     plus: i64,
     minus: i64,
-    /// Most turns for which all values are exact.
+    /// Maximum number of iterations for which all values are exact.
     turns_max: u32,
 }
 
-/// How it is written in OpenCL C; the number is `HOW` in `arithmetic.cl`.
+/// The form of the multiply-add in OpenCL C; the number is `HOW` in `arithmetic.cl`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
     /// `x * factor + plus`.
     Expression = 0,
     /// `mad()`.
     Mad = 1,
-    /// `mad24()`: integers of 24 bits.
+    /// `mad24()`: 24-bit integers.
     Mad24 = 2,
     /// `mul24()`, then an addition.
     Mul24 = 3,
 }
 
-/// Multiply-adds a turn of each chain, as in `arithmetic.cl`.
+/// Multiply-adds per iteration of each chain, as in `arithmetic.cl`.
 pub(super) const STEPS: u32 = 32;
-/// Starting values repeat after so many work-items.
+/// Starting values repeat after this many work-items.
 pub(super) const STARTS: usize = 4;
-/// Work-items that fill a compute unit several times over; desktop GPUs hold 2048 of them.
+/// Enough work-items to fill a compute unit several times; desktop GPUs hold 2048 of them.
 pub(super) const ITEMS_PER_UNIT: usize = 2048;
 pub(super) const ITEMS_MIN: usize = 1 << 12;
 pub(super) const ITEMS_MAX: usize = 1 << 20;
 
-/// Integers: a factor of 1 modulo 4 and an odd summand walk through all values of the type before one comes
-/// back. Floats and integers of 24 bits: whole numbers, up to 2^53 in double, 2^24 in float, 2^11 in half and 2^23 in 24 bits, of which a
-/// turn's 31 steps need a few.
+/// Integers: a factor of 1 modulo 4 and an odd summand visit all values of the type before one repeats. Floats and
+/// 24-bit integers: whole numbers, up to 2^53 in double, 2^24 in float, 2^11 in half and 2^23 in 24 bits; the 31
+/// steps of an iteration need a few of these.
 pub(super) const MADS: &[Mad] = &[
     Mad::counting("mad float", ScalarType::F32, How::Mad, 1 << 23),
     Mad::counting("mad half", ScalarType::F16, How::Mad, 1900),
@@ -85,12 +85,12 @@ pub(super) const MADS: &[Mad] = &[
 ];
 
 impl Mad {
-    /// One that counts turns: each adds exactly 1.
+    /// A multiply-add that counts iterations: each adds exactly 1.
     const fn counting(name: &'static str, element: ScalarType, how: How, turns_max: u32) -> Self {
         Self { name, element, how, factor: 1, plus: 1, minus: -30, turns_max }
     }
 
-    /// Whether this is the rate that arithmetic in `element` is held against.
+    /// Whether this is the reference rate for arithmetic in `element`.
     pub(super) fn stands_for(&self, element: ScalarType) -> bool {
         use ScalarType::{F16, F32, F64, I8, I16, I32, U8, U16, U32};
         if matches!(self.how, How::Mad24 | How::Mul24) {
@@ -129,14 +129,14 @@ impl Mad {
         }
     }
 
-    /// Where `start` is after `turns` turns. In 64 wrapping bits, of which the narrower types keep the low ones.
+    /// The value of `start` after `turns` iterations, in wrapping 64-bit arithmetic; narrower types use the low bits.
     fn after(&self, start: i64, turns: u32) -> i64 {
         let step = Affine { factor: self.factor, summand: self.plus };
         let last = Affine { factor: self.factor, summand: self.minus };
         step.repeated(STEPS - 1).then(last).repeated(turns).apply(start)
     }
 
-    /// What [`STARTS`] neighbouring work-items write.
+    /// The values that [`STARTS`] neighbouring work-items write.
     fn expected(&self, chains: usize, width: usize, turns: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
         for item in 0..STARTS {
@@ -162,7 +162,7 @@ impl Affine {
         x.wrapping_mul(self.factor).wrapping_add(self.summand)
     }
 
-    /// First this, then `next`.
+    /// The composition: first `self`, then `next`.
     fn then(self, next: Self) -> Self {
         Self { factor: self.factor.wrapping_mul(next.factor), summand: next.apply(self.summand) }
     }
@@ -180,11 +180,11 @@ impl Affine {
     }
 }
 
-/// Operations a second of one type at one width.
+/// Operations per second of one type at one vector width.
 pub(super) fn rate(bench: &mut Bench<'_>, mad: &Mad, width: usize, effort: Effort) -> Result<f64, PeakError> {
     let half = mad.element == ScalarType::F16;
     let probe = bench.probe();
-    // A CPU's compiler fuses what is written out; PoCL's mad() is a multiplication and an addition.
+    // A CPU's compiler fuses the expression; PoCL's mad() is a separate multiplication and addition.
     let how = match mad.how {
         How::Mad if probe.kind == DeviceKind::Cpu => How::Expression,
         how => how,
@@ -197,10 +197,10 @@ pub(super) fn rate(bench: &mut Bench<'_>, mad: &Mad, width: usize, effort: Effor
         return Err(PeakError::NotOffered { what: "double-precision arithmetic (cl_khr_fp64)".to_owned() });
     }
     let chains = match (probe.kind, width) {
-        // A core works on one work-item at a time: only chains hide the latency of two wide multiply-adds a clock, of 4 to 6
-        // clocks each.
+        // A core runs one work-item at a time: only independent chains hide the latency of two wide multiply-adds per
+        // clock, of 4 to 6 clocks each.
         (DeviceKind::Cpu, _) => 12,
-        // Many work-items hide it, and four chains of wide vectors would not fit the registers of a Mali.
+        // Many work-items hide it, and four chains of wide vectors would exceed the registers of a Mali.
         (_, 1..=4) => 4,
         _ => 2,
     };
@@ -234,7 +234,8 @@ pub(super) fn rate(bench: &mut Bench<'_>, mad: &Mad, width: usize, effort: Effor
     Ok(2.0 * f64::from(STEPS) * f64::from(turns) * (chains * width * items) as f64 / best)
 }
 
-/// As many turns as fill a round, at most `turns_max`, and the seconds they take; the turns are the launch's last argument.
+/// Enough iterations to fill a round, at most `turns_max`, and their seconds. The number of iterations is the
+/// launch's last argument.
 pub(super) fn fastest(
     bench: &mut Bench<'_>,
     launch: &mut Launch,
@@ -260,7 +261,7 @@ pub(super) fn fastest(
     Ok((turns, bench.best_seconds(launch, effort)?))
 }
 
-/// Compares what work-items wrote with what [`STARTS`] of them should, over and over.
+/// Compares the output of all work-items with the expected output of [`STARTS`] of them, repeated.
 pub(super) fn check(found: &[u8], expected: &[u8], turns: u32) -> Result<(), PeakError> {
     match found.chunks(expected.len()).position(|block| block != expected) {
         None => Ok(()),
@@ -276,7 +277,7 @@ pub(super) fn check(found: &[u8], expected: &[u8], turns: u32) -> Result<(), Pea
 mod tests {
     use super::*;
 
-    /// The closed form against the loop, in each type's own arithmetic.
+    /// Compares the closed form with the loop, in each type's own arithmetic.
     #[test]
     fn closed_form_is_the_loop() {
         for mad in MADS {
@@ -303,7 +304,7 @@ mod tests {
 
     #[test]
     fn floats_stay_exact_to_the_last_turn() {
-        // The largest start is 3 + 11 + 15; a turn climbs 31 before it steps back.
+        // The largest start is 3 + 11 + 15; an iteration rises by 31 before it falls back.
         for mad in MADS {
             let exact: i64 = match mad.element {
                 ScalarType::F32 => 1 << 24,

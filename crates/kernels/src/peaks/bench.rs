@@ -1,11 +1,11 @@
-//! Memory that lives as long as a measurement, and rounds of launches.
+//! Memory for the duration of a measurement, and rounds of launches.
 
 use tripipe_device::Probe;
 use tripipe_launch::{Access, ExecuteError, Executor, Launch, MemoryId, MemoryKind, Timing};
 
 use super::{Effort, PeakError};
 
-/// What a result buffer holds ahead of the kernel: no row computes this byte over and over.
+/// Initial contents of a result buffer: no row computes this byte repeatedly.
 const POISON: u8 = 0xCD;
 
 /// An executor with the memory of one measurement, released at the end.
@@ -52,8 +52,8 @@ impl<'e> Bench<'e> {
         Ok(timings.iter().map(Timing::seconds).sum())
     }
 
-    /// Seconds of a launch: in each round it runs as often as fills the round, the mean is taken, and the best
-    /// round counts. The gaps between launches are left out.
+    /// Seconds of a launch. Each round repeats the launch until the round is full and takes the mean; the best round
+    /// counts. Gaps between launches are not counted.
     pub(super) fn best_seconds(&mut self, launch: &Launch, effort: Effort) -> Result<f64, PeakError> {
         let once = self.seconds(launch)?;
         let repeats = (effort.round_seconds() / once.max(1e-9)).ceil().clamp(1.0, 500.0) as usize;
@@ -70,14 +70,15 @@ impl<'e> Bench<'e> {
 impl Drop for Bench<'_> {
     fn drop(&mut self) {
         for id in self.memory.drain(..) {
-            // A device that is gone has released everything.
+            // A lost device has already released everything.
             let _ = self.executor.release(id);
         }
     }
 }
 
 impl Effort {
-    /// What a round should last: long against the clock's steps and a launch's start, short on a slow device.
+    /// Target duration of a round: long compared with the clock's resolution and a launch's start, short on a slow
+    /// device.
     pub(super) fn round_seconds(self) -> f64 {
         match self {
             Self::Quick => 0.004,

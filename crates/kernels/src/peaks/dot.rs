@@ -13,11 +13,12 @@ use super::{Effort, PeakError};
 /// The row's name.
 pub(super) const NAME: &str = "dot int8";
 
-/// What a chain's bytes are multiplied with, and what is added: chosen so that chains walk through thousands of values.
+/// The factors that a chain's bytes are multiplied by, and the addend: chosen so that chains visit thousands of
+/// values.
 const BY: [i8; 4] = [77, -31, 5, 101];
 const ADD: i32 = 12_345;
 
-/// `DOT` of `dot.cl` for a device, and the option of its language.
+/// The value of `DOT` in `dot.cl` for a device, and the language option.
 fn offered(probe: &Probe) -> Option<(u8, Option<&'static str>)> {
     if probe.has_extension("cl_arm_integer_dot_product_accumulate_int8") {
         return Some((2, None));
@@ -26,7 +27,7 @@ fn offered(probe: &Probe) -> Option<(u8, Option<&'static str>)> {
     khr.then_some((1, Some("-cl-std=CL3.0")))
 }
 
-/// Operations a second: a dot product of four bytes added to a sum counts as four multiply-adds, 8 operations.
+/// Operations per second: a dot product of four bytes added to a sum counts as four multiply-adds, 8 operations.
 pub(super) fn rate(bench: &mut Bench<'_>, effort: Effort) -> Result<f64, PeakError> {
     let probe = bench.probe();
     let Some((dot, language)) = offered(probe) else {
@@ -63,12 +64,12 @@ pub(super) fn rate(bench: &mut Bench<'_>, effort: Effort) -> Result<f64, PeakErr
     Ok(8.0 * f64::from(STEPS) * f64::from(turns) * (chains * items) as f64 / best)
 }
 
-/// A step of a chain.
+/// One step of a chain.
 fn step(x: i32) -> i32 {
     x.to_ne_bytes().iter().zip(BY).map(|(byte, by)| i32::from(*byte as i8) * i32::from(by)).sum::<i32>() + ADD
 }
 
-/// Where a chain is after so many steps. Its values are bounded, so it comes back to one of them before long.
+/// The value of a chain after this many steps. Values are bounded, so the chain soon repeats.
 fn after(start: i32, steps: u64) -> i32 {
     let (mut seen, mut order, mut x) = (HashMap::new(), Vec::new(), start);
     while (order.len() as u64) < steps {

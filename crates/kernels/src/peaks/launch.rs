@@ -1,4 +1,4 @@
-//! What a launch costs.
+//! The cost of a launch.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use tripipe_launch::{Argument, Launch, NdRange, Program, Timing};
 use super::PeakError;
 use super::bench::Bench;
 
-/// The parts of a launch's cost.
+/// The components of a launch's cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cost {
-    /// From start to end of a kernel that does next to nothing.
+    /// From start to end of a nearly empty kernel.
     Kernel,
-    /// From being queued to the start, the device idle.
+    /// From enqueueing to the start, on an idle device.
     Latency,
-    /// From one start to the next, launches queued back to back.
+    /// From one start to the next, for launches enqueued back to back.
     BackToBack,
 }
 
@@ -32,7 +32,7 @@ impl Cost {
     }
 }
 
-/// Seconds; the median of single launches, the mean of back-to-back ones.
+/// Seconds: the median of single launches, the mean of back-to-back launches.
 pub(super) fn seconds(bench: &mut Bench<'_>, cost: Cost) -> Result<f64, PeakError> {
     let mark = bench.output(4)?;
     let program = Arc::new(Program::from_source("peaks/launch.cl", include_str!("launch.cl")));

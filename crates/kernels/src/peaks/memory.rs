@@ -11,7 +11,7 @@ use tripipe_launch::{
 use super::bench::Bench;
 use super::{Effort, PeakError};
 
-/// What is done to buffers.
+/// The transfer to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transfer {
     Read,
@@ -31,7 +31,7 @@ impl Transfer {
     }
 }
 
-/// What an image holds.
+/// The channel type of the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Texel {
     Float,
@@ -49,16 +49,16 @@ impl Texel {
     }
 }
 
-/// The row of local memory.
+/// Name of the row for local memory.
 pub(super) const LOCAL: &str = "local read";
 
 const MIB: usize = 1 << 20;
-/// Enough work-items for a bandwidth on the largest GPUs; past that each does more.
+/// Enough work-items for full bandwidth on the largest GPUs; beyond that each does more work.
 const ITEMS: usize = 1 << 20;
 
-/// Bytes of one buffer: several times the last cache, a power of two, and no more than the device spares.
+/// Bytes of one buffer: several times the last-level cache, a power of two, and within the device's limits.
 ///
-/// Drivers of discrete GPUs report their first-level caches in places, so there the size is fixed.
+/// Some drivers of discrete GPUs report their first-level cache, so the size is fixed there.
 fn buffer_bytes(probe: &Probe, effort: Effort) -> usize {
     let discrete = probe.kind == DeviceKind::Gpu && !probe.unified_memory;
     let floor = if discrete { 512 * MIB } else { 64 * MIB };
@@ -76,7 +76,7 @@ fn buffer_bytes(probe: &Probe, effort: Effort) -> usize {
     1 << bytes.max(64 << 10).ilog2()
 }
 
-/// The float at a place of what is read: 0 to 7, without a period that a stride could share.
+/// The float at an index of the source: 0 to 7, without a period that a stride could share.
 fn pattern(index: usize) -> f32 {
     ((index as u32).wrapping_mul(2_654_435_761) >> 29) as f32
 }
@@ -93,7 +93,7 @@ fn check(found: &[u8], mut want: impl FnMut(usize) -> f32) -> Result<(), PeakErr
     Ok(())
 }
 
-/// Bytes a second of a buffer, read and written ones together.
+/// Bytes per second of a buffer, read plus written.
 pub(super) fn buffer(
     bench: &mut Bench<'_>,
     transfer: Transfer,
@@ -154,7 +154,7 @@ pub(super) fn buffer(
     Ok(moved as f64 / seconds)
 }
 
-/// Bytes a second of an image of four channels.
+/// Bytes per second of an image of four channels.
 pub(super) fn image(bench: &mut Bench<'_>, texel: Texel, effort: Effort) -> Result<f64, PeakError> {
     const PER_ITEM: usize = 8;
     let probe = bench.probe();
@@ -201,11 +201,11 @@ pub(super) fn image(bench: &mut Bench<'_>, texel: Texel, effort: Effort) -> Resu
     Ok((shape.bytes() + 4 * width * rows) as f64 / seconds)
 }
 
-/// Bytes a second of local memory, all compute units together.
+/// Bytes per second of local memory, over all compute units.
 pub(super) fn local(bench: &mut Bench<'_>, effort: Effort) -> Result<f64, PeakError> {
-    /// Reads a turn, and how far from the turn's place, as in `local_bandwidth.cl`.
+    /// Offsets of the reads in an iteration, relative to the iteration's position, as in `local_bandwidth.cl`.
     const OFFSETS: [usize; 4] = [0, 1, 2, 5];
-    /// A lane's sum, at most 7 a read, stays below 2^24.
+    /// A lane's sum, at most 7 per read, must stay below 2^24.
     const TURNS_MAX: usize = (1 << 24) / (7 * OFFSETS.len());
     let probe = bench.probe();
     let group_max = if probe.max_work_group_size == 0 { 64 } else { probe.max_work_group_size.min(256) };
@@ -238,7 +238,7 @@ pub(super) fn local(bench: &mut Bench<'_>, effort: Effort) -> Result<f64, PeakEr
         seconds = bench.seconds(&launch)?;
     }
     let best = bench.best_seconds(&launch, effort)?;
-    // Element e holds (e + lane) % 8 and the group is a multiple of 8, so turns repeat after 8 of them.
+    // Element e holds (e + lane) % 8 and the group is a multiple of 8, so iterations repeat with period 8.
     let turn = |from: usize| OFFSETS.iter().map(|offset| (from + offset) % 8).sum::<usize>();
     let sum: Vec<usize> = (0..8)
         .map(|from| {

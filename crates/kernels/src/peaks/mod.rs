@@ -1,11 +1,11 @@
 //! Measured ceilings of a device: multiply-add rates, bandwidths, the cost of a launch.
 //!
-//! Every kernel writes a result that the host computes on its own and compares, so that a rate is not that of a loop
-//! the compiler dropped. A multiply-add counts as 2 operations; a copied byte counts twice, once read and
-//! once written; seconds are the device's own, from a launch's start to its end.
+//! Every kernel writes a result that the host computes independently and compares, so that a rate is not that of a
+//! loop that the compiler removed. A multiply-add counts as 2 operations. A copied byte counts twice, once read and
+//! once written. Seconds are measured by the device, from a launch's start to its end.
 //!
-//! What is not looked at: sustained clocks (a row lasts tens of milliseconds), atomics, constant memory, transfers
-//! between host and device.
+//! Not covered: sustained clocks (a row lasts tens of milliseconds), atomics, constant memory, transfers between host
+//! and device.
 
 mod arithmetic;
 mod bench;
@@ -20,13 +20,13 @@ use tripipe_launch::{ExecuteError, Executor, ScalarType};
 use crate::ladder::Ceilings;
 use bench::Bench;
 
-/// The vector widths measured: all that OpenCL C has, but 3.
+/// The vector widths measured: all widths of OpenCL C except 3.
 pub const WIDTHS: [usize; 5] = [1, 2, 4, 8, 16];
 
-/// How much time may be spent.
+/// The time budget of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// Around a second: short runs over buffers just past the cache.
+    /// About a second: short runs over buffers slightly larger than the cache.
     Quick,
     /// Several seconds.
     Full,
@@ -35,9 +35,9 @@ pub enum Effort {
 /// The unit of a measured ceiling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Operations a second; a multiply-add is 2.
+    /// Operations per second; a multiply-add counts as 2.
     OperationsPerSecond,
-    /// Bytes a second.
+    /// Bytes per second.
     BytesPerSecond,
     /// Seconds.
     Seconds,
@@ -48,23 +48,23 @@ pub enum Unit {
 pub struct Peak {
     /// What was measured, e.g. `mad float`, `buffer copy`.
     pub name: &'static str,
-    /// Elements a vector; `None` where that is no question.
+    /// Elements per vector; `None` where it does not apply.
     pub width: Option<usize>,
-    /// The best of several rounds, or why there is none.
+    /// The best of several rounds, or the reason why it is missing.
     pub value: Result<f64, PeakError>,
-    /// What it counts.
+    /// The unit of the value.
     pub unit: Unit,
 }
 
 /// Every ceiling of a device.
 #[derive(Debug)]
 pub struct Peaks {
-    /// In the order they were measured: arithmetic, buffers, images, local memory, launches.
+    /// The rows, in measurement order: arithmetic, buffers, images, local memory, launches.
     pub rows: Vec<Peak>,
 }
 
 impl Peaks {
-    /// The best of the rows of that name.
+    /// The best value of the rows with this name.
     pub fn best(&self, name: &str) -> Option<f64> {
         let values =
             self.rows.iter().filter(|row| row.name == name).filter_map(|row| row.value.as_ref().ok());
@@ -76,27 +76,27 @@ impl Peaks {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PeakError {
-    /// The device lacks what is to be measured.
+    /// The device lacks the measured feature.
     #[error("not offered: {what}")]
     NotOffered {
         /// What is missing.
         what: String,
     },
-    /// The kernel did not compute what it should, so its time says nothing.
+    /// The kernel computed a wrong result, so its time is meaningless.
     #[error("wrong result: {what}")]
     Wrong {
-        /// What is wrong, and where.
+        /// What is wrong, and its location.
         what: String,
     },
     /// The device's clock did not move while the kernel ran.
     #[error("the device's clock shows no time passing")]
     Clock,
-    /// It did not run.
+    /// The kernel did not run.
     #[error(transparent)]
     Execute(#[from] ExecuteError),
 }
 
-/// One thing to be measured.
+/// One ceiling to measure.
 #[derive(Clone, Copy)]
 enum Row {
     Mad(&'static arithmetic::Mad),
@@ -108,7 +108,7 @@ enum Row {
 }
 
 impl Row {
-    /// All of them, in the order in which they are measured.
+    /// All rows, in measurement order.
     fn all() -> impl Iterator<Item = Self> {
         let mads = arithmetic::MADS.iter().map(Self::Mad).chain([Self::Dot]);
         let buffers = memory::Transfer::ALL.into_iter().map(Self::Buffer);
@@ -158,17 +158,17 @@ impl Row {
     }
 }
 
-/// The names of the ceilings, in the order in which they are measured.
+/// The names of the ceilings, in measurement order.
 pub fn names() -> Vec<&'static str> {
     Row::all().map(Row::name).collect()
 }
 
-/// Measures the ceilings whose names are `wanted`; `progress` is called with the name of each ahead of it.
+/// Measures the ceilings whose names are `wanted`; `progress` is called with each name before its measurement.
 ///
-/// A ceiling that cannot be measured is a row that says why.
+/// A ceiling that cannot be measured gives a row with the reason.
 ///
 /// # Errors
-/// The device is gone.
+/// The device is lost.
 pub fn measure(
     executor: &mut dyn Executor,
     effort: Effort,
@@ -193,7 +193,7 @@ pub fn measure(
     Ok(Peaks { rows })
 }
 
-/// Seconds from start to end of a kernel that does next to nothing: what no kernel gets below.
+/// Seconds from start to end of a nearly empty kernel: a lower bound for every kernel.
 ///
 /// # Errors
 /// The device failed, or its clock shows no time passing.
@@ -202,11 +202,11 @@ pub fn launch_seconds(executor: &mut dyn Executor) -> Result<f64, ExecuteError> 
     seconds.map_err(|error| execute_error(error, executor))
 }
 
-/// The ceilings that a ladder over `element` is held against, in about a second: the best copy and the best multiply-add rate,
-/// each over the widths 4 and 16, on CPUs 8 and 16: one of them is that of the registers.
+/// The ceilings for a ladder over `element`, measured in about a second: the best copy and the best multiply-add
+/// rate, each over the widths 4 and 16, on CPUs 8 and 16. One of the two matches the width of the registers.
 ///
 /// # Errors
-/// The device does not offer the type or has no multiply-add row for it, failed, or computed something wrong.
+/// The device does not offer the type or has no multiply-add row for it, failed, or computed a wrong result.
 pub fn ceilings(executor: &mut dyn Executor, element: ScalarType) -> Result<Ceilings, ExecuteError> {
     let Some(mad) = arithmetic::MADS.iter().find(|mad| mad.stands_for(element)) else {
         let what = format!("a multiply-add rate of {}", element.opencl_name());

@@ -1,8 +1,9 @@
-//! Packed RGB to three planes, and back: vector swizzles, nothing computed.
+//! Packed RGB to three planes, and back: vector swizzles without arithmetic.
 //!
-//! Contract: packed is `3 * width * height` bytes, r g b r g b ...; planes are as many bytes, all reds, all greens, all
-//! blues, rows without gaps; the result is no alias of the source; from 1x1 on; exact. Both sides are flat, so the
-//! only edge is the end of the image: the last work-item takes what is left pixel by pixel.
+//! Contract: packed is `3 * width * height` bytes, r g b r g b ...; planes have the same number of bytes, all reds,
+//! all greens, all blues, rows without gaps. The result must not alias the source. Sizes are at least 1x1, results
+//! are exact. Both sides are flat, so the only edge is the end of the image: the last work-item processes the rest
+//! pixel by pixel.
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,7 +15,7 @@ use crate::laplace::{check_image, extents, packed_rgb};
 use crate::plan::{Plan, PlanError, Variants};
 use crate::problem::{Data, Expected, Inputs, Problem, Quoted, Size, SizeKind, Work};
 
-/// Packed to planes.
+/// From packed to planes.
 pub const LADDER: Ladder = Ladder {
     name: "rgb-planar",
     about: "packed RGB to three planes",
@@ -41,7 +42,7 @@ pub const LADDER: Ladder = Ladder {
     serial: |problem, output| serial(problem, output, split),
 };
 
-/// Planes to packed.
+/// From planes to packed.
 pub const LADDER_BACK: Ladder = Ladder {
     name: "planar-rgb",
     about: "three planes to packed RGB",
@@ -62,7 +63,7 @@ pub const LADDER_BACK: Ladder = Ladder {
     ..LADDER
 };
 
-/// Which way.
+/// The direction of the conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Packed to planes.
@@ -71,12 +72,12 @@ pub enum Direction {
     Merge,
 }
 
-/// Pixels of a work-item.
+/// Pixels per work-item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Width {
-    /// One.
+    /// One pixel.
     One,
-    /// Sixteen: whole vectors on both sides.
+    /// Sixteen pixels: whole vectors on both sides.
     Sixteen,
 }
 
@@ -86,7 +87,8 @@ static PROGRAM: LazyLock<Arc<Program>> =
 /// Splits or merges an image.
 ///
 /// # Errors
-/// `source` is not `3 * width * height` bytes, or empty; it is 4 GiB or more, or over the device's limit for a buffer.
+/// `source` is not `3 * width * height` bytes, or is empty; it is 4 GiB or more, or exceeds the device's limit for a
+/// buffer.
 pub fn plan<'p>(
     direction: Direction,
     work_item: Width,
@@ -106,7 +108,7 @@ pub fn plan<'p>(
     let mut plan = Plan::new();
     let from = plan.input(source);
     let to = plan.result(source.len());
-    // A multiple of 64 leaves the driver good work-group sizes to choose from.
+    // A multiple of 64 lets the driver choose a good work-group size.
     let items = all.div_ceil(pixels).next_multiple_of(64);
     plan.launch(&PROGRAM, entry, [from.into(), to.into(), (all as u32).into()], NdRange::d1(items));
     Ok(plan)

@@ -1,8 +1,8 @@
-//! `z = a x + y` over `float`: how much one work-item should load.
+//! `z = a x + y` over `float`: how much should one work-item load?
 //!
-//! Contract: three vectors of `length` elements, `length >= 1`; `z` is no alias of `x` or `y`, so that running
-//! it again gives the same. The error of an element stays within `2^-23 (2 |a x| + |y|)` plus twice the
-//! smallest normal number: two roundings unfused, one fused, either may truncate or flush a denormal.
+//! Contract: three vectors of `length` elements, `length >= 1`; `z` must not alias `x` or `y`, so that another run
+//! gives the same result. The error of an element is at most `2^-23 (2 |a x| + |y|)` plus twice the smallest normal
+//! number: two roundings unfused, one fused; each may truncate or flush a denormal.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::ladder::{Ladder, Step};
 use crate::plan::{Plan, Variants};
 use crate::problem::{Data, Expected, Float, Inputs, Problem, Quoted, Size, SizeKind, Work};
 
-/// One, two, four, eight and sixteen elements a work-item.
+/// One, two, four, eight and sixteen elements per work-item.
 pub const LADDER: Ladder = Ladder {
     name: "saxpy",
     about: "z = a x + y over float",

@@ -1,7 +1,7 @@
-//! The transpose of a matrix of `float`: which side of a copy should jump, and how to have neither.
+//! The transpose of a matrix of `float`: which side of the copy should be strided, and how to avoid both.
 //!
 //! Contract: the source has `height` rows of `width` elements, the destination `width` rows of `height`, both
-//! row-major without gaps, both extents at least 1; no alias; exact, NaN included.
+//! row-major without gaps, both extents at least 1. The buffers must not alias. Results are exact, NaN included.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::ladder::{Ladder, Step};
 use crate::plan::{Plan, PlanError, Variants};
 use crate::problem::{Data, Expected, Inputs, Problem, Quoted, Size, SizeKind, Work};
 
-/// One element a work-item, reading or writing along rows; blocks in registers; tiles in local memory.
+/// One element per work-item, reading or writing along rows; blocks in registers; tiles in local memory.
 pub const LADDER: Ladder = Ladder {
     name: "transpose",
     about: "the transpose of a matrix of float",

@@ -1,6 +1,6 @@
-//! `c = a + b` over `int`, wrapping: the smallest lesson, elements a work-item.
+//! `c = a + b` over `int`, wrapping: the simplest lesson, about elements per work-item.
 //!
-//! Contract: three vectors of `length` elements, `length >= 1`; `c` is no alias of `a` or `b`; exact.
+//! Contract: three vectors of `length` elements, `length >= 1`; `c` must not alias `a` or `b`; results are exact.
 
 use std::sync::{Arc, LazyLock};
 
@@ -11,7 +11,7 @@ use crate::ladder::{Ladder, Step};
 use crate::plan::{Plan, Variants};
 use crate::problem::{Data, Expected, Inputs, Problem, Quoted, Size, SizeKind, Work};
 
-/// Vector addition: one element a work-item, then four.
+/// Vector addition: one element per work-item, then four.
 pub const LADDER: Ladder = Ladder {
     name: "vector-add",
     about: "c = a + b over int",

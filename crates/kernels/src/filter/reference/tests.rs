@@ -1,7 +1,8 @@
-//! The reference against values worked out by hand and against OpenCV.
+//! Compares the reference with values computed by hand and with OpenCV.
 //!
-//! The tables are what OpenCV 5.0.0's Python module makes of [`picture`], by the call that stands beside each. Border `Wrap`, which its
-//! filters do not take, is `copyMakeBorder(.., BORDER_WRAP)` ahead of the filter, cut off after.
+//! The tables are the results of OpenCV 5.0.0's Python module for [`picture`], by the call named beside each. For
+//! border `Wrap`, which its filters do not support, the picture was extended with `copyMakeBorder(.., BORDER_WRAP)`
+//! before the filter and cropped after it.
 
 use super::super::{Fixed, Interpolation, resize_reference};
 use super::*;
@@ -80,13 +81,13 @@ fn borders_are_opencv_s() {
     }
 }
 
-/// By hand: the ring is the source's, the middle row is 9 x the pixel - its 8 neighbours.
+/// By hand: the ring is copied from the source; the middle row is 9 x the pixel - its 8 neighbours.
 #[test]
 fn without_a_border_the_ring_is_copied() {
     let from = Raster::packed([4, 3], 1, Element::U8);
     let source = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
     let sharpened = Chain::one(Stage::Linear(Linear::laplace_sharpen()), Border::None);
-    // 9 x 6 - (1 + 2 + 3 + 5 + 7 + 9 + 10 + 11) = 6; on a ramp the filter changes nothing.
+    // 9 x 6 - (1 + 2 + 3 + 5 + 7 + 9 + 10 + 11) = 6; the filter leaves a ramp unchanged.
     assert_eq!(filtered(&sharpened, &from, &source), source);
     let sobel = Chain::one(Stage::Linear(Linear::sobel_y().to(Element::I16)), Border::None);
     // 4 x (9 - 1), 8 a pixel down.
@@ -109,7 +110,7 @@ fn derivatives_are_opencv_s() {
         |linear: Linear| shorts(&filtered_gray(Stage::Linear(linear.to(Element::I16)), Border::Reflect101));
     assert_eq!(derivative(Linear::sobel_x()), sobel);
     assert_eq!(derivative(Linear::scharr_y()), scharr);
-    // |dx| + |dy| in saturated bytes, of the two tables.
+    // |dx| + |dy| of the two derivatives, in saturated bytes.
     let gradient: [u8; 35] = [
         0, 255, 255, 164, 164, 255, 0, 255, 255, 255, 128, 232, 176, 236, 244, 200, 96, 24, 128, 232, 255,
         244, 255, 184, 112, 255, 255, 236, 0, 148, 148, 148, 255, 148, 0,
@@ -149,7 +150,7 @@ fn blurs_are_opencv_s() {
         let gaussian = Linear::gaussian(size, None).unwrap();
         assert_eq!(filtered_gray(Stage::Linear(gaussian), Border::Reflect101), want, "{size}");
     }
-    // GaussianBlur(picture, (5, 5), 1.3): other roundings of the weights, so within 1.
+    // GaussianBlur(picture, (5, 5), 1.3): OpenCV rounds the weights differently, so within 1.
     let want: [u8; 35] = [
         112, 120, 131, 137, 136, 138, 138, 118, 126, 135, 141, 139, 140, 139, 129, 134, 138, 143, 142, 142,
         140, 126, 132, 138, 144, 142, 140, 137, 121, 126, 134, 142, 142, 141, 138,
@@ -252,7 +253,7 @@ fn bilateral_is_opencv_s() {
     }
 }
 
-/// `cvtColor` of `(pixel * 53 + channel * 97) % 256` and of six colours of 0 and 255; to the bit.
+/// `cvtColor` of `(pixel * 53 + channel * 97) % 256` and of six colours of 0 and 255; bit-exact.
 #[test]
 fn colours_are_opencv_s() {
     let mut rgb: Vec<u8> =
@@ -304,7 +305,7 @@ fn colours_are_opencv_s() {
     for (color, want) in tables {
         assert_eq!(recolored(color, Element::U8, &rgb), want, "{color:?}");
     }
-    // The same times 257, in 16 bits.
+    // The same pixels times 257, in 16 bits.
     let wide: Vec<u16> = rgb.iter().map(|byte| u16::from(*byte) * 257).collect();
     let tables: [(Color, [u16; 36]); 4] = [
         (
@@ -356,12 +357,13 @@ fn conversions_round_to_even_and_saturate() {
     let halves = [0.5, 1.5, 2.5, -0.5, -7.0, 254.5, 255.5, f32::NAN, f32::INFINITY];
     assert_eq!(convert(Element::U8, 1.0, 0.0, &halves), [0, 2, 2, 0, 0, 254, 255, 0, 255]);
     assert_eq!(shorts(&convert(Element::I16, -2.0, 1.0, &[0.75, 16384.0, -20000.0])), [0, -32767, 32767]);
-    // 65504 is the largest half; 65520 is the first number that rounds past it.
+    // 65504 is the largest half; 65520 is the first number that rounds to infinity.
     let found = shorts(&convert(Element::F16, 1.0, 0.0, &[65519.0, 65520.0]));
     assert_eq!(found, [0x7BFF, 0x7C00]);
 }
 
-/// By hand: a 3 x 1 mean of a planar image with rows 5 apart, into packed pixels from index 1 on; nothing else is written.
+/// By hand: a 3 x 1 mean of a planar image with a row pitch of 5, into packed pixels from index 1; nothing else is
+/// written.
 #[test]
 fn rasters_say_where_pixels_lie() {
     let from = Raster::planar([3, 2], 2, Element::U8).with_pitch(5);
@@ -394,7 +396,8 @@ fn alpha_is_kept_by_windows() {
     assert_eq!(filtered(&chain, &from, &source)[11], 6);
 }
 
-/// Stages see what the one before stored: 0.6 -> 1 in bytes, where unrounded sums would give 0.6 x 3 = 1.8 -> 2.
+/// Each stage reads what the previous one stored: 0.6 becomes 1 in bytes, while unrounded sums would give 0.6 x 3 =
+/// 1.8 -> 2.
 #[test]
 fn stages_round_between() {
     let byte = |scale: f32| Stage::Convert { to: Element::U8, scale, offset: 0.0 };
@@ -402,14 +405,14 @@ fn stages_round_between() {
     assert_eq!(filtered(&chain, &Raster::packed([1, 1], 1, Element::U8), &[3]), [3]);
 }
 
-/// An error that the bound admits passes, one that it does not fails, and so does any wrong integer.
+/// An error within the bound passes; a larger error fails, and so does any wrong integer.
 #[test]
 fn verify_tells_right_from_wrong() {
     let chain = Chain::one(Stage::Linear(Linear::mean([3, 3]).unwrap()), Border::Reflect101);
     let raster = Raster::packed(SIZE, 1, Element::F32);
     let source: Vec<u8> = picture(1).iter().flat_map(|value| f32::from(*value).to_ne_bytes()).collect();
     let mut result = floats(&filtered(&chain, &raster, &source));
-    // 2 x 10 x 2^-24 of a sum of positive pixels is 20 half units of a value at the top of its binade.
+    // 2 x 10 x 2^-24 of a sum of positive pixels is 20 half units for a value at the top of its binade.
     for (ulps, right) in [(4, true), (100, false)] {
         let exact = result[12];
         result[12] = f32::from_bits(exact.to_bits() + ulps);
@@ -427,7 +430,7 @@ fn verify_tells_right_from_wrong() {
     assert!(matches!(compared, Err(Mismatch::Pixel { x: 6, y: 4, channel: 0, .. })), "{compared:?}");
 }
 
-/// A zero weight looks at nothing; NaN and infinity reach exactly the sums they are in.
+/// Pixels with weight 0 are not read; NaN and infinity affect exactly the sums that contain them.
 #[test]
 fn nan_reaches_its_window_only() {
     let mut source = vec![1.0f32; 25];
@@ -439,7 +442,7 @@ fn nan_reaches_its_window_only() {
     assert_eq!(nan, [7, 11, 12, 13, 17]);
 }
 
-/// A third is 85.3 steps of 2^-8; what rounding loses goes to the middle one of three equal ones.
+/// A third is 85.3 steps of 2^-8; the rounding loss goes to the middle one of three equal weights.
 #[test]
 fn real_weights_are_rounded_once() {
     let third = Linear::separable_real(vec![1.0 / 3.0; 3], vec![1.0]).unwrap();
@@ -452,8 +455,8 @@ fn real_weights_are_rounded_once() {
     assert_eq!(found[1], 6);
 }
 
-/// How far a result may be from the exact sum, for the worst of all images: what the weights have too much or too little on one side, times
-/// the largest pixel. The exact weights are worked out here, in `f64`.
+/// The largest possible distance of a result from the exact sum over all images: the total excess or the total
+/// deficit of the weights, times the largest pixel. The exact weights are computed independently, in `f64`.
 fn off_by(fixed: &Fixed, exact: &[f64], largest: f64) -> f64 {
     let differences: Vec<f64> = fixed
         .weights
@@ -472,7 +475,8 @@ fn gaussian_by_definition(size: usize, sigma: f64) -> Vec<f64> {
     bell.iter().flat_map(|down| bell.iter().map(move |across| across * down / (sum * sum))).collect()
 }
 
-/// Every size, narrow bells and ones as flat as a box: no image of bytes is off by more than 1; flat areas stay as they are.
+/// Every size, from narrow bells to nearly flat ones: no image of bytes is off by more than 1, and flat areas stay
+/// unchanged.
 #[test]
 fn gaussians_of_bytes_are_within_1_of_the_exact_ones() {
     let sigmas = [
@@ -494,7 +498,7 @@ fn gaussians_of_bytes_are_within_1_of_the_exact_ones() {
     }
 }
 
-/// The same of unsharp masks; and what the documentation says of 16 bits.
+/// The same for unsharp masks; and the errors that the documentation states for 16 bits.
 #[test]
 fn other_real_weights_are_as_near_as_they_are_said_to_be() {
     for size in (1..=31).step_by(2) {
@@ -515,7 +519,7 @@ fn other_real_weights_are_as_near_as_they_are_said_to_be() {
     }
 }
 
-/// Weights that leave 32 bits are refused, and the largest there are do not.
+/// Real weights whose sums exceed 32 bits are refused, and so are the largest integer weights.
 #[test]
 fn weights_of_any_size_are_rounded_or_refused() {
     let product =
@@ -525,7 +529,7 @@ fn weights_of_any_size_are_rounded_or_refused() {
         let three = Linear::full_real([3, 1], vec![weight; 3]).unwrap();
         assert_eq!(three.fixed(Element::U8), Err(FilterError::Overflow), "{weight}");
     }
-    // 9 x 900 x 900 x 255 = 1.9e9 has room for one bit.
+    // 9 x 900 x 900 x 255 = 1.9e9 leaves room for one bit.
     let halves = product(900.0).unwrap();
     assert_eq!((halves.divisor, halves.weights), (2, vec![1_620_000; 9]));
     for weight in [i32::MIN, i32::MAX] {
@@ -539,7 +543,8 @@ fn weights_of_any_size_are_rounded_or_refused() {
     assert_eq!(Linear::mean([usize::MAX, 1]), Err(FilterError::Window { size: [usize::MAX, 1], max: 31 }));
 }
 
-/// The mean of what a pixel covers, by `f64`: flat images stay flat however far they shrink, and no image is off by more than 1.
+/// The mean of the covered source area, in `f64`: flat images stay flat at every reduction, and no image is off by
+/// more than 1.
 #[test]
 fn areas_are_means() {
     let mut random = fastrand::Rng::with_seed(3);
@@ -572,7 +577,8 @@ fn areas_are_means() {
                         let mean = (0..from).map(|x| covered(x) * f64::from(picture[x])).sum::<f64>()
                             / (end - begin);
                         let found = load(element, &found, at);
-                        // Alternating elements of 16 bits may be off by more where more than 8 are averaged: by a step's worth of half of them.
+                        // Alternating 16-bit elements may be off by more when more than 8 are averaged: by one step
+                        // for half of them.
                         let most = if element == Element::U16 && from > 8 * to {
                             from as f64 / 8.0 / to as f64
                         } else {

@@ -1,10 +1,11 @@
-//! What resizing computes, slowly and plainly. Nothing here is shared with what it judges: places, weights and sums are worked out anew.
+//! The reference for resizing, slow and plain. It shares no code with what it judges: positions, weights and sums are
+//! computed independently.
 
 use super::check;
 use crate::filter::reference::{check_length, load, places, store};
 use crate::filter::{Element, FilterError, Interpolation, Raster};
 
-/// What [`super::resize`] computes: integers to the bit, floating-point numbers in `f64`.
+/// Computes what [`super::resize`] computes: integers bit-exact, floating-point numbers in `f64`.
 ///
 /// # Errors
 /// As [`super::resize`]; a slice that is too short for its raster.
@@ -46,7 +47,7 @@ pub fn resize_reference(
     Ok(())
 }
 
-/// The source pixels that count in result pixel `at`, and what each counts: in steps of 1 / `one`, or exactly.
+/// The source pixels that contribute to result pixel `at`, with their weights: in steps of 1 / `one`, or exact.
 fn shares(
     interpolation: Interpolation,
     [from, to]: [usize; 2],
@@ -54,12 +55,13 @@ fn shares(
     one: Option<i128>,
 ) -> Vec<(usize, f64)> {
     let [length, parts, x] = [from, to, at].map(|extent| extent as i128);
-    // What all pixels ahead of `pixel` count together, as a fraction.
+    // The total weight of all pixels before `pixel`, as a fraction.
     let ahead = |pixel: i128| -> (i128, i128) {
         match interpolation {
             Interpolation::Nearest => (i128::from(pixel * parts > x * length), 1),
             Interpolation::Bilinear => {
-                // The weight of a pixel falls to 0 at the centres of its neighbours; beyond the first and the last centre it stays.
+                // The weight of a pixel falls to 0 at the centres of its neighbours and is constant beyond the first
+                // and the last centre.
                 let place = ((2 * x + 1) * length - parts).clamp(0, 2 * parts * (length - 1));
                 ((2 * parts * pixel - place).clamp(0, 2 * parts), 2 * parts)
             }

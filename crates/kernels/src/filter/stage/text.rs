@@ -1,6 +1,7 @@
 //! Stages as text, for command lines, logs and explanations.
 //!
-//! A stage is a name and its numbers, `gaussian:5:1.2`; a chain is stages with commas, `gray,gaussian:5,laplace8`.
+//! A stage is a name and its numbers, `gaussian:5:1.2`; a chain is a list of stages separated by commas,
+//! `gray,gaussian:5,laplace8`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -49,7 +50,7 @@ const STAGES: &[(&str, &str, &str)] = &[
 ];
 
 impl Stage {
-    /// What [`Stage::from_str`] reads: names, their numbers, and what each does.
+    /// The stages that [`Stage::from_str`] accepts: name, numbers, and what each does.
     pub fn names() -> &'static [(&'static str, &'static str, &'static str)] {
         STAGES
     }
@@ -59,7 +60,7 @@ impl FromStr for Stage {
     type Err = FilterError;
 
     /// # Errors
-    /// An unknown name; numbers that are none, too many, too few, or impossible.
+    /// An unknown name; numbers that are malformed, too many, too few, or invalid.
     fn from_str(text: &str) -> Result<Self, FilterError> {
         let mut parts = text.trim().split(':');
         let name = parts.next().unwrap_or_default();
@@ -133,7 +134,7 @@ fn element(text: &str) -> Option<Element> {
     Element::ALL.into_iter().find(|element| element.to_string() == text)
 }
 
-/// As Rust has it: `u8`.
+/// The Rust name: `u8`.
 impl fmt::Display for Element {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -146,7 +147,7 @@ impl fmt::Display for Element {
     }
 }
 
-/// The name by which it is read back where it has one, else what it is: `separable 9x9`.
+/// The name that parses back to the stage where it has one, otherwise a description: `separable 9x9`.
 impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -184,7 +185,7 @@ impl fmt::Display for Stage {
     }
 }
 
-/// The name of its stage.
+/// The name of the stage for this conversion.
 impl fmt::Display for Color {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -228,7 +229,7 @@ impl FromStr for Interpolation {
     }
 }
 
-/// The name of a linear filter that has one.
+/// The name of a linear filter; `None` when it has none.
 fn linear_name(linear: &Linear) -> Option<String> {
     let named: [(&str, Linear); 8] = [
         ("laplace", Linear::laplace_sharpen()),
@@ -269,7 +270,7 @@ impl fmt::Display for Chain {
 }
 
 impl Chain {
-    /// Reads stages with commas between, e.g. `gray,gaussian:5,laplace8`.
+    /// Parses stages separated by commas, e.g. `gray,gaussian:5,laplace8`.
     ///
     /// # Errors
     /// As [`Stage::from_str`]; no stage.
@@ -286,7 +287,7 @@ impl FromStr for Border {
     type Err = FilterError;
 
     /// # Errors
-    /// An unknown name; a constant that is no number.
+    /// An unknown name; a constant that is not a number.
     fn from_str(text: &str) -> Result<Self, FilterError> {
         match text.split_once(':') {
             Some(("constant", value)) => {

@@ -1,15 +1,14 @@
-//! C = A B in steps, from the plain kernel to the fast one.
+//! C = A B in steps, from the simplest kernel to the fastest one.
 //!
 //! Contract of every kernel. A is m x k, B is k x n, C is m x n, all row-major without gaps, m, n, k >= 1 and
-//! otherwise arbitrary; C is no alias of A or B. C is written, never read, and nothing outside it is. Operands
-//! and sums are `float` ([`LADDER`]) or `half` ([`LADDER_F16`]); the order of a sum is the kernel's own, and
-//! whether a multiply-add is fused is the compiler's. Infinities and NaN go the way arithmetic takes them:
-//! padding never turns an infinity into a NaN. The error of an element stays within
-//! `2 min(k, K) u sum |a||b| + k t`, with u = 2^-24 and K unlimited for float, u = 2^-11 and K = 4 for half, t
-//! the smallest normal number.
+//! otherwise arbitrary; C must not alias A or B. C is written, never read, and nothing outside C is written. Operands
+//! and sums are `float` ([`LADDER`]) or `half` ([`LADDER_F16`]). The kernel chooses the order of a sum, and the
+//! compiler chooses whether a multiply-add is fused. Infinities and NaN follow the arithmetic: padding never turns an
+//! infinity into a NaN. The error of an element is at most `2 min(k, K) u sum |a||b| + k t`, with u = 2^-24 and K
+//! unlimited for float, u = 2^-11 and K = 4 for half, and t the smallest normal number.
 //!
-//! Padding: where a kernel reads vectors, a packing launch ahead of it lays the operand out in whole vectors
-//! with zeros at the edge; stores test for the edge.
+//! Padding: for a kernel that reads vectors, a preceding packing launch lays out the operand in whole vectors with
+//! zeros at the edge; stores check for the edge.
 
 mod reference;
 
@@ -117,7 +116,7 @@ fn naive<'p>(problem: &'p Problem, probe: &Probe) -> Variants<'p> {
     one(Kernel::Naive, problem, probe)
 }
 
-/// The published tile: 4x4, the work-group left to the driver.
+/// The published tile: 4x4, with the work-group chosen by the driver.
 const TILE_4X4: Tile =
     Tile { rows: Side::Buffer4, columns: Side::Buffer4, fma: false, unroll_k: false, work_group: None };
 
@@ -148,7 +147,7 @@ fn tuned<'p>(problem: &'p Problem, probe: &Probe) -> Variants<'p> {
     for (label, kernel) in candidates(probe) {
         match plan(kernel, &product, probe) {
             Ok(plan) => variants.push(Variant { label, plan }),
-            // An operand that fits a buffer may be too large for an image.
+            // An operand that fits a buffer may exceed the size limit of an image.
             Err(error) => refused = Some(error),
         }
     }

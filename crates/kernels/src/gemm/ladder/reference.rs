@@ -1,4 +1,4 @@
-//! The product in double precision with its error bound, and the plain serial one.
+//! The product in double precision with its error bound, and the simple serial product.
 
 use half::f16;
 
@@ -6,22 +6,22 @@ use super::dimensions;
 use crate::gemm::sums::products;
 use crate::problem::{Data, Expected, Float, Problem};
 
-/// Steps along K whose rounding errors are taken to add up at their worst in half precision.
+/// Steps along K whose rounding errors are assumed to add up in the worst case in half precision.
 const HALF_STEPS: usize = 4;
 
-/// The product of two operands of the same length of elements, in f64, each element with the error that a
-/// correct kernel may show.
+/// The product of two operands of the same element type, in f64. Each element comes with the error allowed for a
+/// correct kernel.
 ///
-/// The bound is `2 min(k, K) u S + k t`. `S = sum |a||b|`; `u` is the unit roundoff of the type the sum is held
-/// in (2^-24 for float, 2^-11 for half); `t` its smallest normal number, which denormals flushed to zero may
-/// cost a step. `k u S` bounds the error of a dot product in any order, fused or not, for every k
-/// (C.-P. Jeannerod, S. M. Rump, "Improved error bounds for inner products in floating-point arithmetic", SIAM
-/// J. Matrix Anal. Appl. 34, 2013, sharpening Higham's `gamma_k`); the 2 admits arithmetic that truncates.
-/// `K` is unlimited for float. For half the worst case says nothing at the sizes of interest (k u = 1/2 at
-/// 1024), while errors of random operands rounded to nearest do not add up with k at all (Higham and Mary,
-/// "Sharper probabilistic backward error analysis for basic linear algebra kernels with random data", SIAM J.
-/// Sci. Comput. 42, 2020), so `K` is 4: a proof up to k = 4, past it a tolerance for random operands, four times the
-/// worst that sums in half were seen to differ at k = 1024.
+/// The bound is `2 min(k, K) u S + k t`. `S = sum |a||b|`; `u` is the unit roundoff of the type in which the sum is
+/// held (2^-24 for float, 2^-11 for half); `t` is its smallest normal number, which flushing denormals to zero may
+/// cost in each step. `k u S` bounds the error of a dot product in any order, fused or not, for every k (C.-P.
+/// Jeannerod, S. M. Rump, "Improved error bounds for inner products in floating-point arithmetic", SIAM J. Matrix
+/// Anal. Appl. 34, 2013, sharpening Higham's `gamma_k`); the factor 2 allows for truncating arithmetic. `K` is
+/// unlimited for float. For half, the worst case says nothing at the sizes of interest (k u = 1/2 at 1024), while
+/// errors of random operands rounded to nearest do not add up with k at all (Higham and Mary, "Sharper probabilistic
+/// backward error analysis for basic linear algebra kernels with random data", SIAM J. Sci. Comput. 42, 2020). So `K`
+/// is 4: a proof up to k = 4, and beyond it a tolerance for random operands, four times the largest difference
+/// observed for sums in half at k = 1024.
 pub(super) fn expected(a: &Data, b: &Data, [m, n, k]: [usize; 3]) -> Expected {
     let float = if matches!(a, Data::F16(_)) { Float::F16 } else { Float::F32 };
     let a = doubles(a);
@@ -47,10 +47,10 @@ fn doubles(data: &Data) -> Vec<f64> {
     }
 }
 
-/// The transpose of `rows` rows of `columns`.
+/// The transpose of a matrix of `rows` rows and `columns` columns.
 fn transposed(from: &[f64], rows: usize, columns: usize) -> Vec<f64> {
     let mut to = vec![0.0; from.len()];
-    // Blocks of a cache line a side, so that neither side is fetched twice.
+    // Blocks with the side of a cache line, so that neither matrix is fetched twice.
     for first_row in (0..rows).step_by(8) {
         for first_column in (0..columns).step_by(8) {
             for row in first_row..rows.min(first_row + 8) {
@@ -63,8 +63,8 @@ fn transposed(from: &[f64], rows: usize, columns: usize) -> Vec<f64> {
     to
 }
 
-/// C = A B on one thread, the loops in the order i, k, j: the inner one runs along rows of B and C. Sums are held
-/// in f32; half operands are widened and each element of C is rounded once at the end, as a CPU has no half
+/// C = A B on one thread, loops in the order i, k, j: the inner loop runs along rows of B and C. Sums are held in
+/// f32. Half operands are widened, and each element of C is rounded once at the end, because a CPU has no half
 /// arithmetic.
 pub(super) fn serial(problem: &Problem, output: &mut Data) {
     let [_, n, k] = dimensions(problem.size);

@@ -14,7 +14,8 @@ fn within(problem: &Problem) -> (&[f64], &[f64]) {
 
 #[test]
 fn reference_is_the_textbook_sum() {
-    // Off the reference's blocks of 4 columns and 32 rows, and past its threshold for threads.
+    // Sizes that are not multiples of the reference's blocks of 4 columns and 32 rows, and sizes above its threshold
+    // for threads.
     for [m, n, k] in [[1, 1, 1], [2, 3, 5], [33, 9, 4], [5, 4, 7], [70, 65, 66]] {
         let problem = LADDER.make_problem(Size::Matrix { m, n, k }, &inputs()).unwrap();
         let (reference, bound) = within(&problem);
@@ -45,7 +46,7 @@ fn serial_is_within_the_bound() {
     }
 }
 
-/// The tolerance of half sums admits what half sums do, and not twice a missing product.
+/// The tolerance for half sums accepts real half sums, and is well below the size of the elements.
 #[test]
 fn half_tolerance_fits_half_sums() {
     for k in [1, 16, 256, 1024] {
