@@ -1,17 +1,17 @@
-//! Finds the first complaint in a compiler's log.
+//! Finds the first error in a compiler's log.
 
-/// The first thing a compiler complains about.
+/// The first error that a compiler reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Complaint {
-    /// The line of the source, 1-based; `None` when the log names none.
+    /// The line of the source, 1-based; `None` if the log gives no line.
     pub line: Option<u32>,
-    /// The text of that line, outer blanks removed; empty when the line is not known.
+    /// The text of that line, trimmed; empty if the line is not known.
     pub text: String,
-    /// The message, on one line, without place and severity.
+    /// The message, on one line, without location and severity.
     pub message: String,
 }
 
-/// The first error of `log`, a compiler's answer to `source`; if there is none, its first line.
+/// The first error in `log`, a compiler's output for `source`; if there is none, the first line of the log.
 ///
 /// Drivers print one of `<place>:3:12: error: ...` (clang, and with it Mali, Adreno, NVIDIA; PoCL puts
 /// `error: ` before it), `"file.cl", line 3: error: ...` (AMD's older compiler, and TI's), and
@@ -19,13 +19,14 @@ pub struct Complaint {
 pub(crate) fn first_complaint(log: &str, source: &str) -> Complaint {
     let lines = || log.lines().map(str::trim).filter(|line| !line.is_empty());
     let errors = || lines().filter(|line| has_error(line));
-    // "2 errors generated" and "error: command failed" carry no place; a line with one is better.
+    // "2 errors generated" and "error: command failed" have no location; lines with a location are preferred.
     let chosen =
         errors().find(|line| place(line).is_some()).or_else(|| errors().next()).or_else(|| lines().next());
     let Some(chosen) = chosen else {
         return Complaint { message: "the compiler gives no reason".to_owned(), ..Complaint::default() };
     };
-    // A line the source does not have is one of something else, as of the PTX that NVIDIA's assembler reads.
+    // A line number past the end of the source refers to something else, such as the PTX that NVIDIA's assembler
+    // reads.
     let found = place(chosen).and_then(|line| Some((line, source.lines().nth(line as usize - 1)?)));
     let (line, text) = match found {
         Some((line, text)) => (Some(line), text.trim().to_owned()),
@@ -44,8 +45,8 @@ fn find_ignoring_case(text: &str, word: &str) -> Option<usize> {
 
 /// The line number in a message, 1-based.
 fn place(line: &str) -> Option<u32> {
-    // `:12:7:`, `:12:7 ` or `:12: `, after a name or at the start. Intel puts the number of the source
-    // string before it: of three numbers the second is the line.
+    // `:12:7:`, `:12:7 ` or `:12: `, after a name or at the start. Intel puts the index of the source string first: of
+    // three numbers, the second is the line.
     let bytes = line.as_bytes();
     let colons = bytes.iter().enumerate().filter(|(_, byte)| **byte == b':').map(|(at, _)| at + 1);
     for start in std::iter::once(0).chain(colons) {
@@ -74,11 +75,11 @@ fn is_number(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What follows the last `error:` (or `error ` with a number), else the whole line.
+/// The text after the first `error:`, without a location; the whole line if there is none.
 fn message(line: &str) -> &str {
     let Some(at) = find_ignoring_case(line, "error:") else { return line };
     let rest = line[at + "error:".len()..].trim();
-    // PoCL: "error: /tmp/file.cl:3:5: message": the place follows.
+    // PoCL: "error: /tmp/file.cl:3:5: message": the location comes after `error:`.
     match place(rest) {
         Some(_) if !rest.contains(' ') => line,
         Some(_) => rest.split_once(": ").map_or(rest, |(_, message)| message).trim(),

@@ -1,9 +1,9 @@
-//! What the cache keeps of a program: the driver's binary, and the kernels with their arguments.
+//! The cached form of a program: the driver's binary, and the kernels with their arguments.
 //!
-//! An entry is found by everything that makes a binary: source, options, device, driver and platform. Files a source
-//! includes are not part of it: a program must be whole in itself. The arguments are kept because drivers need not know
-//! them of a program made from a binary, and launches are checked against them. The driver may refuse a binary that is sound
-//! in itself; then the program is built from source.
+//! The key covers everything that a binary depends on: source, options, device, driver and platform. It does not cover
+//! included files: a program must be self-contained. The arguments are stored because a driver need not provide them
+//! for a program made from a binary, and launches are checked against them. The driver may reject a valid binary; then
+//! the program is built from source.
 
 use tripipe_cache::Key;
 use tripipe_launch::{Program, Source};
@@ -11,7 +11,7 @@ use tripipe_launch::{Program, Source};
 use crate::devices::Device;
 use crate::kernel::{ArgumentInfo, Space};
 
-/// Raised whenever the format, or anything about how binaries are made, changes.
+/// Incremented whenever the format, or anything about how binaries are made, changes.
 const VERSION: u32 = 3;
 
 /// The key of `program` on `device`, built with `options` (all of them, in order).
@@ -39,16 +39,16 @@ pub(crate) fn key(program: &Program, options: &str, device: &Device) -> Key {
     )
 }
 
-/// A program as it is kept.
+/// The cached data of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// What the driver gave.
+    /// The binary that the driver returned.
     pub(crate) binary: Vec<u8>,
     /// The kernels whose arguments were known.
     pub(crate) kernels: Vec<RecordedKernel>,
 }
 
-/// A kernel and its arguments, as the driver told them when the program was built from source.
+/// A kernel and its arguments, as the driver reported them when the program was built from source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RecordedKernel {
     pub(crate) name: String,
@@ -56,7 +56,7 @@ pub(crate) struct RecordedKernel {
 }
 
 impl Entry {
-    /// As it is kept: numbers little-endian, lists and texts behind their length.
+    /// The serialised form: numbers little-endian, lists and strings preceded by their length.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut body = Vec::with_capacity(self.binary.len() + 256);
         put_count(&mut body, self.kernels.len());
@@ -79,7 +79,7 @@ impl Entry {
         body
     }
 
-    /// What [`Self::encode`] made; `None` for anything else.
+    /// Parses the output of [`Self::encode`]; `None` for anything else.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut body = Reader(bytes);
         let mut kernels = Vec::new();

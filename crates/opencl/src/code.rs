@@ -12,7 +12,7 @@ use crate::api;
 pub struct Code(pub i32);
 
 impl Code {
-    /// The code's name in the OpenCL headers, `unknown code` for one that is in none of them.
+    /// The code's name in the OpenCL headers; `unknown code` if it is in none of them.
     pub fn name(self) -> &'static str {
         match self.0 {
             api::NO_LIBRARY => "library not loaded",
@@ -22,7 +22,7 @@ impl Code {
         }
     }
 
-    /// What the code means, in a few words; empty for codes that say it by their name.
+    /// What the code means, in a few words; empty for self-explanatory names.
     pub fn meaning(self) -> &'static str {
         match self.0 {
             codes::CL_DEVICE_NOT_FOUND => "the platform has no such device",
@@ -58,8 +58,8 @@ impl Code {
         }
     }
 
-    /// Memory of the device (or the host) ran out. `CL_OUT_OF_RESOURCES` counts: drivers that allocate
-    /// on first use report it then.
+    /// Whether the device (or the host) ran out of memory. `CL_OUT_OF_RESOURCES` counts: drivers that allocate on
+    /// first use report it then.
     pub fn is_out_of_memory(self) -> bool {
         matches!(
             self.0,
@@ -69,7 +69,7 @@ impl Code {
         )
     }
 
-    /// The device or its context is no longer there. Nothing made from it works any more.
+    /// Whether the device or its context is lost. Objects made from it no longer work.
     pub fn is_device_lost(self) -> bool {
         matches!(
             self.0,
@@ -103,7 +103,7 @@ impl fmt::Debug for Code {
 
 macro_rules! names {
     ($($name:ident)*) => {
-        /// The name of a code that stands in the headers.
+        /// The name of a code defined in the headers.
         fn header_name(code: i32) -> &'static str {
             match code {
                 $(codes::$name => stringify!($name),)*
@@ -201,17 +201,17 @@ names! {
 pub struct CallError {
     /// The call, by its OpenCL name.
     pub call: &'static str,
-    /// What it returned.
+    /// The status code it returned.
     pub code: Code,
 }
 
 impl CallError {
-    /// The call could not be made, for there is no library.
+    /// The call could not be made because there is no library.
     pub(crate) fn no_library(call: &'static str) -> Self {
         Self { call, code: Code(api::NO_LIBRARY) }
     }
 
-    /// Puts the call's name to a status code.
+    /// Adds the call's name to a status code.
     pub(crate) fn at(call: &'static str) -> impl Fn(i32) -> Self {
         move |code| Self { call, code: Code(code) }
     }

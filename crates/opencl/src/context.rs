@@ -1,4 +1,4 @@
-//! A context: what belongs to one device.
+//! Contexts, each on one device.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -14,17 +14,18 @@ use crate::devices::{Device, DevicesError};
 use crate::handle::{ContextHandle, QueueHandle};
 use crate::info;
 
-/// Why a context that exists cannot be used.
+/// Why an existing context cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ContextError {
     /// There are no devices.
     #[error(transparent)]
     Devices(#[from] DevicesError),
-    /// The device is none that was found: a part of one, or of another OpenCL library than the one that was loaded.
+    /// The device was not found by this crate: it is a sub-device, or belongs to another OpenCL library than the
+    /// loaded one.
     #[error("the device is none of those found; set {} to the library it is from", crate::library::VARIABLE)]
     UnknownDevice,
-    /// The context has other devices.
+    /// The context is on other devices.
     #[error("the context is not on {device}")]
     OtherDevice {
         /// The device's name.
@@ -35,25 +36,25 @@ pub enum ContextError {
     Call(#[from] CallError),
 }
 
-/// A context over one device. Cheap to clone; may be used by any number of threads.
+/// A context on one device. Cheap to clone; may be used by any number of threads.
 #[derive(Clone)]
 pub struct Context(Arc<Inner>);
 
 struct Inner {
     handle: ContextHandle,
     device: Device,
-    /// Queues that may have work under way; asked to finish before the host touches shared memory.
+    /// Queues that may have unfinished work. They are finished before the host accesses shared memory.
     queues: Mutex<Vec<Weak<QueueHandle>>>,
 }
 
 impl Context {
-    /// A context of its own on `device`.
+    /// Creates a context on `device`.
     ///
     /// # Errors
-    /// The driver refuses; out of memory; the device is gone.
+    /// The driver fails; out of memory; the device is lost.
     pub fn new(device: &Device) -> Result<Self, CallError> {
-        // cl_context_properties: CL_CONTEXT_PLATFORM, the platform, end. Named because some drivers take
-        // the first platform when it is not.
+        // cl_context_properties: CL_CONTEXT_PLATFORM, the platform, end. Some drivers use the first platform if none
+        // is given.
         let properties = [cl::CL_CONTEXT_PLATFORM, device.platform() as isize, 0];
         // SAFETY: the list ends with 0.
         let raw = unsafe { objects::create_context(device.id(), &properties) }
@@ -63,28 +64,28 @@ impl Context {
         Ok(Self(Arc::new(Inner { handle, device: device.clone(), queues: Mutex::default() })))
     }
 
-    /// A context that exists, for work with the objects of whoever made it. It is retained here, and the caller keeps
-    /// a reference of its own.
+    /// Wraps an existing context, to work with the objects of its creator. The context is retained here; the caller
+    /// keeps its own reference.
     ///
     /// # Safety
     /// `context` is a live `cl_context` and `device` a `cl_device_id`, both of the OpenCL library that
     /// [`crate::library::load`] finds.
     ///
     /// # Errors
-    /// No library; the context is not on the device; the device is none of [`crate::devices`], as a part of a device is
+    /// No library; the context is not on the device; the device is not among [`crate::devices`], such as a sub-device
     /// (`clCreateSubDevices`); the driver fails.
     pub unsafe fn over(context: *mut c_void, device: *mut c_void) -> Result<Self, ContextError> {
         let device = crate::devices()?
             .into_iter()
             .find(|one| one.id() == device)
             .ok_or(ContextError::UnknownDevice)?;
-        // SAFETY: live, as the caller says.
+        // SAFETY: the caller guarantees a live object.
         let devices = unsafe { queries::context_info(context, cl::CL_CONTEXT_DEVICES) }
             .map_err(CallError::at("clGetContextInfo"))?;
         if !info::sizes(&devices).contains(&(device.id() as usize)) {
             return Err(ContextError::OtherDevice { device: device.probe().name.clone() });
         }
-        // SAFETY: live, as the caller says.
+        // SAFETY: the caller guarantees a live object.
         unsafe { objects::retain_context(context) }.map_err(CallError::at("clRetainContext"))?;
         // SAFETY: the reference just taken is given to the owner.
         let handle = unsafe { ContextHandle::own(context) };
@@ -100,25 +101,25 @@ impl Context {
         self.0.handle.raw()
     }
 
-    /// Whether both are the same context, so that one's objects may be used with the other's.
+    /// Whether both are the same context, so that the objects of one may be used with the other.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Remembers a new queue.
+    /// Registers a new queue.
     pub(crate) fn add_queue(&self, queue: &Arc<QueueHandle>) {
         let mut queues = self.0.queues.lock().unwrap_or_else(PoisonError::into_inner);
         queues.retain(|queue| queue.strong_count() > 0);
         queues.push(Arc::downgrade(queue));
     }
 
-    /// Waits for all work of this context, on every queue but `except`.
+    /// Waits for all work of this context, on every queue except `except`.
     ///
     /// # Errors
-    /// The first queue that fails; the others are waited for nevertheless.
+    /// The error of the first queue that fails; the other queues are finished nevertheless.
     pub(crate) fn finish(&self, except: Option<&Arc<QueueHandle>>) -> Result<(), CallError> {
-        // Out of the lock before the wait: another thread may make a queue meanwhile. What it enqueues
-        // there cannot be about an object the caller holds exclusively.
+        // The lock is released before the wait, because another thread may make a queue meanwhile. What it enqueues
+        // there cannot use an object that the caller holds exclusively.
         let queues: Vec<_> = {
             let queues = self.0.queues.lock().unwrap_or_else(PoisonError::into_inner);
             queues.iter().filter_map(Weak::upgrade).collect()

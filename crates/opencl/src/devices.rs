@@ -17,14 +17,14 @@ use crate::info;
 use crate::library::{self, LibraryError};
 use crate::probe::{opencl_version, probe};
 
-/// Why there is no device to use.
+/// Why no device can be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DevicesError {
     /// There is no library.
     #[error(transparent)]
     Library(#[from] LibraryError),
-    /// The library is there and knows no platform.
+    /// The library exists but reports no platform.
     #[error(
         "the OpenCL library {} knows no platform: install the GPU's driver or pocl-opencl-icd, or set \
          {} to another library",
@@ -40,26 +40,26 @@ pub enum DevicesError {
     Broken {
         /// The library that was asked.
         library: PathBuf,
-        /// What it said.
+        /// The error that it returned.
         source: CallError,
     },
-    /// There are platforms, and none has a usable device.
+    /// There are platforms, but none has a usable device.
     #[error(
         "no OpenCL platform has a device ({}): install the GPU's driver or pocl-opencl-icd",
         problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
     )]
     NoDevice {
-        /// Each platform, and why it gives no device.
+        /// Each platform, and why it provides no device.
         problems: Vec<PlatformProblem>,
     },
 }
 
-/// A platform that gives no device.
+/// A platform that provides no device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlatformProblem {
-    /// Its name, or its number when even that cannot be asked.
+    /// Its name, or its number if the name cannot be queried.
     pub platform: String,
-    /// `None` when it simply has no device, else the call that failed.
+    /// The call that failed; `None` if the platform has no device.
     pub failure: Option<CallError>,
 }
 
@@ -72,12 +72,12 @@ impl fmt::Display for PlatformProblem {
     }
 }
 
-/// All devices found, and the platforms that gave none.
+/// All devices found, and the platforms without devices.
 #[derive(Clone, Debug)]
 pub struct Survey {
-    /// Devices in the order of their index.
+    /// Devices, ordered by index.
     pub devices: Vec<Device>,
-    /// Platforms without devices, broken ones included; they do not hide the others.
+    /// Platforms without devices, including broken ones; the other platforms are listed nevertheless.
     pub problems: Vec<PlatformProblem>,
 }
 
@@ -94,20 +94,20 @@ struct Inner {
     probe: Probe,
 }
 
-// SAFETY: root devices and platforms are handles valid for the life of the process and may be asked from
-// any thread.
+// SAFETY: root devices and platforms are handles that are valid for the life of the process and may be queried from any
+// thread.
 unsafe impl Send for Inner {}
 // SAFETY: as above.
 unsafe impl Sync for Inner {}
 
 impl Device {
-    /// What the device says of itself.
+    /// The properties that the device reports.
     pub fn probe(&self) -> &Probe {
         &self.0.probe
     }
 
-    /// Its place in [`devices`], counted over all platforms; the same on every call in a process, and
-    /// from run to run as long as the installed drivers are the same.
+    /// Its index in [`devices`], counted over all platforms; the same on every call in a process, and from run to run
+    /// as long as the installed drivers are the same.
     pub fn index(&self) -> usize {
         self.0.index
     }
@@ -117,7 +117,7 @@ impl Device {
         &self.0.platform_version
     }
 
-    /// The OpenCL version of the device, (0, 0) when it cannot be read.
+    /// The OpenCL version of the device; (0, 0) if it cannot be parsed.
     pub fn version(&self) -> (u8, u8) {
         self.0.version
     }
@@ -141,10 +141,10 @@ impl fmt::Debug for Device {
     }
 }
 
-/// All OpenCL devices of this machine, at least one. Platforms that give none are logged.
+/// All OpenCL devices of this machine, at least one. Platforms without devices are logged.
 ///
 /// # Errors
-/// No library, no platform, no device, a broken library: each its own error, with the way out.
+/// No library, no platform, no device, or a broken library: each is a separate error that says how to fix it.
 pub fn devices() -> Result<Vec<Device>, DevicesError> {
     let survey = survey()?;
     for problem in &survey.problems {
@@ -153,13 +153,13 @@ pub fn devices() -> Result<Vec<Device>, DevicesError> {
     Ok(survey.devices)
 }
 
-/// As [`devices`], with the platforms that gave no device beside them.
+/// Like [`devices`], but also returns the platforms without devices.
 ///
 /// # Errors
 /// As [`devices`].
 pub fn survey() -> Result<Survey, DevicesError> {
-    // One thread at a time: PoCL 3.1 tells a second thread that asks while the first still sets the driver
-    // up that there are no devices.
+    // One thread at a time: in PoCL 3.1, a second thread that queries while the first one still initialises the driver
+    // finds no devices.
     static ASKING: Mutex<()> = Mutex::new(());
     let _mine = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
     let library = library::load()?;

@@ -1,4 +1,4 @@
-//! Events: whether a command ended, and when.
+//! Events: whether and when a command ended.
 
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,7 +12,7 @@ use crate::code::{CallError, Code};
 use crate::handle::EventHandle;
 use crate::info;
 
-/// A command that was given to a queue.
+/// An enqueued command.
 pub struct Event(EventHandle);
 
 impl Event {
@@ -23,20 +23,20 @@ impl Event {
         Self(unsafe { EventHandle::own(raw) })
     }
 
-    /// Waits until the command ended.
+    /// Waits until the command has ended.
     ///
     /// # Errors
-    /// The command failed, or the device is gone.
+    /// The command failed, or the device is lost.
     pub fn wait(&self) -> Result<(), CallError> {
         // SAFETY: live as long as its handle.
         let waited = unsafe { queries::wait_for_event(self.0.raw()) };
         waited.map_err(CallError::at("clWaitForEvents")).or_else(|waited| {
-            // The wait only says that some command failed; the event itself knows why.
+            // The wait only reports that some command failed; the event has the cause.
             self.outcome().and(Err(waited))
         })
     }
 
-    /// What became of the command: its own error if it failed, `Ok` if it ended well or still runs.
+    /// The outcome of the command: its own error if it failed, `Ok` if it succeeded or still runs.
     ///
     /// # Errors
     /// The command failed, or the driver does not answer.
@@ -47,7 +47,7 @@ impl Event {
         }
     }
 
-    /// Whether the command has ended, well or not.
+    /// Whether the command has ended, successfully or not.
     ///
     /// # Errors
     /// The driver does not answer.
@@ -55,9 +55,9 @@ impl Event {
         Ok(self.status()? <= cl::CL_COMPLETE)
     }
 
-    /// Has `call` called once when the command has ended, well or not; at once if it has. It is called on a thread of
-    /// the driver's or on this one, and must neither block nor ask the driver. A driver that takes no callbacks is
-    /// waited for.
+    /// Calls `call` once when the command has ended, successfully or not; immediately if it already has. It is called
+    /// on a thread of the driver or on the current one, and must neither block nor call the driver. If the driver does
+    /// not accept the callback, this function waits for the command.
     pub fn on_done(&self, call: Box<dyn FnOnce() + Send>) {
         extern "C" fn ended(_: cl_event, _: i32, call: *mut c_void) {
             // SAFETY: the pointer comes from `Box::into_raw` below, and the driver calls this once.
@@ -68,9 +68,9 @@ impl Event {
         let set = unsafe { queries::set_event_callback(self.0.raw(), cl::CL_COMPLETE, ended, call.cast()) };
         if let Err(code) = set {
             tracing::debug!(code = %Code(code), "clSetEventCallback refused, waiting instead");
-            // What the wait says is for whoever asks for the outcome.
+            // An error of the wait is reported by `outcome`.
             let _ = self.wait();
-            // SAFETY: the driver refused the callback, so nobody else has the pointer.
+            // SAFETY: the driver refused the callback, so nothing else has the pointer.
             notify(*unsafe { Box::from_raw(call) });
         }
     }
@@ -84,7 +84,7 @@ impl Event {
         }
     }
 
-    /// When the command was queued, submitted, started and ended.
+    /// The times at which the command was queued, submitted, started and ended.
     ///
     /// # Errors
     /// The queue does not profile, or the command has not ended.
@@ -103,7 +103,7 @@ impl Event {
     }
 }
 
-/// Calls `call`, and goes no further with a panic: the caller may be C.
+/// Calls `call` and catches a panic, because the caller may be C.
 fn notify(call: Box<dyn FnOnce() + Send>) {
     if catch_unwind(AssertUnwindSafe(call)).is_err() {
         tracing::error!("a callback for the end of a command panicked");

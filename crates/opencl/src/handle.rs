@@ -1,4 +1,4 @@
-//! Owners of driver objects: each releases its own exactly once.
+//! Owners of driver objects: each releases its object exactly once.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,18 +8,18 @@ use crate::api::objects;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 
-/// How many driver objects (contexts, queues, programs, kernels, memory objects, samplers, events, SVM
-/// allocations) this process holds through this crate. For leak checks.
+/// Number of driver objects (contexts, queues, programs, kernels, memory objects, samplers, events, SVM allocations)
+/// that this process holds through this crate. For leak checks.
 pub fn live_objects() -> usize {
     LIVE.load(Ordering::Relaxed)
 }
 
-/// Counts one more driver object that is not owned by one of the types below.
+/// Counts a driver object that is not owned by one of the types below.
 pub(crate) fn count_in() {
     LIVE.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Counts it out again.
+/// Undoes [`count_in`].
 pub(crate) fn count_out() {
     LIVE.fetch_sub(1, Ordering::Relaxed);
 }
@@ -30,16 +30,16 @@ macro_rules! handles {
         pub(crate) struct $name($raw);
 
         impl $name {
-            /// Takes over the reference a create call returned.
+            /// Takes ownership of the reference that a create call returned.
             ///
             /// # Safety
-            /// `raw` is a live object, and its reference is given up by the caller.
+            /// `raw` is a live object, and the caller gives up its reference.
             pub(crate) unsafe fn own(raw: $raw) -> Self {
                 count_in();
                 Self(raw)
             }
 
-            /// The object itself, valid as long as `self`.
+            /// The raw object, valid as long as `self`.
             pub(crate) fn raw(&self) -> $raw {
                 self.0
             }
@@ -48,16 +48,16 @@ macro_rules! handles {
         impl Drop for $name {
             fn drop(&mut self) {
                 count_out();
-                // SAFETY: `own` was given this reference, and it is given back once, here.
+                // SAFETY: `own` received this reference, and it is released once, here.
                 if let Err(code) = unsafe { $release(self.0) } {
-                    // After a device was lost drivers refuse even this; there is nothing left to do.
+                    // After a device was lost, drivers refuse even this; nothing more can be done.
                     tracing::debug!(call = $call, code = %crate::Code(code), "release refused");
                 }
             }
         }
 
-        // SAFETY: the OpenCL specification makes all calls on all objects thread-safe but clSetKernelArg
-        // on one kernel, which `Kernel` guards with a lock.
+        // SAFETY: the OpenCL specification makes all calls on all objects thread-safe except clSetKernelArg on one
+        // kernel, which `Kernel` guards with a lock.
         unsafe impl Send for $name {}
         // SAFETY: as above.
         unsafe impl Sync for $name {}

@@ -1,19 +1,19 @@
-//! Answers of the `clGet...Info` calls as Rust values.
+//! Decodes the answers of `clGet...Info` calls.
 
 use opencl_sys::cl_device_id;
 
 use crate::api::queries;
 
-/// A byte answer as text: up to the first NUL, outer blanks removed, broken UTF-8 replaced.
+/// Decodes a string: up to the first NUL, trimmed, invalid UTF-8 replaced.
 pub(crate) fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).trim().to_owned()
 }
 
-/// A byte answer as an unsigned number of whatever width the driver chose; `None` when it is empty.
+/// Decodes an unsigned number of 1, 4 or 8 bytes; `None` for any other length.
 ///
-/// Drivers differ in the width of some answers (32-bit builds, `cl_bool` as one byte), so the width that
-/// came back decides and not the one the specification names.
+/// Drivers differ in the width of some answers (32-bit builds, `cl_bool` as one byte), so the width of the answer
+/// decides, not the one in the specification.
 pub(crate) fn number(bytes: &[u8]) -> Option<u64> {
     match *bytes {
         [a] => Some(u64::from(a)),
@@ -23,7 +23,7 @@ pub(crate) fn number(bytes: &[u8]) -> Option<u64> {
     }
 }
 
-/// A byte answer as a list of `size_t`.
+/// Decodes a list of `size_t`.
 pub(crate) fn sizes(bytes: &[u8]) -> Vec<usize> {
     bytes
         .chunks_exact(size_of::<usize>())
@@ -31,7 +31,7 @@ pub(crate) fn sizes(bytes: &[u8]) -> Vec<usize> {
         .collect()
 }
 
-/// What a device says of itself, one question at a time; `None` for a question it refuses.
+/// Queries of one device; `None` for a query that it refuses.
 #[derive(Clone, Copy)]
 pub(crate) struct Ask(pub(crate) cl_device_id);
 
@@ -54,7 +54,7 @@ impl Ask {
         number(&self.bytes(question)?)
     }
 
-    /// As [`Self::number`], 0 when the device does not say.
+    /// Like [`Self::number`], but 0 if the device does not answer.
     pub(crate) fn or_zero(self, question: u32) -> u64 {
         self.number(question).unwrap_or(0)
     }

@@ -1,23 +1,22 @@
-//! The OpenCL driver, safely.
+//! A safe interface to the OpenCL driver.
 //!
-//! The library is looked for and loaded at run time ([`library`]); a machine without OpenCL gets an
-//! ordinary error. [`devices`] lists what is there, each with its [`tripipe_device::Probe`].
-//! [`OpenClExecutor`] runs [`tripipe_launch::Launch`]es on one of them; under it lie [`Context`],
-//! [`Queue`], [`Program`], [`Kernel`] and the memory objects of [`memory`].
+//! The library is located and loaded at run time ([`library`]); a machine without OpenCL gets an ordinary error.
+//! [`devices`] lists the devices, each with its [`tripipe_device::Probe`]. [`OpenClExecutor`] runs
+//! [`tripipe_launch::Launch`]es on one of them; it is built on [`Context`], [`Queue`], [`Program`], [`Kernel`] and the
+//! memory objects of [`memory`].
 //!
-//! Nothing here panics or prints. What the driver refuses comes back as [`CallError`] with the code's
-//! name and meaning; what can be known to be wrong before the driver is asked (argument types, index
-//! ranges, bounds) is this crate's own error.
+//! Nothing here panics or prints. Driver errors are returned as [`CallError`] with the code's name and meaning; errors
+//! that can be detected without calling the driver (argument types, index ranges, bounds) are this crate's own.
 //!
 //! # What is trusted
-//! A kernel is compiled code that runs outside Rust's rules: one that writes past its buffers corrupts
-//! memory as C does, on a CPU device the host's own. Kernels are part of the program, like a linked C
-//! function; what this crate guards is everything around them.
+//! A kernel is compiled code that runs outside Rust's rules: one that writes past its buffers corrupts memory as C
+//! does; on a CPU device, the host's own memory. Kernels are part of the program, like a linked C function; this crate
+//! guards everything around them.
 //!
 //! # The one place that talks to the driver
 //! `api` is a table of the library's functions, with the types of the Khronos headers (`opencl-sys`), filled when the
-//! library is loaded. The owners in `handle` release what they own and never panic: drivers refuse even a release after a
-//! device was lost.
+//! library is loaded. The types in `handle` release the objects they own and never panic, because drivers refuse even
+//! a release after a device was lost.
 #![allow(unsafe_code, reason = "calls into a C driver; each block says why it is sound")]
 
 mod api;

@@ -1,8 +1,8 @@
 //! Finds the OpenCL library of this machine and loads it.
 //!
-//! Phones hide it in vendor folders and under names of their own, boards link it into the GL driver, so
-//! there is a list of candidates for each system. The environment variable `TRIPIPE_OPENCL` names the
-//! one file to take instead; its value `none` stands for a machine without OpenCL.
+//! Phones have it in vendor folders and under vendor-specific names, and boards link it into the GL driver, so there
+//! is a list of candidates for each system. The environment variable `TRIPIPE_OPENCL` names a file to load instead;
+//! its value `none` means a machine without OpenCL.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -24,7 +24,7 @@ pub enum LibraryError {
     /// `TRIPIPE_OPENCL=none`.
     #[error("OpenCL is switched off by {VARIABLE}=none")]
     SwitchedOff,
-    /// The library `TRIPIPE_OPENCL` names does not load.
+    /// The library that `TRIPIPE_OPENCL` names does not load.
     #[error("the OpenCL library named by {VARIABLE} cannot be used: {attempt}")]
     Forced {
         /// The file and what is wrong with it.
@@ -37,23 +37,23 @@ pub enum LibraryError {
         listed(tried)
     )]
     NotFound {
-        /// All that was tried, in order.
+        /// All attempts, in order.
         tried: Vec<Attempt>,
     },
 }
 
-/// One library that was tried in vain.
+/// A failed attempt to load a library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
     /// The file or bare name.
     pub path: PathBuf,
-    /// Why it was not taken.
+    /// Why it was rejected.
     pub reason: String,
 }
 
 impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The loader's own words often begin with the path.
+        // The loader's message often begins with the path.
         let path = self.path.display().to_string();
         if self.reason.starts_with(&path) {
             f.write_str(&self.reason)
@@ -63,7 +63,7 @@ impl fmt::Display for Attempt {
     }
 }
 
-/// Files that are not there are named together; those that are there but broken say why.
+/// Files that exist but are broken are listed with the reason; if there are none, missing files are listed together.
 fn listed(tried: &[Attempt]) -> String {
     let there: Vec<_> =
         tried.iter().filter(|attempt| attempt.path.exists()).map(ToString::to_string).collect();
@@ -79,7 +79,7 @@ fn listed(tried: &[Attempt]) -> String {
     }
 }
 
-/// An operating system, as far as the names of the library go.
+/// An operating system, as far as library names depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum System {
@@ -94,7 +94,7 @@ pub enum System {
 }
 
 impl System {
-    /// The system this code was compiled for; Linux for those without names of their own.
+    /// The system this code was compiled for; Linux for systems without their own list.
     pub fn current() -> Self {
         if cfg!(target_os = "android") {
             Self::Android
@@ -108,8 +108,8 @@ impl System {
     }
 }
 
-/// Where the library may be on `system`, best first: bare names (looked up by the system's loader)
-/// before folders, the ICD loader before single drivers. `bits` is the pointer width, 32 or 64.
+/// Possible locations of the library on `system`, best first: bare names (looked up by the system's loader) before
+/// folders, the ICD loader before individual drivers. `bits` is the pointer width, 32 or 64.
 pub fn candidates(system: System, bits: u32) -> Vec<PathBuf> {
     let lib = if bits == 32 { "lib" } else { "lib64" };
     let mut all = Vec::new();
@@ -146,8 +146,8 @@ pub fn candidates(system: System, bits: u32) -> Vec<PathBuf> {
                 format!("/odm/{lib}"),
             ];
             let vendor: Vec<&str> = vendor.iter().map(String::as_str).collect();
-            // The bare name comes first: an app whose manifest says `uses-native-library libOpenCL.so`
-            // may load it by name and only by name.
+            // The bare name comes first: an app whose manifest declares `uses-native-library libOpenCL.so` can load it
+            // only by name.
             names(&[""], &["libOpenCL.so"]);
             names(&vendor, &["libOpenCL.so", "libOpenCL.so.1"]);
             names(&[""], &["libOpenCL-pixel.so", "libOpenCL-car.so"]);
@@ -167,11 +167,11 @@ pub fn candidates(system: System, bits: u32) -> Vec<PathBuf> {
     all
 }
 
-/// The first library that `opens`, forced by `variable` (the value of [`VARIABLE`]) or out of `candidates`, and what
-/// `opens` gave for it.
+/// The first library that `opens` accepts, and its result. `variable` (the value of [`VARIABLE`]) forces one library;
+/// otherwise `candidates` are tried.
 ///
 /// # Errors
-/// Switched off, the forced one does not open (no other is tried then), or none does.
+/// OpenCL is switched off, the forced library does not open (no other is tried then), or none opens.
 pub fn find<T>(
     variable: Option<&OsStr>,
     candidates: &[PathBuf],
@@ -197,11 +197,11 @@ pub fn find<T>(
     Err(LibraryError::NotFound { tried })
 }
 
-/// The library of this process and its functions, once it was looked for.
+/// The library of this process and its functions; set by [`load`].
 static LOADED: OnceLock<Result<(PathBuf, Functions), LibraryError>> = OnceLock::new();
 
-/// The library of this process: found and loaded on the first call, the same answer ever after. The environment is read
-/// and never changed.
+/// The library of this process. The first call locates and loads it; later calls return the same result. The
+/// environment is read and never changed.
 ///
 /// # Errors
 /// As [`find`].
@@ -218,12 +218,12 @@ pub fn load() -> Result<&'static Path, LibraryError> {
     }
 }
 
-/// The functions of the library that [`load`] has found; `None` before it was called, and where it found none.
+/// The functions of the library that [`load`] found; `None` before the first call, or if it found none.
 pub(crate) fn functions() -> Option<&'static Functions> {
     LOADED.get().and_then(|loaded| loaded.as_ref().ok()).map(|(_, functions)| functions)
 }
 
-/// Opens a library and looks up its functions. One that has the first OpenCL function stays open.
+/// Opens a library and looks up its functions. A library with the first OpenCL function stays loaded.
 fn open(path: &Path) -> Result<Functions, String> {
     // SAFETY: loading runs the library's initialisers. It is an OpenCL library by name, in a system
     // folder, or the one the user named.
@@ -233,7 +233,7 @@ fn open(path: &Path) -> Result<Functions, String> {
     if functions.clGetPlatformIDs.is_none() {
         return Err("it has no clGetPlatformIDs, so it is not an OpenCL library".to_owned());
     }
-    // Drivers do not survive being unloaded, and the functions are called until the process ends.
+    // Drivers do not survive unloading, and the functions are called until the process ends.
     std::mem::forget(library);
     Ok(functions)
 }

@@ -6,10 +6,10 @@ use tripipe_device::{DeviceKind, ImageLimits, Probe, Svm};
 
 use crate::info::Ask;
 
-/// `cl_arm_shared_virtual_memory`'s question, for Mali drivers that report OpenCL 1.2.
+/// The query of `cl_arm_shared_virtual_memory`, for Mali drivers that report OpenCL 1.2.
 const CL_DEVICE_SVM_CAPABILITIES_ARM: u32 = 0x40B6;
 
-/// Asks `device` everything a probe holds. A question the driver refuses leaves that field empty.
+/// Queries `device` for all fields of a probe. A query that the driver refuses leaves its field empty.
 pub(crate) fn probe(platform: &str, device: cl_device_id) -> Probe {
     let ask = Ask(device);
     let version = ask.text(cl::CL_DEVICE_VERSION);
@@ -56,7 +56,7 @@ pub(crate) fn probe(platform: &str, device: cl_device_id) -> Probe {
         images: ask.is(cl::CL_DEVICE_IMAGE_SUPPORT).then(|| images(ask, number, &offers)),
         svm: Svm { coarse_buffer: svm & 1 != 0, fine_buffer: svm & 2 != 0, fine_system: svm & 4 != 0 },
         non_uniform_work_groups: match number {
-            // Part of OpenCL 2.x, a question of its own in 3.0.
+            // Part of OpenCL 2.x, a separate query in 3.0.
             (2, _) => true,
             version if version >= (3, 0) => ask.is(cl::CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT),
             _ => false,
@@ -77,7 +77,7 @@ pub(crate) fn probe(platform: &str, device: cl_device_id) -> Probe {
 }
 
 fn kind(bits: u64) -> DeviceKind {
-    // CL_DEVICE_TYPE_CPU, _GPU, _ACCELERATOR; bit 0 only says "default".
+    // CL_DEVICE_TYPE_CPU, _GPU, _ACCELERATOR; bit 0 only means "default".
     match bits & 0b1110 {
         2 => DeviceKind::Cpu,
         4 => DeviceKind::Gpu,
@@ -90,7 +90,7 @@ fn images(ask: Ask, version: (u8, u8), offers: &dyn Fn(&str) -> bool) -> ImageLi
     let pitch_alignment = ask.or_zero(cl::CL_DEVICE_IMAGE_PITCH_ALIGNMENT) as u32;
     let base_address_alignment = ask.or_zero(cl::CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT) as u32;
     let from_buffer = match version {
-        // Required from 2.0 on; optional again in 3.0, where a pitch alignment of 0 means "not offered".
+        // Required since 2.0; optional again in 3.0, where a pitch alignment of 0 means "not offered".
         (2, _) => true,
         (major, _) if major >= 3 => pitch_alignment > 0 || offers("cl_khr_image2d_from_buffer"),
         _ => offers("cl_khr_image2d_from_buffer"),
@@ -113,7 +113,7 @@ fn images(ask: Ask, version: (u8, u8), offers: &dyn Fn(&str) -> bool) -> ImageLi
     }
 }
 
-/// `OpenCL 3.0 Adreno(TM) 642L` is (3, 0); (0, 0) when it cannot be read.
+/// `OpenCL 3.0 Adreno(TM) 642L` is (3, 0); (0, 0) if it cannot be parsed.
 pub(crate) fn opencl_version(text: &str) -> (u8, u8) {
     version_after(text, "OpenCL ").unwrap_or((0, 0))
 }
@@ -124,8 +124,8 @@ fn version_after(text: &str, prefix: &str) -> Option<(u8, u8)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// The newest OpenCL C the compiler takes. From 3.0 on `CL_DEVICE_OPENCL_C_VERSION` stays at 1.2 and the
-/// list of `CL_DEVICE_OPENCL_C_ALL_VERSIONS` (64-byte name, packed version at its start) tells the rest.
+/// The newest OpenCL C version that the compiler supports. Since 3.0, `CL_DEVICE_OPENCL_C_VERSION` stays at 1.2, and
+/// `CL_DEVICE_OPENCL_C_ALL_VERSIONS` lists the others (each entry is a packed version and a 64-byte name).
 fn opencl_c_version(ask: Ask, device: (u8, u8)) -> (u8, u8) {
     let one = version_after(&ask.text(cl::CL_DEVICE_OPENCL_C_VERSION), "OpenCL C ").unwrap_or((0, 0));
     if device < (3, 0) {

@@ -1,4 +1,4 @@
-//! Programs: source, built for one device.
+//! Programs, built for one device.
 
 use std::ffi::CString;
 use std::fmt;
@@ -23,7 +23,7 @@ use crate::kernel::{self, ArgumentInfo, Kernel, LaunchError};
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The compiler complains.
+    /// The compiler reports an error.
     #[error(
         "{program} does not build{}: {}",
         complaint.line.map(|line| format!(" (line {line}: `{}`)", complaint.text)).unwrap_or_default(),
@@ -32,12 +32,12 @@ pub enum BuildError {
     Source {
         /// Name of the program.
         program: String,
-        /// The first complaint, with its source line.
+        /// The first error, with its source line.
         complaint: Complaint,
-        /// All the compiler said.
+        /// The complete compiler log.
         log: String,
     },
-    /// The options hold a NUL, or the driver does not know one of them.
+    /// The options contain a NUL, or the driver does not know one of them.
     #[error("{program}: the compiler does not take the options `{options}`")]
     Options {
         /// Name of the program.
@@ -45,7 +45,7 @@ pub enum BuildError {
         /// The options.
         options: String,
     },
-    /// The device takes no program of this form.
+    /// The device does not support programs of this form.
     #[error("{program}: the device does not take {what}")]
     NotOffered {
         /// Name of the program.
@@ -53,7 +53,7 @@ pub enum BuildError {
         /// The form.
         what: &'static str,
     },
-    /// The driver failed otherwise.
+    /// Another driver call failed.
     #[error("{program}: {source}")]
     Call {
         /// Name of the program.
@@ -74,22 +74,22 @@ struct Inner {
     options: String,
     kernels: Vec<String>,
     from_cache: bool,
-    /// Arguments of the kernels of a program that came from the cache.
+    /// Recorded arguments of the kernels of a program loaded from the cache.
     recorded: Vec<RecordedKernel>,
-    /// Where to keep the binary once a kernel was made: on Mali one taken earlier holds no machine code,
+    /// Where to store the binary after a kernel was made: on Mali, a binary taken earlier contains no machine code,
     /// and loading it compiles again.
     pending: Mutex<Option<(Cache, Key)>>,
 }
 
-/// Asked of the compiler so that arguments can be checked; OpenCL 1.2 and newer.
+/// Added to the options so that arguments can be checked; OpenCL 1.2 and newer.
 const ARGUMENT_INFO: &str = "-cl-kernel-arg-info";
 
 impl Program {
     /// Builds `program` for the device of `context`.
     ///
     /// # Errors
-    /// It does not compile: [`BuildError::Source`] has the first complaint, its source line and the whole
-    /// log. A form or option the driver does not take; the driver fails.
+    /// It does not compile: [`BuildError::Source`] has the first error, its source line and the whole log. A form or
+    /// option that the driver does not support; the driver fails.
     pub fn build(context: &Context, program: &tripipe_launch::Program) -> Result<Self, BuildError> {
         let name = program.name.to_string();
         let options = program.build_options();
@@ -100,9 +100,9 @@ impl Program {
         let mut handle = create(context, program)?;
         let asked = with_argument_info(context, &options);
         if let Err(error) = build(context, &handle, &name, &asked, source) {
-            // Old drivers do not know the added option, and NVIDIA's 580 writes PTX its own assembler
-            // refuses for a kernel without arguments. So once more without; if that fails too, the
-            // first complaint is the program's.
+            // Old drivers do not know the added option, and NVIDIA's 580 writes PTX that its own assembler rejects for
+            // a kernel without arguments. So retry without the option; if that also fails, the first error is the
+            // program's.
             handle = create(context, program)?;
             if asked == options || build(context, &handle, &name, &options, source).is_err() {
                 return Err(error);
@@ -111,11 +111,11 @@ impl Program {
         Ok(Self::new(context, handle, name, options, None))
     }
 
-    /// As [`Self::build`], from the binary kept in `cache` when there is one the driver takes; otherwise
-    /// the binary is kept there as soon as the first kernel was made.
+    /// Like [`Self::build`], but loads the binary from `cache` if there is one that the driver accepts. Otherwise the
+    /// binary is stored there as soon as the first kernel was made.
     ///
     /// # Errors
-    /// As [`Self::build`]. The cache itself is never a reason.
+    /// As [`Self::build`]. The cache itself never causes an error.
     pub fn build_cached(
         context: &Context,
         program: &tripipe_launch::Program,
@@ -159,17 +159,17 @@ impl Program {
         Self(Arc::new(Inner { handle, context, name, options, kernels, from_cache, recorded, pending }))
     }
 
-    /// The arguments of `entry` as they were told when a cached program was built.
+    /// The arguments of `entry` that were recorded when a cached program was built.
     pub(crate) fn recorded(&self, entry: &str) -> Option<&[ArgumentInfo]> {
         let kernel = self.0.recorded.iter().find(|kernel| kernel.name == entry)?;
         Some(&kernel.arguments)
     }
 
-    /// Keeps the binary, if it is to be kept and was not yet. Called after a kernel was made.
+    /// Stores the binary in the cache if that is pending. Called after a kernel was made.
     pub(crate) fn keep(&self) {
         let pending = self.0.pending.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some((cache, key)) = pending else { return };
-        // All kernels are made first, so that the binary holds the machine code of each.
+        // All kernels are made first, so that the binary contains the machine code of each.
         let kernels: Vec<(&str, KernelHandle)> = self
             .0
             .kernels
@@ -196,27 +196,27 @@ impl Program {
     /// A kernel of the program.
     ///
     /// # Errors
-    /// There is none of that name, or the driver fails.
+    /// The program has no kernel of that name, or the driver fails.
     pub fn kernel(&self, entry: &str) -> Result<Kernel, LaunchError> {
         Kernel::new(self, entry)
     }
 
-    /// What messages call it.
+    /// Its name, for messages.
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// The options it was built with, without those this crate adds.
+    /// The options it was built with, without those that this crate adds.
     pub fn options(&self) -> &str {
         &self.0.options
     }
 
-    /// Whether it came from a [`Cache`] and was not compiled.
+    /// Whether it was loaded from a [`Cache`] instead of compiled.
     pub fn from_cache(&self) -> bool {
         self.0.from_cache
     }
 
-    /// Names of its kernels; empty when the driver does not say.
+    /// Names of its kernels; empty if the driver does not report them.
     pub fn kernels(&self) -> &[String] {
         &self.0.kernels
     }
@@ -237,7 +237,7 @@ impl fmt::Debug for Program {
     }
 }
 
-/// The options, with the one that keeps argument information.
+/// The options, with the one that requests argument information.
 fn with_argument_info(context: &Context, options: &str) -> String {
     if context.device().version() >= (1, 2) {
         format!("{options} {ARGUMENT_INFO}").trim_start().to_owned()
@@ -266,7 +266,7 @@ fn create(context: &Context, program: &tripipe_launch::Program) -> Result<Progra
     Ok(unsafe { ProgramHandle::own(raw) })
 }
 
-/// A program from a binary of this device, ready to make kernels.
+/// Loads a program from a binary of this device and builds it, so that kernels can be made.
 fn load(
     context: &Context,
     program: &tripipe_launch::Program,
@@ -275,8 +275,7 @@ fn load(
 ) -> Result<ProgramHandle, BuildError> {
     let name = program.name.to_string();
     let device = context.device().id();
-    // SAFETY: the device is the context's own; the binary lives for the call, its content is the driver's
-    // to check.
+    // SAFETY: the device belongs to the context; the binary lives for the call, and the driver checks its contents.
     let raw = unsafe { objects::create_program_with_binary(context.raw(), device, binary) };
     let failed = |code| BuildError::Call {
         program: name.clone(),
@@ -305,11 +304,11 @@ fn build(
     let wrong_options = || BuildError::Options { program: name.to_owned(), options: options.to_owned() };
     let device = context.device().id();
     let options_c = CString::new(options).map_err(|_| wrong_options())?;
-    // SAFETY: the program is live, and of this context with its one device.
+    // SAFETY: the program is live, and belongs to this context and its one device.
     match unsafe { objects::build_program(handle.raw(), device, &options_c) } {
         Ok(()) => Ok(()),
         Err(cl::CL_INVALID_BUILD_OPTIONS) => Err(wrong_options()),
-        // Drivers differ in the code they use for source that does not compile.
+        // Drivers return different codes for source that does not compile.
         Err(cl::CL_BUILD_PROGRAM_FAILURE | cl::CL_COMPILE_PROGRAM_FAILURE | cl::CL_LINK_PROGRAM_FAILURE) => {
             // SAFETY: as above.
             let log = unsafe { queries::program_build_info(handle.raw(), device, cl::CL_PROGRAM_BUILD_LOG) }

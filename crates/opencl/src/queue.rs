@@ -11,8 +11,8 @@ use crate::code::CallError;
 use crate::context::Context;
 use crate::handle::QueueHandle;
 
-/// An in-order queue: commands run one after the other. Cheap to clone; clones are the same queue, and
-/// any number of threads may use it.
+/// An in-order queue: commands run one after the other. Cheap to clone; clones are the same queue, and any number of
+/// threads may use it.
 #[derive(Clone)]
 pub struct Queue {
     handle: Arc<QueueHandle>,
@@ -21,15 +21,15 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// A queue that takes no times.
+    /// A queue without profiling.
     ///
     /// # Errors
-    /// The driver refuses; the device is gone.
+    /// The driver fails, or the device is lost.
     pub fn new(context: &Context) -> Result<Self, CallError> {
         Self::create(context, false)
     }
 
-    /// A queue whose events know their times ([`crate::Event::timing`]).
+    /// A queue with profiling: its events have times ([`crate::Event::timing`]).
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -48,7 +48,7 @@ impl Queue {
             };
             ("clCreateCommandQueueWithProperties", raw)
         } else {
-            // The only call that OpenCL 1.x has.
+            // The only such call in OpenCL 1.x.
             // SAFETY: as above.
             let raw = unsafe { objects::create_command_queue(context.raw(), device.id(), bits) };
             ("clCreateCommandQueue", raw)
@@ -65,24 +65,24 @@ impl Queue {
         &self.context
     }
 
-    /// Whether its events know their times.
+    /// Whether its events have times.
     pub fn profiles(&self) -> bool {
         self.profiling
     }
 
-    /// Hands all queued commands to the device, and does not wait.
+    /// Submits all enqueued commands to the device, without waiting.
     ///
     /// # Errors
-    /// The device is gone, or out of resources.
+    /// The device is lost, or out of resources.
     pub fn flush(&self) -> Result<(), CallError> {
         // SAFETY: live as long as its handle.
         unsafe { objects::flush(self.raw()) }.map_err(CallError::at("clFlush"))
     }
 
-    /// Waits until all queued commands ended.
+    /// Waits until all enqueued commands have ended.
     ///
     /// # Errors
-    /// The device is gone, or a command failed in a way the driver reports here.
+    /// The device is lost, or a command failed in a way that the driver reports here.
     pub fn finish(&self) -> Result<(), CallError> {
         // SAFETY: live as long as its handle.
         unsafe { objects::finish(self.raw()) }.map_err(CallError::at("clFinish"))

@@ -1,4 +1,4 @@
-//! Whether a kernel can run an index range on a device.
+//! Checks whether a kernel can run an index range on a device.
 
 use thiserror::Error;
 use tripipe_device::Probe;
@@ -20,17 +20,17 @@ pub enum RangeError {
         /// The dimension, from 0.
         dimension: usize,
     },
-    /// A size in a dimension the range does not have.
+    /// A local size in a dimension that the range does not have.
     #[error("the local size is {size} in dimension {dimension}, the range has {dimensions} dimensions")]
     Dimension {
         /// The dimension, from 0.
         dimension: usize,
-        /// The local size there.
+        /// The local size in that dimension.
         size: usize,
-        /// The dimensions the range has.
+        /// Number of dimensions of the range.
         dimensions: usize,
     },
-    /// Global sizes or offsets the device cannot count.
+    /// Global sizes or offsets beyond the device's address width.
     #[error("more work-items than {bits} bits can count")]
     Overflow {
         /// The device's address width.
@@ -41,9 +41,9 @@ pub enum RangeError {
     LocalExtent {
         /// The dimension, from 0.
         dimension: usize,
-        /// The local size there.
+        /// The local size in that dimension.
         size: usize,
-        /// `CL_DEVICE_MAX_WORK_ITEM_SIZES` there.
+        /// `CL_DEVICE_MAX_WORK_ITEM_SIZES` in that dimension.
         limit: usize,
     },
     /// The work-group is too large for this kernel.
@@ -62,9 +62,9 @@ pub enum RangeError {
     NotDivisible {
         /// The dimension, from 0.
         dimension: usize,
-        /// The global size there.
+        /// The global size in that dimension.
         global: usize,
-        /// The local size there.
+        /// The local size in that dimension.
         local: usize,
     },
     /// The kernel was compiled for one work-group size only.
@@ -73,24 +73,24 @@ pub enum RangeError {
         /// `reqd_work_group_size`.
         required: [usize; 3],
     },
-    /// The arguments and the kernel itself use more local memory than there is.
+    /// The arguments and the kernel itself use more local memory than the device has.
     #[error("{bytes} bytes of local memory are more than the device's {limit}")]
     LocalMemory {
-        /// Bytes of a work-group.
+        /// Bytes per work-group.
         bytes: u64,
         /// The device's local memory.
         limit: u64,
     },
 }
 
-/// What a kernel wants of its range.
+/// A kernel's requirements for its range.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct GroupRules {
-    /// Largest work-group in work-items; 0 when the driver does not say.
+    /// Largest work-group in work-items; 0 if the driver does not report it.
     pub(crate) max_group: usize,
-    /// The only work-group size allowed, if there is one.
+    /// The only allowed work-group size, if there is one.
     pub(crate) required: Option<[usize; 3]>,
-    /// The last work-group of a row may be smaller.
+    /// Whether the last work-group of a row may be smaller.
     pub(crate) non_uniform: bool,
 }
 
@@ -148,15 +148,15 @@ pub(crate) fn check(range: &NdRange, probe: &Probe, rules: &GroupRules) -> Resul
     Ok(())
 }
 
-/// Checks local memory: `kernel` bytes the kernel declares itself, and one size for each argument.
+/// Checks local memory: `kernel` bytes declared in the kernel and `arguments` bytes of local arguments.
 pub(crate) fn check_local_memory(kernel: u64, arguments: u64, probe: &Probe) -> Result<(), RangeError> {
     let bytes = kernel.saturating_add(arguments);
     let limit = probe.local_memory_bytes;
     if limit > 0 && bytes > limit { Err(RangeError::LocalMemory { bytes, limit }) } else { Ok(()) }
 }
 
-/// Whether a program built with `options` may have smaller work-groups at the edges: OpenCL C 2.0 or
-/// newer, where the device offers it and the options do not forbid it, or Arm's extension.
+/// Whether a program built with `options` may have smaller work-groups at the edges: OpenCL C 2.0 or newer, if the
+/// device supports it and the options do not forbid it, or Arm's extension.
 pub(crate) fn allows_non_uniform(options: &str, probe: &Probe) -> bool {
     let words = || options.split_whitespace();
     if words().any(|word| word == "-cl-arm-non-uniform-work-group-size") {

@@ -1,9 +1,8 @@
-//! Measures how fast contents travel between host and device, by each way there is, and what a launch
-//! costs.
+//! Measures transfer rates between host and device for each transfer mode, and the cost of a launch.
 //!
-//! In every mode the host's side is an ordinary array: *to device* runs from holding the bytes there until
-//! the device may read them, *to host* from the end of the kernel until they lie there again. Mapped modes
-//! so contain the host's one pass over the bytes, which a program that computes in place saves.
+//! In every mode the host's side is an ordinary array: *to device* lasts from having the bytes there until the device
+//! may read them, *to host* from the end of the kernel until they are there again. Mapped modes therefore include the
+//! host's one pass over the bytes, which a program that computes in place avoids.
 
 use std::fmt;
 use std::time::Instant;
@@ -19,7 +18,7 @@ use crate::memory::{Buffer, HostMemory, MemoryError, SvmBuffer, SvmGrain};
 use crate::program::{BuildError, Program};
 use crate::queue::Queue;
 
-/// A way to bring contents to the device and back.
+/// How contents are brought to the device and back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TransferMode {
@@ -31,7 +30,7 @@ pub enum TransferMode {
     UseHostPtr,
     /// Coarse-grained shared virtual memory, mapped and unmapped.
     SvmCoarse,
-    /// Fine-grained shared virtual memory, touched in place.
+    /// Fine-grained shared virtual memory, accessed in place.
     SvmFine,
 }
 
@@ -57,27 +56,27 @@ impl fmt::Display for TransferMode {
     }
 }
 
-/// How fast one mode is.
+/// The transfer rates of one mode.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TransferRates {
     /// The mode.
     pub mode: TransferMode,
     /// Bytes of one transfer.
     pub bytes: usize,
-    /// Bytes a second from host to device, of the median run.
+    /// Bytes per second from host to device, of the median run.
     pub to_device: f64,
-    /// Bytes a second from device to host, of the median run.
+    /// Bytes per second from device to host, of the median run.
     pub to_host: f64,
 }
 
-/// What it costs to launch a kernel that does nothing, in seconds; medians.
+/// The cost of launching an empty kernel, in seconds; medians.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaunchOverhead {
     /// From the host's call to the kernel's start, by the device's clock.
     pub queued_to_start: f64,
-    /// From the driver's hand-over to the kernel's start, by the device's clock.
+    /// From the driver's submission to the kernel's start, by the device's clock.
     pub submit_to_start: f64,
-    /// From the host's call until the host knows that the kernel ended, by the host's clock.
+    /// From the host's call until the host knows that the kernel has ended, by the host's clock.
     pub round_trip: f64,
 }
 
@@ -85,7 +84,7 @@ pub struct LaunchOverhead {
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum TransferError {
-    /// No runs were asked for.
+    /// No runs were requested.
     #[error("nothing can be measured in 0 runs")]
     NoRuns,
     /// Contents came back changed: the mode does not work on this device.
@@ -96,18 +95,18 @@ pub enum TransferError {
         /// The first wrong byte.
         byte: usize,
     },
-    /// The mode's memory cannot be had or used.
+    /// The mode's memory cannot be allocated or used.
     #[error("{mode}: {source}")]
     Memory {
         /// The mode.
         mode: TransferMode,
-        /// Why.
+        /// The cause.
         source: MemoryError,
     },
-    /// The kernel that touches the contents does not build.
+    /// The kernel that changes the contents does not build.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// The kernel that touches the contents cannot run.
+    /// The kernel that changes the contents cannot run.
     #[error(transparent)]
     Launch(#[from] LaunchError),
     /// The driver failed.
@@ -115,17 +114,17 @@ pub enum TransferError {
     Call(#[from] CallError),
 }
 
-/// `flip` inverts all bits, so that contents that never reached the device, or never came back, show.
+/// `flip` inverts all bits, so that contents that never reached the device, or never came back, are detected.
 const SOURCE: &str = "kernel void flip(global uint *all) { all[get_global_id(0)] = ~all[get_global_id(0)]; }
 kernel void nothing(void) {}
 ";
 
-/// Measures one mode with transfers of `bytes` bytes (rounded up to a multiple of 4), `runs` times after
-/// one untimed run. In every run a kernel changes all bytes between the two directions, and what comes
-/// back is compared. `None` when the device does not offer the mode.
+/// Measures one mode with transfers of `bytes` bytes (rounded up to a multiple of 4), `runs` times after one untimed
+/// run. In every run a kernel changes all bytes between the two transfers, and the result is compared. `None` if the
+/// device does not support the mode.
 ///
 /// # Errors
-/// No runs, too many bytes for the device, contents that come back wrong, the driver fails.
+/// No runs, too many bytes for the device, wrong contents, or the driver fails.
 pub fn measure(
     device: &Device,
     mode: TransferMode,
@@ -149,7 +148,7 @@ pub fn measure(
     let mut came = vec![0u8; bytes];
     let (mut there, mut back) = (Vec::with_capacity(runs), Vec::with_capacity(runs));
     for run in 0..=runs {
-        // Another pattern each time, without a short period.
+        // A different pattern each time, without a short period.
         for (index, byte) in sent.iter_mut().enumerate() {
             *byte = (index.wrapping_mul(2_654_435_761).wrapping_add(run.wrapping_mul(97)) >> 8) as u8;
         }
@@ -176,10 +175,10 @@ pub fn measure(
     }))
 }
 
-/// Measures what a launch costs, `runs` times after one untimed run.
+/// Measures the cost of a launch, `runs` times after one untimed run.
 ///
 /// # Errors
-/// No runs, the driver fails.
+/// No runs, or the driver fails.
 pub fn launch_overhead(device: &Device, runs: usize) -> Result<LaunchOverhead, TransferError> {
     if runs == 0 {
         return Err(TransferError::NoRuns);
@@ -213,7 +212,7 @@ fn kernel(context: &Context, entry: &str) -> Result<Kernel, TransferError> {
     Ok(program.kernel(entry)?)
 }
 
-/// The middle value, the mean of the two middle ones of an even number.
+/// The median; for an even number of values, the mean of the two middle ones. NaN if there are none.
 fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -224,7 +223,7 @@ fn median(values: &mut [f64]) -> f64 {
     }
 }
 
-/// Memory of one mode, and the way to it.
+/// The memory of one mode.
 enum Carrier {
     Copied(Buffer<'static>),
     Mapped(Buffer<'static>),

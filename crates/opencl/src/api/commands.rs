@@ -1,4 +1,4 @@
-//! Commands put into a queue. None waits for events; each gives the event of its own end.
+//! Commands that are enqueued. None waits for events; each returns an event for its own completion.
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -8,17 +8,17 @@ use opencl_sys::{CL_SUCCESS, CL_TRUE, cl_event, cl_int, cl_map_flags};
 
 use super::{NO_OBJECT, done, function};
 
-/// The event of a command that was taken.
+/// The event of an enqueued command.
 fn queued(code: cl_int, event: cl_event) -> Result<cl_event, cl_int> {
     done(code)?;
     if event.is_null() { Err(NO_OBJECT) } else { Ok(event) }
 }
 
-/// A kernel over a range. The event is written where `event` is not null.
+/// Enqueues a kernel over a range. If `event` is not null, the event is written to it.
 ///
 /// # Safety
-/// Queue and kernel are live and of one context. All arguments are set. The arrays have `dimensions` elements; `local` may be
-/// null.
+/// Queue and kernel are live and of one context. All arguments are set. The arrays have `dimensions` elements; `local`
+/// may be null.
 pub(crate) unsafe fn enqueue_kernel(
     queue: cl::cl_command_queue,
     kernel: cl::cl_kernel,
@@ -29,7 +29,7 @@ pub(crate) unsafe fn enqueue_kernel(
     event: *mut cl_event,
 ) -> Result<(), cl_int> {
     let function = function!(clEnqueueNDRangeKernel);
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     done(unsafe { function(queue, kernel, dimensions, offset, global, local, 0, null(), event) })
 }
 
@@ -43,15 +43,15 @@ pub(crate) unsafe fn enqueue_copy_buffer(
 ) -> Result<cl_event, cl_int> {
     let function = function!(clEnqueueCopyBuffer);
     let mut event = null_mut();
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     let code = unsafe { function(queue, from, to, from_offset, to_offset, bytes, 0, null(), &raw mut event) };
     queued(code, event)
 }
 
-/// Fills the first `bytes` bytes of a buffer with one byte.
+/// Enqueues a fill of the first `bytes` bytes of a buffer with one byte.
 ///
 /// # Safety
-/// Queue and buffer are live and of one context; the buffer has as many bytes.
+/// Queue and buffer are live and of one context; the buffer has at least `bytes` bytes.
 pub(crate) unsafe fn enqueue_fill_buffer(
     queue: cl::cl_command_queue,
     buffer: cl::cl_mem,
@@ -60,13 +60,13 @@ pub(crate) unsafe fn enqueue_fill_buffer(
 ) -> Result<cl_event, cl_int> {
     let function = function!(clEnqueueFillBuffer);
     let mut event = null_mut();
-    // SAFETY: the driver copies the pattern of one byte during the call; the rest is as the caller says.
+    // SAFETY: the driver copies the pattern of one byte during the call; the caller guarantees the rest.
     let code =
         unsafe { function(queue, buffer, (&raw const byte).cast(), 1, 0, bytes, 0, null(), &raw mut event) };
     queued(code, event)
 }
 
-/// Reads bytes of a buffer, and returns when they are there.
+/// Reads bytes of a buffer; returns when they are in `into`.
 ///
 /// # Safety
 /// Queue and buffer are live and of one context; the region lies inside.
@@ -79,12 +79,12 @@ pub(crate) unsafe fn read_buffer(
     let function = function!(clEnqueueReadBuffer);
     let mut event = null_mut();
     let (bytes, start) = (into.len(), into.as_mut_ptr().cast());
-    // SAFETY: a blocking read of as many bytes as the slice has; the rest is as the caller says.
+    // SAFETY: a blocking read of as many bytes as the slice has; the caller guarantees the rest.
     let code = unsafe { function(queue, buffer, CL_TRUE, offset, bytes, start, 0, null(), &raw mut event) };
     queued(code, event)
 }
 
-/// Writes bytes of a buffer, and returns when `from` may be reused.
+/// Writes bytes of a buffer; returns when `from` may be reused.
 ///
 /// # Safety
 /// Queue and buffer are live and of one context; the region lies inside.
@@ -97,12 +97,12 @@ pub(crate) unsafe fn write_buffer(
     let function = function!(clEnqueueWriteBuffer);
     let mut event = null_mut();
     let (bytes, start) = (from.len(), from.as_ptr().cast());
-    // SAFETY: a blocking write of as many bytes as the slice has; the rest is as the caller says.
+    // SAFETY: a blocking write of as many bytes as the slice has; the caller guarantees the rest.
     let code = unsafe { function(queue, buffer, CL_TRUE, offset, bytes, start, 0, null(), &raw mut event) };
     queued(code, event)
 }
 
-/// Reads a region of an image, rows and slices tightly packed, and returns when it is there.
+/// Reads a region of an image into tightly packed rows and slices; returns when the data is in `into`.
 ///
 /// # Safety
 /// Queue and image are live and of one context; the region lies inside, and `into` has as many bytes.
@@ -115,13 +115,13 @@ pub(crate) unsafe fn read_image(
     let function = function!(clEnqueueReadImage);
     let mut event = null_mut();
     let (origin, region, start) = (origin.as_ptr(), region.as_ptr(), into.as_mut_ptr().cast::<c_void>());
-    // SAFETY: a blocking read, both pitches 0; the rest is as the caller says.
+    // SAFETY: a blocking read, both pitches 0; the caller guarantees the rest.
     let code =
         unsafe { function(queue, image, CL_TRUE, origin, region, 0, 0, start, 0, null(), &raw mut event) };
     queued(code, event)
 }
 
-/// Writes a region of an image from tightly packed rows and slices, and returns when `from` may be reused.
+/// Writes a region of an image from tightly packed rows and slices; returns when `from` may be reused.
 ///
 /// # Safety
 /// As [`read_image`].
@@ -134,14 +134,14 @@ pub(crate) unsafe fn write_image(
     let function = function!(clEnqueueWriteImage);
     let mut event = null_mut();
     let (origin, region, start) = (origin.as_ptr(), region.as_ptr(), from.as_ptr().cast::<c_void>());
-    // SAFETY: a blocking write, both pitches 0; the rest is as the caller says.
+    // SAFETY: a blocking write, both pitches 0; the caller guarantees the rest.
     let code =
         unsafe { function(queue, image, CL_TRUE, origin, region, 0, 0, start, 0, null(), &raw mut event) };
     queued(code, event)
 }
 
-/// Maps a region of a buffer, and returns when it is mapped: where it lies (which may be null after success, with a driver
-/// at fault) and the event.
+/// Maps a region of a buffer; returns its address and the event when it is mapped. With a faulty driver the address
+/// may be null even after success.
 ///
 /// # Safety
 /// Queue and buffer are live and of one context; the region lies inside.
@@ -154,7 +154,7 @@ pub(crate) unsafe fn map_buffer(
 ) -> Result<(*mut c_void, cl_event), cl_int> {
     let function = function!(clEnqueueMapBuffer);
     let (mut event, mut code) = (null_mut(), CL_SUCCESS);
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     let start = unsafe {
         function(queue, buffer, CL_TRUE, flags, offset, bytes, 0, null(), &raw mut event, &raw mut code)
     };
@@ -163,17 +163,17 @@ pub(crate) unsafe fn map_buffer(
 
 /// A mapped region of an image.
 pub(crate) struct MappedImage {
-    /// Where it lies; may be null, with a driver at fault.
+    /// Its address; may be null with a faulty driver.
     pub(crate) start: *mut c_void,
-    /// Bytes from row to row.
+    /// Bytes from one row to the next.
     pub(crate) row_pitch: usize,
-    /// Bytes from slice to slice; 0 where there is one.
+    /// Bytes from one slice to the next; 0 if there is only one.
     pub(crate) slice_pitch: usize,
     /// The event of the command.
     pub(crate) event: cl_event,
 }
 
-/// Maps a region of an image, and returns when it is mapped.
+/// Maps a region of an image; returns when it is mapped.
 ///
 /// # Safety
 /// Queue and image are live and of one context; the region lies inside.
@@ -186,7 +186,7 @@ pub(crate) unsafe fn map_image(
     let function = function!(clEnqueueMapImage);
     let (mut event, mut code) = (null_mut(), CL_SUCCESS);
     let (mut row_pitch, mut slice_pitch) = (0, 0);
-    // SAFETY: as the caller says; the pitches are written to live variables.
+    // SAFETY: the caller guarantees the arguments; the pitches are written to live variables.
     let start = unsafe {
         function(
             queue,
@@ -206,7 +206,7 @@ pub(crate) unsafe fn map_image(
     Ok(MappedImage { start, row_pitch, slice_pitch, event: queued(code, event)? })
 }
 
-/// Unmaps what was mapped at `start`.
+/// Enqueues the unmapping of the region mapped at `start`.
 ///
 /// # Safety
 /// Queue and object are live and of one context; `start` was mapped, and is unmapped once.
@@ -217,15 +217,15 @@ pub(crate) unsafe fn enqueue_unmap(
 ) -> Result<cl_event, cl_int> {
     let function = function!(clEnqueueUnmapMemObject);
     let mut event = null_mut();
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     let code = unsafe { function(queue, object, start, 0, null(), &raw mut event) };
     queued(code, event)
 }
 
-/// Maps shared virtual memory, and returns when it is mapped.
+/// Maps shared virtual memory; returns when it is mapped.
 ///
 /// # Safety
-/// The queue is live, and of the context in which the memory was allocated; there are as many bytes.
+/// The queue is live, and of the context in which the memory was allocated; the allocation has at least `bytes` bytes.
 pub(crate) unsafe fn map_svm(
     queue: cl::cl_command_queue,
     flags: cl_map_flags,
@@ -234,7 +234,7 @@ pub(crate) unsafe fn map_svm(
 ) -> Result<cl_event, cl_int> {
     let function = function!(clEnqueueSVMMap);
     let mut event = null_mut();
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     let code = unsafe { function(queue, CL_TRUE, flags, start, bytes, 0, null(), &raw mut event) };
     queued(code, event)
 }
@@ -247,7 +247,7 @@ pub(crate) unsafe fn enqueue_unmap_svm(
 ) -> Result<cl_event, cl_int> {
     let function = function!(clEnqueueSVMUnmap);
     let mut event = null_mut();
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     let code = unsafe { function(queue, start, 0, null(), &raw mut event) };
     queued(code, event)
 }

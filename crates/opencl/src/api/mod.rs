@@ -1,9 +1,9 @@
-//! The functions of the OpenCL library, as it was loaded.
+//! The functions of the loaded OpenCL library.
 //!
-//! [`Functions`] is a table of C function pointers with the types of the Khronos headers (`opencl-sys`). The functions
-//! below call one entry each and turn its status code into a `Result`; they know nothing of ownership, which is for the
-//! types of this crate. Without a library, or where the library lacks a function, a call is an error with a code of this
-//! crate's own ([`NO_LIBRARY`], [`NO_FUNCTION`]).
+//! [`Functions`] is a table of C function pointers with the types of the Khronos headers (`opencl-sys`). Each function
+//! below calls one entry and turns its status code into a `Result`. Ownership is up to the other types of this crate.
+//! Without a library, or if the library lacks a function, a call returns an error with a code of this crate's own
+//! ([`NO_LIBRARY`], [`NO_FUNCTION`]).
 
 pub(crate) mod commands;
 pub(crate) mod objects;
@@ -16,31 +16,31 @@ use opencl_sys::{CL_SUCCESS, cl_function_types, cl_int};
 
 use crate::library;
 
-/// No OpenCL library is loaded. Codes below -9999 are of no header.
+/// No OpenCL library is loaded. The headers define no codes below -9999.
 pub(crate) const NO_LIBRARY: cl_int = -10_000;
 
-/// The library lacks the function: it is of an older version, or not OpenCL.
+/// The library does not have the function: it is an older version, or not OpenCL.
 pub(crate) const NO_FUNCTION: cl_int = -10_001;
 
-/// The driver reported success and gave no object.
+/// The driver reported success but returned no object.
 pub(crate) const NO_OBJECT: cl_int = -10_002;
 
 macro_rules! functions {
     ($($name:ident: $type:ident,)*) => {
-        /// Every function this crate calls; `None` for one the library lacks.
+        /// All functions that this crate calls; `None` for those that the library does not have.
         #[allow(non_snake_case, reason = "the names of the headers")]
         pub(crate) struct Functions {
             $(pub(crate) $name: cl_function_types::$type,)*
         }
 
         impl Functions {
-            /// Looks all of them up. The pointers are valid as long as the library stays loaded.
+            /// Looks up all functions. The pointers are valid as long as the library stays loaded.
             ///
             /// # Safety
             /// `library` is an OpenCL library: its functions have the types of the headers.
             pub(crate) unsafe fn of(library: &Library) -> Self {
                 Self {
-                    // SAFETY: the type is that of this function, as the caller says.
+                    // SAFETY: the caller guarantees the type of this function.
                     $($name: unsafe { symbol(library, concat!(stringify!($name), "\0")) },)*
                 }
             }
@@ -48,12 +48,12 @@ macro_rules! functions {
     };
 }
 
-/// A symbol of `library` as a function pointer of type `T`, which is an `Option` of one; `None` where there is no such symbol.
+/// A symbol of `library` as a `T`, which is an `Option` of a function pointer; `None` if there is no such symbol.
 ///
 /// # Safety
 /// `T` is `Option` of the function pointer type that the symbol has.
 unsafe fn symbol<T: Copy + Default>(library: &Library, name: &str) -> T {
-    // SAFETY: the type is right, as the caller says.
+    // SAFETY: the caller guarantees the type.
     unsafe { library.get::<T>(name.as_bytes()) }.map_or_else(|_| T::default(), |symbol| *symbol)
 }
 
@@ -117,7 +117,7 @@ functions! {
     clSetEventCallback: clSetEventCallback_t,
 }
 
-/// The named function, or an error out of the function this stands in.
+/// The named function. If it is missing, returns an error from the enclosing function.
 macro_rules! function {
     ($name:ident) => {
         match $crate::library::functions() {
@@ -131,18 +131,18 @@ macro_rules! function {
 }
 use function;
 
-/// A status code as a result.
+/// Converts a status code to a result.
 fn done(code: cl_int) -> Result<(), cl_int> {
     if code == CL_SUCCESS { Ok(()) } else { Err(code) }
 }
 
-/// A new object and the status code it came with.
+/// Converts a new object and its status code to a result.
 fn made<T>(object: *mut T, code: cl_int) -> Result<*mut T, cl_int> {
     done(code)?;
     if object.is_null() { Err(NO_OBJECT) } else { Ok(object) }
 }
 
-/// The address of an extension's function on a platform, `None` when it has none of that name.
+/// The address of an extension function on a platform; `None` if the platform does not have it.
 pub(crate) fn extension(
     platform: opencl_sys::cl_platform_id,
     name: &CStr,
@@ -158,9 +158,9 @@ mod tests {
 
     #[test]
     fn a_function_the_library_lacks_is_none() {
-        // The C library of this process: surely loaded, and not OpenCL.
+        // The C library of this process: it is always loaded, and is not OpenCL.
         let library = Library::from(libloading::os::unix::Library::this());
-        // SAFETY: none of the names is in it, so no pointer of a wrong type comes back.
+        // SAFETY: none of the names is in it, so no pointer of a wrong type is returned.
         let functions = unsafe { Functions::of(&library) };
         assert!(functions.clGetPlatformIDs.is_none() && functions.clFinish.is_none());
     }

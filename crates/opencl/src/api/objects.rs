@@ -1,4 +1,4 @@
-//! Objects made, set and released.
+//! Creation, configuration and release of objects.
 
 use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
@@ -13,41 +13,41 @@ macro_rules! of_one_object {
         $(#[$doc])*
         ///
         /// # Safety
-        /// The object is live. A release gives up a reference that the caller has.
+        /// The object is live. For a release, the caller owns the reference.
         pub(crate) unsafe fn $name(object: $raw) -> Result<(), cl_int> {
             let function = function!($function);
-            // SAFETY: as the caller says.
+            // SAFETY: guaranteed by the caller.
             done(unsafe { function(object) })
         }
     )*};
 }
 
 of_one_object! {
-    /// Takes one more reference.
+    /// Adds a reference.
     retain_context(cl::cl_context) is clRetainContext;
-    /// Gives a reference back.
+    /// Releases a reference.
     release_context(cl::cl_context) is clReleaseContext;
-    /// Gives a reference back.
+    /// Releases a reference.
     release_command_queue(cl::cl_command_queue) is clReleaseCommandQueue;
-    /// Takes one more reference.
+    /// Adds a reference.
     retain_mem_object(cl::cl_mem) is clRetainMemObject;
-    /// Gives a reference back.
+    /// Releases a reference.
     release_mem_object(cl::cl_mem) is clReleaseMemObject;
-    /// Gives a reference back.
+    /// Releases a reference.
     release_sampler(cl::cl_sampler) is clReleaseSampler;
-    /// Gives a reference back.
+    /// Releases a reference.
     release_program(cl::cl_program) is clReleaseProgram;
-    /// Gives a reference back.
+    /// Releases a reference.
     release_kernel(cl::cl_kernel) is clReleaseKernel;
-    /// Gives a reference back.
+    /// Releases a reference.
     release_event(cl::cl_event) is clReleaseEvent;
-    /// Hands the commands of a queue to the device.
+    /// Submits the commands of a queue to the device.
     flush(cl::cl_command_queue) is clFlush;
-    /// Waits for the commands of a queue.
+    /// Waits for all commands of a queue.
     finish(cl::cl_command_queue) is clFinish;
 }
 
-/// A context on one device.
+/// Creates a context on one device.
 ///
 /// # Safety
 /// `properties` is a list that ends with 0.
@@ -71,7 +71,7 @@ pub(crate) unsafe fn create_command_queue_with_properties(
 ) -> Result<cl::cl_command_queue, cl_int> {
     let function = function!(clCreateCommandQueueWithProperties);
     let mut code = CL_SUCCESS;
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     let raw = unsafe { function(context, device, properties.as_ptr(), &raw mut code) };
     made(raw, code)
 }
@@ -85,13 +85,13 @@ pub(crate) unsafe fn create_command_queue(
 ) -> Result<cl::cl_command_queue, cl_int> {
     let function = function!(clCreateCommandQueue);
     let mut code = CL_SUCCESS;
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     let raw = unsafe { function(context, device, properties, &raw mut code) };
     made(raw, code)
 }
 
 /// # Safety
-/// The context is live; `host` is what `flags` ask for, of `bytes` bytes.
+/// The context is live; `host` is what `flags` require for `bytes` bytes.
 pub(crate) unsafe fn create_buffer(
     context: cl::cl_context,
     flags: cl::cl_mem_flags,
@@ -100,12 +100,12 @@ pub(crate) unsafe fn create_buffer(
 ) -> Result<cl::cl_mem, cl_int> {
     let function = function!(clCreateBuffer);
     let mut code = CL_SUCCESS;
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     let raw = unsafe { function(context, flags, bytes, host, &raw mut code) };
     made(raw, code)
 }
 
-/// A part of a buffer.
+/// Creates a sub-buffer.
 ///
 /// # Safety
 /// The buffer is live.
@@ -117,13 +117,13 @@ pub(crate) unsafe fn create_sub_buffer(
     let function = function!(clCreateSubBuffer);
     let mut code = CL_SUCCESS;
     let kind = cl::CL_BUFFER_CREATE_TYPE_REGION;
-    // SAFETY: the region is what its type says and lives for the call; live, as the caller says.
+    // SAFETY: the region is what its type says and lives for the call; the caller guarantees a live object.
     let raw = unsafe { function(buffer, flags, kind, (&raw const region).cast(), &raw mut code) };
     made(raw, code)
 }
 
 /// # Safety
-/// The context, and the object that the description names, are live; `host` is what `flags` ask for.
+/// The context, and the object that the description names, are live; `host` is what `flags` require.
 pub(crate) unsafe fn create_image(
     context: cl::cl_context,
     flags: cl::cl_mem_flags,
@@ -133,7 +133,7 @@ pub(crate) unsafe fn create_image(
 ) -> Result<cl::cl_mem, cl_int> {
     let function = function!(clCreateImage);
     let mut code = CL_SUCCESS;
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     let raw = unsafe { function(context, flags, format, description, host, &raw mut code) };
     made(raw, code)
 }
@@ -146,7 +146,7 @@ pub(crate) unsafe fn set_mem_object_destructor_callback(
     data: *mut c_void,
 ) -> Result<(), cl_int> {
     let function = function!(clSetMemObjectDestructorCallback);
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     done(unsafe { function(object, Some(call), data) })
 }
 
@@ -160,12 +160,13 @@ pub(crate) unsafe fn create_sampler(
 ) -> Result<cl::cl_sampler, cl_int> {
     let function = function!(clCreateSampler);
     let mut code = CL_SUCCESS;
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     let raw = unsafe { function(context, u32::from(normalized), addressing, filter, &raw mut code) };
     made(raw, code)
 }
 
-/// Shared virtual memory, aligned as the driver likes. The call has no code: null means that there is none.
+/// Allocates shared virtual memory with the driver's default alignment. The call has no status code: it returns null
+/// on failure.
 ///
 /// # Safety
 /// The context is live.
@@ -175,15 +176,15 @@ pub(crate) unsafe fn svm_alloc(
     bytes: usize,
 ) -> Result<*mut c_void, cl_int> {
     let function = function!(clSVMAlloc);
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     made(unsafe { function(context, flags, bytes, 0) }, CL_SUCCESS)
 }
 
 /// # Safety
-/// The memory was allocated in this context, is not free yet, and no command uses it any more.
+/// The memory was allocated in this context and is not freed yet, and no command uses it any more.
 pub(crate) unsafe fn svm_free(context: cl::cl_context, memory: *mut c_void) -> Result<(), cl_int> {
     let function = function!(clSVMFree);
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     unsafe { function(context, memory) };
     Ok(())
 }
@@ -197,7 +198,7 @@ pub(crate) unsafe fn create_program_with_source(
     let function = function!(clCreateProgramWithSource);
     let mut code = CL_SUCCESS;
     let (mut start, length) = (text.as_ptr().cast(), text.len());
-    // SAFETY: a list of one text with its length, which live for the call; live, as the caller says.
+    // SAFETY: a list of one text with its length, which live for the call; the caller guarantees a live object.
     let raw = unsafe { function(context, 1, &raw mut start, &raw const length, &raw mut code) };
     made(raw, code)
 }
@@ -210,15 +211,15 @@ pub(crate) unsafe fn create_program_with_il(
 ) -> Result<cl::cl_program, cl_int> {
     let function = function!(clCreateProgramWithIL);
     let mut code = CL_SUCCESS;
-    // SAFETY: as many bytes as the slice has; live, as the caller says.
+    // SAFETY: as many bytes as the slice has; the caller guarantees a live object.
     let raw = unsafe { function(context, module.as_ptr().cast(), module.len(), &raw mut code) };
     made(raw, code)
 }
 
-/// A program for one device.
+/// Creates a program for one device.
 ///
 /// # Safety
-/// The context is live, and the device is its own.
+/// The context is live, and the device belongs to it.
 pub(crate) unsafe fn create_program_with_binary(
     context: cl::cl_context,
     device: cl::cl_device_id,
@@ -243,14 +244,14 @@ pub(crate) unsafe fn create_program_with_binary(
     match done(status) {
         Ok(()) => Ok(raw),
         Err(status) => {
-            // SAFETY: just made, and given to nobody.
+            // SAFETY: just created, and not shared.
             let _ = unsafe { release_program(raw) };
             Err(status)
         }
     }
 }
 
-/// Builds a program for one device, and returns when it is built.
+/// Builds a program for one device; returns when it is built.
 ///
 /// # Safety
 /// The program is live, and the device one of its devices.
@@ -260,7 +261,7 @@ pub(crate) unsafe fn build_program(
     options: &CStr,
 ) -> Result<(), cl_int> {
     let function = function!(clBuildProgram);
-    // SAFETY: a list of one device; the options end with NUL; no callback, so the call returns when it is done.
+    // SAFETY: a list of one device; the options end with NUL; no callback, so the call returns after the build.
     done(unsafe { function(program, 1, &raw const device, options.as_ptr(), None, null_mut()) })
 }
 
@@ -269,13 +270,14 @@ pub(crate) unsafe fn build_program(
 pub(crate) unsafe fn create_kernel(program: cl::cl_program, name: &CStr) -> Result<cl::cl_kernel, cl_int> {
     let function = function!(clCreateKernel);
     let mut code = CL_SUCCESS;
-    // SAFETY: the name ends with NUL; live, as the caller says.
+    // SAFETY: the name ends with NUL; the caller guarantees a live object.
     let raw = unsafe { function(program, name.as_ptr(), &raw mut code) };
     made(raw, code)
 }
 
 /// # Safety
-/// The kernel is live, and no other thread sets its arguments. `value` points to `size` bytes, or is null for local memory.
+/// The kernel is live, and no other thread sets its arguments. `value` points to `size` bytes, or is null for local
+/// memory.
 pub(crate) unsafe fn set_kernel_arg(
     kernel: cl::cl_kernel,
     index: u32,
@@ -283,18 +285,19 @@ pub(crate) unsafe fn set_kernel_arg(
     value: *const c_void,
 ) -> Result<(), cl_int> {
     let function = function!(clSetKernelArg);
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     done(unsafe { function(kernel, index, size, value) })
 }
 
 /// # Safety
-/// The kernel is live, and no other thread sets its arguments. `memory` is shared virtual memory of its context, or null.
+/// The kernel is live, and no other thread sets its arguments. `memory` is shared virtual memory of its context, or
+/// null.
 pub(crate) unsafe fn set_kernel_arg_svm_pointer(
     kernel: cl::cl_kernel,
     index: u32,
     memory: *const c_void,
 ) -> Result<(), cl_int> {
     let function = function!(clSetKernelArgSVMPointer);
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     done(unsafe { function(kernel, index, memory) })
 }

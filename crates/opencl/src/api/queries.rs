@@ -1,6 +1,6 @@
-//! What the driver says: lists and `clGet...Info`.
+//! Driver queries: lists and `clGet...Info`.
 //!
-//! Answers of `clGet...Info` are bytes, whose reading is for [`crate::info`].
+//! Answers of `clGet...Info` are bytes; [`crate::info`] decodes them.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -10,10 +10,10 @@ use opencl_sys::cl_int;
 
 use super::{done, function};
 
-/// How many bytes an answer may have. None comes near; a driver that says more is wrong about the size.
+/// Maximum bytes of an answer. Real answers are far smaller; a driver that reports more is faulty.
 const LONGEST: usize = 1 << 32;
 
-/// The bytes of an answer: its size is asked first, then the answer. A driver may give fewer bytes the second time.
+/// The bytes of an answer. Queries the size, then the contents; a driver may return fewer bytes the second time.
 fn answer(ask: impl Fn(usize, *mut c_void, *mut usize) -> cl_int) -> Result<Vec<u8>, cl_int> {
     let mut size = 0;
     done(ask(0, null_mut(), &raw mut size))?;
@@ -29,7 +29,7 @@ fn answer(ask: impl Fn(usize, *mut c_void, *mut usize) -> cl_int) -> Result<Vec<
     Ok(bytes)
 }
 
-/// A list: its length is asked first, then its items.
+/// A list. Queries the length, then the items.
 fn list<T: Copy>(
     empty: T,
     ask: impl Fn(cl::cl_uint, *mut T, *mut cl::cl_uint) -> cl_int,
@@ -52,7 +52,7 @@ pub(crate) fn platforms() -> Result<Vec<cl::cl_platform_id>, cl_int> {
     list(null_mut(), |count, items, given| unsafe { function(count, items, given) })
 }
 
-/// An answer of a platform, which is one of [`platforms`].
+/// An answer of a platform that [`platforms`] returned.
 pub(crate) fn platform_info(platform: cl::cl_platform_id, question: u32) -> Result<Vec<u8>, cl_int> {
     let function = function!(clGetPlatformInfo);
     // SAFETY: at most `size` bytes are written, and there is room for as many; the driver checks the platform.
@@ -67,7 +67,7 @@ pub(crate) fn devices(platform: cl::cl_platform_id) -> Result<Vec<cl::cl_device_
     list(null_mut(), |count, items, given| unsafe { function(platform, all, count, items, given) })
 }
 
-/// An answer of a device, which is one of [`devices`].
+/// An answer of a device that [`devices`] returned.
 pub(crate) fn device_info(device: cl::cl_device_id, question: u32) -> Result<Vec<u8>, cl_int> {
     let function = function!(clGetDeviceInfo);
     // SAFETY: as in `platform_info`.
@@ -78,7 +78,7 @@ pub(crate) fn device_info(device: cl::cl_device_id, question: u32) -> Result<Vec
 /// The context is live.
 pub(crate) unsafe fn context_info(context: cl::cl_context, question: u32) -> Result<Vec<u8>, cl_int> {
     let function = function!(clGetContextInfo);
-    // SAFETY: at most `size` bytes are written, and there is room for as many; live, as the caller says.
+    // SAFETY: at most `size` bytes are written, and there is room for as many; the caller guarantees a live object.
     answer(|size, into, given| unsafe { function(context, question, size, into, given) })
 }
 
@@ -90,7 +90,7 @@ pub(crate) unsafe fn mem_object_info(object: cl::cl_mem, question: u32) -> Resul
     answer(|size, into, given| unsafe { function(object, question, size, into, given) })
 }
 
-/// The formats an image of a type may have in a context, for an access.
+/// The formats that a context supports for images of a type with an access.
 ///
 /// # Safety
 /// The context is live.
@@ -101,7 +101,7 @@ pub(crate) unsafe fn supported_image_formats(
 ) -> Result<Vec<cl::cl_image_format>, cl_int> {
     let function = function!(clGetSupportedImageFormats);
     let empty = cl::cl_image_format { image_channel_order: 0, image_channel_data_type: 0 };
-    // SAFETY: at most `count` items are written, and there is room for as many; live, as the caller says.
+    // SAFETY: at most `count` items are written, and there is room for as many; the caller guarantees a live object.
     list(empty, |count, items, given| unsafe { function(context, access, kind, count, items, given) })
 }
 
@@ -113,12 +113,12 @@ pub(crate) unsafe fn program_info(program: cl::cl_program, question: u32) -> Res
     answer(|size, into, given| unsafe { function(program, question, size, into, given) })
 }
 
-/// The binary of a program that was built for one device; empty when the driver gives none.
+/// The binary of a program that was built for one device; empty if the driver does not return one.
 ///
 /// # Safety
 /// The program is live.
 pub(crate) unsafe fn program_binary(program: cl::cl_program) -> Result<Vec<u8>, cl_int> {
-    // SAFETY: live, as the caller says; for both questions.
+    // SAFETY: the caller guarantees a live object.
     let sizes = unsafe { program_info(program, cl::CL_PROGRAM_BINARY_SIZES) }?;
     let sizes = crate::info::sizes(&sizes);
     let [size] = sizes[..] else { return Ok(Vec::new()) };
@@ -128,7 +128,7 @@ pub(crate) unsafe fn program_binary(program: cl::cl_program) -> Result<Vec<u8>, 
     let function = function!(clGetProgramInfo);
     let mut binary = vec![0u8; size];
     let mut pointers = [binary.as_mut_ptr()];
-    // SAFETY: one pointer, as there is one device, to as many bytes as the driver said.
+    // SAFETY: one pointer, as there is one device, to as many bytes as the driver reported.
     done(unsafe {
         function(
             program,
@@ -198,18 +198,18 @@ pub(crate) unsafe fn event_info(event: cl::cl_event, question: u32) -> Result<Ve
 pub(crate) unsafe fn event_profiling_info(event: cl::cl_event, question: u32) -> Result<u64, cl_int> {
     let function = function!(clGetEventProfilingInfo);
     let mut time = 0u64;
-    // SAFETY: the answer is a number of 64 bits, and there is room for it; live, as the caller says.
+    // SAFETY: the answer is a number of 64 bits, and there is room for it; the caller guarantees a live object.
     done(unsafe { function(event, question, size_of::<u64>(), (&raw mut time).cast(), null_mut()) })?;
     Ok(time)
 }
 
-/// Waits until the command of an event ended.
+/// Waits until the command of an event has ended.
 ///
 /// # Safety
 /// The event is live.
 pub(crate) unsafe fn wait_for_event(event: cl::cl_event) -> Result<(), cl_int> {
     let function = function!(clWaitForEvents);
-    // SAFETY: a list of one, which lives for the call; live, as the caller says.
+    // SAFETY: a list of one, which lives for the call; the caller guarantees a live object.
     done(unsafe { function(1, &raw const event) })
 }
 
@@ -222,6 +222,6 @@ pub(crate) unsafe fn set_event_callback(
     data: *mut c_void,
 ) -> Result<(), cl_int> {
     let function = function!(clSetEventCallback);
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     done(unsafe { function(event, status, Some(call), data) })
 }

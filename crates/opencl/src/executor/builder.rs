@@ -1,4 +1,4 @@
-//! Programs built beside an executor, on whatever thread.
+//! Building programs for an executor on other threads.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use crate::context::Context;
 use crate::executor::error::{build_error, launch_error};
 use crate::executor::programs::Built;
 
-/// Builds programs for an executor that goes on working meanwhile ([`crate::OpenClExecutor::builder`]). Cheap to clone, and
-/// any number of threads may use it.
+/// Builds programs for an executor while the executor keeps working ([`crate::OpenClExecutor::builder`]). Cheap to
+/// clone; any number of threads may use it.
 #[derive(Clone)]
 pub struct Builder {
     pub(super) context: Context,
@@ -19,11 +19,11 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Builds `program` and makes its kernels `entries`, from the executor's cache or from source. What is made here the
-    /// executor need not make any more once it was given the result ([`crate::OpenClExecutor::adopt`]).
+    /// Builds `program` and its kernels `entries`, from the executor's cache or from source. After
+    /// [`crate::OpenClExecutor::adopt`], the executor uses the result and does not build it again.
     ///
     /// # Errors
-    /// It does not build, or has no such kernel.
+    /// It does not build, or does not have such a kernel.
     pub fn build(&self, program: &Arc<Request>, entries: &[&str]) -> Result<BuiltProgram, ExecuteError> {
         let device = self.context.device();
         let mut built = Built::new(&self.context, program, self.cache.as_ref())
@@ -41,7 +41,7 @@ impl fmt::Debug for Builder {
     }
 }
 
-/// A program that was built for an executor and not yet given to it.
+/// A program that was built for an executor but not adopted by it yet.
 pub struct BuiltProgram {
     pub(super) request: Arc<Request>,
     pub(super) built: Built,

@@ -1,4 +1,4 @@
-//! The errors of this crate as those of an executor.
+//! Converts the errors of this crate to those of an executor.
 
 use thiserror::Error;
 use tripipe_launch::{ExecuteError, MemoryId};
@@ -9,7 +9,7 @@ use crate::kernel::LaunchError;
 use crate::memory::MemoryError;
 use crate::program::BuildError;
 
-/// A driver error that has no name of its own in [`ExecuteError`].
+/// A driver error without a variant of its own in [`ExecuteError`].
 #[derive(Debug, Error)]
 #[error(transparent)]
 enum Other {

@@ -1,4 +1,4 @@
-//! An object's bytes for the host, while the executor goes on.
+//! Access to an object's bytes from the host while the executor keeps working.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use crate::executor::error::memory_error;
 use crate::memory::{Mapped, MappedMut, MemoryError, Object, Strategy};
 use crate::queue::Queue;
 
-/// An object that the host uses ([`OpenClExecutor::hold`]). The executor refuses what would come in its way until this is dropped.
+/// An object that the host is using ([`OpenClExecutor::hold`]). The executor rejects conflicting uses until this is
+/// dropped.
 pub struct Held {
     memory: MemoryId,
     object: Arc<Object>,
@@ -22,7 +23,7 @@ pub struct Held {
     device: Device,
 }
 
-/// What is said of an object that the host has in use.
+/// The error for an object that the host is using.
 pub(super) fn in_use(memory: MemoryId) -> ExecuteError {
     ExecuteError::Memory { memory, reason: "the host has it mapped".to_owned() }
 }
@@ -45,10 +46,11 @@ impl Held {
         memory_error(&self.device, Some(self.memory), self.object.shape().bytes() as u64, error)
     }
 
-    /// Has `look` read a range of bytes where they lie, or a copy where the host cannot reach them, after all that is in line.
+    /// Calls `look` with a range of bytes, after all queued work. The bytes are mapped, or copied if the host cannot
+    /// map them.
     ///
     /// # Errors
-    /// Past its end, no room for a copy, or the device failed.
+    /// The range is past the end, no memory for a copy, or the device failed.
     pub fn with_bytes<R>(
         &self,
         range: Range<usize>,
@@ -62,10 +64,10 @@ impl Held {
         Ok(look(&self.copy_of(&range)?))
     }
 
-    /// As [`Self::with_bytes`], for reading and writing.
+    /// Like [`Self::with_bytes`], for reading and writing.
     ///
     /// # Errors
-    /// As [`Self::with_bytes`]; it is held for reading alone.
+    /// As [`Self::with_bytes`], or the object is held only for reading.
     pub fn with_bytes_mut<R>(
         &mut self,
         range: Range<usize>,

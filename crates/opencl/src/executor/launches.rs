@@ -1,4 +1,4 @@
-//! Launches on their way into the queue.
+//! Enqueuing of launches.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::kernel::{Arg, BoundKernel, Kernel, LaunchError};
 use crate::memory::{Object, Sampler};
 use crate::queue::Queue;
 
-/// The objects that a launch is given, each with whether its kernel may write it.
+/// The memory objects among the arguments of a launch, each with whether its kernel may write it.
 fn operands<'l>(kernel: &Kernel, launch: &'l Launch) -> impl Iterator<Item = (MemoryId, bool)> + use<'l> {
     let arguments = kernel.clone();
     launch.arguments.iter().enumerate().filter_map(move |(index, argument)| match argument {
@@ -23,18 +23,18 @@ fn operands<'l>(kernel: &Kernel, launch: &'l Launch) -> impl Iterator<Item = (Me
     })
 }
 
-/// Launches that were checked once: kernels of their own with arguments that stay set, and the objects those are.
+/// Launches that were checked once: kernels of their own whose arguments stay set, and the objects they use.
 pub(super) struct Ready {
     pub(super) context: Context,
     kernels: Vec<BoundKernel>,
-    /// Kernels do not keep what they were given. Each with the name it has here, and whether a kernel may write it.
+    /// Retained here because kernels do not retain their arguments. Each with its id, and whether a kernel may write
+    /// it.
     objects: Vec<(Arc<Object>, MemoryId, bool)>,
     samplers: Vec<Arc<Sampler>>,
 }
 
 impl OpenClExecutor {
-    /// Puts the launches into the queue. Nothing is left running behind an error, and nothing is run if one of them
-    /// is wrong.
+    /// Enqueues the launches. If one of them is invalid, none is run. After an error, nothing is left running.
     pub(super) fn enqueue(&mut self, launches: &[Launch], timed: bool) -> Result<Submitted, ExecuteError> {
         let kernels = self.kernels(launches)?;
         self.use_queue(timed)?;
@@ -56,7 +56,7 @@ impl OpenClExecutor {
         Ok(self.submitted(events))
     }
 
-    /// The launches, checked, each with a kernel of its own.
+    /// Checks the launches and binds each to a kernel of its own.
     pub(super) fn ready(&mut self, launches: &[Launch]) -> Result<Ready, ExecuteError> {
         let kernels = self.kernels(launches)?;
         let mut ready = Ready {
@@ -81,7 +81,7 @@ impl OpenClExecutor {
         Ok(ready)
     }
 
-    /// Puts what was made ready into the queue.
+    /// Enqueues prepared launches.
     pub(super) fn enqueue_ready(&mut self, ready: &Ready) -> Result<Submitted, ExecuteError> {
         if let Some((_, memory, _)) =
             ready.objects.iter().find(|(object, _, to_write)| self.host_uses(object, *to_write))
@@ -94,8 +94,8 @@ impl OpenClExecutor {
         Ok(self.submitted(events))
     }
 
-    /// Puts commands into the queue, one by one, until one is refused. Each has an event: that of the last does not say whether those
-    /// before it failed.
+    /// Enqueues commands one by one until one is refused. Each has an event, because the event of the last command
+    /// does not report whether an earlier one failed.
     fn in_line<C>(
         &self,
         commands: &[C],
@@ -105,7 +105,7 @@ impl OpenClExecutor {
         for command in commands {
             let mut event = None;
             if let Err(error) = put(command, Some(&mut event)) {
-                // Its own failure adds nothing.
+                // A failure of `finish` adds no information.
                 let _ = self.queue.finish();
                 return Err(self.launch_failed(error));
             }
@@ -117,7 +117,7 @@ impl OpenClExecutor {
         Ok(events)
     }
 
-    /// Goes on with the queue that takes times or the one that takes none, behind all that is in the other.
+    /// Switches to the queue with or without profiling, after all work of the current queue has ended.
     fn use_queue(&mut self, timed: bool) -> Result<(), ExecuteError> {
         if self.queue.profiles() == timed {
             return Ok(());
@@ -132,7 +132,7 @@ impl OpenClExecutor {
         Ok(())
     }
 
-    /// The kernel of each launch, and all the samplers they need.
+    /// The kernel of each launch. Also makes all samplers that the launches need.
     fn kernels(&mut self, launches: &[Launch]) -> Result<Vec<Kernel>, ExecuteError> {
         for argument in launches.iter().flat_map(|launch| &launch.arguments) {
             if let Argument::Sampler(sampler) = argument {
@@ -142,7 +142,7 @@ impl OpenClExecutor {
         launches.iter().map(|launch| self.kernel(&launch.program, &launch.entry)).collect()
     }
 
-    /// The arguments of a launch, as kernels take them.
+    /// Converts the arguments of a launch to the form that kernels take.
     fn arguments<'a>(&'a self, launch: &'a Launch) -> Result<Vec<Arg<'a>>, ExecuteError> {
         let argument = |(index, argument): (usize, &'a Argument)| {
             let known = match argument {

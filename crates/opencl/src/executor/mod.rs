@@ -1,4 +1,4 @@
-//! [`Executor`] over an OpenCL device.
+//! [`Executor`] for an OpenCL device.
 
 mod builder;
 mod error;
@@ -34,28 +34,28 @@ use crate::kernel::Kernel;
 use crate::memory::{Contents, External, Footprint, Mapped, MappedMut, Object, Sampler, Shape, Strategy};
 use crate::queue::Queue;
 
-/// How many fills with zeros are kept until they are looked at.
+/// Number of pending zero fills that are stored before their outcome is checked.
 const FILLS: usize = 64;
 
-/// How an [`OpenClExecutor`] works.
+/// Options of an [`OpenClExecutor`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ExecutorOptions {
-    /// How contents travel; `None` takes what suits the device.
+    /// How contents are transferred; `None` selects what suits the device.
     pub strategy: Option<Strategy>,
-    /// Where built programs are kept from run to run.
+    /// Where built programs are cached between runs.
     pub cache: CacheChoice,
 }
 
 impl ExecutorOptions {
-    /// With this way for contents to travel, whatever suits the device.
+    /// Sets how contents are transferred, whatever suits the device.
     #[must_use]
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = Some(strategy);
         self
     }
 
-    /// With this program cache.
+    /// Sets the program cache.
     #[must_use]
     pub fn cache(mut self, cache: CacheChoice) -> Self {
         self.cache = cache;
@@ -63,31 +63,33 @@ impl ExecutorOptions {
     }
 }
 
-/// Whether the driver keeps what it built from run to run, and better than its binaries can be kept: PoCL compiles a kernel for the
-/// work-group size of a launch, and asked for a binary compiles each once more, for any size. That doubles the time to a first result.
+/// Whether the driver has a cache of built programs that works better than caching its binaries. PoCL compiles a
+/// kernel for the work-group size of a launch; when it is asked for a binary, it compiles each kernel once more, for
+/// any size. That doubles the time to a first result.
 fn keeps_builds(probe: &Probe) -> bool {
     probe.platform == "Portable Computing Language"
 }
 
-/// Runs launches on an OpenCL device, in order, on a queue of its own.
+/// Runs launches on an OpenCL device, in order, on its own queue.
 ///
-/// The queue profiles, or does not after [`Executor::take_times`] (there are two, and going from one to the other waits for
-/// all that is in line): on an NVIDIA H200 (driver 580) a launch of an empty
-/// kernel and the wait for it take 18.7 us on a queue that does and 11.7 us on one that does not, by the driver's bare calls
+/// The queue profiles unless [`Executor::take_times`] turned that off. (There are two queues; switching between them
+/// waits for all queued work.) On an NVIDIA H200 (driver 580), launching an empty kernel and waiting for it takes 18.7
+/// us on a queue that profiles and 11.7 us on one that does not, measured with bare driver calls
 /// (`benches/launch.rs`).
 ///
-/// Programs and kernels are built on first use and kept.
+/// Programs and kernels are built on first use and retained.
 pub struct OpenClExecutor {
     device: Device,
     context: Context,
     /// The queue in use.
     queue: Queue,
-    /// The one that takes times if that one takes none, and the other way round, once it was needed. Nothing is left in it.
+    /// The queue with the opposite profiling setting, once it was needed. It has no unfinished work.
     other_queue: Option<Queue>,
-    /// The one by which new objects get their contents where these are copied, once it was needed: that waits for nothing in line.
+    /// The queue for copying initial contents to new objects, once it was needed: its copies do not wait for queued
+    /// work.
     uploads: Option<Queue>,
     takes_times: bool,
-    /// Zeros on their way that no submission waits for yet.
+    /// Pending zero fills that no submission waits for yet.
     fills: Vec<Event>,
     strategy: Strategy,
     objects: HashMap<MemoryId, Arc<Object>>,
@@ -99,19 +101,19 @@ pub struct OpenClExecutor {
 }
 
 impl OpenClExecutor {
-    /// An executor on `device`, with a context and a queue of its own.
+    /// An executor on `device`, with its own context and queue.
     ///
     /// # Errors
-    /// The driver refuses a context or a queue; the device is gone.
+    /// The driver cannot create a context or a queue; the device is lost.
     pub fn new(device: &Device, options: &ExecutorOptions) -> Result<Self, ExecuteError> {
         let context = Context::new(device).map_err(|error| call_error(device, 0, error))?;
         Self::over(&context, options)
     }
 
-    /// An executor on a queue of its own of a context that others use as well, such as one made by [`Context::over`].
+    /// An executor with its own queue on a shared context, such as one made by [`Context::over`].
     ///
     /// # Errors
-    /// The driver refuses a queue; the device is gone.
+    /// The driver cannot create a queue; the device is lost.
     pub fn over(context: &Context, options: &ExecutorOptions) -> Result<Self, ExecuteError> {
         let device = context.device();
         let queue = Queue::with_profiling(context).map_err(|error| call_error(device, 0, error))?;
@@ -141,16 +143,16 @@ impl OpenClExecutor {
         &self.device
     }
 
-    /// How contents travel between host and device.
+    /// How contents are transferred between host and device.
     pub fn strategy(&self) -> Strategy {
         self.strategy
     }
 
-    /// A buffer over memory that others made; no copy is made, and [`Executor`] uses it as any other.
+    /// A buffer over imported memory, without a copy. [`Executor`] uses it like any other buffer.
     ///
     /// # Errors
-    /// [`ExecuteError::NotOffered`] names the extensions the device would need; an OpenCL buffer of another context,
-    /// or one not made for `access`; an object that is no buffer; the driver or the system refuses.
+    /// [`ExecuteError::NotOffered`] names the extensions that the device lacks; an OpenCL buffer of another context,
+    /// or one that does not allow `access`; an object that is not a buffer; the driver or the system fails.
     pub fn import(&mut self, external: External, access: Access) -> Result<MemoryId, ExecuteError> {
         let next = MemoryId(self.last_id + 1);
         let object = Object::import(&self.context, external, access)
@@ -158,31 +160,31 @@ impl OpenClExecutor {
         Ok(self.add(object))
     }
 
-    /// An object's bytes for the host, which are reached by way of [`Held`] without this executor: it goes on with all else
-    /// meanwhile. Until that is dropped it refuses what writes the object, and where `access` is not [`Access::Read`] what
-    /// reads it, too.
+    /// Access to an object's bytes from the host through [`Held`], while this executor keeps working on other objects.
+    /// Until the result is dropped, the executor rejects operations that write the object, and those that read it
+    /// unless `access` is [`Access::Read`].
     ///
     /// # Errors
-    /// Not this executor's object, or one that the host has in use.
+    /// Not this executor's object, or the host is already using it.
     pub fn hold(&mut self, memory: MemoryId, access: Access) -> Result<Held, ExecuteError> {
         Held::new(self, memory, access != Access::Read)
     }
 
-    /// Which bytes one of its objects lies over.
+    /// The memory that one of its objects occupies.
     ///
     /// # Errors
-    /// `memory` is not one of this executor.
+    /// `memory` does not belong to this executor.
     pub fn footprint(&self, memory: MemoryId) -> Result<Footprint, ExecuteError> {
         Ok(self.object(memory)?.footprint().clone())
     }
 
-    /// Builds programs for this executor on other threads.
+    /// A builder for this executor's programs, for use on other threads.
     pub fn builder(&self) -> Builder {
         Builder { context: self.context.clone(), cache: self.cache.clone() }
     }
 
-    /// Takes over a program that its [`Builder`] has built. Where the executor has built the program itself meanwhile, its
-    /// own stays.
+    /// Adopts a program that its [`Builder`] has built. If the executor has built the program itself in the meantime,
+    /// its own one stays.
     ///
     /// # Errors
     /// It was built for another executor's context.
@@ -207,20 +209,20 @@ impl OpenClExecutor {
         })
     }
 
-    /// An object that the host does not write meanwhile.
+    /// An object that the host is not writing.
     fn readable(&self, memory: MemoryId) -> Result<&Arc<Object>, ExecuteError> {
         let object = self.object(memory)?;
         if self.host_uses(object, false) { Err(held::in_use(memory)) } else { Ok(object) }
     }
 
-    /// An object that the host does not use meanwhile.
+    /// An object that the host is not using.
     fn writable(&self, memory: MemoryId) -> Result<&Arc<Object>, ExecuteError> {
         let object = self.object(memory)?;
         if self.host_uses(object, true) { Err(held::in_use(memory)) } else { Ok(object) }
     }
 
-    /// Whether the host uses bytes of an object in a way that forbids reading, or with `to_write` writing, them. Memory that others
-    /// made may lie under several objects.
+    /// Whether the host is using an object so that it must not be read, or, with `to_write`, written. Imported memory
+    /// may be shared by several objects.
     fn host_uses(&self, object: &Object, to_write: bool) -> bool {
         let also = |other: &Object| {
             other.borrows() && other.is_held(to_write) && other.footprint().overlaps(object.footprint())
@@ -228,7 +230,7 @@ impl OpenClExecutor {
         object.is_held(to_write) || (object.borrows() && self.objects.values().any(|other| also(other)))
     }
 
-    /// Says of zeros that were put in line whether they are there, as far as that is known, and keeps the rest.
+    /// Checks the outcome of pending zero fills; those that have not ended stay pending.
     fn look_at_fills(&mut self) -> Result<(), ExecuteError> {
         let mut outcome = Ok(());
         let mut still = Vec::new();
@@ -249,9 +251,10 @@ impl OpenClExecutor {
         id
     }
 
-    /// An object with `contents`. Where these are copied a driver that makes an object of them (`CL_MEM_COPY_HOST_PTR`) may keep a copy of its
-    /// own and have the first kernel wait for it: with 256 MiB that takes an NVIDIA H200 (driver 580) 250 ms, where an object that is
-    /// made first and written then takes 37 ms. Zeros do not travel where the device can make them.
+    /// Makes an object with `contents`. For `Strategy::Copy`, the contents are written after the object is made: with
+    /// `CL_MEM_COPY_HOST_PTR` a driver may make a copy of its own that the first kernel waits for. For 256 MiB that
+    /// takes an NVIDIA H200 (driver 580) 250 ms, while making the object and then writing it takes 37 ms. Zeros are
+    /// not transferred if the device can fill memory.
     fn make(
         &mut self,
         kind: &MemoryKind,
@@ -303,7 +306,7 @@ impl OpenClExecutor {
         Ok(self.add(object))
     }
 
-    /// A kernel, built now if need be.
+    /// A kernel; built now if it was not built before.
     fn kernel(&mut self, request: &Arc<Request>, entry: &str) -> Result<Kernel, ExecuteError> {
         let (device, bytes) = (&self.device, self.allocated_bytes);
         let built = if let Some(built) = self.programs.find(request) {
@@ -316,7 +319,7 @@ impl OpenClExecutor {
         built.kernel(entry).cloned().map_err(|error| launch_error(device, bytes, error))
     }
 
-    /// Makes a sampler, if there is none of that description.
+    /// Makes a sampler unless there is one of that description.
     fn make_sampler(&mut self, description: tripipe_launch::Sampler) -> Result<(), ExecuteError> {
         if let Entry::Vacant(place) = self.samplers.entry(description) {
             let sampler = Sampler::new(&self.context, &description)
@@ -326,7 +329,7 @@ impl OpenClExecutor {
         Ok(())
     }
 
-    /// A copy of bytes of an object, which reaches so far.
+    /// A copy of a range of an object's bytes, which must be inside the object.
     fn copy_of(&self, memory: MemoryId, offset: usize, bytes: usize) -> Result<Vec<u8>, ExecuteError> {
         let mut copy = Vec::new();
         copy.try_reserve_exact(bytes).map_err(|error| ExecuteError::OutOfMemory {
@@ -367,7 +370,7 @@ impl Executor for OpenClExecutor {
             access,
             match (initial, self.strategy) {
                 (Some(bytes), _) => Contents::Copy(bytes),
-                // What is mapped must hold something; what is only copied into may stay undefined.
+                // Mapped memory must be defined; memory that is only copied into may stay undefined.
                 (None, Strategy::Map) => Contents::Zero,
                 (None, Strategy::Copy) => Contents::Undefined,
             },
@@ -466,7 +469,7 @@ impl Executor for OpenClExecutor {
         let written = self.object(output)?.footprint();
         for &(memory, bytes) in inputs {
             let object = self.readable(memory)?;
-            // What is read while it is written is read as it was before.
+            // An input that overlaps the output is read as it was before the write.
             let mapping = if object.footprint().overlaps(written) {
                 None
             } else {
@@ -514,7 +517,7 @@ impl Executor for OpenClExecutor {
         let (source, target) = (self.readable(from)?, self.writable(to)?);
         let device = &self.device;
         let fail = |memory| move |error| memory_error(device, Some(memory), bytes as u64, error);
-        // Which of the two is too small is for the error to say.
+        // This check makes the error name the object that is too small.
         source.check_range(from_offset, bytes).map_err(fail(from))?;
         let copied = source.copy_to(&self.queue, from_offset, target, to_offset, bytes).map_err(fail(to))?;
         if copied.is_some() {
@@ -547,7 +550,7 @@ impl Executor for OpenClExecutor {
             Some(ready) if ready.context.is(&self.context) => {
                 self.enqueue_ready(ready).map(|submitted| Box::new(submitted) as Box<dyn Submission>)
             }
-            // Their memory objects are that executor's; the same numbers here are other objects.
+            // Their memory ids belong to the other executor; the same ids here are other objects.
             _ => Err(ExecuteError::NotOffered {
                 what: "running launches that another executor has prepared".to_owned(),
                 device: self.device.probe().name.clone(),

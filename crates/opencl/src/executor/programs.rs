@@ -1,4 +1,4 @@
-//! Programs that were built, found again.
+//! Lookup of built programs.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -10,17 +10,17 @@ use crate::context::Context;
 use crate::kernel::{Kernel, LaunchError};
 use crate::program::{BuildError, Program};
 
-/// What was asked for and what became of it. Programs that compare equal are one.
+/// Requested programs and what was built for them. Equal requests share one program.
 #[derive(Default)]
 pub(super) struct Programs {
     built: Vec<Built>,
     by_content: HashMap<Arc<Request>, usize>,
-    /// Content is long to compare, so requests are known by their address as well. A [`Weak`] keeps the address from
-    /// being given to another.
+    /// Comparing contents is slow, so requests are also found by address. The [`Weak`] ensures that the address is not
+    /// reused.
     by_address: HashMap<usize, (Weak<Request>, usize)>,
 }
 
-/// A program and those of its kernels that were made.
+/// A program and the kernels made from it.
 pub(super) struct Built {
     program: Program,
     kernels: HashMap<String, Kernel>,
@@ -39,7 +39,7 @@ impl Built {
         Ok(Self { program, kernels: HashMap::new() })
     }
 
-    /// Whether it is of `context`, where alone it can be used.
+    /// Whether it belongs to `context`, the only one in which it can be used.
     pub(super) fn is_of(&self, context: &Context) -> bool {
         self.program.context().is(context)
     }
@@ -48,7 +48,7 @@ impl Built {
         if !self.kernels.contains_key(entry) {
             self.kernels.insert(entry.to_owned(), self.program.kernel(entry)?);
         }
-        // It is there: made just now if not before.
+        // It is present: it was made just now if not before.
         self.kernels.get(entry).ok_or_else(|| LaunchError::NoSuchKernel {
             program: self.program.name().to_owned(),
             entry: entry.to_owned(),
@@ -69,7 +69,7 @@ impl Programs {
         self.built.get_mut(at)
     }
 
-    /// What is built for `request` from now on; of two the first stays.
+    /// Registers what was built for `request`. If there already is a program for it, that one stays.
     pub(super) fn add(&mut self, request: &Arc<Request>, built: Built) -> &mut Built {
         let at = *self.by_content.entry(Arc::clone(request)).or_insert(self.built.len());
         self.remember(request, at);
@@ -80,7 +80,7 @@ impl Programs {
     }
 
     fn remember(&mut self, request: &Arc<Request>, at: usize) {
-        // Requests that are made anew each time leave nothing behind.
+        // Drops entries of requests that no longer exist, so that repeated new requests do not accumulate.
         self.by_address.retain(|_, (known, _)| known.strong_count() > 0);
         self.by_address.insert(Arc::as_ptr(request).addr(), (Arc::downgrade(request), at));
     }

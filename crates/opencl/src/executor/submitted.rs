@@ -1,4 +1,4 @@
-//! Launches in the queue.
+//! Submitted launches.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,17 +10,17 @@ use crate::devices::Device;
 use crate::event::Event;
 use crate::executor::error::call_error;
 
-/// Launches in the queue, in order.
+/// Submitted launches, in order.
 pub(super) struct Submitted {
-    /// One each.
+    /// One event per launch.
     pub(super) events: Vec<Event>,
-    /// Of what was put in line ahead of them and has no submission of its own.
+    /// Events of earlier commands that have no submission of their own.
     pub(super) before: Vec<Event>,
     pub(super) timed: bool,
-    /// The driver has told of the end, which may be ahead of what it answers when it is asked.
+    /// Set when the driver has reported the end, which may be before its status query reports it.
     pub(super) over: Arc<AtomicBool>,
     pub(super) device: Device,
-    /// What the executor had allocated, for a failure that is about memory.
+    /// Bytes that the executor had allocated, for memory errors.
     pub(super) allocated_bytes: u64,
 }
 
@@ -32,7 +32,8 @@ impl Submitted {
 
 impl Submission for Submitted {
     fn wait(&self) -> Result<(), ExecuteError> {
-        // In order: when the last has ended all have. A failed kernel knows better why than whoever waits for the last.
+        // In order: when the last has ended, all have. The event of a failed kernel knows the cause better than the
+        // wait for the last.
         let last = self.events.last().or(self.before.last());
         let waited = last.map_or(Ok(()), Event::wait);
         let all = self.before.iter().chain(&self.events).map(Event::outcome);

@@ -1,4 +1,4 @@
-//! Arguments: what kernels declare, what they are given, and whether the two go together.
+//! Arguments: what kernels declare, what they are given, and whether the two match.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use tripipe_launch::{ScalarType, Value};
 use crate::context::Context;
 use crate::memory::{Object, Sampler, Shape, SvmBuffer};
 
-/// Where a kernel argument lives.
+/// The address space of a kernel argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
     /// `global`: a buffer or an image.
@@ -20,30 +20,30 @@ pub enum Space {
     Private,
 }
 
-/// One argument as the kernel declares it.
+/// The kernel's declaration of one argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArgumentInfo {
     /// Its name.
     pub name: String,
-    /// Its type as the driver writes it, e.g. `float4*`.
+    /// Its type as the driver spells it, e.g. `float4*`.
     pub type_name: String,
-    /// Where it lives.
+    /// Its address space.
     pub space: Space,
-    /// Whether the kernel says that it writes nothing there: what is `const` or `constant`, an image that is `read_only`, a value.
+    /// Whether the declaration forbids writing: `const` or `constant` memory, a `read_only` image, a value.
     pub read_only: bool,
 }
 
-/// What the driver knows of a kernel's arguments.
+/// What the driver reports about a kernel's arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KernelArguments {
-    /// Each argument.
+    /// Every argument.
     Known(Vec<ArgumentInfo>),
-    /// Only how many there are.
+    /// Only the number of arguments.
     Counted(usize),
 }
 
 impl KernelArguments {
-    /// How many arguments the kernel takes.
+    /// Number of arguments.
     pub fn len(&self) -> usize {
         match self {
             Self::Known(all) => all.len(),
@@ -51,7 +51,7 @@ impl KernelArguments {
         }
     }
 
-    /// The argument at a 0-based position, if it is known.
+    /// The argument at a 0-based index, if it is known.
     pub(super) fn get(&self, index: usize) -> Option<&ArgumentInfo> {
         match self {
             Self::Known(all) => all.get(index),
@@ -59,12 +59,12 @@ impl KernelArguments {
         }
     }
 
-    /// Whether the kernel may write where the argument at a 0-based position points to, as far as is known.
+    /// Whether the kernel may write the memory of the argument at a 0-based index, as far as is known.
     pub(crate) fn may_write(&self, index: usize) -> bool {
         self.get(index).is_none_or(|info| !info.read_only)
     }
 
-    /// Whether it takes none.
+    /// Whether the kernel takes no arguments.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -91,12 +91,12 @@ impl<'a> Arg<'a> {
         Self(Kind::Value(Cow::Owned(value.into())))
     }
 
-    /// A struct by value: its bytes as the device lays it out.
+    /// A struct by value: its bytes in the device's layout.
     pub fn bytes(bytes: &'a [u8]) -> Self {
         Self(Kind::Bytes(bytes))
     }
 
-    /// `NULL` in the place of a buffer.
+    /// `NULL` instead of a buffer.
     pub fn null() -> Self {
         Self(Kind::Null)
     }
@@ -149,17 +149,17 @@ impl<'a> From<&'a Sampler> for Arg<'a> {
     }
 }
 
-/// What a kernel declares of one argument, read once from how the driver writes it.
+/// A kernel's declaration of one argument, parsed once from the driver's spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Declared {
     Sampler,
-    /// An image of this type, e.g. `image2d_t`; `None` for one that no object here has.
+    /// An image of this type, e.g. `image2d_t`; `None` for a type that no object here has.
     Image(Option<&'static str>),
     /// A buffer, in global or constant memory.
     Buffer,
     Local,
     Value(ScalarType, usize),
-    /// A typedef or a struct: its size is the driver's to check, and not all do.
+    /// A typedef or a struct. Only the driver can check its size, and not all do.
     Opaque,
 }
 
@@ -203,7 +203,7 @@ impl Declared {
     }
 }
 
-/// All that [`tripipe_launch::ImageShape::opencl_type`] answers.
+/// All results of [`tripipe_launch::ImageShape::opencl_type`].
 const IMAGE_TYPES: [&str; 8] = [
     "image1d_t",
     "image1d_buffer_t",
@@ -215,7 +215,7 @@ const IMAGE_TYPES: [&str; 8] = [
     "image3d_t",
 ];
 
-/// What the kernel wants, for a message.
+/// The expected argument, for a message.
 pub(super) fn wanted(info: &ArgumentInfo) -> String {
     let name = &info.type_name;
     match (Declared::of(info), info.space) {
@@ -228,7 +228,7 @@ pub(super) fn wanted(info: &ArgumentInfo) -> String {
     }
 }
 
-/// `float4` is (F32, 4); `None` for a name that is no built-in value type.
+/// `float4` is (F32, 4); `None` for a name that is not a built-in value type.
 fn value_type(name: &str) -> Option<(ScalarType, usize)> {
     let words = name.trim();
     let digits = words.len() - words.trim_end_matches(|c: char| c.is_ascii_digit()).len();
@@ -277,7 +277,7 @@ mod tests {
         ArgumentInfo { name: "x".to_owned(), type_name: type_name.to_owned(), space, read_only: false }
     }
 
-    /// What is wanted instead, if the argument does not fit.
+    /// What is expected instead, if the argument does not fit.
     fn mismatch(info: &ArgumentInfo, argument: &Arg<'_>) -> Option<String> {
         (!Declared::of(info).takes(argument)).then(|| wanted(info))
     }

@@ -1,4 +1,4 @@
-//! Kernels with arguments and range of their own.
+//! Kernels with bound arguments and range.
 
 use tripipe_launch::NdRange;
 
@@ -7,8 +7,8 @@ use crate::handle::KernelHandle;
 use crate::kernel::{Arg, Kernel, LaunchError, create};
 use crate::queue::Queue;
 
-/// A kernel whose arguments are set and stay, to be launched any number of times, by any number of threads. Whoever
-/// keeps it keeps the objects it was given: the driver does not.
+/// A kernel whose arguments stay set, to be launched any number of times, by any number of threads. The owner must
+/// also keep the argument objects alive: the driver does not.
 pub(crate) struct BoundKernel {
     kernel: Kernel,
     handle: KernelHandle,
@@ -25,10 +25,11 @@ impl BoundKernel {
         Ok(Self { kernel: kernel.clone(), handle, range: *range })
     }
 
-    /// Puts the kernel into `queue`, and returns without waiting for it; with its event where that is asked for.
+    /// Enqueues the kernel in `queue` and returns without waiting for it. Stores its event in `event` if that is
+    /// given.
     ///
     /// # Errors
-    /// A queue of another context; the driver fails; the device is gone.
+    /// A queue of another context; the driver fails; the device is lost.
     pub(crate) fn launch(&self, queue: &Queue, event: Option<&mut Option<Event>>) -> Result<(), LaunchError> {
         self.kernel.enqueue(&self.handle, queue, &self.range, event)
     }

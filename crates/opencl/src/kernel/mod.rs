@@ -1,4 +1,4 @@
-//! Kernels, what they declare of their arguments, and their launch.
+//! Kernels, their argument declarations, and their launch.
 
 mod argument;
 mod bound;
@@ -34,9 +34,9 @@ pub enum LaunchError {
     NoSuchKernel {
         /// Name of the program.
         program: String,
-        /// The kernel asked for.
+        /// The requested kernel.
         entry: String,
-        /// The kernels there are.
+        /// The kernels of the program.
         kernels: Vec<String>,
     },
     /// Too many or too few arguments.
@@ -44,31 +44,31 @@ pub enum LaunchError {
     Count {
         /// The kernel.
         entry: String,
-        /// How many it takes.
+        /// Number of arguments it takes.
         want: usize,
-        /// How many it was given.
+        /// Number of arguments given.
         found: usize,
     },
-    /// An argument of another kind, type or size than the kernel declares.
+    /// An argument whose kind, type or size does not match the declaration.
     #[error("kernel `{entry}`, argument {index} (`{name}`): wants {want}, was given {found}")]
     Argument {
         /// The kernel.
         entry: String,
         /// 0-based position.
         index: usize,
-        /// The argument's name, empty when the driver does not know it.
+        /// The argument's name; empty if the driver does not know it.
         name: String,
-        /// What the kernel declares.
+        /// The declaration.
         want: String,
-        /// What was passed.
+        /// The argument given.
         found: String,
     },
-    /// A range the kernel or the device cannot take.
+    /// A range that the kernel or the device cannot run.
     #[error("kernel `{entry}` cannot run {range}: {source}")]
     Range {
         /// The kernel.
         entry: String,
-        /// The range asked for.
+        /// The requested range.
         range: String,
         /// What is wrong with it.
         source: RangeError,
@@ -83,20 +83,20 @@ pub enum LaunchError {
     },
 }
 
-/// A kernel of a program. Cheap to clone; clones are the same kernel, and any number of threads may
-/// launch it at once.
+/// A kernel of a program. Cheap to clone; clones are the same kernel, and any number of threads may launch it
+/// concurrently.
 #[derive(Clone)]
 pub struct Kernel(Arc<Inner>);
 
 struct Inner {
     handle: KernelHandle,
-    /// clSetKernelArg is the one call that is not thread-safe: from the first argument to the enqueue the
-    /// kernel belongs to one thread.
+    /// clSetKernelArg is the one call that is not thread-safe: from the first argument to the enqueue, the kernel is
+    /// locked by one thread.
     setting: Mutex<()>,
     program: Program,
     entry: String,
     arguments: KernelArguments,
-    /// What they say, as far as they are known.
+    /// The parsed declarations; empty if they are not known.
     declared: Vec<Declared>,
     facts: KernelFacts,
     rules: GroupRules,
@@ -127,7 +127,7 @@ impl Kernel {
         let rules = GroupRules {
             max_group: facts.max_work_group_size,
             required: match required.as_deref() {
-                // All zero when the kernel has no reqd_work_group_size.
+                // All zero if the kernel has no reqd_work_group_size.
                 Some(&[x, y, z]) if x > 0 => Some([x, y, z]),
                 _ => None,
             },
@@ -154,20 +154,20 @@ impl Kernel {
         &self.0.entry
     }
 
-    /// What it declares of its arguments.
+    /// The declarations of its arguments.
     pub fn arguments(&self) -> &KernelArguments {
         &self.0.arguments
     }
 
-    /// What the compiler says of it; 0 where it does not say.
+    /// Facts that the compiler reports; 0 for those it does not report.
     pub fn facts(&self) -> KernelFacts {
         self.0.facts
     }
 
-    /// Checks arguments and range as a launch does, and runs nothing.
+    /// Checks arguments and range as a launch does, without running the kernel.
     ///
     /// # Errors
-    /// As [`Self::launch`], but for what only the driver finds.
+    /// As [`Self::launch`], except errors that only the driver detects.
     pub fn check(&self, arguments: &[Arg<'_>], range: &NdRange) -> Result<(), LaunchError> {
         let entry = || self.0.entry.clone();
         let want = self.0.arguments.len();
@@ -203,13 +203,13 @@ impl Kernel {
             .map_err(|source| LaunchError::Range { entry: entry(), range: format!("{range:?}"), source })
     }
 
-    /// Puts the kernel into `queue` with all its arguments, and returns without waiting for it.
+    /// Enqueues the kernel in `queue` with all its arguments, and returns without waiting for it.
     ///
-    /// A launch with a buffer over borrowed host memory waits until the kernel ended.
+    /// A launch with a buffer over borrowed host memory waits until the kernel has ended.
     ///
     /// # Errors
-    /// Arguments that do not fit what the kernel declares, a range it or the device cannot take (the
-    /// driver is not asked then); the driver fails; the device is gone.
+    /// Arguments that do not match the declarations, a range that the kernel or the device cannot run (both found
+    /// without calling the driver); the driver fails; the device is lost.
     pub fn launch(
         &self,
         queue: &Queue,
@@ -231,8 +231,8 @@ impl Kernel {
         Ok(event)
     }
 
-    /// As [`Self::launch`], of what [`Self::check`] has passed, and of no memory that is borrowed from the host. Events
-    /// cost some drivers more than the launch, so there is one only where it is asked for.
+    /// Like [`Self::launch`], for arguments that passed [`Self::check`] and use no memory borrowed from the host. The
+    /// event is optional, because with some drivers it costs more than the launch.
     pub(crate) fn launch_checked(
         &self,
         queue: &Queue,
@@ -245,7 +245,7 @@ impl Kernel {
         self.enqueue(&self.0.handle, queue, range, event)
     }
 
-    /// Puts `handle`, one of this kernel whose arguments are all set, into `queue`.
+    /// Enqueues `handle`, a handle of this kernel whose arguments are all set.
     fn enqueue(
         &self,
         handle: &KernelHandle,
@@ -286,7 +286,7 @@ impl Kernel {
         LaunchError::Call { entry: self.0.entry.clone(), source }
     }
 
-    /// Sets all arguments of `handle`, which is one of this kernel and the caller's alone.
+    /// Sets all arguments of `handle`, a handle of this kernel that no other thread uses.
     fn set_all(&self, handle: &KernelHandle, arguments: &[Arg<'_>]) -> Result<(), LaunchError> {
         for (index, argument) in arguments.iter().enumerate() {
             set(handle, index as u32, argument).map_err(|code| self.refused(index, argument, code))?;
@@ -294,8 +294,8 @@ impl Kernel {
         Ok(())
     }
 
-    /// An argument the driver does not take: of a type whose size only the driver knows, or when it keeps
-    /// no argument information.
+    /// An argument that the driver rejects: of a type whose size only the driver knows, or if it provides no argument
+    /// information.
     fn refused(&self, index: usize, argument: &Arg<'_>, code: i32) -> LaunchError {
         let entry = self.0.entry.clone();
         let info = self.0.arguments.get(index);
@@ -354,12 +354,12 @@ fn set(handle: &KernelHandle, index: u32, argument: &Arg<'_>) -> Result<(), i32>
             (size, value) = (size_of::<cl_mem>(), (&raw const memory).cast());
         }
     }
-    // SAFETY: `value` points to `size` live bytes, or is null for local memory; the objects live as
-    // long as the call, and the driver keeps those it needs for a queued kernel.
+    // SAFETY: `value` points to `size` live bytes, or is null for local memory; the objects live as long as the call,
+    // and the driver retains those it needs for a queued kernel.
     unsafe { objects::set_kernel_arg(handle.raw(), index, size, value) }
 }
 
-/// The driver's kernel object.
+/// Creates the driver's kernel object.
 pub(crate) fn create(program: &Program, entry: &str) -> Result<KernelHandle, LaunchError> {
     let missing = || LaunchError::NoSuchKernel {
         program: program.name().to_owned(),
@@ -385,7 +385,7 @@ fn argument_count(kernel: &KernelHandle) -> usize {
     count.and_then(|bytes| info::number(&bytes)).unwrap_or(0) as usize
 }
 
-/// All arguments, `None` when the driver does not know one of them.
+/// All arguments; `None` if the driver does not report one of them.
 pub(crate) fn argument_infos(kernel: &KernelHandle) -> Option<Vec<ArgumentInfo>> {
     (0..argument_count(kernel)).map(|index| argument_info(kernel, index as u32)).collect()
 }
@@ -401,7 +401,7 @@ fn argument_info(kernel: &KernelHandle, index: u32) -> Option<ArgumentInfo> {
     let bits = |question| ask(question).and_then(|bytes| info::number(&bytes)).unwrap_or(0);
     let constant = bits(cl::CL_KERNEL_ARG_TYPE_QUALIFIER) & u64::from(cl::CL_KERNEL_ARG_TYPE_CONST) != 0;
     let read_only = match space {
-        // An image is `global` too, and has qualifiers of its own.
+        // An image is also `global`, but has an access qualifier of its own.
         cl::CL_KERNEL_ARG_ADDRESS_GLOBAL => {
             constant || bits(cl::CL_KERNEL_ARG_ACCESS_QUALIFIER) as u32 == cl::CL_KERNEL_ARG_ACCESS_READ_ONLY
         }

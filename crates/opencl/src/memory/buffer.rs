@@ -1,4 +1,4 @@
-//! Buffers, and parts of them.
+//! Buffers and sub-buffers.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use crate::queue::Queue;
 
 /// A buffer. Sizes and offsets are bytes.
 ///
-/// A mapped region borrows the buffer exclusively, so no kernel can be given it meanwhile:
+/// A mapping borrows the buffer exclusively, so that no kernel can use it meanwhile:
 ///
 /// ```compile_fail,E0502
 /// # use tripipe_opencl::{Kernel, Queue, LaunchError, memory::{Buffer, MemoryError}};
@@ -29,7 +29,7 @@ use crate::queue::Queue;
 /// # }
 /// ```
 ///
-/// After the guard is gone it can:
+/// After the mapping is dropped, it can:
 ///
 /// ```
 /// # use tripipe_opencl::{Kernel, Queue, LaunchError, memory::{Buffer, MemoryError}};
@@ -43,7 +43,7 @@ use crate::queue::Queue;
 /// # }
 /// ```
 ///
-/// A buffer over borrowed host memory ends before the memory does, and keeps everyone else from it:
+/// A buffer over borrowed host memory ends before the borrow does, and prevents all other access to the memory:
 ///
 /// ```compile_fail,E0499
 /// # use tripipe_opencl::{Context, memory::{Buffer, MemoryError}};
@@ -61,7 +61,7 @@ pub struct Buffer<'h> {
     host: PhantomData<&'h mut [u8]>,
 }
 
-/// Part of a buffer, to be given to kernels. Lives no longer than the buffer is left unmapped.
+/// Part of a buffer, for use as a kernel argument. It borrows the buffer, so the buffer cannot be mapped meanwhile.
 pub struct SubBuffer<'b> {
     object: Object,
     buffer: PhantomData<&'b Buffer<'b>>,
@@ -72,17 +72,17 @@ impl Buffer<'static> {
         Self { object: Arc::new(object), host: PhantomData }
     }
 
-    /// A buffer of zeros, where it suits the device: host-visible on unified memory, else on the device.
+    /// A buffer of zeros, placed as suits the device: host-visible on unified memory, else on the device.
     ///
     /// # Errors
-    /// A size of 0 or over the device's limit, no memory, the driver fails.
+    /// A size of 0 or over the device's limit, no memory, or the driver fails.
     pub fn zeroed(context: &Context, bytes: usize, access: Access) -> Result<Self, MemoryError> {
         let strategy = Strategy::for_device(context.device().probe());
         Object::buffer(context, bytes, access, strategy, &Contents::Zero).map(Self::made)
     }
 
-    /// A buffer of zeros the host can map without a copy where memory is unified
-    /// (`CL_MEM_ALLOC_HOST_PTR`; pinned memory on discrete GPUs).
+    /// A buffer of zeros that the host can map without a copy if memory is unified (`CL_MEM_ALLOC_HOST_PTR`; pinned
+    /// memory on discrete GPUs).
     ///
     /// # Errors
     /// As [`Self::zeroed`].
@@ -98,7 +98,7 @@ impl Buffer<'static> {
         Object::buffer(context, bytes, access, Strategy::Copy, &Contents::Zero).map(Self::made)
     }
 
-    /// A buffer with a copy of `contents` (`CL_MEM_COPY_HOST_PTR`), where it suits the device.
+    /// A buffer with a copy of `contents` (`CL_MEM_COPY_HOST_PTR`), placed as suits the device.
     ///
     /// # Errors
     /// As [`Self::zeroed`].
@@ -112,8 +112,8 @@ impl Buffer<'static> {
         Object::buffer(context, bytes.len(), access, strategy, &Contents::Copy(bytes)).map(Self::made)
     }
 
-    /// A buffer over `memory` (`CL_MEM_USE_HOST_PTR`), which it owns until no kernel needs it any more.
-    /// Kernels run on it without the waits that [`Self::over`] needs.
+    /// A buffer over `memory` (`CL_MEM_USE_HOST_PTR`), which it owns until no kernel needs it any more. Kernels use it
+    /// without the waits that [`Self::over`] needs.
     ///
     /// # Errors
     /// As [`Self::zeroed`].
@@ -123,8 +123,8 @@ impl Buffer<'static> {
 }
 
 impl<'h> Buffer<'h> {
-    /// A buffer over borrowed host memory (`CL_MEM_USE_HOST_PTR`). Every launch with it waits for its
-    /// kernel, so that none runs on memory that was given back. Map it to see what a kernel wrote.
+    /// A buffer over borrowed host memory (`CL_MEM_USE_HOST_PTR`). Every launch with it waits for its kernel, so that
+    /// no kernel uses the memory after the borrow ends. Map it to see what a kernel wrote.
     ///
     /// # Errors
     /// As [`Self::zeroed`].
@@ -140,15 +140,15 @@ impl<'h> Buffer<'h> {
         Ok(Self { object: Arc::new(object), host: PhantomData })
     }
 
-    /// Its size.
+    /// Its size in bytes.
     pub fn bytes(&self) -> usize {
         self.object.shape().bytes()
     }
 
-    /// Copies from the buffer, from byte `offset` on; returns when it is done.
+    /// Copies from the buffer, starting at byte `offset`; returns when the copy is complete.
     ///
     /// # Errors
-    /// Past the end, a queue of another context, the driver fails.
+    /// A range past the end, a queue of another context, or the driver fails.
     pub fn read<T: bytemuck::Pod>(
         &self,
         queue: &Queue,
@@ -158,7 +158,7 @@ impl<'h> Buffer<'h> {
         self.object.read(queue, Strategy::Copy, offset, bytemuck::cast_slice_mut(into))
     }
 
-    /// Copies into the buffer, from byte `offset` on; returns when `from` may be reused.
+    /// Copies into the buffer, starting at byte `offset`; returns when `from` may be reused.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -171,7 +171,7 @@ impl<'h> Buffer<'h> {
         self.object.write(queue, Strategy::Copy, offset, bytemuck::cast_slice(from))
     }
 
-    /// As [`Self::read`], by mapping: where memory is unified the driver copies nothing.
+    /// Like [`Self::read`], by mapping: if memory is unified, the driver does not copy.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -184,7 +184,7 @@ impl<'h> Buffer<'h> {
         self.object.read(queue, Strategy::Map, offset, bytemuck::cast_slice_mut(into))
     }
 
-    /// As [`Self::write`], by mapping without fetching the old contents.
+    /// Like [`Self::write`], by mapping without fetching the old contents.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -200,12 +200,12 @@ impl<'h> Buffer<'h> {
     /// Maps a range of bytes for reading, after all work of the context on other queues and on this one.
     ///
     /// # Errors
-    /// An empty range or one past the end, a queue of another context, the driver fails.
+    /// An empty range or one past the end, a queue of another context, or the driver fails.
     pub fn map(&mut self, queue: &Queue, range: Range<usize>) -> Result<Mapped<'_>, MemoryError> {
         self.mapping(queue, CL_MAP_READ, range).map(Mapped)
     }
 
-    /// As [`Self::map`], for reading and writing.
+    /// Like [`Self::map`], for reading and writing.
     ///
     /// # Errors
     /// As [`Self::map`].
@@ -227,22 +227,21 @@ impl<'h> Buffer<'h> {
         RawMapping::new(&self.object, queue, flags, range.start, len)
     }
 
-    /// The `bytes` bytes from `offset` on as an argument of their own.
+    /// A sub-buffer of `bytes` bytes starting at `offset`.
     ///
     /// # Errors
-    /// Empty, past the end, an offset that is no multiple of the device's
+    /// Empty, past the end, or an offset that is not a multiple of the device's
     /// [`tripipe_device::Probe::base_alignment_bytes`].
     pub fn part(&self, offset: usize, bytes: usize, access: Access) -> Result<SubBuffer<'_>, MemoryError> {
         let object = Object::part(&self.object, offset, bytes, access)?;
         Ok(SubBuffer { object, buffer: PhantomData })
     }
 
-    /// A 2D image over the buffer's memory, rows `row_pitch_bytes` apart, or an `image1d_buffer_t`, which ignores
+    /// A 2D image over the buffer's memory with rows `row_pitch_bytes` apart, or an `image1d_buffer_t`, which ignores
     /// the pitch.
     ///
     /// # Errors
-    /// Other dimensions, not offered, a pitch the device cannot take, an image that does not fit, a format that is
-    /// not offered.
+    /// Other dimensions, not offered, an unsupported pitch, an image that does not fit, or an unsupported format.
     pub fn image(
         &self,
         shape: &ImageShape,
@@ -254,7 +253,7 @@ impl<'h> Buffer<'h> {
 }
 
 impl SubBuffer<'_> {
-    /// Its size.
+    /// Its size in bytes.
     pub fn bytes(&self) -> usize {
         self.object.shape().bytes()
     }

@@ -1,4 +1,4 @@
-//! Memory that Linux devices share by a file descriptor.
+//! Memory shared between Linux devices through a file descriptor.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -15,23 +15,23 @@ use tripipe_launch::Access;
 
 use crate::memory::MemoryError;
 
-/// `DMA_BUF_IOCTL_SYNC` of `linux/dma-buf.h`: `_IOW('b', 0, struct dma_buf_sync)`, the struct being one 64-bit word of
+/// `DMA_BUF_IOCTL_SYNC` of `linux/dma-buf.h`: `_IOW('b', 0, struct dma_buf_sync)`; the struct is one 64-bit word of
 /// the flags below.
 const SYNC: Opcode = opcode::write::<u64>(b'b', 0);
 const SYNC_READ: u64 = 1;
 const SYNC_WRITE: u64 = 2;
 const SYNC_END: u64 = 4;
 
-/// A dma-buf: memory that a camera, a decoder, a display or another process shares by a file descriptor. Cheap to clone;
-/// clones are the same memory, and the descriptor is closed with the last of them.
+/// A dma-buf: memory that a camera, a decoder, a display or another process shares through a file descriptor. Cheap to
+/// clone; clones are the same memory, and the descriptor is closed with the last of them.
 ///
-/// Caches are the system's affair, if it is told: the host touches the memory, through whatever mapping, only while a
-/// [`HostAccess`] lives, and no kernel runs on it meanwhile. [`crate::OpenClExecutor`] sees to that for its own reads,
-/// writes and accesses in place.
+/// The system maintains the caches if it is informed: the host may access the memory, through any mapping, only while
+/// a [`HostAccess`] exists, and no kernel may use it meanwhile. [`crate::OpenClExecutor`] ensures this for its own
+/// reads, writes and in-place accesses.
 ///
-/// Other devices are the caller's affair: OpenCL does not wait for them. A launch that uses the memory is submitted when
-/// they have done with it (a camera's buffer was dequeued, a fence has signalled), and they get it back when the launch has
-/// ended.
+/// The caller must synchronise with other devices: OpenCL does not wait for them. Submit a launch that uses the memory
+/// only after they have finished with it (a camera's buffer was dequeued, a fence has signalled), and give it back to
+/// them only after the launch has ended.
 ///
 /// ```no_run
 /// use std::os::fd::OwnedFd;
@@ -64,15 +64,15 @@ pub struct DmaBuf(Arc<Inner>);
 struct Inner {
     file: File,
     bytes: usize,
-    /// Made when the host first wants it.
+    /// Created when the host first accesses the memory.
     mapping: OnceLock<Mapping>,
 }
 
 impl DmaBuf {
-    /// The first `bytes` bytes of a dma-buf, whose descriptor it takes.
+    /// The first `bytes` bytes of a dma-buf. Takes ownership of the descriptor.
     ///
     /// # Errors
-    /// 0 bytes, or more than the dma-buf says it has.
+    /// 0 bytes, or more than the dma-buf reports.
     pub fn new(fd: OwnedFd, bytes: usize) -> Result<Self, MemoryError> {
         if bytes == 0 {
             return Err(MemoryError::Empty);
@@ -82,17 +82,17 @@ impl DmaBuf {
         Ok(dma_buf)
     }
 
-    /// How many bytes are used of it.
+    /// The number of bytes used.
     pub fn bytes(&self) -> usize {
         self.0.bytes
     }
 
-    /// Begins access by the host, through a mapping of the caller's own: waits for the devices that work on the memory
-    /// where their drivers say so, and has caches hold what they wrote. Kernels may use the memory again when the
-    /// guard is gone.
+    /// Begins an access by the host through a mapping of the caller's own: waits for the devices that use the memory,
+    /// if their drivers report that, and makes their writes visible in the caches. Kernels may use the memory again
+    /// after the guard is dropped.
     ///
     /// # Errors
-    /// The descriptor is of no dma-buf, or the kernel refuses.
+    /// The descriptor is not a dma-buf, or the kernel refuses.
     pub fn host_access(&self, access: Access) -> Result<HostAccess<'_>, MemoryError> {
         let flags = match access {
             Access::Read => SYNC_READ,
@@ -103,9 +103,9 @@ impl DmaBuf {
         Ok(HostAccess { dma_buf: self, flags, open: true })
     }
 
-    /// Whether the dma-buf has `bytes` bytes, as far as it says.
+    /// Checks that the dma-buf has at least `bytes` bytes, if it reports its size.
     pub(super) fn check_room(&self, bytes: usize) -> Result<(), MemoryError> {
-        // Kernels without SEEK_END for dma-bufs leave it to the import.
+        // Kernels without SEEK_END for dma-bufs: the import checks the size instead.
         match (&self.0.file).seek(SeekFrom::End(0)) {
             Ok(size) if size < bytes as u64 => {
                 Err(MemoryError::Bounds { offset: 0, len: bytes, bytes: size as usize })
@@ -114,7 +114,7 @@ impl DmaBuf {
         }
     }
 
-    /// The file system and inode that all descriptors of the dma-buf have in common; `None` where the system does not say.
+    /// The file system and inode that all descriptors of the dma-buf share; `None` if the system does not report them.
     pub(super) fn inode(&self) -> Option<(u64, u64)> {
         self.0.file.metadata().ok().map(|file| (file.dev(), file.ino()))
     }
@@ -123,7 +123,7 @@ impl DmaBuf {
         self.0.file.as_raw_fd()
     }
 
-    /// Where the host sees it, for as long as `self` lives. Page aligned.
+    /// The host's address of the memory, valid as long as `self`. Page aligned.
     pub(super) fn pointer(&self) -> Result<*mut u8, MemoryError> {
         if let Some(mapping) = self.0.mapping.get() {
             return Ok(mapping.start.cast());
@@ -134,11 +134,11 @@ impl DmaBuf {
 
     fn sync(&self, flags: u64) -> Result<(), MemoryError> {
         loop {
-            // SAFETY: the opcode takes a pointer to a 64-bit word, which lives for the call; on a descriptor that is
-            // no dma-buf the kernel knows no such request.
+            // SAFETY: the opcode takes a pointer to a 64-bit word, which lives for the call; the kernel rejects the
+            // request on a descriptor that is not a dma-buf.
             let done = unsafe { ioctl::ioctl(self.0.file.as_fd(), Setter::<SYNC, u64>::new(flags)) };
             match done {
-                // As the kernel's documentation of the request asks for.
+                // Retry, as the kernel's documentation of the request requires.
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 done => return done.map_err(system("DMA_BUF_IOCTL_SYNC")),
             }
@@ -152,7 +152,7 @@ impl fmt::Debug for DmaBuf {
     }
 }
 
-/// The host may touch a dma-buf while this lives.
+/// The host may access a dma-buf while this exists.
 #[must_use = "access ends when this is dropped"]
 pub struct HostAccess<'a> {
     dma_buf: &'a DmaBuf,
@@ -161,7 +161,8 @@ pub struct HostAccess<'a> {
 }
 
 impl HostAccess<'_> {
-    /// Ends the access; devices see what the host wrote. Dropping it does the same, but can only log what goes wrong.
+    /// Ends the access and makes the host's writes visible to devices. Dropping it does the same, but can only log
+    /// errors.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -190,7 +191,7 @@ struct Mapping {
 impl Mapping {
     fn new(file: &File, bytes: usize) -> Result<Self, MemoryError> {
         let both = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping where the system likes; nothing that exists is replaced.
+        // SAFETY: a new mapping at an address that the system chooses; no existing mapping is replaced.
         let start = unsafe { mmap(std::ptr::null_mut(), bytes, both, MapFlags::SHARED, file, 0) };
         Ok(Self { start: start.map_err(system("mmap"))?, bytes })
     }
@@ -198,14 +199,14 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: mapped with this length, and unmapped once; nobody has the pointer any more.
+        // SAFETY: mapped with this length, and unmapped once; the pointer is not used any more.
         if let Err(error) = unsafe { munmap(self.start, self.bytes) } {
             tracing::warn!(%error, "a dma-buf could not be unmapped");
         }
     }
 }
 
-// SAFETY: an address range of the process; who touches it sees to the order.
+// SAFETY: an address range of the process; its users synchronise their accesses.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
@@ -226,7 +227,7 @@ mod tests {
 
     #[test]
     fn the_request_is_the_kernels() {
-        // _IOW: direction 1 in bits 30 and 31, size 8 from bit 16 on, 'b' from bit 8 on, number 0.
+        // _IOW: direction 1 in bits 30 and 31, size 8 from bit 16, 'b' from bit 8, number 0.
         assert_eq!(SYNC, 0x4008_6200);
     }
 
@@ -250,7 +251,7 @@ mod tests {
         let dma_buf = DmaBuf::new(file(4096), 4096).unwrap();
         let pointer = dma_buf.pointer().unwrap();
         assert_eq!(dma_buf.clone().pointer(), Ok(pointer));
-        // SAFETY: the mapping lives, and is as long.
+        // SAFETY: the mapping is live and long enough.
         unsafe { pointer.add(7).write(42) };
         let mut found = [0; 1];
         std::os::unix::fs::FileExt::read_exact_at(&dma_buf.0.file, &mut found, 7).unwrap();

@@ -1,4 +1,4 @@
-//! What can go wrong with memory objects.
+//! Errors of memory objects.
 
 use thiserror::Error;
 use tripipe_launch::{Access, ImageExtent, ImageShapeError};
@@ -12,10 +12,10 @@ pub enum MemoryError {
     /// 0 bytes or texels.
     #[error("a memory object of size 0")]
     Empty,
-    /// More than the device can give in one piece.
+    /// More than the device can allocate in one piece.
     #[error("{bytes} bytes are more than the device's {limit}")]
     TooLarge {
-        /// Bytes asked for.
+        /// Requested bytes.
         bytes: u64,
         /// The device's limit in bytes.
         limit: u64,
@@ -23,20 +23,20 @@ pub enum MemoryError {
     /// The extent of an image is over the device's limit.
     #[error("an image of {extent} is over the device's limit of {limit}")]
     ImageTooLarge {
-        /// Extent asked for.
+        /// Requested extent.
         extent: ImageExtent,
         /// The device's limit for such images.
         limit: ImageExtent,
     },
-    /// OpenCL knows no such image.
+    /// An image shape that OpenCL does not support.
     #[error(transparent)]
     Shape(#[from] ImageShapeError),
-    /// Contents of another length than the object.
+    /// The length of the contents differs from that of the object.
     #[error("{found} bytes given for an object of {want}")]
     Length {
         /// The object's size in bytes.
         want: usize,
-        /// Bytes given.
+        /// Bytes that were given.
         found: usize,
     },
     /// A range past the end.
@@ -54,17 +54,17 @@ pub enum MemoryError {
     Reversed {
         /// First byte.
         start: usize,
-        /// The byte behind the last.
+        /// The first byte after the range.
         end: usize,
     },
-    /// An offset, pitch or address the device cannot take.
+    /// An offset, pitch or address that the device does not support.
     #[error("{what} of {value} is not a multiple of {alignment}")]
     Alignment {
         /// What is misaligned, with its unit.
         what: &'static str,
         /// Its value.
         value: usize,
-        /// What it must be a multiple of.
+        /// The required divisor.
         alignment: usize,
     },
     /// The device lacks a feature.
@@ -76,20 +76,20 @@ pub enum MemoryError {
     /// The object and the queue or kernel come from different contexts.
     #[error("the object belongs to another context")]
     OtherContext,
-    /// An OpenCL object that is to be imported is an image or a pipe.
+    /// The OpenCL object to be imported is an image or a pipe.
     #[error("the memory object is no buffer")]
     NotABuffer,
-    /// A buffer that kernels are to use in another way than it was made for.
+    /// Kernels are to use a buffer with an access that it was not made for.
     #[error("the buffer was not made for {}", match wanted {
         Access::Read => "reading",
         Access::Write => "writing",
         Access::ReadWrite => "reading and writing",
     })]
     Access {
-        /// What kernels are to do.
+        /// The access that kernels need.
         wanted: Access,
     },
-    /// The operating system refuses.
+    /// The operating system returned an error.
     #[error("{call}: {}", std::io::Error::from_raw_os_error(*code))]
     System {
         /// The call.

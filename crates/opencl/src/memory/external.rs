@@ -1,4 +1,4 @@
-//! Memory that somebody else made, for kernels to use without a copy.
+//! Memory that was allocated elsewhere, for kernels to use without a copy.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::handle::MemHandle;
 use crate::library;
 use crate::memory::{DmaBuf, HostAccess, HostMemory, MemoryError};
 
-/// Memory that somebody else made, to be given to [`crate::OpenClExecutor::import`].
+/// Memory that was allocated elsewhere, for [`crate::OpenClExecutor::import`].
 ///
 /// | memory | is used without a copy by | the host reaches it |
 /// |---|---|---|
@@ -21,7 +21,7 @@ use crate::memory::{DmaBuf, HostAccess, HostMemory, MemoryError};
 /// | `External::from(DmaBuf)` | `cl_arm_import_memory_dma_buf`, `cl_qcom_dmabuf_host_ptr`, `cl_qcom_ion_host_ptr` | through the executor, or a mapping of its own inside a [`crate::memory::HostAccess`] |
 /// | [`Self::hardware_buffer`] | `cl_arm_import_memory_android_hardware_buffer`, `cl_qcom_android_ahardwarebuffer_host_ptr` | with `AHardwareBuffer_lock`; on Adreno also through the executor |
 ///
-/// The extensions are tried with a driver of the tests only, not yet on hardware.
+/// The extensions have been tested only with the tests' own driver, not yet on hardware.
 pub struct External(pub(super) Source);
 
 pub(super) enum Source {
@@ -37,19 +37,19 @@ pub(super) struct HardwareBuffer {
     pub(super) bytes: usize,
 }
 
-// SAFETY: `AHardwareBuffer` is counted atomically and may be used from any thread (android/hardware_buffer.h).
+// SAFETY: `AHardwareBuffer` uses atomic reference counts and may be used from any thread (android/hardware_buffer.h).
 unsafe impl Send for HardwareBuffer {}
 // SAFETY: as above.
 unsafe impl Sync for HardwareBuffer {}
 
-/// What lies under an imported object and the host reaches without the driver.
+/// The memory of an imported object, if the host can access it without the driver.
 pub(crate) enum Backing {
     Host(HostMemory),
     DmaBuf(DmaBuf),
 }
 
 impl Backing {
-    /// Where the host sees it, for as long as `self` lives.
+    /// The host's address of the memory, valid as long as `self`.
     pub(super) fn pointer(&self) -> Result<*mut u8, MemoryError> {
         match self {
             Self::Host(memory) => Ok(memory.pointer()),
@@ -57,7 +57,7 @@ impl Backing {
         }
     }
 
-    /// Begins access by the host, where something is to be done for it.
+    /// Begins an access by the host; `None` if nothing needs to be done for it.
     pub(super) fn host_access(&self, access: Access) -> Result<Option<HostAccess<'_>>, MemoryError> {
         match self {
             Self::Host(_) => Ok(None),
@@ -67,21 +67,21 @@ impl Backing {
 }
 
 impl External {
-    /// An OpenCL buffer that exists (`cl_mem`). It is retained here and released with the imported object; the caller
-    /// keeps a reference of its own. Its size is asked of the driver.
+    /// An existing OpenCL buffer (`cl_mem`). It is retained here and released with the imported object; the caller
+    /// keeps its own reference. The size is queried from the driver.
     ///
     /// # Safety
     /// `buffer` is a live `cl_mem` of the OpenCL library that [`crate::library::load`] finds. While kernels of an
-    /// executor may use it, or the executor reads or writes it, the caller's own queues do nothing with it that
-    /// conflicts.
+    /// executor may use it, or the executor reads or writes it, the caller's own queues do not use it in conflicting
+    /// ways.
     ///
     /// # Errors
-    /// No library; the driver does not know the object.
+    /// No library, or the driver does not recognise the object.
     pub unsafe fn buffer(buffer: *mut c_void) -> Result<Self, CallError> {
         library::load().map_err(|_| CallError::no_library("clRetainMemObject"))?;
-        // SAFETY: live, as the caller says.
+        // SAFETY: the caller guarantees a live object.
         unsafe { objects::retain_mem_object(buffer) }.map_err(CallError::at("clRetainMemObject"))?;
-        // SAFETY: the reference just taken is given to the owner.
+        // SAFETY: the reference just taken is passed to the owner.
         Ok(Self(Source::Buffer(unsafe { MemHandle::own(buffer) })))
     }
 
@@ -90,16 +90,16 @@ impl External {
         Self(Source::Host(memory))
     }
 
-    /// The first `bytes` bytes of an `AHardwareBuffer` of Android, best one of format `AHARDWAREBUFFER_FORMAT_BLOB`
+    /// The first `bytes` bytes of an Android `AHardwareBuffer`, preferably of format `AHARDWAREBUFFER_FORMAT_BLOB`
     /// with usage `GPU_DATA_BUFFER`.
     ///
-    /// The host touches it between `AHardwareBuffer_lock` and `AHardwareBuffer_unlock`, whose fence must have signalled
-    /// before a kernel is submitted; before it is locked, the kernels that use it must have ended.
+    /// The host accesses it between `AHardwareBuffer_lock` and `AHardwareBuffer_unlock`. The fence of the unlock must
+    /// have signalled before a kernel is submitted; before the lock, the kernels that use the buffer must have ended.
     ///
     /// # Safety
-    /// `buffer` is a live `AHardwareBuffer` of at least `bytes` bytes. It stays alive
-    /// (`AHardwareBuffer_acquire`) until the imported object was released and all kernels with it have ended, and
-    /// nobody touches it while kernels run that the host's rules above do not allow.
+    /// `buffer` is a live `AHardwareBuffer` of at least `bytes` bytes. It stays alive (`AHardwareBuffer_acquire`)
+    /// until the imported object was released and all kernels that use it have ended. While kernels run, nothing
+    /// accesses it in a way that the rules above do not allow.
     pub unsafe fn hardware_buffer(buffer: NonNull<c_void>, bytes: usize) -> Self {
         Self(Source::HardwareBuffer(HardwareBuffer { pointer: buffer, bytes }))
     }

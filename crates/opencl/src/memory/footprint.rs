@@ -1,17 +1,17 @@
-//! Which bytes an object lies over, to tell whether two objects share any.
+//! The bytes that an object occupies, to determine whether two objects share memory.
 
 use std::ops::Range;
 
-/// The bytes an object lies over, as far as this process can tell.
+/// The bytes that an object occupies, as far as this process can tell.
 ///
-/// Two objects of one context share bytes where their footprints [overlap](Self::overlaps): the same object, an image and the buffer it
-/// shows, parts of one buffer, one `cl_mem`, dma-buf or `AHardwareBuffer` that was imported twice, buffers over the same memory of the
-/// host. What another process maps is not known.
+/// Two objects of one context share bytes if their footprints [overlap](Self::overlaps): the same object, an image and
+/// the buffer it is made from, parts of one buffer, one `cl_mem`, dma-buf or `AHardwareBuffer` that was imported
+/// twice, buffers over the same host memory. Mappings of other processes are not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Footprint {
-    /// The object whose memory it is, and the bytes of that.
+    /// The object that owns the memory, and the range of its bytes.
     pub(super) object: Option<(usize, Range<usize>)>,
-    /// Addresses of the host.
+    /// Host addresses.
     pub(super) host: Option<Range<usize>>,
     /// File system and inode of a dma-buf.
     pub(super) dma_buf: Option<(u64, u64)>,
@@ -20,12 +20,12 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// Of `bytes` bytes of an object that has memory of its own.
+    /// The footprint of an object with `bytes` bytes of its own memory.
     pub(super) fn of_object(raw: usize, bytes: usize) -> Self {
         Self { object: Some((raw, 0..bytes)), ..Self::default() }
     }
 
-    /// Of `bytes` bytes at `offset` of this one.
+    /// The footprint of `bytes` bytes at `offset` of this one.
     pub(super) fn part(&self, offset: usize, bytes: usize) -> Self {
         let shifted = |range: &Range<usize>| {
             let start = range.start.saturating_add(offset);
@@ -78,7 +78,7 @@ mod tests {
         assert!(dma(7).overlaps(&dma(7)) && !dma(7).overlaps(&dma(8)));
         let hardware = |at| Footprint { hardware_buffer: Some(at), ..Footprint::default() };
         assert!(hardware(1).overlaps(&hardware(1)) && !hardware(1).overlaps(&hardware(2)));
-        // Nothing known is nothing shared.
+        // An unknown footprint overlaps nothing.
         assert!(!Footprint::default().overlaps(&Footprint::default()));
     }
 }

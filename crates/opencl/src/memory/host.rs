@@ -1,4 +1,4 @@
-//! Host memory a buffer can use in place.
+//! Host memory that a buffer can use in place.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::fmt;
@@ -7,23 +7,23 @@ use std::ptr::NonNull;
 
 use crate::memory::MemoryError;
 
-/// Zeroed bytes on a page boundary, as drivers want them for use in place (`CL_MEM_USE_HOST_PTR`): an
-/// address or size that is no multiple of a cache line costs a hidden copy on many.
+/// Zeroed bytes aligned to a page, as drivers require for use in place (`CL_MEM_USE_HOST_PTR`): many make a hidden
+/// copy if the address or size is not a multiple of a cache line.
 pub struct HostMemory {
     start: NonNull<u8>,
     layout: Layout,
     len: usize,
 }
 
-/// Address and rounded size are multiples of this; the page size of every system we run on but those
-/// with 16 KiB pages, which only need the cache line.
+/// Address and rounded size are multiples of this. It is the page size of all supported systems except those with 16
+/// KiB pages, which only need the alignment of a cache line.
 const ALIGNMENT: usize = 4096;
 
 impl HostMemory {
-    /// `bytes` zeros.
+    /// Allocates `bytes` zero bytes.
     ///
     /// # Errors
-    /// 0 bytes, or more than the host has.
+    /// 0 bytes, or more than the host can allocate.
     pub fn zeroed(bytes: usize) -> Result<Self, MemoryError> {
         if bytes == 0 {
             return Err(MemoryError::Empty);

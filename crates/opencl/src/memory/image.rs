@@ -1,4 +1,4 @@
-//! Images: extents, formats, and the two ways to make one.
+//! Images: extents, formats, and their creation with own memory or over a buffer.
 
 use std::marker::PhantomData;
 
@@ -18,18 +18,18 @@ use crate::memory::object::{Contents, Object};
 use crate::memory::{MemoryError, Strategy};
 use crate::queue::Queue;
 
-/// An image: one with memory of its own, or a view of a buffer ([`crate::memory::Buffer::image`]).
+/// An image with its own memory, or a view of a buffer ([`crate::memory::Buffer::image`]).
 pub struct Image<'b> {
     object: Object,
     buffer: PhantomData<&'b Object>,
 }
 
 impl Image<'static> {
-    /// An image of its own, of zeros or with `contents` (rows and slices tightly packed).
+    /// An image with its own memory, of zeros or with `contents` (rows and slices tightly packed).
     ///
     /// # Errors
-    /// No images, a shape that OpenCL does not know, an extent over the limit, a format that is not offered,
-    /// contents of another length, no memory.
+    /// No image support, a shape that OpenCL does not support, an extent over the limit, an unsupported format,
+    /// contents of another length, or no memory.
     pub fn new(
         context: &Context,
         shape: &ImageShape,
@@ -52,10 +52,10 @@ impl Image<'_> {
         self.object.shape().bytes()
     }
 
-    /// Copies the whole image, rows and slices tightly packed; returns when it is done.
+    /// Copies the whole image into tightly packed rows and slices; returns when the copy is complete.
     ///
     /// # Errors
-    /// `into` of another length, a queue of another context, the driver fails.
+    /// `into` of another length, a queue of another context, or the driver fails.
     pub fn read(&self, queue: &Queue, into: &mut [u8]) -> Result<(), MemoryError> {
         self.object.read(queue, Strategy::Copy, 0, into)
     }
@@ -68,13 +68,13 @@ impl Image<'_> {
         self.object.write(queue, Strategy::Copy, 0, from)
     }
 
-    /// Maps the whole image for reading and writing. No kernel can be given it while the guard lives.
+    /// Maps the whole image for reading and writing. No kernel can use it while the mapping exists.
     ///
     /// # Errors
-    /// The image is a view of a buffer (map the buffer), a queue of another context, the driver fails.
+    /// The image is a view of a buffer (map the buffer), a queue of another context, or the driver fails.
     pub fn map(&mut self, queue: &Queue) -> Result<MappedImage<'_>, MemoryError> {
         if self.object.over_buffer() {
-            // Others may hold views of the same memory.
+            // Other views of the same memory may exist.
             let what = "mapping of an image made from a buffer (map the buffer)".to_owned();
             return Err(MemoryError::NotOffered { what });
         }
@@ -113,10 +113,10 @@ pub(super) fn description(shape: &ImageShape, row_pitch_bytes: usize, buffer: cl
         image_type: object_type(extent),
         image_width: extent.width(),
         image_height: extent.height(),
-        // Each is looked at only where the type has it.
+        // Drivers read each of these only if the type has it.
         image_depth: extent.slices(),
         image_array_size: extent.slices(),
-        // An image1d_buffer_t has one row, whose pitch must not be given.
+        // An image1d_buffer_t has one row; its pitch must not be given.
         image_row_pitch: if matches!(extent, ImageExtent::Buffer { .. }) { 0 } else { row_pitch_bytes },
         image_slice_pitch: 0,
         num_mip_levels: 0,
@@ -139,7 +139,7 @@ fn offered(probe: &Probe) -> Result<ImageLimits, MemoryError> {
     probe.images.ok_or_else(|| MemoryError::NotOffered { what: "images".to_owned() })
 }
 
-/// Whether the image is one that OpenCL knows, within the device's extents.
+/// Checks that OpenCL supports the shape and that it is within the device's extents.
 fn check_shape(limits: &ImageLimits, shape: &ImageShape) -> Result<(), MemoryError> {
     shape.check()?;
     let extent = shape.extent;
@@ -164,7 +164,7 @@ fn check_shape(limits: &ImageLimits, shape: &ImageShape) -> Result<(), MemoryErr
     if over { Err(MemoryError::ImageTooLarge { extent, limit }) } else { Ok(()) }
 }
 
-/// Bytes of an image of its own, if the device can take its shape.
+/// Bytes of an image with its own memory, if the device supports the shape.
 pub(super) fn check_own(probe: &Probe, shape: &ImageShape) -> Result<usize, MemoryError> {
     check_shape(&offered(probe)?, shape)?;
     if matches!(shape.extent, ImageExtent::Buffer { .. }) {
@@ -178,7 +178,7 @@ pub(super) fn check_own(probe: &Probe, shape: &ImageShape) -> Result<usize, Memo
     Ok(bytes)
 }
 
-/// Whether an image of `shape` can lie over a buffer of `buffer_bytes`.
+/// Checks that an image of `shape` can be made over a buffer of `buffer_bytes`.
 pub(super) fn check_over_buffer(
     probe: &Probe,
     shape: &ImageShape,
@@ -189,7 +189,7 @@ pub(super) fn check_over_buffer(
     check_shape(&limits, shape)?;
     let row = shape.row_bytes();
     match shape.extent {
-        // Part of OpenCL 1.2 wherever there are images.
+        // OpenCL 1.2 requires it of every device with images.
         ImageExtent::Buffer { .. } if row > buffer_bytes => {
             Err(MemoryError::Bounds { offset: 0, len: row, bytes: buffer_bytes })
         }
@@ -222,7 +222,7 @@ pub(super) fn check_over_buffer(
     }
 }
 
-/// Whether the device offers the format for this use.
+/// Checks that the device supports the format for this access.
 pub(super) fn check_format(
     context: &Context,
     shape: &ImageShape,
@@ -257,7 +257,7 @@ mod tests {
 
     use super::*;
 
-    /// Limits in the manner of a Mali driver: pitch in multiples of 64 texels.
+    /// Limits like those of a Mali driver: pitch in multiples of 64 texels.
     fn mali() -> Probe {
         let images = ImageLimits {
             max_2d: [65536, 65536],
@@ -287,7 +287,7 @@ mod tests {
             check_over_buffer(&mali(), &rgba(10, 4), 1024, 4095),
             Err(MemoryError::Bounds { len: 4096, bytes: 4095, .. })
         ));
-        // A row longer than the pitch.
+        // A row that is longer than the pitch.
         assert!(check_over_buffer(&mali(), &rgba(65, 1), 1024, 1 << 20).is_err());
         assert!(check_over_buffer(&mali(), &rgba(10, usize::MAX), 1024, 4096).is_err());
         let error = check_over_buffer(&mali(), &rgba(0, 4), 1024, 4096).unwrap_err();

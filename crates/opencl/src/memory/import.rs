@@ -1,9 +1,9 @@
-//! Buffers over memory that somebody else made.
+//! Buffers over memory that was allocated elsewhere.
 //!
-//! Two families of extensions do it. Arm: `clImportMemoryARM` makes a buffer that kernels use and host commands refuse.
-//! Qualcomm: `clCreateBuffer` with a description of the memory in the place of the host pointer. Numbers and layouts are
-//! those of `CL/cl_ext.h` of the Khronos headers, and for what is not there (dma-buf, `AHardwareBuffer`) of
-//! `CL/cl_ext_qcom.h` of Qualcomm's Adreno OpenCL SDK.
+//! Two families of extensions support this. Arm: `clImportMemoryARM` makes a buffer that kernels can use and host
+//! commands cannot. Qualcomm: `clCreateBuffer` with a description of the memory instead of the host pointer. Numbers
+//! and layouts are those of `CL/cl_ext.h` of the Khronos headers; those missing there (dma-buf, `AHardwareBuffer`) are
+//! from `CL/cl_ext_qcom.h` of Qualcomm's Adreno OpenCL SDK.
 
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -36,8 +36,8 @@ const CL_IMPORT_TYPE_ANDROID_HARDWARE_BUFFER_ARM: isize = 0x41E2;
 
 const CL_MEM_EXT_HOST_PTR_QCOM: cl_mem_flags = 1 << 29;
 const CL_DEVICE_EXT_MEM_PADDING_IN_BYTES_QCOM: u32 = 0x40A0;
-/// The host caches the memory, and the driver cleans and invalidates its lines; on memory that is not cached that is
-/// only needless.
+/// The host caches the memory, and the driver cleans and invalidates its cache lines; for uncached memory this is only
+/// unnecessary.
 const CL_MEM_HOST_WRITEBACK_QCOM: u32 = 0x40A5;
 const CL_MEM_ION_HOST_PTR_QCOM: u32 = 0x40A8;
 const CL_MEM_DMABUF_HOST_PTR_QCOM: u32 = 0x411D;
@@ -69,7 +69,7 @@ type ImportMemoryArm =
     unsafe extern "C" fn(cl_context, cl_mem_flags, *const isize, *mut c_void, usize, *mut c_int) -> cl_mem;
 
 impl Object {
-    /// A buffer over memory that somebody else made.
+    /// A buffer over memory that was allocated elsewhere.
     pub(crate) fn import(context: &Context, external: External, access: Access) -> Result<Self, MemoryError> {
         match external.0 {
             Source::Buffer(handle) => existing(context, handle, access),
@@ -106,19 +106,19 @@ fn existing(context: &Context, handle: MemHandle, access: Access) -> Result<Obje
     Ok(Object::foreign(handle, context, shape, Reach::Driver, footprint))
 }
 
-/// Where a buffer that others made lies: inside which buffer, and over which memory of the host.
+/// The memory of an existing buffer: the buffer it is a part of, and the host memory it uses.
 fn footprint_of(handle: &MemHandle) -> Result<Footprint, MemoryError> {
     let ask = |object: cl_mem, question| {
-        // SAFETY: a live object, or the one it was made from, which lives as long.
+        // SAFETY: a live object, or its parent, which lives as long.
         unsafe { queries::mem_object_info(object, question) }
             .map(|bytes| info::number(&bytes).unwrap_or(0) as usize)
             .map_err(CallError::at("clGetMemObjectInfo"))
     };
     let (mut root, bytes) = (handle.raw(), ask(handle.raw(), cl::CL_MEM_SIZE)?);
     let mut offset = 0usize;
-    // Of a part, and of parts of parts where a driver makes them.
+    // Follows sub-buffers to their parent, repeatedly if a driver allows nesting.
     loop {
-        // OpenCL 1.0 has no parts of buffers, and does not know the question.
+        // OpenCL 1.0 has no sub-buffers and does not know this query.
         let under = ask(root, cl::CL_MEM_ASSOCIATED_MEMOBJECT).unwrap_or(0);
         if under == 0 {
             break;
@@ -155,7 +155,7 @@ fn shared(context: &Context, dma_buf: DmaBuf, access: Access) -> Result<Object, 
     let arm = offers(context, ARM_DMA_BUF);
     let handle = if arm {
         let mut fd = dma_buf.fd();
-        // SAFETY: a descriptor that lives until the driver has destroyed the object, and is asked for by its address.
+        // SAFETY: a descriptor that lives until the driver has destroyed the object; the API takes a pointer to it.
         unsafe { import_arm(context, CL_IMPORT_TYPE_DMA_BUF_ARM, (&raw mut fd).cast(), bytes, access) }?
     } else {
         let kinds = [(QCOM_DMA_BUF, CL_MEM_DMABUF_HOST_PTR_QCOM), (QCOM_ION, CL_MEM_ION_HOST_PTR_QCOM)];
@@ -166,8 +166,8 @@ fn shared(context: &Context, dma_buf: DmaBuf, access: Access) -> Result<Object, 
         dma_buf.check_room(bytes.saturating_add(padding(context)))?;
         let description =
             FdHostPtr { ext: ext(allocation_type), fd: dma_buf.fd(), host: dma_buf.pointer()?.cast() };
-        // SAFETY: the description is the one of its type; descriptor and mapping live until the driver has destroyed
-        // the object.
+        // SAFETY: the description has the layout of its type; descriptor and mapping live until the driver has
+        // destroyed the object.
         unsafe { create_qcom(context, (&raw const description).cast(), bytes, access) }?
     };
     let footprint = Footprint { dma_buf: dma_buf.inode(), ..Footprint::default() };
@@ -184,12 +184,12 @@ fn hardware(context: &Context, buffer: &HardwareBuffer, access: Access) -> Resul
     }
     let (handle, reach) = if offers(context, ARM_HARDWARE_BUFFER) {
         let kind = CL_IMPORT_TYPE_ANDROID_HARDWARE_BUFFER_ARM;
-        // SAFETY: whoever made the `External` vouches for the buffer, its size and its life.
+        // SAFETY: the creator of the `External` guarantees the buffer, its size and its lifetime.
         (unsafe { import_arm(context, kind, pointer, bytes, access) }?, Reach::Closed)
     } else if offers(context, QCOM) && offers(context, QCOM_HARDWARE_BUFFER) {
         let ext = ext(CL_MEM_ANDROID_AHARDWAREBUFFER_HOST_PTR_QCOM);
         let description = HardwareBufferHostPtr { ext, buffer: pointer };
-        // SAFETY: as above, and the description is the one of its type.
+        // SAFETY: as above, and the description has the layout of its type.
         (unsafe { create_qcom(context, (&raw const description).cast(), bytes, access) }?, Reach::Driver)
     } else {
         return Err(not_offered("an AHardwareBuffer", &[ARM_HARDWARE_BUFFER, QCOM_HARDWARE_BUFFER]));
@@ -208,7 +208,7 @@ fn not_offered(what: &str, extensions: &[&str]) -> MemoryError {
     }
 }
 
-/// Bytes an allocation must have more than are used.
+/// Bytes that an allocation must have beyond those used.
 fn padding(context: &Context) -> usize {
     info::Ask(context.device().id()).or_zero(CL_DEVICE_EXT_MEM_PADDING_IN_BYTES_QCOM) as usize
 }
@@ -218,7 +218,7 @@ fn ext(allocation_type: u32) -> ExtHostPtr {
 }
 
 /// # Safety
-/// `memory` is what `kind` asks for, of at least `bytes` bytes, and lives until the driver has destroyed the object.
+/// `memory` is what `kind` requires, of at least `bytes` bytes, and lives until the driver has destroyed the object.
 unsafe fn import_arm(
     context: &Context,
     kind: isize,
@@ -229,42 +229,42 @@ unsafe fn import_arm(
     let call = "clImportMemoryARM";
     let missing = CallError { call, code: Code(api::NO_FUNCTION) };
     let address = api::extension(context.device().platform(), c"clImportMemoryARM").ok_or(missing)?;
-    // SAFETY: the driver says that this is the address of the function, whose type the extension fixes.
+    // SAFETY: the driver reports this address for the function, and the extension defines its type.
     let import: ImportMemoryArm =
         unsafe { std::mem::transmute::<*mut c_void, ImportMemoryArm>(address.as_ptr()) };
     let properties = [CL_IMPORT_TYPE_ARM, kind, 0];
     let mut code = cl::CL_SUCCESS;
-    // SAFETY: the context is live, the list ends with 0 and lives for the call; the caller vouches for the memory.
+    // SAFETY: the context is live, the list ends with 0 and lives for the call; the caller guarantees the memory.
     let raw = unsafe {
         import(context.raw(), access_flags(access), properties.as_ptr(), memory, bytes, &raw mut code)
     };
-    // SAFETY: just created where there is no error.
+    // SAFETY: just created if there is no error.
     unsafe { made(raw, call, code) }
 }
 
 /// # Safety
-/// `description` is a `cl_mem_ext_host_ptr` with what its type adds; the memory it describes has at least `bytes` bytes and
-/// lives until the driver has destroyed the object.
+/// `description` is a `cl_mem_ext_host_ptr` with the fields of its type; the memory it describes has at least `bytes`
+/// bytes and lives until the driver has destroyed the object.
 unsafe fn create_qcom(
     context: &Context,
     description: *const c_void,
     bytes: usize,
     access: Access,
 ) -> Result<MemHandle, MemoryError> {
-    // Without CL_MEM_USE_HOST_PTR the driver refuses.
+    // The driver requires CL_MEM_USE_HOST_PTR.
     let flags = access_flags(access) | cl::CL_MEM_USE_HOST_PTR | CL_MEM_EXT_HOST_PTR_QCOM;
-    // SAFETY: the driver reads the description during the call; the caller vouches for the memory.
+    // SAFETY: the driver reads the description during the call; the caller guarantees the memory.
     let raw = unsafe { objects::create_buffer(context.raw(), flags, bytes, description.cast_mut()) };
     let (raw, code) = raw.map_or_else(|code| (std::ptr::null_mut(), code), |raw| (raw, cl::CL_SUCCESS));
-    // SAFETY: just created where there is no error.
+    // SAFETY: just created if there is no error.
     unsafe { made(raw, "clCreateBuffer", code) }
 }
 
 /// # Safety
-/// `raw` is live and its reference given up, unless it is null or `code` is an error.
+/// `raw` is live and the caller gives up its reference, unless it is null or `code` is an error.
 unsafe fn made(raw: cl_mem, call: &'static str, code: i32) -> Result<MemHandle, MemoryError> {
     match code {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         cl::CL_SUCCESS if !raw.is_null() => Ok(unsafe { MemHandle::own(raw) }),
         cl::CL_SUCCESS => Err(CallError { call, code: Code(cl::CL_INVALID_MEM_OBJECT) }.into()),
         code => Err(CallError { call, code: Code(code) }.into()),

@@ -1,4 +1,4 @@
-//! The driver's mapping under the guards, and under reads and writes by mapping.
+//! Driver mappings, used by the public guards and by reads and writes through mappings.
 
 use opencl_sys as cl;
 use opencl_sys::cl_map_flags;
@@ -12,28 +12,28 @@ use crate::memory::image;
 use crate::memory::object::{Object, Reach, Shape};
 use crate::queue::Queue;
 
-/// A mapped region, unmapped at the latest when dropped.
+/// A mapped region; unmapped when dropped if not before.
 pub(crate) struct RawMapping<'a> {
     object: &'a Object,
     queue: Queue,
     pointer: *mut u8,
-    /// Bytes of a row; all of a buffer's mapping.
+    /// Bytes of a row; for a buffer, of the whole mapping.
     row_bytes: usize,
-    /// Bytes from row to row, and from slice to slice.
+    /// Bytes from one row to the next, and from one slice to the next.
     row_pitch: usize,
     slice_pitch: usize,
-    /// Rows of a slice.
+    /// Rows per slice.
     height: usize,
     slices: usize,
-    /// The driver mapped it; else it is memory the host has anyway.
+    /// Whether the driver mapped it; otherwise the host can access the memory directly.
     by_driver: bool,
     access: Option<HostAccess<'a>>,
     open: bool,
 }
 
 impl<'a> RawMapping<'a> {
-    /// Maps `len` bytes from `offset` (the whole of an image), which must have been checked; waits until
-    /// the host may touch them. All queues of the context have finished by then.
+    /// Maps `len` bytes from `offset` (for an image, the whole image). The caller has checked the range. Waits until
+    /// the host may access the bytes; all queues of the context have finished by then.
     pub(crate) fn new(
         object: &'a Object,
         queue: &Queue,
@@ -56,7 +56,7 @@ impl<'a> RawMapping<'a> {
             }
         };
         let access = match under {
-            // Whoever writes part of a cache line needs the rest of it.
+            // Writing part of a cache line requires reading the rest of it.
             Some(under) if flags != cl::CL_MAP_READ => under.host_access(Access::ReadWrite)?,
             Some(under) => under.host_access(Access::Read)?,
             None => None,
@@ -65,7 +65,7 @@ impl<'a> RawMapping<'a> {
             return Ok(Self {
                 object,
                 queue: queue.clone(),
-                // In place, and inside as checked.
+                // In place; the caller has checked the range.
                 pointer: under.pointer()?.wrapping_add(offset),
                 row_bytes: len,
                 row_pitch: len,
@@ -100,7 +100,7 @@ impl<'a> RawMapping<'a> {
         let whole =
             row_bytes <= row_pitch && (slices == 1 || row_pitch.saturating_mul(height) <= slice_pitch);
         if pointer.is_null() || !whole {
-            // A driver that reports success without a usable mapping.
+            // The driver reported success without a usable mapping.
             let code = crate::Code(cl::CL_MAP_FAILURE);
             return Err(CallError { call: "clEnqueueMapBuffer", code }.into());
         }
@@ -119,12 +119,12 @@ impl<'a> RawMapping<'a> {
         })
     }
 
-    /// Where the mapping starts.
+    /// The start address of the mapping.
     pub(crate) fn pointer(&self) -> *mut u8 {
         self.pointer
     }
 
-    /// Bytes of one row; all bytes of a buffer's mapping.
+    /// Bytes of one row; for a buffer, of the whole mapping.
     pub(crate) fn row_bytes(&self) -> usize {
         self.row_bytes
     }
@@ -134,20 +134,20 @@ impl<'a> RawMapping<'a> {
         self.height * self.slices
     }
 
-    /// Bytes from the start to row `y`, which must exist.
+    /// Byte offset of row `y`, which must exist.
     fn offset(&self, y: usize) -> usize {
         y / self.height * self.slice_pitch + y % self.height * self.row_pitch
     }
 
-    /// Start and bytes of row `y`, counted through all slices.
+    /// Start and bytes of row `y`, counted across all slices.
     pub(crate) fn row(&self, y: usize) -> Option<(*mut u8, usize)> {
-        // SAFETY: the row lies inside the mapping.
+        // SAFETY: the row is inside the mapping.
         (y < self.rows()).then(|| (unsafe { self.pointer.add(self.offset(y)) }, self.row_bytes))
     }
 
     pub(crate) fn copy_to(&self, into: &mut [u8]) {
         for (row, to) in into.chunks_exact_mut(self.row_bytes).enumerate() {
-            // SAFETY: the row lies inside the mapping; `into` is the caller's own memory.
+            // SAFETY: the row is inside the mapping; `into` is the caller's own memory.
             unsafe {
                 let from = self.pointer.add(self.offset(row));
                 std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len());
@@ -165,7 +165,7 @@ impl<'a> RawMapping<'a> {
         }
     }
 
-    /// Unmaps, and waits until the device has the contents.
+    /// Unmaps the region and waits until the device has the contents.
     pub(crate) fn unmap(mut self) -> Result<(), MemoryError> {
         self.open = false;
         self.release()
@@ -180,7 +180,7 @@ impl<'a> RawMapping<'a> {
     }
 
     fn unmap_by_driver(&self) -> Result<(), MemoryError> {
-        // SAFETY: this mapping is live, and released once: by `unmap` or by `drop`, which `open` tells apart.
+        // SAFETY: this mapping is live, and released once: by `unmap` or by `drop`, which `open` distinguishes.
         let event =
             unsafe { commands::enqueue_unmap(self.queue.raw(), self.object.raw(), self.pointer.cast()) }
                 .map_err(CallError::at("clEnqueueUnmapMemObject"))?;

@@ -1,13 +1,14 @@
 //! Memory objects: buffers, images, samplers, shared virtual memory.
 //!
-//! Where memory is shared with the host ([`Strategy::Map`]), buffers are allocated host-visible and
-//! mapped: no copy is made. On discrete GPUs ([`Strategy::Copy`]) they live on the device and contents
-//! are copied explicitly. Arm's advice for Mali is the first: `CL_MEM_ALLOC_HOST_PTR` and map, never
-//! `CL_MEM_USE_HOST_PTR`, which costs a copy there.
+//! If memory is shared with the host ([`Strategy::Map`]), buffers are allocated host-visible and mapped, without a
+//! copy. On discrete GPUs ([`Strategy::Copy`]) they are allocated on the device and contents are copied explicitly.
+//! Arm recommends the former for Mali: `CL_MEM_ALLOC_HOST_PTR` and map, never `CL_MEM_USE_HOST_PTR`, which costs a
+//! copy there.
 //!
-//! Memory that others made (a buffer of another OpenCL user, a dma-buf, an `AHardwareBuffer`) is imported as an [`External`].
+//! Memory allocated elsewhere (a buffer of another OpenCL user, a dma-buf, an `AHardwareBuffer`) is imported as an
+//! [`External`].
 //!
-//! Objects never show uninitialised memory: what is made here without contents is zero.
+//! Objects never expose uninitialised memory: objects made here without contents are zero.
 
 mod buffer;
 #[cfg_attr(not(any(target_os = "linux", target_os = "android")), path = "no_dma_buf.rs")]

@@ -1,4 +1,4 @@
-//! Systems without dma-bufs: the types are there, and nobody has one.
+//! Systems without dma-bufs: the types exist but have no values.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -7,15 +7,15 @@ use tripipe_launch::Access;
 
 use crate::memory::MemoryError;
 
-/// A dma-buf, of which there are none on this system.
+/// A dma-buf; there are none on this system.
 #[derive(Clone, Debug)]
 pub enum DmaBuf {}
 
-/// The host may touch a dma-buf while this lives.
+/// The host may access a dma-buf while this exists.
 pub struct HostAccess<'a>(Infallible, PhantomData<&'a DmaBuf>);
 
 impl DmaBuf {
-    /// How many bytes are used of it.
+    /// The number of bytes used.
     pub fn bytes(&self) -> usize {
         match *self {}
     }
@@ -23,7 +23,7 @@ impl DmaBuf {
     /// Begins access by the host.
     ///
     /// # Errors
-    /// None: nobody has a dma-buf.
+    /// None: there are no dma-bufs.
     pub fn host_access(&self, _: Access) -> Result<HostAccess<'_>, MemoryError> {
         match *self {}
     }
@@ -49,7 +49,7 @@ impl HostAccess<'_> {
     /// Ends the access.
     ///
     /// # Errors
-    /// None: nobody has a dma-buf.
+    /// None: there are no dma-bufs.
     pub fn end(self) -> Result<(), MemoryError> {
         match self.0 {}
     }

@@ -1,4 +1,4 @@
-//! The driver's memory object under a buffer or an image, and all traffic with it.
+//! The driver's memory object behind a buffer or an image, and all transfers to and from it.
 
 use std::ffi::c_void;
 use std::ops::Range;
@@ -19,7 +19,7 @@ use crate::memory::mapping::RawMapping;
 use crate::memory::{Footprint, HostMemory, MemoryError, Strategy};
 use crate::queue::Queue;
 
-/// What kind of object, how large.
+/// Kind and size of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     Buffer { bytes: usize },
@@ -36,25 +36,25 @@ impl Shape {
     }
 }
 
-/// Where a new object's memory comes from.
+/// The initial contents of a new object.
 pub(crate) enum Contents<'a> {
     /// Undefined. Only for objects that are never mapped.
     Undefined,
     /// Zeros.
     Zero,
-    /// A copy of these bytes, as many as the object has.
+    /// A copy of these bytes; the length must be that of the object.
     Copy(&'a [u8]),
 }
 
-/// How the host gets at the contents of an object.
+/// How the host accesses the contents of an object.
 pub(crate) enum Reach {
-    /// By reads, writes and mappings of the driver.
+    /// Through reads, writes and mappings of the driver.
     Driver,
-    /// By mappings of the driver, inside a host access to what lies under the object.
+    /// Through mappings of the driver, inside a host access to the underlying memory.
     Mapped(Arc<Backing>),
-    /// In place, inside a host access; the driver takes no command of the host's for the object.
+    /// In place, inside a host access; the driver accepts no host commands for the object.
     InPlace(Arc<Backing>),
-    /// Not from here.
+    /// Not accessible.
     Closed,
 }
 
@@ -63,14 +63,14 @@ pub(crate) struct Object {
     handle: MemHandle,
     context: Context,
     shape: Shape,
-    /// The object whose memory this one shows: of a sub-buffer, of an image made from a buffer.
+    /// The parent of a sub-buffer or of an image made from a buffer.
     parent: Option<Arc<Object>>,
-    /// The memory is borrowed from the host, so no kernel may still run on it once a call returned.
+    /// The memory is borrowed from the host, so no kernel may still use it after a call has returned.
     synchronous: bool,
-    /// Others gave the memory.
+    /// The memory was allocated elsewhere or belongs to another object.
     foreign: bool,
     reach: Reach,
-    /// How many the host has handed it out to for reading; -1 to one who writes.
+    /// Number of host readers that hold it; -1 for a writer.
     held: AtomicIsize,
     footprint: Footprint,
 }
@@ -100,8 +100,8 @@ impl Object {
         });
         let pointer =
             pointer.map_or(std::ptr::null_mut(), |bytes| bytes.as_ptr().cast_mut().cast::<c_void>());
-        // SAFETY: with CL_MEM_COPY_HOST_PTR the driver reads `bytes` bytes during this call, and the
-        // slice has as many (checked by `initial`); without it the pointer is null.
+        // SAFETY: with CL_MEM_COPY_HOST_PTR the driver reads `bytes` bytes during this call, and the slice has as many
+        // (checked by `initial`); without it the pointer is null.
         let raw =
             unsafe { objects::create_buffer(context.raw(), access_flags(access) | flags, bytes, pointer) }
                 .map_err(CallError::at("clCreateBuffer"))?;
@@ -112,9 +112,8 @@ impl Object {
     /// A new buffer over host memory (`CL_MEM_USE_HOST_PTR`).
     ///
     /// # Safety
-    /// `bytes` bytes at `pointer` live until the driver has destroyed the object, or `synchronous` is
-    /// set and they live as long as calls with the object are made; and nobody else touches them
-    /// meanwhile but through a mapping.
+    /// `bytes` bytes at `pointer` live until the driver has destroyed the object, or `synchronous` is set and they
+    /// live as long as calls with the object are made. Meanwhile they are accessed only through a mapping.
     pub(crate) unsafe fn over_host(
         context: &Context,
         pointer: *mut u8,
@@ -124,7 +123,7 @@ impl Object {
     ) -> Result<Self, MemoryError> {
         check_buffer_size(context, bytes)?;
         let flags = access_flags(access) | cl::CL_MEM_USE_HOST_PTR;
-        // SAFETY: the caller vouches for the memory.
+        // SAFETY: the caller guarantees the memory.
         let raw = unsafe { objects::create_buffer(context.raw(), flags, bytes, pointer.cast()) }
             .map_err(CallError::at("clCreateBuffer"))?;
         // SAFETY: just created.
@@ -136,7 +135,7 @@ impl Object {
         Ok(object)
     }
 
-    /// A part of `parent`, a buffer.
+    /// A sub-buffer of `parent`, which is a buffer.
     pub(crate) fn part(
         parent: &Arc<Self>,
         offset: usize,
@@ -156,7 +155,7 @@ impl Object {
             });
         }
         let region = cl::cl_buffer_region { origin: offset, size: bytes };
-        // SAFETY: the parent is live, and the region lies inside it.
+        // SAFETY: the parent is live, and the region is inside it.
         let raw = unsafe { objects::create_sub_buffer(parent.raw(), access_flags(access), region) }
             .map_err(CallError::at("clCreateSubBuffer"))?;
         // SAFETY: just created.
@@ -167,7 +166,7 @@ impl Object {
         Ok(part)
     }
 
-    /// A new image with memory of its own.
+    /// A new image with its own memory.
     pub(crate) fn image(
         context: &Context,
         shape: &ImageShape,
@@ -196,7 +195,7 @@ impl Object {
         Ok(unsafe { Self::own(raw, context, Shape::Image { shape: *shape }, None) })
     }
 
-    /// An image over a buffer's memory, rows `row_pitch_bytes` apart. An `image1d_buffer_t` ignores the pitch.
+    /// An image over a buffer's memory with rows `row_pitch_bytes` apart. An `image1d_buffer_t` ignores the pitch.
     pub(crate) fn image_over(
         buffer: &Arc<Self>,
         shape: &ImageShape,
@@ -232,13 +231,13 @@ impl Object {
     }
 
     /// # Safety
-    /// `raw` is live, of that shape, and its reference is given up by the caller.
+    /// `raw` is live and has that shape, and the caller gives up its reference.
     unsafe fn own(raw: cl_mem, context: &Context, shape: Shape, parent: Option<Arc<Self>>) -> Self {
-        // SAFETY: handed on.
+        // SAFETY: passed on.
         let handle = unsafe { MemHandle::own(raw) };
         let reach = match parent.as_ref().map(|parent| &parent.reach) {
             None | Some(Reach::Driver) => Reach::Driver,
-            // The one it was made from knows how.
+            // Access through the parent instead.
             Some(_) => Reach::Closed,
         };
         let foreign = parent.is_some();
@@ -250,7 +249,7 @@ impl Object {
         Self { handle, context, shape, parent, synchronous: false, foreign, reach, held, footprint }
     }
 
-    /// An object over memory that others made.
+    /// An object over memory that was allocated elsewhere.
     pub(super) fn foreign(
         handle: MemHandle,
         context: &Context,
@@ -279,12 +278,13 @@ impl Object {
         access: Access,
     ) -> Result<Self, MemoryError> {
         let (pointer, bytes) = (memory.pointer(), memory.len());
-        // SAFETY: the memory is kept until the driver has destroyed the object, and nobody else has it.
+        // SAFETY: the memory is kept until the driver has destroyed the object, and nothing else refers to it.
         let object = unsafe { Self::over_host(context, pointer, bytes, access, false) }?;
         object.keep(Arc::new(Backing::Host(memory)))
     }
 
-    /// Keeps `backing` until the driver has destroyed the object, which may be after the last kernel with it.
+    /// Keeps `backing` alive until the driver has destroyed the object, which may be after the last kernel that uses
+    /// it.
     pub(super) fn keep(self, backing: Arc<Backing>) -> Result<Self, MemoryError> {
         extern "C" fn destroyed(_: cl_mem, backing: *mut c_void) {
             // SAFETY: the pointer comes from `Arc::into_raw` below, and the driver calls this once.
@@ -297,7 +297,7 @@ impl Object {
             Ok(()) => Ok(self),
             Err(code) => {
                 drop(self);
-                // SAFETY: the object is gone, no kernel ever had it, and the callback was not taken.
+                // SAFETY: the object is released, no kernel ever used it, and the driver did not accept the callback.
                 drop(unsafe { Arc::from_raw(backing) });
                 Err(CallError::at("clSetMemObjectDestructorCallback")(code).into())
             }
@@ -316,17 +316,17 @@ impl Object {
         &self.shape
     }
 
-    /// Whether it shows a buffer's memory instead of its own.
+    /// Whether it is a view of a buffer's memory.
     pub(crate) fn over_buffer(&self) -> bool {
         self.parent.is_some()
     }
 
-    /// Whether its memory is not its own: it shows another object's, or was imported.
+    /// Whether its memory is not its own: it is a view of another object, or was imported.
     pub(crate) fn borrows(&self) -> bool {
         self.foreign
     }
 
-    /// Which bytes it lies over.
+    /// The memory that it occupies.
     pub(crate) fn footprint(&self) -> &Footprint {
         &self.footprint
     }
@@ -335,18 +335,18 @@ impl Object {
         &self.reach
     }
 
-    /// The object whose memory it shows, itself as a rule.
+    /// The object that owns the memory; usually the object itself.
     fn root(&self) -> &Self {
         self.parent.as_deref().map_or(self, Self::root)
     }
 
-    /// Whether the host has its memory in use such that nobody else may read it, or write it if that is what is wanted.
+    /// Whether the host holds its memory so that it must not be read, or, with `to_write`, written.
     pub(crate) fn is_held(&self, to_write: bool) -> bool {
         let held = self.root().held.load(Ordering::Acquire);
         if to_write { held != 0 } else { held < 0 }
     }
 
-    /// Notes that the host uses its memory; `false` where others are in the way. Goes with [`Self::let_go`].
+    /// Holds its memory for the host; `false` if there is a conflicting hold. [`Self::let_go`] ends it.
     pub(crate) fn hold(&self, to_write: bool) -> bool {
         let next = |held: isize| match (held, to_write) {
             (0, true) => Some(-1),
@@ -356,7 +356,7 @@ impl Object {
         self.root().held.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok()
     }
 
-    /// Ends what [`Self::hold`] began.
+    /// Ends a [`Self::hold`].
     pub(crate) fn let_go(&self, to_write: bool) {
         if to_write {
             self.root().held.store(0, Ordering::Release);
@@ -369,7 +369,7 @@ impl Object {
         self.synchronous
     }
 
-    /// Whether `len` bytes from `offset` lie inside; of an image only the whole can be asked for.
+    /// Checks that `len` bytes from `offset` are inside; for an image, only the whole is valid.
     pub(crate) fn check_range(&self, offset: usize, len: usize) -> Result<(), MemoryError> {
         let bytes = self.shape.bytes();
         let inside = offset.checked_add(len).is_some_and(|end| end <= bytes);
@@ -386,7 +386,7 @@ impl Object {
         if self.context.is(queue.context()) { Ok(()) } else { Err(MemoryError::OtherContext) }
     }
 
-    /// Maps `range` where that makes no copy: `None` for an image, for a range of nothing, and where contents travel by
+    /// Maps `range` if that needs no copy: `None` for an image, for an empty range, and if contents are transferred by
     /// copies.
     pub(crate) fn in_place(
         &self,
@@ -407,8 +407,8 @@ impl Object {
         }
     }
 
-    /// Puts a copy of bytes of this buffer to another into `queue`. `None` where the driver cannot: of images, of memory
-    /// that takes no commands, of regions that overlap.
+    /// Enqueues a copy of bytes from this buffer to another. `None` if the driver cannot: for images, for memory that
+    /// accepts no commands, and for overlapping regions.
     pub(crate) fn copy_to(
         &self,
         queue: &Queue,
@@ -429,7 +429,7 @@ impl Object {
         if bytes == 0 || overlap || !takes(self) || !takes(to) {
             return Ok(None);
         }
-        // SAFETY: both are live buffers of the queue's context, the regions lie inside them and do not overlap.
+        // SAFETY: both are live buffers of the queue's context, the regions are inside them and do not overlap.
         let event = unsafe {
             commands::enqueue_copy_buffer(
                 queue.raw(),
@@ -443,7 +443,7 @@ impl Object {
         Ok(Some(unsafe { Event::own(event) }))
     }
 
-    /// Reads into `into`, by the way `strategy` says, and returns when it is there.
+    /// Reads into `into`, as `strategy` selects; returns when the data is there.
     pub(crate) fn read(
         &self,
         queue: &Queue,
@@ -466,7 +466,7 @@ impl Object {
         }
     }
 
-    /// Writes `bytes`, by the way `strategy` says, and returns when they may be reused.
+    /// Writes `bytes`, as `strategy` selects; returns when they may be reused.
     pub(crate) fn write(
         &self,
         queue: &Queue,
@@ -481,8 +481,8 @@ impl Object {
         }
         match self.way(strategy) {
             Strategy::Map => {
-                // All of the region is overwritten, so its old contents need not be fetched. The flag came
-                // with OpenCL 1.2.
+                // The whole region is overwritten, so its old contents need not be fetched. The flag was added in
+                // OpenCL 1.2.
                 let flags = if self.context.device().version() >= (1, 2) {
                     cl::CL_MAP_WRITE_INVALIDATE_REGION
                 } else {
@@ -496,18 +496,18 @@ impl Object {
         }
     }
 
-    /// Has the device fill this buffer, of at least a byte, with zeros, in line in `queue`. It came with OpenCL 1.2.
+    /// Enqueues a fill of this buffer, of at least one byte, with zeros. Requires OpenCL 1.2.
     pub(crate) fn fill_with_zeros(&self, queue: &Queue, bytes: usize) -> Result<Event, MemoryError> {
         self.check_context(queue)?;
         self.check_range(0, bytes)?;
-        // SAFETY: the region is inside the buffer as checked.
+        // SAFETY: the region is inside the buffer, as checked.
         let event = unsafe { commands::enqueue_fill_buffer(queue.raw(), self.raw(), 0, bytes) };
         let event = event.map_err(CallError::at("clEnqueueFillBuffer"))?;
         // SAFETY: just created.
         Ok(unsafe { Event::own(event) })
     }
 
-    /// How contents travel, if by `strategy` where the object leaves the choice.
+    /// How contents are transferred: by `strategy` if the object allows both.
     fn way(&self, strategy: Strategy) -> Strategy {
         if matches!(self.reach, Reach::Driver) { strategy } else { Strategy::Map }
     }
@@ -559,7 +559,7 @@ fn check_buffer_size(context: &Context, bytes: usize) -> Result<(), MemoryError>
     }
 }
 
-/// Flags for the contents, and the zeros to copy when there are any.
+/// Flags for the contents, and the zeros to copy, if any.
 fn initial(
     contents: &Contents<'_>,
     bytes: usize,
@@ -571,7 +571,7 @@ fn initial(
     };
     match contents {
         Contents::Undefined => Ok((None, visible)),
-        // Zeroed pages come from the system without being touched, so this costs the driver's copy only.
+        // The system provides zeroed pages without writing them, so this costs only the driver's copy.
         Contents::Zero => Ok((Some(HostMemory::zeroed(bytes)?), visible | cl::CL_MEM_COPY_HOST_PTR)),
         Contents::Copy(given) if given.len() == bytes => Ok((None, visible | cl::CL_MEM_COPY_HOST_PTR)),
         Contents::Copy(given) => Err(MemoryError::Length { want: bytes, found: given.len() }),

@@ -10,17 +10,17 @@ use crate::context::Context;
 use crate::handle::SamplerHandle;
 use crate::memory::MemoryError;
 
-/// How a kernel reads an image, as an object to pass to it.
+/// How a kernel samples an image; passed as a kernel argument.
 pub struct Sampler {
     handle: SamplerHandle,
     context: Context,
 }
 
 impl Sampler {
-    /// A sampler as `description` says.
+    /// A sampler with the settings of `description`.
     ///
     /// # Errors
-    /// No images on this device; repeating addressing without normalised coordinates; the driver refuses.
+    /// No images on this device; repeating addressing without normalised coordinates; the driver fails.
     pub fn new(context: &Context, description: &tripipe_launch::Sampler) -> Result<Self, MemoryError> {
         if context.device().probe().images.is_none() {
             return Err(MemoryError::NotOffered { what: "images".to_owned() });

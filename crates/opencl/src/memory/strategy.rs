@@ -1,8 +1,8 @@
-//! How contents travel between host and device.
+//! How contents are transferred between host and device.
 
 use tripipe_device::Probe;
 
-/// How contents travel between host and device.
+/// How contents are transferred between host and device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Strategy {
     /// Host-visible allocation, mapped and unmapped: for memory shared with the host.
@@ -12,7 +12,7 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// The one that suits the device: [`Self::Map`] where [`Probe::unified_memory`].
+    /// The strategy that suits the device: [`Self::Map`] if it has [`Probe::unified_memory`].
     pub fn for_device(probe: &Probe) -> Self {
         if probe.unified_memory { Self::Map } else { Self::Copy }
     }

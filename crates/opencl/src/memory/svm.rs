@@ -1,4 +1,4 @@
-//! Shared virtual memory: one address on host and device.
+//! Shared virtual memory: the same address on host and device.
 
 use std::ffi::c_void;
 use std::ops::{Deref, DerefMut};
@@ -15,12 +15,12 @@ use crate::kernel::Arg;
 use crate::memory::MemoryError;
 use crate::queue::Queue;
 
-/// How shared virtual memory is kept in step.
+/// How shared virtual memory is kept coherent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SvmGrain {
-    /// Mapped before the host touches it.
+    /// The host maps it before each access.
     Coarse,
-    /// The same bytes for both at all times; mapping only waits for the device.
+    /// Host and device see the same bytes at all times; mapping only waits for the device.
     Fine,
 }
 
@@ -32,17 +32,16 @@ pub struct SvmBuffer {
     context: Context,
 }
 
-// SAFETY: the allocation is owned; the host touches it only through a guard that borrows the buffer
-// exclusively.
+// SAFETY: the allocation is owned; the host accesses it only through a guard that borrows the buffer exclusively.
 unsafe impl Send for SvmBuffer {}
-// SAFETY: as above; through a shared reference it can only be given to kernels.
+// SAFETY: as above; through a shared reference it can only be passed to kernels.
 unsafe impl Sync for SvmBuffer {}
 
 impl SvmBuffer {
-    /// `bytes` zeros in shared memory of the context of `queue`.
+    /// Allocates `bytes` zero bytes of shared memory in the context of `queue`.
     ///
     /// # Errors
-    /// Not offered, a size of 0 or over the limit, no memory, the driver fails.
+    /// Not offered, a size of 0 or over the limit, no memory, or the driver fails.
     pub fn zeroed(queue: &Queue, bytes: usize, grain: SvmGrain) -> Result<Self, MemoryError> {
         let context = queue.context();
         let probe = context.device().probe();
@@ -69,7 +68,7 @@ impl SvmBuffer {
             .ok()
             .and_then(|start| NonNull::new(start.cast::<u8>()))
             .ok_or_else(|| {
-                // clSVMAlloc has no code; a null pointer after valid arguments means there is no room.
+                // clSVMAlloc returns no code; a null pointer for valid arguments means out of memory.
                 let code = crate::Code(cl::CL_MEM_OBJECT_ALLOCATION_FAILURE);
                 CallError { call: "clSVMAlloc", code }
             })?;
@@ -82,21 +81,21 @@ impl SvmBuffer {
         Ok(buffer)
     }
 
-    /// Its size.
+    /// Its size in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// How it is kept in step.
+    /// How it is kept coherent.
     pub fn grain(&self) -> SvmGrain {
         self.grain
     }
 
-    /// All of it for reading and writing, after all work of the context. No kernel can be given the
-    /// buffer while the guard lives.
+    /// Maps all of it for reading and writing, after all work of the context. No kernel can use the buffer while the
+    /// mapping exists.
     ///
     /// # Errors
-    /// A queue of another context, the driver fails.
+    /// A queue of another context, or the driver fails.
     pub fn map(&mut self, queue: &Queue) -> Result<MappedSvm<'_>, MemoryError> {
         self.mapping(queue, cl::CL_MAP_READ | cl::CL_MAP_WRITE, self.bytes).map(MappedSvm)
     }
@@ -104,7 +103,7 @@ impl SvmBuffer {
     /// Overwrites all of it, without fetching the old contents.
     ///
     /// # Errors
-    /// `from` of another length, a queue of another context, the driver fails.
+    /// `from` of another length, a queue of another context, or the driver fails.
     pub fn write(&mut self, queue: &Queue, from: &[u8]) -> Result<(), MemoryError> {
         let mapping = self.mapping(queue, cl::CL_MAP_WRITE_INVALIDATE_REGION, from.len())?;
         // SAFETY: mapped for writing, as many bytes as checked; a Rust slice cannot overlap it.
@@ -144,7 +143,7 @@ impl SvmBuffer {
 
 impl Drop for SvmBuffer {
     fn drop(&mut self) {
-        // The driver does not wait for kernels by itself.
+        // The driver itself does not wait for kernels.
         if let Err(error) = self.context.finish(None) {
             tracing::debug!(%error, "shared memory freed after a failed wait");
         }
@@ -208,14 +207,14 @@ impl Drop for Mapping<'_> {
     }
 }
 
-/// A whole [`SvmBuffer`] in the host's hands.
+/// A whole [`SvmBuffer`], mapped for the host.
 pub struct MappedSvm<'b>(Mapping<'b>);
 
 impl MappedSvm<'_> {
-    /// Gives it back to the device. Dropping it does the same, but can only log what goes wrong.
+    /// Returns it to the device. Dropping it does the same, but can only log errors.
     ///
     /// # Errors
-    /// The driver fails; the device is gone.
+    /// The driver fails, or the device is lost.
     pub fn unmap(self) -> Result<(), MemoryError> {
         self.0.unmap()
     }
