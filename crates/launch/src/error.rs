@@ -1,4 +1,4 @@
-//! What can go wrong when something is run.
+//! Errors of executors.
 
 use std::error::Error;
 
@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::MemoryId;
 
-/// Why a launch, a build or a memory operation was refused or failed.
+/// Why a launch, a build or a memory operation was rejected or failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ExecuteError {
@@ -15,11 +15,11 @@ pub enum ExecuteError {
     Build {
         /// Name of the program.
         program: String,
-        /// First line the compiler complains about, 1-based.
+        /// Line of the first compiler error, 1-based.
         line: Option<u32>,
-        /// The first complaint, on one line.
+        /// The first compiler error, on one line.
         summary: String,
-        /// All the compiler said.
+        /// The complete compiler log.
         log: String,
     },
     /// The program has no such kernel.
@@ -27,9 +27,9 @@ pub enum ExecuteError {
     NoSuchKernel {
         /// Name of the program.
         program: String,
-        /// The kernel asked for.
+        /// The requested kernel.
         entry: String,
-        /// The kernels there are.
+        /// The kernels of the program.
         kernels: Vec<String>,
     },
     /// Too many or too few arguments.
@@ -37,52 +37,52 @@ pub enum ExecuteError {
     ArgumentCount {
         /// The kernel.
         entry: String,
-        /// How many it takes.
+        /// Number of arguments it takes.
         want: usize,
-        /// How many it was given.
+        /// Number of arguments given.
         found: usize,
     },
     /// A plan bound to too many or too few memory objects.
     #[error("the plan has {want} operands, {found} were given")]
     Operands {
-        /// How many it has.
+        /// Number of operands it has.
         want: usize,
-        /// How many it was given.
+        /// Number of operands given.
         found: usize,
     },
-    /// An argument of another kind, type or size than the kernel declares.
+    /// An argument whose kind, type or size does not match the declaration.
     #[error("kernel `{entry}`, argument {index} (`{name}`): wants {want}, was given {found}")]
     Argument {
         /// The kernel.
         entry: String,
         /// 0-based position.
         index: usize,
-        /// The argument's name, empty when the driver does not know it.
+        /// The argument's name; empty if the driver does not know it.
         name: String,
-        /// What the kernel declares.
+        /// The declaration.
         want: String,
-        /// What was passed.
+        /// The argument given.
         found: String,
     },
-    /// A global or local size the kernel or device cannot take.
+    /// A global or local size that the kernel or device does not support.
     #[error("kernel `{entry}` cannot run {range}: {reason}")]
     Range {
         /// The kernel.
         entry: String,
-        /// The range asked for.
+        /// The requested range.
         range: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// A memory object of this size cannot be had.
+    /// A memory object of this size cannot be allocated.
     #[error("{bytes} bytes do not fit the device: {reason}")]
     OutOfMemory {
-        /// Bytes asked for.
+        /// Requested bytes.
         bytes: u64,
-        /// The limit that was hit.
+        /// The limit that was exceeded.
         reason: String,
     },
-    /// A memory object that is not there, or not of that kind or size.
+    /// A memory object that does not exist, or has the wrong kind or size.
     #[error("memory object {}: {reason}", memory.0)]
     Memory {
         /// The object.
@@ -90,30 +90,30 @@ pub enum ExecuteError {
         /// What is wrong.
         reason: String,
     },
-    /// The device does not offer what was asked for.
+    /// The device does not support the request.
     #[error("{what} is not offered by {device}")]
     NotOffered {
-        /// What was asked for.
+        /// What was requested.
         what: String,
         /// The device's name.
         device: String,
     },
-    /// The device is gone, or was reset.
+    /// The device is lost or was reset.
     #[error("the device {device} stopped answering ({during}): {reason}")]
     DeviceLost {
         /// The device's name.
         device: String,
-        /// The call that noticed.
+        /// The call that detected it.
         during: String,
-        /// What the driver said.
+        /// The driver's message.
         reason: String,
     },
-    /// Anything else the executor's own layer reports.
+    /// Any other error of the executor's backend.
     #[error("{during}: {source}")]
     Backend {
         /// The call that failed.
         during: String,
-        /// Why.
+        /// The cause.
         source: Box<dyn Error + Send + Sync>,
     },
 }

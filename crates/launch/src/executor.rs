@@ -1,4 +1,4 @@
-//! The trait that hides which device runs a launch.
+//! The trait that abstracts from the device that runs a launch.
 
 use std::any::Any;
 use std::ops::Range;
@@ -8,20 +8,20 @@ use tripipe_device::Probe;
 
 use crate::{Access, ExecuteError, ImageShape, Launch, MemoryId, MemoryKind, Program};
 
-/// Runs launches: an OpenCL device now, a simulated GPU as well.
+/// Runs launches. An OpenCL device implements it, and so does the simulated GPU.
 ///
-/// Whoever holds an executor cannot tell which one it is. Every call is finished when it
-/// returns, but for what comes back as a [`Submission`].
-/// A memory object lives until [`Executor::release`] or until the executor is dropped.
+/// Code that uses an executor cannot tell which one it is. Every call is complete when it returns, except the work
+/// behind a returned [`Submission`]. A memory object lives until [`Executor::release`] or until the executor is
+/// dropped.
 pub trait Executor {
-    /// What the device says of itself.
+    /// The properties that the device reports.
     fn probe(&self) -> &Probe;
 
     /// Makes a memory object, with `initial` contents or undefined ones.
     ///
     /// # Errors
-    /// `initial` of another length than the object, a size of 0 or over a limit, no memory left, a
-    /// format the device does not offer.
+    /// `initial` of another length than the object, a size of 0 or over a limit, out of memory, or a format that the
+    /// device does not support.
     fn allocate(
         &mut self,
         kind: &MemoryKind,
@@ -29,7 +29,7 @@ pub trait Executor {
         initial: Option<&[u8]>,
     ) -> Result<MemoryId, ExecuteError>;
 
-    /// Makes a memory object of zeros, in line as [`Executor::submit`] puts launches.
+    /// Makes a memory object of zeros, queued like a launch of [`Executor::submit`].
     ///
     /// # Errors
     /// As [`Executor::allocate`].
@@ -42,12 +42,12 @@ pub trait Executor {
         self.allocate(kind, access, Some(&zeros))
     }
 
-    /// An image over the texels a buffer already holds; no copy is made. It is 2D, rows `row_pitch_bytes` apart, or
-    /// an [`crate::ImageExtent::Buffer`], whose one row needs no pitch. The image keeps the buffer alive.
+    /// An image over the texels that a buffer already holds, without a copy. It is 2D with rows `row_pitch_bytes`
+    /// apart, or an [`crate::ImageExtent::Buffer`], whose one row needs no pitch. The image keeps the buffer alive.
     ///
     /// # Errors
-    /// Not offered ([`tripipe_device::ImageLimits::from_buffer`]), a pitch the device cannot take, the
-    /// image does not fit the buffer or has other dimensions.
+    /// Not offered ([`tripipe_device::ImageLimits::from_buffer`]), an unsupported pitch, or an image that does not fit
+    /// the buffer or has other dimensions.
     fn image_over_buffer(
         &mut self,
         buffer: MemoryId,
@@ -58,7 +58,7 @@ pub trait Executor {
     /// Frees a memory object.
     ///
     /// # Errors
-    /// `memory` is not one of this executor.
+    /// `memory` does not belong to this executor.
     fn release(&mut self, memory: MemoryId) -> Result<(), ExecuteError>;
 
     /// Overwrites a buffer from `offset` (bytes), or a whole image (`offset` 0, rows tightly packed).
@@ -73,11 +73,11 @@ pub trait Executor {
     /// Not this executor's object, past its end, or the device failed.
     fn read(&mut self, memory: MemoryId, offset: usize, into: &mut [u8]) -> Result<(), ExecuteError>;
 
-    /// Has `look` read the bytes `range` of a buffer, or of a whole image (rows tightly packed), where they lie if the
-    /// host can reach them there, else in a copy. `look` is called once, or not at all where an error comes back.
+    /// Calls `look` with the bytes `range` of a buffer, or of a whole image (rows tightly packed): in place if the
+    /// host can access them there, else as a copy. `look` is called once, or not at all if there is an error.
     ///
     /// # Errors
-    /// Not this executor's object, past its end, no room for a copy, or the device failed.
+    /// Not this executor's object, past its end, no memory for a copy, or the device failed.
     fn with_bytes(
         &mut self,
         memory: MemoryId,
@@ -90,8 +90,8 @@ pub trait Executor {
         Ok(())
     }
 
-    /// As [`Executor::with_bytes`], for reading and writing: what `edit` leaves there is what kernels read. Where a
-    /// copy is needed the bytes travel twice; whoever overwrites all of them does better with [`Executor::write`].
+    /// Like [`Executor::with_bytes`], for reading and writing: kernels read the bytes that `edit` leaves. If a copy is
+    /// needed, the bytes are transferred both ways; to overwrite all of them, use [`Executor::write`].
     ///
     /// # Errors
     /// As [`Executor::with_bytes`].
@@ -107,9 +107,9 @@ pub trait Executor {
         self.write(memory, range.start, &bytes)
     }
 
-    /// Has `work` read the first so many bytes of each of `inputs` and edit those of `output`, as [`Executor::with_bytes`] and
-    /// [`Executor::with_bytes_mut`] have one object read and edited. An input that shares bytes with the output is read as it
-    /// was before.
+    /// Calls `work` with the given number of leading bytes of each of `inputs`, and those of `output` to edit,
+    /// accessed as in [`Executor::with_bytes`] and [`Executor::with_bytes_mut`]. An input that shares bytes with the
+    /// output is read as it was before the call.
     ///
     /// # Errors
     /// As [`Executor::with_bytes`].
@@ -129,12 +129,12 @@ pub trait Executor {
         self.with_bytes_mut(output.0, 0..output.1, &mut |bytes| work(&inputs, bytes))
     }
 
-    /// Copies `bytes` bytes from one object to another or within one, in line as [`Executor::submit`] puts launches. Of
-    /// an image only the whole can be copied, rows tightly packed. The two regions may overlap. There is a timing where
-    /// the device copies by itself.
+    /// Copies `bytes` bytes from one object to another or within one, queued like a launch of [`Executor::submit`]. Of
+    /// an image, only the whole can be copied, rows tightly packed. The two regions may overlap. There is a timing
+    /// only if the device itself does the copy.
     ///
     /// # Errors
-    /// Not this executor's objects, past the end of one, no room on the way, or the device failed.
+    /// Not this executor's objects, past the end of one, no memory for a temporary copy, or the device failed.
     fn copy(
         &mut self,
         from: MemoryId,
@@ -150,30 +150,29 @@ pub trait Executor {
         Ok(Box::new(Done(Vec::new())))
     }
 
-    /// Builds a kernel ahead of its first launch and says what the compiler made of it.
+    /// Builds a kernel before its first launch and returns what the compiler reports about it.
     ///
     /// # Errors
-    /// It does not build, or has no kernel `entry`.
+    /// It does not build, or the program has no kernel `entry`.
     fn prepare(&mut self, program: &Arc<Program>, entry: &str) -> Result<KernelFacts, ExecuteError>;
 
-    /// Puts the launches in line behind all that was submitted before, in order, and returns without waiting where the
-    /// executor can do so; else they are done when it returns. The objects they use may be released meanwhile.
+    /// Enqueues the launches, in order, after everything submitted before. Returns without waiting if the executor
+    /// supports that; else they are complete when it returns. The objects they use may be released meanwhile.
     ///
     /// # Errors
-    /// As [`Executor::prepare`]; arguments or range that do not fit the kernel or the device (nothing
-    /// is run then); the device failed.
+    /// As [`Executor::prepare`]; arguments or a range that do not fit the kernel or the device (nothing is run then);
+    /// or the device failed.
     fn submit(&mut self, launches: &[Launch]) -> Result<Box<dyn Submission>, ExecuteError> {
         Ok(Box::new(Done(self.run(launches)?)))
     }
 
-    /// Whether what is submitted from now on is timed, as it is to begin with. Where taking times costs much, those who
-    /// launch small kernels and ask for no times say no; [`Submission::timings`] is an error then. [`Executor::run`] takes
-    /// times whatever was said.
+    /// Sets whether later submissions are timed; they are by default. If timing is expensive, callers that launch small
+    /// kernels and need no times can turn it off; [`Submission::timings`] is an error then. [`Executor::run`] always
+    /// takes times.
     fn take_times(&mut self, _take: bool) {}
 
-    /// Checks launches once, so that they can be submitted again and again at the least cost. Where the executor can
-    /// do so it keeps their memory objects for the list; elsewhere a list whose objects were released cannot be
-    /// submitted.
+    /// Checks launches once, so that they can be submitted repeatedly at minimum cost. Some executors keep the memory
+    /// objects of the list alive; with others, a list whose objects were released cannot be submitted.
     ///
     /// # Errors
     /// As [`Executor::submit`].
@@ -184,7 +183,7 @@ pub trait Executor {
         Ok(Prepared::new(launches))
     }
 
-    /// As [`Executor::submit`], of launches this executor has prepared.
+    /// Like [`Executor::submit`], for launches that this executor has prepared.
     ///
     /// # Errors
     /// As [`Executor::submit`].
@@ -192,19 +191,19 @@ pub trait Executor {
         self.submit(prepared.launches())
     }
 
-    /// Runs the launches in order, back to back, and waits for the last; one [`Timing`] each, all on
-    /// one clock.
+    /// Runs the launches in order, back to back, and waits for the last. Returns one [`Timing`] each, all on the same
+    /// clock.
     ///
     /// # Errors
-    /// As [`Executor::prepare`]; arguments or range that do not fit the kernel or the device (nothing
-    /// is run then); the device failed.
+    /// As [`Executor::prepare`]; arguments or a range that do not fit the kernel or the device (nothing is run then);
+    /// or the device failed.
     fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError>;
 }
 
-/// Work over the bytes of several objects: those it reads, in order, and those it edits.
+/// A function over the bytes of several objects: those it reads, in order, and those it edits.
 pub type OverBytes<'w> = dyn FnMut(&[&[u8]], &mut [u8]) + 'w;
 
-/// A host copy for `range` of an object, of zeros; `reach` says whether the object reaches to a byte.
+/// A zeroed host copy for `range` of an object; `reach` checks that the object extends to a byte.
 fn room(
     memory: MemoryId,
     range: &Range<usize>,
@@ -218,7 +217,7 @@ fn room(
     zeros(len)
 }
 
-/// Zeros in the host's memory.
+/// Zeros in host memory.
 fn zeros(len: usize) -> Result<Vec<u8>, ExecuteError> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(len).map_err(|error| ExecuteError::OutOfMemory {
@@ -229,30 +228,30 @@ fn zeros(len: usize) -> Result<Vec<u8>, ExecuteError> {
     Ok(bytes)
 }
 
-/// Launches that were submitted.
+/// Submitted launches.
 pub trait Submission: Send + Sync {
-    /// Waits for the last of them. May be asked again.
+    /// Waits for the last of them. May be called repeatedly.
     ///
     /// # Errors
-    /// A launch failed, the device is gone.
+    /// A launch failed, or the device is lost.
     fn wait(&self) -> Result<(), ExecuteError>;
 
-    /// Waits for the last of them; one [`Timing`] each, all on one clock. May be asked again.
+    /// Waits for the last of them; returns one [`Timing`] each, all on the same clock. May be called repeatedly.
     ///
     /// # Errors
-    /// As [`Submission::wait`]; no times were taken ([`Executor::take_times`]).
+    /// As [`Submission::wait`]; or no times were taken ([`Executor::take_times`]).
     fn timings(&self) -> Result<Vec<Timing>, ExecuteError>;
 
-    /// Whether all have ended, well or not. Does not wait.
+    /// Whether all have ended, successfully or not. Does not wait.
     fn is_done(&self) -> bool;
 
-    /// Has `call` called once when all have ended, well or not; at once if they have. [`Submission::is_done`] says so by
-    /// then. That may be on a thread of the driver's own: `call` wakes whoever waits, and neither blocks nor asks the
-    /// executor.
+    /// Calls `call` once when all have ended, successfully or not; immediately if they already have.
+    /// [`Submission::is_done`] is true by then. The call may happen on a driver thread: `call` should only wake a
+    /// waiter, and must neither block nor use the executor.
     fn on_done(&self, call: Box<dyn FnOnce() + Send>);
 }
 
-/// What an executor that waits hands out.
+/// The submission of an executor that has already waited.
 struct Done(Vec<Timing>);
 
 impl Submission for Done {
@@ -273,19 +272,19 @@ impl Submission for Done {
     }
 }
 
-/// Launches that an executor has checked, to be submitted to it any number of times.
+/// Launches that an executor has checked and that can be submitted to it any number of times.
 pub struct Prepared {
     launches: Vec<Launch>,
     own: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Prepared {
-    /// Launches of which the executor keeps nothing more.
+    /// Launches without executor-specific data.
     pub fn new(launches: &[Launch]) -> Self {
         Self { launches: launches.to_vec(), own: None }
     }
 
-    /// Launches with what the executor made of them.
+    /// Launches with executor-specific data.
     pub fn with(launches: &[Launch], own: impl Any + Send + Sync) -> Self {
         Self { launches: launches.to_vec(), own: Some(Box::new(own)) }
     }
@@ -295,7 +294,7 @@ impl Prepared {
         &self.launches
     }
 
-    /// What the executor made of them; `None` if that is of another type, so from another kind of executor.
+    /// The executor-specific data; `None` if it has another type, because it is from another kind of executor.
     pub fn own<T: Any>(&self) -> Option<&T> {
         self.own.as_ref()?.downcast_ref()
     }
@@ -307,25 +306,25 @@ impl std::fmt::Debug for Prepared {
     }
 }
 
-/// What a compiler says of one kernel on one device.
+/// What a compiler reports about one kernel on one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelFacts {
-    /// Largest work-group this kernel can have, in work-items.
+    /// Largest work-group that this kernel supports, in work-items.
     pub max_work_group_size: usize,
-    /// Work-groups of a multiple of this many work-items waste no lanes.
+    /// Work-group sizes that are a multiple of this many work-items leave no lanes idle.
     pub preferred_work_group_multiple: usize,
-    /// Local memory the kernel itself declares, in bytes.
+    /// Local memory that the kernel itself declares, in bytes.
     pub local_bytes: u64,
-    /// Private memory a work-item needs, in bytes: spills and arrays.
+    /// Private memory of a work-item, in bytes: spills and arrays.
     pub private_bytes: u64,
 }
 
-/// When one launch was queued, submitted, started and ended, in nanoseconds of the device's clock.
+/// The times at which one launch was queued, submitted, started and ended, in nanoseconds of the device's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timing {
-    /// The host asked for it.
+    /// The host enqueued it.
     pub queued_ns: u64,
-    /// The driver handed it to the device.
+    /// The driver submitted it to the device.
     pub submit_ns: u64,
     /// The first work-item started.
     pub start_ns: u64,
@@ -339,7 +338,7 @@ impl Timing {
         self.end_ns.saturating_sub(self.start_ns) as f64 * 1e-9
     }
 
-    /// Seconds from the first start to the last end, gaps between launches included; 0 for none.
+    /// Seconds from the first start to the last end, including gaps between launches; 0 if there are none.
     pub fn span_seconds(timings: &[Timing]) -> f64 {
         let start = timings.iter().map(|timing| timing.start_ns).min().unwrap_or(0);
         let end = timings.iter().map(|timing| timing.end_ns).max().unwrap_or(0);
@@ -351,7 +350,7 @@ impl Timing {
 mod tests {
     use super::*;
 
-    /// Objects that are bytes; launches are counted.
+    /// An executor whose objects are byte vectors; launches are only counted.
     #[derive(Default)]
     struct Plain {
         probe: Probe,

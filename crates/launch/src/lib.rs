@@ -1,9 +1,9 @@
-//! What is run, on whatever runs it.
+//! Kernel launches, independent of the device that runs them.
 //!
-//! A [`Launch`] is a kernel of a [`Program`] with its arguments and its index range. An [`Executor`]
-//! runs launches; a real OpenCL device is one, a simulated GPU is another, and nothing here tells
-//! which. Plans that are made before any memory exists use `Launch<M>` with their own slot type
-//! in the place of [`MemoryId`]; [`Launch::map_memory`] turns the one into the other.
+//! A [`Launch`] is a kernel of a [`Program`] with its arguments and its index range. An [`Executor`] runs launches; an
+//! OpenCL device is one, a simulated GPU is another, and nothing here depends on which. Plans that are made before
+//! memory exists use `Launch<M>` with their own slot type instead of [`MemoryId`]; [`Launch::map_memory`] converts one
+//! to the other.
 
 mod error;
 mod executor;
@@ -33,16 +33,16 @@ pub enum Argument<M = MemoryId> {
     Memory(M),
     /// A scalar or vector, by value.
     Value(Value),
-    /// Local memory of so many bytes.
+    /// Local memory.
     Local {
         /// Size in bytes.
         bytes: usize,
     },
     /// A sampler.
     Sampler(Sampler),
-    /// A struct by value: its bytes as the device lays it out, padding included.
+    /// A struct by value: its bytes in the device's layout, including padding.
     Bytes(Arc<[u8]>),
-    /// `NULL` in the place of a buffer.
+    /// `NULL` instead of a buffer.
     Null,
 }
 
@@ -55,21 +55,21 @@ impl<M, V: Into<Value>> From<V> for Argument<M> {
 /// A kernel, its arguments in order, and its index range.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Launch<M = MemoryId> {
-    /// Where the kernel is.
+    /// The program that contains the kernel.
     pub program: Arc<Program>,
     /// The kernel's name.
     pub entry: String,
     /// All its arguments, in order.
     pub arguments: Vec<Argument<M>>,
-    /// How many work-items, in which groups.
+    /// Number of work-items, and the work-group size.
     pub range: NdRange,
 }
 
 impl<M> Launch<M> {
-    /// The same launch over other names of the memory objects.
+    /// Converts the launch to other identifiers of memory objects.
     ///
     /// # Errors
-    /// Whatever `name` returns for an object it does not know.
+    /// Any error of `name`.
     pub fn map_memory<N, E>(&self, mut name: impl FnMut(&M) -> Result<N, E>) -> Result<Launch<N>, E> {
         let arguments = self
             .arguments

@@ -1,14 +1,14 @@
-//! Memory objects a kernel reads and writes: buffers, images, samplers.
+//! Memory objects that kernels read and write: buffers, images, samplers.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// A memory object of one executor. Numbers are never used twice by the same executor.
+/// A memory object of one executor. An executor never reuses a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MemoryId(pub u64);
 
-/// What kernels do with a memory object.
+/// The access of kernels to a memory object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// Kernels only read it.
@@ -19,16 +19,16 @@ pub enum Access {
     ReadWrite,
 }
 
-/// A memory object to be made: a buffer or an image.
+/// A memory object to be created: a buffer or an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MemoryKind {
-    /// A buffer of so many bytes, at least 1.
+    /// A buffer of at least 1 byte.
     Buffer {
         /// Size in bytes.
         bytes: usize,
     },
-    /// An image of its own; rows are tightly packed on the host side.
+    /// An image with its own memory; rows are tightly packed on the host side.
     Image(ImageShape),
 }
 
@@ -40,7 +40,8 @@ pub enum ImageExtent {
         /// Texels.
         width: usize,
     },
-    /// `image1d_buffer_t`: a line over the memory of a buffer. It has no memory of its own, and no sampler reads it.
+    /// `image1d_buffer_t`: one row over the memory of a buffer. It has no memory of its own, and samplers cannot read
+    /// it.
     Buffer {
         /// Texels.
         width: usize,
@@ -92,7 +93,7 @@ impl ImageExtent {
         }
     }
 
-    /// Rows of a slice or layer; 1 for the 1D ones.
+    /// Rows of a slice or layer; 1 for 1D images.
     pub fn height(self) -> usize {
         match self {
             Self::D1 { .. } | Self::Buffer { .. } | Self::D1Array { .. } => 1,
@@ -100,7 +101,7 @@ impl ImageExtent {
         }
     }
 
-    /// Slices of a 3D image, layers of an array, else 1.
+    /// Slices of a 3D image, layers of an array; otherwise 1.
     pub fn slices(self) -> usize {
         match self {
             Self::D1 { .. } | Self::Buffer { .. } | Self::D2 { .. } => 1,
@@ -128,7 +129,7 @@ impl fmt::Display for ImageExtent {
 /// Extent and texel format of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ImageShape {
-    /// How large it is, and of how many dimensions.
+    /// Its size and dimensions.
     pub extent: ImageExtent,
     /// Channels of a texel.
     pub order: ChannelOrder,
@@ -153,17 +154,17 @@ impl ImageShape {
         channels * self.channel.bytes()
     }
 
-    /// Size of a row in bytes, texels tightly packed; `usize::MAX` when it is more.
+    /// Size of a row in bytes, texels tightly packed; `usize::MAX` on overflow.
     pub fn row_bytes(&self) -> usize {
         self.extent.width().saturating_mul(self.texel_bytes())
     }
 
-    /// Size of the whole image in bytes, rows and slices tightly packed; `usize::MAX` when it is more.
+    /// Size of the whole image in bytes, rows and slices tightly packed; `usize::MAX` on overflow.
     pub fn bytes(&self) -> usize {
         self.row_bytes().saturating_mul(self.extent.height()).saturating_mul(self.extent.slices())
     }
 
-    /// The type of a kernel argument that takes this image, e.g. `image2d_t`.
+    /// The type of a kernel parameter for this image, e.g. `image2d_t`.
     pub fn opencl_type(&self) -> &'static str {
         match (self.extent, self.order) {
             (ImageExtent::D2 { .. }, ChannelOrder::Depth) => "image2d_depth_t",
@@ -177,14 +178,14 @@ impl ImageShape {
         }
     }
 
-    /// Whether OpenCL knows such images: no extent is 0, and order, channel type and dimensions go together. What a
-    /// device offers is less, and is not asked here.
+    /// Checks that OpenCL supports such images: no extent is 0, and order, channel type and dimensions are compatible.
+    /// A device may support fewer; that is not checked here.
     ///
     /// Source: OpenCL 3.0 API, "Image Format Descriptor" and "Image Format Mapping to OpenCL Kernel Language Image
     /// Access Qualifiers".
     ///
     /// # Errors
-    /// [`ImageShapeError`] says what does not go together.
+    /// [`ImageShapeError`] describes the incompatibility.
     pub fn check(&self) -> Result<(), ImageShapeError> {
         let extent = self.extent;
         if extent.width() == 0 || extent.height() == 0 || extent.slices() == 0 {
@@ -202,7 +203,7 @@ impl ImageShape {
     }
 }
 
-/// Why there is no such image.
+/// Why an image shape is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ImageShapeError {
@@ -212,7 +213,7 @@ pub enum ImageShapeError {
         /// The extent.
         extent: ImageExtent,
     },
-    /// The channel order does not go with the channel type.
+    /// The channel order is incompatible with the channel type.
     #[error(
         "{} texels cannot have {} channels; they can have {}",
         order.opencl_name(),
@@ -240,8 +241,8 @@ pub enum ImageShapeError {
 
 /// Channels of a texel, in the order of memory.
 ///
-/// Not there are the orders with a channel that is ignored (`CL_Rx`, `CL_RGx`, `CL_RGBx`, `CL_sRGBx`), `CL_sRGB`,
-/// whose 24 bits are no power of two, and `CL_DEPTH_STENCIL`, which only comes from OpenGL.
+/// Not included: orders with an ignored channel (`CL_Rx`, `CL_RGx`, `CL_RGBx`, `CL_sRGBx`), `CL_sRGB`, whose 24 bits
+/// are not a power of two, and `CL_DEPTH_STENCIL`, which only comes from OpenGL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChannelOrder {
     /// Red (`CL_R`).
@@ -268,9 +269,9 @@ pub enum ChannelOrder {
     Luminance,
     /// One channel of an image that is read as a single float (`CL_DEPTH`).
     Depth,
-    /// As [`Self::Rgba`], red, green and blue in the sRGB encoding (`CL_sRGBA`).
+    /// Like [`Self::Rgba`], with red, green and blue in the sRGB encoding (`CL_sRGBA`).
     Srgba,
-    /// As [`Self::Bgra`], blue, green and red in the sRGB encoding (`CL_sBGRA`).
+    /// Like [`Self::Bgra`], with blue, green and red in the sRGB encoding (`CL_sBGRA`).
     Sbgra,
 }
 
@@ -363,9 +364,9 @@ impl ChannelOrder {
     }
 }
 
-/// Type of an image channel, and how the kernel sees it.
+/// Type of an image channel, and how kernels read it.
 ///
-/// `CL_UNORM_INT24` is not there: it only comes with the depth-stencil images of OpenGL.
+/// `CL_UNORM_INT24` is not included: it only comes with the depth-stencil images of OpenGL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChannelType {
     /// 8 bits read as -1.0 to 1.0 (`CL_SNORM_INT8`).
@@ -376,13 +377,14 @@ pub enum ChannelType {
     UnormU8,
     /// 16 bits read as 0.0 to 1.0 (`CL_UNORM_INT16`).
     UnormU16,
-    /// 5, 6 and 5 bits of 16 read as 0.0 to 1.0, red uppermost (`CL_UNORM_SHORT_565`).
+    /// 5, 6 and 5 bits of 16, read as 0.0 to 1.0, red in the highest bits (`CL_UNORM_SHORT_565`).
     Unorm565,
-    /// The lower 15 of 16 bits by fives, read as 0.0 to 1.0, red uppermost (`CL_UNORM_SHORT_555`).
+    /// The lower 15 of 16 bits in groups of 5, read as 0.0 to 1.0, red in the highest bits (`CL_UNORM_SHORT_555`).
     Unorm555,
-    /// The lower 30 of 32 bits by tens, read as 0.0 to 1.0, red uppermost (`CL_UNORM_INT_101010`).
+    /// The lower 30 of 32 bits in groups of 10, read as 0.0 to 1.0, red in the highest bits (`CL_UNORM_INT_101010`).
     Unorm101010,
-    /// 10, 10, 10 and 2 bits of 32 read as 0.0 to 1.0, red uppermost, alpha lowest (`CL_UNORM_INT_101010_2`).
+    /// 10, 10, 10 and 2 bits of 32, read as 0.0 to 1.0, red in the highest bits, alpha in the lowest
+    /// (`CL_UNORM_INT_101010_2`).
     Unorm1010102,
     /// 8-bit signed integer (`CL_SIGNED_INT8`).
     I8,
@@ -423,7 +425,7 @@ impl ChannelType {
         Self::F32,
     ];
 
-    /// Size of one channel in bytes; of all channels together when they are packed.
+    /// Size of one channel in bytes; for packed types, of all channels together.
     pub fn bytes(self) -> usize {
         match self {
             Self::SnormI8 | Self::UnormU8 | Self::I8 | Self::U8 => 1,
@@ -443,7 +445,7 @@ impl ChannelType {
         matches!(self, Self::Unorm565 | Self::Unorm555 | Self::Unorm101010 | Self::Unorm1010102)
     }
 
-    /// Whether kernels see integers, and not floats.
+    /// Whether kernels read integers instead of floats.
     pub fn is_integer(self) -> bool {
         matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::U8 | Self::U16 | Self::U32)
     }
@@ -498,16 +500,16 @@ impl ChannelType {
 pub struct Sampler {
     /// Coordinates run from 0 to 1 instead of 0 to width.
     pub normalized: bool,
-    /// What lies outside the image.
+    /// Reads outside the image.
     pub addressing: Addressing,
-    /// Between texels.
+    /// Interpolation between texels.
     pub filter: Filter,
 }
 
 /// What an image read outside its extent returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Addressing {
-    /// Undefined; the kernel promises not to.
+    /// Undefined; the kernel guarantees that there are no such reads.
     None,
     /// The nearest edge texel.
     ClampToEdge,
@@ -519,7 +521,7 @@ pub enum Addressing {
     MirroredRepeat,
 }
 
-/// Between texels.
+/// Interpolation between texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Filter {
     /// The nearest texel.
@@ -567,7 +569,7 @@ mod tests {
         use ChannelOrder as O;
         use ChannelType as C;
         let flat = ImageExtent::D2 { width: 1, height: 1 };
-        // OpenCL 3.0 API, tables of channel orders and channel data types: plain orders take 12 types each, RGBA one
+        // OpenCL 3.0 API, tables of channel orders and channel data types: plain orders allow 12 types each, RGBA one
         // more, RGB 3, the three other four-channel orders 4 each, intensity and luminance 6 each, depth 2, sRGB 1
         // each.
         let valid = O::ALL

@@ -11,15 +11,15 @@ use std::sync::Arc;
 pub struct Program {
     /// File name for messages, e.g. `laplace.cl`.
     pub name: Cow<'static, str>,
-    /// What is built.
+    /// The source to build.
     pub source: Source,
     /// `-D` definitions in order: name and value.
     pub defines: Vec<(String, String)>,
-    /// Further build options as the OpenCL specification names them, e.g. `-cl-mad-enable`.
+    /// Further build options, as named in the OpenCL specification, e.g. `-cl-mad-enable`.
     pub options: Vec<String>,
 }
 
-/// The forms a program comes in.
+/// The forms of program source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Source {
@@ -30,7 +30,7 @@ pub enum Source {
 }
 
 impl Program {
-    /// A program from OpenCL C text; `name` is what messages call it.
+    /// A program from OpenCL C text; `name` is its name in messages.
     pub fn from_source(name: impl Into<Cow<'static, str>>, text: impl Into<Cow<'static, str>>) -> Self {
         Self {
             name: name.into(),
@@ -55,7 +55,7 @@ impl Program {
         self
     }
 
-    /// The whole option string handed to the compiler.
+    /// The complete option string for the compiler.
     pub fn build_options(&self) -> String {
         let mut text = String::new();
         for (name, value) in &self.defines {

@@ -29,21 +29,21 @@ impl NdRange {
         Self { dimensions: 3, global: [x, y, z], offset: [0; 3], local: None }
     }
 
-    /// With a work-group size; dimensions past the range's own must be 1.
+    /// Sets the work-group size; it must be 1 in dimensions that the range does not have.
     #[must_use]
     pub fn local(mut self, x: usize, y: usize, z: usize) -> Self {
         self.local = Some([x, y, z]);
         self
     }
 
-    /// With an offset for `get_global_id`.
+    /// Sets an offset for `get_global_id`.
     #[must_use]
     pub fn offset(mut self, x: usize, y: usize, z: usize) -> Self {
         self.offset = [x, y, z];
         self
     }
 
-    /// 1, 2 or 3.
+    /// The number of dimensions: 1, 2 or 3.
     pub fn dimensions(&self) -> usize {
         usize::from(self.dimensions)
     }
@@ -63,7 +63,7 @@ impl NdRange {
         self.local
     }
 
-    /// All work-items; `None` when the number overflows.
+    /// Number of work-items; `None` if it overflows.
     pub fn work_items(&self) -> Option<usize> {
         self.global.iter().try_fold(1usize, |all, extent| all.checked_mul(*extent))
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use half::f16;
 
-/// The scalar types a kernel argument can have, by their OpenCL C meaning.
+/// The scalar types of kernel arguments, as in OpenCL C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScalarType {
     /// `char`
@@ -62,7 +62,7 @@ impl ScalarType {
 
 /// A scalar or vector argument: element type, lanes (1, 2, 3, 4, 8 or 16), and the bytes in host order.
 ///
-/// A vector of 3 takes the room of 4, as OpenCL lays it out.
+/// A vector of 3 occupies the space of 4, as in OpenCL.
 #[derive(Clone, PartialEq)]
 pub struct Value {
     element: ScalarType,
@@ -71,8 +71,8 @@ pub struct Value {
 }
 
 impl Value {
-    /// The value whose lanes are `bytes`, in host order; `None` unless there are 1, 2, 3, 4, 8 or 16 lanes and as many
-    /// bytes as they take, which for 3 is those of 4.
+    /// A value from the bytes of its lanes, in host order. `None` unless there are 1, 2, 3, 4, 8 or 16 lanes and the
+    /// matching number of bytes; 3 lanes have the bytes of 4.
     pub fn from_bytes(element: ScalarType, lanes: usize, bytes: Vec<u8>) -> Option<Self> {
         let room = match lanes {
             3 => 4,

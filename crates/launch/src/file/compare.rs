@@ -1,48 +1,48 @@
-//! What came out against what should have.
+//! Comparison of results with expected numbers.
 
 use super::element::{ArrayShape, Scalar};
 
-/// How far a number may be from the right one. It is right within any of the three.
+/// How far a number may be from the expected one: within `absolute` plus `relative`, or within `ulp`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tolerance {
-    /// By so much.
+    /// Absolute distance.
     pub absolute: f64,
-    /// Added to `absolute`: by this part of the right number's magnitude.
+    /// Relative distance, added to `absolute`: a factor of the expected number's magnitude.
     pub relative: f64,
-    /// By so many floats of its type in between, plus one; 0 is the right number alone.
+    /// Distance in steps between neighbouring floats of the type; 0 accepts only the expected number.
     pub ulp: u64,
 }
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// Numbers compared.
     pub numbers: usize,
     /// Numbers out of tolerance.
     pub differing: usize,
-    /// The first of those, [`Comparison::SHOWN`] at the most.
+    /// The first differing numbers, at most [`Comparison::SHOWN`].
     pub first: Vec<Difference>,
-    /// The largest distance of all; NaN where one side is not a number and the other is. 0 when there are no differences.
+    /// The largest distance of all; NaN if exactly one side of a pair is NaN. 0 if there are no differences.
     pub largest: f64,
 }
 
-/// A number that is not the right one.
+/// A number that differs from the expected one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// Its position in the array, dimension by dimension, the lane of a vector last.
+    /// Its index in the array, by dimension; for a vector, the lane is last.
     pub index: Vec<usize>,
-    /// What it is.
+    /// The number found.
     pub found: Scalar,
-    /// What it should be.
+    /// The number expected.
     pub want: Scalar,
 }
 
 impl Comparison {
-    /// How many differences are kept.
+    /// Maximum number of differences stored.
     pub const SHOWN: usize = 10;
 
-    /// Compares the numbers of two arrays of one shape. Numbers that are not numbers are equal, so are 0 and -0; the
-    /// fourth lane of a vector of 3 is not looked at.
+    /// Compares the numbers of two arrays of the same shape. NaN equals NaN, and 0 equals -0. The fourth lane of a
+    /// vector of 3 is ignored.
     pub fn of(array: &ArrayShape, found: &[u8], want: &[u8], tolerance: &Tolerance) -> Self {
         let mut comparison = Self { numbers: 0, differing: 0, first: Vec::new(), largest: 0.0 };
         let extents = array.number_extents();
@@ -69,7 +69,7 @@ impl Comparison {
     }
 }
 
-/// The position in each dimension.
+/// The index in each dimension.
 fn index(position: usize, extents: &[usize]) -> Vec<usize> {
     let mut rest = position;
     let mut index: Vec<usize> = extents
@@ -95,7 +95,7 @@ fn distance(found: Scalar, want: Scalar) -> f64 {
 
 impl Tolerance {
     fn holds(&self, found: Scalar, want: Scalar, distance: f64) -> bool {
-        // What is infinite is near nothing but itself.
+        // Infinity matches only itself.
         let bound = self.absolute + self.relative * want.to_f64().abs();
         if distance == 0.0 || (distance <= bound && distance.is_finite()) {
             return true;
@@ -108,7 +108,7 @@ impl Tolerance {
     }
 }
 
-/// The position of a float among all of its type, 0 at zero; `None` for an integer.
+/// The position of a float in the order of all floats of its type, 0 at zero; `None` for an integer.
 fn position(number: Scalar) -> Option<i128> {
     let (magnitude, negative) = match number {
         Scalar::Integer(_) => return None,

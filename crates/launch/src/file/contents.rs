@@ -1,4 +1,4 @@
-//! What a buffer, an image or an expectation holds, and the bytes of it.
+//! The contents of buffers, images and expectations, and their bytes.
 
 use std::iter;
 use std::ops::RangeInclusive;
@@ -6,39 +6,39 @@ use std::ops::RangeInclusive;
 use super::element::{ArrayShape, Number, append_float, append_integer, integer_range, is_float};
 use crate::ScalarType;
 
-/// Where the contents of an array come from.
+/// The source of an array's contents.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Contents {
-    /// Nowhere: nobody wrote it yet.
+    /// None: the array is unwritten.
     Unwritten,
-    /// Every element is this one: one number for all lanes, or one a lane.
+    /// Every element has this value: one number for all lanes, or one per lane.
     Fill(Vec<Number>),
-    /// `start`, `start + step`, ... through the lanes of all elements. Integers wrap around as their type does;
-    /// floats are computed as `start + i * step` in double precision and rounded once.
+    /// `start`, `start + step`, ... through the lanes of all elements. Integers wrap around as their type does; floats
+    /// are computed as `start + i * step` in double precision and rounded once.
     Range {
         /// The first number.
         start: Number,
-        /// From number to number.
+        /// The difference between consecutive numbers.
         step: Number,
     },
     /// Random numbers, see [`Random`].
     Random(Random),
-    /// All numbers, one after the other: as many as elements times lanes.
+    /// All numbers in order; their count is elements times lanes.
     Values(Vec<Number>),
-    /// The bytes of a file as they are, vectors of 3 in the room of 4.
+    /// The bytes of a file, unchanged; vectors of 3 occupy the space of 4.
     File {
-        /// Its path as the launch file has it.
+        /// Its path, as given in the launch file.
         path: String,
     },
     /// The numbers of a `.npy` file, of exactly the element's type.
     Npy {
-        /// Its path as the launch file has it.
+        /// Its path, as given in the launch file.
         path: String,
     },
-    /// The channels of a picture: as they are in `uchar`, as 0.0 to 1.0 in `half` and `float`.
+    /// The channels of a picture: unchanged for `uchar`, scaled to 0.0 to 1.0 for `half` and `float`.
     Picture {
-        /// Its path as the launch file has it.
+        /// Its path, as given in the launch file.
         path: String,
     },
 }
@@ -48,18 +48,18 @@ pub enum Contents {
 /// The generator is Wyrand (as in wyhash, final version 4.2), a 64-bit counter: `s += 0x2d358dccaa6c78a5`, then the two
 /// halves of the 128-bit product `s * (s ^ 0x8bb84b93962eacc9)` are combined by exclusive or; `s` starts as the seed.
 /// Every number takes one 64-bit draw `x`. A float is `low + (high - low) * (x >> 11) / 2^53`, computed in double
-/// precision and rounded once (to `high` at the most); an integer is `low + floor(x * (high - low + 1) / 2^64)`.
+/// precision and rounded once (to at most `high`); an integer is `low + floor(x * (high - low + 1) / 2^64)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Random {
-    /// Where the generator starts. Two arrays of one type, size and seed are the same.
+    /// The seed of the generator. Two arrays of the same type, size and seed are equal.
     pub seed: u64,
-    /// The lowest number; `None` is 0 for floats and the type's lowest for integers.
+    /// The lowest number; `None` means 0 for floats and the type's minimum for integers.
     pub low: Option<Number>,
-    /// The highest number; `None` is 1 for floats and the type's highest for integers.
+    /// The highest number; `None` means 1 for floats and the type's maximum for integers.
     pub high: Option<Number>,
 }
 
-/// A number that its element type does not hold.
+/// A number that its element type cannot represent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Misfit {
     /// The number.
@@ -69,7 +69,7 @@ pub(super) struct Misfit {
 }
 
 impl Contents {
-    /// The file it comes from, as the launch file has it; `None` when it comes from no file.
+    /// The path of the source file, as given in the launch file; `None` if the contents are not from a file.
     pub fn path(&self) -> Option<&str> {
         match self {
             Self::File { path } | Self::Npy { path } | Self::Picture { path } => Some(path),
@@ -77,7 +77,7 @@ impl Contents {
         }
     }
 
-    /// The numbers that are written down, all of which must fit the element's type.
+    /// The numbers given explicitly, all of which must fit the element's type.
     pub(super) fn written(&self) -> impl Iterator<Item = Number> {
         let (list, pair): (&[Number], [Option<Number>; 2]) = match self {
             Self::Fill(numbers) | Self::Values(numbers) => (numbers, [None, None]),
@@ -88,9 +88,9 @@ impl Contents {
         list.iter().copied().chain(pair.into_iter().flatten())
     }
 
-    /// The bytes of an array that come from no file; `None` for those that do, and for unwritten ones.
+    /// The bytes of generated contents; `None` for contents from a file and for unwritten ones.
     ///
-    /// The caller has seen to it that `array` is counted and not too large.
+    /// The caller has checked that the size of `array` does not overflow and is within the limit.
     pub(super) fn generate(&self, array: &ArrayShape) -> Result<Option<Vec<u8>>, Misfit> {
         let (scalar, lanes) = (array.element.scalar(), array.element.lanes());
         let elements = array.elements().unwrap_or(0);
@@ -137,7 +137,7 @@ impl Contents {
     }
 }
 
-/// Appends number `index` of a range.
+/// Returns a function that appends number `index` of a range.
 fn ranging(start: Number, step: Number, scalar: ScalarType) -> impl Fn(u64, &mut Vec<u8>) {
     let (first, distance) = (start.to_f64(), step.to_f64());
     move |index, bytes| match (start, step) {
@@ -154,7 +154,7 @@ fn ranging(start: Number, step: Number, scalar: ScalarType) -> impl Fn(u64, &mut
 type Draw = Box<dyn FnMut(&mut Vec<u8>)>;
 
 impl Random {
-    /// Whether `low` is no more than `high`, the defaults of `scalar` taken for what is left out.
+    /// Whether `low` is at most `high`, with the defaults of `scalar` for missing bounds.
     pub(super) fn is_ordered(&self, scalar: ScalarType) -> bool {
         if let Some(all) = integer_range(scalar) {
             let [low, high] = self.integer_bounds(&all);
@@ -177,7 +177,7 @@ impl Random {
         [bound(self.low, *all.start()), bound(self.high, *all.end())]
     }
 
-    /// Appends one number after the other.
+    /// Returns a function that appends the next random number.
     fn drawing(&self, scalar: ScalarType) -> Draw {
         let mut generator = fastrand::Rng::with_seed(self.seed);
         let Some(all) = integer_range(scalar) else {
@@ -196,7 +196,7 @@ impl Random {
     }
 }
 
-/// Numbers one after the other into elements: vectors of 3 get the room of 4.
+/// Converts consecutive numbers to elements: vectors of 3 are padded to 4.
 pub(super) fn with_padding(array: &ArrayShape, numbers: Vec<u8>) -> Vec<u8> {
     let dense = array.element.lanes() * array.element.scalar().bytes();
     let padding = array.element.bytes() - dense;
@@ -241,14 +241,14 @@ mod tests {
         assert_eq!(generate(&wrapping, "uchar3", 2), [254, 255, 0, 0, 1, 2, 3, 0]);
         let down = range(Number::Integer(1), Number::Integer(-1));
         assert_eq!(generate(&down, "char", 3), [1, 0, 255]);
-        // 0.1 * 3 in double precision is 0.30000000000000004; the nearest float is that of 0.3.
+        // 0.1 * 3 in double precision is 0.30000000000000004; the nearest float is the same as that of 0.3.
         let tenths = range(Number::Integer(0), Number::Float(0.1));
         assert_eq!(floats(&generate(&tenths, "float", 4)), [0.0, 0.1, 0.2, 0.3]);
     }
 
     #[test]
     fn random_numbers_are_those_the_documentation_says() {
-        // By another implementation of the formula: python3
+        // From another implementation of the formula: python3
         //   s = (s + 0x2d358dccaa6c78a5) % 2**64; t = s * (s ^ 0x8bb84b93962eacc9); x = (t ^ t >> 64) % 2**64
         let random = |seed, low, high| Contents::Random(Random { seed, low, high });
         let raw = generate(&random(1, None, None), "ulong", 3);

@@ -1,4 +1,4 @@
-//! Elements of buffers and images, and the numbers written for them.
+//! Elements of buffers and images, and the numbers given for them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +8,7 @@ use half::f16;
 
 use crate::{ChannelType, ImageExtent, ImageShape, ScalarType};
 
-/// What an array is made of: scalars, or vectors of 2, 3, 4, 8 or 16 of them.
+/// The element type of an array: scalars, or vectors of 2, 3, 4, 8 or 16 of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ElementType {
     scalar: ScalarType,
@@ -35,12 +35,13 @@ impl ElementType {
         Self { scalar, lanes: 1 }
     }
 
-    /// All of them, scalars first within each type.
+    /// All element types, scalars first within each type.
     pub(super) fn all() -> impl Iterator<Item = Self> + Clone {
         SCALARS.into_iter().flat_map(|scalar| [1, 2, 3, 4, 8, 16].map(|lanes| Self { scalar, lanes }))
     }
 
-    /// `float4`, `unsigned int`: the type that OpenCL C calls so; `None` for a name that is no built-in value type.
+    /// The type with that name in OpenCL C, e.g. `float4` or `unsigned int`; `None` if the name is not a built-in
+    /// value type.
     pub fn from_opencl_name(name: &str) -> Option<Self> {
         let name = name.trim();
         let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -67,7 +68,7 @@ impl ElementType {
         Some(Self { scalar, lanes })
     }
 
-    /// What the numbers of an image are, texel by texel: one for each channel, one for all of a packed format.
+    /// The element type of an image's texels: one number per channel, or one for all channels of a packed format.
     pub fn of_image(shape: &ImageShape) -> Self {
         let scalar = match shape.channel {
             ChannelType::SnormI8 | ChannelType::I8 => ScalarType::I8,
@@ -95,7 +96,7 @@ impl ElementType {
         usize::from(self.lanes)
     }
 
-    /// Size in bytes; a vector of 3 takes the room of 4.
+    /// Size in bytes; a vector of 3 occupies the space of 4.
     pub fn bytes(self) -> usize {
         self.scalar.bytes() * if self.lanes == 3 { 4 } else { self.lanes() }
     }
@@ -111,17 +112,17 @@ impl fmt::Display for ElementType {
     }
 }
 
-/// An array in memory: elements without gaps, the last extent running fastest.
+/// An array in memory: elements without gaps, the last extent varying fastest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayShape {
-    /// What it is made of.
+    /// Its element type.
     pub element: ElementType,
-    /// Elements in each dimension, as numpy says it: `[rows, columns]`. Each at least 1.
+    /// Elements in each dimension, in numpy's order: `[rows, columns]`. Each at least 1.
     pub extents: Vec<usize>,
 }
 
 impl ArrayShape {
-    /// The array that an image's texels are: `[height, width]`, `[layers, height, width]`, `[depth, height, width]`.
+    /// The array of an image's texels: `[height, width]`, `[layers, height, width]`, `[depth, height, width]`.
     pub fn of_image(shape: &ImageShape) -> Self {
         let extents = match shape.extent {
             ImageExtent::D1 { width } | ImageExtent::Buffer { width } => vec![width],
@@ -133,23 +134,23 @@ impl ArrayShape {
         Self { element: ElementType::of_image(shape), extents }
     }
 
-    /// All elements; `None` when they cannot be counted.
+    /// Number of elements; `None` if it overflows.
     pub fn elements(&self) -> Option<usize> {
         self.extents.iter().try_fold(1usize, |all, extent| all.checked_mul(*extent))
     }
 
-    /// Size in bytes; `None` when it cannot be counted.
+    /// Size in bytes; `None` if it overflows.
     pub fn bytes(&self) -> Option<usize> {
         self.elements()?.checked_mul(self.element.bytes())
     }
 
-    /// The extents of its numbers: its own, and the lanes of a vector as the last.
+    /// The extents of its numbers: its own, followed by the lanes of a vector.
     pub fn number_extents(&self) -> Vec<usize> {
         let lanes = Some(self.element.lanes()).filter(|lanes| *lanes > 1);
         self.extents.iter().copied().chain(lanes).collect()
     }
 
-    /// The numbers in `bytes`, the fourth lane of a vector of 3 left out.
+    /// The numbers in `bytes`, without the fourth lane of a vector of 3.
     pub fn numbers<'b>(&self, bytes: &'b [u8]) -> impl Iterator<Item = &'b [u8]> + use<'b> {
         let (scalar, lanes) = (self.element.scalar.bytes(), self.element.lanes());
         bytes
@@ -157,7 +158,7 @@ impl ArrayShape {
             .flat_map(move |element| element.chunks_exact(scalar).take(lanes))
     }
 
-    /// The numbers in `bytes` one after the other, as a `.npy` file has them.
+    /// The numbers in `bytes` without padding, as in a `.npy` file.
     pub fn dense<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         if self.element.lanes == 3 {
             Cow::Owned(self.numbers(bytes).flatten().copied().collect())
@@ -175,12 +176,12 @@ impl fmt::Display for ArrayShape {
     }
 }
 
-/// A number as a file has it.
+/// A number as given in a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
-    /// Without point and exponent.
+    /// Without decimal point and exponent.
     Integer(i128),
-    /// With them, or infinite, or not a number.
+    /// With decimal point or exponent, or infinite, or NaN.
     Float(f64),
 }
 
@@ -202,9 +203,9 @@ impl Number {
         }
     }
 
-    /// The bytes of the number as a `scalar`, in host order, appended to `bytes`. A float is rounded to the nearest;
-    /// `false` when the type does not hold it: a fraction or what is out of range in an integer, what would become
-    /// infinite in a float.
+    /// Appends the number to `bytes` as a `scalar`, in host order. A float is rounded to the nearest. Returns `false`
+    /// if the type cannot represent it: a fraction or an out-of-range number for an integer, or a number that would
+    /// become infinite for a float.
     #[must_use]
     pub(super) fn append(self, scalar: ScalarType, bytes: &mut Vec<u8>) -> bool {
         match (self, integer_range(scalar)) {
@@ -226,7 +227,7 @@ pub(super) fn is_float(scalar: ScalarType) -> bool {
     integer_range(scalar).is_none()
 }
 
-/// What an integer type holds; `None` for the floats.
+/// The range of an integer type; `None` for floats.
 pub(super) fn integer_range(scalar: ScalarType) -> Option<RangeInclusive<i128>> {
     let bits = scalar.bytes() * 8;
     match scalar {
@@ -238,7 +239,7 @@ pub(super) fn integer_range(scalar: ScalarType) -> Option<RangeInclusive<i128>> 
     }
 }
 
-/// The lowest bits of `number`.
+/// Appends the lowest bits of `number`.
 pub(super) fn append_integer(number: i128, scalar: ScalarType, bytes: &mut Vec<u8>) {
     match scalar.bytes() {
         1 => bytes.extend((number as u8).to_ne_bytes()),
@@ -248,7 +249,7 @@ pub(super) fn append_integer(number: i128, scalar: ScalarType, bytes: &mut Vec<u
     }
 }
 
-/// The nearest number of the type; whether it is finite.
+/// Appends the nearest number of the type; returns whether it is finite.
 pub(super) fn append_float(number: f64, scalar: ScalarType, bytes: &mut Vec<u8>) -> bool {
     match scalar {
         ScalarType::F16 => {
@@ -268,7 +269,7 @@ pub(super) fn append_float(number: f64, scalar: ScalarType, bytes: &mut Vec<u8>)
     }
 }
 
-/// A number of an array, out of its bytes.
+/// A number of an array, decoded from its bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
     /// Of an integer type.
@@ -282,7 +283,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// The number in `bytes`, which are as many as `scalar` has, in host order; missing ones count as 0.
+    /// Decodes a number from `bytes`, which are as many as `scalar` has, in host order; missing ones count as 0.
     pub fn from_bytes(scalar: ScalarType, bytes: &[u8]) -> Self {
         let mut padded = [0; 8];
         let length = bytes.len().min(scalar.bytes());
@@ -315,11 +316,11 @@ impl Scalar {
 }
 
 impl fmt::Display for Scalar {
-    /// As few digits as give the number back.
+    /// The fewest digits that reproduce the number.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Integer(number) => write!(f, "{number}"),
-            // The shortest digits of the float are those of the half, or more: none is lost.
+            // The shortest digits of the float also identify the half, so no precision is lost.
             Self::F16(number) => write!(f, "{:?}", number.to_f32()),
             Self::F32(number) => write!(f, "{number:?}"),
             Self::F64(number) => write!(f, "{number:?}"),
@@ -363,7 +364,7 @@ mod tests {
         assert_eq!(bytes(Integer(u64::MAX.into()), ScalarType::U64), Some(vec![0xff; 8]));
         assert_eq!(bytes(Integer(1 << 64), ScalarType::U64), None);
         assert_eq!(bytes(Float(1.0), ScalarType::I32), None);
-        // IEEE 754: 65504 is the largest half, 1 is 0x3C00; 65520 lies halfway to what would be 65536.
+        // IEEE 754: 65504 is the largest half, 1 is 0x3C00; 65520 is halfway to 65536, which would be the next.
         assert_eq!(bytes(Integer(1), ScalarType::F16), Some(0x3C00u16.to_ne_bytes().to_vec()));
         assert!(bytes(Float(65519.0), ScalarType::F16).is_some());
         assert_eq!(bytes(Float(65520.0), ScalarType::F16), None);

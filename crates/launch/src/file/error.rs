@@ -1,11 +1,11 @@
-//! What can be wrong with a launch file.
+//! Errors in launch files.
 
 use thiserror::Error;
 
 use super::element::{ArrayShape, ElementType, Number, integer_range};
 use crate::ImageShapeError;
 
-/// A place in a text.
+/// A location in a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Line, from 1.
@@ -14,15 +14,15 @@ pub struct Place {
     pub column: usize,
 }
 
-/// A launch file that cannot be run: where, and why.
+/// An error in a launch file, with its location.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("{file}:{}:{}: {reason}", place.line, place.column)]
 pub struct FileError {
-    /// The file's name as the caller gave it.
+    /// The file's name, as given by the caller.
     pub file: String,
-    /// Where.
+    /// The location.
     pub place: Place,
-    /// Why.
+    /// The cause.
     pub reason: Box<FileReason>,
 }
 
@@ -30,16 +30,16 @@ pub struct FileError {
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum FileReason {
-    /// It is not TOML.
+    /// The file is not TOML.
     #[error("not TOML: {message}")]
     Syntax {
-        /// What the TOML parser says.
+        /// The message of the TOML parser.
         message: String,
     },
-    /// A key that nothing here has.
+    /// A key that the table does not have.
     #[error("unknown key `{key}` in {table}{}; there are {}", suggestion(.nearest.as_deref()), .allowed.join(", "))]
     UnknownKey {
-        /// The table it stands in.
+        /// The table that contains it.
         table: String,
         /// The key.
         key: String,
@@ -48,30 +48,30 @@ pub enum FileReason {
         /// The keys of the table.
         allowed: Vec<&'static str>,
     },
-    /// One of several keys must be there, and none is.
+    /// Exactly one of several keys is required, and none is present.
     #[error("{table} needs {}", either(.keys))]
     MissingKey {
         /// The table.
         table: String,
-        /// The keys, of which one is needed.
+        /// The keys, one of which is required.
         keys: Vec<&'static str>,
     },
-    /// Keys of which only one can be there.
+    /// Keys that exclude each other.
     #[error("{table} has both `{first}` and `{second}`; keep one")]
     Conflict {
         /// The table.
         table: String,
         /// A key.
         first: &'static str,
-        /// Another.
+        /// The other key.
         second: &'static str,
     },
-    /// A value of another type.
+    /// A value of the wrong type.
     #[error("`{key}` must be {want}, not {found}")]
     WrongType {
         /// The key.
         key: String,
-        /// What it must be.
+        /// The expected type.
         want: &'static str,
         /// The TOML type found.
         found: &'static str,
@@ -83,10 +83,10 @@ pub enum FileReason {
         key: String,
         /// The value as written.
         found: String,
-        /// What it must be.
+        /// The expected range.
         want: String,
     },
-    /// A word that is none of the words allowed.
+    /// A word that is not among the allowed ones.
     #[error("`{key}` is \"{found}\"{}; there are {}", suggestion(.nearest.as_deref()), .allowed.join(", "))]
     UnknownWord {
         /// The key.
@@ -98,7 +98,7 @@ pub enum FileReason {
         /// The words allowed.
         allowed: Vec<String>,
     },
-    /// A number that its element type does not hold.
+    /// A number that its element type cannot represent.
     #[error("{number} does not fit `{element}`{}", room(*element))]
     Misfit {
         /// The number.
@@ -109,39 +109,39 @@ pub enum FileReason {
     /// More or fewer numbers than the array has.
     #[error("{found} numbers for {want}")]
     Numbers {
-        /// How many there are.
+        /// The number of numbers found.
         found: usize,
-        /// What they are for, with how many it takes.
+        /// What they are for, and how many that requires.
         want: String,
     },
-    /// An array whose size nothing says.
+    /// An array whose size is not specified.
     #[error("nothing says how large {name} is; add `{keys}`")]
     Unsized {
-        /// What messages call the argument.
+        /// The argument's name in messages.
         name: String,
-        /// The keys that would.
+        /// The keys that would specify it.
         keys: &'static str,
     },
-    /// An image that there cannot be.
+    /// An image that is not possible.
     #[error(transparent)]
     Image(#[from] ImageShapeError),
-    /// A word in the build options that is none.
+    /// A word in the build options that is not an option.
     #[error("`{word}` in the options: {reason}")]
     Option {
         /// The word.
         word: String,
-        /// Why it cannot be.
+        /// The reason.
         reason: &'static str,
     },
-    /// `same_as` names no memory.
+    /// `same_as` does not name a memory object.
     #[error("`same_as` names {found}, which {reason}")]
     SameAs {
         /// What it names.
         found: String,
-        /// Why that cannot be.
+        /// The reason.
         reason: &'static str,
     },
-    /// The program has several kernels and the file names none.
+    /// The program has several kernels, and the file does not name one.
     #[error("`kernel` is missing, and {program} has {}; name one", some(.kernels))]
     WhichKernel {
         /// The program.
@@ -154,11 +154,11 @@ pub enum FileReason {
     NoSuchKernel {
         /// The program.
         program: String,
-        /// The kernel asked for.
+        /// The requested kernel.
         kernel: String,
         /// A kernel with a similar name.
         nearest: Option<String>,
-        /// The kernels there are.
+        /// The kernels of the program.
         kernels: Vec<String>,
     },
     /// Too many or too few arguments.
@@ -166,14 +166,14 @@ pub enum FileReason {
     ArgumentCount {
         /// The kernel.
         kernel: String,
-        /// How many it takes.
+        /// Number of arguments it takes.
         want: usize,
-        /// What they are called, as far as known.
+        /// Their names, as far as known.
         names: Vec<String>,
-        /// How many the file has.
+        /// Number of arguments in the file.
         found: usize,
     },
-    /// An argument's name is not the kernel's.
+    /// An argument's name differs from the kernel's.
     #[error(
         "argument {index} is called `{found}` here and `{want}` in kernel `{kernel}`; are they in order?"
     )]
@@ -184,10 +184,10 @@ pub enum FileReason {
         index: usize,
         /// The kernel's name for it.
         want: String,
-        /// The file's.
+        /// The name in the file.
         found: String,
     },
-    /// An argument of another kind than the kernel declares.
+    /// An argument whose kind differs from the kernel's declaration.
     #[error("argument {index} (`{name}`) of kernel `{kernel}` is {want}, not {found}")]
     ArgumentKind {
         /// The kernel.
@@ -196,12 +196,12 @@ pub enum FileReason {
         index: usize,
         /// Its name.
         name: String,
-        /// What the kernel declares.
+        /// The kernel's declaration.
         want: String,
-        /// What the file gives.
+        /// The argument in the file.
         found: String,
     },
-    /// A value whose type neither the kernel nor the file says.
+    /// A value whose type is given neither by the kernel nor by the file.
     #[error("the type of `{name}` is not known; add `type`, e.g. type = \"int\"")]
     Untyped {
         /// The argument.
@@ -210,32 +210,32 @@ pub enum FileReason {
     /// More memory than allowed.
     #[error("the arguments need {}, over the limit of {limit} bytes; make them smaller or raise the limit", bytes.map_or_else(|| "more bytes than can be counted".to_owned(), |bytes| format!("{bytes} bytes")))]
     TooLarge {
-        /// Bytes of all arrays up to the one that is too much; `None` when they cannot be counted.
+        /// Total bytes of all arrays, including the one that exceeds the limit; `None` if the sum overflows.
         bytes: Option<u64>,
         /// The limit.
         limit: u64,
     },
-    /// A file beside the launch file that cannot be read, or not as what it is read as.
+    /// Another file that cannot be read, or not in the expected format.
     #[error("{message}")]
     Other {
         /// What is wrong, with the file's name.
         message: String,
     },
-    /// A file that does not hold what the array takes.
+    /// A file whose contents do not fit the array.
     #[error("{path} holds {found}, `{name}` takes {want}{hint}")]
     Holds {
         /// The file.
         path: String,
-        /// What is in it.
+        /// The contents of the file.
         found: String,
         /// The argument.
         name: String,
-        /// What it takes.
+        /// What the argument requires.
         want: String,
-        /// What may help, with what leads up to it; may be empty.
+        /// A hint with its leading punctuation; may be empty.
         hint: String,
     },
-    /// An array that is to be shown as a picture, and is none.
+    /// An array that is to be written as a picture, but whose shape or type does not allow it.
     #[error(
         "{path} cannot show `{name}`, which is {array}: pictures are [height, width] elements of up to 4 lanes, or \
          [height, width, channels], of uchar, half or float; say so by `count`, or choose .npy"
@@ -245,15 +245,15 @@ pub enum FileReason {
         path: String,
         /// The argument.
         name: String,
-        /// What it is.
+        /// Its shape.
         array: ArrayShape,
     },
-    /// A `.sim` file that does not go on as one.
+    /// A syntax error in a `.sim` file.
     #[error("{found}, but want {want}")]
     Sim {
-        /// What there is.
+        /// What was found.
         found: String,
-        /// What should be there.
+        /// What was expected.
         want: String,
     },
 }
@@ -279,9 +279,9 @@ fn room(element: ElementType) -> String {
         .unwrap_or_default()
 }
 
-/// The candidate most like `name`; `None` when none is alike enough to be a slip of the pen.
+/// The candidate most similar to `name`; `None` if none is similar enough to be a typing error.
 pub(super) fn nearest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Option<String> {
-    // Jaro-Winkler favours a common beginning; below this two words share little more than chance.
+    // Jaro-Winkler favours a common prefix. Below this value, two words are similar only by chance.
     const ALIKE: f64 = 0.8;
     candidates
         .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))

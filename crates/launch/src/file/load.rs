@@ -1,4 +1,4 @@
-//! The arguments of a launch file with everything that is in them.
+//! Loading of a launch file's arguments with their contents.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use super::resolve::{PARAMETER_MAX, ParameterKind, Passed, Signature};
 use super::{BytesFrom, Contents, Dump, LaunchFile, Memory, MemoryShape};
 use crate::{Access, Argument, ChannelOrder, ImageExtent, ImageShape, MemoryKind, NdRange, ScalarType};
 
-/// How the files that a launch file names are read. Paths are as the launch file has them, relative to that file.
+/// Reads the files that a launch file names. Paths are as given in the launch file, relative to that file.
 ///
-/// An error is one sentence that names the file and the way out. No answer may have more than `at_most` bytes: a
-/// larger file is an error, found before it is read.
+/// An error is one sentence that names the file and how to fix the problem. No result may have more than `at_most`
+/// bytes: a larger file is an error, detected before it is read.
 pub trait Files {
     /// All bytes of a file.
     ///
@@ -25,11 +25,11 @@ pub trait Files {
     /// A `.npy` file.
     ///
     /// # Errors
-    /// It cannot be read, holds no plain numbers, or is too large.
+    /// It cannot be read, is not an array of plain numbers, or is too large.
     fn array(&mut self, path: &str, at_most: u64) -> Result<Array, String>;
 
-    /// A picture with 1, 2, 3 or 4 channels (gray, gray and alpha, RGB, RGBA), converted to as many if `channels` says
-    /// how many.
+    /// A picture with 1, 2, 3 or 4 channels (gray, gray and alpha, RGB, RGBA), converted to `channels` channels if
+    /// that is given.
     ///
     /// # Errors
     /// It cannot be read, or is too large.
@@ -41,16 +41,16 @@ pub trait Files {
 pub struct Array {
     /// Its extents; none for a single number.
     pub extents: Vec<usize>,
-    /// What its numbers are.
+    /// The type of its numbers.
     pub scalar: ScalarType,
-    /// The numbers in host order, the last extent running fastest.
+    /// The numbers in host order, the last extent varying fastest.
     pub bytes: Vec<u8>,
 }
 
-/// How much a launch file may ask for.
+/// Limits on the resources of a launch file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of all buffers and images, of what they are to hold afterwards, and of local memory.
+    /// Total bytes of all buffers and images, of their expected contents, and of local memory.
     pub bytes: u64,
 }
 
@@ -61,48 +61,50 @@ impl Default for Limits {
     }
 }
 
-/// A launch file with everything that is in it, ready for any executor.
+/// A launch file with all contents, ready for any executor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
     /// The kernel's name.
     pub kernel: String,
-    /// How many work-items, in which groups.
+    /// Number of work-items, and the work-group size.
     pub range: NdRange,
-    /// What is passed; memory by its position in `memory`.
+    /// The arguments; memory objects by their index in `memory`.
     pub arguments: Vec<Argument<usize>>,
     /// The memory objects.
     pub memory: Vec<LoadedMemory>,
 }
 
-/// A memory object that is to be made.
+/// A memory object to be created.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadedMemory {
     /// The argument it is for, from 0.
     pub argument: usize,
     /// That argument's name.
     pub name: String,
-    /// What it is. An image over a buffer ([`ImageExtent::Buffer`]) gets a buffer of its own.
+    /// Buffer or image. An image over a buffer ([`ImageExtent::Buffer`]) gets its own buffer.
     pub kind: MemoryKind,
-    /// Its numbers.
+    /// The shape of its numbers.
     pub array: ArrayShape,
     /// The channels of an image.
     pub order: Option<ChannelOrder>,
-    /// What kernels do with it.
+    /// The access of kernels to it.
     pub access: Access,
-    /// What it holds; `None` when nobody wrote it.
+    /// Its initial contents; `None` if it is unwritten.
     pub initial: Option<Vec<u8>>,
-    /// What is shown of it afterwards.
+    /// How it is output after the run.
     pub dump: Option<Dump>,
-    /// What it must hold afterwards, and how near.
+    /// Its expected contents after the run, and the tolerance.
     pub expected: Option<(Vec<u8>, Tolerance)>,
 }
 
 impl LaunchFile {
-    /// The arguments as the kernel takes them, with the contents of all memory. `kernels` are all kernels of the program.
+    /// The arguments in the form that the kernel takes, with the contents of all memory. `kernels` lists all kernels
+    /// of the program.
     ///
     /// # Errors
-    /// [`FileError`] at the argument: no such kernel, an argument of another number, name, kind or type than the kernel's, a
-    /// file that cannot be read or holds something else, more bytes than `limits` allow (told before they are made).
+    /// [`FileError`] at the argument: no such kernel, an argument whose number, name, kind or type differs from the
+    /// kernel's, a file that cannot be read or has the wrong contents, or more bytes than `limits` allow (detected
+    /// before they are allocated).
     pub fn load(
         &self,
         kernels: &[Signature],
@@ -112,7 +114,7 @@ impl LaunchFile {
         let signature = self.signature(kernels)?;
         let mut loader = Loader { files, limit: limits.bytes, used: 0 };
         let mut memory = Vec::new();
-        // For each argument, its memory object.
+        // The memory object of each argument.
         let mut objects = Vec::new();
         let mut arguments = Vec::new();
         for (index, passed) in self.resolve(signature)?.into_iter().enumerate() {
@@ -156,7 +158,7 @@ struct Loader<'f> {
 }
 
 impl Loader<'_> {
-    /// Counts bytes that are about to be made.
+    /// Counts bytes that are about to be allocated.
     fn take(&mut self, bytes: Option<usize>) -> Result<(), FileReason> {
         let used = bytes.and_then(|bytes| self.used.checked_add(bytes as u64));
         match used {
@@ -243,7 +245,7 @@ impl Loader<'_> {
         Ok(LoadedMemory { argument, name, kind, array, order, access, initial, dump, expected })
     }
 
-    /// The size of an array and what it holds.
+    /// The shape of an array and its contents.
     fn contents(
         &mut self,
         contents: &Contents,

@@ -1,9 +1,10 @@
-//! The launch file: one run of one kernel, written down.
+//! The launch file: a description of one run of one kernel.
 //!
-//! [`parse`] reads the format of `docs/launch-files.md`, [`sim::parse`] Oclgrind's `.sim` files, both into a
-//! [`LaunchFile`] and without looking at any other file. Then the caller builds [`LaunchFile::program`], says what the
-//! kernels in it take ([`Signature`]), and [`LaunchFile::load`] makes the arguments: values of the kernel's types, and
-//! memory with its contents. [`Loaded::stage`] puts them on any executor, and [`StagedMemory::read`] says what came out.
+//! [`parse`] reads the format of `docs/launch-files.md`, [`sim::parse`] reads Oclgrind's `.sim` files. Both return a
+//! [`LaunchFile`] without reading any other file. Then the caller builds [`LaunchFile::program`], describes the
+//! parameters of its kernels ([`Signature`]), and [`LaunchFile::load`] makes the arguments: values of the kernel's
+//! types, and memory with its contents. [`Loaded::stage`] creates them on any executor, and [`StagedMemory::read`]
+//! returns the results.
 
 mod compare;
 mod contents;
@@ -38,21 +39,21 @@ use crate::{Access, ChannelOrder, ChannelType, ImageExtent, NdRange, Program, Sa
 pub struct LaunchFile {
     /// The file's name, for messages.
     pub name: String,
-    /// Where the program is.
+    /// The program's file.
     pub source: ProgramFile,
-    /// What it is built with.
+    /// Its build options.
     pub options: BuildOptions,
-    /// The kernel; `None` takes the only one.
+    /// The kernel; `None` selects the only one.
     pub kernel: Option<String>,
-    /// Where the kernel is named, or the file's start.
+    /// Location of the kernel's name, or the start of the file.
     pub kernel_place: Place,
-    /// How many work-items, in which groups.
+    /// Number of work-items, and the work-group size.
     pub range: NdRange,
     /// The arguments in order.
     pub arguments: Vec<Entry>,
 }
 
-/// Where a program is: a path as the launch file has it, relative to that file.
+/// The file of a program: a path as given in the launch file, relative to that file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProgramFile {
     /// OpenCL C.
@@ -79,9 +80,9 @@ impl ProgramFile {
 /// One argument of a launch file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Its name; must be the kernel's for it.
+    /// Its name, which must match the kernel's name for it.
     pub name: Option<String>,
-    /// Where it stands.
+    /// Its location in the file.
     pub place: Place,
     /// What is passed.
     pub given: Given,
@@ -95,9 +96,9 @@ pub enum Given {
     Memory(Memory),
     /// A scalar or vector by value.
     Value {
-        /// Its type; `None` takes the kernel's.
+        /// Its type; `None` selects the kernel's.
         element: Option<ElementType>,
-        /// A number a lane.
+        /// One number per lane.
         numbers: Vec<Number>,
     },
     /// A struct by value.
@@ -109,57 +110,57 @@ pub enum Given {
     },
     /// A sampler.
     Sampler(Sampler),
-    /// `NULL` in the place of a buffer.
+    /// `NULL` instead of a buffer.
     Null,
-    /// The memory of an earlier argument again.
+    /// The memory object of an earlier argument.
     SameAs {
-        /// That argument, from 0. It is [`Self::Memory`].
+        /// The index of that argument, from 0. It is [`Self::Memory`].
         index: usize,
     },
-    /// So many bytes, whose use follows from the kernel's parameter: what a `.sim` file says.
+    /// A number of bytes whose use depends on the kernel's parameter, from a `.sim` file.
     Sized(sim::SizedArgument),
 }
 
 /// The bytes of a struct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BytesFrom {
-    /// Written down.
+    /// Given in the launch file.
     Written(Arc<[u8]>),
-    /// Those of a file.
+    /// The contents of a file.
     File {
-        /// Its path as the launch file has it.
+        /// Its path, as given in the launch file.
         path: String,
     },
 }
 
-/// A buffer or an image, what it holds, and what becomes of it.
+/// A buffer or an image, its contents, and what is done with it after the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Memory {
-    /// What it is.
+    /// Its kind and shape.
     pub shape: MemoryShape,
-    /// What it holds before the kernel runs.
+    /// Its contents before the run.
     pub contents: Contents,
-    /// What kernels do with it.
+    /// The access of kernels to it.
     pub access: Access,
-    /// What is shown of it afterwards.
+    /// How it is output after the run.
     pub dump: Option<Dump>,
-    /// What it must hold afterwards.
+    /// Its expected contents after the run.
     pub expect: Option<Expect>,
 }
 
-/// What a memory object is, as far as the launch file says.
+/// Kind and shape of a memory object, as far as the launch file specifies them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoryShape {
     /// A buffer.
     Buffer {
-        /// What it is made of.
+        /// Its element type.
         element: ElementType,
-        /// Elements in each dimension; `None` takes them from the contents' file.
+        /// Elements in each dimension; `None` uses the size of the contents' file.
         extents: Option<Vec<usize>>,
     },
     /// An image.
     Image {
-        /// How large it is; `None` takes the size of the contents' picture.
+        /// Its extent; `None` uses the size of the contents' picture.
         extent: Option<ImageExtent>,
         /// Channels of a texel.
         order: ChannelOrder,
@@ -168,35 +169,36 @@ pub enum MemoryShape {
     },
 }
 
-/// What is shown of a memory object after the run.
+/// How a memory object is output after the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Dump {
-    /// Its numbers.
+    /// As text, its numbers.
     Text {
-        /// In base 16: for floats, their bits.
+        /// Whether in base 16; floats are shown as their bits.
         hexadecimal: bool,
     },
     /// A file of its bytes.
     Raw {
-        /// Its path as the launch file has it.
+        /// Its path, as given in the launch file.
         path: String,
     },
     /// A `.npy` file of its numbers, the lanes of vectors as the last dimension.
     Npy {
-        /// Its path as the launch file has it.
+        /// Its path, as given in the launch file.
         path: String,
     },
-    /// A picture: `[height, width]` elements of 1, 2, 3 or 4 lanes, or `[height, width, channels]`; `uchar`, or `half` and
+    /// A picture: `[height, width]` elements of 1, 2, 3 or 4 lanes, or `[height, width, channels]`; `uchar`, or `half`
+    /// and
     /// `float` from 0 to 1.
     Picture {
-        /// Its path as the launch file has it.
+        /// Its path, as given in the launch file.
         path: String,
     },
 }
 
 impl Dump {
-    /// The file it goes to, as the launch file has it; `None` when it goes to no file.
+    /// The output file, as given in the launch file; `None` if it is not written to a file.
     pub fn path(&self) -> Option<&str> {
         match self {
             Self::Text { .. } => None,
@@ -205,18 +207,18 @@ impl Dump {
     }
 }
 
-/// What a memory object must hold after the run.
+/// The expected contents of a memory object after the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expect {
-    /// The right numbers; never [`Contents::Unwritten`].
+    /// The expected numbers; never [`Contents::Unwritten`].
     pub contents: Contents,
-    /// How far from them is right too.
+    /// The permitted deviation.
     pub tolerance: Tolerance,
 }
 
 impl LaunchFile {
-    /// The program to build: `source` is the content of [`LaunchFile::source`], `name` what messages call it. `folder`
-    /// turns the folder of an `-I` option, as the launch file has it, into one that can be found.
+    /// The program to build: `source` is the content of [`LaunchFile::source`], `name` is its name in messages.
+    /// `folder` converts the folder of an `-I` option, as given in the launch file, to one that the compiler can find.
     pub fn program(&self, name: String, source: Source, folder: impl Fn(&str) -> String) -> Program {
         let mut program = Program {
             name: name.into(),

@@ -1,30 +1,30 @@
-//! Build options as `clBuildProgram` takes them.
+//! Build options in the syntax of `clBuildProgram`.
 
 use super::error::FileReason;
 
-/// Build options, told apart.
+/// Build options, by kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BuildOptions {
     /// `-D`: name and value; the value of a bare name is `1`.
     pub defines: Vec<(String, String)>,
-    /// `-I`: folders as the launch file has them, relative to that file.
+    /// `-I`: folders as given in the launch file, relative to that file.
     pub includes: Vec<String>,
-    /// All others as they are.
+    /// All other options, unchanged.
     pub flags: Vec<String>,
 }
 
 impl BuildOptions {
-    /// The options in `text`, separated by spaces: `-D N=4 -DFAST -I include -cl-std=CL2.0`. Quotes mean nothing, as
-    /// in most drivers.
+    /// Parses the options in `text`, separated by spaces: `-D N=4 -DFAST -I include -cl-std=CL2.0`. Quotes have no
+    /// meaning, as in most drivers.
     ///
     /// # Errors
-    /// [`FileReason::Option`]: what is no option, or lacks its value.
+    /// [`FileReason::Option`]: a word is not an option, or its value is missing.
     pub fn parse(text: &str) -> Result<Self, FileReason> {
         let mut options = Self::default();
         let mut words = text.split_whitespace();
         while let Some(word) = words.next() {
             let refused = |reason| FileReason::Option { word: word.to_owned(), reason };
-            // What belongs to the option stands right behind it or in the next word.
+            // The operand follows the option directly or is the next word.
             let mut operand = |option| match word.strip_prefix(option) {
                 Some("") => Some(words.next().unwrap_or_default()),
                 other => other,

@@ -1,4 +1,4 @@
-//! From the text of a launch file to what it says.
+//! Parsing of launch files.
 
 use toml::de::DeTable;
 
@@ -14,21 +14,21 @@ use crate::{
     Access, Addressing, ChannelOrder, ChannelType, Filter, ImageExtent, ImageShape, NdRange, Sampler,
 };
 
-/// More than any device takes: `CL_DEVICE_MAX_PARAMETER_SIZE` is some thousand bytes.
+/// More than any device supports: `CL_DEVICE_MAX_PARAMETER_SIZE` is some thousand bytes.
 const ARGUMENTS_MAX: usize = 1024;
-/// More than anybody's arrays have.
+/// More than practical arrays have.
 const DIMENSIONS_MAX: usize = 8;
-/// Endings of the names of pictures.
+/// File name extensions of pictures.
 const PICTURES: [&str; 11] = ["png", "jpg", "jpeg", "ppm", "pgm", "pnm", "pam", "bmp", "tif", "tiff", "webp"];
 
 const ROOT_KEYS: [&str; 8] =
     ["source", "spirv", "options", "kernel", "global", "local", "offset", "argument"];
 const CONTENT_KEYS: [&str; 7] = ["fill", "range", "random", "values", "file", "npy", "picture"];
-/// What an argument can be.
+/// The keys that determine an argument's kind.
 const KINDS: [&str; 8] = ["buffer", "image", "value", "bytes", "local", "sampler", "null", "same_as"];
 
-/// Reads a launch file: the format is that of `docs/launch-files.md`. `name` is what messages call the file. No other
-/// file is looked at, and no more memory is taken than in proportion to the text.
+/// Parses a launch file in the format of `docs/launch-files.md`. `name` is the file's name in messages. No other file
+/// is read, and memory use is proportional to the text.
 ///
 /// # Errors
 /// [`FileError`] with line and column: not TOML, an unknown or missing key, a value of the wrong type, numbers that do
@@ -109,7 +109,7 @@ fn range(root: &Table<'_, '_>) -> Result<NdRange, FileError> {
 
 fn argument(item: &Item<'_, '_>, index: usize, before: &[Entry]) -> Result<Entry, FileError> {
     let table = item.table(format!("argument {index}"))?;
-    // A slip of the pen in the key that says what it is must not hide behind its absence.
+    // A typing error in the key that determines the kind must be reported as such, not as a missing key.
     let all: Vec<&str> =
         [&["name"][..], &KINDS, &["count"], &CONTENT_KEYS, &["access", "dump", "expect", "type"]].concat();
     table.check_keys(&all)?;
@@ -140,13 +140,13 @@ fn argument(item: &Item<'_, '_>, index: usize, before: &[Entry]) -> Result<Entry
     Ok(Entry { name, place: table.place(), given })
 }
 
-/// The name of a type, with the place for what is not one.
+/// Parses the name of a type, or returns an error at its location.
 fn element(item: &Item<'_, '_>) -> Result<ElementType, FileError> {
     let found = item.string()?;
     if let Some(element) = ElementType::from_opencl_name(found) {
         return Ok(element);
     }
-    // Only for the message: all names there are.
+    // Only for the message, which lists all names.
     item.word(ElementType::all().map(|element| (element.to_string(), element)))
 }
 
@@ -178,7 +178,7 @@ fn image(table: &Table<'_, '_>, kind: &Item<'_, '_>) -> Result<Memory, FileError
         .word(ChannelType::ALL.map(|channel| (plain_name(channel.opencl_name()), channel)))?;
     let extent = |key| inner.get(key).map(|item| item.whole(&(1..=usize::MAX))).transpose();
     let (width, height) = (extent("width")?, extent("height")?);
-    // One in the place of what is missing: a format that cannot be is told either way.
+    // 1 for missing extents, so that an invalid format is reported in any case.
     let (some_width, some_height) = (width.unwrap_or(1), height.unwrap_or(1));
     let over_buffer = inner.get("over_buffer").map(|item| item.only_true()).transpose()?.is_some();
     let extent = match (height, inner.at_most_one_of(&["depth", "layers"])?) {
@@ -227,7 +227,7 @@ fn plain_name(name: &str) -> String {
     name.strip_prefix("CL_").unwrap_or(name).to_lowercase().replace('_', "-")
 }
 
-/// What buffers and images have in common.
+/// The parts that buffers and images have in common.
 fn memory(
     table: &Table<'_, '_>,
     shape: MemoryShape,
@@ -248,7 +248,7 @@ fn memory(
     Ok(Memory { shape, contents, access, dump, expect })
 }
 
-/// The contents that one of the keys of `table` says, checked as far as no other file is needed.
+/// The contents given by one of the keys of `table`, checked as far as possible without other files.
 fn contents(
     table: &Table<'_, '_>,
     element: ElementType,
@@ -296,7 +296,7 @@ fn contents(
     Ok(contents)
 }
 
-/// The first number written down that the element's type does not hold.
+/// Returns the first explicitly given number that the element's type cannot represent.
 fn check_fit(contents: &Contents, element: ElementType) -> Result<(), Number> {
     let mut bytes = Vec::new();
     for number in contents.written() {
@@ -433,7 +433,7 @@ fn sampler(table: &Table<'_, '_>) -> Result<Sampler, FileError> {
     Ok(Sampler { normalized, addressing, filter })
 }
 
-/// The earlier argument that `same_as` names by position or by name.
+/// The earlier argument that `same_as` refers to by index or by name.
 fn same_as(item: &Item<'_, '_>, before: &[Entry]) -> Result<usize, FileError> {
     let (found, index) = if let Some(name) = item.as_string() {
         let index = before.iter().position(|entry| entry.name.as_deref() == Some(name));

@@ -1,28 +1,28 @@
-//! Pictures into arrays and back.
+//! Conversion between pictures and arrays.
 
 use super::element::{ArrayShape, ElementType, Scalar, append_float};
 use crate::{ChannelOrder, ScalarType};
 
-/// A picture of 8 bits a channel.
+/// A picture with 8 bits per channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pixels {
-    /// Pixels of a row.
+    /// Pixels per row.
     pub width: usize,
-    /// Rows.
+    /// Number of rows.
     pub height: usize,
-    /// Bytes of a pixel: 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA.
+    /// Bytes per pixel: 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA.
     pub channels: usize,
     /// All pixels, row by row.
     pub bytes: Vec<u8>,
 }
 
-/// Whether the numbers of an array can be those of a picture.
+/// Whether an array of this type can hold a picture.
 fn takes_pictures(scalar: ScalarType) -> bool {
     matches!(scalar, ScalarType::U8 | ScalarType::F16 | ScalarType::F32)
 }
 
-/// How many channels a picture is to have for an array; `None` as many as it has. `extents` are the array's, if known;
-/// `order` is that of an image. Or why it cannot go there.
+/// The number of channels that a picture needs for an array; `None` keeps the picture's own. `extents` are the
+/// array's, if known; `order` is that of an image. An error says why the array cannot hold a picture.
 pub(super) fn channels_for(
     element: ElementType,
     extents: Option<&[usize]>,
@@ -40,10 +40,10 @@ pub(super) fn channels_for(
     }
 }
 
-/// Channels as the numbers of an array: as they are in `uchar`, as 0.0 to 1.0 in `half` and `float`.
+/// Converts channels to the numbers of an array: unchanged for `uchar`, scaled to 0.0 to 1.0 for `half` and `float`.
 pub(super) fn numbers(scalar: ScalarType, order: Option<ChannelOrder>, mut channels: Vec<u8>) -> Vec<u8> {
     if let Some(order) = order {
-        // Channel of the picture for each channel of the image.
+        // For each channel of the image, the channel of the picture.
         permute(&mut channels, memory_order(order));
     }
     if scalar == ScalarType::U8 {
@@ -56,7 +56,7 @@ pub(super) fn numbers(scalar: ScalarType, order: Option<ChannelOrder>, mut chann
     bytes
 }
 
-/// The picture that an array can be shown as: width, height, channels; `None` when it is none.
+/// Width, height and channels of an array as a picture; `None` if it cannot be one.
 pub(super) fn extents(array: &ArrayShape) -> Option<[usize; 3]> {
     if !takes_pictures(array.element.scalar()) {
         return None;
@@ -69,10 +69,10 @@ pub(super) fn extents(array: &ArrayShape) -> Option<[usize; 3]> {
 }
 
 impl Pixels {
-    /// The picture of an array's bytes, `order` being that of an image: numbers of `half` and `float` are 0.0 to 1.0,
-    /// rounded to the nearest of 256 steps; what is outside becomes the nearer end, what is not a number 0. `None` when
-    /// the array is no picture: other extents than `[height, width]` with 1 to 4 lanes or `[height, width, 1 to 4]`, or
-    /// other numbers than `uchar`, `half` and `float`.
+    /// Converts an array's bytes to a picture; `order` is that of an image. Numbers of `half` and `float` range from
+    /// 0.0 to 1.0 and are rounded to the nearest of 256 steps; numbers outside are clamped, NaN becomes 0. `None` if
+    /// the array cannot be a picture: other extents than `[height, width]` with 1 to 4 lanes or `[height, width, 1 to
+    /// 4]`, or another type than `uchar`, `half` and `float`.
     pub fn from_array(array: &ArrayShape, order: Option<ChannelOrder>, bytes: &[u8]) -> Option<Self> {
         let [width, height, channels] = extents(array)?;
         let scalar = array.element.scalar();
@@ -80,7 +80,7 @@ impl Pixels {
             .numbers(bytes)
             .map(|number| match Scalar::from_bytes(scalar, number) {
                 Scalar::Integer(number) => number as u8,
-                // A float becomes the nearest integer of the type, 0 if it is not a number.
+                // The cast saturates, and NaN becomes 0.
                 float => (float.to_f64() * 255.0).round() as u8,
             })
             .collect();
@@ -95,7 +95,7 @@ impl Pixels {
     }
 }
 
-/// For each channel of an image in memory, which one of R, G, B, A it is. Only orders of four channels are mixed.
+/// For each channel of an image in memory, its index among R, G, B, A. Only orders of four channels are permuted.
 fn memory_order(order: ChannelOrder) -> [usize; 4] {
     match order {
         ChannelOrder::Bgra | ChannelOrder::Sbgra => [2, 1, 0, 3],

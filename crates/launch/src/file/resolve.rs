@@ -1,4 +1,4 @@
-//! What a launch file says and what the kernel takes, brought together.
+//! Matches the arguments of a launch file with the kernel's parameters.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,10 +8,10 @@ use super::error::{FileError, FileReason, nearest};
 use super::{BytesFrom, Contents, Entry, Given, LaunchFile, Memory, MemoryShape};
 use crate::{Sampler, Value};
 
-/// Most bytes of a value: some times what `CL_DEVICE_MAX_PARAMETER_SIZE` is for all arguments together.
+/// Maximum bytes of a value: several times what `CL_DEVICE_MAX_PARAMETER_SIZE` allows for all arguments together.
 pub(super) const PARAMETER_MAX: usize = 1 << 16;
 
-/// A kernel and what it takes.
+/// A kernel and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// The kernel's name.
@@ -23,19 +23,19 @@ pub struct Signature {
 /// A parameter of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name, empty if unknown.
+    /// Its name; empty if unknown.
     pub name: String,
-    /// What is passed for it.
+    /// The kind of argument it takes.
     pub kind: ParameterKind,
 }
 
-/// What is passed for a parameter.
+/// The kind of argument that a parameter takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParameterKind {
     /// A pointer to global or constant memory.
     Buffer {
-        /// What it points to, if that is a built-in type.
+        /// The type it points to, if that is a built-in type.
         element: Option<ElementType>,
     },
     /// A pointer to local memory.
@@ -46,19 +46,19 @@ pub enum ParameterKind {
     Sampler,
     /// A value of a built-in type.
     Value(ElementType),
-    /// A value of any other type: a struct, or a name for a built-in type.
+    /// A value of any other type: a struct, or a typedef of a built-in type.
     Opaque {
-        /// The type as the source spells it, empty if unknown.
+        /// The type as spelled in the source; empty if unknown.
         type_name: String,
         /// Its size, if known.
         bytes: Option<usize>,
     },
-    /// Nobody knows.
+    /// The kind is not known.
     Unknown,
 }
 
 impl ParameterKind {
-    /// Whether an argument of a launch file can be passed for it. A `.sim` file's is looked at elsewhere.
+    /// Whether an argument of a launch file can be passed for it. Arguments of `.sim` files are checked elsewhere.
     fn takes(&self, given: &Given) -> bool {
         let same = |bytes: Option<usize>, found: usize| bytes.is_none_or(|bytes| bytes == found);
         match (self, given) {
@@ -102,7 +102,7 @@ impl fmt::Display for ParameterKind {
     }
 }
 
-/// An argument as it will be passed, its contents still to be loaded.
+/// An argument in the form in which it is passed; its contents are not loaded yet.
 pub(super) enum Passed<'f> {
     Memory(Box<Cow<'f, Memory>>),
     Value(Value),
@@ -114,7 +114,7 @@ pub(super) enum Passed<'f> {
 }
 
 impl LaunchFile {
-    /// The kernel to run, out of all that the program has.
+    /// The kernel to run, among all kernels of the program.
     pub(super) fn signature<'s>(&self, kernels: &'s [Signature]) -> Result<&'s Signature, FileError> {
         let program = self.source.path().to_owned();
         let names = || kernels.iter().map(|signature| signature.kernel.clone()).collect::<Vec<_>>();
@@ -132,13 +132,13 @@ impl LaunchFile {
         }
     }
 
-    /// All arguments, each of the kind and type that the kernel takes.
+    /// All arguments, each with the kind and type that the kernel takes.
     pub(super) fn resolve(&self, signature: &Signature) -> Result<Vec<Passed<'_>>, FileError> {
         let (want, found) = (signature.parameters.len(), self.arguments.len());
         if want != found {
             let names = signature.parameters.iter().map(|parameter| parameter.name.clone()).collect();
             let kernel = signature.kernel.clone();
-            // At the first that is too much, or at the last.
+            // At the first surplus argument, or at the last one.
             let place = self.arguments.get(want).or(self.arguments.last());
             let place = place.map_or(self.kernel_place, |entry| entry.place);
             return Err(self.error(place, FileReason::ArgumentCount { kernel, want, names, found }));
@@ -195,7 +195,7 @@ impl LaunchFile {
         }
     }
 
-    /// What messages and results call an argument.
+    /// The name of an argument in messages and results.
     pub(super) fn name_of(&self, index: usize, parameter: &Parameter) -> String {
         let own = self.arguments.get(index).and_then(|entry| entry.name.clone());
         if parameter.name.is_empty() {
@@ -226,7 +226,7 @@ impl fmt::Display for Given {
     }
 }
 
-/// The value that `numbers` are, one a lane.
+/// Converts `numbers`, one per lane, to a value.
 pub(super) fn value(element: ElementType, numbers: &[Number]) -> Result<Value, FileReason> {
     let wrong_count = || FileReason::Numbers {
         found: numbers.len(),

@@ -1,11 +1,13 @@
 //! Oclgrind's `.sim` files.
 //!
-//! Program, kernel, global size and work-group size, then for each argument a header in angle brackets and the numbers
-//! that it does not generate. The format says how many bytes an argument has and not what it is: a [`SizedArgument`]
-//! becomes a buffer, a value or local memory by the kernel's parameter, as Oclgrind does it.
+//! They contain the program, kernel, global size and work-group size, then for each argument a header in angle
+//! brackets and the numbers that the header does not generate. The format gives the size of an argument in bytes but
+//! not its kind: a [`SizedArgument`] becomes a buffer, a value or local memory depending on the kernel's parameter, as
+//! in Oclgrind.
 //!
-//! Source: the wiki page "Running Kernels in Isolation" of Oclgrind and `src/kernel/Simulation.cpp` of its version 21.10.
-//! What differs: paths are relative to the file, a buffer of `size=0` is `NULL` (there is none without bytes), and in `hex` a signed integer takes all patterns of bits its type has.
+//! Source: the wiki page "Running Kernels in Isolation" of Oclgrind and `src/kernel/Simulation.cpp` of its version
+//! 21.10. Differences: paths are relative to the file, a buffer of `size=0` is `NULL` (buffers without bytes do not
+//! exist), and in `hex` a signed integer accepts all bit patterns of its type.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -21,41 +23,41 @@ use crate::{Access, NdRange, ScalarType};
 /// An argument of a `.sim` file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizedArgument {
-    /// Size in bytes; 0 for `null`, and for a buffer that has none, which is passed as `NULL`.
+    /// Size in bytes; 0 for `null`, and for a buffer of size 0, which is passed as `NULL`.
     pub bytes: usize,
-    /// What its numbers are; `None` takes the kernel's type.
+    /// The type of its numbers; `None` selects the kernel's type.
     pub scalar: Option<ScalarType>,
-    /// Where its numbers come from.
+    /// The source of its numbers.
     pub contents: SizedContents,
     /// Whether its numbers are in base 16.
     pub hexadecimal: bool,
-    /// What kernels do with it.
+    /// The access of kernels to it.
     pub access: Access,
-    /// Whether it is shown afterwards.
+    /// Whether it is output after the run.
     pub dump: bool,
 }
 
-/// Where the numbers of a [`SizedArgument`] come from, still as text: their type is the kernel's.
+/// The source of the numbers of a [`SizedArgument`], still as text, because their type depends on the kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SizedContents {
     /// `null`: there is no buffer.
     Null,
-    /// `noinit`: nowhere.
+    /// `noinit`: unwritten.
     Unwritten,
     /// `fill=VALUE`
     Fill(String),
     /// `range=START:INC:END`
     Range([String; 3]),
-    /// Written behind the header.
+    /// Listed after the header.
     Words(Vec<String>),
 }
 
-/// Reads a `.sim` file. `name` is what messages call it. No other file is looked at, and no more memory is taken than in
-/// proportion to the text.
+/// Parses a `.sim` file. `name` is its name in messages. No other file is read, and memory use is proportional to the
+/// text.
 ///
 /// # Errors
-/// [`FileError`] with line and column: the text ends early, a size that is none, an unknown word in a header. Whether the
-/// numbers fit the kernel is said by [`LaunchFile::load`].
+/// [`FileError`] with line and column: an unexpected end of the text, an invalid size, an unknown word in a header.
+/// [`LaunchFile::load`] checks whether the numbers fit the kernel.
 pub fn parse(text: &str, name: &str) -> Result<LaunchFile, FileError> {
     let mut words = Words { name, lines: text.lines(), line: 0, rest: "", column: 1 };
     let (_, path) = words.must("the program's file")?;
@@ -83,15 +85,15 @@ pub fn parse(text: &str, name: &str) -> Result<LaunchFile, FileError> {
     Ok(file)
 }
 
-/// The words of a text, comments left out.
+/// The words of a text, without comments.
 struct Words<'t> {
     name: &'t str,
     lines: std::str::Lines<'t>,
-    /// From 1, 0 ahead of the first.
+    /// The line number, from 1; 0 before the first line.
     line: usize,
-    /// What is left of the line.
+    /// The rest of the line.
     rest: &'t str,
-    /// Of what is left, from 1.
+    /// The column of the rest, from 1.
     column: usize,
 }
 
@@ -111,7 +113,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// Passes over so many bytes of the line, which end between two characters.
+    /// Skips `bytes` bytes of the line, which must end at a character boundary, and returns them.
     fn advance(&mut self, bytes: usize) -> &'t str {
         let (passed, rest) = self.rest.split_at(bytes);
         self.column += passed.chars().count();
@@ -169,7 +171,7 @@ impl<'t> Words<'t> {
 
 const FLAGS: [&str; 9] = ["size=", "fill=", "range=", "hex", "dump", "noinit", "null", "ro", "wo"];
 
-/// The next argument: a header, and the numbers up to the next one.
+/// The next argument: a header, and the numbers up to the next header.
 fn argument(words: &mut Words<'_>) -> Result<Option<Entry>, FileError> {
     let Some((place, word)) = words.next() else { return Ok(None) };
     let refused = |words: &Words<'_>, place, found: String, want: &str| {
@@ -199,7 +201,7 @@ fn argument(words: &mut Words<'_>) -> Result<Option<Entry>, FileError> {
     Ok(Some(Entry { name: None, place, given: Given::Sized(sized) }))
 }
 
-/// What a header says; what is wrong with it and what it should be.
+/// Parses a header. An error is what was found and what was expected.
 fn header_of(header: &str) -> Result<SizedArgument, (String, String)> {
     let wrong = |found: &str, want: &str| (format!("the header has `{found}`"), want.to_owned());
     let mut size = None;
@@ -272,7 +274,7 @@ fn header_of(header: &str) -> Result<SizedArgument, (String, String)> {
 }
 
 impl SizedArgument {
-    /// The argument as the kernel's parameter wants it; `name` is what messages call it.
+    /// Converts the argument for the kernel's parameter; `name` is its name in messages.
     pub(super) fn pass(&self, name: &str, kind: &ParameterKind) -> Result<Passed<'static>, FileReason> {
         let refused =
             |want: &str| FileReason::Sim { found: format!("`{name}` is {kind}"), want: want.to_owned() };
@@ -297,7 +299,7 @@ impl SizedArgument {
                     want: "0 bytes, which are none".to_owned(),
                 });
             }
-            // OpenCL has no buffer without bytes. Whoever accesses it is found out all the same.
+            // OpenCL has no empty buffers. An access to it is still detected.
             _ if self.bytes == 0 => return Ok(Passed::Null),
             (SizedContents::Words(words), ParameterKind::Local) if !words.is_empty() => {
                 return Err(refused("no numbers with it"));
@@ -310,7 +312,7 @@ impl SizedArgument {
         let scalar = match (self.scalar, native) {
             (Some(scalar), _) => scalar,
             (None, Some(native)) => native.scalar(),
-            // Nothing is read as numbers.
+            // No numbers are parsed.
             (None, None) if self.contents == SizedContents::Unwritten => ScalarType::U8,
             (None, None) => return Err(untyped()),
         };
@@ -353,7 +355,7 @@ impl SizedArgument {
                 }
                 let numbers = by_value(contents);
                 if scalar == native.scalar() {
-                    // The fourth lane of a vector of 3 may be written, and is not passed on.
+                    // The fourth lane of a vector of 3 may be given, and is not passed.
                     return value(*native, &numbers[..native.lanes().min(numbers.len())]).map(Passed::Value);
                 }
                 reinterpreted(element, numbers, *native).map(Passed::Value)
@@ -365,7 +367,7 @@ impl SizedArgument {
         }
     }
 
-    /// `count` numbers of one type.
+    /// `count` numbers of type `scalar`.
     fn numbers(&self, scalar: ScalarType, count: usize) -> Result<Contents, FileReason> {
         let number = |word: &str| number(word, scalar, self.hexadecimal);
         Ok(match &self.contents {
@@ -373,11 +375,11 @@ impl SizedArgument {
             SizedContents::Fill(word) => Contents::Fill(vec![number(word)?]),
             SizedContents::Range(words) => {
                 let (start, end) = (number(&words[0])?, number(&words[2])?);
-                // A step down is a step in unsigned numbers too.
+                // A negative step is also allowed for unsigned numbers.
                 let step_type = if is_float(scalar) { scalar } else { ScalarType::I64 };
                 let step = self::number(&words[1], step_type, self.hexadecimal)?;
                 let numbers = (end.to_f64() - start.to_f64() + step.to_f64()) / step.to_f64();
-                // Decimal fractions are not what they seem in binary.
+                // Decimal fractions are inexact in binary.
                 if numbers.is_nan() || (numbers - count as f64).abs() > 1e-3 {
                     let found = format!("range={} makes {numbers} numbers", words.join(":"));
                     return Err(FileReason::Sim {
@@ -399,7 +401,7 @@ impl SizedArgument {
     }
 }
 
-/// The number that a word is in the type.
+/// Parses a word as a number of the type.
 fn number(word: &str, scalar: ScalarType, hexadecimal: bool) -> Result<Number, FileReason> {
     let element = ElementType::scalar_of(scalar);
     let refused = || FileReason::Sim {
@@ -407,7 +409,7 @@ fn number(word: &str, scalar: ScalarType, hexadecimal: bool) -> Result<Number, F
         want: format!("one of type `{element}`{}", if hexadecimal { " in hexadecimal digits" } else { "" }),
     };
     let number = if is_float(scalar) {
-        // Base 16 is for integers alone.
+        // Base 16 is only for integers.
         Number::Float(f64::from_str(word).map_err(|_| refused())?)
     } else if hexadecimal {
         let digits = word.trim_start_matches("0x").trim_start_matches("0X");
@@ -415,7 +417,7 @@ fn number(word: &str, scalar: ScalarType, hexadecimal: bool) -> Result<Number, F
         let signed = integer_range(scalar).is_some_and(|range| *range.start() < 0);
         let room = 8 * scalar.bytes() as u32;
         if signed && bits.checked_shr(room).unwrap_or(0) == 0 {
-            // The same bits with the type's sign.
+            // The same bits, sign-extended.
             Number::Integer((i128::from(bits) << (128 - room)) >> (128 - room))
         } else {
             Number::Integer(bits.into())
@@ -435,7 +437,7 @@ fn bytes_of(element: ElementType, numbers: Vec<Number>) -> Result<Arc<[u8]>, Fil
     Ok(bytes.unwrap_or_default().into())
 }
 
-/// Numbers of one type as the bytes of a value of another.
+/// Reinterprets the bytes of numbers of one type as a value of another.
 fn reinterpreted(
     element: ElementType,
     numbers: Vec<Number>,

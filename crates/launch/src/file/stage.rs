@@ -1,4 +1,4 @@
-//! A loaded launch file on an executor.
+//! A loaded launch file, created on an executor.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use super::element::ArrayShape;
 use super::{Dump, Loaded};
 use crate::{ChannelOrder, ExecuteError, Executor, ImageExtent, Launch, MemoryId, MemoryKind, Program};
 
-/// A launch with its memory on an executor, which keeps it until it is released or the executor is dropped.
+/// A launch whose memory is on an executor. The executor keeps it until it is released or the executor is dropped.
 #[derive(Clone, Debug)]
 pub struct Staged {
-    /// What [`Executor::run`] runs.
+    /// The launch, for [`Executor::run`].
     pub launch: Launch,
     /// The memory objects in the order of [`Loaded::memory`].
     pub memory: Vec<StagedMemory>,
@@ -23,34 +23,34 @@ pub struct StagedMemory {
     pub argument: usize,
     /// That argument's name.
     pub name: String,
-    /// What holds its bytes: the object passed, but for an image over a buffer the buffer.
+    /// The object that holds its bytes: the object passed, or, for an image over a buffer, the buffer.
     pub id: MemoryId,
-    /// Its numbers.
+    /// The shape of its numbers.
     pub array: ArrayShape,
     /// The channels of an image.
     pub order: Option<ChannelOrder>,
-    /// What is shown of it afterwards.
+    /// How it is output after the run.
     pub dump: Option<Dump>,
     expected: Option<(Vec<u8>, Tolerance)>,
 }
 
-/// What a memory object holds after a run.
+/// The contents of a memory object after a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// How they compare with what they should be; `None` when nothing is expected.
+    /// The comparison with the expected contents; `None` if nothing is expected.
     pub comparison: Option<Comparison>,
 }
 
 impl Loaded {
-    /// Makes the memory on `executor`. `program` is what [`super::LaunchFile::program`] returned.
+    /// Creates the memory on `executor`. `program` is the result of [`super::LaunchFile::program`].
     ///
     /// # Errors
-    /// Whatever the executor refuses.
+    /// Any error of the executor.
     pub fn stage(self, executor: &mut dyn Executor, program: Arc<Program>) -> Result<Staged, ExecuteError> {
         let mut memory = Vec::new();
-        // What is passed for each object.
+        // The object passed for each memory object.
         let mut passed = Vec::new();
         for loaded in self.memory {
             let initial = loaded.initial.as_deref();
@@ -89,12 +89,12 @@ impl Loaded {
 }
 
 impl StagedMemory {
-    /// Whether anything becomes of it after the run.
+    /// Whether it is output or compared after the run.
     pub fn is_wanted(&self) -> bool {
         self.dump.is_some() || self.expected.is_some()
     }
 
-    /// What it holds now.
+    /// Its current contents.
     ///
     /// # Errors
     /// The executor cannot read it.

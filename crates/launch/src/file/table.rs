@@ -1,4 +1,4 @@
-//! Reading a TOML table key by key, with the place of whatever is wrong.
+//! Reads a TOML table key by key and locates errors.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -8,22 +8,22 @@ use toml::de::{DeTable, DeValue};
 use super::element::Number;
 use super::error::{FileError, FileReason, Place, nearest};
 
-/// The text being read, for places in it.
+/// The text being read, to locate errors in it.
 #[derive(Clone, Copy)]
 pub(super) struct Text<'t> {
     pub(super) all: &'t str,
     pub(super) file: &'t str,
-    /// Where the lines start ([`line_starts`]).
+    /// Byte offsets of the line starts ([`line_starts`]).
     pub(super) lines: &'t [usize],
 }
 
-/// The bytes at which the lines of `text` start.
+/// Byte offsets at which the lines of `text` start.
 pub(super) fn line_starts(text: &str) -> Vec<usize> {
     std::iter::once(0).chain(text.match_indices('\n').map(|(newline, _)| newline + 1)).collect()
 }
 
 impl Text<'_> {
-    /// The place of byte `offset`.
+    /// The location of byte `offset`.
     pub(super) fn place(&self, offset: usize) -> Place {
         let line = self.lines.partition_point(|start| *start <= offset).max(1);
         let start = self.lines.get(line - 1).copied().unwrap_or(0);
@@ -31,13 +31,13 @@ impl Text<'_> {
         Place { line, column: before.chars().count() + 1 }
     }
 
-    /// The error that `reason` is, at the start of `span`.
+    /// An error with `reason`, located at the start of `span`.
     pub(super) fn error(&self, span: &Range<usize>, reason: FileReason) -> FileError {
         FileError { file: self.file.to_owned(), place: self.place(span.start), reason: Box::new(reason) }
     }
 }
 
-/// A value with its key and its place.
+/// A value with its key and its location.
 pub(super) struct Item<'a, 't> {
     pub(super) text: Text<'t>,
     pub(super) key: &'static str,
@@ -48,7 +48,7 @@ pub(super) struct Item<'a, 't> {
 /// One table of a file.
 pub(super) struct Table<'a, 't> {
     text: Text<'t>,
-    /// What messages call it.
+    /// Its name in messages.
     pub(super) name: String,
     span: Range<usize>,
     entries: &'a DeTable<'a>,
@@ -59,17 +59,17 @@ impl<'a, 't> Table<'a, 't> {
         Self { text, name, span, entries: table }
     }
 
-    /// Where the table starts.
+    /// The location of the table's start.
     pub(super) fn place(&self) -> Place {
         self.text.place(self.span.start)
     }
 
-    /// The error that `reason` is, at the table's head.
+    /// An error with `reason`, located at the table's head.
     pub(super) fn error(&self, reason: FileReason) -> FileError {
         self.text.error(&self.span, reason)
     }
 
-    /// Refuses a key that is not among `allowed`.
+    /// Rejects a key that is not among `allowed`.
     pub(super) fn check_keys(&self, allowed: &[&'static str]) -> Result<(), FileError> {
         let known = |key: &str| allowed.contains(&key);
         let unknown =
@@ -82,25 +82,25 @@ impl<'a, 't> Table<'a, 't> {
         Err(self.text.error(&unknown.span(), reason))
     }
 
-    /// The value under `key`, if it is there.
+    /// The value under `key`, if present.
     pub(super) fn get(&self, key: &'static str) -> Option<Item<'a, 't>> {
         let found = self.entries.get(key)?;
         Some(Item { text: self.text, key, value: found.get_ref(), span: found.span() })
     }
 
-    /// The value under `key`, which must be there.
+    /// The value under `key`; an error if it is missing.
     pub(super) fn must(&self, key: &'static str) -> Result<Item<'a, 't>, FileError> {
         self.one_of(&[key])
     }
 
-    /// The one of `keys` that is there.
+    /// The one of `keys` that is present; an error if there is none or more than one.
     pub(super) fn one_of(&self, keys: &[&'static str]) -> Result<Item<'a, 't>, FileError> {
         self.at_most_one_of(keys)?.ok_or_else(|| {
             self.error(FileReason::MissingKey { table: self.name.clone(), keys: keys.to_vec() })
         })
     }
 
-    /// The one of `keys` that is there, if any.
+    /// The one of `keys` that is present, if any; an error if there is more than one.
     pub(super) fn at_most_one_of(&self, keys: &[&'static str]) -> Result<Option<Item<'a, 't>>, FileError> {
         let mut there = keys.iter().filter_map(|key| self.get(key));
         let Some(first) = there.next() else { return Ok(None) };
@@ -116,12 +116,12 @@ impl<'a, 't> Table<'a, 't> {
 }
 
 impl<'a, 't> Item<'a, 't> {
-    /// Where the value starts.
+    /// The location of the value's start.
     pub(super) fn place(&self) -> Place {
         self.text.place(self.span.start)
     }
 
-    /// The error that `reason` is, at the value.
+    /// An error with `reason`, located at the value.
     pub(super) fn error(&self, reason: FileReason) -> FileError {
         self.text.error(&self.span, reason)
     }
@@ -131,13 +131,13 @@ impl<'a, 't> Item<'a, 't> {
         self.error(FileReason::WrongType { key: self.key.to_owned(), want, found })
     }
 
-    /// The error that the value is not `want`, quoting it as written.
+    /// An error that the value is not `want`, quoting it as written.
     pub(super) fn impossible(&self, want: impl Into<String>) -> FileError {
         let found = self.text.all.get(self.span.clone()).unwrap_or_default().to_owned();
         self.error(FileReason::Impossible { key: self.key.to_owned(), found, want: want.into() })
     }
 
-    /// `true`, when that is all it can be.
+    /// Accepts only `true`.
     pub(super) fn only_true(&self) -> Result<(), FileError> {
         match self.value {
             DeValue::Boolean(true) => Ok(()),
@@ -164,7 +164,7 @@ impl<'a, 't> Item<'a, 't> {
         self.value.as_str()
     }
 
-    /// One of some words.
+    /// Parses one of the given words.
     pub(super) fn word<T>(
         &self,
         words: impl IntoIterator<Item = (String, T), IntoIter: Clone>,
@@ -242,10 +242,10 @@ impl<'a, 't> Item<'a, 't> {
         Self { text: self.text, key: self.key, value: self.value, span: self.span.clone() }
     }
 
-    /// A number, or a list of such, which may be nested.
+    /// A number, or a list of numbers, which may be nested.
     pub(super) fn numbers(&self) -> Result<Vec<Number>, FileError> {
         let mut numbers = Vec::new();
-        // Deep nesting is refused by the TOML parser.
+        // The TOML parser rejects deep nesting.
         self.append_numbers(&mut numbers)?;
         Ok(numbers)
     }
@@ -262,7 +262,7 @@ impl<'a, 't> Item<'a, 't> {
         self.value.as_array().is_some()
     }
 
-    /// Extents of at least 1 each, one number or a list of up to `most`, whose product can be counted.
+    /// Extents of at least 1 each: one number or a list of at most `most`, whose product does not overflow.
     pub(super) fn extents(&self, most: usize) -> Result<Vec<usize>, FileError> {
         let extents =
             self.items().map(|item| item.whole(&(1..=usize::MAX))).collect::<Result<Vec<_>, _>>()?;
@@ -276,7 +276,7 @@ impl<'a, 't> Item<'a, 't> {
         Ok(extents)
     }
 
-    /// The table that the value is.
+    /// The value as a table.
     pub(super) fn table(&self, name: String) -> Result<Table<'a, 't>, FileError> {
         let table = self.value.as_table().ok_or_else(|| self.wrong_type("a table"))?;
         Ok(Table::new(self.text, name, self.span.clone(), table))
