@@ -1,7 +1,7 @@
-//! Runs OpenCL kernels without their GPU.
+//! Runs OpenCL kernels without a GPU.
 //!
-//! [`math`] is the OpenCL C library on single numbers, [`image`] reads and writes images as the specification has
-//! it, [`watch`] says what goes wrong.
+//! [`math`] is the OpenCL C library on single numbers, [`image`] implements reads and writes of images by the
+//! specification, and [`watch`] finds errors.
 
 pub mod image;
 pub mod math;

@@ -1,35 +1,36 @@
-//! A kernel made ready to run: blocks in the order they are run in, registers assigned, each instruction with the function
-//! that runs it.
+//! A kernel ready to run: blocks in execution order, registers assigned, each instruction with the function that runs
+//! it.
 
 use tripipe_ir as ir;
 
 use super::spin::Spin;
 use super::state::State;
 
-/// Runs an instruction for the lanes of the current mask. `false`: it could not go on, and [`State::stop`] says why.
+/// Runs an instruction for the lanes of the current mask. Returns `false` if execution cannot continue;
+/// [`State::stop`] has the reason.
 pub(crate) type Run = fn(&mut State<'_>, &Inst) -> bool;
 
 /// An instruction.
 #[derive(Clone)]
 pub(crate) struct Inst {
     pub(crate) run: Run,
-    /// What `run` was before a watcher was put in front of it.
+    /// The original `run`, when a watcher replaces it.
     pub(crate) plain: Run,
-    /// The register written; [`NONE`] if none is.
+    /// The register written; [`NONE`] if there is none.
     pub(crate) out: u32,
-    /// Registers read, the first four.
+    /// The first four registers read.
     pub(crate) args: [u32; 4],
-    /// All registers read, when they are more than four.
+    /// All registers read, if there are more than four.
     pub(crate) more: Box<[u32]>,
-    /// Lanes of the registers: 64, or 1 where all work-items share the value.
+    /// Lanes of the registers: 64, or 1 when all work-items share the value.
     pub(crate) width: u8,
-    /// Components of the vector it is about, 1 for scalars.
+    /// Components of the vector operand, 1 for scalars.
     pub(crate) components: u8,
-    /// What the operation is told besides.
+    /// Further parameters of the operation.
     pub(crate) detail: Detail,
-    /// Whether lanes that wait elsewhere may need what the register held before.
+    /// Whether inactive lanes may still need the previous contents of the register.
     pub(crate) blend: bool,
-    /// What it was made from.
+    /// The IR instruction that it was made from.
     pub(crate) origin: ir::Inst,
 }
 
@@ -43,17 +44,17 @@ impl Inst {
 /// No register.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What an operation is told besides its operands.
+/// Parameters of an operation besides its operands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Detail {
     None,
-    /// A lane, a dimension, an object, the bits of a constant.
+    /// A lane, a dimension, an object, or the bits of a constant.
     Number(u64),
     Address {
         stride: u64,
         offset: i64,
     },
-    /// Bytes of a component, and how many components the first operand has.
+    /// Bytes per component, and the number of components of the first operand.
     Shuffle {
         mask: ir::op::ShuffleMask,
         bytes: u8,
@@ -71,14 +72,15 @@ pub(crate) enum Detail {
         to: ir::Scalar,
     },
     Builtin(ir::op::Builtin),
-    /// A function of vectors, and how many components they have.
+    /// A function of vectors, and their number of components.
     Geometric {
         builtin: ir::op::Builtin,
         components: u8,
     },
     /// A read or write of an image.
     Image(super::ops::image::Access),
-    /// A scalar type, and for the operand of a store, a load's result: how the source promises it is aligned.
+    /// A scalar type, the alignment that the source promises, and whether the access is a vector load or store
+    /// function.
     Memory {
         scalar: ir::Scalar,
         align: u32,
@@ -86,20 +88,20 @@ pub(crate) enum Detail {
     },
 }
 
-/// A move of a register along an edge.
+/// A move from register to register along an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Move {
     pub(crate) from: u32,
     pub(crate) to: u32,
-    /// Whether `from` is not needed any more, so that the two may be exchanged.
+    /// Whether `from` is dead afterwards, so that the two may be swapped.
     pub(crate) last: bool,
 }
 
-/// Where a block goes on.
+/// An edge to a block.
 #[derive(Clone, Debug)]
 pub(crate) struct Edge {
     pub(crate) target: u32,
-    /// One after the other.
+    /// In execution order.
     pub(crate) moves: Box<[Move]>,
 }
 
@@ -114,7 +116,7 @@ pub(crate) enum End {
 }
 
 impl End {
-    /// Has every move made on the shadows too.
+    /// Adds the moves of the shadow registers.
     pub(crate) fn shadow(&mut self, distance: u32) {
         let edges: Vec<&mut Edge> = match self {
             Self::Jump(edge) => vec![edge],
@@ -135,10 +137,10 @@ impl End {
     }
 }
 
-/// A block. Lower ones run first where lanes are apart, so that they meet again.
+/// A block. When lanes diverge, blocks with lower numbers run first, so that the lanes reconverge.
 #[derive(Clone)]
 pub(crate) struct CodeBlock {
-    /// The block of the kernel that it is; `None` where ways back to a loop's start meet.
+    /// The block of the kernel; `None` for a block where several back edges of a loop join.
     pub(crate) of: Option<ir::Block>,
     pub(crate) insts: Box<[Inst]>,
     pub(crate) end: End,
@@ -153,7 +155,7 @@ pub(crate) struct SlotShape {
     pub(crate) single: bool,
 }
 
-/// Registers that hold the same in every warp: constants, and kernel arguments.
+/// Registers with the same contents in every warp: constants and kernel arguments.
 #[derive(Clone, Debug)]
 pub(crate) struct Preset {
     pub(crate) slot: u32,
@@ -162,29 +164,30 @@ pub(crate) struct Preset {
     pub(crate) source: PresetSource,
 }
 
-/// What a preset register holds.
+/// The contents of a preset register.
 #[derive(Clone, Debug)]
 pub(crate) enum PresetSource {
     /// Bits of each component.
     Constant(Box<[u64]>),
-    /// The argument of that index.
+    /// The argument with this index.
     Argument(u32),
 }
 
-/// A kernel made ready to run.
+/// A kernel ready to run.
 #[derive(Clone)]
 pub(crate) struct Code {
     pub(crate) blocks: Vec<CodeBlock>,
     pub(crate) slots: Vec<SlotShape>,
-    /// In a checked launch, how far behind a register its shadow is: the bits nobody has written.
+    /// In a checked launch, the distance from a register to its shadow register, which has the bits that were never
+    /// written.
     pub(crate) shadow: u32,
     pub(crate) presets: Vec<Preset>,
-    /// Whether work-items of a group wait for one another.
+    /// Whether work-items of a group wait for each other.
     pub(crate) meets: bool,
-    /// Loops in which work-items wait for what others do. If there are any each value has a register of its own.
+    /// Loops in which work-items wait for other work-items. If there are any, each value has a separate register.
     pub(crate) spins: Box<[Spin]>,
-    /// Steps of the longest block.
+    /// Number of steps of the longest block.
     pub(crate) longest: u64,
-    /// Whether it reads or writes memory that other work-groups may write in the same launch.
+    /// Whether it accesses memory that other work-groups may write in the same launch.
     pub(crate) global_atomics: bool,
 }

@@ -1,9 +1,10 @@
-//! A kernel of the IR made ready to run.
+//! Decodes an IR kernel into a form that is ready to run.
 //!
-//! Values that are the same for all work-items of a group get registers of one lane and are computed once; where an
-//! operation on lanes needs one, a copy in all lanes is made beside it. The others get registers of 64 lanes, shared where
-//! the live ranges allow. A live range is an interval of positions in the order of blocks; it covers every loop the value is
-//! needed behind, so that lanes that have left the loop keep theirs while others go round again.
+//! Values that are uniform across a work-group get one-lane registers and are computed once. If a per-lane operation
+//! needs such a value, a copy in all lanes is made as well. The other values get registers of 64 lanes, which are
+//! shared when their live ranges allow it. A live range is an interval of positions in block order. It covers every
+//! loop after which the value is needed, so that lanes that have left the loop keep their value while others continue
+//! to iterate.
 
 use std::collections::BinaryHeap;
 
@@ -24,7 +25,7 @@ use super::spin::{self, Spin};
 pub(crate) struct Unsupported {
     /// The instruction in the IR's text form.
     pub(crate) operation: String,
-    /// Where in the source.
+    /// The source location.
     pub(crate) place: Option<ir::diagnostic::SourcePlace>,
 }
 
@@ -33,7 +34,7 @@ pub(crate) fn component_bytes(ty: Type) -> u32 {
     ty.scalar().map_or(8, ir::Scalar::bytes)
 }
 
-/// Registers of a value.
+/// The registers of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Home {
     /// One lane.
@@ -48,19 +49,19 @@ impl Default for Home {
     }
 }
 
-/// How an operand is taken.
+/// How an operand is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Taken {
-    /// As one lane if it has one, else as all.
+    /// From one lane if the value has a one-lane register, else from all lanes.
     Either,
     Row,
     Single,
 }
 
-/// Makes a kernel ready to run.
+/// Decodes a kernel.
 ///
 /// # Errors
-/// It has an operation that is not supported.
+/// The kernel has an unsupported operation.
 pub(crate) fn decode(
     kernel: &Kernel,
     place: impl Fn(ir::Inst) -> (String, Option<ir::diagnostic::SourcePlace>),
@@ -105,23 +106,23 @@ struct Decoder<'k> {
     spins: Box<[Spin]>,
     /// Values computed once for all lanes.
     single: SecondaryMap<Value, bool>,
-    /// Values needed behind a loop that they are made in.
+    /// Values needed after a loop in which they are defined.
     outlives: SecondaryMap<Value, bool>,
     homes: SecondaryMap<Value, Home>,
     slots: Vec<SlotShape>,
     presets: Vec<Preset>,
-    /// Registers for exchanges.
+    /// Temporary registers for swaps.
     spare: Vec<(SlotShape, u32)>,
     watched: bool,
 }
 
 impl Decoder<'_> {
-    /// Whether lanes may be anywhere, so that no register can be shared.
+    /// Whether lanes may be at arbitrary blocks, so that registers cannot be shared.
     fn anywhere(&self) -> bool {
         !self.loops.irreducible.is_empty() || !self.spins.is_empty()
     }
 
-    /// The block a value is made in; `None` for constants.
+    /// The block in which a value is defined; `None` for constants.
     fn home_block(&self, value: Value, blocks: &SecondaryMap<ir::Inst, Option<Block>>) -> Option<Block> {
         match self.kernel.values[value].def {
             ValueDef::Parameter(block, _) => Some(block),
@@ -145,7 +146,7 @@ impl Decoder<'_> {
                         self.outlives[value] = true;
                     }
                 }
-                // What goes out as an argument is needed behind the loop only through the parameter.
+                // Values passed as arguments are needed after the loop only through the parameter.
             }
         }
         for value in kernel.values.keys() {
@@ -159,7 +160,7 @@ impl Decoder<'_> {
                 ValueDef::Result(inst) => self.uniform(value) && single_operation(kernel.insts[inst].op),
             };
         }
-        // A value of several lanes makes all that follows from it one of several lanes.
+        // A value with several lanes makes all values computed from it have several lanes.
         let mut changed = true;
         while changed {
             changed = false;
@@ -203,7 +204,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Whether a value is needed in all lanes where it is used so.
+    /// Whether a value is needed in all lanes for this use.
     fn needs_row(&self, value: Value, taken: Taken) -> bool {
         match taken {
             Taken::Single => false,
@@ -221,7 +222,7 @@ impl Decoder<'_> {
 
     fn assign(&mut self) {
         let kernel = self.kernel;
-        // Positions: a block's start, one for each instruction, its end.
+        // Positions: one for a block's start, one for each instruction, one for its end.
         let mut starts = vec![0; self.order.steps.len() + 1];
         for (index, step) in self.order.steps.iter().enumerate() {
             let insts = match step {
@@ -277,7 +278,7 @@ impl Decoder<'_> {
                 }
             }
         }
-        // Loops a value is needed behind are covered as a whole.
+        // The range of a value that is needed after a loop covers the whole loop.
         for (index, each) in self.loops.all.iter().enumerate() {
             let (first, end) = self.order.spans[index];
             let span = (starts[first as usize], starts[end as usize + 1] - 1);
@@ -320,7 +321,7 @@ impl Decoder<'_> {
             }
         }
         intervals.sort_unstable();
-        // Registers that are free, by words; and those in use, the first to be free on top.
+        // Free registers, by shape; and busy registers, earliest end first.
         let mut free: Vec<(SlotShape, u32)> = Vec::new();
         let mut busy: BinaryHeap<std::cmp::Reverse<(u32, u32)>> = BinaryHeap::new();
         for (from, to, value) in intervals {
@@ -333,7 +334,7 @@ impl Decoder<'_> {
             let ty = kernel.ty(value);
             let words = (component_bytes(ty) as usize * usize::from(ty.lanes()) * WIDTH).div_ceil(8) as u32;
             let shape = SlotShape { words, components: ty.lanes(), single: false };
-            // The one freed last is the one most likely still in the cache.
+            // The most recently freed register is most likely still in the cache.
             let slot = match free.iter().rposition(|(free, _)| *free == shape) {
                 Some(index) => free.remove(index).1,
                 None => self.new_slot(value, WIDTH),
@@ -458,7 +459,7 @@ impl Decoder<'_> {
             }
         }
         let longest = blocks.iter().map(|block| block.insts.len() as u64 + 1).max().unwrap_or(1);
-        // Who waits for a value of another work-group has to see it, atomic or not.
+        // A group that waits for a value of another work-group must see it, atomic or not.
         global_atomics |= !self.spins.is_empty();
         Ok(Code {
             blocks,
@@ -472,7 +473,7 @@ impl Decoder<'_> {
         })
     }
 
-    /// Copies a value of one lane to all where an operation needs it so.
+    /// Copies a value of one lane to all lanes when an operation needs it.
     fn splat(&self, value: Value, insts: &mut Vec<Inst>, origin: Option<ir::Inst>) {
         let home = self.homes[value];
         if home.single == NONE || home.row == NONE {
@@ -503,13 +504,13 @@ impl Decoder<'_> {
             } else {
                 (home.row, self.homes[*argument].row)
             };
-            // A parameter that nobody reads has no register.
+            // An unused parameter has no register.
             if to != NONE && to != source {
                 pending.push((source, to, *argument));
             }
         }
         let mut moves = Vec::with_capacity(pending.len());
-        // A move may be made once no other still reads where it writes.
+        // A move is ready when no other pending move reads its destination.
         while !pending.is_empty() {
             let ready = (0..pending.len()).find(|index| {
                 let to = pending[*index].1;
@@ -521,7 +522,7 @@ impl Decoder<'_> {
                     !pending.iter().any(|(other, ..)| *other == source) && self.dies(argument, source, call);
                 moves.push(Move { from: source, to, last });
             } else {
-                // All that is left goes in circles: one is set aside.
+                // Only cycles are left: save one source to a temporary register.
                 let (source, to, argument) = pending[0];
                 let spare = self.spare(self.slots[source as usize], &moves);
                 moves.push(Move { from: source, to: spare, last: false });
@@ -531,7 +532,7 @@ impl Decoder<'_> {
         Edge { target: self.order.target(from, call.block), moves: moves.into() }
     }
 
-    /// Whether the register of an argument holds nothing that is needed behind the edge.
+    /// Whether the register of an argument is dead after the edge.
     fn dies(&self, argument: Value, slot: u32, call: &BlockCall) -> bool {
         let home = self.homes[argument];
         slot == home.row && !self.single[argument] && !self.liveness.is_live_in(call.block, argument)
@@ -549,7 +550,7 @@ impl Decoder<'_> {
     }
 }
 
-/// Whether an operation can be done once for all lanes.
+/// Whether an operation can run once for all lanes.
 fn single_operation(op: Op) -> bool {
     matches!(
         op,

@@ -1,4 +1,4 @@
-//! A work-group: its warps one after the other, and where they wait for one another.
+//! A work-group: runs its warps one after the other and handles the points where they wait for each other.
 
 use super::memory::Home;
 use super::ops::Present;
@@ -7,7 +7,7 @@ use super::spin::Past;
 use super::state::{Party, State, Stop, Waits, Warp, everyone};
 
 impl State<'_> {
-    /// Runs the current group to its end, or until it stops short.
+    /// Runs the current group to its end, or until execution stops early.
     pub(crate) fn run_group(&mut self, warps: &mut Vec<Warp>) {
         let items = self.group.items() as usize;
         self.number_items();
@@ -72,7 +72,7 @@ impl State<'_> {
         }
     }
 
-    /// Works out the local ids, unless the last group was of the same size.
+    /// Computes the local ids, unless the previous group had the same size.
     fn number_items(&mut self) {
         if self.local_ids_of == self.group.local {
             return;
@@ -117,13 +117,14 @@ impl State<'_> {
         }
     }
 
-    /// Whether the lanes that run are all of the group, so that nobody has to be waited for.
+    /// Whether the active lanes are the whole group, so that there is nothing to wait for.
     pub(crate) fn is_whole_group(&self) -> bool {
         let items = self.group.items() as usize;
         items <= self.schedule.warp && self.mask == first_lanes(items)
     }
 
-    /// Lets the group go on from where all wait. `false` if nobody waits, or it stopped short.
+    /// Continues the group after all work-items have reached the same wait. Returns `false` if nothing waits, or
+    /// execution stopped early.
     fn meet(&mut self, warps: &mut [Warp]) -> bool {
         let mut waiting = warps
             .iter()

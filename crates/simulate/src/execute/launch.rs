@@ -1,4 +1,4 @@
-//! A launch: all work-groups of a range, on one thread or several.
+//! A launch: all work-groups of a range, on one or several threads.
 
 use std::thread;
 
@@ -17,11 +17,11 @@ use crate::watch::Watch;
 #[derive(Clone, Debug)]
 pub(crate) struct BoundImage {
     pub(crate) image: Image,
-    /// Number of the object whose bytes its texels are.
+    /// Number of the object that holds its texels.
     pub(crate) object: u32,
 }
 
-/// What is run.
+/// The launch to run.
 pub(crate) struct Job<'a> {
     pub(crate) module: &'a Module,
     pub(crate) kernel: &'a Kernel,
@@ -30,28 +30,29 @@ pub(crate) struct Job<'a> {
     /// Bits of each component of each argument.
     pub(crate) arguments: &'a [Vec<u64>],
     pub(crate) images: &'a [BoundImage],
-    /// Range of the group in the middle; its id and size are set for each group.
+    /// The range, with a placeholder group; id and size are set for each group.
     pub(crate) range: Group,
     pub(crate) schedule: Schedule,
     pub(crate) threads: usize,
-    /// Instructions a thread may run.
+    /// Maximum number of instructions per thread.
     pub(crate) steps: u64,
 }
 
-/// What came of it.
+/// The outcome of a launch.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) stop: Option<(Group, Stop)>,
-    /// Work-groups that have come to their end, where one thread ran them all.
+    /// Number of completed work-groups, when one thread ran them all.
     pub(crate) ended: u64,
-    /// How many work-items have entered each block of the code.
+    /// Number of work-items that entered each block of the code.
     pub(crate) entered: Vec<u64>,
     pub(crate) printed: Vec<u8>,
     pub(crate) watch: Option<Box<Watch>>,
 }
 
 impl Job<'_> {
-    /// Runs it over program-scope objects and buffers, in the order of the layout. With watchers it runs on one thread.
+    /// Runs the launch over program-scope objects and buffers, in the order of the layout. With watchers it runs on
+    /// one thread.
     pub(crate) fn run(&self, globals: &mut [Vec<u8>], watch: Option<Box<Watch>>) -> Outcome {
         let groups: u64 = self.range.groups.iter().product();
         let alone = self.code.global_atomics || watch.is_some();
@@ -108,7 +109,7 @@ impl Job<'_> {
         let mut writes: Vec<Vec<Written>> = globals.iter().map(|_| Vec::new()).collect();
         for (outcome, written) in parts {
             all.entered.iter_mut().zip(&outcome.entered).for_each(|(all, part)| *all += part);
-            // What comes behind a group that stopped short did not happen.
+            // Groups after the one that stopped early count as not run.
             if all.stop.is_none() {
                 all.stop = outcome.stop;
                 super::ops::printf::append(&mut all.printed, &outcome.printed);
@@ -123,7 +124,7 @@ impl Job<'_> {
         all
     }
 
-    /// Which arguments the kernel may write through; `None` if any.
+    /// The arguments through which the kernel may write; `None` for any argument.
     fn written(&self) -> Option<Vec<bool>> {
         written(self.kernel)
     }
@@ -186,7 +187,7 @@ impl Job<'_> {
         (outcome, state.memory.globals)
     }
 
-    /// A warp with all its constants and arguments in place.
+    /// A warp with all constants and arguments in its registers.
     fn warp(&self) -> Warp {
         let rows = self.code.slots.iter().map(|slot| vec![0; slot.words as usize].into()).collect();
         let mut rows = Rows::new(rows);
@@ -215,12 +216,12 @@ impl Job<'_> {
     }
 }
 
-/// Which arguments a kernel may write through; `None` if it writes through pointers that nobody can trace.
+/// The arguments through which a kernel may write; `None` if it writes through pointers of unknown origin.
 pub(crate) fn written(kernel: &Kernel) -> Option<Vec<bool>> {
     use cranelift_entity::SecondaryMap;
     use tripipe_ir::ValueDef;
 
-    // For each pointer or image, the arguments it may come from: a bit each, the last for the unknown.
+    // For each pointer or image, the arguments that it may come from: one bit each, the last for unknown.
     const UNKNOWN: u64 = 1 << 63;
     let names_memory = |value: Value| matches!(kernel.ty(value), Type::Pointer(_) | Type::Image(_));
     let mut roots: SecondaryMap<Value, u64> = SecondaryMap::new();
@@ -279,7 +280,7 @@ mod tests {
 
     use super::written;
 
-    /// `a`, `b`, `out` and `n` are handed to a block that writes to its image `%7`.
+    /// Passes `a`, `b`, `out` and `n` to a block that writes to its image `%7`.
     fn of(before: &str, image: &str) -> Option<Vec<bool>> {
         let text = format!(
             "tripipe-ir 1\nkernel \"k\" {{\n\
@@ -306,7 +307,7 @@ mod tests {
     fn images_are_followed() {
         assert_eq!(of("", "%1"), Some(vec![false, true, false, false]));
         assert_eq!(of("%8: image.2d.wo = select %3, %0, %1", "%8"), Some(vec![true, true, false, false]));
-        // Whose image this is nobody knows.
+        // The origin of this image is unknown.
         assert_eq!(of("%8: image.2d.wo = undefined", "%8"), None);
     }
 }

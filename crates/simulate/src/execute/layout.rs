@@ -1,7 +1,7 @@
 //! The objects of a launch and their numbers.
 //!
-//! 0 is null; then the kernel's own private and local objects, then the program's, then local memory passed as arguments,
-//! then buffers, each once however often it is passed.
+//! 0 is null; then come the kernel's private and local objects, the program's objects, local memory passed as
+//! arguments, and buffers. A buffer that is passed several times has one number.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use super::rows::WIDTH;
 pub(crate) struct Layout {
     pub(crate) objects: Arc<[ObjectInfo]>,
     kernel_objects: u32,
-    /// The kernel's private objects: size, unit of interleaving, what they hold at first.
+    /// The kernel's private objects: size, unit of interleaving, initial contents.
     pub(crate) privates: Vec<PrivateShape>,
-    /// Sizes of local objects, those passed as arguments last.
+    /// Sizes of local objects; those passed as arguments come last.
     pub(crate) locals: Vec<usize>,
-    /// Buffers in the order of [`super::memory::Memory::globals`], behind the program's objects.
+    /// Buffers in the order of [`super::memory::Memory::globals`], after the program's objects.
     pub(crate) buffers: Vec<MemoryId>,
-    /// Number of the object of each argument; 0 for none.
+    /// Object number of each argument; 0 for arguments without an object.
     pub(crate) arguments: Vec<u32>,
 }
 
@@ -34,15 +34,15 @@ pub(crate) struct Layout {
 pub(crate) struct PrivateShape {
     pub(crate) bytes: usize,
     pub(crate) unit: usize,
-    /// What each work-item finds in it; empty: zeros.
+    /// Initial contents for each work-item; empty means zeros.
     pub(crate) initial: Arc<[u8]>,
 }
 
-/// An argument that has an object.
+/// The object of an argument.
 pub(crate) enum Passed<'a> {
-    /// None: a value, an image, a null pointer.
+    /// No object: a value, an image, a null pointer.
     Nothing,
-    /// Local memory of so many bytes.
+    /// Local memory of this many bytes.
     Local(usize),
     /// A buffer and its size.
     Buffer(MemoryId, usize),
@@ -133,7 +133,7 @@ impl Layout {
         }
     }
 
-    /// Bytes that a warp takes for private objects, in a checked launch with what is known of each byte.
+    /// Bytes per warp for private objects; in a checked launch including their shadow.
     pub(crate) fn warp_bytes(&self, watched: bool) -> u64 {
         let each = if watched { WIDTH + size_of::<u64>() } else { WIDTH } as u64;
         let bytes = self.privates.iter().map(|shape| shape.bytes as u64);
@@ -148,7 +148,7 @@ impl Layout {
         1 + self.kernel_objects + object
     }
 
-    /// The bytes a program-scope object has at first, addresses filled in.
+    /// The initial bytes of a program-scope object, with addresses filled in.
     pub(crate) fn initial(&self, object: &ir::ObjectData) -> Vec<u8> {
         match &object.initial {
             Initial::Bytes { bytes, relocations } => {
@@ -167,7 +167,7 @@ impl Layout {
     }
 }
 
-/// The size of the smallest number in an object: units of that size are interleaved.
+/// The size of the smallest number in an object, which is the unit of interleaving.
 fn unit(layout: &Bytes) -> usize {
     match layout {
         Bytes::Value(ty) => ty.scalar().map_or(8, ir::Scalar::bytes) as usize,

@@ -1,11 +1,12 @@
-//! Where bytes lie during a launch, and what pointers to them look like.
+//! The storage of bytes during a launch, and the format of pointers.
 //!
-//! A pointer is 64 bits: the object's number in the upper 16, in the lower 48 the offset plus [`BIAS`], so that an
-//! offset before the object's start stays with the object. All-zero is null: object 0, far outside of it.
+//! A pointer has 64 bits: the object number in the upper 16, and in the lower 48 the offset plus [`BIAS`], so that an
+//! offset before the object's start stays with the object. All bits zero is null: object 0, far outside its bounds.
 //!
-//! Global memory is exclusive to the thread, or, when several run work-groups, shared and read-only with the thread's
-//! own copy of each page it writes. What a work-group writes others see only after the launch; OpenCL promises
-//! no more without atomics, and launches with atomics on global memory run on one thread.
+//! Global memory is exclusive to the thread when one thread runs all work-groups. When several threads run, it is
+//! shared and read-only, and each thread has a copy of the pages that it writes. Other work-groups see these writes
+//! only after the launch. Without atomics OpenCL guarantees no more, and launches with atomics on global memory run
+//! on one thread.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ const OFFSET_BITS: u32 = 48;
 const BIAS: u64 = 1 << (OFFSET_BITS - 1);
 const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
 
-/// The most objects a launch can have.
+/// Maximum number of objects in a launch.
 pub(crate) const MAX_OBJECTS: usize = 1 << 16;
 
 /// The pointer to a byte of an object.
@@ -31,16 +32,16 @@ pub(crate) const fn parts(pointer: u64) -> (u32, i64) {
     ((pointer >> OFFSET_BITS) as u32, (pointer & OFFSET_MASK).cast_signed() - BIAS.cast_signed())
 }
 
-/// Where an object's bytes are kept.
+/// The storage of an object's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Home {
-    /// Nowhere: null.
+    /// No storage: null.
     Null,
     /// A buffer or program-scope object, by position in [`Memory::globals`].
     Global(u32),
-    /// The work-group's, by position in [`Memory::locals`].
+    /// Per work-group, by position in [`Memory::locals`].
     Local(u32),
-    /// Each work-item's own, by position in the warp's privates.
+    /// Per work-item, by position in the warp's privates.
     Private(u32),
 }
 
@@ -53,12 +54,12 @@ pub(crate) struct ObjectInfo {
     pub(crate) bytes: u64,
 }
 
-/// Private objects of a warp. Units of `unit` bytes of all lanes lie side by side, so that what all lanes index alike is
-/// one row.
+/// A private object of a warp. Units of `unit` bytes are interleaved across lanes, so that an element at the same
+/// index in all lanes is one row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Private {
     pub(crate) unit: usize,
-    /// Of one work-item's object.
+    /// Size of one work-item's object.
     pub(crate) object_bytes: usize,
     pub(crate) bytes: Vec<u8>,
 }
@@ -68,27 +69,27 @@ impl Private {
         Self { unit, object_bytes, bytes: vec![0; object_bytes.next_multiple_of(unit) * WIDTH] }
     }
 
-    /// The offset, if so many bytes from it on are inside.
+    /// The offset, if the `bytes` bytes from it on are inside the object.
     pub(crate) fn inside(&self, offset: i64, bytes: usize) -> Option<usize> {
         let offset = usize::try_from(offset).ok()?;
         (offset.checked_add(bytes)? <= self.object_bytes).then_some(offset)
     }
 
-    /// A number of all lanes side by side, if it is one unit.
+    /// The numbers of all lanes as one row, if a number is one unit.
     pub(crate) fn row(&self, offset: usize, bytes: usize) -> Option<&[u8]> {
         let start = offset * WIDTH;
         (bytes == self.unit && offset.is_multiple_of(self.unit))
             .then(|| &self.bytes[start..start + bytes * WIDTH])
     }
 
-    /// The same, to be written.
+    /// The same, mutable.
     pub(crate) fn row_mut(&mut self, offset: usize, bytes: usize) -> Option<&mut [u8]> {
         let start = offset * WIDTH;
         (bytes == self.unit && offset.is_multiple_of(self.unit))
             .then(|| &mut self.bytes[start..start + bytes * WIDTH])
     }
 
-    /// A lane's number; the offset has been checked.
+    /// Reads a lane's number; the offset has been checked.
     pub(crate) fn read<T: Pod>(&self, offset: usize, lane: usize) -> T {
         let mut number = T::zeroed();
         for (index, byte) in bytemuck::bytes_of_mut(&mut number).iter_mut().enumerate() {
@@ -105,7 +106,7 @@ impl Private {
         }
     }
 
-    /// Where a byte of a lane lies.
+    /// Index of a byte of a lane.
     #[inline]
     pub(crate) fn position(&self, offset: usize, lane: usize) -> usize {
         (offset / self.unit * WIDTH + lane) * self.unit + offset % self.unit
@@ -115,11 +116,11 @@ impl Private {
 /// Bytes of a buffer during a launch.
 #[derive(Debug)]
 pub(crate) enum Global<'l> {
-    /// This thread's alone.
+    /// Exclusive to this thread.
     Exclusive(&'l mut [u8]),
-    /// Written by no one.
+    /// Not written during the launch.
     Shared(&'l [u8]),
-    /// Shared, with this thread's writes on top.
+    /// Shared, with this thread's writes in a copy.
     Overlay(Overlay<'l>),
 }
 
@@ -129,7 +130,7 @@ const PAGE: usize = 4096;
 #[derive(Debug)]
 pub(crate) struct Overlay<'l> {
     base: &'l [u8],
-    /// As long as the base; pages that were never written are never touched.
+    /// As long as the base; pages that were never written are not accessed.
     own: Vec<u8>,
     written: Vec<bool>,
 }
@@ -168,20 +169,20 @@ impl<'l> Overlay<'l> {
         &mut self.own[offset..offset + bytes]
     }
 
-    /// What remains when the base is no longer borrowed.
+    /// The writes, without the borrow of the base.
     pub(crate) fn finish(self) -> Written {
         Written { own: self.own, pages: self.written }
     }
 }
 
-/// What one thread wrote to a buffer.
+/// The writes of one thread to a buffer.
 #[derive(Debug)]
 pub(crate) struct Written {
     own: Vec<u8>,
     pages: Vec<bool>,
 }
 
-/// Brings the writes of all threads into the buffer. Where two wrote the same byte the later in order stays.
+/// Merges the writes of all threads into the buffer. If two threads wrote the same byte, the later one in order wins.
 pub(crate) fn merge(base: &mut [u8], threads: &[Written]) {
     for (page, chunk) in base.chunks_mut(PAGE).enumerate() {
         let range = page * PAGE..page * PAGE + chunk.len();
@@ -202,7 +203,7 @@ pub(crate) fn merge(base: &mut [u8], threads: &[Written]) {
     }
 }
 
-/// All memory of a launch but what is private, as one thread sees it.
+/// All non-private memory of a launch, as seen by one thread.
 #[derive(Debug)]
 pub(crate) struct Memory<'l> {
     pub(crate) objects: Arc<[ObjectInfo]>,
@@ -211,12 +212,12 @@ pub(crate) struct Memory<'l> {
 }
 
 impl Memory<'_> {
-    /// The object of that number.
+    /// The object with this number.
     pub(crate) fn object(&self, object: u32) -> Option<&ObjectInfo> {
         self.objects.get(object as usize)
     }
 
-    /// Bytes of a buffer or local object; `None` if they are not all inside, or it is neither.
+    /// Bytes of a buffer or local object; `None` if they are not all inside, or for other objects.
     #[inline]
     pub(crate) fn read(&mut self, object: u32, offset: i64, bytes: usize) -> Option<&[u8]> {
         let offset = usize::try_from(offset).ok()?;
@@ -232,7 +233,7 @@ impl Memory<'_> {
         }
     }
 
-    /// Bytes of a buffer that is this thread's alone, or of a local object.
+    /// Reads bytes of a buffer that is not an overlay, or of a local object, without changing the state.
     pub(crate) fn peek(&self, object: u32, offset: i64, bytes: usize) -> Option<&[u8]> {
         let offset = usize::try_from(offset).ok()?;
         let end = offset.checked_add(bytes)?;
@@ -247,7 +248,7 @@ impl Memory<'_> {
         }
     }
 
-    /// The same, to be written.
+    /// Bytes of a buffer or local object, mutable.
     #[inline]
     pub(crate) fn write(&mut self, object: u32, offset: i64, bytes: usize) -> Option<&mut [u8]> {
         let offset = usize::try_from(offset).ok()?;

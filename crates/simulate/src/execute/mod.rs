@@ -1,8 +1,9 @@
-//! The executor: kernels run for 64 work-items at a time.
+//! The executor: runs kernels for 64 work-items at a time.
 //!
-//! [`decode`] makes a kernel ready: blocks in an [`order`] in which lanes that went apart meet again, values in registers
-//! ([`rows`]), each instruction with the function over a warp's lanes that does it ([`ops`]). [`state`] runs a warp,
-//! [`group`] a work-group, [`spin`] one whose work-items wait for one another in loops, [`launch`] a range of them, on several threads where no work-group can tell.
+//! [`decode`] prepares a kernel: blocks in an [`order`] in which diverged lanes reconverge, values in registers
+//! ([`rows`]), each instruction with a function over the lanes of a warp ([`ops`]). [`state`] runs a warp, [`group`]
+//! a work-group, [`spin`] a work-group whose work-items wait for each other in loops, and [`launch`] a range of
+//! work-groups, on several threads if the work-groups cannot observe it.
 
 pub(crate) mod code;
 pub(crate) mod decode;

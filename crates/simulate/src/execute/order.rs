@@ -1,8 +1,8 @@
-//! The order blocks are run in when lanes are apart: the lowest first.
+//! The order in which blocks run when lanes have diverged: the lowest first.
 //!
-//! Each block comes before its successors but for back edges, and a loop's blocks lie together. Where
-//! several blocks go back to a loop's start, they go through one more block behind the loop's last, so that all lanes of an
-//! iteration meet before any starts the next.
+//! Each block comes before its successors, except along back edges, and the blocks of a loop are contiguous. If
+//! several blocks branch back to a loop's header, they go through an additional block after the loop's last one, so
+//! that all lanes of an iteration reconverge before the next iteration starts.
 
 use cranelift_entity::{EntitySet, SecondaryMap};
 use tripipe_ir::Block;
@@ -13,11 +13,11 @@ use tripipe_ir::flow::{Cfg, Loops};
 pub(crate) enum Step {
     /// A block of the kernel.
     Block(Block),
-    /// Where the ways back to that loop's header meet.
+    /// The block where the back edges to this loop's header join.
     Latch(usize),
 }
 
-/// The order.
+/// The order of the blocks of a kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct Order {
     pub(crate) steps: Vec<Step>,
@@ -25,9 +25,9 @@ pub(crate) struct Order {
     pub(crate) position: SecondaryMap<Block, u32>,
     /// For each loop, its first and last position.
     pub(crate) spans: Vec<(u32, u32)>,
-    /// For each loop, the position of the extra block, if it has one.
+    /// For each loop, the position of the additional block, if it has one.
     latches: Vec<Option<u32>>,
-    /// The loop of each header.
+    /// The loop with this header.
     headers: SecondaryMap<Block, Option<u32>>,
 }
 
@@ -44,7 +44,7 @@ impl Order {
             order.headers[each.header] = Some(index as u32);
         }
         let mut placed = EntitySet::new();
-        // Loops that are being placed: which, and how many of their blocks have been looked at.
+        // Loops in progress: the index, and the number of blocks visited.
         let mut open: Vec<(usize, usize)> = Vec::new();
         for block in &cfg.order {
             order.place(*block, loops, &mut placed, &mut open);
@@ -81,13 +81,13 @@ impl Order {
         self.steps.push(Step::Block(block));
         if let Some(index) = self.headers[block] {
             self.spans[index as usize].0 = position;
-            // Its header is the first of its blocks.
+            // The header is the first block of its loop.
             debug_assert_eq!(loops.all[index as usize].blocks.first(), Some(&block));
             open.push((index as usize, 1));
         }
     }
 
-    /// Where an edge leads: the target, or for one of several ways back to it, where they meet.
+    /// The destination of an edge: the target block, or, for one of several back edges, the block where they join.
     pub(crate) fn target(&self, from: Block, to: Block) -> u32 {
         let position = self.position[to];
         if self.position[from] < position {

@@ -1,14 +1,14 @@
-//! The registers of a warp: flat arrays, one a value.
+//! The registers of a warp: flat arrays, one per value.
 
 use std::mem;
 
 use bytemuck::Pod;
 
-/// Work-items a warp runs at a time: one bit each in a lane mask.
+/// Number of work-items that a warp runs at a time: one bit each in a lane mask.
 pub(crate) const WIDTH: usize = 64;
 
-/// A register: `WIDTH` lanes, or one for what all lanes share. The lanes of a vector's first component come first, then
-/// those of its second.
+/// A register: `WIDTH` lanes, or one if all lanes share the value. The lanes of a vector's first component come
+/// first, then those of its second.
 pub(crate) type Row = Box<[u64]>;
 
 /// The numbers of a row.
@@ -16,7 +16,7 @@ pub(crate) fn numbers<T: Pod>(row: &[u64]) -> &[T] {
     bytemuck::cast_slice(row)
 }
 
-/// The numbers of a row, to be written.
+/// The numbers of a row, mutable.
 pub(crate) fn numbers_mut<T: Pod>(row: &mut [u64]) -> &mut [T] {
     bytemuck::cast_slice_mut(row)
 }
@@ -32,7 +32,7 @@ impl Rows {
         Self { rows }
     }
 
-    /// Takes a row out to be written while others are read; [`Self::put`] brings it back.
+    /// Takes a row out for writing while others are read; [`Self::put`] puts it back.
     pub(crate) fn take(&mut self, slot: u32) -> Row {
         mem::take(&mut self.rows[slot as usize])
     }
@@ -90,7 +90,7 @@ impl Rows {
         }
     }
 
-    /// Sets a number by its bits, cut to size.
+    /// Sets a number from its bits, truncated to its size.
     pub(crate) fn set_bits(&mut self, slot: u32, index: usize, bytes: u32, bits: u64) {
         let row = &mut self.rows[slot as usize];
         match bytes {
@@ -113,15 +113,15 @@ pub(crate) fn lanes(mut mask: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The mask of the first so many lanes.
+/// The mask of the first `count` lanes.
 pub(crate) const fn first_lanes(count: usize) -> u64 {
     if count >= WIDTH { u64::MAX } else { (1 << count) - 1 }
 }
 
-/// The lanes whose truth value is 1. Lanes that do not run may hold any byte, left there by another value that had the
-/// register before; only its lowest bit counts, for that lane alone.
+/// The lanes whose truth value is 1. Inactive lanes may hold any byte, left by another value in the same register.
+/// Only the lowest bit of a byte counts, and only for its lane.
 pub(crate) fn true_lanes(values: &[u8]) -> u64 {
-    // Eight bytes of 0 or 1 at a time: the product gathers them in the top byte.
+    // Eight bytes of 0 or 1 at a time: the product collects them in the top byte.
     let (chunks, _) = values.as_chunks::<8>();
     chunks.iter().enumerate().take(8).fold(0, |mask, (index, chunk)| {
         let truths = u64::from_le_bytes(*chunk) & 0x0101_0101_0101_0101;
@@ -134,7 +134,7 @@ pub(crate) fn true_lanes(values: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    /// Registers are shared with other types: a lane that does not run may hold any byte, and must not tell on another.
+    /// Registers are shared with other types: an inactive lane may hold any byte, and must not affect other lanes.
     #[test]
     fn a_truth_value_is_its_lowest_bit_whatever_its_neighbours_hold() {
         for lane in 0..WIDTH {

@@ -1,9 +1,10 @@
-//! Loops in which work-items wait for what others do: locks, flags, the results of an earlier work-group.
+//! Loops in which work-items wait for other work-items: locks, flags, results of an earlier work-group.
 //!
-//! A kernel that has any runs with each value in a register of its own, so that lanes may be anywhere, and its warps take
-//! turns: all lanes, those at the lowest place first as ever, for a number of steps; then a party that waits behind a loop,
-//! another each time, which may hold the lock. Work-groups still run one after another, so that one can wait for those before it
-//! and for none behind it. When no work-item of a group can make a change any more the launch ends with that as its reason.
+//! A kernel with such a loop runs with a separate register for each value, so that lanes may be at arbitrary blocks.
+//! Its warps alternate: first all lanes, lowest position first as usual, for a number of steps; then a party that
+//! waits after a loop and may hold the lock, a different party each time. Work-groups still run one after another, so
+//! that a work-group can wait for earlier ones, but not for later ones. When no work-item of a group can make
+//! progress any more, the launch stops with that reason.
 
 use cranelift_entity::{EntitySet, SecondaryMap};
 use tripipe_ir as ir;
@@ -17,19 +18,19 @@ use super::order::Order;
 use super::rows::first_lanes;
 use super::state::{Party, State, Stop, Waits, Warp};
 
-/// Steps of a turn, but for blocks that are longer.
+/// Steps per turn, except for longer blocks.
 const TURN: u64 = 256;
 
-/// A loop that ends when memory has changed.
+/// A loop that ends when memory changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spin {
-    /// Its blocks, first and last in the order they are run in.
+    /// The positions of its first and last block in execution order.
     pub(crate) span: (u32, u32),
-    /// What reads the memory.
+    /// The instruction that reads the memory.
     pub(crate) inst: ir::Inst,
 }
 
-/// The loops of a kernel that end when memory has changed, inner ones behind those around them.
+/// The loops of a kernel that end when memory changes; inner loops come after the enclosing ones.
 pub(crate) fn find(
     kernel: &Kernel,
     cfg: &Cfg,
@@ -54,7 +55,7 @@ pub(crate) fn find(
         .collect()
 }
 
-/// What is asked of a loop.
+/// The analysis of one loop.
 struct Wait<'a> {
     kernel: &'a Kernel,
     cfg: &'a Cfg,
@@ -64,7 +65,8 @@ struct Wait<'a> {
 }
 
 impl Wait<'_> {
-    /// What reads the memory that the loop waits for, if it does. Where a group meets in each turn nobody is left behind.
+    /// The instruction that reads the memory that the loop waits for, if it waits. If the whole group waits at a
+    /// barrier in every iteration, no work-item is left behind.
     fn find(&self) -> Option<ir::Inst> {
         let meets = self.around.blocks.iter().any(|block| {
             self.kernel.blocks[*block].insts.iter().any(|inst| meets(self.kernel.insts[*inst].op))
@@ -79,9 +81,9 @@ impl Wait<'_> {
         self.around.blocks.contains(&block)
     }
 
-    /// What reads memory that a value depends on and others may change: an atomic, a volatile load; or any load from the same
-    /// place each time, if the value depends on nothing else that changes from turn to turn. `None` if it depends on an atomic
-    /// that gets further by itself.
+    /// The instruction that reads memory on which a value depends and which others may change: an atomic, a volatile
+    /// load; or any load from the same address in each iteration, if the value depends on nothing else that changes
+    /// between iterations. `None` if it depends on an atomic that makes progress by itself.
     fn waits_for(&self, decider: Value) -> Option<ir::Inst> {
         let mut seen = EntitySet::new();
         let mut work = vec![decider];
@@ -120,8 +122,8 @@ impl Wait<'_> {
         self.homes[inst].is_some_and(|block| self.has(block))
     }
 
-    /// Whether an atomic that is tried again and again has its effect once for one of those who try: a count, or a compare and
-    /// exchange of what has just been read.
+    /// Whether repeated attempts of an atomic take effect for one of the contenders: a counter, or a compare-exchange
+    /// of the value just read.
     fn advances(&self, op: AtomicOp, inst: &ir::Instruction) -> bool {
         match op {
             AtomicOp::Increment | AtomicOp::Decrement => true,
@@ -137,12 +139,12 @@ impl Wait<'_> {
         }
     }
 
-    /// Whether a pointer leads to memory that others may write.
+    /// Whether a pointer refers to memory that others may write.
     fn shared(&self, pointer: Value) -> bool {
         !matches!(self.kernel.ty(pointer), Type::Pointer(Space::Private | Space::Constant))
     }
 
-    /// What a block's parameter may be inside the loop, and what decides which of it.
+    /// The values that a block's parameter may have inside the loop, and the values that decide between them.
     fn merged(&self, block: Block, position: usize) -> Vec<Value> {
         let mut values = Vec::new();
         let mut work = Vec::new();
@@ -173,7 +175,7 @@ impl Wait<'_> {
     }
 }
 
-/// What a group was like at an earlier time.
+/// A snapshot of a group at an earlier time.
 #[derive(Debug, Default)]
 pub(crate) struct Past {
     turns: u64,
@@ -182,7 +184,7 @@ pub(crate) struct Past {
 }
 
 impl State<'_> {
-    /// Runs the current warp for a turn, or until all its lanes are done or wait for the group.
+    /// Runs the current warp for one turn, or until all its lanes are done or wait for the group.
     pub(crate) fn take_turn(&mut self) {
         self.run_for_a_while(u64::MAX);
         if self.stop.is_none()
@@ -193,7 +195,7 @@ impl State<'_> {
         }
     }
 
-    /// Runs some lanes for the steps of a turn.
+    /// Runs some lanes for the steps of one turn.
     fn run_for_a_while(&mut self, lanes: u64) {
         let steps = TURN.max(self.code.longest).min(self.steps);
         let rest = self.steps - steps;
@@ -206,15 +208,15 @@ impl State<'_> {
         }
     }
 
-    /// Whether nobody is missing in the sub-groups of the lanes that run who could still come to this instruction. It
-    /// can only be so where lanes may be anywhere.
+    /// Whether no missing lane of the active lanes' sub-groups can still reach this instruction. This can be false
+    /// only in kernels whose lanes may be at arbitrary blocks.
     pub(super) fn has_whole_sub_groups(&self, inst: &Inst) -> bool {
         let wanted =
             neighbours(self.mask, self.group.sub_group).fold(0, |all, lanes| all | self.sub_group(lanes));
         !self.warp.parties.iter().any(|party| party.mask & wanted != 0 && self.comes(party, inst))
     }
 
-    /// Whether a party may yet be with those that are at an instruction.
+    /// Whether a party may still join the lanes at an instruction.
     fn comes(&self, party: &Party, inst: &Inst) -> bool {
         let at = &self.code.blocks[party.block as usize].insts;
         match party.waits {
@@ -224,13 +226,13 @@ impl State<'_> {
         }
     }
 
-    /// All lanes of the sub-group that some lanes are of.
+    /// All lanes of the sub-group that contains the given lanes.
     fn sub_group(&self, lanes: u64) -> u64 {
         let size = self.group.sub_group;
         first_lanes(size as usize) << (lanes.trailing_zeros() / size * size)
     }
 
-    /// Sets the lanes that run aside, each sub-group that is not whole to wait for the rest of it.
+    /// Parks the active lanes; each incomplete sub-group waits for its other lanes.
     pub(super) fn park_sub_groups(&mut self, block: u32, inst: u32) {
         for lanes in neighbours(self.mask, self.group.sub_group) {
             self.mask = lanes;
@@ -240,7 +242,7 @@ impl State<'_> {
         }
     }
 
-    /// Lets sub-groups go on of which nobody runs any more that could come to them.
+    /// Releases waiting sub-groups when no running lane can still join them.
     pub(super) fn release_sub_groups(&mut self) {
         for index in 0..self.warp.parties.len() {
             let party = self.warp.parties[index];
@@ -257,7 +259,7 @@ impl State<'_> {
         }
     }
 
-    /// The next party that could run but for those at a lower place; `None` if there are none of these.
+    /// The next runnable party above the lowest position; `None` if there is none.
     fn next_in_turn(&self) -> Option<Party> {
         let place = |party: &&Party| (party.block, party.inst);
         let runs = || self.warp.parties.iter().filter(|party| party.waits == Waits::No);
@@ -267,7 +269,8 @@ impl State<'_> {
         next.or_else(|| higher().min_by_key(place)).copied()
     }
 
-    /// Whether all is as it was, with nothing written since, so that it stays so for ever; then the launch stops.
+    /// Whether the state has repeated without any write in between, so that it would repeat forever; the launch then
+    /// stops.
     pub(crate) fn stands_still(&mut self, past: &mut Past, warps: &[Warp]) -> bool {
         let same = |(a, b): (&Warp, &Warp)| {
             a.turn == b.turn && a.parties == b.parties && a.rows == b.rows && a.privates == b.privates
@@ -284,7 +287,7 @@ impl State<'_> {
             self.stop = Some(Stop::Waits(spin.map(|spin| spin.inst), item));
             return true;
         }
-        // However long the circle, sooner or later the past is in it, and old enough.
+        // For any cycle length, the snapshot will eventually be inside the cycle and old enough.
         past.turns += 1;
         if past.turns.is_power_of_two() {
             past.changes = self.changes;
@@ -304,8 +307,8 @@ fn first_running(warps: &[Warp]) -> Option<(&Warp, &Party)> {
 mod tests {
     use super::*;
 
-    /// What the loops of a kernel wait for, each as the operation's text. The loop starts at `b2` and leaves to `b1`; `%0` is
-    /// a buffer.
+    /// The instructions that the loops of a kernel wait for, as text. The loop starts at `b2` and exits to `b1`; `%0`
+    /// is a buffer.
     fn waits(around: &str) -> Vec<String> {
         let (start, around) = around.split_once('\n').unwrap();
         let text = format!(
@@ -357,7 +360,7 @@ b2:
         for load in ["load.4.volatile", "load.4", "atomic.load.device.relaxed"] {
             assert_eq!(waits(&flag(load)), [load]);
         }
-        // The result comes through a flag that is set where the lock was had.
+        // The result is passed in a flag that is set when the lock was acquired.
         let done = "(%5)
 b2(%6: bool):
   %7: i32 = atomic.exchange.device.relaxed %0, %2

@@ -1,4 +1,4 @@
-//! What a thread has before it while it runs a work-group.
+//! The state of a thread that runs a work-group.
 
 use tripipe_ir as ir;
 
@@ -9,20 +9,20 @@ use super::rows::{Rows, WIDTH, first_lanes, lanes, numbers, numbers_mut, true_la
 use crate::arch::Arch;
 use crate::watch::Watch;
 
-/// Lanes that are at the same place.
+/// Lanes at the same position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Party {
     pub(crate) block: u32,
-    /// The instruction to go on with.
+    /// The instruction to continue with.
     pub(crate) inst: u32,
     pub(crate) mask: u64,
     pub(crate) waits: Waits,
 }
 
-/// Whom lanes wait for.
+/// What lanes wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
-    /// Nobody: they can go on.
+    /// Nothing: they can continue.
     No,
     /// The rest of their sub-group.
     SubGroup,
@@ -30,43 +30,43 @@ pub(crate) enum Waits {
     Group,
 }
 
-/// 64 work-items of a group, side by side in the order of their local linear ids.
+/// Up to 64 work-items of a group, in the order of their local linear ids.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Warp {
     pub(crate) rows: Rows,
-    /// Lanes that are apart, or wait; the lowest place last.
+    /// Diverged or waiting lanes, in no fixed order.
     pub(crate) parties: Vec<Party>,
     pub(crate) privates: Vec<Private>,
     /// Local linear id of lane 0.
     pub(crate) first_item: u32,
-    /// Where the last party was that had a turn of its own.
+    /// Position of the last party that got a separate turn.
     pub(crate) turn: (u32, u32),
-    /// In a checked launch: whether a shadow may have a bit set.
+    /// In a checked launch: whether any shadow register may have a bit set.
     pub(crate) tainted: bool,
-    /// In a checked launch: by register, the instruction that met what nobody had written.
+    /// In a checked launch: by register, the instruction that produced an unwritten value.
     pub(crate) origins: Vec<u32>,
     /// In a checked launch: by private object and byte, the lanes that have written it.
     pub(crate) private_written: Vec<Vec<u64>>,
-    /// In a checked launch: by private object, the lanes for which its block has come to its end.
+    /// In a checked launch: by private object, the lanes in which its lifetime has ended.
     pub(crate) private_dead: Vec<u64>,
 }
 
-/// Why running stopped short.
+/// Why execution stopped early.
 #[derive(Clone, Debug)]
 pub(crate) enum Stop {
     /// Waits for the rest of the group at this instruction.
     Meet,
     /// Waits for the rest of its sub-groups at this instruction.
     MeetSubGroup,
-    /// Cannot go on; what happened.
+    /// An operation without a defined result.
     Fault(Fault),
-    /// The step budget is used up; an instruction of the block that would have been next.
+    /// The step budget is used up; has an instruction of the block that would have run next.
     Steps(Option<ir::Inst>),
-    /// Waits for what nobody does any more: what reads the memory, and a work-item.
+    /// Waits for a change that can no longer happen; has the instruction that reads the memory, and a work-item.
     Waits(Option<ir::Inst>, u32),
 }
 
-/// What a kernel did that has no result.
+/// An operation of a kernel without a defined result.
 #[derive(Clone, Debug)]
 pub(crate) struct Fault {
     pub(crate) origin: ir::Inst,
@@ -74,20 +74,21 @@ pub(crate) struct Fault {
     pub(crate) message: String,
 }
 
-/// In which order work-items run, and how many side by side. OpenCL promises none; what a kernel does must not depend
-/// on it.
+/// The order in which work-items run, and the number that run side by side. OpenCL guarantees no order; a kernel's
+/// results must not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// Work-items of a warp, 1 to 64.
+    /// Work-items per warp, 1 to 64.
     pub(crate) warp: usize,
-    /// Whether the last warp of a group runs first, and the last group.
+    /// Whether warps of a group, and groups, run from last to first.
     pub(crate) backward: bool,
-    /// Groups run that many apart, wrapping around, where it has no factor in common with their number.
+    /// Distance between consecutive groups, wrapping around; used if it has no common factor with the number of
+    /// groups.
     pub(crate) stride: u64,
 }
 
 impl Schedule {
-    /// The `index`-th of a list that begins with the usual order; each is another width or order.
+    /// The `index`-th schedule of a list that starts with the usual order; each has a different width or order.
     pub fn numbered(index: u32) -> Self {
         let widths = [WIDTH, WIDTH, 16, 4, 1, 8, 32];
         Self {
@@ -97,13 +98,13 @@ impl Schedule {
         }
     }
 
-    /// The same order with warps of at most so many work-items.
+    /// The same order with warps of at most `width` work-items.
     #[must_use]
     pub fn at_most(self, width: usize) -> Self {
         Self { warp: self.warp.min(width.clamp(1, WIDTH)), ..self }
     }
 
-    /// The same order with warps of at least so many work-items: a sub-group is within a warp.
+    /// The same order with warps of at least `width` work-items, so that a sub-group fits in a warp.
     #[must_use]
     pub(crate) fn at_least(self, width: usize) -> Self {
         Self { warp: self.warp.max(width), ..self }
@@ -124,20 +125,20 @@ fn gcd(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// The work-group that runs.
+/// The current work-group.
 #[allow(clippy::struct_field_names, reason = "a sub-group is called so")]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Group {
     pub(crate) id: [u64; 3],
-    /// Of this group: smaller at the far edges if the range is not a multiple.
+    /// Size of this group: smaller at the far edges if the range is not a multiple of the group size.
     pub(crate) local: [u64; 3],
-    /// Of the group in the middle.
+    /// Size of a full group.
     pub(crate) enqueued_local: [u64; 3],
     pub(crate) groups: [u64; 3],
     pub(crate) global: [u64; 3],
     pub(crate) offset: [u64; 3],
     pub(crate) dimensions: u32,
-    /// Work-items of a sub-group.
+    /// Work-items per sub-group.
     pub(crate) sub_group: u32,
 }
 
@@ -165,7 +166,7 @@ impl Group {
     }
 }
 
-/// All a running work-group sees.
+/// The state that a running work-group can access.
 pub(crate) struct State<'l> {
     pub(crate) arch: Arch,
     pub(crate) kernel: &'l ir::Kernel,
@@ -173,43 +174,43 @@ pub(crate) struct State<'l> {
     pub(crate) layout: &'l Layout,
     pub(crate) memory: Memory<'l>,
     pub(crate) images: &'l [super::launch::BoundImage],
-    /// The warp that runs.
+    /// The current warp.
     pub(crate) warp: Warp,
-    /// The lanes that run.
+    /// The active lanes.
     pub(crate) mask: u64,
     pub(crate) group: Group,
-    /// In which order and how wide work-items run.
+    /// The order and width in which work-items run.
     pub(crate) schedule: Schedule,
-    /// Local ids of the group's work-items, for each warp and dimension a row.
+    /// Local ids of the group's work-items: a row for each warp and dimension.
     pub(crate) local_ids: Vec<[[u64; WIDTH]; 3]>,
-    /// The group size they are for.
+    /// The group size for which they were computed.
     pub(crate) local_ids_of: [u64; 3],
     pub(crate) stop: Option<Stop>,
-    /// Instructions it may still run.
+    /// Remaining instruction budget.
     pub(crate) steps: u64,
-    /// How many work-items have entered each block of the code.
+    /// Number of work-items that entered each block of the code.
     pub(crate) entered: Vec<u64>,
-    /// The lanes among which the next to run are looked for.
+    /// The lanes from which the next ones to run are chosen.
     pub(crate) chosen: u64,
-    /// How often memory may have changed, counted in kernels that wait for that.
+    /// Number of possible changes to memory, counted in kernels that wait for them.
     pub(crate) changes: u64,
-    /// Events of asynchronous copies given out.
+    /// Number of events created for asynchronous copies.
     pub(crate) events: u64,
-    /// What was printed.
+    /// The printed output.
     pub(crate) printed: Vec<u8>,
     /// The watchers of a checked launch.
     pub(crate) watch: Option<Box<Watch>>,
 }
 
 impl State<'_> {
-    /// Stops at an instruction that has no result for a lane.
+    /// Stops at an instruction that has no defined result for a lane.
     pub(crate) fn fault(&mut self, inst: &Inst, lane: usize, message: String) -> bool {
         let item = self.warp.first_item + lane as u32;
         self.stop = Some(Stop::Fault(Fault { origin: inst.origin, item, message }));
         false
     }
 
-    /// Runs the current warp until all its lanes are done, wait, or cannot go on.
+    /// Runs the current warp until all its lanes are done, wait, or cannot continue.
     pub(crate) fn run_warp(&mut self) {
         let code = self.code;
         while let Some(party) = self.next_party() {
@@ -266,7 +267,7 @@ impl State<'_> {
         }
     }
 
-    /// The lanes at the lowest place that do not wait, those that have met there together.
+    /// The non-waiting lanes at the lowest position, merged into one party.
     fn next_party(&mut self) -> Option<Party> {
         if !self.code.spins.is_empty() {
             self.release_sub_groups();
@@ -284,19 +285,19 @@ impl State<'_> {
         Some(party)
     }
 
-    /// Sets lanes aside; the current mask is empty afterwards.
+    /// Parks lanes; the active mask is empty afterwards.
     pub(super) fn park(&mut self, party: Party) {
         self.warp.parties.push(party);
         self.mask = 0;
     }
 
-    /// Whether lanes that are elsewhere may need any register, not only those that outlive a loop: they wait for others, who
-    /// then run what comes behind.
+    /// Whether inactive lanes may need any register, not only those that outlive a loop: waiting lanes run later code
+    /// afterwards.
     fn others_keep_all(&self) -> bool {
         !self.code.spins.is_empty() || self.warp.parties.iter().any(|party| party.waits != Waits::No)
     }
 
-    /// Runs an instruction and gives lanes that are elsewhere their old value back.
+    /// Runs an instruction and restores the previous values of inactive lanes.
     fn blended(&mut self, inst: &Inst) -> bool {
         self.changes += u64::from(stores(self.kernel.insts.get(inst.origin).map(|inst| inst.op)));
         if inst.out == NONE || inst.width == 1 {
@@ -314,7 +315,7 @@ impl State<'_> {
         goes_on
     }
 
-    /// In a checked launch: whether the way out of a block depends on what nobody has written.
+    /// In a checked launch: checks whether the exit of a block depends on unwritten values.
     #[cold]
     fn check_branch(&mut self, end: &End, last: Option<ir::Inst>) {
         match end {
@@ -324,7 +325,7 @@ impl State<'_> {
         }
     }
 
-    /// Leaves a block. `Some`: all lanes go to that block and nobody else is to run before.
+    /// Leaves a block. Returns the next block if all active lanes go there and no other lanes must run first.
     fn leave(&mut self, end: &End) -> Option<u32> {
         match end {
             End::Jump(edge) => self.follow(edge),
@@ -367,7 +368,7 @@ impl State<'_> {
                 self.split(&ways);
                 None
             }
-            // The source promises that nobody gets to an unreachable place; who does is done.
+            // The source promises that unreachable code is not reached; lanes that reach it end.
             End::Return | End::Unreachable => {
                 self.mask = 0;
                 None
@@ -375,7 +376,7 @@ impl State<'_> {
         }
     }
 
-    /// Goes along an edge with all lanes of the mask.
+    /// Follows an edge with all active lanes.
     fn follow(&mut self, edge: &Edge) -> Option<u32> {
         if self.warp.parties.is_empty() {
             self.move_origins(edge);
@@ -435,7 +436,8 @@ impl State<'_> {
     }
 }
 
-/// Whether an operation may write what other work-items can see, atomics aside, which count for themselves.
+/// Whether an operation may write data that other work-items can see. Atomics are not included; they count their
+/// changes themselves.
 fn stores(op: Option<ir::Op>) -> bool {
     use ir::Op;
     matches!(
@@ -444,7 +446,7 @@ fn stores(op: Option<ir::Op>) -> bool {
     )
 }
 
-/// Copies the lanes of a mask from one row of 64 lanes to another; `components` numbers a lane.
+/// Copies the lanes of a mask from one row of 64 lanes to another, with `components` numbers per lane.
 pub(crate) fn restore(to: &mut [u64], from: &[u64], components: usize, mask: u64) {
     fn copy<T: bytemuck::Pod>(to: &mut [u64], from: &[u64], mask: u64) {
         let to = numbers_mut::<T>(to);
@@ -465,7 +467,7 @@ pub(crate) fn restore(to: &mut [u64], from: &[u64], components: usize, mask: u64
     }
 }
 
-/// A party of all lanes at the start of the code.
+/// A party of the first `items` lanes at the start of the code.
 pub(crate) fn everyone(items: usize) -> Party {
     Party { block: 0, inst: 0, mask: first_lanes(items), waits: Waits::No }
 }

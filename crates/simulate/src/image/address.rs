@@ -1,11 +1,11 @@
-//! From a coordinate to texels, along one dimension.
+//! Maps a coordinate to texels, along one dimension.
 
 use tripipe_launch::{Addressing, Sampler};
 
-/// Past every texel: sizes fit an `i32`.
+/// Beyond every texel: sizes fit an `i32`.
 const FAR: f32 = (1_u32 << 31) as f32;
 
-/// What a sampler makes of the coordinates of one dimension.
+/// The part of a sampler that applies to coordinates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Address {
     pub(super) normalized: bool,
@@ -17,13 +17,13 @@ impl Address {
         Self { normalized: sampler.normalized, addressing: sampler.addressing }
     }
 
-    /// The texel a coordinate falls on; `None` outside.
+    /// The texel that contains a coordinate; `None` outside the image.
     #[inline]
     pub(super) fn nearest(self, coordinate: f32, size: u32) -> Option<u32> {
         self.texel(floor(self.position(coordinate, size)), size)
     }
 
-    /// The two texels a coordinate falls between, and the second's share: 0 or more, less than 1.
+    /// The two texels around a coordinate, and the weight of the second: at least 0, less than 1.
     #[inline]
     pub(super) fn linear(self, coordinate: f32, size: u32) -> ([Option<u32>; 2], f32) {
         let position = self.position(coordinate, size) - 0.5;
@@ -32,7 +32,8 @@ impl Address {
         (texels, position - below as f32)
     }
 
-    /// The coordinate in texels, from `-FAR` to `FAR`. NaN, which OpenCL leaves undefined, is far below 0.
+    /// The coordinate in units of texels, from `-FAR` to `FAR`. NaN, which OpenCL leaves undefined, is treated as far
+    /// below 0.
     #[inline]
     fn position(self, coordinate: f32, size: u32) -> f32 {
         let s = if coordinate.is_nan() { -FAR } else { coordinate.clamp(-FAR, FAR) };
@@ -44,7 +45,7 @@ impl Address {
         }
     }
 
-    /// The texel at a position; `None` outside.
+    /// The texel at a position; `None` outside the image.
     #[inline]
     pub(super) fn texel(self, position: i32, size: u32) -> Option<u32> {
         let size = size.cast_signed();
@@ -57,9 +58,9 @@ impl Address {
     }
 }
 
-/// The integer at or below a number from `-FAR` to `FAR`; for `FAR` itself the largest there is.
+/// The largest integer not above a number from `-FAR` to `FAR`; for `FAR` itself, the largest `i32`.
 ///
-/// Without SSE 4.1, which programs for x86-64 may not count on, `f32::floor` is a call.
+/// Without SSE 4.1, which x86-64 programs cannot assume, `f32::floor` is a call.
 #[inline]
 fn floor(number: f32) -> i32 {
     let cut = number as i32;

@@ -1,26 +1,27 @@
-//! From bytes in memory to the components a kernel sees, and back.
+//! Converts bytes in memory to the components that a kernel sees, and back.
 
 use half::f16;
 use tripipe_launch::{ChannelOrder, ChannelType, ImageShape};
 
 use super::{EncodedTexel, ImageError, Texel, TexelKind, srgb};
 
-/// Channels of a texel in memory: at most four, then a 0 and a 1 for components that have none, then nothing.
+/// Channels of a texel in memory: at most four, then a 0 and a 1 for components without a channel, then unused
+/// entries.
 type Channels<T> = [T; 8];
 
 const ZERO: u8 = 4;
 const ONE: u8 = 5;
 
-/// A texel format, resolved.
+/// A resolved texel format.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Format {
     channel: ChannelType,
     channels: usize,
-    /// Of red, green, blue and alpha: the channel it is read from, [`ZERO`] or [`ONE`].
+    /// For red, green, blue and alpha: the channel that it is read from, [`ZERO`] or [`ONE`].
     read: [u8; 4],
-    /// Of each channel: the component written to it.
+    /// For each channel: the component written to it.
     write: [u8; 4],
-    /// Alpha outside of the image.
+    /// Alpha outside the image.
     border_alpha: u8,
     srgb: Option<&'static [f32; 256]>,
 }
@@ -29,8 +30,8 @@ impl Format {
     pub(super) fn of(shape: &ImageShape) -> Self {
         use ChannelOrder as O;
         let order = shape.order;
-        // OpenCL C 3.0, 6.15.15.7 "Mapping image channels to color values ..."; the channels of memory in the order of
-        // the name.
+        // OpenCL C 3.0, 6.15.15.7 "Mapping image channels to color values ..."; channels in memory are in the order
+        // of the name.
         let (read, write) = match order {
             O::R | O::Depth => ([0, ZERO, ZERO, ONE], [0; 4]),
             O::A => ([ZERO, ZERO, ZERO, 0], [3; 4]),
@@ -75,11 +76,11 @@ impl Format {
     /// Red, green, blue and alpha from the channels.
     #[inline]
     fn components<T: Copy>(&self, channels: &Channels<T>) -> [T; 4] {
-        // All of `read` is below 8, which the mask tells the compiler.
+        // All entries of `read` are below 8; the mask shows this to the compiler.
         self.read.map(|channel| channels[usize::from(channel & 7)])
     }
 
-    /// `B` bytes a channel, each made a number.
+    /// Converts each channel of `B` bytes to a number.
     #[inline]
     fn split<const B: usize, T: Copy>(
         &self,
@@ -96,7 +97,8 @@ impl Format {
         self.components(&channels)
     }
 
-    /// Bits of one number as fractions: of each channel the lowest bit's position, and the largest value.
+    /// Unpacks bit fields of one number as fractions; for each channel the position of the lowest bit, and the
+    /// largest value.
     #[inline]
     fn unpack<const N: usize>(&self, packed: u32, fields: [(u32, u16); N]) -> [f32; 4] {
         let mut channels = [0.0; 8];
@@ -146,18 +148,18 @@ impl Format {
         }
     }
 
-    /// Components in the order of the channels, each made bytes.
+    /// Converts the components to bytes, in the order of the channels.
     #[inline]
     fn join<const B: usize, T: Copy>(&self, rgba: &[T; 4], bytes: impl Fn(T) -> [u8; B]) -> EncodedTexel {
         let channels = self.write.iter().take(self.channels);
-        // All of `write` is below 4.
+        // All entries of `write` are below 4.
         EncodedTexel::new(channels.map(|component| bytes(rgba[usize::from(component & 3)])))
     }
 
     #[inline]
     pub(super) fn encode(&self, texel: &Texel) -> Result<EncodedTexel, ImageError> {
         use ChannelType as C;
-        // A conversion with `as` saturates, and makes 0 of NaN.
+        // A conversion with `as` saturates and converts NaN to 0.
         Ok(match (texel, self.channel) {
             (Texel::Float([r, g, b, a]), C::UnormU8) if self.srgb.is_some() => {
                 let alpha = (a * 255.0).round_ties_even() as u8;
@@ -204,19 +206,19 @@ impl Format {
     }
 }
 
-// OpenCL 3.0 API, 5.3.1.1: red in the uppermost bits that are used, then green, blue and alpha.
+// OpenCL 3.0 API, 5.3.1.1: red in the uppermost used bits, then green, blue and alpha.
 const FIELDS_565: [(u32, u16); 3] = [(11, 31), (5, 63), (0, 31)];
 const FIELDS_555: [(u32, u16); 3] = [(10, 31), (5, 31), (0, 31)];
 const FIELDS_101010: [(u32, u16); 3] = [(20, 1023), (10, 1023), (0, 1023)];
 const FIELDS_1010102: [(u32, u16); 4] = [(22, 1023), (12, 1023), (2, 1023), (0, 3)];
 
-/// The first bytes, zeros where there are none.
+/// The first `B` bytes; zeros if there are fewer.
 #[inline]
 fn first<const B: usize>(bytes: &[u8]) -> [u8; B] {
     bytes.first_chunk().copied().unwrap_or([0; B])
 }
 
-/// Fractions as bits of one number; bits without a meaning are 0.
+/// Packs fractions into bit fields of one number; unused bits are 0.
 #[inline]
 fn pack<const N: usize>(rgba: &[f32; 4], fields: [(u32, u16); N]) -> u32 {
     rgba.iter().zip(fields).fold(0, |packed, (component, (shift, most))| {

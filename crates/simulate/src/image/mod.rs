@@ -1,15 +1,15 @@
-//! Images as the OpenCL specification has them: formats, addressing, filtering, conversion.
+//! Images as the OpenCL specification defines them: formats, addressing, filtering, conversion.
 //!
-//! An [`Image`] says where the texels of an image lie and how they are coded; it holds no bytes. [`Image::read`] reads
-//! a texel without a sampler, a [`Reader`] reads through one, and [`Image::offset`] with [`Image::encode`] is a write.
-//! Bytes come from a [`TexelSource`], so that whoever keeps them may watch what is touched; a slice is one.
+//! An [`Image`] describes the layout and encoding of the texels of an image; it holds no bytes. [`Image::read`] reads
+//! a texel without a sampler, a [`Reader`] reads through one, and [`Image::offset`] with [`Image::encode`] is a
+//! write. Bytes come from a [`TexelSource`], so that the owner can observe accesses; a slice is one.
 //!
-//! Coordinates are three numbers in the kernel's order: x, then y or the layer of a 1D array, then z or the layer of a
-//! 2D array. What the image has not is not looked at. Images have level 0 only; whatever level of detail a kernel asks
-//! for is that.
+//! Coordinates are three numbers in the kernel's order: x, then y or the layer of a 1D array, then z or the layer of
+//! a 2D array. Unused coordinates are ignored. Images have only level 0, which is used for every requested level of
+//! detail.
 //!
-//! Positions, filter weights and sums are computed in single precision by the specification's formulas. GPUs are
-//! allowed less, and take it: most know 256 positions between two texels. That is not modelled.
+//! Positions, filter weights and sums are computed in single precision with the specification's formulas. GPUs may
+//! use less precision, and do: most distinguish 256 positions between two texels. That is not modelled.
 //!
 //! Source: OpenCL C 3.0, 6.15.15 "Image Read and Write Functions" and 8 "Image Addressing and Filtering"; OpenCL 3.0
 //! API, 5.3.1.1 "Image Format Descriptor".
@@ -32,14 +32,14 @@ pub use texel::{EncodedTexel, Texel, TexelKind};
 
 use format::Format;
 
-/// Why there is no such image, or it cannot be used so.
+/// Why an image is invalid, or cannot be used in this way.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ImageError {
-    /// OpenCL knows no such image.
+    /// OpenCL has no such image.
     #[error(transparent)]
     Shape(#[from] ImageShapeError),
-    /// More texels along a dimension than a coordinate can count, or more bytes than an address.
+    /// More texels along a dimension than a coordinate can count, or more bytes than can be addressed.
     #[error("an image of {extent} is too large for a coordinate or an address")]
     TooLarge {
         /// The extent.
@@ -52,13 +52,13 @@ pub enum ImageError {
         what: &'static str,
         /// The pitch in bytes.
         pitch: usize,
-        /// The bytes it must have at least.
+        /// The minimum pitch in bytes.
         least: usize,
     },
     /// A sampler for an image over a buffer.
     #[error("a sampler for an image1d_buffer_t, which is read without one")]
     SamplerForBuffer,
-    /// The image repeats, but coordinates are not normalised.
+    /// The sampler repeats, but coordinates are not normalised.
     #[error("a repeating sampler without normalised coordinates: use CLK_NORMALIZED_COORDS_TRUE")]
     RepeatUnnormalized,
     /// A linear filter over integers.
@@ -67,19 +67,19 @@ pub enum ImageError {
         /// The type of the channels.
         channel: ChannelType,
     },
-    /// The texel is none that the format takes.
+    /// The texel kind does not match the format.
     #[error("the image takes {want} texels, not {found} ones")]
     Kind {
-        /// What the format takes.
+        /// The kind of the format.
         want: TexelKind,
-        /// What was given.
+        /// The kind that was given.
         found: TexelKind,
     },
 }
 
-/// Where the bytes of an image are read from.
+/// The source of the bytes of an image.
 pub trait TexelSource {
-    /// The `bytes` bytes at `offset` from the image's start; fewer when they are not there, which count as 0.
+    /// The `bytes` bytes at `offset` from the image's start; fewer if they do not exist. Missing bytes count as 0.
     fn texel(&mut self, offset: usize, bytes: usize) -> &[u8];
 }
 
@@ -90,34 +90,34 @@ impl TexelSource for &[u8] {
     }
 }
 
-/// Where the texels of an image lie, and how they are coded.
+/// The layout and encoding of the texels of an image.
 #[derive(Clone, Copy, Debug)]
 pub struct Image {
     shape: ImageShape,
     format: Format,
-    /// Texels along each coordinate, at most `i32::MAX`; 1 past the last.
+    /// Texels along each coordinate, at most `i32::MAX`; 1 for unused coordinates.
     size: [u32; 3],
     /// Bytes from one texel to the next along each coordinate.
     stride: [usize; 3],
-    /// Coordinates that are addressed and filtered, 1 to 3.
+    /// Number of coordinates that are addressed and filtered, 1 to 3.
     dimensions: usize,
-    /// Whether one more coordinate selects a layer.
+    /// Whether an additional coordinate selects a layer.
     array: bool,
     span_bytes: usize,
 }
 
 impl Image {
-    /// An image whose rows are `row_pitch` bytes apart, and its slices or layers `slice_pitch`. A pitch that the image
-    /// has no use for is not looked at: there is one row, or one slice.
+    /// An image with a row pitch of `row_pitch` bytes and a slice or layer pitch of `slice_pitch`. A pitch is ignored
+    /// if there is only one row or slice.
     ///
     /// # Errors
-    /// [`ImageError`]: no such format, an empty extent, one that cannot be counted, a pitch that is too small.
+    /// [`ImageError`]: an unknown format, an empty extent, an extent that is too large, a pitch that is too small.
     pub fn new(shape: &ImageShape, row_pitch: usize, slice_pitch: usize) -> Result<Self, ImageError> {
         shape.check()?;
         let extent = shape.extent;
         let too_large = || ImageError::TooLarge { extent };
         let (rows, slices) = (extent.height(), extent.slices());
-        // Bytes from the start to the end of `count` things.
+        // Bytes from the start to the end of `count` rows or slices.
         let span = |what, count: usize, pitch: usize, least: usize| {
             if count > 1 && pitch < least {
                 return Err(ImageError::Pitch { what, pitch, least });
@@ -155,7 +155,7 @@ impl Image {
         })
     }
 
-    /// An image whose rows and slices are tightly packed.
+    /// An image without gaps between rows and slices.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -164,12 +164,12 @@ impl Image {
         Self::new(shape, row, row.saturating_mul(shape.extent.height()))
     }
 
-    /// Extent and format.
+    /// The extent and format.
     pub fn shape(&self) -> &ImageShape {
         &self.shape
     }
 
-    /// Bytes from the first texel's first to the last texel's last.
+    /// Bytes from the start of the first texel to the end of the last.
     pub fn span_bytes(&self) -> usize {
         self.span_bytes
     }
@@ -179,27 +179,27 @@ impl Image {
         self.stride[0]
     }
 
-    /// What kernels see a texel as.
+    /// The kind of texel that kernels see.
     pub fn kind(&self) -> TexelKind {
         self.format.kind()
     }
 
-    /// What lies outside, for a sampler that clamps to the border.
+    /// The texel outside the image, for a sampler that clamps to the border.
     pub fn border(&self) -> Texel {
         self.format.border()
     }
 
-    /// The texel in bytes as they lie in memory. Missing bytes count as 0, further ones are not looked at.
+    /// Decodes a texel from its bytes in memory. Missing bytes count as 0, additional ones are ignored.
     ///
-    /// 8 and 16 bits become floats of 0.0 to 1.0 or -1.0 to 1.0 by one division, rounded to nearest; sRGB becomes linear
-    /// (alpha excepted); channels that are not there are 0, alpha 1. A depth is red.
+    /// 8-bit and 16-bit values become floats of 0.0 to 1.0 or -1.0 to 1.0 by one division, rounded to nearest. sRGB
+    /// becomes linear (except alpha). Missing channels are 0, missing alpha is 1. A depth is read as red.
     #[inline]
     pub fn decode(&self, bytes: &[u8]) -> Texel {
         self.format.decode(bytes)
     }
 
-    /// The bytes of a texel that a kernel writes. Floats are rounded to nearest even; all is saturated, and NaN is 0
-    /// where the channel has none. Components that the image has no channel for are dropped.
+    /// Encodes a texel that a kernel writes. Floats are rounded to nearest even; all values are saturated, and NaN
+    /// becomes 0 if the channel cannot represent it. Components without a channel are dropped.
     ///
     /// # Errors
     /// [`ImageError::Kind`]: the texel is of another kind than [`Self::kind`], which OpenCL leaves undefined.
@@ -208,7 +208,7 @@ impl Image {
         self.format.encode(texel)
     }
 
-    /// The offset of a texel in bytes; `None` outside of the image.
+    /// The offset of a texel in bytes; `None` outside the image.
     #[inline]
     pub fn offset(&self, coordinates: [i32; 3]) -> Option<usize> {
         let mut offset = 0;
@@ -220,7 +220,8 @@ impl Image {
         Some(offset)
     }
 
-    /// A read without a sampler. Outside, which OpenCL leaves undefined, it gives the border and says so.
+    /// A read without a sampler. Outside the image, which OpenCL leaves undefined, it returns the border and sets
+    /// [`Sample::outside`].
     #[inline]
     pub fn read(&self, coordinates: [i32; 3], source: &mut impl TexelSource) -> Sample {
         match self.offset(coordinates) {
@@ -231,8 +232,8 @@ impl Image {
         }
     }
 
-    /// What the kernel's queries return: the size is one number for each coordinate, everything else one number. The
-    /// rest are 0.
+    /// The results of a kernel's image queries: the size has one number per coordinate, every other query one number.
+    /// Unused entries are 0.
     pub fn fact(&self, fact: ImageFact) -> [i32; 3] {
         let numbered = |number: u32, first: u32| [number.wrapping_sub(first).cast_signed(), 0, 0];
         match fact {
@@ -241,14 +242,14 @@ impl Image {
                 size[self.coordinates()..].fill(0);
                 size
             }
-            // SPIR-V counts from the first of OpenCL's.
+            // SPIR-V counts from the first OpenCL value.
             ImageFact::ChannelType => numbered(self.shape.channel.opencl_number(), 0x10D0),
             ImageFact::ChannelOrder => numbered(self.shape.order.opencl_number(), 0x10B0),
             ImageFact::Levels => [1, 0, 0],
         }
     }
 
-    /// Whether a kernel's argument of that type takes this image. Access is not looked at.
+    /// Whether a kernel parameter of this type accepts this image. The access qualifier is not checked.
     pub fn fits(&self, ty: ImageType) -> bool {
         let (dim, array) = match self.shape.extent {
             ImageExtent::D1 { .. } => (ImageDim::D1, false),
@@ -261,13 +262,13 @@ impl Image {
         (ty.dim, ty.array, ty.depth) == (dim, array, self.shape.order == ChannelOrder::Depth)
     }
 
-    /// How many coordinates a texel has, the layer included: 1 to 3.
+    /// Number of coordinates of a texel, the layer included: 1 to 3.
     pub fn coordinates(&self) -> usize {
         self.dimensions + usize::from(self.array)
     }
 }
 
-/// The sampler that a kernel has as a constant, as a launch would pass it.
+/// The sampler for a constant sampler of a kernel, in the form that a launch would pass it.
 pub fn sampler(constant: SamplerBits) -> Sampler {
     Sampler {
         normalized: constant.normalized,

@@ -5,17 +5,17 @@ use tripipe_launch::{Addressing, Filter, ImageExtent, Sampler};
 use super::address::Address;
 use super::{Image, ImageError, Texel, TexelSource};
 
-/// What a read returns.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// The texel.
     pub texel: Texel,
-    /// Whether the kernel broke its promise to stay inside: it reads without a sampler, or through one with
-    /// `CLK_ADDRESS_NONE`, and a texel that counts is outside. It counts as the border.
+    /// Whether the kernel violated its promise to stay inside: it reads without a sampler, or through one with
+    /// `CLK_ADDRESS_NONE`, and a texel with non-zero weight is outside. That texel is treated as the border.
     pub outside: bool,
 }
 
-/// The texels that a read looks at, and how much of each: 1, or with a linear filter up to 2, 4 or 8.
+/// The texels of a read, and their weights: 1 texel, or with a linear filter up to 2, 4 or 8.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Taps {
     offsets: [Option<usize>; 8],
@@ -31,13 +31,13 @@ impl Taps {
         Self { offsets: [offset; 8], weights: [1.0; 8], len: 1, outside: false }
     }
 
-    /// The offsets in bytes of the texels that are inside; at an edge one may come twice. Texels of weight 0 are not
-    /// among them.
+    /// The byte offsets of the texels inside the image; at an edge an offset may occur twice. Texels of weight 0 are
+    /// not included.
     pub fn offsets(&self) -> impl Iterator<Item = usize> {
         self.used().filter_map(|(offset, _)| offset)
     }
 
-    /// Whether a texel that counts is outside, and the sampler has no answer to it ([`Sample::outside`]).
+    /// Whether a texel with non-zero weight is outside, where the sampler defines no result ([`Sample::outside`]).
     pub fn outside(&self) -> bool {
         self.outside
     }
@@ -49,7 +49,7 @@ impl Taps {
         taps.filter(|(_, weight)| *weight != 0.0)
     }
 
-    /// Makes two taps of each along a dimension, the second's share given.
+    /// Splits each tap into two along a dimension; `share` is the weight of the second.
     #[inline]
     fn split(&mut self, [first, second]: [Option<u32>; 2], share: f32, stride: usize) {
         let len = self.len.min(4);
@@ -69,7 +69,7 @@ fn moved(offset: Option<usize>, texel: Option<u32>, stride: usize) -> Option<usi
     Some(offset? + texel? as usize * stride)
 }
 
-/// An image and the sampler it is read through, resolved.
+/// An image with the sampler for reading it, resolved.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader {
     image: Image,
@@ -78,10 +78,10 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads of `image` through `sampler`.
+    /// Reads `image` through `sampler`.
     ///
     /// # Errors
-    /// What OpenCL leaves undefined whatever the coordinates are: [`ImageError::SamplerForBuffer`],
+    /// Combinations that OpenCL leaves undefined for all coordinates: [`ImageError::SamplerForBuffer`],
     /// [`ImageError::RepeatUnnormalized`], [`ImageError::LinearIntegers`].
     pub fn new(image: &Image, sampler: Sampler) -> Result<Self, ImageError> {
         let shape = image.shape();
@@ -104,13 +104,14 @@ impl Reader {
         &self.image
     }
 
-    /// Whether OpenCL says what integer coordinates read: they are not normalised, and the filter is nearest.
+    /// Whether OpenCL defines reads at integer coordinates: coordinates are not normalised, and the filter is
+    /// nearest.
     pub fn takes_integers(&self) -> bool {
         !self.linear && !self.address.normalized
     }
 
-    /// The texels at float coordinates. The layer of an array is rounded to nearest even and clamped. NaN and infinity,
-    /// which OpenCL leaves undefined, are far outside.
+    /// The texels at float coordinates. The layer of an array is rounded to nearest even and clamped. NaN and
+    /// infinity, which OpenCL leaves undefined, are treated as far outside.
     #[inline]
     pub fn taps(&self, coordinates: [f32; 3]) -> Taps {
         if !self.linear {
@@ -127,8 +128,8 @@ impl Reader {
         Taps { outside, ..taps }
     }
 
-    /// The texels at integer coordinates. The layer of an array is clamped. Where [`Self::takes_integers`] is false,
-    /// which OpenCL leaves undefined, it is what the same numbers as floats give.
+    /// The texels at integer coordinates. The layer of an array is clamped. If [`Self::takes_integers`] is false,
+    /// which OpenCL leaves undefined, the coordinates are converted to floats.
     pub fn taps_at(&self, coordinates: [i32; 3]) -> Taps {
         if !self.takes_integers() {
             return self.taps(coordinates.map(|coordinate| coordinate as f32));
@@ -137,7 +138,7 @@ impl Reader {
         Taps { outside: self.promised(offset), ..Taps::one(offset) }
     }
 
-    /// The texel that taps make: the sum of theirs by weight, or the border's where they are outside.
+    /// The weighted sum of the texels of `taps`; texels outside the image count as the border.
     #[inline]
     pub fn texel(&self, taps: &Taps, source: &mut impl TexelSource) -> Texel {
         if taps.len == 1 {
@@ -155,7 +156,7 @@ impl Reader {
         Texel::Float(sum)
     }
 
-    /// A read at float coordinates: what [`Self::texel`] makes of [`Self::taps`].
+    /// A read at float coordinates: [`Self::texel`] of [`Self::taps`].
     #[inline]
     pub fn sample(&self, coordinates: [f32; 3], source: &mut impl TexelSource) -> Sample {
         if self.linear {
@@ -166,7 +167,7 @@ impl Reader {
         Sample { texel: self.one(offset, source), outside: self.promised(offset) }
     }
 
-    /// A read at integer coordinates: what [`Self::texel`] makes of [`Self::taps_at`].
+    /// A read at integer coordinates: [`Self::texel`] of [`Self::taps_at`].
     #[inline]
     pub fn sample_at(&self, coordinates: [i32; 3], source: &mut impl TexelSource) -> Sample {
         if !self.takes_integers() {
@@ -176,7 +177,7 @@ impl Reader {
         Sample { texel: self.one(offset, source), outside: self.promised(offset) }
     }
 
-    /// The texel at an offset; the border without.
+    /// The texel at an offset; the border if there is none.
     #[inline]
     fn one(&self, offset: Option<usize>, source: &mut impl TexelSource) -> Texel {
         match offset {
@@ -185,7 +186,7 @@ impl Reader {
         }
     }
 
-    /// Whether the kernel promised that it would not be outside, and is.
+    /// Whether the texel is outside although the kernel promised to stay inside.
     #[inline]
     fn promised(&self, offset: Option<usize>) -> bool {
         offset.is_none() && self.address.addressing == Addressing::None
@@ -202,7 +203,7 @@ impl Reader {
         Some(offset)
     }
 
-    /// The offset of the texel of that number.
+    /// The offset of the texel with these coordinates.
     #[inline]
     fn exact(&self, coordinates: [i32; 3]) -> Option<usize> {
         let image = &self.image;
@@ -213,13 +214,13 @@ impl Reader {
         Some(offset)
     }
 
-    /// The offset of the layer that the coordinates select; 0 without layers.
+    /// The offset of the layer that the coordinates select; 0 for images without layers.
     #[inline]
     fn layer(&self, coordinates: [f32; 3]) -> usize {
         if !self.image.array {
             return 0;
         }
-        // The conversion saturates, and makes 0 of NaN.
+        // The conversion saturates and converts NaN to 0.
         self.layer_at(coordinates.map(|coordinate| coordinate.round_ties_even() as i32))
     }
 

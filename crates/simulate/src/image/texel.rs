@@ -1,4 +1,4 @@
-//! Texels as kernels see them, and as they lie in memory.
+//! Texels as kernels see them, and as stored in memory.
 
 use std::fmt;
 use std::ops::Deref;
@@ -37,8 +37,8 @@ impl Texel {
         }
     }
 
-    /// As `read_imageh` returns it, rounded to nearest even; `None` if it is of integers. OpenCL leaves it undefined for
-    /// `CL_FLOAT` channels.
+    /// As `read_imageh` returns it, rounded to nearest even; `None` for integer texels. OpenCL leaves this undefined
+    /// for `CL_FLOAT` channels.
     pub fn halves(&self) -> Option<[f16; 4]> {
         match self {
             Self::Float(rgba) => Some(rgba.map(f16::from_f32)),
@@ -46,7 +46,7 @@ impl Texel {
         }
     }
 
-    /// What its components are.
+    /// The kind of its components.
     pub fn kind(&self) -> TexelKind {
         match self {
             Self::Float(_) => TexelKind::Float,
@@ -57,16 +57,16 @@ impl Texel {
 }
 
 impl From<[f16; 4]> for Texel {
-    /// As `write_imageh` takes it; nothing is lost.
+    /// As `write_imageh` takes it; the conversion is exact.
     fn from(rgba: [f16; 4]) -> Self {
         Self::Float(rgba.map(f16::to_f32))
     }
 }
 
-/// What the components of a texel are.
+/// The type of a texel's components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TexelKind {
-    /// Floats, or what is read as floats.
+    /// Floats, or channels that are read as floats.
     Float,
     /// Signed integers.
     Signed,
@@ -92,7 +92,7 @@ pub struct EncodedTexel {
 }
 
 impl EncodedTexel {
-    /// The bytes of channels, one after the other; at most 16 are taken.
+    /// The bytes of the channels in sequence, at most 16.
     #[inline]
     pub(super) fn new<const B: usize>(channels: impl IntoIterator<Item = [u8; B]>) -> Self {
         let mut texel = Self { bytes: [0; 16], len: 0 };

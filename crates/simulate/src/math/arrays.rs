@@ -1,4 +1,4 @@
-//! A function over arrays, in the widest vectors the processor has.
+//! Applies a function to arrays, in the widest vectors of the processor.
 
 use pulp::{Simd, WithSimd};
 
@@ -50,7 +50,7 @@ impl<T: Copy, F: Fn(T) -> bool> WithSimd for All<'_, T, F> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> bool {
-        // To the end: a loop that may stop is no vector code.
+        // Do not stop early: a loop with an early exit is not vectorised.
         self.0.iter().fold(true, |all, &x| all & (self.1)(x))
     }
 }
@@ -70,7 +70,7 @@ pub(super) fn map3<T: Copy>(x: &[T], y: &[T], z: &[T], out: &mut [T], f: impl Fn
     Arch::new().dispatch(Map3(x, y, z, out, f));
 }
 
-/// Whether all numbers pass.
+/// Whether all numbers satisfy `f`.
 #[inline(always)]
 pub(super) fn all<T: Copy>(x: &[T], f: impl Fn(T) -> bool) -> bool {
     Arch::new().dispatch(All(x, f))

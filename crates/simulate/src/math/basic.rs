@@ -1,6 +1,7 @@
-//! What takes a few instructions: rounding, choosing, taking apart, sums and products.
+//! Functions of a few instructions: rounding, selection, decomposition, sums and products.
 //!
-//! All of it is free of branches and calls but for [`fma`], [`remainder`] and their like; loops become vector code.
+//! All of them are free of branches and calls, except [`fma`], [`remainder`] and similar functions; loops become
+//! vector code.
 
 use super::double;
 use super::float::{Float, Real};
@@ -18,37 +19,37 @@ pub fn copysign<T: Float>(x: T, y: T) -> T {
     T::from_bits((x.to_bits() & !T::SIGN) | (y.to_bits() & T::SIGN))
 }
 
-/// Down to an integer.
+/// Rounds down to an integer.
 #[inline(always)]
 pub fn floor<T: Float>(x: T) -> T {
     T::narrow(x.widen().floor())
 }
 
-/// Up to an integer.
+/// Rounds up to an integer.
 #[inline(always)]
 pub fn ceil<T: Float>(x: T) -> T {
     T::narrow(x.widen().ceil())
 }
 
-/// Toward zero to an integer.
+/// Rounds toward zero to an integer.
 #[inline(always)]
 pub fn trunc<T: Float>(x: T) -> T {
     T::narrow(x.widen().trunc())
 }
 
-/// To an integer, ties away from zero.
+/// Rounds to an integer, ties away from zero.
 #[inline(always)]
 pub fn round<T: Float>(x: T) -> T {
     T::narrow(x.widen().round())
 }
 
-/// To an integer, ties to even.
+/// Rounds to an integer, ties to even.
 #[inline(always)]
 pub fn rint<T: Float>(x: T) -> T {
     T::narrow(x.widen().round_ties_even())
 }
 
-/// x - floor(x), below 1. An infinity gives 0 of its sign, -0 itself.
+/// x - floor(x), below 1. An infinity gives 0 with its sign; -0 gives -0.
 #[inline(always)]
 pub fn fract<T: Float>(x: T) -> T {
     let real = x.widen();
@@ -66,13 +67,13 @@ pub fn modf<T: Float>(x: T) -> T {
     copysign(if is_infinite(x) { T::default() } else { part }, x)
 }
 
-/// The greater; the other if one is a NaN.
+/// The greater value; the other one if one is NaN.
 #[inline(always)]
 pub fn fmax<T: Float>(x: T, y: T) -> T {
     if less(x, y) || is_nan(x) { y } else { x }
 }
 
-/// The lesser; the other if one is a NaN.
+/// The lesser value; the other one if one is NaN.
 #[inline(always)]
 pub fn fmin<T: Float>(x: T, y: T) -> T {
     if less(y, x) || is_nan(x) { y } else { x }
@@ -90,14 +91,14 @@ pub fn fmin_common<T: Float>(x: T, y: T) -> T {
     if less(y, x) { y } else { x }
 }
 
-/// The one greater in magnitude; [`fmax`] if neither is.
+/// The value of greater magnitude; [`fmax`] if the magnitudes are equal.
 #[inline(always)]
 pub fn maxmag<T: Float>(x: T, y: T) -> T {
     let other = if less(fabs(x), fabs(y)) { y } else { fmax(x, y) };
     if less(fabs(y), fabs(x)) { x } else { other }
 }
 
-/// The one lesser in magnitude; [`fmin`] if neither is.
+/// The value of lesser magnitude; [`fmin`] if the magnitudes are equal.
 #[inline(always)]
 pub fn minmag<T: Float>(x: T, y: T) -> T {
     let other = if less(fabs(y), fabs(x)) { y } else { fmin(x, y) };
@@ -110,7 +111,7 @@ pub fn clamp<T: Float>(x: T, low: T, high: T) -> T {
     fmin(fmax(x, low), high)
 }
 
-/// x - y if x > y, 0 if not, a NaN if either is.
+/// x - y if x > y, 0 otherwise; NaN if either is NaN.
 #[inline(always)]
 pub fn fdim<T: Float>(x: T, y: T) -> T {
     let difference = T::narrow(x.widen() - y.widen());
@@ -167,7 +168,7 @@ pub fn smoothstep<T: Float>(edge0: T, edge1: T, x: T) -> T {
     T::narrow(t * t * (T::Real::from(3.0) - T::Real::from(2.0) * t))
 }
 
-/// 1, -1, the zero itself, or 0 for a NaN.
+/// 1, -1, the zero itself, or 0 for NaN.
 #[inline(always)]
 pub fn sign<T: Float>(x: T) -> T {
     let one = copysign(T::narrow(1.0.into()), x);
@@ -193,13 +194,13 @@ pub fn rsqrt<T: Float>(x: T) -> T {
     T::narrow(T::Real::from(1.0) / x.widen().sqrt())
 }
 
-/// Each bit is that of b where c has a one, else that of a.
+/// Each bit is that of b where c has a 1, else that of a.
 #[inline(always)]
 pub fn bitselect<T: Float>(a: T, b: T, c: T) -> T {
     T::from_bits(super::int::bitselect(a.to_bits(), b.to_bits(), c.to_bits()))
 }
 
-/// A quiet NaN with as much of the code as fits.
+/// A quiet NaN with as many bits of the code as fit.
 #[inline(always)]
 pub fn nan<T: Float>(code: T::Bits) -> T {
     T::from_bits(T::QUIET | (code & !(T::SIGN | T::QUIET)))
@@ -223,25 +224,26 @@ pub fn ldexp<T: Float>(x: T, n: i32) -> T {
     if T::PRECISION == <f64 as Float>::PRECISION {
         T::nearest(double::ldexp(x.to_f64(), n))
     } else {
-        // Beyond the ends of this range anything but a zero is an infinity or rounds to zero, and `f64` has it exactly.
+        // Beyond the ends of this range the result is infinite, zero, or rounds to zero, and `f64` represents it
+        // exactly.
         let power = f64::from_bits(((1023 + n.clamp(-400, 400)) as u64) << 52);
         T::nearest(x.to_f64() * power)
     }
 }
 
-/// The significand in [0.5, 1); zeros, infinities and NaNs as they are.
+/// The significand in [0.5, 1); zeros, infinities and NaNs unchanged.
 #[inline(always)]
 pub fn frexp<T: Float>(x: T) -> T {
     T::nearest(double::frexp(x.to_f64()).0)
 }
 
-/// The exponent to the significand [`frexp`] gives; 0 for zeros, infinities and NaNs.
+/// The exponent for the significand of [`frexp`]; 0 for zeros, infinities and NaNs.
 #[inline(always)]
 pub fn frexp_exponent<T: Float>(x: T) -> i32 {
     double::frexp(x.to_f64()).1
 }
 
-/// The exponent, that of a subnormal as if it had room; `i32::MIN` for a zero, `i32::MAX` for infinities and NaNs.
+/// The exponent, as if subnormals were normalised; `i32::MIN` for zero, `i32::MAX` for infinities and NaNs.
 #[inline(always)]
 pub fn ilogb<T: Float>(x: T) -> i32 {
     let exponent = double::frexp(x.to_f64()).1 - 1;
@@ -249,7 +251,7 @@ pub fn ilogb<T: Float>(x: T) -> i32 {
     if is_infinite(x) || is_nan(x) { i32::MAX } else { exponent }
 }
 
-/// The exponent, that of a subnormal as if it had room; -infinity for a zero, infinity for infinities.
+/// The exponent, as if subnormals were normalised; -infinity for zero, infinity for infinities.
 #[inline(always)]
 pub fn logb<T: Float>(x: T) -> T {
     let infinity = T::from_bits(T::INFINITE);
@@ -265,13 +267,13 @@ pub fn fmod<T: Float>(x: T, y: T) -> T {
     T::nearest(libm::fmod(x.to_f64(), y.to_f64()))
 }
 
-/// x - n y, exact, n the integer nearest to x / y, the even one of two.
+/// x - n y, exact, where n is the integer nearest to x / y, the even one of two.
 #[inline]
 pub fn remainder<T: Float>(x: T, y: T) -> T {
     T::nearest(libm::remainder(x.to_f64(), y.to_f64()))
 }
 
-/// The low seven bits of the n of [`remainder`], with the sign of x / y; 0 where the remainder is a NaN.
+/// The low seven bits of the n of [`remainder`], with the sign of x / y; 0 if the remainder is NaN.
 #[inline]
 pub fn remquo_quotient<T: Float>(x: T, y: T) -> i32 {
     double::remquo_quotient(x.to_f64(), y.to_f64())
@@ -282,7 +284,7 @@ pub(super) fn is_nan<T: Float>(x: T) -> bool {
     x.widen().is_nan()
 }
 
-/// Whether x < y. `half` orders its numbers with branches.
+/// Whether x < y. The comparison of `half` itself would use branches.
 #[inline(always)]
 fn less<T: Float>(x: T, y: T) -> bool {
     x.widen() < y.widen()

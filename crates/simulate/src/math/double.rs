@@ -1,4 +1,4 @@
-//! Functions of `double`: those of `libm` as they are, and what it lacks.
+//! Functions of `double`: those of `libm`, and additional ones.
 
 pub use libm::{
     acos, asin, asinh, atan, atan2, atanh, cbrt, cos, cosh, erf, erfc, exp, exp2, expm1, hypot, ldexp,
@@ -7,7 +7,7 @@ pub use libm::{
 
 use core::f64::consts::PI;
 
-/// Significand in [0.5, 1) and exponent; 0 is the exponent of zeros, infinities and NaNs.
+/// Significand in [0.5, 1) and exponent; the exponent of zeros, infinities and NaNs is 0.
 #[inline(always)]
 pub fn frexp(x: f64) -> (f64, i32) {
     let magnitude = x.abs();
@@ -20,7 +20,7 @@ pub fn frexp(x: f64) -> (f64, i32) {
     if x == 0.0 || !x.is_finite() { (x, 0) } else { (significand, exponent) }
 }
 
-/// Inverse hyperbolic cosine. `libm`'s gives numbers below 1 one, too.
+/// Inverse hyperbolic cosine. `libm` does not return NaN for every number below 1.
 pub fn acosh(x: f64) -> f64 {
     if x < 1.0 { f64::NAN } else { libm::acosh(x) }
 }
@@ -45,14 +45,14 @@ pub fn atan2pi(y: f64, x: f64) -> f64 {
     atan2(y, x) / PI
 }
 
-/// x to the y. `libm`'s loses ten bits where |x - 1| < 2^-20 and |y| > 2^31.
+/// x to the y. `libm`'s version loses ten bits where |x - 1| < 2^-20 and |y| > 2^31.
 pub fn pow(x: f64, y: f64) -> f64 {
     let power = libm::pow(x, y);
     let beyond = x.abs() - 1.0;
     if beyond.abs() > 1e-6 || y.abs() < 1e9 || power.is_nan() {
         return power;
     }
-    // y log(1 + beyond), and what is below its last digit.
+    // y log(1 + beyond), as a sum of two parts.
     let most = y * beyond;
     let less =
         libm::fma(y, beyond, -most) - y * (beyond * beyond * (0.5 - beyond * (1.0 / 3.0 - beyond * 0.25)));
@@ -71,7 +71,8 @@ pub fn exp10(x: f64) -> f64 {
     pow(10.0, x)
 }
 
-/// The nearest integer to 2 x, modulo 4, and what pi times x is beyond pi / 2 times it, in [-pi/4, pi/4].
+/// The nearest integer to 2 x, modulo 4, and the remaining angle: pi x minus that many times pi / 2, in [-pi/4,
+/// pi/4].
 #[inline(always)]
 fn quarter(x: f64) -> (u64, f64) {
     let turn = x - 2.0 * (x * 0.5).round_ties_even();
@@ -91,7 +92,7 @@ pub fn sinpi(x: f64) -> f64 {
         2 => -sin(angle),
         _ => -cos(angle),
     };
-    // A zero has the sign of x, whatever the quadrant.
+    // A zero result has the sign of x in every quadrant.
     if sine == 0.0 { 0f64.copysign(x) } else { sine }
 }
 
@@ -107,7 +108,7 @@ pub fn cospi(x: f64) -> f64 {
         2 => -cos(angle),
         _ => sin(angle),
     };
-    // No zero is negative.
+    // Zero results are not negative.
     if cosine == 0.0 { 0.0 } else { cosine }
 }
 
@@ -129,7 +130,7 @@ pub fn tanpi(x: f64) -> f64 {
     }
 }
 
-/// x to the y for x not negative, a NaN for other x; 0 to the 0, infinity to the 0 and 1 to an infinity are NaNs too.
+/// x to the y for non-negative x, NaN for other x; 0 to the 0, infinity to the 0 and 1 to an infinity are NaN too.
 pub fn powr(x: f64, y: f64) -> f64 {
     let undefined = x < 0.0
         || x.is_nan()
@@ -139,12 +140,12 @@ pub fn powr(x: f64, y: f64) -> f64 {
     if undefined { f64::NAN } else { pow(x.abs(), y) }
 }
 
-/// x to the integer n; 1 for n = 0 whatever x is.
+/// x to the integer n; 1 for n = 0 for every x.
 pub fn pown(x: f64, n: i32) -> f64 {
     pow(x, n.into())
 }
 
-/// The n-th root of x; a NaN for n = 0, and of negative x for even n.
+/// The n-th root of x; NaN for n = 0, and for negative x with even n.
 pub fn rootn(x: f64, n: i32) -> f64 {
     let odd = n & 1 == 1;
     if n == 0 || x.is_nan() || (x < 0.0 && !odd) {
@@ -157,7 +158,7 @@ pub fn rootn(x: f64, n: i32) -> f64 {
         let root = if (x == 0.0) == (n > 0.0) { 0.0 } else { f64::INFINITY };
         return root.copysign(sign);
     }
-    // 1 / n is no number; what is missing counts, times the logarithm.
+    // 1 / n is inexact; the missing part matters, times the logarithm.
     let exponent = 1.0 / n;
     let missing = libm::fma(-n, exponent, 1.0) / n;
     let root = pow(magnitude, exponent);
@@ -165,12 +166,12 @@ pub fn rootn(x: f64, n: i32) -> f64 {
     root.copysign(sign)
 }
 
-/// Gamma function; a NaN at negative integers, infinities with the sign of zeros.
+/// Gamma function; NaN at negative integers, infinities with the sign of zeros.
 pub fn tgamma(x: f64) -> f64 {
     libm::tgamma(x)
 }
 
-/// Sign of the gamma function; 0 where it is none: zeros, negative integers. 1 for NaNs and infinities.
+/// Sign of the gamma function; 0 where it has none: zeros, negative integers. 1 for NaNs and infinities.
 pub fn lgamma_sign(x: f64) -> i32 {
     let floor = x.floor();
     if x == 0.0 || (x < 0.0 && floor == x && x.is_finite()) {
@@ -182,7 +183,7 @@ pub fn lgamma_sign(x: f64) -> i32 {
     }
 }
 
-/// The low seven bits of the integer nearest to x / y, with the sign of x / y; 0 where the remainder is a NaN.
+/// The low seven bits of the integer nearest to x / y, with the sign of x / y; 0 if the remainder is NaN.
 pub fn remquo_quotient(x: f64, y: f64) -> i32 {
     let (remainder, quotient) = libm::remquo(x, y);
     if remainder.is_nan() { 0 } else { quotient.signum() * (quotient.abs() & 0x7f) }

@@ -1,12 +1,12 @@
 //! Exponentials, logarithms, trigonometry, powers, gamma and error functions.
 //!
-//! `half` and `float` are computed in `double` and rounded once: their error is half a unit in the last place and a
-//! ten thousandth of one at most. But for the error and gamma functions that is done without branches or calls.
+//! `half` and `float` are computed in `double` and rounded once: the error is at most half a unit in the last place
+//! plus a ten thousandth of one. Except for the error and gamma functions, this needs no branches or calls.
 
 use super::float::Float;
 use super::{double, single};
 
-/// `half` and `float`, which `double` has room for.
+/// Whether `T` is `half` or `float`, which are computed in `double`.
 #[inline(always)]
 fn short<T: Float>() -> bool {
     T::PRECISION < <f64 as Float>::PRECISION
@@ -43,7 +43,7 @@ macro_rules! with_integer {
     };
 }
 
-/// Functions of angles, quick where the angle is [near](is_near).
+/// Functions of angles, with a fast path for [near](is_near) angles.
 macro_rules! circular {
     ($($(#[$doc:meta])* $name:ident $near:ident;)*) => {
         $($(#[$doc])*
@@ -52,7 +52,7 @@ macro_rules! circular {
             if is_near(x) { $near(x) } else { T::nearest(double::$name(x.to_f64())) }
         }
 
-        /// The same where [`is_near`], to the bit, without branches.
+        /// The same function if [`is_near`], bit-exact, without branches.
         #[inline(always)]
         pub fn $near<T: Float>(x: T) -> T {
             T::nearest(single::$name(x.to_f64()))
@@ -60,7 +60,7 @@ macro_rules! circular {
     };
 }
 
-/// Functions that are the same for all precisions.
+/// Functions that use the same code for all precisions.
 macro_rules! uniform {
     ($($(#[$doc:meta])* $name:ident;)*) => {
         $($(#[$doc])*
@@ -71,7 +71,7 @@ macro_rules! uniform {
     };
 }
 
-/// Whether functions of the angle x are quick: |x| below 1.6 million, or infinite, or no number; never for `double`.
+/// Whether the fast path applies to an angle x: |x| below 1.6 million, or infinite, or NaN; never for `double`.
 #[inline(always)]
 pub fn is_near<T: Float>(x: T) -> bool {
     short::<T>() && !single::far(x.to_f64())
@@ -137,14 +137,14 @@ binary! {
     hypot;
     /// x to the y.
     pow;
-    /// x to the y, x not negative: by the rules of exp(y log(x)), so that 0 to the 0 is a NaN.
+    /// x to the y, x not negative: by the rules of exp(y log(x)), so that 0 to the 0 is NaN.
     powr;
 }
 
 with_integer! {
-    /// x to the integer n; 1 for n = 0 whatever x is.
+    /// x to the integer n; 1 for n = 0 for every x.
     pown;
-    /// The n-th root of x; a NaN for n = 0, and of negative x for even n.
+    /// The n-th root of x; NaN for n = 0, and for negative x with even n.
     rootn;
 }
 
@@ -162,9 +162,9 @@ uniform! {
     erf;
     /// Complementary error function.
     erfc;
-    /// Logarithm of the absolute gamma function.
+    /// Logarithm of the absolute value of the gamma function.
     lgamma;
-    /// Gamma function; a NaN at negative integers.
+    /// Gamma function; NaN at negative integers.
     tgamma;
 }
 

@@ -1,7 +1,7 @@
 //! Integer and float arithmetic, comparisons.
 //!
-//! Where the specification leaves a result undefined (division by zero, a shift past the width) some number comes out;
-//! the watchers say so.
+//! Where the specification leaves a result undefined (division by zero, a shift by more than the width), the result
+//! is some number; the watchers report it.
 
 #![allow(
     clippy::redundant_closure_for_method_calls,
@@ -65,7 +65,7 @@ fn is_nan<T: PartialOrd + Copy>(a: T) -> bool {
     a.partial_cmp(&a).is_none()
 }
 
-/// Joins the components of a vector of truth values.
+/// Combines the components of a vector of truth values.
 fn gather(s: &mut State<'_>, i: &Inst, join: impl Fn(u8, u8) -> u8) -> bool {
     let mut out = s.warp.rows.take(i.out);
     let width = usize::from(i.width);
@@ -102,7 +102,7 @@ pub(crate) fn binary_op(op: Binary, scalar: Scalar) -> Option<Run> {
                 if rest != 0 && (rest < 0) != (b < 0) { rest.wrapping_add(b) } else { rest }
             }
         }),
-        // The shift counts modulo the width, as OpenCL C has it.
+        // The shift counts modulo the width, as OpenCL C specifies.
         Binary::Shl => unsigned!(binary, scalar, |a, b| a.wrapping_shl(b as u32)),
         Binary::LShr => unsigned!(binary, scalar, |a, b| a.wrapping_shr(b as u32)),
         Binary::AShr => signed!(binary, scalar, |a, b| a.wrapping_shr(b as u32)),

@@ -1,7 +1,8 @@
-//! Atomic operations, lane by lane in their order.
+//! Atomic operations, executed lane by lane in order.
 //!
-//! A lane's operation is done before the next lane's begins, accesses stay in the order of the code, and work-groups whose
-//! atomics can meet run one after another: whatever order of memory the source asks for, this is one that it permits.
+//! A lane's operation completes before the next lane's starts, accesses stay in program order, and work-groups whose
+//! atomics can interact run one after another. This order is valid for every memory order that the source may
+//! request.
 
 use bytemuck::Pod;
 use half::f16;
@@ -15,7 +16,7 @@ use crate::execute::rows::{Row, WIDTH, lanes, numbers, numbers_mut};
 use crate::execute::state::State;
 use crate::math::{Float, basic};
 
-/// The function that does an operation on numbers of that type; `None` if there is none.
+/// The function that performs an operation on numbers of this type; `None` if there is none.
 pub(super) fn select(op: AtomicOp, scalar: Scalar) -> Option<Run> {
     macro_rules! bits {
         ($change:expr) => {
@@ -74,7 +75,8 @@ fn add<T: Float>(a: T, b: T) -> T {
     T::narrow(a.widen() + b.widen())
 }
 
-/// Puts what `change` makes of the old number and the operands in its place; the result is the old one.
+/// Replaces the number by the result of `change` for the old number and the operands; the instruction's result is the
+/// old number.
 fn update<T: Pod>(s: &mut State<'_>, i: &Inst, change: impl Fn(T, T, T) -> T) -> bool {
     if update_near(s, i, &change) {
         return true;
@@ -92,7 +94,7 @@ fn update<T: Pod>(s: &mut State<'_>, i: &Inst, change: impl Fn(T, T, T) -> T) ->
     true
 }
 
-/// Does it where the lanes' addresses are aligned and all in one object that is not private; `false`: it is not done.
+/// Fast path for aligned addresses in one non-private object. Returns `false` without changes when it does not apply.
 fn update_near<T: Pod>(s: &mut State<'_>, i: &Inst, change: impl Fn(T, T, T) -> T) -> bool {
     let size = size_of::<T>();
     let Some((lowest, span)) = stretch(s, i) else { return false };
@@ -144,7 +146,7 @@ fn test_and_set(s: &mut State<'_>, i: &Inst) -> bool {
     true
 }
 
-/// Replaces the number a lane points to; gives the old one, or `None` if there is none.
+/// Replaces the number that a lane points to. Returns the old number, or `None` when the access is invalid.
 fn swap<T: Pod>(s: &mut State<'_>, i: &Inst, lane: usize, new: impl FnOnce(T) -> T) -> Option<T> {
     let size = size_of::<T>();
     let address = s.warp.rows.words(i.args[0])[lane];

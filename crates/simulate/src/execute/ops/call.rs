@@ -1,6 +1,7 @@
 //! Functions of the OpenCL library.
 //!
-//! Those of floats become vector code, and frequent short ones of integers; the others are looked up and called lane by lane.
+//! Functions of floats, and frequent short functions of integers, become vector code; the others are called lane by
+//! lane.
 
 #![allow(
     clippy::redundant_closure_for_method_calls,
@@ -82,7 +83,7 @@ pub(super) fn select(builtin: Builtin, first: Type, result: Type) -> Option<(Run
     Some((run, detail))
 }
 
-/// Those that become vector code.
+/// The functions that become vector code.
 fn quick(builtin: Builtin, scalar: Scalar) -> Option<Run> {
     macro_rules! exact {
         (1, $f:path) => {
@@ -229,7 +230,7 @@ fn float3<T: Float + Pod>(s: &mut State<'_>, i: &Inst) -> bool {
     true
 }
 
-/// The integer may be one for all components.
+/// The integer may be a scalar that applies to all components.
 fn float_int<T: Float + Pod>(s: &mut State<'_>, i: &Inst) -> bool {
     let Some(f) = math::float_int::<T>(builtin(i)) else { return true };
     let width = usize::from(i.width);

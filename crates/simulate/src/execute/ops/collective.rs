@@ -1,8 +1,8 @@
-//! What a work-group or a sub-group computes together: votes, broadcasts, reductions, scans, shuffles, ballots.
+//! Collective functions of a work-group or a sub-group: votes, broadcasts, reductions, scans, shuffles, ballots.
 //!
-//! Who is not there does not count: work-items that have ended, and for sub-groups those on another way through the code.
-//! Values go through a reduction in the order of local linear ids. What the specification leaves undefined, such as the
-//! value of a work-item that is not there, is the work-item's own value.
+//! Absent work-items do not count: work-items that have ended, and for sub-groups those on another path through the
+//! code. Reductions process values in the order of local linear ids. Where the specification leaves a result
+//! undefined, such as the value of an absent work-item, the result is the work-item's own value.
 
 use half::f16;
 use tripipe_ir::op::{Group as GroupFunction, GroupOp, GroupScope, Reduction};
@@ -14,7 +14,7 @@ use crate::execute::rows::{WIDTH, lanes};
 use crate::execute::state::{Group, State};
 use crate::math::{Float, basic};
 
-/// The function that runs it; `None` for what work-groups do not have.
+/// The function that runs it; `None` for functions that work-groups do not have.
 pub(super) fn select(group: GroupFunction) -> Option<Run> {
     match (group.scope, group.op) {
         (GroupScope::SubGroup, _) => Some(sub_group),
@@ -34,16 +34,16 @@ pub(super) fn select(group: GroupFunction) -> Option<Run> {
     }
 }
 
-/// A work-item that takes part.
+/// A participating work-item.
 #[derive(Clone, Copy)]
 struct Member {
     warp: usize,
     lane: usize,
-    /// In the group: the local linear id, or the id in the sub-group.
+    /// Its id in the group: the local linear id, or the id in the sub-group.
     id: u64,
 }
 
-/// Each sub-group of the lanes that run, or each of its clusters, for itself.
+/// Runs the function separately for each sub-group of the active lanes, or for each of its clusters.
 fn sub_group(s: &mut State<'_>, i: &Inst) -> bool {
     let (kernel, group) = (s.kernel, s.group);
     let Op::Group(GroupFunction { op, active_only, .. }) = kernel.insts[i.origin].op else { return true };
@@ -63,7 +63,7 @@ fn sub_group(s: &mut State<'_>, i: &Inst) -> bool {
     true
 }
 
-/// A work-group that has met.
+/// Runs the function for a work-group whose work-items have all arrived.
 pub(super) fn work_group(s: &State<'_>, i: &Inst, present: &mut [Present<'_>]) -> bool {
     let members: Vec<Member> = present
         .iter()
@@ -214,7 +214,7 @@ fn perform(kernel: &Kernel, group: &Group, i: &Inst, present: &mut [Present<'_>]
     }
 }
 
-/// Whether two numbers are the same: zeros of either sign are, NaNs are not.
+/// Whether two numbers are equal: zeros of either sign are, NaNs are not.
 fn equal(scalar: Scalar, a: u64, b: u64) -> bool {
     match scalar {
         Scalar::F16 => f16::from_bits(a as u16) == f16::from_bits(b as u16),
@@ -224,7 +224,7 @@ fn equal(scalar: Scalar, a: u64, b: u64) -> bool {
     }
 }
 
-/// What a reduction makes of two numbers of that type.
+/// The combination of two numbers in a reduction.
 fn combine(reduction: Reduction, scalar: Scalar, a: u64, b: u64) -> u64 {
     fn float<T: Float>(reduction: Reduction, a: T, b: T) -> T {
         match reduction {
@@ -272,7 +272,7 @@ fn combine(reduction: Reduction, scalar: Scalar, a: u64, b: u64) -> u64 {
     }
 }
 
-/// The number that changes no other: what an exclusive scan gives the first.
+/// The identity element of a reduction: the first result of an exclusive scan.
 fn identity(reduction: Reduction, scalar: Scalar) -> u64 {
     let float = |number: f64| match scalar {
         Scalar::F16 => u64::from(f16::from_f64(number).to_bits()),

@@ -16,14 +16,15 @@ use crate::execute::code::{Detail, Inst, Run};
 use crate::execute::state::State;
 use crate::math::Float as _;
 
-/// The frequent ones run in vectors; the rest number by number.
+/// Frequent conversions run in vectors; the rest run number by number.
 pub(super) fn select(convert: Convert, from: Scalar, to: Scalar) -> Option<(Run, Detail)> {
     let detail = Detail::Convert { convert, from, to };
     Some((quick(convert, from, to).unwrap_or(each as Run), detail))
 }
 
-/// A conversion that Rust's `as` has: integers without saturation, to floats to nearest, to integers toward zero (`as` clamps,
-/// which for a saturating conversion is the result and for others as good as any), between floats to nearest.
+/// A conversion that Rust's `as` performs: between integers without saturation; to floats, to nearest; to integers,
+/// toward zero (`as` clamps, which is the result of a saturating conversion and permitted for others); between
+/// floats, to nearest.
 fn quick(convert: Convert, from: Scalar, to: Scalar) -> Option<Run> {
     use Number::{Float, Signed, Unsigned};
     use Scalar::{F16, F32, F64, I8, I16, I32, I64};
@@ -90,7 +91,7 @@ fn quick(convert: Convert, from: Scalar, to: Scalar) -> Option<Run> {
     }
 }
 
-/// Number by number.
+/// Converts number by number.
 fn each(s: &mut State<'_>, i: &Inst) -> bool {
     let Detail::Convert { convert, from, to } = i.detail else { return true };
     for index in 0..usize::from(i.components) * usize::from(i.width) {
@@ -100,7 +101,7 @@ fn each(s: &mut State<'_>, i: &Inst) -> bool {
     true
 }
 
-/// Converts one number, both as bits.
+/// Converts one number; input and result are bits.
 pub(crate) fn one(convert: Convert, from: Scalar, to: Scalar, bits: u64) -> u64 {
     match (convert.from, convert.to) {
         (Number::Float, Number::Float) => round_float(float(from, bits), to, convert.rounding),
@@ -112,7 +113,7 @@ pub(crate) fn one(convert: Convert, from: Scalar, to: Scalar, bits: u64) -> u64 
                 Rounding::Up => value.ceil(),
                 Rounding::Down => value.floor(),
             };
-            // `as` clamps, and takes a NaN to 0.
+            // `as` clamps and converts NaN to 0.
             saturated(rounded as i128, to, number).cast_unsigned() as u64 & to.mask()
         }
         (number, Number::Float) => round_integer(integer(number, from, bits), to, convert.rounding),
@@ -142,7 +143,7 @@ fn saturated(value: i128, to: Scalar, number: Number) -> i128 {
     }
 }
 
-/// The value of a float: exact.
+/// The exact value of a float.
 pub(crate) fn float(from: Scalar, bits: u64) -> f64 {
     match from {
         Scalar::F16 => f64::from(f16::from_bits(bits as u16).widen()),
@@ -151,7 +152,7 @@ pub(crate) fn float(from: Scalar, bits: u64) -> f64 {
     }
 }
 
-/// A double as bits of a narrower float.
+/// The bits of a narrower float for a double.
 fn round_float(value: f64, to: Scalar, rounding: Rounding) -> u64 {
     if to == Scalar::F64 {
         return value.to_bits();
@@ -160,7 +161,7 @@ fn round_float(value: f64, to: Scalar, rounding: Rounding) -> u64 {
     adjust(to, nearest, rounding, float(to, nearest).partial_cmp(&value), value < 0.0)
 }
 
-/// The nearest narrower float of a double, rounded once.
+/// The nearest narrower float for a double, rounded once.
 fn nearest_float(value: f64, to: Scalar) -> u64 {
     match to {
         Scalar::F16 => u64::from(f16::nearest(value).to_bits()),
@@ -170,7 +171,7 @@ fn nearest_float(value: f64, to: Scalar) -> u64 {
 
 fn round_integer(value: i128, to: Scalar, rounding: Rounding) -> u64 {
     let nearest = match to {
-        // Past 65519 everything is infinite in half; below, single holds integers exactly.
+        // Above 65519 every value is infinite in half; below, single represents integers exactly.
         Scalar::F16 => u64::from(f16::narrow(value.clamp(-70_000, 70_000) as f32).to_bits()),
         Scalar::F32 => u64::from((value as f32).to_bits()),
         _ => (value as f64).to_bits(),
@@ -179,13 +180,14 @@ fn round_integer(value: i128, to: Scalar, rounding: Rounding) -> u64 {
     let order = if found.is_infinite() {
         found.partial_cmp(&0.0)
     } else {
-        // Every finite float of that size is an integer.
+        // Every finite float of this magnitude is an integer.
         Some((found as i128).cmp(&value))
     };
     adjust(to, nearest, rounding, order, value < 0)
 }
 
-/// Steps from the nearest float to the one the rounding asks for; `order`: how the nearest compares with the true value.
+/// Steps from the nearest float to the one that the rounding mode requires. `order` compares the nearest float with
+/// the true value.
 fn adjust(
     to: Scalar,
     nearest: u64,
@@ -218,7 +220,7 @@ fn adjust(
     }
 }
 
-/// The next half up or down.
+/// The next half above or below.
 fn step_half(bits: u16, up: bool) -> u16 {
     match (bits & 0x7fff, bits >> 15 == 1) {
         (0, _) => {

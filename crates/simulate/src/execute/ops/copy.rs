@@ -1,4 +1,4 @@
-//! Copies of bytes: each work-item's own, and the asynchronous ones of a group.
+//! Copies of bytes: per work-item, and the asynchronous copies of a group.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::execute::state::State;
 /// Bytes of an event in memory.
 pub(crate) const EVENT_BYTES: u64 = 8;
 
-/// As many offsets as an address has room for.
+/// The number of offsets that an address can represent.
 const OFFSETS: u128 = 1 << 47;
 
 /// Copies bytes, lane by lane: destination, source, count.
@@ -36,7 +36,7 @@ fn copy_bytes(s: &mut State<'_>, i: &Inst, lane: usize, to: u64, from: u64, coun
     write(s, lane, to, &bytes).is_some() || outside(s, i, lane, to, bytes.len(), true)
 }
 
-/// The bytes a lane's pointer leads to; `None` if they are not all inside an object.
+/// The bytes at a lane's pointer; `None` if they are not all inside an object.
 pub(crate) fn read(s: &mut State<'_>, lane: usize, address: u64, count: u64) -> Option<Vec<u8>> {
     let count = usize::try_from(count).ok()?;
     let (object, offset) = parts(address);
@@ -63,20 +63,21 @@ fn write(s: &mut State<'_>, lane: usize, address: u64, bytes: &[u8]) -> Option<(
     Some(())
 }
 
-/// What an asynchronous copy copies: destination and source are two of each.
+/// The elements of an asynchronous copy. Arrays of two are destination and source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Elements {
-    /// Where the first is.
+    /// Address of the first element.
     pub(crate) addresses: [u64; 2],
-    /// Bytes from one to the next. The stride is that of the global side; on the other they lie side by side.
+    /// Bytes from element to element. The stride applies to the global side; elements on the other side are
+    /// contiguous.
     pub(crate) steps: [u64; 2],
-    /// Bytes of one.
+    /// Bytes per element.
     pub(crate) bytes: u64,
     pub(crate) count: u64,
 }
 
 impl Elements {
-    /// What the first of those that are there asks for.
+    /// The arguments of the first present work-item.
     pub(crate) fn of(s: &State<'_>, i: &Inst, present: &[Present<'_>]) -> Option<Self> {
         let inst = &s.kernel.insts[i.origin];
         let Op::AsyncCopy { bytes, .. } = inst.op else { return None };
@@ -91,13 +92,13 @@ impl Elements {
         Some(Self { addresses: [to, from], steps, bytes, count })
     }
 
-    /// Copies those in a range at once, as a lane.
+    /// Copies the elements of a range at once, on behalf of a lane.
     fn copy(&self, s: &mut State<'_>, i: &Inst, lane: usize, range: Range<u64>) -> bool {
         let range = range.start..range.end.min(self.count);
         if range.is_empty() {
             return true;
         }
-        // What no object has may not wrap around into another.
+        // An offset beyond every object must not wrap around into another object.
         for side in [1, 0] {
             let bytes = u128::from(range.end) * u128::from(self.steps[side]);
             if bytes >= OFFSETS {
@@ -114,7 +115,7 @@ impl Elements {
     }
 }
 
-/// Starts an asynchronous copy: the whole of a work-group, or each sub-group for itself.
+/// Starts an asynchronous copy, for a whole work-group or separately for each sub-group.
 pub(super) fn start(scope: Scope) -> Run {
     match scope {
         Scope::SubGroup => |s, i| meet_sub_group(s, i) && each_sub_group(s, i, start_together),
@@ -122,7 +123,7 @@ pub(super) fn start(scope: Scope) -> Run {
     }
 }
 
-/// Has each sub-group of the lanes that run do something together.
+/// Calls `together` for each sub-group of the active lanes.
 fn each_sub_group(
     s: &mut State<'_>,
     i: &Inst,
@@ -135,7 +136,7 @@ fn each_sub_group(
     done
 }
 
-/// Copies once what those that have met ask for alike. They get the event to join, or a new one.
+/// Performs once the copy that all present work-items request. They get the given event, or a new one.
 pub(super) fn start_together(s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>]) -> bool {
     let Some(elements) = Elements::of(s, i, present) else { return true };
     let Some(first) = present.first() else { return true };
@@ -162,7 +163,7 @@ fn give_event(row: &mut [u64], mask: u64, event: u64) {
     }
 }
 
-/// Waits for asynchronous copies. They are done when they have been started, so that only the waiting is left.
+/// Waits for asynchronous copies. Copies complete when they start, so only the waiting itself remains.
 pub(super) fn wait(scope: Scope) -> Run {
     match scope {
         Scope::SubGroup => |s, i| meet_sub_group(s, i) && each_sub_group(s, i, wait_together),
@@ -170,7 +171,7 @@ pub(super) fn wait(scope: Scope) -> Run {
     }
 }
 
-/// Looks whether the lists of events of those that have met are where the pointers say.
+/// Checks that the event lists of the present work-items are in valid memory.
 pub(super) fn wait_together(s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>]) -> bool {
     if s.watch.is_some() {
         crate::watch::copies::wait(s, i, present);

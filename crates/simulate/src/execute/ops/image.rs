@@ -1,4 +1,4 @@
-//! Reads and writes of images, and what is asked of them.
+//! Reads, writes and queries of images.
 
 use half::f16;
 use tripipe_ir::diagnostic::AccessedMemory;
@@ -12,20 +12,20 @@ use crate::image::{Reader, Sample, Texel, sampler};
 use crate::watch::findings::{Occurrence, work_item};
 use crate::watch::rules;
 
-/// How the operands of a read or write look.
+/// The operand format of a read or write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Access {
     /// Whether the coordinates are floats.
     pub(crate) float: bool,
-    /// How many there are.
+    /// Number of coordinates.
     pub(crate) coordinates: u8,
     /// The type of the texel's components.
     pub(crate) texel: Scalar,
-    /// Whether the texel is one number, a depth.
+    /// Whether the texel is a single number, a depth.
     pub(crate) depth: bool,
 }
 
-/// The access of an instruction with those coordinates and that texel; `None` if there are no such ones.
+/// The access of an instruction with these coordinates and this texel; `None` if there is no such access.
 pub(super) fn access(coordinates: Type, texel: Type) -> Option<Detail> {
     Some(Detail::Image(Access {
         float: coordinates.is_float(),
@@ -35,7 +35,7 @@ pub(super) fn access(coordinates: Type, texel: Type) -> Option<Detail> {
     }))
 }
 
-/// A read through a sampler: image, sampler, coordinates. Images have one level.
+/// A read through a sampler; operands: image, sampler, coordinates. Images have one level.
 pub(super) const SAMPLE: Run = |s, i| {
     read(s, i, 2, |s, image, lane, access, coordinates| {
         let bits = SamplerBits::from_bits(s.warp.rows.words(i.args[1])[lane])?;
@@ -50,7 +50,7 @@ pub(super) const SAMPLE: Run = |s, i| {
     })
 };
 
-/// A read without a sampler: image, coordinates.
+/// A read without a sampler; operands: image, coordinates.
 pub(super) const READ: Run = |s, i| {
     read(s, i, 1, |s, image, _, _, coordinates| {
         let bound = s.images.get(image)?;
@@ -59,7 +59,7 @@ pub(super) const READ: Run = |s, i| {
     })
 };
 
-/// The bits of a lane's coordinates, 0 where there are none.
+/// The bits of a lane's coordinates; 0 for missing coordinates.
 fn coordinates(s: &State<'_>, slot: u32, access: Access, lane: usize) -> [u32; 3] {
     let row = s.warp.rows.numbers::<u32>(slot);
     std::array::from_fn(
@@ -79,7 +79,7 @@ fn read(
     for lane in lanes(s.mask) {
         let image = s.warp.rows.words(i.args[0])[lane] as usize;
         let at = coordinates(s, i.args[operand], access, lane);
-        // A sampler the image cannot be read through reads zeros.
+        // A sampler that does not fit the image reads zeros.
         let found = sample(s, image, lane, access, at)
             .unwrap_or(Sample { texel: Texel::Unsigned([0; 4]), outside: true });
         outside |= u64::from(found.outside) << lane;
@@ -105,7 +105,7 @@ fn read(
     true
 }
 
-/// A write: image, coordinates, texel. Outside of the image nothing is written.
+/// A write; operands: image, coordinates, texel. Writes outside the image have no effect.
 pub(super) const WRITE: Run = |s, i| {
     let Detail::Image(access) = i.detail else { return true };
     let mut outside = 0u64;
@@ -126,7 +126,7 @@ pub(super) const WRITE: Run = |s, i| {
         } else {
             Texel::from_bits(bound.image.kind(), std::array::from_fn(|index| component(index, 4) as u32))
         };
-        // A texel of another kind than the image's is undefined: nothing is written.
+        // A texel of another kind than the image's is undefined behaviour: nothing is written.
         let Ok(bytes) = bound.image.encode(&texel) else { continue };
         if let Some(to) = s.memory.write(bound.object, offset as i64, bytes.len()) {
             to.copy_from_slice(&bytes);
@@ -182,7 +182,7 @@ fn note_outside(s: &mut State<'_>, i: &Inst, access: Access, outside: u64, at: [
     });
 }
 
-/// Sizes and formats.
+/// Queries of sizes and formats.
 pub(super) fn query(fact: ImageFact) -> Run {
     fn ask(s: &mut State<'_>, i: &Inst, fact: ImageFact) -> bool {
         for lane in lanes(s.mask) {

@@ -1,4 +1,4 @@
-//! One function over all lanes of registers, in the widest vectors the machine has.
+//! Applies one function to all lanes of registers, in the widest vectors of the machine.
 
 #![allow(
     clippy::inline_always,
@@ -88,7 +88,7 @@ pub(crate) fn ternary<A: Pod, B: Pod, C: Pod, D: Pod>(
     true
 }
 
-/// `f(a)`; so that the type of a closure's operand is known.
+/// `f(a)`; fixes the type of a closure's operand.
 #[inline(always)]
 pub(crate) fn of1<A, D>(f: impl Fn(A) -> D, a: A) -> D {
     f(a)
@@ -150,8 +150,8 @@ macro_rules! ints {
     };
 }
 
-/// The `Run` of a map on floats; half is computed in single precision and rounded once, which for one
-/// operation of two operands is the correctly rounded result (24 bits are twice 11 and two more).
+/// The `Run` of a map on floats. Half is computed in single precision and rounded once; for one operation of two
+/// operands this is the correctly rounded result (24 bits are twice 11 plus two).
 macro_rules! floats {
     (unary, $scalar:expr, $f:expr) => {
         floats!(@ $scalar, |s, i| unary::<f16, f16>(s, i, |a| f16::narrow(of1($f, a.widen()))),

@@ -1,6 +1,7 @@
 //! Addresses, loads and stores.
 //!
-//! A warp's addresses mostly lie side by side, or at least in one object: its bytes are then looked up once.
+//! The addresses of a warp are mostly contiguous, or at least in one object, so the object's bytes are looked up
+//! once.
 
 use bytemuck::Pod;
 use tripipe_ir::{Scalar, Space};
@@ -26,7 +27,7 @@ pub(super) fn program_address(s: &mut State<'_>, i: &Inst) -> bool {
     true
 }
 
-/// The same pointer if it lies in the wanted space, else null.
+/// The same pointer if it is in the wanted address space, else null.
 pub(super) fn checked_cast(s: &mut State<'_>, i: &Inst) -> bool {
     let Detail::Number(wanted) = i.detail else { return true };
     let mut out = s.warp.rows.take(i.out);
@@ -46,7 +47,7 @@ pub(super) fn address(stride: u64, index: Option<Scalar>) -> Run {
             let Detail::Address { offset, .. } = i.detail else { return true };
             unary::<u64, u64>(s, i, |base| base.wrapping_add_signed(offset))
         },
-        // Products of 64 bits are slow in vectors, shifts are not.
+        // 64-bit products are slow in vectors; shifts are fast.
         Some(Scalar::I64) if stride.is_power_of_two() => |s, i| {
             let Detail::Address { stride, offset } = i.detail else { return true };
             let shift = stride.trailing_zeros();
@@ -70,21 +71,21 @@ pub(super) fn address(stride: u64, index: Option<Scalar>) -> Run {
     }
 }
 
-/// How the addresses of the lanes that run lie.
+/// The pattern of the active lanes' addresses.
 enum Pattern {
-    /// All the same.
+    /// All equal.
     Same(u64),
-    /// Lane `l` at `first + l * step`, for all lanes up to the last that runs.
+    /// Lane `l` at `first + l * step`, for all lanes up to the last active one.
     Steps { first: u64, step: usize, count: usize },
-    /// All lanes run; each eight of them side by side as in `Steps`, in one object, from the lowest address on.
+    /// All lanes are active; each group of eight is as in `Steps`. All are in one object, from the lowest address on.
     Eights { lowest: u64, span: usize, step: usize },
     /// In one object, from the lowest address on.
     Near { lowest: u64, span: usize },
-    /// In several objects.
+    /// In several objects, or far apart.
     Apart,
 }
 
-/// A stretch of one object this long is looked up at once, though not all of it may be wanted.
+/// Addresses in one object within this distance are looked up at once, even if not all bytes are needed.
 const NEAR: u64 = 1 << 20;
 
 fn pattern(s: &State<'_>, i: &Inst) -> Pattern {
@@ -114,7 +115,8 @@ fn pattern(s: &State<'_>, i: &Inst) -> Pattern {
     near(low, high)
 }
 
-/// The lowest address of the lanes that run and how far from it the highest is, if they are in one object and near.
+/// The lowest address of the active lanes and the distance to the highest, if they are in one object and close
+/// together.
 pub(super) fn stretch(s: &State<'_>, i: &Inst) -> Option<(u64, usize)> {
     match pattern(s, i) {
         Pattern::Same(address) => Some((address, 0)),
@@ -132,7 +134,7 @@ fn near(low: u64, high: u64) -> Pattern {
     }
 }
 
-/// The pattern of 64 addresses.
+/// The pattern of all 64 addresses.
 struct Whole<'a>(&'a [u64; WIDTH]);
 
 impl pulp::WithSimd for Whole<'_> {
@@ -144,7 +146,8 @@ impl pulp::WithSimd for Whole<'_> {
         let addresses = self.0;
         let first = addresses[0];
         let step = addresses[1].wrapping_sub(first);
-        // How far it is from each lane to the next, by its place in its eight; the last eight lanes have one place less.
+        // Deviation from `step` of the distance from each lane to the next, by position in its group of eight; the
+        // last eight lanes have one position less.
         let differ = |differ: &mut [u64; 8], from: usize| {
             for (place, differ) in differ.iter_mut().enumerate() {
                 *differ |= addresses[from + place + 1].wrapping_sub(addresses[from + place]) ^ step;
@@ -182,9 +185,9 @@ impl pulp::WithSimd for Whole<'_> {
     }
 }
 
-/// Reads numbers, each eight of them `step` bytes apart from the next of `starts` on.
+/// Reads numbers in groups of eight: each group starts at the next of `starts`, with numbers `step` bytes apart.
 fn read_eights<T: Pod>(from: &[u8], starts: impl Iterator<Item = usize>, step: usize, out: &mut [T]) {
-    /// By a step that is known when it is compiled.
+    /// With a step known at compile time.
     #[allow(clippy::inline_always, reason = "else the step is not known")]
     #[inline(always)]
     fn read<T: Pod>(from: &[u8], starts: impl Iterator<Item = usize>, step: usize, out: &mut [T]) {
@@ -209,9 +212,9 @@ fn read_eights<T: Pod>(from: &[u8], starts: impl Iterator<Item = usize>, step: u
     }
 }
 
-/// Writes numbers `step` bytes apart, the last one last where they overlap.
+/// Writes numbers `step` bytes apart; where they overlap, the last one wins.
 fn write_steps<T: Pod>(to: &mut [u8], step: usize, value: &[T]) {
-    /// By a step that is known when it is compiled.
+    /// With a step known at compile time.
     #[allow(clippy::inline_always, reason = "else the step is not known")]
     #[inline(always)]
     fn write<T: Pod>(to: &mut [u8], step: usize, value: &[T]) {
@@ -248,7 +251,7 @@ pub(super) fn store(scalar: Scalar) -> Run {
     }
 }
 
-/// The private object a pointer leads to, if it leads to one.
+/// The private object that a pointer refers to; `None` for other objects.
 pub(super) fn is_private(s: &State<'_>, address: u64) -> Option<u32> {
     match s.memory.object(parts(address).0)?.home {
         Home::Private(index) => Some(index),
@@ -368,7 +371,7 @@ fn load_into<T: Pod>(s: &mut State<'_>, i: &Inst, out: &mut [T]) -> bool {
     true
 }
 
-/// All lanes at one offset of a private object.
+/// Loads all lanes from the same offset of a private object.
 fn load_private<T: Pod>(s: &mut State<'_>, i: &Inst, index: u32, address: u64, out: &mut [T]) -> bool {
     let size = size_of::<T>();
     let components = usize::from(i.components);
@@ -390,7 +393,7 @@ fn load_private<T: Pod>(s: &mut State<'_>, i: &Inst, index: u32, address: u64, o
 }
 
 fn store_as<T: Pod>(s: &mut State<'_>, i: &Inst) -> bool {
-    // A pointer that is written to where it points is both.
+    // The same register is both address and value: a pointer stored at its own target.
     if i.args[0] == i.args[1] {
         let value = s.warp.rows.words(i.args[1]).to_vec();
         return store_from::<T>(s, i, numbers::<T>(&value));
@@ -410,7 +413,7 @@ fn store_from<T: Pod>(s: &mut State<'_>, i: &Inst, value: &[T]) -> bool {
             if let Some(index) = is_private(s, address) {
                 return store_private(s, i, index, address, value);
             }
-            // The last lane's value stays.
+            // The last lane's value wins.
             let lane = WIDTH - 1 - s.mask.leading_zeros() as usize;
             let (object, offset) = parts(address);
             let Some(to) = s.memory.write(object, offset, bytes) else {
@@ -421,7 +424,7 @@ fn store_from<T: Pod>(s: &mut State<'_>, i: &Inst, value: &[T]) -> bool {
             }
             return true;
         }
-        // Steps shorter than the value overlap: the higher lane's bytes stay, as they come last.
+        // Steps shorter than the value overlap: the higher lane's bytes win, because they are written last.
         Pattern::Steps { first, step, count } => {
             let (object, offset) = parts(first);
             if let Some(to) = s.memory.write(object, offset, step * (count - 1) + bytes) {
@@ -512,7 +515,7 @@ fn store_private<T: Pod>(s: &mut State<'_>, i: &Inst, index: u32, address: u64, 
     true
 }
 
-/// An access that is not inside an object.
+/// Reports an access outside an object.
 pub(super) fn outside(
     s: &mut State<'_>,
     i: &Inst,

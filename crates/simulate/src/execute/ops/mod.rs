@@ -1,7 +1,7 @@
-//! What instructions do, for all lanes of a warp at once.
+//! The operations of instructions, for all lanes of a warp at once.
 //!
-//! Each operation is a function over the registers of the current warp. Results may be written for lanes that are not
-//! in the mask too; memory, images and the console are touched for the lanes of the mask alone.
+//! Each operation is a function over the registers of the current warp. It may write results for inactive lanes too;
+//! memory, images and the console are accessed only for active lanes.
 
 mod arithmetic;
 mod atomic;
@@ -23,13 +23,13 @@ use super::code::{Detail, Inst, Run};
 use super::rows::{WIDTH, first_lanes, numbers, numbers_mut};
 use super::state::{State, Stop, Warp};
 
-/// The function that runs an instruction, and what it is told; `None` if there is none.
+/// The function that runs an instruction, and its parameters; `None` if the instruction is not supported.
 pub(crate) fn select(kernel: &Kernel, inst: &Instruction) -> Option<(Run, Detail)> {
     let ty = |index: usize| inst.operands.get(index).map(|operand| kernel.ty(*operand));
     let result = inst.result.map(|result| kernel.ty(result));
     let scalar = |ty: Option<Type>| ty.and_then(Type::scalar);
     let plain = |run: Option<Run>| run.map(|run| (run, Detail::None));
-    // Pointers, samplers, events and images are their 64 bits.
+    // Pointers, samplers, events and images are represented by 64 bits.
     let bits = |ty: Option<Type>| ty.map(|ty| ty.scalar().unwrap_or(Scalar::I64));
     match inst.op {
         Op::Unary(op) => {
@@ -98,7 +98,7 @@ pub(crate) fn select(kernel: &Kernel, inst: &Instruction) -> Option<(Run, Detail
             };
             plain(atomic::select(op, scalar))
         }
-        // The watchers look at these. Accesses are made in order, so that a fence has nothing to do.
+        // The watchers check these. Accesses are in program order, so a fence has no effect.
         Op::Undefined | Op::LifetimeStart(_) | Op::LifetimeEnd(_) | Op::Fence { .. } => {
             Some((nothing, Detail::None))
         }
@@ -116,7 +116,7 @@ pub(crate) fn select(kernel: &Kernel, inst: &Instruction) -> Option<(Run, Detail
     }
 }
 
-/// Whether the work-items of a work-group wait for one another at it.
+/// Whether the work-items of a work-group wait for each other at this operation.
 pub(crate) fn meets(op: Op) -> bool {
     match op {
         Op::Barrier { execution: scope, .. } | Op::AsyncCopy { scope, .. } | Op::WaitEvents { scope } => {
@@ -127,7 +127,7 @@ pub(crate) fn meets(op: Op) -> bool {
     }
 }
 
-/// Whether what it does to memory may be seen by other work-groups before the launch ends.
+/// Whether other work-groups may see its memory effects before the launch ends.
 pub(crate) fn is_global_atomic(kernel: &Kernel, inst: &Instruction) -> bool {
     matches!(inst.op, Op::Atomic(_))
         && inst.operands.first().is_none_or(|pointer| {
@@ -135,13 +135,13 @@ pub(crate) fn is_global_atomic(kernel: &Kernel, inst: &Instruction) -> bool {
         })
 }
 
-/// A warp of a work-group that has met, and the lanes of it that are there.
+/// A warp of a work-group whose work-items have arrived, and the mask of those lanes.
 pub(crate) struct Present<'w> {
     pub(crate) warp: &'w mut Warp,
     pub(crate) mask: u64,
 }
 
-/// What a work-group does where it has met.
+/// The operation of a work-group whose work-items have all arrived.
 pub(crate) fn together(s: &mut State<'_>, inst: &Inst, present: &mut [Present<'_>]) -> bool {
     if s.watch.is_some() {
         crate::watch::kernel::meets(s, inst, present);
@@ -160,7 +160,7 @@ pub(crate) fn together(s: &mut State<'_>, inst: &Inst, present: &mut [Present<'_
     }
 }
 
-/// Waits for the rest of the work-group, unless it is all here.
+/// Waits for the rest of the work-group, unless all of it is present.
 fn meet(s: &mut State<'_>, i: &Inst) -> bool {
     if s.is_whole_group() {
         let mask = s.mask;
@@ -173,7 +173,8 @@ fn meet(s: &mut State<'_>, i: &Inst) -> bool {
     false
 }
 
-/// Waits for the rest of the sub-groups, where some may be on their way: nowhere but in kernels whose lanes may be anywhere.
+/// Waits for the rest of the sub-groups, if some lanes may still arrive. This occurs only in kernels whose lanes may
+/// be at arbitrary blocks.
 fn meet_sub_group(s: &mut State<'_>, i: &Inst) -> bool {
     let whole = s.code.spins.is_empty() || s.has_whole_sub_groups(i);
     if !whole {
@@ -182,7 +183,7 @@ fn meet_sub_group(s: &mut State<'_>, i: &Inst) -> bool {
     whole
 }
 
-/// Lanes apart by sub-groups, or other neighbours of so many: those of each that has any.
+/// The lanes of a mask split into sub-groups, or other runs of `size` adjacent lanes; empty runs are skipped.
 pub(crate) fn neighbours(mask: u64, size: u32) -> impl Iterator<Item = u64> {
     let size = size as usize;
     (0..WIDTH).step_by(size).map(move |first| mask & first_lanes(size) << first).filter(|lanes| *lanes != 0)
@@ -192,7 +193,7 @@ fn nothing(_: &mut State<'_>, _: &Inst) -> bool {
     true
 }
 
-/// Copies one lane to all.
+/// Copies one lane to all lanes.
 pub(crate) fn splat(s: &mut State<'_>, i: &Inst) -> bool {
     fn fill<T: bytemuck::Pod>(to: &mut [u64], from: &[u64]) {
         for (to, from) in numbers_mut::<T>(to).as_chunks_mut::<64>().0.iter_mut().zip(numbers::<T>(from)) {

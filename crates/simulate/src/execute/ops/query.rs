@@ -1,4 +1,4 @@
-//! Facts about the work-item, its group and the range.
+//! Queries about the work-item, its group and the range.
 
 use tripipe_ir::op::{Query, QueryKind};
 
@@ -60,7 +60,7 @@ fn dimension(i: &Inst) -> usize {
     }
 }
 
-/// The local ids plus a number.
+/// The local ids plus a start value.
 fn ids(s: &mut State<'_>, i: &Inst, start: impl Fn(&Group, usize) -> u64) -> bool {
     let d = dimension(i);
     let start = start(&s.group, d);
@@ -105,7 +105,7 @@ fn same32(s: &mut State<'_>, i: &Inst, number: impl Fn(&State<'_>) -> u64) -> bo
     true
 }
 
-/// A bit for each work-item of the sub-group, as four words.
+/// One bit for each work-item of the sub-group, as four words.
 fn masks(s: &mut State<'_>, i: &Inst, set: impl Fn(u64, u64) -> bool) -> bool {
     let size = u64::from(s.group.sub_group);
     let first = u64::from(s.warp.first_item);

@@ -11,7 +11,7 @@ use crate::execute::rows::{numbers, numbers_mut};
 use crate::execute::state::State;
 use crate::math::Float as _;
 
-/// The same bits: a pointer as an integer and the like.
+/// Copies the bits unchanged, e.g. from a pointer to an integer.
 pub(super) fn copy(s: &mut State<'_>, i: &Inst) -> bool {
     let mut out = s.warp.rows.take(i.out);
     out.copy_from_slice(s.warp.rows.words(i.args[0]));
@@ -19,7 +19,7 @@ pub(super) fn copy(s: &mut State<'_>, i: &Inst) -> bool {
     true
 }
 
-/// `condition ? a : b`; `one` condition for all components, or one each.
+/// `condition ? a : b`, with one condition for all components (`one`), or one per component.
 pub(super) fn select(scalar: Scalar, one: bool) -> Option<Run> {
     fn each<T: Pod>(s: &mut State<'_>, i: &Inst) -> bool {
         ternary::<u8, T, T, T>(s, i, |c, a, b| if c != 0 { a } else { b })
@@ -62,7 +62,7 @@ fn sizes(i: &Inst) -> (usize, usize) {
     }
 }
 
-/// The same bits as a vector of other components: byte `b` of a work-item's value stays byte `b`.
+/// The same bits as a vector of another component type: byte `b` of a work-item's value stays byte `b`.
 pub(super) fn bitcast(s: &mut State<'_>, i: &Inst) -> bool {
     let (from_bytes, to_bytes) = sizes(i);
     if from_bytes == to_bytes {
@@ -84,12 +84,12 @@ pub(super) fn bitcast(s: &mut State<'_>, i: &Inst) -> bool {
     true
 }
 
-/// Bytes that one component takes in a row.
+/// Bytes of one component in all lanes.
 fn span(i: &Inst, bytes: usize) -> usize {
     usize::from(i.width) * bytes
 }
 
-/// Bytes of a component, from the length of a row of `components` of 64 lanes, or for one lane from the type.
+/// Bytes per component, from the detail.
 fn bytes_of(i: &Inst) -> usize {
     match i.detail {
         Detail::Number(bytes) => bytes as usize & 255,
@@ -137,7 +137,7 @@ pub(super) fn insert(s: &mut State<'_>, i: &Inst) -> bool {
     true
 }
 
-/// A run-time component is taken modulo the number there are.
+/// A run-time component index is taken modulo the number of components.
 pub(super) fn extract_dynamic(scalar: Scalar) -> Option<Run> {
     fn run<T: Pod>(s: &mut State<'_>, i: &Inst) -> bool {
         let width = usize::from(i.width);
@@ -182,7 +182,7 @@ pub(super) fn insert_dynamic(scalar: Scalar) -> Option<Run> {
     })
 }
 
-/// Components picked from two vectors.
+/// Selects components from two vectors.
 pub(super) fn shuffle(s: &mut State<'_>, i: &Inst) -> bool {
     let Detail::Shuffle { mask, bytes, first } = i.detail else { return true };
     let span = span(i, usize::from(bytes));
@@ -199,8 +199,8 @@ pub(super) fn shuffle(s: &mut State<'_>, i: &Inst) -> bool {
     true
 }
 
-/// The sum of products of the components of two vectors, in the result's width; with a third operand
-/// added and saturated.
+/// The sum of products of the components of two vectors, in the result's width; a third operand is added with
+/// saturation.
 pub(super) fn dot(dot: Dot, operands: Type, result: Scalar) -> Option<(Run, Detail)> {
     let run: Run = match operands.scalar()? {
         Scalar::I8 => |s, i| {
@@ -257,7 +257,7 @@ fn sum<T: Pod>(s: &mut State<'_>, i: &Inst, value: impl Fn(T, bool) -> i64) -> b
     true
 }
 
-/// Bits of b where c is set, else of a.
+/// Bits of b where c has a 1, else of a.
 pub(super) fn bitselect(scalar: Scalar) -> Run {
     match scalar.bytes() {
         1 => |s, i| ternary::<u8, u8, u8, u8>(s, i, |a, b, c| a & !c | b & c),
@@ -277,7 +277,7 @@ pub(super) fn upsample(scalar: Scalar) -> Option<Run> {
     })
 }
 
-/// Components by a run-time mask, modulo their number.
+/// Selects components by a run-time mask, modulo their number.
 pub(super) fn shuffle_dynamic(scalar: Scalar) -> Run {
     fn run<T: Pod>(s: &mut State<'_>, i: &Inst, index: impl Fn(T) -> usize) -> bool {
         let Detail::Number(components) = i.detail else { return true };

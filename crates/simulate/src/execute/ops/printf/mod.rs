@@ -1,4 +1,4 @@
-//! `printf`: texts as C's gives them, with OpenCL's vectors (OpenCL C 3.0, 6.15.14).
+//! `printf`: output as in C, with OpenCL's vectors (OpenCL C 3.0, 6.15.14).
 
 mod number;
 
@@ -12,12 +12,12 @@ use crate::execute::rows::{WIDTH, lanes};
 use crate::execute::state::State;
 use number::{Directive, Length, Piece, pieces};
 
-/// Bytes a launch may print; what comes behind them is left out.
+/// Maximum number of bytes that a launch may print; the rest is dropped.
 const MAX_PRINTED: usize = 16 << 20;
 
 const CUT: &[u8] = b"\n[printf: what was printed beyond 16 MiB is left out]\n";
 
-/// Adds a text to what a launch has printed; the first that does not fit any more is cut, and followed by a note.
+/// Appends a text to the output of a launch. The first text that does not fit is cut and followed by a note.
 pub(crate) fn append(printed: &mut Vec<u8>, text: &[u8]) {
     let Some(room) = MAX_PRINTED.checked_sub(printed.len()) else { return };
     printed.extend_from_slice(&text[..text.len().min(room)]);
@@ -43,7 +43,7 @@ pub(super) fn print(s: &mut State<'_>, i: &Inst) -> bool {
                 }
                 Piece::Directive(directive) => directive,
             };
-            // What has no argument prints nothing.
+            // A directive without an argument prints nothing.
             let Some((index, operand)) = operands.next() else { continue };
             let ty = kernel.ty(*operand);
             let row = i.arg(index);
@@ -79,7 +79,7 @@ fn value(text: &mut Vec<u8>, directive: &Directive<'_>, ty: Type, bits: u64) {
         }
         b'c' => directive.pad(text, &[], &[bits as u8], false),
         b'p' => directive.pointer(text, bits),
-        // A number is no string.
+        // A number is not a string.
         b's' => {}
         _ => directive.float(
             text,
@@ -92,13 +92,13 @@ fn value(text: &mut Vec<u8>, directive: &Directive<'_>, ty: Type, bits: u64) {
     }
 }
 
-/// An integer argument as a signed number of the size that the directive says.
+/// An integer argument as a signed number of the size given by the directive.
 fn sized(length: Length, scalar: Scalar, bits: u64) -> i64 {
     let unused = 64 - 8 * scalar.bytes().min(length.bytes());
     (bits << unused).cast_signed() >> unused
 }
 
-/// The bytes a `%s` prints, without the zero that ends them: at most as many as the precision says.
+/// The bytes that `%s` prints, without the terminating zero; the precision limits their number.
 fn string(
     s: &mut State<'_>,
     i: &Inst,

@@ -1,15 +1,15 @@
-//! Directives of a format, and numbers as they print them.
+//! Directives of a format, and the formatting of numbers.
 
 /// A part of a format.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Piece<'f> {
-    /// What prints as it is.
+    /// Text that is printed unchanged.
     Text(&'f str),
-    /// What takes an argument.
+    /// A directive, which takes an argument.
     Directive(Directive<'f>),
 }
 
-/// How large an argument is.
+/// The size of an argument.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Length {
     /// As an `int`.
@@ -38,23 +38,23 @@ impl Length {
 /// `%[flags][width][.precision][vector][length]conversion`
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Directive<'f> {
-    /// Those of `-+ #0` that are there.
+    /// The flags present, out of `-+ #0`.
     flags: &'f str,
     width: usize,
     pub(super) precision: Option<usize>,
-    /// Components of a vector, 1 for what is none.
+    /// Components of a vector, 1 for scalars.
     pub(super) components: usize,
     pub(super) length: Length,
     pub(super) conversion: u8,
 }
 
-/// Digits and spaces a single directive can ask for.
+/// Maximum width or precision of a single directive.
 const MAX_WIDTH: usize = 1 << 20;
 
-/// No number has more digits behind the point than 1074, and none more before it.
+/// No number has more than 1074 digits after the point, and none has more before it.
 const MAX_DIGITS: usize = 1100;
 
-/// The parts of a format. What is no directive of OpenCL C prints as it is.
+/// The parts of a format. Anything that is not a directive of OpenCL C is printed unchanged.
 pub(super) fn pieces(format: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = format;
@@ -79,7 +79,7 @@ pub(super) fn pieces(format: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// A directive behind its `%`, and what follows.
+/// Parses a directive after its `%`; returns it with the remaining text.
 fn directive(text: &str) -> Option<(Directive<'_>, &str)> {
     let mut own = Directive { components: 1, ..Directive::default() };
     let mut rest = text;
@@ -118,7 +118,7 @@ impl Directive<'_> {
         self.flags.contains(flag)
     }
 
-    /// Prints a sign or prefix and the digits behind it, filled up to the width.
+    /// Prints a sign or prefix and the digits after it, padded to the width.
     pub(super) fn pad(&self, text: &mut Vec<u8>, prefix: &[u8], body: &[u8], zeros: bool) {
         let fill = self.width.saturating_sub(prefix.len() + body.len());
         let (before, between, behind) = match (self.has('-'), zeros) {
@@ -166,7 +166,7 @@ impl Directive<'_> {
             b'o' => {
                 let digits = format!("{number:o}");
                 let padded = self.precision.is_some_and(|precision| precision > digits.len());
-                // The first digit has to be a zero.
+                // The first digit must be a zero.
                 let zero = self.has('#') && !padded && (number != 0 || self.precision == Some(0));
                 self.integer(text, if zero { "0" } else { "" }, digits);
             }
@@ -182,7 +182,7 @@ impl Directive<'_> {
         self.integer(text, "0x", format!("{bits:x}"));
     }
 
-    /// `f`, `e`, `g`, `a`, in small or capital letters.
+    /// `f`, `e`, `g`, `a`, in lower or upper case.
     pub(super) fn float(&self, text: &mut Vec<u8>, number: f64) {
         let sign = self.sign(number.is_sign_negative());
         let size = number.abs();
@@ -212,7 +212,7 @@ impl Directive<'_> {
         digits
     }
 
-    /// Adds the digits that are zero for all numbers, and the point where the flag asks for it.
+    /// Appends the digits that are zero for all numbers, and the point if the flag requests it.
     fn finish(&self, digits: &mut String, precision: usize) {
         digits.extend(std::iter::repeat_n('0', precision.saturating_sub(MAX_DIGITS)));
         if precision == 0 && self.has('#') {
@@ -255,7 +255,7 @@ impl Directive<'_> {
         let mut significand = u64::from(biased != 0) << FRACTION_BITS | fraction;
         let precision = self.precision.unwrap_or(FRACTION_BITS / 4);
         if precision < FRACTION_BITS / 4 {
-            // To the nearest, ties to even.
+            // Round to nearest, ties to even.
             let cut = FRACTION_BITS - 4 * precision;
             let (rest, half) = (significand & ((1 << cut) - 1), 1 << (cut - 1));
             significand >>= cut;
@@ -276,7 +276,7 @@ impl Directive<'_> {
     }
 }
 
-/// One digit, a point, so many digits; and the exponent of ten.
+/// One digit, a point, `precision` digits; and the decimal exponent.
 fn scientific(size: f64, precision: usize) -> (String, i32) {
     let text = format!("{size:.precision$e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
