@@ -24,11 +24,11 @@
 
 use std::sync::Arc;
 
+use tripipe_kernels::filter::{Axis, Fuse, Loads, Parameters, Sums, default_parameters, plan, runners_up};
 pub use tripipe_kernels::filter::{
     Bilateral, Border, Chain, Color, Element, FilterError, Fixed, Gradient, Interpolation, Layout, Linear,
     Morphology, Neighbourhood, Raster, Semiplanar, Stage, Taps,
 };
-use tripipe_kernels::filter::{Fuse, Loads, Parameters, Sums, default_parameters, plan, runners_up};
 
 use crate::cpu;
 use crate::explanation::{Arithmetic, Chosen, RunnerUp};
@@ -230,7 +230,8 @@ fn operations(chain: &Chain, from: &Raster) -> f64 {
     let each = chain.stages.iter().map(|stage| match stage {
         Stage::Linear(linear) => {
             let [width, height] = linear.size();
-            2.0 * if linear.real_factors().is_some() { width + height } else { width * height } as f64
+            2.0 * if linear.real_factors(Axis::Across).is_some() { width + height } else { width * height }
+                as f64
         }
         Stage::Gradient(_) => 24.0,
         // Comparators of the known networks, two operations each.

@@ -24,6 +24,15 @@ pub struct Linear {
     to: Option<Element>,
 }
 
+/// Along which axis a separable window is summed first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// Along rows.
+    Across,
+    /// Along columns.
+    Down,
+}
+
 /// The weights of a window.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Taps {
@@ -292,20 +301,28 @@ impl Linear {
         }
     }
 
-    /// The factors across and down for floating-point pixels, the second already divided by the divisor. `None` when
-    /// the weights are not an outer product.
-    pub fn real_factors(&self) -> Option<[Vec<f32>; 2]> {
-        match &self.taps {
-            Taps::SeparableReal { across, down } => Some([across.clone(), down.clone()]),
+    /// The factors across and down for floating-point pixels, with the divisor worked in. `None` when the weights are not an
+    /// outer product.
+    ///
+    /// Sums along the axis `first` do not overflow where the result does not: where the factors of the other axis would make large sums
+    /// small again, a power of two moves from the factors of the first axis to those of the other.
+    pub fn real_factors(&self, first: Axis) -> Option<[Vec<f32>; 2]> {
+        let [mut across, mut down] = match &self.taps {
+            Taps::SeparableReal { across, down } => [across.clone(), down.clone()],
             Taps::Separable { across, down } => {
                 let divisor = f64::from(self.divisor);
-                Some([
+                [
                     across.iter().map(|weight| *weight as f32).collect(),
                     down.iter().map(|weight| (f64::from(*weight) / divisor) as f32).collect(),
-                ])
+                ]
             }
-            Taps::Full(_) | Taps::FullReal(_) => None,
+            Taps::Full(_) | Taps::FullReal(_) => return None,
+        };
+        match first {
+            Axis::Across => balance(&mut across, &mut down),
+            Axis::Down => balance(&mut down, &mut across),
         }
+        Some([across, down])
     }
 
     /// The integer weights for pixels of an integer type.
@@ -432,6 +449,28 @@ fn fine_bits() -> impl Iterator<Item = [u32; 2]> {
 /// Bits of the factors for sums that have no room for [`fine_bits`].
 fn coarse_bits() -> impl Iterator<Item = [u32; 2]> {
     (0..8).rev().flat_map(|down| [[down + 1, down], [down, down]])
+}
+
+/// Scales `first` so that a sum of pixels with these weights is at most the largest pixel, and `second` by the inverse. Nothing
+/// changes where no factor of `second` is below 1, as the result is at least the sum then, and where a factor would not be a normal
+/// number.
+fn balance(first: &mut [f32], second: &mut [f32]) {
+    let sum = magnitude(first);
+    let shrinks = second.iter().any(|weight| *weight != 0.0 && weight.abs() < 1.0);
+    // The weights of a mean add up to 1, but for their rounding.
+    if sum < 1.0 + 1e-5 || !sum.is_finite() || !shrinks {
+        return;
+    }
+    let scale = sum.log2().ceil().exp2();
+    let scaled = |weights: &[f32], scale: f64| -> Option<Vec<f32>> {
+        let each = weights.iter().map(|weight| (f64::from(*weight) * scale) as f32);
+        let each: Vec<f32> = each.collect();
+        each.iter().all(|weight| *weight == 0.0 || weight.is_normal()).then_some(each)
+    };
+    if let (Some(smaller), Some(larger)) = (scaled(first, 1.0 / scale), scaled(second, scale)) {
+        first.copy_from_slice(&smaller);
+        second.copy_from_slice(&larger);
+    }
 }
 
 fn magnitude(weights: &[f32]) -> f64 {

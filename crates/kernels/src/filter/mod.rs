@@ -40,7 +40,7 @@ mod window;
 
 pub use border::Border;
 pub use chain::{Chain, FilterError};
-pub use linear::{Fixed, Linear, Taps};
+pub use linear::{Axis, Fixed, Linear, Taps};
 pub use parameters::{Fuse, Loads, Parameters, Sums, candidates, default_parameters, runners_up};
 pub use plan::plan;
 pub use raster::{Element, Layout, Raster};

@@ -8,8 +8,8 @@ use tripipe_launch::Program;
 use super::parameters::is_aligned;
 use super::texels::Texels;
 use super::{
-    Border, Color, Element, FilterError, Fixed, Layout, Linear, Loads, Morphology, Neighbourhood, Parameters,
-    Raster, Stage, Sums,
+    Axis, Border, Color, Element, FilterError, Fixed, Layout, Linear, Loads, Morphology, Neighbourhood,
+    Parameters, Raster, Stage, Sums,
 };
 
 /// Values of `OPERATION` in `window.cl`.
@@ -311,7 +311,7 @@ impl Window {
             Stage::Linear(linear) => plain.linear(linear, from, to, narrow)?,
             Stage::Gradient(gradient) => {
                 let [derivative, _] = gradient.derivatives();
-                let [_, smooth] = derivative.real_factors().unwrap_or_default();
+                let [_, smooth] = derivative.real_factors(Axis::Across).unwrap_or_default();
                 let smooth: Vec<String> = smooth.iter().map(ToString::to_string).collect();
                 Self { operation: GRADIENT, across: smooth.clone(), down: smooth, ..plain }
             }
@@ -352,7 +352,7 @@ impl Window {
         if from.is_float() {
             let offset = float(f64::from(linear.offset()));
             let this = Self { offset, whole, ..self };
-            if let Some([across, down]) = linear.real_factors() {
+            if let Some([across, down]) = linear.real_factors(Axis::Across) {
                 let text = |weights: &[f32]| weights.iter().map(|weight| float(f64::from(*weight))).collect();
                 return Ok(Self { across: text(&across), down: text(&down), ..this });
             }

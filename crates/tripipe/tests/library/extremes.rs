@@ -9,7 +9,7 @@ use tripipe::filter::{
 use tripipe::{Context, Device, Image};
 use tripipe_device::{ImageLimits, Probe};
 use tripipe_kernels::elementwise::{self, Matrix, Reduction, Vector};
-use tripipe_kernels::filter::{default_parameters, plan, resize, rgb_to_semiplanar, semiplanar_to_rgb};
+use tripipe_kernels::filter::{Axis, default_parameters, plan, resize, rgb_to_semiplanar, semiplanar_to_rgb};
 
 fn extent() -> impl Strategy<Value = usize> {
     let half = usize::MAX / 2;
@@ -137,7 +137,7 @@ proptest! {
     #[test]
     fn filters(linear in linear(), element in element(), bilateral in (extent(), number(), number())) {
         if let Some(linear) = linear {
-            let _ = (linear.real(), linear.real_factors());
+            let _ = (linear.real(), linear.real_factors(Axis::Across));
             if let Ok(fixed) = linear.fixed(element) {
                 let _ = (fixed.scale(i64::MAX), fixed.scale(i64::MIN), fixed.scale(fixed.sums[1]));
             }

@@ -1,6 +1,6 @@
 //! Filters on every device: the reference's result, and an explanation.
 
-use tripipe::filter::{Border, Chain, Element, Raster};
+use tripipe::filter::{Border, Chain, Element, Linear, Raster, Stage};
 use tripipe::{Error, Image};
 use tripipe_kernels::filter::reference;
 
@@ -33,6 +33,30 @@ fn filters_are_the_same_on_every_device() {
         let image = Image::from_slice(&context, [33, 21], 3, &pixels).unwrap();
         let result = image.filtered::<i16>(&gray).unwrap().to_vec().unwrap();
         assert_eq!(bytemuck::cast_slice::<i16, u8>(&result), expected(&gray, image.raster(), &pixels));
+    }
+}
+
+/// A result that a float can hold is computed whatever the order of the sums is: a separable window adds up rows or columns first.
+#[test]
+fn sums_of_separable_windows_overflow_only_with_the_result() {
+    let real = |across: &[f32], down: &[f32]| Linear::separable_real(across.to_vec(), down.to_vec()).unwrap();
+    let cases = [
+        (Linear::mean([7, 5]).unwrap(), 3.0e38, 3.0e38),
+        (real(&[3e6], &[1e-6]), 1e38, 3e38),
+        (real(&[1e-6], &[3e6]), 1e38, 3e38),
+        (real(&[-4.0, 2.0, -4.0], &[0.1, -0.1, 0.1]), 3e38, -1.8e38),
+        (real(&[1e20], &[1e18]), 2.0, 2e38),
+        // No power of two helps: it would leave the range of normal numbers, and 2e38 x 1e-38 is not lost.
+        (real(&[0.0, 1.5, 1e-38], &[0.5]), 2e38, 1.5e38),
+    ];
+    for context in contexts() {
+        for (linear, pixel, want) in &cases {
+            let chain = Chain::one(Stage::Linear(linear.clone()), Border::Replicate);
+            let image = Image::from_slice(&context, [9, 7], 1, &[*pixel as f32; 63]).unwrap();
+            let found = image.filtered::<f32>(&chain).unwrap().to_vec().unwrap();
+            let near = |found: &f32| (f64::from(*found) / *want - 1.0).abs() < 1e-5;
+            assert!(found.iter().all(near), "{linear:?}: {} for {want} on {}", found[0], context.name());
+        }
     }
 }
 

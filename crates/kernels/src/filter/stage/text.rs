@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::super::{
-    Bilateral, Border, Chain, Color, Element, FilterError, Gradient, Interpolation, Linear, Morphology,
+    Axis, Bilateral, Border, Chain, Color, Element, FilterError, Gradient, Interpolation, Linear, Morphology,
     Neighbourhood, Stage, Taps,
 };
 
@@ -156,7 +156,7 @@ impl fmt::Display for Stage {
                     return f.write_str(&name);
                 }
                 let [width, height] = linear.size();
-                let kind = if linear.real_factors().is_some() { "separable" } else { "window" };
+                let kind = if linear.real_factors(Axis::Across).is_some() { "separable" } else { "window" };
                 write!(f, "{kind} {width}x{height}")
             }
             Self::Gradient(Gradient::Sobel) => f.write_str("sobel"),

@@ -2,7 +2,7 @@
 
 use bytemuck::{Zeroable, zeroed_vec};
 use pulp::{Arch, Simd, WithSimd};
-use tripipe_kernels::filter::{Bilateral, Element, FilterError, Fixed, Gradient, Linear};
+use tripipe_kernels::filter::{Axis, Bilateral, Element, FilterError, Fixed, Gradient, Linear};
 
 use super::bilateral;
 use super::fold::{One, Tap, Term, Weight, fold};
@@ -141,7 +141,7 @@ impl Weighed for f32 {
     fn linear<'a, U: Number>(input: Input<'a, f32>, linear: &Linear, arch: Arch) -> Results<'a, U> {
         let (size, step) = (linear.size(), input.shape.channels);
         let finish = Real { offset: linear.offset() as f32 };
-        Ok(if let Some([across, down]) = linear.real_factors() {
+        Ok(if let Some([across, down]) = linear.real_factors(Axis::Down) {
             let sums = Separable::new(arch, weights(&down), weights(&across), step);
             input.windows(size, Finished::new(arch, sums, finish))
         } else {
@@ -152,7 +152,8 @@ impl Weighed for f32 {
 
     fn gradient(input: Input<'_, f32>, gradient: Gradient, arch: Arch) -> Results<'_, f32> {
         let step = input.shape.channels;
-        let factors = gradient.derivatives().into_iter().filter_map(|derivative| derivative.real_factors());
+        let factors =
+            gradient.derivatives().into_iter().filter_map(|derivative| derivative.real_factors(Axis::Down));
         let slopes =
             factors.map(|[across, down]| Separable::new(arch, weights(&down), weights(&across), step));
         let length = |across: f32, down: f32| across.abs() + down.abs();
