@@ -1,4 +1,4 @@
-//! The simulator as an executor of launches.
+//! The simulator, an executor of launches.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,29 +26,30 @@ use crate::image::Image;
 use crate::watch::objects::{self, Before, Bits};
 use crate::watch::{Checks, Watch};
 
-/// Finds the SPIR-V that was built ahead of time for a program.
+/// Looks up the SPIR-V that was built ahead of time for a program.
 pub type Prebuilt = fn(&Program) -> Option<&'static [u8]>;
 
-/// How the simulator runs.
+/// Options of the simulator.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Threads that share the work-groups of a launch; 0 takes all cores. Launches with atomics on global memory, or loops
-    /// that wait for it to change, run on one, so that results are the same each time.
+    /// Threads that share the work-groups of a launch; 0 means all cores. Launches with atomics on global memory, or
+    /// with loops that wait for it to change, run on one thread, so that results are reproducible.
     pub threads: usize,
-    /// Instructions a launch may run on each thread, counted once for all work-items that run them side by side.
+    /// Maximum number of instructions of a launch on each thread, counted once for all work-items that run them
+    /// together.
     pub steps: u64,
-    /// Bytes all memory objects may have together; as many may have a program's own variables, and as many the private
-    /// variables of the work-items that run at once.
+    /// Maximum total size of all memory objects. The same limit applies separately to a program's own variables, and
+    /// to the private variables of the work-items that run at once.
     pub memory_bytes: u64,
-    /// Work-items of a sub-group, a power of two up to 64, for kernels that require no size of their own.
+    /// Work-items per sub-group, a power of two up to 64, for kernels that require no specific size.
     pub sub_group: u32,
-    /// SPIR-V built ahead of time, so that no compiler is needed for it.
+    /// SPIR-V built ahead of time; it needs no compiler.
     pub prebuilt: Option<Prebuilt>,
-    /// In which order work-items run, and how wide.
+    /// The order and width in which work-items run.
     pub schedule: Schedule,
-    /// The GPU whose limits hold: work-group size, local memory, and its warp width as that of sub-groups.
+    /// The GPU whose limits apply: work-group size and local memory; its warp width becomes the sub-group size.
     pub gpu: Option<&'static Gpu>,
-    /// How OpenCL C is compiled; options of the program are added.
+    /// How OpenCL C is compiled; the program's options are added.
     pub build: clang::Build,
 }
 
@@ -67,31 +68,31 @@ impl Default for Options {
     }
 }
 
-/// What a launch did.
+/// Statistics of a launch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// Work-items in each dimension.
     pub global: [u64; 3],
     /// Work-items of a work-group in each dimension.
     pub local: [u64; 3],
-    /// Work-items run.
+    /// Number of work-items run.
     pub work_items: u64,
-    /// How many work-items have run each block of the kernel, counted each time they did.
+    /// Number of work-item executions of each block of the kernel.
     pub block_runs: SecondaryMap<Block, u64>,
     /// Threads that shared the work.
     pub threads: usize,
-    /// From start to end, building and loading of the kernel not included.
+    /// Time from start to end, without building and loading the kernel.
     pub elapsed: Duration,
 }
 
-/// What came of a checked launch.
+/// The outcome of a checked launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
-    /// What is wrong, the worst first.
+    /// The findings, most severe first.
     pub findings: Vec<Finding>,
-    /// What could not be looked for, one sentence each; empty when all that was asked for was.
+    /// The checks that could not be made, one sentence each; empty when all requested checks were made.
     pub left_out: Vec<String>,
-    /// What ran.
+    /// Statistics of the run.
     pub report: Report,
 }
 
@@ -99,7 +100,7 @@ pub struct Checked {
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// A work-item did what has no result.
+    /// A work-item executed an operation without a defined result.
     #[error("{}work-item {global:?} of kernel `{kernel}` {message}", place.as_ref().map(|place| format!("{}:{}:{}: ", place.file, place.line, place.column)).unwrap_or_default())]
     Fault {
         /// The kernel.
@@ -108,10 +109,10 @@ pub enum RunError {
         message: String,
         /// The work-item's global id.
         global: [u64; 3],
-        /// Where in the source, if known.
+        /// The source location, if known.
         place: Option<SourcePlace>,
     },
-    /// A work-item waits in a loop for a value that nobody is going to write.
+    /// A work-item waits in a loop for a value that will never be written.
     #[error(
         "{}work-item {global:?} of kernel `{kernel}` waits in a loop for a change of memory that never comes: all others of its work-group have ended or wait too, and a work-group may wait for none that comes after it, as OpenCL lets them run one after another", place.as_ref().map(|place| format!("{}:{}:{}: ", place.file, place.line, place.column)).unwrap_or_default()
     )]
@@ -120,10 +121,10 @@ pub enum RunError {
         kernel: String,
         /// The work-item's global id.
         global: [u64; 3],
-        /// Where in the source, if known.
+        /// The source location, if known.
         place: Option<SourcePlace>,
     },
-    /// It ran longer than it may.
+    /// The kernel exceeded the step limit.
     #[error(
         "kernel `{kernel}` ran more than {steps} instructions without coming to its end: raise the limit, or look for an endless loop"
     )]
@@ -140,7 +141,7 @@ pub enum RunError {
 struct Object {
     kind: MemoryKind,
     access: Access,
-    /// Whose bytes they are: its own, or those of the buffer it lies over.
+    /// The storage that holds the bytes: its own, or that of the underlying buffer.
     storage: MemoryId,
     row_pitch_bytes: usize,
 }
@@ -148,7 +149,7 @@ struct Object {
 #[derive(Debug, Default)]
 struct Storage {
     bytes: Vec<u8>,
-    /// Bytes that somebody has written; `None`: all.
+    /// Bytes that were written; `None` means all of them.
     written: Option<Bits>,
     owners: usize,
 }
@@ -156,13 +157,14 @@ struct Storage {
 struct Loaded {
     module: Module,
     refused: Vec<spirv::Refused>,
-    /// By kernel, and whether watchers are in it.
+    /// By kernel, and by whether the code has watchers.
     codes: HashMap<(String, bool), Arc<Code>>,
-    /// Program-scope objects keep what launches write to them; kernels number them differently, so constants are made anew.
+    /// Program-scope objects keep their contents between launches. Kernels number objects differently, so constants
+    /// are created anew.
     objects: Option<Vec<Vec<u8>>>,
 }
 
-/// Runs launches without a GPU: the executor that needs nothing but the program.
+/// Runs launches without a GPU. This executor needs only the program.
 pub struct Simulator {
     probe: Probe,
     options: Options,
@@ -176,12 +178,12 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// A simulator without any memory objects yet.
+    /// A simulator without memory objects.
     pub fn new(mut options: Options) -> Self {
         if let Some(gpu) = options.gpu {
             options.sub_group = gpu.core.warp_width.value.clamp(1, WIDTH as u32);
         }
-        // A sub-group is within a warp.
+        // A sub-group must fit in a warp.
         options.sub_group = options.sub_group.min(options.schedule.warp as u32);
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let largest_group = options.gpu.map_or(4096, |gpu| gpu.core.max_work_group_size.value as usize);
@@ -233,12 +235,12 @@ impl Simulator {
         }
     }
 
-    /// What kernels have printed since it was asked last.
+    /// The output that kernels have printed since the last call.
     pub fn take_printed(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.printed)
     }
 
-    /// What the launches of the last [`Executor::run`] did, one each.
+    /// The reports of the launches of the last [`Executor::run`], one each.
     pub fn reports(&self) -> &[Report] {
         &self.reports
     }
@@ -255,7 +257,7 @@ impl Simulator {
         })
     }
 
-    /// Bytes of a whole object, and its storage.
+    /// The storage of an object, and its total size in bytes.
     fn bytes_of(&self, memory: MemoryId) -> Result<(MemoryId, usize), ExecuteError> {
         let object = self.object(memory)?;
         Ok((object.storage, self.storage.get(&object.storage).map_or(0, |storage| storage.bytes.len())))
@@ -280,7 +282,7 @@ impl Simulator {
             log: summary,
         };
         let built;
-        // What was built ahead was built as written, without further options.
+        // Prebuilt programs were built from the unchanged source, without further options.
         let as_usual = self.options.build.options.is_empty()
             && self.options.build.optimization == clang::Optimization::AsWritten;
         let prebuilt = self.options.prebuilt.filter(|_| as_usual).and_then(|find| find(program));
@@ -367,7 +369,7 @@ impl Simulator {
     /// Runs a launch with watchers, on one thread.
     ///
     /// # Errors
-    /// As [`Executor::run`]; what a watcher finds is none.
+    /// As [`Executor::run`]; findings are not errors.
     pub fn check(&mut self, launch: &Launch, checks: &Checks) -> Result<Checked, ExecuteError> {
         let (mut findings, mut left_out) = (Vec::new(), Vec::new());
         let report = self.launch(launch, Some((checks, &mut findings, &mut left_out)))?;
@@ -416,7 +418,7 @@ impl Simulator {
         };
         let groups = range.groups.iter().product::<u64>();
         let at_once = if watched.is_some() { 1 } else { groups.min(threads as u64) };
-        // Where work-items do not wait for one another, one warp comes after the other.
+        // If work-items do not wait for each other, warps run one after another.
         let warps = if code.meets || !code.spins.is_empty() {
             range.enqueued_local.iter().product::<u64>().div_ceil(schedule.warp as u64)
         } else {
@@ -449,7 +451,7 @@ impl Simulator {
             .into_iter()
             .map(|(index, image)| BoundImage { image, object: layout.arguments[index] })
             .collect();
-        // Program-scope variables stay from launch to launch.
+        // Program-scope variables persist between launches.
         let mut globals: Vec<Vec<u8>> =
             Vec::with_capacity(loaded.module.objects.len() + layout.buffers.len());
         for (index, object) in loaded.module.objects.values().enumerate() {
@@ -521,7 +523,7 @@ impl Simulator {
             left_out.extend(watch.left_out());
             *findings = watch.findings.finish(&loaded.module, kernel);
         } else {
-            // Nobody has kept account of what was written.
+            // Writes were not tracked.
             for memory in &layout.buffers {
                 if let Some(storage) = self.storage.get_mut(memory) {
                     storage.written = None;
@@ -657,11 +659,11 @@ impl Simulator {
 struct Bound<'a> {
     passed: Vec<Passed<'a>>,
     values: Vec<Vec<u64>>,
-    /// By the position of the argument.
+    /// Indexed by argument.
     images: Vec<(usize, Image)>,
 }
 
-/// What phones offer and the front end knows.
+/// Extensions that phones offer and that the front end supports.
 const EXTENSIONS: [&str; 8] = [
     "cl_khr_fp16",
     "cl_khr_fp64",
@@ -708,7 +710,7 @@ fn sampler_bits(sampler: Sampler) -> u64 {
     SamplerBits { addressing, normalized: sampler.normalized, linear }.bits()
 }
 
-/// Where an instruction is in the source.
+/// The source location of an instruction.
 pub(crate) fn place_of(module: &Module, kernel: &Kernel, inst: tripipe_ir::Inst) -> Option<SourcePlace> {
     let place = kernel.places.get(kernel.insts.get(inst)?.place?)?;
     Some(SourcePlace {
@@ -718,7 +720,7 @@ pub(crate) fn place_of(module: &Module, kernel: &Kernel, inst: tripipe_ir::Inst)
     })
 }
 
-/// The range as the groups see it.
+/// The range in the form that groups use.
 fn range(
     kernel: &Kernel,
     entry: &str,
@@ -761,8 +763,8 @@ fn range(
     })
 }
 
-/// A work-group size where the launch leaves the choice: up to 256 work-items in a row, a divisor of the global size where the
-/// kernel can tell.
+/// The work-group size when the launch does not specify one: up to 256 work-items in a row, and a divisor of the
+/// global size if the kernel can observe the difference.
 fn choose_local(kernel: &Kernel, global: [usize; 3]) -> [usize; 3] {
     const LARGEST: usize = 256;
     let tells = kernel.insts.values().any(|inst| {
@@ -927,7 +929,7 @@ impl Executor for Simulator {
     }
 
     fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
-        // Whatever can be refused is refused before anything has run.
+        // Errors that can be detected up front are reported before anything runs.
         for launch in launches {
             self.code(&launch.program, &launch.entry, false)?;
         }

@@ -1,4 +1,4 @@
-//! Floating-point types, and how they convert.
+//! Floating-point types and their conversions.
 
 use core::fmt::Debug;
 use core::ops::{Add, Div, Mul, Sub};
@@ -18,67 +18,67 @@ mod sealed {
 pub trait Float:
     sealed::Sealed + Copy + Debug + Default + PartialEq + PartialOrd + Send + Sync + 'static
 {
-    /// Where sums, products, quotients and square roots are computed: `f32` for `f16` and `f32`, `f64` for `f64`.
-    /// One operation in it, [narrowed](Self::narrow), is the correctly rounded one of this type: `f32` has more than
-    /// twice the digits of `f16`.
+    /// The type in which sums, products, quotients and square roots are computed: `f32` for `f16` and `f32`, `f64`
+    /// for `f64`. One operation in it, [narrowed](Self::narrow), is correctly rounded for this type: `f32` has more
+    /// than twice the digits of `f16`.
     type Real: Real;
     /// The unsigned integer of the same width.
     type Bits: Int;
 
     /// The sign bit.
     const SIGN: Self::Bits;
-    /// The bits of the infinity; those of a NaN without its sign are greater.
+    /// The bits of infinity; those of a NaN without its sign are greater.
     const INFINITE: Self::Bits;
     /// The bits of a quiet NaN with payload 0.
     const QUIET: Self::Bits;
-    /// Digits of the significand, the hidden one with them.
+    /// Digits of the significand, including the hidden one.
     const PRECISION: u32;
     /// The exponent of the greatest number.
     const MAX_EXPONENT: i32;
     /// The greatest number below 1.
     const BELOW_ONE: Self;
 
-    /// The same number with more digits; a NaN comes back quiet.
+    /// The same number with more digits; NaNs become quiet.
     fn widen(self) -> Self::Real;
-    /// Rounded to nearest, ties to even; subnormals are kept.
+    /// Rounds to nearest, ties to even; subnormals are preserved.
     fn narrow(real: Self::Real) -> Self;
-    /// The same number.
+    /// The same number, exactly.
     fn to_f64(self) -> f64;
-    /// Rounded to nearest, ties to even, once; subnormals are kept.
+    /// Rounds to nearest, ties to even, once; subnormals are preserved.
     fn nearest(number: f64) -> Self;
     /// The bits.
     fn to_bits(self) -> Self::Bits;
-    /// The number of those bits.
+    /// The number with these bits.
     fn from_bits(bits: Self::Bits) -> Self;
-    /// `a * b + c`, rounded once. Without the processor's FMA instruction, in code compiled for one that may lack it,
-    /// `f32` and `f64` call a function for each number, which is slow.
+    /// `a * b + c`, rounded once. In code compiled for processors that may lack the FMA instruction, `f32` and `f64`
+    /// call a function for each number, which is slow.
     #[must_use]
     fn mul_add(self, b: Self, c: Self) -> Self;
 }
 
-/// [`f32`] or [`f64`], with what arithmetic needs.
+/// [`f32`] or [`f64`], with the operations that arithmetic needs.
 pub trait Real:
     Float + From<f32> + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
-    /// Down to an integer.
+    /// Rounds down to an integer.
     #[must_use]
     fn floor(self) -> Self;
-    /// Up to an integer.
+    /// Rounds up to an integer.
     #[must_use]
     fn ceil(self) -> Self;
-    /// Toward zero to an integer.
+    /// Rounds toward zero to an integer.
     #[must_use]
     fn trunc(self) -> Self;
-    /// To an integer, ties away from zero.
+    /// Rounds to an integer, ties away from zero.
     #[must_use]
     fn round(self) -> Self;
-    /// To an integer, ties to even.
+    /// Rounds to an integer, ties to even.
     #[must_use]
     fn round_ties_even(self) -> Self;
     /// Square root, correctly rounded.
     #[must_use]
     fn sqrt(self) -> Self;
-    /// Whether it is a NaN.
+    /// Whether it is NaN.
     fn is_nan(self) -> bool;
 }
 
@@ -173,8 +173,8 @@ macro_rules! real {
 real!(f32, u32, 127);
 real!(f64, u64, 1023);
 
-/// The conversions are written out, free of branches, so that loops over them become vector code. `half`'s own ask
-/// for the processor's features at every number, and round `f64` twice, by way of `f32`.
+/// The conversions are implemented here without branches, so that loops over them become vector code. The conversions
+/// of `half` query the processor's features for every number, and round `f64` twice, through `f32`.
 impl Float for f16 {
     type Real = f32;
     type Bits = u16;
@@ -188,9 +188,9 @@ impl Float for f16 {
 
     #[inline(always)]
     fn widen(self) -> f32 {
-        /// What the biases of the exponents differ by, in place.
+        /// The difference of the exponent biases, shifted to the exponent field.
         const BIAS: u32 = (127 - 15) << 23;
-        /// 2^-14, the least normal number.
+        /// 2^-14, the smallest normal number.
         const LEAST: u32 = BIAS + (1 << 23);
 
         let bits = u32::from(Self::to_bits(self));
@@ -199,7 +199,7 @@ impl Float for f16 {
         let special = if exponent == 0x7c00 { BIAS } else { 0 };
         let quiet = if bits & 0x7fff > 0x7c00 { 1 << 22 } else { 0 };
         let normal = (magnitude + BIAS + special) | quiet;
-        // A subnormal's digits behind a leading one, which is then taken away.
+        // A subnormal's digits after a leading one, which is then subtracted.
         let subnormal = f32::from_bits(magnitude | LEAST) - f32::from_bits(LEAST);
         let magnitude = if exponent == 0 { subnormal.to_bits() } else { normal };
         f32::from_bits(magnitude | (bits & 0x8000) << 16)
@@ -207,9 +207,9 @@ impl Float for f16 {
 
     #[inline(always)]
     fn narrow(real: f32) -> Self {
-        /// 2^-14, the least normal number.
+        /// 2^-14, the smallest normal number.
         const LEAST: u32 = (127 - 14) << 23;
-        /// Where the last digit has the value of a subnormal's.
+        /// The number whose last digit has the value of a subnormal's last digit.
         const HALF: u32 = 126 << 23;
 
         let bits = real.to_bits();
@@ -230,9 +230,9 @@ impl Float for f16 {
 
     #[inline(always)]
     fn nearest(number: f64) -> Self {
-        /// 2^-14, the least normal number.
+        /// 2^-14, the smallest normal number.
         const LEAST: u64 = (1023 - 14) << 52;
-        /// Where the last digit has the value of a subnormal's.
+        /// The number whose last digit has the value of a subnormal's last digit.
         const LAST: u64 = (1023 + 28) << 52;
 
         let bits = number.to_bits();
@@ -256,8 +256,8 @@ impl Float for f16 {
         Self::from_bits(bits)
     }
 
-    /// The product is exact in `f64`. So is the sum, unless one of its parts is less than a millionth of the last
-    /// digit of the other; then its rounding does not show.
+    /// The product is exact in `f64`. So is the sum, unless one term is less than a millionth of the last digit of
+    /// the other; then its rounding has no effect.
     #[inline(always)]
     fn mul_add(self, b: Self, c: Self) -> Self {
         Self::nearest(self.to_f64() * b.to_f64() + c.to_f64())

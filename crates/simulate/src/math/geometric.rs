@@ -1,28 +1,29 @@
 //! Lengths of vectors, given as slices of their lanes.
 //!
-//! `half` and `float` are summed in `double`, whose range holds their squares; `double` is scaled by a power of two.
+//! `half` and `float` are summed in `double`, whose range covers their squares; `double` is scaled by a power of two.
 
 use super::basic::{is_infinite, is_nan};
 use super::double;
 use super::float::Float;
 
-/// Sum of the products of lanes; of as many lanes as both have.
+/// Sum of the products of lanes, over the lanes that both have.
 pub fn dot<T: Float>(x: &[T], y: &[T]) -> T {
     T::nearest(x.iter().zip(y).map(|(x, y)| x.to_f64() * y.to_f64()).sum())
 }
 
-/// Euclidean length, without undue overflow or underflow. Infinite if a lane is, else a NaN if a lane is.
+/// Euclidean length, without undue overflow or underflow. Infinite if any lane is infinite, else NaN if any lane is
+/// NaN.
 pub fn length<T: Float>(x: &[T]) -> T {
     T::nearest(norm(&x.iter().map(|x| x.to_f64())))
 }
 
-/// Length of x - y, of as many lanes as both have.
+/// Length of x - y, over the lanes that both have.
 pub fn distance<T: Float>(x: &[T], y: &[T]) -> T {
     T::nearest(norm(&x.iter().zip(y).map(|(x, y)| x.to_f64() - y.to_f64())))
 }
 
-/// x over its length, into as many lanes of `unit` as x has. Zeros stay; a NaN makes all lanes NaNs; infinite
-/// lanes count as ones and finite ones beside them as zeros.
+/// x divided by its length, written to as many lanes of `unit` as x has. Zeros stay zero. A NaN makes all lanes NaN.
+/// If there are infinite lanes, they count as ones and the finite lanes as zeros.
 pub fn normalize<T: Float>(x: &[T], unit: &mut [T]) {
     let infinite = x.iter().any(|&x| is_infinite(x));
     let nan = x.iter().any(|&x| is_nan(x));
@@ -47,7 +48,7 @@ fn norm(numbers: &(impl Iterator<Item = f64> + Clone)) -> f64 {
     if numbers.clone().any(f64::is_infinite) { f64::INFINITY } else { norm }
 }
 
-/// The exponent of the greatest magnitude.
+/// The exponent of the largest magnitude.
 fn exponent(numbers: impl Iterator<Item = f64>) -> i32 {
     double::frexp(numbers.fold(0.0, |most, x| if x.abs() > most { x.abs() } else { most })).1
 }

@@ -1,4 +1,4 @@
-//! Integer functions. Each takes its numbers as signed or unsigned as its type is.
+//! Integer functions. The type determines whether the numbers are signed or unsigned.
 
 use core::fmt::Debug;
 use core::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
@@ -7,7 +7,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// An integer of 8, 16, 32 or 64 bits, signed or not.
+/// An integer of 8, 16, 32 or 64 bits, signed or unsigned.
 pub trait Int:
     sealed::Sealed
     + Copy
@@ -29,11 +29,11 @@ pub trait Int:
     /// The unsigned integer of the same width.
     type Unsigned: Int<Signed = Self::Signed, Unsigned = Self::Unsigned>;
 
-    /// The width.
+    /// The width in bits.
     const BITS: u32;
-    /// The least number.
+    /// The smallest number.
     const MIN: Self;
-    /// The greatest number.
+    /// The largest number.
     const MAX: Self;
 
     /// The same bits.
@@ -46,7 +46,7 @@ pub trait Int:
     /// The same bits.
     #[must_use]
     fn from_unsigned(bits: Self::Unsigned) -> Self;
-    /// The low bits.
+    /// The low bits of `number`.
     #[must_use]
     fn from_u32(number: u32) -> Self;
     /// The low 32 bits.
@@ -60,33 +60,33 @@ pub trait Int:
     /// The product modulo 2 to the width.
     #[must_use]
     fn wrapping_mul(self, other: Self) -> Self;
-    /// The sum, or the end of the range it is beyond.
+    /// The sum, or the nearest end of the range.
     #[must_use]
     fn saturating_add(self, other: Self) -> Self;
-    /// The difference, or the end of the range it is beyond.
+    /// The difference, or the nearest end of the range.
     #[must_use]
     fn saturating_sub(self, other: Self) -> Self;
     /// The high half of the product.
     #[must_use]
     fn mul_high(self, other: Self) -> Self;
-    /// `self * b + c`, or the end of the range it is beyond.
+    /// `self * b + c`, or the nearest end of the range.
     #[must_use]
     fn saturating_mul_add(self, b: Self, c: Self) -> Self;
-    /// Rotated left by `by` modulo the width.
+    /// Rotates left by `by` modulo the width.
     #[must_use]
     fn rotate_left(self, by: u32) -> Self;
-    /// Zeros above the highest one; the width for 0.
+    /// Number of zeros above the highest 1; the width for 0.
     fn leading_zeros(self) -> u32;
-    /// Zeros below the lowest one; the width for 0.
+    /// Number of zeros below the lowest 1; the width for 0.
     fn trailing_zeros(self) -> u32;
 }
 
-/// An integer with one of twice the width.
+/// An integer for which an integer of twice the width exists.
 pub trait Narrow: Int {
-    /// The integer of twice the width, as signed as this one.
+    /// The integer of twice the width and the same signedness.
     type Wide: Int;
 
-    /// `high` and `low`, side by side.
+    /// The number with the upper half `high` and the lower half `low`.
     fn join(high: Self, low: Self::Unsigned) -> Self::Wide;
 }
 
@@ -215,25 +215,25 @@ narrow!(u16, u32);
 narrow!(i32, i64);
 narrow!(u32, u64);
 
-/// |x|, to be read as unsigned: that of the least signed number has its bits.
+/// |x|, to be interpreted as unsigned: the smallest signed number keeps its bits.
 #[inline(always)]
 pub fn abs<T: Int>(x: T) -> T {
     if x < T::default() { T::default().wrapping_sub(x) } else { x }
 }
 
-/// |x - y|, to be read as unsigned.
+/// |x - y|, to be interpreted as unsigned.
 #[inline(always)]
 pub fn abs_diff<T: Int>(x: T, y: T) -> T {
     if x < y { y.wrapping_sub(x) } else { x.wrapping_sub(y) }
 }
 
-/// x + y, or the end of the range it is beyond.
+/// x + y, or the nearest end of the range.
 #[inline(always)]
 pub fn add_sat<T: Int>(x: T, y: T) -> T {
     x.saturating_add(y)
 }
 
-/// x - y, or the end of the range it is beyond.
+/// x - y, or the nearest end of the range.
 #[inline(always)]
 pub fn sub_sat<T: Int>(x: T, y: T) -> T {
     x.saturating_sub(y)
@@ -257,25 +257,25 @@ pub fn clamp<T: Int>(x: T, low: T, high: T) -> T {
     min(max(x, low), high)
 }
 
-/// The greater.
+/// The larger one.
 #[inline(always)]
 pub fn max<T: Int>(x: T, y: T) -> T {
     if x < y { y } else { x }
 }
 
-/// The lesser.
+/// The smaller one.
 #[inline(always)]
 pub fn min<T: Int>(x: T, y: T) -> T {
     if y < x { y } else { x }
 }
 
-/// Zeros above the highest one; the width for 0.
+/// Number of zeros above the highest 1; the width for 0.
 #[inline(always)]
 pub fn clz<T: Int>(x: T) -> T {
     T::from_u32(x.leading_zeros())
 }
 
-/// Zeros below the lowest one; the width for 0.
+/// Number of zeros below the lowest 1; the width for 0.
 #[inline(always)]
 pub fn ctz<T: Int>(x: T) -> T {
     T::from_u32(x.trailing_zeros())
@@ -293,19 +293,19 @@ pub fn mad_hi<T: Int>(a: T, b: T, c: T) -> T {
     a.mul_high(b).wrapping_add(c)
 }
 
-/// a * b + c, or the end of the range it is beyond.
+/// a * b + c, or the nearest end of the range.
 #[inline(always)]
 pub fn mad_sat<T: Int>(a: T, b: T, c: T) -> T {
     a.saturating_mul_add(b, c)
 }
 
-/// x rotated left by y modulo the width; what leaves above comes in below.
+/// x rotated left by y modulo the width.
 #[inline(always)]
 pub fn rotate<T: Int>(x: T, y: T) -> T {
     x.rotate_left(y.low() % T::BITS)
 }
 
-/// The low 32 bits of the product of the low 24 bits of x and y, taken as signed.
+/// The low 32 bits of the product of the low 24 bits of x and y, interpreted as signed.
 #[inline(always)]
 pub fn s_mul24(x: i32, y: i32) -> i32 {
     (x << 8 >> 8).wrapping_mul(y << 8 >> 8)
@@ -329,13 +329,13 @@ pub fn u_mad24(a: u32, b: u32, c: u32) -> u32 {
     u_mul24(a, b).wrapping_add(c)
 }
 
-/// Each bit is that of b where c has a one, else that of a.
+/// Each bit is that of b where c has a 1, else that of a.
 #[inline(always)]
 pub fn bitselect<T: Int>(a: T, b: T, c: T) -> T {
     (a & !c) | (b & c)
 }
 
-/// `high` and `low`, side by side.
+/// The number with the upper half `high` and the lower half `low`.
 #[inline(always)]
 pub fn upsample<T: Narrow>(high: T, low: T::Unsigned) -> T::Wide {
     T::join(high, low)

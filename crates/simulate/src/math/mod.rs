@@ -1,19 +1,19 @@
 //! The OpenCL C library on single numbers.
 //!
-//! Every function of [`Builtin`] that works lane by lane, for [`half::f16`], [`f32`] and [`f64`], and for integers of 8,
-//! 16, 32 and 64 bits; [`geometric`] has those that take a vector to a number. Results keep to the error bounds of the
-//! full profile ([`Builtin::ulp`](tripipe_ir::op::Builtin::ulp)) and to the special values of the OpenCL C specification
-//! 3.0, section 7.5; subnormals are kept. Where the specification leaves the result open, the doc comment says what
-//! comes. `half_...` and `native_...` functions are the precise ones.
+//! Implements every function of [`Builtin`] that works lane by lane, for [`half::f16`], [`f32`] and [`f64`], and for
+//! integers of 8, 16, 32 and 64 bits; [`geometric`] has those that map vectors to a number. Results keep the error
+//! bounds of the full profile ([`Builtin::ulp`](tripipe_ir::op::Builtin::ulp)) and the special values of the OpenCL C
+//! specification 3.0, section 7.5; subnormals are preserved. Where the specification leaves the result open, the doc
+//! comment states it. `half_...` and `native_...` functions are the precise ones.
 //!
-//! They come in three forms: by name, to be written into a loop ([`basic`], [`elementary`], [`int`]); by [`Builtin`] as a
-//! pointer ([`float1`], [`int1`] ...); and by [`Builtin`] over arrays, which is vector code and many times as fast as
-//! the pointer called for each number ([`array1`] ...).
+//! The functions have three forms: by name, for use in a loop ([`basic`], [`elementary`], [`int`]); by [`Builtin`] as
+//! a function pointer ([`float1`], [`int1`] ...); and by [`Builtin`] over arrays, which is vector code and many times
+//! as fast as calling the pointer for each number ([`array1`] ...).
 //!
 //! [`Builtin`]: tripipe_ir::op::Builtin
 //!
-//! Results are the same to the bit on every machine: no function of the system's mathematical library is called but
-//! for those whose result is exact or correctly rounded by their definition.
+//! Results are bit-identical on every machine: the only functions of the system's math library that are called are
+//! those with an exact or correctly rounded result by definition.
 
 #![allow(
     clippy::inline_always,

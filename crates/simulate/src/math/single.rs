@@ -1,18 +1,18 @@
-//! Functions for `half` and `float`, in `double` arithmetic without branches: loops over them become vector code.
+//! Functions for `half` and `float`, in branch-free `double` arithmetic: loops over them become vector code.
 //!
-//! Operands are numbers of those types, results are meant to be rounded to them. They are within 2^-38 of the
-//! true value, relative: after rounding, half a unit in the last place of `float` and a ten thousandth. No fused
-//! multiply-add is used, so that every machine gets the same.
+//! Operands are numbers of those types, and results are meant to be rounded to them. The relative error is at most
+//! 2^-38: after rounding to `float`, half a unit in the last place plus a ten thousandth. No fused multiply-add is
+//! used, so that every machine gets the same results.
 
 use core::f64::consts::{
     FRAC_1_PI, FRAC_1_SQRT_2, FRAC_2_PI, FRAC_PI_2, FRAC_PI_4, LN_2, LOG2_10, LOG2_E, LOG10_2, LOG10_E, PI,
     SQRT_2,
 };
 
-/// 1.5 times 2^52: a number added to it is rounded to an integer, which the low bits of the sum hold.
+/// 1.5 times 2^52: adding it to a number rounds the number to an integer, which is in the low bits of the sum.
 const INTEGERS: f64 = 6_755_399_441_055_744.0;
 
-/// The polynomial in the number with these coefficients, that of x^0 first.
+/// The polynomial with these coefficients, constant term first.
 macro_rules! polynomial {
     ($x:expr; $last:expr) => {
         $last
@@ -22,7 +22,7 @@ macro_rules! polynomial {
     };
 }
 
-/// (exp(x) - 1 - x) / x^2 for |x| to log(2) / 2: 1 / n!.
+/// (exp(x) - 1 - x) / x^2 for |x| up to log(2) / 2: 1 / n!.
 #[inline(always)]
 fn exponential(x: f64) -> f64 {
     polynomial!(
@@ -39,7 +39,7 @@ fn exponential(x: f64) -> f64 {
     )
 }
 
-/// (atanh(x) - x) / x^3 of x^2, for |x| to 3 - sqrt(8): 1 / n for odd n.
+/// (atanh(x) - x) / x^3 as a function of x^2, for |x| up to 3 - sqrt(8): 1 / n for odd n.
 #[inline(always)]
 fn hyperbolic_arc_tangent(x: f64) -> f64 {
     polynomial!(
@@ -47,7 +47,8 @@ fn hyperbolic_arc_tangent(x: f64) -> f64 {
     )
 }
 
-/// (sin(x) - x) / x^3 of x^2, for |x| to pi / 4: 1 / n! for odd n, in turn negative and positive.
+/// (sin(x) - x) / x^3 as a function of x^2, for |x| up to pi / 4: 1 / n! for odd n, with alternating signs, negative
+/// first.
 #[inline(always)]
 fn sine(x: f64) -> f64 {
     polynomial!(
@@ -62,7 +63,8 @@ fn sine(x: f64) -> f64 {
     )
 }
 
-/// (cos(x) - 1) / x^2 of x^2, for |x| to pi / 4: 1 / n! for even n, in turn negative and positive.
+/// (cos(x) - 1) / x^2 as a function of x^2, for |x| up to pi / 4: 1 / n! for even n, with alternating signs, negative
+/// first.
 #[inline(always)]
 fn cosine(x: f64) -> f64 {
     polynomial!(
@@ -77,7 +79,8 @@ fn cosine(x: f64) -> f64 {
     )
 }
 
-/// atan(x) / x of x^2, for |x| to sqrt(2) - 1: the minimax polynomial, by Remez' exchange; its relative error is 2^-45.
+/// atan(x) / x as a function of x^2, for |x| up to sqrt(2) - 1: the minimax polynomial by the Remez exchange
+/// algorithm; its relative error is 2^-45.
 #[inline(always)]
 fn arc_tangent(x: f64) -> f64 {
     polynomial!(
@@ -94,15 +97,15 @@ fn arc_tangent(x: f64) -> f64 {
     )
 }
 
-/// `low` to `high`, and NaNs.
+/// Clamps to `low` to `high`; NaNs are unchanged.
 #[inline(always)]
 fn clamped(x: f64, low: f64, high: f64) -> f64 {
     let x = if x > high { high } else { x };
     if x < low { low } else { x }
 }
 
-/// 2^x as (p, q): p is a power of two, p + p q the result, and q about 0 for x about 0. Beyond what `float` holds, so
-/// is the result.
+/// 2^x as (p, q): p is a power of two, p + p q is the result, and q is near 0 for x near 0. For x beyond the range of
+/// `float`, the result is beyond it too.
 #[inline(always)]
 fn exp2_parts(x: f64) -> (f64, f64) {
     let x = clamped(x, -400.0, 400.0);
@@ -142,7 +145,7 @@ pub(super) fn exp10(x: f64) -> f64 {
 #[inline(always)]
 pub(super) fn expm1(x: f64) -> f64 {
     let result = exp2_less_one(x * LOG2_E);
-    // The sign of a zero.
+    // Preserves the sign of a zero.
     if x == 0.0 { x } else { result }
 }
 
@@ -167,12 +170,13 @@ pub(super) fn tanh(x: f64) -> f64 {
     (beyond / (beyond + 2.0)).copysign(x)
 }
 
-/// log(x) for normal x above 0 as (n, l): n log(2) + l, x being 2^n times what is between sqrt(1/2) and sqrt(2).
+/// log(x) for normal x above 0 as (n, l) with log(x) = n log(2) + l, where x is 2^n times a number between sqrt(1/2)
+/// and sqrt(2).
 #[inline(always)]
 fn log_parts(x: f64) -> (f64, f64) {
     const ROOT: u64 = FRAC_1_SQRT_2.to_bits();
     const FRACTION: u64 = (1 << 52) - 1;
-    /// 2^52, whose low bits hold an integer.
+    /// 2^52, whose low bits can hold an integer.
     const LOW: f64 = 4_503_599_627_370_496.0;
 
     let moved = x.to_bits().wrapping_add(1f64.to_bits() - ROOT);
@@ -183,7 +187,7 @@ fn log_parts(x: f64) -> (f64, f64) {
     (exponent, 2.0 * ratio + 2.0 * ratio * (square * hyperbolic_arc_tangent(square)))
 }
 
-/// A logarithm where its operand has one.
+/// The logarithm for operands that have one, with the special values for 0, infinity, negative numbers and NaN.
 #[inline(always)]
 fn logarithm(x: f64, result: f64) -> f64 {
     let result = if x == f64::INFINITY { x } else { result };
@@ -216,7 +220,7 @@ pub(super) fn log10(x: f64) -> f64 {
 #[inline(always)]
 pub(super) fn log1p(x: f64) -> f64 {
     let sum = 1.0 + x;
-    // What the sum has lost.
+    // The rounding error of the sum.
     let lost = (x - (sum - 1.0)) / sum;
     let result = log(sum) + if sum > 0.0 && sum < f64::INFINITY { lost } else { 0.0 };
     if x == 0.0 { x } else { result }
@@ -247,10 +251,10 @@ pub(super) fn atanh(x: f64) -> f64 {
     (0.5 * log1p(2.0 * magnitude / (1.0 - magnitude))).copysign(x)
 }
 
-/// Arc tangent of y / x for y and x not negative, and not both zero or infinite: in [0, pi/2].
+/// Arc tangent of y / x for non-negative y and x that are not both zero or both infinite: in [0, pi/2].
 #[inline(always)]
 fn angle(y: f64, x: f64) -> f64 {
-    // Above 3 pi / 8 it is less than pi / 2 by that of x / y, above pi / 8 more than pi / 4 by that of this quotient.
+    // Above 3 pi / 8 it is pi / 2 less the angle of x / y; above pi / 8 it is pi / 4 plus the angle of this quotient.
     let (steep, middle) = (y > x * (SQRT_2 + 1.0), y > x * (SQRT_2 - 1.0));
     let (base, high, wide) = if middle { (FRAC_PI_4, y - x, y + x) } else { (0.0, y, x) };
     let (base, high, wide) = if steep { (FRAC_PI_2, -x, y) } else { (base, high, wide) };
@@ -274,7 +278,7 @@ pub(super) fn atanpi(x: f64) -> f64 {
 #[inline(always)]
 pub(super) fn atan2(y: f64, x: f64) -> f64 {
     let (high, wide) = (y.abs(), x.abs());
-    // Two zeros are on the axis, two infinities on the diagonal.
+    // Two zeros count as on the axis, two infinities as on the diagonal.
     let (zeros, infinite) = (high + wide == 0.0, high == f64::INFINITY && wide == f64::INFINITY);
     let wide = if zeros { 1.0 } else { wide };
     let angle = angle(if infinite { 1.0 } else { high }, if infinite { 1.0 } else { wide });
@@ -312,7 +316,7 @@ pub(super) fn acospi(x: f64) -> f64 {
     acos(x) * FRAC_1_PI
 }
 
-/// Sine and cosine of an angle in [-pi/4, pi/4] and so many quarter turns.
+/// Sine and cosine of an angle in [-pi/4, pi/4] plus this many quarter turns.
 #[inline(always)]
 fn turned(angle: f64, quarters: u64) -> (f64, f64) {
     let square = angle * angle;
@@ -323,16 +327,16 @@ fn turned(angle: f64, quarters: u64) -> (f64, f64) {
     (negate(sine, quarters), negate(cosine, quarters + 1))
 }
 
-/// Whether x is too far out for [`sin`], [`cos`] and [`tan`]: its quarter turns take more than 20 bits.
+/// Whether x is too large for [`sin`], [`cos`] and [`tan`]: its number of quarter turns takes more than 20 bits.
 #[inline(always)]
 pub(super) fn far(x: f64) -> bool {
     x.abs() >= 1_600_000.0 && x.abs() < f64::INFINITY
 }
 
-/// Sine and cosine, where x is not [`far`].
+/// Sine and cosine; x must not be [`far`].
 #[inline(always)]
 fn circle(x: f64) -> (f64, f64) {
-    /// pi / 2 to 33 bits, to 53, and the rest: quarters times the former are exact.
+    /// pi / 2 to 33 bits, to 53 bits, and the rest: quarters times the former are exact.
     const HIGH: f64 = f64::from_bits(FRAC_PI_2.to_bits() & !0xf_ffff);
     const MIDDLE: f64 = FRAC_PI_2 - HIGH;
     const LOW: f64 = 6.123_233_995_736_766e-17;
@@ -342,20 +346,20 @@ fn circle(x: f64) -> (f64, f64) {
     turned(x - quarters * HIGH - quarters * MIDDLE - quarters * LOW, shifted.to_bits())
 }
 
-/// Sine, where x is not [`far`].
+/// Sine; x must not be [`far`].
 #[inline(always)]
 pub(super) fn sin(x: f64) -> f64 {
     let sine = circle(x).0;
     if x == 0.0 { x } else { sine }
 }
 
-/// Cosine, where x is not [`far`].
+/// Cosine; x must not be [`far`].
 #[inline(always)]
 pub(super) fn cos(x: f64) -> f64 {
     circle(x).1
 }
 
-/// Tangent, where x is not [`far`].
+/// Tangent; x must not be [`far`].
 #[inline(always)]
 pub(super) fn tan(x: f64) -> f64 {
     let (sine, cosine) = circle(x);
@@ -365,7 +369,7 @@ pub(super) fn tan(x: f64) -> f64 {
 /// Sine and cosine of pi x.
 #[inline(always)]
 fn half_circle(x: f64) -> (f64, f64) {
-    // Whole turns do not count, and numbers as large as this are even; an infinity is no angle.
+    // Whole turns do not count, and numbers of this size are even; an infinity gives NaN.
     let x = if x.abs() < 1_073_741_824.0 { x } else { x * 0.0 };
     let shifted = 2.0 * x + INTEGERS;
     turned((x - 0.5 * (shifted - INTEGERS)) * PI, shifted.to_bits())
@@ -389,9 +393,9 @@ pub(super) fn cospi(x: f64) -> f64 {
 #[inline(always)]
 pub(super) fn tanpi(x: f64) -> f64 {
     let (sine, cosine) = half_circle(x);
-    // Zeros have the sign of x at even integers, the other at odd ones.
+    // Zeros have the sign of x at even integers, and the opposite sign at odd ones.
     let zero = (0f64.copysign(x)) * cosine;
-    // The sign of an infinity is that of the sine.
+    // The sign of an infinite result is that of the sine.
     let cosine = if cosine == 0.0 { 0.0 } else { cosine };
     if sine == 0.0 { zero } else { sine / cosine }
 }
@@ -423,10 +427,10 @@ pub(super) fn pow(x: f64, y: f64) -> f64 {
     if y == 0.0 || x == 1.0 { 1.0 } else { power }
 }
 
-/// x to the y for x not negative.
+/// x to the y for non-negative x.
 #[inline(always)]
 pub(super) fn powr(x: f64, y: f64) -> f64 {
-    // 0 to the 0, infinity to the 0 and 1 to an infinity are NaNs by themselves: 0 times an infinity.
+    // 0 to the 0, infinity to the 0 and 1 to an infinity become NaN without special cases: 0 times an infinity.
     let power = exp2(y * log2(x.abs()));
     if x >= 0.0 { power } else { f64::NAN }
 }

@@ -14,14 +14,15 @@ pub type Array2<T> = fn(&[T], &[T], &mut [T]);
 /// A function on arrays: three operands, results.
 pub type Array3<T> = fn(&[T], &[T], &[T], &mut [T]);
 
-/// A function of integers of that type, whatever its sign: `s_...` take their bits as signed, `u_...` as unsigned.
+/// A function of integers, independent of the sign of the type: `s_...` interpret the bits as signed, `u_...` as
+/// unsigned.
 macro_rules! signed {
     ($function:ident, $($x:ident),+) => { |$($x: T),+| T::from_signed(int::$function($($x.signed()),+)) };
 }
 macro_rules! unsigned {
     ($function:ident, $($x:ident),+) => { |$($x: T),+| T::from_unsigned(int::$function($($x.unsigned()),+)) };
 }
-/// A function of 32-bit integers; there is none of other widths.
+/// A function of 32-bit integers; other widths do not have it.
 macro_rules! words {
     ($function:ident, $word:ty, $($x:ident),+) => {
         if T::BITS == 32 {
@@ -32,8 +33,8 @@ macro_rules! words {
     };
 }
 
-/// The functions of one float that give one: `$row` makes of each what the table holds. Those of angles have a form
-/// for [near](elementary::is_near) ones, too.
+/// The functions of one float that return a float: `$row` makes the table entry from each. Functions of angles also
+/// have a form for [near](elementary::is_near) angles.
 macro_rules! of_one {
     ($row:ident, $builtin:expr) => {
         Some(match $builtin {
@@ -95,7 +96,7 @@ macro_rules! of_one {
     };
 }
 
-/// The functions of two floats that give one.
+/// The functions of two floats that return a float.
 macro_rules! of_two {
     ($row:ident, $builtin:expr) => {
         Some(match $builtin {
@@ -122,7 +123,7 @@ macro_rules! of_two {
     };
 }
 
-/// The functions of three floats that give one.
+/// The functions of three floats that return a float.
 macro_rules! of_three {
     ($row:ident, $builtin:expr) => {
         Some(match $builtin {
@@ -144,7 +145,7 @@ macro_rules! number {
     };
 }
 
-/// The function on arrays, called from a closure: called by itself it is not inlined into the vector code.
+/// The function on arrays, called from a closure: called directly, it would not be inlined into the vector code.
 macro_rules! array {
     ($function:path) => {
         |x, out| {
@@ -208,40 +209,40 @@ macro_rules! array3 {
     };
 }
 
-/// The function of one float that gives one; `None` if `builtin` is no such function.
+/// The function of one float that returns a float; `None` if `builtin` is no such function.
 pub fn float1<T: Float>(builtin: Builtin) -> Option<fn(T) -> T> {
     of_one!(number, builtin)
 }
 
-/// The function of two floats that gives one; `None` if `builtin` is no such function.
+/// The function of two floats that returns a float; `None` if `builtin` is no such function.
 pub fn float2<T: Float>(builtin: Builtin) -> Option<fn(T, T) -> T> {
     of_two!(number, builtin)
 }
 
-/// The function of three floats that gives one; `None` if `builtin` is no such function.
+/// The function of three floats that returns a float; `None` if `builtin` is no such function.
 pub fn float3<T: Float>(builtin: Builtin) -> Option<fn(T, T, T) -> T> {
     of_three!(number, builtin)
 }
 
-/// [`float1`] on arrays, operand and results, in the widest vectors the processor has; on as many numbers as the shorter
-/// has. The same results, to the bit but for NaNs.
+/// [`float1`] on arrays (operand, results), in the widest vectors of the processor, over the length of the shorter
+/// one. The results are bit-identical except for NaNs.
 pub fn array1<T: Float>(builtin: Builtin) -> Option<Array1<T>> {
     of_one!(array, builtin)
 }
 
-/// [`float2`] on arrays, operands and results, in the widest vectors the processor has; on as many numbers as the
-/// shortest has. The same results, to the bit but for NaNs.
+/// [`float2`] on arrays (operands, results), in the widest vectors of the processor, over the length of the shortest
+/// one. The results are bit-identical except for NaNs.
 pub fn array2<T: Float>(builtin: Builtin) -> Option<Array2<T>> {
     of_two!(array2, builtin)
 }
 
-/// [`float3`] on arrays, operands and results, in the widest vectors the processor has; on as many numbers as the
-/// shortest has. The same results, to the bit but for NaNs.
+/// [`float3`] on arrays (operands, results), in the widest vectors of the processor, over the length of the shortest
+/// one. The results are bit-identical except for NaNs.
 pub fn array3<T: Float>(builtin: Builtin) -> Option<Array3<T>> {
     of_three!(array3, builtin)
 }
 
-/// The function of a float and an integer that gives a float; `None` if `builtin` is no such function.
+/// The function of a float and an integer that returns a float; `None` if `builtin` is no such function.
 pub fn float_int<T: Float>(builtin: Builtin) -> Option<fn(T, i32) -> T> {
     Some(match builtin {
         Builtin::Ldexp => basic::ldexp,
@@ -251,7 +252,7 @@ pub fn float_int<T: Float>(builtin: Builtin) -> Option<fn(T, i32) -> T> {
     })
 }
 
-/// The function of a float that gives an integer; `None` if `builtin` is no such function.
+/// The function of a float that returns an integer; `None` if `builtin` is no such function.
 pub fn float_to_int<T: Float>(builtin: Builtin) -> Option<fn(T) -> i32> {
     Some(match builtin {
         Builtin::Ilogb => basic::ilogb,
@@ -261,7 +262,7 @@ pub fn float_to_int<T: Float>(builtin: Builtin) -> Option<fn(T) -> i32> {
     })
 }
 
-/// The function of two floats that gives an integer; `None` if `builtin` is no such function.
+/// The function of two floats that returns an integer; `None` if `builtin` is no such function.
 pub fn floats_to_int<T: Float>(builtin: Builtin) -> Option<fn(T, T) -> i32> {
     Some(match builtin {
         Builtin::RemquoQuotient => basic::remquo_quotient,
@@ -269,7 +270,7 @@ pub fn floats_to_int<T: Float>(builtin: Builtin) -> Option<fn(T, T) -> i32> {
     })
 }
 
-/// The function of an integer that gives a float of its width; `None` if `builtin` is no such function.
+/// The function of an integer that returns a float of its width; `None` if `builtin` is no such function.
 pub fn int_to_float<T: Float>(builtin: Builtin) -> Option<fn(T::Bits) -> T> {
     Some(match builtin {
         Builtin::Nan => basic::nan,
@@ -277,8 +278,8 @@ pub fn int_to_float<T: Float>(builtin: Builtin) -> Option<fn(T::Bits) -> T> {
     })
 }
 
-/// The function of one integer; `None` if `builtin` is no such function. T tells the width, not the sign: that is
-/// in the function's name.
+/// The function of one integer; `None` if `builtin` is no such function. `T` determines the width; the function's
+/// name determines the signedness.
 pub fn int1<T: Int>(builtin: Builtin) -> Option<fn(T) -> T> {
     Some(match builtin {
         Builtin::SAbs => signed!(abs, x),
@@ -289,8 +290,8 @@ pub fn int1<T: Int>(builtin: Builtin) -> Option<fn(T) -> T> {
     })
 }
 
-/// The function of two integers; `None` if `builtin` is no such function, or has no such width. T tells the width,
-/// not the sign: that is in the function's name.
+/// The function of two integers; `None` if `builtin` is no such function or does not exist for this width. `T`
+/// determines the width; the function's name determines the signedness.
 pub fn int2<T: Int>(builtin: Builtin) -> Option<fn(T, T) -> T> {
     Some(match builtin {
         Builtin::SAbsDiff => signed!(abs_diff, x, y),
@@ -316,8 +317,8 @@ pub fn int2<T: Int>(builtin: Builtin) -> Option<fn(T, T) -> T> {
     })
 }
 
-/// The function of three integers; `None` if `builtin` is no such function, or has no such width. T tells the width,
-/// not the sign: that is in the function's name.
+/// The function of three integers; `None` if `builtin` is no such function or does not exist for this width. `T`
+/// determines the width; the function's name determines the signedness.
 pub fn int3<T: Int>(builtin: Builtin) -> Option<fn(T, T, T) -> T> {
     Some(match builtin {
         Builtin::SClamp => signed!(clamp, x, low, high),
@@ -333,10 +334,10 @@ pub fn int3<T: Int>(builtin: Builtin) -> Option<fn(T, T, T) -> T> {
     })
 }
 
-/// A function of a high and a low half that gives twice their width.
+/// A function of an upper and a lower half that returns a number of twice their width.
 pub type Join<T> = fn(T, <T as Int>::Unsigned) -> <T as Narrow>::Wide;
 
-/// The function that puts a high and a low half side by side; `None` if `builtin` is no such function.
+/// The function that joins an upper and a lower half; `None` if `builtin` is no such function.
 pub fn upsample<T: Narrow>(builtin: Builtin) -> Option<Join<T>> {
     Some(match builtin {
         Builtin::SUpsample | Builtin::UUpsample => int::upsample,

@@ -1,4 +1,4 @@
-//! Accesses to memory: bounds, alignment, permission, races.
+//! Memory accesses: bounds, alignment, permission, races.
 
 use std::collections::HashMap;
 
@@ -16,24 +16,24 @@ use crate::execute::memory::{Home, parts};
 use crate::execute::rows::lanes;
 use crate::execute::state::State;
 
-/// An access of all lanes of an instruction.
+/// An access by all active lanes of an instruction.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct Touch {
     /// The register of the addresses.
     pub(crate) pointer: u32,
-    /// The operand that is the pointer.
+    /// The index of the pointer operand.
     pub(crate) operand: usize,
-    /// Bytes each lane touches.
+    /// Bytes accessed per lane.
     pub(crate) bytes: usize,
-    /// Alignment the access needs.
+    /// Required alignment.
     pub(crate) align: u32,
     /// Whether it is a `vloadN` or `vstoreN`.
     pub(crate) vector_builtin: bool,
     pub(crate) reads: bool,
     pub(crate) writes: bool,
     pub(crate) atomic: bool,
-    /// Whether it is a load that the source does not have: [`super::partial`].
+    /// Whether it is a load that the source does not contain: see [`super::partial`].
     pub(crate) puts_back: bool,
 }
 
@@ -57,7 +57,7 @@ fn touch(i: &Inst, write: bool) -> Touch {
     }
 }
 
-/// Lanes whose pointer has left an inner array, and the index and length it was for the first of them.
+/// Lanes whose pointer has left an inner array, with the index and the array length for the first of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Left {
     pub(crate) lanes: u64,
@@ -65,23 +65,23 @@ pub(crate) struct Left {
     pub(crate) count: u64,
 }
 
-/// A load, watched.
+/// A watched load.
 pub(super) fn load(s: &mut State<'_>, i: &Inst) -> bool {
     let puts_back = s.watch.as_ref().is_some_and(|watch| watch.partial.is_load(i.origin));
     watched(s, i, Touch { puts_back, ..touch(i, false) }, None)
 }
 
-/// A load of what a compare-and-exchange will look at once more, watched: it gets along with atomics as they do.
+/// A watched load of a value that a compare-exchange checks again: for races it counts as atomic.
 pub(super) fn guess(s: &mut State<'_>, i: &Inst) -> bool {
     watched(s, i, Touch { atomic: true, ..touch(i, false) }, None)
 }
 
-/// A store, watched.
+/// A watched store.
 pub(super) fn store(s: &mut State<'_>, i: &Inst) -> bool {
     watched(s, i, touch(i, true), None)
 }
 
-/// An atomic, watched.
+/// A watched atomic.
 pub(super) fn atomic(s: &mut State<'_>, i: &Inst) -> bool {
     let data = &s.kernel.insts[i.origin];
     let Op::Atomic(atomic) = data.op else { return (i.plain)(s, i) };
@@ -109,7 +109,7 @@ pub(super) fn atomic(s: &mut State<'_>, i: &Inst) -> bool {
     watched(s, i, touch, Some(effect))
 }
 
-/// The lanes whose compare-and-exchange finds another value than it expects, so that it only reads.
+/// The lanes whose compare-exchange finds an unexpected value and therefore only reads.
 fn failing(s: &State<'_>, i: &Inst, bytes: usize) -> u64 {
     let mut made: HashMap<u64, u64> = HashMap::new();
     let mut failing = 0;
@@ -135,7 +135,7 @@ fn is_compare_exchange(s: &State<'_>, i: &Inst) -> bool {
     matches!(op, Op::Atomic(ir::op::Atomic { op: AtomicOp::CompareExchange, .. }))
 }
 
-/// Checks an access and makes it for the lanes it is possible for; the others read zeros.
+/// Checks an access and performs it for the lanes for which it is possible; the other lanes read zeros.
 fn watched(s: &mut State<'_>, i: &Inst, touch: Touch, effect: Option<Effect>) -> bool {
     let Some(mut watch) = s.watch.take() else { return (i.plain)(s, i) };
     let mask = s.mask;
@@ -176,13 +176,13 @@ fn watched(s: &mut State<'_>, i: &Inst, touch: Touch, effect: Option<Effect>) ->
     goes_on
 }
 
-/// The number of a lane's work-item in the launch, from 1.
+/// The number of a lane's work-item in the launch, counted from 1.
 fn item_number(s: &State<'_>, lane: usize) -> u32 {
     let items = s.group.enqueued_local.iter().product::<u64>();
     (s.group.linear() * items + u64::from(s.warp.first_item) + lane as u64 + 1) as u32
 }
 
-/// Zeros for lanes that could not read.
+/// Writes zeros to lanes that could not read.
 fn blank(s: &mut State<'_>, i: &Inst, mask: u64) {
     let zeros = vec![0; s.warp.rows.words(i.out).len()];
     if i.width == 1 {
@@ -198,7 +198,7 @@ pub(crate) fn address_of(s: &State<'_>, pointer: u32, lane: usize) -> u64 {
     addresses[if addresses.len() == 1 { 0 } else { lane }]
 }
 
-/// Lowest and highest address of the lanes that run, and all their bits together.
+/// The lowest and highest address of the active lanes, and the OR of all addresses.
 pub(super) fn extremes(s: &State<'_>, pointer: u32) -> (u64, u64, u64) {
     let addresses = s.warp.rows.words(pointer);
     if addresses.len() == 1 {
@@ -231,7 +231,7 @@ impl pulp::WithSimd for Extremes<'_> {
 }
 
 impl Watch {
-    /// Checks an access of so many bytes through an operand.
+    /// Checks an access of `bytes` bytes through an operand.
     pub(super) fn touch_bytes(
         &mut self,
         s: &State<'_>,
@@ -254,8 +254,8 @@ impl Watch {
         self.touch(s, i, &touch)
     }
 
-    /// Checks the addresses of the lanes that run: the lanes for which the access is possible, and whether all are within
-    /// one object.
+    /// Checks the addresses of the active lanes. Returns the lanes for which the access is possible, and whether all
+    /// are within one object.
     pub(super) fn possible(&mut self, s: &State<'_>, i: &Inst, touch: &Touch) -> (u64, bool) {
         let (low, high, bits) = extremes(s, touch.pointer);
         let (object, offset) = parts(low);
@@ -275,7 +275,7 @@ impl Watch {
         (good, inside)
     }
 
-    /// Checks an access of the lanes that run; the lanes for which it is possible.
+    /// Checks an access of the active lanes. Returns the lanes for which it is possible.
     pub(super) fn touch(&mut self, s: &State<'_>, i: &Inst, touch: &Touch) -> u64 {
         let (mut good, inside) = self.possible(s, i, touch);
         if !self.copies.is_empty() {
@@ -303,7 +303,7 @@ impl Watch {
         good
     }
 
-    /// Lanes whose pointer has left an inner array.
+    /// The lanes whose pointer has left an inner array.
     fn left(&self, s: &State<'_>, i: &Inst, touch: &Touch) -> Option<Left> {
         if self.left.is_empty() {
             return None;
@@ -427,7 +427,7 @@ impl Watch {
         good
     }
 
-    /// Whether an address is in a variable whose block has come to its end, for any lane.
+    /// Whether an address is in a variable whose lifetime has ended, for any lane.
     fn is_dead(s: &State<'_>, address: u64) -> bool {
         match s.memory.object(parts(address).0).map(|info| info.home) {
             Some(Home::Private(index)) => {
@@ -437,7 +437,7 @@ impl Watch {
         }
     }
 
-    /// Checks what may be done with the object; the lanes for which it can be.
+    /// Checks the permissions of an object. Returns the lanes for which the access is possible.
     pub(super) fn permitted(
         &mut self,
         s: &State<'_>,
@@ -495,7 +495,7 @@ impl Watch {
         mask
     }
 
-    /// Notes that a rule was broken at an instruction, if the rule is on.
+    /// Records a violation of a rule at an instruction, if the rule is enabled.
     pub(crate) fn note(
         &mut self,
         rule: &'static Rule,
@@ -509,7 +509,7 @@ impl Watch {
     }
 }
 
-/// A fence, watched.
+/// A watched fence.
 pub(super) fn fence(s: &mut State<'_>, i: &Inst) -> bool {
     if let Op::Fence { semantics, .. } = s.kernel.insts[i.origin].op {
         let acquires = matches!(semantics.order, Order::Acquire | Order::AcquireRelease | Order::SeqCst);
@@ -522,7 +522,7 @@ pub(super) fn fence(s: &mut State<'_>, i: &Inst) -> bool {
     (i.plain)(s, i)
 }
 
-/// Whether any index may be outside of an inner array, in whatever lane.
+/// Whether any index, in any lane, may be outside an inner array.
 fn leaves(s: &State<'_>, i: &Inst, count: u64) -> bool {
     let index = s.warp.rows.words(i.args[1]);
     if s.kernel.ty(s.kernel.insts[i.origin].operands[1]).bytes() == 4 {
@@ -533,7 +533,7 @@ fn leaves(s: &State<'_>, i: &Inst, count: u64) -> bool {
     }
 }
 
-/// Address arithmetic over an inner array, watched.
+/// Watched address arithmetic over an inner array.
 pub(super) fn address(s: &mut State<'_>, i: &Inst) -> bool {
     let goes_on = (i.plain)(s, i);
     let Some(mut watch) = s.watch.take() else { return goes_on };

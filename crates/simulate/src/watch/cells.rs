@@ -1,39 +1,39 @@
-//! Who read and wrote each piece of an object last: what data races are found with.
+//! Records the last reads and writes of each piece of an object, for the detection of data races.
 //!
-//! Two accesses of the same bytes race if one writes, they are not both atomic, different work-items make them, and
-//! nothing orders them: within a work-group a barrier that fences that memory, between work-groups nothing but a
-//! chain of releases and acquires ([`super::order`]). A cell keeps the last writer, the last reader and the last atomic, and
-//! whether there were others before them.
+//! Two accesses of the same bytes race if at least one writes, they are not both atomic, different work-items make
+//! them, and nothing orders them. Within a work-group, a barrier that fences that memory orders them; between
+//! work-groups, only a chain of releases and acquires ([`super::order`]). A cell stores the last writer, the last
+//! reader and the last atomic, and whether there were others before them.
 //!
-//! What races with nothing is what nearly all accesses are: neighbours that access neighbouring cells, or all the same, are
-//! looked at together ([`Cells::note_run`], [`Cells::note_same`]), and one by one only if that leaves a doubt.
+//! Nearly all accesses race with nothing. Adjacent work-items that access adjacent cells, or all the same cell, are
+//! therefore checked together ([`Cells::note_run`], [`Cells::note_same`]), and one by one only in case of doubt.
 
 use pulp::{Simd, WithSimd};
 use tripipe_ir as ir;
 
 use crate::arch::Arch;
 
-/// Time in a launch: each work-group begins a new one, and each barrier.
+/// Time in a launch: it advances at the start of each work-group and at each barrier.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Times {
-    /// The present, from 1.
+    /// The current time, from 1.
     pub(crate) now: u32,
-    /// When the group began.
+    /// Start time of the group.
     pub(crate) group: u32,
-    /// When it last fenced local memory, or began.
+    /// Time of its last fence of local memory, or its start.
     pub(crate) local: u32,
-    /// When it last fenced global memory, or began.
+    /// Time of its last fence of global memory, or its start.
     pub(crate) global: u32,
 }
 
 impl Times {
-    /// A group begins.
+    /// Starts a group.
     pub(crate) fn start_group(&mut self) {
         let now = self.now.saturating_add(1);
         *self = Self { now, group: now, local: now, global: now };
     }
 
-    /// The group has met at a barrier that fences these memories.
+    /// The group has passed a barrier that fences these memories.
     pub(crate) fn barrier(&mut self, local: bool, global: bool) {
         self.now = self.now.saturating_add(1);
         if local {
@@ -45,37 +45,37 @@ impl Times {
     }
 }
 
-/// When an access happens.
+/// The time of an access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Era {
-    /// The present.
+    /// The current time.
     pub(crate) now: u32,
-    /// When the memory was last fenced by the group, or the group began.
+    /// Time of the group's last fence of this memory, or its start.
     pub(crate) fenced: u32,
-    /// When the group began.
+    /// Start time of the group.
     pub(crate) group: u32,
-    /// Work-items of a group.
+    /// Work-items per group.
     pub(crate) items: u32,
 }
 
 /// One access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mark {
-    /// Number of the work-item in the launch, from 1.
+    /// Number of the work-item in the launch, counted from 1.
     pub(crate) item: u32,
-    /// When it was; 0: never.
+    /// Time of the access; 0: never.
     time: u32,
-    /// The instruction's number, and above it the flags.
+    /// The instruction's number, and the flags in the upper bits.
     bits: u32,
 }
 
-/// Whether it was an atomic.
+/// Whether it was atomic.
 const ATOMIC: u32 = 1 << 31;
-/// Whether other work-items of the group did the same since the last fence.
+/// Whether other work-items of the group made the same access since the last fence.
 const SEVERAL: u32 = 1 << 30;
-/// Whether work-items of other groups did the same.
+/// Whether work-items of other groups made the same access.
 const GROUPS: u32 = 1 << 29;
-/// Whether an asynchronous copy of the group did it.
+/// Whether an asynchronous copy of the group made it.
 const COPY: u32 = 1 << 28;
 /// Whether that copy wrote.
 const COPIED_TO: u32 = 1 << 27;
@@ -87,13 +87,14 @@ impl Mark {
         Self { item, time: era.now, bits: inst.as_u32() & INST | flag }
     }
 
-    /// That of a group's asynchronous copy, which no work-item makes: it has the number of the group's first.
+    /// The mark of a group's asynchronous copy, which no single work-item makes: it has the number of the group's
+    /// first.
     pub(crate) fn copy(first: u32, era: Era, inst: ir::Inst, writes: bool) -> Self {
         let mark = Self::new(first, era, inst, false);
         Self { bits: mark.bits | COPY | if writes { COPIED_TO } else { 0 }, ..mark }
     }
 
-    /// Whether it is an asynchronous copy's; if so, whether the copy wrote.
+    /// Whether the mark is from an asynchronous copy; if so, whether the copy wrote.
     pub(crate) fn copied(&self) -> Option<bool> {
         self.has(COPY).then(|| self.has(COPIED_TO))
     }
@@ -103,7 +104,7 @@ impl Mark {
         ir::Inst::from_u32(self.bits & INST)
     }
 
-    /// The same access by another lane of a warp, this being that of lane 0.
+    /// The same access by another lane of a warp; `self` is that of lane 0.
     pub(crate) fn lane(self, lane: usize) -> Self {
         Self { item: self.item + lane as u32, ..self }
     }
@@ -112,7 +113,7 @@ impl Mark {
         self.bits & flag != 0
     }
 
-    /// Takes the place of an earlier access, and keeps in mind that others were there.
+    /// Replaces an earlier access, and records that there were others.
     #[allow(
         clippy::inline_always,
         clippy::needless_bitwise_bool,
@@ -122,14 +123,14 @@ impl Mark {
     fn after(self, last: Self, era: Era) -> Self {
         let other = (last.item != self.item) & (last.bits & COPY == 0);
         let several = (last.time >= era.fenced) & ((last.bits & SEVERAL != 0) | other);
-        // Which other groups is not kept.
+        // Which other groups is not recorded.
         let groups = (last.time != 0) & (last.time < era.group);
         let flags = (last.bits & GROUPS) | (u32::from(several) * SEVERAL) | (u32::from(groups) * GROUPS);
         Self { bits: self.bits | flags, ..self }
     }
 
-    /// Whether it is that work-item's own, lies behind a fence, or is a copy of the same group (which whoever goes on has
-    /// waited for), so that nothing at all is to be said of it.
+    /// Whether the access certainly causes no race: it is the work-item's own, is before a fence, or is a copy of the
+    /// same group (whose completion has been awaited).
     #[allow(
         clippy::inline_always,
         clippy::needless_bitwise_bool,
@@ -146,10 +147,10 @@ impl Mark {
 
 const CHUNK: usize = 512;
 
-/// An access for each cell of a chunk; side by side what is compared side by side.
+/// An access for each cell of a chunk, as separate arrays for vectorised comparisons.
 #[derive(Debug)]
 struct Marks {
-    /// When the first was, and the last; 0: there is none.
+    /// Times of the first and the last access; 0: there is none.
     first: u32,
     last: u32,
     items: [u32; CHUNK],
@@ -160,7 +161,7 @@ struct Marks {
 impl Marks {
     const NONE: Self = Self { first: 0, last: 0, items: [0; CHUNK], times: [0; CHUNK], bits: [0; CHUNK] };
 
-    /// Whether all lie behind a fence, so that nothing at all is to be said of them.
+    /// Whether all accesses are before a fence, so that none causes a race.
     fn are_settled(&self, era: Era) -> bool {
         self.last < era.fenced && (self.last == 0 || self.first >= era.group)
     }
@@ -171,7 +172,7 @@ impl Marks {
         Mark { item: self.items[at], time: self.times[at], bits: self.bits[at] }
     }
 
-    /// That there is one of that time.
+    /// Records that there is an access at this time.
     fn date(&mut self, time: u32) {
         self.first = if self.first == 0 { time } else { self.first };
         self.last = time;
@@ -184,12 +185,12 @@ impl Marks {
         self.bits[at] = mark.bits;
     }
 
-    /// Sets it to an access that others may have made before.
+    /// Sets a cell to an access that others may have made before.
     fn add(&mut self, at: usize, mark: Mark, era: Era) {
         self.set(at, mark.after(self.get(at), era));
     }
 
-    /// Those of a range of cells.
+    /// The accesses of a range of cells.
     fn range(&self, cells: std::ops::Range<usize>) -> (&[u32], &[u32], &[u32]) {
         (&self.items[cells.clone()], &self.times[cells.clone()], &self.bits[cells])
     }
@@ -204,9 +205,9 @@ impl Marks {
 struct Chunk {
     writers: Marks,
     readers: Marks,
-    /// Atomics that write; `None` until there is one.
+    /// Atomics that write; `None` until the first one.
     atomics: Option<Box<Marks>>,
-    /// Those that only read: loads, and exchanges that found another value than they expected.
+    /// Atomics that only read: loads, and exchanges that found an unexpected value.
     atomic_readers: Option<Box<Marks>>,
 }
 
@@ -214,7 +215,7 @@ impl Chunk {
     const NONE: Self =
         Self { writers: Marks::NONE, readers: Marks::NONE, atomics: None, atomic_readers: None };
 
-    /// What an access may race with passes a test.
+    /// Whether all accesses that an access of this kind may race with pass a test.
     #[allow(clippy::inline_always, reason = "once for each lane")]
     #[inline(always)]
     fn passes(&self, kind: Kind, test: impl Fn(&Marks) -> bool) -> bool {
@@ -230,9 +231,9 @@ impl Chunk {
             && (atomic || reads || none_or(&self.atomic_readers))
     }
 
-    /// What an access of a cell races with.
+    /// The races of an access to a cell.
     fn races(&self, at: usize, kind: Kind, mark: Mark, era: Era, order: &impl Ordered) -> [Option<Race>; 2] {
-        // Nobody has the number 0: a copy is no work-item's own.
+        // No work-item has the number 0: a copy belongs to no work-item.
         let item = if mark.has(COPY) { 0 } else { mark.item };
         if self.passes(kind, |last| last.get(at).is_settled(item, era)) {
             return [None; 2];
@@ -253,76 +254,76 @@ impl Chunk {
 /// The cells of an object.
 #[derive(Debug)]
 pub(crate) struct Cells {
-    /// Whether each group has its own: what another did there is forgotten.
+    /// Whether each group has separate contents: accesses by other groups are ignored.
     own: bool,
-    /// Bytes of a cell are 2 to this power.
+    /// Log2 of the bytes per cell.
     pub(crate) grain_log2: u32,
-    /// `None` until there is an access.
+    /// `None` until the first access.
     chunks: Vec<Option<Box<Chunk>>>,
 }
 
 /// How two accesses conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Conflict {
-    /// Within a group, nothing between them.
+    /// Within a group, with nothing between them.
     Group,
-    /// Within a group, a barrier between them that does not fence this memory.
+    /// Within a group, separated by a barrier that does not fence this memory.
     Fence,
     /// Between groups.
     Groups,
-    /// One of them is atomic.
+    /// Only one of them is atomic.
     Mixed,
 }
 
-/// A conflict and the access it is with.
+/// A conflict, and the other access.
 pub(crate) type Race = (Conflict, Mark);
 
-/// What decides whether accesses are ordered though no barrier does it.
+/// Decides whether accesses are ordered without a barrier.
 pub(crate) trait Ordered {
-    /// Whether the current group comes behind what another has done.
+    /// Whether the current group is ordered after the accesses of another group.
     fn behind_group(&self, group: u32) -> bool;
-    /// Whether it comes behind any other.
+    /// Whether it is ordered after any other group.
     fn behind_any_group(&self) -> bool;
-    /// Whether a work-item comes behind what another of its group has done.
+    /// Whether a work-item is ordered after the accesses of another one of its group.
     fn behind_item(&self, item: u32, other: u32) -> bool;
 }
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Read,
     Write,
-    /// An atomic, which other atomics do not race with.
+    /// An atomic, which does not race with other atomics.
     Atomic {
         writes: bool,
     },
 }
 
 impl Cells {
-    /// For an object of so many bytes in cells of `grain`, a power of two.
+    /// Cells for an object of `bytes` bytes; `grain`, a power of two, is the size of a cell.
     pub(crate) fn new(bytes: usize, grain: usize, own: bool) -> Self {
         let chunks = bytes.div_ceil(grain).div_ceil(CHUNK);
         Self { own, grain_log2: grain.trailing_zeros(), chunks: (0..chunks).map(|_| None).collect() }
     }
 
-    /// How many of so many neighbouring work-items can be noted together by [`Self::note_run`], each accessing so many
-    /// cells, the first of them from that index on.
+    /// The number of adjacent work-items, out of `items`, that [`Self::note_run`] can record together, when each
+    /// accesses `each` cells and the first starts at cell `index`.
     pub(crate) fn together(index: usize, each: usize, items: usize) -> usize {
         items.min((CHUNK - index % CHUNK) / each)
     }
 
-    /// The era as the cells see it that each group has its own of: what was before is as if behind a fence.
+    /// The era for cells that are separate for each group: earlier accesses count as before a fence.
     fn era(&self, era: Era) -> Era {
         Era { group: if self.own { 1 } else { era.group }, ..era }
     }
 
-    /// The chunk a cell is in.
+    /// The chunk that contains a cell.
     fn chunk(&mut self, index: usize) -> &mut Chunk {
         self.chunks[index / CHUNK].get_or_insert_with(|| Box::new(Chunk::NONE))
     }
 
-    /// Notes a read or write of the cells from that index on by neighbouring work-items, each of `1 << shift` cells, all
-    /// within a chunk ([`Self::together`]). `mark` is that of the first. `false`: it may race, and nothing is noted.
+    /// Records a read or write of `cells` by adjacent work-items, `1 << shift` cells each, all within a chunk
+    /// ([`Self::together`]). `mark` is that of the first. Returns `false` without recording if there may be a race.
     pub(crate) fn note_run(
         &mut self,
         arch: Arch,
@@ -353,8 +354,8 @@ impl Cells {
         true
     }
 
-    /// Notes a read of some cells by several work-items, the first and the last of which are given. `false`: it may race,
-    /// and nothing is noted.
+    /// Records a read of some cells by several work-items, given the first and the last. Returns `false` without
+    /// recording if there may be a race.
     pub(crate) fn note_same(
         &mut self,
         cells: std::ops::RangeInclusive<usize>,
@@ -364,7 +365,7 @@ impl Cells {
     ) -> bool {
         let era = self.era(era);
         for index in cells.clone() {
-            // Nobody has the number 0.
+            // No work-item has the number 0.
             let settled = |last: &Marks| last.are_settled(era) || last.get(index % CHUNK).is_settled(0, era);
             if !self.chunk(index).passes(Kind::Read, settled) {
                 return false;
@@ -378,7 +379,7 @@ impl Cells {
         true
     }
 
-    /// Notes an access of the cell of that index, which is inside. Gives what it races with.
+    /// Records an access of the cell `index`, which must be inside. Returns its races.
     #[inline]
     pub(crate) fn note(
         &mut self,
@@ -394,7 +395,7 @@ impl Cells {
         let settled = chunk.passes(kind, |last| last.are_settled(era));
         let races = if settled { [None; 2] } else { chunk.races(at, kind, mark, era, order) };
         match kind {
-            // A work-item of the group that has read it says all that the copy would, and more.
+            // If a work-item of the group has already read it, that mark covers the copy.
             Kind::Read if mark.has(COPY) && chunk.readers.get(at).time >= era.fenced => {}
             Kind::Read => chunk.readers.add(at, mark, era),
             Kind::Write => chunk.writers.set(at, mark),
@@ -407,10 +408,10 @@ impl Cells {
     }
 }
 
-/// Whether an access conflicts with an earlier one, if one of them writes.
+/// The conflict of an access with an earlier one, given that one of them writes.
 #[inline]
 fn conflict(before: Mark, now: Mark, era: Era, order: &impl Ordered) -> Option<Race> {
-    // A copy may have been started by any work-item of the group, if there are others.
+    // Any work-item of the group may have started a copy, if there is more than one.
     let own = before.item == now.item && (era.items == 1 || !now.has(COPY));
     if before.time == 0 || own {
         return None;
@@ -434,7 +435,7 @@ fn conflict(before: Mark, now: Mark, era: Era, order: &impl Ordered) -> Option<R
     Some((kind, before))
 }
 
-/// Whether an access conflicts with the last of several, or with one of those before it.
+/// The conflict of an access with the last of several accesses, or with one of those before it.
 #[inline]
 fn others(last: Mark, mark: Mark, era: Era, order: &impl Ordered) -> Option<Race> {
     let race = conflict(last, mark, era, order);
@@ -442,7 +443,7 @@ fn others(last: Mark, mark: Mark, era: Era, order: &impl Ordered) -> Option<Race
         return race;
     }
     let kind = |conflict| if last.has(ATOMIC) == mark.has(ATOMIC) { conflict } else { Conflict::Mixed };
-    // The last may be the work-item itself; another was there all the same.
+    // The last access may be the work-item's own; there was another one as well.
     if last.has(SEVERAL) && last.time >= era.fenced && !order.behind_item(mark.item, last.item) {
         return Some((kind(Conflict::Group), last));
     }
@@ -495,7 +496,7 @@ impl WithSimd for Put<'_> {
     }
 }
 
-/// Writes the marks of a run of work-items, with what they have to keep in mind of those before.
+/// Writes the marks of a run of work-items, including the flags for earlier accesses.
 struct PutAfter<'a> {
     to: (&'a mut [u32], &'a mut [u32], &'a mut [u32]),
     shift: u32,

@@ -1,9 +1,9 @@
-//! Copies of bytes: each work-item's own, and the asynchronous ones of a group.
+//! Copies of bytes: per work-item, and the asynchronous copies of a group.
 //!
-//! An asynchronous copy is on its way from the call that starts it to the wait for its event. What a work-item has done
-//! before the call is ordered with it by a barrier alone, since the others of the group may have started it already: it
-//! counts as an access by nobody of the group ([`Watch::copy_races`]). Until it is waited for, nobody may touch what it
-//! writes, nor write what it reads ([`Watch::on_its_way`]).
+//! An asynchronous copy is pending from the call that starts it until the wait for its event. Only a barrier orders a
+//! work-item's earlier accesses with the copy, because other work-items of the group may have started it already: the
+//! copy counts as an access by none of the group's work-items ([`Watch::copy_races`]). Until it has been waited for,
+//! no work-item may access the bytes that it writes, or write the bytes that it reads ([`Watch::on_its_way`]).
 
 use std::ops::Range;
 
@@ -20,30 +20,30 @@ use crate::execute::ops::copy::Elements;
 use crate::execute::rows::lanes;
 use crate::execute::state::State;
 
-/// One side of a copy: elements within an object, each a step behind the other.
+/// One side of a copy: elements within an object, `step` bytes apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Side {
     pub(crate) object: u32,
-    /// Where the first is.
+    /// Offset of the first element.
     pub(crate) start: u64,
-    /// Bytes of an element.
+    /// Bytes per element.
     pub(crate) element: u64,
     pub(crate) step: u64,
     pub(crate) count: u64,
 }
 
 impl Side {
-    /// Where each element starts.
+    /// The offset of each element.
     pub(crate) fn starts(self) -> impl Iterator<Item = u64> {
         (0..self.count).map(move |index| self.start + index * self.step)
     }
 
-    /// Whether any element has one of so many bytes.
+    /// Whether any element overlaps a range of bytes.
     fn meets(&self, offset: u64, bytes: u64) -> bool {
         if self.count == 0 || bytes == 0 {
             return false;
         }
-        // The first element that does not end before.
+        // The first element that does not end before the range.
         let behind = (offset + 1).saturating_sub(self.start + self.element);
         let first = match (behind, self.step) {
             (0, _) => 0,
@@ -58,12 +58,12 @@ impl Side {
     }
 }
 
-/// An asynchronous copy that nobody has waited for yet.
+/// An asynchronous copy that has not been waited for.
 #[derive(Clone, Debug)]
 pub(crate) struct Pending {
     event: u64,
     origin: Origin,
-    /// What is written, and what is read; `None` where that is nothing.
+    /// The sides written and read; `None` for an empty side.
     to: Option<Side>,
     from: Option<Side>,
 }
@@ -78,7 +78,7 @@ impl Pending {
     }
 }
 
-/// A copy by each work-item, watched: bytes that nobody has written are copied as such.
+/// A watched copy by each work-item: the unwritten state of bytes is copied too.
 pub(super) fn copy(s: &mut State<'_>, i: &Inst) -> bool {
     let Some(mut watch) = s.watch.take() else { return (i.plain)(s, i) };
     let mask = s.mask;
@@ -109,7 +109,7 @@ pub(super) fn copy(s: &mut State<'_>, i: &Inst) -> bool {
     goes_on
 }
 
-/// Has something looked at with each warp that is there as the one that runs.
+/// Calls `look` with each present warp as the current one.
 fn each_warp(s: &mut State<'_>, present: &mut [Present<'_>], mut look: impl FnMut(&mut State<'_>)) {
     let mask = s.mask;
     for each in present {
@@ -121,8 +121,8 @@ fn each_warp(s: &mut State<'_>, present: &mut [Present<'_>], mut look: impl FnMu
     s.mask = mask;
 }
 
-/// A group has met to start a copy that has this event: all must ask for the same, and it must be possible. Gives the
-/// elements for which it is.
+/// Checks the start of a copy with this event by a group: all work-items must pass the same arguments, and the copy
+/// must be possible. Returns the elements for which it is.
 pub(crate) fn start(s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>], event: u64) -> Range<u64> {
     let Some(mut watch) = s.watch.take() else { return 0..u64::MAX };
     each_warp(s, present, |s| {
@@ -147,8 +147,8 @@ pub(crate) fn start(s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>], ev
     good
 }
 
-/// A group has met to wait for copies: the lists of events are where the pointers say, and all the same. Without
-/// watchers, whether they are there is found by `read`.
+/// Checks a wait for copies by a group: the lists of events must be in valid memory and equal. Without watchers, the
+/// read itself checks the memory.
 pub(crate) fn wait(s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>]) {
     let Some(mut watch) = s.watch.take() else { return };
     let mut wanted: Option<Vec<u64>> = None;
@@ -175,7 +175,7 @@ pub(crate) fn wait(s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>]) {
     s.watch = Some(watch);
 }
 
-/// A group has come to its end.
+/// The group has ended.
 pub(crate) fn ended(s: &mut State<'_>) {
     let group = s.group;
     let Some(watch) = &mut s.watch else { return };
@@ -192,7 +192,7 @@ pub(crate) fn ended(s: &mut State<'_>) {
 }
 
 impl Watch {
-    /// Whether all work-items that are there have the same arguments.
+    /// Checks that all present work-items pass the same arguments.
     fn asks_alike(&mut self, s: &State<'_>, i: &Inst, present: &[Present<'_>]) {
         const WHAT: [&str; 5] = [
             "another destination",
@@ -219,8 +219,8 @@ impl Watch {
         }
     }
 
-    /// A copy is about to be made as the lane that runs asks for it. Gives the elements that are within their objects on
-    /// both sides.
+    /// Checks and records a copy with the arguments of the active lane. Returns the elements that are inside their
+    /// objects on both sides.
     fn start(&mut self, s: &mut State<'_>, i: &Inst, elements: &Elements, event: u64) -> Range<u64> {
         let Op::AsyncCopy { used, .. } = s.kernel.insts[i.origin].op else { return 0..0 };
         if elements.count == 0 {
@@ -241,7 +241,7 @@ impl Watch {
                 count: inside.end - inside.start,
             })
         };
-        // What is read outside comes out as if it had been written: it has been reported.
+        // Elements read from outside count as written: the access has been reported.
         if let Some(side) = side(0, &to) {
             self.know(s, &side);
         }
@@ -260,7 +260,7 @@ impl Watch {
         good
     }
 
-    /// Checks one side of a copy: bounds, alignment, permission. Gives the elements within the object.
+    /// Checks one side of a copy: bounds, alignment, permission. Returns the elements inside the object.
     fn elements_inside(
         &mut self,
         s: &State<'_>,
@@ -290,7 +290,7 @@ impl Watch {
         }
         let (offset, step, element) = (i128::from(offset), i128::from(step), i128::from(elements.bytes));
         let (count, bytes) = (i128::from(elements.count), i128::from(info.bytes));
-        // The first that starts inside, and the first behind it that does not end there.
+        // The first element that starts inside, and the first later one that ends outside.
         let (first, last) = match step {
             0 => (if offset < 0 { count } else { 0 }, if offset + element > bytes { 0 } else { count }),
             _ => (((-offset).max(0) + step - 1) / step, (bytes - element - offset).div_euclid(step) + 1),
@@ -299,7 +299,7 @@ impl Watch {
         if first < last { first as u64..last as u64 } else { 0..0 }
     }
 
-    /// Looks for copies on their way that touch the same bytes.
+    /// Checks for pending copies that access the same bytes.
     fn meets_others(&mut self, s: &State<'_>, i: &Inst, new: &Pending) {
         let overlap = |a: &Option<Side>, b: &Option<Side>| {
             a.as_ref().zip(b.as_ref()).filter(|(a, b)| a.overlaps(b)).map(|(a, _)| *a)
@@ -326,7 +326,7 @@ impl Watch {
         });
     }
 
-    /// What a side of a copy covers.
+    /// The memory range of one side of a copy.
     pub(super) fn memory_of(s: &State<'_>, side: &Side) -> Option<AccessedMemory> {
         let info = s.memory.object(side.object)?;
         Some(AccessedMemory {
@@ -338,7 +338,7 @@ impl Watch {
         })
     }
 
-    /// Takes all bytes of a side for written.
+    /// Marks all bytes of a side as written.
     fn know(&mut self, s: &State<'_>, side: &Side) {
         let written = self.objects.get_mut(side.object as usize).and_then(|watched| watched.written.as_mut());
         if let Some(written) = written.filter(|_| s.memory.object(side.object).is_some()) {
@@ -348,7 +348,8 @@ impl Watch {
         }
     }
 
-    /// The destination is written as far as the source was. What leaves the group's memory unwritten is reported.
+    /// Copies the written state from source to destination. Unwritten bytes that reach memory outside the group are
+    /// reported.
     fn hand_on(&mut self, s: &State<'_>, i: &Inst, to: &Side, from: &Side, used: u64) {
         let of = |object: u32| self.objects.get(object as usize).and_then(|watched| watched.written.as_ref());
         let Some(source) = of(from.object) else { return };
@@ -382,7 +383,7 @@ impl Watch {
         });
     }
 
-    /// The events that a lane waits for; `None` if they are not where it says.
+    /// The events that a lane waits for; `None` if the list is not in valid memory.
     fn events(&mut self, s: &mut State<'_>, i: &Inst, lane: usize) -> Option<Vec<u64>> {
         let count = u64::from(s.warp.rows.numbers::<u32>(i.arg(0))[lane]);
         let list = s.warp.rows.words(i.arg(1))[lane];
@@ -413,7 +414,7 @@ impl Watch {
         Some(read.as_chunks::<8>().0.iter().map(|event| u64::from_le_bytes(*event)).collect())
     }
 
-    /// Whether an access meets a copy that is on its way.
+    /// Reports an access that overlaps a pending copy.
     pub(super) fn on_its_way(
         &mut self,
         s: &State<'_>,
@@ -451,7 +452,7 @@ impl Watch {
         });
     }
 
-    /// Whether a byte has been written, as a lane sees it.
+    /// Whether a byte has been written, from the view of a lane.
     pub(super) fn is_written(&self, s: &State<'_>, lane: usize, address: u64) -> bool {
         let (object, offset) = parts(address);
         match s.memory.object(object).map(|info| info.home) {
@@ -466,7 +467,7 @@ impl Watch {
         }
     }
 
-    /// Notes whether a byte has been written, as a lane sees it.
+    /// Records whether a byte has been written, from the view of a lane.
     pub(super) fn set_written(&mut self, s: &mut State<'_>, lane: usize, address: u64, known: bool) {
         let (object, offset) = parts(address);
         match s.memory.object(object).map(|info| info.home) {

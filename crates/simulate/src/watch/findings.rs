@@ -1,4 +1,4 @@
-//! What was found: once for each rule and instruction, with the first occurrence and how many there were.
+//! The findings: one for each rule and instruction, with the first occurrence and the count.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,7 +19,7 @@ pub(crate) struct Occurrence {
     pub(crate) cure: String,
     pub(crate) work_item: Option<WorkItem>,
     pub(crate) memory: Option<AccessedMemory>,
-    /// Other places: what happened there, at which instruction, by whom.
+    /// Other locations: what happened there, the instruction, the work-item.
     pub(crate) related: Vec<(String, Option<ir::Inst>, Option<WorkItem>)>,
 }
 
@@ -31,7 +31,7 @@ struct Entry {
     first: Occurrence,
 }
 
-/// What was found.
+/// All findings.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     entries: Vec<Entry>,
@@ -39,8 +39,8 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Notes that a rule was broken `count` times at an instruction (or by the kernel as a whole); `first` is asked for the
-    /// first time only.
+    /// Records `count` violations of a rule at an instruction (or by the kernel as a whole); `first` is called only
+    /// for the first violation.
     pub(crate) fn note(
         &mut self,
         rule: &'static Rule,
@@ -56,14 +56,15 @@ impl Findings {
         self.entries.push(Entry { rule, origin, count, first: first() });
     }
 
-    /// Notes something about the kernel as a whole; there may be several of one rule.
+    /// Records a finding about the kernel as a whole; there may be several per rule.
     pub(crate) fn note_kernel(&mut self, rule: &'static Rule, first: Occurrence) {
         self.entries.push(Entry { rule, origin: None, count: 1, first });
     }
 
-    /// Everything found, the worst first, then by place in the source.
+    /// All findings, most severe first, then by source location.
     pub(crate) fn finish(mut self, module: &Module, kernel: &Kernel) -> Vec<Finding> {
-        // Where some work-items race with different values, that others write the same says nothing new.
+        // If work-items race with different values, races with equal values at the same instruction add no
+        // information.
         let worse: HashSet<_> = self
             .entries
             .iter()
@@ -109,7 +110,7 @@ impl Findings {
     }
 }
 
-/// An instruction as the text form has it: `%5 = load.4 %4`.
+/// An instruction in its text form: `%5 = load.4 %4`.
 fn instruction_text(kernel: &Kernel, inst: ir::Inst) -> String {
     let Some(data) = kernel.insts.get(inst) else { return String::new() };
     let mut text = data.result.map_or_else(String::new, |result| format!("{result} = "));

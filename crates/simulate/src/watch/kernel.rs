@@ -1,4 +1,4 @@
-//! What a kernel and its arguments say before anything runs.
+//! Checks of a kernel and its arguments before anything runs.
 
 use tripipe_ir as ir;
 use tripipe_ir::diagnostic::Rule;
@@ -13,7 +13,7 @@ use crate::execute::ops::Present;
 use crate::execute::rows::{WIDTH, first_lanes, lanes};
 use crate::execute::state::{Group, State};
 
-/// Looks at the kernel and at how its arguments share objects.
+/// Checks the kernel, and whether its arguments share objects.
 pub(crate) fn check(watch: &mut Watch, kernel: &Kernel, layout: &Layout) {
     unused(watch, kernel);
     effect(watch, kernel);
@@ -26,10 +26,10 @@ fn note(watch: &mut Watch, rule: &'static Rule, message: String, cure: &str) {
     }
 }
 
-/// Work-items of a group wait at two places.
+/// Reports that work-items of a group wait at two different locations.
 pub(crate) fn meets_elsewhere(s: &mut State<'_>, here: &Inst, item: u32, there: ir::Inst) {
     let Some(watch) = &mut s.watch else { return };
-    // An asynchronous copy that some leave out is the mistake, not the barrier they have gone to.
+    // If some work-items skip an asynchronous copy, the copy is the error, not the barrier that they reached.
     let barrier = rule_of(s.kernel, here.origin) == &rules::BARRIER_DIVERGENCE;
     let (here, there) = if barrier { (there, here.origin) } else { (here.origin, there) };
     let rule = rule_of(s.kernel, here);
@@ -46,7 +46,7 @@ pub(crate) fn meets_elsewhere(s: &mut State<'_>, here: &Inst, item: u32, there: 
     });
 }
 
-/// A group has met: all of it must be there, and ask for the same.
+/// Checks a group that waits together: all of it must be present, with the same arguments.
 pub(crate) fn meets(s: &mut State<'_>, inst: &Inst, present: &[Present<'_>]) {
     let here: u64 = present.iter().map(|present| u64::from(present.mask.count_ones())).sum();
     let group = s.group;
@@ -65,7 +65,7 @@ pub(crate) fn meets(s: &mut State<'_>, inst: &Inst, present: &[Present<'_>]) {
     same_ids(s, inst, present);
 }
 
-/// An operation of a sub-group: all of it must be there.
+/// Checks an operation of a sub-group: all of it must be present.
 pub(super) fn sub_group(s: &mut State<'_>, i: &Inst) -> bool {
     if let Op::Group(ir::op::Group { scope: ir::op::GroupScope::SubGroup, active_only: false, .. }) =
         s.kernel.insts[i.origin].op
@@ -92,7 +92,7 @@ pub(super) fn sub_group(s: &mut State<'_>, i: &Inst) -> bool {
     super::taint::matters(s, i)
 }
 
-/// A group broadcasts: all must name the same work-item.
+/// Checks a broadcast by a group: all must name the same work-item.
 fn same_ids(s: &mut State<'_>, inst: &Inst, present: &[Present<'_>]) {
     let data = &s.kernel.insts[inst.origin];
     let Op::Group(ir::op::Group { op: ir::op::GroupOp::Broadcast, .. }) = data.op else { return };
@@ -134,7 +134,7 @@ fn rule_of(kernel: &Kernel, inst: ir::Inst) -> &'static Rule {
     }
 }
 
-/// The step budget was used up, in the block of that instruction, when so many work-groups had come to their end.
+/// Reports that the step budget was used up in the block of `at`, after `ended` work-groups had finished.
 pub(crate) fn endless(watch: &mut Watch, group: &Group, at: Option<ir::Inst>, steps: u64, ended: u64) {
     if watch.checks.has(&rules::INFINITE_LOOP) {
         let groups: u64 = group.groups.iter().product();
@@ -152,7 +152,7 @@ pub(crate) fn endless(watch: &mut Watch, group: &Group, at: Option<ir::Inst>, st
     }
 }
 
-/// A work-item waits in a loop for a value that nobody is going to write, and that instruction reads.
+/// Reports a work-item that waits in a loop for a value that will never be written; `at` reads the value.
 pub(crate) fn waits(watch: &mut Watch, group: &Group, at: Option<ir::Inst>, item: u32) {
     if watch.checks.has(&rules::INFINITE_LOOP) {
         watch.findings.note(&rules::INFINITE_LOOP, at, 1, || Occurrence {
@@ -237,8 +237,8 @@ fn aliases(watch: &mut Watch, kernel: &Kernel, layout: &Layout) {
                     Some(ParameterKind::Pointer { read_only: true, .. })
                 )
             };
-            // One buffer for reading and writing is how things are done in place; it is wrong where the kernel promises
-            // that they are apart: by restrict, or by const.
+            // One buffer for reading and writing is normal for in-place operations. It is wrong if the kernel
+            // promises, by restrict or const, that the arguments do not overlap.
             let promised = restrict(first) || restrict(second) || (constant(first) != constant(second));
             if (writes(first) || writes(second)) && promised {
                 let name = |index: usize| {

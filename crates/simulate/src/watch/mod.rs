@@ -1,12 +1,12 @@
-//! What goes wrong while a kernel runs.
+//! Checks for errors while a kernel runs.
 //!
-//! In a checked launch each instruction that can go wrong is run by a watcher ([`Plan::watcher`]): it looks at the operands,
-//! writes down what is wrong with them ([`findings`]), and has the instruction itself run for the lanes that are left. Kernels
-//! that are not checked have none of this in their way. [`rules`] says what there is to be found.
+//! In a checked launch, a watcher runs each instruction that can go wrong ([`Plan::watcher`]): it checks the
+//! operands, records findings ([`findings`]), and runs the instruction itself for the remaining lanes. Unchecked
+//! kernels have no overhead. [`rules`] lists the kinds of findings.
 //!
-//! [`access`] checks addresses, [`races`] who accesses the same bytes, with [`objects`] and [`cells`] as the memory of who has
-//! written what, and [`order`] for what orders work-groups; [`taint`] follows values that nobody has written; [`values`] looks at results;
-//! [`kernel`] at what a kernel says of itself.
+//! [`access`] checks addresses, and [`races`] conflicting accesses, with [`objects`] and [`cells`] as the record of
+//! earlier accesses and [`order`] for the order between work-groups; [`taint`] tracks unwritten values; [`values`]
+//! checks results; [`kernel`] checks the kernel itself.
 
 pub(crate) mod access;
 pub(crate) mod cells;
@@ -35,7 +35,7 @@ use objects::Watched;
 use order::Order;
 use partial::Partial;
 
-/// Which rules are looked for.
+/// The set of enabled rules.
 #[derive(Clone, Debug, Default)]
 pub struct Checks {
     off: BTreeSet<&'static str>,
@@ -56,30 +56,30 @@ impl Checks {
         }
     }
 
-    /// Whether a rule is looked for.
+    /// Whether a rule is enabled.
     pub fn has(&self, rule: &Rule) -> bool {
         !self.off.contains(rule.code)
     }
 }
 
-/// The watchers of a launch, and what they have found.
+/// The watchers of a launch, and their findings.
 #[derive(Debug)]
 pub(crate) struct Watch {
     pub(crate) checks: Checks,
     pub(crate) findings: Findings,
-    /// By the number of the object.
+    /// Indexed by object number.
     pub(crate) objects: Vec<Watched>,
     pub(crate) times: Times,
     pub(crate) order: Order,
-    /// Pointers that have left an inner array, by the first work-item of the warp.
+    /// Pointers that have left an inner array, keyed by the first work-item of the warp and the value.
     pub(crate) left: HashMap<(u32, Value), access::Left>,
-    /// Asynchronous copies of the current group that nobody has waited for.
+    /// Asynchronous copies of the current group that have not been waited for.
     pub(crate) copies: Vec<copies::Pending>,
-    /// Loads and stores for a part's sake.
+    /// Loads and stores that belong to partial writes.
     pub(crate) partial: Partial,
-    /// What an instruction reads that nobody has written, by its number.
+    /// Descriptions of unwritten memory that an instruction reads, by the instruction's number.
     pub(crate) births: HashMap<u32, String>,
-    /// Whether some accesses were too many for races to be looked for.
+    /// Whether races of some accesses were not checked because there were too many.
     races_left_out: bool,
 }
 
@@ -99,14 +99,14 @@ impl Watch {
         }
     }
 
-    /// What could not be looked for.
+    /// The checks that could not be made.
     pub(crate) fn left_out(&self) -> Option<String> {
         let reason =
             format!("races behind the first {} work-items or barriers: make the launch smaller", u32::MAX);
         self.races_left_out.then_some(reason)
     }
 
-    /// A group starts, with local memory that nobody has written.
+    /// Starts a group; its local memory is unwritten.
     pub(crate) fn start_group(&mut self, group: u64, locals: impl Iterator<Item = usize>) {
         self.times.start_group();
         self.order.start(group as u32);
@@ -120,14 +120,14 @@ impl Watch {
     }
 }
 
-/// Which watcher each instruction of a kernel gets.
+/// Chooses the watcher for each instruction of a kernel.
 pub(crate) struct Plan<'k> {
     kernel: &'k Kernel,
-    /// Values that an address depends on by signed arithmetic.
+    /// Values from which addresses are computed by signed arithmetic.
     addresses: EntitySet<Value>,
-    /// Values that do nothing but cut the count of a shift to the width.
+    /// Values whose only purpose is to reduce a shift count modulo the width.
     counts: EntitySet<Value>,
-    /// Loads whose value the exchange of a compare-and-exchange of the same place depends on.
+    /// Loads of the expected value of a compare-exchange at the same address.
     guesses: EntitySet<Inst>,
 }
 
@@ -170,7 +170,7 @@ impl<'k> Plan<'k> {
         plan
     }
 
-    /// Whether a value is another cut to the width of a shift.
+    /// Whether a value is another one reduced modulo the width of a shift.
     fn cuts(&self, count: Value, width: u32) -> bool {
         let ValueDef::Result(inst) = self.kernel.values[count].def else { return false };
         let inst = &self.kernel.insts[inst];
@@ -182,7 +182,7 @@ impl<'k> Plan<'k> {
             })
     }
 
-    /// The watcher that runs an instruction in a checked launch; `None` if it can be left to itself. It finds the
+    /// The watcher that runs an instruction in a checked launch; `None` if it needs none. The watcher finds the
     /// operation's own function in [`crate::execute::code::Inst::plain`].
     pub(crate) fn watcher(&self, inst: Inst) -> Option<Run> {
         let data = &self.kernel.insts[inst];
@@ -220,7 +220,7 @@ impl<'k> Plan<'k> {
             Op::Convert(_) => values::convert,
             Op::ExtractDynamic | Op::InsertDynamic => values::dynamic,
             Op::Binary(_) if float => values::float_result,
-            // `nan` makes one on purpose; those of no arithmetic hand on what they are given.
+            // `nan` makes a NaN on purpose; functions without arithmetic pass NaNs on.
             Op::Builtin(Builtin::Nan | Builtin::Bitselect | Builtin::Copysign | Builtin::Fabs) => taint::pure,
             Op::Builtin(builtin) if float && !matches!(builtin.shape(), Shape::Shuffle(_)) => {
                 values::float_result

@@ -1,4 +1,4 @@
-//! What the watchers know of each memory object of a launch.
+//! The watchers' knowledge of each memory object of a launch.
 
 use tripipe_ir::{Kernel, Module, Op, ParameterKind, Space};
 use tripipe_launch::Access;
@@ -8,28 +8,28 @@ use crate::execute::launch::written;
 use crate::execute::layout::Layout;
 use crate::execute::memory::Home;
 
-/// An object under watch, by its number.
+/// A watched object, indexed by its number.
 #[derive(Debug)]
 pub(crate) struct Watched {
-    /// What kernels may do with it.
+    /// The permitted access.
     pub(crate) access: Access,
-    /// Whether every argument it is passed as is declared `const`.
+    /// Whether every argument that refers to it is declared `const`.
     pub(crate) read_only: bool,
-    /// The bytes that somebody has written; `None`: all. Local objects are unwritten again in each group; private ones are
-    /// kept with the warp.
+    /// The bytes that were written; `None` means all of them. Local objects become unwritten at the start of each
+    /// group; private objects are tracked in the warp.
     pub(crate) written: Option<Bits>,
-    /// Who read and wrote what; `None` if nobody writes it, or each work-item has its own.
+    /// The record of reads and writes; `None` if the object is never written, or is separate for each work-item.
     pub(crate) cells: Option<Cells>,
 }
 
-/// What is known of a buffer before the launch.
+/// The state of a buffer before the launch.
 #[derive(Debug)]
 pub(crate) struct Before {
     pub(crate) access: Access,
     pub(crate) written: Option<Bits>,
 }
 
-/// Every object of a launch; buffers as they were before it.
+/// All objects of a launch; `buffers` has the state of the buffers before it.
 pub(crate) fn watch(module: &Module, kernel: &Kernel, layout: &Layout, buffers: Vec<Before>) -> Vec<Watched> {
     let written = written(kernel);
     let grain = grain(kernel);
@@ -80,7 +80,7 @@ pub(crate) fn watch(module: &Module, kernel: &Kernel, layout: &Layout, buffers: 
     all
 }
 
-/// The largest power of two that every access of a kernel begins and ends at, up to 8 bytes.
+/// The largest power of two, up to 8 bytes, at whose multiples every access of a kernel begins and ends.
 fn grain(kernel: &Kernel) -> usize {
     let mut grain = 8;
     for inst in kernel.blocks.values().flat_map(|block| &block.insts) {
@@ -102,7 +102,7 @@ fn grain(kernel: &Kernel) -> usize {
     grain
 }
 
-/// A bit for each byte.
+/// One bit per byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bits {
     words: Vec<u64>,
@@ -110,22 +110,22 @@ pub(crate) struct Bits {
 }
 
 impl Bits {
-    /// None set.
+    /// A set with no bits set.
     pub(crate) fn new(len: usize) -> Self {
         Self { words: vec![0; len.div_ceil(64)], len }
     }
 
-    /// Clears all.
+    /// Clears all bits.
     pub(crate) fn clear(&mut self) {
         self.words.fill(0);
     }
 
-    /// Sets a range that is inside.
+    /// Sets a range of bits, which must be inside.
     pub(crate) fn set(&mut self, start: usize, count: usize) {
         self.each(start, count, |word, mask| *word |= mask);
     }
 
-    /// Whether a whole range that is inside is set.
+    /// Whether a whole range, which must be inside, is set.
     pub(crate) fn all(&self, start: usize, count: usize) -> bool {
         let mut at = start;
         let end = start + count;
@@ -141,17 +141,17 @@ impl Bits {
         true
     }
 
-    /// Whether one is set.
+    /// Whether a bit is set.
     pub(crate) fn has(&self, index: usize) -> bool {
         self.words[index / 64] >> (index % 64) & 1 == 1
     }
 
-    /// Clears one.
+    /// Clears a bit.
     pub(crate) fn unset(&mut self, index: usize) {
         self.words[index / 64] &= !(1 << (index % 64));
     }
 
-    /// Whether all are set.
+    /// Whether all bits are set.
     pub(crate) fn is_full(&self) -> bool {
         self.all(0, self.len)
     }

@@ -1,31 +1,32 @@
-//! What orders accesses beside barriers: releases and acquires through atomics.
+//! The order of accesses apart from barriers: releases and acquires through atomics.
 //!
-//! Who has made a release publishes itself, and all it is behind of, at the atomic's address; who acquires there is behind
-//! all of those. OpenCL 1.x has no such words, but its idiom is the same: a fence, then an atomic, and on the other
-//! side an atomic, then a fence. Between work-groups the group counts as a whole, within one each work-item.
+//! A release publishes the releasing side, and everything that is ordered before it, at the atomic's address; an
+//! acquire there is ordered after all of these. OpenCL 1.x has no such operations, but its idiom is equivalent: a
+//! fence, then an atomic, and on the other side an atomic, then a fence. Between work-groups, a group counts as a
+//! whole; within one, each work-item counts.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::cells::Ordered;
 
-/// Who is behind whom.
+/// Which groups and work-items are ordered after which others.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
     groups: Sync,
     group: u32,
-    /// For each work-item of the current group, by its number in the launch.
+    /// By the number in the launch, for the work-items of the current group.
     items: HashMap<u32, Sync>,
     published_groups: HashMap<u64, BTreeSet<u32>>,
     published_items: HashMap<u64, BTreeSet<u32>>,
 }
 
-/// What one side knows of others.
+/// The knowledge of one side about others.
 #[derive(Debug, Default)]
 struct Sync {
     behind: BTreeSet<u32>,
-    /// What was read by atomics that did not acquire: a fence makes up for that.
+    /// Read by atomics that did not acquire; a later acquiring fence adds it to `behind`.
     seen: BTreeSet<u32>,
-    /// Whether a fence that releases was made: atomics behind it publish.
+    /// Whether there was a releasing fence: later atomics publish.
     fenced: bool,
 }
 
@@ -52,7 +53,7 @@ impl Sync {
     }
 }
 
-/// What an atomic does.
+/// The effect of an atomic.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct Effect {
@@ -77,7 +78,7 @@ impl Ordered for Order {
 }
 
 impl Order {
-    /// A group starts; it is behind nobody.
+    /// Starts a group, which is ordered after no other.
     pub(crate) fn start(&mut self, group: u32) {
         self.group = group;
         self.groups = Sync::default();
@@ -93,7 +94,7 @@ impl Order {
         }
     }
 
-    /// Whether an atomic orders anything: none does where there are neither releases nor fences.
+    /// Whether an atomic can order anything: not if there are no releases and no fences.
     pub(crate) fn heeds(&self, what: Effect) -> bool {
         what.releases || !self.items.is_empty() || !self.published_groups.is_empty()
     }

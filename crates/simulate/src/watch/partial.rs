@@ -1,19 +1,20 @@
-//! Stores of parts: a component of a vector, a bit field.
+//! Partial stores: a component of a vector, a bit field.
 //!
-//! The source writes a part and reads nothing, and the compiler loads the whole to put the rest back. Such a load is found
-//! by where its value goes: into the store of the same place, every bit that is left of it where it came from.
+//! The source writes a part and reads nothing; the compiler loads the whole value to put the rest back. Such a load
+//! is recognised by the use of its value: it is stored at the same address, with every retained bit at its original
+//! position.
 
 use std::collections::HashMap;
 
 use tripipe_ir::op::Binary;
 use tripipe_ir::{Block, Inst, Kernel, Op, Value, ValueDef};
 
-/// The loads and stores of a kernel that are there for a part's sake.
+/// The loads and stores of a kernel that belong to partial writes.
 #[derive(Debug, Default)]
 pub(crate) struct Partial {
-    /// The loads, and the stores they belong to.
+    /// The loads, with the stores that they belong to.
     loads: HashMap<Inst, Inst>,
-    /// The stores, with a bit for each byte that is put back, as a whole or with others of its bits.
+    /// The stores, with one bit for each byte that is put back, entirely or in part.
     stores: HashMap<Inst, u128>,
 }
 
@@ -30,7 +31,7 @@ impl Partial {
             handed_on.extend(data.terminator.uses());
         }
         for value in handed_on {
-            // Who gets it from there is not looked at.
+            // Uses of values that are passed to other blocks are not tracked.
             users.remove(&value);
         }
         let mut partial = Self::default();
@@ -45,19 +46,19 @@ impl Partial {
         partial
     }
 
-    /// Whether a load only fetches what is put back.
+    /// Whether a load only fetches bytes that are put back.
     pub(crate) fn is_load(&self, inst: Inst) -> bool {
         self.loads.contains_key(&inst)
     }
 
-    /// The bytes that a store puts back, a bit for each.
+    /// The bytes that a store puts back, one bit for each.
     pub(crate) fn put_back(&self, inst: Inst) -> u128 {
         self.stores.get(&inst).copied().unwrap_or(0)
     }
 }
 
-/// The store that puts a load's value back where it came from, and which of its bytes; `None` if anything else is done
-/// with it.
+/// The store that puts a load's value back at its address, and the bytes concerned; `None` if the value has any other
+/// use.
 fn put_back(
     kernel: &Kernel,
     users: &HashMap<Value, Vec<(Block, Inst)>>,
@@ -68,7 +69,7 @@ fn put_back(
     let (place, loaded) = (*data.operands.first()?, data.result?);
     let ty = kernel.ty(loaded);
     let component = ty.scalar()?.bytes();
-    // For each component of a value, the bytes of it that are still the loaded ones.
+    // For each component of a value, whether it is still the loaded one.
     let mut work: Vec<(Value, Vec<bool>)> = vec![(loaded, vec![true; usize::from(ty.lanes())])];
     let mut store = None;
     while let Some((value, old)) = work.pop() {
@@ -92,7 +93,7 @@ fn put_back(
                     let mut kept = Vec::new();
                     for (lane, picked) in mask.lanes().enumerate() {
                         let taken = picked.map(from).filter(|(vector, from)| *vector == value && old[*from]);
-                        // A component that moves is read.
+                        // A component that moves counts as read.
                         if taken.is_some_and(|(_, from)| from != lane) {
                             return None;
                         }
@@ -115,7 +116,7 @@ fn put_back(
                 }
                 _ => return None,
             };
-            // A value that is stored as it was loaded was read to be stored.
+            // A value that is stored exactly as loaded was read in order to be stored.
             let result = inst.result?;
             if kernel.ty(result) != ty {
                 return None;

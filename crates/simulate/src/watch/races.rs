@@ -1,4 +1,4 @@
-//! Accesses that race: what [`super::cells`] finds of those of a warp, as findings.
+//! Races: turns the results of [`super::cells`] for the accesses of a warp into findings.
 
 use cranelift_entity::EntitySet;
 use tripipe_ir::diagnostic::{AccessedMemory, Rule, WorkItem};
@@ -16,14 +16,14 @@ use crate::execute::rows::{WIDTH, first_lanes, lanes};
 use crate::execute::state::State;
 
 impl Watch {
-    /// Looks for accesses of other work-items that nothing orders with this one.
+    /// Checks for accesses of other work-items that are not ordered with this one.
     pub(super) fn races(&mut self, s: &State<'_>, i: &Inst, touch: &Touch, object: u32, mask: u64) {
         let Some(watched) = self.objects.get_mut(object as usize) else { return };
         let Some(cells) = &mut watched.cells else { return };
         let Some(info) = s.memory.object(object) else { return };
         let items = s.group.enqueued_local.iter().product::<u64>();
         let first = s.group.linear() * items + 1 + u64::from(s.warp.first_item);
-        // Beyond what marks can tell apart nothing is looked for.
+        // Races are not checked beyond the range of the marks.
         if first + WIDTH as u64 > u64::from(u32::MAX) || self.times.now == u32::MAX {
             self.races_left_out = true;
             return;
@@ -47,7 +47,7 @@ impl Watch {
         let mut left = mask;
         while left != 0 {
             let lane = left.trailing_zeros() as usize;
-            // The lanes from this one on whose addresses are that far apart.
+            // The number of lanes from this one on whose addresses are `step` bytes apart.
             let side_by_side = (!(left >> lane)).trailing_zeros() as usize;
             let run = |step: usize| {
                 let apart = |other: &usize| {
@@ -89,8 +89,8 @@ impl Watch {
         }
     }
 
-    /// Looks for accesses that nothing orders with an asynchronous copy's side: one that is written has the other one as its
-    /// source.
+    /// Checks for accesses that are not ordered with one side of an asynchronous copy. For a written side, `source`
+    /// is the other side.
     pub(super) fn copy_races(&mut self, s: &State<'_>, i: &Inst, side: &Side, source: Option<&Side>) {
         let Some(watched) = self.objects.get_mut(side.object as usize) else { return };
         let Some(cells) = &mut watched.cells else { return };
@@ -114,7 +114,7 @@ impl Watch {
                 found.extend(races.into_iter().flatten().map(|race| (start, race)));
             }
         }
-        // Who is alone in its group has nobody to race with there.
+        // A group of one work-item has no races within it.
         let alone = s.group.items() == 1;
         for (start, (conflict, other)) in found {
             if !(alone && u64::from(other.item) == first) {
@@ -198,7 +198,7 @@ impl Watch {
         });
     }
 
-    /// Whether a lane writes what the other has written.
+    /// Whether a lane writes the value that the other access has written.
     fn same_value(s: &State<'_>, i: &Inst, touch: &Touch, lane: usize, other: &Mark) -> bool {
         let Some(value) = i.args.get(1).copied().filter(|slot| *slot != crate::execute::code::NONE) else {
             return false;
@@ -211,7 +211,7 @@ impl Watch {
         let first = s.group.linear() * items + u64::from(s.warp.first_item) + 1;
         let other_lane = u64::from(other.item).wrapping_sub(first);
         if other.inst() == i.origin && other_lane < WIDTH as u64 && other_lane < lane as u64 {
-            // The same store: it has not been made yet.
+            // The same store, which has not been executed yet.
             return (0..components)
                 .all(|component| bits(lane, component) == bits(other_lane as usize, component));
         }
@@ -224,7 +224,7 @@ impl Watch {
     }
 }
 
-/// Whether the other of two accesses that race has written.
+/// Whether the other one of two racing accesses was a write.
 fn other_wrote(s: &State<'_>, other: &Mark) -> bool {
     other.copied().unwrap_or_else(|| {
         matches!(s.kernel.insts[other.inst()].op, Op::Store(_) | Op::Copy(_) | Op::Atomic(_))
@@ -241,7 +241,7 @@ fn rule(conflict: Conflict, same: bool) -> &'static Rule {
     }
 }
 
-/// Who has done what to the same bytes.
+/// Describes the other access to the same bytes.
 fn who(conflict: Conflict, they: &str, space: Space) -> String {
     match conflict {
         Conflict::Mixed => {
@@ -256,7 +256,7 @@ fn who(conflict: Conflict, they: &str, space: Space) -> String {
     }
 }
 
-/// What orders two accesses, or makes that needless.
+/// Describes how to order two accesses, or to avoid the conflict.
 fn cure(conflict: Conflict, same: bool, space: Space) -> String {
     match conflict {
         Conflict::Mixed => "Use an atomic on both sides, or put a barrier between them.".to_owned(),
@@ -276,7 +276,7 @@ fn barrier(space: Space) -> &'static str {
     if space == Space::Local { "barrier(CLK_LOCAL_MEM_FENCE)" } else { "barrier(CLK_GLOBAL_MEM_FENCE)" }
 }
 
-/// Where the other of two accesses was made, and by whom.
+/// The location and the work-item of the other access.
 fn related(s: &State<'_>, other: &Mark, they: &str) -> (String, Option<ir::Inst>, Option<WorkItem>) {
     let items = s.group.enqueued_local.iter().product::<u64>();
     let number = u64::from(other.item - 1);
@@ -290,8 +290,8 @@ fn related(s: &State<'_>, other: &Mark, they: &str) -> (String, Option<ir::Inst>
     (format!("{who} {they} it here"), Some(other.inst()), item)
 }
 
-/// The loads that only guess: what they read is the expected value of a compare-and-exchange of the same place, which makes
-/// no exchange if it has changed since.
+/// The loads of expected values: they read the expected value of a compare-exchange at the same address, which does
+/// not exchange if the value has changed since.
 pub(super) fn guesses(kernel: &Kernel) -> EntitySet<ir::Inst> {
     let mut loads = EntitySet::new();
     for inst in kernel.blocks.values().flat_map(|data| &data.insts).map(|inst| &kernel.insts[*inst]) {
@@ -326,7 +326,7 @@ pub(super) fn guesses(kernel: &Kernel) -> EntitySet<ir::Inst> {
     loads
 }
 
-/// What a block's parameter may be.
+/// The values that a block's parameter may have.
 fn handed_on(kernel: &Kernel, block: ir::Block, position: usize) -> impl Iterator<Item = Value> + '_ {
     let calls = kernel.blocks.values().flat_map(|data| data.terminator.calls());
     calls

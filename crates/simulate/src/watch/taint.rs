@@ -1,9 +1,9 @@
-//! Values that nobody has written, followed bit by bit to where they matter.
+//! Tracks unwritten values, bit by bit, to the places where they matter.
 //!
-//! In a checked launch each register has a second one behind it, its shadow: a bit is set where the value's bit comes from
-//! memory or a variable that was never written. Shadows are kept up only once a warp has met such a value. A
-//! finding is made where the outcome depends on it: a branch, an address, a store to a buffer, an image or an atomic; not
-//! where padding is copied, a lane is masked, or a bit is cut off.
+//! In a checked launch each register has a shadow register: a bit is set if the corresponding bit of the value comes
+//! from memory or a variable that was never written. Shadows are maintained only after a warp has met such a value. A
+//! finding is made when the outcome depends on it: a branch, an address, a store to a buffer, an image or an atomic;
+//! not when padding is copied, a lane is masked, or a bit is discarded.
 
 use tripipe_ir as ir;
 use tripipe_ir::op::{Binary, Builtin, Compare, Number, Unary};
@@ -19,14 +19,14 @@ use crate::execute::memory::{Home, parts};
 use crate::execute::rows::{WIDTH, lanes};
 use crate::execute::state::State;
 
-/// A pure operation: the value first, then its shadow if there is anything to be followed.
+/// A pure operation: computes the value, then its shadow if the warp is tainted.
 pub(super) fn pure(s: &mut State<'_>, i: &Inst) -> bool {
     let goes_on = (i.plain)(s, i);
     pure_after(s, i);
     goes_on
 }
 
-/// The shadow of what an instruction has just computed.
+/// Computes the shadow of an instruction's result, if needed.
 #[inline]
 pub(super) fn pure_after(s: &mut State<'_>, i: &Inst) {
     if s.warp.tainted && i.out != NONE {
@@ -34,7 +34,7 @@ pub(super) fn pure_after(s: &mut State<'_>, i: &Inst) {
     }
 }
 
-/// Copies a shadow of one lane to all, with the value.
+/// Copies a value and its shadow from one lane to all lanes.
 pub(crate) fn splat(s: &mut State<'_>, i: &Inst) -> bool {
     let goes_on = (i.plain)(s, i);
     if s.warp.tainted {
@@ -43,7 +43,7 @@ pub(crate) fn splat(s: &mut State<'_>, i: &Inst) -> bool {
     goes_on
 }
 
-/// A variable that is read before it is written.
+/// A read of a variable before it is written.
 pub(super) fn undefined(s: &mut State<'_>, i: &Inst) -> bool {
     s.warp.tainted = true;
     let shadow = i.out + s.code.shadow;
@@ -59,7 +59,7 @@ pub(super) fn undefined(s: &mut State<'_>, i: &Inst) -> bool {
     true
 }
 
-/// From here on a private object's bytes are unwritten.
+/// Starts the lifetime of a private object: its bytes are unwritten.
 pub(super) fn lifetime_start(s: &mut State<'_>, i: &Inst) -> bool {
     if let Op::LifetimeStart(object) = s.kernel.insts[i.origin].op {
         let number = Layout::kernel_object(object.as_u32());
@@ -74,7 +74,7 @@ pub(super) fn lifetime_start(s: &mut State<'_>, i: &Inst) -> bool {
     true
 }
 
-/// From here on a private object is not there any more.
+/// Ends the lifetime of a private object.
 pub(super) fn lifetime_end(s: &mut State<'_>, i: &Inst) -> bool {
     if let Op::LifetimeEnd(object) = s.kernel.insts[i.origin].op {
         let number = Layout::kernel_object(object.as_u32());
@@ -118,7 +118,7 @@ fn on_shadows(s: &mut State<'_>, i: &Inst, which: &[bool]) {
     inherit(s, i);
 }
 
-/// The result's value was born where that of its first tainted operand was.
+/// The result inherits the origin of its first tainted operand.
 fn inherit(s: &mut State<'_>, i: &Inst) {
     let operands = s.kernel.insts.get(i.origin).map_or(0, |data| data.operands.len());
     let shadow = s.code.shadow;
@@ -130,7 +130,7 @@ fn inherit(s: &mut State<'_>, i: &Inst) {
     }
 }
 
-/// Lanes of a register with any bit set in the shadow of a component.
+/// Lanes of a register with any shadow bit set in a component.
 fn tainted(s: &State<'_>, slot: u32, component: usize, bytes: u32) -> u64 {
     let row = slot + s.code.shadow;
     let single = s.code.slots[slot as usize].single;
@@ -145,7 +145,7 @@ fn ty(s: &State<'_>, i: &Inst, operand: usize) -> Option<Type> {
     s.kernel.insts.get(i.origin)?.operands.get(operand).map(|value| s.kernel.ty(*value))
 }
 
-/// Works out the shadow of a result.
+/// Computes the shadow of a result.
 fn follow(s: &mut State<'_>, i: &Inst) {
     let Some(data) = s.kernel.insts.get(i.origin) else { return };
     let shadow = s.code.shadow;
@@ -176,7 +176,7 @@ fn follow(s: &mut State<'_>, i: &Inst) {
         Op::Binary(op @ (Binary::And | Binary::Or)) => {
             words(s, i, |[a, b, _], [sa, sb, _]| {
                 let (a, b) = if op == Binary::And { (a, b) } else { (!a, !b) };
-                // A bit that is 0 for sure makes the result 0 for sure.
+                // A bit that is known to be 0 makes the result bit known to be 0.
                 (sa | sb) & (a | sa) & (b | sb)
             });
         }
@@ -188,7 +188,7 @@ fn follow(s: &mut State<'_>, i: &Inst) {
         Op::Binary(Binary::Add | Binary::Sub | Binary::Mul) => {
             each(s, i, |sums| {
                 let bits = sums.iter().fold(0, |all, bits| all | bits);
-                // Carries go upward only.
+                // Carries propagate only upward.
                 bits | bits.wrapping_neg()
             });
         }
@@ -209,7 +209,7 @@ fn follow(s: &mut State<'_>, i: &Inst) {
     }
 }
 
-/// A shadow from values and shadows, 64 bits at a time.
+/// Computes a shadow from values and shadows, 64 bits at a time.
 fn words(s: &mut State<'_>, i: &Inst, f: impl Fn([u64; 3], [u64; 3]) -> u64) {
     let shadow = s.code.shadow;
     let mut out = s.warp.rows.take(i.out + shadow);
@@ -223,7 +223,7 @@ fn words(s: &mut State<'_>, i: &Inst, f: impl Fn([u64; 3], [u64; 3]) -> u64) {
     inherit(s, i);
 }
 
-/// A shadow from the shadows of the operands, number by number.
+/// Computes a shadow from the shadows of the operands, number by number.
 fn each(s: &mut State<'_>, i: &Inst, f: impl Fn(&[u64]) -> u64) {
     let shadow = s.code.shadow;
     let bytes = ty(s, i, 0).map_or(8, component_bytes);
@@ -255,7 +255,8 @@ fn select(s: &mut State<'_>, i: &Inst) {
     }
 }
 
-/// Any bit unknown makes the whole result unknown: component by component where the operation is so, else all.
+/// Any unknown bit makes the whole result unknown: per component for component-wise operations, otherwise for all
+/// components.
 fn generic(s: &mut State<'_>, i: &Inst) {
     let data = &s.kernel.insts[i.origin];
     let Some(result) = data.result.map(|result| s.kernel.ty(result)) else { return };
@@ -285,14 +286,14 @@ fn generic(s: &mut State<'_>, i: &Inst) {
     inherit(s, i);
 }
 
-/// A register decides an address.
+/// A register determines an address.
 pub(super) fn address(watch: &mut Watch, s: &mut State<'_>, i: &Inst, slot: u32, operand: usize) {
     if s.warp.tainted {
         used(watch, s, i, slot, operand, "the address accessed here");
     }
 }
 
-/// A register decides a branch.
+/// A register determines a branch.
 pub(crate) fn branch(s: &mut State<'_>, slot: u32, bytes: u32, place: Option<ir::Inst>) {
     if !s.warp.tainted || tainted(s, slot, 0, bytes) & s.mask == 0 {
         return;
@@ -305,7 +306,7 @@ pub(crate) fn branch(s: &mut State<'_>, slot: u32, bytes: u32, place: Option<ir:
     }
 }
 
-/// A register is used where its value matters: reported once, then taken as written.
+/// A register is used where its value matters: reports it once, then treats it as written.
 pub(super) fn used(watch: &mut Watch, s: &mut State<'_>, i: &Inst, slot: u32, operand: usize, what: &str) {
     let Some(ty) = ty(s, i, operand) else { return };
     let bytes = component_bytes(ty);
@@ -318,7 +319,7 @@ pub(super) fn used(watch: &mut Watch, s: &mut State<'_>, i: &Inst, slot: u32, op
     s.warp.rows.words_mut(slot + s.code.shadow).fill(0);
 }
 
-/// Notes that work-items, one bit each, depend on a register's unwritten bits.
+/// Records that work-items, one bit each in `which`, depend on a register's unwritten bits.
 fn report(watch: &mut Watch, s: &State<'_>, at: Option<ir::Inst>, slot: u32, which: u64, what: &str) {
     let lane = which.trailing_zeros();
     if !watch.checks.has(&rules::UNINITIALISED_VALUE) {
@@ -354,7 +355,7 @@ fn report(watch: &mut Watch, s: &State<'_>, at: Option<ir::Inst>, slot: u32, whi
 }
 
 impl Watch {
-    /// Lanes' bytes are written by a store that is about to be made: with what is known of the value.
+    /// Updates the written state for a store that is about to run, from the shadow of the value.
     pub(super) fn taint_store(&mut self, s: &mut State<'_>, i: &Inst, touch: &Touch) {
         let Some(value) = i.args.get(1).copied().filter(|slot| *slot != NONE) else { return };
         let size = touch.bytes / usize::from(i.components).max(1);
@@ -367,7 +368,7 @@ impl Watch {
                 bits.to_le_bytes()[byte % size] == 0
             })
         });
-        // What is only put back may be unwritten: it stays so.
+        // Bytes that are only put back may be unwritten, and stay unwritten.
         let stays = unknown && puts_back != 0 && alone;
         if unknown && !stays {
             let first = s.mask.trailing_zeros() as usize;
@@ -415,7 +416,7 @@ impl Watch {
         }
     }
 
-    /// Whether all the lanes' addresses are in one object of which every byte from the lowest to the highest is written.
+    /// Whether all lanes' addresses are in one object, and every byte from the lowest to the highest is written.
     fn all_written(&self, s: &State<'_>, touch: &Touch) -> bool {
         let (low, high, _) = super::access::extremes(s, touch.pointer);
         let (object, start) = parts(low);
@@ -434,7 +435,8 @@ impl Watch {
         }
     }
 
-    /// What is known of the bytes that lanes have read; an atomic's are reported, since all see what it makes of them.
+    /// Sets the shadow of a load's result. For atomics, unwritten bytes are reported, because all work-items see the
+    /// result.
     pub(super) fn taint_load(&mut self, s: &mut State<'_>, i: &Inst, touch: &Touch, good: u64) {
         let shadow = i.out + s.code.shadow;
         if s.warp.tainted {
@@ -480,7 +482,7 @@ impl Watch {
             }
             if single && !matches!(home, Home::Private(_)) {
                 if any {
-                    // The same bytes for all lanes.
+                    // All lanes read the same bytes.
                     for other in lanes(good & !(1 << lane)) {
                         for component in 0..usize::from(i.components) {
                             if i.width != 1 {
@@ -510,7 +512,7 @@ impl Watch {
             let text = format!("`{}`, read before anybody has written it", info.name);
             self.births.entry(i.origin.as_u32()).or_insert(text);
         }
-        // An exchange does not depend on what was there.
+        // An exchange does not depend on the previous value.
         let exchange = matches!(
             s.kernel.insts[i.origin].op,
             Op::Atomic(ir::op::Atomic { op: ir::op::AtomicOp::Exchange, .. })
@@ -522,7 +524,7 @@ impl Watch {
     }
 }
 
-/// Which bytes of private objects are written when a warp starts: all lanes or none for each byte.
+/// The bytes of private objects that are written when a warp starts: for each byte, all lanes or none.
 pub(crate) fn private_written(kernel: &ir::Kernel) -> Vec<Vec<u64>> {
     kernel
         .objects

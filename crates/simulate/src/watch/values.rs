@@ -1,4 +1,4 @@
-//! Results that the specification leaves undefined, and floats that turn into something else.
+//! Results that the specification leaves undefined, and floats that become NaN or lose their value.
 
 use bytemuck::Pod;
 use pulp::{Simd, WithSimd};
@@ -13,7 +13,7 @@ use crate::execute::ops::convert::float;
 use crate::execute::rows::{lanes, numbers};
 use crate::execute::state::State;
 
-/// Whether any number of a row is what `test` looks for.
+/// Whether any number of a row satisfies `test`.
 struct Any<'a, T, F>(&'a [T], F);
 
 impl<T: Copy, F: Fn(T) -> bool> WithSimd for Any<'_, T, F> {
@@ -34,12 +34,12 @@ fn any<T: Pod>(s: &State<'_>, slot: u32, test: impl Fn(T) -> bool) -> bool {
     s.arch.dispatch(Any(numbers::<T>(s.warp.rows.words(slot)), test))
 }
 
-/// Type of an operand.
+/// The type of an operand.
 fn ty(s: &State<'_>, i: &Inst, operand: usize) -> Type {
     s.kernel.ty(s.kernel.insts[i.origin].operands[operand])
 }
 
-/// Notes a rule for every number of the lanes that run that `bad` says is wrong; it says what.
+/// Records a violation for every number of the active lanes for which `bad` returns a message.
 fn each(
     s: &mut State<'_>,
     i: &Inst,
@@ -81,7 +81,7 @@ fn signed(bits: u64, scalar: Scalar) -> i64 {
     (bits << unused).cast_signed() >> unused
 }
 
-/// Division and remainder of integers.
+/// Checks division and remainder of integers.
 pub(super) fn divide(s: &mut State<'_>, i: &Inst) -> bool {
     let goes_on = taint::pure(s, i);
     let Some(scalar) = ty(s, i, 0).scalar() else { return goes_on };
@@ -132,12 +132,13 @@ pub(super) fn divide(s: &mut State<'_>, i: &Inst) -> bool {
     goes_on
 }
 
-/// A shift's count, before or after it is cut to the width.
+/// Checks a shift's count, before or after it is reduced modulo the width.
 pub(super) fn shift(s: &mut State<'_>, i: &Inst) -> bool {
     let goes_on = taint::pure(s, i);
     let Some(scalar) = ty(s, i, 0).scalar() else { return goes_on };
     let (bytes, bits) = (scalar.bytes(), u64::from(scalar.bits()));
-    // The count is the second operand; where it is cut by an `and`, its first that is no constant.
+    // The count is the second operand; if an `and` reduces it, the count is the first non-constant operand of the
+    // `and`.
     let data = &s.kernel.insts[i.origin];
     let slot = match data.op {
         Op::Binary(Binary::And) => i.args[usize::from(s.kernel.constant(data.operands[0]).is_some())],
@@ -165,13 +166,13 @@ pub(super) fn shift(s: &mut State<'_>, i: &Inst) -> bool {
     goes_on
 }
 
-/// Signed arithmetic that ends in an address.
+/// Checks signed arithmetic from which an address is computed.
 pub(super) fn address_overflow(s: &mut State<'_>, i: &Inst) -> bool {
     let cure = "Compute the index in long or size_t: cast before the multiplication.";
     overflow(s, i, &rules::ADDRESS_OVERFLOW, cure, ", and an address depends on it")
 }
 
-/// Signed arithmetic whose result does not fit.
+/// Checks signed arithmetic for overflow.
 pub(super) fn signed_overflow(s: &mut State<'_>, i: &Inst) -> bool {
     let cure = "Compute in a wider type, or in an unsigned one where wrapping is meant.";
     overflow(s, i, &rules::SIGNED_OVERFLOW, cure, "")
@@ -220,7 +221,7 @@ fn overflow(s: &mut State<'_>, i: &Inst, rule: &'static Rule, cure: &'static str
     goes_on
 }
 
-/// A conversion: floats to integers out of range, to half past its range.
+/// Checks a conversion: floats out of the range of integers, and overflow to half.
 pub(super) fn convert(s: &mut State<'_>, i: &Inst) -> bool {
     let goes_on = taint::pure(s, i);
     let Op::Convert(Convert { from, to, saturate, .. }) = s.kernel.insts[i.origin].op else { return goes_on };
@@ -235,7 +236,7 @@ pub(super) fn convert(s: &mut State<'_>, i: &Inst) -> bool {
         } else {
             (0.0, 2f64.powi(target.bits() as i32))
         };
-        // Truncation: anything above low - 1 and below high has a result.
+        // Truncation: all values above low - 1 and below high have a result.
         let fits = move |value: f64| value > low - 1.0 && value < high || (value == low);
         let wrong = match source {
             Scalar::F32 => any::<f32>(s, i.args[0], |value| {
@@ -273,7 +274,8 @@ pub(super) fn convert(s: &mut State<'_>, i: &Inst) -> bool {
     goes_on
 }
 
-/// Half results that have lost everything: infinite though the exact result is finite, 0 or subnormal though it is not.
+/// Reports half results that lost their value: infinite although the exact result is finite, or 0 or subnormal
+/// although the exact result is not 0.
 fn half(s: &mut State<'_>, i: &Inst, exact: impl Fn(&State<'_>, usize) -> f64) {
     let special = any::<u16>(s, i.out, |bits| bits & 0x7c00 == 0x7c00 || bits & 0x7c00 == 0);
     if !special {
@@ -295,7 +297,7 @@ fn half(s: &mut State<'_>, i: &Inst, exact: impl Fn(&State<'_>, usize) -> f64) {
     });
 }
 
-/// A float operation: NaNs that none of the operands was, and half results out of range.
+/// Checks a float operation: NaNs from operands that are not NaN, and half results out of range.
 pub(super) fn float_result(s: &mut State<'_>, i: &Inst) -> bool {
     let goes_on = taint::pure(s, i);
     let data = &s.kernel.insts[i.origin];
@@ -371,7 +373,7 @@ pub(super) fn float_result(s: &mut State<'_>, i: &Inst) -> bool {
     goes_on
 }
 
-/// A component picked at run time.
+/// Checks a component index computed at run time.
 pub(super) fn dynamic(s: &mut State<'_>, i: &Inst) -> bool {
     let goes_on = taint::pure(s, i);
     let insert = matches!(s.kernel.insts[i.origin].op, Op::InsertDynamic);

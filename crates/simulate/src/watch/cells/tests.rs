@@ -1,8 +1,8 @@
-//! Races as the cells have them, against a list of all accesses.
+//! Compares the races that the cells report with a list of all accesses.
 
 use super::*;
 
-/// Barriers alone order anything.
+/// Only barriers order accesses.
 struct Nothing;
 
 impl Ordered for Nothing {
@@ -19,19 +19,19 @@ impl Ordered for Nothing {
     }
 }
 
-/// An access of a cell, and what it has behind it.
+/// An access of a cell, with the fences before it.
 #[derive(Clone, Copy)]
 struct Access {
     item: u32,
     group: u32,
     fences: u32,
     kind: Kind,
-    /// Whether the group made it together, by an asynchronous copy that is waited for at once.
+    /// Whether it is an asynchronous copy by the group, which is waited for at once.
     copy: bool,
 }
 
 impl Access {
-    /// Whether it races with a later one, word by word as the module's documentation has it.
+    /// Whether it races with a later access, by the definition in the module's documentation.
     fn races(self, other: Self, own: bool) -> bool {
         let atomic = |access: Self| matches!(access.kind, Kind::Atomic { .. });
         let writes = |access: Self| matches!(access.kind, Kind::Write | Kind::Atomic { writes: true });
@@ -47,8 +47,8 @@ impl Access {
 const GROUP: u32 = 16;
 const CELLS: usize = CHUNK + 24;
 
-/// Groups access random cells until something races: every access before is said to race with nothing, and that one is
-/// said to race, as a list of all accesses has it.
+/// Groups access random cells until an access races. Compared with a list of all accesses, every earlier access must
+/// be reported as free of races, and that one as a race.
 fn trial(random: &mut fastrand::Rng, own: bool) {
     let mut cells = Cells::new(CELLS, 1, own);
     let mut history: Vec<Vec<Access>> = vec![Vec::new(); CELLS];

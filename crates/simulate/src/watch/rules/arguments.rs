@@ -1,4 +1,4 @@
-//! Arguments used against what was said of them.
+//! Uses of arguments that contradict their declarations.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 

@@ -1,4 +1,4 @@
-//! Accesses that leave what they belong to.
+//! Accesses outside their object or array.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
@@ -158,7 +158,7 @@ compute the index: that says what is meant and is defined.
 ",
 };
 
-/// A lane is selected that a vector does not have.
+/// A vector lane that does not exist is selected.
 pub const LANE_OUT_OF_RANGE: Rule = Rule {
     code: "lane-out-of-range",
     severity: Severity::Error,

@@ -1,8 +1,8 @@
-//! What all work-items of a group do together.
+//! Operations that all work-items of a group execute together.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
-/// A barrier is not reached by all.
+/// A barrier is not reached by all work-items of the group.
 pub const BARRIER_DIVERGENCE: Rule = Rule {
     code: "barrier-divergence",
     severity: Severity::Error,
@@ -56,7 +56,7 @@ Never by the specification. A condition that is the same for the whole work-grou
 ",
 };
 
-/// A group function is not called by all alike.
+/// A group function is not called by all work-items, or not with the same arguments.
 pub const COLLECTIVE_DIVERGENCE: Rule = Rule {
     code: "collective-divergence",
     severity: Severity::Error,
@@ -113,7 +113,7 @@ Some sub-group functions are made for divergence and are not reported: those of 
 ",
 };
 
-/// An asynchronous copy is not started or awaited by all alike.
+/// An asynchronous copy is not started or awaited by all work-items in the same way.
 pub const ASYNC_COPY_DIVERGENCE: Rule = Rule {
     code: "async-copy-divergence",
     severity: Severity::Error,
@@ -165,7 +165,7 @@ Never by the specification.
 ",
 };
 
-/// The memory of an asynchronous copy is used before it was waited for.
+/// The memory of an asynchronous copy is used before the copy has been waited for.
 pub const ASYNC_COPY_UNWAITED: Rule = Rule {
     code: "async-copy-unwaited",
     severity: Severity::Error,

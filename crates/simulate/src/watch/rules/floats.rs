@@ -1,4 +1,4 @@
-//! Floating-point results that are probably not meant.
+//! Floating-point results that are probably unintended.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
@@ -96,7 +96,7 @@ When infinity is a meaningful result: a depth without a surface, the start value
 ",
 };
 
-/// A half-precision result is lost or subnormal.
+/// A half-precision result is zero or subnormal although the exact result is not zero.
 pub const HALF_UNDERFLOW: Rule = Rule {
     code: "half-underflow",
     severity: Severity::Note,
@@ -145,7 +145,7 @@ Often: values that die away are harmless where they are added to larger ones. Th
 ",
 };
 
-/// A NaN is made of numbers.
+/// An operation makes a NaN from operands that are not NaN.
 pub const NAN_BORN: Rule = Rule {
     code: "nan-born",
     severity: Severity::Warning,

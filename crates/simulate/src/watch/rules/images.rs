@@ -1,8 +1,8 @@
-//! Coordinates outside of images.
+//! Coordinates outside images.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
-/// An image is read outside.
+/// An image is read outside its bounds.
 pub const IMAGE_READ_OUTSIDE: Rule = Rule {
     code: "image-read-outside",
     severity: Severity::Error,
@@ -54,7 +54,7 @@ When the value is thrown away afterwards. Clamping is still cheaper than knowing
 ",
 };
 
-/// An image is written outside.
+/// An image is written outside its bounds.
 pub const IMAGE_WRITE_OUTSIDE: Rule = Rule {
     code: "image-write-outside",
     severity: Severity::Error,

@@ -1,7 +1,7 @@
-//! What the checks look for: one [`Rule`] for each kind of finding, with its explanation.
+//! The rules of the checks: one [`Rule`] for each kind of finding, with its explanation.
 //!
-//! Codes are never renamed and never reused: they stand in other people's files. An explanation has the heads that
-//! [`Rule::explanation`] lists, and its code blocks compile, with the options of a first line `// options:`.
+//! Codes are never renamed and never reused, because users' files refer to them. An explanation has the sections that
+//! [`Rule::explanation`] lists. Its code blocks compile, with the options of a first line `// options:`.
 
 mod arguments;
 mod bounds;
@@ -68,7 +68,7 @@ pub const ALL: &[&Rule] = &[
     &INFINITE_LOOP,
 ];
 
-/// The rule with that code.
+/// The rule with this code.
 pub fn find(code: &str) -> Option<&'static Rule> {
     ALL.iter().copied().find(|rule| rule.code == code)
 }

@@ -1,8 +1,8 @@
-//! What a launch comes to as a whole.
+//! The outcome of a launch as a whole.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
-/// A kernel changes nothing.
+/// A kernel has no visible effect.
 pub const KERNEL_WITHOUT_EFFECT: Rule = Rule {
     code: "kernel-without-effect",
     severity: Severity::Warning,
@@ -45,7 +45,7 @@ For a kernel that is empty on purpose, such as to measure the cost of a launch.
 ",
 };
 
-/// A work-item does not come to an end.
+/// A work-item does not terminate.
 pub const INFINITE_LOOP: Rule = Rule {
     code: "infinite-loop",
     severity: Severity::Warning,

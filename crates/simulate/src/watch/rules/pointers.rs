@@ -1,4 +1,4 @@
-//! Addresses that should not be used.
+//! Invalid addresses.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
@@ -47,7 +47,7 @@ When the application passes a buffer and the checked launch forgot it: give it t
 ",
 };
 
-/// Memory is accessed through an address where nothing lives.
+/// Memory is accessed through an address that belongs to no living object.
 pub const DANGLING_POINTER: Rule = Rule {
     code: "dangling-pointer",
     severity: Severity::Error,
@@ -193,7 +193,7 @@ When the launch makes a buffer start at an odd address that the application's al
 ",
 };
 
-/// The arithmetic of an address overflows.
+/// The computation of an address overflows.
 pub const ADDRESS_OVERFLOW: Rule = Rule {
     code: "address-overflow",
     severity: Severity::Error,

@@ -1,4 +1,4 @@
-//! Accesses of several work-items that nothing orders.
+//! Unordered accesses of several work-items.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
@@ -108,7 +108,7 @@ When work-groups hand data on by acquire and release atomics that the check does
 ",
 };
 
-/// Several work-items write the same value to the same place.
+/// Several work-items write the same value to the same bytes.
 pub const SAME_VALUE_RACE: Rule = Rule {
     code: "same-value-race",
     severity: Severity::Warning,
@@ -154,7 +154,7 @@ When the devices you build for are known to take it, and the writes are aligned 
 ",
 };
 
-/// Atomics and plain accesses meet on the same bytes.
+/// Atomic and plain accesses to the same bytes conflict.
 pub const ATOMIC_MIXED: Rule = Rule {
     code: "atomic-mixed",
     severity: Severity::Error,
@@ -208,7 +208,7 @@ When the order comes from acquire and release atomics that the check does not fo
 ",
 };
 
-/// A barrier orders the other memory.
+/// A barrier fences the wrong memory.
 pub const WRONG_FENCE: Rule = Rule {
     code: "wrong-fence",
     severity: Severity::Error,

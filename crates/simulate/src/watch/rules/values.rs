@@ -1,8 +1,8 @@
-//! Values that nobody gave.
+//! Unwritten values.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
-/// A value that was never written decides something.
+/// The outcome depends on a value that was never written.
 pub const UNINITIALISED_VALUE: Rule = Rule {
     code: "uninitialised-value",
     severity: Severity::Error,
