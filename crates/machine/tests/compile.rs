@@ -1,4 +1,4 @@
-//! Small kernels, counted by hand from the units of each family.
+//! Small kernels with costs counted by hand from the units of each family.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -9,7 +9,8 @@ use tripipe_ir::Module;
 use tripipe_ir::text::parse;
 use tripipe_machine::{Code, Model, Pipe, compile, compile_as};
 
-/// `out[id] = f(in[id])` on `float4`: `%4` is what is loaded, and `body` makes `%5`, `%6` ... of it, a line each.
+/// `out[id] = f(in[id])` on `float4`: `%4` is the loaded value, and `body` computes `%5`, `%6` ... from it, one per
+/// line.
 fn on_float4(gpu: &str, result: &str, body: &str) -> Code {
     compile(&on_float4_text(result, body).kernels[0], find(gpu).unwrap())
 }
@@ -44,7 +45,8 @@ fn a_vector_is_as_many_operations_as_the_family_needs() {
 
 #[test]
 fn lanes_that_nobody_uses_cost_nothing() {
-    // One lane of four: the others' multiplications and additions go, where a vector is lanes.
+    // One lane of four: the multiplications and additions of the other lanes are dropped if vectors are split into
+    // lanes.
     let body = "  %5: f32x4 = fmul %4, %4\n  %6: f32x4 = fadd %5, %4\n  %7: f32 = extract.0 %6\n";
     assert_eq!(clocks(&on_float4("g77", "%7", body), Pipe::Fma), 2.0);
     assert_eq!(clocks(&on_float4("640", "%7", body), Pipe::Arithmetic), 2.0 + 6.0);
@@ -53,12 +55,12 @@ fn lanes_that_nobody_uses_cost_nothing() {
 
 #[test]
 fn a_shuffle_costs_where_lanes_must_come_together() {
-    // Reversed: a free swizzle of one register, or other names of four.
+    // Reversed: a free swizzle of one register, or a renaming of four.
     let reversed = "  %5: f32x4 = shuffle.3.2.1.0 %4, %4\n  %6: f32x4 = fadd %5, %4\n";
     for (gpu, pipe, want) in [("t860", Pipe::Arithmetic, 1.0), ("g77", Pipe::Fma, 4.0)] {
         assert_eq!(clocks(&on_float4(gpu, "%6", reversed), pipe), want, "{gpu}");
     }
-    // Of two registers: on Midgard each brings its lanes, which is a word for both or two.
+    // From two registers: on Midgard each contributes its lanes, which takes one word for both or two words.
     let mixed =
         "  %5: f32x4 = fmul %4, %4\n  %6: f32x4 = shuffle.0.1.4.5 %5, %4\n  %7: f32x4 = fmul %6, %6\n";
     let words = clocks(&on_float4("t860", "%7", mixed), Pipe::Arithmetic);
@@ -68,7 +70,8 @@ fn a_shuffle_costs_where_lanes_must_come_together() {
 #[test]
 fn registers_are_counted_in_the_gpus_own_width() {
     let body = "  %5: f32x4 = fmul %4, %4\n  %6: f32x4 = fadd %5, %4\n";
-    // `%4` lives beside `%5`: two vectors of 128 bits. Lane by lane: four of `%4`, a product at a time, the id or an address.
+    // `%4` is live beside `%5`: two vectors of 128 bits. Lane by lane: four of `%4`, one product at a time, the id or
+    // an address.
     assert!((2..=3).contains(&on_float4("t860", "%6", body).work.used));
     assert!((5..=8).contains(&on_float4("g77", "%6", body).work.used));
     assert_eq!(on_float4("g77", "%6", body).work.spill_bytes, 0);
@@ -76,7 +79,7 @@ fn registers_are_counted_in_the_gpus_own_width() {
 
 #[test]
 fn what_does_not_fit_is_stored_and_loaded_once() {
-    // Seventy floats loaded, then stored last first: no load may pass a store, so all are live at once.
+    // Seventy floats, loaded and then stored last first. No load may pass a store, so all are live at once.
     const FLOATS: usize = 70;
     let mut body = String::new();
     let pointer = |base: usize, at: usize| {
@@ -104,7 +107,7 @@ fn what_does_not_fit_is_stored_and_loaded_once() {
     let kernel = &parse(&text).unwrap().kernels[0];
     let code = compile(kernel, find("g77").unwrap());
     let (work, spilled) = (&code.work, code.work.spill_bytes / 4);
-    // 64 registers; beside the floats there are the id and an address of 64 bits each at most.
+    // 64 registers; besides the floats, at most the id and an address of 64 bits each are live.
     assert!((FLOATS as u32..=FLOATS as u32 + 4).contains(&work.needed), "{work:?}");
     assert!((work.needed - 64..=work.needed - 64 + 4).contains(&spilled), "{work:?}");
     assert_eq!(clocks(&code, Pipe::LoadStore), f64::from(2 * FLOATS as u32 + 2 * spilled), "{work:?}");
@@ -112,7 +115,7 @@ fn what_does_not_fit_is_stored_and_loaded_once() {
 
 #[test]
 fn sums_that_a_loop_carries_spill_one_load_and_one_store_a_round() {
-    // Seventy sums; every round adds the same value to each. b1 is the loop, and does not leave before its end.
+    // Seventy sums; every iteration adds the same value to each. b1 is the loop, with its exit at the end.
     const SUMS: usize = 70;
     let list =
         |from: usize| (from..from + SUMS).map(|value| format!("%{value}")).collect::<Vec<_>>().join(", ");
@@ -144,9 +147,9 @@ fn sums_that_a_loop_carries_spill_one_load_and_one_store_a_round() {
     text += "  return\n}\n";
     let code = compile(&parse(&text).unwrap().kernels[0], find("g77").unwrap());
     let (needed, in_loop) = (code.work.needed, code.cycles(tripipe_ir::Block::from_u32(1)));
-    // The sums, what is added, the counter.
+    // The sums, the added value, the counter.
     assert!((SUMS as u32..=SUMS as u32 + 4).contains(&needed), "{:?}", code.work);
-    // One load, and for each register too many a load and a store; a few more where spilled ones meet.
+    // One load, plus a load and a store for each register over the limit; a few more where spilled registers meet.
     let least = 1 + 2 * (needed - 64);
     let found = in_loop[Pipe::LoadStore.index()];
     assert!((f64::from(least)..=f64::from(least + 12)).contains(&found), "{found}, at least {least}");
@@ -154,7 +157,7 @@ fn sums_that_a_loop_carries_spill_one_load_and_one_store_a_round() {
 
 #[test]
 fn halves_of_a_vector_are_done_together_where_the_compiler_does() {
-    // Two sums of two lanes each, which only VADD can make: two words, or one of both.
+    // Two sums of two lanes each, which only VADD can compute: two words, or one for both.
     let body = "  %5: f32x2 = shuffle.0.1 %4, %4\n  %6: f32x2 = shuffle.2.3 %4, %4\n  %7: f32x2 = fadd %5, %5\n  \
                 %8: f32x2 = fadd %6, %6\n  %9: f32x4 = shuffle.0.1.2.3 %7, %8\n";
     let data = include_str!("../data/midgard.toml");

@@ -1,9 +1,9 @@
-//! What the program cache saves at start-up: `cargo bench -p tripipe-opencl --bench cache`.
+//! The start-up time that the program cache saves: `cargo bench -p tripipe-opencl --bench cache`.
 //!
-//! Each figure is the median over processes of their own, from the first OpenCL call to the end of the
-//! first launch. PoCL and NVIDIA keep compiled kernels themselves (`POCL_CACHE_DIR`, `CUDA_CACHE_PATH`),
-//! which would hide ours, so each process gets an empty folder for that; the last rows leave the driver's
-//! own cache warm, for comparison. The system's page cache is warm in all of them.
+//! Each figure is the median over separate processes, from the first OpenCL call to the end of the first launch. PoCL
+//! and NVIDIA have their own caches of compiled kernels (`POCL_CACHE_DIR`, `CUDA_CACHE_PATH`), which would hide the
+//! effect of ours, so each process gets an empty folder for them; the last rows keep the driver's own cache warm, for
+//! comparison. The system's page cache is warm in all of them.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -23,7 +23,7 @@ use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 const CHILD: &str = "TRIPIPE_CACHE_BENCH_CHILD";
 const PROCESSES: usize = 9;
 
-/// Six kernels of the size of a filter: a 3x3 neighbourhood in 16-byte vectors, each with other weights.
+/// Six kernels of the size of a filter: a 3x3 neighbourhood in 16-byte vectors, each with different weights.
 fn source() -> String {
     let mut text = String::new();
     for kernel in 0..6 {
@@ -46,7 +46,7 @@ fn source() -> String {
     text
 }
 
-/// Seconds from nothing to the end of the first launch of each of two kernels.
+/// Seconds from the first call to the end of the first launch of each of two kernels.
 fn start_up() -> f64 {
     let start = Instant::now();
     let device = devices().unwrap().remove(0);

@@ -1,9 +1,9 @@
-//! What a launch costs, and how much of that is this crate's: `cargo bench -p tripipe-opencl --bench launch`.
+//! The cost of a launch, and this crate's share of it: `cargo bench -p tripipe-opencl --bench launch`.
 //!
-//! An empty kernel with 6 arguments, by the driver's bare calls and by each way of the executor; medians, in microseconds a
-//! launch. `wait` is one launch and the wait for its end. `line` is the call alone, with 100 launches in line, which
-//! are waited for untimed. With the stand-in driver (`TRIPIPE_OPENCL=.../libstand_in.so`), whose calls do next to
-//! nothing, all is the crate's own share.
+//! An empty kernel with 6 arguments, launched with bare driver calls and through each function of the executor;
+//! medians, in microseconds per launch. `wait` is one launch and the wait for its end. `line` is the call alone, with
+//! 100 launches enqueued, which are waited for untimed. With the stand-in driver
+//! (`TRIPIPE_OPENCL=.../libstand_in.so`), whose calls do almost nothing, the whole time is the crate's share.
 #![allow(
     unsafe_code,
     clippy::print_stdout,
@@ -29,7 +29,7 @@ use tripipe_opencl::{CacheChoice, Context, ExecutorOptions, OpenClExecutor, devi
 const RUNS: usize = 2000;
 const LINE: usize = 100;
 
-/// A program as long as those of matrix products: its length must not matter.
+/// A program as long as those of matrix products: its length must not affect the time.
 fn source() -> String {
     let filler =
         "// A line of about eighty characters, of which real programs have hundreds, too.\n".repeat(500);
@@ -58,7 +58,7 @@ fn row(name: &str, wait: f64, line: f64) {
     println!("{name:<44} {wait:8.2} {line:8.2}");
 }
 
-/// The driver's own calls, through nothing of ours.
+/// The driver's own calls, without this crate.
 struct Bare {
     queue: *mut c_void,
     kernel: *mut c_void,
@@ -149,7 +149,7 @@ impl Bare {
             event
         };
         let finish = |event: *mut c_void| {
-            // SAFETY: a list of one event, whose one reference is given back.
+            // SAFETY: a list of one event, whose only reference is released.
             unsafe {
                 assert_eq!(self.calls.wait.unwrap()(1, &raw const event), 0);
                 assert_eq!(self.calls.release_event.unwrap()(event), 0);
@@ -177,7 +177,7 @@ impl Bare {
 }
 
 impl Bare {
-    /// One event for 100 launches, and none where `clFinish` waits.
+    /// One event for 100 launches, and no event if `clFinish` waits.
     fn measure_without_events(&self) {
         let launch = || {
             self.set();

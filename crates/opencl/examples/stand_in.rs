@@ -1,8 +1,8 @@
-//! A stand-in for an OpenCL driver, for tests of what a sound driver does not show.
+//! A stand-in for an OpenCL driver, to test situations that a working driver does not produce.
 //!
-//! It is a shared library with the entry points this project calls, one platform and one device
-//! (`Stand-In GPU`, OpenCL 1.2, unified memory, no images). Memory works; a kernel that is launched does
-//! nothing. What goes wrong is chosen by `TRIPIPE_STAND_IN`:
+//! It is a shared library with the entry points that this project calls, one platform and one device (`Stand-In GPU`,
+//! OpenCL 1.2, unified memory, no images). Memory works; a launched kernel does nothing. `TRIPIPE_STAND_IN` selects
+//! the failure:
 //!
 //! | value | what happens |
 //! |---|---|
@@ -25,11 +25,11 @@
 //! | `refuse-callback` | no callback is taken, for events or memory objects |
 //!
 //! `TRIPIPE_STAND_IN_EXTENSIONS` is the device's list of extensions, empty if unset; those that import memory
-//! (`cl_arm_import_memory_*`, `cl_qcom_*_host_ptr`) work if they are in it, as strictly as they are specified. Callbacks of
-//! events come from a thread of their own. [`stand_in_buffers`] counts the memory objects that are left.
+//! (`cl_arm_import_memory_*`, `cl_qcom_*_host_ptr`) work if they are listed, with all checks of their specifications.
+//! Event callbacks come from a separate thread. [`stand_in_buffers`] counts the remaining memory objects.
 //!
-//! One file, long as it is: it has no dependencies, so `rustc --edition 2024 --crate-type cdylib stand_in.rs` builds it as
-//! well. Used as `TRIPIPE_OPENCL=<path>/libstand_in.so TRIPIPE_STAND_IN=device-lost tripipe ...`.
+//! It is one long file without dependencies, so `rustc --edition 2024 --crate-type cdylib stand_in.rs` also builds it.
+//! Used as `TRIPIPE_OPENCL=<path>/libstand_in.so TRIPIPE_STAND_IN=device-lost tripipe ...`.
 #![allow(
     unsafe_code,
     non_snake_case,
@@ -75,20 +75,20 @@ const DEVICE: Handle = 0x30 as Handle;
 const CONTEXT: Handle = 0x40 as Handle;
 const QUEUE: Handle = 0x50 as Handle;
 const EVENT: Handle = 0x60 as Handle;
-/// That of a kernel that failed.
+/// The event of a kernel that failed.
 const FAILED_EVENT: Handle = 0x61 as Handle;
 
-/// A kernel was put into the queue.
+/// Whether a kernel was enqueued.
 static LAUNCHED: AtomicBool = AtomicBool::new(false);
-/// Kernels that were put into the queue.
+/// Number of kernels that were enqueued.
 static LAUNCHES: AtomicUsize = AtomicUsize::new(0);
-/// Nanoseconds of the device's clock; every reading is later than the one before.
+/// Nanoseconds of the device's clock; each reading is later than the one before.
 static CLOCK: AtomicU64 = AtomicU64::new(1);
 
-/// Memory objects that are not destroyed.
+/// Number of memory objects that are not destroyed.
 static BUFFERS: AtomicUsize = AtomicUsize::new(0);
 
-/// How many memory objects there are that were not destroyed. For a test that loads the library itself.
+/// Number of memory objects that are not destroyed, for a test that loads the library itself.
 #[unsafe(no_mangle)]
 pub extern "C" fn stand_in_buffers() -> usize {
     BUFFERS.load(Ordering::SeqCst)
@@ -318,12 +318,12 @@ pub extern "C" fn clFinish(_queue: Handle) -> Int {
 
 struct Buffer {
     bytes: Box<[u8]>,
-    /// Memory that is used in place of `bytes`.
+    /// Memory that is used instead of `bytes`.
     host: *mut u8,
     size: usize,
     flags: Ulong,
     references: AtomicU32,
-    /// Imported the way of Arm: host commands are refused.
+    /// Imported with Arm's extension: host commands are rejected.
     no_commands: bool,
     destructor: Option<(extern "C" fn(Handle, *mut c_void), *mut c_void)>,
 }
@@ -343,7 +343,7 @@ impl Buffer {
     }
 }
 
-/// Whether a host command may be given to the buffer.
+/// The buffer, or an error if it does not accept host commands.
 fn commanded(buffer: Handle) -> Result<&'static mut Buffer, Int> {
     let buffer = unsafe { &mut *buffer.cast::<Buffer>() };
     match buffer.no_commands {
@@ -386,7 +386,8 @@ pub extern "C" fn clCreateBuffer(
     buffer
 }
 
-/// Where the memory lies that a `cl_mem_ext_host_ptr` describes; null for an `AHardwareBuffer`, which has none here.
+/// The address of the memory that a `cl_mem_ext_host_ptr` describes; null for an `AHardwareBuffer`, which has none
+/// here.
 fn described(flags: Ulong, description: *const c_void) -> Result<*mut u8, Int> {
     #[repr(C)]
     struct Description {
@@ -399,7 +400,7 @@ fn described(flags: Ulong, description: *const c_void) -> Result<*mut u8, Int> {
         fd: Int,
         host: *mut u8,
     }
-    // CL_MEM_USE_HOST_PTR goes with it.
+    // CL_MEM_USE_HOST_PTR is required.
     if !offers("cl_qcom_ext_host_ptr") || flags & (1 << 3) == 0 || description.is_null() {
         return Err(INVALID_VALUE);
     }
@@ -457,7 +458,7 @@ extern "C" fn import(
     let host = match kind {
         _ if memory.is_null() => None,
         0x40B3 if offers("cl_arm_import_memory_host") => Some(memory.cast()),
-        // The descriptor is asked for by its address.
+        // The descriptor is passed by its address.
         0x40B4 if offers("cl_arm_import_memory_dma_buf") => {
             is_open(unsafe { *memory.cast::<Int>() }).then_some(null_mut())
         }
@@ -517,7 +518,7 @@ pub extern "C" fn clGetMemObjectInfo(
         0x1101 => buffer.flags.to_ne_bytes().to_vec(),
         0x1102 => buffer.size.to_ne_bytes().to_vec(),
         0x1106 => (CONTEXT as usize).to_ne_bytes().to_vec(),
-        // Made from no other object.
+        // It has no parent object.
         0x1107 => 0usize.to_ne_bytes().to_vec(),
         _ => return INVALID_VALUE,
     };
@@ -719,7 +720,7 @@ pub extern "C" fn clGetProgramInfo(
     _value: *mut c_void,
     _size_ret: *mut usize,
 ) -> Int {
-    // Neither kernel names nor binaries, as the oldest drivers do.
+    // Returns neither kernel names nor binaries, like the oldest drivers.
     INVALID_VALUE
 }
 
@@ -751,7 +752,7 @@ fn without_comments(source: &str) -> String {
     kept + rest
 }
 
-/// Arguments of `void name(...)` in `source`, found without a parser: good for tests' kernels.
+/// Number of arguments of `void name(...)` in `source`, found without a parser; sufficient for the kernels of tests.
 fn argument_count(source: &str, name: &str) -> Option<u32> {
     for (at, _) in source.match_indices(name) {
         let before = source[..at].trim_end();
@@ -856,7 +857,7 @@ pub extern "C" fn clWaitForEvents(count: Uint, events: *const Handle) -> Int {
     if events.contains(&FAILED_EVENT) { FAILED_IN_LIST } else { SUCCESS }
 }
 
-/// What became of a command, as its event says.
+/// The status of a command, as reported by its event.
 fn status(event: Handle) -> Int {
     match event {
         _ if lost() => DEVICE_NOT_AVAILABLE,

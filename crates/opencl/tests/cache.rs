@@ -1,4 +1,4 @@
-//! The program cache with a driver behind it.
+//! The program cache with a real driver.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr, reason = "tests")]
 
 mod support;
@@ -21,7 +21,7 @@ fn entries(cache: &Cache) -> Vec<PathBuf> {
     listing.map(|file| file.unwrap().path()).collect()
 }
 
-/// Runs `put` and returns what it put.
+/// Runs `put` and returns the stored value.
 fn put(context: &Context, program: &Program) -> i32 {
     let queue = Queue::new(context).unwrap();
     let to = Buffer::zeroed(context, 4, tripipe_launch::Access::ReadWrite).unwrap();
@@ -41,12 +41,12 @@ fn the_second_build_comes_from_the_cache() {
 
     let cold = Program::build_cached(&context, &request(21), &cache).unwrap();
     assert!(!cold.from_cache());
-    // Kept only after a kernel was made.
+    // Stored only after a kernel was made.
     assert_eq!(entries(&cache).len(), 0);
     assert_eq!(put(&context, &cold), 42);
     assert_eq!(entries(&cache).len(), 1);
 
-    // In another context, as a new process would have.
+    // In another context, as in a new process.
     let context = Context::new(&device).unwrap();
     let warm = Program::build_cached(&context, &request(21), &cache).unwrap();
     assert!(warm.from_cache());
@@ -55,7 +55,7 @@ fn the_second_build_comes_from_the_cache() {
     kernels.sort();
     assert_eq!(kernels, ["put", "second"]);
     assert!(matches!(warm.kernel("third"), Err(LaunchError::NoSuchKernel { .. })));
-    // What the compiler told of the arguments is still known.
+    // The arguments that the compiler reported are still known.
     assert_eq!(warm.kernel("put").unwrap().arguments(), cold.kernel("put").unwrap().arguments(),);
     assert!(
         matches!(warm.kernel("second").unwrap().arguments(), KernelArguments::Known(all) if all.len() == 1)
@@ -78,8 +78,8 @@ fn spoiled_entries_are_rebuilt() {
     let [path] = &entries(&cache)[..] else { panic!("one entry") };
     let sound = std::fs::read(path).unwrap();
 
-    // A header that agrees with itself over a binary that is not one: magic and version 12 bytes, key 32,
-    // length 8, checksum 32, then no kernels and the binary.
+    // A consistent header over contents that are not a binary: magic and version 12 bytes, key 32, length 8, checksum
+    // 32, then no kernels and the binary.
     let garbage = b"this was never a program".repeat(10);
     let mut body = 0u64.to_le_bytes().to_vec();
     body.extend_from_slice(&(garbage.len() as u64).to_le_bytes());
@@ -89,7 +89,7 @@ fn spoiled_entries_are_rebuilt() {
         [&sound[..44], &length, &Sha256::digest(body), body].concat()
     };
     let foreign = entry_of(&body);
-    // And over what ends in the middle of a number.
+    // The same over contents that end in the middle of a number.
     let cut = entry_of(&body[..5]);
 
     let mut flipped = sound.clone();
@@ -100,7 +100,7 @@ fn spoiled_entries_are_rebuilt() {
         let program = Program::build_cached(&context, &request(3), &cache).unwrap();
         assert!(!program.from_cache());
         assert_eq!(put(&context, &program), 6);
-        // And the entry is sound again.
+        // The entry is valid again.
         assert!(Program::build_cached(&context, &request(3), &cache).unwrap().from_cache());
     }
 }

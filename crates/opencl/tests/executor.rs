@@ -1,4 +1,4 @@
-//! The executor against kernels whose results are known.
+//! The executor with kernels whose results are known.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr, reason = "tests")]
 
 mod support;
@@ -113,7 +113,7 @@ fn structs_and_null_arrive() {
     ));
     let to = buffer(&mut executor, &[0; 20]);
     let memory = Argument::Memory(to);
-    // Two bytes of padding behind the short.
+    // Two bytes of padding after the short.
     let s: Arc<[u8]> =
         [&5i32.to_ne_bytes()[..], &(-2i16).to_ne_bytes(), &[9, 9], &7i32.to_ne_bytes()].concat().into();
     let arguments = vec![memory.clone(), Argument::Bytes(s), Argument::Null, Argument::Null];
@@ -196,7 +196,7 @@ fn wrong_arguments_and_ranges_are_found_before_anything_runs() {
     let memory = Argument::Memory(a);
     let good = |range| launch(&program, "scale", vec![memory.clone(), memory.clone(), 2i32.into()], range);
 
-    // The first launch is right; nothing of it may have run.
+    // The first launch is valid, but must not have run.
     let bad = launch(&program, "scale", vec![memory.clone(), memory.clone()], NdRange::d1(2));
     let error = executor.run(&[good(NdRange::d1(2)), bad]).unwrap_err();
     assert!(matches!(error, ExecuteError::ArgumentCount { want: 3, found: 2, .. }), "{error}");
@@ -288,7 +288,7 @@ fn an_argument_of_unknown_size_is_passed_on() {
         kernel void f(global int *to, pair p) { to[0] = p.a + p.b; }";
     let program = Arc::new(Program::from_source("pair.cl", source));
     let to = buffer(&mut executor, &[0; 4]);
-    // Two ints are as large as the struct.
+    // Two ints have the size of the struct.
     let arguments = vec![Argument::Memory(to), [3i32, 4].into()];
     executor.run(&[launch(&program, "f", arguments, NdRange::d1(1))]).unwrap();
     assert_eq!(contents(&mut executor, to, 1), [7]);
@@ -321,7 +321,7 @@ fn images_over_buffers_keep_the_buffer_and_obey_the_limits() {
     let made = executor.image_over_buffer(to, &square, 4 * limits.pitch_alignment.max(4) as usize);
     match made {
         Ok(_) => assert!(limits.from_buffer),
-        // Not offered, or the pitch the device wants makes it larger than the buffer.
+        // Not offered, or the pitch that the device requires makes it larger than the buffer.
         Err(ExecuteError::NotOffered { .. }) => {}
         Err(ExecuteError::Memory { .. }) => assert!(limits.pitch_alignment > 16),
         Err(error) => panic!("{error}"),
@@ -343,7 +343,7 @@ fn spirv_is_taken_or_refused_in_words() {
     let mut program = Program::from_source("module.spv", "");
     program.source = Source::SpirV(Arc::from([0u8; 20]));
     match executor.prepare(&Arc::new(program), "f") {
-        // Twenty zeros are no module.
+        // Twenty zeros are not a valid module.
         Err(ExecuteError::NotOffered { .. } | ExecuteError::Build { .. } | ExecuteError::Backend { .. }) => {}
         other => panic!("{other:?}"),
     }

@@ -1,5 +1,5 @@
-//! What a broken driver does, told as ordinary errors. Each case runs in a process of its own, as the
-//! library is loaded once a process: the child is this test binary, asked for the test `child` alone.
+//! Faults of a broken driver are reported as ordinary errors. Each case runs in a separate process, because the
+//! library is loaded once per process: the child is this test binary, run with only the test `child`.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr, reason = "tests")]
 
 #[path = "support/stand_in.rs"]
@@ -15,7 +15,7 @@ use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor, survey};
 
 const ROLE: &str = "TRIPIPE_TEST_CHILD";
 
-/// Not a test of its own: what the children run. Prints how far it came.
+/// Not a test of its own: the code that the children run. Prints how far it came.
 #[test]
 fn child() {
     if std::env::var_os(ROLE).is_none() {
@@ -50,7 +50,7 @@ fn run() -> Result<String, String> {
     let submission = executor.submit(std::slice::from_ref(&launch)).map_err(shown)?;
     let (tell, told) = channel();
     submission.on_done(Box::new(move || tell.send(()).unwrap()));
-    // Told of the end, whatever end it is, and once: the sender is gone with the call.
+    // Called when the launch has ended, however it ended, and only once: the sender is dropped with the closure.
     assert_eq!(told.recv_timeout(Duration::from_secs(10)), Ok(()));
     assert!(submission.is_done());
     assert!(told.recv_timeout(Duration::from_secs(10)).is_err());

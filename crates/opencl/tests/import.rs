@@ -1,5 +1,5 @@
-//! Memory that others made: OpenCL's own on the first device, the vendors' extensions on the stand-in driver, each case in
-//! a process of its own.
+//! Imported memory: OpenCL buffers on the first device, the vendors' extensions on the stand-in driver, each case in a
+//! separate process.
 #![allow(
     unsafe_code,
     clippy::unwrap_used,
@@ -48,7 +48,7 @@ fn read(executor: &mut OpenClExecutor, memory: MemoryId, len: usize) -> Vec<i32>
     bytes.chunks_exact(4).map(|b| i32::from_ne_bytes(b.try_into().unwrap())).collect()
 }
 
-/// A context and buffers of it, made as another user of OpenCL would.
+/// A context and its buffers, made as by another user of OpenCL.
 struct Other {
     context: *mut c_void,
     device: *mut c_void,
@@ -73,7 +73,7 @@ fn a_buffer_of_another_user_is_used_in_its_own_context_only() {
     // SAFETY: both are live.
     let context = unsafe { Context::over(other.context, other.device) }.unwrap();
     let mut executor = OpenClExecutor::over(&context, &options()).unwrap();
-    // SAFETY: live, and used by nobody else.
+    // SAFETY: live, and not used elsewhere.
     let external = || unsafe { External::buffer(buffer) }.unwrap();
     let memory = executor.import(external(), Access::ReadWrite).unwrap();
     assert_eq!(raw::references(buffer), 2);
@@ -88,7 +88,7 @@ fn a_buffer_of_another_user_is_used_in_its_own_context_only() {
     let error = elsewhere.import(external(), Access::ReadWrite).unwrap_err();
     assert!(error.to_string().contains("another context"), "{error}");
 
-    // The other user lets go first.
+    // The other user releases it first.
     executor.release(memory).unwrap();
     assert_eq!(raw::references(buffer), 1);
     let memory = executor.import(external(), Access::Read).unwrap();
@@ -109,13 +109,13 @@ fn a_buffer_is_used_as_it_was_made_for() {
         (opencl_sys::CL_MEM_WRITE_ONLY, Access::Write, Access::ReadWrite),
     ] {
         let buffer = other.buffer(flags, &mut [5]);
-        // SAFETY: live, and used by nobody else.
+        // SAFETY: live, and not used elsewhere.
         let external = || unsafe { External::buffer(buffer) }.unwrap();
         assert!(executor.import(external(), fits).is_ok());
         let error = executor.import(external(), not).unwrap_err();
         assert!(error.to_string().contains("was not made for"), "{error}");
     }
-    // SAFETY: null is refused and not looked at; a device id that is none of the devices is only compared.
+    // SAFETY: null is rejected without access; an unknown device id is only compared.
     let nothing = unsafe { Context::over(other.context, null_mut()) }.unwrap_err();
     assert!(nothing.to_string().contains("none of those found"), "{nothing}");
 }
@@ -136,7 +136,7 @@ fn host_memory_is_used_where_it_lies() {
             assert_eq!(bytes, 7i32.to_ne_bytes());
         })
         .unwrap();
-    // PoCL's devices run in this memory; others may keep a copy.
+    // PoCL's devices use this memory directly; others may make a copy.
     if executor.probe().platform.contains("Portable Computing Language") {
         assert_eq!(seen, address + 4);
     }
@@ -160,7 +160,7 @@ mod extensions {
         OpenClExecutor::new(&devices().unwrap()[0], &options()).unwrap()
     }
 
-    /// Memory objects of the stand-in driver that are left.
+    /// Number of memory objects of the stand-in driver that remain.
     fn buffers() -> usize {
         // SAFETY: the library is loaded already, and the function is the stand-in's own.
         unsafe {
@@ -173,7 +173,7 @@ mod extensions {
         std::fs::symlink_metadata(format!("/proc/self/fd/{fd}")).is_ok()
     }
 
-    /// A file in the place of a dma-buf: the stand-in takes it, the kernel's request for host access does not.
+    /// A file instead of a dma-buf: the stand-in accepts it, the kernel's request for host access does not.
     fn file(bytes: u64) -> (OwnedFd, i32) {
         let file = tempfile::tempfile().unwrap();
         file.set_len(bytes).unwrap();
@@ -196,7 +196,7 @@ mod extensions {
         };
         assert_eq!(buffers(), 1);
         add(&mut executor, memory, 1, 1000).unwrap();
-        // Host access goes by the kernel, which knows that this is no dma-buf.
+        // Host access goes through the kernel, which rejects a file that is not a dma-buf.
         let error = executor.read(memory, 0, &mut [0; 4]).unwrap_err();
         assert!(error.to_string().contains("DMA_BUF_IOCTL_SYNC"), "{error}");
         let error = executor.write(memory, 0, &[0; 4]).unwrap_err();
@@ -209,7 +209,7 @@ mod extensions {
         executor.release(memory).unwrap();
         assert_eq!(buffers(), 0);
         assert!(!is_open(number), "nobody needs it any more");
-        // Whoever has the number next keeps it.
+        // A new file with the same descriptor number must not be closed.
         let (next, again) = file(1);
         assert_eq!(again, number);
         drop(executor);
@@ -230,7 +230,7 @@ mod extensions {
     fn import_hardware_buffer() -> String {
         let mut executor = executor();
         let mut own = 0u64;
-        // SAFETY: the stand-in looks at no hardware buffer.
+        // SAFETY: the stand-in does not access the hardware buffer.
         let external = unsafe { External::hardware_buffer(NonNull::from(&mut own).cast(), 64) };
         let memory = match executor.import(external, Access::Read) {
             Ok(memory) => memory,
@@ -279,7 +279,7 @@ mod extensions {
         "imported".to_owned()
     }
 
-    /// What a device has no room beside is what was allocated, not what was imported and released.
+    /// An out-of-memory error counts allocated memory, not memory that was imported and released.
     fn import_and_run_out() -> String {
         let mut executor = executor();
         let own = executor.allocate(&MemoryKind::Buffer { bytes: 64 }, Access::ReadWrite, None).unwrap();
@@ -289,7 +289,7 @@ mod extensions {
         add(&mut executor, own, 1, 16).unwrap_err().to_string()
     }
 
-    /// Not a test of its own: what the children run.
+    /// Not a test of its own: the code that the children run.
     #[test]
     fn child() {
         let Some(role) = std::env::var_os(ROLE) else { return };
@@ -337,7 +337,7 @@ mod extensions {
                 assert!(said.contains(wanted), "{said}");
             }
         }
-        // The object is gone again, and the descriptor closed, which the child looks at.
+        // The object is released and the descriptor closed; the child checks this.
         let said = outcome("dma-buf", "cl_arm_import_memory cl_arm_import_memory_dma_buf", "refuse-callback");
         assert!(said.contains("clSetMemObjectDestructorCallback"), "{said}");
     }

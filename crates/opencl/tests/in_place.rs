@@ -1,4 +1,4 @@
-//! Contents reached where they lie, and copied on the device.
+//! In-place access to contents, and copies on the device.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr, reason = "tests")]
 
 mod support;
@@ -39,7 +39,7 @@ fn a_buffer_is_reached_where_it_lies() {
         assert_eq!(found, [7, 99, 9]);
         let pocl = executor.probe().platform.contains("Portable Computing Language");
         if pocl && executor.strategy() == Strategy::Map {
-            // One place, so no copy.
+            // The same memory, so no copy was made.
             assert_eq!(seen[0], seen[1] + 4);
         }
         let mut called = 0;
@@ -87,7 +87,7 @@ fn an_input_that_is_also_the_output_is_read_as_it_was() {
             for i in 0..4 {
                 output[i] = 10 * inputs[0][3 - i];
             }
-            // Slices that are lent together lie apart.
+            // Slices that are passed together must not overlap.
             assert_ne!(inputs[0].as_ptr(), output.as_ptr());
             assert_eq!(inputs[0], [1, 2, 3, 4]);
         };
@@ -131,7 +131,7 @@ fn copies_between_and_within_objects() {
         let mut want = [0; 64];
         want[40..60].copy_from_slice(&initial[3..23]);
         assert_eq!(all(&mut executor, b), want);
-        // Within one, side by side and over each other.
+        // Within one buffer, disjoint and overlapping.
         for (from, to, len) in [(0, 32, 32), (1, 4, 50), (20, 10, 44), (7, 7, 9), (64, 0, 0)] {
             executor.write(a, 0, &initial).unwrap();
             let copied = executor.copy(a, from, a, to, len).unwrap();

@@ -1,4 +1,4 @@
-//! Memory objects, each way to make one and each way to reach it, against what was put in.
+//! Memory objects: each way to create and to access them, compared with the contents written.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr, reason = "tests")]
 
 mod support;
@@ -38,7 +38,7 @@ fn ints(bytes: &[u8]) -> Vec<i32> {
     bytes.chunks_exact(4).map(|b| i32::from_ne_bytes(b.try_into().unwrap())).collect()
 }
 
-/// Puts numbers in by copy, adds on the device, and reads them by map and by copy.
+/// Writes numbers by copy, adds on the device, and reads them by map and by copy.
 fn round_trip(bench: &Bench, buffer: &mut Buffer<'_>) {
     assert_eq!(buffer.bytes(), 4 * LEN);
     buffer.write(&bench.queue, 0, &numbers()).unwrap();
@@ -177,7 +177,7 @@ fn shared_virtual_memory_where_offered() {
         bench.add(&buffer, -5, LEN);
         let found = ints(&buffer.map(&bench.queue).unwrap());
         assert!(found.iter().zip(numbers()).all(|(found, n)| *found == n - 5), "{grain:?}");
-        // Dropped with a kernel under way.
+        // Dropped while a kernel may be running.
         bench.add(&buffer, 1, LEN);
     }
 }

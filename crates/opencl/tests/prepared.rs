@@ -1,4 +1,4 @@
-//! Launches checked once and submitted often, and programs built beside the executor.
+//! Launches that are checked once and submitted often, and programs built beside the executor.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr, reason = "tests")]
 
 mod support;
@@ -46,17 +46,17 @@ fn a_prepared_list_runs_as_often_as_it_is_submitted() {
     let list = [step(&program, a, 2), step(&program, b, 0), step(&program, a, 3)];
     let prepared = executor.prepare_launches(&list).unwrap();
     assert_eq!(prepared.launches(), list);
-    // A launch of the same kernel between changes no argument of theirs.
+    // Another launch of the same kernel in between does not change their arguments.
     for _ in 0..2 {
         let submission = executor.submit_prepared(&prepared).unwrap();
         executor.run(&[step(&program, b, 5)]).unwrap();
         assert_eq!(submission.timings().unwrap().len(), 3);
     }
-    // x to 3 (2 x + 1) + 1 twice over, and 1 to 6.
+    // x to 3 (2 x + 1) + 1 applied twice, and 1 to 6.
     let want: Vec<i32> = (0..4).map(|x| 3 * (2 * (3 * (2 * x + 1) + 1) + 1) + 1).collect();
     assert_eq!(contents(&mut executor, a), want);
     assert_eq!(contents(&mut executor, b), [6; 4]);
-    // The list keeps what it needs.
+    // The list keeps the objects it needs alive.
     executor.release(b).unwrap();
     let last = executor.submit_prepared(&prepared).unwrap();
     drop(prepared);
@@ -91,7 +91,7 @@ fn what_is_wrong_is_found_while_preparing() {
 fn equal_programs_are_one_and_others_are_not() {
     let Some(mut executor) = support::executor() else { return };
     let memory = numbers(&mut executor, [1; 4]);
-    // Made anew each time: an address says nothing once its program is gone.
+    // New programs each time: an address is meaningless once its program is dropped.
     for add in 0..40 {
         executor.run(&[step(&program(add % 3), memory, 0)]).unwrap();
         assert_eq!(contents(&mut executor, memory), [add % 3; 4]);
@@ -121,7 +121,7 @@ fn programs_are_built_while_the_executor_works() {
         executor.run(&[step(&program(add), memory, 0)]).unwrap();
         assert_eq!(contents(&mut executor, memory), [add; 4]);
     }
-    // What the executor has stays, and a kernel that was not asked for is made when it is.
+    // The executor's own program stays, and a kernel that was not requested is made on first use.
     executor.adopt(builder.build(&program(0), &[]).unwrap()).unwrap();
     let other = Launch {
         entry: "other".to_owned(),

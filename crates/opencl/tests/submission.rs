@@ -1,4 +1,4 @@
-//! Submitted launches: waited for, timed, heard of.
+//! Submitted launches: waiting, times, completion callbacks.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr, reason = "tests")]
 
 mod support;
@@ -15,7 +15,7 @@ use tripipe_opencl::OpenClExecutor;
 
 const LEN: usize = 1 << 12;
 
-/// Adds 1 to each of `LEN` numbers, `rounds` times over; enough of them take a while.
+/// Adds 1 to each of `LEN` numbers, `rounds` times; many rounds take a while.
 fn busy(executor: &mut OpenClExecutor, rounds: i32) -> (MemoryId, Launch) {
     let source = "kernel void count(global volatile int *all, int rounds) {
         for (int i = 0; i < rounds; ++i) all[get_global_id(0)] += 1;
@@ -51,7 +51,7 @@ fn the_end_is_told_once() {
             tell.send(asked.is_done()).unwrap();
         }));
     };
-    // While it runs, and when it is over; and it says so itself by then.
+    // While it runs, and after it has ended; `is_done` is true by then.
     ask(&tell);
     assert_eq!(told.recv_timeout(Duration::from_secs(60)), Ok(true));
     ask(&tell);
@@ -96,7 +96,7 @@ fn no_times_are_taken_where_none_are_wanted() {
     let prepared = executor.prepare_launches(&[next(3), next(5)]).unwrap();
     let timed = executor.submit_prepared(&prepared).unwrap();
     executor.take_times(false);
-    // Each comes after the one before, whether it is timed or not.
+    // Each runs after the one before, timed or not.
     let untimed = executor.submit(&[next(2), next(7)]).unwrap();
     assert_eq!(executor.run(&[next(11), next(2)]).unwrap().len(), 2);
     let last = executor.submit_prepared(&prepared).unwrap();

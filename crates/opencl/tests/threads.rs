@@ -1,4 +1,4 @@
-//! Several threads at once, and ten thousand launches.
+//! Several threads at the same time, and ten thousand launches.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr, reason = "tests")]
 
 mod support;
@@ -19,14 +19,14 @@ fn resident_bytes() -> Option<usize> {
     Some(statm.split_whitespace().nth(1)?.parse::<usize>().ok()? * 4096)
 }
 
-/// One test, so that no other one makes objects while they are counted.
+/// A single test, so that no other one makes objects while they are counted.
 #[test]
 fn threads_share_a_kernel_and_nothing_leaks() {
     let Some(device) = support::device() else { return };
     let before = live_objects();
 
-    // Two threads, one context, one kernel, a queue each; every launch has other arguments, so that an
-    // argument set by the wrong thread shows in the numbers.
+    // Two threads, one context, one kernel, a queue each; every launch has different arguments, so that an argument
+    // set by the wrong thread changes the numbers.
     {
         let context = Context::new(&device).unwrap();
         let program = Program::build(&context, &Request::from_source("step.cl", SOURCE)).unwrap();
@@ -82,17 +82,17 @@ fn threads_share_a_kernel_and_nothing_leaks() {
         assert_eq!(i32::from_ne_bytes(first) as usize, launches);
         executor.release(memory).unwrap();
     };
-    // The driver's own pools fill first.
+    // Fill the driver's own pools first.
     (0..200).for_each(|_| cycle(10));
     let (objects, resident) = (live_objects(), resident_bytes());
     (0..1000).for_each(|_| cycle(10));
     assert_eq!(live_objects(), objects);
     if let (Some(then), Some(now)) = (resident, resident_bytes()) {
         let grown = now.saturating_sub(then);
-        // An event alone is some hundred bytes in every driver: 10,000 leaked ones are over this.
+        // An event alone is some hundred bytes in every driver: 10,000 leaked ones would exceed this.
         assert!(grown < 1 << 20, "resident memory grew by {grown} bytes over 10,000 launches");
     }
-    // What was made by an executor outlives it, and leaves nothing behind.
+    // Objects made by an executor outlive it, and nothing leaks.
     let kind = MemoryKind::Buffer { bytes: 256 };
     let memory = executor.allocate(&kind, Access::ReadWrite, Some(&[0; 256])).unwrap();
     let launch = Launch {

@@ -1,4 +1,4 @@
-//! Each transfer mode moves what it says; rates and overheads are possible ones.
+//! Each transfer mode transfers the contents correctly; rates and overheads are plausible.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr, reason = "tests")]
 
 mod support;
@@ -25,7 +25,7 @@ fn every_offered_mode_is_measured() {
         let Some(rates) = rates else { continue };
         println!("{mode}: {:.2} GB/s there, {:.2} GB/s back", rates.to_device * 1e-9, rates.to_host * 1e-9);
         assert_eq!((rates.mode, rates.bytes), (mode, bytes));
-        // More than half of the runs took at least the median; all of them fit in the time of the call.
+        // More than half of the runs took at least the median time; all of them fit in the time of the call.
         for rate in [rates.to_device, rates.to_host] {
             assert!(rate.is_finite() && rate > 0.0, "{mode}: {rate}");
             assert!(bytes as f64 / rate * (runs as f64 / 2.0) < elapsed, "{mode}: {rate} in {elapsed} s");

@@ -1,4 +1,4 @@
-//! `docs/launch-files.md` says what is so: its examples are read, its lists are complete.
+//! Checks `docs/launch-files.md`: its examples load, its lists are complete.
 
 use tripipe_launch::file::{Limits, ParameterKind};
 use tripipe_launch::{ChannelOrder, ChannelType};
@@ -7,7 +7,7 @@ use super::{Shelf, buffer, kernel, parse, value};
 
 const DOCUMENTATION: &str = include_str!("../../../../docs/launch-files.md");
 
-/// The fenced blocks of that language.
+/// The fenced blocks in `language`.
 fn blocks(language: &str) -> Vec<&'static str> {
     let fence = format!("```{language}\n");
     DOCUMENTATION.split(&fence).skip(1).map(|rest| rest.split_once("```").unwrap().0).collect()
@@ -19,7 +19,7 @@ fn examples_are_launch_files() {
     assert_eq!(examples.len(), 5);
     for example in examples {
         let file = parse(example).unwrap_or_else(|error| panic!("{error}\n{example}"));
-        // Of a kernel whose parameters nobody knows everything can be asked but a value without its type.
+        // For a kernel with unknown parameters, every argument can be passed except a value without its type.
         let kinds: Vec<ParameterKind> = file
             .arguments
             .iter()
@@ -56,7 +56,7 @@ fn every_word_is_documented() {
         let word = channel.opencl_name()[3..].to_lowercase().replace('_', "-");
         assert!(said(&word), "{word}");
     }
-    // The parser says its keys when one is wrong; names in a table of the documentation are in backquotes.
+    // The parser lists its keys when one is wrong; names in a table of the documentation are in backquotes.
     for text in ["x = 1", "source = 'a'\nglobal = 1\n[[argument]]\nx = 1"] {
         let error = parse(text).unwrap_err().to_string();
         for key in error.split_once("there are ").unwrap().1.split(", ") {

@@ -1,4 +1,4 @@
-//! What is loaded: types from the kernel, contents from files, staged on an executor that only keeps bytes.
+//! Loading: types from the kernel, contents from files, staged on an executor that only stores bytes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ fn pictures_become_what_they_are_for() {
     assert_eq!(loaded("buffer = 'uchar'\ncount = [1, 2, 4]", buffer("uchar")), (vec![1, 2, 4], rgba.clone()));
     assert_eq!(loaded("buffer = 'uchar4'", buffer("uchar4")), (vec![1, 2], rgba.clone()));
     assert_eq!(loaded("buffer = 'uchar'\ncount = 6", buffer("uchar")).0, [6]);
-    // Three lanes in the room of four.
+    // Three lanes in the space of four.
     assert_eq!(
         loaded("buffer = 'uchar3'", buffer("uchar3")),
         (vec![1, 2], vec![10, 20, 30, 0, 40, 50, 60, 0])
@@ -109,7 +109,7 @@ fn limits_are_looked_at_before_anything_is_made() {
         error.to_string(),
         "k.toml:7:1: the arguments need 128 bytes, over the limit of 127 bytes; make them smaller or raise the limit"
     );
-    // These would take a machine's whole memory, and years.
+    // These would need more memory than any machine has, and years of time.
     for huge in ["9223372036854775807", "[4294967296, 1073741824]"] {
         let text = format!("[[argument]]\nbuffer = 'double16'\ncount = {huge}\nrandom = {{}}");
         let error = limited(&text, &[buffer("double16")], 1 << 40).unwrap_err().to_string();
@@ -119,7 +119,7 @@ fn limits_are_looked_at_before_anything_is_made() {
     assert!(limited(text, &[ParameterKind::Image], 1 << 40).is_err());
 }
 
-/// Keeps bytes; a launch adds 1 to every byte of its first argument.
+/// Stores bytes; a launch adds 1 to every byte of its first argument.
 #[derive(Default)]
 struct Keeper {
     probe: Probe,
@@ -211,7 +211,7 @@ fn staged_run_and_compared() {
         panic!("{launch:?}")
     };
     assert_eq!((a, number), (again, &Value::from(3i32)));
-    // The image lies over a buffer of its own, which is what is read afterwards.
+    // The image is over a buffer of its own, which is read afterwards.
     assert_eq!(*image, MemoryId(7));
     let (buffer, shape, pitch) = keeper.images[0];
     assert_eq!((shape.extent, pitch), (ImageExtent::Buffer { width: 3 }, 12));

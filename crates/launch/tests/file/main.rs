@@ -1,4 +1,4 @@
-//! Launch files: what they say, what is refused and how, what is loaded.
+//! Launch files: parsing, errors and their messages, loading.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
 
@@ -14,7 +14,7 @@ use tripipe_launch::file::{
     Signature,
 };
 
-/// A file with these arguments, and what every file has.
+/// A file with these arguments and the required keys.
 fn with(arguments: &str) -> String {
     format!("source = \"k.cl\"\nglobal = 8\n{arguments}")
 }
@@ -27,7 +27,7 @@ fn element(name: &str) -> ElementType {
     ElementType::from_opencl_name(name).unwrap()
 }
 
-/// A kernel `k` with these parameters, `a`, `b`, ...
+/// A kernel `k` with parameters `a`, `b`, ... of these kinds.
 fn kernel(kinds: &[ParameterKind]) -> Signature {
     let names = ('a'..='z').map(|name| name.to_string());
     let parameters = names.zip(kinds).map(|(name, kind)| Parameter { name, kind: kind.clone() });
@@ -42,7 +42,7 @@ fn value(name: &str) -> ParameterKind {
     ParameterKind::Value(element(name))
 }
 
-/// The same three files whatever their name.
+/// Returns the same three files for every name.
 struct Shelf {
     bytes: Vec<u8>,
     array: Array,

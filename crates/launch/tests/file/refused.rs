@@ -1,16 +1,16 @@
-//! What cannot be: each told with its place and the way out.
+//! Invalid launch files: each error gives its location and how to fix it.
 
 use tripipe_launch::file::{Limits, ParameterKind, Signature};
 
 use super::{Shelf, buffer, kernel, load, parse, value, with};
 
-/// Refuses `text` with exactly this message behind the file's name.
+/// Checks that `text` is rejected with exactly this message after the file's name.
 fn refuses(text: &str, message: &str) {
     let error = parse(text).err().unwrap_or_else(|| panic!("{text}")).to_string();
     assert_eq!(error, format!("k.toml:{message}"), "{text}");
 }
 
-/// As [`refuses`], an argument whose first line is the file's fourth.
+/// Like [`refuses`], for an argument whose first line is the file's fourth.
 fn refuses_argument(argument: &str, message: &str) {
     refuses(&with(&format!("[[argument]]\n{argument}\n")), message);
 }
@@ -268,7 +268,7 @@ fn more_arguments_than_any_device_takes() {
     assert!(error.contains("at most 1024 arguments"), "{error}");
 }
 
-/// Loads for a kernel of these parameters, and has it refused with this message.
+/// Checks that loading for a kernel with this parameter is rejected with this message.
 fn refuses_to_load(argument: &str, kind: ParameterKind, message: &str) {
     let text = with(&format!("[[argument]]\n{argument}\n"));
     let error = load(&text, &[kind]).err().unwrap_or_else(|| panic!("{text}")).to_string();

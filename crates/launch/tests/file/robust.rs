@@ -1,11 +1,11 @@
-//! Whatever comes in: no panic, no hang, no more memory than the limit.
+//! Any input: no panic, no hang, no more memory than the limit.
 
 use proptest::prelude::*;
 use tripipe_launch::file::{Limits, ParameterKind};
 
 use super::{Shelf, buffer, kernel, value};
 
-/// Pieces that launch files are made of, in any order and with anything in between.
+/// Pieces of launch files, in any order and with arbitrary text in between.
 fn pieces(words: &'static [&'static str]) -> impl Strategy<Value = String> {
     let piece = prop_oneof![8 => prop::sample::select(words).prop_map(str::to_owned), 1 => any::<String>(), 1 =>
         any::<i64>().prop_map(|number| number.to_string())];
@@ -81,7 +81,7 @@ const SIM: &[&str] = &[
     "é",
 ];
 
-/// Loads for kernels of each kind of parameter.
+/// Loads the file for kernels with each kind of parameter.
 fn load(file: &tripipe_launch::file::LaunchFile) {
     let opaque = ParameterKind::Opaque { type_name: "s".to_owned(), bytes: None };
     let all = [
@@ -94,7 +94,7 @@ fn load(file: &tripipe_launch::file::LaunchFile) {
     ];
     for kind in all {
         let kinds = vec![kind; file.arguments.len().min(26)];
-        // A mebibyte: what is made is made quickly.
+        // A mebibyte, so that contents are generated quickly.
         if let Ok(loaded) = file.load(&[kernel(&kinds)], &mut Shelf::default(), Limits { bytes: 1 << 20 }) {
             for memory in loaded.memory {
                 let size = memory.array.bytes().unwrap();
@@ -106,7 +106,7 @@ fn load(file: &tripipe_launch::file::LaunchFile) {
     }
 }
 
-/// An error says a place that is in the text.
+/// Checks that an error's location is inside the text.
 fn check_place(error: &tripipe_launch::file::FileError, text: &str) {
     assert!(error.place.line >= 1 && error.place.column >= 1);
     assert!(error.place.line <= text.split('\n').count(), "{error}\n{text}");

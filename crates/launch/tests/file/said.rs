@@ -1,4 +1,4 @@
-//! Every key, by what it says.
+//! Every key and its meaning.
 
 use tripipe_launch::file::{
     BytesFrom, Contents, Dump, Given, Memory, MemoryShape, Number, ProgramFile, Random, Tolerance,

@@ -1,4 +1,4 @@
-//! Oclgrind's files.
+//! Oclgrind's `.sim` files.
 
 use tripipe_launch::file::sim::{SizedArgument, SizedContents};
 use tripipe_launch::file::{
@@ -27,7 +27,7 @@ fn le<const N: usize>(numbers: &[[u8; N]]) -> Vec<u8> {
     numbers.concat()
 }
 
-/// The tests of Oclgrind itself have these shapes.
+/// Files in the forms that Oclgrind's own tests use.
 #[test]
 fn files_as_oclgrind_has_them() {
     let file = parse(
@@ -103,7 +103,7 @@ fn numbers_have_the_kernels_type_or_the_headers() {
         bytes("<size=8 float>\n1\n0.5", buffer("int")),
         le(&[1.0f32.to_ne_bytes(), 0.5f32.to_ne_bytes()])
     );
-    // A buffer of vectors holds their numbers.
+    // A buffer of vectors contains their numbers.
     assert_eq!(bytes("<size=8> 1 2", buffer("float4")), le(&[1.0f32.to_ne_bytes(), 2.0f32.to_ne_bytes()]));
     assert_eq!(bytes("<size=4 range=3:-1:0>", buffer("uchar")), [3, 2, 1, 0]);
     let tenths = bytes("<size=12 range=0:0.1:0.2>", buffer("float"));
@@ -111,9 +111,9 @@ fn numbers_have_the_kernels_type_or_the_headers() {
     assert_eq!(bytes("<size=4 hex> 0 7f ff 0X80", buffer("char")), [0, 0x7f, 0xff, 0x80]);
     assert_eq!(bytes("<size=4 hex fill=8000>", buffer("short")), le(&[0x8000u16.to_ne_bytes(); 2]));
     assert_eq!(bytes("<size=8 hex> ffffffffffffffff", buffer("ulong")), [0xff; 8]);
-    // Base 16 is for integers alone.
+    // Base 16 is only for integers.
     assert_eq!(bytes("<size=4 hex> 10", buffer("float")), 10.0f32.to_ne_bytes());
-    // Numbers follow the header on its line and on others, up to the next.
+    // Numbers follow the header on the same line and on later lines, up to the next header.
     assert_eq!(bytes("<size=3> 1 2#3\n4", buffer("uchar")), [1, 2, 4]);
 }
 
@@ -133,7 +133,7 @@ fn what_an_argument_is_follows_from_the_parameter() {
     let three = le(&[42.0f32.to_ne_bytes(), 3.0f32.to_ne_bytes(), 18.0f32.to_ne_bytes()]);
     assert_eq!(passed("<size=12 float>\n42\n3\n18", opaque), Argument::Bytes(three.into()));
     assert_eq!(passed("<null>", buffer("int")), Argument::Null);
-    // A buffer without bytes, which OpenCL does not have.
+    // A buffer of size 0, which does not exist in OpenCL.
     for empty in ["<size=0>", "<size=0 noinit>", "<size=0 fill=1>", "<size=0 dump>"] {
         assert_eq!(passed(empty, buffer("int")), Argument::Null, "{empty}");
     }
@@ -256,7 +256,7 @@ fn what_is_refused() {
         opaque,
         "`a` is a value of type `struct s`, but want at most 65536 bytes by value",
     );
-    // A small file asks for more than there is.
+    // A small file that requests more memory than the limit.
     let error = load("<size=1099511627776 fill=0>", &[buffer("int")]).unwrap_err().to_string();
     assert!(error.contains("over the limit"), "{error}");
 }

@@ -34,7 +34,7 @@ pub(crate) unsafe fn enqueue_kernel(
 }
 
 /// # Safety
-/// Queue and buffers are live and of one context; both regions lie inside and do not overlap.
+/// Queue and buffers are live and of one context; both regions are inside and do not overlap.
 pub(crate) unsafe fn enqueue_copy_buffer(
     queue: cl::cl_command_queue,
     (from, from_offset): (cl::cl_mem, usize),
@@ -69,7 +69,7 @@ pub(crate) unsafe fn enqueue_fill_buffer(
 /// Reads bytes of a buffer; returns when they are in `into`.
 ///
 /// # Safety
-/// Queue and buffer are live and of one context; the region lies inside.
+/// Queue and buffer are live and of one context; the region is inside.
 pub(crate) unsafe fn read_buffer(
     queue: cl::cl_command_queue,
     buffer: cl::cl_mem,
@@ -87,7 +87,7 @@ pub(crate) unsafe fn read_buffer(
 /// Writes bytes of a buffer; returns when `from` may be reused.
 ///
 /// # Safety
-/// Queue and buffer are live and of one context; the region lies inside.
+/// Queue and buffer are live and of one context; the region is inside.
 pub(crate) unsafe fn write_buffer(
     queue: cl::cl_command_queue,
     buffer: cl::cl_mem,
@@ -105,7 +105,7 @@ pub(crate) unsafe fn write_buffer(
 /// Reads a region of an image into tightly packed rows and slices; returns when the data is in `into`.
 ///
 /// # Safety
-/// Queue and image are live and of one context; the region lies inside, and `into` has as many bytes.
+/// Queue and image are live and of one context; the region is inside, and `into` has as many bytes.
 pub(crate) unsafe fn read_image(
     queue: cl::cl_command_queue,
     image: cl::cl_mem,
@@ -144,7 +144,7 @@ pub(crate) unsafe fn write_image(
 /// may be null even after success.
 ///
 /// # Safety
-/// Queue and buffer are live and of one context; the region lies inside.
+/// Queue and buffer are live and of one context; the region is inside.
 pub(crate) unsafe fn map_buffer(
     queue: cl::cl_command_queue,
     buffer: cl::cl_mem,
@@ -176,7 +176,7 @@ pub(crate) struct MappedImage {
 /// Maps a region of an image; returns when it is mapped.
 ///
 /// # Safety
-/// Queue and image are live and of one context; the region lies inside.
+/// Queue and image are live and of one context; the region is inside.
 pub(crate) unsafe fn map_image(
     queue: cl::cl_command_queue,
     image: cl::cl_mem,

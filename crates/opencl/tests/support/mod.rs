@@ -1,4 +1,4 @@
-//! The device of the tests.
+//! The device that tests use.
 
 use tripipe_opencl::{CacheChoice, Device, ExecutorOptions, OpenClExecutor, devices};
 

@@ -1,4 +1,4 @@
-//! OpenCL called directly, as another user of the library would.
+//! Direct OpenCL calls, as by another user of the library.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -19,7 +19,7 @@ pub fn library() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
     LIBRARY.get_or_init(|| {
         let path = tripipe_opencl::library::load().unwrap();
-        // SAFETY: it is loaded already.
+        // SAFETY: it is already loaded.
         unsafe { Library::new(path) }.unwrap()
     })
 }
@@ -57,7 +57,7 @@ pub fn context(device: *mut c_void) -> *mut c_void {
     context
 }
 
-/// A queue; `profiling` for one that takes times.
+/// A queue; with `profiling`, one that takes times.
 pub fn queue(context: *mut c_void, device: *mut c_void, profiling: bool) -> *mut c_void {
     let mut code = 0;
     let flags = if profiling { cl::CL_QUEUE_PROFILING_ENABLE } else { 0 };
@@ -80,7 +80,7 @@ pub fn buffer<T: Copy>(context: *mut c_void, flags: cl::cl_mem_flags, values: &m
     buffer
 }
 
-/// A part of a buffer, `bytes` bytes at `offset`.
+/// A sub-buffer of `bytes` bytes at `offset`.
 pub fn part(buffer: *mut c_void, offset: usize, bytes: usize) -> *mut c_void {
     let mut code = 0;
     let create = raw!(clCreateSubBuffer_t, b"clCreateSubBuffer\0");
@@ -98,7 +98,7 @@ pub fn read<T: Copy + Default>(queue: *mut c_void, buffer: *mut c_void, count: u
     let mut values = vec![T::default(); count];
     let read = raw!(clEnqueueReadBuffer_t, b"clEnqueueReadBuffer\0");
     let (bytes, into) = (size_of_val(&values[..]), values.as_mut_ptr().cast());
-    // SAFETY: the read is over when the call returns, and the values have as many bytes.
+    // SAFETY: the read is complete when the call returns, and the values have as many bytes.
     assert_eq!(unsafe { read(queue, buffer, 1, 0, bytes, into, 0, null(), null_mut()) }, 0);
     values
 }
@@ -107,11 +107,11 @@ pub fn read<T: Copy + Default>(queue: *mut c_void, buffer: *mut c_void, count: u
 pub fn write<T: Copy>(queue: *mut c_void, buffer: *mut c_void, values: &[T]) {
     let write = raw!(clEnqueueWriteBuffer_t, b"clEnqueueWriteBuffer\0");
     let (bytes, from) = (size_of_val(values), values.as_ptr().cast());
-    // SAFETY: the write is over when the call returns, and the values have as many bytes.
+    // SAFETY: the write is complete when the call returns, and the values have as many bytes.
     assert_eq!(unsafe { write(queue, buffer, 1, 0, bytes, from, 0, null(), null_mut()) }, 0);
 }
 
-/// References to a buffer, as the driver counts them.
+/// The driver's reference count of a buffer.
 pub fn references(buffer: *mut c_void) -> u32 {
     let mut count = 0u32;
     let ask = raw!(clGetMemObjectInfo_t, b"clGetMemObjectInfo\0");
@@ -121,21 +121,21 @@ pub fn references(buffer: *mut c_void) -> u32 {
     count
 }
 
-/// Gives the caller's reference of a buffer back.
+/// Releases the caller's reference to a buffer.
 pub fn release_buffer(buffer: *mut c_void) {
     let release = raw!(clReleaseMemObject_t, b"clReleaseMemObject\0");
-    // SAFETY: the test gives back what it has, once.
+    // SAFETY: the test releases its own reference, once.
     assert_eq!(unsafe { release(buffer) }, 0);
 }
 
-/// Gives the caller's reference of a queue back.
+/// Releases the caller's reference to a queue.
 pub fn release_queue(queue: *mut c_void) {
     let release = raw!(clReleaseCommandQueue_t, b"clReleaseCommandQueue\0");
     // SAFETY: as above.
     assert_eq!(unsafe { release(queue) }, 0);
 }
 
-/// Gives the caller's reference of a context back.
+/// Releases the caller's reference to a context.
 pub fn release_context(context: *mut c_void) {
     let release = raw!(clReleaseContext_t, b"clReleaseContext\0");
     // SAFETY: as above.

@@ -1,14 +1,14 @@
-//! Where the stand-in driver is. Other crates' tests include this file by its path.
+//! Locates the stand-in driver. Tests of other crates include this file by its path.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
-/// The stand-in driver (`crates/opencl/examples/stand_in.rs`) as a shared library, built if need be.
+/// The stand-in driver (`crates/opencl/examples/stand_in.rs`) as a shared library, built if needed.
 ///
-/// `cargo test` and `cargo nextest` build it with the examples of this crate; another crate's tests, or a
-/// run of one test alone, may find none or an old one, and compile it here (a second, no dependencies).
+/// `cargo test` and `cargo nextest` build it with the examples of this crate. Tests of another crate, or a run of a
+/// single test, may find none or an outdated one, and compile it here (one second, no dependencies).
 #[allow(clippy::panic, reason = "a helper of tests")]
 pub(crate) fn stand_in() -> &'static Path {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
@@ -25,8 +25,8 @@ pub(crate) fn stand_in() -> &'static Path {
         {
             return path;
         }
-        // Tests run side by side, in processes of their own under nextest: each builds into a file of its
-        // own, and the first to be done gives it to the others. The name changes with the source.
+        // Tests run in parallel, under nextest in separate processes: each builds into a file of its own, and the
+        // first to finish shares it with the others. The name changes with the source.
         let age = built(&source).and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let path = folder.join(format!("{}-{file}", age.unwrap_or_default().as_millis()));
