@@ -1,5 +1,5 @@
-//! Runs damaged modules and launch files for as long as one likes, and stops at the first that panics, hangs or takes
-//! memory without end. The same seed makes the same cases.
+//! Runs damaged modules and launch files for a given time, and stops at the first one that panics, hangs or exhausts
+//! memory. The same seed gives the same cases.
 //!
 //! `cargo run --release -p tripipe-simulate --example fuzz -- --minutes 60 --seed 1 [--from CASE]`
 
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Cases between two lines of the log.
+/// Cases between two log lines.
 const LINES: u64 = 20_000;
 
 fn main() -> ExitCode {
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     };
     println!("{} samples, seed {seed}, from case {from}, {minutes} minutes", samples.len());
 
-    // A case that hangs is named by another thread.
+    // Another thread reports the case that hangs.
     let current = Arc::new(AtomicU64::new(from));
     let watched = Arc::clone(&current);
     thread::spawn(move || {

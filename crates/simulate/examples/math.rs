@@ -1,5 +1,5 @@
-//! How long the mathematical functions take: nanoseconds an element in rows of 64, as the simulator calls them, one by
-//! one and as arrays.
+//! Measures the time of the mathematical functions in nanoseconds per element, in rows of 64 as the simulator calls
+//! them, one by one and as arrays.
 //!
 //! `cargo run --release -p tripipe-simulate --example math`
 
@@ -14,7 +14,7 @@ use tripipe_simulate::math::{self, Float};
 
 const ROW: usize = 64;
 
-/// The least of several times, in nanoseconds an element.
+/// The shortest of several times, in nanoseconds per element.
 fn time_ns(mut run: impl FnMut()) -> f64 {
     const RUNS: u32 = 100;
     let mut least = f64::INFINITY;
@@ -32,9 +32,9 @@ fn row<T: Float>(least: f64, most: f64) -> [T; ROW] {
     std::array::from_fn(|i| T::nearest(least + (most - least) * i as f64 / ROW as f64))
 }
 
-/// One by one, as arrays; `None` if there is no such function.
+/// Times of calls one by one and as arrays; `None` if there is no such function.
 fn times<T: Float>(builtin: Builtin) -> Option<(f64, f64)> {
-    // In the domain of most functions.
+    // Values in the domain of most functions.
     let (x, y, z): ([T; ROW], [T; ROW], [T; ROW]) = (row(0.01, 0.99), row(0.5, 3.0), row(-1.0, 1.0));
     let mut out = [T::default(); ROW];
     if let (Some(one), Some(array)) = (math::float1::<T>(builtin), math::array1::<T>(builtin)) {

@@ -1,7 +1,8 @@
-//! Every launch file of `tests/bugs` with all checks on: what the comments in its source say is found, and nothing else.
-//! The folder's README says how the comments are read.
+//! Runs every launch file of `tests/bugs` with all checks enabled. The findings must be exactly those in the comments
+//! of its source. The folder's README describes the comments.
 //!
-//! Without a clang that writes line numbers all is left out, which is said; with `TRIPIPE_REQUIRE_CLANG` that is a failure.
+//! Without a clang that writes line numbers everything is skipped, with a message; with `TRIPIPE_REQUIRE_CLANG` that
+//! is a failure.
 
 #![allow(clippy::print_stderr, reason = "tests say what they leave out")]
 
@@ -24,7 +25,7 @@ use tripipe_launch::file::{self, Limits, Signature};
 use tripipe_simulate::watch::{Checks, rules};
 use tripipe_simulate::{Options, Simulator};
 
-/// Rules that find two places, either of which may be marked.
+/// Rules whose findings have two locations, either of which may be marked.
 const TWO_SIDED: [&Rule; 7] = [
     &rules::DATA_RACE,
     &rules::DATA_RACE_BETWEEN_GROUPS,
@@ -35,7 +36,7 @@ const TWO_SIDED: [&Rule; 7] = [
     &rules::COLLECTIVE_DIVERGENCE,
 ];
 
-/// Endless loops come to this end: more than the longest clean kernel runs.
+/// Step limit for endless loops: more than the longest clean kernel runs.
 const STEPS: u64 = 2_000_000;
 
 fn main() -> ExitCode {
@@ -75,7 +76,7 @@ fn launch_files(folder: &Path) -> Result<Vec<PathBuf>, Failed> {
     Ok(paths)
 }
 
-/// Runs one launch file and compares.
+/// Runs one launch file and compares its findings with the marks.
 fn check(path: &Path) -> Result<(), Failed> {
     let file = file::parse(&fs::read_to_string(path)?, &path.display().to_string())?;
     let source = path.with_file_name(file.source.path());
@@ -111,7 +112,7 @@ fn is_clean(path: &Path) -> bool {
     path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("_ok"))
 }
 
-/// A comment that says what is found at a line.
+/// A comment that names the finding expected at a line.
 #[derive(Clone, Debug, PartialEq)]
 struct Mark {
     line: u32,
@@ -157,7 +158,8 @@ fn declaration(text: &str, kernel: &str) -> Option<u32> {
         .map(|found| found.0)
 }
 
-/// Whether every mark has a finding and every finding a mark. `declared` is the line of findings that are about the kernel.
+/// Checks that every mark has a finding and every finding a mark. `declared` is the line of findings about the whole
+/// kernel.
 fn compare(marks: &[Mark], findings: &[Finding], declared: u32) -> Result<(), Failed> {
     let matches = |mark: &Mark, finding: &Finding| {
         let place = finding.place.as_ref().map_or(declared, |place| place.line);
@@ -179,7 +181,7 @@ fn compare(marks: &[Mark], findings: &[Finding], declared: u32) -> Result<(), Fa
     if differences.is_empty() { Ok(()) } else { Err(differences.into()) }
 }
 
-/// The comparison must be able to fail, each way.
+/// The comparison must be able to fail in each direction.
 fn comparison_fails() -> Result<(), Failed> {
     let race = |place: Option<u32>, related: Option<u32>| finding(&rules::DATA_RACE, place, related);
     let read = finding(&rules::OUT_OF_BOUNDS_READ, Some(3), Some(4));
@@ -241,7 +243,7 @@ fn finding(rule: &'static Rule, place: Option<u32>, related: Option<u32>) -> Fin
     }
 }
 
-/// Two bugs for each rule at the least, and a clean twin for each bug.
+/// Each rule has at least two bugs, and each bug has a clean counterpart.
 fn every_rule_has_bugs(folder: &Path) -> Result<(), Failed> {
     let mut bugs = Vec::new();
     for path in launch_files(folder)? {

@@ -1,10 +1,10 @@
-//! The simulator's images against those of the OpenCL devices that are there: every format they offer, read through
-//! every sampler and written.
+//! Compares the simulator's images with those of the available OpenCL devices: every format that they offer, read
+//! through every sampler and written.
 //!
-//! Without a device the tests have nothing to do, and say so; with `TRIPIPE_REQUIRE_OPENCL=1` they fail.
+//! Without a device the tests are skipped, with a message; with `TRIPIPE_REQUIRE_OPENCL=1` they fail.
 //!
-//! Where PoCL differs from the specification it is not asked, and a GPU is asked for no more precision than it must have
-//! ([`Knows`]). Seen to pass on PoCL 3.1 and 5.0 and on an NVIDIA H200, which offers 74 formats.
+//! Cases in which PoCL differs from the specification are skipped, and a GPU needs only the precision that is
+//! required ([`Knows`]). Observed to pass on PoCL 3.1 and 5.0 and on an NVIDIA H200, which offers 74 formats.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "tests")]
 
 use std::sync::Arc;
@@ -36,17 +36,18 @@ const ADDRESSING: [Addressing; 5] = [
     Addressing::MirroredRepeat,
 ];
 
-/// Coordinates in one launch.
+/// Coordinates per launch.
 const READS: usize = 300;
 
-/// What a device is asked.
+/// The expectations for a device.
 #[derive(Clone, Copy)]
 struct Knows {
-    /// Everything. Not PoCL: alpha of `CL_R` and `CL_RG` images is 0 at the border and for integers, single channels
-    /// of `CL_HALF_FLOAT` are taken for bytes, and up to 3.1 a normalised sampler normalises the layer of an array too.
+    /// All cases. False for PoCL: alpha of `CL_R` and `CL_RG` images is 0 at the border and for integers, single
+    /// channels of `CL_HALF_FLOAT` are treated as bytes, and up to 3.1 a normalised sampler normalises the layer of
+    /// an array too.
     all: bool,
-    /// Single precision, and rounding to nearest. Of the others: filters with 256 positions between two texels, sRGB to
-    /// half a code (8.3.5), written numbers to the next code (8.3.1.2 and 8.3.2).
+    /// Single precision, and rounding to nearest. Other devices: filters with 256 positions between two texels, sRGB
+    /// to half a code (8.3.5), written numbers to the next code (8.3.1.2 and 8.3.2).
     exact: bool,
 }
 
@@ -64,7 +65,7 @@ impl Knows {
         self.all || !sampler.normalized || !matches!(extent, E::D1Array { .. } | E::D2Array { .. })
     }
 
-    /// Components to compare.
+    /// The components to compare.
     fn components(self, order: ChannelOrder) -> std::ops::Range<usize> {
         match order {
             ChannelOrder::R if !self.all => 0..1,
@@ -73,7 +74,7 @@ impl Knows {
         }
     }
 
-    /// By how much a component may be off that is read without a filter.
+    /// Tolerance of a component that is read without a filter.
     fn tolerance(self, shape: &ImageShape) -> f32 {
         match shape.channel {
             // The steepest part of sRGB is 2.4 / 1.055 at 1.
@@ -85,7 +86,7 @@ impl Knows {
         }
     }
 
-    /// By how much it may be off with a linear filter, texels and border being at most 4 apart.
+    /// Tolerance with a linear filter, for texels and border at most 4 apart.
     fn filter_tolerance(self, shape: &ImageShape) -> f32 {
         // A step of positions along each of three dimensions, and one for the sum.
         let step = if self.exact { 1e-6 } else { 0.5 / 256.0 };
@@ -93,7 +94,7 @@ impl Knows {
         4.0 * range * step + self.tolerance(shape)
     }
 
-    /// Whether bytes are what a write should have left.
+    /// Whether the bytes are those that a write should leave.
     fn written(self, shape: &ImageShape, found: &[u8], want: &[u8]) -> bool {
         let near = |found: &[u8], want: &[u8]| match (found, want) {
             ([a], [b]) => a.wrapping_sub(*b).cast_signed().abs() <= 1,
@@ -175,7 +176,7 @@ fn buffer(executor: &mut OpenClExecutor, bytes: &[u8]) -> MemoryId {
     executor.allocate(&kind, Access::ReadWrite, Some(bytes)).unwrap()
 }
 
-/// Runs a kernel that reads; gives four numbers for each coordinate.
+/// Runs a kernel that reads; returns four numbers for each coordinate.
 fn read(
     executor: &mut OpenClExecutor,
     program: &Arc<Program>,
@@ -206,7 +207,7 @@ fn run(
     executor.run(&[Launch { program, entry: entry.to_owned(), arguments, range }]).unwrap();
 }
 
-/// Bytes without a pattern; floats among them are between -2 and 2.
+/// Random bytes; floats are between -2 and 2.
 fn noise(shape: &ImageShape, random: &mut Rng) -> Vec<u8> {
     let channels = shape.bytes() / shape.channel.bytes();
     (0..channels)
@@ -218,7 +219,7 @@ fn noise(shape: &ImageShape, random: &mut Rng) -> Vec<u8> {
         .collect()
 }
 
-/// Formats of images of this extent that the device offers, with an image of each.
+/// The formats that the device offers for images of this extent, with an image of each.
 fn offered(
     executor: &mut OpenClExecutor,
     extent: E,
@@ -230,7 +231,7 @@ fn offered(
     for order in ChannelOrder::ALL {
         for channel in ChannelType::ALL {
             let shape = ImageShape { extent, order, channel };
-            // Depth images are other types.
+            // Depth images have other types.
             if shape.check().is_err() || order == ChannelOrder::Depth || !knows.format(order, channel) {
                 continue;
             }
@@ -242,7 +243,7 @@ fn offered(
             }
         }
     }
-    // What OpenCL 1.2 asks of every device.
+    // OpenCL 1.2 requires this many of every device.
     assert!(all.len() >= 10, "{extent}: {} formats", all.len());
     eprintln!("{}: {extent}, {} formats", executor.probe().name, all.len());
     all
@@ -262,7 +263,7 @@ fn samplers(extent: E, kind: TexelKind, knows: Knows) -> Vec<Sampler> {
         .collect()
 }
 
-/// Coordinates in and around the image, a tenth of a texel or more away from where it would take another.
+/// Coordinates in and around the image, at least a tenth of a texel from the boundary to another texel.
 fn coordinates(extent: E, sampler: Sampler, random: &mut Rng) -> [f32; 4] {
     let sizes = match extent {
         E::D1Array { width, layers } => [width, layers, 1],
@@ -283,8 +284,8 @@ fn coordinates(extent: E, sampler: Sampler, random: &mut Rng) -> [f32; 4] {
             Filter::Nearest => random.i32(0..size),
             Filter::Linear => random.i32(0..size - i32::from(size > 1)),
         };
-        // A layer is rounded to the nearest, a nearest texel downwards; a linear filter is smooth, and without
-        // addressing stays between the middles of two texels.
+        // A layer is rounded to nearest, a nearest texel downwards. A linear filter is continuous; without
+        // addressing, coordinates stay between the centres of two texels.
         let within = match sampler.filter {
             _ if layered => random.f32() * 0.8 - 0.4,
             _ if size == 1 && !outside => 0.5,
@@ -415,7 +416,7 @@ fn writes_leave_the_bytes_of_the_format() {
                 let from: Vec<_> = at
                     .iter()
                     .map(|_| {
-                        // Small ones, and ones that must be saturated.
+                        // Small numbers, and numbers that must be saturated.
                         let number = |random: &mut Rng| match kind {
                             TexelKind::Float => (random.f32() * 2.5 - 1.25).to_bits(),
                             _ => random.u32(..) >> random.u32(0..32),

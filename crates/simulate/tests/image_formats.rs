@@ -1,4 +1,4 @@
-//! Formats against the specification's conversion rules (OpenCL C 3.0, 8.3), worked out in double precision.
+//! Compares formats with the specification's conversion rules (OpenCL C 3.0, 8.3), computed in double precision.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use half::f16;
@@ -23,7 +23,7 @@ fn written(image: &Image, red: f32) -> Vec<u8> {
     image.encode(&Texel::Float([red, 0.0, 0.0, 0.0])).unwrap().to_vec()
 }
 
-/// Half a unit in the last place, and what the double's own rounding may add.
+/// Allows half a unit in the last place, plus the double's own rounding error.
 fn assert_nearest(found: f32, exact: f64, code: i64) {
     let ulp = f64::from(found.next_up() - found).abs().max(f64::from(found - found.next_down()).abs());
     assert!((f64::from(found) - exact).abs() <= 0.500_000_1 * ulp, "{code}: {found} for {exact}");
@@ -52,7 +52,7 @@ fn every_snorm_code_reads_as_its_fraction_and_writes_back() {
     for code in i8::MIN..=i8::MAX {
         let read = red(&byte, &code.to_ne_bytes());
         assert_nearest(read, (f64::from(code) / 127.0).max(-1.0), code.into());
-        // The lowest code is a second -1.
+        // The lowest code is a second code for -1.
         assert_eq!(written(&byte, read), code.max(-127).to_ne_bytes());
     }
     for code in i16::MIN..=i16::MAX {
@@ -68,7 +68,7 @@ fn packed_channels_are_where_the_specification_puts_them() {
     let (six, five) = (image(O::Rgb, C::Unorm565), image(O::Rgb, C::Unorm555));
     for bits in 0..=u16::MAX {
         let code = u32::from(bits);
-        // 565: R 15:11, G 10:5, B 4:0. 555: bit 15 is nothing, R 14:10, G 9:5, B 4:0.
+        // 565: R 15:11, G 10:5, B 4:0. 555: bit 15 is unused, R 14:10, G 9:5, B 4:0.
         let rgba = floats(six.decode(&bits.to_ne_bytes()));
         let (r, g, b) = (code >> 11, code >> 5 & 63, code & 31);
         assert_eq!(rgba, [fraction(r, 31), fraction(g, 63), fraction(b, 31), 1.0], "{code:#06x}");
@@ -80,7 +80,7 @@ fn packed_channels_are_where_the_specification_puts_them() {
     }
     let (tens, with_alpha) = (image(O::Rgb, C::Unorm101010), image(O::Rgba, C::Unorm1010102));
     for code in 0..1024_u32 {
-        // 101010: bits 31:30 are nothing, R 29:20, G 19:10, B 9:0. 101010_2: R 31:22, G 21:12, B 11:2, A 1:0.
+        // 101010: bits 31:30 are unused, R 29:20, G 19:10, B 9:0. 101010_2: R 31:22, G 21:12, B 11:2, A 1:0.
         let (g, b, a) = (1023 - code, code ^ 0x155, code & 3);
         let bits = code << 20 | g << 10 | b;
         let rgba = floats(tens.decode(&(bits | 3 << 30).to_ne_bytes()));
@@ -110,7 +110,8 @@ fn every_half_is_read_without_loss_and_written_to_nearest_even() {
             assert_eq!(written(&half, read), code.to_ne_bytes());
         }
     }
-    // 11 bits of significand: 1 + 2^-11 lies between 1 and 1 + 2^-10, and so on; 65504 is the largest, 2^-24 the least.
+    // 11 bits of significand: 1 + 2^-11 is halfway between 1 and 1 + 2^-10, and so on; 65504 is the largest, 2^-24
+    // the smallest.
     for (number, code) in [
         (1.0 + 1.0 / 2048.0, 0x3C00),
         (1.0 + 1.5 / 2048.0, 0x3C01),
@@ -136,7 +137,7 @@ fn floats_are_kept_to_the_bit() {
     }
 }
 
-/// IEC 61966-2-1, as OpenCL C 3.0, 8.3.5 has it.
+/// IEC 61966-2-1, as in OpenCL C 3.0, 8.3.5.
 fn srgb_to_linear(c: f64) -> f64 {
     if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
 }
@@ -201,7 +202,8 @@ fn written_floats_round_to_even_and_saturate() {
         };
         assert_eq!(found, code, "{channel:?} {number}");
     }
-    // Every tie of 255ths and 31sts that single precision can name: 0.5 / 255 goes to 0, 1.5 / 255 and 2.5 / 255 to 2.
+    // Every tie of 255ths and 31sts that single precision represents: 0.5 / 255 becomes 0, 1.5 / 255 and 2.5 / 255
+    // become 2.
     let (byte, packed) = (image(O::R, C::UnormU8), image(O::Rgb, C::Unorm555));
     for (image, most, shift) in [(byte, 255_u8, 0), (packed, 31, 10)] {
         for below in 0..most {
@@ -247,7 +249,7 @@ fn integers_are_kept_and_saturate() {
     assert_eq!(image(O::Rgba, C::U16).encode(&shorts).unwrap().to_vec(), want);
 }
 
-/// Channels of memory are 2/255, 4/255, 6/255 and 8/255, or 2, 4, 6 and 8. 6.15.15.7 "Mapping image channels to color
+/// Channels in memory are 2/255, 4/255, 6/255 and 8/255, or 2, 4, 6 and 8. 6.15.15.7 "Mapping image channels to color
 /// values ...", and the order of the letters in the name.
 #[test]
 fn channels_go_where_the_order_says() {
@@ -304,7 +306,7 @@ fn every_format_has_the_size_and_kind_of_its_texels() {
             let format = format!("{order:?} {channel:?}");
             assert_eq!([texel.kind(), image.border().kind()], [image.kind(); 2], "{format}");
             assert_eq!(image.encode(&texel).unwrap().len(), image.texel_bytes(), "{format}");
-            // Bytes that are not there are zeros.
+            // Missing bytes count as zeros.
             assert_eq!(image.decode(&[]), texel, "{format}");
         }
     }

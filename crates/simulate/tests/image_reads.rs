@@ -1,4 +1,4 @@
-//! Where reads and writes go, against models written down from the specification (OpenCL C 3.0, 8.1, 8.2 and 8.4).
+//! The locations of reads and writes, compared with models of the specification (OpenCL C 3.0, 8.1, 8.2 and 8.4).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use proptest::prelude::*;
@@ -25,7 +25,7 @@ fn shape(extent: E) -> ImageShape {
     ImageShape { extent, order: ChannelOrder::R, channel: ChannelType::F32 }
 }
 
-/// One `float` channel, texel `n` of memory is `n + 1`, so that none is the border's 0.
+/// One `float` channel; texel `n` in memory is `n + 1`, so that none equals the border's 0.
 fn counted(extent: E) -> (Image, Vec<u8>) {
     let image = Image::packed(&shape(extent)).unwrap();
     let texels = image.span_bytes() / 4;
@@ -41,7 +41,7 @@ fn red(sample: Sample) -> f32 {
     red
 }
 
-/// What lies at any texel position of a line that goes on for ever: the image tiled, mirrored, stretched or framed.
+/// The texel at any position of an endless line: the image tiled, mirrored, stretched or framed.
 fn endless(addressing: Addressing, position: i64, size: i64) -> Option<i64> {
     let inside = (0..size).contains(&position);
     match addressing {
@@ -56,7 +56,7 @@ fn endless(addressing: Addressing, position: i64, size: i64) -> Option<i64> {
     }
 }
 
-/// Positions in quarters of a texel, and sizes whose quarters a float holds, or does not.
+/// Positions in quarters of a texel; a float holds the quarters exactly for some sizes and not for others.
 fn positions(size: usize) -> impl Iterator<Item = f64> {
     (-40..=8 * size as i32).map(|quarters| f64::from(quarters) / 4.0)
 }
@@ -71,7 +71,7 @@ fn nearest_is_the_texel_of_the_endless_line() {
             {
                 let reader = reader(&image, normalized, addressing, Filter::Nearest);
                 for position in positions(size) {
-                    // Between two texels division by the size, and mirroring, may round to either side.
+                    // Between two texels, division by the size and mirroring may round to either side.
                     let on_seam = position.fract() == 0.0;
                     let exact = size.is_power_of_two() && addressing != Addressing::MirroredRepeat;
                     if normalized && on_seam && !exact {
@@ -93,8 +93,8 @@ fn nearest_is_the_texel_of_the_endless_line() {
 fn mirrored_seams_are_those_of_the_formulas() {
     let (image, memory) = counted(E::D1 { width: 4 });
     let reader = reader(&image, true, Addressing::MirroredRepeat, Filter::Nearest);
-    // s' = |s - 2 rint(s / 2)|, i = min(floor(4 s'), 3). At s = 1.25 s' is 0.75, so i is 3; a quarter texel further
-    // s' is 0.6875, i 2. At s = -0.25 s' is 0.25, i 1.
+    // s' = |s - 2 rint(s / 2)|, i = min(floor(4 s'), 3). At s = 1.25, s' is 0.75 and i is 3; a quarter texel further,
+    // s' is 0.6875 and i is 2. At s = -0.25, s' is 0.25 and i is 1.
     for (s, texel) in
         [(1.0, 3), (1.25, 3), (1.3125, 2), (-0.25, 1), (-0.0625, 0), (2.0, 0), (3.0, 3), (-1.0, 3)]
     {
@@ -104,7 +104,7 @@ fn mirrored_seams_are_those_of_the_formulas() {
 
 #[test]
 fn repeats_are_counted_off_before_texels_are() {
-    // s - floor(s) = 0.75, u = 3.75; 5 s would be rounded to the next texel.
+    // s - floor(s) = 0.75, u = 3.75; 5 s would round to the next texel.
     let (image, memory) = counted(E::D1 { width: 5 });
     let reader = reader(&image, true, Addressing::Repeat, Filter::Nearest);
     assert_eq!(red(reader.sample([2_097_152.0 + 0.75, 0.0, 0.0], &mut &memory[..])), 4.0);
@@ -130,7 +130,7 @@ fn linear_is_between_two_texels_of_the_endless_line() {
                     let sample = reader.sample([coordinate, 0.0, 0.0], &mut &memory[..]);
                     let place = format!("{addressing:?}, normalized {normalized}, {position} of {size}");
                     assert!((f64::from(red(sample)) - want).abs() < 1e-4, "{place}: {} {want}", red(sample));
-                    // Rounding of the position may give a texel next to the read a share.
+                    // Rounding of the position may give an adjacent texel a small weight.
                     if !normalized || size.is_power_of_two() {
                         let counts = texels[0].is_none() || (share > 0.0 && texels[1].is_none());
                         assert_eq!(sample.outside, addressing == Addressing::None && counts, "{place}");
@@ -141,7 +141,7 @@ fn linear_is_between_two_texels_of_the_endless_line() {
     }
 }
 
-/// Worked out from the formulas by hand: four texels 1, 2, 3, 4.
+/// Computed by hand from the formulas: four texels 1, 2, 3, 4.
 #[test]
 fn linear_reads_by_hand() {
     let (image, memory) = counted(E::D1 { width: 4 });
@@ -194,7 +194,7 @@ fn linear_filters_weigh_by_area_and_volume() {
                     let (mut place, mut weight) = ([0; 3], 1.0);
                     for axis in 0..3 {
                         if axis == 2 && flat {
-                            // rint, and clamped whatever the addressing; the second corner counts nothing.
+                            // rint, and clamped for every addressing mode; the second corner has weight 0.
                             place[2] =
                                 i64::from(at[2].round() >= 1.0) * i64::from(!matches!(extent, E::D2 { .. }));
                             weight *= (1 - bits[2]) as f64;
@@ -281,14 +281,14 @@ fn integer_coordinates_are_texels() {
             let want = if inside { (y * 5 + x) as f32 + 1.0 } else { 0.0 };
             assert_eq!((red(direct), direct.outside), (want, !inside));
         }
-        // 2^24 + 1 is no float: integers do not go by way of one.
+        // 2^24 + 1 is not a float: integers are not converted to floats.
         let line = Image::packed(&shape(E::D1 { width: (1 << 24) + 2 })).unwrap();
         let reader =
             Reader::new(&line, Sampler { normalized: false, addressing, filter: Filter::Nearest }).unwrap();
         let taps = reader.taps_at([(1 << 24) + 1, 0, 0]);
         assert_eq!(taps.offsets().collect::<Vec<_>>(), [4 * ((1 << 24) + 1)]);
     }
-    // What the specification leaves open is what floats give.
+    // Where the specification defines no result, the result is that of float coordinates.
     let reader = reader(&image, true, Addressing::Repeat, Filter::Nearest);
     assert!(!reader.takes_integers());
     assert_eq!(red(reader.sample_at([7, -3, 0], &mut &memory[..])), 1.0);
@@ -310,7 +310,7 @@ fn rows_and_slices_lie_where_the_pitches_say() {
     {
         assert_eq!(image.offset(outside), None, "{outside:?}");
     }
-    // Layers of a 1D array are slices, and coordinates that an image has not are not looked at.
+    // Layers of a 1D array are slices, and unused coordinates are ignored.
     let lines = ImageShape { extent: E::D1Array { width: 3, layers: 4 }, ..cube };
     let lines = Image::new(&lines, 0, 16).unwrap();
     assert_eq!((lines.span_bytes(), lines.offset([1, 3, 77])), (3 * 16 + 12, Some(3 * 16 + 4)));
@@ -318,7 +318,7 @@ fn rows_and_slices_lie_where_the_pitches_say() {
     let line = ImageShape { extent: E::Buffer { width: 3 }, ..cube };
     assert_eq!(Image::new(&line, 0, 0).unwrap().offset([2, -7, 9]), Some(8));
 
-    // A texel that is not in memory is zeros.
+    // A texel outside the memory reads as zeros.
     let sample = image.read([2, 3, 1], &mut &[1_u8; 171][..]);
     assert_eq!(sample, Sample { texel: Texel::Unsigned([0, 0, 0, 1]), outside: false });
     let sample = image.read([2, 3, 1], &mut &[1_u8; 172][..]);
@@ -338,7 +338,7 @@ fn images_that_cannot_be_are_refused() {
         ImageError::Pitch { what: "slice", pitch: 59, least: 60 }
     );
     assert!(Image::new(&cube, 16, 60).is_ok());
-    // One row, one slice: no pitch is asked.
+    // One row, one slice: pitches are not needed.
     assert!(Image::new(&shape(E::D3 { width: 3, height: 1, depth: 1 }), 0, 0).is_ok());
     let empty = Image::packed(&shape(E::D2 { width: 0, height: 1 })).unwrap_err();
     assert!(matches!(empty, ImageError::Shape(ImageShapeError::Empty { .. })), "{empty}");
@@ -401,7 +401,7 @@ fn nothing_and_infinity_are_far_outside() {
 
 #[test]
 fn a_texel_that_counts_nothing_may_be_anything() {
-    // At the middle of a texel the next one has weight 0; infinity times 0 would be NaN.
+    // At the centre of a texel the next one has weight 0; infinity times 0 would be NaN.
     let image = Image::packed(&shape(E::D1 { width: 2 })).unwrap();
     let memory = [5.0, f32::INFINITY].map(f32::to_ne_bytes).concat();
     let reader = reader(&image, false, Addressing::None, Filter::Linear);
@@ -415,7 +415,7 @@ fn srgb_is_linear_before_it_is_filtered() {
     let image = Image::packed(&ImageShape::d2(2, 1, ChannelOrder::Srgba, ChannelType::UnormU8)).unwrap();
     let reader = reader(&image, false, Addressing::ClampToEdge, Filter::Linear);
     let memory = [0, 0, 0, 0, 255, 255, 255, 255];
-    // Halfway between black and white: filtered first it would be 0.2140.
+    // Halfway between black and white: filtering before decoding would give 0.2140.
     let sample = reader.sample([1.0, 0.5, 0.0], &mut &memory[..]);
     assert_eq!(sample.texel, Texel::Float([0.5; 4]));
 }
@@ -510,7 +510,7 @@ proptest! {
         let (image, memory) = counted(extent);
         let size = [extent.width(), extent.height(), extent.slices()];
         let middle: [f32; 3] = std::array::from_fn(|axis| (at[axis] % size[axis]) as f32 + 0.5);
-        // The layer of a 1D array comes second.
+        // The layer of a 1D array is the second coordinate.
         let middle = match extent {
             E::D1Array { .. } => [middle[0], middle[2] - 0.5, 0.0],
             E::D2Array { .. } => [middle[0], middle[1], middle[2] - 0.5],
@@ -535,7 +535,7 @@ proptest! {
                     for taps in [reader.taps(at), reader.taps_at(texels)] {
                         prop_assert!(taps.offsets().all(|offset| offset % 4 == 0 && offset < memory.len()));
                         let red = red(Sample { texel: reader.texel(&taps, &mut &memory[..]), outside: false });
-                        // Weights are parts of 1.
+                        // Weights are fractions of 1.
                         prop_assert!((0.0..=most * 1.001).contains(&red), "{}", red);
                         let covers = repeats(addressing) || addressing == Addressing::ClampToEdge;
                         prop_assert!(!covers || red >= 0.999, "{}", red);

@@ -1,4 +1,4 @@
-//! The rules' explanations are complete, and what they show compiles.
+//! The explanations of the rules are complete, and their examples compile.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,7 +15,7 @@ use tripipe_simulate::watch::rules::{ALL, find};
 const HEADS: [&str; 6] =
     ["What it finds", "Why it matters", "Example", "Instead", "When it is wrong", "Source"];
 
-/// The sections of an explanation: head and text, outside of code blocks.
+/// The sections of an explanation: heading and text, outside code blocks.
 fn sections(rule: &Rule) -> Vec<(&str, String)> {
     let mut sections: Vec<(&str, String)> = Vec::new();
     let mut code = false;

@@ -1,4 +1,4 @@
-//! Every atomic on every type and space.
+//! Tests every atomic for every type and address space.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::bench::{Bench, memory};
 const ITEMS: usize = 150;
 const CELLS: usize = 5;
 
-/// An integer type of OpenCL C, as the model computes with it.
+/// An integer type of OpenCL C, with the model's arithmetic.
 trait Number: Pod + Ord + std::fmt::Debug {
     const NAME: &'static str;
     fn from_i64(number: i64) -> Self;
@@ -28,10 +28,10 @@ macro_rules! number {
 }
 number! { i32 = "int", u32 = "uint", i64 = "long", u64 = "ulong", }
 
-/// What is left of the old number `x` after an operation with `a`, and with `b` as what is expected.
+/// The new number after an operation on the old number `x` with operand `a` and expected value `b`.
 type Model<T> = fn(T, T, T) -> T;
 
-/// The operations of OpenCL C 1.2, 6.12.11: name, arguments behind the pointer, what is left.
+/// The operations of OpenCL C 1.2, 6.12.11: name, arguments after the pointer, model.
 fn operations<T: Number>() -> Vec<(&'static str, &'static str, Model<T>)> {
     vec![
         ("add", ", a", |x, a, _| T::from_i64(x.to_i64().wrapping_add(a.to_i64()))),
@@ -48,7 +48,7 @@ fn operations<T: Number>() -> Vec<(&'static str, &'static str, Model<T>)> {
     ]
 }
 
-/// The kernels of a type: each operation on global memory, and on local memory.
+/// The kernels of a type: each operation on global memory and on local memory.
 fn source<T: Number>(prefix: &str) -> String {
     let mut text = String::from("#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n");
     text += "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable\n";
@@ -80,7 +80,7 @@ fn source<T: Number>(prefix: &str) -> String {
 fn check_type<T: Number>(prefix: &str) {
     let Some(mut bench) = Bench::new(source::<T>(prefix), "-cl-std=CL1.2") else { return };
     let mut random = fastrand::Rng::with_seed(7);
-    // Small numbers meet what is expected now and then, large ones wrap.
+    // Small numbers sometimes equal the expected value; large ones wrap.
     let mut numbers = |count: usize| -> Vec<T> {
         (0..count)
             .map(|_| T::from_i64(if random.bool() { random.i64(-3..3) } else { random.i64(..) }))
@@ -158,7 +158,7 @@ fn of_c11() {
 
     let (cells, old) = (bench.buffer(&[9, 0]), bench.buffer(&[0; 16]));
     bench.run("orders", NdRange::d1(2).local(1, 1, 1), &[cells, old].map(memory));
-    // The first finds the 3 it expects, the second a 4.
+    // The first exchange finds the 3 that it expects, the second finds a 4.
     let first = [9, 1, 1, 3, 1, 40, 50, 0];
     let second = [43, 2, 0, 4, 0, 4, 4, 0];
     assert_eq!(bench.read::<i32>(old, 16), [first, second].concat());

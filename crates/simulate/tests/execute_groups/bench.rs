@@ -11,14 +11,15 @@ use tripipe_launch::{
 use tripipe_simulate::watch::Checks;
 use tripipe_simulate::{Options, Simulator};
 
-/// A simulator and the program that is run on it.
+/// A simulator and the program that runs on it.
 pub(crate) struct Bench {
     pub(crate) simulator: Simulator,
     program: Arc<Program>,
 }
 
 impl Bench {
-    /// With default options; `None`, said aloud, where no clang is, unless `TRIPIPE_REQUIRE_CLANG` asks for one.
+    /// With default options. `None`, with a message, if there is no clang, unless `TRIPIPE_REQUIRE_CLANG` requires
+    /// one.
     pub(crate) fn new(source: impl Into<String>, build: &str) -> Option<Self> {
         Self::with(Options::default(), source, build)
     }
@@ -34,7 +35,7 @@ impl Bench {
         Some(Self { simulator: Simulator::new(options), program: Arc::new(program) })
     }
 
-    /// Whether clang is there; said aloud if not, unless `TRIPIPE_REQUIRE_CLANG` asks for one.
+    /// Whether clang is available; prints a message if not, unless `TRIPIPE_REQUIRE_CLANG` requires it.
     pub(crate) fn has_clang() -> bool {
         let found = Clang::find().is_ok_and(|clang| clang.translator != Translator::BackEnd);
         if !found {
@@ -44,7 +45,7 @@ impl Bench {
         found
     }
 
-    /// For a module that was built before.
+    /// For a module that was built earlier.
     pub(crate) fn built(options: Options, spirv: &[u8]) -> Self {
         let program = Program {
             name: "test.spv".into(),
@@ -81,7 +82,7 @@ impl Bench {
         self.try_check(entry, range, arguments).unwrap()
     }
 
-    /// Checks a kernel; what it says if that cannot be.
+    /// Checks a kernel; returns the error message if that is impossible.
     pub(crate) fn try_check(
         &mut self,
         entry: &str,
@@ -93,7 +94,7 @@ impl Bench {
         checked.map(|checked| checked.findings).map_err(|error| error.to_string())
     }
 
-    /// Runs a kernel; what it says if it fails.
+    /// Runs a kernel; returns the error message if it fails.
     pub(crate) fn try_run(
         &mut self,
         entry: &str,

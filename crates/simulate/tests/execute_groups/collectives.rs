@@ -9,7 +9,7 @@ use tripipe_simulate::{Options, Schedule};
 
 use crate::bench::{Bench, memory};
 
-/// A type with what reductions do to it.
+/// A type with the operations of reductions.
 trait Number: Pod + PartialEq + Debug {
     const NAME: &'static str;
     const LEAST: Self;
@@ -44,14 +44,14 @@ macro_rules! float {
             const ZERO: Self = <$type>::from_bits(0);
             fn add(self, other: Self) -> Self { self + other }
             fn less(self, other: Self) -> bool { self < other }
-            /// Sums of these are exact in every order.
+            /// Sums of these numbers are exact in every order.
             fn random(random: &mut fastrand::Rng) -> Self { f16::from_f32(random.i8(-4..=4).into()).into() }
         })*
     };
 }
 float! { f16 = "half", f32 = "float", f64 = "double", }
 
-/// The functions of OpenCL C 2.0, 6.13.15, with what they do to two numbers and what they start with.
+/// The functions of OpenCL C 2.0, 6.13.15: name, operation on two numbers, identity.
 fn reductions<T: Number>() -> [(&'static str, fn(T, T) -> T, T); 3] {
     [
         ("add", T::add, T::ZERO),
@@ -83,7 +83,7 @@ fn source<T: Number>(scope: &str) -> String {
     text
 }
 
-/// What the three functions give each of a group.
+/// The results of the three functions for each member of a group.
 fn model<T: Number>(all: &[T], with: fn(T, T) -> T, start: T) -> Vec<T> {
     let sum = all[1..].iter().fold(all[0], |sum, x| with(sum, *x));
     let mut before = None;
@@ -96,7 +96,7 @@ fn model<T: Number>(all: &[T], with: fn(T, T) -> T, start: T) -> Vec<T> {
     out
 }
 
-/// Ranges of one dimension: work-items, and of a group.
+/// One-dimensional ranges: number of work-items, group size.
 const SIZES: [(usize, usize); 7] = [(3, 1), (21, 7), (64, 64), (130, 65), (512, 256), (300, 128), (77, 64)];
 
 fn check_work_groups<T: Number>() {
@@ -166,7 +166,7 @@ fn votes_and_broadcasts() {
             out[i] = work_group_broadcast(in[i], x, y, z);
         }";
     let Some(mut bench) = Bench::new(source, "-cl-std=CL2.0") else { return };
-    // Groups of 100: all true, none, one in the second warp.
+    // Groups of 100: all true, none true, one true in the second warp.
     let input: Vec<i32> = (0..300).map(|i| if i < 100 { i + 1 } else { i32::from(i == 299) * 7 }).collect();
     let memories = [bench.buffer(&input), bench.buffer(&[0; 900])];
     bench.run("votes", NdRange::d1(300).local(100, 1, 1), &memories.map(memory));
@@ -194,7 +194,7 @@ fn votes_and_broadcasts() {
     assert_eq!(bench.read::<f64>(memories[1], 240), wanted);
 }
 
-/// Sums, votes and values of 100 work-items, whatever the width of warps and their order.
+/// Sums, votes and values of 100 work-items, for every warp width and order.
 #[test]
 fn any_order_of_warps_gives_the_same() {
     let source = "
@@ -246,7 +246,7 @@ fn any_order_of_warps_gives_the_same() {
 
 #[test]
 fn barriers_in_loops() {
-    // A tree sum over local memory, twice in each turn of a loop; each turn reads what the last has written.
+    // A tree sum over local memory, twice in each loop iteration; each iteration reads what the previous one wrote.
     let source = "
         kernel void f(global int *a, local int *s, int turns) {
             int k = get_local_id(0), n = get_local_size(0), base = get_global_offset(0) + get_group_id(0) * get_enqueued_local_size(0);
@@ -342,7 +342,7 @@ fn waiting_at_two_places_is_a_fault() {
     assert!(error.contains("test.cl:") && error.contains("wait elsewhere (line "), "{error}");
 }
 
-/// Each sub-group's work-items: consecutive ones of a group, the last sub-group with what is left.
+/// The work-items of each sub-group: consecutive ones of a group; the last sub-group has the rest.
 fn sub_groups(items: usize, local: usize, size: usize) -> Vec<Vec<usize>> {
     let all: Vec<usize> = (0..items).collect();
     all.chunks(local).flat_map(|group| group.chunks(size)).map(<[usize]>::to_vec).collect()
@@ -387,7 +387,8 @@ fn sub_group_reductions_and_scans() {
     check_sub_groups::<f64>(16);
 }
 
-/// Runs a kernel `f(global const int *in, global int *out)` that writes `each` numbers a work-item; gives them.
+/// Runs a kernel `f(global const int *in, global int *out)` that writes `each` numbers per work-item, and returns
+/// them.
 fn numbers(bench: &mut Bench, input: &[i32], each: usize, local: usize) -> Vec<i32> {
     let memories: [MemoryId; 2] = [bench.buffer(input), bench.buffer(&vec![0; each * input.len()])];
     bench.run("f", NdRange::d1(input.len()).local(local, 1, 1), &memories.map(memory));

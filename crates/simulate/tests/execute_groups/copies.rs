@@ -35,7 +35,7 @@ fn structs_between_all_spaces() {
         &[memory(buffers[0]), memory(buffers[1]), Argument::Bytes(value.clone().into()), memory(buffers[2])],
     );
     let out = bench.read::<u8>(buffers[2], BYTES * ITEMS);
-    // Padding may be copied or not.
+    // Padding may or may not be copied.
     let fields = |bytes: &[u8]| [&bytes[..9], &bytes[16..]].concat();
     for (i, found) in out.chunks(BYTES).enumerate() {
         let wanted = match i % 4 {
@@ -116,7 +116,7 @@ fn asynchronous() {
     let wanted: Vec<i32> = input.iter().map(|x| x + 100).collect();
     assert_eq!(bench.read::<i32>(buffers[1], wanted.len()), wanted);
 
-    // Vectors of three take the room of four.
+    // Vectors of three take the space of four.
     let a: Vec<f32> = (0..280u16).map(f32::from).collect();
     let b: Vec<f32> = a.iter().map(|x| x * 3.0).collect();
     let buffers = [bench.buffer(&a), bench.buffer(&b), bench.buffer(&[0f32; 280])];
@@ -164,7 +164,7 @@ fn outside_is_a_fault() {
         assert!(past.contains("reads 40 bytes at offset 0 of `in`, which has 16 bytes"), "{past}");
         let past = error("strided", input, 7, items);
         assert!(past.contains("reads 4 bytes at offset 84 of `in`, which has 80 bytes"), "{past}");
-        // So many would never end.
+        // A count so large that the copy would never finish.
         let past = error("f", input, -1, items);
         assert!(past.contains("of `in`, which has 80 bytes"), "{past}");
     }

@@ -1,4 +1,4 @@
-//! What takes too much memory is refused before it is made.
+//! Launches that need too much memory are refused before anything is allocated.
 
 use tripipe_launch::NdRange;
 use tripipe_simulate::Options;
@@ -9,7 +9,7 @@ use super::bench::{Bench, memory};
 fn private_variables_count() {
     let source = "kernel void k(global int *a) {\n    int many[10000];\n    int i = get_global_id(0);\n    \
                   many[i] = i;\n    barrier(CLK_GLOBAL_MEM_FENCE);\n    a[i] = many[i];\n}\n";
-    // 40,000 bytes for each of 256 work-items, which meet at the barrier.
+    // 40,000 bytes for each of 256 work-items, which wait for each other at the barrier.
     for (memory_bytes, fits) in [(20_000_000, true), (10_000_000, false)] {
         let options = Options { memory_bytes, threads: 2, ..Options::default() };
         let Some(mut bench) = Bench::with(options, source, "") else { return };

@@ -1,7 +1,7 @@
-//! What work-items do with one another: atomics, barriers, collective functions, asynchronous copies, locks, `printf`; and
-//! where they go different ways.
+//! Interaction of work-items: atomics, barriers, collective functions, asynchronous copies, locks, `printf`; and
+//! divergent control flow.
 //!
-//! Kernels in OpenCL C against models that go through the work-items one after the other.
+//! OpenCL C kernels are compared with models that process the work-items one by one.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,16 +1,16 @@
-//! Loops in which work-items wait for one another.
+//! Loops in which work-items wait for each other.
 
 use tripipe_launch::NdRange;
 use tripipe_simulate::Options;
 
 use crate::bench::{Bench, memory};
 
-/// Options with a limit that a hanging test meets soon.
+/// Options with a step limit that a hanging test reaches soon.
 fn limited() -> Options {
     Options { steps: 200_000_000, ..Options::default() }
 }
 
-/// Locks as they are written: with what a lane does in the critical section.
+/// Common forms of locks, with the work of a lane in the critical section.
 const LOCKS: &str = "
     #define CRITICAL { int x = counter[0]; trace[x] = get_global_id(0); counter[0] = x + 1; }
     kernel void spin(volatile global int *lock, volatile global int *counter, global int *trace) {
@@ -100,7 +100,7 @@ fn locks_between_lanes_warps_and_groups() {
             if entry == "repeated" {
                 assert_eq!(counter[1], 3 * items as i32 * (0..50).sum::<i32>());
             }
-            // Everybody was inside, alone, as often as they should.
+            // Every work-item was inside alone, the expected number of times.
             let mut trace = bench.read::<i32>(buffers[2], times * items);
             trace.sort_unstable();
             let wanted: Vec<i32> = (0..items as i32).flat_map(|i| vec![i; times]).collect();
@@ -282,7 +282,7 @@ fn sub_groups_come_together_again_behind_a_lock() {
     let mut sums = 0;
     for (i, found) in out.chunks(3).enumerate() {
         assert_eq!(found[1..], [i as i32 % 16 + 1, all], "{i}");
-        // All of a sub-group have the sum, and the sums together are that of all numbers.
+        // All members of a sub-group have the sum, and the sums add up to the sum of all numbers.
         let first = i / 16 * 16;
         assert_eq!(found[0], out[3 * first], "{i}");
         sums += if i == first { found[0] } else { 0 };
@@ -330,7 +330,7 @@ fn what_never_comes_is_said() {
         [("later_group", "test.cl:5:"), ("for_ever", "test.cl:11:"), ("behind_a_barrier", "test.cl:16:")]
     {
         for local in [1, 100] {
-            // A single work-item gets the lock, and past its own barrier.
+            // A single work-item acquires the lock and passes its own barrier.
             if entry == "for_ever" && local == 1 {
                 continue;
             }
@@ -346,7 +346,7 @@ fn what_never_comes_is_said() {
             assert!(error.contains(&format!("work-item {item} of kernel `{entry}`")), "{error}");
         }
     }
-    // Who gives up by itself is left alone; what changes for ever comes to the end of its steps.
+    // A loop that gives up by itself is not reported; endless changes reach the step limit.
     let flags = bench.buffer(&[0, 0]);
     bench.run("counting", NdRange::d1(2).local(2, 1, 1), &[memory(flags)]);
     assert_eq!(bench.read::<i32>(flags, 1), [100_000]);

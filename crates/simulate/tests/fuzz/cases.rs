@@ -1,6 +1,6 @@
-//! Damaged modules and launch files, and running them: whatever comes in, no panic, no hang, no runaway memory.
+//! Damages modules and launch files and runs them: no input may cause a panic, a hang or runaway memory use.
 //!
-//! A case is what its number and the seed make of one of the [`Sample`]s, on every machine the same.
+//! The case number and the seed determine a modification of one of the [`Sample`]s, the same on every machine.
 
 #[path = "../launch_files/mod.rs"]
 mod launch_files;
@@ -24,9 +24,9 @@ use tripipe_launch::{
 use tripipe_simulate::watch::Checks;
 use tripipe_simulate::{Options, Schedule, Simulator};
 
-/// Longest that a case may take.
+/// Time limit for a case.
 pub(crate) const LIMIT: Duration = Duration::from_secs(20);
-/// Most memory that the process may ever have had.
+/// Limit for the peak memory of the process.
 pub(crate) const MEMORY_BYTES: u64 = 2 << 30;
 
 /// An undamaged module, and the launch file that runs it if there is one.
@@ -36,10 +36,10 @@ pub(crate) struct Sample {
     launch: Option<String>,
 }
 
-/// The ladders' modules; and, where clang is, every kernel of `tests/bugs` whose launch file's name passes.
+/// The ladders' modules; and, if clang is available, every kernel of `tests/bugs` whose launch file's name is wanted.
 ///
 /// # Errors
-/// What cannot be read or compiled.
+/// A file that cannot be read or compiled.
 pub(crate) fn samples(wanted: impl Fn(&str) -> bool) -> Result<Vec<Sample>, String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut samples = Vec::new();
@@ -79,12 +79,12 @@ fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// What came of a case.
+/// The outcome of a case.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ran {
-    /// Launches that ended as they should.
+    /// Launches that completed.
     pub(crate) done: u32,
-    /// Launches, launch files and modules that were answered by an error.
+    /// Launches, launch files and modules that were refused with an error.
     pub(crate) refused: u32,
 }
 
@@ -98,15 +98,15 @@ impl Ran {
 }
 
 fn rng(seed: u64, case: u64) -> Rng {
-    // Far apart from one case to the next: 2^64 divided by the golden ratio.
+    // Consecutive cases get seeds far apart: the factor is 2^64 divided by the golden ratio.
     Rng::with_seed(seed ^ case.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
 /// Damages a sample and runs it, unchecked and with all checks.
 ///
 /// # Errors
-/// A bug is found: it panics (which standard error tells more of), takes longer than [`LIMIT`], or the process has had more
-/// than [`MEMORY_BYTES`].
+/// A bug was found: a panic (details on standard error), a case that takes longer than [`LIMIT`], or peak memory
+/// above [`MEMORY_BYTES`].
 pub(crate) fn run(samples: &[Sample], seed: u64, case: u64) -> Result<Ran, String> {
     let began = Instant::now();
     let mut rng = rng(seed, case);
@@ -127,7 +127,7 @@ pub(crate) fn run(samples: &[Sample], seed: u64, case: u64) -> Result<Ran, Strin
     Ok(ran)
 }
 
-/// The most memory that this process has had; 0 where the system does not tell.
+/// Peak memory of this process; 0 if the system does not report it.
 fn peak_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -135,10 +135,10 @@ fn peak_bytes() -> u64 {
     kib.unwrap_or(0) << 10
 }
 
-/// Words of a module's header, which stays as it is: without it a module is refused at once.
+/// Words of a module's header, which is never changed: without it a module is refused at once.
 const HEADER: usize = 5;
 
-/// A module with some of its words changed, moved or gone; now and then as it was.
+/// A module with some words changed, moved or removed; sometimes unchanged.
 fn damaged(bytes: &[u8], rng: &mut Rng) -> Vec<u8> {
     let mut words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
     for _ in 0..rng.usize(..4) {
@@ -164,7 +164,7 @@ fn damaged(bytes: &[u8], rng: &mut Rng) -> Vec<u8> {
     words.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-/// Numbers at which something ends.
+/// Numbers at the ends of ranges.
 const LARGE: [u64; 10] = [
     0,
     1 << 7,
@@ -178,7 +178,7 @@ const LARGE: [u64; 10] = [
     u64::MAX,
 ];
 
-/// A text with some of its lines, numbers or characters changed.
+/// A text with some lines, numbers or characters changed.
 fn damaged_text(text: &str, rng: &mut Rng) -> String {
     let mut text: Vec<u8> = text.bytes().collect();
     for _ in 0..rng.usize(..4) {
@@ -191,7 +191,7 @@ fn damaged_text(text: &str, rng: &mut Rng) -> String {
             1 => drop(text.remove(at)),
             2 => text.insert(at, *rng.choice(b"[]{}='\",.-+_e#\n 0129").unwrap_or(&b' ')),
             3 => {
-                // A line goes, or comes a second time elsewhere.
+                // Removes a line, or repeats it elsewhere.
                 let mut lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
                 let line = lines[rng.usize(..lines.len())];
                 if rng.bool() {
@@ -202,7 +202,7 @@ fn damaged_text(text: &str, rng: &mut Rng) -> String {
                 text = lines.concat();
             }
             _ => {
-                // A number becomes another.
+                // Replaces a number.
                 let Some(start) = (at..text.len()).find(|index| text[*index].is_ascii_digit()) else {
                     continue;
                 };
@@ -220,7 +220,7 @@ fn damaged_text(text: &str, rng: &mut Rng) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// A simulator that ends early.
+/// A simulator with a low step limit.
 fn simulator(threads: usize, rng: &mut Rng) -> Simulator {
     Simulator::new(Options {
         threads,
@@ -240,7 +240,7 @@ fn program(spirv: &[u8]) -> Arc<Program> {
     })
 }
 
-/// Parses a launch file, and runs what it says.
+/// Parses and runs a launch file.
 fn launch_file(text: &str, sample: &Sample, rng: &mut Rng) -> Ran {
     let mut ran = Ran::default();
     let parsed = file::parse(text, "fuzz.toml");
@@ -267,7 +267,7 @@ fn launch_file(text: &str, sample: &Sample, rng: &mut Rng) -> Ran {
     ran
 }
 
-/// Runs the kernels of a module over a few work-items, with arguments that they take.
+/// Runs the kernels of a module over a few work-items, with matching arguments.
 fn module(spirv: &[u8], rng: &mut Rng) -> Ran {
     let mut ran = Ran::default();
     let limits = spirv::Limits { instructions: 20_000, initial_bytes: 1 << 16, ..spirv::Limits::default() };
@@ -311,7 +311,7 @@ fn range(kernel: &Kernel, rng: &mut Rng) -> NdRange {
     }
 }
 
-/// Something that a parameter takes; `None` for what nothing is passed for.
+/// An argument that fits a parameter; `None` if there is none.
 fn argument(
     simulator: &mut Simulator,
     parameter: &Parameter,
@@ -320,7 +320,7 @@ fn argument(
 ) -> Option<Argument> {
     let access = *rng.choice(&[Access::Read, Access::Write, Access::ReadWrite])?;
     let mut bytes = |count: usize| -> Vec<u8> {
-        // Mostly small numbers, as indices are.
+        // Mostly small numbers, like indices.
         (0..count).map(|at| if at % 4 == 0 { rng.u8(..16) } else { 0 }).collect()
     };
     Some(match &parameter.kind {
@@ -382,7 +382,7 @@ fn scalar(scalar: Scalar) -> ScalarType {
     }
 }
 
-/// A small image of that type.
+/// A small image of this type.
 fn shape(ty: ImageType, rng: &mut Rng) -> ImageShape {
     let (width, height, depth) = (rng.usize(1..9), rng.usize(1..5), rng.usize(1..4));
     let extent = match (ty.dim, ty.array) {

@@ -1,9 +1,9 @@
-//! What the launch files of `tests/bugs` need of the command: what a kernel takes, and that there are no other files.
+//! Support for the launch files of `tests/bugs`: the signatures of kernels, and the absence of other files.
 
 use tripipe_ir::{Kernel, Space, Type};
 use tripipe_launch::file::{Array, ElementType, Files, Parameter, ParameterKind, Pixels, Signature};
 
-/// What a kernel takes, as far as these launch files need it.
+/// The signature of a kernel, as far as these launch files need it.
 pub(crate) fn signature(kernel: &Kernel) -> Signature {
     let kind = |parameter: &tripipe_ir::Parameter| match parameter.kind {
         tripipe_ir::ParameterKind::Pointer { space: Space::Local, .. } => ParameterKind::Local,
@@ -21,7 +21,7 @@ pub(crate) fn signature(kernel: &Kernel) -> Signature {
     Signature { kernel: kernel.name.clone(), parameters }
 }
 
-/// These launch files name no files but their source.
+/// These launch files refer to no files except their source.
 pub(crate) struct NoFiles;
 
 impl Files for NoFiles {

@@ -1,4 +1,4 @@
-//! Functions that round: every error within its bound.
+//! Functions with rounding: every error must be within its bound.
 
 use core::fmt::Debug;
 
@@ -12,7 +12,7 @@ use tripipe_simulate::math;
 use crate::kind::{Kind, error, exactly, within};
 use crate::samples;
 
-/// The largest error of a function, and where.
+/// The largest error of a function, and its operand.
 fn worst<T: Kind, X: Copy + Debug + Send + Sync>(
     builtin: Builtin,
     operands: &[X],
@@ -26,7 +26,7 @@ fn worst<T: Kind, X: Copy + Debug + Send + Sync>(
     assert!(within(error, bound), "{builtin:?}{at:?} is {:?}, {error} from {}", got(at), exact(at));
 }
 
-/// The bound of the specification; where it leaves the function free, that of this implementation.
+/// The bound of the specification; where it has none, this implementation's bound.
 fn bound<T: Kind>(builtin: Builtin) -> Ulp {
     match builtin.ulp(T::SCALAR) {
         Ulp::Free => Ulp::Within(2.0),
@@ -34,7 +34,7 @@ fn bound<T: Kind>(builtin: Builtin) -> Ulp {
     }
 }
 
-/// The gamma function; beyond where all precisions have overflowed or underflowed, just that.
+/// The gamma function; outside the range of all precisions, only the overflow or underflow.
 fn gamma(x: Exact) -> Exact {
     let precision = x.prec();
     if x > 200 {
@@ -99,7 +99,7 @@ fn float2(builtin: Builtin) -> Option<fn(Exact, &Exact) -> Exact> {
         Builtin::Hypot => Exact::hypot,
         Builtin::Pow => |x, y| x.pow(y),
         Builtin::Powr => |x, y| {
-            // exp(y log(x)): MPFR has no such power, and zero times an infinity is none.
+            // exp(y log(x)): MPFR has no such power, and zero times an infinity is NaN.
             let undefined = x.is_nan()
                 || (x.is_sign_negative() && !x.is_zero())
                 || y.is_nan()
@@ -115,7 +115,7 @@ fn float_int(builtin: Builtin) -> Option<fn(Exact, i32) -> Exact> {
     Some(match builtin {
         Builtin::Pown => |x, n| x.pow(n),
         Builtin::Rootn => |x, n| {
-            // The specification's signs of zero, which MPFR lacks.
+            // The specification's signs of zero, which MPFR does not implement.
             if x.is_zero() && n != 0 {
                 let root = Exact::with_val(x.prec(), if n > 0 { 0.0 } else { f64::INFINITY });
                 if n % 2 == 0 { root } else { root.copysign(&x) }
@@ -162,8 +162,8 @@ fn binary<T: Kind>() {
     assert!(functions > 5, "{functions}");
 }
 
-/// `double` has no room to spare for the zeros of this function: there the error is small beside the terms
-/// of its sum, not beside the result.
+/// `double` has no extra precision near the zeros of this function: the error there is small relative to the terms of
+/// its sum, not to the result.
 #[test]
 fn double_logarithm_of_gamma() {
     let lgamma = math::float1::<f64>(Builtin::Lgamma).unwrap();
@@ -177,7 +177,7 @@ fn double_logarithm_of_gamma() {
     });
 }
 
-/// `half_sin` and `native_sin` are `sin`, and so on, to the bit.
+/// `half_sin` and `native_sin` equal `sin`, and so on, bit for bit.
 #[test]
 fn variants() {
     let mut variants = 0;
@@ -196,7 +196,7 @@ fn variants() {
             assert!(pairs.iter().all(|&(x, y)| got(x, y).to_bits() == want(x, y).to_bits()), "{name}");
         }
     }
-    // All 28 but `recip` and `divide`, which have no other name.
+    // All 28 except `recip` and `divide`, which have no other name.
     assert_eq!(variants, 24);
 }
 

@@ -1,4 +1,4 @@
-//! Functions whose result is exact or correctly rounded: to the bit.
+//! Functions with an exact or correctly rounded result: bit for bit.
 
 use half::f16;
 use rayon::prelude::*;
@@ -12,7 +12,7 @@ use crate::samples;
 /// Holds every sum of two numbers, and of a number and a product, exactly.
 const PRECISION: u32 = 3400;
 
-/// Whether the two are the same number with the same sign, or NaNs both.
+/// Whether both are the same number with the same sign, or both NaN.
 fn same<T: Kind>(x: T, y: T) -> bool {
     x.bits() == y.bits() || (x.to_f64().is_nan() && y.to_f64().is_nan())
 }
@@ -64,7 +64,7 @@ fn float1<T: Kind>(builtin: Builtin) -> Option<fn(Exact) -> Exact> {
     })
 }
 
-/// The greater, the lesser: the texts of the specification.
+/// The greater and the lesser, as worded in the specification.
 fn greater(x: Exact, y: &Exact) -> Exact {
     if x.is_nan() || x < *y { y.clone() } else { x }
 }
@@ -214,7 +214,7 @@ fn double() {
     all::<f64>();
 }
 
-/// Signs, those of NaNs too.
+/// Signs, including those of NaNs.
 #[test]
 fn signs() {
     fn signs<T: Kind>() {
@@ -228,7 +228,7 @@ fn signs() {
     signs::<f64>();
 }
 
-/// The next number, of all there are.
+/// The next number, among all numbers.
 #[test]
 fn half_nextafter() {
     let nextafter = math::float2::<f16>(Builtin::Nextafter).unwrap();
@@ -249,7 +249,7 @@ fn half_nextafter() {
 
 macro_rules! nextafter {
     ($name:ident, $float:ident) => {
-        /// The next number, as the standard library has it.
+        /// The next number, compared with the standard library.
         #[test]
         fn $name() {
             let nextafter = math::float2::<$float>(Builtin::Nextafter).unwrap();
@@ -272,7 +272,8 @@ macro_rules! nextafter {
 nextafter!(single_nextafter, f32);
 nextafter!(double_nextafter, f64);
 
-/// `mix` to 1e-3 and `smoothstep` to 1e-5, the specification's bounds for single precision; `half` has but 11 digits.
+/// `mix` to 1e-3 and `smoothstep` to 1e-5, the specification's bounds for single precision; `half` has only 11
+/// digits.
 #[test]
 fn blends() {
     fn blends<T: Kind>(mix_bound: f64, step_bound: f64) {
@@ -294,7 +295,7 @@ fn blends() {
     blends::<f64>(1e-3, 1e-5);
 }
 
-/// Each bit is that of b where c has a one, else that of a.
+/// Each bit is that of b where c has a 1, else that of a.
 #[test]
 fn bits() {
     fn bits<T: Kind>() {
@@ -339,11 +340,11 @@ fn half_widens() {
     }
 }
 
-/// Every number, every middle of two, and what is next to them.
+/// Every number, every midpoint between two numbers, and the neighbours of these.
 #[test]
 fn half_narrows() {
     for bits in 0..0x7c00u16 {
-        // The next one; above the greatest that would be 65536.
+        // The next number; above the greatest one it would be 65536.
         let (low, high) = (half_value(bits), if bits == 0x7bff { 65_536.0 } else { half_value(bits + 1) });
         let middle = f64::midpoint(low, high);
         let even = bits + (bits & 1);

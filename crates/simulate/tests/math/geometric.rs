@@ -1,4 +1,4 @@
-//! Lengths, to the bounds of the specification and without undue overflow.
+//! Lengths of vectors, within the specification's bounds and without undue overflow.
 
 use half::f16;
 use rug::Float as Exact;
@@ -24,7 +24,7 @@ fn lengths<T: Kind>() {
     let mut rng = fastrand::Rng::with_seed(9);
     for lanes in 1..=4 {
         for _ in 0..1000 {
-            // Lanes of about one size, that being any.
+            // Lanes of similar magnitude, at every magnitude.
             let size = samples::any::<T>(&mut rng).to_f64();
             let size = if size.is_finite() { size } else { 1.0 };
             let mut vector =
@@ -44,7 +44,7 @@ fn lengths<T: Kind>() {
                 let got = error(lane, &want);
                 assert!(got <= bound::<T>(Builtin::Normalize, lanes), "normalize {p:?}: {got}");
             }
-            // The specification's bound: the greatest operand squared, times 2n - 1 times the last digit of 1.
+            // The specification's bound: the square of the greatest operand, times 2n - 1, times the last digit of 1.
             let dot = p
                 .iter()
                 .zip(&q)
@@ -52,7 +52,7 @@ fn lengths<T: Kind>() {
             let most = p.iter().chain(&q).fold(0.0, |most, x| x.to_f64().abs().max(most));
             let bound = (most * most) * (2 * lanes - 1) as f64 * 2f64.powi(1 - T::PRECISION as i32);
             let got = geometric::dot(&p, &q).to_f64();
-            // Each of 2n - 1 roundings, where the result is subnormal.
+            // The error of each of the 2n - 1 roundings when the result is subnormal.
             let least = T::of(1).to_f64() * (2 * lanes - 1) as f64;
             assert!(!got.is_finite() || (got - dot).abs() <= bound + least, "dot {p:?} {q:?}: {got}");
         }

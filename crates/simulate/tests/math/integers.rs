@@ -1,14 +1,14 @@
-//! Integer functions against arithmetic without an end.
+//! Compares integer functions with arbitrary-precision arithmetic.
 
 use rug::Integer;
 use tripipe_ir::op::Builtin;
 use tripipe_simulate::math::{self, Int, Narrow};
 
-/// An integer under test, as a number.
+/// An integer type under test, with conversions to numbers.
 trait Number: Int {
     const SIGNED: bool;
     fn number(self) -> Integer;
-    /// The low bits.
+    /// The low bits of a number.
     fn of(number: &Integer) -> Self;
 }
 
@@ -31,7 +31,7 @@ macro_rules! number {
 
 number!(i8 true, u8 false, i16 true, u16 false, i32 true, u32 false, i64 true, u64 false);
 
-/// All of 8 bits; of more the ends, the middle, powers of two and their neighbours, and some others.
+/// All 8-bit integers; for wider types the ends, the middle, powers of two and their neighbours, and some others.
 fn samples<T: Number>() -> Vec<T> {
     if T::BITS == 8 {
         return (0..=255).map(|n| T::of(&Integer::from(n))).collect();
@@ -50,7 +50,7 @@ fn saturated<T: Number>(number: Integer) -> Integer {
     number.clamp(&T::MIN.number(), &T::MAX.number())
 }
 
-/// The true result, of the operands and the width.
+/// The true result, from the operands and the width.
 type OfOne = fn(Integer, u32) -> Integer;
 type OfTwo = fn(Integer, Integer, u32) -> Integer;
 type OfThree = fn(Integer, Integer, Integer) -> Integer;
@@ -76,7 +76,7 @@ fn functions<T: Number>() {
         (pick(Builtin::SAbsDiff, Builtin::UAbsDiff), |x, y, _| (x - y).abs()),
         (pick(Builtin::SAddSat, Builtin::UAddSat), |x, y, _| saturated::<T>(x + y)),
         (pick(Builtin::SSubSat, Builtin::USubSat), |x, y, _| saturated::<T>(x - y)),
-        // Shifts of numbers without an end round down.
+        // Shifts of arbitrary-precision numbers round down.
         (pick(Builtin::SHadd, Builtin::UHadd), |x, y, _| (x + y) >> 1),
         (pick(Builtin::SRhadd, Builtin::URhadd), |x, y, _| (x + y + 1) >> 1),
         (pick(Builtin::SMax, Builtin::UMax), |x, y, _| x.max(y)),
@@ -98,7 +98,7 @@ fn functions<T: Number>() {
             let want = T::of(&(twice >> (bits - by % bits)));
             assert_eq!(rotate(x, T::from_u32(by)), want, "{x:?} {by}");
         }
-        // Left by -1 is right by 1.
+        // A rotation left by -1 is a rotation right by 1.
         assert_eq!(rotate(x, T::of(&Integer::from(-1))), rotate(x, T::from_u32(bits - 1)));
     }
 
@@ -121,7 +121,7 @@ fn functions<T: Number>() {
     }
 }
 
-/// The sign is the function's, not the type's.
+/// The function determines the signedness, not the type.
 fn reinterprets<T: Number, U: Number<Signed = T::Signed>>() {
     for &builtin in Builtin::ALL {
         let (Some(f), Some(g)) = (math::int2::<T>(builtin), math::int2::<U>(builtin)) else { continue };
@@ -162,7 +162,7 @@ fn longs() {
     reinterprets::<i64, u64>();
 }
 
-/// The low 24 bits of either operand, with their sign.
+/// The low 24 bits of each operand, with their sign.
 #[test]
 fn words_of_24_bits() {
     let low = |x: i32| Integer::from(x).keep_signed_bits(24);
@@ -185,7 +185,7 @@ fn words_of_24_bits() {
     }
 }
 
-/// Bytes side by side, as memory has them.
+/// Bytes joined in memory order.
 #[test]
 fn halves_joined() {
     fn joined<T: Narrow + Number>(wide: impl Fn(T::Wide) -> Integer)

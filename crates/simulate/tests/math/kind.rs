@@ -1,4 +1,4 @@
-//! The three precisions, and how far a result is from the true one.
+//! The three precisions, and the distance of a result from the true one.
 
 use half::f16;
 use rug::Float as Exact;
@@ -10,11 +10,11 @@ use tripipe_simulate::math::Float;
 pub(crate) trait Kind: Float {
     const NAME: &str;
     const SCALAR: Scalar;
-    /// The width.
+    /// The width in bits.
     const BITS: u32;
-    /// Bits of the true value: enough more than the type has to measure a thousandth of its last digit.
+    /// Bits of the true value: enough to measure a thousandth of the type's last digit.
     const REFERENCE: u32;
-    /// The exponent of the least normal number.
+    /// The exponent of the smallest normal number.
     const LEAST: i32 = 1 - Self::MAX_EXPONENT;
 
     fn of(bits: u64) -> Self;
@@ -44,12 +44,12 @@ kind!(f16, u16, F16, 53);
 kind!(f32, u32, F32, 60);
 kind!(f64, u64, F64, 96);
 
-/// The number, to so many bits.
+/// The number with this precision in bits.
 pub(crate) fn exactly<T: Kind>(x: T, precision: u32) -> Exact {
     Exact::with_val(precision, x.to_f64())
 }
 
-/// What T rounds the true value to: nearest, ties to even, subnormals, overflow to infinity.
+/// The true value rounded to `T`: nearest, ties to even, subnormals, overflow to infinity.
 pub(crate) fn rounded<T: Kind>(exact: &Exact) -> T {
     if !exact.is_normal() {
         return T::nearest(exact.to_f64());
@@ -62,8 +62,8 @@ pub(crate) fn rounded<T: Kind>(exact: &Exact) -> T {
     T::nearest(if number.abs() > greatest { f64::INFINITY.copysign(number) } else { number })
 }
 
-/// The distance in units in the last place, as the specification has them. An infinity counts as the power of two
-/// above the greatest number. Infinite for a NaN, an infinity or a sign that should not be or is missing.
+/// The distance in units in the last place, as the specification defines them. An infinity counts as the power of two
+/// above the greatest number. The distance is infinite for an unexpected or missing NaN, infinity or sign.
 pub(crate) fn error<T: Kind>(got: T, exact: &Exact) -> f64 {
     let got = got.to_f64();
     let same_sign = got.is_sign_negative() == exact.is_sign_negative();
@@ -85,7 +85,7 @@ pub(crate) fn error<T: Kind>(got: T, exact: &Exact) -> f64 {
     ((got - exact).abs() >> last).to_f64()
 }
 
-/// Whether the error keeps to the bound.
+/// Whether the error is within the bound.
 pub(crate) fn within(error: f64, bound: Ulp) -> bool {
     match bound {
         Ulp::Exact => error <= 0.5,

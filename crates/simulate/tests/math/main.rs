@@ -1,4 +1,4 @@
-//! The OpenCL C library against arbitrary precision (MPFR), and against special values as the specification has them.
+//! Compares the OpenCL C library with arbitrary precision (MPFR), and with the special values of the specification.
 //!
 //! `cargo test -p tripipe-simulate --test math -- --nocapture` prints the largest error of every function.
 

@@ -1,4 +1,4 @@
-//! Operands: all of them, or every exponent and whatever is near something special.
+//! Operands: all of them, or every exponent and the neighbourhoods of special points.
 
 use core::f64::consts::{LN_2, LOG10_2, PI};
 
@@ -6,7 +6,7 @@ use fastrand::Rng;
 
 use crate::kind::Kind;
 
-/// Every `half`; of the others every exponent with both signs, subnormals by their leading digit, and the
+/// Every `half`; for the other types every exponent with both signs, subnormals by their leading digit, and the
 /// neighbourhoods of [`points`].
 pub(crate) fn numbers<T: Kind>() -> Vec<T> {
     if T::BITS == 16 {
@@ -40,7 +40,7 @@ fn points<T: Kind>() -> Vec<f64> {
     let mut points: Vec<f64> = (1..400).map(|n| f64::from(n) / 2.0).collect();
     points.extend((1..200).map(|n| f64::from(n) * (PI / 4.0)));
     points.extend((0..200).map(|_| f64::from(rng.u32(200..1 << 24)) * (PI / 2.0)));
-    // Where powers of 2, e and 10 leave the range; a little more for the hyperbolic functions.
+    // Where powers of 2, e and 10 leave the range; slightly beyond for the hyperbolic functions.
     for exponent in
         [T::MAX_EXPONENT + 1, T::LEAST, T::LEAST - T::PRECISION as i32, T::LEAST - T::PRECISION as i32 + 1]
     {
@@ -56,7 +56,7 @@ fn points<T: Kind>() -> Vec<f64> {
     points
 }
 
-/// Numbers of every class, with their signs.
+/// Numbers of every class, with both signs.
 pub(crate) fn special<T: Kind>() -> Vec<T> {
     let infinity = T::from_bits(T::INFINITE).bits();
     let one = T::nearest(1.0).bits();
@@ -75,13 +75,13 @@ pub(crate) fn special<T: Kind>() -> Vec<T> {
     numbers
 }
 
-/// A number of any class, every exponent as likely as another.
+/// A number of any class, with all exponents equally likely.
 pub(crate) fn any<T: Kind>(rng: &mut Rng) -> T {
     T::of(rng.u64(..) >> (64 - T::BITS))
 }
 
-/// Pairs of all special numbers; of any numbers; of numbers of about the same size; of x and y so that x to the y
-/// is in range or close to its ends.
+/// Pairs of all special numbers; of any numbers; of numbers of similar magnitude; of x and y for which x to the y is
+/// in range or close to its ends.
 pub(crate) fn pairs<T: Kind>() -> Vec<(T, T)> {
     let special = special::<T>();
     let mut rng = Rng::with_seed(3);
@@ -102,7 +102,7 @@ pub(crate) fn pairs<T: Kind>() -> Vec<(T, T)> {
     pairs
 }
 
-/// Numbers with integers: small ones, those about the range of exponents, the ends.
+/// Numbers with integers: small ones, those near the range of exponents, the ends.
 pub(crate) fn with_integers<T: Kind>() -> Vec<(T, i32)> {
     let mut integers: Vec<i32> = (-40..=40).collect();
     for n in [
@@ -122,7 +122,7 @@ pub(crate) fn with_integers<T: Kind>() -> Vec<(T, i32)> {
         let x = any::<T>(&mut rng);
         pairs.push((x, integers[rng.usize(..integers.len())]));
         pairs.push((x, rng.i32(..) >> rng.u32(0..31)));
-        // x to the n in range.
+        // The n-th power of x is in range.
         let x = T::nearest(1.0 + (rng.f64() - 0.5) * 2f64.powi(-rng.i32(0..T::PRECISION as i32)));
         let most = f64::from(T::MAX_EXPONENT) * 1.2;
         pairs.push((x, ((rng.f64() * 2.0 - 1.0) * most / x.to_f64().log2()) as i32));
@@ -130,7 +130,7 @@ pub(crate) fn with_integers<T: Kind>() -> Vec<(T, i32)> {
     pairs
 }
 
-/// Triples of all special numbers, of any, and of a, b and c with a b and c of about the same size.
+/// Triples of all special numbers, of any numbers, and of a, b and c with a b and c of similar magnitude.
 pub(crate) fn triples<T: Kind>() -> Vec<(T, T, T)> {
     let special = special::<T>();
     let mut rng = Rng::with_seed(5);
@@ -145,7 +145,7 @@ pub(crate) fn triples<T: Kind>() -> Vec<(T, T, T)> {
         triples.push((a, b, any(&mut rng)));
         let size = 2f64.powi(rng.i32(-30..30));
         triples.push((a, b, T::nearest(-a.to_f64() * b.to_f64() * size)));
-        // a b just beside the middle of two numbers of c's size.
+        // a b is just beside the midpoint of two numbers of c's magnitude.
         let c = T::nearest(1.0 + rng.f64());
         let a = T::nearest(
             2f64.powi(-(T::PRECISION as i32))

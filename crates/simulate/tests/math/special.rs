@@ -1,5 +1,5 @@
-//! Special values, written down from C99 (TC2), sections F.9.1 to F.9.11, and from the OpenCL C specification 3.0,
-//! section 7.5.1 "Additional Requirements Beyond C99 TC2". Where a row says "any x" the tests try several.
+//! Special values from C99 (TC2), sections F.9.1 to F.9.11, and from the OpenCL C specification 3.0, section 7.5.1
+//! "Additional Requirements Beyond C99 TC2". Where a row says "any x", the tests try several.
 
 use half::f16;
 use tripipe_ir::op::Builtin;
@@ -9,11 +9,11 @@ use crate::kind::Kind;
 
 const INF: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;
-/// Either sign of an operand; the result has the same, where the row's is `SAME`.
+/// Applies to both signs of the operand.
 const BOTH: bool = true;
 const ONE: bool = false;
 
-/// The same number with the same sign, or a quiet NaN for a NaN.
+/// The same number with the same sign, or a quiet NaN for NaN.
 fn check<T: Kind>(what: &str, got: T, want: f64) {
     let number = got.to_f64();
     let same = number == want && number.is_sign_negative() == want.is_sign_negative();
@@ -21,7 +21,7 @@ fn check<T: Kind>(what: &str, got: T, want: f64) {
     assert!(same || (want.is_nan() && quiet), "{what} of {} is {number}, not {want}", T::NAME);
 }
 
-/// Function, operand, result; with `BOTH` the negative of the operand gives the negative of the result.
+/// Function, operand, result; with `BOTH`, the negated operand gives the negated result.
 const OF_ONE: &[(Builtin, f64, f64, bool)] = &[
     // C99 F.9.1: trigonometry
     (Builtin::Acos, 1.0, 0.0, ONE),
@@ -130,7 +130,7 @@ const OF_ONE: &[(Builtin, f64, f64, bool)] = &[
     (Builtin::Tgamma, -INF, NAN, ONE),
     (Builtin::Tgamma, 1.0, 1.0, ONE),
     (Builtin::Tgamma, 6.0, 120.0, ONE),
-    // F.9.6: to integers; OpenCL: zeros keep the sign of what was rounded
+    // F.9.6: to integers; OpenCL: zeros keep the sign of the rounded number
     (Builtin::Ceil, 0.0, 0.0, BOTH),
     (Builtin::Ceil, INF, INF, BOTH),
     (Builtin::Ceil, -0.25, -0.0, ONE),
@@ -387,14 +387,14 @@ fn rows<T: Kind>() {
         let function = math::float_int::<T>(builtin).unwrap();
         check(&format!("{builtin:?}({x}, {n})"), function(T::nearest(x), n), want);
     }
-    // C99 F.9: a NaN for a NaN, from every function of one operand but `sign`.
+    // C99 F.9: NaN gives NaN for every function of one operand except `sign`.
     for &builtin in Builtin::ALL {
         if let Some(function) = math::float1::<T>(builtin) {
             let want = if builtin == Builtin::Sign { 0.0 } else { NAN };
             check(&format!("{builtin:?}(NaN)"), function(T::nearest(NAN)), want);
         }
     }
-    // C99 F.9.1: pi and its parts, rounded.
+    // C99 F.9.1: pi and its fractions, rounded.
     let pi = core::f64::consts::PI;
     let near = |x: f64| T::nearest(x).to_f64();
     let acos = math::float1::<T>(Builtin::Acos).unwrap();
@@ -415,7 +415,7 @@ fn rows<T: Kind>() {
         check(&format!("atan2({y}, {x})"), atan2(T::nearest(y), T::nearest(x)), near(want));
         check(&format!("atan2(-{y}, {x})"), atan2(T::nearest(-y), T::nearest(x)), near(-want));
     }
-    // OpenCL 7.5.1: below 1 always, not below 0.
+    // OpenCL 7.5.1: always below 1, never below 0.
     let fract = math::float1::<T>(Builtin::Fract).unwrap();
     let least = T::of(1);
     let below_one = 1.0 - 2f64.powi(-(T::PRECISION as i32));
@@ -424,7 +424,7 @@ fn rows<T: Kind>() {
     let nextafter = math::float2::<T>(Builtin::Nextafter).unwrap();
     check("nextafter(-0, 1)", nextafter(T::nearest(-0.0), T::nearest(1.0)), least.to_f64());
     check("nextafter(+0, -1)", nextafter(T::nearest(0.0), T::nearest(-1.0)), -least.to_f64());
-    // OpenCL 6.15.2: round of the number below a half is 0, though adding a half would give 1.
+    // OpenCL 6.15.2: round of the number below 0.5 is 0, though adding 0.5 would give 1.
     let round = math::float1::<T>(Builtin::Round).unwrap();
     let half = T::nearest(0.5).bits();
     check("round of the number below 0.5", round(T::of(half - 1)), 0.0);

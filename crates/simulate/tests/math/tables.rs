@@ -1,4 +1,4 @@
-//! Every function has its row, under its operands and no other.
+//! Every function is listed for its operand types, and for no others.
 
 use half::f16;
 use tripipe_ir::op::{Builtin, Family, Shape};
@@ -62,7 +62,7 @@ fn every_function_has_its_row() {
 
 fn arrays<T: Kind>() {
     let same = |x: T, y: T| x.bits() == y.bits() || (x.to_f64().is_nan() && y.to_f64().is_nan());
-    // With and without angles too far out for vector code.
+    // With and without angles that are too large for vector code.
     let numbers = samples::numbers::<T>();
     let near: Vec<T> = numbers.iter().copied().filter(|x| x.to_f64().abs() < 1e6).collect();
     let triples = samples::triples::<T>();
@@ -101,7 +101,7 @@ fn arrays_are_the_functions() {
     arrays::<f64>();
 }
 
-/// Only as many as the shortest has, down to none.
+/// Only as many elements as the shortest array has, down to none.
 #[test]
 fn arrays_of_any_length() {
     let floor = math::array1::<f32>(Builtin::Floor).unwrap();

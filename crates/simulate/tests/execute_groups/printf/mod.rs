@@ -1,4 +1,4 @@
-//! `printf` against C's, whose texts are in `values.txt` with the program that made them beside it.
+//! Compares `printf` with that of C, whose output is in `values.txt`, next to the program that wrote it.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use tripipe_simulate::Options;
 use crate::bench::{Bench, memory};
 
 impl Bench {
-    /// What kernels have printed since last time.
+    /// The output of kernels since the last call.
     fn printed(&mut self) -> String {
         String::from_utf8(self.simulator.take_printed()).unwrap()
     }
@@ -26,7 +26,7 @@ fn values() -> impl Iterator<Item = [&'static str; 4]> {
 
 #[test]
 fn numbers_and_strings_as_in_c() {
-    // The lines of a format stand together.
+    // The lines of one format are adjacent.
     let all: Vec<[&str; 4]> = values().collect();
     let formats: Vec<&[[&str; 4]]> = all.chunk_by(|a, b| a[..2] == b[..2]).collect();
     let mut source = String::from("#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
@@ -62,7 +62,7 @@ fn numbers_and_strings_as_in_c() {
 
 #[test]
 fn vectors_and_the_rest() {
-    // The first two are examples of the specification; texts by hand from OpenCL C 3.0, 6.15.14.
+    // The first two are examples from the specification; expected texts by hand from OpenCL C 3.0, 6.15.14.
     let cases = [
         (r#""%2.2v4hlf", (float4)(1.0f, 2.0f, 3.0f, 4.0f)"#, "1.00,2.00,3.00,4.00"),
         (r#""%#v4hhx", (uchar4)(0xFA, 0xFB, 0xFC, 0xFD)"#, "0xfa,0xfb,0xfc,0xfd"),
@@ -136,7 +136,7 @@ fn vectors_and_the_rest() {
         format!("1.5{}e+00", &zeros[1..]),
     ];
     assert_eq!(bench.printed(), wide.join("|"));
-    // 0 says that it succeeded.
+    // 0 reports success.
     bench.run("result", NdRange::d1(1), &[memory(a)]);
     assert_eq!(bench.read::<i32>(a, 1), [0]);
 }
@@ -169,7 +169,7 @@ fn in_the_order_of_work_items() {
     }
     for threads in [1, 4] {
         let Some(printed) = run_on(threads, source, "f", 90) else { return };
-        // The two branches come one after the other, in either order.
+        // The two branches run one after the other, in either order.
         let sorted = |text: &str| {
             let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
             lines.sort();

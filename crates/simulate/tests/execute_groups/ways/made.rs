@@ -1,33 +1,33 @@
-//! Kernels made at random in which work-items go many ways, as OpenCL C and as what one work-item alone computes.
+//! Random kernels with divergent control flow, as OpenCL C and as the computation of a single work-item.
 //!
-//! Conditions are merged (`&&`, `||`, `?:`), variables of several types change in branches, are exchanged, and go around in
-//! loops that work-items leave in different turns, by their condition, `break`, `continue` or `return`. All arithmetic is on
-//! 32 bits without sign, so that it has one meaning.
+//! Conditions are combined (`&&`, `||`, `?:`). Variables of several types change in branches, are swapped, and are
+//! carried through loops that work-items leave in different iterations, by their condition, `break`, `continue` or
+//! `return`. All arithmetic is on unsigned 32-bit integers, so that it is fully defined.
 
 use std::fmt::Write as _;
 
 use fastrand::Rng;
 
-/// Variables of each type that a kernel has.
+/// Variables of each type per kernel.
 const EACH: usize = 3;
-/// Elements of a work-item's own table.
+/// Elements of a work-item's private table.
 const TABLE: usize = 8;
 /// Components of the vector.
 const LANES: usize = 4;
-/// Loops around a statement at most.
+/// Maximum nesting of loops.
 const LOOPS: usize = 2;
-/// What the selector of a `switch` is multiplied by: clang would make it an integer of 3 bits, which SPIR-V has not.
+/// Multiplier of a `switch` selector: otherwise clang would make it a 3-bit integer, which SPIR-V does not have.
 const SPREAD: u32 = 0x4000_0001;
-/// Words a work-item writes: all its variables, its table, its vector, and one more.
+/// Words that a work-item writes: all its variables, its table, its vector, and one more.
 pub(crate) const WORDS: usize = 3 * EACH + TABLE + LANES + 1;
 
-/// A value of 32 bits.
+/// A 32-bit value.
 enum Number {
     Literal(u32),
     Word(usize),
     Byte(usize),
     Lane(usize),
-    /// How often the loop of that depth has gone around.
+    /// The iteration count of the loop at this depth.
     Turn(usize),
     Entry(Box<Number>),
     Of(char, Box<[Number; 2]>),
@@ -51,23 +51,23 @@ enum Statement {
     SetFlag(usize, Truth),
     SetEntry(Number, Number),
     SetLane(usize, Number),
-    /// If so, the components of the vector move by one.
+    /// If true, rotates the components of the vector by one.
     RotateVector(Truth),
-    /// Adds to what the work-item has written so far.
+    /// Adds to the value that the work-item has written so far.
     Write(Number),
-    /// Each takes the value of the next: words, or flags.
+    /// Each variable takes the value of the next one: words, or flags.
     Rotate(bool),
     If(Truth, Body, Body),
-    /// While the turn is less than the number, of at most 7.
+    /// Loops while the iteration count is less than the number, at most 7.
     Loop(usize, Number, Body),
-    /// By the remainder of a division by 5, of which 4 is none of the cases; whether a case goes on with the next.
+    /// Selects by the remainder of a division by 5; 4 matches no case. The flag says whether a case falls through.
     Switch(Number, [(Body, bool); 4]),
     Leave(Truth, Way),
 }
 
 type Body = Vec<Statement>;
 
-/// How a statement goes on.
+/// How execution continues after a statement.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
     Next,
@@ -113,7 +113,7 @@ impl Made {
         text + "}\n"
     }
 
-    /// What a work-item makes of the words that are its own.
+    /// Computes what a work-item does to its own words.
     pub(crate) fn run(&self, item: u32, words: &mut [u32]) {
         let mut state = Item {
             words: std::array::from_fn(|index| item * (5 + index as u32) + index as u32),
@@ -137,10 +137,10 @@ impl Made {
     }
 }
 
-/// Makes pieces of a kernel, of a size that falls with depth.
+/// Makes pieces of a kernel; their size decreases with depth.
 struct Maker<'r> {
     rng: &'r mut Rng,
-    /// Loops around.
+    /// Number of enclosing loops.
     loops: usize,
     /// Whether `break` would leave a `switch`.
     in_switch: bool,

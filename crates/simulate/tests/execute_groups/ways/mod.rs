@@ -1,4 +1,4 @@
-//! Work-items that go different ways through a kernel, and meet again.
+//! Work-items that diverge in a kernel and reconverge.
 
 mod made;
 
@@ -12,8 +12,8 @@ use tripipe_simulate::{Options, Schedule};
 
 use crate::bench::{Bench, memory};
 
-/// Beside a merged condition a byte of those who went the one way: once they shared a register, and its leftovers in lanes
-/// that had left the loop were taken for the condition of their neighbours.
+/// A combined condition next to a byte of the lanes on one path. They once shared a register, and leftovers in lanes
+/// that had left the loop were mistaken for the condition of their neighbours.
 #[test]
 fn a_merged_condition_is_each_work_items_own() {
     let source = "kernel void border(global uchar *r, const int width) {
@@ -27,7 +27,7 @@ fn a_merged_condition_is_each_work_items_own() {
                 r[x + i] = outside ? outer[i] : inner[i];
             }
         }";
-    // Three bytes a pixel; the first pixel and the last count from 2 within their eight bytes, those between are 1.
+    // Three bytes per pixel; the first and the last pixel count from 2 within their eight bytes, the others are 1.
     let rows: [&[u8]; 4] = [
         &[2, 3, 4, 1, 1, 1, 8, 9, 2],
         &[2, 3, 4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 6, 7, 8],
@@ -48,10 +48,10 @@ fn a_merged_condition_is_each_work_items_own() {
     }
 }
 
-/// Work-items of a launch: one warp and a part of another, or more.
+/// Work-items per launch: one warp and part of another, or more.
 const ITEMS: usize = 70;
 
-/// A module on simulators that run so many work-items side by side.
+/// A module on simulators with different warp widths.
 fn benches(spirv: &[u8]) -> [(usize, Bench); 3] {
     [64, 16, 4].map(|width| {
         let schedule = Schedule::numbered(0).at_most(width);
@@ -59,8 +59,8 @@ fn benches(spirv: &[u8]) -> [(usize, Bench); 3] {
     })
 }
 
-/// Runs a kernel with and without the watchers, who have nothing to find, and compares what each work-item has written with
-/// what it computes alone.
+/// Runs a kernel with and without watchers, which must find nothing, and compares the output of each work-item with
+/// its separate computation.
 fn run_as_each_alone(kernel: &Made, name: &str, benches: &mut [(usize, Bench)]) {
     let mut wanted = [9; ITEMS * WORDS];
     for (item, words) in wanted.chunks_mut(WORDS).enumerate() {
@@ -88,7 +88,7 @@ fn run_as_each_alone(kernel: &Made, name: &str, benches: &mut [(usize, Bench)]) 
     }
 }
 
-/// `TRIPIPE_FUZZ_SECONDS` goes on with more kernels for so long.
+/// `TRIPIPE_FUZZ_SECONDS` continues with more kernels for that time.
 #[test]
 fn each_work_item_goes_its_own_way() {
     const TOGETHER: u64 = 50;
@@ -113,7 +113,8 @@ fn each_work_item_goes_its_own_way() {
     }
 }
 
-/// What clang has optimised has fewer blocks, more that merges at each, switches out of conditions, and loops of other shapes.
+/// Code optimised by clang has fewer blocks with more values merged at each, switches made from conditions, and loops
+/// of other shapes.
 #[test]
 fn each_work_item_goes_its_own_way_when_optimised() {
     if !Bench::has_clang() {
@@ -128,7 +129,7 @@ fn each_work_item_goes_its_own_way_when_optimised() {
                 run_as_each_alone(&kernel, "k", &mut benches(&built.spirv));
                 ran += 1;
             }
-            // Clang makes integers of any width and other things that SPIR-V has not.
+            // Clang makes integers of arbitrary width and other constructs that SPIR-V does not have.
             Err(BuildError::Translate { .. }) => {}
             Err(error) => panic!("{error}"),
         }
