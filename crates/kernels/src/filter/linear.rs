@@ -301,11 +301,11 @@ impl Linear {
         }
     }
 
-    /// The factors across and down for floating-point pixels, with the divisor worked in. `None` when the weights are not an
-    /// outer product.
+    /// The factors across and down for floating-point pixels, already divided by the divisor. `None` when the weights
+    /// are not an outer product.
     ///
-    /// Sums along the axis `first` do not overflow where the result does not: where the factors of the other axis would make large sums
-    /// small again, a power of two moves from the factors of the first axis to those of the other.
+    /// Sums along the axis `first` do not overflow unless the result does: when the factors of the other axis would
+    /// reduce large sums again, a power of two moves from the factors of the first axis to those of the other.
     pub fn real_factors(&self, first: Axis) -> Option<[Vec<f32>; 2]> {
         let [mut across, mut down] = match &self.taps {
             Taps::SeparableReal { across, down } => [across.clone(), down.clone()],
@@ -451,13 +451,13 @@ fn coarse_bits() -> impl Iterator<Item = [u32; 2]> {
     (0..8).rev().flat_map(|down| [[down + 1, down], [down, down]])
 }
 
-/// Scales `first` so that a sum of pixels with these weights is at most the largest pixel, and `second` by the inverse. Nothing
-/// changes where no factor of `second` is below 1, as the result is at least the sum then, and where a factor would not be a normal
-/// number.
+/// Scales `first` so that a sum of pixels with these weights is at most the largest pixel, and `second` by the inverse.
+/// Nothing changes when no nonzero factor of `second` is below 1 (the result is then at least as large as the sum), or
+/// when a nonzero factor would become subnormal or infinite.
 fn balance(first: &mut [f32], second: &mut [f32]) {
     let sum = magnitude(first);
     let shrinks = second.iter().any(|weight| *weight != 0.0 && weight.abs() < 1.0);
-    // The weights of a mean add up to 1, but for their rounding.
+    // The weights of a mean add up to 1, except for rounding errors.
     if sum < 1.0 + 1e-5 || !sum.is_finite() || !shrinks {
         return;
     }
