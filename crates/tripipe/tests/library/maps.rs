@@ -29,7 +29,7 @@ fn watched(work: impl Fn(&Context) + Send + Sync + 'static) {
                 tell.send(()).unwrap();
             });
             assert_eq!(
-                told.recv_timeout(Duration::from_secs(60)),
+                told.recv_timeout(Duration::from_secs(900)),
                 Ok(()),
                 "{name}, falls back: {falls_back}"
             );

@@ -135,6 +135,6 @@ fn workers_of_a_pool_may_wait() {
             });
             tell.send(()).unwrap();
         });
-        assert_eq!(told.recv_timeout(Duration::from_secs(120)), Ok(()), "{name}");
+        assert_eq!(told.recv_timeout(Duration::from_secs(900)), Ok(()), "{name}");
     }
 }
