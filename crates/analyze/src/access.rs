@@ -1,4 +1,4 @@
-//! How work-items that follow one another touch memory.
+//! How adjacent work-items access memory.
 
 use tripipe_device::Gpu;
 use tripipe_ir::flow::linear::Base;
@@ -9,16 +9,16 @@ use tripipe_machine::Model;
 
 use crate::paths::Paths;
 
-/// One load, store or atomic, as a warp does it.
+/// One load, store or atomic, as a warp executes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Access {
     /// The instruction.
     pub inst: Inst,
     /// Its block.
     pub block: Block,
-    /// Where in the source.
+    /// Its location in the source.
     pub place: Option<Place>,
-    /// What it is of: an argument's or object's name.
+    /// The name of the argument or object that it accesses.
     pub pointer: String,
     /// The address space.
     pub space: Space,
@@ -26,53 +26,54 @@ pub struct Access {
     pub writes: bool,
     /// Bytes of one work-item.
     pub bytes: u32,
-    /// Bytes from one work-item's address to the next one's in dimension 0, where that is the same everywhere.
+    /// Bytes from one work-item's address to the next one's in dimension 0.
     pub stride: Stride,
-    /// Where that is an argument times a number of bytes: which, and what it is like when the argument is 1.
+    /// The argument that the stride is a multiple of, with the figures for an argument of 1; `None` for other strides.
     pub times: Option<Times>,
-    /// Bytes from one round of the innermost loop around it to the next: fewer than a cache line, and the next rounds find
-    /// theirs in the cache; `None` outside of loops.
+    /// Bytes from one iteration of the innermost loop around it to the next; `None` outside of loops. Below a cache
+    /// line, later iterations hit the cache.
     pub round: Option<Stride>,
-    /// Cache lines that a warp touches; of a single work-item where there are no warps.
+    /// Cache lines that a warp touches; those of a single work-item on GPUs without warps.
     pub lines: u32,
-    /// Whether that follows from the stride on every way; else it is the most common case, or the worst.
+    /// Whether the line count follows from the stride on every path; otherwise it is the most common case, or the
+    /// worst.
     pub lines_known: bool,
-    /// The part of these lines that the warp uses, above 0 and at most 1.
+    /// The fraction of these lines that the warp uses, above 0 and at most 1.
     pub used: f64,
-    /// Alignment that the code promises, in bytes.
+    /// Alignment that the code guarantees, in bytes.
     pub align: u32,
 }
 
-/// A stride that is an argument times a number.
+/// A stride that is a multiple of an argument.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Times {
     /// The argument.
     pub argument: String,
     /// Bytes from one work-item's address to the next one's when the argument is 1.
     pub bytes: i64,
-    /// Cache lines that a warp touches then.
+    /// Cache lines that a warp touches when the argument is 1.
     pub lines: u32,
 }
 
-/// How far the addresses of neighbours lie apart.
+/// The distance between the addresses of adjacent work-items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stride {
-    /// So many bytes; 0: all touch the same.
+    /// This many bytes; 0: all access the same address.
     Bytes(i64),
-    /// The same everywhere, but known only at run time: times an argument.
+    /// The same everywhere, but known only at run time: a multiple of an argument.
     Runtime,
-    /// Not a multiple of the id: from a table, a division, a loop that differs.
+    /// Not a multiple of the id: from a table, a division, or a loop that differs between work-items.
     Unknown,
 }
 
 impl Access {
-    /// What it is of as the source has it: clang puts the kernel's name before those of local objects.
+    /// The name as in the source: clang puts the kernel's name before those of local objects.
     pub(crate) fn name(&self, kernel: &Kernel) -> &str {
         let own = self.pointer.strip_prefix(kernel.name.as_str()).and_then(|rest| rest.strip_prefix('.'));
         own.unwrap_or(&self.pointer)
     }
 
-    /// Whether neighbours share lines as far as they can.
+    /// Whether adjacent work-items share cache lines as far as possible.
     pub fn is_coalesced(&self, gpu: &Gpu) -> bool {
         let line = gpu.memory.cache_line_bytes.value.max(1);
         let warp = gpu.core.warp_width.value;
@@ -94,7 +95,7 @@ pub(crate) fn accesses(
     facts.iter().map(access).collect()
 }
 
-/// What an address grows by from one round of the innermost loop to the next.
+/// The change of an address from one iteration of the innermost loop to the next.
 fn round(
     kernel: &Kernel,
     paths: &Paths<'_>,
@@ -126,7 +127,7 @@ fn round(
     })
 }
 
-/// What a loop's counter times something that stays the same grows by in a round; `None` if a value is not that.
+/// The change per iteration of a product of the loop's counter and a loop-invariant value; `None` for any other value.
 fn times_counter(
     kernel: &Kernel,
     paths: &Paths<'_>,
@@ -174,7 +175,7 @@ fn access(kernel: &Kernel, gpu: &Gpu, fact: &MemoryFact, known: &dyn Fn(Atom) ->
         lines: lines(gpu, fact.bytes, Stride::Bytes(bytes)).0,
     });
     let (lines, used) = lines(gpu, fact.bytes, stride);
-    // Of an argument, the worst.
+    // For an argument, the worst case.
     let lines_known = sure && times.is_none() && stride != Stride::Unknown;
     Access {
         inst: fact.inst,
@@ -194,17 +195,17 @@ fn access(kernel: &Kernel, gpu: &Gpu, fact: &MemoryFact, known: &dyn Fn(Atom) ->
     }
 }
 
-/// The name of an argument, or else of the value; else what it is in words.
+/// The name of an argument, or else of the value; without a name, a description.
 pub(crate) fn value_name(kernel: &Kernel, value: Value) -> String {
     source_name(kernel, value).unwrap_or_else(|| in_words(kernel, value))
 }
 
-/// The name that the source has for a value.
+/// The name of a value in the source.
 pub(crate) fn source_name(kernel: &Kernel, value: Value) -> Option<String> {
     argument_name(kernel, value).or_else(|| kernel.names[value].as_ref().map(ToString::to_string))
 }
 
-/// What a value is that has no name, as in "a value from `in`".
+/// A description of a value without a name, as in "a value from `in`".
 pub(crate) fn in_words(kernel: &Kernel, value: Value) -> String {
     let value = before_widening(kernel, value);
     let kind = if kernel.ty(value).is_pointer() { "an address" } else { "a value" };
@@ -221,7 +222,7 @@ pub(crate) fn in_words(kernel: &Kernel, value: Value) -> String {
     }
 }
 
-/// What memory an address is of, by name.
+/// The name of the memory that an address points into.
 fn origin(kernel: &Kernel, mut pointer: Value) -> Option<String> {
     loop {
         let Some(inst) = kernel.defining(pointer) else { return source_name(kernel, pointer) };
@@ -235,8 +236,8 @@ fn origin(kernel: &Kernel, mut pointer: Value) -> Option<String> {
     }
 }
 
-/// What an address grows by from one work-item to the next in dimension 0, and whether that is sure; where that is an argument
-/// times a number, the argument's name and what it is when the argument is 1.
+/// The change of an address from one work-item to the next in dimension 0, and whether that is certain; where it is a
+/// multiple of an argument, also the argument's name and the stride when the argument is 1.
 fn stride(
     kernel: &Kernel,
     offset: &Linear,
@@ -244,7 +245,7 @@ fn stride(
 ) -> (Stride, bool, Option<(String, i64)>) {
     let mut sum = 0_i64;
     let mut sure = true;
-    // What is times something that is known only at run time: the names of these, where they are arguments.
+    // The names of the runtime factors, where they are arguments.
     let mut runtime: Vec<Option<String>> = Vec::new();
     let mut if_one = 0_i64;
     for (atom, factor) in &offset.terms {
@@ -275,14 +276,14 @@ fn stride(
     (Stride::Runtime, sure, one.map(|name| (name, sum.wrapping_add(if_one))))
 }
 
-/// How a value that is no sum itself changes from one work-item to the next, and whether that is sure.
+/// How a value that is not itself a sum changes from one work-item to the next, and whether that is certain.
 enum Across {
     Times(i64),
-    /// So many times a value that is the same for all.
+    /// This multiple of a value that is the same for all work-items.
     Runtime(i64, Value),
 }
 
-/// The value that was widened to this one, or itself.
+/// The value before widening, or itself.
 fn before_widening(kernel: &Kernel, mut value: Value) -> Value {
     while let Some(inst) = kernel.defining(value)
         && let Op::Convert(convert) = kernel.insts[inst].op
@@ -294,7 +295,7 @@ fn before_widening(kernel: &Kernel, mut value: Value) -> Value {
     value
 }
 
-/// The name of the argument that a value is.
+/// The name of the argument that a value is, or `None`.
 fn argument_name(kernel: &Kernel, value: Value) -> Option<String> {
     let value = before_widening(kernel, value);
     let position =
@@ -325,12 +326,12 @@ fn across(kernel: &Kernel, value: Value, known: &dyn Fn(Atom) -> Option<i64>) ->
     Some((across, sure_a && sure_b))
 }
 
-/// Instructions that are followed back to the ids; a loop's counter comes back to itself.
+/// Instructions to follow back to the ids; a loop's counter leads back to itself.
 const MOST_STEPS: u32 = 24;
 
-/// The factor of dimension 0's id in a sum, and whether it holds on every way; `None` if it is no sum of ids and of what is
-/// the same for all. Where ways meet with different factors, the one that is not 0 counts: what is at a border is the same
-/// for all, and what is not is the rule.
+/// The factor of dimension 0's id in a sum, and whether it holds on every path; `None` if the value is not a sum of ids
+/// and uniform values. Where paths join with different factors, the nonzero one counts: the uniform case is the
+/// exception at a border.
 fn id_factor(kernel: &Kernel, value: Value, steps: u32) -> Option<(i64, bool)> {
     let steps = steps.checked_sub(1)?;
     let inst = match kernel.values[value].def {
@@ -372,7 +373,7 @@ fn id_factor(kernel: &Kernel, value: Value, steps: u32) -> Option<(i64, bool)> {
         }
         Op::Convert(convert) if convert.from != Number::Float && convert.to != Number::Float => of(0),
         Op::Select => met([of(1)?, of(2)?].into_iter()),
-        // Coordinates that stay inside.
+        // Clamped coordinates.
         Op::Builtin(
             Builtin::SClamp | Builtin::UClamp | Builtin::SMin | Builtin::SMax | Builtin::UMin | Builtin::UMax,
         ) => {
@@ -389,7 +390,8 @@ fn id_factor(kernel: &Kernel, value: Value, steps: u32) -> Option<(i64, bool)> {
     }
 }
 
-/// The factor of a block's parameter, by what is passed for it; what comes back from a loop's end adds nothing new.
+/// The factor of a block's parameter, from the values passed for it; the value from a loop's back edge adds nothing
+/// new.
 fn where_ways_meet(kernel: &Kernel, block: Block, position: usize, steps: u32) -> Option<(i64, bool)> {
     let parameter = kernel.blocks[block].parameters.get(position).copied()?;
     let passed =
@@ -416,8 +418,8 @@ pub(crate) fn word_bytes(gpu: &Gpu) -> u32 {
     (Model::of(gpu).layout.access_bits / 8).max(1)
 }
 
-/// Cache lines that a warp touches, and the part of them that it uses. Wider accesses than there are
-/// go in pieces, each of which touches its own lines (docs/model.md).
+/// Cache lines that a warp touches, and the fraction of them that it uses. Accesses wider than the widest load or store
+/// are split into pieces, each of which touches its own lines (docs/model.md).
 fn lines(gpu: &Gpu, bytes: u32, stride: Stride) -> (u32, f64) {
     let line = i64::from(gpu.memory.cache_line_bytes.value.max(1));
     let warp = i64::from(gpu.core.warp_width.value.max(1));
@@ -437,7 +439,7 @@ fn lines(gpu: &Gpu, bytes: u32, stride: Stride) -> (u32, f64) {
     };
     let each = match stride {
         Stride::Bytes(stride) => touched(stride.clamp(-1 << 20, 1 << 20)),
-        // Times an argument: lines of their own, unless the argument is tiny. Unknown: at worst.
+        // A multiple of an argument: separate lines, unless the argument is tiny. Unknown: the worst case.
         Stride::Runtime | Stride::Unknown => touched(line * 16),
     };
     let total = each * pieces;

@@ -1,4 +1,4 @@
-//! Limits that a kernel has to keep: `ls<=32,registers<=32,threads>=512`.
+//! Limits for a kernel: `ls<=32,registers<=32,threads>=512`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -47,13 +47,13 @@ const FIGURES: [(&str, Figure); 17] = [
     ("time", Figure::Milliseconds),
 ];
 
-/// No limit.
+/// A limit that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is no limit; want FIGURE<=NUMBER or FIGURE>=NUMBER, with one of {known}")]
 pub struct LimitError {
     /// The text.
     pub text: String,
-    /// The figures there are.
+    /// The figures that exist.
     pub known: String,
 }
 
@@ -80,32 +80,32 @@ impl FromStr for Limit {
 }
 
 impl fmt::Display for Limit {
-    /// As it was written.
+    /// The limit as it was written.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-/// Why nobody can say whether a limit is kept.
+/// Why a limit cannot be checked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BudgetError {
-    /// The GPU has no such pipe.
+    /// The GPU has no such column.
     #[error("--budget {limit}: {gpu} has no such column; it has {columns}")]
     NoColumn {
         /// The limit.
         limit: String,
         /// The GPU.
         gpu: String,
-        /// The columns it has.
+        /// The columns that it has.
         columns: String,
     },
-    /// A time wants a launch.
+    /// A time requires a launch.
     #[error("--budget {limit}: a time follows from the global size; give --global, or a launch file")]
     NoGlobalSize {
         /// The limit.
         limit: String,
     },
-    /// A loop's length is not known.
+    /// A trip count is not known.
     #[error(
         "--budget {limit}: {kernel} on {gpu} takes {figure}, which is no number; --arg NAME=VALUE gives arguments that loops follow from"
     )]
@@ -116,16 +116,16 @@ pub enum BudgetError {
         kernel: String,
         /// The GPU.
         gpu: String,
-        /// What is known.
+        /// The figure as far as it is known.
         figure: String,
     },
 }
 
 impl Limit {
-    /// What the kernel has where it does not keep the limit; `None` if it keeps it.
+    /// The kernel's figure where it breaks the limit; `None` if it keeps it.
     ///
     /// # Errors
-    /// Nobody can say: the GPU has no such column, the launch is not known, or a trip count is open.
+    /// The limit cannot be checked: the GPU has no such column, the launch is not known, or a trip count is unknown.
     pub fn broken_by(&self, analysis: &Analysis) -> Result<Option<String>, BudgetError> {
         let longest = &analysis.longest;
         let limit = || self.to_string();

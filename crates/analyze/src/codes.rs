@@ -1,4 +1,4 @@
-//! What compilers make of a kernel, kept: GPUs with one compiler and one register file share it.
+//! Cached compiler output of a kernel: GPUs with the same compiler and register file share it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,17 +7,17 @@ use tripipe_device::Gpu;
 use tripipe_ir::Kernel;
 use tripipe_machine::{Code, compile, same_code};
 
-/// Kernels with what was made of them.
+/// Kernels with their compiled code.
 #[derive(Default)]
 pub(crate) struct Codes {
     kernels: RefCell<Vec<(Kernel, Made)>>,
 }
 
-/// For one GPU of each compiler what it has made.
+/// The compiled code for one GPU of each compiler.
 type Made = Vec<(&'static Gpu, Rc<Code>)>;
 
 impl Codes {
-    /// What the GPU's compiler makes of the kernel.
+    /// The kernel's code from the GPU's compiler.
     pub(crate) fn get(&self, kernel: &Kernel, gpu: &'static Gpu) -> Rc<Code> {
         let mut kernels = self.kernels.borrow_mut();
         let at = kernels.iter().position(|known| known.0 == *kernel).unwrap_or(kernels.len());

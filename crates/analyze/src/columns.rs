@@ -1,14 +1,14 @@
-//! From the clocks of a pipe for one work-item or warp to cycles of a shader core per work-item.
+//! Converts clocks of a pipe for one work-item or warp to cycles of a shader core per work-item.
 //!
-//! Everything is said per work-item at the core's full width, as the vendor's tools say it: a core that does 64 lanes in a clock
-//! needs 1/64 cycle for an operation of one work-item.
+//! All figures are per work-item at the core's full width, as in the vendor's tools: a core that executes 64 lanes per
+//! clock needs 1/64 cycle for an operation of one work-item.
 
 use tripipe_device::{Family, Gpu};
 use tripipe_machine::Pipe;
 
 use crate::Polynomial;
 
-/// A column of a report: a pipe of the family, or the sum of some.
+/// A column of a report: a pipe of the family, or the sum of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Column {
     /// All arithmetic together, as the core issues it.
@@ -26,7 +26,7 @@ pub enum Column {
 }
 
 impl Column {
-    /// The columns of a family, in the order in which its vendor's tools have them.
+    /// The columns of a family, in the order of its vendor's tools.
     pub fn of(family: Family) -> &'static [Self] {
         match family {
             Family::Midgard | Family::Bifrost => &[Self::Arithmetic, Self::LoadStore, Self::Texture],
@@ -39,7 +39,7 @@ impl Column {
         }
     }
 
-    /// What stands over it: `A`, `FMA`, `LS` ... as malioc has it, and for Adreno as Qualcomm's tools do.
+    /// The column's heading: `A`, `FMA`, `LS` ... as in malioc, and for Adreno as in Qualcomm's tools.
     pub fn head(self, family: Family) -> &'static str {
         let adreno = matches!(family, Family::Adreno5xx | Family::Adreno6xx | Family::Adreno7xx);
         match self {
@@ -54,13 +54,13 @@ impl Column {
         }
     }
 
-    /// Whether it is a part of [`Column::Arithmetic`] rather than beside it.
+    /// Whether it is part of [`Column::Arithmetic`] rather than separate from it.
     pub fn is_part(self, family: Family) -> bool {
         matches!(family, Family::Valhall | Family::Arm5thGen)
             && matches!(self, Self::Fma | Self::Convert | Self::Special)
     }
 
-    /// What is issued for this column, of what each pipe issues.
+    /// The count issued for this column, from the counts issued per pipe.
     pub fn emitted(self, family: Family, emitted: &[u32; Pipe::ALL.len()]) -> u32 {
         let at = |pipe: Pipe| emitted[pipe.index()];
         match self {
@@ -76,7 +76,7 @@ impl Column {
         }
     }
 
-    /// This column of what each pipe is busy, term by term.
+    /// The cost of this column from the clocks of the pipes, term by term.
     pub(crate) fn cost(self, gpu: &Gpu, pipes: &[Polynomial]) -> Polynomial {
         Polynomial::by_term(pipes, |factors| {
             let mut clocks = [0.0; Pipe::ALL.len()];
@@ -85,7 +85,7 @@ impl Column {
         })
     }
 
-    /// Cycles of this column for a work-item, of the clocks that each pipe is busy for it.
+    /// Cycles of this column for a work-item, from the clocks that each pipe is busy for it.
     pub fn cycles(self, gpu: &Gpu, clocks: &[f64; Pipe::ALL.len()]) -> f64 {
         let at = |pipe: Pipe| clocks[pipe.index()];
         let rate = &gpu.operations_per_clock_per_core;

@@ -1,4 +1,4 @@
-//! What paths and lints want to know about a kernel; each is found when it is first asked for.
+//! What paths and lints need to know about a kernel; each fact is computed on first use.
 
 use std::cell::OnceCell;
 
@@ -27,12 +27,12 @@ pub(crate) struct Facts<'a> {
     ranges: OnceCell<Ranges>,
 }
 
-/// Who uses a value.
+/// The uses of a value.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Uses {
-    /// Instructions, each as often as it has the value as an operand.
+    /// Instructions, each as many times as it has the value as an operand.
     pub(crate) by: Vec<Inst>,
-    /// Whether the end of a block uses it: to decide, or as what it passes on.
+    /// Whether a block's terminator uses it: as the condition, or as an argument for the next block.
     pub(crate) at_end: bool,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Integers and addresses as sums.
+    /// Integers and addresses as linear forms.
     pub(crate) fn forms(&self) -> &LinearForms {
         self.forms.get_or_init(|| LinearForms::new(self.kernel, self.cfg))
     }
@@ -65,12 +65,12 @@ impl<'a> Facts<'a> {
         self.memory.get_or_init(|| self.forms().accesses(self.kernel, self.cfg))
     }
 
-    /// Who dominates whom.
+    /// The dominator tree.
     pub(crate) fn dominators(&self) -> &Dominators {
         self.dominators.get_or_init(|| Dominators::new(self.cfg))
     }
 
-    /// Who post-dominates whom.
+    /// The post-dominator tree.
     pub(crate) fn post(&self) -> &Dominators {
         self.post.get_or_init(|| Dominators::post(self.cfg))
     }
@@ -80,7 +80,7 @@ impl<'a> Facts<'a> {
         self.loops.get_or_init(|| Loops::new(self.cfg, self.dominators()))
     }
 
-    /// How often each loop goes back to its start, where a counter says so.
+    /// How many times each loop goes back to its start, where a counter determines that.
     pub(crate) fn counts(&self) -> &[Option<TripCount>] {
         self.counts.get_or_init(|| {
             let count = |each| TripCount::of(self.kernel, self.cfg, self.dominators(), self.forms(), each);
@@ -88,12 +88,12 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// What differs between the work-items of a group.
+    /// Which values differ between the work-items of a group.
     pub(crate) fn divergence(&self) -> &Divergence {
         self.divergence.get_or_init(|| Divergence::new(self.kernel, self.cfg, self.post(), self.loops()))
     }
 
-    /// The block that a value comes from; `None` for constants and what is never reached.
+    /// The block that defines a value; `None` for constants and unreachable code.
     pub(crate) fn home(&self, value: Value) -> Option<Block> {
         let homes = self.homes.get_or_init(|| {
             let mut all = SecondaryMap::new();
@@ -109,7 +109,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The numbers that an integer can be; `None` for what is none, and for what never runs.
+    /// The range of an integer; `None` for values that are not integers, and for unreachable code.
     pub(crate) fn range(&self, value: Value) -> Option<Range> {
         let ranges = self.ranges.get_or_init(|| {
             let known = |atom| self.setup.value(self.kernel, atom);
@@ -118,7 +118,7 @@ impl<'a> Facts<'a> {
         ranges.get(self.kernel, value)
     }
 
-    /// Who uses a value.
+    /// The uses of a value.
     pub(crate) fn uses(&self, value: Value) -> &Uses {
         let all = self.uses.get_or_init(|| {
             let mut all: SecondaryMap<Value, Uses> = SecondaryMap::new();

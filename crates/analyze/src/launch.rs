@@ -1,4 +1,4 @@
-//! A launch in numbers: the pipes' cycles, and the bytes that DRAM has to bring and take at least once.
+//! The cost of a launch: the pipes' cycles, and the least number of bytes that DRAM has to transfer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,25 +12,25 @@ use tripipe_ir::{Block, Kernel, Op, Space, Type, Value, ValueDef};
 use crate::paths::Paths;
 use crate::{Cycles, Polynomial, Setup};
 
-/// A launch in numbers.
+/// The cost of a launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchCost {
     /// Work-items.
     pub items: u64,
-    /// Cycles of the whole GPU, when every work-item goes the longest way and the pipe that bounds is never idle.
+    /// Cycles of the whole GPU, when every work-item takes the longest path and the bounding pipe is never idle.
     pub cycles: f64,
-    /// The longer of what the pipes and what DRAM need, at the GPU's clock and the memory's peak: at least.
+    /// A lower bound: the longer of the pipes' time at the GPU's clock and DRAM's time at the memory's peak.
     pub milliseconds: f64,
-    /// How busy each column is meanwhile, 1 for one that bounds.
+    /// The utilisation of each column meanwhile, 1 for one that bounds.
     pub busy: Vec<f64>,
-    /// Bytes of buffers that are read or written, each counted once; images, and addresses that follow from what is in
-    /// memory, not at all.
+    /// Bytes of buffers that are read or written, each counted once. Images, and addresses that depend on the contents
+    /// of memory, are not counted.
     pub dram_bytes: u64,
-    /// How busy DRAM is meanwhile, 1 if it bounds.
+    /// The utilisation of DRAM meanwhile, 1 if it bounds.
     pub dram_busy: f64,
 }
 
-/// The launch; `None` if its size or a trip count is not known.
+/// The launch's cost; `None` if its size or a trip count is not known.
 pub(crate) fn launch(
     gpu: &Gpu,
     setup: &Setup,
@@ -53,7 +53,7 @@ pub(crate) fn launch(
     Some(LaunchCost { items, cycles, milliseconds, busy, dram_bytes, dram_busy: share(dram) })
 }
 
-/// What makes an address one of several.
+/// Something that an address varies with.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Axis {
     /// A dimension of the global size.
@@ -62,7 +62,7 @@ enum Axis {
     Round(usize),
 }
 
-/// How many values everything takes that addresses are made of.
+/// Counts the values of everything that addresses are computed from.
 pub(crate) struct Extents<'a> {
     pub(crate) kernel: &'a Kernel,
     pub(crate) setup: &'a Setup,
@@ -70,7 +70,7 @@ pub(crate) struct Extents<'a> {
 }
 
 impl Extents<'_> {
-    /// Bytes of buffers that are touched: of each buffer the access that covers most, reads and writes apart.
+    /// Bytes of buffers that are touched: for each buffer the access that covers most, reads and writes separately.
     fn traffic(&self, facts: &[MemoryFact]) -> u64 {
         let mut most: BTreeMap<(Value, bool), u64> = BTreeMap::new();
         for fact in facts {
@@ -86,8 +86,8 @@ impl Extents<'_> {
         most.values().sum()
     }
 
-    /// Bytes that all work-items and rounds of an access cover: at most as many as lie between the first and the last, and as
-    /// there are addresses; `None` if they follow from what is in memory.
+    /// Bytes that all work-items and iterations of an access cover: at most the distance from the first to the last,
+    /// and at most the number of addresses; `None` if they depend on the contents of memory.
     fn covered(&self, fact: &MemoryFact) -> Option<u64> {
         let mut axes = BTreeSet::new();
         let mut span = Some(u64::from(fact.bytes));
@@ -105,7 +105,7 @@ impl Extents<'_> {
         Some(span.map_or(bytes, |span| span.min(bytes)))
     }
 
-    /// How many values an axis has in a block.
+    /// The number of values of an axis in a block.
     fn extent(&self, axis: Axis, block: Block) -> Option<u64> {
         match axis {
             Axis::Item(dimension) => self.setup.global.map(|global| global[dimension]),
@@ -113,7 +113,7 @@ impl Extents<'_> {
         }
     }
 
-    /// How far an atom's greatest value is from its least, where it is an id, a loop's counter, or the same for all.
+    /// The difference between an atom's greatest and least value, for an id, a loop's counter, or a uniform value.
     fn span(&self, atom: Atom, block: Block) -> Option<u64> {
         match atom {
             Atom::Query(QueryKind::GlobalId, dimension) => {
@@ -142,7 +142,7 @@ impl Extents<'_> {
         }
     }
 
-    /// Ids and loops that a value follows from; `None` if memory is among them.
+    /// The ids and loops that a value depends on; `None` if it also depends on memory.
     fn axes_of(&self, value: Value, seen: &mut EntitySet<Value>, axes: &mut BTreeSet<Axis>) -> Option<()> {
         if !seen.insert(value) {
             return Some(());

@@ -1,8 +1,9 @@
-//! What a kernel costs on a GPU, before it runs.
+//! Static cost analysis of a kernel on a GPU.
 //!
-//! [`analyze`] prices a kernel with what [`tripipe_machine`] makes of it: cycles per pipe along the cheapest and the dearest
-//! way, with loops whose trip count is not known as letters; registers, occupancy and the next step; how neighbours
-//! touch memory; and, where a launch is given, its time. Nothing runs, and nothing is drawn here.
+//! [`analyze`] prices the code that [`tripipe_machine`] generates for a kernel: cycles per pipe along the cheapest and
+//! the most expensive path, symbolic in loops with unknown trip counts; registers, occupancy and the next occupancy
+//! step; how adjacent work-items access memory; and, where a launch is given, its time. Nothing is executed, and
+//! nothing is rendered here.
 
 mod access;
 mod budget;
@@ -49,7 +50,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// The value of an atom, if it follows from what is known.
+    /// The value of an atom, if it follows from the setup.
     fn value(&self, kernel: &Kernel, atom: Atom) -> Option<i64> {
         let size = |sizes: Option<[u64; 3]>, dimension: u8| {
             sizes.and_then(|sizes| i64::try_from(sizes[usize::from(dimension.min(2))]).ok())
@@ -77,42 +78,42 @@ impl Setup {
 /// Cycles of each column for a work-item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cycles {
-    /// One for each of the family's columns, in their order.
+    /// One for each of the family's columns, in order.
     pub columns: Vec<Polynomial>,
-    /// Clocks of each pipe, in the order of [`Pipe::ALL`], before a core's engines share them.
+    /// Clocks of each pipe, in the order of [`Pipe::ALL`], before they are divided among a core's engines.
     pub pipes: Vec<Polynomial>,
-    /// Loads and stores counted by messages, each as one cycle of a work-item, as malioc does.
+    /// Loads and stores counted by messages, each as one cycle of a work-item, as in malioc.
     pub messages: Polynomial,
-    /// The columns that take longest, by position; empty when nothing costs anything.
+    /// The columns that take longest, by position; empty when nothing has a cost.
     pub bound: Vec<usize>,
 }
 
-/// What a line of the source costs.
+/// The cost of a source line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LineCost {
-    /// Any place on that line.
+    /// Any location on that line.
     pub place: Place,
-    /// Cycles for each column of all that the line does when the kernel runs once.
+    /// Cycles for each column of everything on the line when the kernel runs once.
     pub columns: Vec<Polynomial>,
 }
 
-/// A loop and what it costs.
+/// The cost of a loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoopCost {
     /// Its first block.
     pub header: Block,
-    /// How deep it is nested, 1 for a loop in no other.
+    /// Nesting depth, 1 for an outermost loop.
     pub depth: u32,
-    /// How often it goes back to its start, as far as it is known.
+    /// How many times it goes back to its start, as far as it is known.
     pub trips: Trips,
-    /// Cycles of one round for each column, by the longest way, inner loops with all of theirs.
+    /// Cycles of one iteration for each column, along the longest path, inner loops with all of their iterations.
     pub round: Vec<Polynomial>,
 }
 
 /// An image access.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImageAccess {
-    /// Where in the source.
+    /// Its location in the source.
     pub place: Option<Place>,
     /// The image's name.
     pub image: String,
@@ -120,12 +121,12 @@ pub struct ImageAccess {
     pub writes: bool,
 }
 
-/// Registers and what they do to the threads in flight.
+/// Registers and their effect on the threads in flight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Registers {
-    /// What the compiler uses.
+    /// The registers that the compiler uses.
     pub work: WorkRegisters,
-    /// Where the most are live, in the source.
+    /// The source location where the most are live.
     pub peak: Option<Place>,
     /// Uniform registers, of 32 bits (of 128 bits on Midgard).
     pub uniform: u32,
@@ -133,7 +134,7 @@ pub struct Registers {
     pub threads: u32,
     /// The most threads a core keeps in flight.
     pub most_threads: u32,
-    /// Registers fewer that would bring more threads, and how many.
+    /// How many registers fewer would allow more threads, and how many threads then.
     pub next_step: Option<(u32, u32)>,
 }
 
@@ -146,29 +147,29 @@ pub struct Analysis {
     pub gpu: &'static Gpu,
     /// The family's columns.
     pub columns: &'static [Column],
-    /// What pipes issue, all blocks once: words, tuples or instructions of each pipe.
+    /// What the pipes issue, all blocks once: words, tuples or instructions of each pipe.
     pub emitted: [u32; Pipe::ALL.len()],
-    /// All blocks once, loops too.
+    /// All blocks once, including loop bodies.
     pub total: Cycles,
-    /// The cheapest way: loops of unknown trip count are not entered.
+    /// The cheapest path: loops of unknown trip count are not entered.
     pub shortest: Cycles,
-    /// The dearest way.
+    /// The most expensive path.
     pub longest: Cycles,
     /// Registers.
     pub registers: Registers,
-    /// The part of arithmetic on 16 bits or fewer, 0 to 1; `None` without arithmetic.
+    /// The fraction of arithmetic on 16 bits or fewer, 0 to 1; `None` without arithmetic.
     pub narrow_arithmetic: Option<f64>,
-    /// The part of lanes in vector operations that compute nothing, 0 to 1; `None` without arithmetic.
+    /// The fraction of lanes in vector operations that compute nothing, 0 to 1; `None` without arithmetic.
     pub idle_lanes: Option<f64>,
-    /// Bytes of private memory that are no registers: arrays that are indexed at run time, and spills.
+    /// Bytes of private memory that are not in registers: arrays that are indexed at run time, and spills.
     pub stack_bytes: u64,
     /// Bytes of local memory that the kernel declares.
     pub local_bytes: u64,
-    /// What is computed once for the whole launch: instructions.
+    /// Number of instructions that are computed once for the whole launch.
     pub hoisted: usize,
     /// Loops, outer ones first.
     pub loops: Vec<LoopCost>,
-    /// Lines of the source that cost something, in its order.
+    /// Source lines with a cost, in source order.
     pub lines: Vec<LineCost>,
     /// Clocks of each pipe, in the order of [`Pipe::ALL`], when a block runs once.
     pub blocks: SecondaryMap<Block, [f64; Pipe::ALL.len()]>,
@@ -178,26 +179,26 @@ pub struct Analysis {
     pub images: Vec<ImageAccess>,
     /// Whether the launch's global size is known.
     pub has_global: bool,
-    /// The launch, if its global size is known and no trip count is open.
+    /// The launch's cost, if its global size and all trip counts are known.
     pub launch: Option<LaunchCost>,
-    /// What could be done, what gains most first.
+    /// Possible improvements, the largest gain first.
     pub advice: Vec<Advice>,
-    /// What was left out of the cost.
+    /// What the cost does not include.
     pub left_out: Vec<String>,
 }
 
-/// Prices a kernel. It should have been optimised as a driver does ([`tripipe_ir::front::clang::Optimization::Driver`]): what is
-/// in it is priced.
+/// Prices a kernel as it is. It should have been optimised as a driver does
+/// ([`tripipe_ir::front::clang::Optimization::Driver`]).
 pub fn analyze(kernel: &Kernel, gpu: &'static Gpu, setup: &Setup) -> Analysis {
     each(kernel, setup, |price| price(gpu))
 }
 
-/// Prices a kernel on several GPUs, in their order. What is the same for some of them is found once.
+/// Prices a kernel on several GPUs, in order. Results that some of them share are computed once.
 pub fn analyze_all(kernel: &Kernel, gpus: &[&'static Gpu], setup: &Setup) -> Vec<Analysis> {
     each(kernel, setup, |price| gpus.iter().map(|gpu| price(gpu)).collect())
 }
 
-/// Calls `with` with what prices the kernel on a GPU.
+/// Calls `with` with a function that prices the kernel on a GPU.
 fn each<T>(kernel: &Kernel, setup: &Setup, with: impl FnOnce(&dyn Fn(&'static Gpu) -> Analysis) -> T) -> T {
     let cfg = Cfg::new(kernel);
     let known = |atom| setup.value(kernel, atom);
@@ -231,8 +232,8 @@ fn analysis(facts: &Facts<'_>, paths: &Paths<'_>, codes: &Codes, gpu: &'static G
             messages[*block] += f64::from(u8::from(issue.pipe == Pipe::LoadStore)) * issue.cycles;
         }
     }
-    // The columns are not sums of pipes on Valhall, but they are of blocks as far as one column bounds: each path is found in
-    // the pipes, and the columns are made of the pipes' sums.
+    // On Valhall the columns are not sums of pipes, but they are sums of blocks as long as one column bounds: each path
+    // is found per pipe, and the columns are computed from the pipes' sums.
     let pipes_of = |which, clocks: &BlockClocks| -> Vec<Polynomial> {
         let one = |pipe: &Pipe| paths.ways(which, &|block| clocks[block][pipe.index()]).cost();
         Pipe::ALL.iter().map(one).collect()
@@ -341,7 +342,7 @@ fn images(kernel: &Kernel, cfg: &Cfg) -> Vec<ImageAccess> {
     data.filter_map(access).collect()
 }
 
-/// The parts of arithmetic that is narrow, and of lanes that idle.
+/// The fraction of arithmetic that is narrow, and the fraction of lanes that idle.
 fn shares(cfg: &Cfg, code: &Code) -> (Option<f64>, Option<f64>) {
     let (mut all, mut narrow, mut lanes, mut room) = (0.0, 0.0, 0_u64, 0_u64);
     for issue in cfg.order.iter().flat_map(|block| &code.blocks[*block]) {
@@ -354,7 +355,7 @@ fn shares(cfg: &Cfg, code: &Code) -> (Option<f64>, Option<f64>) {
                 narrow += 1.0;
             }
             lanes += u64::from(operation.lanes);
-            // Two on one unit share its lanes.
+            // Two operations on one unit share its lanes.
             if !issue.operations[..position].iter().any(|(other, _)| other == unit) {
                 room += u64::from(operation.room);
             }

@@ -1,7 +1,7 @@
-//! The cheapest and the dearest way through a kernel, pipe by pipe.
+//! The cheapest and the most expensive path through a kernel, pipe by pipe.
 //!
-//! A loop costs what one round costs times its trip count, and once more the way to its exit. Each pipe's path is found for
-//! itself: the longest in arithmetic may be another one than the longest in loads.
+//! A loop costs one iteration times its trip count, plus the path to its exit. Each pipe's path is found separately:
+//! the longest in arithmetic may differ from the longest in loads.
 
 use std::sync::Arc;
 
@@ -13,42 +13,42 @@ use crate::access;
 use crate::facts::Facts;
 use crate::polynomial::Polynomial;
 
-/// A loop and how often it runs.
+/// A loop and its trip count.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LoopTrips {
     /// Its first block.
     pub(crate) header: Block,
-    /// How deep it is nested, 1 for a loop in no other.
+    /// Nesting depth, 1 for an outermost loop.
     pub(crate) depth: u32,
-    /// How often it goes back to its start, as far as it is known.
+    /// How many times it goes back to its start, as far as it is known.
     pub(crate) trips: Trips,
 }
 
-/// How often a loop goes back to its start.
+/// How many times a loop goes back to its start.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Trips {
-    /// So often.
+    /// This many times.
     Known(u64),
-    /// Not known as a number, but of an argument or another value by name: `factor * name + constant`, where a step
-    /// does not divide it rounded up in truth.
+    /// Linear in an argument or another named value: `factor * name + constant`. Where a step does not divide it, the
+    /// true count is rounded up.
     Follows {
         /// The name.
         name: Arc<str>,
-        /// How often for one of it.
+        /// The count per unit of the value.
         factor: f64,
-        /// And how often besides.
+        /// The constant part of the count.
         constant: f64,
     },
-    /// Not known: a letter stands for it.
+    /// Not known: a symbol stands for it.
     Unknown {
-        /// The letter, which no argument has as its name.
+        /// The symbol, which differs from the names of all arguments.
         letter: Arc<str>,
-        /// What it follows from in words, if that is a sum of several.
+        /// A description of what the count depends on, if that is a sum of several values.
         follows_from: Option<String>,
     },
 }
 
-/// The loops of a kernel with their trip counts, and the ways through it.
+/// The loops of a kernel with their trip counts, and the paths through it.
 pub(crate) struct Paths<'k> {
     facts: &'k Facts<'k>,
     cfg: &'k Cfg,
@@ -56,11 +56,11 @@ pub(crate) struct Paths<'k> {
     counts: &'k [Option<TripCount>],
     /// By position in the loops.
     pub(crate) trips: Vec<LoopTrips>,
-    /// Whether some flow is no natural loop: its blocks count once.
+    /// Whether some control flow is irreducible: its blocks count once.
     pub(crate) irreducible: bool,
 }
 
-/// Which way is looked for.
+/// The path to find.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Which {
     Shortest,
@@ -68,7 +68,7 @@ pub(crate) enum Which {
 }
 
 impl Trips {
-    /// As many times as much as a loop goes back to its start.
+    /// The cost times the trip count.
     fn times(&self, cost: &Polynomial) -> Polynomial {
         match self {
             Self::Known(trips) => cost.times(*trips as f64),
@@ -81,14 +81,14 @@ impl Trips {
 }
 
 impl<'k> Paths<'k> {
-    /// Finds loops and their trip counts; `known` says what an atom is worth in this launch, if it is known.
+    /// Finds loops and their trip counts; `known` returns an atom's value in this launch, if it is known.
     pub(crate) fn new(facts: &'k Facts<'k>, known: impl Fn(Atom) -> Option<i64>) -> Self {
         let kernel = facts.kernel;
         let name = |atom| match atom {
             Atom::Value(value) => access::value_name(kernel, value),
             Atom::Query(..) => atom.to_string(),
         };
-        // What has no name is no letter of a sum.
+        // A value without a name cannot be a symbol of a sum.
         let has_name = |atom| match atom {
             Atom::Value(value) => access::source_name(kernel, value).is_some(),
             Atom::Query(..) => true,
@@ -124,14 +124,14 @@ impl<'k> Paths<'k> {
         Self { facts, cfg: facts.cfg, loops, counts, trips, irreducible }
     }
 
-    /// Whether a block runs once more than its loop goes back: up to the block that decides, a round is begun once more than
-    /// it is finished.
+    /// Whether a block runs once more than its loop goes back: up to the deciding block, one iteration more begins than
+    /// is completed.
     fn begins_once_more(&self, at: usize, block: Block) -> bool {
         let count = self.counts[at].as_ref();
         count.is_none_or(|count| self.cfg.position[block] <= self.cfg.position[count.decides])
     }
 
-    /// How often a block runs each time a loop around it is entered, if that is known.
+    /// How many times a block runs each time a loop around it is entered, if that is known.
     pub(crate) fn rounds(&self, at: usize, block: Block) -> Option<u64> {
         match self.trips.get(at)?.trips {
             Trips::Known(trips) => Some(trips + u64::from(self.begins_once_more(at, block))),
@@ -139,7 +139,7 @@ impl<'k> Paths<'k> {
         }
     }
 
-    /// How often a block runs when the kernel runs once, along a way that enters every loop around it.
+    /// How many times a block runs when the kernel runs once, along a path that enters every loop around it.
     pub(crate) fn weight(&self, block: Block) -> Polynomial {
         let mut weight = Polynomial::constant(1.0);
         let mut at = self.loops.around(block);
@@ -151,7 +151,7 @@ impl<'k> Paths<'k> {
         weight
     }
 
-    /// The loop that a value counts the rounds of, and its count.
+    /// The loop whose iterations a value counts, and its trip count.
     pub(crate) fn counter(&self, value: Value) -> Option<(usize, &TripCount)> {
         // A counter is a parameter of its loop's header.
         let ValueDef::Parameter(header, _) = self.facts.kernel.values[value].def else { return None };
@@ -160,7 +160,7 @@ impl<'k> Paths<'k> {
         Some((at, count))
     }
 
-    /// Whether a value is made anew in a loop.
+    /// Whether a value is computed inside a loop.
     pub(crate) fn changes(&self, at: usize, value: Value) -> bool {
         self.facts.home(value).is_some_and(|block| self.loops.contains(at, block))
     }
@@ -170,7 +170,7 @@ impl<'k> Paths<'k> {
         self.loops.around(block)
     }
 
-    /// The cheapest or the dearest ways, where a block costs what `of` says each time it runs.
+    /// The cheapest or the most expensive paths, where each execution of a block costs `of(block)`.
     pub(crate) fn ways<'p>(&'p self, which: Which, of: &'p dyn Fn(Block) -> f64) -> Ways<'p, 'k> {
         Ways::new(self, which, of)
     }
@@ -190,42 +190,42 @@ impl<'k> Paths<'k> {
     }
 }
 
-/// How a region's way comes to a block.
+/// How a path in a region reaches a block.
 #[derive(Clone, Copy, Default)]
 enum From {
-    /// It does not.
+    /// It does not reach it.
     #[default]
     Nowhere,
-    /// The region starts with it.
+    /// The block is the region's start.
     Start,
-    /// From a block of the region that is in no inner loop.
+    /// From a block of the region outside of inner loops.
     Block(Block),
-    /// Out of an inner loop, by that block of it.
+    /// Out of an inner loop, from that block of it.
     Loop(usize, Block),
 }
 
-/// A way so far: what it costs, with [`ASSUMED_TRIPS`] for every trip count that is not known, and where it comes from.
+/// A path so far: its cost, with [`ASSUMED_TRIPS`] for every unknown trip count, and its last step.
 #[derive(Clone, Copy, Default)]
 struct Arrival {
     cost: f64,
     from: From,
 }
 
-/// The best ways from the start of each region (the kernel, and each loop) to its blocks.
+/// The best paths from the start of each region (the kernel, and each loop) to its blocks.
 ///
-/// Every block is looked at once, inner loops before the regions around them; costs are numbers meanwhile, and sums with
-/// letters are made of the ways that were found.
+/// Every block is visited once, inner loops before the regions around them. During the search costs are numbers;
+/// symbolic costs are computed from the paths that were found.
 pub(crate) struct Ways<'p, 'k> {
     paths: &'p Paths<'k>,
     which: Which,
     of: &'p dyn Fn(Block) -> f64,
-    /// For blocks, in the innermost region around each; what the block itself costs is not in it.
+    /// For blocks, in the innermost region around each; excludes the block's own cost.
     to_block: SecondaryMap<Block, Arrival>,
     /// For loops as a whole, in the region around each.
     to_loop: Vec<Arrival>,
-    /// What all rounds of each loop cost, as a number.
+    /// The cost of all iterations of each loop, as a number.
     rounds: Vec<f64>,
-    /// What one round of each loop costs.
+    /// The cost of one iteration of each loop.
     round: Vec<Polynomial>,
 }
 
@@ -241,7 +241,7 @@ impl<'p, 'k> Ways<'p, 'k> {
             rounds: vec![0.0; count],
             round: vec![Polynomial::default(); count],
         };
-        // Inner loops come behind those around them.
+        // Inner loops come after those around them.
         for at in (0..count).rev() {
             let each = &paths.loops.all[at];
             ways.region(Some(at), each.header, &each.blocks);
@@ -255,7 +255,7 @@ impl<'p, 'k> Ways<'p, 'k> {
         ways
     }
 
-    /// What the way costs from the entry to the end of the kernel.
+    /// The cost of the path from the entry to the end of the kernel.
     pub(crate) fn cost(&self) -> Polynomial {
         let cfg = self.paths.cfg;
         let ends: Vec<Block> =
@@ -263,12 +263,12 @@ impl<'p, 'k> Ways<'p, 'k> {
         self.to(None, &ends)
     }
 
-    /// What one round of a loop costs, inner loops with all their rounds.
+    /// The cost of one iteration of a loop, inner loops with all their iterations.
     pub(crate) fn round(&self, at: usize) -> &Polynomial {
         &self.round[at]
     }
 
-    /// Finds the ways of a region; `blocks` has all of it in the order of the graph.
+    /// Finds the paths of a region; `blocks` has all of it in the order of the graph.
     fn region(&mut self, region: Option<usize>, start: Block, blocks: &[Block]) {
         let paths = self.paths;
         self.to_block[start] = Arrival { cost: 0.0, from: From::Start };
@@ -286,7 +286,7 @@ impl<'p, 'k> Ways<'p, 'k> {
                     }
                 }
             } else if let Some(inner) = paths.inner_loop(region, *block) {
-                // The loop as a whole, to each way out of it.
+                // The loop as a whole, to each of its exits.
                 let Arrival { cost, from } = self.to_loop[inner];
                 if matches!(from, From::Nowhere) {
                     continue;
@@ -322,7 +322,7 @@ impl<'p, 'k> Ways<'p, 'k> {
         Some(at)
     }
 
-    /// The cost from a region's start to a block, both included, as a number; `None` if no way goes there.
+    /// The cost from a region's start to a block, both included, as a number; `None` if no path leads there.
     fn cost_to(&self, region: Option<usize>, block: Block) -> Option<f64> {
         let reached = |arrival: &Arrival| !matches!(arrival.from, From::Nowhere);
         match self.child(region, block) {
@@ -338,7 +338,7 @@ impl<'p, 'k> Ways<'p, 'k> {
         }
     }
 
-    /// The cost from a region's start to the best of some of its blocks.
+    /// The cost from a region's start to the best of several blocks.
     fn to(&self, region: Option<usize>, ends: &[Block]) -> Polynomial {
         let mut best: Option<(f64, Block)> = None;
         for end in ends {
@@ -351,9 +351,9 @@ impl<'p, 'k> Ways<'p, 'k> {
         best.map_or_else(Polynomial::default, |(_, end)| self.along(region, end))
     }
 
-    /// The cost of the way that was found from a region's start to a block, both included.
+    /// The cost of the path that was found from a region's start to a block, both included.
     fn along(&self, region: Option<usize>, end: Block) -> Polynomial {
-        // Backwards: blocks, and loops with the block by which each is left.
+        // Backwards: blocks, and loops with the block that each is left from.
         let mut steps: Vec<From> = Vec::new();
         let mut step = match self.child(region, end) {
             None => From::Block(end),
@@ -387,14 +387,15 @@ impl<'p, 'k> Ways<'p, 'k> {
     }
 }
 
-/// What bounds, and which way is the longest, is decided as if every trip count that is not known were this.
+/// Every unknown trip count is taken as this to decide which pipe bounds and which path is the longest.
 pub const ASSUMED_TRIPS: f64 = 16.0;
 
 fn is_better(which: Which, new: f64, known: f64) -> bool {
     if which == Which::Shortest { new < known } else { new > known }
 }
 
-/// The one value that a trip count follows from, and its factor; `None` if there are several, or it counts down from one.
+/// The one value that a trip count depends on, and its factor; `None` if there are several, or the loop counts down
+/// from one.
 fn single(count: &TripCount) -> Option<(Atom, i64)> {
     let mut terms = count.distance.terms.iter();
     match (terms.next(), terms.next()) {

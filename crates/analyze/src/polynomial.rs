@@ -1,4 +1,4 @@
-//! Costs with trip counts in them that nobody knows yet: `12 + 7 n + 3 n m`.
+//! Symbolic costs, with unknown trip counts: `12 + 7 n + 3 n m`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,19 +7,19 @@ use std::sync::Arc;
 /// A sum of products of trip counts, each with a factor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Polynomial {
-    /// Factors by the names that are multiplied; the constant by none.
+    /// Factors, keyed by the names that are multiplied; the constant has no names.
     terms: BTreeMap<Vec<Arc<str>>, f64>,
 }
 
 impl Polynomial {
-    /// A number.
+    /// A constant.
     pub fn constant(value: f64) -> Self {
         let mut all = Self::default();
         all.add_term(Vec::new(), value);
         all
     }
 
-    /// The number, if there is nothing else.
+    /// The value, if it is a constant.
     pub fn as_constant(&self) -> Option<f64> {
         match self.terms.len() {
             0 => Some(0.0),
@@ -28,7 +28,7 @@ impl Polynomial {
         }
     }
 
-    /// The sum of both.
+    /// The sum.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         let mut sum = self.clone();
@@ -36,12 +36,12 @@ impl Polynomial {
         sum
     }
 
-    /// Adds another one.
+    /// Adds `other`.
     pub(crate) fn add(&mut self, other: &Self) {
         self.add_times(other, 1.0);
     }
 
-    /// Adds so many times another one.
+    /// Adds `factor * other`.
     pub(crate) fn add_times(&mut self, other: &Self, factor: f64) {
         for (names, own) in &other.terms {
             match self.terms.get_mut(names) {
@@ -51,7 +51,7 @@ impl Polynomial {
         }
     }
 
-    /// So many times as much.
+    /// The product with a factor.
     #[must_use]
     pub fn times(&self, factor: f64) -> Self {
         let mut product = Self::default();
@@ -61,7 +61,7 @@ impl Polynomial {
         product
     }
 
-    /// As many times as much as that name stands for.
+    /// The product with a name.
     #[must_use]
     pub fn times_name(&self, name: &Arc<str>) -> Self {
         let mut product = Self::default();
@@ -74,7 +74,7 @@ impl Polynomial {
         product
     }
 
-    /// What `of` makes of the factors of `parts`, one kind of term after the other.
+    /// Applies `of` to the factors of `parts`, separately for each kind of term.
     pub(crate) fn by_term(parts: &[Self], of: impl Fn(&[f64]) -> f64) -> Self {
         let kinds: BTreeSet<&Vec<Arc<str>>> = parts.iter().flat_map(|part| part.terms.keys()).collect();
         let mut all = Self::default();
@@ -86,9 +86,9 @@ impl Polynomial {
         all
     }
 
-    /// Its value when every trip count that is not known is `trips`.
+    /// Its value when every unknown trip count is `trips`.
     pub fn evaluate(&self, trips: f64) -> f64 {
-        // From 0.0: the sum of no numbers is -0.0.
+        // From 0.0: the empty sum is -0.0.
         self.terms.iter().fold(0.0, |sum, (names, factor)| sum + factor * trips.powi(names.len() as i32))
     }
 
@@ -109,7 +109,7 @@ impl From<f64> for Polynomial {
 }
 
 impl fmt::Display for Polynomial {
-    /// `12 + 7 n + 3 n m`, what is taken away last, numbers with up to two decimals; `0` for nothing.
+    /// `12 + 7 n + 3 n m`, negative terms last, numbers with up to two decimals; `0` for the empty sum.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = |value: f64| {
             let text = format!("{value:.2}");
@@ -136,7 +136,7 @@ impl fmt::Display for Polynomial {
 mod tests {
     use super::Polynomial;
 
-    /// (3 + 2 n) m + 5 by hand.
+    /// (3 + 2 n) m - 5, computed by hand.
     #[test]
     fn nested_loops_multiply() {
         let (n, m) = ("n".into(), "m".into());

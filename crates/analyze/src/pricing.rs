@@ -1,4 +1,4 @@
-//! From what a compiler makes of a kernel to clocks, of each pipe, block, instruction and line.
+//! Converts compiled code to clocks of each pipe, block, instruction and line.
 
 use std::collections::BTreeMap;
 
@@ -27,8 +27,8 @@ pub(crate) struct Pricing<'a> {
 }
 
 impl Pricing<'_> {
-    /// Clocks of its pipe that an issue takes: of a load or store, the cache lines that its warp touches, shared among the
-    /// warp's work-items.
+    /// Clocks of its pipe that an issue takes: for a load or store, the cache lines that its warp touches, divided by
+    /// the warp's work-items.
     fn clocks(&self, issue: &tripipe_machine::Issue) -> f64 {
         if issue.pipe != Pipe::LoadStore {
             return issue.cycles;
@@ -37,7 +37,7 @@ impl Pricing<'_> {
         let line = f64::from(self.gpu.memory.cache_line_bytes.value.max(1));
         let cycles = issue.operations.iter().map(|(_, operation)| {
             let Some(access) = operation.inst.and_then(|inst| self.access(inst)) else {
-                // Spills and barriers: a work-item's own, side by side with its neighbours'.
+                // Spills and barriers: a work-item's own memory, adjacent to its neighbours'.
                 return (f64::from(operation.memory_bits) / 8.0 * warp / line).ceil().max(1.0) / warp;
             };
             let pieces = f64::from(access.bytes.div_ceil(self.word_bytes).max(1));
@@ -73,7 +73,7 @@ impl Pricing<'_> {
         Cycles { columns, pipes: pipes.to_vec(), messages, bound }
     }
 
-    /// What each instruction costs, and for each block what its spills cost.
+    /// The cost of each instruction, and for each block the cost of its spills.
     pub(crate) fn shares(&self, cfg: &Cfg) -> (Vec<lints::Share>, SecondaryMap<Block, f64>) {
         let mut shares = Vec::new();
         let mut spills: SecondaryMap<Block, f64> = SecondaryMap::new();
@@ -102,13 +102,13 @@ impl Pricing<'_> {
         (shares, spills)
     }
 
-    /// What each line costs.
+    /// The cost of each line.
     pub(crate) fn lines(&self, kernel: &Kernel, cfg: &Cfg, paths: &Paths<'_>) -> Vec<LineCost> {
         let mut lines: BTreeMap<(u32, u32), (Place, Vec<Polynomial>)> = BTreeMap::new();
         for block in &cfg.order {
             let weight = paths.weight(*block);
             for issue in &self.code.blocks[*block] {
-                // What several operations of a word cost is shared among them.
+                // The cost of a word is divided among its operations.
                 let share = self.clocks(issue) / issue.operations.len().max(1) as f64;
                 for (_, operation) in &issue.operations {
                     let Some(place) = operation.place else { continue };

@@ -1,4 +1,4 @@
-//! `boundary-test`: every work-item asks whether it is at the border.
+//! `boundary-test`: every work-item tests whether it is at the border.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::flow::Atom;
@@ -7,10 +7,10 @@ use tripipe_ir::{Block, BlockCall, Inst, Kernel, Op, Space, TerminatorKind, Type
 
 use super::{Advice, Context, rewrite};
 
-/// Fewer tests are the guard of a rounded-up global size.
+/// Fewer tests are the guard for a rounded-up global size.
 const FEWEST_TESTS: usize = 3;
 
-/// Less is not worth a second kernel.
+/// The least gain that is worth a second kernel.
 const WORTH: f64 = 0.03;
 
 /// The lint.
@@ -68,7 +68,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     if tests.len() < FEWEST_TESTS {
         return;
     }
-    // What work-items at the border do is no part of it: only what the others do to find out that they are not there.
+    // The work at the border is not removed: only the tests that the other work-items run.
     let only_inside = |kernel: &mut Kernel| {
         for (block, inside, _) in &branches {
             kernel.blocks[*block]
@@ -107,13 +107,13 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     });
 }
 
-/// Whether an integer is a sum with a global id in it.
+/// Whether an integer is a sum that contains a global id.
 fn is_coordinate(context: &Context<'_>, value: Value) -> bool {
     let form = context.facts.forms().get(context.kernel, value);
     form.terms.keys().any(|atom| matches!(atom, Atom::Query(QueryKind::GlobalId, _)))
 }
 
-/// Whether an integer is the same for the whole launch: a size.
+/// Whether an integer is uniform for the whole launch: a size.
 fn is_size(context: &Context<'_>, value: Value) -> bool {
     let form = context.facts.forms().get(context.kernel, value);
     form.terms.keys().all(|atom| match atom {
@@ -126,7 +126,7 @@ fn is_size(context: &Context<'_>, value: Value) -> bool {
     })
 }
 
-/// The coordinate that an instruction keeps within sizes.
+/// The coordinate that an instruction clamps to sizes.
 fn clamped(context: &Context<'_>, inst: Inst) -> Option<Value> {
     use Builtin as B;
     let data = &context.kernel.insts[inst];
@@ -153,7 +153,7 @@ fn is_inside(context: &Context<'_>, value: Value) -> bool {
         || context.kernel.defining(value).is_some_and(|inst| clamped(context, inst).is_some())
 }
 
-/// The comparisons of coordinates with sizes that a truth value is made of; `None` if there is something else in it.
+/// The comparisons of coordinates with sizes that a condition consists of; `None` if it contains anything else.
 pub(super) fn border_tests(context: &Context<'_>, condition: Value) -> Option<Vec<Inst>> {
     let inst = context.kernel.defining(condition)?;
     let data = &context.kernel.insts[inst];
@@ -174,8 +174,8 @@ pub(super) fn border_tests(context: &Context<'_>, condition: Value) -> Option<Ve
     }
 }
 
-/// The way that is for the inside of a branch at the border, and its tests; `None` for other branches, and where one way goes home
-/// with nothing done.
+/// The edge of a border branch that leads to the interior, and the branch's tests; `None` for other branches, and where
+/// one edge leads to a return with nothing done.
 fn branch<'c>(context: &'c Context<'_>, block: Block) -> Option<(Block, &'c BlockCall, Vec<Inst>)> {
     let TerminatorKind::Branch { condition, then, otherwise } = &context.kernel.blocks[block].terminator.kind
     else {
@@ -191,7 +191,7 @@ fn branch<'c>(context: &'c Context<'_>, block: Block) -> Option<(Block, &'c Bloc
     (!is_guard && reads(context, block, inside) > 0).then_some((block, inside, tests))
 }
 
-/// Reads of memory on a way of a branch alone.
+/// Memory reads that only one edge of a branch reaches.
 fn reads(context: &Context<'_>, from: Block, call: &BlockCall) -> usize {
     let alone = context.cfg.predecessors[call.block].iter().all(|other| *other == from);
     let dominators = context.facts.dominators();
@@ -215,7 +215,7 @@ fn is_read(context: &Context<'_>, inst: Inst) -> bool {
     }
 }
 
-/// Whether a value is used, by way of sums and addresses, where something is read.
+/// Whether a value is used, through sums and addresses, by a read.
 fn leads_to_read(context: &Context<'_>, value: Value) -> bool {
     let mut work = vec![value];
     let mut seen = Vec::new();

@@ -74,7 +74,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     }
 }
 
-/// Whether all work-items come to a block but surplus ones.
+/// Whether all work-items reach a block, apart from surplus ones.
 fn is_done_by_all(context: &Context<'_>, block: Block) -> bool {
     let dominators = context.facts.dominators();
     let mut above = dominators.immediate(block);

@@ -1,4 +1,4 @@
-//! `costly-integer`: products and quotients of integers that something cheaper gives.
+//! `costly-integer`: integer products and quotients with a cheaper equivalent.
 
 use cranelift_entity::EntitySet;
 use tripipe_ir::diagnostic::{Rule, Severity};
@@ -56,18 +56,18 @@ so often that building the program anew for each value costs more.
 ",
 };
 
-/// What makes an instruction cheaper.
+/// The cheaper form of an instruction.
 enum Way {
-    /// A sum that the loop carries, in place of the product, or of the sum with something else that stays in the loop.
+    /// A sum that the loop carries, instead of the product, or instead of its sum with a loop-invariant term.
     Carried { sum: Option<(Inst, Value)> },
-    /// A product of 24 bits, signed or not, with the sum of its own if it has one.
+    /// A 24-bit product, signed or unsigned, fused with its sum if it has one.
     Of24Bits { signed: bool },
-    /// A constant in place of the argument of that name.
+    /// A constant instead of the argument of that name.
     Constant { argument: String },
 }
 
 impl Way {
-    /// What is said once for a line.
+    /// The key for one report per line.
     fn kind(&self) -> (u8, Option<String>) {
         match self {
             Self::Carried { .. } => (0, None),
@@ -86,7 +86,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         .filter(|(_, inst)| priced.contains(*inst))
         .filter_map(|(_, inst)| Some((inst, way(context, &counters, inst)?)));
     for line in context.by_line(ways, Way::kind) {
-        // No change gains more than their absence.
+        // No change gains more than removing them.
         let is_one = |share: &Share| line.iter().any(|(inst, _)| *inst == share.inst);
         let most = context.gain(|share| if is_one(share) { 0.0 } else { 1.0 });
         if most.is_none_or(|most| most < WORTH) {
@@ -165,7 +165,7 @@ fn is_power_of_two(kernel: &Kernel, value: Value) -> bool {
     kernel.constant(value).is_some_and(|lanes| lanes.iter().all(|lane| lane.is_power_of_two()))
 }
 
-/// Whether one factor goes up or down with a loop's counter, whatever else is in it, and the other one stays.
+/// Whether one factor changes with a loop's counter, whatever else it contains, and the other one is loop-invariant.
 fn carried(
     context: &Context<'_>,
     (each, counter): (&Loop, Value),
@@ -193,7 +193,7 @@ fn carried(
     is_carried.then_some(Way::Carried { sum })
 }
 
-/// The name of the argument that a value is, widened or cut at most.
+/// The name of the argument that a value is, at most widened or truncated.
 fn argument(kernel: &Kernel, value: Value) -> Option<String> {
     let mut at = value;
     while let Some(inst) = kernel.defining(at) {
@@ -207,7 +207,7 @@ fn argument(kernel: &Kernel, value: Value) -> Option<String> {
     is_argument.then(|| value_name(kernel, at))
 }
 
-/// The sum that a product is for alone, and what it is added to there.
+/// The only sum that uses a product, and its other term.
 fn sum_of(context: &Context<'_>, inst: Inst) -> Option<(Inst, Value)> {
     let product = context.kernel.insts[inst].result?;
     let uses = context.facts.uses(product);
@@ -221,7 +221,7 @@ fn sum_of(context: &Context<'_>, inst: Inst) -> Option<(Inst, Value)> {
 fn change(context: &Context<'_>, kernel: &mut Kernel, inst: Inst, way: &Way) {
     let operands: Vec<Value> = kernel.insts[inst].operands.to_vec();
     match way {
-        // With a sum of its own the product goes, and the sum is what the loop carries.
+        // With a sum of its own the product is removed, and the loop carries the sum.
         Way::Carried { sum: Some((sum, term)) } => {
             replace(kernel, *sum, Op::Binary(Binary::Add), &[operands[0], *term]);
         }
@@ -237,7 +237,7 @@ fn change(context: &Context<'_>, kernel: &mut Kernel, inst: Inst, way: &Way) {
             }
         }
         Way::Constant { .. } => {
-            // Any but a power of two, to promise no more than every value keeps.
+            // Not a power of two, so that the gain holds for every value.
             let divisor = constant_like(kernel, operands[1], 7);
             let op = kernel.insts[inst].op;
             replace(kernel, inst, op, &[operands[0], divisor]);

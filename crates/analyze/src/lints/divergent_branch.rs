@@ -1,4 +1,4 @@
-//! `divergent-branch`: work-items of a warp go different ways.
+//! `divergent-branch`: work-items of a warp take different branches.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::flow::Atom;
@@ -81,8 +81,8 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     }
 }
 
-/// Whether all work-items have as many rounds of a loop: from one place to another that lies as far away for each, or in steps of a
-/// group over a multiple of them.
+/// Whether all work-items run the same number of iterations of a loop: from start to end at the same distance for each,
+/// or in steps of a group over a multiple of the group.
 fn has_equal_rounds(context: &Context<'_>, index: usize) -> bool {
     let facts = &context.facts;
     facts.counts()[index].as_ref().is_some_and(|count| {
@@ -105,7 +105,7 @@ fn has_equal_rounds(context: &Context<'_>, index: usize) -> bool {
     })
 }
 
-/// Whether a branch tests for a border, or is on a way that is for those at the border or for all others: few warps have both.
+/// Whether a branch is a border test, or is only reached at the border or only elsewhere: few warps have both.
 fn is_at_border(context: &Context<'_>, block: Block) -> bool {
     let tests_border = |block: Block| {
         let decider = context.kernel.blocks[block].terminator.decider();
@@ -121,8 +121,8 @@ fn is_at_border(context: &Context<'_>, block: Block) -> bool {
     tests_border(block) || on_a_way.any(splits)
 }
 
-/// Whether a way of a branch has something to do before both meet again. A way that only leaves, as at a border, keeps no lane
-/// waiting.
+/// Whether one edge of a branch leads to work before both join again. An edge that only returns, as at a border, keeps
+/// no lane waiting.
 fn works(context: &Context<'_>, from: Block, to: Block) -> bool {
     let meet = context.facts.post().immediate(from);
     let mut way = vec![to];

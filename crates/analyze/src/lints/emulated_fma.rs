@@ -1,4 +1,4 @@
-//! `emulated-fma`: `fma()` is no instruction of its own here.
+//! `emulated-fma`: the GPU has no fma() instruction.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::op::Builtin;
@@ -43,7 +43,7 @@ Where the single rounding is needed: in error-free transformations.
 ",
 };
 
-/// Clocks of an operation on so many lanes: words of the family, which steps of a recipe share, or instructions.
+/// Clocks of an operation on this many lanes: words of the family, which the steps of a recipe share, or instructions.
 pub(super) fn clocks(model: &Model, scalar: Scalar, work: &str, lanes: u32) -> f64 {
     let steps = model.recipe(scalar.name(), work).map(|recipe| recipe.value.as_slice()).unwrap_or_default();
     let each = steps.iter().map(|step| {

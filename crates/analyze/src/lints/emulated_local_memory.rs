@@ -1,4 +1,4 @@
-//! `emulated-local-memory`: local memory is global memory here.
+//! `emulated-local-memory`: local memory is in global memory on this GPU.
 
 use tripipe_device::LocalPlacement;
 use tripipe_ir::diagnostic::{Rule, Severity};
@@ -71,7 +71,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             let data = &kernel.insts[store.inst];
             matches!(data.op, Op::Store(_)) && is_loaded(context, data.operands[1], MOST_STEPS)
         });
-        // Read in another order than it is written, rows may have become columns.
+        // If it is read in another order than it is written, it may be a transposition.
         let same_order = loads.iter().all(|load| {
             let stride_of_load = stride(load.inst);
             stride_of_load == Some(Stride::Bytes(0)) || stride_of_load == stride(first.inst)
@@ -85,7 +85,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let stores: Vec<&MemoryFact> =
         local.iter().copied().filter(|fact| fact.writes && copies.contains(&fact.base)).collect();
     let Some(first) = stores.first() else { return };
-    // Barriers stay where other local memory, or global memory, waits for them too.
+    // Barriers stay where they also order other local memory or global memory.
     let mut gone: Vec<Inst> = stores.iter().map(|fact| fact.inst).collect();
     let before = gone.len();
     if copies.len() == bases.len() {
@@ -110,22 +110,22 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             context.gpu.name()
         ),
         cure: "Read it from global memory where it is used, and drop the copy.".into(),
-        // What is read from the copy is read from global memory then, at the same price. The branch around a part of the copy
-        // stays in here.
+        // Reads of the copy become reads of global memory at the same price. The branch around a part of the copy stays
+        // included.
         gain: context.gain_by(|kernel| rewrite::remove(kernel, &gone)),
     });
 }
 
-/// Instructions that a value is followed back through.
+/// Instructions to follow a value back through.
 const MOST_STEPS: u32 = 12;
 
-/// Whether a value is nothing but what was loaded from memory that the kernel does not write, or a constant beside such.
+/// Whether a value is only loaded from memory that the kernel does not write, or a constant as an alternative.
 fn is_loaded(context: &Context<'_>, value: Value, steps: u32) -> bool {
     let kernel = context.kernel;
     let Some(steps) = steps.checked_sub(1) else { return false };
     let inst = match kernel.values[value].def {
         ValueDef::Constant(_) => return true,
-        // At a border: what was loaded, or 0.
+        // At a border: the loaded value, or 0.
         ValueDef::Parameter(block, position) => {
             let calls = context.cfg.predecessors[block].iter();
             let calls = calls.flat_map(|from| kernel.blocks[*from].terminator.calls());

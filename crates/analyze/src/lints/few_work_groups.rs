@@ -1,14 +1,14 @@
-//! `few-work-groups`: cores have nothing to do.
+//! `few-work-groups`: some cores are idle.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
 use super::{Advice, Context};
 
-/// The part of the cores that may be idle at the end before it is said.
+/// The fraction of the cores that may be idle at the end before it is reported.
 const IDLE: f64 = 0.2;
 
-/// The part of a GPU's threads that should be in flight at the least: guessed; a published study of a T604 wants 128 to all 256 of
-/// a core, half of them.
+/// The least fraction of a GPU's threads that should be in flight: guessed; a published study of a T604 recommends 128
+/// to all 256 of a core, at least half of them.
 const IN_FLIGHT: f64 = 0.25;
 
 /// The lint.

@@ -1,4 +1,4 @@
-//! `foldable-argument`: a loop that counts to an argument.
+//! `foldable-argument`: an argument is the bound of a loop.
 
 use cranelift_entity::EntitySet;
 use tripipe_ir::diagnostic::{Rule, Severity};
@@ -9,7 +9,7 @@ use tripipe_machine::{Code, Operation};
 use super::{Advice, Context, WORTH, counted};
 use crate::access::value_name;
 
-/// Rounds that a compiler unrolls in full: guessed, of loops with a short body.
+/// Iterations that a compiler unrolls in full: guessed, for loops with a short body.
 const MOST_ROUNDS: i64 = 64;
 
 /// The lint.
@@ -96,7 +96,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     }
 }
 
-/// The argument that a loop's rounds follow from, if that is all.
+/// The argument that a loop's trip count depends on, if it is the only value.
 fn argument(kernel: &Kernel, count: &TripCount) -> Option<Value> {
     let mut atoms = count.distance.terms.keys();
     match (atoms.next(), atoms.next()) {
@@ -107,7 +107,7 @@ fn argument(kernel: &Kernel, count: &TripCount) -> Option<Value> {
     }
 }
 
-/// How many operations of a round count, compare and branch, and the gain when whatever is issued for them alone goes.
+/// The operations per iteration that count, compare and branch, and the gain without the issues that serve only them.
 fn without_control(
     context: &Context<'_>,
     code: &Code,
@@ -135,7 +135,8 @@ fn without_control(
     (operations, context.gain_with(&pipes))
 }
 
-/// What serves to count alone: the comparison, and the counter's step if nobody else asks for the counter.
+/// The instructions that only control the loop: the comparison, and the counter's step if nothing else uses the
+/// counter.
 fn control(context: &Context<'_>, each: &Loop, count: &TripCount) -> EntitySet<Inst> {
     let kernel = context.kernel;
     let mut control: EntitySet<Inst> = EntitySet::new();
@@ -152,7 +153,7 @@ fn control(context: &Context<'_>, each: &Loop, count: &TripCount) -> EntitySet<I
         back
     });
     for step in steps.filter_map(|step| kernel.defining(step)) {
-        // The step and the counter have no other use than each other and the comparison.
+        // The step and the counter are only used by each other and the comparison.
         let result = kernel.insts[step].result;
         let idle = [Some(count.counter), result].into_iter().flatten().all(|value| {
             let uses = context.facts.uses(value);

@@ -1,4 +1,4 @@
-//! `gapped-access`: a work-item's words lie together, and its neighbours' do not.
+//! `gapped-access`: the words of one work-item are contiguous, those of adjacent work-items are not.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::flow::MemoryFact;
@@ -46,18 +46,18 @@ unused are `scattered-access`; words of less than 16 bytes are first of all `nar
 ",
 };
 
-/// What a work-item loads, or stores, side by side in one block.
+/// Adjacent loads, or stores, of one work-item in one block.
 pub(super) struct Run<'c> {
-    /// In the order of their addresses.
+    /// Ordered by address.
     pub(super) accesses: Vec<&'c Access>,
-    /// From one work-item to the next, in bytes, without its sign.
+    /// Absolute distance from one work-item to the next, in bytes.
     pub(super) stride: i64,
-    /// Bytes from the first to the last one's end, without those that none of them touches.
+    /// Bytes from the first to the end of the last, without gaps.
     pub(super) bytes: i64,
 }
 
 impl Run<'_> {
-    /// Whether neighbours leave nothing unused between them.
+    /// Whether there is no gap between adjacent work-items.
     pub(super) fn is_whole(&self) -> bool {
         self.bytes >= self.stride
     }
@@ -68,7 +68,7 @@ impl Run<'_> {
     }
 }
 
-/// What work-items access of global memory, block by block; each access is in one run.
+/// The accesses of work-items to global memory, block by block; each access is in one run.
 pub(super) fn runs<'c>(context: &'c Context<'_>) -> Vec<Run<'c>> {
     let mut facts: Vec<&MemoryFact> = context.facts.memory().iter().collect();
     let mut all = Vec::new();
@@ -104,7 +104,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     for run in runs(context) {
         let words = run.accesses.iter().all(|access| i64::from(access.bytes) % word == 0);
         let apart = run.accesses.iter().all(|access| !access.is_coalesced(context.gpu));
-        // Three words, or five, are pixels or records that no work-item can take a part of.
+        // Three words, or five, are pixels or records that a work-item cannot split.
         let divides = run.stride >= 2 * word && run.stride.count_ones() == 1;
         if !words || !apart || !run.is_whole() || !divides {
             continue;

@@ -55,7 +55,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     }
 }
 
-/// Says what gains most, if anything does.
+/// Reports the candidate with the largest gain, if any gains enough.
 fn best(context: &Context<'_>, found: &mut Vec<Advice>, candidates: Vec<(Value, Vec<Inst>)>, to_image: bool) {
     let gains = candidates.into_iter().filter_map(|(value, reads)| {
         let gain = context.gain_by(|kernel| reads.iter().for_each(|inst| other_path(kernel, *inst)))?;
@@ -77,7 +77,7 @@ fn best(context: &Context<'_>, found: &mut Vec<Advice>, candidates: Vec<(Value, 
     });
 }
 
-/// A load that reads an image in its place, at coordinates that take no more than its index did; and the reverse.
+/// Replaces a load by an image read, with coordinates that cost no more than the index did; and the reverse.
 fn other_path(kernel: &mut Kernel, inst: Inst) {
     if !matches!(kernel.insts[inst].op, Op::Load(_)) {
         let data = &mut kernel.insts[inst];
@@ -112,7 +112,7 @@ fn buffers(context: &Context<'_>) -> Vec<(Value, Vec<Inst>)> {
         let texels = own().all(|fact| {
             let ty = kernel.insts[fact.inst].result.map(|result| kernel.ty(result));
             let whole = |bytes: i64| bytes % i64::from(fact.bytes) == 0;
-            // Where neighbours are far apart, the texture pipe waits as well.
+            // Where neighbours are far apart, the texture pipe stalls as well.
             let near = context.access(fact.inst).is_some_and(|access| access.is_coalesced(context.gpu));
             !fact.writes
                 && near
@@ -134,7 +134,7 @@ fn buffers(context: &Context<'_>) -> Vec<(Value, Vec<Inst>)> {
     all
 }
 
-/// Images that are only read at whole coordinates, and their reads.
+/// Images that are only read at integer coordinates, and their reads.
 fn images(context: &Context<'_>) -> Vec<(Value, Vec<Inst>)> {
     let kernel = context.kernel;
     let mut all: Vec<(Value, Vec<Inst>)> = Vec::new();

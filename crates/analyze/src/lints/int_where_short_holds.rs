@@ -56,10 +56,10 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         let results = chain.computes.iter().filter_map(|inst| kernel.insts[*inst].result);
         results.map(|value| kernel.ty(value).lanes()).max().unwrap_or(1)
     };
-    // Where lanes share registers, one alone costs the same at every width.
+    // Where lanes share registers, a single lane costs the same at every width.
     let chains: Vec<&Chain> =
         chains.iter().filter(|chain| chain.is_widened(kernel) && !(packs && lanes(chain) == 1)).collect();
-    // Each has a price of its own; where that were many, all that fit one type are put together.
+    // Each chain is priced separately; where there are many, all that fit one type are combined.
     let mut groups: Vec<Vec<&Chain>> = Vec::new();
     for chain in &chains {
         let same = |group: &&mut Vec<&Chain>| group[0].type_name(16) == chain.type_name(16);

@@ -1,6 +1,6 @@
-//! Advice: what makes a kernel slow on a GPU, with evidence from this kernel and what the model says it would gain.
+//! Advice: what makes a kernel slow on a GPU, with evidence from this kernel and the gain according to the model.
 //!
-//! One lint a file: its [`Rule`], and a function that looks. A lint says nothing where it has no evidence.
+//! One file per lint: its [`Rule`], and a function that looks for it. A lint reports nothing without evidence.
 
 mod boundary_test;
 mod contended_atomic;
@@ -46,7 +46,7 @@ use crate::{Access, Column, Cycles, Polynomial, Registers, Setup};
 /// A lint.
 struct Lint {
     rule: &'static Rule,
-    /// Adds what it finds in a kernel on a GPU.
+    /// Adds its findings for a kernel on a GPU.
     look: fn(&Context<'_>, &mut Vec<Advice>),
 }
 
@@ -93,32 +93,33 @@ const RULES: [&Rule; LINTS.len()] = {
 /// The rules of all lints, by code.
 pub const ALL: &[&Rule] = &RULES;
 
-/// Something to do about a kernel.
+/// A possible improvement of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Advice {
     /// The lint.
     pub rule: &'static Rule,
-    /// Where, if it is about a place.
+    /// The source location, if there is one.
     pub place: Option<Place>,
-    /// What was seen, with figures.
+    /// The evidence, with figures.
     pub message: String,
-    /// What to do.
+    /// The proposed change.
     pub cure: String,
-    /// The part of the bounding pipe's cycles that the longest way would be shorter by, above 0 and at most 1; `None`
-    /// where the model cannot tell.
+    /// The fraction of the bounding pipe's cycles on the longest path that the change would save, above 0 and at most
+    /// 1; `None` where the model cannot predict it.
     pub gain: Option<f64>,
 }
 
-/// The least gain for which a kernel may be harder to read, or its result less exact; less is nothing to begin with.
+/// The least gain that justifies a kernel that is harder to read, or a less exact result; less does not count as a
+/// gain.
 pub const WORTH: f64 = 0.05;
 
-/// Changes of a kernel that a lint has priced one by one.
+/// The number of changes that a lint prices separately.
 const MOST_PRICES: usize = 8;
 
-/// What a compiler makes of a changed kernel, and the clocks of each pipe along its longest way.
+/// The compiled code of a changed kernel, and the clocks of each pipe along its longest path.
 type Repriced = (Rc<Code>, Vec<Polynomial>);
 
-/// What lints look at.
+/// The input of the lints.
 pub(crate) struct Context<'a> {
     pub(crate) kernel: &'a Kernel,
     pub(crate) cfg: &'a Cfg,
@@ -128,13 +129,13 @@ pub(crate) struct Context<'a> {
     pub(crate) accesses: &'a [Access],
     pub(crate) registers: &'a Registers,
     pub(crate) longest: &'a Cycles,
-    /// The longest way's clocks of each pipe.
+    /// The longest path's clocks of each pipe.
     pub(crate) pipes: &'a [Polynomial],
-    /// What each operation of an instruction costs when its block runs once.
+    /// The cost of each operation of an instruction when its block runs once.
     pub(crate) shares: &'a [Share],
-    /// The longest way's clocks of loads and stores that only spill and fill registers.
+    /// The longest path's clocks of loads and stores that only spill and fill registers.
     pub(crate) spills: Polynomial,
-    /// How often each block runs.
+    /// How many times each block runs.
     pub(crate) weight: &'a dyn Fn(Block) -> Polynomial,
     /// Prices the kernel with other instructions in the same blocks.
     pub(crate) reprice: &'a dyn Fn(&Kernel) -> Repriced,
@@ -156,8 +157,8 @@ pub(crate) struct Share {
 }
 
 impl Context<'_> {
-    /// The part by which the longest way gets shorter when of some instructions only a part of the cost remains; `None`
-    /// when it does not.
+    /// The fraction by which the longest path gets shorter when instructions keep only the fraction `remains` of their
+    /// cost; `None` when it does not get shorter.
     pub(crate) fn gain(&self, remains: impl Fn(&Share) -> f64) -> Option<f64> {
         let mut pipes = self.pipes.to_vec();
         for share in self.shares {
@@ -170,7 +171,7 @@ impl Context<'_> {
         self.gain_with(&pipes)
     }
 
-    /// The part by which the longest way gets shorter without what spilling costs; `None` when it does not.
+    /// The fraction by which the longest path gets shorter without spills; `None` when it does not.
     pub(crate) fn gain_without_spills(&self) -> Option<f64> {
         let mut pipes = self.pipes.to_vec();
         let pipe = &mut pipes[Pipe::LoadStore.index()];
@@ -178,15 +179,15 @@ impl Context<'_> {
         self.gain_with(&pipes)
     }
 
-    /// The part by which the longest way gets shorter when the kernel is changed: other instructions in the same blocks, with the
-    /// same loads and stores. `None` when it does not.
+    /// The fraction by which the longest path gets shorter when the kernel is changed: other instructions in the same
+    /// blocks, with the same loads and stores. `None` when it does not get shorter.
     pub(crate) fn gain_by(&self, change: impl FnOnce(&mut Kernel)) -> Option<f64> {
         let mut kernel = self.kernel.clone();
         change(&mut kernel);
         self.gain_with(&(self.reprice)(&kernel).1)
     }
 
-    /// The numbers that an integer can be; `None` for what is none, and for what never runs.
+    /// The range of an integer; `None` for values that are not integers, and for unreachable code.
     pub(crate) fn range(&self, value: Value) -> Option<Range> {
         self.facts.range(value)
     }
@@ -202,18 +203,18 @@ impl Context<'_> {
         (before > 0.0 && gain > 0.001).then_some(gain)
     }
 
-    /// How a load, store or atomic touches memory.
+    /// How a load, store or atomic accesses memory.
     pub(crate) fn access(&self, inst: Inst) -> Option<&Access> {
         self.accesses.iter().find(|access| access.inst == inst)
     }
 
-    /// Whether that column takes longest.
+    /// Whether the column takes longest.
     pub(crate) fn is_bound_by(&self, column: Column) -> bool {
         self.longest.bound.iter().any(|at| self.columns[*at] == column)
     }
 
-    /// What was found in instructions, put together by line and `key`: each has a price of its own. Where that were many, all of a
-    /// key are put together.
+    /// Groups findings in instructions by line and `key`, to be priced separately. Where there are many groups, all
+    /// findings with the same key are combined.
     pub(crate) fn by_line<T, K: PartialEq>(
         &self,
         found: impl IntoIterator<Item = (Inst, T)>,
@@ -255,18 +256,18 @@ impl Context<'_> {
     }
 }
 
-/// So many of something that takes an `s` where it is not one.
+/// A count with its noun, in the plural unless it is 1.
 fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// All advice for a kernel, what gains most first.
+/// All advice for a kernel, the largest gain first.
 pub(crate) fn look(context: &Context<'_>) -> Vec<Advice> {
     let mut all = Vec::new();
     for lint in LINTS {
         (lint.look)(context, &mut all);
     }
-    // The same of several instructions of a line is said once.
+    // Identical advice for several instructions of a line is reported once.
     let line = |advice: &Advice| advice.place.map(|place| context.kernel.own_place(place).line);
     let mut said: Vec<(&str, Option<u32>, String)> = Vec::new();
     all.retain(|advice| {
@@ -275,7 +276,7 @@ pub(crate) fn look(context: &Context<'_>) -> Vec<Advice> {
         said.push(key);
         new
     });
-    // What does not run at all comes before what is slow.
+    // Errors come before slow code.
     let key = |advice: &Advice| (advice.rule.severity == Severity::Error, advice.gain.unwrap_or(0.0));
     all.sort_by(|a, b| {
         let ((fails, gain), (other_fails, other)) = (key(a), key(b));

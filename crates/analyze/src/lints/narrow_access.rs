@@ -56,7 +56,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         })
         .collect();
     while let Some(first) = loads.first().copied() {
-        // Those of the same block and base whose offset differs from the first one's by a constant.
+        // Loads of the same block and base whose offset differs from the first one's by a constant.
         let (mut same, rest): (Vec<_>, Vec<_>) = loads.into_iter().partition(|other| {
             other.block == first.block && other.base == first.base && other.offset.terms == first.offset.terms
         });

@@ -1,4 +1,4 @@
-//! `overlapping-loads`: bytes are loaded twice.
+//! `overlapping-loads`: the same bytes are loaded more than once.
 
 use smallvec::SmallVec;
 use tripipe_ir::diagnostic::{Rule, Severity};
@@ -68,7 +68,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             all.extend(Group::of(context, &same));
         }
     }
-    // Rows of one picture are one finding: only without the loads of all of them is it seen what bounds next.
+    // Rows of one picture are one finding: the next bound shows only without the loads of all of them.
     let mut pointers: Vec<_> = all.iter().map(|group| group.loads[0].base).collect();
     pointers.sort_unstable();
     pointers.dedup();
@@ -102,7 +102,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     }
 }
 
-/// Whether something between loads of a block may change what they load.
+/// Whether a write between loads of a block may change what they load.
 fn is_written_between(context: &Context<'_>, loads: &[&MemoryFact]) -> bool {
     let insts = &context.kernel.blocks[loads[0].block].insts;
     let at = |load: &&MemoryFact| insts.iter().position(|inst| *inst == load.inst).unwrap_or(0);
@@ -117,13 +117,13 @@ fn is_written_between(context: &Context<'_>, loads: &[&MemoryFact]) -> bool {
 
 /// Loads of a block whose addresses differ by constants.
 struct Group<'c> {
-    /// By address.
+    /// Ordered by address.
     loads: Vec<&'c MemoryFact>,
-    /// Those that need not be loaded.
+    /// The loads that can be removed.
     built: Vec<Built<'c>>,
 }
 
-/// A load whose lanes two others bring.
+/// A load whose lanes two other loads contain.
 struct Built<'c> {
     load: &'c MemoryFact,
     from: [Value; 2],
@@ -136,7 +136,8 @@ impl<'c> Group<'c> {
         let mut kept: Vec<&MemoryFact> = loads[..1].to_vec();
         let mut built = Vec::new();
         for (position, load) in loads.iter().enumerate().skip(1) {
-            // The lowest is kept, and so is what no pair of a kept one and a later one covers; the last that reaches it serves best.
+            // Keep the lowest load, and every load that no pair of a kept one and a later one covers; prefer the last
+            // that reaches it.
             let later = loads[position + 1..].iter().rev();
             let put_together = later
                 .flat_map(|right| kept.iter().rev().map(move |left| (left, right)))
@@ -146,7 +147,7 @@ impl<'c> Group<'c> {
                 None => kept.push(load),
             }
         }
-        // What another one is put together from is kept.
+        // A load that another one is built from is kept.
         let is_source = |value: Value, built: &[Built<'_>]| built.iter().any(|one| one.from.contains(&value));
         while let Some(at) = built.iter().position(|one| {
             context.kernel.insts[one.load.inst].result.is_some_and(|value| is_source(value, &built))
@@ -169,7 +170,7 @@ impl<'c> Group<'c> {
 }
 
 impl<'c> Built<'c> {
-    /// A load by the lanes of two others of its type; `None` if they lack one.
+    /// Builds a load from the lanes of two others of its type; `None` if they lack a lane.
     fn of(
         context: &Context<'_>,
         load: &'c MemoryFact,

@@ -1,4 +1,4 @@
-//! `oversized-work-group`: a work-group that the GPU does not run.
+//! `oversized-work-group`: the GPU cannot run the work-group.
 
 use tripipe_device::Basis;
 use tripipe_ir::diagnostic::{Rule, Severity};

@@ -1,4 +1,4 @@
-//! `precise-function`: a precise function where a native one may do.
+//! `precise-function`: a precise function where a native one may suffice.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::op::{Binary, Builtin, Ulp};
@@ -47,18 +47,18 @@ have no `native_` form.
 ",
 };
 
-/// What a call may be replaced by.
+/// The replacement of a call.
 #[derive(Clone, Copy, PartialEq)]
 enum Native {
-    /// The function of that name, of the same operands.
+    /// The given function, with the same operands.
     Function(Builtin),
-    /// One over the second operand.
+    /// The reciprocal of the second operand.
     Reciprocal,
-    /// A multiplication by one over the second operand, a constant.
+    /// A multiplication by the reciprocal of the second operand, a constant.
     Product,
 }
 
-/// A call: how it is written, what its error is, and what may take its place.
+/// A call: its name, its error, and its replacement.
 #[derive(Clone, Copy, PartialEq)]
 struct Call {
     name: &'static str,
@@ -67,7 +67,7 @@ struct Call {
 }
 
 impl Call {
-    /// Of an instruction on floats of 32 bits, the only ones that native functions take.
+    /// The call of an instruction on 32-bit floats, the only type that native functions take.
     fn of(kernel: &Kernel, inst: Inst) -> Option<Self> {
         let data = &kernel.insts[inst];
         let result = data.result?;
@@ -88,7 +88,7 @@ impl Call {
                 let named =
                     |name: String| Builtin::named(&name).filter(|other| other.shape() == builtin.shape());
                 let native = match builtin {
-                    // The native one takes no negative base; the function of that name is for those that are not.
+                    // The native function takes no negative base, so it is `native_powr`.
                     Builtin::Pow => Some(Builtin::NativePowr),
                     _ => named(format!("native_{}", builtin.name()))
                         .or_else(|| named(format!("fast_{}", builtin.name()))),
@@ -173,7 +173,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     }
 }
 
-/// Operations that an instruction takes.
+/// The number of operations that an instruction takes.
 fn operations(context: &Context<'_>, code: &Code, inst: Inst) -> usize {
     let issues = context.cfg.order.iter().flat_map(|block| &code.blocks[*block]);
     issues.flat_map(|issue| &issue.operations).filter(|(_, operation)| operation.inst == Some(inst)).count()

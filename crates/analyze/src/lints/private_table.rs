@@ -1,4 +1,4 @@
-//! `private-table`: an array of every work-item lies in memory.
+//! `private-table`: each work-item has an array in memory.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::flow::MemoryFact;

@@ -1,10 +1,10 @@
-//! `register-step`: a few registers fewer would bring more threads.
+//! `register-step`: a few registers fewer would allow more threads.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 
 use super::{Advice, Context};
 
-/// Registers that it should be possible to do without.
+/// The number of registers that a kernel can probably save.
 const FEW: u32 = 4;
 
 /// The lint.

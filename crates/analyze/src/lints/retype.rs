@@ -1,4 +1,4 @@
-//! Integers of another width: which values a narrower type has room for, and the kernel with that type for them.
+//! Narrowing integers: which values fit a narrower type, and the kernel with that type for them.
 
 use std::collections::HashMap;
 
@@ -9,19 +9,19 @@ use tripipe_ir::{Inst, Instruction, Kernel, Op, Scalar, Type, Value, ValueData, 
 
 use super::Context;
 
-/// Values that are computed from one another, each of which a narrower type has room for.
+/// Values that are computed from one another and all fit a narrower type.
 pub(super) struct Chain {
     /// The values.
     pub(super) values: EntitySet<Value>,
-    /// The instructions that compute on them, in the kernel's order: no conversions, nothing that only moves lanes, and nothing
-    /// that costs nothing.
+    /// The instructions that compute on them, in the kernel's order: no conversions, no lane moves, and nothing without
+    /// cost.
     pub(super) computes: Vec<Inst>,
-    /// All numbers that the values can be.
+    /// The range of all values together.
     pub(super) range: Range,
 }
 
 impl Chain {
-    /// Whether some of it comes from 8 or 16 bits.
+    /// Whether some of its values are widened from 8 or 16 bits.
     pub(super) fn is_widened(&self, kernel: &Kernel) -> bool {
         let mut makers = self.values.iter().filter_map(|value| kernel.defining(value));
         makers.any(|inst| {
@@ -31,7 +31,7 @@ impl Chain {
         })
     }
 
-    /// The OpenCL type of so many bits that has room for all: signed if it does.
+    /// The OpenCL type with this many bits that fits all values: signed if possible.
     pub(super) fn type_name(&self, bits: u32) -> &'static str {
         match (bits, self.range.is_within(Range::signed(bits))) {
             (16, true) => "short",
@@ -42,8 +42,8 @@ impl Chain {
     }
 }
 
-/// Chains of integers of a type that a narrower one has room for, with or without a sign. Where some need the sign and others the
-/// highest bit, those with a sign are left. Of `indices` only the low bits are ever asked for.
+/// Chains of integers of a type that fit a narrower one, signed or unsigned. Where some need the sign and others the
+/// highest bit, those that need the sign are left out. Of `indices` only the low bits are used.
 pub(super) fn chains(
     context: &Context<'_>,
     wide: Scalar,
@@ -108,7 +108,7 @@ fn chains_that(
     priced.extend(context.shares.iter().map(|share| share.inst));
     let mut chains: Vec<(Value, Chain)> = Vec::new();
     let mut of = |value: Value| {
-        // An index is as large as its buffer, whatever follows from its operands.
+        // An index is bounded by its buffer, whatever range follows from its operands.
         let range = context.range(value).filter(|_| !indices.contains(value)).unwrap_or(Range::only(0));
         let head = groups.head(value);
         let position = chains.iter().position(|(other, _)| *other == head).unwrap_or_else(|| {
@@ -148,7 +148,7 @@ fn chains_that(
     chains
 }
 
-/// Whether a value that a narrower type has room for comes out of the same operation in that type.
+/// Whether the same operation in the narrower type computes a value that fits that type.
 fn is_kept(context: &Context<'_>, value: Value, fits: &impl Fn(Range) -> bool) -> bool {
     let Some(inst) = context.kernel.defining(value) else {
         return matches!(context.kernel.values[value].def, ValueDef::Parameter(..));
@@ -157,10 +157,10 @@ fn is_kept(context: &Context<'_>, value: Value, fits: &impl Fn(Range) -> bool) -
     let operands = |are: &dyn Fn(Range) -> bool| {
         data.operands.iter().all(|operand| context.range(*operand).is_some_and(are))
     };
-    // What reads its operands as unsigned reads another number where they are negative.
+    // An unsigned operation reads a negative operand as another number.
     let unsigned = || operands(&|range| range.low >= 0 && fits(range));
     match data.op {
-        // Low bits follow from low bits, and lanes are what they are.
+        // Low bits depend only on low bits, and lane moves change nothing.
         Op::Binary(
             Binary::Add | Binary::Sub | Binary::Mul | Binary::Shl | Binary::And | Binary::Or | Binary::Xor,
         )
@@ -188,14 +188,14 @@ fn is_kept(context: &Context<'_>, value: Value, fits: &impl Fn(Range) -> bool) -
     }
 }
 
-/// Whether it keeps the low half of 64 bits: what compilers make of an unsigned integer that is widened.
+/// Whether it keeps the low half of 64 bits: compilers widen an unsigned integer like that.
 fn is_zero_extension(kernel: &Kernel, inst: Inst) -> bool {
     let data = &kernel.insts[inst];
     data.op == Op::Binary(Binary::And)
         && data.operands.iter().any(|operand| kernel.scalar_constant(*operand) == Some(Scalar::I32.mask()))
 }
 
-/// Values that belong together.
+/// A union-find structure over values.
 #[derive(Default)]
 struct Groups {
     towards: SecondaryMap<Value, Option<Value>>,
@@ -218,8 +218,8 @@ impl Groups {
     }
 }
 
-/// Gives values another integer type, with conversions where others need the old one. The kernel is to be priced, not to be run:
-/// constants that the new type has no room for are cut.
+/// Changes the integer type of values, with conversions where other instructions need the old type. The kernel is for
+/// pricing only, not for execution: constants that do not fit the new type are truncated.
 pub(super) fn retype(kernel: &mut Kernel, cfg: &Cfg, values: &EntitySet<Value>, to: Scalar) {
     let mut wide = None;
     for value in values.iter() {
@@ -234,7 +234,7 @@ pub(super) fn retype(kernel: &mut Kernel, cfg: &Cfg, values: &EntitySet<Value>, 
             let data = &retyping.kernel.insts[inst];
             let inside = data.result.is_some_and(|result| values.contains(result));
             let narrow = match data.op {
-                // They take what comes, and so do addresses.
+                // Conversions and addresses take any type.
                 Op::Convert(_) | Op::Address(_) => {
                     retyping.insts.push(inst);
                     continue;
@@ -270,13 +270,13 @@ struct Retyping<'k> {
     kernel: &'k mut Kernel,
     to: Scalar,
     wide: Scalar,
-    /// What this block has converted.
+    /// The conversions that this block already has.
     made: HashMap<Value, Value>,
     insts: Vec<Inst>,
 }
 
 impl Retyping<'_> {
-    /// The operand in the type that is asked for.
+    /// The operand in the wanted type.
     fn operand(
         &mut self,
         operand: Value,
@@ -286,7 +286,7 @@ impl Retyping<'_> {
     ) -> Value {
         let ty = self.kernel.ty(operand);
         let (want, other) = if narrow { (self.to, self.wide) } else { (self.wide, self.to) };
-        // Of the type that is not wanted, and if it is the narrow one, so by our own hand.
+        // Only operands of the other type; narrow ones only where `values` contains them.
         if ty.scalar() != Some(other) || !narrow && !values.contains(operand) {
             return operand;
         }

@@ -1,4 +1,4 @@
-//! `scattered-access`: neighbours touch lines of their own.
+//! `scattered-access`: adjacent work-items touch separate cache lines.
 
 use tripipe_ir::Space;
 use tripipe_ir::diagnostic::{Rule, Severity};
@@ -55,7 +55,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         return;
     }
     let line = context.gpu.memory.cache_line_bytes.value.max(1);
-    // Lines that a work-item uses whole are another matter.
+    // Lines that a work-item uses as a whole are a separate case.
     let runs = gapped_access::runs(context);
     let is_scattered = |access: &&Access| {
         let far = match access.stride {
@@ -86,7 +86,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             (_, Some(times)) => format!("{} bytes times `{}`", times.bytes.unsigned_abs(), times.argument),
             _ => "a row or the like".to_owned(),
         };
-        // An argument that is 1 may be all that is needed.
+        // It may suffice that an argument is 1.
         let unless = first.times.as_ref().filter(|times| times.lines <= best(first));
         let unless = unless.map(|times| &times.argument);
         let times = if same.len() == 1 { String::new() } else { format!(" in {} places", same.len()) };

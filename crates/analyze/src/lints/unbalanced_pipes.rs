@@ -1,4 +1,4 @@
-//! `unbalanced-pipes`: arithmetic bounds, and computes no more than a small table would hold.
+//! `unbalanced-pipes`: arithmetic bounds, and a small table could hold its results.
 
 use cranelift_entity::EntitySet;
 use tripipe_ir::diagnostic::{Rule, Severity};
@@ -10,9 +10,9 @@ use tripipe_machine::Pipe;
 use super::{Advice, Context};
 use crate::Column;
 
-/// Entries that a table may have.
+/// The largest number of entries of a table.
 const MOST_ENTRIES: u64 = 256;
-/// The least gain for which a table is worth its place in the cache.
+/// The least gain that justifies the cache space of a table.
 const WORTH_A_TABLE: f64 = 0.2;
 
 /// The lint.
@@ -58,7 +58,7 @@ must save much to pay, on Midgard little. The other way round, loads that bound 
 struct Slice {
     /// The integer.
     from: Value,
-    /// Everything on the way, the result too.
+    /// All instructions of the computation, including the result.
     insts: EntitySet<Inst>,
 }
 
@@ -102,7 +102,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     }
 }
 
-/// What leads from one small integer to an instruction's result, lane by lane; `None` if more does.
+/// The computation of an instruction's result from one small integer, lane by lane; `None` if it depends on more.
 fn slice(context: &Context<'_>, inst: Inst) -> Option<Slice> {
     let kernel = context.kernel;
     let mut from = None;
@@ -127,7 +127,7 @@ fn slice(context: &Context<'_>, inst: Inst) -> Option<Slice> {
             }
             let small = context.range(operand).is_some_and(|range| numbers(range) <= MOST_ENTRIES);
             match kernel.defining(operand) {
-                // As near to the memory as it stays small.
+                // As close to the memory as the integer stays small.
                 Some(maker) if !small || leads_on(context, maker) => work.push(maker),
                 _ if small && from.is_none() => from = Some(operand),
                 _ => return None,
@@ -137,12 +137,12 @@ fn slice(context: &Context<'_>, inst: Inst) -> Option<Slice> {
     Some(Slice { from: from?, insts })
 }
 
-/// How many numbers are in a range.
+/// The number of integers in a range.
 fn numbers(range: Range) -> u64 {
     range.high.abs_diff(range.low).saturating_add(1)
 }
 
-/// Whether what is made here is only another form of a small integer.
+/// Whether an instruction only converts a small integer to another form.
 fn leads_on(context: &Context<'_>, inst: Inst) -> bool {
     let data = &context.kernel.insts[inst];
     is_by_lane(data.op) && data.operands.iter().all(|operand| context.range(*operand).is_some())
@@ -156,7 +156,7 @@ fn is_by_lane(op: Op) -> bool {
     }
 }
 
-/// The same with all that follows from it and nothing else, one after the other.
+/// Extends a slice by every instruction that is the only user of its result, one after the other.
 fn extended(context: &Context<'_>, mut inst: Inst, mut slice: Slice) -> (Inst, Slice) {
     while let Some(result) = context.kernel.insts[inst].result {
         let uses = context.facts.uses(result);
@@ -172,7 +172,8 @@ fn extended(context: &Context<'_>, mut inst: Inst, mut slice: Slice) -> (Inst, S
     (inst, slice)
 }
 
-/// What goes when the result is looked up instead: what only leads to it, against a load for each lane.
+/// The gain when the result is looked up instead: without the instructions that only lead to it, plus one load per
+/// lane.
 fn gain(context: &Context<'_>, result: Inst, slice: &Slice) -> Option<f64> {
     let kernel = context.kernel;
     let mut gone: EntitySet<Inst> = EntitySet::new();
@@ -194,7 +195,7 @@ fn gain(context: &Context<'_>, result: Inst, slice: &Slice) -> Option<f64> {
     }
     let ty = kernel.ty(kernel.insts[result].result?);
     let home = context.facts.home(kernel.insts[result].result?)?;
-    // At worst each lane's load is in a line of its own.
+    // In the worst case each lane's load is in a line of its own.
     let loads = (context.weight)(home).times(f64::from(ty.lanes()));
     let pipe = &mut pipes[Pipe::LoadStore.index()];
     *pipe = pipe.plus(&loads);

@@ -55,7 +55,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             );
         }
     } else if let Some(global) = context.setup.global {
-        // The most work-items of a group that the driver can choose, up to what a core has room for.
+        // The largest work-group that the driver can choose, up to what fits a core.
         let most = u64::from(context.gpu.core.max_work_group_size.value);
         let best =
             |extent: u64| (1..=most.min(extent)).rev().find(|size| extent.is_multiple_of(*size)).unwrap_or(1);

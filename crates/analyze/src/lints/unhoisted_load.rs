@@ -1,4 +1,4 @@
-//! `unhoisted-load`: every round of a loop loads or stores the same again.
+//! `unhoisted-load`: every iteration of a loop repeats the same load or store.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::flow::MemoryFact;
@@ -80,7 +80,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             };
             plain && is_shared(context, fact) && every_round(fact.block) && is_ahead(data.operands[0])
         };
-        // What the loop itself changes elsewhere may be what is loaded, and what it loads elsewhere may be what is stored.
+        // Another write in the loop may change the loaded value, and another load in the loop may read the stored one.
         let alone = |fact: &MemoryFact| {
             let mut own = inside.iter().filter(|other| other.base == fact.base);
             let written = own.clone().any(|other| other.writes);
@@ -91,7 +91,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         let (stores, loads): (Vec<&MemoryFact>, Vec<&MemoryFact>) =
             moved.iter().partition(|fact| fact.writes);
         let Some(first) = stores.first().or(loads.first()) else { continue };
-        // What keeps the compiler from it: an access of another pointer.
+        // The access that prevents hoisting: one through another pointer.
         let other = inside.iter().find(|other| other.base != first.base && other.writes != first.writes);
         let Some(other) = other else { continue };
         let insts = |facts: &[&MemoryFact]| facts.iter().map(|fact| fact.inst).collect::<Vec<Inst>>();
@@ -125,7 +125,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     }
 }
 
-/// Whether others than this work-item may have the memory as well: what is private is promoted anyway.
+/// Whether other work-items may access the memory as well: private memory is promoted anyway.
 fn is_shared(context: &Context<'_>, fact: &MemoryFact) -> bool {
     let pointer = context.kernel.insts[fact.inst].operands[0];
     matches!(context.kernel.ty(pointer), Type::Pointer(Space::Global | Space::Constant))

@@ -53,7 +53,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         return;
     }
     let kernel = context.kernel;
-    // Scalars of C are 32 bits wide where 16 would do.
+    // C promotes scalars to 32 bits where 16 would suffice.
     let mut promoted: EntitySet<Inst> = EntitySet::new();
     for chain in chains(context, Scalar::I32, 16, &EntitySet::new()) {
         if chain.is_widened(kernel) {
@@ -61,7 +61,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             promoted.extend(scalars.filter_map(|value| kernel.defining(value)));
         }
     }
-    // Lanes that an operation fills and that there are.
+    // The lanes that an operation fills, and the lanes of its registers.
     let lanes = |share: &Share| {
         let memory = matches!(share.pipe, Pipe::LoadStore | Pipe::Texture);
         let data = &kernel.insts[share.inst];

@@ -1,4 +1,4 @@
-//! `vectorised-for-nothing`: vectors of 32 bits that cost threads and gain nothing.
+//! `vectorised-for-nothing`: 32-bit vectors that reduce the threads in flight and gain nothing.
 
 use std::collections::BTreeSet;
 
@@ -65,14 +65,14 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         registers.work.live.iter().copied().filter(|value| is_wide_vector(context, *value)).collect();
     let idle: Vec<Value> = live.into_iter().filter(|value| !meets_memory(context, *value)).collect();
     let bits = |value: &Value| kernel.ty(*value).bytes() * 8;
-    // One lane of each at a time.
+    // Processed one lane at a time.
     let saved: u32 =
         idle.iter().map(|value| bits(value) - bits(value) / u32::from(kernel.ty(*value).lanes())).sum();
     let width = context.gpu.registers.width_bits.value.max(1);
     let fewer = registers.work.needed.saturating_sub(saved / width).max(1);
     let threads = context.gpu.threads_per_core(fewer).unwrap_or(0);
     let held = idle.iter().map(bits).sum::<u32>().div_ceil(width);
-    // More than there are registers: some of their lanes are elsewhere.
+    // More than the available registers: some of their lanes are elsewhere.
     let fits = spills && fewer <= registers.work.used;
     if idle.is_empty() || held > registers.work.needed || threads <= registers.threads && !fits {
         return;
@@ -105,7 +105,7 @@ fn is_wide_vector(context: &Context<'_>, value: Value) -> bool {
     ty.lanes() > 1 && ty.scalar().is_some_and(|scalar| scalar.bits() >= 32)
 }
 
-/// Whether a vector comes from a load or goes to a store as a whole, through whatever is computed on vectors.
+/// Whether a vector is loaded or stored as a whole, through vector operations.
 fn meets_memory(context: &Context<'_>, value: Value) -> bool {
     let kernel = context.kernel;
     let passed: Vec<(Value, Value)> = context
@@ -124,7 +124,7 @@ fn meets_memory(context: &Context<'_>, value: Value) -> bool {
         let maker = kernel.defining(value);
         for inst in maker.iter().chain(&context.facts.uses(value).by) {
             let data = &kernel.insts[*inst];
-            // Memory, an image, a group.
+            // Memory, an image or a group operation.
             if !data.op.is_pure() {
                 return true;
             }

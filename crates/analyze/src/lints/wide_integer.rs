@@ -1,4 +1,4 @@
-//! `wide-integer`: arithmetic on 64 bits where 32 would do.
+//! `wide-integer`: 64-bit arithmetic where 32 bits would suffice.
 
 use cranelift_entity::EntitySet;
 use tripipe_ir::diagnostic::{Rule, Severity};
@@ -48,11 +48,12 @@ For buffers of 2^31 elements or more, and for what is meant to wrap at 64 bits.
 ",
 };
 
-/// Values that are asked for nothing but the index of an address, by sums and products whose low bits follow from low bits.
+/// Values that are only used as the index of an address, through sums and products whose low bits depend only on low
+/// bits.
 fn indices(context: &Context<'_>) -> EntitySet<Value> {
     let kernel = context.kernel;
     let mut all: EntitySet<Value> = EntitySet::new();
-    // Backwards, users come before what they use; what a loop brings back is not followed.
+    // In backward order, users come before their operands; loop back edges are not followed.
     for block in context.cfg.order.iter().rev() {
         for inst in kernel.blocks[*block].insts.iter().rev() {
             let data = &kernel.insts[*inst];
@@ -78,7 +79,7 @@ fn indices(context: &Context<'_>) -> EntitySet<Value> {
     all
 }
 
-/// Whether it shifts left by fewer than 32 bits.
+/// Whether it is a left shift by fewer than 32 bits.
 fn is_shift(kernel: &Kernel, op: Op, operands: &[Value]) -> bool {
     op == Op::Binary(Binary::Shl)
         && kernel.signed_constant(operands[1]).is_some_and(|bits| (0..32).contains(&bits))
