@@ -1,5 +1,9 @@
-//! Progress of long work: a line on a terminal, nothing in a pipe.
+//! Progress of long work: a line on a terminal. In a pipe nothing, but that something is being compiled, where that takes long.
 
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -7,7 +11,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::terminal;
 
 /// A line on standard error that is gone when the work is done.
-pub(crate) struct Progress(ProgressBar);
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    overdue: RefCell<Option<Overdue>>,
+}
+
+/// How long a compiler may take before that is said where there is no terminal.
+const LONG: Duration = Duration::from_secs(2);
 
 impl Progress {
     /// Work of unknown length.
@@ -18,7 +28,18 @@ impl Progress {
         }
         let bar = ProgressBar::new_spinner().with_style(style).with_message(doing.into());
         bar.enable_steady_tick(Duration::from_millis(120));
-        Self(bar)
+        Self::of(bar)
+    }
+
+    /// Work that is mostly a compiler's.
+    pub(crate) fn compiler(doing: &str) -> Self {
+        let progress = Self::spinner("");
+        progress.compiles(doing);
+        progress
+    }
+
+    fn of(bar: ProgressBar) -> Self {
+        Self { bar, overdue: RefCell::new(None) }
     }
 
     /// Work in pieces.
@@ -28,29 +49,110 @@ impl Progress {
             bar.set_style(if terminal::is_ascii() { style.progress_chars("#- ") } else { style });
         }
         bar.enable_steady_tick(Duration::from_millis(250));
-        Self(bar)
+        Self::of(bar)
     }
 
     /// `done` of `all` pieces are done; this is being worked on.
     pub(crate) fn at(&self, done: usize, all: usize, doing: impl Into<String>) {
-        self.0.set_length(all as u64);
-        self.0.set_position(done as u64);
-        self.0.set_message(doing.into());
+        self.bar.set_length(all as u64);
+        self.bar.set_position(done as u64);
+        self.bar.set_message(doing.into());
     }
 
     /// Does what prints, the line out of its way.
     pub(crate) fn aside<R>(&self, print: impl FnOnce() -> R) -> R {
-        self.0.suspend(print)
+        self.bar.suspend(print)
     }
 
     /// What is being worked on.
     pub(crate) fn say(&self, doing: &str) {
-        self.0.set_message(doing.to_owned());
+        self.overdue.take();
+        self.bar.set_message(doing.to_owned());
+    }
+}
+
+impl Progress {
+    /// What is being worked on, of which a compiler may take the most time.
+    pub(crate) fn compiles(&self, doing: &str) {
+        self.say(doing);
+        if self.bar.is_hidden() {
+            *self.overdue.borrow_mut() = Overdue::after(LONG, format!("note: {doing}\n"), io::stderr());
+        }
+    }
+}
+
+/// A line that is written when something takes longer than it may; dropped before, it is not.
+struct Overdue {
+    /// Closed when it is done.
+    done: Option<Sender<()>>,
+    watch: Option<JoinHandle<()>>,
+}
+
+impl Overdue {
+    /// `None` where no thread can be had.
+    fn after(limit: Duration, line: String, mut to: impl Write + Send + 'static) -> Option<Self> {
+        let (done, ended) = mpsc::channel();
+        let watch = thread::Builder::new().name("overdue".to_owned()).spawn(move || {
+            if ended.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                // Who reads no standard error is told nothing.
+                let _ = to.write_all(line.as_bytes());
+            }
+        });
+        watch.ok().map(|watch| Self { done: Some(done), watch: Some(watch) })
+    }
+}
+
+impl Drop for Overdue {
+    fn drop(&mut self) {
+        self.done.take();
+        if let Some(watch) = self.watch.take() {
+            // It has nothing to fail with.
+            let _ = watch.join();
+        }
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Write};
+    use std::sync::mpsc::{Sender, channel};
+    use std::time::Duration;
+
+    use super::Overdue;
+
+    /// Says what is written to it.
+    struct Told(Sender<Vec<u8>>);
+
+    impl Write for Told {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.send(bytes.to_vec()).map_err(io::Error::other)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_takes_long_is_told_once() {
+        let (told, line) = channel();
+        let overdue = Overdue::after(Duration::ZERO, "compiling\n".to_owned(), Told(told));
+        assert_eq!(line.recv().ok().as_deref(), Some(&b"compiling\n"[..]));
+        drop(overdue);
+        assert!(line.recv().is_err(), "told twice");
+    }
+
+    #[test]
+    fn what_is_done_in_time_is_not_told() {
+        let (told, line) = channel();
+        drop(Overdue::after(Duration::from_secs(86_400), "compiling\n".to_owned(), Told(told)));
+        assert!(line.recv().is_err());
     }
 }

@@ -208,7 +208,7 @@ impl fmt::Display for ImageType {
 pub enum Type {
     /// A scalar.
     Scalar(Scalar),
-    /// A vector of 2, 3, 4, 8 or 16 lanes.
+    /// A vector of 2, 3, 4, 8 or 16 lanes, or of 32 (`cl_qcom_extra_vector_types`).
     Vector(Scalar, u8),
     /// A byte address, 64 bits wide.
     Pointer(Space),
@@ -229,7 +229,10 @@ impl Type {
     pub const I64: Self = Self::Scalar(Scalar::I64);
 
     /// Lanes counts that vectors have.
-    pub const LANES: [u8; 5] = [2, 3, 4, 8, 16];
+    pub const LANES: [u8; 6] = [2, 3, 4, 8, 16, 32];
+
+    /// The most of them.
+    pub const MAX_LANES: usize = 32;
 
     /// A vector of `lanes`, or the scalar when `lanes` is 1.
     pub const fn of(scalar: Scalar, lanes: u8) -> Self {

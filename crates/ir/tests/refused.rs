@@ -91,6 +91,48 @@ fn damaged_bytes_say_where() {
     assert_eq!(error(&swapped), error(&bytes));
 }
 
+/// Ids are names of nobody's: what the module gives a name is called so, all else by the instruction that makes it.
+#[test]
+fn ids_are_said_in_words() {
+    // A kernel that stores to %9: defined by nothing, or, when a function is there in its place, by that.
+    let module = |extra: &[&[u32]], named: bool| {
+        let mut words = vec![0x0723_0203_u32, 0x0001_0200, 0, 20, 0];
+        let mut add = |instruction: &[u32], opcode: u32| {
+            words.push((instruction.len() as u32 + 1) << 16 | opcode);
+            words.extend(instruction);
+        };
+        add(&[4], 17); // Addresses
+        add(&[6], 17); // Kernel
+        add(&[2, 2], 14); // Physical64, OpenCL
+        add(&[6, 5, u32::from_le_bytes(*b"k\0\0\0")], 15);
+        if named {
+            add(&[9, u32::from_le_bytes(*b"sum\0")], 5);
+        }
+        add(&[1], 19); // void
+        add(&[2, 32, 0], 21); // uint
+        add(&[3, 1], 33); // void()
+        for instruction in extra {
+            add(&instruction[1..], instruction[0]);
+        }
+        add(&[1, 5, 0, 3], 54);
+        add(&[7], 248);
+        add(&[9, 9], 62); // OpStore %9 %9
+        add(&[], 253);
+        add(&[], 56);
+        words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>()
+    };
+    let error = |bytes: &[u8]| load(bytes, &Options::default()).unwrap_err().to_string();
+    let nothing = error(&module(&[], false));
+    assert!(
+        nothing.contains("id 9, which nothing defines,") && nothing.contains("OpStore at byte"),
+        "{nothing}"
+    );
+    let made = error(&module(&[&[33, 9, 1]], false));
+    assert!(made.contains("the result of OpTypeFunction at byte") && made.contains("(id 9)"), "{made}");
+    let named = error(&module(&[&[33, 9, 1]], true));
+    assert!(named.contains("`sum`") && !named.contains('%'), "{named}");
+}
+
 /// A clang whose own back end serves needs no translator; lines are then not known, kernels load all the same.
 #[test]
 fn clangs_own_back_end_serves() {

@@ -13,6 +13,7 @@ mod program;
 mod range;
 mod value;
 
+use std::fmt;
 use std::sync::Arc;
 
 pub use error::ExecuteError;
@@ -44,6 +45,20 @@ pub enum Argument<M = MemoryId> {
     Bytes(Arc<[u8]>),
     /// `NULL` instead of a buffer.
     Null,
+}
+
+impl<M> fmt::Display for Argument<M> {
+    /// What it is in a few words: `a value (float4)`, `local memory`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory(_) => f.write_str("a memory object"),
+            Self::Value(value) => write!(f, "a value ({})", value.opencl_name()),
+            Self::Local { .. } => f.write_str("local memory"),
+            Self::Sampler(_) => f.write_str("a sampler"),
+            Self::Bytes(bytes) => write!(f, "{} bytes of a struct", bytes.len()),
+            Self::Null => f.write_str("NULL"),
+        }
+    }
 }
 
 impl<M, V: Into<Value>> From<V> for Argument<M> {

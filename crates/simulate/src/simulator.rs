@@ -403,11 +403,10 @@ impl Simulator {
             });
         }
         let range = range(kernel, &launch.entry, &launch.range, &self.options, &self.probe)?;
-        if let Some(local) = layout.locals.iter().try_fold(0usize, |all, bytes| all.checked_add(*bytes))
-            && local as u64 > self.probe.local_memory_bytes
-        {
+        let local = layout.local_bytes();
+        if local > self.probe.local_memory_bytes {
             return Err(ExecuteError::OutOfMemory {
-                bytes: local as u64,
+                bytes: local,
                 reason: format!("a work-group has {} bytes of local memory", self.probe.local_memory_bytes),
             });
         }
@@ -647,7 +646,7 @@ impl Simulator {
                     });
                     (Passed::Nothing, bits.collect())
                 }
-                (kind, argument) => return Err(wrong(kind_name(kind), argument_name(argument))),
+                (kind, argument) => return Err(wrong(kind_name(kind), argument.to_string())),
             };
             bound.passed.push(passed);
             bound.values.push(value);
@@ -683,18 +682,6 @@ fn kind_name(kind: &ParameterKind) -> String {
         ParameterKind::Pointer { space: Space::Local, .. } => "local memory".into(),
         ParameterKind::Pointer { .. } => "a buffer".into(),
         ParameterKind::Struct { .. } => "a struct by value".into(),
-    }
-}
-
-fn argument_name(argument: &Argument) -> String {
-    match argument {
-        Argument::Memory(_) => "a memory object".into(),
-        Argument::Value(value) => format!("a value ({})", value.opencl_name()),
-        Argument::Local { .. } => "local memory".into(),
-        Argument::Sampler(_) => "a sampler".into(),
-        Argument::Bytes(bytes) => format!("{} bytes of a struct", bytes.len()),
-        Argument::Null => "NULL".into(),
-        _ => "something else".into(),
     }
 }
 
@@ -737,7 +724,10 @@ fn range(
     let required = kernel.required_local_size.map(|size| size.map(|extent| extent as usize));
     let local = match (range.local_size(), required) {
         (Some(local), Some(required)) if local != required => {
-            return Err(refused(format!("the kernel requires groups of {required:?}")));
+            return Err(refused(format!(
+                "the kernel requires groups of {}x{}x{}",
+                required[0], required[1], required[2]
+            )));
         }
         (Some(local), _) | (None, Some(local)) => local,
         (None, None) => choose_local(kernel, global),

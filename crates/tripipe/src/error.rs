@@ -154,7 +154,7 @@ pub enum Error {
         element: &'static str,
     },
     /// An image that lies otherwise than the filter was made for.
-    #[error("{operand} lies as {:?}; the filter was made for {:?}: ask the context for another", rasters[1], rasters[0])]
+    #[error("{operand} lies as {}; the filter was made for {}: ask the context for another", rasters[1], rasters[0])]
     Raster {
         /// Which.
         operand: &'static str,

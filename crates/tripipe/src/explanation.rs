@@ -111,7 +111,17 @@ impl fmt::Display for Explanation {
         if let Some(Bound { ceiling, seconds, from }) = &self.bound {
             write!(f, "  bound by    {ceiling}: {} at the ceiling ({from})", Time(*seconds))?;
             match self.measured_seconds {
-                Some(measured) => writeln!(f, ", {:.0} % of it reached", 100.0 * seconds / measured)?,
+                // What rounds to all of it has reached it.
+                Some(measured) if *seconds <= 1.005 * measured => {
+                    writeln!(f, ", {:.0} % of it reached", 100.0 * seconds / measured)?;
+                }
+                Some(_) if *ceiling == "memory" => {
+                    writeln!(
+                        f,
+                        ", exceeded: the data stayed in a cache, or the ceiling was measured too low"
+                    )?;
+                }
+                Some(_) => writeln!(f, ", exceeded: the ceiling was measured too low")?,
                 None => writeln!(f)?,
             }
         }
@@ -219,5 +229,36 @@ impl Ceilings {
             return Bound { ceiling: "launch", seconds: self.launch_seconds, from: self.from.clone() };
         }
         Bound { ceiling, seconds, from: format!("{:.1} {unit}, {}", rate * 1e-9, self.from) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bound, Explanation};
+
+    fn bound(ceiling: &'static str, seconds: f64, measured: f64) -> String {
+        let bound = Some(Bound { ceiling, seconds, from: "100.0 GOP/s, measured here".to_owned() });
+        let explanation = Explanation {
+            bound,
+            measured_seconds: Some(measured),
+            measured_runs: 3,
+            ..Explanation::default()
+        };
+        let said = explanation.to_string();
+        said.lines().find(|line| line.contains("bound by")).unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn a_ceiling_is_reached_to_its_whole_or_was_too_low() {
+        assert!(bound("multiply-adds", 1e-3, 2e-3).ends_with("measured here), 50 % of it reached"));
+        assert!(bound("multiply-adds", 1e-3, 1e-3).ends_with(", 100 % of it reached"));
+        for ceiling in ["multiply-adds", "launch"] {
+            let said = bound(ceiling, 1e-3, 0.5e-3);
+            assert!(said.ends_with(", exceeded: the ceiling was measured too low"), "{said}");
+        }
+        let said = bound("memory", 1.01e-3, 1e-3);
+        assert!(
+            said.ends_with(", exceeded: the data stayed in a cache, or the ceiling was measured too low")
+        );
     }
 }

@@ -101,7 +101,7 @@ impl Task {
             Self::ToRgb { to, .. } => format!("frame to {}", image(to)),
             Self::ToFrame { from, .. } => format!("{} to a frame", image(from)),
             Self::Axpy { length, element, .. } => format!("scaled sum of {length} {element}"),
-            Self::Reduce { reduction, length, element } => format!("{reduction:?} of {length} {element}"),
+            Self::Reduce { reduction, length, element } => format!("{reduction} of {length} {element}"),
             Self::Histogram { raster } => format!("histogram of {}", image(raster)),
             Self::Transpose { rows, columns, element_bytes } => {
                 format!("transpose of {rows}x{columns}, {element_bytes} bytes each")
@@ -384,5 +384,29 @@ fn transpose(
             }
             Ok(())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tripipe_kernels::elementwise::Reduction;
+    use tripipe_kernels::filter::{Element, Raster};
+
+    use super::Task;
+
+    /// What users read has no names of variants.
+    #[test]
+    fn tasks_have_names_in_words() {
+        let of = |reduction| Task::Reduce { reduction, length: 12, element: Element::F32 }.name();
+        let names = [Reduction::Sum, Reduction::Dot, Reduction::Least, Reduction::Most].map(of);
+        let wanted = [
+            "sum of 12 f32",
+            "dot product of 12 f32",
+            "smallest element of 12 f32",
+            "largest element of 12 f32",
+        ];
+        assert_eq!(names, wanted);
+        let raster = Raster::packed([3, 2], 3, Element::U8);
+        assert_eq!(Task::Histogram { raster }.name(), "histogram of 3x2, 3 x u8");
     }
 }

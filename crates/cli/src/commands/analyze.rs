@@ -105,7 +105,7 @@ impl Analyze {
         let gpus = self.gpus()?;
         let before = self.diff.as_deref().map(earlier).transpose()?.unwrap_or_default();
         let description = self.description()?;
-        let progress = Progress::spinner("building");
+        let progress = Progress::compiler("compiling the kernel");
         let (loaded, as_written) = description.as_driver()?;
         let source_path = description.file.source.path();
         let name = description.shown();

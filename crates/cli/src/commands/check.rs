@@ -95,7 +95,7 @@ fn rule(code: &str) -> Result<&'static Rule, String> {
 impl Check {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
         let description = self.launch.read()?;
-        let progress = Progress::spinner("building");
+        let progress = Progress::compiler("compiling the kernel");
         let built = description.build()?;
         let mut checks = Checks::all();
         for rule in rules::ALL {

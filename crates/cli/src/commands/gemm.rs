@@ -11,7 +11,7 @@ use tripipe::gemm::{Accumulate, Factor, Product};
 use tripipe::{Arithmetic, Choice, Context, Device, Explanation, Matrix, MatrixView, Vector};
 
 use super::filter::said;
-use super::{DeviceArgument, failed};
+use super::{DeviceArgument, failed, say_on};
 use crate::Finish;
 use crate::files::input::{is_standard, shown_input};
 use crate::files::memory;
@@ -341,7 +341,8 @@ impl Work<'_> {
         let added = sides.added.as_ref().map(|added| self.added::<T>(added)).transpose()?;
         let beta = if added.is_some() { self.gemm.beta.unwrap_or(1.0) } else { 0.0 };
         let failed = |error| failed(&format!("{what} could not be computed"), self.device, &error);
-        let progress = Progress::spinner(format!("multiplying on {}", self.device.name()));
+        let progress = Progress::spinner("");
+        say_on(&progress, "multiplying", self.device);
         let start = Instant::now();
         let context = Context::new(self.device).map_err(failed)?;
         context.fall_back_when_slower(self.gemm.device.falls_back());

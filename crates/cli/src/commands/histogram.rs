@@ -11,7 +11,7 @@ use tripipe::{Context, Counted, Device, Error, Image};
 use tripipe_report::histogram::{BINS, Channel, Report};
 use tripipe_report::time;
 
-use super::{DeviceArgument, Format, failed, note};
+use super::{DeviceArgument, Format, failed, note, say_on};
 use crate::files::input::shown_input;
 use crate::files::picture::{self, is_deep};
 use crate::progress::Progress;
@@ -46,7 +46,7 @@ impl Histogram {
         if let Some(left_out) = source.left_out {
             note(&format!("{name} is {left_out}; only its first picture is read"));
         }
-        progress.say(&format!("counting on {}", device.name()));
+        say_on(&progress, "counting", &device);
         let start = Instant::now();
         let counted = count(&device, self.device.falls_back(), &source.pixels)
             .map_err(|error| failed(&format!("{name} could not be counted"), &device, &error))?;

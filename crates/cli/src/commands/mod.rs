@@ -21,6 +21,8 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use tripipe::{Choice, Device, Error};
 
+use crate::progress::Progress;
+
 /// Which device is to work.
 #[derive(Args)]
 pub(crate) struct DeviceArgument {
@@ -79,6 +81,17 @@ fn did_you_mean<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
 fn note(message: &str) {
     // Nobody is left to be told when this fails.
     let _ = writeln!(io::stderr(), "note: {message}");
+}
+
+/// Says what is done on a device, which may have to compile for it.
+fn say_on(progress: &Progress, doing: &str, device: &Device) {
+    let doing = format!("{doing} on {}", device.name());
+    match device {
+        Device::Cpu => progress.say(&doing),
+        Device::OpenCl(_) => {
+            progress.compiles(&format!("{doing}; what it has not compiled before takes seconds"));
+        }
+    }
 }
 
 /// An operation that failed on a device, with what can be done about it.

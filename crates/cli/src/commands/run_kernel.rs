@@ -90,7 +90,7 @@ impl Machine {
 impl RunKernel {
     pub(crate) fn run(self, out: &mut dyn Write) -> Result<Finish> {
         let description = self.launch.read()?;
-        let progress = Progress::spinner("building");
+        let progress = Progress::compiler("compiling the kernel");
         let (mut machine, built) = match self.device {
             Target::Simulator => {
                 let simulator = Simulator::new(self.launch.simulation());

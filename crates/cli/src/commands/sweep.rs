@@ -299,7 +299,8 @@ impl Products {
         let mut entries = Vec::new();
         let (mut not_swept, mut partial) = (Vec::new(), false);
         let clock = Clock::start(self.limit);
-        writeln!(out, "{} sizes on {name}: {}", sizes.len(), self.limit)?;
+        let plural = if sizes.len() == 1 { "" } else { "s" };
+        writeln!(out, "{} size{plural} on {name}: {}", sizes.len(), self.limit)?;
         out.flush()?;
         for (index, size) in sizes.iter().enumerate() {
             let [m, n, k] = size;

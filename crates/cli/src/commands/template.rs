@@ -68,7 +68,7 @@ impl Template {
             range: NdRange::d1(1),
             arguments: Vec::new(),
         };
-        let progress = Progress::spinner("building");
+        let progress = Progress::compiler("compiling the kernel");
         let description = Description::of(file).built_with(self.build.options()?)?;
         let (_, loaded) = description.translate()?;
         drop(progress);

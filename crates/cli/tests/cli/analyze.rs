@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::run_kernel::compiles;
-use crate::{Bench, done, refused, sarif_shape};
+use crate::{Bench, complaint, done, refused, sarif_shape};
 
 /// A row's sum of `n` floats, four at a time.
 const SUM: &str = "kernel void sum(global const float4* in, global float* out, int n) {\n    \
@@ -110,7 +110,7 @@ fn what_cannot_be_analysed_is_refused() {
         // What clang says, once, and then the line that says so.
         bench.write("broken.cl", "kernel void k(global int* a) { *a = b; }");
         let output = bench.run(&["analyze", "broken.cl"]);
-        let said = String::from_utf8(output.stderr).unwrap();
+        let said = complaint(&output.stderr);
         assert_eq!((output.status.code(), said.matches("1 error generated").count()), (Some(2), 1), "{said}");
         assert!(said.contains("error: broken.cl does not compile: broken.cl:1:"), "{said}");
         refused(&bench.run(&["analyze", "sum.cl", "-k", "product"]), &["it has `sum`"]);
@@ -128,7 +128,7 @@ fn a_budget_is_kept_or_not() {
     let bench = bench();
     let run = |budget: &str| {
         let output = bench.run(&["analyze", "sum.cl", "-g", "g77", "--arg", "n=64", "--budget", budget]);
-        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+        (output.status.code(), complaint(&output.stderr))
     };
     assert_eq!(run("ls<=16.07,registers<=64,spill<=0,threads>=1024"), (Some(0), String::new()));
     let (code, said) = run("ls<=16,registers<=64");
@@ -457,7 +457,7 @@ fn a_program_comes_by_standard_input() {
     };
     assert_eq!(done(&piped("sum.cl", "g77,640")), by_name);
     let broken = piped("broken.cl", "g77");
-    let said = String::from_utf8(broken.stderr).unwrap();
+    let said = complaint(&broken.stderr);
     assert!(broken.status.code() == Some(2) && said.contains("<stdin>:1:"), "{said}");
 }
 

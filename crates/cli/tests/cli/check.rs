@@ -5,7 +5,7 @@ use std::process::Output;
 use serde_json::{Value, json};
 
 use crate::run_kernel::compiles;
-use crate::{Bench, refused, sarif_shape};
+use crate::{Bench, complaint, refused, sarif_shape};
 
 const SCALE: &str = "kernel void scale(global const float* in, global float* out, float factor) {\n    \
                      size_t i = get_global_id(0);\n    out[i] = in[i] * factor;\n}\n";
@@ -31,7 +31,7 @@ fn bench() -> Bench {
 
 /// The standard output of a run that ends with that exit code and says no more.
 fn said(output: Output, code: i32) -> String {
-    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8_lossy(&output.stderr));
+    let (out, err) = (String::from_utf8(output.stdout).unwrap(), complaint(&output.stderr));
     assert_eq!((output.status.code(), &*err), (Some(code), ""), "{out}");
     out
 }
@@ -346,7 +346,7 @@ fn what_cannot_be_checked_is_refused() {
     bench.write("scale.cl", SCALE.replace("* factor", "* facto"));
     let output = bench.run(&["check", "clean.toml"]);
     assert_eq!((output.status.code(), &output.stdout[..]), (Some(2), &b""[..]));
-    let complaint = String::from_utf8(output.stderr).unwrap();
+    let complaint = complaint(&output.stderr);
     assert!(complaint.contains("    out[i] = in[i] * facto;\n") && complaint.contains('^'), "{complaint}");
     let last = complaint.lines().last().unwrap();
     assert!(last.starts_with("error: scale.cl does not compile: scale.cl:3:22: error: "), "{complaint}");

@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use crate::Bench;
 use crate::run_kernel::compiles;
+use crate::{Bench, complaint};
 
 /// A way to launch a kernel: the launch file without its source.
 type Launch = &'static str;
@@ -98,7 +98,7 @@ fn examples_have_their_finding_and_the_way_out_has_none() {
                 .unwrap_or_default();
             found.dedup();
             if found != want || output.status.code() != Some(i32::from(!want.is_empty())) {
-                let errors = String::from_utf8_lossy(&output.stderr);
+                let errors = complaint(&output.stderr);
                 wrong.push(format!("{code_of}, {head}: {found:?} {said}{errors}"));
             }
         }

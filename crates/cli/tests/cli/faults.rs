@@ -6,7 +6,7 @@ use std::process::Output;
 
 use crate::npy::{f32s, file, parts};
 use crate::stand_in::stand_in;
-use crate::{Bench, done, refused};
+use crate::{Bench, complaint, done, refused};
 
 fn with_fault(bench: &Bench, fault: &str, arguments: &[&str]) -> Output {
     bench
@@ -84,7 +84,7 @@ fn a_lost_device_fails_the_ladder() {
     let bench = Bench::new();
     let arguments = ["ladder", "vector-add", "--sizes", "33", "--runs", "1", "--device", "opencl"];
     let output = with_fault(&bench, "device-lost", &arguments);
-    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(2), "{}", complaint(&output.stderr));
 }
 
 /// A sound OpenCL device of this machine.

@@ -2,7 +2,7 @@
 
 use image::{DynamicImage, GrayAlphaImage, GrayImage, ImageFormat, Rgb, RgbImage, Rgba, RgbaImage};
 
-use crate::{Bench, done};
+use crate::{Bench, complaint, done};
 
 /// 9 x the pixel - its neighbours, clamped; the ring copied. `channels` bytes a pixel, of which `filtered` are.
 fn sharpened(bytes: &[u8], width: usize, height: usize, channels: usize, filtered: usize) -> Vec<u8> {
@@ -386,7 +386,7 @@ fn an_animation_is_said_to_be_one() {
     for arguments in [&["filter", "copy", "moving.png", "out.ppm"][..], &["histogram", "moving.png"]] {
         let output = bench.run(arguments);
         assert_eq!(output.status.code(), Some(0));
-        let note = String::from_utf8(output.stderr).unwrap();
+        let note = complaint(&output.stderr);
         assert_eq!(note, "note: moving.png is an animation; only its first picture is read\n");
     }
     assert_eq!(ppm(&bench, "out.ppm").2, picture.into_raw());

@@ -8,7 +8,7 @@ use image::{Rgba, RgbaImage};
 use tripipe_ir::front::clang::Clang;
 
 use crate::npy::{self, f32s};
-use crate::{Bench, done, refused};
+use crate::{Bench, complaint, done, refused};
 
 /// Whether source can be compiled here; said when it cannot, and a failure where `TRIPIPE_REQUIRE_CLANG` asks for it.
 pub(crate) fn compiles() -> bool {
@@ -62,7 +62,7 @@ fn shows_and_compares() {
 
     bench.write("wrong.toml", scale("expect = { values = [0.5, 1, 7, 9], relative = 0.1 }"));
     let output = bench.run(&["run-kernel", "wrong.toml"]);
-    assert_eq!((output.status.code(), output.stderr), (Some(1), Vec::new()));
+    assert_eq!((output.status.code(), complaint(&output.stderr)), (Some(1), String::new()));
     let said = String::from_utf8(output.stdout).unwrap();
     let differences = "out: 2 of 4 numbers not as expected; the largest difference is 9.25\n  \
                        out[1][0] is 1.5, expected 7.0\n  out[1][1] is -0.25, expected 9.0\n";
@@ -300,7 +300,7 @@ fn compilers_speak_for_themselves() {
     bench.write("typo.toml", "source = 'typo.cl'\nglobal = 1\n[[argument]]\nbuffer = 'float'\ncount = 1\n");
     let output = bench.run(&["run-kernel", "typo.toml"]);
     assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8(output.stderr).unwrap();
+    let said = complaint(&output.stderr);
     let last = said.lines().last().unwrap();
     assert!(last.starts_with("error: typo.cl does not compile: typo.cl:2:12: error: "), "{said}");
     // The line with its caret, as clang shows it.
@@ -353,7 +353,7 @@ fn oclgrind_reads_its_files_the_same() {
     for file in files {
         bench.write("k.sim", file);
         let theirs = Command::new("oclgrind-kernel").arg("k.sim").current_dir(bench.path()).output().unwrap();
-        assert!(theirs.status.success(), "{file}\n{}", String::from_utf8_lossy(&theirs.stderr));
+        assert!(theirs.status.success(), "{file}\n{}", complaint(&theirs.stderr));
         let theirs = dumped(&String::from_utf8(theirs.stdout).unwrap());
         assert!(!theirs.is_empty(), "{file}");
         assert_eq!(dumped(&bench.succeed(&["run-kernel", "k.sim"])), theirs, "{file}");
@@ -390,5 +390,5 @@ fn an_opencl_device_runs_the_same_files() {
     bench.write("scale.cl", "kernel void scale( {");
     let output = run(&["scale.toml"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("scale.cl does not build"));
+    assert!(complaint(&output.stderr).contains("scale.cl does not build"));
 }

@@ -22,6 +22,7 @@ fn a_sweep_to_its_end_fills_a_table() {
     }
     let arguments = ["sweep", "gemm", "--sizes", "16", "--rounds", "2", "--device", "opencl", "-o", "t.toml"];
     let said = done(&opencl(&bench, &[&arguments[..], &TWO_WAYS].concat()).output().unwrap());
+    assert!(said.starts_with("1 size on "), "{said}");
     assert!(said.lines().next().unwrap().contains("120 s at the most (--limit)"), "{said}");
     assert!(said.contains("2 ways") && !said.contains("PARTIAL"), "{said}");
     let table = String::from_utf8(bench.read("t.toml")).unwrap();

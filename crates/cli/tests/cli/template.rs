@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::Bench;
 use crate::run_kernel::compiles;
+use crate::{Bench, complaint};
 
 const SCALE: &str = "kernel void scale(global const float* in, global float* out, float factor) {\n    \
                      size_t i = get_global_id(0);\n    out[i] = in[i] * factor;\n}\n";
@@ -164,10 +164,10 @@ fn takes_spirv() {
             bench.write("ladder.toml", said);
             // Guesses may be wrong for the kernel; the file is none.
             let output = bench.run(&["check", "ladder.toml"]);
-            let said = String::from_utf8(output.stderr).unwrap();
+            let said = complaint(&output.stderr);
             assert!(matches!(output.status.code(), Some(0 | 1)), "{}: {said}", path.display());
         } else {
-            let said = String::from_utf8(output.stderr).unwrap();
+            let said = complaint(&output.stderr);
             assert!(said.contains("kernels; say which") || said.contains("requires work-groups"), "{said}");
         }
     }

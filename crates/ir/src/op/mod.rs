@@ -135,6 +135,11 @@ pub enum Op {
         /// Who waits.
         scope: Scope,
     },
+    /// Waits for all asynchronous copies that the group has started, whatever their events. No operand.
+    WaitCopies {
+        /// Who waits.
+        scope: Scope,
+    },
     /// An operation of a whole work-group or sub-group.
     Group(Group),
     /// Integer dot product: a, b (lanes of 8 or 16 bits), and accumulator if it saturates.
@@ -199,6 +204,7 @@ impl Op {
             | Self::Fence { .. }
             | Self::AsyncCopy { .. }
             | Self::WaitEvents { .. }
+            | Self::WaitCopies { .. }
             | Self::Group(_)
             | Self::ImageSample(_)
             | Self::ImageRead { .. }

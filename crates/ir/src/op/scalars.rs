@@ -217,7 +217,7 @@ pub struct Convert {
 /// The lanes of a shuffle.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ShuffleMask {
-    lanes: [u8; 16],
+    lanes: [u8; crate::Type::MAX_LANES],
     count: u8,
 }
 
@@ -225,12 +225,12 @@ impl ShuffleMask {
     /// A lane of which nothing is asked.
     const ANY: u8 = 255;
 
-    /// A mask of 2 to 16 lanes; `None` for a lane whose value does not matter. `None` for other lengths or
-    /// lanes past 31.
+    /// A mask of 2 to 32 lanes; `None` for a lane whose value does not matter. `None` for other lengths or
+    /// lanes past 63.
     pub fn new(lanes: &[Option<u8>]) -> Option<Self> {
         let count = u8::try_from(lanes.len()).ok()?;
-        let valid = crate::Type::LANES.contains(&count) && lanes.iter().flatten().all(|lane| *lane < 32);
-        let mut mask = [Self::ANY; 16];
+        let valid = crate::Type::LANES.contains(&count) && lanes.iter().flatten().all(|lane| *lane < 64);
+        let mut mask = [Self::ANY; crate::Type::MAX_LANES];
         for (slot, lane) in mask.iter_mut().zip(lanes) {
             *slot = lane.unwrap_or(Self::ANY);
         }

@@ -131,6 +131,7 @@ impl fmt::Display for Op {
                 write!(f, "asynccopy.{}.{bytes}.{used}", scope.name())
             }
             Self::WaitEvents { scope } => write!(f, "waitevents.{}", scope.name()),
+            Self::WaitCopies { scope } => write!(f, "waitcopies.{}", scope.name()),
             Self::Group(group) => write!(f, "group.{group}"),
             Self::Dot(Dot { a_signed, b_signed, accumulate }) => {
                 let sign = |signed: bool| if signed { "s" } else { "u" };
@@ -291,6 +292,7 @@ fn parse(words: &mut Words<'_>) -> Option<Op> {
         "fence" => Op::Fence { scope: words.scope()?, semantics: words.semantics()? },
         "asynccopy" => Op::AsyncCopy { scope: words.scope()?, bytes: words.number()?, used: words.number()? },
         "waitevents" => Op::WaitEvents { scope: words.scope()? },
+        "waitcopies" => Op::WaitCopies { scope: words.scope()? },
         "group" => Op::Group(words.group()?),
         "dot" => Op::Dot(Dot {
             a_signed: words.signed()?,

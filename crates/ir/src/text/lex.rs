@@ -1,5 +1,7 @@
 //! Words, numbers, strings and signs of the text form.
 
+use std::fmt;
+
 /// A piece of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
@@ -9,6 +11,21 @@ pub(super) enum Token<'a> {
     Text(&'a str),
     /// One of `( ) [ ] { } , : = *`.
     Sign(char),
+}
+
+impl fmt::Display for Token<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word(word) => write!(f, "`{word}`"),
+            Self::Text(text) => write!(f, "\"{text}\""),
+            Self::Sign(sign) => write!(f, "`{sign}`"),
+        }
+    }
+}
+
+/// What is found where something else is expected.
+pub(super) fn found(token: Option<Token<'_>>) -> String {
+    token.map_or_else(|| "the end of the line".to_owned(), |token| token.to_string())
 }
 
 /// The pieces of a line; `None` if a string is not closed.

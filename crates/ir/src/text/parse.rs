@@ -7,7 +7,7 @@ use cranelift_entity::{EntityRef, PrimaryMap};
 use half::f16;
 use smallvec::SmallVec;
 
-use super::lex::{Token, tokens, unquoted};
+use super::lex::{Token, found, tokens, unquoted};
 use crate::op::SubGroupShare;
 use crate::{
     Block, BlockCall, BlockData, Field, File, Flags, Initial, Instruction, Kernel, Layout, Module,
@@ -109,7 +109,7 @@ impl<'a> Line<'_, 'a> {
     fn word(&mut self) -> Parsed<&'a str> {
         match self.next() {
             Some(Token::Word(word)) => Ok(word),
-            other => Err(format!("a word is expected, not {other:?}")),
+            other => Err(format!("a word is expected, not {}", found(other))),
         }
     }
 
@@ -123,14 +123,14 @@ impl<'a> Line<'_, 'a> {
             Some(Token::Text(text)) => {
                 unquoted(text).ok_or_else(|| format!("\"{text}\" has an unknown escape"))
             }
-            other => Err(format!("a string is expected, not {other:?}")),
+            other => Err(format!("a string is expected, not {}", found(other))),
         }
     }
 
     fn sign(&mut self, sign: char) -> Parsed<()> {
         match self.next() {
             Some(Token::Sign(found)) if found == sign => Ok(()),
-            other => Err(format!("`{sign}` is expected, not {other:?}")),
+            other => Err(format!("`{sign}` is expected, not {}", found(other))),
         }
     }
 
@@ -146,7 +146,7 @@ impl<'a> Line<'_, 'a> {
     fn end(&self) -> Parsed<()> {
         match self.tokens.first() {
             None => Ok(()),
-            Some(token) => Err(format!("{token:?} is too much")),
+            Some(token) => Err(format!("{token} is too much")),
         }
     }
 

@@ -396,10 +396,10 @@ fn extract(kernel: &mut Kernel, lane: u8, vector: Value, ty: Type) -> Option<Out
 
 fn insert(kernel: &mut Kernel, lane: u8, vector: Value, scalar: Value, ty: Type) -> Option<Outcome> {
     // A chain of insertions that fills every lane is a construction.
-    let mut lanes: [Option<Value>; 16] = [None; 16];
+    let mut lanes: [Option<Value>; Type::MAX_LANES] = [None; Type::MAX_LANES];
     *lanes.get_mut(usize::from(lane))? = Some(scalar);
     let mut base = vector;
-    for _ in 0..16 {
+    for _ in 0..Type::MAX_LANES {
         match defining(kernel, base) {
             Some((Op::Insert(lane), [under, scalar])) => {
                 lanes[usize::from(lane)].get_or_insert(*scalar);

@@ -78,7 +78,7 @@ fn without_result(op: Op, types: &[Type]) -> Check {
             })?;
             need(values.iter().all(|ty| ty.lanes() == 1 && ty.scalar().is_some()), || "takes scalars".into())
         }
-        (Op::Barrier { .. } | Op::Fence { .. }, [])
+        (Op::Barrier { .. } | Op::Fence { .. } | Op::WaitCopies { .. }, [])
         | (Op::WaitEvents { .. }, [Type::I32, Type::Pointer(_)]) => Ok(()),
         (Op::ImageWrite { level }, [Type::Image(image), coordinates, texel, rest @ ..]) => {
             image_coordinates(*coordinates, image.coordinates(), false)?;

@@ -53,3 +53,13 @@ kernel void fields(global int *i, global ulong4 *l, global short *s, uint offset
     l[0] = bitfield_extract_unsigned(l[1], 3, 7);
     s[0] = bit_reverse(s[1]);
 }
+kernel void loads(constant half8 *h, constant half8 *from __attribute__((sub_group_uniform)), constant uchar16 *c,
+                  global const uchar16 *d, constant float *f __attribute__((max_constant_size(1024))),
+                  global const float *g, global half8 *out) {
+    uint slot = qcom_get_physical_sub_group_id();
+    qcom_sub_group_constant_load8(h, from, slot, 3, 2);
+    qcom_sub_group_constant_load16(c, d, 0, slot, 1);
+    qcom_sub_group_constant_load(f, g, slot, slot, 4);
+    qcom_sub_group_sync(QCOM_CLK_CONST_LOAD_SYNC);
+    out[0] = h[slot] * (half)f[slot] + (half)c[0].s3;
+}

@@ -6,6 +6,7 @@
 
 pub mod reference;
 
+use std::fmt;
 use std::sync::Arc;
 
 use tripipe_device::Probe;
@@ -93,6 +94,18 @@ impl Reduction {
     }
 }
 
+impl fmt::Display for Reduction {
+    /// `sum`, `dot product`, `smallest element`, `largest element`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sum => "sum",
+            Self::Dot => "dot product",
+            Self::Least => "smallest element",
+            Self::Most => "largest element",
+        })
+    }
+}
+
 /// Work-items of a group: what the smallest devices take.
 const GROUP: usize = 64;
 /// The side of a tile: 64 work-items.
@@ -140,7 +153,8 @@ pub fn reduce(
     probe: &Probe,
 ) -> Result<Plan<'static>, PlanError> {
     if y.is_some() != (reduction == Reduction::Dot) {
-        let what = format!("vectors of {reduction:?}: two for a dot product, one for all else");
+        let takes = if reduction == Reduction::Dot { "two" } else { "one" };
+        let what = format!("vectors of a {reduction}, which takes {takes}");
         return Err(PlanError::Operand { what, found: 1 + usize::from(y.is_some()) });
     }
     same_length(x, y.unwrap_or(x))?;
@@ -189,7 +203,7 @@ pub fn histogram(raster: &Raster, probe: &Probe) -> Result<Plan<'static>, PlanEr
     let shift = match raster.element {
         Element::U8 => 0,
         Element::U16 => 8,
-        other => return Err(PlanError::NotOffered { what: format!("a histogram of {other:?}") }),
+        other => return Err(PlanError::NotOffered { what: format!("a histogram of {other}") }),
     };
     // As in a reduction: the index steps over the end of a row.
     indexable(raster.elements()?.saturating_add(GROUP))?;
@@ -285,6 +299,26 @@ fn same_length(x: Vector, y: Vector) -> Result<(), PlanError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn refusals_have_no_names_of_variants() {
+        let (x, probe) = (Vector::dense(4), Probe::default());
+        let said = |reduction, y| {
+            let plan = reduce(reduction, x, y, Element::F32, &probe);
+            plan.err().map_or_else(String::new, |error| error.to_string())
+        };
+        assert_eq!(
+            said(Reduction::Dot, None),
+            "operand vectors of a dot product, which takes two: 1 were given"
+        );
+        assert_eq!(
+            said(Reduction::Least, Some(x)),
+            "operand vectors of a smallest element, which takes one: 2 were given"
+        );
+        let histogram = histogram(&Raster::packed([4, 4], 1, Element::F16), &probe);
+        let said = histogram.err().map_or_else(String::new, |error| error.to_string());
+        assert!(said.contains("a histogram of f16"), "{said}");
+    }
 
     /// A 32-bit index that steps over the end of such a vector would begin anew, and never end.
     #[test]

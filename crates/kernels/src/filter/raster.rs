@@ -1,5 +1,7 @@
 //! The memory layout of images.
 
+use std::fmt;
+
 use half::f16;
 
 use super::FilterError;
@@ -104,6 +106,25 @@ pub struct Raster {
     pub pitch: usize,
     /// Distance from plane to plane; 0 when packed.
     pub plane_pitch: usize,
+}
+
+impl fmt::Display for Raster {
+    /// `640x480 pixels of 3 u8, packed, 1920 elements from row to row`; offset and distance of planes where there are some.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { width, height, channels, element, layout, offset, pitch, plane_pitch } = self;
+        let layout = match layout {
+            Layout::Packed => "packed",
+            Layout::Planar => "planar",
+        };
+        write!(
+            f,
+            "{width}x{height} pixels of {channels} {element}, {layout}, {pitch} elements from row to row"
+        )?;
+        if *plane_pitch > 0 {
+            write!(f, ", {plane_pitch} from plane to plane")?;
+        }
+        if *offset > 0 { write!(f, ", from element {offset} on") } else { Ok(()) }
+    }
 }
 
 impl Raster {
@@ -238,5 +259,21 @@ impl Raster {
                 all.checked_mul(self.element.bytes()).is_some_and(|bytes| isize::try_from(bytes).is_ok())
             })
             .ok_or_else(too_large)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Element, Raster};
+
+    #[test]
+    fn rasters_are_said_in_words() {
+        let packed = Raster::packed([640, 480], 3, Element::U8);
+        assert_eq!(packed.to_string(), "640x480 pixels of 3 u8, packed, 1920 elements from row to row");
+        let planar = Raster { offset: 5, ..Raster::planar([4, 2], 2, Element::F32) };
+        assert_eq!(
+            planar.to_string(),
+            "4x2 pixels of 2 f32, planar, 4 elements from row to row, 8 from plane to plane, from element 5 on"
+        );
     }
 }

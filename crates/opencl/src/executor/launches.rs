@@ -159,7 +159,7 @@ impl OpenClExecutor {
                 index,
                 name: String::new(),
                 want: "a buffer, image, value, struct, local size, sampler or NULL".to_owned(),
-                found: format!("{argument:?}"),
+                found: argument.to_string(),
             })
         };
         launch.arguments.iter().enumerate().map(argument).collect()

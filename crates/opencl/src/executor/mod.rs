@@ -264,9 +264,9 @@ impl OpenClExecutor {
         let bytes = match kind {
             MemoryKind::Buffer { bytes } => *bytes,
             MemoryKind::Image(shape) => shape.bytes(),
-            other => {
+            _ => {
                 return Err(ExecuteError::NotOffered {
-                    what: format!("a memory object of kind {other:?}"),
+                    what: "a memory object of this kind".to_owned(),
                     device: self.device.probe().name.clone(),
                 });
             }

@@ -20,6 +20,9 @@ impl State<'_> {
         for local in &mut self.memory.locals {
             local.fill(0);
         }
+        for [copy, of] in &self.layout.copies {
+            self.memory.copy_whole(*copy, *of);
+        }
         let count = items.div_ceil(self.schedule.warp);
         if !self.code.meets && self.code.spins.is_empty() {
             for index in 0..count {

@@ -2,6 +2,8 @@
 //!
 //! 0 is null; then come the kernel's private and local objects, the program's objects, local memory passed as
 //! arguments, and buffers. A buffer that is passed several times has one number.
+//! A buffer that sub-groups copy into as constant memory has a second object: the copy that each work-group has
+//! of it, as each core has its own constant memory.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,6 +29,8 @@ pub(crate) struct Layout {
     pub(crate) buffers: Vec<MemoryId>,
     /// Object number of each argument; 0 for arguments without an object.
     pub(crate) arguments: Vec<u32>,
+    /// Numbers of the objects that each work-group has of its own of a buffer, and of the buffer's.
+    pub(crate) copies: Vec<[u32; 2]>,
 }
 
 /// A private object.
@@ -93,18 +97,33 @@ impl Layout {
         let mut arguments = vec![0; passed.len()];
         let mut buffers: Vec<MemoryId> = Vec::new();
         let mut numbers: HashMap<MemoryId, u32> = HashMap::new();
+        let mut copies = Vec::new();
+        let loaded = loaded_constants(kernel);
         for (index, each) in passed.iter().enumerate() {
             let name: Arc<str> =
                 kernel.parameters.get(index).filter(|parameter| !parameter.name.is_empty()).map_or_else(
                     || format!("argument {index}").into(),
                     |parameter| parameter.name.as_str().into(),
                 );
-            let number = objects.len() as u32;
+            let mut number = objects.len() as u32;
             let (space, home, bytes) = match each {
                 Passed::Nothing | Passed::Struct(_) => continue,
                 Passed::Local(bytes) => {
                     locals.push(*bytes);
                     (Space::Local, Home::Local(locals.len() as u32 - 1), *bytes)
+                }
+                Passed::Buffer(memory, bytes) if loaded.contains(&index) => {
+                    let of = *numbers.entry(*memory).or_insert_with(|| {
+                        buffers.push(*memory);
+                        let home = Home::Global((module.objects.len() + buffers.len() - 1) as u32);
+                        let name = Arc::clone(&name);
+                        objects.push(ObjectInfo { name, space: Space::Constant, home, bytes: *bytes as u64 });
+                        number
+                    });
+                    number = objects.len() as u32;
+                    copies.push([number, of]);
+                    locals.push(*bytes);
+                    (Space::Constant, Home::Local(locals.len() as u32 - 1), *bytes)
                 }
                 Passed::Buffer(memory, bytes) => {
                     if let Some(number) = numbers.get(memory) {
@@ -130,7 +149,14 @@ impl Layout {
             locals,
             buffers,
             arguments,
+            copies,
         }
+    }
+
+    /// Bytes of local memory that a work-group has.
+    pub(crate) fn local_bytes(&self) -> u64 {
+        let local = self.objects.iter().filter(|info| info.space == Space::Local);
+        local.fold(0, |all, info| all.saturating_add(info.bytes))
     }
 
     /// Bytes per warp for private objects; in a checked launch including their shadow.
@@ -165,6 +191,25 @@ impl Layout {
             _ => vec![0; object.bytes() as usize],
         }
     }
+}
+
+/// The arguments that sub-groups copy into as constant memory.
+fn loaded_constants(kernel: &Kernel) -> Vec<usize> {
+    let constant = |ty: ir::Type| ty == ir::Type::Pointer(Space::Constant);
+    let mut insts = kernel.blocks.values().flat_map(|data| &data.insts).map(|inst| &kernel.insts[*inst]);
+    if !insts.any(|inst| matches!(inst.op, ir::Op::AsyncCopy { .. }) && constant(kernel.ty(inst.operands[0])))
+    {
+        return Vec::new();
+    }
+    let written = super::launch::written(kernel);
+    let parameters = kernel.parameters.iter().enumerate();
+    parameters
+        .filter(|(_, parameter)| {
+            matches!(parameter.kind, ir::ParameterKind::Pointer { space: Space::Constant, .. })
+        })
+        .filter(|(index, _)| written.as_ref().is_none_or(|written| written[*index]))
+        .map(|(index, _)| index)
+        .collect()
 }
 
 /// The size of the smallest number in an object, which is the unit of interleaving.

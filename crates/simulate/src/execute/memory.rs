@@ -233,6 +233,15 @@ impl Memory<'_> {
         }
     }
 
+    /// Copies an object of as many bytes into another.
+    pub(crate) fn copy_whole(&mut self, to: u32, from: u32) {
+        let bytes = self.object(from).map_or(0, |info| info.bytes as usize);
+        let Some(from) = self.read(from, 0, bytes).map(<[u8]>::to_vec) else { return };
+        if let Some(to) = self.write(to, 0, bytes) {
+            to.copy_from_slice(&from);
+        }
+    }
+
     /// Reads bytes of a buffer that is not an overlay, or of a local object, without changing the state.
     pub(crate) fn peek(&self, object: u32, offset: i64, bytes: usize) -> Option<&[u8]> {
         let offset = usize::try_from(offset).ok()?;

@@ -451,7 +451,9 @@ impl Watch {
         let forbidden = match (watched.access, touch.writes) {
             (Access::Read, true) => Some("it was made to be read only (CL_MEM_READ_ONLY)"),
             _ if touch.writes && watched.read_only => Some("the kernel declares it const"),
-            _ if touch.writes && info.space == Space::Constant => Some("it lies in constant memory"),
+            _ if touch.writes && info.space == Space::Constant && !matches!(info.home, Home::Local(_)) => {
+                Some("it lies in constant memory")
+            }
             _ => None,
         };
         let lane = mask.trailing_zeros() as usize;

@@ -8,7 +8,8 @@
 use std::ops::Range;
 
 use tripipe_ir::diagnostic::AccessedMemory;
-use tripipe_ir::{Inst as Origin, Op};
+use tripipe_ir::op::Scope;
+use tripipe_ir::{Inst as Origin, Kernel, Op, Space, Type};
 
 use super::access::Touch;
 use super::findings::{Occurrence, work_item};
@@ -63,6 +64,8 @@ impl Side {
 pub(crate) struct Pending {
     event: u64,
     origin: Origin,
+    /// The sub-group that has started it, unless all of the work-group has.
+    sub_group: Option<u64>,
     /// The sides written and read; `None` for an empty side.
     to: Option<Side>,
     from: Option<Side>,
@@ -175,15 +178,39 @@ pub(crate) fn wait(s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>]) {
     s.watch = Some(watch);
 }
 
+/// A group has met to wait for all its copies.
+pub(crate) fn wait_all(s: &mut State<'_>, i: &Inst, present: &[Present<'_>]) {
+    let Op::WaitCopies { scope } = s.kernel.insts[i.origin].op else { return };
+    let Some(first) = present.first() else { return };
+    let item = u64::from(first.warp.first_item) + u64::from(first.mask.trailing_zeros());
+    let sub_group = (scope == Scope::SubGroup).then(|| item / u64::from(s.group.sub_group));
+    if let Some(watch) = &mut s.watch {
+        watch.copies.retain(|copy| sub_group.is_some() && copy.sub_group != sub_group);
+    }
+}
+
+/// How to wait for the copy of an instruction.
+fn cure(kernel: &Kernel, origin: Origin) -> &'static str {
+    let to = kernel.insts[origin].operands.first().map(|to| kernel.ty(*to));
+    if to == Some(Type::Pointer(Space::Constant)) {
+        "Call qcom_sub_group_sync(QCOM_CLK_CONST_LOAD_SYNC) behind the copy."
+    } else {
+        "Wait for the copy's event by wait_group_events first."
+    }
+}
+
 /// The group has ended.
 pub(crate) fn ended(s: &mut State<'_>) {
-    let group = s.group;
+    let (group, kernel) = (s.group, s.kernel);
     let Some(watch) = &mut s.watch else { return };
     for copy in std::mem::take(&mut watch.copies) {
         if watch.checks.has(&rules::ASYNC_COPY_UNWAITED) {
             watch.findings.note(&rules::ASYNC_COPY_UNWAITED, Some(copy.origin), 1, || Occurrence {
                 message: "the work-group ends before it has waited for this copy".into(),
-                cure: "Wait for its event by wait_group_events before the kernel ends.".into(),
+                cure: match copy.sub_group {
+                    Some(_) => cure(kernel, copy.origin).into(),
+                    None => "Wait for its event by wait_group_events before the kernel ends.".into(),
+                },
                 work_item: Some(work_item(&group, 0)),
                 ..Occurrence::default()
             });
@@ -222,9 +249,11 @@ impl Watch {
     /// Checks and records a copy with the arguments of the active lane. Returns the elements that are inside their
     /// objects on both sides.
     fn start(&mut self, s: &mut State<'_>, i: &Inst, elements: &Elements, event: u64) -> Range<u64> {
-        let Op::AsyncCopy { used, .. } = s.kernel.insts[i.origin].op else { return 0..0 };
+        let Op::AsyncCopy { used, scope, .. } = s.kernel.insts[i.origin].op else { return 0..0 };
+        let item = u64::from(s.warp.first_item) + u64::from(s.mask.trailing_zeros());
+        let sub_group = (scope == Scope::SubGroup).then(|| item / u64::from(s.group.sub_group));
         if elements.count == 0 {
-            self.copies.push(Pending { event, origin: i.origin, to: None, from: None });
+            self.copies.push(Pending { event, origin: i.origin, sub_group, to: None, from: None });
             return 0..0;
         }
         let from = self.elements_inside(s, i, elements, 1);
@@ -245,7 +274,8 @@ impl Watch {
         if let Some(side) = side(0, &to) {
             self.know(s, &side);
         }
-        let pending = Pending { event, origin: i.origin, to: side(0, &good), from: side(1, &good) };
+        let pending =
+            Pending { event, origin: i.origin, sub_group, to: side(0, &good), from: side(1, &good) };
         self.meets_others(s, i, &pending);
         if let Some(side) = &pending.from {
             self.copy_races(s, i, side, None);
@@ -312,14 +342,17 @@ impl Watch {
             let met = met.or_else(|| {
                 overlap(&new.from, &old.to).map(|side| (side, "reads what another one is writing"))
             });
-            met.map(|(side, what)| (side, what, old.origin))
+            met.map(|(side, what)| (side, what, old.origin, old.sub_group))
         });
-        let Some((side, what, origin)) = found else { return };
+        let Some((side, what, origin, old_sub_group)) = found else { return };
         let memory = Self::memory_of(s, &side);
         let name = memory.as_ref().map_or_else(String::new, |memory| memory.object.clone());
         self.note(&rules::ASYNC_COPY_UNWAITED, i, 1, || Occurrence {
             message: format!("this asynchronous copy {what}: `{name}`"),
-            cure: "Wait for the other copy's event by wait_group_events first.".into(),
+            cure: match old_sub_group {
+                Some(_) => cure(s.kernel, origin).into(),
+                None => "Wait for the other copy's event by wait_group_events first.".into(),
+            },
             work_item: Some(work_item(&s.group, 0)),
             memory,
             related: vec![("the other copy was started here".into(), Some(origin), None)],
@@ -445,7 +478,7 @@ impl Watch {
         };
         self.note(&rules::ASYNC_COPY_UNWAITED, i, 1, || Occurrence {
             message: format!("{what}: `{}`", memory.object),
-            cure: "Wait for the copy's event by wait_group_events first.".into(),
+            cure: cure(s.kernel, copy.origin).into(),
             work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + lane as u64)),
             memory: Some(memory),
             related: vec![("the copy was started here".into(), Some(copy.origin), None)],

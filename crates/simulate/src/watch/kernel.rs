@@ -128,7 +128,7 @@ const CURE: &str =
 
 fn rule_of(kernel: &Kernel, inst: ir::Inst) -> &'static Rule {
     match kernel.insts[inst].op {
-        Op::AsyncCopy { .. } | Op::WaitEvents { .. } => &rules::ASYNC_COPY_DIVERGENCE,
+        Op::AsyncCopy { .. } | Op::WaitEvents { .. } | Op::WaitCopies { .. } => &rules::ASYNC_COPY_DIVERGENCE,
         Op::Group(_) => &rules::COLLECTIVE_DIVERGENCE,
         _ => &rules::BARRIER_DIVERGENCE,
     }

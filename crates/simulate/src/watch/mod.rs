@@ -113,8 +113,11 @@ impl Watch {
         self.left.clear();
         self.copies.clear();
         for object in locals {
-            if let Some(written) = &mut self.objects[object].written {
-                written.clear();
+            let Watched { written, at_first, .. } = &mut self.objects[object];
+            match (written, at_first) {
+                (Some(written), Some(at_first)) => written.clone_from(at_first),
+                (Some(written), None) => written.clear(),
+                (None, _) => {}
             }
         }
     }

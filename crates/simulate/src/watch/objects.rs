@@ -18,6 +18,8 @@ pub(crate) struct Watched {
     /// The bytes that were written; `None` means all of them. Local objects become unwritten at the start of each
     /// group; private objects are tracked in the warp.
     pub(crate) written: Option<Bits>,
+    /// Those of them that have been written when a group starts; `None`: none.
+    pub(crate) at_first: Option<Bits>,
     /// The record of reads and writes; `None` if the object is never written, or is separate for each work-item.
     pub(crate) cells: Option<Cells>,
 }
@@ -39,13 +41,21 @@ pub(crate) fn watch(module: &Module, kernel: &Kernel, layout: &Layout, buffers: 
         let bytes = info.bytes as usize;
         let passed = || layout.arguments.iter().enumerate().filter(|(_, object)| **object as usize == number);
         all.push(match info.home {
-            Home::Null | Home::Private(_) => {
-                Watched { access: Access::ReadWrite, read_only: false, written: None, cells: None }
-            }
+            Home::Null | Home::Private(_) => Watched {
+                access: Access::ReadWrite,
+                read_only: false,
+                written: None,
+                at_first: None,
+                cells: None,
+            },
             Home::Local(_) => Watched {
                 access: Access::ReadWrite,
                 read_only: false,
                 written: Some(Bits::new(bytes)),
+                at_first: layout.copies.iter().find(|[copy, _]| *copy as usize == number).map(|[_, of]| {
+                    let known = all.get(*of as usize).and_then(|of: &Watched| of.written.clone());
+                    known.unwrap_or_else(|| Bits::full(bytes))
+                }),
                 cells: Some(Cells::new(bytes, grain, true)),
             },
             Home::Global(index) if (index as usize) < module.objects.len() => {
@@ -54,6 +64,7 @@ pub(crate) fn watch(module: &Module, kernel: &Kernel, layout: &Layout, buffers: 
                     access: Access::ReadWrite,
                     read_only: false,
                     written: None,
+                    at_first: None,
                     cells: shared.then(|| Cells::new(bytes, grain, false)),
                 }
             }
@@ -72,6 +83,7 @@ pub(crate) fn watch(module: &Module, kernel: &Kernel, layout: &Layout, buffers: 
                     access: before.access,
                     read_only: passed().all(|(index, _)| declared(index)),
                     written: before.written,
+                    at_first: None,
                     cells: changes.then(|| Cells::new(bytes, grain, false)),
                 }
             }
@@ -113,6 +125,13 @@ impl Bits {
     /// A set with no bits set.
     pub(crate) fn new(len: usize) -> Self {
         Self { words: vec![0; len.div_ceil(64)], len }
+    }
+
+    /// All set.
+    pub(crate) fn full(len: usize) -> Self {
+        let mut all = Self::new(len);
+        all.set(0, len);
+        all
     }
 
     /// Clears all bits.

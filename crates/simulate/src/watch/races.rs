@@ -11,7 +11,7 @@ use super::copies::Side;
 use super::findings::{Occurrence, work_item};
 use super::{Watch, rules};
 use crate::execute::code::Inst;
-use crate::execute::memory::{Home, parts};
+use crate::execute::memory::{Home, ObjectInfo, parts};
 use crate::execute::rows::{WIDTH, first_lanes, lanes};
 use crate::execute::state::State;
 
@@ -45,6 +45,22 @@ impl Watch {
         let touched = |lane: usize| offset(lane) >> grain..=(offset(lane) + touch.bytes - 1) >> grain;
         let each = touch.bytes >> grain;
         let mut left = mask;
+        if is_loaded_constant(info) {
+            // What a sub-group does there is in its program's order.
+            for lane in lanes(mask) {
+                let mark = mark.lane(lane - lane % s.group.sub_group as usize);
+                let mut races = touched(lane).map(|index| cells.note(index, kind, mark, era, &self.order));
+                found.extend(
+                    races
+                        .find(|races| *races != [None; 2])
+                        .into_iter()
+                        .flatten()
+                        .flatten()
+                        .map(|race| (lane, race)),
+                );
+            }
+            left = 0;
+        }
         while left != 0 {
             let lane = left.trailing_zeros() as usize;
             // The number of lanes from this one on whose addresses are `step` bytes apart.
@@ -104,7 +120,12 @@ impl Watch {
         let Times { now, group, local, global } = self.times;
         let fenced = if matches!(info.home, Home::Local(_)) { local } else { global };
         let era = Era { now, fenced, group, items: items as u32 };
-        let mark = Mark::copy(first as u32, era, i.origin, source.is_some());
+        let mark = if is_loaded_constant(info) {
+            let item = s.warp.first_item + s.mask.trailing_zeros();
+            Mark::new(first as u32 + item - item % s.group.sub_group, era, i.origin, false)
+        } else {
+            Mark::copy(first as u32, era, i.origin, source.is_some())
+        };
         let kind = if source.is_some() { Kind::Write } else { Kind::Read };
         let mut found: Vec<(u64, Race)> = Vec::new();
         for start in side.starts() {
@@ -224,10 +245,16 @@ impl Watch {
     }
 }
 
+/// Whether it is a work-group's own constant memory, which its sub-groups copy into.
+fn is_loaded_constant(info: &ObjectInfo) -> bool {
+    info.space == Space::Constant && matches!(info.home, Home::Local(_))
+}
+
 /// Whether the other one of two racing accesses was a write.
 fn other_wrote(s: &State<'_>, other: &Mark) -> bool {
     other.copied().unwrap_or_else(|| {
-        matches!(s.kernel.insts[other.inst()].op, Op::Store(_) | Op::Copy(_) | Op::Atomic(_))
+        let op = s.kernel.insts[other.inst()].op;
+        matches!(op, Op::Store(_) | Op::Copy(_) | Op::Atomic(_) | Op::AsyncCopy { .. })
     })
 }
 
@@ -273,7 +300,11 @@ fn cure(conflict: Conflict, same: bool, space: Space) -> String {
 }
 
 fn barrier(space: Space) -> &'static str {
-    if space == Space::Local { "barrier(CLK_LOCAL_MEM_FENCE)" } else { "barrier(CLK_GLOBAL_MEM_FENCE)" }
+    if matches!(space, Space::Local | Space::Constant) {
+        "barrier(CLK_LOCAL_MEM_FENCE)"
+    } else {
+        "barrier(CLK_GLOBAL_MEM_FENCE)"
+    }
 }
 
 /// The location and the work-item of the other access.

@@ -265,7 +265,7 @@ fn generic(s: &mut State<'_>, i: &Inst) {
     let width = usize::from(i.width);
     let count = data.operands.len();
     let mut all = 0;
-    let mut masks = [0; 16];
+    let mut masks = [0; Type::MAX_LANES];
     for operand in 0..count {
         let Some(ty) = ty(s, i, operand) else { continue };
         for (component, masked) in masks.iter_mut().enumerate().take(usize::from(ty.lanes())) {

@@ -25,5 +25,6 @@ mod copies;
 mod limits;
 mod pointers;
 mod printf;
+mod qualcomm;
 mod spins;
 mod ways;

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
+use tripipe::Explanation;
 use tripipe::filter::Border;
-use tripipe::{Device, Explanation};
 use tripipe_report::time;
 
 pub(crate) use self::steps::{Steps, parse_chain};
 use self::work::{Made, channels};
 pub(crate) use self::work::{Source, Wanted, filter};
-use super::{DeviceArgument, note};
+use super::{DeviceArgument, note, say_on};
 use crate::Finish;
 use crate::files::frame::{Kind, Layout};
 use crate::files::input::{self, shown_input};
@@ -115,12 +115,7 @@ impl Filter {
         let name = shown_input(&self.input);
         let progress = Progress::spinner(format!("reading {name}"));
         let source = self.source()?;
-        progress.say(&match device {
-            Device::Cpu => format!("filtering on {}", device.name()),
-            Device::OpenCl(_) => {
-                format!("filtering on {}; what it has not compiled before takes seconds", device.name())
-            }
-        });
+        say_on(&progress, "filtering", &device);
         let wanted =
             Wanted { frame: to.frame(), falls_back: self.device.falls_back(), explained: self.explain };
         let filtered = filter(&device, wanted, &steps, &source, &name)?;

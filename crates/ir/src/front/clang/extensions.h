@@ -67,6 +67,65 @@ TRIPIPE_SHUFFLES(half)
 TRIPIPE_SHUFFLES(float)
 #undef TRIPIPE_SHUFFLES
 #define qcom_reqd_sub_group_size(share) annotate("qcom_reqd_sub_group_size " share)
+// Advice to Qualcomm's compiler that changes no result.
+#define qcom_wave_pair_mode(mode) unused
+#define qcom_max_concurrent_subgroups(number) unused
+#define max_constant_size(bytes) unused
+#define sub_group_uniform unused
+// Copies into constant memory by a sub-group: destination, source, element to begin with in each, number of elements.
+#define cl_qcom_subgroup_constant_load 1
+#define cl_qcom_subgroup_uniform_load 1
+#define QCOM_CLK_CONST_LOAD_SYNC 1
+uint qcom_get_physical_sub_group_id(void);
+void qcom_sub_group_sync(uint);
+#define TRIPIPE_LOAD(NAME, T) \
+    void __attribute__((overloadable)) qcom_sub_group_constant_load##NAME(constant T *, constant T *, uint, uint, uint); \
+    void __attribute__((overloadable)) qcom_sub_group_constant_load##NAME(constant T *, const global T *, uint, uint, uint);
+#define TRIPIPE_LOADS(T) \
+    TRIPIPE_LOAD(, T) TRIPIPE_LOAD(2, T##2) TRIPIPE_LOAD(4, T##4) TRIPIPE_LOAD(8, T##8) TRIPIPE_LOAD(16, T##16)
+TRIPIPE_LOADS(char)
+TRIPIPE_LOADS(uchar)
+TRIPIPE_LOADS(short)
+TRIPIPE_LOADS(ushort)
+TRIPIPE_LOADS(int)
+TRIPIPE_LOADS(uint)
+TRIPIPE_LOADS(half)
+TRIPIPE_LOADS(float)
+#undef TRIPIPE_LOADS
+#undef TRIPIPE_LOAD
+// Vectors of 32, for texts that name the extension: elsewhere `uint32` and its like are names that anybody may give. The components of
+// the upper half are named so by `components.rs`.
+#ifdef TRIPIPE_EXTRA_VECTOR_TYPES
+#define cl_qcom_extra_vector_types 1
+#define TRIPIPE_VECTOR(T) typedef T T##32 __attribute__((ext_vector_type(32)));
+TRIPIPE_VECTOR(char)
+TRIPIPE_VECTOR(uchar)
+TRIPIPE_VECTOR(short)
+TRIPIPE_VECTOR(ushort)
+TRIPIPE_VECTOR(int)
+TRIPIPE_VECTOR(uint)
+TRIPIPE_VECTOR(long)
+TRIPIPE_VECTOR(ulong)
+TRIPIPE_VECTOR(half)
+TRIPIPE_VECTOR(float)
+#undef TRIPIPE_VECTOR
+#define $g hi.s0
+#define $h hi.s1
+#define $i hi.s2
+#define $j hi.s3
+#define $k hi.s4
+#define $l hi.s5
+#define $m hi.s6
+#define $n hi.s7
+#define $o hi.s8
+#define $p hi.s9
+#define $q hi.sa
+#define $r hi.sb
+#define $s hi.sc
+#define $t hi.sd
+#define $u hi.se
+#define $v hi.sf
+#endif
 
 // Intel: `cl_intel_subgroups` and its kin.
 #define TRIPIPE_SHUFFLES(T) \

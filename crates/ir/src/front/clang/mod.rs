@@ -32,6 +32,7 @@
 //! tool hides what it starts: touch it when that changes.)
 
 mod cache;
+mod components;
 mod dialect;
 mod entry;
 mod includes;
@@ -172,7 +173,10 @@ pub fn build_text(name: &str, text: &str, folder: Option<&Path>, build: &Build) 
     let tools = Clang::find_kept(build.cache.as_ref())?;
     let ways: Vec<(Dialect, Vec<OsString>, Option<Kept<'_>>)> = Dialect::to_try(&build.options)
         .map(|dialect| {
-            let arguments = arguments(&tools, build, folder, dialect);
+            let mut arguments = arguments(&tools, build, folder, dialect);
+            if text.contains(components::EXTENSION) {
+                arguments.push("-DTRIPIPE_EXTRA_VECTOR_TYPES".into());
+            }
             let kept = build.cache.as_ref().map(|cache| Kept::new(cache, &tools, &arguments, name));
             (dialect, arguments, kept)
         })
@@ -187,7 +191,7 @@ pub fn build_text(name: &str, text: &str, folder: Option<&Path>, build: &Build) 
         fs::write(&path, text).map_err(|error| BuildError::File { path, error })
     };
     // `#line` gives the text its name; the source goes in by a file, since clang reads standard input only once.
-    write(SOURCE, &format!("#line 1 \"{}\"\n{text}", quoted(name)))?;
+    write(SOURCE, &format!("#line 1 \"{}\"\n{}", quoted(name), components::renamed(text)))?;
     write("extensions.h", EXTENSIONS)?;
     let source = Source { name, text, folder, work: work.path() };
     let mut fewest: Option<(usize, BuildError)> = None;
@@ -348,9 +352,12 @@ fn compile(
     Ok(Built { spirv: entry::without(&spirv, FIRST_KERNEL), warnings, cached: false })
 }
 
+/// The extension that has vectors of any number of components.
+const VECTORS: &str = ",+SPV_INTEL_vector_compute";
+
 /// Has LLVM's translator make SPIR-V.
 fn translate(program: &Path, work: &Path, name: &str) -> Result<(), BuildError> {
-    let with = |version: &str| {
+    let with = |version: &str, extensions: &str| {
         let arguments = [
             work.join(BITCODE).into(),
             "-o".into(),
@@ -358,12 +365,18 @@ fn translate(program: &Path, work: &Path, name: &str) -> Result<(), BuildError> 
             format!("--spirv-max-version={version}").into(),
             "--preserve-ocl-kernel-arg-type-metadata-through-string".into(),
             // Those that `spirv` knows.
-            tools::EXTENSIONS.into(),
+            format!("{}{extensions}", tools::EXTENSIONS).into(),
         ];
         run(program, &arguments, work, name)
     };
-    // The newest version whose rules the translator keeps is 1.3; annotations of functions have to have 1.4.
-    let Err(error) = with("1.3").or_else(|error| with("1.4").map_err(|_| error)) else { return Ok(()) };
+    // The newest version whose rules the translator keeps is 1.3; annotations of functions have to have 1.4, and vectors of 32 an
+    // extension.
+    let ways = [("1.3", ""), ("1.4", ""), ("1.3", VECTORS), ("1.4", VECTORS)];
+    let mut tried = ways.iter().map(|(version, extensions)| with(version, extensions));
+    let Some(Err(error)) = tried.next() else { return Ok(()) };
+    if tried.any(|result| result.is_ok()) {
+        return Ok(());
+    }
     Err(match error {
         BuildError::Compile { name, messages } => {
             // Behind what stopped it comes where it was in its own code.

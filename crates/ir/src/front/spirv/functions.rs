@@ -3,12 +3,13 @@
 //! Which are declared at all is `front::clang`'s matter (`extensions.h`); what they mean is written here.
 //! Sources: the extension specifications of the Khronos registry (`cl_khr_integer_dot_product`,
 //! `cl_arm_integer_dot_product`) and, for Qualcomm's, "Qualcomm Snapdragon Mobile Platform OpenCL General Programming and
-//! Optimization" (80-NB295-11), section 9.
+//! Optimization" (80-NB295-11), section 9. Of its loads into constant memory (`cl_qcom_subgroup_constant_load`) no specification is
+//! public: what they mean is taken from published kernels that use them.
 
 use super::body::Translator;
 use super::code::{Fallible, Raw, invalid, unsupported};
 use super::rep::Rep;
-use crate::op::{Binary, Compare, Dot, Group, GroupOp, GroupScope, QueryKind, Reduction};
+use crate::op::{Address, Binary, Compare, Dot, Group, GroupOp, GroupScope, QueryKind, Reduction, Scope};
 use crate::{Op, Scalar, Space, Type, Value};
 
 /// What becomes of the accumulator of a dot product.
@@ -36,6 +37,10 @@ impl Translator<'_> {
                 &operands,
                 ty,
             )?
+        } else if let Some(bytes) = constant_load(base, parameters) {
+            return self.constant_load(bytes, &operands);
+        } else if base == "qcom_sub_group_sync" {
+            return self.effect(Op::WaitCopies { scope: Scope::SubGroup }, &[]);
         } else if let Some(function) = dot_function(base, parameters) {
             let ty = self.result_type(raw)?;
             self.dot_call(function, &operands, ty)?
@@ -71,11 +76,30 @@ impl Translator<'_> {
             ("qcom_sub_group_shuffle_xor", [value, mask, _, otherwise]) => {
                 self.shuffle_inside(GroupOp::ShuffleXor, *value, *mask, *otherwise)
             }
+            // Which of those that run on its core at a time: the work-groups that are told apart here have a core each.
+            ("qcom_get_physical_sub_group_id", []) => self.fact(QueryKind::SubGroupId),
             _ => {
                 let mangled = if base == name { String::new() } else { format!(" (`{name}`)") };
                 unsupported(format_args!("the function `{base}`{mangled}, which has no body,"))
             }
         }
+    }
+
+    /// A sub-group copies elements of so many bytes into constant memory: destination, source, where in each to begin, how many.
+    fn constant_load(&mut self, bytes: u32, operands: &[Value]) -> Fallible<()> {
+        let [to, from, to_offset, from_offset, count] = operands else {
+            return invalid("a load into constant memory of another number of operands");
+        };
+        let mut element = |pointer: Value, index: Value| {
+            let address = Address { stride: u64::from(bytes), offset: 0, count: None, in_bounds: true };
+            self.emit(Op::Address(address), &[pointer, index], self.kernel.ty(pointer))
+        };
+        let (to, from) = (element(*to, *to_offset)?, element(*from, *from_offset)?);
+        let count = self.resized(*count, Type::I64)?;
+        let one = self.kernel.make_constant(Type::I64, &[1]);
+        let no_event = self.kernel.make_constant(Type::Event, &[0]);
+        let copy = Op::AsyncCopy { scope: Scope::SubGroup, bytes, used: bytes };
+        self.emit(copy, &[to, from, count, one, no_event], Type::Event).map(|_| ())
     }
 
     fn dot_call(
@@ -156,6 +180,25 @@ fn intel_group(base: &str, parameters: &str) -> Option<GroupOp> {
         "scan_exclusive" => reduction(name).map(GroupOp::ExclusiveScan),
         _ => None,
     }
+}
+
+/// Bytes of an element that `qcom_sub_group_constant_loadN` copies: a vector of N, said by the mangled type of its first
+/// parameter (`PU3AS2Dv8_Dh`).
+fn constant_load(base: &str, parameters: &str) -> Option<u32> {
+    base.strip_prefix("qcom_sub_group_constant_load")?;
+    let element = parameters.strip_prefix("PU3AS2")?;
+    let (lanes, scalar) = match element.strip_prefix("Dv").and_then(|vector| vector.split_once('_')) {
+        Some((lanes, scalar)) => (lanes.parse().ok()?, scalar),
+        None => (1, element),
+    };
+    let bytes = match scalar.as_bytes() {
+        [b'c' | b'a' | b'h', ..] => 1,
+        [b's' | b't', ..] | [b'D', b'h', ..] => 2,
+        [b'i' | b'j' | b'f', ..] => 4,
+        [b'l' | b'm' | b'd', ..] => 8,
+        _ => return None,
+    };
+    Some(bytes * lanes)
 }
 
 /// Whether the factors of a dot product are signed, and what becomes of its accumulator.

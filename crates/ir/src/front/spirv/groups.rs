@@ -127,7 +127,8 @@ impl Translator<'_> {
                         _ => return invalid(format_args!("clusters of {size}")),
                     }
                 }
-                other => return unsupported(format_args!("the group operation {other:?}")),
+                Some(other) => return unsupported(format_args!("the group operation {other:?}")),
+                None => return invalid("a group operation that SPIR-V does not have"),
             };
             (op, 5)
         } else {
@@ -183,7 +184,8 @@ impl Translator<'_> {
             Some(GroupOperation::Reduce) => return Ok(ballot),
             Some(GroupOperation::InclusiveScan) => QueryKind::SubGroupLeMask,
             Some(GroupOperation::ExclusiveScan) => QueryKind::SubGroupLtMask,
-            other => return unsupported(format_args!("the group operation {other:?} on a ballot")),
+            Some(other) => return unsupported(format_args!("the group operation {other:?} on a ballot")),
+            None => return invalid("a group operation that SPIR-V does not have"),
         };
         let mask = self.fact(kind)?;
         self.emit(Op::Binary(Binary::And), &[ballot, mask], kind.ty())

@@ -17,6 +17,7 @@ mod extended;
 mod flow;
 mod functions;
 mod groups;
+mod ids;
 mod images;
 mod intel;
 mod memory;
@@ -96,8 +97,13 @@ pub fn load(bytes: &[u8], options: &Options) -> Result<Module, LoadError> {
 /// What concerns all kernels: bytes that are no SPIR-V, and faults outside of functions.
 pub fn load_each(bytes: &[u8], options: &Options) -> Result<Loaded, LoadError> {
     let code = code::Code::read(bytes, &options.limits)?;
-    let declarations = declare::Declarations::read(&code, options)?;
-    Ok(body::translate(&code, &declarations, options))
+    let in_words = |error| ids::in_words(error, &code);
+    let declarations = declare::Declarations::read(&code, options).map_err(in_words)?;
+    let mut loaded = body::translate(&code, &declarations, options);
+    for refused in &mut loaded.refused {
+        refused.error = in_words(refused.error.clone());
+    }
+    Ok(loaded)
 }
 
 /// Verifies and cleans a kernel as soon as it is translated, so that only one is ever as large as translated.

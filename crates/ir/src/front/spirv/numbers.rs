@@ -195,7 +195,7 @@ impl Translator<'_> {
                 let lanes: Vec<Option<u8>> = raw
                     .rest(5)
                     .iter()
-                    .map(|lane| u8::try_from(*lane).ok().filter(|lane| *lane < 32))
+                    .map(|lane| u8::try_from(*lane).ok().filter(|lane| *lane < 64))
                     .collect();
                 let Some(mask) = ShuffleMask::new(&lanes) else {
                     return invalid("a shuffle of that many lanes");

@@ -274,7 +274,7 @@ fn int3<T: math::Int + Pod>(s: &mut State<'_>, i: &Inst) -> bool {
 }
 
 /// The components of a lane.
-fn gather<T: Pod>(row: &[u64], components: usize, width: usize, lane: usize) -> [T; 16] {
+fn gather<T: Pod>(row: &[u64], components: usize, width: usize, lane: usize) -> [T; Type::MAX_LANES] {
     let row = numbers::<T>(row);
     std::array::from_fn(|component| row[if component < components { component * width + lane } else { 0 }])
 }

@@ -171,6 +171,19 @@ pub(super) fn wait(scope: Scope) -> Run {
     }
 }
 
+/// Waits for all asynchronous copies of the group.
+pub(super) fn wait_all(scope: Scope) -> Run {
+    match scope {
+        Scope::SubGroup => |s, i| meet_sub_group(s, i) && each_sub_group(s, i, wait_all_together),
+        _ => super::meet,
+    }
+}
+
+pub(super) fn wait_all_together(s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>]) -> bool {
+    crate::watch::copies::wait_all(s, i, present);
+    true
+}
+
 /// Checks that the event lists of the present work-items are in valid memory.
 pub(super) fn wait_together(s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>]) -> bool {
     if s.watch.is_some() {

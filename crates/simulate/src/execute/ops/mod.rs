@@ -107,6 +107,7 @@ pub(crate) fn select(kernel: &Kernel, inst: &Instruction) -> Option<(Run, Detail
         Op::Copy(_) => Some((copy::copy, Detail::None)),
         Op::AsyncCopy { scope, .. } => Some((copy::start(scope), Detail::None)),
         Op::WaitEvents { scope } => Some((copy::wait(scope), Detail::None)),
+        Op::WaitCopies { scope } => Some((copy::wait_all(scope), Detail::None)),
         Op::Group(group) => plain(collective::select(group)),
         Op::Printf(_) => Some((printf::print, Detail::None)),
         Op::ImageSample(_) => Some((image::SAMPLE, image::access(ty(2)?, result?)?)),
@@ -119,9 +120,10 @@ pub(crate) fn select(kernel: &Kernel, inst: &Instruction) -> Option<(Run, Detail
 /// Whether the work-items of a work-group wait for each other at this operation.
 pub(crate) fn meets(op: Op) -> bool {
     match op {
-        Op::Barrier { execution: scope, .. } | Op::AsyncCopy { scope, .. } | Op::WaitEvents { scope } => {
-            scope != Scope::SubGroup
-        }
+        Op::Barrier { execution: scope, .. }
+        | Op::AsyncCopy { scope, .. }
+        | Op::WaitEvents { scope }
+        | Op::WaitCopies { scope } => scope != Scope::SubGroup,
         Op::Group(group) => group.scope == GroupScope::WorkGroup,
         _ => false,
     }
@@ -150,6 +152,7 @@ pub(crate) fn together(s: &mut State<'_>, inst: &Inst, present: &mut [Present<'_
         Op::Group(_) => collective::work_group(s, inst, present),
         Op::AsyncCopy { .. } => copy::start_together(s, inst, present),
         Op::WaitEvents { .. } => copy::wait_together(s, inst, present),
+        Op::WaitCopies { .. } => copy::wait_all_together(s, inst, present),
         Op::Barrier { semantics, .. } => {
             if let Some(watch) = &mut s.watch {
                 watch.times.barrier(semantics.local, semantics.global);
