@@ -1,4 +1,4 @@
-//! The names of things in a kernel. Each prints as the text form has it.
+//! Entity references of a kernel. Each prints as in the text form.
 
 use cranelift_entity::entity_impl;
 

@@ -11,7 +11,7 @@ use crate::{
     Block, File, Flags, Inst, Layout, Object, Op, Place, PlaceData, ProgramObject, Space, Type, Value,
 };
 
-/// What one SPIR-V module says.
+/// The contents of a SPIR-V module.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Module {
     /// Source files, by the names the front end gave.
@@ -23,13 +23,13 @@ pub struct Module {
 }
 
 impl Module {
-    /// The kernel of that name.
+    /// The kernel with this name.
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {
         self.kernels.iter().find(|kernel| kernel.name == name)
     }
 }
 
-/// A kernel, complete in itself.
+/// A self-contained kernel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Kernel {
     /// Its name.
@@ -40,25 +40,25 @@ pub struct Kernel {
     pub required_local_size: Option<[u32; 3]>,
     /// `work_group_size_hint`.
     pub local_size_hint: Option<[u32; 3]>,
-    /// `intel_reqd_sub_group_size` and its like.
+    /// `intel_reqd_sub_group_size` and similar attributes.
     pub required_sub_group_size: Option<u32>,
-    /// `qcom_reqd_sub_group_size`: which of a GPU's two sizes, where it has two.
+    /// `qcom_reqd_sub_group_size`: one of a GPU's two sizes, where it has two.
     pub required_sub_group_share: Option<SubGroupShare>,
-    /// Values: parameters of blocks, results, constants.
+    /// Values: block parameters, results, constants.
     pub values: PrimaryMap<Value, ValueData>,
     /// Instructions.
     pub insts: PrimaryMap<Inst, Instruction>,
-    /// Blocks. Block 0 is the entry; a loaded kernel has them in reverse postorder, none unreachable.
+    /// Blocks. Block 0 is the entry; a loaded kernel has them in reverse postorder, without unreachable ones.
     pub blocks: PrimaryMap<Block, BlockData>,
     /// Private and local objects.
     pub objects: PrimaryMap<Object, ObjectData>,
-    /// Source places.
+    /// Source locations.
     pub places: PrimaryMap<Place, PlaceData>,
-    /// Formats of `printf`.
+    /// `printf` formats.
     pub formats: Vec<String>,
-    /// Names the source gives to values, where the front end kept them.
+    /// Names of values in the source, where the front end retained them.
     pub names: SecondaryMap<Value, Option<Arc<str>>>,
-    /// Constants by content, so that equal ones are one value.
+    /// Constants by content, so that equal constants share one value.
     pub(crate) interned: HashMap<(Type, Box<[u64]>), Value>,
 }
 
@@ -67,24 +67,24 @@ pub struct Kernel {
 pub struct Parameter {
     /// Its name, empty if unknown.
     pub name: String,
-    /// The type as the source spells it, empty if unknown.
+    /// The type as spelled in the source, empty if unknown.
     pub type_name: String,
-    /// What is passed.
+    /// The kind of the argument.
     pub kind: ParameterKind,
 }
 
-/// What is passed for an argument.
+/// The kind of an argument.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParameterKind {
     /// A scalar, vector, image or sampler.
     Value(Type),
-    /// A buffer, or for [`Space::Local`] so many bytes of local memory.
+    /// A buffer, or for [`Space::Local`] a number of bytes of local memory.
     Pointer {
         /// The address space.
         space: Space,
-        /// What it points to, as far as the source says.
+        /// What it points to, as far as the source tells.
         pointee: Layout,
-        /// What the source promises of its address.
+        /// The alignment that the source guarantees.
         align: u32,
         /// Declared `const`: the kernel does not write through it.
         read_only: bool,
@@ -93,7 +93,7 @@ pub enum ParameterKind {
         /// Declared `volatile`.
         volatile: bool,
     },
-    /// A struct by value: the bytes fill that private object; the entry's parameter is its address.
+    /// A struct by value: its bytes fill a private object; the entry's parameter is its address.
     Struct {
         /// The object.
         object: Object,
@@ -103,15 +103,15 @@ pub enum ParameterKind {
 /// A memory object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectData {
-    /// The source's name, empty if unknown.
+    /// The name in the source, empty if unknown.
     pub name: String,
-    /// Where it lies.
+    /// The address space.
     pub space: Space,
     /// Alignment in bytes, a power of two.
     pub align: u32,
-    /// What lies where; says the size.
+    /// Its layout, which includes the size.
     pub layout: Layout,
-    /// What it holds at first.
+    /// Its initial contents.
     pub initial: Initial,
 }
 
@@ -122,32 +122,32 @@ impl ObjectData {
     }
 }
 
-/// What an object holds at first.
+/// The initial contents of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Initial {
-    /// Nothing anybody wrote.
+    /// Uninitialised.
     Unwritten,
     /// Zeros.
     Zero,
-    /// These bytes, as many as the object has; at the relocations, addresses.
+    /// These bytes, as many as the object has; the relocations contain addresses.
     Bytes {
         /// The bytes.
         bytes: Arc<[u8]>,
-        /// Where addresses go.
+        /// Locations of addresses.
         relocations: Arc<[Relocation]>,
     },
-    /// The argument of that index.
+    /// The argument with this index.
     Argument(u32),
 }
 
 /// An address inside initial bytes: eight bytes at `offset` hold the address of `object` plus `addend`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Relocation {
-    /// Where, in bytes.
+    /// Offset in bytes.
     pub offset: u64,
-    /// Of what.
+    /// The object whose address is stored.
     pub object: ProgramObject,
-    /// Bytes added.
+    /// Bytes added to the address.
     pub addend: i64,
 }
 
@@ -156,18 +156,18 @@ pub struct Relocation {
 pub struct ValueData {
     /// Its type.
     pub ty: Type,
-    /// Where it comes from.
+    /// Its definition.
     pub def: ValueDef,
 }
 
-/// Where a value comes from.
+/// The definition of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValueDef {
     /// Parameter of a block, by position.
     Parameter(Block, u32),
     /// Result of an instruction.
     Result(Inst),
-    /// A constant: bits of each lane (floats as their encoding, pointers as the address, samplers as
+    /// A constant: the bits of each lane (floats as their encoding, pointers as the address, samplers as
     /// [`crate::op::SamplerBits`]).
     Constant(Box<[u64]>),
 }
@@ -175,15 +175,15 @@ pub enum ValueDef {
 /// An instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction {
-    /// What it does.
+    /// The operation.
     pub op: Op,
-    /// What the source promises of it.
+    /// What the source guarantees about it.
     pub flags: Flags,
-    /// Operands; the operation's doc comment has their order.
+    /// Operands; the operation's doc comment lists their order.
     pub operands: SmallVec<[Value; 3]>,
     /// Its result.
     pub result: Option<Value>,
-    /// Where it comes from; `None` if the front end did not say.
+    /// Its source location; `None` if the front end gave none.
     pub place: Option<Place>,
 }
 
@@ -194,30 +194,30 @@ pub struct BlockData {
     pub parameters: Vec<Value>,
     /// Its instructions.
     pub insts: Vec<Inst>,
-    /// How it ends.
+    /// Its terminator.
     pub terminator: Terminator,
 }
 
-/// How a block ends, and where in the source.
+/// A block's terminator, with its source location.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Terminator {
-    /// What.
+    /// The kind of terminator.
     pub kind: TerminatorKind,
-    /// Where.
+    /// Its source location.
     pub place: Option<Place>,
 }
 
-/// A block to go to, and the values of its parameters.
+/// A target block, and the values of its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockCall {
-    /// Where to.
+    /// The target.
     pub block: Block,
-    /// One value a parameter.
+    /// One value per parameter.
     pub arguments: Vec<Value>,
 }
 
 impl BlockCall {
-    /// To a block, as yet without arguments.
+    /// A call of a block, initially without arguments.
     pub fn to(block: Block) -> Self {
         Self { block, arguments: Vec::new() }
     }
@@ -226,35 +226,35 @@ impl BlockCall {
 /// What a terminator does.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum TerminatorKind {
-    /// Goes on.
+    /// Jumps to a block.
     Jump(BlockCall),
-    /// Goes on by a `bool`.
+    /// Branches on a `bool`.
     Branch {
-        /// Which way.
+        /// The condition.
         condition: Value,
-        /// If true.
+        /// The target if true.
         then: BlockCall,
-        /// If false.
+        /// The target if false.
         otherwise: BlockCall,
     },
-    /// Goes on by an integer.
+    /// Branches on an integer.
     Switch {
-        /// Which way.
+        /// The selector.
         selector: Value,
-        /// Distinct values and where they go, in the source's order.
+        /// Distinct values and their targets, in the source's order.
         cases: Vec<(u64, BlockCall)>,
-        /// Where all others go.
+        /// The target for all other values.
         default: BlockCall,
     },
-    /// The work-item is done.
+    /// Ends the work-item.
     Return,
-    /// Does not happen, the source promises.
+    /// Never reached, according to the source.
     #[default]
     Unreachable,
 }
 
 impl Terminator {
-    /// Where it may go, in order.
+    /// The possible targets, in order.
     pub fn calls(&self) -> SmallVec<[&BlockCall; 2]> {
         match &self.kind {
             TerminatorKind::Jump(call) => SmallVec::from_iter([call]),
@@ -266,7 +266,7 @@ impl Terminator {
         }
     }
 
-    /// Where it may go, to be changed.
+    /// The possible targets, mutable.
     pub fn calls_mut(&mut self) -> SmallVec<[&mut BlockCall; 2]> {
         match &mut self.kind {
             TerminatorKind::Jump(call) => SmallVec::from_iter([call]),
@@ -278,7 +278,7 @@ impl Terminator {
         }
     }
 
-    /// The value that decides, if one does.
+    /// The condition or selector, if there is one.
     pub fn decider(&self) -> Option<Value> {
         match &self.kind {
             TerminatorKind::Branch { condition, .. } => Some(*condition),
@@ -287,7 +287,7 @@ impl Terminator {
         }
     }
 
-    /// Every value it uses: the decider and all arguments.
+    /// Every value it uses: the condition or selector, and all arguments.
     pub fn uses(&self) -> impl Iterator<Item = Value> + '_ {
         self.decider()
             .into_iter()
@@ -344,7 +344,7 @@ impl Kernel {
         scalar.is_int().then_some((bits << unused).cast_signed() >> unused)
     }
 
-    /// The instruction that makes a value, if one does.
+    /// The instruction that defines a value, if there is one.
     pub fn defining(&self, value: Value) -> Option<Inst> {
         match self.values[value].def {
             ValueDef::Result(inst) => Some(inst),
@@ -352,7 +352,7 @@ impl Kernel {
         }
     }
 
-    /// The constant of that type; `lanes` has one entry a lane, cut to the type's width.
+    /// The constant of this type; `lanes` has one entry per lane, truncated to the type's width.
     pub(crate) fn make_constant(&mut self, ty: Type, lanes: &[u64]) -> Value {
         let mask = ty.scalar().map_or(u64::MAX, crate::Scalar::mask);
         let lanes: Box<[u64]> = lanes.iter().map(|lane| lane & mask).collect();
@@ -365,12 +365,12 @@ impl Kernel {
         value
     }
 
-    /// A scalar constant, or the same in every lane of a vector.
+    /// A scalar constant, or a vector constant with the same value in every lane.
     pub(crate) fn splat_constant(&mut self, ty: Type, bits: u64) -> Value {
         self.make_constant(ty, &vec![bits; usize::from(ty.lanes())])
     }
 
-    /// Makes an instruction that is in no block yet.
+    /// Creates an instruction that is not in a block yet.
     pub(crate) fn make_inst(
         &mut self,
         op: Op,
@@ -389,7 +389,7 @@ impl Kernel {
         })
     }
 
-    /// Adds a parameter to a block; its callers have to follow.
+    /// Adds a parameter to a block; calls of the block must be extended to match.
     pub(crate) fn add_parameter(&mut self, block: Block, ty: Type) -> Value {
         let position = self.blocks[block].parameters.len() as u32;
         let value = self.values.push(ValueData { ty, def: ValueDef::Parameter(block, position) });
@@ -397,7 +397,7 @@ impl Kernel {
         value
     }
 
-    /// A place in the text of the function that the code is written in: the innermost one with a line.
+    /// The location in the function that contains the code: the innermost one with a line.
     pub fn own_place(&self, mut place: Place) -> PlaceData {
         while self.places[place].line == 0
             && let Some(outer) = self.places[place].inlined_at
@@ -407,13 +407,14 @@ impl Kernel {
         self.places[place]
     }
 
-    /// The line of the kernel's own text that calls the function which a place is in; `None` for the kernel's own code.
+    /// The line of the kernel's own code that calls the function which contains a location; `None` for the kernel's own
+    /// code.
     pub fn called_from(&self, place: Place) -> Option<PlaceData> {
         let outermost = self.outermost(place);
         (outermost.line > 0 && outermost != self.own_place(place)).then_some(outermost)
     }
 
-    /// The outermost place: the line of the kernel's own text that a place was inlined into.
+    /// The outermost location: the line of the kernel's own code that a location was inlined into.
     pub fn outermost(&self, mut place: Place) -> PlaceData {
         while let Some(outer) = self.places[place].inlined_at {
             place = outer;

@@ -1,13 +1,13 @@
-//! How bytes of a memory object are divided.
+//! The layout of memory objects.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::Type;
 
-/// The layout of a memory object: what lies where, down to scalars and vectors.
+/// The layout of a memory object, down to scalars and vectors.
 ///
-/// It is kept so that an index past an inner array is seen although it stays inside the object.
+/// It is stored so that an index past the end of an inner array is detected even if it stays inside the object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// One value.
@@ -16,33 +16,33 @@ pub enum Layout {
     Array {
         /// The element.
         element: Arc<Layout>,
-        /// How many.
+        /// Number of elements.
         count: u64,
         /// Distance in bytes, at least the element's size.
         stride: u64,
     },
-    /// Fields at their offsets; also unions, whose front end has chosen one member.
+    /// Fields at their offsets; also unions, for which the front end has chosen one member.
     Struct {
         /// In order of their offsets.
         fields: Arc<[Field]>,
         /// Size in bytes with padding.
         bytes: u64,
     },
-    /// So many bytes of which nothing is known.
+    /// This many bytes of unknown layout.
     Bytes(u64),
 }
 
 /// A field of a struct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Where it starts, in bytes.
+    /// Offset in bytes.
     pub offset: u64,
-    /// What it is.
+    /// Its layout.
     pub layout: Layout,
 }
 
 impl Layout {
-    /// Size in bytes, padding included; a vector of three lanes counts four.
+    /// Size in bytes, including padding; a vector of three lanes counts four.
     pub fn bytes(&self) -> u64 {
         match self {
             Self::Value(ty) => u64::from(ty.stored_bytes()),
@@ -51,8 +51,8 @@ impl Layout {
         }
     }
 
-    /// Calls `visit` with offset and type of every value in it, in order, until it returns `false`.
-    /// Bytes of which nothing is known are visited as single `i8`.
+    /// Calls `visit` with offset and type of every value in it, in order, until it returns `false`. Bytes of unknown
+    /// layout are visited as single `i8`.
     pub fn leaves(&self, base: u64, visit: &mut impl FnMut(u64, Type) -> bool) -> bool {
         match self {
             Self::Value(ty) => visit(base, *ty),

@@ -1,17 +1,17 @@
-//! A kernel, read once: OpenCL C and SPIR-V in, typed SSA out.
+//! The intermediate representation of kernels: OpenCL C and SPIR-V in, typed SSA out.
 //!
-//! [`front::clang`] builds OpenCL C into SPIR-V with line information; [`front::spirv`] reads SPIR-V into a
-//! [`Module`]. Every [`Kernel`] of a module is complete in itself: calls are inlined, aggregates taken apart,
-//! private variables that are only read and written whole are values. What is not supported is refused by
-//! name and place; untrusted input ends in an error, never in a panic.
+//! [`front::clang`] compiles OpenCL C to SPIR-V with line information; [`front::spirv`] reads SPIR-V into a [`Module`].
+//! Every [`Kernel`] of a module is self-contained: calls are inlined, aggregates are split, and private variables that
+//! are only read and written as a whole become values. Unsupported features are rejected by name and location;
+//! untrusted input leads to an error, never to a panic.
 //!
 //! The form: typed values ([`Type`]: scalars, vectors, pointers with an address space, images), instructions
-//! ([`Instruction`]: an [`Op`] with its immediates, operands, at most one result, a source place), basic blocks
-//! with parameters in the place of phis, and memory objects whose layout is kept. Block 0 is the entry and
-//! its parameters are the kernel's. Entities print as the text form has them: `%12`, `b3`, `$0`, `@1`.
+//! ([`Instruction`]: an [`Op`] with its immediates, operands, at most one result, a source location), basic blocks with
+//! parameters instead of phis, and memory objects with their layout. Block 0 is the entry and its parameters are the
+//! kernel's. Entities print as in the text form: `%12`, `b3`, `$0`, `@1`.
 //!
-//! [`verify`] states the invariants; [`text`] prints and parses; [`flow`] has what follows from a kernel without
-//! running it. Analyses are side tables; the kernel itself does not change after it is loaded.
+//! [`verify`] checks the invariants; [`text`] prints and parses; [`flow`] contains the static analyses. Analyses are
+//! side tables; the kernel itself does not change after it is loaded.
 
 pub mod diagnostic;
 mod entity;

@@ -1,4 +1,4 @@
-//! Where an instruction comes from.
+//! Source locations of instructions.
 
 use cranelift_entity::entity_impl;
 
@@ -7,7 +7,7 @@ use cranelift_entity::entity_impl;
 pub struct File(u32);
 entity_impl!(File, "file");
 
-/// A source place of a kernel; its data is in [`crate::Kernel::places`]. Prints as `!3`.
+/// A source location in a kernel; its data is in [`crate::Kernel::places`]. Prints as `!3`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place(u32);
 entity_impl!(Place, "!");
@@ -21,6 +21,6 @@ pub struct PlaceData {
     pub line: u32,
     /// Column, 1-based; 0 when unknown.
     pub column: u32,
-    /// The call this place was inlined at, if it was. Always an older entry than this one.
+    /// The call that this location was inlined at, if there is one. Always an earlier entry than this one.
     pub inlined_at: Option<Place>,
 }

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Scalar types. Integers have no sign; operations do.
+/// Scalar types. Integers are signless; operations have the sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scalar {
-    /// Truth value; one byte, 0 or 1, should it ever lie in memory.
+    /// Boolean; in memory one byte, 0 or 1.
     Bool,
     /// 8-bit integer.
     I8,
@@ -40,12 +40,12 @@ impl Scalar {
         if matches!(self, Self::Bool) { 1 } else { self.bytes() * 8 }
     }
 
-    /// The bits of a value of this type that may be set.
+    /// The mask of the bits that a value of this type may use.
     pub const fn mask(self) -> u64 {
         u64::MAX >> (64 - self.bits())
     }
 
-    /// Whether it is an integer (`bool` is none).
+    /// Whether it is an integer (`bool` is not).
     pub const fn is_int(self) -> bool {
         matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
     }
@@ -55,7 +55,7 @@ impl Scalar {
         matches!(self, Self::F16 | Self::F32 | Self::F64)
     }
 
-    /// The integer type of so many bits, if there is one.
+    /// The integer type with this many bits, if there is one.
     pub const fn int(bits: u32) -> Option<Self> {
         Some(match bits {
             8 => Self::I8,
@@ -66,7 +66,7 @@ impl Scalar {
         })
     }
 
-    /// The floating-point type of so many bits, if there is one.
+    /// The floating-point type with this many bits, if there is one.
     pub const fn float(bits: u32) -> Option<Self> {
         Some(match bits {
             16 => Self::F16,
@@ -97,15 +97,15 @@ impl Scalar {
 /// Address spaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Space {
-    /// A work-item's own.
+    /// Memory of one work-item.
     Private,
-    /// A work-group's.
+    /// Memory of one work-group.
     Local,
     /// Buffers, and program-scope variables.
     Global,
     /// Read-only during a launch.
     Constant,
-    /// Private, local or global, known at run time. Loading resolves it where it follows from the code.
+    /// Private, local or global, determined at run time. Loading resolves it where it follows from the code.
     Generic,
 }
 
@@ -145,7 +145,7 @@ pub enum ImageDim {
     D3,
 }
 
-/// What a kernel may do with an image.
+/// The access qualifier of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ImageAccess {
     /// `read_only`
@@ -165,12 +165,12 @@ pub struct ImageType {
     pub array: bool,
     /// Whether texels are depth values (read as one float).
     pub depth: bool,
-    /// What the kernel may do.
+    /// The access qualifier.
     pub access: ImageAccess,
 }
 
 impl ImageType {
-    /// The number of coordinates of a texel, layer included: 1 to 3.
+    /// The number of coordinates of a texel, including the layer: 1 to 3.
     pub const fn coordinates(self) -> u8 {
         let dimensions = match self.dim {
             ImageDim::D1 | ImageDim::Buffer => 1,
@@ -228,10 +228,10 @@ impl Type {
     /// `i64`
     pub const I64: Self = Self::Scalar(Scalar::I64);
 
-    /// Lanes counts that vectors have.
+    /// Lane counts of vectors.
     pub const LANES: [u8; 6] = [2, 3, 4, 8, 16, 32];
 
-    /// The most of them.
+    /// The largest lane count.
     pub const MAX_LANES: usize = 32;
 
     /// A vector of `lanes`, or the scalar when `lanes` is 1.
@@ -255,7 +255,7 @@ impl Type {
         }
     }
 
-    /// The same lanes of another scalar; `None` for what has no lanes.
+    /// The same type with another scalar; `None` for types without lanes.
     pub const fn with_scalar(self, scalar: Scalar) -> Option<Self> {
         match self {
             Self::Scalar(_) => Some(Self::Scalar(scalar)),
@@ -264,8 +264,8 @@ impl Type {
         }
     }
 
-    /// Bytes that a load or store of it touches: three lanes touch three elements. Images, samplers and events are
-    /// handles of 8 bytes while they lie in a private variable.
+    /// Bytes that a load or store accesses: three lanes access three elements. Images, samplers and events are handles
+    /// of 8 bytes in private variables.
     pub const fn bytes(self) -> u32 {
         match self {
             Self::Scalar(scalar) => scalar.bytes(),
@@ -274,7 +274,7 @@ impl Type {
         }
     }
 
-    /// Bytes it takes in an array or a struct, and its natural alignment: three lanes count as four.
+    /// Bytes it occupies in an array or a struct, and its natural alignment: three lanes count as four.
     pub const fn stored_bytes(self) -> u32 {
         match self {
             Self::Vector(scalar, 3) => scalar.bytes() * 4,
@@ -287,12 +287,12 @@ impl Type {
         matches!(self.scalar(), Some(scalar) if scalar.is_int())
     }
 
-    /// Whether it is floating-point or a vector of it.
+    /// Whether it is floating-point or a vector of floats.
     pub const fn is_float(self) -> bool {
         matches!(self.scalar(), Some(scalar) if scalar.is_float())
     }
 
-    /// Whether it is `bool` or a vector of it.
+    /// Whether it is `bool` or a vector of `bool`.
     pub const fn is_bool(self) -> bool {
         matches!(self.scalar(), Some(Scalar::Bool))
     }

@@ -1,16 +1,16 @@
-//! What a check or a lint found in a kernel: data, drawn by whoever reports it.
+//! Findings of checks and lints in a kernel, as data; reporters render them.
 
 use super::SourcePlace;
 use crate::Space;
 
-/// How much a finding weighs.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Worth knowing; nothing is wrong by the specification.
+    /// Informative; not an error by the specification.
     Note,
-    /// Probably not meant, or right on some devices only.
+    /// Probably unintended, or correct on some devices only.
     Warning,
-    /// Undefined by the specification: any result may come out.
+    /// Undefined by the specification: any result is possible.
     Error,
 }
 
@@ -25,17 +25,17 @@ impl Severity {
     }
 }
 
-/// A kind of finding: its code, and what `tripipe explain` says of it.
+/// A kind of finding: its code, and its text for `tripipe explain`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// The code: lower-case words with hyphens, e.g. `data-race`. Never renamed, never reused.
     pub code: &'static str,
-    /// How much it weighs.
+    /// Its severity.
     pub severity: Severity,
     /// What it finds, in half a line.
     pub title: &'static str,
-    /// What it finds, why it matters, an example, what to write in its place, when it is wrong, sources: markdown with these
-    /// as `##` heads.
+    /// What it finds, why it matters, an example, what to write instead, when it is wrong, sources: markdown with these
+    /// as `##` headings.
     pub explanation: &'static str,
 }
 
@@ -53,50 +53,50 @@ pub struct WorkItem {
 /// Bytes of memory, or a texel of an image, that a finding is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessedMemory {
-    /// The object as the source calls it: an argument's or variable's name.
+    /// The object's name in the source: an argument's or variable's name.
     pub object: String,
-    /// Where it lies.
+    /// Its address space.
     pub space: Space,
     /// Size of the object in bytes.
     pub object_bytes: u64,
-    /// Where in the object the access starts, in bytes; negative before its start.
+    /// Where the access starts in the object, in bytes; negative before its start.
     pub offset: i64,
     /// Bytes accessed.
     pub bytes: u64,
 }
 
-/// A second place that a finding is about: the other side of a race, where a value was born.
+/// A second location of a finding: the other side of a race, or the origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Related {
     /// What happened there.
     pub message: String,
-    /// Where in the source, if known.
+    /// Its source location, if known.
     pub place: Option<SourcePlace>,
-    /// Who did it, if one work-item did.
+    /// The work-item, if a single one did it.
     pub work_item: Option<WorkItem>,
 }
 
-/// Something a check or a lint found, once for each instruction it is about.
+/// A finding of a check or a lint; one for each instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// What kind.
+    /// Its rule.
     pub rule: &'static Rule,
     /// The kernel.
     pub kernel: String,
-    /// Where in the source, if known.
+    /// Its source location, if known.
     pub place: Option<SourcePlace>,
     /// The instruction in the IR's text form; empty when it is about the kernel as a whole.
     pub instruction: String,
     /// One sentence with the values of the first occurrence.
     pub message: String,
-    /// One sentence on the cure.
+    /// One sentence on how to fix it.
     pub cure: String,
-    /// How often it happened; at least 1.
+    /// The number of occurrences; at least 1.
     pub count: u64,
-    /// The first work-item it happened to, if it is about one.
+    /// The first work-item that it occurred in, if it is about one.
     pub work_item: Option<WorkItem>,
     /// The memory, if it is about memory.
     pub memory: Option<AccessedMemory>,
-    /// Further places.
+    /// Further locations.
     pub related: Vec<Related>,
 }

@@ -1,4 +1,4 @@
-//! Why a kernel could not be loaded, and what checks and lints find in one that was.
+//! Errors of loading a kernel, and findings of checks and lints in a loaded one.
 
 mod finding;
 
@@ -6,22 +6,22 @@ use std::fmt;
 
 pub use finding::{AccessedMemory, Finding, Related, Rule, Severity, WorkItem};
 
-/// A place in a SPIR-V module, and in the source if the module says so.
+/// A location in a SPIR-V module, and in the source if the module has line information.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpirvPlace {
-    /// Instruction, counted from 0 behind the header.
+    /// Instruction index, from 0 after the header.
     pub instruction: usize,
     /// Byte offset of the instruction in the module.
     pub byte: usize,
     /// Name of the instruction, empty if it has none.
     pub opcode: String,
-    /// The kernel it was met in, empty outside of kernels.
+    /// The kernel that contains it, empty outside of kernels.
     pub kernel: String,
     /// Source file, line and column.
     pub source: Option<SourcePlace>,
 }
 
-/// A place in a source file.
+/// A location in a source file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourcePlace {
     /// The file as the front end names it.
@@ -48,52 +48,52 @@ impl fmt::Display for SpirvPlace {
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// The bytes are no SPIR-V module.
+    /// The bytes are not a SPIR-V module.
     #[error("not a SPIR-V module: {reason} at byte {byte}")]
     Malformed {
         /// What is wrong.
         reason: String,
-        /// Where.
+        /// The byte offset.
         byte: usize,
     },
     /// The module breaks a rule of SPIR-V.
     #[error("{place}: {reason}")]
     Invalid {
-        /// Where.
+        /// The location.
         place: Box<SpirvPlace>,
-        /// Which rule.
+        /// The rule.
         reason: String,
     },
-    /// The module is right, but uses what is not supported.
+    /// The module is valid, but uses an unsupported feature.
     #[error("{place}: {feature} is not supported")]
     Unsupported {
-        /// Where.
+        /// The location.
         place: Box<SpirvPlace>,
-        /// What.
+        /// The feature.
         feature: String,
     },
     /// The module is larger than the limits allow.
     #[error("{place}: more than {limit} {what}")]
     TooLarge {
-        /// Where.
+        /// The location.
         place: Box<SpirvPlace>,
-        /// Of what.
+        /// What exceeds the limit.
         what: &'static str,
-        /// How many are allowed.
+        /// The limit.
         limit: usize,
     },
-    /// The kernel breaks an invariant of the form: its values do not dominate their uses, or types disagree.
+    /// The kernel breaks an invariant of the IR: its values do not dominate their uses, or types disagree.
     #[error("kernel `{kernel}` is not well-formed: {error}")]
     Inconsistent {
         /// Which kernel.
         kernel: String,
-        /// What the verifier says.
+        /// The verifier's error.
         error: crate::verify::VerifyError,
     },
 }
 
 impl LoadError {
-    /// The place, if the error has one inside a module.
+    /// The location in the module, if the error has one.
     pub fn place(&self) -> Option<&SpirvPlace> {
         match self {
             Self::Invalid { place, .. } | Self::Unsupported { place, .. } | Self::TooLarge { place, .. } => {

@@ -5,14 +5,14 @@ use smallvec::SmallVec;
 
 use crate::{Block, Kernel};
 
-/// Predecessors and successors of each block, without doubles, and an order.
+/// Predecessors and successors of each block, without duplicates, and an order.
 #[derive(Clone, Debug)]
 pub struct Cfg {
-    /// Blocks that go to a block.
+    /// The predecessors of each block.
     pub predecessors: SecondaryMap<Block, SmallVec<[Block; 4]>>,
-    /// Blocks a block goes to.
+    /// The successors of each block.
     pub successors: SecondaryMap<Block, SmallVec<[Block; 2]>>,
-    /// Reachable blocks, each before its successors but for back edges; the entry first.
+    /// Reachable blocks, each before its successors except along back edges; the entry first.
     pub order: Vec<Block>,
     /// Position in `order`; `None` for unreachable blocks.
     pub position: SecondaryMap<Block, Option<u32>>,
@@ -28,7 +28,7 @@ impl Cfg {
         }))
     }
 
-    /// The graph of those blocks and successors. Edges of unreachable blocks do not count as predecessors.
+    /// The graph of these blocks and successors. Edges from unreachable blocks do not count as predecessors.
     pub fn of(blocks: impl Iterator<Item = (Block, Vec<Block>)>) -> Self {
         let mut cfg = Self {
             predecessors: SecondaryMap::new(),
@@ -48,7 +48,8 @@ impl Cfg {
         seen[Kernel::ENTRY] = true;
         let mut stack = vec![(Kernel::ENTRY, 0)];
         while let Some((block, next)) = stack.last_mut() {
-            // The last successor first, so that in the order the first comes right behind: bodies before exits.
+            // The last successor first, so that the first comes right after the block in the order: bodies before
+            // exits.
             if let Some(target) = cfg.successors[*block].iter().rev().nth(*next).copied() {
                 *next += 1;
                 if !seen[target] {
@@ -70,7 +71,7 @@ impl Cfg {
         cfg
     }
 
-    /// Whether the entry reaches the block.
+    /// Whether the block is reachable from the entry.
     pub fn is_reachable(&self, block: Block) -> bool {
         self.position[block].is_some()
     }

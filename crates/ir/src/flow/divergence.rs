@@ -1,15 +1,16 @@
-//! Which values are the same for all work-items of a group, and how the others change from one to the next.
+//! Divergence analysis: which values are the same for all work-items of a group, and how the others change from one
+//! work-item to the next.
 //!
-//! The lattice of a value's [`Shape`], from known to unknown: *affine* with constant coefficients in the local ids (all zero:
-//! uniform), *linear* (affine with coefficients that are uniform but not known), *divergent*. Everything starts as uniform
-//! and is lowered until nothing changes. Two rules beyond plain data flow:
+//! The lattice of a value's [`Shape`], from known to unknown: *affine* with constant coefficients in the local ids (all
+//! zero: uniform), *linear* (affine with uniform but unknown coefficients), *divergent*. Everything starts as uniform
+//! and is lowered to a fixed point. Two rules beyond plain data flow:
 //!
-//! - *Join*: where a divergent branch's ways meet again, block parameters diverge. The blocks are those that both ways
-//!   reach before the branch's post-dominator, it included.
-//! - *Loop*: when work-items leave a loop at different times, what was computed inside diverges for whoever uses it outside.
+//! - *Join*: where the paths of a divergent branch join, block parameters diverge. The blocks are those that both paths
+//!   reach before the branch's post-dominator, and the post-dominator itself.
+//! - *Loop*: when work-items leave a loop in different iterations, values computed inside diverge for uses outside.
 //!
-//! Loads are uniform if their address is and the memory is constant; any other load may see another work-item's store and is
-//! divergent, but for private memory that the work-item itself indexes uniformly, which is divergent too.
+//! A load is uniform if its address is uniform and the memory is constant. Any other load is divergent: it may see
+//! another work-item's store, and private memory at a uniform index is divergent too.
 
 use std::collections::HashMap;
 
@@ -19,19 +20,19 @@ use super::{Cfg, Dominators, Loops};
 use crate::op::{Address, Binary, GroupOp, GroupScope, Number, QueryKind};
 use crate::{Block, Inst, Kernel, Op, Space, Type, Value, ValueDef};
 
-/// How a value changes over the work-items of a work-group.
+/// How a value changes across the work-items of a work-group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// `uniform + c0 * local_id(0) + c1 * local_id(1) + c2 * local_id(2)`, in the value's own width.
     Affine([i64; 3]),
-    /// The same with coefficients that are the same for all, but not known here; `false` where one is surely 0.
+    /// The same with coefficients that are uniform but not known; `false` where a coefficient is certainly 0.
     Linear([bool; 3]),
-    /// Anything.
+    /// Any change.
     Divergent,
 }
 
 impl Shape {
-    /// The same for all.
+    /// The same for all work-items.
     pub const UNIFORM: Self = Self::Affine([0; 3]);
 
     /// Whether all work-items of a group have the same value.
@@ -76,12 +77,12 @@ impl Shape {
         }
     }
 
-    /// Uniform if all operands are.
+    /// Uniform if uniform, otherwise divergent.
     fn opaque(self) -> Self {
         if self.is_uniform() { self } else { Self::Divergent }
     }
 
-    /// The better known of what both allow: where two values meet on uniform ways.
+    /// The most precise shape that covers both: where two values join on uniform paths.
     fn meet(self, other: Self) -> Self {
         if self == other {
             return self;
@@ -99,7 +100,7 @@ impl Shape {
         self.used().map_or(Self::Divergent, Self::Linear)
     }
 
-    /// Height in the lattice: it only falls.
+    /// Height in the lattice; it only decreases.
     fn rank(self) -> u8 {
         match self {
             Self::Affine([0, 0, 0]) => 3,
@@ -119,7 +120,7 @@ pub struct Divergence {
 }
 
 impl Divergence {
-    /// Computes it.
+    /// Runs the analysis.
     pub fn new(kernel: &Kernel, cfg: &Cfg, post: &Dominators, loops: &Loops) -> Self {
         let mut analysis = Analysis {
             kernel,
@@ -144,12 +145,12 @@ impl Divergence {
         analysis.result
     }
 
-    /// How a value changes over the work-items of a group; constants and unreachable values are uniform.
+    /// How a value changes across the work-items of a group; constants and unreachable values are uniform.
     pub fn shape(&self, value: Value) -> Shape {
         self.shapes[value].unwrap_or(Shape::UNIFORM)
     }
 
-    /// Whether work-items of one group may leave the block in different ways.
+    /// Whether work-items of one group may take different successors of the block.
     pub fn is_divergent_branch(&self, block: Block) -> bool {
         self.divergent_branches.contains(block)
     }
@@ -166,9 +167,9 @@ struct Analysis<'k> {
     post: &'k Dominators,
     loops: &'k Loops,
     result: Divergence,
-    /// Blocks where the ways of a divergent branch meet.
+    /// Blocks where the paths of a divergent branch join.
     joins: EntitySet<Block>,
-    /// Loops that work-items leave at different times.
+    /// Loops that work-items leave in different iterations.
     left_unevenly: Vec<bool>,
     /// The block of each instruction.
     homes: SecondaryMap<Inst, Option<Block>>,
@@ -205,7 +206,7 @@ impl Analysis<'_> {
         let lowered = match known {
             None => shape,
             Some(known) if known == shape => return false,
-            // Falls, or is another of the same height: then one lower.
+            // It falls, or is another shape of the same height: then one step lower.
             Some(known) if shape.rank() < known.rank() => shape,
             Some(known) => known.meet(shape).min_rank(known),
         };
@@ -213,7 +214,7 @@ impl Analysis<'_> {
         known != Some(lowered)
     }
 
-    /// The shape of a value where it is used: what comes out of a loop that is left unevenly diverges.
+    /// The shape of a value at its use: values from a loop that is left in different iterations diverge.
     fn seen(&self, value: Value, user: Block) -> Shape {
         let shape = self.result.shape(value);
         if shape == Shape::Divergent {
@@ -240,7 +241,7 @@ impl Analysis<'_> {
 
     fn diverge(&mut self, block: Block) {
         let stop = self.post.immediate(block);
-        // Blocks that its ways reach before they must have met, each with the last of the ways that does.
+        // Blocks that its paths reach before the post-dominator, each with the last path that reaches it.
         let mut reached: HashMap<Block, usize> = HashMap::new();
         for (way, target) in self.cfg.successors[block].iter().enumerate() {
             let mut work = vec![*target];
@@ -258,7 +259,8 @@ impl Analysis<'_> {
                 }
             }
         }
-        // A way out of a loop between the branch and its post-dominator is taken by some earlier than by others.
+        // An exit of a loop between the branch and its post-dominator is taken by some work-items earlier than by
+        // others.
         let mut around = self.loops.around(block);
         while let Some(index) = around {
             let each = &self.loops.all[index];
@@ -272,7 +274,7 @@ impl Analysis<'_> {
 
     fn parameter(&self, block: Block, position: usize) -> Shape {
         if block == Kernel::ENTRY {
-            // Arguments are the same for all; of a struct the address is, inside each work-item's own memory.
+            // Arguments are uniform; for a struct that holds for the address, within each work-item's private memory.
             return Shape::UNIFORM;
         }
         let mut shape: Option<Shape> = None;
@@ -286,7 +288,7 @@ impl Analysis<'_> {
                 let argument = call.arguments[position];
                 several |= first.is_some_and(|first| first != argument);
                 first.get_or_insert(argument);
-                // What has not been computed yet says nothing.
+                // A value that has not been computed yet has no influence.
                 let known =
                     self.kernel.constant(argument).is_some() || self.result.shapes[argument].is_some();
                 if !known {
@@ -317,7 +319,7 @@ impl Analysis<'_> {
             (Op::Binary(Binary::Shl), [a, b]) if b.is_uniform() => {
                 a.scaled(constant(1).filter(|bits| (0..63).contains(bits)).map(|bits| 1 << bits))
             }
-            // Widening keeps the slope: an index that wraps in its own width is no index.
+            // Widening keeps the slope: an index that wraps in its own width is not an index.
             (Op::Convert(convert), [a]) if convert.from != Number::Float && convert.to != Number::Float => {
                 if convert.saturate {
                     a.opaque()
@@ -363,7 +365,7 @@ impl Analysis<'_> {
                 let constant = self.kernel.ty(inst.operands[0]) == Type::Pointer(Space::Constant);
                 if constant && address.is_uniform() { Shape::UNIFORM } else { Shape::Divergent }
             }
-            // Of what is undefined, each work-item has its own garbage.
+            // An undefined value differs between work-items.
             (Op::ImageSample(_) | Op::ImageRead { .. } | Op::Atomic(_) | Op::Undefined, _) => {
                 Shape::Divergent
             }

@@ -1,8 +1,8 @@
 //! Dominators and post-dominators.
 //!
-//! A block dominates another if every way from the entry to the other passes it. A block post-dominates another if every
-//! way from the other to the end passes it; kernels with several ends, or with endless loops, have a virtual end that all of
-//! them lead to, so a block may have no immediate post-dominator.
+//! A block dominates another if every path from the entry to the other passes through it. A block post-dominates
+//! another if every path from the other to the end passes through it; kernels with several ends, or with endless loops,
+//! have a virtual end that all of them lead to, so a block may have no immediate post-dominator.
 //!
 //! Immediate dominators by the iteration of Cooper, Harvey and Kennedy ("A simple, fast dominance algorithm").
 
@@ -16,12 +16,12 @@ use crate::{Block, Kernel};
 #[derive(Clone, Debug)]
 pub struct Dominators {
     immediate: SecondaryMap<Block, Option<Block>>,
-    /// Entry and exit of each block in a walk over the tree; (0, 0) for blocks not in it.
+    /// Entry and exit times of each block in a walk over the tree; (0, 0) for blocks not in it.
     span: SecondaryMap<Block, (u32, u32)>,
 }
 
 impl Dominators {
-    /// Who dominates whom.
+    /// The dominator tree.
     pub fn new(cfg: &Cfg) -> Self {
         let count = cfg.order.len();
         let index = |block: Block| cfg.position[block].map_or(0, |position| position as usize);
@@ -34,10 +34,10 @@ impl Dominators {
         Self::from_tree(&tree, &cfg.order)
     }
 
-    /// Who post-dominates whom.
+    /// The post-dominator tree.
     pub fn post(cfg: &Cfg) -> Self {
-        // The reverse graph, from a virtual end: node 0. Blocks that reach no end are led there from the last block of
-        // their reverse postorder that does not.
+        // The reverse graph, from a virtual end: node 0. Blocks that reach no end are linked to it from the last such
+        // block in reverse postorder.
         let count = cfg.order.len();
         let index = |block: Block| cfg.position[block].map_or(0, |position| position as usize) + 1;
         let mut forward: Vec<Vec<usize>> = vec![Vec::new(); count + 1];
@@ -65,7 +65,7 @@ impl Dominators {
                 walk(node, &backward, &mut seen, &mut order);
             }
         }
-        // The walks are one depth-first walk whose root is finished last.
+        // The walks form one depth-first walk whose root is finished last.
         if let Some(root) = order.iter().position(|node| *node == 0) {
             order.remove(root);
         }
@@ -78,7 +78,7 @@ impl Dominators {
         let sources: Vec<Vec<usize>> =
             order.iter().map(|node| forward[*node].iter().map(|next| position[*next]).collect()).collect();
         let tree = iterate(count + 1, &sources);
-        // Node `n` of the tree is block `order[n] - 1`; the virtual end is node 0 and no block.
+        // Node `n` of the tree is block `order[n] - 1`; the virtual end is node 0 and not a block.
         let mut immediate = SecondaryMap::new();
         let mut children: SecondaryMap<Block, SmallVec<[Block; 4]>> = SecondaryMap::new();
         let mut roots = Vec::new();
@@ -119,7 +119,7 @@ impl Dominators {
         outer.1 != 0 && inner.1 != 0 && outer.0 <= inner.0 && inner.1 <= outer.1
     }
 
-    /// Blocks right below each block in the tree.
+    /// The children of each block in the tree.
     pub fn children(&self, blocks: impl Iterator<Item = Block>) -> SecondaryMap<Block, SmallVec<[Block; 4]>> {
         let mut children: SecondaryMap<Block, SmallVec<[Block; 4]>> = SecondaryMap::new();
         for block in blocks {
@@ -141,7 +141,7 @@ impl Dominators {
             for predecessor in predecessors {
                 let mut runner = Some(*predecessor);
                 while let Some(at) = runner.filter(|at| Some(*at) != self.immediate[*block]) {
-                    // Blocks come one after the other, so that a double would be the last.
+                    // Blocks come one after the other, so a duplicate can only be the last entry.
                     if frontiers[at].last() == Some(block) {
                         break;
                     }
@@ -154,7 +154,7 @@ impl Dominators {
     }
 }
 
-/// Appends what `node` reaches to a postorder.
+/// Appends the nodes that `node` reaches to a postorder.
 fn walk(node: usize, edges: &[Vec<usize>], seen: &mut [bool], order: &mut Vec<usize>) {
     if seen[node] {
         return;
@@ -242,7 +242,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether `to` is reached from `from` without passing `without`.
+    /// Whether a path leads from `from` to `to` without `without`.
     fn reaches(edges: &[Vec<usize>], from: usize, to: usize, without: usize) -> bool {
         if from == without {
             return false;
@@ -294,7 +294,7 @@ mod tests {
             }
             edges.push(Vec::new());
             let alive: Vec<usize> = (0..=end).filter(|node| reaches(&edges, 0, *node, none)).collect();
-            // Endless loops are given an end.
+            // Endless loops get an end.
             for node in &alive {
                 if !reaches(&edges, *node, end, none) { edges[*node].push(end); }
             }
@@ -311,7 +311,7 @@ mod tests {
             }
         }
 
-        /// Endless loops are no reason to fail: whatever dominates, it dominates in the graph where they may end.
+        /// Endless loops do not fail: every post-dominator is one in the graph where these loops may end.
         #[test]
         fn post_dominators_of_endless_loops_end(edges in graph()) {
             let cfg = Cfg::of(edges.iter().enumerate().map(|(from, to)| {

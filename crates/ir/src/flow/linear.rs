@@ -1,7 +1,7 @@
-//! Integers and addresses as sums: `base + 4 * global_id(0) + 4 * width * ... + 12`.
+//! Integers and addresses as linear sums: `base + 4 * global_id(0) + 4 * width * ... + 12`.
 //!
-//! Sums are taken over the integers, as if no index wrapped in its own width: that is what an address means in OpenCL C
-//! (signed overflow is undefined, and an unsigned index that wraps leaves its buffer all the same).
+//! Sums are exact integers, as if no index wrapped in its own width. That is the meaning of an address in OpenCL C:
+//! signed overflow is undefined, and an unsigned index that wraps leaves its buffer anyway.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,13 +12,13 @@ use super::Cfg;
 use crate::op::{Address, Binary, Number, Query};
 use crate::{Block, Inst, Kernel, Object, Op, ProgramObject, Value, ValueDef};
 
-/// Terms a sum may have; longer ones count as one unknown.
+/// Maximum number of terms of a sum; longer ones count as one unknown.
 const MOST_TERMS: usize = 12;
 
-/// What a sum is made of.
+/// A term of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Atom {
-    /// A value that is no sum itself: an argument, a loop's counter, a load, a product of two unknowns.
+    /// A value that is not itself a sum: an argument, a loop's counter, a load, a product of two unknowns.
     Value(Value),
     /// A fact about the work-item; [`Query`] by kind and dimension.
     Query(crate::op::QueryKind, u8),
@@ -54,7 +54,7 @@ impl Linear {
         Self { terms: BTreeMap::from([(atom, 1)]), constant: 0 }
     }
 
-    /// The constant, if there is nothing else.
+    /// The constant, if there are no terms.
     pub fn as_constant(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)
     }
@@ -76,16 +76,16 @@ impl Linear {
         Some(sum)
     }
 
-    /// Bits that are 0 in every value of the sum, of the lowest 32.
+    /// Bits that are 0 in every value of the sum, among the lowest 32.
     fn known_zeros(&self) -> u32 {
-        // Below the lowest bit of all factors the sum has the bits of its constant.
+        // Below the lowest set bit of all factors, the sum has the bits of its constant.
         let factors = self.terms.values().fold(0, |all, factor| all | *factor);
         let below =
             if factors == 0 { u32::MAX } else { ((factors & factors.wrapping_neg()) as u32).wrapping_sub(1) };
         below & !(self.constant as u32)
     }
 
-    /// The sum divided by `2^bits`; `None` if that is not whole.
+    /// The sum divided by `2^bits`; `None` if that is not an integer.
     fn shifted_right(&self, bits: u32) -> Option<Self> {
         let mask = (1_i64 << bits) - 1;
         let whole = |number: i64| (number & mask == 0).then_some(number >> bits);
@@ -93,7 +93,7 @@ impl Linear {
         Some(Self { terms: terms.collect::<Option<_>>()?, constant: whole(self.constant)? })
     }
 
-    /// Its value when `of` gives each atom's; `None` if one is not known or a number overflows.
+    /// Its value, with each atom's value from `of`; `None` if one is not known or a number overflows.
     pub fn evaluate(&self, mut of: impl FnMut(Atom) -> Option<i64>) -> Option<i64> {
         self.terms
             .iter()
@@ -116,7 +116,7 @@ impl fmt::Display for Linear {
 /// What an address starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Base {
-    /// A pointer that is no address arithmetic: an argument, a block parameter, a loaded pointer.
+    /// A pointer that is not the result of address arithmetic: an argument, a block parameter, a loaded pointer.
     Value(Value),
     /// A private or local object.
     Object(Object),
@@ -133,15 +133,15 @@ pub struct MemoryFact {
     pub block: Block,
     /// What its address starts from.
     pub base: Base,
-    /// Bytes from there.
+    /// Bytes from the base.
     pub offset: Linear,
-    /// Bytes it touches.
+    /// Bytes accessed.
     pub bytes: u32,
     /// Whether it writes.
     pub writes: bool,
 }
 
-/// Sums for all scalar integers and pointers of a kernel.
+/// Linear forms of all scalar integers and pointers of a kernel.
 #[derive(Clone, Debug)]
 pub struct LinearForms {
     forms: SecondaryMap<Value, Option<(Option<Base>, Linear)>>,
@@ -161,12 +161,12 @@ impl LinearForms {
         all
     }
 
-    /// The sum that an integer is; of a pointer, what is added to its base.
+    /// The linear form of an integer; for a pointer, of its offset from the base.
     pub fn get(&self, kernel: &Kernel, value: Value) -> Linear {
         self.parts(kernel, value).1
     }
 
-    /// Base and sum of a pointer.
+    /// Base and offset of a pointer.
     pub fn address(&self, kernel: &Kernel, pointer: Value) -> (Base, Linear) {
         let (base, offset) = self.parts(kernel, pointer);
         match base {
@@ -236,7 +236,7 @@ impl LinearForms {
                 let by = sum(1).as_constant().filter(|by| (0..62).contains(by))?;
                 Linear::default().plus(&sum(0), 1 << by)?
             }
-            // Compilers write `or` for an addition that carries nothing, as in `4 * i + 1`.
+            // Compilers write `or` for an addition without carries, as in `4 * i + 1`.
             Op::Binary(Binary::Or) => {
                 let (a, b) = (sum(0), sum(1));
                 let added = u32::try_from(b.as_constant()?).ok()?;
@@ -245,10 +245,10 @@ impl LinearForms {
                 }
                 a.plus(&b, 1)?
             }
-            // And a shift to the left and back, or a mask, for 32 bits that are widened to 64.
+            // And a shift left and back, or a mask, for 32 bits that are widened to 64.
             Op::Binary(Binary::AShr | Binary::LShr) => {
                 let by = u32::try_from(sum(1).as_constant()?).ok()?;
-                // What leaves fewer than 32 bits is an intended cut.
+                // Fewer than 32 remaining bits are an intended truncation.
                 if kernel.ty(data.result?).bytes() * 8 < by.saturating_add(32) {
                     return None;
                 }
@@ -259,7 +259,7 @@ impl LinearForms {
             Op::Convert(convert)
                 if convert.from != Number::Float && convert.to != Number::Float && !convert.saturate =>
             {
-                // Into fewer than 32 bits is an intended cut.
+                // A conversion to fewer than 32 bits is an intended truncation.
                 if kernel.ty(data.result?).bytes() < 4
                     && kernel.ty(data.operands[0]).bytes() > kernel.ty(data.result?).bytes()
                 {

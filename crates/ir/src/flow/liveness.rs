@@ -1,11 +1,11 @@
-//! Which values are needed later.
+//! Liveness: which values are used later.
 
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 use super::Cfg;
 use crate::{Block, Kernel, Value};
 
-/// Values that live across the ends of blocks. Constants live nowhere: they are part of the code.
+/// Values that live across block boundaries. Constants are never live: they are part of the code.
 #[derive(Clone, Debug)]
 pub struct Liveness {
     live_in: SecondaryMap<Block, EntitySet<Value>>,
@@ -56,22 +56,22 @@ impl Liveness {
         all
     }
 
-    /// Whether a value is needed at a block's start; its parameters are if they are used.
+    /// Whether a value is live at a block's start; its parameters are if they are used.
     pub fn is_live_in(&self, block: Block, value: Value) -> bool {
         self.live_in[block].contains(value)
     }
 
-    /// Whether a value is needed behind a block's end, other than as an argument of its terminator.
+    /// Whether a value is live after a block's end, other than as an argument of its terminator.
     pub fn is_live_out(&self, block: Block, value: Value) -> bool {
         self.live_out[block].contains(value)
     }
 
-    /// Values needed at a block's start, in order.
+    /// Values live at a block's start, in order.
     pub fn live_in(&self, block: Block) -> impl Iterator<Item = Value> + '_ {
         self.live_in[block].iter()
     }
 
-    /// Values needed behind a block's end, in order.
+    /// Values live after a block's end, in order.
     pub fn live_out(&self, block: Block) -> impl Iterator<Item = Value> + '_ {
         self.live_out[block].iter()
     }

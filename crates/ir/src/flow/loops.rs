@@ -1,24 +1,24 @@
-//! Loops: natural ones nested in one another, and the flow that is none.
+//! Nested natural loops, and irreducible control flow.
 
 use cranelift_entity::SecondaryMap;
 
 use super::{Cfg, Dominators};
 use crate::Block;
 
-/// A natural loop: all that reaches its header again without leaving it.
+/// A natural loop: all blocks from which its header is reached again without leaving the loop.
 #[derive(Clone, Debug)]
 pub struct Loop {
-    /// The one block through which it is entered.
+    /// The single entry block.
     pub header: Block,
-    /// Blocks that go back to the header.
+    /// Blocks that jump back to the header.
     pub latches: Vec<Block>,
-    /// All its blocks, those of inner loops too, in the order of the graph; the header is first.
+    /// All its blocks, including those of inner loops, in the order of the graph; the header is first.
     pub blocks: Vec<Block>,
-    /// Ways out: a block inside and the block it goes to outside.
+    /// Exit edges: a block inside and its successor outside.
     pub exits: Vec<(Block, Block)>,
-    /// The loop right around it, by position in [`Loops::all`].
+    /// The immediately enclosing loop, by position in [`Loops::all`].
     pub outer: Option<usize>,
-    /// 1 for a loop in no other.
+    /// Nesting depth, 1 for an outermost loop.
     pub depth: u32,
 }
 
@@ -28,8 +28,8 @@ pub struct Loops {
     /// Outer loops before inner ones.
     pub all: Vec<Loop>,
     innermost: SecondaryMap<Block, Option<u32>>,
-    /// Edges that go back in the order without going to a dominator: cycles with several entries. Blocks on such a
-    /// cycle are in no loop on its account, and have no trip count.
+    /// Edges that go backwards in the order without leading to a dominator: cycles with several entries. Such a cycle
+    /// does not count as a loop, and has no trip count.
     pub irreducible: Vec<(Block, Block)>,
 }
 
@@ -38,7 +38,7 @@ impl Loops {
     pub fn new(cfg: &Cfg, dominators: &Dominators) -> Self {
         let mut all = Vec::new();
         let mut irreducible = Vec::new();
-        // The header of the last loop that a block was found in.
+        // The header of the last loop found for each block.
         let mut found: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
         for header in &cfg.order {
             let mut latches = Vec::new();
@@ -53,7 +53,7 @@ impl Loops {
                 all.push(Self::natural(cfg, *header, latches, &mut found));
             }
         }
-        // Headers come in the order of the graph, so an outer loop is found before the loops inside it.
+        // Headers are in the order of the graph, so an outer loop is found before the loops inside it.
         let mut innermost: SecondaryMap<Block, Option<u32>> = SecondaryMap::new();
         for index in 0..all.len() {
             let outer = innermost[all[index].header].map(|outer| outer as usize);
@@ -95,12 +95,12 @@ impl Loops {
         self.innermost[block].map(|index| index as usize)
     }
 
-    /// How many loops are around a block.
+    /// The number of loops around a block.
     pub fn depth(&self, block: Block) -> u32 {
         self.around(block).map_or(0, |index| self.all[index].depth)
     }
 
-    /// Whether the block is in that loop.
+    /// Whether the block is in the loop.
     pub fn contains(&self, index: usize, block: Block) -> bool {
         let mut at = self.around(block);
         while let Some(inner) = at {
@@ -121,7 +121,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Every cycle goes through a natural loop's header or an irreducible edge: without those edges nothing comes back.
+        /// Every cycle contains an edge to a natural loop's header or an irreducible edge: without those edges there
+        /// are no cycles.
         #[test]
         fn nothing_else_comes_back(
             edges in (1_usize..12).prop_flat_map(|count| {
@@ -136,7 +137,7 @@ mod tests {
                 loops.irreducible.contains(&(from, to))
                     || loops.all.iter().any(|each| each.header == to && each.latches.contains(&from))
             };
-            // Repeatedly remove blocks without a way in: an acyclic graph vanishes.
+            // Repeatedly remove blocks without predecessors: an acyclic graph vanishes.
             let mut left: Vec<Block> = cfg.order.clone();
             loop {
                 let before = left.len();

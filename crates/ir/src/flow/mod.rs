@@ -1,4 +1,4 @@
-//! What follows from a kernel without running it. Each analysis is a side table.
+//! Static analyses of a kernel. Each analysis is a side table.
 
 pub mod cfg;
 pub mod divergence;

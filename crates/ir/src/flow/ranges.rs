@@ -1,11 +1,12 @@
-//! Between which numbers integers lie.
+//! Ranges of integers.
 //!
-//! Every integer value has an interval of the numbers that its bits can be, read as two's complement; a vector's holds for all its
-//! lanes. It starts from types, constants, ids, and what is known of the launch, and goes forward with the program; branches on
-//! comparisons narrow what is compared, and loops are widened until nothing changes, then narrowed again.
+//! Every integer value has an interval of the numbers that its bits can be, read as two's complement; for a vector it
+//! covers all lanes. Intervals start from types, constants, ids and the known parts of the launch, and are propagated
+//! forward; branches on comparisons narrow the compared values, and loops are widened to a fixed point, then narrowed
+//! again.
 //!
-//! What the source promises is believed: a sum that must not wrap does not. Of a work-item's ids it is assumed that a launch has
-//! fewer than 2^31 work-items in a dimension.
+//! Guarantees of the source are trusted: a sum declared not to wrap does not wrap. A launch is assumed to have fewer
+//! than 2^31 work-items in a dimension.
 
 use cranelift_entity::SecondaryMap;
 
@@ -13,57 +14,58 @@ use super::{Atom, Cfg, Dominators, LinearForms, Loops, TripCount};
 use crate::op::{Binary, Builtin, Compare, Convert, Number, QueryKind, Unary};
 use crate::{Block, Flags, Inst, Kernel, Op, Scalar, TerminatorKind, Value, ValueDef};
 
-/// Rounds in which a loop's values grow as they do, before they jump to the next of the stops.
+/// Iterations in which a loop's values grow normally before they jump to the next stop.
 const PATIENCE: u32 = 3;
 
-/// Bits of the numbers at which growing values stop.
+/// Widths in bits of the bounds at which growing values stop.
 const STOPS: [u32; 8] = [0, 7, 8, 15, 16, 24, 31, 63];
 
-/// What nobody has written may be taken for any number.
+/// An undefined value may be taken for any number.
 const UNDEFINED: Range = Range::only(0);
 
-/// The numbers from `low` to `high`, both included.
+/// The integers from `low` to `high`, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// The least.
+    /// The least number.
     pub low: i64,
-    /// The greatest, not below the least.
+    /// The greatest number, at least `low`.
     pub high: i64,
 }
 
 impl Range {
-    /// Every number of a signed integer of so many bits, 1 to 64.
+    /// Every number of a signed integer with this many bits, 1 to 64.
     pub const fn signed(bits: u32) -> Self {
         Self { low: i64::MIN >> (64 - bits), high: i64::MAX >> (64 - bits) }
     }
 
-    /// Every number of an unsigned integer of so many bits, up to 63; of 64, those that a signed one has too.
+    /// Every number of an unsigned integer with this many bits, up to 63; for 64 bits, those that a signed one also
+    /// has.
     pub const fn unsigned(bits: u32) -> Self {
         Self { low: 0, high: if bits < 63 { (1 << bits) - 1 } else { i64::MAX } }
     }
 
-    /// One number.
+    /// A single number.
     pub const fn only(number: i64) -> Self {
         Self { low: number, high: number }
     }
 
-    /// Whether all its numbers are in another one.
+    /// Whether `other` contains all its numbers.
     pub const fn is_within(self, other: Self) -> bool {
         self.low >= other.low && self.high <= other.high
     }
 
-    /// Whether a number is in it.
+    /// Whether it contains a number.
     pub const fn contains(self, number: i64) -> bool {
         number >= self.low && number <= self.high
     }
 
-    /// The least range with all numbers of both.
+    /// The smallest range that contains both.
     #[must_use]
     pub fn join(self, other: Self) -> Self {
         Self { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 
-    /// The numbers that are in both; the first where there are none, as on a way that is never gone.
+    /// The intersection; the first range where it is empty, as on a path that is never taken.
     fn meet(self, other: Self) -> Self {
         let both = Self { low: self.low.max(other.low), high: self.high.min(other.high) };
         if both.low <= both.high { both } else { self }
@@ -73,7 +75,7 @@ impl Range {
         self.low >= 0
     }
 
-    /// The range of exact results in an integer of so many bits: itself, unless some wrap.
+    /// The range of exact results in an integer with this many bits: itself, unless some wrap.
     fn fitted(low: i128, high: i128, bits: u32, wraps: bool) -> Self {
         let all = Self::signed(bits);
         match (i64::try_from(low), i64::try_from(high)) {
@@ -86,7 +88,7 @@ impl Range {
         }
     }
 
-    /// The results of a function that is monotone in each operand, from those of the corners.
+    /// The results of a function that is monotone in each operand, computed from the corners.
     fn corners(self, other: Self, bits: u32, wraps: bool, of: impl Fn(i128, i128) -> i128) -> Self {
         let corner = |a: i64, b: i64| of(i128::from(a), i128::from(b));
         let all = [
@@ -108,7 +110,7 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// Computes them; `known` says what an argument, an id or a size is in this launch, if that is known.
+    /// Computes them; `known` returns the value of an argument, an id or a size in this launch, if it is known.
     pub fn new(
         kernel: &Kernel,
         cfg: &Cfg,
@@ -132,13 +134,13 @@ impl Ranges {
         while analysis.round(Some(round)) {
             round += 1;
         }
-        // From a solution every further round gives another one, and none that is wider.
+        // Each further iteration from a solution gives another solution that is not wider.
         analysis.round(None);
         analysis.round(None);
         analysis.ranges
     }
 
-    /// The numbers that a value can be; `None` for what is no integer, and for what never runs.
+    /// The range of a value; `None` for values that are not integers, and for unreachable code.
     pub fn get(&self, kernel: &Kernel, value: Value) -> Option<Range> {
         constant(kernel, value).or(self.of[value])
     }
@@ -158,13 +160,14 @@ struct Analysis<'k> {
     cfg: &'k Cfg,
     dominators: &'k Dominators,
     known: &'k dyn Fn(Atom) -> Option<i64>,
-    /// Of counters whose loop runs a known number of times.
+    /// Ranges of counters whose loop has a known trip count.
     counters: SecondaryMap<Value, Option<Range>>,
     ranges: Ranges,
 }
 
 impl Analysis<'_> {
-    /// Computes every value once more and says whether one has changed. In an ascending round, given by number, values grow.
+    /// Recomputes every value and returns whether one has changed. In an ascending iteration, given by number, values
+    /// grow.
     fn round(&mut self, ascending: Option<u32>) -> bool {
         let mut changed = false;
         for block in &self.cfg.order {
@@ -199,7 +202,7 @@ impl Analysis<'_> {
         old != Some(grown)
     }
 
-    /// Bounds that have grown go on to the next stop.
+    /// Bounds that have grown move to the next stop.
     fn widened(&self, value: Value, old: Range, new: Range) -> Range {
         let all = self.full(value).unwrap_or(Range::signed(64));
         let low = STOPS.iter().map(|bits| -(1_i128 << bits)).find(|stop| *stop <= i128::from(new.low));
@@ -211,13 +214,13 @@ impl Analysis<'_> {
         Range { low, high }.meet(all)
     }
 
-    /// All that a value's type has room for.
+    /// The full range of a value's type.
     fn full(&self, value: Value) -> Option<Range> {
         let scalar = self.kernel.ty(value).scalar().filter(|scalar| scalar.is_int())?;
         Some(Range::signed(scalar.bits()))
     }
 
-    /// The range of a value as far as it is known at the start of a block; `None` if nothing has been computed yet.
+    /// The range of a value as far as it is known at the start of a block; `None` if it has not been computed yet.
     fn at(&self, value: Value, block: Block) -> Option<Range> {
         let mut range = self.ranges.get(self.kernel, value)?;
         if self.kernel.constant(value).is_some() {
@@ -233,7 +236,7 @@ impl Analysis<'_> {
         Some(range)
     }
 
-    /// What is left of a value's range on the way from one block to another.
+    /// The part of a value's range that remains on the edge from one block to another.
     fn past(&self, range: Range, value: Value, from: Block, to: Block) -> Range {
         let TerminatorKind::Branch { condition, then, otherwise } = &self.kernel.blocks[from].terminator.kind
         else {
@@ -263,7 +266,7 @@ impl Analysis<'_> {
             Compare::SLe => range.meet(below(0)),
             Compare::SGt => range.meet(above(1)),
             Compare::SGe => range.meet(above(0)),
-            // Below a number that is not negative there are no others.
+            // All numbers that are unsigned-less than a nonnegative one are nonnegative.
             Compare::ULt if other.is_natural() => range.meet(Range { low: 0, ..below(1) }),
             Compare::ULe if other.is_natural() => range.meet(Range { low: 0, ..below(0) }),
             Compare::UGt if other.is_natural() && range.is_natural() => range.meet(above(1)),
@@ -308,7 +311,7 @@ impl Analysis<'_> {
             Op::Unary(Unary::PopCount) => Range { low: 0, high: i64::from(bits) }.meet(all),
             Op::Select => operand(1)?.join(operand(2)?),
             Op::Convert(convert) => self.convert(convert, data.operands[0], operand(0), bits),
-            // Lanes of what is there.
+            // Lanes of the operands.
             Op::Extract(_) | Op::ExtractDynamic => operand(0)?,
             Op::Insert(_) | Op::InsertDynamic => operand(0)?.join(operand(1)?),
             Op::Shuffle(mask) => {
@@ -400,7 +403,7 @@ impl Analysis<'_> {
     }
 }
 
-/// The least range of the form -2^k to 2^k - 1 that has both.
+/// The smallest range of the form -2^k to 2^k - 1 that contains both.
 fn mask_around(a: Range, b: Range) -> Range {
     let joined = a.join(b);
     let bits = |number: i64| 65 - (number ^ (number >> 63)).leading_zeros();
@@ -427,7 +430,7 @@ fn binary(binary: Binary, a: Range, b: Range, bits: u32, wraps: bool) -> Range {
             Range { low, high: mask_around(a, b).high }
         }
         Binary::And | Binary::Or | Binary::Xor => mask_around(a, b),
-        // By zero nothing is divided.
+        // Division by zero is undefined: the divisor is taken to be nonzero.
         Binary::SDiv if b.high > 0 && b.low >= 0 => {
             a.corners(Range { low: b.low.max(1), ..b }, bits, true, |a, b| a / b)
         }
@@ -467,7 +470,7 @@ fn builtin(builtin: Builtin, operands: &[Range], bits: u32) -> Range {
         (B::SMin, [a, b]) => Range { low: a.low.min(b.low), high: a.high.min(b.high) },
         (B::UMax, [a, b]) if natural => Range { low: a.low.max(b.low), high: a.high.max(b.high) },
         (B::UMin, [a, b]) if natural => Range { low: a.low.min(b.low), high: a.high.min(b.high) },
-        // One that is not negative is the upper bound of the other.
+        // A nonnegative operand is an upper bound of the result.
         (B::UMin, [a, b]) if a.is_natural() || b.is_natural() => {
             Range { low: 0, high: if a.is_natural() { a.high } else { b.high } }
         }
@@ -497,7 +500,7 @@ fn builtin(builtin: Builtin, operands: &[Range], bits: u32) -> Range {
     }
 }
 
-/// Whether a 24-bit function reads a number as it is.
+/// Whether a 24-bit function reads every number of the range unchanged.
 fn in_24_bits(builtin: Builtin, range: Range) -> bool {
     let signed = matches!(builtin, Builtin::SMul24 | Builtin::SMad24);
     range.is_within(if signed { Range::signed(24) } else { Range::unsigned(24) })

@@ -1,8 +1,8 @@
-//! How often a loop runs, where it follows from a counter.
+//! Trip counts of loops with a counter.
 //!
-//! Recognised: a block parameter of the header that starts at `first`, grows by a constant `step` on every way back, and
-//! is compared with a bound that does not change in the loop, in the one block that decides to leave. The counter may be
-//! compared before or after its step.
+//! Recognised: a block parameter of the header that starts at `first`, grows by a constant `step` on every back edge,
+//! and is compared with a loop-invariant bound in the only exiting block. The counter may be compared before or after
+//! its step.
 
 use super::linear::{Atom, Linear, LinearForms};
 use super::loops::Loop;
@@ -10,34 +10,34 @@ use super::{Cfg, Dominators};
 use crate::op::Compare;
 use crate::{Block, Kernel, Op, TerminatorKind, Value, ValueDef};
 
-/// How often a loop goes back to its header: `ceil(distance / step)`, at least 0.
+/// How many times a loop goes back to its header: `ceil(distance / step)`, at least 0.
 ///
-/// With a count of `n`, blocks up to the one that decides run `n + 1` times each time the loop is entered, those behind it
+/// With a count of `n`, blocks up to the deciding one run `n + 1` times each time the loop is entered, those after it
 /// `n` times. So the body of a `for` runs `n` times, that of a `do ... while` `n + 1` times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TripCount {
-    /// From the first value to where the counter stops, in its direction: at most 0 when the loop is not entered.
+    /// From the first value to the counter's end, in its direction: at most 0 when the loop is not entered.
     pub distance: Linear,
-    /// How far a round goes, at least 1.
+    /// The distance per iteration, at least 1.
     pub step: i64,
-    /// Whether the loop leaves only when the counter is exactly the bound (`!=`): then the step has to divide the distance.
+    /// Whether the loop exits only when the counter equals the bound (`!=`): then the step has to divide the distance.
     pub exact: bool,
-    /// What is compared first; with an unsigned comparison a negative start, bound or end has no count.
+    /// The first compared value; with an unsigned comparison there is no count for a negative start, bound or end.
     pub start: Linear,
     /// Whether the comparison is unsigned.
     pub unsigned: bool,
-    /// The block that decides, and leaves.
+    /// The block that decides and exits.
     pub decides: Block,
     /// The counter.
     pub counter: Value,
     /// Its first value.
     pub first: Linear,
-    /// What it grows by; negative when it counts down.
+    /// The counter's change per iteration; negative when it counts down.
     pub increment: i64,
 }
 
 impl TripCount {
-    /// Finds a loop's trip count; `None` if it has no such counter, or several ways out.
+    /// Finds a loop's trip count; `None` if it has no such counter, or several exits.
     pub fn of(
         kernel: &Kernel,
         cfg: &Cfg,
@@ -55,7 +55,7 @@ impl TripCount {
         };
         let inst = &kernel.insts[kernel.defining(*condition)?];
         let Op::Compare(compare) = inst.op else { return None };
-        // The comparison under which the loop goes on.
+        // The comparison under which the loop continues.
         let mut goes_on = if then.block == outside { compare.negated()? } else { compare };
         let (a, b) = (inst.operands[0], inst.operands[1]);
         let (tested, bound, swapped) = match (moving(kernel, forms, each, a), moving(kernel, forms, each, b))
@@ -77,7 +77,7 @@ impl TripCount {
         let next = forms.get(kernel, back);
         let increment = next.plus(&Linear::atom(Atom::Value(counter)), -1)?.as_constant()?;
         let first = entering(kernel, cfg, each, position, forms)?;
-        // On the way the tested value runs from `first + offset`.
+        // Along the loop, the tested value starts at `first + offset`.
         let start = first.plus(&Linear::constant(offset), 1)?;
         let up = bound.plus(&start, -1)?;
         let down = start.plus(&bound, -1)?;
@@ -95,7 +95,7 @@ impl TripCount {
         Some(Self { distance, step, exact, start, unsigned, decides: leaving, counter, first, increment })
     }
 
-    /// How often it goes back when every atom is known; `None` if one is not, or if the loop would not end.
+    /// The trip count when every atom is known; `None` if one is not, or if the loop would not end.
     pub fn evaluate(&self, mut of: impl FnMut(Atom) -> Option<i64>) -> Option<i64> {
         let distance = self.distance.evaluate(&mut of)?;
         if self.exact && (distance < 0 || distance % self.step != 0) {
@@ -103,7 +103,7 @@ impl TripCount {
         }
         let count = if distance <= 0 { 0 } else { (distance - 1) / self.step + 1 };
         if self.unsigned {
-            // Below zero an unsigned counter wraps, and the loop goes on.
+            // Below zero an unsigned counter wraps, and the loop continues.
             let start = self.start.evaluate(&mut of)?;
             let bound =
                 start.checked_add(if self.increment > 0 { distance } else { distance.checked_neg()? })?;
@@ -115,13 +115,13 @@ impl TripCount {
         Some(count)
     }
 
-    /// How often it goes back, if it is a constant.
+    /// The trip count, if it is a constant.
     pub fn constant(&self) -> Option<i64> {
         self.evaluate(|_| None)
     }
 }
 
-/// The counter that a tested value is, and the constant added to it.
+/// The counter in a tested value, and the constant added to it.
 fn moving(kernel: &Kernel, forms: &LinearForms, each: &Loop, value: Value) -> Option<(Value, i64)> {
     let form = forms.get(kernel, value);
     let counters: Vec<Value> = form
@@ -138,7 +138,7 @@ fn moving(kernel: &Kernel, forms: &LinearForms, each: &Loop, value: Value) -> Op
     (form.terms.len() == 1).then_some((counter, form.constant))
 }
 
-/// Whether an atom keeps its value while the loop runs.
+/// Whether an atom is loop-invariant.
 fn is_fixed(kernel: &Kernel, each: &Loop, atom: Atom) -> bool {
     let Atom::Value(value) = atom else { return true };
     match kernel.values[value].def {
@@ -158,10 +158,10 @@ fn argument(kernel: &Kernel, from: Block, to: Block, position: usize) -> Option<
     arguments.all(|other| other == Some(first)).then_some(first)
 }
 
-/// The one value a counter has on every way into the loop.
+/// The counter's value on entry, if it is the same on every path into the loop.
 fn entering(kernel: &Kernel, cfg: &Cfg, each: &Loop, position: usize, forms: &LinearForms) -> Option<Linear> {
     let mut first: Option<Linear> = None;
-    // What comes to the header from inside is a latch.
+    // A predecessor of the header inside the loop is a latch.
     for from in cfg.predecessors[each.header].iter().filter(|from| !each.latches.contains(from)) {
         let form = forms.get(kernel, argument(kernel, *from, each.header, position)?);
         if first.as_ref().is_some_and(|first| *first != form) {

@@ -1,34 +1,34 @@
-//! Functions of the OpenCL library, one row each.
+//! Functions of the OpenCL library, one per row.
 //!
 //! Error bounds are those of the full profile, in units in the last place: of the OpenCL C specification 3.0, section 7.4
 //! "Relative Error as ULPs", the tables "ULP values for single precision built-in math functions" and "ULP values for
 //! double precision built-in math functions"; for half precision of `cl_khr_fp16`, the table "ULP Values for Half
 //! Precision Floating-Point Arithmetic Operations", column "Full Profile".
 
-/// What operands a function takes and what it gives.
+/// The operands of a function and its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// So many floats, or vectors of them, of the result's type.
+    /// This many floats, or vectors of them, of the result's type.
     Float(u8),
-    /// So many integers of the result's type.
+    /// This many integers of the result's type.
     Int(u8),
-    /// So many of the result's type, integer or float.
+    /// This many operands of the result's type, integer or float.
     Any(u8),
-    /// A float, and as many `i32` lanes; gives the float's type.
+    /// A float, and as many `i32` lanes; the result has the float's type.
     FloatInt,
-    /// A float; gives as many `i32` lanes.
+    /// A float; the result has as many `i32` lanes.
     FloatToInt,
-    /// Two floats; gives as many `i32` lanes.
+    /// Two floats; the result has as many `i32` lanes.
     FloatsToInt,
-    /// An integer; gives a float of the same width.
+    /// An integer; the result is a float of the same width.
     IntToFloat,
-    /// So many floats; gives one lane of them.
+    /// This many floats; the result is one lane of them.
     FloatsToScalar(u8),
-    /// Two vectors of 3 or 4 floats; gives the same type.
+    /// Two vectors of 3 or 4 floats; the result has the same type.
     Cross,
-    /// High and low half; gives twice their width.
+    /// High and low half; the result is twice as wide.
     Upsample,
-    /// So many vectors, and a mask of integers as wide as their lanes; gives as many lanes as the mask has.
+    /// This many vectors, and a mask of integers as wide as their lanes; the result has as many lanes as the mask.
     Shuffle(u8),
 }
 
@@ -44,21 +44,21 @@ impl Shape {
     }
 }
 
-/// How far a result may be from the true one.
+/// The maximum error of a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ulp {
-    /// The correctly rounded result, or for integers the result.
+    /// Correctly rounded; for integers, exact.
     Exact,
-    /// So many units in the last place.
+    /// This many units in the last place.
     Within(f32),
     /// `a + b n` units in the last place for `n` lanes.
     Length(f32, f32),
-    /// The implementation's choice, or a bound that is none in units in the last place: `mix` to 1e-3, `smoothstep` to
-    /// 1e-5, `mad` as one rounding or two, `dot` and `cross` by the greatest operand.
+    /// Implementation-defined, or bounded in another unit: `mix` to 1e-3, `smoothstep` to 1e-5, `mad` as one rounding
+    /// or two, `dot` and `cross` by the greatest operand.
     Free,
 }
 
-/// What a function belongs to.
+/// The group of functions that a function belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// `sin`, `pow` ...
@@ -94,22 +94,23 @@ macro_rules! builtins {
             /// Every function, in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The name, as the OpenCL.std instruction set has it.
+            /// The name in the OpenCL.std instruction set.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// The number in the OpenCL.std instruction set; `None` for halves of functions with two results.
+            /// The number in the OpenCL.std instruction set; `None` for the second results of functions with two
+            /// results.
             pub const fn number(self) -> Option<u32> {
                 match self { $(Self::$variant => $number,)* }
             }
 
-            /// What it belongs to.
+            /// Its family.
             pub const fn family(self) -> Family {
                 match self { $(Self::$variant => Family::$family,)* }
             }
 
-            /// What it takes and gives.
+            /// Its operands and result.
             pub const fn shape(self) -> Shape {
                 match self { $(Self::$variant => $shape,)* }
             }
@@ -146,9 +147,9 @@ builtins! {
     Atan2pi = "atan2pi", Some(10), Math, Float(2), [Within(6.0), Within(6.0), Within(2.0)];
     /// Cube root.
     Cbrt = "cbrt", Some(11), Math, Float(1), [Within(2.0), Within(2.0), Within(2.0)];
-    /// Up to an integer.
+    /// Rounded up to an integer.
     Ceil = "ceil", Some(12), Math, Float(1), [Exact, Exact, Exact];
-    /// First with the second's sign.
+    /// The first operand with the second's sign.
     Copysign = "copysign", Some(13), Math, Float(2), [Exact, Exact, Exact];
     /// Cosine.
     Cos = "cos", Some(14), Math, Float(1), [Within(4.0), Within(4.0), Within(2.0)];
@@ -172,7 +173,7 @@ builtins! {
     Fabs = "fabs", Some(23), Math, Float(1), [Exact, Exact, Exact];
     /// x - y if positive, else 0.
     Fdim = "fdim", Some(24), Math, Float(2), [Exact, Exact, Exact];
-    /// Down to an integer.
+    /// Rounded down to an integer.
     Floor = "floor", Some(25), Math, Float(1), [Exact, Exact, Exact];
     /// a * b + c, rounded once.
     Fma = "fma", Some(26), Math, Float(3), [Exact, Exact, Exact];
@@ -182,19 +183,19 @@ builtins! {
     Fmin = "fmin", Some(28), Math, Float(2), [Exact, Exact, Exact];
     /// Remainder with the dividend's sign.
     Fmod = "fmod", Some(29), Math, Float(2), [Exact, Exact, Exact];
-    /// fmin(x - floor(x), the number below 1); the floor is a `floor` beside it.
+    /// fmin(x - floor(x), the number below 1); the floor is a separate `floor`.
     Fract = "fract", Some(30), Math, Float(1), [Exact, Exact, Exact];
-    /// Mantissa in [0.5, 1); the exponent is a `frexp_exponent` beside it.
+    /// Mantissa in [0.5, 1); the exponent is a separate `frexp_exponent`.
     Frexp = "frexp", Some(31), Math, Float(1), [Exact, Exact, Exact];
     /// sqrt(x x + y y) without undue overflow.
     Hypot = "hypot", Some(32), Math, Float(2), [Within(4.0), Within(4.0), Within(2.0)];
-    /// Exponent as integer.
+    /// Exponent as an integer.
     Ilogb = "ilogb", Some(33), Math, FloatToInt, [Exact, Exact, Exact];
     /// x times 2 to the n.
     Ldexp = "ldexp", Some(34), Math, FloatInt, [Exact, Exact, Exact];
     /// Logarithm of the absolute gamma function.
     Lgamma = "lgamma", Some(35), Math, Float(1), [Free, Free, Free];
-    /// Sign of the gamma function: what `lgamma_r` stores.
+    /// Sign of the gamma function, as stored by `lgamma_r`.
     LgammaSign = "lgamma_sign", None, Math, FloatToInt, [Exact, Exact, Exact];
     /// Natural logarithm.
     Log = "log", Some(37), Math, Float(1), [Within(3.0), Within(3.0), Within(2.0)];
@@ -204,19 +205,19 @@ builtins! {
     Log10 = "log10", Some(39), Math, Float(1), [Within(3.0), Within(3.0), Within(2.0)];
     /// log(1 + x).
     Log1p = "log1p", Some(40), Math, Float(1), [Within(2.0), Within(2.0), Within(2.0)];
-    /// Exponent as float.
+    /// Exponent as a float.
     Logb = "logb", Some(41), Math, Float(1), [Exact, Exact, Exact];
-    /// a * b + c, rounded once or twice: where contraction is allowed, and `mad`.
+    /// a * b + c, rounded once or twice: `mad`, and where contraction is allowed.
     Mad = "mad", Some(42), Math, Float(3), [Free, Free, Free];
-    /// The one greater in magnitude.
+    /// The operand with the greater magnitude.
     Maxmag = "maxmag", Some(43), Math, Float(2), [Exact, Exact, Exact];
-    /// The one lesser in magnitude.
+    /// The operand with the lesser magnitude.
     Minmag = "minmag", Some(44), Math, Float(2), [Exact, Exact, Exact];
-    /// Fraction with the sign of x; the integral part is a `trunc` beside it.
+    /// Fraction with the sign of x; the integral part is a separate `trunc`.
     Modf = "modf", Some(45), Math, Float(1), [Exact, Exact, Exact];
-    /// A quiet NaN with that payload.
+    /// A quiet NaN with this payload.
     Nan = "nan", Some(46), Math, IntToFloat, [Exact, Exact, Exact];
-    /// Next number from x toward y.
+    /// The next number after x in the direction of y.
     Nextafter = "nextafter", Some(47), Math, Float(2), [Exact, Exact, Exact];
     /// x to the y.
     Pow = "pow", Some(48), Math, Float(2), [Within(16.0), Within(16.0), Within(4.0)];
@@ -226,13 +227,13 @@ builtins! {
     Powr = "powr", Some(50), Math, Float(2), [Within(16.0), Within(16.0), Within(4.0)];
     /// x - n y, n nearest to x / y.
     Remainder = "remainder", Some(51), Math, Float(2), [Exact, Exact, Exact];
-    /// As `remainder`; the quotient is a `remquo_quotient` beside it.
+    /// Like `remainder`; the quotient is a separate `remquo_quotient`.
     Remquo = "remquo", Some(52), Math, Float(2), [Exact, Exact, Exact];
-    /// To an integer, ties to even.
+    /// Rounded to an integer, ties to even.
     Rint = "rint", Some(53), Math, Float(1), [Exact, Exact, Exact];
     /// n-th root.
     Rootn = "rootn", Some(54), Math, FloatInt, [Within(16.0), Within(16.0), Within(4.0)];
-    /// To an integer, ties away from zero.
+    /// Rounded to an integer, ties away from zero.
     Round = "round", Some(55), Math, Float(1), [Exact, Exact, Exact];
     /// 1 / sqrt(x).
     Rsqrt = "rsqrt", Some(56), Math, Float(1), [Within(2.0), Within(2.0), Within(1.0)];
@@ -252,11 +253,11 @@ builtins! {
     Tanpi = "tanpi", Some(64), Math, Float(1), [Within(6.0), Within(6.0), Within(2.0)];
     /// Gamma function.
     Tgamma = "tgamma", Some(65), Math, Float(1), [Within(16.0), Within(16.0), Within(4.0)];
-    /// Toward zero to an integer.
+    /// Rounded toward zero to an integer.
     Trunc = "trunc", Some(66), Math, Float(1), [Exact, Exact, Exact];
-    /// Exponent of x as `frexp` has it.
+    /// Exponent of x as in `frexp`.
     FrexpExponent = "frexp_exponent", None, Math, FloatToInt, [Exact, Exact, Exact];
-    /// Seven low bits of x / y with its sign: what `remquo` stores.
+    /// Seven low bits of x / y with its sign, as stored by `remquo`.
     RemquoQuotient = "remquo_quotient", None, Math, FloatsToInt, [Exact, Exact, Exact];
     /// `cos` to 11 bits.
     HalfCos = "half_cos", Some(67), Half, Float(1), [Within(8192.0), Free, Free];
@@ -286,33 +287,33 @@ builtins! {
     HalfSqrt = "half_sqrt", Some(79), Half, Float(1), [Within(8192.0), Free, Free];
     /// `tan` to 11 bits.
     HalfTan = "half_tan", Some(80), Half, Float(1), [Within(8192.0), Free, Free];
-    /// `cos` as the hardware has it.
+    /// `cos` in hardware precision.
     NativeCos = "native_cos", Some(81), Native, Float(1), [Free, Free, Free];
-    /// `divide` as the hardware has it.
+    /// `divide` in hardware precision.
     NativeDivide = "native_divide", Some(82), Native, Float(2), [Free, Free, Free];
-    /// `exp` as the hardware has it.
+    /// `exp` in hardware precision.
     NativeExp = "native_exp", Some(83), Native, Float(1), [Free, Free, Free];
-    /// `exp2` as the hardware has it.
+    /// `exp2` in hardware precision.
     NativeExp2 = "native_exp2", Some(84), Native, Float(1), [Free, Free, Free];
-    /// `exp10` as the hardware has it.
+    /// `exp10` in hardware precision.
     NativeExp10 = "native_exp10", Some(85), Native, Float(1), [Free, Free, Free];
-    /// `log` as the hardware has it.
+    /// `log` in hardware precision.
     NativeLog = "native_log", Some(86), Native, Float(1), [Free, Free, Free];
-    /// `log2` as the hardware has it.
+    /// `log2` in hardware precision.
     NativeLog2 = "native_log2", Some(87), Native, Float(1), [Free, Free, Free];
-    /// `log10` as the hardware has it.
+    /// `log10` in hardware precision.
     NativeLog10 = "native_log10", Some(88), Native, Float(1), [Free, Free, Free];
-    /// `powr` as the hardware has it.
+    /// `powr` in hardware precision.
     NativePowr = "native_powr", Some(89), Native, Float(2), [Free, Free, Free];
-    /// `recip` as the hardware has it.
+    /// `recip` in hardware precision.
     NativeRecip = "native_recip", Some(90), Native, Float(1), [Free, Free, Free];
-    /// `rsqrt` as the hardware has it.
+    /// `rsqrt` in hardware precision.
     NativeRsqrt = "native_rsqrt", Some(91), Native, Float(1), [Free, Free, Free];
-    /// `sin` as the hardware has it.
+    /// `sin` in hardware precision.
     NativeSin = "native_sin", Some(92), Native, Float(1), [Free, Free, Free];
-    /// `sqrt` as the hardware has it.
+    /// `sqrt` in hardware precision.
     NativeSqrt = "native_sqrt", Some(93), Native, Float(1), [Free, Free, Free];
-    /// `tan` as the hardware has it.
+    /// `tan` in hardware precision.
     NativeTan = "native_tan", Some(94), Native, Float(1), [Free, Free, Free];
     /// fmin(fmax(x, low), high).
     Fclamp = "fclamp", Some(95), Common, Float(3), [Exact, Exact, Exact];
@@ -338,7 +339,7 @@ builtins! {
     Distance = "distance", Some(105), Geometric, FloatsToScalar(2), [Length(2.5, 2.0), Length(5.5, 2.0), Length(0.0, 2.0)];
     /// Euclidean length.
     Length = "length", Some(106), Geometric, FloatsToScalar(1), [Length(2.75, 0.5), Length(5.5, 1.0), Length(0.25, 0.5)];
-    /// Length 1.
+    /// The vector scaled to length 1.
     Normalize = "normalize", Some(107), Geometric, Float(1), [Length(2.0, 1.0), Length(4.5, 1.0), Length(1.0, 1.0)];
     /// `distance` to 11 bits.
     FastDistance = "fast_distance", Some(108), Geometric, FloatsToScalar(2), [Length(8191.5, 2.0), Free, Free];
@@ -352,25 +353,25 @@ builtins! {
     SAbs = "s_abs", Some(141), Integer, Int(1), [Exact, Exact, Exact];
     /// Absolute difference of signed, as unsigned.
     SAbsDiff = "s_abs_diff", Some(142), Integer, Int(2), [Exact, Exact, Exact];
-    /// Signed sum that saturates.
+    /// Signed saturating sum.
     SAddSat = "s_add_sat", Some(143), Integer, Int(2), [Exact, Exact, Exact];
-    /// Unsigned sum that saturates.
+    /// Unsigned saturating sum.
     UAddSat = "u_add_sat", Some(144), Integer, Int(2), [Exact, Exact, Exact];
-    /// Half of the signed sum, down.
+    /// Half of the signed sum, rounded down.
     SHadd = "s_hadd", Some(145), Integer, Int(2), [Exact, Exact, Exact];
-    /// Half of the unsigned sum, down.
+    /// Half of the unsigned sum, rounded down.
     UHadd = "u_hadd", Some(146), Integer, Int(2), [Exact, Exact, Exact];
-    /// Half of the signed sum, up.
+    /// Half of the signed sum, rounded up.
     SRhadd = "s_rhadd", Some(147), Integer, Int(2), [Exact, Exact, Exact];
-    /// Half of the unsigned sum, up.
+    /// Half of the unsigned sum, rounded up.
     URhadd = "u_rhadd", Some(148), Integer, Int(2), [Exact, Exact, Exact];
     /// Signed clamp: x, low, high.
     SClamp = "s_clamp", Some(149), Integer, Int(3), [Exact, Exact, Exact];
     /// Unsigned clamp: x, low, high.
     UClamp = "u_clamp", Some(150), Integer, Int(3), [Exact, Exact, Exact];
-    /// Leading zeros; the width for 0.
+    /// Leading zeros; the width in bits for 0.
     Clz = "clz", Some(151), Integer, Int(1), [Exact, Exact, Exact];
-    /// Trailing zeros; the width for 0.
+    /// Trailing zeros; the width in bits for 0.
     Ctz = "ctz", Some(152), Integer, Int(1), [Exact, Exact, Exact];
     /// `s_mul_hi(a, b) + c`.
     SMadHi = "s_mad_hi", Some(153), Integer, Int(3), [Exact, Exact, Exact];
@@ -388,27 +389,27 @@ builtins! {
     UMin = "u_min", Some(159), Integer, Int(2), [Exact, Exact, Exact];
     /// High half of the signed product.
     SMulHi = "s_mul_hi", Some(160), Integer, Int(2), [Exact, Exact, Exact];
-    /// Rotated left, modulo the width.
+    /// Rotated left, by the count modulo the width.
     Rotate = "rotate", Some(161), Integer, Int(2), [Exact, Exact, Exact];
-    /// Signed difference that saturates.
+    /// Signed saturating difference.
     SSubSat = "s_sub_sat", Some(162), Integer, Int(2), [Exact, Exact, Exact];
-    /// Unsigned difference that saturates.
+    /// Unsigned saturating difference.
     USubSat = "u_sub_sat", Some(163), Integer, Int(2), [Exact, Exact, Exact];
     /// (high << width) | low.
     UUpsample = "u_upsample", Some(164), Integer, Upsample, [Exact, Exact, Exact];
     /// (high << width) | low.
     SUpsample = "s_upsample", Some(165), Integer, Upsample, [Exact, Exact, Exact];
-    /// a * b + c of signed 24-bit a and b.
+    /// a * b + c for signed 24-bit a and b.
     SMad24 = "s_mad24", Some(167), Integer, Int(3), [Exact, Exact, Exact];
-    /// a * b + c of unsigned 24-bit a and b.
+    /// a * b + c for unsigned 24-bit a and b.
     UMad24 = "u_mad24", Some(168), Integer, Int(3), [Exact, Exact, Exact];
     /// Product of signed 24-bit values.
     SMul24 = "s_mul24", Some(169), Integer, Int(2), [Exact, Exact, Exact];
     /// Product of unsigned 24-bit values.
     UMul24 = "u_mul24", Some(170), Integer, Int(2), [Exact, Exact, Exact];
-    /// Lanes by a run-time mask: vector, mask.
+    /// Lanes selected by a run-time mask: vector, mask.
     Shuffle = "shuffle", Some(182), Vector, Shuffle(1), [Exact, Exact, Exact];
-    /// Lanes of two vectors by a run-time mask: a, b, mask.
+    /// Lanes of two vectors selected by a run-time mask: a, b, mask.
     Shuffle2 = "shuffle2", Some(183), Vector, Shuffle(2), [Exact, Exact, Exact];
     /// Bits of b where c is set, else of a.
     Bitselect = "bitselect", Some(186), Relational, Any(3), [Exact, Exact, Exact];
@@ -423,7 +424,7 @@ builtins! {
 }
 
 impl Builtin {
-    /// The error the specification allows in that precision; of no meaning for integers.
+    /// The error that the specification allows in this precision; meaningless for integers.
     pub const fn ulp(self, precision: crate::Scalar) -> Ulp {
         let [single, double, half] = self.bounds();
         match precision {
@@ -433,12 +434,12 @@ impl Builtin {
         }
     }
 
-    /// The function of that name.
+    /// The function with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|builtin| builtin.name() == name)
     }
 
-    /// The function of that number in the OpenCL.std instruction set.
+    /// The function with this number in the OpenCL.std instruction set.
     pub fn numbered(number: u32) -> Option<Self> {
         Self::ALL.iter().copied().find(|builtin| builtin.number() == Some(number))
     }
@@ -448,7 +449,7 @@ impl Builtin {
 mod tests {
     use super::*;
 
-    /// The numbers and names are those of the instruction set as the `spirv` crate has generated it.
+    /// Numbers and names match the instruction set in the `spirv` crate.
     #[test]
     fn numbers_are_those_of_the_instruction_set() {
         let mut known = 0;

@@ -1,9 +1,9 @@
-//! Operations of groups, dot products, and facts about work-items.
+//! Group operations, dot products, and work-item queries.
 
 use super::names::named;
 
 named! {
-    /// Which group.
+    /// The group of an operation.
     pub enum GroupScope {
         /// The work-group.
         WorkGroup = "workgroup",
@@ -13,17 +13,17 @@ named! {
 }
 
 named! {
-    /// A sub-group size, as a share of the largest that a GPU has.
+    /// A sub-group size, as a share of the GPU's largest.
     pub enum SubGroupShare {
-        /// Half of it.
+        /// Half of the largest size.
         Half = "half",
-        /// All of it.
+        /// The largest size.
         Full = "full",
     }
 }
 
 named! {
-    /// What a reduction does with two values.
+    /// The operator of a reduction.
     pub enum Reduction {
         /// Integer sum.
         Add = "add",
@@ -37,19 +37,19 @@ named! {
         SMax = "smax",
         /// Unsigned maximum.
         UMax = "umax",
-        /// Bits of both.
+        /// Bitwise and.
         And = "and",
-        /// Bits of either.
+        /// Bitwise or.
         Or = "or",
-        /// Bits of one.
+        /// Bitwise exclusive or.
         Xor = "xor",
-        /// Both true.
+        /// Logical and.
         LogicalAnd = "land",
-        /// Either true.
+        /// Logical or.
         LogicalOr = "lor",
-        /// One true.
+        /// Logical exclusive or.
         LogicalXor = "lxor",
-        /// Float sum; the order of additions is the implementation's.
+        /// Float sum; the order of additions is implementation-defined.
         FAdd = "fadd",
         /// Float product.
         FMul = "fmul",
@@ -60,59 +60,59 @@ named! {
     }
 }
 
-/// What a group does. The first operand is the value, but where said otherwise.
+/// The kind of a group operation. The first operand is the value unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GroupOp {
-    /// Whether a `bool` is true in all.
+    /// Whether a `bool` is true in all work-items.
     All,
-    /// Whether a `bool` is true in any.
+    /// Whether a `bool` is true in any work-item.
     Any,
-    /// Whether the value is the same in all.
+    /// Whether the value is the same in all work-items.
     AllEqual,
-    /// Value of the work-item of an id: value, then one id (sub-group) or 1 to 3 local ids (work-group).
+    /// The value of the work-item with an id: value, then one id (sub-group) or 1 to 3 local ids (work-group).
     Broadcast,
-    /// Value of the first active work-item.
+    /// The value of the first active work-item.
     BroadcastFirst,
-    /// True in one active work-item. No operand.
+    /// True in exactly one active work-item. No operand.
     Elect,
-    /// Value of all.
+    /// Reduction over all work-items.
     Reduce(Reduction),
-    /// Of this one and those before.
+    /// Scan over this work-item and those before it.
     InclusiveScan(Reduction),
-    /// Of those before.
+    /// Scan over the work-items before this one.
     ExclusiveScan(Reduction),
-    /// Value of all in the same cluster: so many neighbours by id, a power of two.
+    /// Reduction over a cluster: this many work-items with consecutive ids, a power of two.
     ClusterReduce(Reduction, u32),
-    /// Value of an id: value, id.
+    /// The value of the work-item with an id: value, id.
     Shuffle,
-    /// Value of own id xor operand: value, mask.
+    /// The value of the work-item with the own id xor the operand: value, mask.
     ShuffleXor,
-    /// Value of own id minus operand: value, delta.
+    /// The value of the work-item with the own id minus the operand: value, delta.
     ShuffleUp,
-    /// Value of own id plus operand: value, delta.
+    /// The value of the work-item with the own id plus the operand: value, delta.
     ShuffleDown,
-    /// Bit for each: `bool` to `i32x4`.
+    /// One bit per work-item: `bool` to `i32x4`.
     Ballot,
-    /// Own bit of a ballot: `i32x4` to `bool`.
+    /// The own bit of a ballot: `i32x4` to `bool`.
     InverseBallot,
-    /// Bit of an id: `i32x4`, id to `bool`.
+    /// The bit for an id: `i32x4`, id to `bool`.
     BallotBit,
-    /// Bits set in a ballot.
+    /// Number of bits set in a ballot.
     BallotCount,
-    /// Least bit set in a ballot.
+    /// Lowest bit set in a ballot.
     BallotLeast,
-    /// Greatest bit set in a ballot.
+    /// Highest bit set in a ballot.
     BallotGreatest,
 }
 
 /// A group operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Group {
-    /// Which group.
+    /// The group.
     pub scope: GroupScope,
-    /// What.
+    /// The operation.
     pub op: GroupOp,
-    /// Whether only the work-items that get here take part; else all of the group must.
+    /// Whether only the work-items that get here participate; otherwise all of the group must.
     pub active_only: bool,
 }
 
@@ -123,12 +123,12 @@ pub struct Dot {
     pub a_signed: bool,
     /// Whether the second operand's lanes are signed.
     pub b_signed: bool,
-    /// Whether a third operand is added and the sum saturates (unsigned if both are).
+    /// Whether a third operand is added and the sum saturates (unsigned if both operands are unsigned).
     pub accumulate: bool,
 }
 
 named! {
-    /// Facts about a work-item. With a dimension they are `i64`, without one `i32` but for the linear ids.
+    /// Queries about a work-item. With a dimension they are `i64`, without one `i32` except for the linear ids.
     pub enum QueryKind {
         /// `get_global_id`
         GlobalId = "global_id",
@@ -138,7 +138,7 @@ named! {
         GlobalOffset = "global_offset",
         /// `get_local_id`
         LocalId = "local_id",
-        /// `get_local_size`: of this group, smaller in the last one
+        /// `get_local_size`: of this group; smaller in the last one
         LocalSize = "local_size",
         /// `get_enqueued_local_size`
         EnqueuedLocalSize = "enqueued_local_size",
@@ -164,26 +164,26 @@ named! {
         SubGroupId = "sub_group_id",
         /// `get_sub_group_local_id`
         SubGroupLocalId = "sub_group_local_id",
-        /// Ids of the sub-group equal to the own, as ballot: `i32x4`
+        /// Ids of the sub-group equal to the own id, as a ballot: `i32x4`
         SubGroupEqMask = "sub_group_eq_mask",
-        /// Greater or equal
+        /// Ids greater than or equal to the own id
         SubGroupGeMask = "sub_group_ge_mask",
-        /// Greater
+        /// Ids greater than the own id
         SubGroupGtMask = "sub_group_gt_mask",
-        /// Less or equal
+        /// Ids less than or equal to the own id
         SubGroupLeMask = "sub_group_le_mask",
-        /// Less
+        /// Ids less than the own id
         SubGroupLtMask = "sub_group_lt_mask",
     }
 }
 
 impl QueryKind {
-    /// Whether it is asked for each dimension.
+    /// Whether it has a dimension.
     pub fn has_dimension(self) -> bool {
         self <= Self::NumGroups
     }
 
-    /// The type it has.
+    /// The type of its result.
     pub fn ty(self) -> crate::Type {
         match self {
             _ if self.has_dimension() => crate::Type::I64,
@@ -194,11 +194,11 @@ impl QueryKind {
     }
 }
 
-/// A fact about a work-item.
+/// A query about a work-item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Query {
-    /// Which.
+    /// The kind of query.
     pub kind: QueryKind,
-    /// Dimension 0 to 2; 0 for those without.
+    /// Dimension 0 to 2; 0 for queries without a dimension.
     pub dimension: u8,
 }

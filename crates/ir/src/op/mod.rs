@@ -1,7 +1,7 @@
-//! What an instruction does: a small orthogonal set of operations with their immediates.
+//! Operations: a small orthogonal set with their immediates.
 //!
-//! Operands are values, listed in [`crate::Instruction::operands`]; the doc comment of each operation says which.
-//! Each operation prints as one word (`add`, `load.4`, `convert.f.u.rtz.sat`) and parses back.
+//! Operands are values, in [`crate::Instruction::operands`]; the doc comment of each operation lists them. Each
+//! operation prints as one word (`add`, `load.4`, `convert.f.u.rtz.sat`) and parses back.
 
 mod builtin;
 mod groups;
@@ -22,14 +22,14 @@ pub use word::WordError;
 
 use crate::{Object, ProgramObject};
 
-/// A memory access: how it is aligned, whether it may be left out or moved.
+/// A memory access: its alignment, and whether it may be removed or moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
-    /// What the code promises of the address, in bytes; a power of two, at least 1.
+    /// The guaranteed alignment of the address, in bytes; a power of two, at least 1.
     pub align: u32,
-    /// Not to be left out, doubled or moved.
+    /// Must not be removed, duplicated or moved.
     pub volatile: bool,
-    /// Whether the source spells it `vloadN` or `vstoreN`, whose address need only be aligned to the element.
+    /// Whether the source uses `vloadN` or `vstoreN`, whose address need only be aligned to the element.
     pub vector_builtin: bool,
 }
 
@@ -40,21 +40,21 @@ pub struct Address {
     pub stride: u64,
     /// Bytes added.
     pub offset: i64,
-    /// When the index runs over an inner array: its length. An index outside `0..=count`, or an access through
-    /// index `count`, leaves the array even where it stays inside the object.
+    /// The length of the inner array that the index runs over, if there is one. An index outside `0..=count`, or an
+    /// access through index `count`, leaves the array even where it stays inside the object.
     pub count: Option<u64>,
-    /// Whether the source promises that the result stays inside one object.
+    /// Whether the source guarantees that the result stays inside one object.
     pub in_bounds: bool,
 }
 
-/// What an instruction does.
+/// The operation of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// One operand, lane by lane.
     Unary(Unary),
     /// Two operands of the result's type, lane by lane.
     Binary(Binary),
-    /// Two operands of one type; `bool` lanes come out.
+    /// Two operands of one type; the result has `bool` lanes.
     Compare(Compare),
     /// `condition ? a : b`; the condition is `bool`, or `bool` lanes for vectors.
     Select,
@@ -66,25 +66,25 @@ pub enum Op {
     PointerToInt,
     /// A pointer from 64 bits.
     IntToPointer,
-    /// A pointer into another address space; to or from `generic`. From generic to a named space that the
-    /// address is not in, the result is null when `checked`, undefined otherwise.
+    /// A pointer in another address space; to or from `generic`. From generic to a named space that does not contain
+    /// the address, the result is null when `checked`, undefined otherwise.
     SpaceCast {
-        /// Null instead of undefined.
+        /// Whether the result is null instead of undefined.
         checked: bool,
     },
-    /// A vector from scalars, one operand a lane.
+    /// A vector from scalars, one operand per lane.
     Construct,
-    /// Lane of a vector.
+    /// A lane of a vector.
     Extract(u8),
     /// A vector with one lane replaced: vector, scalar.
     Insert(u8),
-    /// Lane by a run-time index: vector, index. Undefined outside.
+    /// A lane with a run-time index: vector, index. Undefined outside.
     ExtractDynamic,
-    /// Replaces a lane by a run-time index: vector, scalar, index.
+    /// Replaces a lane with a run-time index: vector, scalar, index.
     InsertDynamic,
-    /// Lanes picked from two vectors of the same scalar, the second's counted on from the first's.
+    /// Lanes selected from two vectors of the same scalar; the second's lanes are numbered after the first's.
     Shuffle(ShuffleMask),
-    /// A value that nobody has written. No operand.
+    /// An undefined value. No operand.
     Undefined,
     /// The address of a private or local object.
     ObjectAddress(Object),
@@ -98,41 +98,41 @@ pub enum Op {
     Store(Access),
     /// Copies bytes: destination, source, count (`i64`). They do not overlap, or are the same.
     Copy(Access),
-    /// From here a private object's bytes are unwritten.
+    /// A private object's bytes become undefined.
     LifetimeStart(Object),
-    /// From here a private object is not used.
+    /// A private object is no longer used.
     LifetimeEnd(Object),
     /// An atomic operation: pointer, then the operands of [`AtomicOp`].
     Atomic(Atomic),
-    /// All work-items of the scope meet; memory is ordered as the semantics say.
+    /// A barrier for all work-items of the scope; memory is ordered according to the semantics.
     Barrier {
-        /// Who meets.
+        /// The work-items that wait for each other.
         execution: Scope,
-        /// Who sees the memory ordered.
+        /// The work-items that observe the memory order.
         memory: Scope,
-        /// Which memory, and how.
+        /// The affected memory, and its order.
         semantics: Semantics,
     },
-    /// Orders memory without meeting.
+    /// Orders memory without a barrier.
     Fence {
-        /// Who sees it.
+        /// The work-items that observe it.
         scope: Scope,
-        /// Which memory, and how.
+        /// The affected memory, and its order.
         semantics: Semantics,
     },
-    /// Starts an asynchronous copy by the whole group: destination, source, elements, stride in elements of the
-    /// global side, event to join. Gives an event.
+    /// Starts an asynchronous copy by the whole group: destination, source, elements, stride in elements of the global
+    /// side, event to join. The result is an event.
     AsyncCopy {
-        /// Who copies: work-group or sub-group.
+        /// The group that copies: work-group or sub-group.
         scope: Scope,
-        /// Bytes of an element.
+        /// Bytes per element.
         bytes: u32,
-        /// Those of them that hold its value: behind three lanes there is padding.
+        /// Bytes of the element's value: three lanes are followed by padding.
         used: u32,
     },
-    /// Waits for asynchronous copies: how many (`i32`), pointer to the events.
+    /// Waits for asynchronous copies: their number (`i32`), pointer to the events.
     WaitEvents {
-        /// Who waits.
+        /// The group that waits.
         scope: Scope,
     },
     /// Waits for all asynchronous copies that the group has started, whatever their events. No operand.
@@ -144,31 +144,31 @@ pub enum Op {
     Group(Group),
     /// Integer dot product: a, b (lanes of 8 or 16 bits), and accumulator if it saturates.
     Dot(Dot),
-    /// A fact about the work-item, its group or the range.
+    /// A query about the work-item, its group or the range.
     Query(Query),
-    /// Reads an image through a sampler: image, sampler, coordinates, then what [`Level`] says.
+    /// Reads an image through a sampler: image, sampler, coordinates, then the operands of [`Level`].
     ImageSample(Level),
-    /// Reads a texel without a sampler: image, integer coordinates, and a level of detail if there is one.
+    /// Reads a texel without a sampler: image, integer coordinates, and optionally a level.
     ImageRead {
         /// Whether a level operand (`i32`) follows.
         level: bool,
     },
-    /// Writes a texel: image, integer coordinates, texel, and a level if there is one.
+    /// Writes a texel: image, integer coordinates, texel, and optionally a level.
     ImageWrite {
         /// Whether a level operand (`i32`) follows.
         level: bool,
     },
-    /// A fact about an image: image, and the level for sizes of a mip-mapped one.
+    /// An image query: image, and the level for sizes of a mip-mapped one.
     ImageQuery(ImageFact),
-    /// Prints: the format is `formats[n]` of the kernel; operands are its arguments, `%s` as pointers.
+    /// Prints: the format is `formats[n]` of the kernel; operands are its arguments, with `%s` as pointers.
     Printf(u32),
     /// A function of the OpenCL library.
     Builtin(Builtin),
 }
 
 impl Op {
-    /// Whether it can be left out when nobody uses the result, computed twice, or merged with its equal.
-    /// Loads are none: they may fault, and others may write.
+    /// Whether it can be removed when its result is unused, computed twice, or merged with an equal operation. Loads
+    /// are not pure: they may fault, and memory may be written in between.
     pub fn is_pure(self) -> bool {
         match self {
             Self::Unary(_)
@@ -213,18 +213,18 @@ impl Op {
         }
     }
 
-    /// Whether it may write memory, an image or the console, or order them.
+    /// Whether it may write memory, an image or the console, or order writes.
     pub fn has_effect(self) -> bool {
         !self.is_pure() && !matches!(self, Self::Load(_) | Self::ImageSample(_) | Self::ImageRead { .. })
     }
 }
 
-/// What the source promises of an operation, or permits.
+/// Guarantees and permissions of the source for an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flags(u8);
 
 impl Flags {
-    /// Signed overflow does not happen: it is the program's mistake if it does.
+    /// Signed overflow does not happen; if it does, the program is wrong.
     pub const NO_SIGNED_WRAP: Self = Self(1);
     /// Unsigned overflow does not happen.
     pub const NO_UNSIGNED_WRAP: Self = Self(2);
@@ -234,7 +234,7 @@ impl Flags {
     pub const NOT_INF: Self = Self(8);
     /// The sign of a zero does not matter.
     pub const NO_SIGNED_ZERO: Self = Self(16);
-    /// A reciprocal may take the place of a division.
+    /// A division may be replaced by a multiplication with the reciprocal.
     pub const RECIPROCAL: Self = Self(32);
     /// Any algebraic rewriting is allowed.
     pub const FAST: Self = Self(64);
@@ -249,36 +249,36 @@ impl Flags {
         (Self::FAST, "fast"),
     ];
 
-    /// Whether nothing is promised.
+    /// Whether there are no flags.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether all of `other` is in here.
+    /// Whether it contains all of `other`.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Both together.
+    /// The union.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// What both promise.
+    /// The intersection.
     #[must_use]
     pub const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// The flag of that name.
+    /// The flag with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::NAMES.into_iter().find(|entry| entry.1 == name).map(|entry| entry.0)
     }
 }
 
 impl fmt::Display for Flags {
-    /// Names separated by commas; nothing for none.
+    /// Names separated by commas; empty without flags.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> =
             Self::NAMES.into_iter().filter(|entry| self.contains(entry.0)).map(|entry| entry.1).collect();

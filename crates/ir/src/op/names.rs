@@ -1,6 +1,6 @@
 //! Enums whose variants have a name in the text form.
 
-/// Declares an enum with `name()`, `ALL` and `named()`; each variant gives its word and its meaning.
+/// Declares an enum with `name()`, `ALL` and `named()`; each variant has a word and a doc comment.
 macro_rules! named {
     ($(#[$meta:meta])* pub enum $enum:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)* }) => {
         $(#[$meta])*
@@ -16,7 +16,7 @@ macro_rules! named {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// The variant of that word.
+            /// The variant with this word.
             pub fn named(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|variant| variant.name() == name)
             }

@@ -5,13 +5,13 @@ use std::fmt;
 use super::names::named;
 
 named! {
-    /// Operations of one operand.
+    /// Operations with one operand.
     pub enum Unary {
         /// Two's complement negation.
         Neg = "neg",
-        /// Every bit inverted; `bool` too.
+        /// Bitwise complement; also of `bool`.
         Not = "not",
-        /// Sign bit inverted, of NaNs too.
+        /// Sign bit inverted, also of NaNs.
         FNeg = "fneg",
         /// Bits in reverse order.
         BitReverse = "bitreverse",
@@ -21,7 +21,7 @@ named! {
         Any = "any",
         /// Whether all lanes are true: `bool` lanes to `bool`.
         All = "all",
-        /// Whether it is a NaN: float lanes to `bool` lanes, as the four below.
+        /// Whether it is a NaN: float lanes to `bool` lanes, like the four below.
         IsNan = "isnan",
         /// Whether it is infinite.
         IsInf = "isinf",
@@ -35,7 +35,7 @@ named! {
 }
 
 named! {
-    /// Operations of two operands of one type. Integers wrap.
+    /// Operations with two operands of one type. Integers wrap.
     pub enum Binary {
         /// Integer sum.
         Add = "add",
@@ -43,9 +43,9 @@ named! {
         Sub = "sub",
         /// Low half of the product.
         Mul = "mul",
-        /// Unsigned quotient. By zero: undefined.
+        /// Unsigned quotient. Division by zero is undefined.
         UDiv = "udiv",
-        /// Signed quotient toward zero. By zero, and the least value by -1: undefined.
+        /// Signed quotient toward zero. Undefined for division by zero, and for the least value divided by -1.
         SDiv = "sdiv",
         /// Unsigned remainder.
         URem = "urem",
@@ -59,11 +59,11 @@ named! {
         LShr = "lshr",
         /// Arithmetic shift right.
         AShr = "ashr",
-        /// Bits of both; `bool` too.
+        /// Bitwise and; also of `bool`.
         And = "and",
-        /// Bits of either; `bool` too.
+        /// Bitwise or; also of `bool`.
         Or = "or",
-        /// Bits of one; `bool` too.
+        /// Bitwise exclusive or; also of `bool`.
         Xor = "xor",
         /// Float sum.
         FAdd = "fadd",
@@ -81,13 +81,13 @@ named! {
 }
 
 named! {
-    /// Comparisons. `f...` are false on NaN but for `u` ones, which are true.
+    /// Comparisons. With a NaN, `f...` are false, except for `u` ones, which are true.
     pub enum Compare {
         /// Equal: integers, `bool`, pointers.
         Eq = "eq",
         /// Not equal: integers, `bool`, pointers.
         Ne = "ne",
-        /// Unsigned less; pointers too, as the three below.
+        /// Unsigned less; also of pointers, like the three below.
         ULt = "ult",
         /// Unsigned less or equal.
         ULe = "ule",
@@ -135,7 +135,7 @@ named! {
 }
 
 impl Compare {
-    /// The comparison of integers that is true where this one is false; `None` for floats.
+    /// The integer comparison that is true where this one is false; `None` for floats.
     pub fn negated(self) -> Option<Self> {
         Some(match self {
             Self::Eq => Self::Ne,
@@ -152,7 +152,7 @@ impl Compare {
         })
     }
 
-    /// The comparison of integers that says the same with its operands exchanged; `None` for floats.
+    /// The equivalent integer comparison with exchanged operands; `None` for floats.
     pub fn mirrored(self) -> Option<Self> {
         Some(match self {
             Self::Eq | Self::Ne => self,
@@ -175,7 +175,7 @@ impl Compare {
 }
 
 named! {
-    /// How the bits of a conversion's operand or result are read.
+    /// The interpretation of the bits of a conversion's operand or result.
     pub enum Number {
         /// Two's complement.
         Signed = "s",
@@ -200,17 +200,17 @@ named! {
     }
 }
 
-/// A conversion between numbers. Integer to integer truncates or extends by the *operand's* reading; float to
-/// integer out of range is undefined unless it saturates, where a NaN gives 0.
+/// A conversion between numbers. Integer to integer truncates or extends according to the *operand's* interpretation;
+/// float to integer out of range is undefined unless it saturates, where a NaN gives 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Convert {
-    /// How the operand is read.
+    /// The interpretation of the operand.
     pub from: Number,
-    /// How the result is read; for integers only saturation asks.
+    /// The interpretation of the result; for integers it only matters for saturation.
     pub to: Number,
-    /// Rounding; the front end has put the default in: to nearest, toward zero for float to integer.
+    /// Rounding; the front end inserts the default: to nearest, toward zero for float to integer.
     pub rounding: Rounding,
-    /// Whether results out of range become the nearest in range.
+    /// Whether results out of range are clamped to the range.
     pub saturate: bool,
 }
 
@@ -222,11 +222,11 @@ pub struct ShuffleMask {
 }
 
 impl ShuffleMask {
-    /// A lane of which nothing is asked.
+    /// A lane whose value does not matter.
     const ANY: u8 = 255;
 
-    /// A mask of 2 to 32 lanes; `None` for a lane whose value does not matter. `None` for other lengths or
-    /// lanes past 63.
+    /// A mask of 2 to 32 lanes; `None` for a lane whose value does not matter. Returns `None` for other lengths or
+    /// lanes above 63.
     pub fn new(lanes: &[Option<u8>]) -> Option<Self> {
         let count = u8::try_from(lanes.len()).ok()?;
         let valid = crate::Type::LANES.contains(&count) && lanes.iter().flatten().all(|lane| *lane < 64);

@@ -3,7 +3,7 @@
 use super::names::named;
 
 named! {
-    /// Who takes part, or sees memory ordered.
+    /// The participants of an operation, or the observers of memory order.
     pub enum Scope {
         /// One work-item.
         WorkItem = "item",
@@ -19,22 +19,22 @@ named! {
 }
 
 named! {
-    /// Memory order, as C11 has it.
+    /// Memory order, as in C11.
     pub enum Order {
-        /// None.
+        /// No order.
         Relaxed = "relaxed",
-        /// Later accesses stay later.
+        /// Later accesses are not moved before it.
         Acquire = "acquire",
-        /// Earlier accesses stay earlier.
+        /// Earlier accesses are not moved after it.
         Release = "release",
-        /// Both.
+        /// Acquire and release.
         AcquireRelease = "acqrel",
-        /// Both, in one order that all see.
+        /// Acquire and release, in one total order for all observers.
         SeqCst = "seqcst",
     }
 }
 
-/// The order, and the memory it is about.
+/// A memory order, and the memory that it applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Semantics {
     /// The order.
@@ -48,7 +48,7 @@ pub struct Semantics {
 }
 
 named! {
-    /// What an atomic does; every one but `Store`, `FlagClear` gives the old value. Operands after the pointer:
+    /// The kind of an atomic; all except `Store` and `FlagClear` return the old value. Operands after the pointer:
     pub enum AtomicOp {
         /// none
         Load = "load",
@@ -86,7 +86,7 @@ named! {
         FMin = "fmin",
         /// value
         FMax = "fmax",
-        /// none; sets the `i32` flag and says as `bool` whether it was set
+        /// none; sets the `i32` flag and returns as `bool` whether it was set
         FlagTestAndSet = "flagset",
         /// none
         FlagClear = "flagclear",
@@ -103,7 +103,7 @@ impl AtomicOp {
         }
     }
 
-    /// Whether it gives the old value.
+    /// Whether it returns the old value.
     pub const fn has_result(self) -> bool {
         !matches!(self, Self::Store | Self::FlagClear)
     }
@@ -114,7 +114,7 @@ impl AtomicOp {
 pub struct Atomic {
     /// What it does.
     pub op: AtomicOp,
-    /// Who sees it.
+    /// The observers.
     pub scope: Scope,
     /// Order on success.
     pub semantics: Semantics,

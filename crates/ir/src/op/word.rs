@@ -152,7 +152,7 @@ impl fmt::Display for Op {
     }
 }
 
-/// The word is no operation.
+/// The word is not an operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{word}` is no operation")]
 pub struct WordError {
@@ -182,7 +182,7 @@ impl<'a> Words<'a> {
         self.word()?.parse().ok()
     }
 
-    /// Takes the next word if it is that one.
+    /// Takes the next word if it is `name`.
     fn flag(&mut self, name: &str) -> bool {
         let mut ahead = self.0.clone();
         let found = ahead.next() == Some(name);

@@ -1,13 +1,13 @@
-//! Words, numbers, strings and signs of the text form.
+//! Words, numbers, strings and punctuation of the text form.
 
 use std::fmt;
 
 /// A piece of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
-    /// A name, a number, an entity: anything without space or sign.
+    /// A name, a number, an entity: anything without spaces or punctuation.
     Word(&'a str),
-    /// A string without its quotes, escapes as they are.
+    /// A string without its quotes, escapes unresolved.
     Text(&'a str),
     /// One of `( ) [ ] { } , : = *`.
     Sign(char),
@@ -23,12 +23,12 @@ impl fmt::Display for Token<'_> {
     }
 }
 
-/// What is found where something else is expected.
+/// The description of an unexpected token.
 pub(super) fn found(token: Option<Token<'_>>) -> String {
     token.map_or_else(|| "the end of the line".to_owned(), |token| token.to_string())
 }
 
-/// The pieces of a line; `None` if a string is not closed.
+/// The tokens of a line; `None` if a string is not closed.
 pub(super) fn tokens(line: &str) -> Option<Vec<Token<'_>>> {
     let mut tokens = Vec::new();
     let mut rest = line.trim_start();
@@ -64,7 +64,7 @@ fn closing(text: &str) -> Option<usize> {
     })
 }
 
-/// A string with its escapes resolved; `None` for an escape that is none.
+/// A string with its escapes resolved; `None` for an invalid escape.
 pub(super) fn unquoted(text: &str) -> Option<String> {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text.chars();

@@ -1,4 +1,4 @@
-//! The text form: one line an instruction; it prints ([`std::fmt::Display`] of [`crate::Module`]) and parses back
+//! The text form: one line per instruction; it prints ([`std::fmt::Display`] of [`crate::Module`]) and parses back
 //! ([`parse`]) to the same module.
 //!
 //! ```text

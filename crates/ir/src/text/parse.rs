@@ -15,7 +15,7 @@ use crate::{
     Terminator, TerminatorKind, Type, Value, ValueData, ValueDef,
 };
 
-/// The text is no module.
+/// The text is not a module.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct ParseError {
@@ -25,10 +25,10 @@ pub struct ParseError {
     pub message: String,
 }
 
-/// Parses the text form. What comes back need not be well-formed: see [`crate::verify`].
+/// Parses the text form. The result need not be well-formed: see [`crate::verify`].
 ///
 /// # Errors
-/// The first line that is not understood.
+/// The first line that cannot be parsed.
 pub fn parse(text: &str) -> Result<Module, ParseError> {
     let mut module = Module::default();
     let mut kernel: Option<Building> = None;
@@ -94,7 +94,7 @@ fn outside(module: &mut Module, kernel: &mut Option<Building>, line: &mut Line<'
     }
 }
 
-/// What is left of a line.
+/// The rest of a line.
 struct Line<'t, 'a> {
     tokens: &'t [Token<'a>],
 }
@@ -155,7 +155,7 @@ impl<'a> Line<'_, 'a> {
         number(word, prefix)
     }
 
-    /// An entity that has to be the next of its kind.
+    /// An entity that has to have the next number of its kind.
     fn entity<E: EntityRef + PartialEq>(&mut self, prefix: &str, expected: E) -> Parsed<()> {
         if self.reference::<E>(prefix)? == expected {
             Ok(())
@@ -275,14 +275,14 @@ impl<'a> Line<'_, 'a> {
     }
 }
 
-/// Layouts nested deeper than this are refused; loading refuses them long before.
+/// Layouts nested deeper than this are rejected; loading has a far lower limit.
 const DEPTH: usize = 128;
 
 fn number<E: EntityRef>(word: &str, prefix: &str) -> Parsed<E> {
     let digits =
         word.strip_prefix(prefix).ok_or_else(|| format!("`{word}` does not start with `{prefix}`"))?;
     match digits.parse::<u32>() {
-        // Entities beyond this cannot be in a text that fits into memory.
+        // Larger entity numbers cannot occur in a text that fits into memory.
         Ok(index) if index < 1 << 28 => Ok(E::new(index as usize)),
         _ => Err(format!("`{word}` has no number")),
     }
@@ -301,7 +301,7 @@ fn bytes(word: &str) -> Parsed<Vec<u8>> {
         .collect()
 }
 
-/// A kernel as far as it has been read: values may be used before the line that defines them.
+/// A kernel as far as it has been parsed: values may be used before the line that defines them.
 #[derive(Default)]
 struct Building {
     kernel: Kernel,
@@ -314,7 +314,7 @@ impl Building {
     fn define(&mut self, value: Value, data: ValueData) -> Parsed<()> {
         let index = value.index();
         if index >= self.values.len() {
-            // Each line defines a few values at most; a number far beyond is a mistake, not a reason to fill memory.
+            // Each line defines a few values at most; a far higher number is an error, not a reason to fill memory.
             if index > self.values.len() + 100_000 {
                 return Err(format!("{value} is far beyond the last value"));
             }

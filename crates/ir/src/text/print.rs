@@ -182,7 +182,7 @@ fn object_data(f: &mut fmt::Formatter<'_>, data: &ObjectData) -> fmt::Result {
     }
 }
 
-/// A lane of a constant: decimal where that says it exactly, `x` and its bits otherwise.
+/// A lane of a constant: decimal where that is exact, otherwise `x` and its bits.
 fn literal(ty: Type, bits: u64) -> String {
     match ty.scalar() {
         Some(scalar) if scalar.is_int() => crate::transform::fold::sign_extend(scalar, bits).to_string(),
@@ -198,7 +198,7 @@ fn literal(ty: Type, bits: u64) -> String {
     }
 }
 
-/// A string in quotes; backslash, quote and what does not print are escaped.
+/// A string in quotes; backslash, quote and unprintable characters are escaped.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {

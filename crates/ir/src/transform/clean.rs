@@ -1,4 +1,4 @@
-//! Removes what nobody uses, joins blocks, and numbers everything anew.
+//! Removes unused code, merges blocks, and renumbers everything.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,10 @@ use crate::{
     Value, ValueData, ValueDef,
 };
 
-/// Cleans a kernel until nothing changes, then numbers it anew: blocks in reverse postorder, instructions and values
-/// in the order they are met.
+/// Cleans a kernel to a fixed point, then renumbers it: blocks in reverse postorder, instructions and values in the
+/// order of their first occurrence.
 pub fn run(kernel: &mut Kernel, remove_dead_loads: bool) {
-    // Every round that changes something removes a block, a parameter or an edge; a few rounds reach the end in practice.
+    // Every iteration with a change removes a block, a parameter or an edge; a few iterations suffice in practice.
     for _ in 0..16 {
         let mut changed = fold_terminators(kernel);
         changed |= drop_unreachable(kernel);
@@ -30,7 +30,7 @@ pub fn run(kernel: &mut Kernel, remove_dead_loads: bool) {
     renumber(kernel);
 }
 
-/// Values that stand for others.
+/// Values that are replaced by others.
 #[derive(Default)]
 pub(super) struct Replacements(SecondaryMap<Value, Option<Value>>);
 
@@ -47,7 +47,7 @@ impl Replacements {
         while let Some(next) = self.0[end] {
             end = next;
         }
-        // Shorten the way for the next who asks.
+        // Path compression for later lookups.
         let mut at = value;
         while let Some(next) = self.0[at] {
             self.0[at] = Some(end);
@@ -59,7 +59,7 @@ impl Replacements {
         end
     }
 
-    /// Puts the replacements into every use of the kernel.
+    /// Replaces the values in every use of the kernel.
     pub(super) fn apply(&mut self, kernel: &mut Kernel) {
         for inst in kernel.insts.values_mut() {
             for operand in &mut inst.operands {
@@ -69,7 +69,7 @@ impl Replacements {
         for block in kernel.blocks.values_mut() {
             block.terminator.replace(|value| self.get(value));
         }
-        // A name the source gave goes with the value.
+        // The name in the source is copied to the replacement.
         for value in kernel.values.keys() {
             let by = self.get(value);
             if by != value && kernel.names[by].is_none() && kernel.constant(by).is_none() {
@@ -79,7 +79,7 @@ impl Replacements {
     }
 }
 
-/// Branches whose way is known become jumps.
+/// Branches with a known target become jumps.
 fn fold_terminators(kernel: &mut Kernel) -> bool {
     let mut changed = false;
     for block in kernel.blocks.keys() {
@@ -110,7 +110,7 @@ fn fold_terminators(kernel: &mut Kernel) -> bool {
     changed
 }
 
-/// Empties blocks that are not reached; `renumber` leaves them out.
+/// Empties unreachable blocks; `renumber` removes them.
 fn drop_unreachable(kernel: &mut Kernel) -> bool {
     let cfg = Cfg::new(kernel);
     let mut changed = false;
@@ -125,7 +125,7 @@ fn drop_unreachable(kernel: &mut Kernel) -> bool {
     changed
 }
 
-/// Goes around blocks that only jump on, where that gives no block two edges to one target.
+/// Bypasses blocks that only jump, unless that gives a block two edges to one target.
 fn thread_empty_blocks(kernel: &mut Kernel) -> bool {
     let mut through: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
     let mut any = false;
@@ -145,7 +145,7 @@ fn thread_empty_blocks(kernel: &mut Kernel) -> bool {
         return false;
     }
     let mut changed = false;
-    // How many edges of a block go to another one, or would if they went around what is empty.
+    // The number of edges from a block to each other one, counting those that would bypass an empty block.
     let mut edges: HashMap<Block, u32> = HashMap::new();
     for block in kernel.blocks.keys() {
         let mut calls = kernel.blocks[block].terminator.calls_mut();
@@ -172,7 +172,7 @@ fn thread_empty_blocks(kernel: &mut Kernel) -> bool {
     changed
 }
 
-/// Appends a block to its only predecessor where that only jumps to it.
+/// Appends a block to its only predecessor if that only jumps to it.
 fn join_blocks(kernel: &mut Kernel) -> bool {
     let mut edges: SecondaryMap<Block, u32> = SecondaryMap::new();
     for data in kernel.blocks.values() {
@@ -205,7 +205,7 @@ fn join_blocks(kernel: &mut Kernel) -> bool {
     changed
 }
 
-/// Replaces block parameters that are one value on every way in.
+/// Replaces block parameters that have the same value on every incoming edge.
 fn drop_redundant_parameters(kernel: &mut Kernel) -> bool {
     let mut incoming: SecondaryMap<Value, Incoming> = SecondaryMap::new();
     for data in kernel.blocks.values() {
@@ -257,7 +257,7 @@ impl Incoming {
     }
 }
 
-/// Removes parameters of all blocks but the entry, with the arguments that fill them.
+/// Removes parameters of all blocks except the entry, with their arguments.
 fn remove_parameters(kernel: &mut Kernel, mut gone: impl FnMut(Value) -> bool) {
     let mut kept: SecondaryMap<Block, Option<Vec<bool>>> = SecondaryMap::new();
     for (block, data) in &mut kernel.blocks {
@@ -287,7 +287,7 @@ fn remove_parameters(kernel: &mut Kernel, mut gone: impl FnMut(Value) -> bool) {
     }
 }
 
-/// Removes instructions without effect and parameters that nobody uses.
+/// Removes instructions without effect and unused parameters.
 fn drop_dead(kernel: &mut Kernel, remove_dead_loads: bool) {
     let kept = |op: Op| match op {
         Op::Load(access) => !remove_dead_loads || access.volatile,
@@ -296,7 +296,7 @@ fn drop_dead(kernel: &mut Kernel, remove_dead_loads: bool) {
     };
     let mut live: SecondaryMap<Value, bool> = SecondaryMap::new();
     let mut work: Vec<Value> = Vec::new();
-    // Arguments of each parameter, to be marked when it is.
+    // Arguments of each parameter, to be marked when the parameter is.
     let mut arguments: SecondaryMap<Value, Vec<Value>> = SecondaryMap::new();
     for data in kernel.blocks.values() {
         for inst in &data.insts {
@@ -332,7 +332,7 @@ fn drop_dead(kernel: &mut Kernel, remove_dead_loads: bool) {
     remove_parameters(kernel, |value| !live[value]);
 }
 
-/// Builds the kernel anew: only what is reachable and used, in reverse postorder.
+/// Rebuilds the kernel: only what is reachable and used, in reverse postorder.
 fn renumber(kernel: &mut Kernel) {
     let cfg = Cfg::new(kernel);
     let mut old = std::mem::take(kernel);
@@ -367,7 +367,7 @@ fn renumber(kernel: &mut Kernel) {
             *object = kept;
         }
     }
-    // First blocks, parameters and results in order; then operands, which may be of later blocks.
+    // First blocks, parameters and results in order; then operands, which may be from later blocks.
     for block in &cfg.order {
         let data = &old.blocks[*block];
         let number = new.blocks.push(BlockData::default());
@@ -445,7 +445,7 @@ fn keep_place(
     known: &mut HashMap<Place, Place>,
     place: Place,
 ) -> Place {
-    // The chain of calls is kept outermost first, so that a place is always newer than the one it was inlined at.
+    // The chain of calls is stored outermost first, so that a location always comes after the one it was inlined at.
     let mut chain = vec![place];
     while let Some(outer) = old[chain[chain.len() - 1]].inlined_at {
         chain.push(outer);

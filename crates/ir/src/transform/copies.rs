@@ -1,15 +1,15 @@
-//! Copies of whole values into or out of private variables, value by value.
+//! Splits copies of whole values into or out of private variables, value by value.
 //!
-//! A struct assignment is a copy of bytes in LLVM; taken apart, the variable can become values, and the copy's reads
-//! and writes have their own types. Padding is not copied then: nothing reads it.
+//! In LLVM a struct assignment is a copy of bytes. Split into values, the variable can be promoted, and the copy's
+//! reads and writes have their own types. Padding is not copied then: nothing reads it.
 
 use crate::op::{Access, Address};
 use crate::{Initial, Inst, Kernel, Object, Op, Space, Type, Value};
 
-/// Values one copy may be taken apart into; larger ones stay copies.
+/// Maximum number of values that a copy is split into; larger ones stay copies.
 const MOST_VALUES: usize = 64;
 
-/// The private object a pointer is a constant distance into, and the distance.
+/// The private object that a pointer points into at a constant offset, and the offset.
 pub(super) fn resolve(kernel: &Kernel, mut pointer: Value) -> Option<(Object, i64)> {
     let mut offset = 0_i64;
     loop {
@@ -24,7 +24,7 @@ pub(super) fn resolve(kernel: &Kernel, mut pointer: Value) -> Option<(Object, i6
     }
 }
 
-/// Takes copies apart that cover whole values of a private object.
+/// Splits copies that cover whole values of a private object.
 pub fn run(kernel: &mut Kernel) {
     for block in kernel.blocks.keys() {
         let mut insts = Vec::with_capacity(kernel.blocks[block].insts.len());
@@ -38,7 +38,7 @@ pub fn run(kernel: &mut Kernel) {
     }
 }
 
-/// Offsets and types of the values a copy moves, if it can be taken apart.
+/// Offsets and types of the values that a copy moves, if it can be split.
 fn parts(kernel: &Kernel, inst: Inst) -> Option<(Access, Vec<(u64, Type)>)> {
     let data = &kernel.insts[inst];
     let (Op::Copy(access), [to, from, count]) = (data.op, &data.operands[..]) else { return None };

@@ -1,4 +1,4 @@
-//! Arithmetic on constants, exactly as a kernel would do it.
+//! Constant folding, exactly as a kernel computes.
 
 use half::f16;
 
@@ -11,7 +11,7 @@ pub fn sign_extend(scalar: Scalar, bits: u64) -> i64 {
     (bits << unused).cast_signed() >> unused
 }
 
-/// A float of that type as `f64`, which holds every value of all three types.
+/// A float of this type as `f64`, which represents every value of all three types.
 pub fn float(scalar: Scalar, bits: u64) -> f64 {
     match scalar {
         Scalar::F16 => f16::from_bits(bits as u16).to_f64(),
@@ -20,7 +20,7 @@ pub fn float(scalar: Scalar, bits: u64) -> f64 {
     }
 }
 
-/// The result of an operation on two lanes; `None` where it is undefined, or is not folded.
+/// The result of an operation on two lanes; `None` where it is undefined or not folded.
 pub fn binary(op: Binary, scalar: Scalar, a: u64, b: u64) -> Option<u64> {
     if scalar.is_float() {
         return float_binary(op, scalar, a, b);
@@ -54,7 +54,7 @@ pub fn binary(op: Binary, scalar: Scalar, a: u64, b: u64) -> Option<u64> {
 }
 
 fn float_binary(op: Binary, scalar: Scalar, a: u64, b: u64) -> Option<u64> {
-    // NaNs are left alone: which one comes out is the hardware's business, and where it is born a finding's.
+    // NaNs are not folded: which one results depends on the hardware, and its origin is reported as a finding.
 
     match scalar {
         Scalar::F32 => {
@@ -123,7 +123,7 @@ pub fn compare(op: Compare, scalar: Scalar, a: u64, b: u64) -> Option<bool> {
     })
 }
 
-/// A conversion of one lane; `None` where it is undefined, or is not folded.
+/// A conversion of one lane; `None` where it is undefined or not folded.
 pub fn convert(op: Convert, from: Scalar, to: Scalar, bits: u64) -> Option<u64> {
     match (from.is_float(), to.is_float()) {
         (false, false) if !op.saturate => {

@@ -1,14 +1,14 @@
-//! From what a front end says to a kernel that is pleasant to analyse and run.
+//! Transforms the front end's output into a kernel that is easy to analyse and execute.
 //!
-//! Every step keeps what the source does, mistakes included: an out-of-range shift stays one, an unwritten variable stays
-//! [`crate::Op::Undefined`] at the place of its declaration, and loads are never removed unless asked for.
+//! Every step preserves the behaviour of the source, including its errors: an out-of-range shift remains, an unwritten
+//! variable stays [`crate::Op::Undefined`] at its declaration, and loads are never removed unless requested.
 //!
-//! 1. [`promote`]: private variables that are read and written whole become values.
-//! 2. [`simplify`]: constants fold, vectors are seen through, casts and copies vanish.
-//! 3. [`spaces`]: generic pointers get the address space that they are known to have.
-//! 4. [`number`]: equal pure operations become one where one dominates the other.
-//! 5. [`clean`]: what nobody uses goes, blocks that follow one another join, and everything is numbered anew in
-//!    reverse postorder.
+//! 1. [`promote`]: private variables that are only read and written as a whole become values.
+//! 2. [`simplify`]: constants fold, vector operations are looked through, redundant casts and copies are removed.
+//! 3. [`spaces`]: generic pointers get their address space where it is known.
+//! 4. [`number`]: equal pure operations are merged where one dominates the other.
+//! 5. [`clean`]: unused code is removed, consecutive blocks are merged, and everything is renumbered in reverse
+//!    postorder.
 
 pub mod clean;
 pub mod copies;
@@ -21,15 +21,15 @@ mod thread;
 
 use crate::Kernel;
 
-/// Which steps are done.
+/// The enabled steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Private variables become values.
     pub promote: bool,
     /// Folding, and merging of equal operations.
     pub simplify: bool,
-    /// Loads that nobody uses go, as a GPU's compiler would have it. Off by default: a fault in one is found only
-    /// while it is there.
+    /// Unused loads are removed, as in a GPU's compiler. Off by default: a fault in a load is only found while the load
+    /// exists.
     pub remove_dead_loads: bool,
 }
 
@@ -39,12 +39,12 @@ impl Default for Options {
     }
 }
 
-/// Does the chosen steps on a well-formed kernel; it stays well-formed.
+/// Runs the enabled steps on a well-formed kernel; it stays well-formed.
 pub fn run(kernel: &mut Kernel, options: &Options) {
     clean::run(kernel, options.remove_dead_loads);
     if options.promote {
-        // A variable whose address was kept in another variable, as arguments of functions are, follows it in the next
-        // round; as many rounds as such addresses are handed on, and not more than a few.
+        // A variable whose address is stored in another variable, as with function arguments, is promoted in the next
+        // iteration; such chains are short, so the number of iterations is limited.
         for _ in 0..8 {
             let before = kernel.objects.len();
             simplify::run(kernel);
@@ -57,7 +57,8 @@ pub fn run(kernel: &mut Kernel, options: &Options) {
         }
     }
     if options.simplify {
-        // Each round exposes work for the next; two suffice for all that front ends write, the rest is bounded.
+        // Each iteration exposes work for the next; two suffice for the output of front ends, and the number is
+        // limited.
         for _ in 0..4 {
             let before = (kernel.insts.len(), kernel.blocks.len());
             simplify::run(kernel);

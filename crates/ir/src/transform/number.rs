@@ -1,4 +1,4 @@
-//! Equal pure operations become one where one dominates the other.
+//! Value numbering: equal pure operations are merged where one dominates the other.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::{Flags, Inst, Kernel, Op, Type, Value};
 
 type Key = (Op, SmallVec<[Value; 3]>, Type);
 
-/// Merges equal operations. The one kept promises only what both promise.
+/// Merges equal operations. The remaining one has only the guarantees of both.
 pub fn run(kernel: &mut Kernel) {
     let cfg = Cfg::new(kernel);
     let dominators = Dominators::new(&cfg);
@@ -20,7 +20,7 @@ pub fn run(kernel: &mut Kernel) {
     let mut replacements = Replacements::default();
     let mut known: HashMap<Key, Value> = HashMap::new();
     let mut removed: SecondaryMap<Inst, bool> = SecondaryMap::new();
-    // A walk down the tree; what a block has added is forgotten when it is left.
+    // A walk down the dominator tree; a block's entries are removed when it is left.
     let mut stack = vec![(Kernel::ENTRY, 0, Vec::new())];
     while let Some((block, next, added)) = stack.last_mut() {
         if *next == 0 {
@@ -57,7 +57,7 @@ fn visit(
         *operand = replacements.get(*operand);
     }
     let Some(result) = data.result else { return };
-    // An unwritten value is a birth: two variables are two.
+    // Undefined values are not merged: two variables stay distinct.
     if !data.op.is_pure() || data.op == Op::Undefined {
         return;
     }

@@ -1,8 +1,8 @@
-//! Private variables that are only read and written whole become values.
+//! Private variables that are only read and written as a whole become values.
 //!
-//! A variable is promoted when every use of its address is a load or store (not volatile) at a constant offset inside
-//! it while it lives, and the accesses fall into slots that do not overlap. Reading one before it is written gives
-//! [`Op::Undefined`], at the place of the declaration and with the variable's name. The join points are the iterated
+//! A variable is promoted when every use of its address is a (non-volatile) load or store at a constant offset inside
+//! it during its lifetime, and the accesses form slots that do not overlap. Reading a slot before it is written gives
+//! [`Op::Undefined`], with the location of the declaration and the variable's name. The join points are the iterated
 //! dominance frontier (Cytron et al., "Efficiently computing static single assignment form"), where the slot is live.
 
 use std::collections::{BTreeMap, HashMap};
@@ -14,17 +14,17 @@ use super::copies::resolve;
 use crate::flow::{Cfg, Dominators};
 use crate::{Block, Initial, Inst, Kernel, Object, Op, Place, Space, Type, Value, ValueDef};
 
-/// A part of a variable that is read and written whole.
+/// A part of a variable that is read and written as a whole.
 struct Slot {
     object: Object,
     ty: Type,
-    /// Where it is written or made unwritten.
+    /// The blocks that write it or make it undefined.
     defs: Vec<Block>,
-    /// Where it is read before it is written in the block.
+    /// The blocks that read it before they write it.
     exposed: Vec<Block>,
 }
 
-/// What an instruction does to slots.
+/// The effect of an instruction on slots.
 #[derive(Clone, Copy)]
 enum Act {
     Read(usize),
@@ -33,7 +33,7 @@ enum Act {
     Gone,
 }
 
-/// Promotes what can be.
+/// Promotes all variables that can be promoted.
 pub fn run(kernel: &mut Kernel) {
     let keys = candidates(kernel);
     let (mut slots, by_object, by_key) = slots(kernel, &keys);
@@ -47,7 +47,7 @@ pub fn run(kernel: &mut Kernel) {
     rename(kernel, &cfg, &dominators, &slots, &by_object, &acts, &parameters);
 }
 
-/// For each object that can be promoted: types by offset.
+/// For each object that can be promoted: the types by offset.
 type Keys = SecondaryMap<Object, Option<BTreeMap<u64, Type>>>;
 
 fn candidates(kernel: &Kernel) -> Keys {
@@ -57,7 +57,7 @@ fn candidates(kernel: &Kernel) -> Keys {
             keys[object] = Some(BTreeMap::new());
         }
     }
-    // Whatever uses an address in another way than those below keeps the object in memory.
+    // Any other use of an address than those below keeps the object in memory.
     let escape = |keys: &mut Keys, value: Value| {
         if kernel.ty(value).is_pointer()
             && let Some(object) = root(kernel, value)
@@ -82,7 +82,7 @@ fn candidates(kernel: &Kernel) -> Keys {
                     }
                 }
                 (Op::Address(address), [base]) if address.stride == 0 => {
-                    // Its uses decide; a base that is not understood is no object's.
+                    // Its uses decide; an unknown base does not belong to an object.
                     let _ = base;
                 }
                 (Op::SpaceCast { checked: false }, _) => {}
@@ -95,16 +95,16 @@ fn candidates(kernel: &Kernel) -> Keys {
     keys
 }
 
-/// Whether an object lives behind a block that starts or ends its lifetime.
+/// Whether an object is live after a block that starts or ends its lifetime.
 type Lives = HashMap<Block, bool>;
 
-/// Keeps in memory what is accessed where its lifetime may have ended: as values nobody would see that it has.
+/// Keeps objects in memory that may be accessed after their lifetime: as values, such an access would not be detected.
 ///
-/// Each object is followed back from where it is accessed to where its lifetime starts, so that only the blocks in which it
-/// lives are looked at. Says how many blocks that were.
+/// Each object is followed back from its accesses to the start of its lifetime, so that only the blocks in which it is
+/// live are visited. Returns the number of these blocks.
 fn keep_outlived(kernel: &Kernel, keys: &mut Keys) -> usize {
     let mut lives: SecondaryMap<Object, Lives> = SecondaryMap::new();
-    // Blocks that access an object before they say anything of its lifetime.
+    // Blocks that access an object before they start or end its lifetime.
     let mut exposed: SecondaryMap<Object, Vec<Block>> = SecondaryMap::new();
     for (block, data) in &kernel.blocks {
         for inst in &data.insts {
@@ -152,7 +152,7 @@ fn keep_outlived(kernel: &Kernel, keys: &mut Keys) -> usize {
     visits
 }
 
-/// The object an address is derived from, by any arithmetic.
+/// The object that an address is derived from, through any arithmetic.
 fn root(kernel: &Kernel, mut pointer: Value) -> Option<Object> {
     loop {
         let inst = &kernel.insts[kernel.defining(pointer)?];
@@ -183,14 +183,14 @@ fn note(kernel: &Kernel, keys: &mut Keys, object: Object, offset: i64, ty: Type)
     }
 }
 
-/// Whether a value can be read as another of the same size.
+/// Whether a value can be reinterpreted as another type of the same size.
 fn castable(ty: Type) -> bool {
     ty.scalar().is_some() && !ty.is_bool()
 }
 
-/// First slot of each object that is promoted, and the one behind its last.
+/// First slot of each promoted object, and the end of its slots.
 type ByObject = SecondaryMap<Object, Option<(usize, usize)>>;
-/// A block on the way down the dominator tree, its next child, and what to put back when it is left.
+/// A block on the way down the dominator tree, its next child, and the values to restore when it is left.
 type Step = (Block, usize, Vec<(usize, Option<Value>)>);
 type ByKey = BTreeMap<(Object, u64), usize>;
 
@@ -210,7 +210,7 @@ fn slots(kernel: &Kernel, keys: &Keys) -> (Vec<Slot>, ByObject, ByKey) {
     (slots, by_object, by_key)
 }
 
-/// What each instruction does, and where slots are defined and read.
+/// The effect of each instruction, and the blocks where slots are defined and read.
 fn acts(
     kernel: &Kernel,
     by_object: &ByObject,
@@ -262,7 +262,7 @@ fn acts(
     acts
 }
 
-/// Adds a block parameter wherever several values of a slot meet and one is read later.
+/// Adds a block parameter wherever several values of a slot join and one is read later.
 fn join(
     kernel: &mut Kernel,
     cfg: &Cfg,
@@ -277,7 +277,7 @@ fn join(
     for (number, slot) in slots.iter().enumerate() {
         let mark = number + 1;
         slot.defs.iter().for_each(|block| defined[*block] = mark);
-        // Where the slot is read on some way on before it is written.
+        // The blocks from which the slot is read before it is written.
         let mut work = slot.exposed.clone();
         while let Some(block) = work.pop() {
             if std::mem::replace(&mut live[block], mark) != mark {
@@ -305,7 +305,7 @@ fn name(kernel: &Kernel, object: Object) -> Option<std::sync::Arc<str>> {
     (!name.is_empty()).then(|| name.into())
 }
 
-/// Replaces loads by the values in force, walking down the dominator tree.
+/// Replaces loads by the current values, walking down the dominator tree.
 fn rename(
     kernel: &mut Kernel,
     cfg: &Cfg,
@@ -349,7 +349,7 @@ fn rename(
         }
     }
     let Renamer { mut replacements, unwritten, .. } = renamer;
-    // Unwritten values of the entry come first of all.
+    // Undefined values of the entry come first.
     kernel.blocks[Kernel::ENTRY].insts.splice(0..0, unwritten);
     replacements.apply(kernel);
 }
@@ -357,9 +357,9 @@ fn rename(
 struct Renamer {
     replacements: Replacements,
     current: Vec<Option<Value>>,
-    /// The instructions that stand for slots which are read before anything is written, in their order.
+    /// The instructions for slots that are read before they are written, in order.
     unwritten: Vec<Inst>,
-    /// The instruction of each slot, if it is such a one.
+    /// The instruction of each slot, if it has one.
     unwritten_of: Vec<Option<Inst>>,
 }
 
@@ -408,7 +408,7 @@ impl Renamer {
                     if kernel.ty(result) == slots[number].ty {
                         self.replacements.set(result, value);
                     } else {
-                        // The load itself becomes the cast, so that its result needs no other name.
+                        // The load itself becomes the cast, so that its result keeps its name.
                         kernel.insts[inst].op = Op::Bitcast;
                         kernel.insts[inst].operands = smallvec::smallvec![value];
                         kept.push(inst);
@@ -453,8 +453,8 @@ mod tests {
     use crate::op::Access;
     use crate::{BlockCall, BlockData, Layout, ObjectData, TerminatorKind};
 
-    /// So many scopes one behind the other, each with a branch in it and a variable of its own, as inlined functions leave them;
-    /// the last variable is read behind its end too, if that is asked for.
+    /// This many consecutive scopes, each with a branch and a variable of its own, like inlined functions; with
+    /// `outlived`, the last variable is also read after its scope.
     fn scopes(count: usize, outlived: bool) -> Kernel {
         let mut kernel = Kernel::default();
         let mut block = kernel.blocks.push(BlockData::default());
@@ -515,7 +515,7 @@ mod tests {
         assert_eq!(kept(&scopes(3, true)).1, [false, false, true]);
     }
 
-    /// Where every scope's end went on to the end of the kernel, the visits were four times as many.
+    /// If every scope's end were followed to the end of the kernel, the visits would quadruple.
     #[test]
     fn twice_as_many_scopes_take_twice_the_work() {
         let (once, twice) = (kept(&scopes(200, false)).0, kept(&scopes(400, false)).0);

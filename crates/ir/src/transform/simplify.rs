@@ -1,4 +1,4 @@
-//! Local rewriting: constants fold, vectors are seen through, detours vanish.
+//! Local rewriting: constants fold, vector operations are looked through, redundant operations are removed.
 
 use smallvec::SmallVec;
 
@@ -8,11 +8,11 @@ use crate::flow::Cfg;
 use crate::op::{Address, Binary, Compare, Convert, Number, Rounding, ShuffleMask, Unary};
 use crate::{Block, Inst, Kernel, Op, Scalar, TerminatorKind, Type, Value};
 
-/// What becomes of an instruction.
+/// The replacement of an instruction.
 enum Outcome {
-    /// Its result is that value.
+    /// Its result is replaced by this value.
     Value(Value),
-    /// It does that instead.
+    /// It is replaced by this operation.
     Rewrite(Op, SmallVec<[Value; 3]>),
 }
 
@@ -27,7 +27,7 @@ pub fn run(kernel: &mut Kernel) {
                 kernel.insts[inst].operands[position] = replacements.get(operand);
             }
             widen(kernel, *block, inst);
-            // A rewriting may make room for another; two in a row are the longest chains the rules have.
+            // A rewrite may enable another; the rules have chains of at most two.
             for _ in 0..4 {
                 match simplify(kernel, inst) {
                     Some(Outcome::Value(value)) => {
@@ -57,7 +57,7 @@ pub fn run(kernel: &mut Kernel) {
     replacements.apply(kernel);
 }
 
-/// What clang makes of 32 bits of a 64-bit number that are widened again, `(x << 32) >> 32`: says it as two conversions.
+/// Replaces clang's `(x << 32) >> 32` for 32 bits of a 64-bit number that are widened again by two conversions.
 fn widen(kernel: &mut Kernel, block: Block, inst: Inst) {
     let data = &kernel.insts[inst];
     let number = match data.op {
@@ -68,7 +68,7 @@ fn widen(kernel: &mut Kernel, block: Block, inst: Inst) {
     let Some(shifted) = kernel.defining(data.operands[0]).map(|shifted| &kernel.insts[shifted]) else {
         return;
     };
-    // A shift that promises something keeps its promise.
+    // A shift with flags is left alone.
     let (Op::Binary(Binary::Shl), [origin, left], true) =
         (shifted.op, &shifted.operands[..], shifted.flags.is_empty())
     else {
@@ -127,7 +127,7 @@ fn simplify(kernel: &mut Kernel, inst: Inst) -> Option<Outcome> {
             if from.is_int() && from == to && convert.from == convert.to {
                 return Some(Outcome::Value(*a));
             }
-            // Cutting what was extended: to the original, or to a part of it.
+            // Truncation after extension: to the original, or to a part of it.
             if from.is_int()
                 && to.is_int()
                 && !convert.saturate
@@ -273,19 +273,19 @@ fn binary(kernel: &mut Kernel, op: Binary, a: Value, b: Value, ty: Type) -> Opti
     }
     match op {
         Binary::And | Binary::Or if a == b => Some(Outcome::Value(a)),
-        // A truth value as a number, cut to its bit: `select(c, 1, 0) & 1`.
+        // A boolean as a number, masked to its bit: `select(c, 1, 0) & 1`.
         Binary::And if every(b, 1) => match defining(kernel, a) {
             Some((Op::Select, [_, yes, no])) if every(*yes, 1) && every(*no, 0) => Some(Outcome::Value(a)),
             _ => None,
         },
-        // x ^ true on truth values.
+        // x ^ true on booleans.
         Binary::Xor if scalar == Scalar::Bool && every(b, 1) => rewrite(Op::Unary(Unary::Not), &[a]),
         _ => None,
     }
 }
 
-/// What clang makes of a choice between vectors, `(no & ~mask) | (yes & mask)` with a mask that is all ones or all zeros in
-/// each lane: condition, yes, no.
+/// Clang's form of a vector select, `(no & ~mask) | (yes & mask)` with a mask that is all ones or all zeros in each
+/// lane: condition, yes, no.
 fn blended(kernel: &Kernel, no: Value, yes: Value) -> Option<[Value; 3]> {
     let and = |value: Value| match defining(kernel, value) {
         Some((Op::Binary(Binary::And), [a, b])) => Some([(*a, *b), (*b, *a)]),
@@ -324,7 +324,7 @@ fn compare(kernel: &mut Kernel, op: Compare, a: Value, b: Value, ty: Type) -> Op
             left.iter().zip(right).map(|(a, b)| fold::compare(op, scalar, *a, *b).map(u64::from)).collect();
         return Some(Outcome::Value(kernel.make_constant(ty, &folded?)));
     }
-    // Truth values that went through a number: `select(c, 1, 0) != 0`, extended or not.
+    // Booleans converted to a number and back: `select(c, 1, 0) != 0`, extended or not.
     let right = kernel.scalar_constant(b)?;
     let scalar = scalar?;
     let (condition, yes, no) = selected(kernel, a)?;
@@ -337,7 +337,7 @@ fn compare(kernel: &mut Kernel, op: Compare, a: Value, b: Value, ty: Type) -> Op
     }
 }
 
-/// Condition and both constants of a choice between constants, through conversions.
+/// Condition and both constants of a select between constants, through conversions.
 fn selected(kernel: &Kernel, value: Value) -> Option<(Value, u64, u64)> {
     match defining(kernel, value)? {
         (Op::Select, [condition, yes, no]) if kernel.ty(*condition) == Type::BOOL => {
@@ -345,7 +345,7 @@ fn selected(kernel: &Kernel, value: Value) -> Option<(Value, u64, u64)> {
         }
         (Op::Convert(convert), [origin]) => {
             let (from, to) = (kernel.ty(*origin).scalar()?, kernel.ty(value).scalar()?);
-            // One conversion deep: front ends write no more.
+            // One conversion deep: front ends produce no more.
             let (Op::Select, [condition, yes, no]) = defining(kernel, *origin)? else { return None };
             if kernel.ty(*condition) != Type::BOOL {
                 return None;
@@ -363,7 +363,7 @@ fn construct(kernel: &mut Kernel, operands: &[Value], ty: Type) -> Option<Outcom
     if let Some(lanes) = constants {
         return Some(Outcome::Value(kernel.make_constant(ty, &lanes)));
     }
-    // All lanes of one vector in order are that vector.
+    // All lanes of one vector in order are the vector itself.
     let mut source = None;
     for (position, operand) in operands.iter().enumerate() {
         let (Op::Extract(lane), [vector]) = defining(kernel, *operand)? else { return None };
@@ -432,7 +432,7 @@ fn shuffle(kernel: &mut Kernel, mask: ShuffleMask, a: Value, b: Value, ty: Type)
     if identity && kernel.ty(a) == ty {
         return Some(Outcome::Value(a));
     }
-    // Lanes that are known one by one: constants, constructions, insertions.
+    // Lanes that are individually known: constants, constructions, insertions.
     let scalar = Type::Scalar(ty.scalar()?);
     let mut parts: SmallVec<[Value; 3]> = SmallVec::new();
     for lane in mask.lanes() {
@@ -447,7 +447,7 @@ fn shuffle(kernel: &mut Kernel, mask: ShuffleMask, a: Value, b: Value, ty: Type)
     if parts.len() == mask.lanes().len() {
         return Some(Outcome::Rewrite(Op::Construct, parts));
     }
-    // A second operand that gives no lane is the first.
+    // A second operand that contributes no lane is replaced by the first.
     let uses_second = mask.lanes().flatten().any(|lane| lane >= first);
     (!uses_second && a != b).then(|| rewrite(Op::Shuffle(mask), &[a, a]))?
 }

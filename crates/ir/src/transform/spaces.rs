@@ -1,14 +1,14 @@
-//! Generic pointers whose address space follows from where they come from.
+//! Generic pointers whose address space follows from their sources.
 
 use cranelift_entity::SecondaryMap;
 
 use super::clean::Replacements;
 use crate::{Inst, Kernel, Op, Place, Space, Type, Value, ValueDef};
 
-/// What is known of where a generic pointer points.
+/// What is known about the address space of a generic pointer.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Known {
-    /// Nothing flows in yet.
+    /// No source is known yet.
     #[default]
     Nothing,
     One(Space),
@@ -25,7 +25,7 @@ impl Known {
     }
 }
 
-/// Gives generic pointers the one space that all their sources have, and drops the casts.
+/// Gives generic pointers the common address space of all their sources, and removes the casts.
 pub fn run(kernel: &mut Kernel) {
     let mut known: SecondaryMap<Value, Known> = SecondaryMap::new();
     let mut incoming: SecondaryMap<Value, Vec<Value>> = SecondaryMap::new();
@@ -49,7 +49,7 @@ pub fn run(kernel: &mut Kernel) {
             }
         }
     }
-    // Knowledge only grows, and by at most two steps a value.
+    // The state only advances, by at most two steps per value.
     loop {
         let mut changed = false;
         for value in &generic {
@@ -83,7 +83,7 @@ pub fn run(kernel: &mut Kernel) {
         if changed {
             continue;
         }
-        // What only null flows into could be anywhere; whatever it flows into has to know that.
+        // A pointer whose only source is null could be in any space; the pointers derived from it have to see that.
         let mut unsettled = generic
             .iter()
             .filter(|value| known[**value] == Known::Nothing && kernel.constant(**value).is_none());
@@ -92,7 +92,7 @@ pub fn run(kernel: &mut Kernel) {
             None => break,
         }
     }
-    // Generic constants flow into pointers of a known space only as null, and are made anew where they do.
+    // Generic constants that flow into pointers of a known space can only be null, and are recreated there.
     for value in &generic {
         if let Known::One(space) = known[*value]
             && kernel.constant(*value).is_none()
@@ -105,7 +105,7 @@ pub fn run(kernel: &mut Kernel) {
     compare_bits(kernel);
 }
 
-/// Null operands take the space of what they meet; what flows into a pointer that stays generic is cast.
+/// Null operands get the space of the other operand; a value that flows into a pointer that stays generic is cast.
 fn reconcile(kernel: &mut Kernel) {
     for block in kernel.blocks.keys() {
         let mut insts = Vec::with_capacity(kernel.blocks[block].insts.len());
@@ -133,7 +133,7 @@ fn reconcile(kernel: &mut Kernel) {
         let mut terminator = std::mem::take(&mut kernel.blocks[block].terminator);
         let place = terminator.place;
         for call in terminator.calls_mut() {
-            // The block itself has been emptied of instructions only, never of parameters.
+            // Only the block's instructions have been taken out, never its parameters.
             for position in 0..call.arguments.len() {
                 let wanted = kernel.ty(kernel.blocks[call.block].parameters[position]);
                 if let Some(value) =
@@ -148,7 +148,7 @@ fn reconcile(kernel: &mut Kernel) {
     }
 }
 
-/// A pointer as the type that is wanted, where it has another.
+/// A pointer converted to the wanted type, if it has another.
 fn fitted(
     kernel: &mut Kernel,
     value: Value,
@@ -172,7 +172,7 @@ fn fitted(
     kernel.insts[cast].result
 }
 
-/// Casts into the space the pointer already has vanish.
+/// Removes casts into the space that the pointer already has.
 fn drop_casts(kernel: &mut Kernel) {
     let mut replacements = Replacements::default();
     for inst in kernel.insts.values() {
@@ -185,7 +185,7 @@ fn drop_casts(kernel: &mut Kernel) {
     replacements.apply(kernel);
 }
 
-/// Comparisons of pointers of two spaces go by their bits.
+/// Pointers of two spaces are compared by their bits.
 fn compare_bits(kernel: &mut Kernel) {
     for block in kernel.blocks.keys() {
         let mut insts = Vec::with_capacity(kernel.blocks[block].insts.len());

@@ -1,21 +1,23 @@
-//! Jumps through blocks that only decide what their predecessor already knows.
+//! Jump threading: jumps through blocks that only decide what their predecessor already knows.
 //!
-//! Clang leaves a scope early (`return` in a kernel, `break` out of a switch) by noting where to go in a variable, going to
-//! the scope's end, and switching on the variable there. A predecessor that brings a constant goes straight on.
+//! To leave a scope early (`return` in a kernel, `break` out of a switch), clang stores the target in a variable, jumps
+//! to the scope's end, and switches on the variable there. A predecessor that passes a constant jumps directly to the
+//! target.
 
 use cranelift_entity::SecondaryMap;
 
 use crate::{Block, BlockCall, Inst, Kernel, Op, TerminatorKind, Value, ValueDef};
 
-/// Ends of lifetimes that are repeated for a jump; blocks with anything else are not gone through.
+/// Maximum number of lifetime ends to copy for a jump; blocks with any other instruction are not bypassed.
 const MOST_ENDS: usize = 16;
 
-/// Redirects jumps that bring a constant to a block that switches on it; says whether any was.
+/// Redirects jumps that pass a constant to a block that switches on it; returns whether there was one.
 pub(super) fn run(kernel: &mut Kernel) -> bool {
     let uses = outside_uses(kernel);
     let mut changed = false;
     for block in kernel.blocks.keys() {
-        // A chain of scopes is left one after the other; each step goes to another block, and they are bounded.
+        // Nested scopes are left one after the other; each step leads to another block, and the number of steps is
+        // limited.
         for _ in 0..64 {
             let TerminatorKind::Jump(call) = &kernel.blocks[block].terminator.kind else { break };
             let Some((next, ends)) = known_way(kernel, &uses, block, call) else { break };
@@ -32,7 +34,7 @@ pub(super) fn run(kernel: &mut Kernel) -> bool {
     changed
 }
 
-/// Where a jump ends up for sure, and the ends of lifetimes on the way.
+/// The known final target of a jump, and the lifetime ends on the path.
 fn known_way(
     kernel: &Kernel,
     uses: &SecondaryMap<Value, bool>,
@@ -66,7 +68,7 @@ fn known_way(
     (next.block != call.block).then(|| (next, through.insts.clone()))
 }
 
-/// Block parameters that are used elsewhere than by their own block's terminator.
+/// Block parameters with uses outside of their own block's terminator.
 fn outside_uses(kernel: &Kernel) -> SecondaryMap<Value, bool> {
     let mut uses = SecondaryMap::new();
     for (block, data) in &kernel.blocks {

@@ -1,25 +1,26 @@
 //! The invariants of a kernel, each checked.
 //!
 //! Structure
-//! 1. There is an entry block, nobody goes to it, and its parameters are as many and of the types that the kernel's say.
-//! 2. Every entity that is named exists.
-//! 3. Every instruction is in at most one block, once; its result says that it is its result.
-//! 4. Every block parameter says which block and position it has.
-//! 5. Every way into a block brings as many values as it has parameters, of their types.
-//! 6. Cases of a switch are distinct, fit the selector, and the selector is an integer; a branch's condition is a `bool`.
+//! 1. There is an entry block without predecessors, and its parameters match the kernel's in number and type.
+//! 2. Every referenced entity exists.
+//! 3. Every instruction is in at most one block, once; its result refers back to it.
+//! 4. Every block parameter records its block and position.
+//! 5. Every edge into a block passes one value per parameter, of the parameter's type.
+//! 6. Cases of a switch are distinct, fit the selector, and the selector is an integer; a branch's condition is a
+//!    `bool`.
 //!
 //! Values
 //! 7. Every use is dominated by its definition, in reachable blocks.
-//! 8. Constants have as many lanes as their type, cut to its width.
+//! 8. Constants have as many lanes as their type, truncated to its width.
 //!
 //! Operations
-//! 9. Operands and result are as many, and of the types, that the operation asks for (`operation`).
+//! 9. Operands and result have the number and types that the operation requires (`operation`).
 //! 10. Alignments are powers of two; lanes exist; dimensions are below 3; addresses with a stride have an index.
 //!
 //! Memory
-//! 11. Objects of a kernel are private or local, aligned to a power of two, and their initial bytes are as many as their
-//!     layout says.
-//! 12. A place is inlined at an older place.
+//! 11. Objects of a kernel are private or local, aligned to a power of two, and their initial bytes match the size of
+//!     their layout.
+//! 12. A location is inlined at an earlier location.
 
 mod operation;
 
@@ -38,7 +39,7 @@ pub enum VerifyError {
     /// A block breaks a rule.
     #[error("{block}: {message}")]
     Block {
-        /// Which block.
+        /// The block.
         block: Block,
         /// What is wrong.
         message: String,
@@ -46,9 +47,9 @@ pub enum VerifyError {
     /// An instruction breaks a rule.
     #[error("{inst} (`{op}`) in {block}: {message}")]
     Instruction {
-        /// In which block.
+        /// The block.
         block: Block,
-        /// Which instruction.
+        /// The instruction.
         inst: Inst,
         /// Its operation, as in the text form.
         op: String,
@@ -58,7 +59,7 @@ pub enum VerifyError {
     /// A value breaks a rule.
     #[error("{value}: {message}")]
     Value {
-        /// Which value.
+        /// The value.
         value: Value,
         /// What is wrong.
         message: String,
@@ -66,7 +67,7 @@ pub enum VerifyError {
     /// Something else breaks a rule.
     #[error("{message}")]
     Other {
-        /// What is wrong, and where.
+        /// What is wrong, and the location.
         message: String,
     },
 }
@@ -91,7 +92,7 @@ fn other<T>(message: impl std::fmt::Display) -> Result<T, VerifyError> {
     Err(VerifyError::Other { message: message.to_string() })
 }
 
-/// Checks every invariant of a kernel in a module with those objects.
+/// Checks every invariant of a kernel in a module with these objects.
 ///
 /// # Errors
 /// The first invariant that is broken.
@@ -252,7 +253,7 @@ impl Checker<'_> {
         let kernel = self.kernel;
         let cfg = Cfg::new(kernel);
         let dominators = Dominators::new(&cfg);
-        // Behind every instruction: the terminator's position.
+        // After every instruction: the terminator's position.
         let reaches = |value: Value, block: Block, position: u32| match kernel.values[value].def {
             ValueDef::Constant(_) => true,
             ValueDef::Parameter(home, _) => dominators.dominates(home, block),

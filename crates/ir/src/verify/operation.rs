@@ -1,4 +1,4 @@
-//! What each operation asks of its operands and result.
+//! The operands and result that each operation requires.
 
 use cranelift_entity::PrimaryMap;
 
@@ -231,7 +231,7 @@ fn with_result(op: Op, types: &[Type], result: Type) -> Check {
         }
         (Op::ImageQuery(fact), [Type::Image(image), rest @ ..]) => {
             let lanes = if fact == ImageFact::Size { image.coordinates() } else { 1 };
-            // Sizes of an image with 3 coordinates may be asked as 4 lanes, the last 0.
+            // Sizes of an image with 3 coordinates may be requested as 4 lanes, the last 0.
             let fits = result == Type::of(Scalar::I32, lanes)
                 || (lanes == 3 && result == Type::Vector(Scalar::I32, 4));
             need(fits && rest.len() <= 1, || format!("gives {lanes} numbers"))
@@ -241,7 +241,7 @@ fn with_result(op: Op, types: &[Type], result: Type) -> Check {
     }
 }
 
-/// Coordinates of an image: at least as many lanes as it has, integers or, for sampled reads, floats.
+/// Coordinates of an image: at least as many lanes as it has coordinates, integers or, for sampled reads, floats.
 fn image_coordinates(ty: Type, wanted: u8, sampled: bool) -> Check {
     let number = ty.is_int() || (sampled && ty.is_float());
     need(number && ty.lanes() >= wanted, || format!("takes {wanted} coordinates, not {ty}"))
