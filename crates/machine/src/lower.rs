@@ -470,8 +470,11 @@ impl Lowering<'_> {
                 }
                 made
             }),
-            Op::LifetimeStart(_) | Op::LifetimeEnd(_) | Op::Fence { .. } => None,
-            Op::WaitEvents { .. } | Op::WaitCopies { .. } => None,
+            Op::LifetimeStart(_)
+            | Op::LifetimeEnd(_)
+            | Op::Fence { .. }
+            | Op::WaitEvents { .. }
+            | Op::WaitCopies { .. } => None,
             Op::Load(_) | Op::Store(_) | Op::Atomic(_) | Op::Copy(_) | Op::AsyncCopy { .. } => {
                 self.memory(inst)
             }

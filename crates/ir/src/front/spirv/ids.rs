@@ -17,12 +17,11 @@ pub(super) fn in_words(mut error: LoadError, code: &Code) -> LoadError {
         said.push_str(parts.next().unwrap_or_default());
         for part in parts {
             let digits = part.bytes().take_while(u8::is_ascii_digit).count();
-            match part[..digits].parse() {
-                Ok(id) => said.push_str(&described(id, code)),
-                Err(_) => {
-                    said.push('%');
-                    said.push_str(&part[..digits]);
-                }
+            if let Ok(id) = part[..digits].parse() {
+                said.push_str(&described(id, code));
+            } else {
+                said.push('%');
+                said.push_str(&part[..digits]);
             }
             said.push_str(&part[digits..]);
         }
