@@ -1,8 +1,8 @@
-//! One case, every executor.
+//! Conformance: the same cases on every executor.
 //!
-//! The cases are the ladders of `tripipe-kernels`: every step, every way to run it, at many sizes. They run on the
-//! CPU path and on every OpenCL device found; the oracle is the family's serial reference. The
-//! same cases run again under Oclgrind, which watches every access to memory. See `tests/ladders.rs`.
+//! The cases are the ladders of `tripipe-kernels`: every step, every variant, at many sizes. They run on the CPU path
+//! and on every OpenCL device found; the reference is the family's serial one. The same cases run again under Oclgrind,
+//! which checks every memory access. See `tests/ladders.rs`.
 
 pub mod phone;
 pub mod programs;

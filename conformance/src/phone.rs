@@ -1,9 +1,9 @@
-//! A phone's GPU as far as planning a launch is concerned.
+//! A phone's GPU, for planning launches.
 
 use tripipe_device::{DeviceKind, ImageLimits, Probe};
 
-/// The probe of a Mali-G610 as its driver reports it, for plans that no device here can run (half precision,
-/// Arm's extensions) and that are to be looked at all the same.
+/// The probe of a Mali-G610 as its driver reports it, for plans that need checks but cannot run on any available device
+/// (half precision, Arm's extensions).
 pub fn mali_g610() -> Probe {
     Probe {
         platform: "ARM Platform".to_owned(),

@@ -10,15 +10,15 @@ use tripipe_launch::Program;
 
 use crate::phone::mali_g610;
 
-/// Extents that stand for all others: plans ask only what a size is a multiple of, and 8 is the widest vector. The first is
-/// odd.
+/// Extents that represent all others: plans only depend on the factors of a size, and 8 is the widest vector. The first
+/// is odd.
 const EXTENTS: [usize; 4] = [17, 18, 20, 24];
 
-/// Every program that any step of a ladder plans, once, by name and options: for devices that differ in all that plans ask of a
-/// device, at sizes that differ in all they ask of a size.
+/// Every program that any step of a ladder plans, once, by name and options: for devices that differ in everything
+/// plans depend on, at sizes that differ in everything they depend on.
 ///
 /// # Errors
-/// As [`programs`].
+/// As for [`programs`].
 pub fn ladder_programs() -> Result<Vec<Arc<Program>>, String> {
     programs(&probes(), sizes)
 }
@@ -26,7 +26,7 @@ pub fn ladder_programs() -> Result<Vec<Arc<Program>>, String> {
 /// Every program that the steps plan for these devices at these sizes, once, by name and options.
 ///
 /// # Errors
-/// A step that is offered to none of the devices at one of the sizes.
+/// A step is not offered to any of the devices at one of the sizes.
 pub fn programs(
     probes: &[Probe],
     sizes: impl Fn(SizeKind) -> Vec<Size>,
@@ -57,8 +57,8 @@ pub fn programs(
     Ok(found.into_values().collect())
 }
 
-/// Devices without limits: one for each way to ask for work-groups that are cut off at the edge, and the least a device can
-/// have.
+/// Devices without limits: one for each way to request work-groups that are cut off at the edge, and the minimal
+/// device.
 fn probes() -> Vec<Probe> {
     let arm = Probe {
         local_memory_dedicated: true,

@@ -2,18 +2,18 @@
 
 use tripipe_kernels::{Size, SizeKind};
 
-/// How many sizes.
+/// The range of sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// Small ones: for a device that takes a thousand times as long.
+    /// Small sizes: for a device that is a thousand times slower.
     Small,
-    /// Small ones and large ones, but for the largest: for the simulator, which the tests run without optimisation.
+    /// Small and large sizes, except for the largest: for the simulator, which the tests run without optimisation.
     Medium,
-    /// Small ones and large ones.
+    /// Small and large sizes.
     Full,
 }
 
-/// The sizes of a kind: all small extents against each other, extents around the tiles', and large odd ones.
+/// The sizes of a kind: all combinations of small extents, extents around those of the tiles, and large odd ones.
 pub fn sizes(kind: SizeKind, extent: Extent) -> Vec<Size> {
     let full = extent != Extent::Small;
     let most = if extent == Extent::Medium { 20_000 } else { usize::MAX };

@@ -1,8 +1,7 @@
-//! What the analysis says of a launch before it runs, against what the executor counts when it runs: every kernel of the ladders, at
-//! many sizes.
+//! The static analysis of a launch against the executor's counts: every kernel of the ladders, at many sizes.
 //!
-//! On each pipe, the clocks of all work-items lie between those of the shortest and of the longest way; where both
-//! are one, they are those.
+//! On each pipe, the clocks of all work-items lie between those of the shortest and of the longest path; where these
+//! are equal, the clocks match exactly.
 
 #![allow(clippy::print_stderr, clippy::unwrap_used, reason = "a test says aloud what it leaves out")]
 
@@ -23,19 +22,19 @@ use tripipe_launch::{
 use tripipe_machine::Pipe;
 use tripipe_simulate::{Options, Report, Simulator};
 
-/// The simulator, every launch of which is held against its analysis.
+/// The simulator; every launch is compared with its analysis.
 struct Held {
     simulator: Simulator,
     modules: BTreeMap<String, Arc<Module>>,
-    /// Launches, and those with one way alone.
+    /// Launches, and those with a single path.
     seen: usize,
     exact: usize,
-    /// Kernels with loops whose trip count follows from what is in memory.
+    /// Kernels with loops whose trip count depends on the contents of memory.
     open: Vec<String>,
     wrong: Vec<String>,
 }
 
-/// One of each way to count.
+/// One for each way to count.
 const GPUS: [&str; 4] = ["Mali-T760", "Mali-G76", "Mali-G715", "Adreno 740"];
 
 impl Held {
@@ -59,7 +58,7 @@ impl Held {
             global: Some(report.global),
             local: Some(report.local),
         };
-        // Each launch on one of them, in turn.
+        // Each launch on one of them, in rotation.
         let gpu = find(GPUS[self.seen % GPUS.len()]).unwrap();
         let analysis = analyze(kernel, gpu, &setup);
         let open = analysis.loops.iter().any(|each| !matches!(each.trips, Trips::Known(_)));
@@ -159,7 +158,7 @@ fn what_is_counted_lies_between_the_shortest_and_the_longest_way() {
             let problem = ladder.make_problem(size, &Inputs { photo: None, seed: 20 }).unwrap();
             for step in 0..ladder.steps.len() {
                 let climber: &mut dyn Executor = &mut held;
-                // What is not offered for a size runs at another.
+                // A step that is not offered for a size runs at another.
                 let _ = tripipe_kernels::ladder::Climber::attempt(
                     climber,
                     ladder,

@@ -1,8 +1,8 @@
-//! A second compiler's opinion: every kernel compiles with clang to valid SPIR-V, as it is planned for phones and as it
-//! stands alone with its defaults.
+//! A second compiler: every kernel compiles with clang to valid SPIR-V, both as planned for phones and alone with its
+//! defaults.
 //!
-//! Half-precision kernels, and those that use an extension of Arm's, are looked at by no other test here.
-//! Without clang the tests are left out, which is said; with `TRIPIPE_REQUIRE_OPENCL=1` that is a failure.
+//! Half-precision kernels, and those that use one of Arm's extensions, are covered by no other test here. Without clang
+//! the tests are skipped with a message; with `TRIPIPE_REQUIRE_OPENCL=1` that is a failure.
 
 #![allow(
     clippy::print_stderr,
@@ -34,8 +34,8 @@ fn tools_are_there() -> bool {
     false
 }
 
-/// Compiles to SPIR-V and validates it; the compiler's complaint when it does not. Without optimisation: what clang 15 leaves on
-/// optimised loops, its translator puts in a place where SPIR-V does not allow it.
+/// Compiles to SPIR-V and validates it; returns the compiler's error. Without optimisation: for optimised loops, the
+/// translator of clang 15 puts an instruction at a position that SPIR-V does not allow.
 fn compile(source: &Path, options: &[String], folder: &Path) -> Result<(), String> {
     let (bitcode, module) = (folder.join("kernel.bc"), folder.join("kernel.spv"));
     run(Command::new(CLANG)

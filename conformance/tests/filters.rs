@@ -1,8 +1,9 @@
 //! Filters on every executor, against their reference.
 //!
-//! Cases are drawn with a fixed seed from the whole space: stages, element types, channels, layouts, borders, sizes, regions,
-//! parameters. Source and result lie inside larger buffers whose other bytes must survive. Half-precision images run in the
-//! simulator only. Without an OpenCL device its part is left out, which is said; with `TRIPIPE_REQUIRE_OPENCL=1` that is a failure.
+//! Cases are drawn with a fixed seed from the whole space: stages, element types, channels, layouts, borders, sizes,
+//! regions, parameters. Source and result are parts of larger buffers whose other bytes must not change. Half-precision
+//! images run in the simulator only. Without an OpenCL device the OpenCL tests are skipped with a message; with
+//! `TRIPIPE_REQUIRE_OPENCL=1` that is a failure.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -27,7 +28,7 @@ use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 use tripipe_simulate::watch::Checks;
 use tripipe_simulate::{Options, Simulator};
 
-/// A chain between two rasters, and how it is run.
+/// A chain between two rasters, and its parameters.
 #[derive(Debug)]
 struct Case {
     chain: Chain,
@@ -58,7 +59,7 @@ const COLORS: [Color; 10] = [
     Color::YcrcbToRgb,
 ];
 
-/// One pixel, lines, smaller than most windows, off every vector, several work-groups.
+/// One pixel, lines, smaller than most windows, not a multiple of any vector, several work-groups.
 const SIZES: [[usize; 2]; 10] =
     [[1, 1], [1, 9], [37, 1], [2, 2], [3, 4], [16, 5], [17, 9], [31, 3], [50, 11], [67, 20]];
 
@@ -66,7 +67,7 @@ fn choose<T: Clone>(random: &mut Rng, all: &[T]) -> T {
     all[random.usize(..all.len())].clone()
 }
 
-/// Every kind of stage that takes pixels of this type and so many channels.
+/// Every kind of stage that accepts pixels of this type and number of channels.
 fn stages(element: Element, channels: usize) -> Vec<Stage> {
     let odd = |width: usize, height: usize| {
         (0..width * height).map(|i| (i * 7 % 11) as i32 - 4).collect::<Vec<i32>>()
@@ -94,7 +95,7 @@ fn stages(element: Element, channels: usize) -> Vec<Stage> {
         Linear::full([1, 1], vec![-3], 2).unwrap().to(Element::I16),
         Linear::full_real([3, 5], real(3, 5)).unwrap(),
         Linear::mean([15, 15]).unwrap(),
-        // Sums that take all of 32 bits where pixels have no sign.
+        // Sums that need all of 32 bits for unsigned pixels.
         Linear::gaussian(15, Some(40.0)).unwrap(),
         Linear::gaussian(9, None).unwrap().with_offset(-20),
     ];
@@ -123,9 +124,9 @@ fn stages(element: Element, channels: usize) -> Vec<Stage> {
 fn placed(random: &mut Rng, raster: &Raster) -> Raster {
     let size = [raster.width, raster.height];
     match random.usize(..3) {
-        // As it is.
+        // Unchanged.
         0 => *raster,
-        // Rows and planes at multiples of every vector.
+        // Rows and planes at multiples of every vector width.
         1 => raster.with_pitch(raster.pitch.next_multiple_of(16)),
         // A region, at any address.
         _ => {
@@ -181,7 +182,7 @@ fn draw(random: &mut Rng, elements: &[Element], probe: &Probe) -> Case {
     }
 }
 
-/// Values over the whole range of integers; floating-point ones between -300 and 300.
+/// Values over the whole range of integers; floating-point values between -300 and 300.
 fn noise(random: &mut Rng, element: Element, count: usize) -> Vec<u8> {
     (0..count)
         .flat_map(|_| match element {
@@ -192,7 +193,7 @@ fn noise(random: &mut Rng, element: Element, count: usize) -> Vec<u8> {
         .collect()
 }
 
-/// Elements of a raster's buffer, with some after its last.
+/// Elements of a raster's buffer, plus a few after its last.
 fn room(raster: &Raster) -> usize {
     raster.elements().unwrap() + 3
 }
@@ -247,10 +248,10 @@ fn opencl() -> Vec<OpenClExecutor> {
     found
 }
 
-/// What devices without half precision are given.
+/// The element types for devices without half precision.
 const WITHOUT_HALF: [Element; 4] = [Element::U8, Element::I16, Element::U16, Element::F32];
 
-/// How many cases are drawn: `fewest`, or what `TRIPIPE_FILTER_CASES` says, for a longer look.
+/// The number of drawn cases: `fewest`, or the value of `TRIPIPE_FILTER_CASES`, for a longer run.
 fn cases(fewest: usize) -> usize {
     std::env::var("TRIPIPE_FILTER_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(fewest)
 }
@@ -276,7 +277,8 @@ fn drawn_cases_in_the_simulator() {
     }
 }
 
-/// No access outside a buffer, no race, nothing unwritten that is used: the simulator looks at every access of some cases.
+/// No access outside a buffer, no race, no use of uninitialised memory: the simulator checks every access of some
+/// cases.
 #[test]
 fn nothing_undefined_is_done() {
     let mut executor = Simulator::new(Options::default());
@@ -291,7 +293,7 @@ fn nothing_undefined_is_done() {
         let bound = planned.bind(&mut executor, &operands).unwrap();
         for launch in &bound.launches {
             let checked = executor.check(launch, &Checks::all()).unwrap();
-            // All kernels take the distances of all layouts.
+            // All kernels take the pitches of all layouts.
             let found: Vec<_> =
                 checked.findings.iter().filter(|finding| finding.rule.code != "unused-argument").collect();
             assert!(found.is_empty(), "{case:#?}: {found:#?}");
@@ -303,7 +305,7 @@ fn nothing_undefined_is_done() {
     }
 }
 
-/// Linear filters of two sums to a register, over every border and both layouts; rows of no block, of one, and of many.
+/// Linear filters with two sums per register, over every border and both layouts; rows with no block, one, and many.
 #[test]
 fn paired_sums_are_right() {
     let linear = [
@@ -386,7 +388,7 @@ fn colours_are_right() {
     }
 }
 
-/// Alpha that a stage made is kept as that of the image is, and its place has to be known as well.
+/// Alpha created by a stage is copied like that of an image, and its position has to be known as well.
 #[test]
 fn alpha_is_kept_where_it_is_made() {
     let mut random = Rng::with_seed(13);
@@ -411,7 +413,7 @@ fn alpha_is_kept_where_it_is_made() {
     }
 }
 
-/// Sums of 32 bits without a sign, alone and beside other windows in a pass; divisors of 2^31 and more.
+/// Unsigned 32-bit sums, alone and fused with other windows in a pass; divisors of 2^31 and more.
 #[test]
 fn sums_of_all_32_bits_are_right() {
     let linear = |linear: Linear| Stage::Linear(linear);
@@ -425,7 +427,7 @@ fn sums_of_all_32_bits_are_right() {
         (Element::U8, vec![linear(flat(29).to(Element::F32))]),
         (Element::U16, vec![linear(flat(9).with_offset(-30_000).to(Element::I16))]),
         (Element::I16, vec![linear(flat(9))]),
-        // The first in the pass of the second.
+        // The first is fused into the pass of the second.
         (Element::U16, vec![linear(flat(7)), linear(Linear::laplace8())]),
         (Element::U16, vec![linear(flat(7)), linear(flat(5))]),
         (Element::U16, vec![linear(flat(7).to(Element::U8)), linear(Linear::laplace8())]),
@@ -452,7 +454,7 @@ fn sums_of_all_32_bits_are_right() {
     }
 }
 
-/// What is not finite reaches what the specification says, on every executor.
+/// NaN and infinity affect exactly the elements that the specification says, on every executor.
 #[test]
 fn nan_and_infinity_are_the_same_everywhere() {
     let linear = |linear: Linear| Stage::Linear(linear);
@@ -494,7 +496,7 @@ fn nan_and_infinity_are_the_same_everywhere() {
                 cast_slice(&pixels),
             );
         }
-        // Of 5 columns to 2 the first result does not see the last one, and so on.
+        // From 5 columns to 2, the first result does not depend on the last column, and so on.
         for (interpolation, from, to, nan, want) in [
             (Interpolation::Area, 5, 2, 0, [true, false].as_slice()),
             (Interpolation::Area, 6, 4, 2, &[false, true, false, false]),
@@ -513,7 +515,7 @@ fn nan_and_infinity_are_the_same_everywhere() {
     }
 }
 
-/// Stages that look at one pixel, before and after a window, in one pass and in several.
+/// Stages of one pixel, before and after a window, in one pass and in several.
 #[test]
 fn fused_passes_are_right() {
     let blur = || Stage::Linear(Linear::gaussian(3, None).unwrap());
@@ -525,7 +527,7 @@ fn fused_passes_are_right() {
         (Element::U16, 1, vec![convert(Element::U8, 0.004), blur(), convert(Element::I16, -3.0)], 1),
         (Element::F32, 3, vec![Stage::Color(Color::RgbToGray), Stage::Gradient(Gradient::Sobel)], 1),
         (Element::U8, 2, vec![convert(Element::F32, 0.1), Stage::Linear(Linear::laplace8())], 1),
-        // Half between stages is rounded to by way of memory.
+        // Half between stages: the value is rounded by storing it in memory.
         (Element::U8, 1, vec![convert(Element::F16, 0.1), blur()], 2),
     ];
     let mut random = Rng::with_seed(7);
@@ -552,8 +554,8 @@ fn fused_passes_are_right() {
     }
 }
 
-/// Two windows in one pass: sums and extremes first, whatever comes then; stages of one pixel before and after; every border, folded
-/// more than once where the image is smaller than the windows; every type, with sums of every width.
+/// Two windows in one pass: sums and extremes first, any window second; stages of one pixel before and after; every
+/// border, reflected more than once where the image is smaller than the windows; every type, with sums of every width.
 #[test]
 fn two_windows_in_a_pass_are_right() {
     let linear = |linear: Linear| Stage::Linear(linear);
@@ -573,13 +575,13 @@ fn two_windows_in_a_pass_are_right() {
             morphology(Morphology::Dilate(rectangle([3, 3]))),
         ],
         vec![morphology(Morphology::Dilate(Neighbourhood::Cross([5, 3]))), blur()],
-        // Saturated between the two, with sums below 0 that are divided by 7.
+        // Saturated between the two, with negative sums that are divided by 7.
         vec![linear(Linear::full([5, 3], (0..15).map(|i| i * 7 % 11 - 4).collect(), 7).unwrap()), mean()],
         vec![
             linear(Linear::laplace8().with_offset(90)),
             linear(Linear::full([1, 5], vec![1, -2, 0, 3, 1], 2).unwrap()),
         ],
-        // 16 bits between the two, and a median of them.
+        // 16 bits between the two, and their median.
         vec![linear(Linear::laplace8().to(Element::I16)), Stage::Median { size: 3 }],
         vec![blur(), linear(Linear::sobel_y().to(Element::I16))],
         vec![blur(), linear(Linear::scharr_x().to(Element::F32))],
@@ -659,8 +661,8 @@ fn is_define(program: &Program, name: &str, value: &str) -> bool {
     program.defines.iter().any(|define| *define == (name.to_owned(), value.to_owned()))
 }
 
-/// Sources read as images over their buffers, every type, layout and border, one window and two; on devices that have no such images that
-/// is said.
+/// Sources read as images over their buffers, every type, layout and border, one window and two; skipped with a message
+/// on devices without such images.
 #[test]
 fn images_over_sources_are_right() {
     let linear = |linear: Linear| Stage::Linear(linear);
@@ -673,7 +675,7 @@ fn images_over_sources_are_right() {
     ];
     let gray = [Stage::Color(Color::BgrToGray), blur(), Stage::Median { size: 3 }, blur()];
     let elements = Element::ALL.map(|element| windows.iter().map(move |stages| (element, &stages[..])));
-    // Two sums to a register.
+    // Two sums per register.
     let paired =
         [Linear::laplace_sharpen(), Linear::gaussian(5, None).unwrap().with_offset(9)].map(|of| [linear(of)]);
     let paired = paired.iter().cycle().map(|stages| (Element::U8, &stages[..]));
@@ -714,7 +716,7 @@ fn images_over_sources_are_right() {
     }
 }
 
-/// What the library runs where nobody says otherwise, and one of the candidates, for every device family.
+/// The library's default, and one of the candidates, for every device family.
 #[test]
 fn defaults_and_candidates_are_right() {
     let mut executor = Simulator::new(Options::default());
@@ -743,7 +745,7 @@ fn defaults_and_candidates_are_right() {
     }
 }
 
-/// What cannot be run is refused with what would be right.
+/// Impossible parameters are rejected, and the error says what would be valid.
 #[test]
 fn impossible_parameters_are_refused() {
     let images = ImageLimits {
@@ -840,7 +842,7 @@ fn buffer(executor: &mut dyn Executor, bytes: &[u8]) -> MemoryId {
     executor.allocate(&MemoryKind::Buffer { bytes: bytes.len() }, Access::ReadWrite, Some(bytes)).unwrap()
 }
 
-/// Runs a plan over operands with these contents; what the operands hold then.
+/// Runs a plan over operands with these contents; returns the operands' contents afterwards.
 fn run_over(executor: &mut dyn Executor, planned: &Plan<'_>, operands: &[&[u8]]) -> Vec<Vec<u8>> {
     let ids: Vec<MemoryId> = operands.iter().map(|bytes| buffer(executor, bytes)).collect();
     let bound = planned.bind(executor, &ids).unwrap();
@@ -868,7 +870,8 @@ fn picture([width, height]: [usize; 2], channels: usize) -> Vec<u8> {
     pixels.flat_map(|value| (0..channels).map(move |channel| ((value + channel * 20) % 256) as u8)).collect()
 }
 
-/// Any ratio, every element type: integers to the bit, the others within 2^-20 of the largest magnitude, and half a unit of `half`.
+/// Any ratio, every element type: integers exact to the bit, the others within 2^-20 of the largest magnitude, plus
+/// half a unit of `half`.
 #[test]
 fn images_are_resized() {
     let mut random = Rng::with_seed(4);
@@ -899,7 +902,7 @@ fn images_are_resized() {
     }
 }
 
-/// Shrunk so far that a weight is few steps: the mean by `f64`, within 1.
+/// Shrunk so far that a weight has few steps: the mean in `f64`, within 1.
 #[test]
 fn areas_are_means_however_far_they_shrink() {
     let mut random = Rng::with_seed(16);
@@ -944,7 +947,7 @@ fn areas_are_means_however_far_they_shrink() {
     }
 }
 
-/// What `cv2.resize` (OpenCV 5.0.0) makes of the picture of 7 x 5, within 1: its weights are rounded otherwise.
+/// The result of `cv2.resize` (OpenCV 5.0.0) for the picture of 7 x 5, within 1: its weights are rounded differently.
 #[test]
 fn resized_images_are_opencv_s() {
     // INTER_LINEAR to 5 x 8 and 11 x 3; INTER_AREA to 3 x 2; INTER_NEAREST to 4 x 9.
@@ -990,8 +993,8 @@ fn resized_images_are_opencv_s() {
     }
 }
 
-/// `cv2.cvtColor(.., COLOR_YUV2RGB_NV12)` and `NV21` (OpenCV 5.0.0) of 4 x 2 pixels; the luma of `COLOR_RGB2YUV_I420` of the result, and
-/// chroma by hand.
+/// `cv2.cvtColor(.., COLOR_YUV2RGB_NV12)` and `NV21` (OpenCV 5.0.0) of 4 x 2 pixels; the luma of `COLOR_RGB2YUV_I420`
+/// of the result, and chroma computed by hand.
 #[test]
 fn semiplanar_frames_are_opencv_s() {
     let yuv: [u8; 12] = [16, 80, 150, 235, 40, 126, 200, 255, 90, 240, 200, 60];
@@ -1011,7 +1014,7 @@ fn semiplanar_frames_are_opencv_s() {
             let found = run_over(executor.as_mut(), &planned, &[&yuv, &yuv, &[0; 24]]);
             assert_eq!(found[2], want, "{frame:?}");
         }
-        // Gaps, an odd edge, planes with alpha: what lies between is left alone.
+        // Gaps, an odd edge, planes with alpha: the bytes in between must not change.
         let frame = Semiplanar { size: [3, 1], luma: [1, 9], chroma: [2, 7], v_first: false };
         let planes = Raster::planar([3, 1], 4, Element::U8);
         let planned = semiplanar_to_rgb(&frame, &planes, executor.probe()).unwrap();
@@ -1097,7 +1100,7 @@ fn vectors_are_added_and_reduced() {
     }
 }
 
-/// Sums of bytes are exact; of equals the first is found.
+/// Sums of bytes are exact; among equal elements the first is found.
 #[test]
 fn integers_are_reduced() {
     for mut executor in executors() {
@@ -1113,7 +1116,7 @@ fn integers_are_reduced() {
         let squares: i64 = bytes.iter().map(|byte| i64::from(*byte) * i64::from(*byte)).sum();
         assert_eq!(pod_read_unaligned::<i64>(&reduced(Reduction::Sum, None)), sum);
         assert_eq!(pod_read_unaligned::<i64>(&reduced(Reduction::Dot, Some(x))), squares);
-        // 7 is prime to 256: 255 is 7 x 73 - 256, and 0 comes first of all.
+        // 7 is coprime to 256: 255 is 7 x 73 - 256, and 0 comes first.
         assert_eq!(pod_collect_to_vec::<u8, u32>(&reduced(Reduction::Least, None)), [0, 0]);
         assert_eq!(pod_collect_to_vec::<u8, u32>(&reduced(Reduction::Most, None)), [255, 73]);
     }
@@ -1130,7 +1133,7 @@ fn matrices_are_transposed_and_values_counted() {
             let want = elementwise::reference::transpose(&matrix, columns);
             assert_eq!(pod_collect_to_vec::<u8, u16>(&found[1]), want);
         }
-        // 2 x 2 elements of 16 bytes out of rows of 3, into rows of 4.
+        // 2 x 2 elements of 16 bytes from rows of 3, into rows of 4.
         let matrix = Matrix { columns: 2, rows: 2, offset: 1, pitch: 3 };
         let source: Vec<u8> = (0..6 * 16).collect();
         let planned = elementwise::transpose(matrix, [0, 4], 16).unwrap();
@@ -1145,7 +1148,7 @@ fn matrices_are_transposed_and_values_counted() {
         let planned = elementwise::histogram(&raster, executor.probe()).unwrap();
         let found = run_over(executor.as_mut(), &planned, &[&source, &[9; 1024]]);
         assert_eq!(pod_collect_to_vec::<u8, u32>(&found[1]), want);
-        // Packed pixels have one plane, whatever the distance of others; an image without columns has nothing to count.
+        // Packed pixels have one plane, whatever the plane pitch; an image without columns has nothing to count.
         let odd = Raster { plane_pitch: 7, ..Raster::packed([4, 2], 3, Element::U8) };
         let planned = elementwise::histogram(&odd, executor.probe()).unwrap();
         let found = run_over(executor.as_mut(), &planned, &[&[5; 40], &[9; 1024]]);

@@ -1,7 +1,8 @@
-//! The matrix products of the library's kernels, against the reference: every kernel, every layout, every way to sum.
+//! The library's matrix product kernels against the reference: every kernel, every layout, every way to sum.
 //!
-//! In the simulator, which has the half precision and the dot products that PoCL lacks, and on an OpenCL device, where there is one
-//! (with `TRIPIPE_REQUIRE_OPENCL=1` there must be). PoCL takes a second or two to compile a kernel: it gets a part of the cases.
+//! In the simulator, which supports the half precision and the dot products that PoCL lacks, and on an OpenCL device,
+//! if there is one (with `TRIPIPE_REQUIRE_OPENCL=1` there must be one). PoCL takes a second or two to compile a kernel,
+//! so it runs a part of the cases.
 
 #![allow(
     clippy::print_stderr,
@@ -59,7 +60,7 @@ fn buffer(executor: &mut dyn Executor, bytes: &[u8]) -> MemoryId {
     executor.allocate(&kind, Access::ReadWrite, Some(bytes)).unwrap()
 }
 
-/// C's buffer after the product.
+/// The contents of C's buffer after the product.
 fn run(
     executor: &mut dyn Executor,
     gemm: &Gemm,
@@ -84,11 +85,11 @@ fn run(
     c
 }
 
-/// Runs and compares; operands are made up.
+/// Runs and compares with generated operands.
 fn check(executor: &mut dyn Executor, gemm: &Gemm, text: &str) {
     let mut operands = sample(gemm, 7);
     if gemm.beta == 0.0 {
-        // NaN in every floating-point type, and -1 in the others.
+        // NaN in every floating-point type, and -1 in the integer types.
         operands[2].fill(0xFF);
     }
     check_operands(executor, gemm, text, &operands);
@@ -102,7 +103,7 @@ fn check_operands(executor: &mut dyn Executor, gemm: &Gemm, text: &str, operands
     reference.verify(&operands[2], &c).unwrap_or_else(|difference| panic!("{text}, {gemm:?}: {difference}"));
 }
 
-/// The kernels, each tile from another kind of memory.
+/// The kernels, each with tiles from another kind of memory.
 const KERNELS: &[&str] = &[
     "tile 4x4 unroll=4",
     "tile 3x8 unroll=2 vector=8 b=packed/2 group=4x2 fma",
@@ -115,14 +116,14 @@ const KERNELS: &[&str] = &[
     "local 4x8 depth=8 group=4x4 a=packed b=packed parts=2",
 ];
 
-/// For PoCL: the work-group is given, as it compiles a kernel for each, and the epilogue is there once.
+/// For PoCL: the work-group size is fixed, since it compiles a kernel for each, and the epilogue occurs once.
 const FEW: &[&str] = &[
     "tile 3x8 unroll=2 vector=8 b=packed/2 rolled group=1x1",
     "tile 4x4 unroll=4 parts=2 rolled group=1x1",
     "local 4x4 depth=8 group=4x4 buffers=2",
 ];
 
-/// Of 0 to 12 cubed: every extent, each with edges of the others.
+/// From 0 to 12 cubed: every extent, each with edges in the others.
 const SMALL: &[[usize; 3]] = &[
     [0, 3, 4],
     [3, 0, 4],
@@ -153,7 +154,7 @@ fn small_extents_and_those_off_the_tile() {
             }
         }
     });
-    // What the table has for CPUs, and the kernels with images.
+    // The table's kernel for CPUs, and the kernels with images.
     let Some(mut executor) = opencl() else { return };
     for text in [KERNELS[3], "tile 4x8 vector=8 a=image b=image rolled group=1x1"] {
         for extents in [[5, 7, 9], [65, 33, 37], [1, 1, 1]] {
@@ -162,7 +163,7 @@ fn small_extents_and_those_off_the_tile() {
     }
 }
 
-/// Every way A, B and C can lie, with gaps and offsets.
+/// Every layout of A, B and C, with gaps and offsets.
 fn layouts(elements: Elements, extents: [usize; 3]) -> Vec<Gemm> {
     let [m, n, k] = extents;
     let ways = |rows: usize, columns: usize| {
@@ -176,7 +177,7 @@ fn layouts(elements: Elements, extents: [usize; 3]) -> Vec<Gemm> {
     let mut found = Vec::new();
     for (index, a) in ways(m, k).into_iter().enumerate() {
         for (other, b) in ways(k, n).into_iter().enumerate() {
-            // Each pair with two of C's ways, which are all of them over the pairs.
+            // Each pair with two of C's layouts; over all pairs each layout occurs.
             for c in [index + other, index + other + 1].map(|way| ways(m, n)[way % 4]) {
                 found.push(Gemm { a, b, c, ..Gemm::new(elements, extents) });
             }
@@ -215,7 +216,7 @@ fn batches(elements: Elements) -> Vec<Gemm> {
     let one = Gemm::new(elements, [5, 6, 7]);
     vec![
         Gemm { batch: Batch::Strided { count: 3, strides: [40, 45, 31] }, ..one.clone() },
-        // One B for all; the products' rows of C take turns.
+        // One B for all; the products' rows of C are interleaved.
         Gemm {
             c: Layout::row_major(18),
             batch: Batch::Strided { count: 3, strides: [35, 0, 6] },
@@ -253,7 +254,7 @@ fn factors() {
     });
 }
 
-/// What BLAS says of it, not only the reference: without products C is beta C, whatever A and B hold.
+/// The BLAS definition, not only the reference: without products C is beta C, whatever A and B contain.
 #[test]
 fn without_products_only_c_counts() {
     let nan = f32::NAN.to_ne_bytes().repeat(12);
@@ -274,7 +275,7 @@ fn without_products_only_c_counts() {
     });
 }
 
-/// An infinity or a NaN spoils the elements that it belongs to, and no others.
+/// An infinity or a NaN affects the elements that depend on it, and no others.
 #[test]
 fn infinities_and_nan() {
     let gemm = Gemm { epilogue: vec![Stage::Relu], ..Gemm::new(Elements::F32, [9, 10, 7]) };
@@ -296,7 +297,7 @@ fn infinities_and_nan() {
     });
 }
 
-/// Factors that are no finite numbers, with sums of something and of nothing.
+/// Infinite and NaN factors, with nonzero and empty sums.
 #[test]
 fn factors_that_are_infinite_or_nan() {
     const SPECIAL: [f64; 5] = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1.0, 0.0];
@@ -305,7 +306,7 @@ fn factors_that_are_infinite_or_nan() {
             for beta in [SPECIAL[(index + 2) % 5], SPECIAL[(index + 4) % 5]] {
                 for k in [0, 5] {
                     let gemm = Gemm { alpha, beta, ..Gemm::new(Elements::F32, [5, 6, k]) };
-                    // Sums of 0, C with an infinity.
+                    // Sums equal to 0, C with an infinity.
                     let mut operands = sample(&gemm, 4);
                     operands[0][..4 * k].fill(0);
                     operands[2][..4].copy_from_slice(&f32::INFINITY.to_ne_bytes());
@@ -320,7 +321,7 @@ fn factors_that_are_infinite_or_nan() {
             }
         }
     });
-    // In halves, 1e5 is infinite and 1e-9 is 0.
+    // In half precision, 1e5 is infinite and 1e-9 is 0.
     let mut executor = simulator();
     for elements in HALVES {
         for (alpha, beta) in [(1e5, 0.0), (1.0, 1e5), (1e-9, 1.0), (1.0, 1e-9)] {
@@ -334,7 +335,7 @@ fn factors_that_are_infinite_or_nan() {
     }
 }
 
-/// What is asked of the reference: of infinite factors it admits no finite number.
+/// Tests the reference: with infinite factors it accepts no finite number.
 #[test]
 fn the_reference_is_exact_where_nothing_is_finite() {
     let bytes = |values: &[f32]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>();
@@ -354,7 +355,8 @@ fn the_reference_is_exact_where_nothing_is_finite() {
     }
 }
 
-/// B packed as that of one product serves all of a batch, at whatever offsets: those of a packed operand are not read.
+/// B packed for one product serves all products of a batch, at any offsets: the offsets of a packed operand are not
+/// read.
 #[test]
 fn packed_once_for_a_batch_at_offsets() {
     everywhere(|executor, kernels| {
@@ -367,7 +369,7 @@ fn packed_once_for_a_batch_at_offsets() {
                 let planned = plan_packing(one, &parameters, executor.probe(), Side::B).unwrap();
                 let Some((packing, packed)) = planned else { continue };
                 let mut operands = sample(&batch, 13);
-                // The reference is told where the packed one is; the kernels are sent astray.
+                // The reference gets the packed operand's offset; the kernels get a wrong one.
                 let mut offsets: Vec<u32> = bytemuck::pod_collect_to_vec(&operands[3][..12 * count]);
                 offsets.iter_mut().skip(1).step_by(3).for_each(|offset| *offset = 0);
                 operands[3] = bytemuck::cast_slice(&offsets).to_vec();
@@ -399,7 +401,7 @@ fn packed_once_for_a_batch_at_offsets() {
     });
 }
 
-/// What was packed can be had back, from whatever memory and layout.
+/// Unpacking restores the packed operand, from any memory and layout.
 #[test]
 fn unpacking_gives_back_what_was_packed() {
     everywhere(|executor, kernels| {
@@ -425,7 +427,7 @@ fn unpacking_gives_back_what_was_packed() {
                         }
                         let mut found = vec![0; operand.len()];
                         executor.read(plain, 0, &mut found).unwrap();
-                        // B is row-major in the description, and comes back column-major.
+                        // B is row-major in the description, and is returned column-major.
                         let width = operand.len() / if side == Side::A { m * k } else { k * n };
                         let want = if side == Side::A {
                             operand.clone()
@@ -463,7 +465,7 @@ fn epilogues_in_every_order() {
         let gemm = |epilogue: Vec<Stage>| Gemm { epilogue, beta: 0.5, ..Gemm::new(Elements::F32, [9, 7, 5]) };
         let twice = vec![Stage::Relu, Stage::BiasColumns, Stage::BiasColumns, Stage::Relu6];
         check(executor, &gemm(twice), "tile 4x4 group=1x1 rolled unroll=2");
-        // All six, each of them first once, in both directions; on PoCL two of these.
+        // All six, each of them first once, in both directions; on PoCL two of these rotations.
         for turn in 0..if all { 6 } else { 2 } {
             let mut stages = ALL_STAGES.to_vec();
             stages.rotate_left(turn);
@@ -485,7 +487,7 @@ fn epilogues_in_every_order() {
     });
 }
 
-/// Two orders that differ by hand: relu(-2) + 1 is 1, relu(-2 + 1) is 0.
+/// Two orders with different results by hand: relu(-2) + 1 is 1, relu(-2 + 1) is 0.
 #[test]
 fn stages_do_not_commute() {
     let mut executor = simulator();
@@ -556,7 +558,8 @@ fn bytes_are_exact() {
     }
 }
 
-/// By hand: (3 - 1)(5 - -2) * 4 = 56; 56 * 2^30 / 2^32 = 14, + 10 is 24; halves go up, and limits hold.
+/// By hand: (3 - 1)(5 - -2) * 4 = 56; 56 * 2^30 / 2^32 = 14, + 10 is 24; halves round up, and results are clamped to
+/// the limits.
 #[test]
 fn bytes_by_hand() {
     let mut executor = simulator();
@@ -580,7 +583,7 @@ fn bytes_by_hand() {
     }
 }
 
-/// Sums of -128 * -128 over the longest K there may be: 2^31 - 2^14.
+/// Sums of -128 * -128 over the largest K: 2^31 - 2^14.
 #[test]
 fn the_longest_sum_of_bytes() {
     let mut executor = simulator();
@@ -633,7 +636,7 @@ fn packed_once(executor: &mut dyn Executor) {
                 .verify(&operands[2], &found)
                 .unwrap_or_else(|difference| panic!("{text}: {difference}"));
         }
-        // Alpha has no part in it; another extent has.
+        // Alpha does not matter; another extent does.
         let scaled = Gemm { alpha: 0.0, ..gemm.clone() };
         let again = plan(&scaled, &parameters, executor.probe(), [Given::Changing, Given::Packed(packed)]);
         assert!(again.is_ok(), "{text}");
@@ -681,7 +684,7 @@ fn halves_in_the_simulator() {
     }
 }
 
-/// Halves summed in float need no extension: PoCL takes them.
+/// Half precision summed in float needs no extension: PoCL supports it.
 #[test]
 fn halves_in_float_on_opencl() {
     let Some(mut executor) = opencl() else { return };
@@ -705,7 +708,7 @@ fn dot_products_of_bytes_in_the_simulator() {
     check_bytes(&mut executor, &["tile 4x8 a=packed b=packed/2 dot=khr unroll=2"]);
 }
 
-/// A bound that admits a dropped product, or C summed in the wrong precision, would be none.
+/// A bound that accepts a dropped product, or C summed in the wrong precision, is useless.
 #[test]
 fn bounds_find_small_errors() {
     for (elements, k) in [
@@ -722,14 +725,14 @@ fn bounds_find_small_errors() {
             (values.iter().map(|value| value * value).sum::<f64>() / values.len() as f64).sqrt()
         };
         let (typical, bound) = (spread(reference.values()), spread(reference.bounds()));
-        // A missing product of two uniform numbers is 1/3 in the mean of squares.
+        // A missing product of two uniform numbers has a mean square of 1/3.
         assert!(
             bound < 0.25 && bound < 0.1 * typical,
             "{elements:?}: a bound of {bound} on elements of {typical}"
         );
         assert!(bound > 0.0);
     }
-    // What halves cannot do, only floats: sums of 1024 halves in half are off by more than the bound of float sums.
+    // Sums of 1024 halves in half precision exceed the bound of float sums.
     let gemm = Gemm::new(HALVES[1], [16, 16, 1024]);
     let operands = sample(&gemm, 5);
     let slices: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
@@ -823,7 +826,7 @@ fn a_sweep_begins_with_the_best_guess_and_leaves_no_candidate_out() {
     }
 }
 
-/// A device that computes something else is found out.
+/// A device with wrong results is detected.
 #[test]
 fn a_wrong_kernel_gets_no_time() {
     struct Wrong(Simulator);

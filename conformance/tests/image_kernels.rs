@@ -1,8 +1,8 @@
-//! Image kernels against the definition of what they compute, written down here a second time.
+//! Image kernels against a second, independent definition of their results.
 //!
 //! `ladders` compares every step with its family's own reference; this compares those references with the definition,
-//! runs what is on no ladder (RGBA), and goes where vectors end: every width up to two vectors and a ring, and
-//! images at the ends of the range. Without an OpenCL device the device tests have nothing to do, and say so.
+//! runs a kernel that is on no ladder (RGBA), and covers the ends of vectors: every width up to two vectors and a ring,
+//! and images at the ends of the range. Without an OpenCL device the device tests are skipped with a message.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "tests")]
 
 use std::process::Command;
@@ -16,7 +16,7 @@ use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 /// Bytes of a picture: width, height, channels.
 type Picture = fn(usize, usize, usize) -> Vec<u8>;
 
-/// Noise, and what saturates most.
+/// Noise, and the pictures that saturate most.
 const PICTURES: [Picture; 4] = [
     |width, height, channels| {
         let mut state = 1_u32;
@@ -34,7 +34,7 @@ const PICTURES: [Picture; 4] = [
     },
 ];
 
-/// The definition: weights of a 3x3 window, each channel by itself, the ring and alpha copied.
+/// The definition: weights of a 3x3 window, each channel separately, the ring and alpha copied.
 fn sharpened(source: &[u8], width: usize, height: usize, channels: usize) -> Vec<u8> {
     let weights = [[-1, -1, -1], [-1, 9, -1], [-1, -1, -1]];
     let value = |x: usize, y: usize, channel: usize| source[(y * width + x) * channels + channel];
@@ -70,7 +70,7 @@ fn expected(problem: &Problem) -> &[u8] {
     bytes
 }
 
-/// Small sizes, whose widths go past two vectors of 16 pixels and a ring.
+/// Small sizes, with widths beyond two vectors of 16 pixels and a ring.
 fn sizes() -> impl Iterator<Item = (usize, usize)> {
     let wide = (1..=36).flat_map(|width| [1, 2, 3, 5].map(|height| (width, height)));
     wide.chain([(1, 33), (2, 20), (3, 20), (64, 33), (97, 65)])
@@ -134,7 +134,7 @@ fn every_way_of_every_step_where_vectors_end() {
                 for picture in 0..PICTURES.len() {
                     let problem = problem(ladder, width, height, picture);
                     for step in ladder.steps {
-                        // The sweep is one kernel over and over.
+                        // The sweep repeats one kernel.
                         if step.name == "local-size" && (picture > 0 || width % 6 != 0) {
                             continue;
                         }
@@ -190,14 +190,14 @@ fn rgba_stays_inside_its_buffers() {
         .args(["--exact", "rgba_sharpens_colours_and_keeps_alpha"])
         .env("TRIPIPE_REQUIRE_OPENCL", "1")
         .env("TRIPIPE_CACHE", "off")
-        // The library that `oclgrind` loads ahead of everything. By way of the ICD loader, whose calls to itself
-        // would land in it as well, the child crashes.
+        // The library that `oclgrind` preloads. Through the ICD loader, whose calls to itself would reach it as well,
+        // the child process crashes.
         .env("TRIPIPE_OPENCL", "liboclgrind-rt.so")
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&child.stdout);
     assert!(child.status.success() && said.contains("1 passed"), "{said}{child:?}");
-    // The log is made with the first complaint.
+    // The log is created with the first error.
     let complaints = std::fs::read_to_string(&log).unwrap_or_default();
     assert!(complaints.trim().is_empty(), "{complaints}");
 }

@@ -1,9 +1,9 @@
-//! Every ladder, every step, every way to run it, on every device, at every size.
+//! Every ladder, every step, every variant, on every device, at every size.
 //!
-//! Trials are named `<device> <ladder> <step>`. The trials `oclgrind <ladder>` run this very program again under
-//! Oclgrind, whose log must stay empty: no access outside a buffer, no invalid call.
+//! Trials are named `<device> <ladder> <step>`. The trials `oclgrind <ladder>` run this program again under Oclgrind,
+//! whose log must stay empty: no access outside a buffer, no invalid call.
 //!
-//! Without an OpenCL device its trials are left out, which is said; with `TRIPIPE_REQUIRE_OPENCL=1` that is a failure.
+//! Without an OpenCL device its trials are skipped with a message; with `TRIPIPE_REQUIRE_OPENCL=1` that is a failure.
 
 #![allow(
     clippy::print_stderr,
@@ -25,10 +25,10 @@ use tripipe_launch::{ExecuteError, Executor, NdRange, Program};
 use tripipe_opencl::{Device, ExecutorOptions, OpenClExecutor};
 use tripipe_simulate::Simulator;
 
-/// Set for the runs under Oclgrind: small sizes, no further children.
+/// Set for the runs under Oclgrind: small sizes, no further child processes.
 const SMALL: &str = "TRIPIPE_CONFORMANCE_SMALL";
-/// Oclgrind's OpenCL, as Debian installs it. The command of that name puts it in front of the system's for programs
-/// that link OpenCL; this one loads OpenCL at run time and is told.
+/// Oclgrind's OpenCL library, as installed by Debian. The `oclgrind` command preloads it for programs that link OpenCL;
+/// this program loads OpenCL at run time and gets the path instead.
 const OCLGRIND: &str = "/usr/lib/oclgrind/liboclgrind-rt.so";
 
 fn main() -> ExitCode {
@@ -105,7 +105,7 @@ fn steps() -> impl Iterator<Item = (&'static Ladder, usize)> {
     ladders().iter().flat_map(|ladder| (0..ladder.steps.len()).map(move |step| (ladder, step)))
 }
 
-/// Runs one step at all sizes, each way there is, and compares with the reference.
+/// Runs one step at all sizes, in each variant, and compares with the reference.
 fn verify<C: Climber + ?Sized>(
     climber: &mut C,
     ladder: &Ladder,
@@ -119,7 +119,7 @@ fn verify<C: Climber + ?Sized>(
         let visited = climber.attempt(ladder, step, &problem, &mut |label, attempt| {
             let result = attempt.and_then(|attempt| {
                 attempt.prepare()?;
-                // Twice: a step must bear being repeated over its own output.
+                // Twice: a step must be repeatable over its own output.
                 for _ in 0..2 {
                     attempt.run()?;
                     problem.expected.verify(&attempt.output()?)?;
@@ -138,7 +138,7 @@ fn verify<C: Climber + ?Sized>(
         });
         match visited {
             Ok(()) => {}
-            // What a device lacks it lacks at every size; what is over a limit may fit when it is smaller.
+            // A missing device feature is missing at every size; a smaller size may fit a limit.
             Err(AttemptError::Plan(error @ PlanError::NotOffered { .. })) => {
                 not_offered = Some(error.to_string());
                 break;
@@ -161,7 +161,7 @@ fn verify<C: Climber + ?Sized>(
     }
 }
 
-/// The comparison itself must be able to fail: a changed output is no right answer.
+/// The comparison itself must be able to fail: a changed output is wrong.
 fn check_oracle(problem: &Problem) -> Result<(), Failed> {
     let mut output = problem.expected.blank_output();
     match problem.expected.verify(output.bytes_mut()) {
@@ -198,7 +198,7 @@ fn oclgrind_trials() -> Vec<Trial> {
     watched.chain([watcher]).collect()
 }
 
-/// A kernel that reads one element past its buffer. The result is right: only a watcher sees it.
+/// A kernel that reads one element past its buffer. The result is correct: only a memory checker detects it.
 fn read_outside() -> Result<(), Failed> {
     const TEXT: &str =
         "kernel void past(global const int *a, global int *b) { b[0] = a[0] + 0 * a[1]; b[0] += a[1] & 0; }";
@@ -214,7 +214,7 @@ fn read_outside() -> Result<(), Failed> {
     if staged.output()? == 7_i32.to_ne_bytes() { Ok(()) } else { Err("the result is wrong".into()) }
 }
 
-/// Runs the trials of that name in a child under Oclgrind and returns what Oclgrind said.
+/// Runs the trials with this name in a child process under Oclgrind and returns Oclgrind's log.
 fn under_oclgrind(trials: &str) -> Result<String, Failed> {
     let folder = tempfile::tempdir()?;
     let log = folder.path().join("oclgrind.log");
@@ -237,7 +237,7 @@ fn under_oclgrind(trials: &str) -> Result<String, Failed> {
     }
     match std::fs::read_to_string(log) {
         Ok(text) => Ok(text),
-        // Oclgrind makes the file with its first complaint.
+        // Oclgrind creates the file with its first error.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
         Err(error) => Err(error.into()),
     }

@@ -1,7 +1,7 @@
-//! What the ladders' own verification does not look at: infinities and NaN in a matrix product, products planned
-//! from plain operands, and the measured ceilings.
+//! What the ladders' own verification does not cover: infinities and NaN in a matrix product, products planned from
+//! plain operands, and the measured ceilings.
 //!
-//! Without an OpenCL device these are left out, which is said; with `TRIPIPE_REQUIRE_OPENCL=1` that is a failure.
+//! Without an OpenCL device these are skipped with a message; with `TRIPIPE_REQUIRE_OPENCL=1` that is a failure.
 
 #![allow(
     clippy::print_stderr,
@@ -37,8 +37,8 @@ fn executors() -> Vec<OpenClExecutor> {
     found
 }
 
-/// Every kernel of the family with its label, a tile with each way to hold either operand. Two steps along K a turn,
-/// as that pads K.
+/// Every kernel of the family with its label, a tile with each kind of memory for either operand. Two steps along K per
+/// iteration, since that pads K.
 fn kernels() -> Vec<(String, Kernel)> {
     let mut kernels = vec![
         ("naive".to_owned(), Kernel::Naive),
@@ -58,7 +58,7 @@ fn kernels() -> Vec<(String, Kernel)> {
     kernels
 }
 
-/// The class of a value: its sign when infinite, that it is NaN, that it is finite.
+/// The class of a value: infinite with its sign, NaN, or finite.
 fn class(value: f64) -> &'static str {
     match value {
         value if value.is_nan() => "NaN",
@@ -68,8 +68,8 @@ fn class(value: f64) -> &'static str {
     }
 }
 
-/// Infinities and NaN reach exactly the elements they reach in the textbook sum: zeros of the padding meet no
-/// operand. k is odd, so that two steps a turn and vectors of four both pad it.
+/// Infinities and NaN affect exactly the elements that they affect in the textbook sum: the zeros of the padding are
+/// never multiplied with operands. k is odd, so that two steps per iteration and vectors of four both pad it.
 #[test]
 fn infinities_go_where_arithmetic_takes_them() {
     for mut executor in executors() {
@@ -77,7 +77,7 @@ fn infinities_go_where_arithmetic_takes_them() {
             let mut random = numbers();
             let mut operand = |length: usize| (0..length).map(|_| random()).collect::<Vec<f32>>();
             let (mut a, mut b) = (operand(m * k), operand(k * n));
-            // The corners: beside them the padding starts.
+            // The corners, which are next to the padding.
             a[m * k - 1] = f32::INFINITY;
             a[k - 1] = f32::NAN;
             b[(k - 1) * n] = f32::NEG_INFINITY;
@@ -110,7 +110,7 @@ fn infinities_go_where_arithmetic_takes_them() {
     }
 }
 
-/// Numbers in [0.5, 1.5), never 0: a small linear congruential generator, the same every time.
+/// Numbers in [0.5, 1.5), never 0: a small linear congruential generator with a fixed start.
 fn numbers() -> impl FnMut() -> f32 {
     let mut state = 1u32;
     move || {
@@ -119,7 +119,7 @@ fn numbers() -> impl FnMut() -> f32 {
     }
 }
 
-/// Every row of the ceilings is a positive number of a right result, or says what the device lacks.
+/// Every row of the ceilings is a positive number with a verified result, or names the missing device feature.
 #[test]
 fn ceilings_are_measured_from_right_results() {
     for mut executor in executors() {

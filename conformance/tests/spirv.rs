@@ -1,6 +1,6 @@
-//! The stored SPIR-V of the ladders: all of it is there, nothing is left over, and it says what its sources say.
+//! The stored SPIR-V of the ladders: complete, without leftovers, and in agreement with its sources.
 //!
-//! Without clang the last is left out, which is said; with `TRIPIPE_REQUIRE_CLANG` that is a failure.
+//! Without clang the last check is skipped with a message; with `TRIPIPE_REQUIRE_CLANG` that is a failure.
 
 #![allow(
     clippy::print_stderr,
@@ -22,7 +22,7 @@ use tripipe_ir::{Kernel, Module, ParameterKind};
 use tripipe_kernels::spirv;
 use tripipe_launch::{Program, Source};
 
-/// How to mend what these tests find.
+/// How to fix the failures that these tests find.
 const REBUILD: &str = "`cargo xtask spirv` builds the folder anew";
 
 fn title(program: &Program) -> String {
@@ -45,7 +45,7 @@ fn the_folder_holds_the_ladders_and_nothing_else() {
     assert_eq!(files, named.collect(), "{REBUILD}");
 }
 
-/// Devices and sizes that are not those the folder was made for.
+/// Devices and sizes other than those that the folder was built for.
 #[test]
 fn no_ladder_needs_a_compiler() {
     let adreno = Probe {
@@ -106,7 +106,8 @@ fn stored_modules_say_what_a_rebuild_says() {
             let rebuilt = rebuilt.module.to_string();
             assert!(stored.to_string() == rebuilt, "{title} differs from a rebuild; {REBUILD}");
         }
-        // Other compilers write other code, and some leave functions of the library out; what they give is called the same way.
+        // Other compilers generate different code, and some lack library functions; their kernels have the same
+        // interface.
         let stored = interface(&stored);
         let loaded = interface(&rebuilt.module);
         let names = loaded.keys().chain(rebuilt.refused.iter().map(|refused| &refused.kernel));
@@ -119,7 +120,7 @@ fn stored_modules_say_what_a_rebuild_says() {
     assert!(compared > 60, "{compared} kernels, by {clang}");
 }
 
-/// What a caller sees of each kernel, whoever compiled it: what it takes, the work-groups it asks for.
+/// A kernel's interface, independent of the compiler: its arguments and required work-group size.
 fn interface(module: &Module) -> BTreeMap<String, String> {
     let kind = |kernel: &Kernel, kind: &ParameterKind| match kind {
         ParameterKind::Value(ty) => ty.to_string(),

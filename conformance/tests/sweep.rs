@@ -1,4 +1,4 @@
-//! A sweep of filters: right or without a time, best guess first, and no memory left behind.
+//! A sweep of filters: every time has a verified result, best guess first, and no memory is leaked.
 
 #![allow(clippy::unwrap_used, reason = "tests panic")]
 
@@ -17,7 +17,7 @@ use tripipe_launch::{
 };
 use tripipe_simulate::{Options, Simulator};
 
-/// A simulator that knows how many bytes it holds, and the most it ever held.
+/// A simulator that counts the bytes it holds, and their maximum.
 struct Counting {
     simulator: Simulator,
     bytes: HashMap<MemoryId, usize>,

@@ -1,4 +1,4 @@
-//! Compares the layer table of ARCHITECTURE.md with what the manifests say.
+//! Compares the layer table of ARCHITECTURE.md with the manifests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,15 +9,15 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 /// A folder's name and the folders it may depend on.
 type Layers = BTreeMap<String, BTreeSet<String>>;
 
-/// The table starts behind this line of ARCHITECTURE.md.
+/// The table starts after this line of ARCHITECTURE.md.
 const MARK: &str = "<!-- layers -->";
 
-/// Checks every arrow between workspace packages against the table, and the table against the workspace.
+/// Checks every dependency between workspace packages against the table, and the table against the workspace.
 ///
-/// Returns a line that says what was checked. Arrows of tests (dev-dependencies) are free.
+/// Returns a line that says what was checked. Dependencies of tests (dev-dependencies) are not restricted.
 ///
 /// # Errors
-/// A forbidden arrow, a crate without a row, a row without a crate, a table that cannot be read.
+/// A forbidden dependency, a crate without a row, a row without a crate, a table that cannot be parsed.
 pub(crate) fn check() -> Result<String> {
     let metadata = MetadataCommand::new().no_deps().exec().context("cargo metadata")?;
     let text =
@@ -47,7 +47,7 @@ pub(crate) fn check() -> Result<String> {
 fn parse_table(text: &str) -> Result<Layers> {
     let Some((_, table)) = text.split_once(MARK) else { bail!("ARCHITECTURE.md has no line `{MARK}`") };
     let mut layers = Layers::new();
-    // The first two rows are the heading and its rule.
+    // The first two rows are the heading and its separator.
     let rows =
         table.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
     for row in rows.skip(2) {

@@ -12,12 +12,12 @@ use tripipe_ir::front::clang::{Build, Clang, Translator, build_text};
 use tripipe_kernels::spirv;
 use tripipe_launch::Source;
 
-/// Makes the folder `crates/kernels/spirv` anew: a file for each module, and the table that names them.
+/// Rebuilds the folder `crates/kernels/spirv`: a file for each module, and the table that names them.
 ///
-/// Returns a line that says what was built by whom.
+/// Returns a line with what was built, and the compiler.
 ///
 /// # Errors
-/// No compiler that writes line numbers is there, a program does not compile, a file cannot be written.
+/// There is no compiler that writes line numbers, a program does not compile, or a file cannot be written.
 pub(crate) fn rebuild() -> Result<String> {
     let metadata = MetadataCommand::new().no_deps().exec().context("cargo metadata")?;
     let folder = metadata.workspace_root.join("crates/kernels/spirv");
@@ -38,7 +38,7 @@ pub(crate) fn rebuild() -> Result<String> {
         clang.to_string()
     );
     let mut kept = BTreeSet::from(["table.rs".to_owned()]);
-    // What a table names is there at any time: without it this command itself would not compile.
+    // The files that the table names must exist at any time: without them this command itself would not compile.
     for (key, (what, spirv)) in &modules {
         write!(
             table,

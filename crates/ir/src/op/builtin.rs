@@ -1,8 +1,8 @@
 //! Functions of the OpenCL library, one per row.
 //!
-//! Error bounds are those of the full profile, in units in the last place: of the OpenCL C specification 3.0, section 7.4
-//! "Relative Error as ULPs", the tables "ULP values for single precision built-in math functions" and "ULP values for
-//! double precision built-in math functions"; for half precision of `cl_khr_fp16`, the table "ULP Values for Half
+//! Error bounds are those of the full profile, in units in the last place: from the OpenCL C specification 3.0, section
+//! 7.4 "Relative Error as ULPs", the tables "ULP values for single precision built-in math functions" and "ULP values
+//! for double precision built-in math functions"; for half precision from `cl_khr_fp16`, the table "ULP Values for Half
 //! Precision Floating-Point Arithmetic Operations", column "Full Profile".
 
 /// The operands of a function and its result.
