@@ -1,6 +1,6 @@
-//! Draws results as text, JSON, CSV, SARIF and markdown; computes nothing.
+//! Renders results as text, JSON, CSV, SARIF and markdown; computes nothing.
 //!
-//! One module a kind of result, one file a format. Whoever prints decides where to: every function returns a string.
+//! One module per kind of result, one file per format. Every function returns a string; the caller prints it.
 
 pub mod analysis;
 pub mod devices;

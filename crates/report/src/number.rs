@@ -1,11 +1,11 @@
-//! Numbers as people read them.
+//! Numbers for people to read.
 
 /// Three significant digits, at most five characters up to 99999: `0.018`, `1.84`, `18.4`, `184`.
 pub(crate) fn significant(value: f64) -> String {
-    // Nothing is no less than nothing.
+    // Avoids a negative zero.
     let value = if value.abs() < 0.0005 { value.abs() } else { value };
     let size = value.abs();
-    // Compared with what rounding makes of it, so that 9.996 does not become 10.00.
+    // Compared with the rounded value, so that 9.996 does not become 10.00.
     if !value.is_finite() {
         "?".to_owned()
     } else if size < 0.9995 {
@@ -31,7 +31,7 @@ pub fn time(seconds: f64) -> String {
     format!("{} {unit}", significant(seconds * scale))
 }
 
-/// A rate in 10^9 a second with its unit: `12.3 GB/s`.
+/// A rate in 10^9 per second with its unit: `12.3 GB/s`.
 pub fn giga(per_second: f64, unit: &str) -> String {
     format!("{} G{unit}/s", significant(per_second * 1e-9))
 }
@@ -72,7 +72,7 @@ pub(crate) fn grouped(number: u64) -> String {
     out
 }
 
-/// So many of something: `1 byte`, `4,095 bytes`.
+/// A count with its noun: `1 byte`, `4,095 bytes`.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }

@@ -1,45 +1,46 @@
-//! How text is drawn: width and colours.
+//! The style of text: width and colours.
 
 use anstyle::{AnsiColor, Style};
 
-/// Where text goes.
+/// The properties of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Canvas {
-    /// Characters in a line that should not be exceeded; a line with one long word may.
+    /// Maximum line length in characters; a line with one long word may exceed it.
     pub width: usize,
-    /// Whether ANSI colours are understood.
+    /// Whether ANSI colours are supported.
     pub colour: bool,
-    /// Whether nothing but ASCII can be shown.
+    /// Whether only ASCII is supported.
     pub ascii: bool,
-    /// Whether a table with one row of heads is folded to the width, as on a terminal; in a file its rows stay whole.
+    /// Whether a table with one row of headings is folded to the width, as on a terminal; in a file its rows stay
+    /// whole.
     pub folds: bool,
 }
 
 impl Default for Canvas {
-    /// 120 characters, no colours, all of Unicode, whole rows: what a pipe or a file gets.
+    /// 120 characters, no colours, all of Unicode, whole rows: for a pipe or a file.
     fn default() -> Self {
         Self { width: 120, colour: false, ascii: false, folds: false }
     }
 }
 
-/// What a piece of text is, for a colour to be chosen.
+/// The role of a piece of text, which determines its colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// Text as it comes.
+    /// Ordinary text.
     #[default]
     Plain,
     /// A heading.
     Heading,
     /// The best of its kind.
     Best,
-    /// Something wrong.
+    /// An error or failure.
     Bad,
-    /// Lines, units, what is not there.
+    /// Lines, units, missing values.
     Faint,
 }
 
 impl Canvas {
-    /// A whole text as it can be shown.
+    /// The text in a form that the output supports.
     pub(crate) fn shown(self, text: String) -> String {
         if self.ascii { ascii(&text) } else { text }
     }
@@ -61,8 +62,8 @@ impl Canvas {
     }
 }
 
-/// `text` in ASCII alone: lines, bars, signs and letters by what comes nearest, one character for one so that tables stay
-/// aligned; `?` for what has nothing near.
+/// `text` in ASCII only: lines, bars, symbols and letters become the closest character, one for one so that tables stay
+/// aligned; `?` for characters without a close one.
 pub fn ascii(text: &str) -> String {
     let near = |character: char| match character {
         '│' | '┃' | '╵' | '╷' => '|',
@@ -89,7 +90,7 @@ pub fn ascii(text: &str) -> String {
     text.chars().map(near).collect()
 }
 
-/// `text` broken at spaces into lines of at most `width` characters; a longer word stands alone. Never empty.
+/// `text` broken at spaces into lines of at most `width` characters; a longer word gets its own line. Never empty.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -107,7 +108,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// `text` wrapped to the canvas, `first` ahead of its first line and as many spaces ahead of the others.
+/// `text` wrapped to the canvas, with `first` before its first line and `indent` spaces before the others.
 pub(crate) fn paragraph(canvas: Canvas, first: &str, indent: usize, text: &str) -> String {
     let mut out = String::new();
     for (index, line) in wrap(text, canvas.width.saturating_sub(indent).max(30)).iter().enumerate() {

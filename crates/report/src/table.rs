@@ -22,7 +22,7 @@ impl Cell {
         self.text.chars().count()
     }
 
-    /// Against the right edge of a column, a space ahead of it.
+    /// Right-aligned in its column, after a space.
     fn right(&self, canvas: Canvas, width: usize) -> String {
         let space = " ".repeat(1 + width.saturating_sub(self.width()));
         format!("{space}{}", canvas.paint(self.tone, &self.text))
@@ -46,7 +46,7 @@ impl Cell {
 pub(crate) enum Row {
     /// A cell for each column.
     Cells(Vec<Cell>),
-    /// One text in place of all of them.
+    /// One text across all columns.
     Across(Cell),
 }
 
@@ -79,20 +79,21 @@ impl Group {
     }
 }
 
-/// Columns under one row of heads, without lines between them.
+/// Columns under one row of headings, without lines between them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Columns {
-    /// The first row; the others may be shorter.
+    /// The first row; others may be shorter.
     pub(crate) heads: Vec<String>,
     pub(crate) rows: Vec<Vec<String>>,
-    /// Columns against the left edge, which is where names go; the others go against the right edge.
+    /// Left-aligned columns, for names; the others are right-aligned.
     pub(crate) left: Vec<usize>,
-    /// So many columns at the left are drawn again where the table is folded.
+    /// The number of columns at the left that are repeated where the table is folded.
     pub(crate) keys: usize,
 }
 
 impl Columns {
-    /// The table; where it is wider than a canvas that folds, in pieces one below the other that each begin with the keys.
+    /// Draws the table; where it is wider than a canvas that folds, in pieces one below the other that each begin with
+    /// the keys.
     pub(crate) fn draw(&self, canvas: Canvas) -> String {
         const BETWEEN: usize = 2;
         let mut widths: Vec<usize> = self.heads.iter().map(|head| head.chars().count()).collect();
@@ -137,8 +138,8 @@ impl Columns {
     }
 }
 
-/// Draws `names` beside `groups`, as many side by side as the canvas takes, the others in blocks below.
-/// `rule_after` rows are set apart from the rest by a line.
+/// Draws `names` next to `groups`, as many side by side as fit the canvas, the others in blocks below. A line separates
+/// the first `rule_after` rows from the rest.
 pub(crate) fn draw(
     canvas: Canvas,
     head: &str,
@@ -149,7 +150,7 @@ pub(crate) fn draw(
     const INDENT: &str = "  ";
     let name_width = names.iter().map(Cell::width).chain([head.chars().count()]).max().unwrap_or(0);
     let widths: Vec<Vec<usize>> = groups.iter().map(Group::widths).collect();
-    // A bar, then a space ahead of every column.
+    // A bar, then a space before every column.
     let total = |widths: &Vec<usize>| 1 + widths.iter().map(|width| width + 1).sum::<usize>();
     let mut out = String::new();
     let mut start = 0;

@@ -1,4 +1,4 @@
-//! Before and after: what an earlier JSON says, and what is so now.
+//! Comparison of an earlier JSON result with the current one.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use super::{Priced, bound, json};
 use crate::number::percent;
 use crate::style::{Canvas, Tone, paragraph};
 
-/// What the findings are called that [`Diff::findings`] makes.
+/// The rule of the findings from [`Diff::findings`].
 pub const RULE: Rule = Rule {
     code: "worse-than-before",
     severity: Severity::Warning,
@@ -26,10 +26,10 @@ A change that was not meant to cost anything does.
 ",
 };
 
-/// What changed since an earlier result.
+/// The changes since an earlier result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Diff {
-    /// Kernels and GPUs, in the order of the new result; what only the old one has comes last.
+    /// Kernels and GPUs, in the order of the new result; those that only the old one has come last.
     pub all: Vec<Changed>,
 }
 
@@ -40,13 +40,13 @@ pub struct Changed {
     pub kernel: String,
     /// The GPU.
     pub gpu: String,
-    /// Whether only one of both results has it.
+    /// Which of the two results has it, if only one does.
     pub only: Option<Only>,
-    /// What differs.
+    /// The figures that differ.
     pub changes: Vec<Change>,
 }
 
-/// Which result has a kernel on a GPU.
+/// The result that has a kernel on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Only {
     /// The new one.
@@ -58,18 +58,18 @@ pub enum Only {
 /// A figure that differs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// What it is of.
+    /// The name of the figure.
     pub what: String,
-    /// What it was.
+    /// The old value.
     pub before: Value,
-    /// What it is.
+    /// The new value.
     pub after: Value,
-    /// Whether the kernel is worse for it.
+    /// Whether the kernel got worse.
     pub worse: bool,
 }
 
-/// What changed for each kernel and GPU that both have; what only one has is named. `before` are the objects of an earlier
-/// [`json`].
+/// The changes for each kernel and GPU in both results; those in only one result are listed. `before` contains the
+/// objects of an earlier [`json`].
 pub fn diff(before: &[Value], all: &[Priced<'_>]) -> Diff {
     let text = |object: &Value, key: &str| object[key].as_str().unwrap_or("?").to_owned();
     let mut diff = Diff::default();
@@ -98,7 +98,7 @@ fn changes(old: &Value, new: &Value, bound_now: &str) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut add = |what: &str, before: &Value, after: &Value, is_worse: &dyn Fn(f64, f64) -> bool| {
         let (was, is) = (weight(before), weight(after));
-        // A column that comes or goes, as of another version, is a change too.
+        // A column that is added or removed, as by another version, is a change too.
         if shown(before) != shown(after) {
             let worse = was.zip(is).is_some_and(|(was, is)| is_worse(was, is));
             let (before, after) = (before.clone(), after.clone());
@@ -111,7 +111,7 @@ fn changes(old: &Value, new: &Value, bound_now: &str) -> Vec<Change> {
         let costs = path["columns"].as_object().into_iter().flatten();
         costs.filter_map(|(_, cost)| weight(cost)).fold(0.0, f64::max)
     };
-    // A pipe that bounds nothing may have more to do; what counts is the one that takes longest.
+    // A pipe that does not bound may take longer; only the one that takes longest counts.
     let (most_before, most_now) = (most(was), most(is));
     for (head, cost) in is["columns"].as_object().into_iter().flatten() {
         let bounds = weight(cost).is_some_and(|cost| cost >= most_now * (1.0 - 1e-9));
@@ -135,12 +135,12 @@ fn changes(old: &Value, new: &Value, bound_now: &str) -> Vec<Change> {
 }
 
 impl Diff {
-    /// Whether a kernel is worse on a GPU than it was.
+    /// Whether a kernel got worse on a GPU.
     pub fn is_worse(&self) -> bool {
         self.all.iter().flat_map(|changed| &changed.changes).any(|change| change.worse)
     }
 
-    /// To be read: a paragraph for each kernel and GPU.
+    /// As text: a paragraph for each kernel and GPU.
     pub fn text(&self, canvas: Canvas) -> String {
         let mut out = String::new();
         for changed in &self.all {
@@ -155,7 +155,7 @@ impl Diff {
         canvas.shown(out)
     }
 
-    /// For programs: an object for each kernel and GPU.
+    /// As JSON: an object for each kernel and GPU.
     pub fn json(&self) -> Vec<Value> {
         let change = |change: &Change| {
             json!({
@@ -176,7 +176,7 @@ impl Diff {
         self.all.iter().map(object).collect()
     }
 
-    /// For a comment on a change: a table of what differs.
+    /// As markdown for a comment on a change: a table of the differences.
     pub fn markdown(&self) -> String {
         let mut out = String::from("| kernel | GPU | | before | after | |\n|---|---|---|--:|--:|---|\n");
         for changed in &self.all {
@@ -197,7 +197,7 @@ impl Diff {
         out
     }
 
-    /// What is worse, as findings of [`RULE`].
+    /// The figures that got worse, as findings of [`RULE`].
     pub fn findings(&self) -> Vec<Finding> {
         let of = |changed: &Changed| {
             let worse: Vec<String> =
@@ -253,7 +253,7 @@ impl Change {
     }
 }
 
-/// A figure as it is shown.
+/// The displayed form of a figure.
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -268,7 +268,8 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// What a figure is worth, a sum with letters as `12 + 7 n` with [`ASSUMED_TRIPS`] for each letter; `None` for what is no figure.
+/// The value of a figure; a symbolic cost such as `12 + 7 n` is evaluated with [`ASSUMED_TRIPS`] for each symbol.
+/// `None` for anything else.
 fn weight(value: &Value) -> Option<f64> {
     let Value::String(text) = value else { return value.as_f64() };
     let mut sum = 0.0;

@@ -1,4 +1,4 @@
-//! For programs: one object a kernel and GPU.
+//! JSON: one object per kernel and GPU.
 
 use serde_json::{Map, Value, json};
 use tripipe_analyze::{Analysis, Cycles, LoopCost, Polynomial, Stride, Trips};
@@ -6,7 +6,7 @@ use tripipe_machine::Pipe;
 
 use super::{Priced, bound};
 
-/// One object a kernel and GPU.
+/// One object per kernel and GPU.
 pub fn json(priced: &Priced<'_>) -> Vec<Value> {
     priced.analyses.iter().map(|analysis| one(priced, analysis)).collect()
 }
@@ -153,14 +153,14 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
     })
 }
 
-/// The first line of a loop's first block that is known.
+/// The first known line of a loop's header.
 fn loop_line(priced: &Priced<'_>, each: &LoopCost) -> Option<u32> {
     let block = &priced.kernel.blocks[each.header];
     let places = block.insts.iter().filter_map(|inst| priced.kernel.insts[*inst].place);
     places.map(|place| priced.line(place)).filter(|line| *line > 0).min()
 }
 
-/// A number, or a text such as `12 + 7 n`.
+/// A number, or a string such as `12 + 7 n`.
 fn cost_of(cost: &Polynomial) -> Value {
     cost.as_constant().map_or_else(|| cost.to_string().into(), Value::from)
 }

@@ -1,8 +1,8 @@
-//! As Arm's offline compiler writes it: JSON of its schema `performance`, version 2, for programs that read that.
+//! The JSON format of Arm's offline compiler: its schema `performance`, version 2, for programs that read that.
 //!
-//! Figures are in malioc's scale: a load or store counts 1 for each message whatever its lines, and arithmetic of Valhall and
-//! later half of what a core's lanes would need (docs/model.md). What is not a number there is `null`, as a loop of unknown
-//! trip count. Adreno has no place in that schema.
+//! Figures are in malioc's scale: a load or store counts 1 for each message whatever its lines, and arithmetic of
+//! Valhall and later half of what a core's lanes would need (docs/model.md). A value that is not a number is `null`,
+//! such as the cost of a loop with unknown trip count. The schema does not support Adreno.
 
 use serde_json::{Value, json};
 use tripipe_analyze::{Analysis, Column, Cycles, Polynomial};
@@ -10,7 +10,7 @@ use tripipe_device::{Family, Vendor};
 
 use super::Priced;
 
-/// One document of all kernels on all Mali GPUs among them; `file` is the source's name.
+/// One document for all kernels on all Mali GPUs among them; `file` is the source's name.
 pub fn malioc(all: &[Priced<'_>], file: &str) -> Value {
     let shaders: Vec<Value> = all
         .iter()
@@ -100,7 +100,7 @@ fn property(name: &str, display_name: &str, value: impl Into<Value>) -> Value {
     json!({ "name": name, "display_name": display_name, "description": display_name, "value": value.into() })
 }
 
-/// Cycles of one path, and the pipelines that bound it by them.
+/// Cycles of one path, and the pipelines that bound it according to them.
 fn cycles(analysis: &Analysis, cycles: &Cycles) -> Value {
     let family = analysis.gpu.family();
     let counts: Option<Vec<f64>> = analysis

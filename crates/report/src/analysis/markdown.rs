@@ -1,4 +1,4 @@
-//! For a comment on a change: a table for each family, verdicts and advice below.
+//! Markdown for a comment on a change: a table for each family, verdicts and advice below.
 
 use std::fmt::Write as _;
 

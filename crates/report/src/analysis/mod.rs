@@ -1,4 +1,4 @@
-//! What kernels cost on GPUs ([`tripipe_analyze::Analysis`]).
+//! The cost of kernels on GPUs ([`tripipe_analyze::Analysis`]).
 
 mod diff;
 mod json;
@@ -16,32 +16,32 @@ use tripipe_analyze::Analysis;
 use tripipe_ir::diagnostic::{Finding, Related, SourcePlace};
 use tripipe_ir::{Kernel, Module, Place, PlaceData};
 
-/// A kernel and what it costs on each GPU.
+/// A kernel and its cost on each GPU.
 pub struct Priced<'a> {
-    /// The module it is of, for the names of its files.
+    /// The module that contains it, for the names of its files.
     pub module: &'a Module,
     /// The kernel.
     pub kernel: &'a Kernel,
-    /// The name of its source, as places have it.
+    /// The name of its source, as in its locations.
     pub name: &'a str,
-    /// The text of its source, for lines that are shown; empty when there is none.
+    /// The text of its source, for displayed lines; empty when it is not available.
     pub source: &'a str,
     /// One for each GPU.
     pub analyses: &'a [Analysis],
 }
 
 impl Priced<'_> {
-    /// The line of a place, in the function that the code is written in.
+    /// The line of a location, in the function that contains the code.
     fn line(&self, place: Place) -> u32 {
         self.kernel.own_place(place).line
     }
 
-    /// The file of a place.
+    /// The file of a location.
     fn file(&self, place: Place) -> &str {
         &self.module.files[self.kernel.own_place(place).file]
     }
 
-    /// `12`, or `own.h:12` for a line of another file; nothing where there is none.
+    /// `12`, or `own.h:12` for a line of another file; `None` without a line.
     fn at(&self, place: Option<Place>) -> Option<String> {
         let place = place.filter(|place| self.line(*place) > 0)?;
         let (file, line) = (self.file(place), self.line(place));
@@ -54,7 +54,7 @@ impl Priced<'_> {
         from.map_or_else(String::new, |from| format!(" (called from line {})", from.line))
     }
 
-    /// The text of a place's line, without what surrounds it; empty if it is not at hand.
+    /// The trimmed text of a location's line; empty if it is not available.
     fn text_of(&self, place: Place) -> &str {
         if self.file(place) != self.name {
             return "";
@@ -63,7 +63,7 @@ impl Priced<'_> {
     }
 }
 
-/// The advice of all of them as findings, for the forms that findings have: each says of which GPU it is.
+/// The advice of all analyses as findings, for the formats of findings; each names its GPU.
 pub fn findings(priced: &Priced<'_>) -> Vec<Finding> {
     let in_source = |data: PlaceData| {
         let file = priced.module.files[data.file].to_string();
@@ -92,7 +92,7 @@ pub fn findings(priced: &Priced<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// The columns that bound, as they are called: `A`, `A, CVT`; `none` when nothing costs anything.
+/// The names of the columns that bound: `A`, `A, CVT`; `none` when nothing has a cost.
 fn bound(analysis: &Analysis, at: &[usize]) -> String {
     let family = analysis.gpu.family();
     let names: Vec<&str> = at.iter().map(|at| analysis.columns[*at].head(family)).collect();

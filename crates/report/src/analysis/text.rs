@@ -1,4 +1,4 @@
-//! To be read: verdict, registers, cycles, loops, lines, accesses.
+//! Text: verdict, registers, cycles, loops, lines, accesses.
 
 use std::fmt::Write as _;
 
@@ -14,11 +14,11 @@ use crate::style::{Canvas, Tone, paragraph};
 use crate::table::Columns;
 use crate::time;
 
-/// Lines of the source that are shown.
+/// Maximum number of source lines to show.
 const HOT_LINES: usize = 10;
-/// The least share of what bounds that is said of the next pipe.
+/// The least share of the bound at which the next pipe is mentioned.
 const LEAST_SHARE: f64 = 0.0005;
-/// Columns of a figure.
+/// Width of a figure in characters.
 const FIGURE: usize = 14;
 
 /// One GPU in full; several as a table, family by family.
@@ -103,7 +103,7 @@ fn advice(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut St
     }
 }
 
-/// Bound by what, how far the next limit is, and what to change first.
+/// Which pipe bounds, how far the next limit is, and what to change first.
 pub(super) fn verdict(priced: &Priced<'_>, analysis: &Analysis) -> String {
     let family = analysis.gpu.family();
     let longest = &analysis.longest;
@@ -213,7 +213,7 @@ fn registers(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut
     }
 }
 
-/// What a family's compiler makes.
+/// The units that a family's compiler issues.
 fn issued(family: Family) -> &'static str {
     match family {
         Family::Midgard => "Words",
@@ -222,7 +222,7 @@ fn issued(family: Family) -> &'static str {
     }
 }
 
-/// A cost with two digits behind the point, or as a sum with letters.
+/// A cost with two decimals, or a symbolic cost.
 fn figure(cost: &Polynomial) -> String {
     cost.as_constant().map_or_else(|| cost.to_string(), |number| format!("{number:.2}"))
 }
@@ -298,7 +298,7 @@ fn loops(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut Str
     }
 }
 
-/// A paragraph that stands back, coloured line by line.
+/// A faint paragraph, coloured line by line.
 fn faint(canvas: Canvas, text: &str) -> String {
     let lines = paragraph(canvas, "", 0, text);
     let mut text = String::new();
@@ -322,7 +322,7 @@ fn accesses(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut 
     }
     let warp = analysis.gpu.core.warp_width.value;
     let heads = ["Line", "Memory", "", "Bytes", "Next item", "Next round", "Lines", "Used", "Align", "", ""];
-    // Equal rows of one line are one.
+    // Identical rows of one line are merged.
     let mut rows: Vec<(Vec<String>, u32)> = Vec::new();
     let mut add = |row: Vec<String>| match rows.iter_mut().find(|(known, _)| *known == row) {
         Some((_, times)) => *times += 1,
@@ -433,7 +433,7 @@ fn lines(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut Str
     }
 }
 
-/// A table for each family: one row a GPU.
+/// A table for each family: one row per GPU.
 fn table(analyses: &[Analysis], canvas: Canvas) -> String {
     let mut out = String::new();
     if let Some(first) = analyses.first() {
@@ -458,7 +458,7 @@ fn table(analyses: &[Analysis], canvas: Canvas) -> String {
     out
 }
 
-/// For each family, in the order in which its first GPU comes: heads, and a row a GPU.
+/// For each family, in the order of its first GPU: headings, and one row per GPU.
 pub(super) fn tables(analyses: &[Analysis]) -> Vec<Vec<Vec<String>>> {
     let mut done: Vec<Family> = Vec::new();
     let mut tables = Vec::new();

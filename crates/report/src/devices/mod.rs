@@ -12,24 +12,24 @@ pub use text::text;
 /// One device.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// How the command line calls it: `cpu`, `opencl:0`.
+    /// Its name on the command line: `cpu`, `opencl:0`.
     pub choice: String,
     /// Its name.
     pub name: String,
-    /// What an OpenCL device says of itself; `None` for the built-in CPU path.
+    /// What an OpenCL device reports about itself; `None` for the built-in CPU path.
     pub opencl: Option<OpenCl>,
 }
 
 /// An OpenCL device.
 #[derive(Clone, Debug)]
 pub struct OpenCl {
-    /// What it says of itself.
+    /// What it reports about itself.
     pub probe: Probe,
-    /// Which GPU model it matches.
+    /// The GPU model that it matches.
     pub identification: Identification,
 }
 
-/// What a device may offer, each with its name and whether this one does.
+/// The possible features of a device, each with its name and whether this device has it.
 fn features(probe: &Probe) -> Vec<(&'static str, bool)> {
     let any = |names: &[&str]| names.iter().any(|name| probe.has_extension(name));
     vec![

@@ -1,4 +1,4 @@
-//! The GPU models that are known, as a table and as JSON.
+//! The known GPU models, as a table and as JSON.
 
 use std::fmt::Display;
 
@@ -9,7 +9,7 @@ use crate::number::{bytes, significant};
 use crate::style::{Canvas, paragraph};
 use crate::table::{Cell, Group, Row, draw};
 
-/// A table of the models' main figures: what each product is, what it can do at the most, and what a core has.
+/// A table of the models' main figures: each product, its peak rates, and the figures of a core.
 pub fn text(models: &[Gpu], canvas: Canvas) -> String {
     let names: Vec<Cell> = models.iter().map(|model| Cell::new(model.name())).collect();
     let group = |title: &str, columns: &[&str], row: &dyn Fn(&Gpu) -> Vec<String>| Group {
@@ -81,8 +81,8 @@ fn figure<T: Display>(figure: &Sourced<T>) -> String {
     marked(figure.value.to_string(), figure.basis)
 }
 
-/// One JSON object on one line: `models`, each figure with its basis and its source; `null` where the GPU has no such thing. Rates are
-/// operations a second of the whole product.
+/// One JSON object on one line: `models`, each figure with its basis and its source; `null` where the GPU lacks a
+/// feature. Rates are operations per second of the whole product.
 pub fn json(models: &[Gpu]) -> String {
     json!({ "models": models.iter().map(model).collect::<Vec<_>>() }).to_string()
 }

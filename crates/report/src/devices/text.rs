@@ -1,4 +1,4 @@
-//! The devices of a machine, to be read.
+//! The devices of a machine as text.
 
 use std::fmt::Write as _;
 
@@ -6,12 +6,12 @@ use super::{Entry, OpenCl, features, json::kind};
 use crate::number::bytes;
 use crate::style::{Canvas, Tone, paragraph};
 
-/// Columns ahead of the device's name.
+/// Characters before the device's name.
 const INDENT: usize = 10;
-/// Columns ahead of a fact.
+/// Characters before a fact.
 const FACT: usize = INDENT + 10;
 
-/// Each device with what it is and what it offers; at the end why there is no OpenCL device, when there is none.
+/// Each device with its properties and features; at the end the reason if there is no OpenCL device.
 pub fn text(entries: &[Entry], no_opencl: Option<&str>, canvas: Canvas) -> String {
     canvas.shown(drawn(entries, no_opencl, canvas))
 }

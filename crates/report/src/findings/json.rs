@@ -5,10 +5,10 @@ use tripipe_ir::diagnostic::{AccessedMemory, Finding, Related, Severity, SourceP
 
 use super::{Launch, Report};
 
-/// The form of the object. It counts up when a key goes or changes its meaning; a new key leaves it as it is.
+/// The version of the format. It increases when a key is removed or changes its meaning, not for a new key.
 const VERSION: u32 = 1;
 
-/// One JSON object on one line; `docs/findings.md` has every key. What is not known is `null`.
+/// One JSON object on one line; `docs/findings.md` lists every key. Unknown values are `null`.
 pub fn json(report: &Report<'_>) -> String {
     json!({
         "version": VERSION,

@@ -1,4 +1,4 @@
-//! What a check found in kernels, as text, JSON and SARIF.
+//! Findings of a check in kernels, as text, JSON and SARIF.
 
 mod json;
 mod sarif;
@@ -13,18 +13,18 @@ pub use json::json;
 pub use sarif::sarif;
 pub use text::text;
 
-/// A check: what was run, what was looked for, what was found.
+/// The result of a check: launches, rules and findings.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
-    /// The launches that were run, in their order.
+    /// The launches that were run, in order.
     pub launches: &'a [Launch<'a>],
-    /// What was looked for.
+    /// The rules that were checked.
     pub rules: &'a [&'static Rule],
-    /// What could not be looked for, one sentence each; empty when everything was.
+    /// What could not be checked, one sentence each; empty when everything was.
     pub left_out: &'a [String],
-    /// What was found, in the order it is to be shown.
+    /// The findings, in the order of display.
     pub findings: &'a [Finding],
-    /// The texts of source files, by the names that places have. Places in other files are shown without their lines.
+    /// The texts of source files, by the names in locations. Locations in other files are shown without their lines.
     pub sources: &'a BTreeMap<String, String>,
 }
 
@@ -37,12 +37,12 @@ pub struct Launch<'a> {
     pub global: [u64; 3],
     /// Work-items of a work-group in each dimension.
     pub local: [u64; 3],
-    /// How long it took with its checks, in all its orders together, without compiling and loading.
+    /// The duration with its checks, in all its orders together, without compiling and loading.
     pub seconds: f64,
 }
 
 impl Report<'_> {
-    /// How many findings are of that weight.
+    /// The number of findings with this severity.
     fn count(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|finding| finding.rule.severity == severity).count()
     }

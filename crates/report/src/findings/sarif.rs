@@ -1,4 +1,4 @@
-//! Findings as SARIF 2.1.0 (OASIS), which editors and code hosts show beside the source.
+//! Findings as SARIF 2.1.0 (OASIS), which editors and code hosts show next to the source.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -13,11 +13,11 @@ use super::{Report, json};
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// What a path keeps as it is in a URI: unreserved characters, and what separates.
+/// Characters of a path that are not encoded in a URI: unreserved characters, and the separator.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
-/// One SARIF log with one run, on one line. Rules carry their whole explanation, results their work-item and memory as
-/// properties; where a finding has further places they are a code flow, one thread for each work-item, too.
+/// One SARIF log with one run, on one line. Rules include their whole explanation, results their work-item and memory
+/// as properties; a finding with further locations also has a code flow with one thread for each work-item.
 pub fn sarif(report: &Report<'_>) -> String {
     let rules = rules(report);
     let mut met = HashMap::new();
@@ -55,7 +55,7 @@ pub fn sarif(report: &Report<'_>) -> String {
     .to_string()
 }
 
-/// The rules that were looked for, and those of findings that are not among them.
+/// The rules that were checked, and those of findings that are not among them.
 fn rules(report: &Report<'_>) -> Vec<&'static Rule> {
     let mut rules = report.rules.to_vec();
     for finding in report.findings {
@@ -115,7 +115,7 @@ fn result(report: &Report<'_>, finding: &Finding, rule_index: Option<usize>, fin
     result
 }
 
-/// What SARIF has no place for, with the keys of our own JSON.
+/// The facts that SARIF has no field for, with the keys of our own JSON.
 fn properties(finding: &Finding) -> Value {
     let mut properties = json!({ "kernel": finding.kernel });
     if !finding.instruction.is_empty() {
@@ -130,8 +130,8 @@ fn properties(finding: &Finding) -> Value {
     properties
 }
 
-/// The places of a finding as steps of the work-items that did them: those of its own work-item, then itself; and those
-/// of each other work-item. `None` when there is no step but itself.
+/// The locations of a finding as steps of the work-items that executed them: those of its own work-item, then the
+/// finding itself; and those of each other work-item. `None` when there is no other step.
 fn flow(report: &Report<'_>, finding: &Finding) -> Option<Value> {
     let mut threads: Vec<(Option<&WorkItem>, Vec<Value>)> = vec![(finding.work_item.as_ref(), Vec::new())];
     for related in &finding.related {
@@ -166,7 +166,7 @@ fn step(report: &Report<'_>, place: &SourcePlace, message: &str) -> Value {
 
 fn physical(report: &Report<'_>, place: &SourcePlace) -> Value {
     let mut location = json!({ "artifactLocation": { "uri": uri(&place.file) } });
-    // SARIF counts lines from 1; a line 0 is none.
+    // SARIF counts lines from 1; line 0 means no line.
     if place.line > 0 {
         let mut region = json!({ "startLine": place.line });
         if let Some(column) = report.column(place) {
@@ -180,7 +180,7 @@ fn physical(report: &Report<'_>, place: &SourcePlace) -> Value {
     location
 }
 
-/// A file's name as a URI: relative as it is, absolute with its scheme.
+/// A file's name as a URI: relative paths unchanged, absolute ones with their scheme.
 fn uri(file: &str) -> String {
     let path = file.replace('\\', "/");
     let encode = |path: &str| utf8_percent_encode(path, PATH).to_string();
@@ -191,7 +191,8 @@ fn uri(file: &str) -> String {
     }
 }
 
-/// What stays the same when lines are added above: code, kernel, object, and the source line or else the instruction.
+/// A hash that stays the same when lines are added above: of code, kernel, object, and the source line or else the
+/// instruction.
 fn identity(report: &Report<'_>, finding: &Finding) -> String {
     let line = finding.place.as_ref().and_then(|place| report.line(place));
     let mut hash = Sha256::new();
@@ -220,7 +221,7 @@ mod tests {
 
     #[test]
     fn files_become_uris() {
-        // RFC 3986: a space, `%` and what is not ASCII are encoded; RFC 8089: file URIs of absolute paths.
+        // RFC 3986: a space, `%` and non-ASCII characters are encoded; RFC 8089: file URIs of absolute paths.
         assert_eq!(uri("kernels/add.cl"), "kernels/add.cl");
         assert_eq!(uri("my kernels/größe 100%.cl"), "my%20kernels/gr%C3%B6%C3%9Fe%20100%25.cl");
         assert_eq!(uri("/home/a/add.cl"), "file:///home/a/add.cl");

@@ -1,10 +1,10 @@
-//! Where a place lies in its text.
+//! Locations in source texts.
 
 use tripipe_ir::diagnostic::SourcePlace;
 
 use super::Report;
 
-/// The line of a place, and where in it the place is.
+/// The line of a location, and the position in the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Line<'a> {
     /// The line without its end.
@@ -14,7 +14,7 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// The line of a place; `None` when its text is not at hand or has no such line.
+    /// The line of a location; `None` when its text is not available or has no such line.
     pub(super) fn line(&self, place: &SourcePlace) -> Option<Line<'a>> {
         let text = self.sources.get(&place.file)?.lines().nth((place.line as usize).checked_sub(1)?)?;
         // Compilers count columns in bytes.
@@ -25,7 +25,8 @@ impl<'a> Report<'a> {
         Some(Line { text, offset })
     }
 
-    /// The column in characters, 1-based; in bytes, as it came, where the text is not at hand. `None` if unknown.
+    /// The 1-based column in characters; the original column in bytes where the text is not available. `None` if
+    /// unknown.
     pub(super) fn column(&self, place: &SourcePlace) -> Option<usize> {
         match self.line(place) {
             Some(Line { text, offset }) => Some(text[..offset?].chars().count() + 1),
@@ -61,9 +62,9 @@ mod tests {
         // `ö` and `ü` are two bytes each: `x` is byte 14 (1-based 15), character 13.
         assert_eq!(line(2, 15).and_then(|line| line.text.get(line.offset?..)), Some("x;"));
         assert_eq!(report.column(&place(2, 15)), Some(13));
-        // Inside of `ö`: its beginning.
+        // Inside `ö`: its start.
         assert_eq!(report.column(&place(2, 4)), Some(3));
-        // Past the end of the line: behind its last character.
+        // Past the end of the line: after its last character.
         assert_eq!(report.column(&place(1, 99)), Some(4));
     }
 

@@ -1,4 +1,4 @@
-//! Findings, to be read.
+//! Findings as text.
 
 use std::fmt::Write as _;
 
@@ -12,8 +12,8 @@ use super::{Launch, Report};
 use crate::number::{counted, grouped};
 use crate::style::{Canvas, Tone, paragraph};
 
-/// Each finding as compilers show theirs: place, line and caret, facts, further places, cure; at the end what was checked
-/// and how many findings there are.
+/// Each finding in the style of compilers: location, line and caret, facts, further locations, cure; at the end what
+/// was checked and the number of findings.
 pub fn text(report: &Report<'_>, canvas: Canvas) -> String {
     canvas.shown(drawn(report, canvas))
 }
@@ -57,7 +57,7 @@ fn groups<'a>(report: &Report<'a>, finding: &'a Finding) -> Vec<Group<'a>> {
     groups
 }
 
-/// The line of a place with a caret under it; file, line and column alone where the text is not at hand.
+/// The line of a location with a caret under it; only file, line and column where the text is not available.
 fn shown<'a>(report: &Report<'a>, place: &SourcePlace) -> Element<'a> {
     let file = normalize_untrusted_str(&place.file);
     let Some(Line { text, offset }) = report.line(place) else {
@@ -69,7 +69,7 @@ fn shown<'a>(report: &Report<'a>, place: &SourcePlace) -> Element<'a> {
     };
     let span = match offset {
         Some(offset) => offset..offset + text[offset..].chars().next().map_or(0, char::len_utf8),
-        // Somewhere in the line: all of it.
+        // Unknown column: the whole line.
         None => text.len() - text.trim_start().len()..text.len(),
     };
     Snippet::source(text)
@@ -79,7 +79,7 @@ fn shown<'a>(report: &Report<'a>, place: &SourcePlace) -> Element<'a> {
         .into()
 }
 
-/// What is known beside the place, each with its name.
+/// The known facts besides the location, each with its name.
 fn facts(finding: &Finding) -> Vec<(&'static str, String)> {
     let mut facts = vec![("kernel", finding.kernel.clone())];
     if finding.place.is_none() && !finding.instruction.is_empty() {
@@ -113,7 +113,7 @@ fn related_title(related: &Related) -> String {
     }
 }
 
-/// Which bytes of which object, and how far outside.
+/// The accessed bytes of an object, and how far outside they are.
 fn accessed(memory: &AccessedMemory) -> String {
     let AccessedMemory { object, space, object_bytes, offset, bytes } = memory;
     let (start, size, length) = (i128::from(*offset), i128::from(*object_bytes), i128::from(*bytes));

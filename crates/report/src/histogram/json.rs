@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::{Channel, Report};
 
-/// One JSON object on one line. `counts` has a number for each bin of `bin_width` values; `least`, `most`, `median` and `mean` are bins.
+/// One JSON object on one line. `counts` has a number for each bin of `bin_width` values; `least`, `most`, `median` and
+/// `mean` are bins.
 pub fn json(report: &Report<'_>) -> String {
     let [width, height] = report.size;
     json!({

@@ -1,4 +1,4 @@
-//! Histograms, to be read.
+//! Histograms as text.
 
 use std::fmt::Write as _;
 
@@ -6,9 +6,9 @@ use super::{BINS, Channel, Report};
 use crate::number::{percent, significant};
 use crate::style::{Canvas, Tone};
 
-/// Bins of a line.
+/// Bins per line.
 const STEP: usize = 16;
-/// Characters ahead of a bar: the values of its line and their share.
+/// Characters before a bar: the values of its line and their share.
 const AHEAD: usize = 24;
 
 /// A bar chart for each channel: sixteen lines of sixteen bins.

@@ -16,7 +16,7 @@ struct Row<'a> {
     speedup: Option<f64>,
     serial_seconds: Option<f64>,
     serial_speedup: Option<f64>,
-    /// 10^9 a second.
+    /// 10^9 per second.
     rate: Option<f64>,
     rate_unit: Option<&'static str>,
     ceiling_share: Option<f64>,
@@ -25,8 +25,8 @@ struct Row<'a> {
     reason: Option<&'a str>,
 }
 
-/// One row for each step and size; the line of column names ahead of them when `header` is set. A cell is empty
-/// where nothing was measured. Times are in seconds, rates in 10^9 a second.
+/// One row for each step and size; with `header`, the line of column names comes first. A cell is empty where nothing
+/// was measured. Times are in seconds, rates in 10^9 per second.
 pub fn csv(report: &Report<'_>, header: bool) -> String {
     let climb = report.climb;
     let mut writer = csv::WriterBuilder::new().has_headers(header).from_writer(Vec::new());
@@ -35,7 +35,7 @@ pub fn csv(report: &Report<'_>, header: bool) -> String {
             let figures = Figures::of(climb, step, index);
             let figures = figures.as_ref();
             let (outcome, reason) = verdict(outcome);
-            // Writing a row of scalars to memory has nothing to fail on.
+            // Writing a row of scalars to memory cannot fail.
             let _ = writer.serialize(Row {
                 ladder: &climb.ladder,
                 device: &climb.device,

@@ -5,7 +5,7 @@ use tripipe_kernels::ladder::{Climb, ClimbedStep, Outcome, Seconds};
 
 use super::{Figures, Report, rate_unit, verdict};
 
-/// One JSON object on one line. Lists under a step have one entry for each size, `null` where nothing was measured.
+/// One JSON object on one line. Lists in a step have one entry for each size, `null` where nothing was measured.
 /// `verified` is `null` for a step that was not offered at any size.
 pub fn json(report: &Report<'_>) -> String {
     let climb = report.climb;
@@ -72,7 +72,7 @@ fn step_value(climb: &Climb, step: &ClimbedStep) -> Value {
     })
 }
 
-/// Whether a step is right wherever it ran; `None` when it ran nowhere.
+/// Whether a step's results were correct wherever it ran; `None` when it never ran.
 fn verified(step: &ClimbedStep) -> Option<bool> {
     if step.outcomes.iter().any(Outcome::failed) {
         Some(false)

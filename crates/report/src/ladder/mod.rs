@@ -13,22 +13,22 @@ pub use csv::csv;
 pub use json::json;
 pub use text::{legend, row, text};
 
-/// A climb and what is said beside it.
+/// A climb and its descriptions.
 #[derive(Clone, Debug)]
 pub struct Report<'a> {
-    /// What was found.
+    /// The results.
     pub climb: &'a Climb,
     /// What the ladder computes, in one sentence.
     pub about: &'a str,
-    /// What the device is, in one line: platform, version, GPU model.
+    /// The device in one line: platform, version, GPU model.
     pub what: &'a str,
-    /// How often each step was run.
+    /// The number of runs of each step.
     pub options: Options,
-    /// Published figures to be set beside ours.
+    /// Published figures for comparison.
     pub published: Option<&'a Published>,
 }
 
-/// The rate a size is quoted in.
+/// The unit that a size's rate is given in.
 fn rate_unit(quoted: Quoted) -> &'static str {
     match quoted {
         Quoted::Bandwidth => "GB/s",
@@ -36,16 +36,16 @@ fn rate_unit(quoted: Quoted) -> &'static str {
     }
 }
 
-/// The figures of one step at one size that are drawn in every format.
+/// The figures of one step at one size that every format shows.
 struct Figures<'a> {
     measured: &'a Measured,
     median: f64,
     mean: f64,
-    /// Over the first step.
+    /// Relative to the first step.
     speedup: Option<f64>,
-    /// Over the serial CPU version.
+    /// Relative to the serial CPU version.
     serial_speedup: Option<f64>,
-    /// 10^9 of the size's unit a second.
+    /// 10^9 of the size's unit per second.
     rate: Option<f64>,
     ceiling_share: Option<f64>,
 }
@@ -70,7 +70,7 @@ impl<'a> Figures<'a> {
     }
 }
 
-/// `verified`, `not offered` or `failed`, and why.
+/// `verified`, `not offered` or `failed`, and the reason.
 fn verdict(outcome: &Outcome) -> (&'static str, Option<&str>) {
     match outcome {
         Outcome::Verified(_) => ("verified", None),

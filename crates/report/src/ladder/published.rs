@@ -1,4 +1,4 @@
-//! Published figures beside ours.
+//! Published figures next to ours.
 
 use serde_json::{Value, json};
 use tripipe_kernels::ladder::Climb;
@@ -9,10 +9,10 @@ use crate::number::significant;
 use crate::style::{Canvas, Tone, paragraph};
 use crate::table::{Cell, Group, Row, draw};
 
-/// What the source calls the fastest of the versions it lists ahead of one.
+/// The source's name for the fastest of the versions that it lists before a given one.
 const BEST_ABOVE: &str = "best-above";
 
-/// The table, or a line that says that nothing was published for this ladder.
+/// The table, or a line which says that nothing was published for this ladder.
 pub(super) fn text(climb: &Climb, published: &Published, canvas: Canvas) -> String {
     match climb.ladder.as_str() {
         "laplace" => laplace(climb, &published.laplace_t604, canvas),
@@ -21,7 +21,7 @@ pub(super) fn text(climb: &Climb, published: &Published, canvas: Canvas) -> Stri
     }
 }
 
-/// The same as a JSON value; `null` for a ladder nothing was published for.
+/// The same as a JSON value; `null` for a ladder without published figures.
 pub(super) fn json(climb: &Climb, published: &Published) -> Value {
     match climb.ladder.as_str() {
         "laplace" => {
@@ -71,7 +71,7 @@ fn laplace(climb: &Climb, published: &LaplaceT604, canvas: Canvas) -> String {
     if !climb.steps.iter().any(|own| published.step.iter().any(|step| step.name == own.name)) {
         return "  No published step has a counterpart on this device.\n".to_owned();
     }
-    // The sizes run here; all of them when there is none.
+    // The sizes that ran here; all of them when there is none.
     let any = sizes.iter().any(|size| climb.sizes.contains(size));
     let groups: Vec<Group> = sizes
         .iter()
@@ -104,7 +104,8 @@ fn laplace(climb: &Climb, published: &LaplaceT604, canvas: Canvas) -> String {
     out
 }
 
-/// Our step that a published version stands for: of the same name, else of the longest name it begins with.
+/// Our step that corresponds to a published version: the one with the same name, otherwise the longest name that it
+/// starts with.
 fn counterpart(climb: &Climb, version: &str) -> Option<usize> {
     let steps = climb.steps.iter().enumerate();
     let named = steps.filter(|(_, step)| {
@@ -113,7 +114,7 @@ fn counterpart(climb: &Climb, version: &str) -> Option<usize> {
     named.max_by_key(|(_, step)| step.name.len()).map(|(index, _)| index)
 }
 
-/// Our gain of one version over the other at the largest size where both were measured.
+/// Our speed-up of one version over the other at the largest size where both were measured.
 fn ours(climb: &Climb, ratio: &GemmRatio) -> Option<f64> {
     let version = counterpart(climb, &ratio.version)?;
     (0..climb.sizes.len()).rev().find_map(|size| {

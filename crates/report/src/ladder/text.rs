@@ -1,4 +1,4 @@
-//! A climbed ladder as a table to be read.
+//! A climbed ladder as a text table.
 
 use std::fmt::Write as _;
 
@@ -10,12 +10,12 @@ use crate::number::{giga, percent, significant, time};
 use crate::style::{Canvas, Tone, paragraph};
 use crate::table::{Cell, Group, Row, draw};
 
-/// Widest bar behind a step, in characters.
+/// Maximum length of the bar after a step, in characters.
 const BAR: usize = 10;
-/// Below this many seconds a size is shown in microseconds.
+/// Sizes faster than this many seconds are shown in microseconds.
 const MICROSECONDS_BELOW: f64 = 1e-4;
 
-/// The table of one device: what it is, every step at every size, and what each step changes.
+/// The table of one device: its description, every step at every size, and what each step changes.
 pub fn text(report: &Report<'_>, canvas: Canvas) -> String {
     canvas.shown(drawn(report, canvas))
 }
@@ -67,7 +67,7 @@ fn drawn(report: &Report<'_>, canvas: Canvas) -> String {
     out
 }
 
-/// One row as soon as it is known: the size, the step, how long it took, and its rate.
+/// One row as soon as it is known: the size, the step, its duration, and its rate.
 pub fn row(progress: &Progress<'_>) -> Option<String> {
     let size = progress.size.to_string();
     let found = match progress.found? {
@@ -81,7 +81,7 @@ pub fn row(progress: &Progress<'_>) -> Option<String> {
     Some(format!("  {size:<12} {:<20} {found}", progress.doing))
 }
 
-/// What the columns say; printed once, after the tables.
+/// The meaning of the columns; printed once, after the tables.
 pub fn legend(options: Options, canvas: Canvas) -> String {
     canvas.shown(explained(options, canvas))
 }
@@ -119,7 +119,7 @@ fn explained(options: Options, canvas: Canvas) -> String {
         .collect()
 }
 
-/// Why no step at all is offered at any size, when one reason holds for all.
+/// The reason why no step is offered at any size, if it is the same for all.
 fn never_offered<'a>(report: &Report<'a>) -> Option<&'a str> {
     let mut outcomes = report.climb.steps.iter().flat_map(|step| &step.outcomes);
     let Some(Outcome::NotOffered { reason: first }) = outcomes.next() else { return None };
@@ -183,7 +183,7 @@ fn group(report: &Report<'_>, size: usize) -> Group {
     Group { title, columns: columns.into_iter().map(ToOwned::to_owned).collect(), rows }
 }
 
-/// Under the table: each step with a bar of its speed-up, what it changes, what it chose, and what went wrong.
+/// Below the table: each step with a bar of its speed-up, its change, its choice, and its errors.
 fn notes(report: &Report<'_>, canvas: Canvas, out: &mut String) {
     let climb = report.climb;
     let Some(last) = climb.sizes.len().checked_sub(1) else { return };
@@ -210,7 +210,7 @@ fn notes(report: &Report<'_>, canvas: Canvas, out: &mut String) {
     }
 }
 
-/// What a step chose at each size, what ran ahead of it, and why it was refused.
+/// The choices of a step at each size, its preparation, and why it failed or was not offered.
 fn remarks(report: &Report<'_>, step: &ClimbedStep) -> Vec<(Tone, String)> {
     let sizes = &report.climb.sizes;
     let mut remarks = Vec::new();
@@ -248,8 +248,8 @@ fn remarks(report: &Report<'_>, step: &ClimbedStep) -> Vec<(Tone, String)> {
     remarks
 }
 
-/// `at SIZE, SIZE: text` for each different text in the order of its first size; the sizes are left out where the
-/// text holds at all of them.
+/// `at SIZE, SIZE: text` for each distinct text in the order of its first size; without the sizes where the text
+/// applies to all of them.
 fn merged(texts: &[(String, &str)], all: usize) -> impl Iterator<Item = String> {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for (size, text) in texts {
@@ -271,7 +271,7 @@ fn merged(texts: &[(String, &str)], all: usize) -> impl Iterator<Item = String> 
     lines.into_iter()
 }
 
-/// A bar of a share of [`BAR`] characters, in eighths.
+/// A bar for a share of [`BAR`] characters, in eighths.
 fn bar(share: f64) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = ((share.clamp(0.0, 1.0) * (BAR * 8) as f64).round() as usize).max(1);

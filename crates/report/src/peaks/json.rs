@@ -5,7 +5,7 @@ use tripipe_kernels::peaks::{Peak, Unit};
 
 use super::{Report, Transfer};
 
-/// One JSON object on one line. Rates are in units a second, times in seconds; `value` is `null` where nothing was
+/// One JSON object on one line. Rates are in units per second, times in seconds; `value` is `null` where nothing was
 /// measured, and `reason` says why.
 pub fn json(report: &Report<'_>) -> String {
     json!({

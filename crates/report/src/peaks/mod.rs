@@ -13,30 +13,30 @@ pub use text::text;
 pub struct Report<'a> {
     /// The device's name.
     pub device: &'a str,
-    /// What the device is, in one line.
+    /// The device's description, in one line.
     pub what: &'a str,
-    /// What was measured on the device.
+    /// The measurements of the device.
     pub peaks: &'a Peaks,
-    /// The ways to hand data to the device, where there are any.
+    /// The ways to transfer data to the device, if there are any.
     pub transfers: Option<&'a [Transfer]>,
 }
 
-/// One way to hand data to a device and back.
+/// One way to transfer data to a device and back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transfer {
     /// Its name.
     pub name: String,
-    /// Bytes handed over.
+    /// Bytes transferred.
     pub bytes: usize,
-    /// Bytes a second to the device and from it, or why there are none.
+    /// Bytes per second to the device and from it, or the reason why there are none.
     pub rates: Result<Rates, String>,
 }
 
 /// The speed of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
-    /// Bytes a second from the host to the device.
+    /// Bytes per second from the host to the device.
     pub to_device: f64,
-    /// Bytes a second from the device to the host.
+    /// Bytes per second from the device to the host.
     pub to_host: f64,
 }

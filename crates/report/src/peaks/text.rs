@@ -1,4 +1,4 @@
-//! Measured ceilings, to be read.
+//! Measured ceilings as text.
 
 use std::fmt::Write as _;
 
@@ -94,7 +94,7 @@ fn rates(peaks: &[&Peak], title: &str, canvas: Canvas, out: &mut String) {
     let _ = writeln!(out, "  {}", canvas.paint(Tone::Faint, title));
     let group = Group { title: String::new(), columns: columns.collect(), rows };
     out.push_str(&draw(canvas, "", &cells, &[group], 0));
-    // Why there is a gap, said once for each name.
+    // The reason for a gap, once for each name.
     for name in names {
         let missing =
             peaks.iter().filter(|peak| peak.name == name).find_map(|peak| peak.value.as_ref().err());

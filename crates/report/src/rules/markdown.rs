@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use tripipe_ir::diagnostic::Rule;
 
-/// One rule: its code as the head, severity and title, explanation.
+/// One rule: its code as the heading, severity and title, explanation.
 pub fn markdown(rule: &Rule) -> String {
     format!("# {}\n\n{}\n\n{}", rule.code, what(rule), rule.explanation)
 }
@@ -32,7 +32,7 @@ fn what(rule: &Rule) -> String {
     format!("**{severity}**: {}.", rule.title)
 }
 
-/// The same with every head one level lower.
+/// The same with every heading one level lower.
 fn lowered(markdown: &str) -> String {
     let mut code = false;
     markdown.lines().fold(String::new(), |mut out, line| {

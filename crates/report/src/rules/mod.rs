@@ -1,4 +1,4 @@
-//! What checks and lints look for, explained: as text, markdown and JSON.
+//! Explanations of the rules of checks and lints: as text, markdown and JSON.
 
 mod markdown;
 mod text;

@@ -1,4 +1,4 @@
-//! Rules, to be read.
+//! Rules as text.
 
 use std::fmt::Write as _;
 
@@ -7,12 +7,12 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 
 use crate::style::{Canvas, Tone, paragraph};
 
-/// Columns ahead of paragraphs.
+/// Characters before paragraphs.
 const INDENT: usize = 2;
-/// Columns ahead of code.
+/// Characters before code.
 const CODE: usize = 6;
 
-/// One rule: severity, code and title, then its explanation with heads, paragraphs wrapped, and code as it is.
+/// One rule: severity, code and title, then its explanation with headings, wrapped paragraphs, and unchanged code.
 pub fn text(rule: &Rule, canvas: Canvas) -> String {
     canvas.shown(drawn(rule, canvas))
 }
@@ -56,7 +56,7 @@ fn drawn(rule: &Rule, canvas: Canvas) -> String {
     out
 }
 
-/// The rules, one a line.
+/// The rules, one per line.
 pub fn list(rules: &[&Rule], canvas: Canvas) -> String {
     canvas.shown(listed(rules, canvas))
 }

@@ -7,7 +7,7 @@ use tripipe_launch::file::{Comparison, Difference, Scalar};
 use super::text::bits;
 use super::{Base, Memory, Run};
 
-/// The run as one JSON object on one line, `printed` being what `printf` printed. Times are in seconds; sizes have as
+/// The run as one JSON object on one line; `printed` is the output of `printf`. Times are in seconds; sizes have as
 /// many numbers as the range has dimensions; `local` is `null` where the executor chose.
 pub fn json(run: &Run<'_>, printed: &str) -> String {
     let Run { kernel, program, range, device, seconds } = run;
@@ -28,9 +28,9 @@ fn extents(range: &NdRange, sizes: [usize; 3]) -> Vec<usize> {
     sizes[..range.dimensions()].to_vec()
 }
 
-/// A memory object as one JSON object on one line: `argument`, `name`, `element`, `extents`, and as far as they were asked
-/// for `numbers` (flat, the lanes of a vector one after the other; what is infinite or no number is a string, and so
-/// are all in base 16), `file`, `comparison`.
+/// A memory object as one JSON object on one line: `argument`, `name`, `element`, `extents`, and, where requested,
+/// `numbers` (flat, the lanes of a vector one after the other; infinities, NaNs and all numbers in base 16 are
+/// strings), `file`, `comparison`.
 pub fn json_memory(memory: &Memory<'_>) -> String {
     let mut object = Map::new();
     object.insert("argument".to_owned(), memory.argument.into());
@@ -54,7 +54,7 @@ pub fn json_memory(memory: &Memory<'_>) -> String {
     Value::Object(object).to_string()
 }
 
-/// The digits that the text form has, as a number where JSON has one.
+/// The digits of the text form, as a JSON number where possible.
 fn value(number: Scalar) -> Value {
     let digits = number.to_string();
     serde_json::from_str(&digits).unwrap_or(Value::String(digits))

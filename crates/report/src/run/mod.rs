@@ -1,4 +1,4 @@
-//! What a kernel run left behind, as text and JSON.
+//! The results of a kernel run, as text and JSON.
 
 mod json;
 mod text;
@@ -11,39 +11,39 @@ use tripipe_launch::file::{ArrayShape, Comparison};
 pub struct Run<'a> {
     /// The kernel.
     pub kernel: &'a str,
-    /// Where it came from.
+    /// The name of its program.
     pub program: &'a str,
-    /// How many work-items, in which groups.
+    /// The number of work-items, and their groups.
     pub range: &'a NdRange,
-    /// What it ran on.
+    /// The device or simulator that ran it.
     pub device: &'a str,
-    /// How long it took there.
+    /// The duration of the run.
     pub seconds: f64,
 }
 
 /// A memory object after a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory<'a> {
-    /// The argument it was passed for first, from 0.
+    /// The position of the first argument that it was passed for, from 0.
     pub argument: usize,
     /// That argument's name.
     pub name: &'a str,
-    /// What its bytes are.
+    /// The element type and extents of its bytes.
     pub array: &'a ArrayShape,
     /// Its bytes.
     pub bytes: &'a [u8],
-    /// Whether its numbers are to be shown, and if so, whether in base 16.
+    /// The base in which its numbers are shown, if they are shown.
     pub shown: Option<Base>,
     /// The file it was written to.
     pub file: Option<&'a str>,
-    /// How it compares with what it should be.
+    /// The comparison with the expected contents.
     pub comparison: Option<&'a Comparison>,
 }
 
-/// How numbers are written.
+/// The representation of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
-    /// Integers in base 10, floats with as few digits as give them back.
+    /// Integers in base 10, floats with the fewest digits that identify them.
     Ten,
     /// The bits in base 16.
     Sixteen,

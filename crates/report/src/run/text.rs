@@ -13,9 +13,9 @@ pub fn text(run: &Run<'_>) -> String {
     format!("{kernel} of {program} over {range:?}, on {device}: {}\n", time(*seconds))
 }
 
-/// A memory object, line by line, each with its newline: its numbers if they are shown, in the form of `oclgrind-kernel`
-/// (`  name[3] = 1.5`, one index a dimension, the lanes of a vector in parentheses), the file it was written to, and
-/// what differs from what should be.
+/// A memory object, line by line, each with its newline: its numbers if they are shown, in the format of
+/// `oclgrind-kernel` (`  name[3] = 1.5`, one index per dimension, the lanes of a vector in parentheses), the file it
+/// was written to, and the differences from the expected contents.
 pub fn lines<'a>(memory: &'a Memory<'a>) -> impl Iterator<Item = String> + 'a {
     let numbers = memory.shown.into_iter().flat_map(|base| numbers(memory, base));
     let file = memory.file.map(|file| format!("{} -> {file}\n", memory.name));
@@ -72,7 +72,7 @@ fn brackets(index: &[usize]) -> String {
     })
 }
 
-/// The index of the next element, the last dimension running fastest.
+/// Advances to the index of the next element, the last dimension fastest.
 fn advance(index: &mut [usize], extents: &[usize]) {
     for (index, extent) in index.iter_mut().zip(extents).rev() {
         *index += 1;
