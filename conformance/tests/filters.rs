@@ -16,14 +16,14 @@ use bytemuck::{cast_slice, pod_collect_to_vec, pod_read_unaligned};
 use fastrand::Rng;
 use half::f16;
 use tripipe_device::{DeviceKind, ImageLimits, Probe};
-use tripipe_kernels::elementwise::{self, Matrix, Reduction, Vector};
+use tripipe_kernels::elementwise::{self, Grid, Matrix, Reduction, Vector};
 use tripipe_kernels::filter::{
     Bilateral, Border, Chain, Color, Element, FilterError, Fuse, Gradient, Interpolation, Layout, Linear,
     Loads, Morphology, Neighbourhood, Parameters, Raster, Semiplanar, Stage, Sums, candidates,
     default_parameters, plan, reference, resize, resize_reference, rgb_to_semiplanar, semiplanar_to_rgb,
 };
 use tripipe_kernels::{Plan, PlanError};
-use tripipe_launch::{Access, Executor, MemoryId, MemoryKind, Program};
+use tripipe_launch::{Access, Executor, MemoryId, MemoryKind, Program, ScalarType};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 use tripipe_simulate::watch::Checks;
 use tripipe_simulate::{Options, Simulator};
@@ -1072,10 +1072,16 @@ fn vectors_are_added_and_reduced() {
                 assert!((f64::from(*found) - want).abs() < 1e-6, "{found}, {want}");
             }
             let mut reduced = |reduction: Reduction, other: Option<Vector>| -> Vec<u8> {
-                let planned =
-                    elementwise::reduce(reduction, x, other, Element::F32, executor.probe()).unwrap();
+                let planned = elementwise::reduce(
+                    reduction,
+                    x.into(),
+                    other.map(Grid::from),
+                    ScalarType::F32,
+                    executor.probe(),
+                )
+                .unwrap();
                 let [a, b] = [floats(&a), floats(&b)];
-                let room = vec![0; reduction.result_bytes(Element::F32)];
+                let room = vec![0; reduction.result_bytes(ScalarType::F32)];
                 let operands: Vec<&[u8]> =
                     if other.is_some() { vec![&a, &b, &room] } else { vec![&a, &room] };
                 let found = run_over(executor.as_mut(), &planned, &operands);
@@ -1107,7 +1113,14 @@ fn integers_are_reduced() {
         let bytes: Vec<u8> = (0..5000).map(|i| (i * 7 % 256) as u8).collect();
         let x = Vector::dense(bytes.len());
         let mut reduced = |reduction: Reduction, other: Option<Vector>| {
-            let planned = elementwise::reduce(reduction, x, other, Element::U8, executor.probe()).unwrap();
+            let planned = elementwise::reduce(
+                reduction,
+                x.into(),
+                other.map(Grid::from),
+                ScalarType::U8,
+                executor.probe(),
+            )
+            .unwrap();
             let operands: Vec<&[u8]> =
                 if other.is_some() { vec![&bytes, &bytes, &[0; 8]] } else { vec![&bytes, &[0; 8]] };
             run_over(executor.as_mut(), &planned, &operands).pop().unwrap()

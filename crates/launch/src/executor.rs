@@ -2,11 +2,11 @@
 
 use std::any::Any;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tripipe_device::Probe;
 
-use crate::{Access, ExecuteError, ImageShape, Launch, MemoryId, MemoryKind, Program};
+use crate::{Access, Block, ExecuteError, ImageShape, Launch, MemoryId, MemoryKind, Program};
 
 /// Runs launches. An OpenCL device implements it, and so does the simulated GPU.
 ///
@@ -72,6 +72,34 @@ pub trait Executor {
     /// # Errors
     /// Not this executor's object, past its end, or the device failed.
     fn read(&mut self, memory: MemoryId, offset: usize, into: &mut [u8]) -> Result<(), ExecuteError>;
+
+    /// As [`Executor::write`], but queued like a launch of [`Executor::submit`]. The block is freed when it has been written.
+    ///
+    /// # Errors
+    /// As [`Executor::write`].
+    fn write_later(
+        &mut self,
+        memory: MemoryId,
+        offset: usize,
+        from: Block,
+    ) -> Result<Box<dyn Submission>, ExecuteError> {
+        self.write(memory, offset, from.bytes())?;
+        Ok(Box::new(Done(Vec::new())))
+    }
+
+    /// As [`Executor::read`], but queued like a launch of [`Executor::submit`]. [`Reading::take`] returns the filled block.
+    ///
+    /// # Errors
+    /// As [`Executor::read`].
+    fn read_later(
+        &mut self,
+        memory: MemoryId,
+        offset: usize,
+        mut into: Block,
+    ) -> Result<Box<dyn Reading>, ExecuteError> {
+        self.read(memory, offset, into.bytes_mut())?;
+        Ok(Box::new(Read(Mutex::new(Some(into)))))
+    }
 
     /// Calls `look` with the bytes `range` of a buffer, or of a whole image (rows tightly packed): in place if the
     /// host can access them there, else as a copy. `look` is called once, or not at all if there is an error.
@@ -269,6 +297,39 @@ impl Submission for Done {
 
     fn on_done(&self, call: Box<dyn FnOnce() + Send>) {
         call();
+    }
+}
+
+/// A queued read.
+pub trait Reading: Submission {
+    /// The filled block, once. `None` before the read has ended, if it failed, and after the first call that returned it.
+    fn take(&self) -> Option<Block>;
+}
+
+/// A read that was complete when the call returned.
+struct Read(Mutex<Option<Block>>);
+
+impl Submission for Read {
+    fn wait(&self) -> Result<(), ExecuteError> {
+        Ok(())
+    }
+
+    fn timings(&self) -> Result<Vec<Timing>, ExecuteError> {
+        Ok(Vec::new())
+    }
+
+    fn is_done(&self) -> bool {
+        true
+    }
+
+    fn on_done(&self, call: Box<dyn FnOnce() + Send>) {
+        call();
+    }
+}
+
+impl Reading for Read {
+    fn take(&self) -> Option<Block> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
@@ -474,6 +535,19 @@ mod tests {
         let (mut executor, memory) = plain();
         executor.copy(memory, 0, memory, 2, 5).unwrap().wait().unwrap();
         assert_eq!(executor.objects[0], [0, 1, 0, 1, 2, 3, 4, 7]);
+    }
+
+    #[test]
+    fn transfers_of_blocks_are_done_by_whoever_waits() {
+        let (mut executor, memory) = plain();
+        executor.write_later(memory, 6, Block::new(vec![9u8, 8])).unwrap().wait().unwrap();
+        let reading = executor.read_later(memory, 4, Block::new(vec![0u16; 2])).unwrap();
+        assert!(reading.is_done());
+        let found: Vec<u16> = reading.take().unwrap().into_vec().unwrap();
+        assert_eq!(found, [u16::from_ne_bytes([4, 5]), u16::from_ne_bytes([9, 8])]);
+        assert!(reading.take().is_none());
+        assert!(executor.read_later(memory, 7, Block::new(vec![0u16])).is_err());
+        assert!(executor.write_later(memory, 8, Block::new(vec![0u8])).is_err());
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! memory exists use `Launch<M>` with their own slot type instead of [`MemoryId`]; [`Launch::map_memory`] converts one
 //! to the other.
 
+mod block;
 mod error;
 mod executor;
 pub mod file;
@@ -16,8 +17,9 @@ mod value;
 use std::fmt;
 use std::sync::Arc;
 
+pub use block::Block;
 pub use error::ExecuteError;
-pub use executor::{Executor, KernelFacts, OverBytes, Prepared, Submission, Timing};
+pub use executor::{Executor, KernelFacts, OverBytes, Prepared, Reading, Submission, Timing};
 pub use memory::{
     Access, Addressing, ChannelOrder, ChannelType, Filter, ImageExtent, ImageShape, ImageShapeError,
     MemoryId, MemoryKind, Sampler,

@@ -75,6 +75,33 @@ impl Event {
         }
     }
 
+    /// Drops `kept` when the command has ended, and not before. Returns at once, unless the driver rejects callbacks.
+    pub(crate) fn keep_until_done<K: Send + 'static>(&self, kept: K) {
+        extern "C" fn ended<K>(_: cl_event, _: i32, kept: *mut c_void) {
+            // SAFETY: the pointer comes from `Box::into_raw` below, and the driver calls this once.
+            let kept = unsafe { Box::from_raw(kept.cast::<K>()) };
+            notify(move || drop(kept));
+        }
+        if self.is_done() == Ok(true) {
+            return;
+        }
+        let kept = Box::into_raw(Box::new(kept));
+        // SAFETY: live as long as its handle; the box is for `ended` alone, which is called once.
+        let set =
+            unsafe { queries::set_event_callback(self.0.raw(), cl::CL_COMPLETE, ended::<K>, kept.cast()) };
+        if let Err(code) = set {
+            tracing::debug!(code = %Code(code), "clSetEventCallback refused, waiting instead");
+            let _ = self.wait();
+            if self.is_done() == Ok(true) {
+                // SAFETY: the driver refused the callback, so nobody else has the pointer.
+                drop(unsafe { Box::from_raw(kept) });
+            } else {
+                // The command may still use it: a leak is safer than a free.
+                tracing::error!("a command neither ended nor can be waited for; its memory is not freed");
+            }
+        }
+    }
+
     fn status(&self) -> Result<i32, CallError> {
         // SAFETY: live as long as its handle.
         match unsafe { queries::event_info(self.0.raw(), cl::CL_EVENT_COMMAND_EXECUTION_STATUS) } {
@@ -104,7 +131,7 @@ impl Event {
 }
 
 /// Calls `call` and catches a panic, because the caller may be C.
-fn notify(call: Box<dyn FnOnce() + Send>) {
+fn notify(call: impl FnOnce()) {
     if catch_unwind(AssertUnwindSafe(call)).is_err() {
         tracing::error!("a callback for the end of a command panicked");
     }

@@ -28,6 +28,7 @@ mod devices;
 mod event;
 mod executor;
 mod handle;
+mod in_flight;
 mod info;
 mod kernel;
 pub mod library;

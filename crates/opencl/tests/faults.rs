@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use tripipe_launch::{Access, Argument, ExecuteError, Executor, Launch, MemoryKind, NdRange, Program};
+use tripipe_launch::{Access, Argument, Block, ExecuteError, Executor, Launch, MemoryKind, NdRange, Program};
 use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor, survey};
 
 const ROLE: &str = "TRIPIPE_TEST_CHILD";
@@ -61,6 +61,13 @@ fn run() -> Result<String, String> {
     let mut bytes = [1; 64];
     executor.write(memory, 0, &[7; 64]).map_err(shown)?;
     executor.read(memory, 0, &mut bytes).map_err(shown)?;
+    // In line, and dropped at once: the block lives for as long as the driver needs it.
+    drop(executor.write_later(memory, 0, Block::new(vec![8u8; 64])).map_err(shown)?);
+    drop(executor.read_later(memory, 0, Block::new(vec![0u8; 64])).map_err(shown)?);
+    let reading = executor.read_later(memory, 0, Block::new(vec![0u8; 64])).map_err(shown)?;
+    reading.wait().map_err(shown)?;
+    assert_eq!(reading.take().and_then(Block::into_vec), Some(vec![8u8; 64]));
+    assert!(reading.take().is_none());
     drop(executor);
     Ok(format!("{found}; ran; {count}; read {}", bytes[63]))
 }

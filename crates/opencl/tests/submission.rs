@@ -9,7 +9,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use tripipe_launch::{
-    Access, Argument, ExecuteError, Executor, Launch, MemoryId, MemoryKind, NdRange, Program, Submission,
+    Access, Argument, Block, ExecuteError, Executor, Launch, MemoryId, MemoryKind, NdRange, Program,
+    Submission,
 };
 use tripipe_opencl::OpenClExecutor;
 
@@ -124,4 +125,45 @@ fn a_callback_that_panics_takes_nothing_with_it() {
     submission.on_done(Box::new(|| panic!("on purpose")));
     submission.wait().unwrap();
     assert_eq!(first(&mut executor, memory), 1);
+}
+
+/// Transfers keep their place among launches: each reads and overwrites what was there then. What is dropped on its way is freed when it has ended.
+#[test]
+fn transfers_are_in_line() {
+    let Some(mut executor) = support::executor() else { return };
+    let (memory, launch) = busy(&mut executor, 20_000);
+    let block = |value: i32| Block::new(vec![value; LEN]);
+    let mut readings = Vec::new();
+    for round in 1..=3 {
+        drop(executor.submit(std::slice::from_ref(&launch)).unwrap());
+        readings.push((executor.read_later(memory, 0, block(-1)).unwrap(), round * 20_000));
+    }
+    drop(executor.read_later(memory, 0, block(-1)).unwrap());
+    let written = executor.write_later(memory, 0, block(5)).unwrap();
+    drop(executor.write_later(memory, 4, Block::new(vec![6i32; LEN - 1])).unwrap());
+    drop(executor.submit(std::slice::from_ref(&launch)).unwrap());
+    let last = executor.read_later(memory, 0, Block::new(vec![0i32; 2])).unwrap();
+    executor.release(memory).unwrap();
+    let (tell, told) = channel();
+    last.on_done(Box::new(move || tell.send(()).unwrap()));
+    for (reading, want) in readings {
+        // Nobody sees what is half written.
+        let early = reading.take();
+        assert!(early.is_none() || reading.is_done());
+        reading.wait().unwrap();
+        let found: Vec<i32> = early.or_else(|| reading.take()).and_then(Block::into_vec).unwrap();
+        assert!(found.len() == LEN && found.iter().all(|value| *value == want), "{} {want}", found[0]);
+        assert!(reading.take().is_none());
+        assert_eq!(reading.timings().unwrap().len(), 1);
+    }
+    written.wait().unwrap();
+    assert_eq!(told.recv_timeout(Duration::from_secs(60)), Ok(()));
+    last.wait().unwrap();
+    assert_eq!(last.take().and_then(Block::into_vec), Some(vec![20_005, 20_006]));
+    assert!(executor.read_later(memory, 0, block(0)).is_err());
+    let (memory, _) = busy(&mut executor, 1);
+    assert!(executor.read_later(memory, 4, block(0)).is_err());
+    assert!(executor.write_later(memory, 4, block(0)).is_err());
+    let none = executor.read_later(memory, 4 * LEN, Block::new(Vec::<u8>::new())).unwrap();
+    assert!(none.is_done() && none.take().is_some());
 }

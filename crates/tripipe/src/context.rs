@@ -56,6 +56,7 @@ pub(crate) struct KeptOperations {
     pub(crate) filters: Kept<crate::filter::Chained>,
     pub(crate) products: Kept<crate::gemm::GemmOperation>,
     pub(crate) simple: Kept<crate::simple::Simple>,
+    pub(crate) maps: Kept<crate::elementwise::Mapped>,
 }
 
 /// Who does the work.
@@ -241,13 +242,15 @@ impl Context {
         self.core.in_background.store(background, Ordering::Relaxed);
     }
 
-    /// What the operations do that this context keeps ready, and why that way: products, filters, and the rest, of each the 1024 used
-    /// last. Regions of one size at different places, and blocks of matrices, are one operation. What was left to the CPU path says so in [`Explanation::fallback`].
+    /// What the operations do that this context keeps ready, and why that way: products, filters, elementwise operations, and the rest, of
+    /// each the 1024 used last. Regions of one size at different places, and blocks of matrices, are one operation. What was left to the CPU path says so in [`Explanation::fallback`].
     pub fn explain(&self) -> Vec<Explanation> {
-        let KeptOperations { filters, products, simple } = self.kept();
+        let KeptOperations { filters, products, simple, maps } = self.kept();
         let products = products.all().into_iter().map(|product| product.explain());
         let filters = filters.all().into_iter().map(|filter| filter.explain());
-        products.chain(filters).chain(simple.all().into_iter().map(|simple| simple.explain())).collect()
+        let maps = maps.all().into_iter().map(|map| map.explain());
+        let simple = simple.all().into_iter().map(|simple| simple.explain());
+        products.chain(filters).chain(maps).chain(simple).collect()
     }
 
     /// Whether the CPU path does what it does in clearly less time than the OpenCL device, as it does when nothing is said: a launch alone

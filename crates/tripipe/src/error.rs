@@ -128,6 +128,29 @@ pub enum Error {
         /// Those asked for.
         to: [usize; 2],
     },
+    /// Operands of different shapes.
+    #[error("{operand} is {found}, {want} was expected")]
+    Shape {
+        /// Which.
+        operand: &'static str,
+        /// What it should be.
+        want: String,
+        /// What it is.
+        found: String,
+    },
+    /// Elements that lie otherwise than a view of another kind can say.
+    #[error("{what} cannot be seen as {wanted} where it lies: {why}")]
+    NoView {
+        /// What there is.
+        what: String,
+        /// What was asked for.
+        wanted: &'static str,
+        /// What is in the way, and what helps.
+        why: &'static str,
+    },
+    /// The value of an operation was given out before.
+    #[error("the value of the operation was given out before")]
+    ValueTaken,
     /// Operands of different contexts.
     #[error("{operand} lives in another context ({found}) than the operation ({want}): copy it there first")]
     OtherContext {

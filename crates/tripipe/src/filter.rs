@@ -286,9 +286,17 @@ impl<T: Pixel> Image<T> {
     /// # Errors
     /// The chain does not take this image or makes pixels of another type; no memory left; the device is gone.
     pub fn filtered<R: Pixel>(&self, chain: &Chain) -> Result<Image<R>, Error> {
+        self.filtered_async(chain)?.queued_value()
+    }
+
+    /// As [`Self::filtered`]; the [`Pending`] gives the image when it is there.
+    ///
+    /// # Errors
+    /// As [`Self::filtered`].
+    pub fn filtered_async<R: Pixel>(&self, chain: &Chain) -> Result<Pending<Image<R>>, Error> {
         let to = chain.apply_to(self.raster())?;
         let mut result = Image::unwritten(self.context(), to)?;
-        drop(self.context().filter(chain, self.raster(), &to)?.run(self, &mut result)?);
-        Ok(result)
+        let pending = self.context().filter(chain, self.raster(), &to)?.run(self, &mut result)?;
+        Ok(pending.with(result))
     }
 }

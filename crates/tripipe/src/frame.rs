@@ -11,6 +11,18 @@ impl<T: Pixel> Image<T> {
     /// # Errors
     /// One of the two is empty and the other is not; no memory left; the device is gone.
     pub fn resized(&self, size: [usize; 2], interpolation: Interpolation) -> Result<Self, Error> {
+        self.resized_async(size, interpolation)?.queued_value()
+    }
+
+    /// As [`Self::resized`]; the [`Pending`] gives the image when it is there.
+    ///
+    /// # Errors
+    /// As [`Self::resized`].
+    pub fn resized_async(
+        &self,
+        size: [usize; 2],
+        interpolation: Interpolation,
+    ) -> Result<Pending<Self>, Error> {
         let from = *self.raster();
         let to = match from.layout {
             Layout::Packed => Raster::packed(size, from.channels, from.element),
@@ -20,11 +32,11 @@ impl<T: Pixel> Image<T> {
             return Err(Error::Resize { from: [from.width, from.height], to: size });
         }
         let result = Self::unwritten(self.context(), to)?;
-        if !to.is_empty() {
-            let simple = self.context().simple(Task::Resize { interpolation, from, to })?;
-            drop(simple.run(&[self.view().memory()], result.view().memory())?);
+        if to.is_empty() {
+            return Ok(Pending::done().with(result));
         }
-        Ok(result)
+        let simple = self.context().simple(Task::Resize { interpolation, from, to })?;
+        Ok(simple.run(&[self.view().memory()], result.view().memory())?.with(result))
     }
 }
 
@@ -35,6 +47,18 @@ impl Image<u8> {
     /// # Errors
     /// Other channels than 3 and 4; a vector that is too short; no memory left; the device is gone.
     pub fn from_frame(frame: &Vector<u8>, layout: &Semiplanar, channels: usize) -> Result<Self, Error> {
+        Self::from_frame_async(frame, layout, channels)?.queued_value()
+    }
+
+    /// As [`Self::from_frame`]; the [`Pending`] gives the image when it is there.
+    ///
+    /// # Errors
+    /// As [`Self::from_frame`].
+    pub fn from_frame_async(
+        frame: &Vector<u8>,
+        layout: &Semiplanar,
+        channels: usize,
+    ) -> Result<Pending<Self>, Error> {
         let to = Raster::packed(layout.size, channels, u8::PIXEL);
         layout.check_image(&to)?;
         let want = layout.bytes();
@@ -42,11 +66,11 @@ impl Image<u8> {
             return Err(Error::Length { operand: "the frame", want, found: frame.len() });
         }
         let result = Self::unwritten(frame.context(), to)?;
-        if !to.is_empty() {
-            let simple = frame.context().simple(Task::ToRgb { from: *layout, to })?;
-            drop(simple.run(&[frame.memory(), frame.memory()], result.view().memory())?);
+        if to.is_empty() {
+            return Ok(Pending::done().with(result));
         }
-        Ok(result)
+        let simple = frame.context().simple(Task::ToRgb { from: *layout, to })?;
+        Ok(simple.run(&[frame.memory(), frame.memory()], result.view().memory())?.with(result))
     }
 
     /// Queues a frame of NV12 or NV21 of this image, RGB, or RGBA without its alpha, into `frame`. Of the frame only its pixels

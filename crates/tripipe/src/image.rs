@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use tripipe_kernels::filter::{Layout, Raster};
 
 use crate::memory::{Memory, elements};
-use crate::{Context, Error, Pixel, Vector};
+use crate::{Context, Error, Pending, Pixel, Vector};
 
 /// An image in a context's memory: 1 to 4 channels of `T`, packed or in planes, with any pitch.
 #[derive(Debug)]
@@ -50,13 +50,38 @@ impl<T: Pixel> Image<T> {
     /// # Errors
     /// A raster of another element type; fewer elements than it spans; more than the device gives in one piece; no memory left.
     pub fn with_raster(context: &Context, raster: Raster, elements: &[T]) -> Result<Self, Error> {
-        let want = elements_of::<T>(&raster)?;
-        if elements.len() < want || (elements.len() > want && raster.is_empty()) {
-            return Err(Error::Length { operand: "the slice", want, found: elements.len() });
-        }
+        check_elements::<T>(&raster, elements.len())?;
         let bytes: &[u8] = bytemuck::cast_slice(elements);
         let memory = Memory::new(context, bytes.len(), Some(bytes))?;
         Ok(Self { memory, raster, element: PhantomData })
+    }
+
+    /// As [`Self::from_slice`], without waiting: the pixels are on their way. A vector is taken as it is, of a slice a copy is made first.
+    ///
+    /// # Errors
+    /// As [`Self::from_slice`].
+    pub fn from_slice_async(
+        context: &Context,
+        size: [usize; 2],
+        channels: usize,
+        pixels: impl Into<Vec<T>>,
+    ) -> Result<Pending<Self>, Error> {
+        Self::with_raster_async(context, Raster::packed(size, channels, T::PIXEL), pixels)
+    }
+
+    /// As [`Self::with_raster`], without waiting, like [`Self::from_slice_async`].
+    ///
+    /// # Errors
+    /// As [`Self::with_raster`].
+    pub fn with_raster_async(
+        context: &Context,
+        raster: Raster,
+        elements: impl Into<Vec<T>>,
+    ) -> Result<Pending<Self>, Error> {
+        let elements = elements.into();
+        check_elements::<T>(&raster, elements.len())?;
+        let memory = Memory::new_later(context, elements)?;
+        Ok(memory.then(move |memory| Ok(Self { memory, raster, element: PhantomData })))
     }
 
     /// An image of zeros whose pixels lie as `raster` says.
@@ -155,6 +180,45 @@ impl<T: Pixel> Image<T> {
     }
 }
 
+impl<T: Pixel> Image<T> {
+    /// As [`Self::to_packed_vec`], without waiting: the copy comes with the [`Pending`].
+    ///
+    /// # Errors
+    /// As [`Self::to_vec_async`].
+    pub fn to_packed_vec_async(&self) -> Result<Pending<Vec<T>>, Error> {
+        self.view().to_packed_vec_async()
+    }
+}
+
+impl<T: Pixel> ImageView<'_, T> {
+    /// A copy of its pixels row by row, the channels of each side by side, without gaps, after all that was queued before.
+    ///
+    /// # Errors
+    /// An operation before failed; the device is gone.
+    pub fn to_packed_vec(&self) -> Result<Vec<T>, Error> {
+        self.to_packed_vec_async()?.wait()
+    }
+
+    /// As [`Self::to_packed_vec`], without waiting: the copy comes with the [`Pending`].
+    ///
+    /// # Errors
+    /// It is mapped to be written; no room for the copy; the device is gone.
+    pub fn to_packed_vec_async(&self) -> Result<Pending<Vec<T>>, Error> {
+        let Raster { width, height, channels, element, .. } = self.raster;
+        let spanned = self.raster.elements()?;
+        let dense = Raster::packed([width, height], channels, element).elements()?;
+        // From the first pixel on.
+        let first = if dense == 0 { 0 } else { self.raster.offset };
+        let raster = Raster { offset: 0, ..self.raster };
+        let elements = self.memory.read_later(first * size_of::<T>(), spanned - first)?;
+        Ok(elements.then(move |elements: Vec<T>| {
+            let as_it_lies = raster.layout == Layout::Packed || channels == 1;
+            let lies_dense = dense == 0 || as_it_lies && elements.len() == dense;
+            Ok(if lies_dense { elements } else { pack(&raster, &elements, dense) })
+        }))
+    }
+}
+
 /// The `dense` elements of a raster's pixels, side by side. Whole rows are moved.
 fn pack<T: Pixel>(raster: &Raster, elements: &[T], dense: usize) -> Vec<T> {
     if raster.layout == Layout::Packed || raster.channels == 1 {
@@ -185,6 +249,15 @@ fn interleave<T: Pixel, const C: usize>(row: &mut [T], planes: [&[T]; C]) {
     }
 }
 
+/// Checks that so many elements hold a raster of `T`.
+fn check_elements<T: Pixel>(raster: &Raster, found: usize) -> Result<(), Error> {
+    let want = elements_of::<T>(raster)?;
+    if found < want || (found > want && raster.is_empty()) {
+        return Err(Error::Length { operand: "the slice", want, found });
+    }
+    Ok(())
+}
+
 /// Elements a raster of `T` spans.
 pub(crate) fn elements_of<T: Pixel>(raster: &Raster) -> Result<usize, Error> {
     if raster.element != T::PIXEL {
@@ -194,6 +267,11 @@ pub(crate) fn elements_of<T: Pixel>(raster: &Raster) -> Result<usize, Error> {
 }
 
 impl<'i, T: Pixel> ImageView<'i, T> {
+    /// What lies in memory like that.
+    pub(crate) fn over(memory: &'i Memory, raster: Raster) -> Self {
+        Self { memory, raster, element: PhantomData }
+    }
+
     /// Where its pixels lie.
     pub fn raster(&self) -> &Raster {
         &self.raster
@@ -205,6 +283,11 @@ impl<'i, T: Pixel> ImageView<'i, T> {
 }
 
 impl<'i, T: Pixel> ImageViewMut<'i, T> {
+    /// What lies in memory like that.
+    pub(crate) fn over(memory: &'i Memory, raster: Raster) -> Self {
+        Self { memory, raster, element: PhantomData }
+    }
+
     /// Where its pixels lie.
     pub fn raster(&self) -> &Raster {
         &self.raster

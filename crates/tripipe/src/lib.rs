@@ -41,8 +41,8 @@ mod vector;
 
 pub use context::Context;
 pub use device::{Choice, Device, Devices};
-pub use element::{Element, Pixel};
-pub use elementwise::{Counted, Summed};
+pub use element::{Element, Float, Pixel};
+pub use elementwise::{Array, ArrayMut, Counted, Elementwise, Summed};
 pub use error::Error;
 pub use explanation::{Arithmetic, Bound, Ceilings, Chosen, Explanation, Prediction, RunnerUp};
 pub use image::{Image, ImageView, ImageViewMut};

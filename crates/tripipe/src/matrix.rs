@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use crate::memory::{Memory, elements, zeros};
-use crate::{Context, Element, Error, Vector};
+use crate::{Context, Element, Error, Pending, Vector};
 
 /// Which elements of a matrix lie side by side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -95,6 +95,25 @@ impl Shape {
         }
     }
 
+    /// The elements of a span, row by row.
+    fn row_by_row<T: Element>(&self, span: Vec<T>) -> Result<Vec<T>, Error> {
+        let Self { rows, columns, order, stride, .. } = *self;
+        if order == Order::RowMajor && span.len() == rows * columns {
+            return Ok(span);
+        }
+        let at = |i: usize, j: usize| match order {
+            Order::RowMajor => i * stride + j,
+            Order::ColumnMajor => i + j * stride,
+        };
+        let mut elements = zeros::<T>(rows * columns)?;
+        for (i, row) in elements.chunks_exact_mut(columns.max(1)).enumerate() {
+            for (j, element) in row.iter_mut().enumerate() {
+                *element = span[at(i, j)];
+            }
+        }
+        Ok(elements)
+    }
+
     /// Elements from the first to the last, gaps included.
     fn span(&self) -> usize {
         let [length, count] = self.runs();
@@ -128,6 +147,37 @@ impl<T: Element> Matrix<T> {
         let bytes: &[u8] = bytemuck::cast_slice(elements);
         let memory = Memory::new(context, bytes.len(), Some(bytes))?;
         Ok(Self { memory, shape: Shape::dense(rows, columns, order), element: PhantomData })
+    }
+
+    /// As [`Self::from_slice`], without waiting: the elements are on their way. A vector is taken as it is, of a slice a copy is made first.
+    ///
+    /// # Errors
+    /// As [`Self::from_slice`].
+    pub fn from_slice_async(
+        context: &Context,
+        extents: [usize; 2],
+        elements: impl Into<Vec<T>>,
+    ) -> Result<Pending<Self>, Error> {
+        Self::with_order_async(context, extents, Order::RowMajor, elements)
+    }
+
+    /// As [`Self::with_order`], without waiting, like [`Self::from_slice_async`].
+    ///
+    /// # Errors
+    /// As [`Self::from_slice`].
+    pub fn with_order_async(
+        context: &Context,
+        [rows, columns]: [usize; 2],
+        order: Order,
+        elements: impl Into<Vec<T>>,
+    ) -> Result<Pending<Self>, Error> {
+        let (want, elements) = (count(rows, columns)?, elements.into());
+        if elements.len() != want {
+            return Err(Error::Length { operand: "the elements", want, found: elements.len() });
+        }
+        let shape = Shape::dense(rows, columns, order);
+        let memory = Memory::new_later(context, elements)?;
+        Ok(memory.then(move |memory| Ok(Self { memory, shape, element: PhantomData })))
     }
 
     /// A row-major matrix of zeros.
@@ -229,6 +279,11 @@ fn count(rows: usize, columns: usize) -> Result<usize, Error> {
 }
 
 impl<'m, T: Element> MatrixView<'m, T> {
+    /// What lies in memory like that.
+    pub(crate) fn over(memory: &'m Memory, shape: Shape) -> Self {
+        Self { memory, shape, element: PhantomData }
+    }
+
     /// Rows.
     pub fn rows(&self) -> usize {
         self.shape.rows
@@ -260,21 +315,17 @@ impl<'m, T: Element> MatrixView<'m, T> {
     pub fn to_vec(&self) -> Result<Vec<T>, Error> {
         let mut span = zeros::<T>(self.shape.span())?;
         self.memory.read(self.shape.offset * size_of::<T>(), bytemuck::cast_slice_mut(&mut span))?;
-        let Shape { rows, columns, order, stride, .. } = self.shape;
-        if order == Order::RowMajor && span.len() == rows * columns {
-            return Ok(span);
-        }
-        let at = |i: usize, j: usize| match order {
-            Order::RowMajor => i * stride + j,
-            Order::ColumnMajor => i + j * stride,
-        };
-        let mut elements = zeros::<T>(rows * columns)?;
-        for (i, row) in elements.chunks_exact_mut(columns.max(1)).enumerate() {
-            for (j, element) in row.iter_mut().enumerate() {
-                *element = span[at(i, j)];
-            }
-        }
-        Ok(elements)
+        self.shape.row_by_row(span)
+    }
+
+    /// As [`Self::to_vec`], without waiting: the copy comes with the [`Pending`].
+    ///
+    /// # Errors
+    /// As [`Matrix::to_vec_async`].
+    pub fn to_vec_async(&self) -> Result<Pending<Vec<T>>, Error> {
+        let shape = self.shape;
+        let span = self.memory.read_later(shape.offset * size_of::<T>(), shape.span())?;
+        Ok(span.then(move |span| shape.row_by_row(span)))
     }
 
     pub(crate) fn memory(&self) -> &'m Memory {
@@ -287,6 +338,11 @@ impl<'m, T: Element> MatrixView<'m, T> {
 }
 
 impl<'m, T: Element> MatrixViewMut<'m, T> {
+    /// What lies in memory like that.
+    pub(crate) fn over(memory: &'m Memory, shape: Shape) -> Self {
+        Self { memory, shape, element: PhantomData }
+    }
+
     /// Rows.
     pub fn rows(&self) -> usize {
         self.shape.rows

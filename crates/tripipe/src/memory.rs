@@ -1,5 +1,7 @@
 //! Memory of a context.
 
+mod transfer;
+
 use std::sync::atomic::{AtomicIsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -467,6 +469,26 @@ macro_rules! elements {
             pub fn write(&mut self, from: &[T]) -> Result<(), $crate::Error> {
                 self.memory.check_length::<T>(from.len())?;
                 self.memory.write(0, bytemuck::cast_slice(from))
+            }
+
+            #[doc = concat!("As [`Self::to_vec`], without waiting: the copy of all its elements", $how, " comes with the [`Pending`](crate::Pending).")]
+            /// What is queued afterwards changes nothing of it.
+            ///
+            /// # Errors
+            /// It is mapped to be written; no room for the copy; the device is gone. The rest is told by the [`Pending`](crate::Pending).
+            pub fn to_vec_async(&self) -> Result<$crate::Pending<Vec<T>>, $crate::Error> {
+                self.memory.read_later(0, self.memory.bytes() / size_of::<T>())
+            }
+
+            #[doc = concat!("As [`Self::write`], in line and without waiting: overwrites all its elements", $how, ".")]
+            /// A vector is taken as it is, of a slice a copy is made first.
+            ///
+            /// # Errors
+            /// As [`Self::write`]; it is mapped, by way of something else that shares its memory.
+            pub fn write_async(&mut self, from: impl Into<Vec<T>>) -> Result<$crate::Pending, $crate::Error> {
+                let from = from.into();
+                self.memory.check_length::<T>(from.len())?;
+                self.memory.write_later(tripipe_launch::Block::new(from))
             }
 
             #[doc = concat!("Has `look` see all its elements", $how, ", where they are: no copy is made where the host")]

@@ -14,7 +14,12 @@ use crate::Error;
 use crate::host_queue::HostTask;
 use crate::line::{Line, Outcome};
 
-/// An operation that was queued: wait for it with [`Pending::wait`] or `.await`, or drop it and let it run.
+/// An operation that was queued: wait for it with [`Pending::wait`] or `.await`, which give its value, or drop it and let it run.
+///
+/// Each function that returns a `T` after it has waited for it, or has queued the computation of it, has a form whose name ends in `_async` and
+/// that returns a `Pending<T>`:
+/// [`Vector::sum`](crate::Vector::sum) and [`Vector::sum_async`](crate::Vector::sum_async), `to_vec`, `from_slice`, `filtered`, `resized`,
+/// `to_matrix` and so on. These forms do not wait for queued operations.
 ///
 /// Operations of one [`crate::Context`] run in the order they were queued in, and reading a result waits for it, so
 /// nothing has to be waited for but to learn of an error early: one that nobody waits for is told by whoever reads the result, and
@@ -22,29 +27,56 @@ use crate::line::{Line, Outcome};
 ///
 /// Wakers are called on a thread of the library's own. They may use the context, and wait.
 #[must_use = "whoever waits for an operation learns first that it failed; it can be dropped"]
-pub struct Pending {
+pub struct Pending<T = ()> {
     submission: Arc<dyn Submission>,
     /// Where its outcome is looked up; nothing for one that has ended well.
     outcome: Option<(Arc<Line>, Arc<Outcome>)>,
     /// Set once a waker was handed on.
     waker: Option<Arc<Mutex<Waker>>>,
+    /// Makes the value once the operation has ended well; nothing once it was given out.
+    value: Option<Value<T>>,
 }
+
+type Value<T> = Box<dyn FnOnce() -> Result<T, Error> + Send + Sync>;
 
 impl Pending {
     /// An operation that has ended well.
     pub(crate) fn ended(submission: Arc<dyn Submission>) -> Self {
-        Self { submission, outcome: None, waker: None }
+        Self { submission, outcome: None, waker: None, value: Some(Box::new(|| Ok(()))) }
     }
 
     /// An operation in line.
     pub(crate) fn queued(submission: Arc<dyn Submission>, line: &Arc<Line>, outcome: &Arc<Outcome>) -> Self {
-        let outcome = Some((Arc::clone(line), Arc::clone(outcome)));
-        Self { submission, outcome, waker: None }
+        Self { outcome: Some((Arc::clone(line), Arc::clone(outcome))), ..Self::ended(submission) }
     }
 
     /// Of nothing to do.
     pub(crate) fn done() -> Self {
         Self::ended(Arc::new(HostTask::over(Instant::now())))
+    }
+}
+
+impl<T: 'static> Pending<T> {
+    /// With another value, which is made of this one's when the operation has ended.
+    pub(crate) fn then<U>(
+        self,
+        make: impl FnOnce(T) -> Result<U, Error> + Send + Sync + 'static,
+    ) -> Pending<U> {
+        let Self { submission, outcome, waker, value } = self;
+        let value = value.map(|value| -> Value<U> { Box::new(move || make(value()?)) });
+        Pending { submission, outcome, waker, value }
+    }
+
+    /// With a value that is there already, to be given out when the operation has ended.
+    pub(crate) fn with<U: Send + Sync + 'static>(self, value: U) -> Pending<U> {
+        self.then(|_| Ok(value))
+    }
+}
+
+impl<T> Pending<T> {
+    /// The value at once, the operation let run: of values that later operations find in line.
+    pub(crate) fn queued_value(self) -> Result<T, Error> {
+        self.value.map_or(Err(Error::ValueTaken), |value| value())
     }
 
     pub(crate) fn submission(&self) -> &Arc<dyn Submission> {
@@ -56,12 +88,18 @@ impl Pending {
         self.submission.is_done()
     }
 
-    /// Waits until it ended.
+    /// Waits until it ended; its value.
     ///
     /// # Errors
     /// It failed; [an operation whose result it reads](Error::Failed) did; the device is gone.
-    pub fn wait(self) -> Result<(), Error> {
-        self.result()
+    pub fn wait(mut self) -> Result<T, Error> {
+        self.give()
+    }
+
+    /// Its value, once it has ended.
+    fn give(&mut self) -> Result<T, Error> {
+        self.result()?;
+        self.value.take().map_or(Err(Error::ValueTaken), |value| value())
     }
 
     /// What came of it, once it has ended.
@@ -83,7 +121,7 @@ impl Pending {
     }
 }
 
-impl Pending {
+impl<T> Pending<T> {
     /// Waits until it ended; seconds as [`Self::seconds`], nothing where no times are taken.
     ///
     /// # Errors
@@ -94,12 +132,12 @@ impl Pending {
     }
 }
 
-impl Future for Pending {
-    type Output = Result<(), Error>;
+impl<T> Future for Pending<T> {
+    type Output = Result<T, Error>;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Task<'_>) -> Poll<Self::Output> {
         if self.submission.is_done() {
-            return Poll::Ready(self.result());
+            return Poll::Ready(self.give());
         }
         if let Some(waker) = &self.waker {
             waker.lock().unwrap_or_else(PoisonError::into_inner).clone_from(task.waker());
@@ -109,7 +147,7 @@ impl Future for Pending {
             self.submission.on_done(Box::new(move || wake(waker)));
         }
         // It may have ended between the question and the wish to be told.
-        if self.submission.is_done() { Poll::Ready(self.result()) } else { Poll::Pending }
+        if self.submission.is_done() { Poll::Ready(self.give()) } else { Poll::Pending }
     }
 }
 
@@ -138,8 +176,69 @@ fn wake(waker: Arc<Mutex<Waker>>) {
     }
 }
 
-impl std::fmt::Debug for Pending {
+impl<T> std::fmt::Debug for Pending<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Pending").field("done", &self.is_done()).finish()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use tripipe_kernels::filter::{Border, Chain, Interpolation};
+
+    use crate::context::Engine;
+    use crate::gemm::Product;
+    use crate::{Context, Device, Elementwise, Image, Matrix, Vector};
+
+    /// What is in line ends when it is told to, and not before: whoever waited for it would wait for ever.
+    #[test]
+    fn nothing_is_waited_for_on_the_cpu_path() {
+        let context = Context::new(&Device::Cpu).unwrap();
+        let mut x = Vector::from_slice(&context, &[3i32, 1, 2]).unwrap();
+        let photo = Image::from_slice(&context, [4, 4], 1, &[7u8; 16]).unwrap();
+        let a = Matrix::from_slice(&context, [1, 1], &[3.0f32]).unwrap();
+        let chain = Chain::parse("box:3", Border::Replicate).unwrap();
+        let Engine::Host(queue) = context.engine() else { return };
+        let (tell, told) = std::sync::mpsc::channel::<()>();
+        let held = queue.submit(false, move || {
+            let _ = told.recv();
+            Ok(())
+        });
+        let extremes = (
+            x.sum_async().unwrap(),
+            x.dot_async(&x).unwrap(),
+            x.min_async().unwrap(),
+            x.max_async().unwrap(),
+        );
+        let read = x.to_vec_async().unwrap();
+        let written = x.write_async([5, 5, 5]).unwrap();
+        let sum = Elementwise::of(&x).add_scalar(1).to_new_async().unwrap();
+        let blurred = photo.filtered_async::<u8>(&chain).unwrap();
+        let small = photo.resized_async([2, 2], Interpolation::Area).unwrap();
+        let counts = photo.histogram_async().unwrap();
+        let pixels = photo.to_packed_vec_async().unwrap();
+        let wide = photo.converted_async::<f32>(1.0, 0.5).unwrap();
+        let uploaded = Vector::from_slice_async(&context, vec![1u8; 100_000]).unwrap();
+        let product = Product::of(&a, &a).unwrap().to_matrix_async().unwrap();
+        let pending =
+            [read.is_done(), written.is_done(), sum.is_done(), blurred.is_done(), product.is_done()];
+        assert_eq!(pending, [false; 5]);
+        tell.send(()).unwrap();
+        assert!(tripipe_launch::Submission::wait(&*held).is_ok());
+        let (all, squares, least, most) = extremes;
+        assert_eq!((all.wait().unwrap(), squares.wait().unwrap()), (6, 14));
+        assert_eq!((least.wait().unwrap(), most.wait().unwrap()), (Some((1, 1)), Some((3, 0))));
+        assert_eq!(
+            (read.wait().unwrap(), sum.wait().unwrap().to_vec().unwrap()),
+            (vec![3, 1, 2], vec![6; 3])
+        );
+        written.wait().unwrap();
+        assert_eq!(blurred.wait().unwrap().to_vec().unwrap(), [7; 16]);
+        assert_eq!(small.wait().unwrap().to_vec().unwrap(), [7; 4]);
+        assert_eq!((counts.wait().unwrap()[7], pixels.wait().unwrap()), (16, vec![7; 16]));
+        assert_eq!(wide.wait().unwrap().to_vec().unwrap(), [7.5; 16]);
+        assert_eq!(uploaded.wait().unwrap().sum().unwrap(), 100_000);
+        assert_eq!(product.wait().unwrap().to_vec().unwrap(), [9.0]);
     }
 }

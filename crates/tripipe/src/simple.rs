@@ -4,30 +4,57 @@ use std::sync::Arc;
 
 use half::f16;
 use tripipe_device::Probe;
-use tripipe_kernels::elementwise::{self, Matrix, Reduction, Vector};
+use tripipe_kernels::elementwise::{self, Grid, Matrix, Reduction, Vector};
 use tripipe_kernels::filter::{
     Element, FilterError, Interpolation, Layout, Raster, Semiplanar, resize, rgb_to_frame, semiplanar_to_rgb,
 };
 use tripipe_kernels::{Plan, PlanError};
+use tripipe_launch::ScalarType;
 
 use crate::cpu::{self, CpuError, Threads};
 use crate::explanation::{Arithmetic, Explanation};
 use crate::kept::key;
 use crate::memory::{Memory, elements_of as cast, elements_of_mut as cast_mut};
-use crate::operation::{Doer, Host, HostWork, Operation};
+use crate::operation::{Doer, Host, HostWork, Later, Operation};
 use crate::trial::Size;
 use crate::{Context, Error, Pending};
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Task {
-    Resize { interpolation: Interpolation, from: Raster, to: Raster },
-    ToRgb { from: Semiplanar, to: Raster },
-    ToFrame { from: Raster, to: Semiplanar },
-    Axpy { alpha: f32, length: usize, element: Element },
-    Reduce { reduction: Reduction, length: usize, element: Element },
-    Histogram { raster: Raster },
-    Transpose { rows: usize, columns: usize, element_bytes: usize },
+    Resize {
+        interpolation: Interpolation,
+        from: Raster,
+        to: Raster,
+    },
+    ToRgb {
+        from: Semiplanar,
+        to: Raster,
+    },
+    ToFrame {
+        from: Raster,
+        to: Semiplanar,
+    },
+    Axpy {
+        alpha: f32,
+        length: usize,
+        element: Element,
+    },
+    /// The second is the first where there is one.
+    Reduce {
+        reduction: Reduction,
+        x: Grid,
+        y: Grid,
+        element: ScalarType,
+    },
+    Histogram {
+        raster: Raster,
+    },
+    Transpose {
+        rows: usize,
+        columns: usize,
+        element_bytes: usize,
+    },
 }
 
 /// A task made ready.
@@ -63,10 +90,23 @@ impl Simple {
     /// # Errors
     /// As [`Operation::run`].
     pub(crate) fn run(&self, inputs: &[&Memory], result: &Memory) -> Result<Pending, Error> {
+        self.run_later(inputs, result, &[])
+    }
+
+    /// As [`Self::run`], over operands that begin later than the task says.
+    ///
+    /// # Errors
+    /// As [`Operation::run`].
+    pub(crate) fn run_later(
+        &self,
+        inputs: &[&Memory],
+        result: &Memory,
+        later: &[Later],
+    ) -> Result<Pending, Error> {
         let mut operands: Vec<(&'static str, &Memory)> =
             inputs.iter().map(|memory| ("an operand", *memory)).collect();
         operands.push(("the result", result));
-        self.operation.run(&operands, &[])
+        self.operation.run(&operands, later)
     }
 }
 
@@ -101,7 +141,9 @@ impl Task {
             Self::ToRgb { to, .. } => format!("frame to {}", image(to)),
             Self::ToFrame { from, .. } => format!("{} to a frame", image(from)),
             Self::Axpy { length, element, .. } => format!("scaled sum of {length} {element}"),
-            Self::Reduce { reduction, length, element } => format!("{reduction} of {length} {element}"),
+            Self::Reduce { reduction, x, element, .. } => {
+                format!("{reduction} of {} {}", x.count(), name_of(*element))
+            }
             Self::Histogram { raster } => format!("histogram of {}", image(raster)),
             Self::Transpose { rows, columns, element_bytes } => {
                 format!("transpose of {rows}x{columns}, {element_bytes} bytes each")
@@ -129,9 +171,8 @@ impl Task {
             Self::Axpy { alpha, length, element } => {
                 elementwise::axpy(alpha, Vector::dense(length), Vector::dense(length), element)
             }
-            Self::Reduce { reduction, length, element } => {
-                let x = Vector::dense(length);
-                let y = (reduction == Reduction::Dot).then_some(x);
+            Self::Reduce { reduction, x, y, element } => {
+                let y = (reduction == Reduction::Dot).then_some(y);
                 elementwise::reduce(reduction, x, y, element, probe)
             }
             Self::Histogram { raster } => elementwise::histogram(&raster, probe),
@@ -160,7 +201,7 @@ impl Task {
             | Self::ToFrame { from: image, .. }
             | Self::Histogram { raster: image } => key(&(kind, image)),
             Self::Axpy { alpha, length, element } => key(&(kind, alpha.to_bits(), length, element)),
-            Self::Reduce { length, element, .. } => key(&(kind, length, element)),
+            Self::Reduce { reduction, x, element, .. } => key(&(kind, reduction, x, element)),
             Self::Transpose { rows, columns, element_bytes } => key(&(kind, rows, columns, element_bytes)),
         }
     }
@@ -169,7 +210,8 @@ impl Task {
     fn elements(&self) -> usize {
         match self {
             Self::Resize { to, .. } | Self::ToRgb { to, .. } => to.width * to.height,
-            Self::Axpy { length, .. } | Self::Reduce { length, .. } => *length,
+            Self::Axpy { length, .. } => *length,
+            Self::Reduce { x, .. } => x.count(),
             Self::Histogram { raster } | Self::ToFrame { from: raster, .. } => raster.width * raster.height,
             Self::Transpose { rows, columns, .. } => rows * columns,
         }
@@ -192,9 +234,11 @@ impl Task {
             }
             Self::ToFrame { from, to } => vec![raster(from)?, to.bytes()],
             Self::Axpy { length, element, .. } => vec![length * element.bytes(); 2],
-            Self::Reduce { reduction, length, element } => {
-                let inputs = if *reduction == Reduction::Dot { 2 } else { 1 };
-                let mut operands = vec![length * element.bytes(); inputs];
+            Self::Reduce { reduction, x, y, element } => {
+                let inputs = if *reduction == Reduction::Dot { vec![x, y] } else { vec![x] };
+                // They lie in memory that there is.
+                let bytes = |grid: &Grid| grid.span().unwrap_or(usize::MAX).saturating_mul(element.bytes());
+                let mut operands: Vec<usize> = inputs.into_iter().map(bytes).collect();
                 operands.push(reduction.result_bytes(*element));
                 operands
             }
@@ -231,19 +275,9 @@ impl Task {
                 axpy::<f32>(alpha, &cast(x)[..length], &mut cast_mut(output)[..length]);
                 Ok(())
             }
-            (Self::Reduce { reduction, length, element }, [x, rest @ ..]) => {
-                let y = rest.first().copied().unwrap_or(x);
-                match element {
-                    Element::U8 => integers::<u8>(reduction, &cast(x)[..length], &cast(y)[..length], output),
-                    Element::I16 => {
-                        integers::<i16>(reduction, &cast(x)[..length], &cast(y)[..length], output);
-                    }
-                    Element::U16 => {
-                        integers::<u16>(reduction, &cast(x)[..length], &cast(y)[..length], output);
-                    }
-                    Element::F16 => floats::<f16>(reduction, &cast(x)[..length], &cast(y)[..length], output),
-                    Element::F32 => floats::<f32>(reduction, &cast(x)[..length], &cast(y)[..length], output),
-                }
+            (Self::Reduce { reduction, x, y, element }, [x_bytes, rest @ ..]) => {
+                let y_bytes = rest.first().unwrap_or(x_bytes);
+                cpu::reduce(reduction, element, (&x, x_bytes), (&y, y_bytes), output);
                 Ok(())
             }
             (Self::Histogram { raster }, [image]) => {
@@ -256,6 +290,11 @@ impl Task {
             _ => Ok(()),
         })
     }
+}
+
+/// What Rust calls a type.
+pub(crate) fn name_of(element: ScalarType) -> String {
+    format!("{element:?}").to_lowercase()
 }
 
 trait Real: Copy + Into<f32> {
@@ -278,64 +317,6 @@ fn axpy<T: Real>(alpha: f32, x: &[T], y: &mut [T]) {
     for (y, x) in y.iter_mut().zip(x) {
         *y = T::of((*y).into() + alpha * (*x).into());
     }
-}
-
-/// The value and the index, as kernels leave them.
-fn leave(output: &mut [u8], value: [u8; 4], index: usize) {
-    output[..4].copy_from_slice(&value);
-    output[4..8].copy_from_slice(&(index as u32).to_ne_bytes());
-}
-
-/// The first of the elements that no other is `before`; none without elements.
-fn first_of<T: Copy>(x: &[T], before: impl Fn(T, T) -> bool) -> Option<(usize, T)> {
-    x.iter().copied().enumerate().reduce(|best, one| if before(one.1, best.1) { one } else { best })
-}
-
-fn integers<T: Copy + Into<i32>>(reduction: Reduction, x: &[T], y: &[T], output: &mut [u8]) {
-    let values = |x: &[T]| -> Vec<i32> { x.iter().map(|value| (*value).into()).collect() };
-    let found = match reduction {
-        Reduction::Sum => {
-            let sum = x.iter().fold(0i64, |sum, value| sum.wrapping_add(i64::from((*value).into())));
-            return output[..8].copy_from_slice(&sum.to_ne_bytes());
-        }
-        Reduction::Dot => {
-            let product = |(x, y): (&T, &T)| i64::from((*x).into()) * i64::from((*y).into());
-            let sum = x.iter().zip(y).map(product).fold(0i64, i64::wrapping_add);
-            return output[..8].copy_from_slice(&sum.to_ne_bytes());
-        }
-        Reduction::Least => {
-            first_of(&values(x), |a, b| a < b).map_or((u32::MAX as usize, i32::MAX), |found| found)
-        }
-        Reduction::Most => {
-            first_of(&values(x), |a, b| a > b).map_or((u32::MAX as usize, i32::MIN), |found| found)
-        }
-    };
-    leave(output, found.1.to_ne_bytes(), found.0);
-}
-
-fn floats<T: Real>(reduction: Reduction, x: &[T], y: &[T], output: &mut [u8]) {
-    let wide = |value: &T| f64::from((*value).into());
-    let numbers = || {
-        x.iter().map(|value| (*value).into()).enumerate().filter(|(_, value): &(usize, f32)| !value.is_nan())
-    };
-    let none = u32::MAX as usize;
-    let found = match reduction {
-        Reduction::Sum => {
-            let sum = x.iter().map(wide).sum::<f64>() as f32;
-            return output[..4].copy_from_slice(&sum.to_ne_bytes());
-        }
-        Reduction::Dot => {
-            let sum = x.iter().zip(y).map(|(x, y)| wide(x) * wide(y)).sum::<f64>() as f32;
-            return output[..4].copy_from_slice(&sum.to_ne_bytes());
-        }
-        Reduction::Least => {
-            numbers().reduce(|a, b| if b.1 < a.1 { b } else { a }).unwrap_or((none, f32::INFINITY))
-        }
-        Reduction::Most => {
-            numbers().reduce(|a, b| if b.1 > a.1 { b } else { a }).unwrap_or((none, f32::NEG_INFINITY))
-        }
-    };
-    leave(output, found.1.to_ne_bytes(), found.0);
 }
 
 fn histogram(raster: &Raster, image: &[u8], bins: &mut [u32]) {
@@ -389,15 +370,17 @@ fn transpose(
 
 #[cfg(test)]
 mod tests {
-    use tripipe_kernels::elementwise::Reduction;
+    use tripipe_kernels::elementwise::{Grid, Reduction};
     use tripipe_kernels::filter::{Element, Raster};
+    use tripipe_launch::ScalarType;
 
     use super::Task;
 
     /// What users read has no names of variants.
     #[test]
     fn tasks_have_names_in_words() {
-        let of = |reduction| Task::Reduce { reduction, length: 12, element: Element::F32 }.name();
+        let x = Grid::dense(12);
+        let of = |reduction| Task::Reduce { reduction, x, y: x, element: ScalarType::F32 }.name();
         let names = [Reduction::Sum, Reduction::Dot, Reduction::Least, Reduction::Most].map(of);
         let wanted = [
             "sum of 12 f32",

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use tripipe_opencl::memory::External;
 
 use crate::memory::{Memory, elements};
-use crate::{Context, Element, Error};
+use crate::{Context, Element, Error, Pending};
 
 /// Numbers in a row, in a context's memory.
 #[derive(Debug)]
@@ -24,6 +24,31 @@ impl<T: Element> Vector<T> {
         let bytes: &[u8] = bytemuck::cast_slice(elements);
         let memory = Memory::new(context, bytes.len(), Some(bytes))?;
         Ok(Self { memory, length: elements.len(), element: PhantomData })
+    }
+
+    /// As [`Self::from_slice`], without waiting: the elements are on their way. A vector is taken as it is, of a slice a copy is made first.
+    ///
+    /// # Errors
+    /// As [`Self::from_slice`].
+    pub fn from_slice_async(context: &Context, elements: impl Into<Vec<T>>) -> Result<Pending<Self>, Error> {
+        let elements = elements.into();
+        let length = elements.len();
+        let memory = Memory::new_later(context, elements)?;
+        Ok(memory.then(move |memory| Ok(Self { memory, length, element: PhantomData })))
+    }
+
+    /// A vector that is written, all of it, before it is read.
+    ///
+    /// # Errors
+    /// As [`Self::from_slice`].
+    pub(crate) fn unwritten(context: &Context, length: usize) -> Result<Self, Error> {
+        let bytes = length.checked_mul(size_of::<T>()).ok_or(Error::TooLarge { elements: length })?;
+        Ok(Self { memory: Memory::uninitialised(context, bytes)?, length, element: PhantomData })
+    }
+
+    /// Memory that holds so many elements from its beginning on.
+    pub(crate) fn of_memory(memory: Memory, length: usize) -> Self {
+        Self { memory, length, element: PhantomData }
     }
 
     /// A vector of zeros.

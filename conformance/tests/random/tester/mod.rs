@@ -6,6 +6,7 @@
 
 #![allow(unreachable_pub, reason = "a part of two programs")]
 
+pub mod arrays;
 pub mod disguise;
 pub mod filters;
 pub mod frames;
@@ -21,6 +22,7 @@ pub mod verdict;
 use fastrand::Rng;
 use tripipe::{Context, Error};
 
+use arrays::Arrays;
 use filters::Filter;
 use frames::Frame;
 use numbers::scrambled;
@@ -63,6 +65,7 @@ pub enum Case {
     Resize(Resize),
     Frame(Frame),
     Simple(Simple),
+    Arrays(Arrays),
 }
 
 /// Cases in a row that share what kernels are built for, so that compilers do not take all the time.
@@ -86,6 +89,9 @@ impl Case {
             Topic::Resize => Self::Resize(Resize::draw(&mut family, &mut details)),
             Topic::Colour if family.bool() => Self::Filter(Filter::draw(&mut family, &mut details, true)),
             Topic::Colour => Self::Frame(Frame::draw(&mut family, &mut details)),
+            Topic::Elementwise if family.u32(..4) > 0 => {
+                Self::Arrays(Arrays::draw(&mut family, &mut details))
+            }
             Topic::Elementwise => Self::Simple(Simple::draw(&mut family, &mut details)),
         };
         (topic, case)
@@ -99,6 +105,7 @@ impl Case {
             Self::Resize(resize) => resize.expected(),
             Self::Frame(frame) => frame.expected(),
             Self::Simple(simple) => simple.expected(),
+            Self::Arrays(arrays) => arrays.expected(),
         }
     }
 
@@ -113,6 +120,7 @@ impl Case {
             Self::Resize(resize) => resize.run(context).map(Some),
             Self::Frame(frame) => frame.run(context).map(Some),
             Self::Simple(simple) => simple.run(context).map(Some),
+            Self::Arrays(arrays) => arrays.run(context).map(Some),
         }
     }
 
@@ -124,6 +132,7 @@ impl Case {
             Self::Resize(resize) => resize.work(),
             Self::Frame(frame) => frame.work(),
             Self::Simple(simple) => simple.work(),
+            Self::Arrays(arrays) => arrays.work(),
         }
     }
 
@@ -135,6 +144,7 @@ impl Case {
             Self::Resize(resize) => resize.smaller().into_iter().map(Self::Resize).collect(),
             Self::Frame(frame) => frame.smaller().into_iter().map(Self::Frame).collect(),
             Self::Simple(simple) => simple.smaller().into_iter().map(Self::Simple).collect(),
+            Self::Arrays(arrays) => arrays.smaller().into_iter().map(Self::Arrays).collect(),
         }
     }
 
@@ -146,6 +156,7 @@ impl Case {
             Self::Resize(resize) => resize.place(index),
             Self::Frame(frame) => frame.place(index),
             Self::Simple(simple) => simple.place(index),
+            Self::Arrays(arrays) => arrays.place(index),
         }
     }
 }
@@ -158,6 +169,7 @@ impl std::fmt::Display for Case {
             Self::Resize(resize) => write!(f, "{resize:?}"),
             Self::Frame(frame) => write!(f, "{frame:?}"),
             Self::Simple(simple) => write!(f, "{simple:?}"),
+            Self::Arrays(arrays) => write!(f, "{arrays:?}"),
         }
     }
 }

@@ -68,7 +68,7 @@ impl Kind {
     }
 
     /// The bytes of a number that the type has.
-    fn append(self, bytes: &mut Vec<u8>, value: f64) {
+    pub fn append(self, bytes: &mut Vec<u8>, value: f64) {
         match self {
             Self::U8 => bytes.push(value as u8),
             Self::I8 => bytes.extend((value as i8).to_ne_bytes()),

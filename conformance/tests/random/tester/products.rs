@@ -48,8 +48,10 @@ pub enum Elements {
         zeros: [i8; 3],
         range: [i8; 2],
     },
-    /// On the CPU path alone.
-    F64,
+    /// By `Product`, on every way; or over slices, which is the CPU path's alone.
+    F64 {
+        slices: bool,
+    },
 }
 
 /// What halves are summed in.
@@ -119,9 +121,8 @@ pub enum Fault {
 }
 
 impl Lie {
-    fn dense(columns: bool) -> Self {
-        Self { columns, transposed: false, leading: 0, first: 0, along: 0, slack: 0 }
-    }
+    pub const DENSE: Self =
+        Self { columns: false, transposed: false, leading: 0, first: 0, along: 0, slack: 0 };
 
     /// Runs of neighbouring elements, and how many there are, of a matrix of `[rows, columns]`.
     fn runs(&self, [rows, columns]: [usize; 2]) -> [usize; 2] {
@@ -164,7 +165,7 @@ impl Lie {
     }
 
     /// The larger matrix.
-    fn matrix<T: Element>(
+    pub fn matrix<T: Element>(
         &self,
         context: &Context,
         extents: [usize; 2],
@@ -177,13 +178,13 @@ impl Lie {
     }
 
     /// Rows and columns of the larger matrix where it lies.
-    fn block(&self, extents: [usize; 2]) -> [std::ops::Range<usize>; 2] {
+    pub fn block(&self, extents: [usize; 2]) -> [std::ops::Range<usize>; 2] {
         let [run, lines] = self.runs(extents);
         let (lines, run) = (self.first..self.first + lines, self.along..self.along + run);
         if self.columns { [run, lines] } else { [lines, run] }
     }
 
-    fn view<'m, T: Element>(
+    pub fn view<'m, T: Element>(
         &self,
         matrix: &'m Matrix<T>,
         extents: [usize; 2],
@@ -193,7 +194,7 @@ impl Lie {
         Ok(if self.transposed { view.transposed() } else { view })
     }
 
-    fn draw(random: &mut Rng, details: &mut Rng) -> Self {
+    pub fn draw(random: &mut Rng, details: &mut Rng) -> Self {
         let columns = random.u32(..3) == 0;
         let transposed = random.u32(..3) == 0;
         let placed = details.bool();
@@ -208,7 +209,7 @@ impl Lie {
         }
     }
 
-    fn smaller(&self) -> Vec<Self> {
+    pub fn smaller(&self) -> Vec<Self> {
         let simple = [
             Self { leading: 0, ..*self },
             Self { first: 0, ..*self },
@@ -253,7 +254,7 @@ impl Elements {
             Self::F16(_) => [Kind::F16; 3],
             Self::I8 => [Kind::I8, Kind::I32, Kind::I32],
             Self::I8ToI8 { .. } => [Kind::I8, Kind::I8, Kind::I32],
-            Self::F64 => [Kind::F64; 3],
+            Self::F64 { .. } => [Kind::F64; 3],
         }
     }
 
@@ -277,7 +278,7 @@ impl Product {
                 let range = if random.bool() { [-128, 127] } else { [random.i8(..0), random.i8(0..)] };
                 Elements::I8ToI8 { columns: random.bool(), zeros, range }
             }
-            _ => Elements::F64,
+            _ => Elements::F64 { slices: random.bool() },
         };
         let large = match details.u32(..12) {
             0 => 160,
@@ -289,7 +290,7 @@ impl Product {
             1 => [extent(details, 4 * large), 1, extent(details, 4 * large)],
             _ => [(); 3].map(|()| extent(details, large)),
         };
-        let plain = elements == Elements::F64;
+        let plain = elements == (Elements::F64 { slices: true });
         let lies = [(); 3].map(|()| Lie::draw(random, details));
         let mut epilogue = Vec::new();
         if !plain {
@@ -319,7 +320,7 @@ impl Product {
             4 if !plain => product.packed[details.usize(..2)] = Some(details.usize(..20)),
             5 if !plain && !matches!(elements, Elements::I8ToI8 { .. }) => {
                 product.to_matrix = true;
-                product.c = Lie::dense(false);
+                product.c = Lie::DENSE;
             }
             _ => {}
         }
@@ -408,7 +409,7 @@ impl Product {
             (Fault::Overlap, Batch::Strided { strides, .. }) => strides[2] = 0,
             (Fault::BatchToMatrix, _) => {
                 self.to_matrix = true;
-                self.c = Lie::dense(false);
+                self.c = Lie::DENSE;
                 if matches!(self.elements, Elements::I8ToI8 { .. }) {
                     self.elements = Elements::I8;
                 }
@@ -618,8 +619,9 @@ impl Product {
     /// What the library refuses.
     pub fn run(&self, context: &Context, way: Way) -> Result<Option<Vec<u8>>, Error> {
         match self.elements {
-            Elements::F64 if way != Way::Cpu => Ok(None),
-            Elements::F64 => self.run_slices().map(Some),
+            Elements::F64 { slices: true } if way != Way::Cpu => Ok(None),
+            Elements::F64 { slices: true } => self.run_slices().map(Some),
+            Elements::F64 { slices: false } => self.run_as::<f64>(context).map(Some),
             Elements::F32 => self.run_as::<f32>(context).map(Some),
             Elements::F16(_) => self.run_as::<f16>(context).map(Some),
             Elements::I8 => self.run_as::<i8>(context).map(Some),

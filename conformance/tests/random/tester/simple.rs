@@ -1,11 +1,11 @@
-//! Vectors element by element: sums, reductions, conversions, the histogram, the transpose.
+//! Scaled sums, the histogram, the transpose.
 
 use fastrand::Rng;
 use half::f16;
 use tripipe::{Context, Counted, Element, Error, Image, Matrix, Order, Pixel, Summed, Vector};
 
 use super::numbers::{Fill, Kind, Numbers, Span, choose, extent, smaller_extents};
-use super::rasters::{PIXELS, Place, element, image, places, smaller_sizes, with_pixel};
+use super::rasters::{Place, element, image, places, smaller_sizes};
 use super::verdict::{Expected, Right};
 
 /// An operation on vectors, an image or a matrix.
@@ -27,11 +27,6 @@ pub struct Simple {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Task {
     AddScaled(f32),
-    Sum,
-    Dot,
-    Least,
-    Most,
-    Convert { to: Kind, scale: f32, offset: f32 },
     Histogram,
     Transpose { columns_first: bool },
 }
@@ -42,40 +37,30 @@ const ELEMENTS: [Kind; 9] =
 
 impl Simple {
     pub fn draw(random: &mut Rng, details: &mut Rng) -> Self {
-        let task = match random.u32(..9) {
+        let task = match random.u32(..4) {
             0 => Task::AddScaled(choose(
                 details,
                 &[1.0, 0.0, -2.5, 0.37, 1e30, 1e-30, f32::NAN, f32::INFINITY],
             )),
-            1 => Task::Sum,
-            2 => Task::Dot,
-            3 => Task::Least,
-            4 => Task::Most,
-            5 => Task::Convert {
-                to: choose(random, &PIXELS),
-                scale: choose(details, &[1.0, 0.37, -1.0, 255.0, 1e-3, 0.0]),
-                offset: choose(details, &[0.0, 0.5, -128.0]),
-            },
-            6 | 7 => Task::Histogram,
+            1 | 2 => Task::Histogram,
             _ => Task::Transpose { columns_first: details.u32(..3) == 0 },
         };
         let kind = match task {
             Task::AddScaled(_) => choose(random, &[Kind::F16, Kind::F32]),
             Task::Histogram => choose(random, &[Kind::U8, Kind::U16]),
             Task::Transpose { .. } => choose(random, &ELEMENTS),
-            _ => choose(random, &PIXELS),
         };
         let size = match task {
             Task::Histogram | Task::Transpose { .. } => [extent(details, 90), extent(details, 90)],
             _ if details.u32(..3) == 0 => [details.usize(..9000), 1],
-            _ => [extent(details, 200), 1],
+            Task::AddScaled(_) => [extent(details, 200), 1],
         };
         let fill = |details: &mut Rng| Fill {
             numbers: super::filters::numbers(details, kind),
             seed: details.u32(..),
         };
         let fills = [fill(details), fill(details)];
-        let two = matches!(task, Task::AddScaled(_) | Task::Dot);
+        let two = matches!(task, Task::AddScaled(_));
         let longer = usize::from(two && details.u32(..20) == 0);
         Self {
             task,
@@ -103,9 +88,6 @@ impl Simple {
 
     pub fn place(&self, index: usize) -> String {
         match (self.task, index) {
-            (Task::Least | Task::Most, 0) => "the value".to_owned(),
-            (Task::Least | Task::Most, _) => "the index".to_owned(),
-            (Task::Sum | Task::Dot, _) => "the sum".to_owned(),
             (Task::Histogram, _) => format!("the count of {index}"),
             _ => format!("element {index}"),
         }
@@ -154,33 +136,6 @@ impl Simple {
                 };
                 Right::dense(kind, x.iter().zip(&y).map(added).collect())
             }
-            Task::Sum => self.sum(x.iter().copied()),
-            Task::Dot => self.sum(x.iter().zip(&y).map(|(x, y)| x * y)),
-            Task::Least | Task::Most => {
-                let better = |a: f64, b: f64| if self.task == Task::Least { a < b } else { a > b };
-                let mut best: Option<(usize, f64)> = None;
-                for (index, value) in x.iter().copied().enumerate().filter(|(_, value)| !value.is_nan()) {
-                    if best.is_none_or(|(_, best)| better(value, best)) {
-                        best = Some((index, value));
-                    }
-                }
-                let found = best.map_or(vec![], |(index, value)| vec![value, index as f64]);
-                match Right::dense(Kind::F64, found.into_iter().map(Span::exact).collect()) {
-                    Expected::Result(right) => Expected::Result(Right { same: true, ..right }),
-                    other => other,
-                }
-            }
-            Task::Convert { to, scale, offset } => {
-                let made = |value: &f64| {
-                    let scaled = *value as f32 * scale;
-                    let made = Span::exact(f64::from(scaled + offset));
-                    let small = scaled != 0.0 && scaled.abs() < f32::MIN_POSITIVE
-                        || *value != 0.0 && value.abs() < f64::from(f32::MIN_POSITIVE);
-                    let room = f64::from(f32::MIN_POSITIVE) * (1.0 + f64::from(scale.abs()));
-                    if small && to.is_float() { made.widened(room).stored(to) } else { made.stored(to) }
-                };
-                Right::dense(to, x.iter().map(made).collect())
-            }
             Task::Histogram => {
                 let bytes = self.raster_contents();
                 let mut counts = vec![0.0; 256];
@@ -207,23 +162,6 @@ impl Simple {
         self.fills[0].bytes(self.kind, self.place.elements(shape))
     }
 
-    /// A sum: exact of integers, of floating-point numbers within (length + 2) u times the sum of magnitudes.
-    fn sum(&self, terms: impl Iterator<Item = f64>) -> Expected {
-        let (mut sum, mut magnitude, mut count) = (0.0, 0.0, 0);
-        for term in terms {
-            sum += term;
-            magnitude += if term.is_finite() { term.abs() } else { 0.0 };
-            count += 1;
-        }
-        if !self.kind.is_float() {
-            return Right::dense(Kind::I64, vec![Span::exact(sum)]);
-        }
-        let [unit, tiny, most] = Kind::F32.precision();
-        let error = f64::from(count + 2) * (unit * magnitude + tiny);
-        let span = if magnitude * 1.01 > most { Span::any() } else { Span::exact(sum).widened(error) };
-        Right::dense(Kind::F32, vec![span])
-    }
-
     /// Runs it.
     ///
     /// # Errors
@@ -245,11 +183,6 @@ impl Simple {
                 Kind::F32 => self.transpose::<f32>(context, columns_first),
                 _ => self.transpose::<f64>(context, columns_first),
             },
-            Task::Convert { to, scale, offset } => with_pixel!(self.kind, S => with_pixel!(to, R => {
-                let [x, _] = self.vectors::<S>(context)?;
-                Ok(bytes_of(&x.converted::<R>(scale, offset)?.to_vec()?))
-            })),
-            _ => with_pixel!(self.kind, T => self.reduce::<T>(context)),
         }
     }
 
@@ -258,22 +191,14 @@ impl Simple {
         Ok([Vector::from_slice(context, &x)?, Vector::from_slice(context, &y)?])
     }
 
-    fn add_scaled<T: Summed<Sum = f32>>(&self, context: &Context, alpha: f32) -> Result<Vec<u8>, Error> {
+    fn add_scaled<T: Summed<Sum = f32> + Pixel>(
+        &self,
+        context: &Context,
+        alpha: f32,
+    ) -> Result<Vec<u8>, Error> {
         let [x, mut y] = self.vectors::<T>(context)?;
         y.add_scaled(alpha, &x)?.wait()?;
         Ok(bytes_of(&y.to_vec()?))
-    }
-
-    fn reduce<T: Summed + Pixel + Into<f64>>(&self, context: &Context) -> Result<Vec<u8>, Error> {
-        let [x, y] = self.vectors::<T>(context)?;
-        let extreme = match self.task {
-            Task::Sum => return Ok(bytes_of(&[x.sum()?])),
-            Task::Dot => return Ok(bytes_of(&[x.dot(&y)?])),
-            Task::Least => x.least()?,
-            _ => x.most()?,
-        };
-        let numbers: Vec<f64> = extreme.map_or(vec![], |(value, index)| vec![value.into(), index as f64]);
-        Ok(bytes_of(&numbers))
     }
 
     fn histogram<T: Counted>(&self, context: &Context) -> Result<Vec<u8>, Error> {

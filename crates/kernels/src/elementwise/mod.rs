@@ -1,19 +1,24 @@
-//! Operations on elements one by one: sums of vectors, reductions, the transpose, the histogram.
+//! Operations on elements one by one: sums, products, activations and conversions ([`map`](fn@map)), scaled sums, reductions, the
+//! transpose, the histogram.
 //!
 //! Each is a plan over buffers the caller has, which are different ones wherever one of them is written; the functions of
-//! [`reference`](mod@reference) say what comes out. To convert elements, filter a [`crate::filter::Raster`] of one row with
-//! a [`crate::filter::Stage::Convert`].
+//! [`reference`](mod@reference) say what comes out.
 
+mod grid;
+mod map;
 pub mod reference;
 
 use std::fmt;
 use std::sync::Arc;
 
 use tripipe_device::Probe;
-use tripipe_launch::{Argument, NdRange, Program};
+use tripipe_launch::{Argument, NdRange, Program, ScalarType};
 
 use crate::filter::{Element, Layout, Raster};
 use crate::plan::{Plan, PlanError, Slot};
+
+pub use grid::Grid;
+pub use map::{Map, Number, Step, map};
 
 /// Where the elements of a vector lie: element i at `offset + i * stride`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,14 +75,15 @@ impl Matrix {
     }
 }
 
-/// What a reduction makes of a vector, or of two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a reduction makes of an operand, or of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reduction {
-    /// The sum: `long` of integers, exact modulo 2^64; `float` of floating-point elements, within `(length + 2) u sum |x|`, u = 2^-24.
+    /// The sum: `long` of integers, exact modulo 2^64 (and exact without that wherever there are fewer than 2^32 elements); of floating-point
+    /// elements `float`, of `double` that, within `(length + 2) u sum |x|`, u = 2^-24 or 2^-53.
     Sum,
-    /// The sum of the products of two vectors, as [`Reduction::Sum`].
+    /// The sum of the products of two operands, as [`Reduction::Sum`], but for what is said of 2^32 elements.
     Dot,
-    /// The smallest element, and the index of the first such. NaN is passed over. `int` of integers, `float` else, then the
+    /// The smallest element, and the index of the first such. NaN is passed over. `int` or `uint` of integers, the type of a sum else, then the
     /// index as `uint`. Without elements: the largest value (infinity), and 2^32 - 1.
     Least,
     /// The largest, likewise.
@@ -86,10 +92,11 @@ pub enum Reduction {
 
 impl Reduction {
     /// Bytes of the result for such elements.
-    pub fn result_bytes(self, element: Element) -> usize {
-        match self {
-            Self::Sum | Self::Dot if element.is_float() => 4,
-            Self::Sum | Self::Dot | Self::Least | Self::Most => 8,
+    pub fn result_bytes(self, element: ScalarType) -> usize {
+        match (self, element) {
+            (Self::Sum | Self::Dot, ScalarType::F16 | ScalarType::F32) => 4,
+            (Self::Least | Self::Most, ScalarType::F64) => 16,
+            _ => 8,
         }
     }
 }
@@ -141,15 +148,16 @@ pub fn axpy(alpha: f32, x: Vector, y: Vector, element: Element) -> Result<Plan<'
     Ok(plan)
 }
 
-/// A reduction. Operand 0 is x, the next y where there are two, the last the result of [`Reduction::result_bytes`] bytes.
+/// A reduction. Operand 0 is x, the next y where there are two, the last the result of [`Reduction::result_bytes`] bytes. Elements are
+/// counted along their first direction first.
 ///
 /// # Errors
-/// A second vector for [`Reduction::Dot`] alone, and of the same length; a vector that a `uint` cannot index.
+/// A second operand for [`Reduction::Dot`] alone, and of the same extents; `double`; an operand that a `uint` cannot index.
 pub fn reduce(
     reduction: Reduction,
-    x: Vector,
-    y: Option<Vector>,
-    element: Element,
+    x: Grid,
+    y: Option<Grid>,
+    element: ScalarType,
     probe: &Probe,
 ) -> Result<Plan<'static>, PlanError> {
     if y.is_some() != (reduction == Reduction::Dot) {
@@ -157,38 +165,58 @@ pub fn reduce(
         let what = format!("vectors of a {reduction}, which takes {takes}");
         return Err(PlanError::Operand { what, found: 1 + usize::from(y.is_some()) });
     }
-    same_length(x, y.unwrap_or(x))?;
-    let mut plan = Plan::new();
-    let from = plan.operand();
-    let other = if y.is_some() { plan.operand() } else { from };
-    let result = plan.operand();
-    let (accumulator, bytes) = match reduction {
-        _ if element.is_float() => ("float", 4),
-        Reduction::Sum | Reduction::Dot => ("long", 8),
-        Reduction::Least | Reduction::Most => ("int", 4),
+    let other = y.unwrap_or(x);
+    x.elements()?;
+    other.elements()?;
+    if x.extents != other.extents {
+        return Err(PlanError::Operand {
+            what: format!("of {:?} elements", x.extents),
+            found: other.count(),
+        });
+    }
+    let (accumulator, bytes, [least, most]) = match (element, reduction) {
+        (ScalarType::F16 | ScalarType::F32, _) => ("float", 4, ["(-INFINITY)", "INFINITY"]),
+        (ScalarType::F64 | ScalarType::I64 | ScalarType::U64, _) => {
+            return Err(PlanError::NotOffered { what: format!("kernels for {}", element.opencl_name()) });
+        }
+        // Which wraps around where `long` must not.
+        (_, Reduction::Sum | Reduction::Dot) => ("ulong", 8, ["0", "ULONG_MAX"]),
+        (ScalarType::U32, _) => ("uint", 4, ["0", "UINT_MAX"]),
+        _ => ("int", 4, ["INT_MIN", "INT_MAX"]),
     };
     let (operation, start) = match reduction {
         Reduction::Sum => (0, "0"),
         Reduction::Dot => (1, "0"),
-        Reduction::Least => (2, if element.is_float() { "INFINITY" } else { "INT_MAX" }),
-        Reduction::Most => (3, if element.is_float() { "(-INFINITY)" } else { "INT_MIN" }),
+        Reduction::Least => (2, most),
+        Reduction::Most => (3, least),
     };
+    let mut plan = Plan::new();
+    let from = plan.operand();
+    let second = if y.is_some() { plan.operand() } else { from };
+    let result = plan.operand();
     let program = Program::from_source("elementwise/reduce.cl", include_str!("reduce.cl"))
         .define("OPERATION", operation)
         .define("ELEMENT", element.opencl_name())
-        .define("HALF", usize::from(element == Element::F16))
+        .define("HALF", usize::from(element == ScalarType::F16))
         .define("ACCUMULATOR", accumulator)
         .define("START", start)
         .define("GROUP", GROUP);
     let program = Arc::new(program);
-    let groups = groups(probe, x.length.div_ceil(GROUP));
+    let count = x.count();
+    let groups = groups(probe, count.div_ceil(GROUP));
     // A work-item's index steps over the last element, by all work-items at the most.
-    indexable(x.length.saturating_add(groups * GROUP))?;
+    indexable(count.saturating_add(groups * GROUP))?;
     let [values, indices] = [plan.scratch(groups * bytes), plan.scratch(groups * 4)];
-    let y = y.unwrap_or(x);
-    let mut arguments: Vec<Argument<Slot>> = vec![from.into(), other.into(), values.into(), indices.into()];
-    arguments.extend(unsigned([x.offset, x.stride, y.offset, y.stride, x.length]));
+    let place = |Grid { offset, strides: [i, j, k], .. }: Grid| -> Argument<Slot> {
+        [offset, i, j, k].map(|value| value as u32).into()
+    };
+    let [columns, rows, planes] = x.extents;
+    let extents = [columns, rows, planes, count].map(|extent| extent as u32);
+    let arguments =
+        [from.into(), place(x), second.into(), place(other), extents.into(), values.into(), indices.into()];
     plan.launch(&program, "reduce_groups", arguments, NdRange::d1(groups * GROUP).local(GROUP, 1, 1));
+    plan.begins_at(1, 0);
+    plan.begins_at(3, usize::from(y.is_some()));
     let arguments = [values.into(), indices.into(), result.into(), (groups as u32).into()];
     plan.launch(&program, "reduce_all", arguments, NdRange::d1(GROUP).local(GROUP, 1, 1));
     Ok(plan)
@@ -302,9 +330,9 @@ mod tests {
 
     #[test]
     fn refusals_have_no_names_of_variants() {
-        let (x, probe) = (Vector::dense(4), Probe::default());
+        let (x, probe) = (Grid::dense(4), Probe::default());
         let said = |reduction, y| {
-            let plan = reduce(reduction, x, y, Element::F32, &probe);
+            let plan = reduce(reduction, x, y, ScalarType::F32, &probe);
             plan.err().map_or_else(String::new, |error| error.to_string())
         };
         assert_eq!(
@@ -324,7 +352,7 @@ mod tests {
     #[test]
     fn indices_do_not_wrap() {
         let (probe, most) = (Probe::default(), u32::MAX as usize);
-        let sum = |length| reduce(Reduction::Sum, Vector::dense(length), None, Element::U8, &probe);
+        let sum = |length| reduce(Reduction::Sum, Grid::dense(length), None, ScalarType::U8, &probe);
         assert!(matches!(sum(most), Err(PlanError::OverLimit { .. })));
         assert!(sum(most - 8 * GROUP).is_ok());
         let count = |width| histogram(&Raster::packed([width, 1], 1, Element::U8), &probe);

@@ -10,7 +10,7 @@
 #ifndef OPERATION
 #define OPERATION SUM
 #endif
-// Element type; half is loaded into float. ACCUMULATOR: long for sums of integers, which are exact, int for their extremes,
+// Element type; half is loaded into float. ACCUMULATOR: ulong for sums of integers, which are exact, int or uint for their extremes,
 // float otherwise. START: what an empty share gives.
 #ifndef ELEMENT
 #define ELEMENT float
@@ -65,16 +65,25 @@ static Found of_group(const Found own, local Found *shared)
     return shared[0];
 }
 
-kernel void reduce_groups(global const ELEMENT *x, global const ELEMENT *y, global ACCUMULATOR *values,
-                          global uint *indices, const uint x_offset, const uint x_stride, const uint y_offset,
-                          const uint y_stride, const uint count)
+// Where element i lies, counted along the first direction first: of `place` the first element and the distances, of `extents` how many there are
+// in each direction, and in all.
+static uint lies_at(const uint4 place, const uint4 extents, const uint i)
+{
+    if (extents.x == extents.w)
+        return place.x + i * place.y;
+    const uint rows = i / extents.x;
+    return place.x + i % extents.x * place.y + rows % extents.y * place.z + rows / extents.y * place.w;
+}
+
+kernel void reduce_groups(global const ELEMENT *x, const uint4 x_place, global const ELEMENT *y, const uint4 y_place,
+                          const uint4 extents, global ACCUMULATOR *values, global uint *indices)
 {
     local Found shared[GROUP];
     Found own = { START, UINT_MAX };
-    for (uint i = get_global_id(0); i < count; i += get_global_size(0)) {
-        Found next = { LOAD(x + (x_offset + i * x_stride)), i };
+    for (uint i = get_global_id(0); i < extents.w; i += get_global_size(0)) {
+        Found next = { LOAD(x + lies_at(x_place, extents, i)), i };
 #if OPERATION == DOT
-        next.value *= LOAD(y + (y_offset + i * y_stride));
+        next.value *= LOAD(y + lies_at(y_place, extents, i));
 #endif
         own = joined(own, next);
     }

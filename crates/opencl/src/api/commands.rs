@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
 use opencl_sys as cl;
-use opencl_sys::{CL_SUCCESS, CL_TRUE, cl_event, cl_int, cl_map_flags};
+use opencl_sys::{CL_FALSE, CL_SUCCESS, CL_TRUE, cl_event, cl_int, cl_map_flags};
 
 use super::{NO_OBJECT, done, function};
 
@@ -99,6 +99,44 @@ pub(crate) unsafe fn write_buffer(
     let (bytes, start) = (from.len(), from.as_ptr().cast());
     // SAFETY: a blocking write of as many bytes as the slice has; the caller guarantees the rest.
     let code = unsafe { function(queue, buffer, CL_TRUE, offset, bytes, start, 0, null(), &raw mut event) };
+    queued(code, event)
+}
+
+/// Enqueues a non-blocking read of `bytes` bytes of a buffer.
+///
+/// # Safety
+/// Queue and buffer are live and of one context; the region lies inside. The `bytes` bytes at `into` stay allocated and are not
+/// accessed by anyone else until the command has ended.
+pub(crate) unsafe fn enqueue_read_buffer(
+    queue: cl::cl_command_queue,
+    buffer: cl::cl_mem,
+    offset: usize,
+    (into, bytes): (*mut u8, usize),
+) -> Result<cl_event, cl_int> {
+    let function = function!(clEnqueueReadBuffer);
+    let mut event = null_mut();
+    // SAFETY: as the caller says.
+    let code =
+        unsafe { function(queue, buffer, CL_FALSE, offset, bytes, into.cast(), 0, null(), &raw mut event) };
+    queued(code, event)
+}
+
+/// Enqueues a non-blocking write of `bytes` bytes of a buffer.
+///
+/// # Safety
+/// Queue and buffer are live and of one context; the region lies inside. The `bytes` bytes at `from` stay allocated and unchanged until
+/// the command has ended.
+pub(crate) unsafe fn enqueue_write_buffer(
+    queue: cl::cl_command_queue,
+    buffer: cl::cl_mem,
+    offset: usize,
+    (from, bytes): (*const u8, usize),
+) -> Result<cl_event, cl_int> {
+    let function = function!(clEnqueueWriteBuffer);
+    let mut event = null_mut();
+    // SAFETY: as the caller says.
+    let code =
+        unsafe { function(queue, buffer, CL_FALSE, offset, bytes, from.cast(), 0, null(), &raw mut event) };
     queued(code, event)
 }
 

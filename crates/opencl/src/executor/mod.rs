@@ -6,6 +6,7 @@ mod held;
 mod launches;
 mod programs;
 mod submitted;
+mod transfers;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -16,8 +17,8 @@ use opencl_sys::{CL_MAP_READ, CL_MAP_WRITE};
 use tripipe_cache::{Cache, CacheChoice};
 use tripipe_device::Probe;
 use tripipe_launch::{
-    Access, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, OverBytes,
-    Prepared, Program as Request, Submission, Timing,
+    Access, Block, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, OverBytes,
+    Prepared, Program as Request, Reading, Submission, Timing,
 };
 
 use crate::code::CallError;
@@ -419,6 +420,24 @@ impl Executor for OpenClExecutor {
             memory_error(&self.device, Some(memory), object.shape().bytes() as u64, error)
         })?;
         self.look_at_fills()
+    }
+
+    fn write_later(
+        &mut self,
+        memory: MemoryId,
+        offset: usize,
+        from: Block,
+    ) -> Result<Box<dyn Submission>, ExecuteError> {
+        self.put_write(memory, offset, from)
+    }
+
+    fn read_later(
+        &mut self,
+        memory: MemoryId,
+        offset: usize,
+        into: Block,
+    ) -> Result<Box<dyn Reading>, ExecuteError> {
+        self.put_read(memory, offset, into)
     }
 
     fn with_bytes(

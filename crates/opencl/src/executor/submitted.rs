@@ -1,14 +1,15 @@
-//! Submitted launches.
+//! Submitted launches and transfers.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use tripipe_launch::{ExecuteError, Submission, Timing};
+use tripipe_launch::{Block, ExecuteError, Reading, Submission, Timing};
 
 use crate::code::CallError;
 use crate::devices::Device;
 use crate::event::Event;
 use crate::executor::error::call_error;
+use crate::in_flight::InFlight;
 
 /// Submitted launches, in order.
 pub(super) struct Submitted {
@@ -28,6 +29,26 @@ impl Submitted {
     fn fail(&self, error: CallError) -> ExecuteError {
         call_error(&self.device, self.allocated_bytes, error)
     }
+
+    /// The times of a command that has ended.
+    fn timing(&self, event: &Event) -> Result<Timing, ExecuteError> {
+        if !self.timed {
+            return Err(ExecuteError::NotOffered {
+                what: "the time of launches that were submitted when no times were taken".to_owned(),
+                device: self.device.probe().name.clone(),
+            });
+        }
+        event.timing().map_err(|error| self.fail(error))
+    }
+
+    /// Calls `call` when the command has ended.
+    fn tell(&self, event: &Event, call: Box<dyn FnOnce() + Send>) {
+        let over = Arc::clone(&self.over);
+        event.on_done(Box::new(move || {
+            over.store(true, Ordering::Release);
+            call();
+        }));
+    }
 }
 
 impl Submission for Submitted {
@@ -42,13 +63,7 @@ impl Submission for Submitted {
 
     fn timings(&self) -> Result<Vec<Timing>, ExecuteError> {
         self.wait()?;
-        if !self.timed {
-            return Err(ExecuteError::NotOffered {
-                what: "the time of launches that were submitted when no times were taken".to_owned(),
-                device: self.device.probe().name.clone(),
-            });
-        }
-        self.events.iter().map(|event| event.timing().map_err(|error| self.fail(error))).collect()
+        self.events.iter().map(|event| self.timing(event)).collect()
     }
 
     fn is_done(&self) -> bool {
@@ -58,14 +73,55 @@ impl Submission for Submitted {
 
     fn on_done(&self, call: Box<dyn FnOnce() + Send>) {
         match self.events.last() {
-            Some(event) => {
-                let over = Arc::clone(&self.over);
-                event.on_done(Box::new(move || {
-                    over.store(true, Ordering::Release);
-                    call();
-                }));
-            }
+            Some(event) => self.tell(event, call),
             None => call(),
+        }
+    }
+}
+
+/// A queued transfer between host memory and a memory object.
+pub(super) struct Transferred {
+    /// The block itself, if the transfer was complete when the call returned.
+    pub(super) transfer: Result<InFlight, Mutex<Option<Block>>>,
+    /// What every submission has; without events of its own.
+    pub(super) of: Submitted,
+}
+
+impl Transferred {
+    fn event(&self) -> Option<&Event> {
+        self.transfer.as_ref().ok().map(InFlight::event)
+    }
+}
+
+impl Submission for Transferred {
+    fn wait(&self) -> Result<(), ExecuteError> {
+        let own = self.event().map_or(Ok(()), |event| event.wait().and_then(|()| event.outcome()));
+        self.of.wait().and(own.map_err(|error| self.of.fail(error)))
+    }
+
+    fn timings(&self) -> Result<Vec<Timing>, ExecuteError> {
+        self.wait()?;
+        self.event().into_iter().map(|event| self.of.timing(event)).collect()
+    }
+
+    fn is_done(&self) -> bool {
+        let done = |event: &Event| event.is_done().unwrap_or(true);
+        self.of.over.load(Ordering::Acquire) || self.event().is_none_or(done)
+    }
+
+    fn on_done(&self, call: Box<dyn FnOnce() + Send>) {
+        match self.event() {
+            Some(event) => self.of.tell(event, call),
+            None => call(),
+        }
+    }
+}
+
+impl Reading for Transferred {
+    fn take(&self) -> Option<Block> {
+        match &self.transfer {
+            Ok(transfer) => transfer.take().ok().flatten(),
+            Err(block) => block.lock().unwrap_or_else(PoisonError::into_inner).take(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The driver's memory object behind a buffer or an image, and all transfers to and from it.
 
+mod transfer;
+
 use std::ffi::c_void;
 use std::ops::Range;
 use std::sync::Arc;

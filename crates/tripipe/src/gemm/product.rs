@@ -277,6 +277,14 @@ impl<'m, T: Factor> Product<'m, T> {
     /// # Errors
     /// As [`Self::store`]; no memory left; a batch, which is more than one matrix.
     pub fn to_matrix(self) -> Result<Matrix<T::Sum>, Error> {
+        self.to_matrix_async()?.queued_value()
+    }
+
+    /// As [`Self::to_matrix`]; the [`Pending`] gives the matrix when it is computed.
+    ///
+    /// # Errors
+    /// As [`Self::to_matrix`].
+    pub fn to_matrix_async(self) -> Result<Pending<Matrix<T::Sum>>, Error> {
         if self.gemm.batch != Batch::One {
             return Err(Error::BatchToMatrix);
         }
@@ -285,8 +293,7 @@ impl<'m, T: Factor> Product<'m, T> {
         let [_, beta] = self.gemm.factors();
         let make = if beta == 0.0 { Matrix::unwritten } else { Matrix::zeros };
         let mut c = make(self.context(), extents)?;
-        drop(self.store(&mut c)?);
-        Ok(c)
+        Ok(self.store(&mut c)?.with(c))
     }
 
     /// What it would do, why that way, and how long that takes; nothing is run. C is taken as row-major.

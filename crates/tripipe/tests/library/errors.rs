@@ -12,11 +12,17 @@ use crate::bytes;
 use crate::faulty::Faulty;
 
 /// A context on such a device, and what says which submission fails.
-fn faulty() -> Option<(Context, Arc<AtomicUsize>)> {
+pub(crate) fn faulty() -> Option<(Context, Arc<AtomicUsize>)> {
     let device = tripipe_opencl::devices().unwrap_or_default().into_iter().next()?;
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
     let well = Arc::new(AtomicUsize::new(usize::MAX));
-    let context = Context::over(Faulty { inner, well: Arc::clone(&well), meddling: None, budget: None });
+    let context = Context::over(Faulty {
+        inner,
+        well: Arc::clone(&well),
+        meddling: None,
+        impatient: Arc::default(),
+        budget: None,
+    });
     context.fall_back_when_slower(false);
     Some((context, well))
 }
@@ -111,7 +117,7 @@ fn failures_of_every_kind_of_operation_are_told() {
     fail_next(&well);
     drop(vector.add_scaled(1.0, &ones).unwrap());
     failed(vector.dot(&ones));
-    failed(vector.least());
+    failed(vector.min());
     failed(vector.converted::<u8>(1.0, 0.0).and_then(|bytes| bytes.to_vec()));
 
     fail_next(&well);

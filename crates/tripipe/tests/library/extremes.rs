@@ -8,8 +8,9 @@ use tripipe::filter::{
 };
 use tripipe::{Context, Device, Image};
 use tripipe_device::{ImageLimits, Probe};
-use tripipe_kernels::elementwise::{self, Matrix, Reduction, Vector};
+use tripipe_kernels::elementwise::{self, Grid, Map, Matrix, Reduction, Step, Vector};
 use tripipe_kernels::filter::{Axis, default_parameters, plan, resize, rgb_to_semiplanar, semiplanar_to_rgb};
+use tripipe_launch::ScalarType;
 
 fn extent() -> impl Strategy<Value = usize> {
     let half = usize::MAX / 2;
@@ -182,8 +183,13 @@ proptest! {
         }
         let [x, y] = [Vector { length: a, offset: b, stride: c }, Vector { length: a, offset: d, stride: b }];
         let _ = (x.elements(), elementwise::axpy(1.0, x, y, Element::F32));
-        let _ = elementwise::reduce(Reduction::Sum, x, None, Element::U8, &probe);
-        let _ = elementwise::reduce(Reduction::Dot, x, Some(y), Element::F32, &probe);
+        let _ = elementwise::reduce(Reduction::Sum, x.into(), None, ScalarType::U8, &probe);
+        let _ = elementwise::reduce(Reduction::Dot, x.into(), Some(y.into()), ScalarType::F32, &probe);
+        let grid = Grid { extents: [a, b, c], offset: d, strides: [at.0, at.1, c] };
+        let other = Grid { strides: [at.1, d, at.0], ..grid };
+        let map = Map { from: ScalarType::I16, to: ScalarType::F32, in_float: false, source: Some(grid), steps: vec![Step::Add(other)], result: grid };
+        let _ = (grid.count(), grid.span(), elementwise::map(&map), elementwise::map(&map.merged()));
+        let _ = elementwise::reduce(Reduction::Least, grid, None, ScalarType::I32, &probe);
         let _ = elementwise::histogram(&from, &probe);
         let _ = elementwise::transpose(Matrix { columns: a, rows: b, offset: c, pitch: d }, [at.0, at.1], 4);
     }

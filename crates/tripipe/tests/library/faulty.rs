@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tripipe_device::Probe;
 use tripipe_launch::{
-    Access, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, Prepared, Program,
-    Submission, Timing,
+    Access, Block, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, Prepared,
+    Program, Reading, Submission, Timing,
 };
 use tripipe_opencl::OpenClExecutor;
 
@@ -18,6 +18,8 @@ pub(crate) struct Faulty {
     pub(crate) well: Arc<AtomicUsize>,
     /// What another thread writes, to the object with these contents, between the call that queues something and the queue.
     pub(crate) meddling: Option<Meddling>,
+    /// Whether it fails where it is to wait for contents to travel.
+    pub(crate) impatient: Arc<AtomicBool>,
     /// How much memory it has, where that is less than it really has.
     pub(crate) budget: Option<Budget>,
 }
@@ -62,6 +64,10 @@ impl Faulty {
             Some(Meddling { to, memory: Some(memory), .. }) => self.inner.write(*memory, 0, to),
             _ => Ok(()),
         }
+    }
+
+    fn check_patience(&self) -> Result<(), ExecuteError> {
+        if self.impatient.load(Ordering::SeqCst) { Failed.wait() } else { Ok(()) }
     }
 
     fn or_fails(&self, good: Box<dyn Submission>) -> Box<dyn Submission> {
@@ -123,12 +129,41 @@ impl Executor for Faulty {
         self.inner.release(memory)
     }
 
+    fn allocate_zeros(&mut self, kind: &MemoryKind, access: Access) -> Result<MemoryId, ExecuteError> {
+        if self.budget.is_none() {
+            return self.inner.allocate_zeros(kind, access);
+        }
+        let MemoryKind::Buffer { bytes } = kind else { return self.allocate(kind, access, None) };
+        self.allocate(kind, access, Some(&vec![0; *bytes]))
+    }
+
     fn write(&mut self, memory: MemoryId, offset: usize, bytes: &[u8]) -> Result<(), ExecuteError> {
+        self.check_patience()?;
         self.inner.write(memory, offset, bytes)
     }
 
     fn read(&mut self, memory: MemoryId, offset: usize, into: &mut [u8]) -> Result<(), ExecuteError> {
+        self.check_patience()?;
         self.inner.read(memory, offset, into)
+    }
+
+    fn write_later(
+        &mut self,
+        memory: MemoryId,
+        offset: usize,
+        from: Block,
+    ) -> Result<Box<dyn Submission>, ExecuteError> {
+        let good = self.inner.write_later(memory, offset, from)?;
+        Ok(self.or_fails(good))
+    }
+
+    fn read_later(
+        &mut self,
+        memory: MemoryId,
+        offset: usize,
+        into: Block,
+    ) -> Result<Box<dyn Reading>, ExecuteError> {
+        self.inner.read_later(memory, offset, into)
     }
 
     fn prepare(&mut self, program: &Arc<Program>, entry: &str) -> Result<KernelFacts, ExecuteError> {

@@ -116,7 +116,7 @@ fn what_operations_keep_makes_room() {
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
     let well = Arc::new(AtomicUsize::new(usize::MAX));
     let budget = Some(Budget { left: 8 << 20, ..Budget::default() });
-    let context = Context::over(Faulty { inner, well, meddling: None, budget });
+    let context = Context::over(Faulty { inner, well, meddling: None, impatient: Arc::default(), budget });
     context.fall_back_when_slower(false);
     // Two passes, with an image between them.
     let chain = Chain::parse("median:3,median:3", Border::Replicate).unwrap();

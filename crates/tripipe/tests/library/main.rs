@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod asynchronous;
 mod background;
+mod elementwise;
 mod errors;
 mod extremes;
 mod faulty;
@@ -16,6 +18,7 @@ mod product_edges;
 mod products;
 #[path = "../../../opencl/tests/support/raw.rs"]
 mod raw;
+mod shapes;
 mod simple;
 mod team;
 mod trial;

@@ -15,7 +15,7 @@ use tripipe::{Context, Device, Image, Matrix};
 use crate::{bytes, contexts};
 
 /// Runs a future on this thread, which sleeps until it is woken.
-fn block_on<F: Future>(future: F) -> F::Output {
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread, AtomicBool);
     impl Wake for Unpark {
         fn wake(self: Arc<Self>) {

@@ -158,7 +158,7 @@ fn empty_operands_of_every_type() {
         assert_eq!(Vector::<f32>::zeros(context, 0).unwrap().sum().unwrap(), 0.0);
         assert_eq!(Vector::<f16>::zeros(context, 0).unwrap().sum().unwrap(), 0.0);
         assert_eq!(Vector::<u8>::zeros(context, 0).unwrap().sum().unwrap(), 0);
-        assert_eq!(Vector::<f32>::zeros(context, 0).unwrap().least().unwrap(), None);
+        assert_eq!(Vector::<f32>::zeros(context, 0).unwrap().min().unwrap(), None);
     }
 }
 

@@ -241,6 +241,7 @@ fn offsets_are_those_that_were_checked() {
         well: Arc::new(AtomicUsize::new(usize::MAX)),
         meddling: Some(Meddling { from: offsets, to: others, memory: None }),
         budget: None,
+        impatient: Arc::default(),
     });
     let offsets = Vector::from_slice(&context, &[0u32, 0, 0]).unwrap();
     let a = Matrix::from_slice(&context, [4, 2], &a).unwrap();

@@ -22,13 +22,13 @@ fn vectors_are_added_and_reduced() {
         assert_eq!(x.dot(&x).unwrap(), values.iter().map(|x| x * x).sum::<f32>());
         let least = values.iter().copied().fold(f32::INFINITY, f32::min);
         let place = values.iter().position(|value| *value == least).unwrap();
-        assert_eq!(x.least().unwrap(), Some((least, place)));
+        assert_eq!(x.min().unwrap(), Some((least, place)));
 
         let p = Vector::from_slice(&context, &pixels).unwrap();
         assert_eq!(p.sum().unwrap(), pixels.iter().map(|byte| i64::from(*byte)).sum::<i64>());
         let most = *pixels.iter().max().unwrap();
-        assert_eq!(p.most().unwrap(), Some((most, pixels.iter().position(|byte| *byte == most).unwrap())));
-        assert_eq!(Vector::<u8>::zeros(&context, 0).unwrap().least().unwrap(), None);
+        assert_eq!(p.max().unwrap(), Some((most, pixels.iter().position(|byte| *byte == most).unwrap())));
+        assert_eq!(Vector::<u8>::zeros(&context, 0).unwrap().min().unwrap(), None);
         let converted = p.converted::<i16>(-2.0, 3.0).unwrap().to_vec().unwrap();
         let want: Vec<i16> = pixels.iter().map(|byte| 3 - 2 * i16::from(*byte)).collect();
         assert_eq!(converted, want);

@@ -44,11 +44,11 @@ fn what_is_small_is_tried_both_ways() {
 
         let x = Vector::from_slice(&context, &[1i16, -2, 30]).unwrap();
         assert_eq!(x.sum().unwrap(), 29);
-        let sum = context.explain().into_iter().find(|one| one.operation == "Sum of 3 i16").unwrap();
+        let sum = context.explain().into_iter().find(|one| one.operation == "sum of 3 i16").unwrap();
         check(&sum, "a loop");
         assert!(sum.first_call_seconds.unwrap() > 0.0);
         assert_eq!(x.dot(&x).unwrap(), 905);
-        assert_eq!(x.most().unwrap(), Some((30, 2)));
+        assert_eq!(x.max().unwrap(), Some((30, 2)));
     }
 }
 

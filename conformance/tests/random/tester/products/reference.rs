@@ -51,7 +51,7 @@ fn place_in_c(product: &Product, at: [usize; 2]) -> usize {
 /// `alpha` and `beta`, rounded to the type of the sums.
 fn factors(product: &Product) -> [f64; 2] {
     [product.alpha, product.beta].map(|factor| match product.elements {
-        Elements::F64 => factor,
+        Elements::F64 { .. } => factor,
         Elements::F16(Sums::F16) => Kind::F16.nearest(Kind::F32.nearest(factor)),
         _ => Kind::F32.nearest(factor),
     })
@@ -79,7 +79,7 @@ fn terms(
 
 /// The sum of products of floating-point numbers, not yet rounded to a type.
 fn sum(elements: Elements, terms: &[[f64; 2]]) -> Span {
-    let float = if elements == Elements::F64 { Kind::F64 } else { Kind::F32 };
+    let float = if matches!(elements, Elements::F64 { .. }) { Kind::F64 } else { Kind::F32 };
     let half = match elements {
         Elements::F16(Sums::F16) => Some(terms.len().max(1)),
         Elements::F16(Sums::Blocks(block)) => Some(block.max(1)),
@@ -119,7 +119,7 @@ fn float(product: &Product, terms: &[[f64; 2]], old: f64, added: impl Fn(usize) 
     let half_sums = matches!(product.elements, Elements::F16(Sums::F16));
     // What the epilogue is computed in; halves may be taken further in float.
     let kind = match product.elements {
-        Elements::F64 => Kind::F64,
+        Elements::F64 { .. } => Kind::F64,
         Elements::F16(Sums::F16) => Kind::F16,
         _ => Kind::F32,
     };

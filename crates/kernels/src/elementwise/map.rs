@@ -1,0 +1,316 @@
+//! Elements one by one: sums, products, activations, conversions.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use tripipe_launch::{Argument, NdRange, Program, ScalarType};
+
+use super::{GROUP, Grid, indexable};
+use crate::plan::{Plan, PlanError, Slot};
+
+/// A computation on each element: load it, apply the steps in order, convert it, store it.
+///
+/// Integers saturate in every step. Steps of `half` are computed in `float`, and the result is rounded once, when it is stored. `float` and
+/// `double` are rounded in every step. A conversion to integers rounds to the nearest integer, ties to even, and saturates; NaN becomes 0. A
+/// conversion between integer types saturates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Map {
+    /// Type of the source and of the steps' operands.
+    pub from: ScalarType,
+    /// Type of the result.
+    pub to: ScalarType,
+    /// Whether the steps of integers compute in floating point: in `double` where the result is, else in `float`.
+    pub in_float: bool,
+    /// Where the source lies; nothing where the elements of the result are changed in place.
+    pub source: Option<Grid>,
+    /// Steps, in order; [`Map::MOST_STEPS`] at the most.
+    pub steps: Vec<Step>,
+    /// Where the result lies.
+    pub result: Grid,
+}
+
+/// A change to an element. Operands have the extents of the result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Step {
+    /// Adds the element of another operand.
+    Add(Grid),
+    /// Subtracts it.
+    Subtract(Grid),
+    /// Multiplies by it.
+    Multiply(Grid),
+    /// Adds a number.
+    AddNumber(Number),
+    /// Subtracts a number.
+    SubtractNumber(Number),
+    /// Multiplies by a number.
+    MultiplyNumber(Number),
+    /// Limits the element to the range from the first number to the second. NaN stays NaN, here and below.
+    Clamp(Number, Number),
+    /// What is less than 0 becomes 0.
+    Relu,
+    /// `1 / (1 + exp(-x))`; of floating-point numbers alone, as all below.
+    Sigmoid,
+    /// The hyperbolic tangent.
+    Tanh,
+    /// `x / 2 erfc(-x / sqrt(2))`; -0 for minus infinity.
+    Gelu,
+}
+
+/// A number of the type that steps compute in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// Of integers.
+    Integer(i64),
+    /// Of floating-point numbers.
+    Real(f64),
+}
+
+impl Number {
+    /// As a floating-point number.
+    pub fn real(self) -> f64 {
+        match self {
+            Self::Integer(value) => value as f64,
+            Self::Real(value) => value,
+        }
+    }
+
+    /// As an integer.
+    pub fn integer(self) -> i64 {
+        match self {
+            Self::Integer(value) => value,
+            Self::Real(value) => value as i64,
+        }
+    }
+
+    /// As an argument of a kernel that computes in that type, which it is within.
+    fn argument(self, work: ScalarType) -> Argument<Slot> {
+        let integer = self.integer();
+        match work {
+            ScalarType::U8 => (integer as u8).into(),
+            ScalarType::I8 => (integer as i8).into(),
+            ScalarType::U16 => (integer as u16).into(),
+            ScalarType::I16 => (integer as i16).into(),
+            ScalarType::U32 => (integer as u32).into(),
+            ScalarType::I32 => (integer as i32).into(),
+            _ => (self.real() as f32).into(),
+        }
+    }
+}
+
+impl Step {
+    /// The operand that it reads.
+    pub fn operand(&self) -> Option<&Grid> {
+        match self {
+            Self::Add(grid) | Self::Subtract(grid) | Self::Multiply(grid) => Some(grid),
+            _ => None,
+        }
+    }
+
+    /// As [`Self::operand`], to be changed.
+    pub fn operand_mut(&mut self) -> Option<&mut Grid> {
+        match self {
+            Self::Add(grid) | Self::Subtract(grid) | Self::Multiply(grid) => Some(grid),
+            _ => None,
+        }
+    }
+
+    /// What kernels and explanations call it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Add(_) => "ADD",
+            Self::Subtract(_) => "SUBTRACT",
+            Self::Multiply(_) => "MULTIPLY",
+            Self::AddNumber(_) => "ADD_NUMBER",
+            Self::SubtractNumber(_) => "SUBTRACT_NUMBER",
+            Self::MultiplyNumber(_) => "MULTIPLY_NUMBER",
+            Self::Clamp(..) => "CLAMP",
+            Self::Relu => "RELU",
+            Self::Sigmoid => "SIGMOID",
+            Self::Tanh => "TANH",
+            Self::Gelu => "GELU",
+        }
+    }
+
+    fn numbers(&self) -> Vec<Number> {
+        match self {
+            Self::AddNumber(number) | Self::SubtractNumber(number) | Self::MultiplyNumber(number) => {
+                vec![*number]
+            }
+            Self::Clamp(least, most) => vec![*least, *most],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether it is of floating-point numbers alone.
+    fn wants_float(&self) -> bool {
+        matches!(self, Self::Sigmoid | Self::Tanh | Self::Gelu)
+    }
+}
+
+fn is_float(element: ScalarType) -> bool {
+    matches!(element, ScalarType::F16 | ScalarType::F32 | ScalarType::F64)
+}
+
+impl Map {
+    /// How many steps there can be.
+    pub const MOST_STEPS: usize = 8;
+
+    /// All operands in order, the result last.
+    pub fn operands(&self) -> impl Iterator<Item = (&Grid, ScalarType)> {
+        let inputs = self.source.iter().chain(self.steps.iter().filter_map(Step::operand));
+        inputs.map(|grid| (grid, self.from)).chain([(&self.result, self.to)])
+    }
+
+    /// The type that steps compute in.
+    pub fn work(&self) -> ScalarType {
+        match (self.from, self.to) {
+            (ScalarType::F64, _) => ScalarType::F64,
+            (_, ScalarType::F64) if self.in_float || is_float(self.from) => ScalarType::F64,
+            (ScalarType::F16 | ScalarType::F32, _) => ScalarType::F32,
+            _ if self.in_float => ScalarType::F32,
+            (integer, _) => integer,
+        }
+    }
+
+    /// Whether elements are only moved, bit by bit.
+    pub fn is_copy(&self) -> bool {
+        self.from == self.to && self.steps.is_empty() && !self.in_float
+    }
+
+    /// The same in as few directions as possible, see [`Grid::merge`].
+    #[must_use]
+    pub fn merged(mut self) -> Self {
+        let mut grids: Vec<Grid> = self.operands().map(|(grid, _)| *grid).collect();
+        Grid::merge(&mut grids, true);
+        let mut grids = grids.into_iter();
+        let places = self.source.iter_mut().chain(self.steps.iter_mut().filter_map(Step::operand_mut));
+        for (place, grid) in places.chain([&mut self.result]).zip(&mut grids) {
+            *place = grid;
+        }
+        self
+    }
+
+    /// Checks that it makes sense.
+    ///
+    /// # Errors
+    /// More steps than there can be; operands of other extents than the result; a step that integers do not have; a clamp whose first
+    /// number is more than the second, or NaN; in place, a result of another type.
+    pub fn check(&self) -> Result<(), PlanError> {
+        let wrong = |parameter, found: String, want: &str| {
+            Err(PlanError::Parameter { parameter, found, want: want.to_owned() })
+        };
+        if self.steps.len() > Self::MOST_STEPS {
+            let found = format!("{} steps", self.steps.len());
+            return wrong(
+                "the list of steps",
+                found,
+                "8 at the most; store what the first eight make, and go on from there",
+            );
+        }
+        if let Some((grid, _)) = self.operands().find(|(grid, _)| grid.extents != self.result.extents) {
+            let what = format!("of {:?} elements", self.result.extents);
+            return Err(PlanError::Operand { what, found: grid.count() });
+        }
+        if self.source.is_none() && self.from != self.to {
+            return wrong("the result's type", self.to.opencl_name().to_owned(), "the source's, in place");
+        }
+        for step in &self.steps {
+            if step.wants_float() && !is_float(self.work()) {
+                return wrong("an activation", step.name().to_lowercase(), "integers have relu and clamp");
+            }
+            if let Step::Clamp(least, most) = step
+                && least.real().partial_cmp(&most.real()).is_none_or(Ordering::is_gt)
+            {
+                return wrong(
+                    "the least value of a clamp",
+                    format!("{}", least.real()),
+                    "no more than the largest",
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The launch. Operands: the source unless it is in place, those of the steps in order, the result.
+///
+/// # Errors
+/// As [`Map::check`]; `double`; an operand that a `uint` cannot index.
+pub fn map(map: &Map) -> Result<Plan<'static>, PlanError> {
+    map.check()?;
+    for (grid, _) in map.operands() {
+        grid.elements()?;
+    }
+    // A copy moves integers of the same size: a device may flush subnormal numbers, and may lack `double`.
+    let bits = match map.from.bytes() {
+        1 => ScalarType::U8,
+        2 => ScalarType::U16,
+        4 => ScalarType::U32,
+        _ => ScalarType::U64,
+    };
+    let [from, to] = if map.is_copy() { [bits; 2] } else { [map.from, map.to] };
+    if from == ScalarType::F64 || to == ScalarType::F64 {
+        return Err(PlanError::NotOffered { what: "kernels for double".to_owned() });
+    }
+    let mut plan = Plan::new();
+    let source = map.source.map(|_| plan.operand());
+    let others: Vec<Option<Slot>> =
+        map.steps.iter().map(|step| step.operand().map(|_| plan.operand())).collect();
+    let result = plan.operand();
+    if map.result.is_empty() {
+        return Ok(plan);
+    }
+    let work = if map.is_copy() { bits } else { map.work() };
+    let flag = |is: bool| usize::from(is);
+    let wide = match from {
+        ScalarType::U8 | ScalarType::I8 | ScalarType::I16 => "int",
+        ScalarType::U16 => "uint",
+        ScalarType::I32 => "long",
+        _ => "ulong",
+    };
+    let mut program = Program::from_source("elementwise/map.cl", include_str!("map.cl"))
+        .define("ELEMENT", from.opencl_name())
+        .define("TO", to.opencl_name())
+        .define("HALF", flag(from == ScalarType::F16))
+        .define("TO_HALF", flag(to == ScalarType::F16))
+        .define("TO_FLOAT", flag(is_float(to)))
+        .define("FLOAT", flag(is_float(work)))
+        .define("WIDE", wide);
+    for index in 0..Map::MOST_STEPS {
+        let name = map.steps.get(index).map_or("NOTHING", Step::name);
+        program = program.define(&format!("STEP{index}"), name);
+    }
+    let place = |grid: &Grid| -> Argument<Slot> {
+        let [i, j, k] = grid.strides;
+        [grid.offset, i, j, k].map(|value| value as u32).into()
+    };
+    let [columns, rows, planes] = map.result.extents;
+    // Work-items past the end count on.
+    indexable(columns.saturating_add(GROUP).max(rows.saturating_add(GROUP)))?;
+    let mut arguments: Vec<Argument<Slot>> = vec![source.unwrap_or(result).into()];
+    arguments.push(place(map.source.as_ref().unwrap_or(&map.result)));
+    arguments.extend([result.into(), place(&map.result)]);
+    arguments.push([columns, rows, planes, 0].map(|extent| extent as u32).into());
+    let mut starts = vec![(1, source), (3, Some(result))];
+    if source.is_none() {
+        starts[0].1 = Some(result);
+    }
+    for (step, other) in map.steps.iter().zip(&others) {
+        if let (Some(grid), Some(other)) = (step.operand(), other) {
+            arguments.extend([(*other).into(), place(grid)]);
+            starts.push((arguments.len() - 1, Some(*other)));
+        }
+        arguments.extend(step.numbers().into_iter().map(|number| number.argument(work)));
+    }
+    let across = columns.next_power_of_two().min(GROUP);
+    let group = [across, GROUP / across];
+    let range = NdRange::d3(columns.next_multiple_of(group[0]), rows.next_multiple_of(group[1]), planes);
+    plan.launch(&Arc::new(program), "map", arguments, range.local(group[0], group[1], 1));
+    let order = [source].into_iter().chain(others).chain([Some(result)]).flatten();
+    for (operand, slot) in order.enumerate() {
+        for (argument, _) in starts.iter().filter(|(_, of)| *of == Some(slot)) {
+            plan.begins_at(*argument, operand);
+        }
+    }
+    Ok(plan)
+}

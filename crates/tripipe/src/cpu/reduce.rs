@@ -1,0 +1,97 @@
+//! Many elements to one number.
+
+use half::f16;
+use tripipe_kernels::elementwise::{Grid, Reduction};
+use tripipe_launch::ScalarType;
+
+use super::map::with_type;
+use crate::memory::elements_of as cast;
+
+/// An element as reductions see it.
+trait Reduced: bytemuck::Pod + PartialOrd {
+    /// Their sum, or that of their products, and the bytes of the result.
+    fn sum(pairs: impl Iterator<Item = (Self, Option<Self>)>) -> Vec<u8>;
+    /// The bytes of an extreme.
+    fn bytes(self) -> Vec<u8>;
+}
+
+macro_rules! integers {
+    ($($type:ident as $wide:ident),*) => {$(
+        impl Reduced for $type {
+            fn sum(pairs: impl Iterator<Item = (Self, Option<Self>)>) -> Vec<u8> {
+                let product = |(x, y): (Self, Option<Self>)| {
+                    i64::from(x).wrapping_mul(y.map_or(1, i64::from))
+                };
+                pairs.map(product).fold(0i64, i64::wrapping_add).to_ne_bytes().to_vec()
+            }
+            fn bytes(self) -> Vec<u8> {
+                $wide::from(self).to_ne_bytes().to_vec()
+            }
+        }
+    )*};
+}
+
+macro_rules! floats {
+    ($($type:ident as $wide:ident),*) => {$(
+        impl Reduced for $type {
+            fn sum(pairs: impl Iterator<Item = (Self, Option<Self>)>) -> Vec<u8> {
+                let product = |(x, y): (Self, Option<Self>)| f64::from(x) * y.map_or(1.0, f64::from);
+                (pairs.map(product).sum::<f64>() as $wide).to_ne_bytes().to_vec()
+            }
+            fn bytes(self) -> Vec<u8> {
+                $wide::from(self).to_ne_bytes().to_vec()
+            }
+        }
+    )*};
+}
+
+integers!(u8 as i32, i8 as i32, u16 as i32, i16 as i32, u32 as u32, i32 as i32);
+floats!(f16 as f32, f32 as f32, f64 as f64);
+
+/// Does it, and leaves in `output` what kernels leave there.
+pub(crate) fn reduce(
+    reduction: Reduction,
+    element: ScalarType,
+    (x, x_bytes): (&Grid, &[u8]),
+    (y, y_bytes): (&Grid, &[u8]),
+    output: &mut [u8],
+) {
+    with_type!(element, T => {
+        let values = elements::<T>(x, cast(x_bytes));
+        let found = match reduction {
+            Reduction::Sum => T::sum(values.map(|value| (value, None))),
+            Reduction::Dot => {
+                T::sum(values.zip(elements::<T>(y, cast(y_bytes))).map(|(x, y)| (x, Some(y))))
+            }
+            Reduction::Least => extreme(values, |one, best| one < best),
+            Reduction::Most => extreme(values, |one, best| one > best),
+        };
+        output[..found.len()].copy_from_slice(&found);
+    });
+}
+
+/// The first of the elements that no other is `before`, and its index; NaN is passed over.
+fn extreme<T: Reduced>(values: impl Iterator<Item = T>, before: impl Fn(T, T) -> bool) -> Vec<u8> {
+    let mut best: Option<(T, usize)> = None;
+    for (index, value) in values.enumerate() {
+        // A NaN does not equal itself.
+        if value.partial_cmp(&value).is_some() && best.is_none_or(|(best, _)| before(value, best)) {
+            best = Some((value, index));
+        }
+    }
+    let (value, index) = best.map_or((T::zeroed(), u32::MAX), |(value, index)| (value, index as u32));
+    let mut bytes = value.bytes();
+    bytes.extend(index.to_ne_bytes());
+    bytes
+}
+
+/// The elements of a grid in order.
+fn elements<'e, T: Copy>(grid: &'e Grid, elements: &'e [T]) -> impl Iterator<Item = T> + 'e {
+    let Grid { extents: [columns, rows, planes], offset, strides: [across, down, deep] } = *grid;
+    (0..planes).flat_map(move |k| (0..rows).map(move |j| offset + k * deep + j * down)).flat_map(
+        move |first| {
+            let row = if columns == 0 { &[] } else { &elements[first..=first + (columns - 1) * across] };
+            row.iter().step_by(across.max(1)).take(columns).copied()
+        },
+    )
+}

@@ -1,0 +1,207 @@
+//! What vectors, matrices and images have in common: a shape, and the places of elements in memory.
+
+use std::fmt;
+
+use tripipe_kernels::elementwise::Grid;
+use tripipe_kernels::filter::Raster;
+
+use crate::memory::Memory;
+use crate::operation::Later;
+use crate::{
+    Context, Element, Error, Image, ImageView, ImageViewMut, Matrix, MatrixView, MatrixViewMut, Order, Pixel,
+    Vector,
+};
+
+/// A vector, a matrix or an image, whole or in part, whose elements are read.
+pub trait Array<'m>: Copy + sealed::Lies<'m> {
+    /// Its elements.
+    type Element: Element;
+    /// What holds a result of its kind: [`Vector`], [`Matrix`] or [`Image`].
+    type Made: sealed::Makes + Send + Sync + 'static;
+}
+
+/// A vector, a matrix or an image, whole or in part, whose elements are written.
+pub trait ArrayMut<'m>: sealed::Lies<'m> {
+    /// Its elements.
+    type Element: Element;
+}
+
+pub(crate) mod sealed {
+    use super::{Context, Error, Part};
+
+    /// What lies in memory.
+    pub trait Lies<'m> {
+        fn part(self) -> Part<'m>;
+    }
+
+    /// What can be made.
+    pub trait Makes: Sized {
+        /// A new one like `part`, without gaps, that is written before it is read.
+        fn like(context: &Context, part: &Part<'_>) -> Result<Self, Error>;
+        fn made(&mut self) -> Part<'_>;
+    }
+}
+
+/// Where elements lie, and in which shape.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'m> {
+    pub(crate) memory: &'m Memory,
+    /// Counted as the shape's elements are: row by row, pixel by pixel, channel by channel.
+    pub(crate) grid: Grid,
+    pub(crate) shape: Shape,
+}
+
+/// What elements are together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// So many.
+    Vector(usize),
+    /// Rows and columns.
+    Matrix([usize; 2]),
+    /// Width and height, channels.
+    Image([usize; 2], usize),
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Vector(length) => write!(f, "a vector of {length}"),
+            Self::Matrix([rows, columns]) => write!(f, "a matrix of {rows}x{columns}"),
+            Self::Image([width, height], channels) => write!(f, "an image of {width}x{height} x {channels}"),
+        }
+    }
+}
+
+impl Part<'_> {
+    /// Checks that another has the same shape.
+    ///
+    /// # Errors
+    /// It has not.
+    pub(crate) fn check_shape(&self, operand: &'static str, other: &Part<'_>) -> Result<(), Error> {
+        if self.shape == other.shape {
+            return Ok(());
+        }
+        Err(Error::Shape { operand, want: self.shape.to_string(), found: other.shape.to_string() })
+    }
+
+    fn of_vector<T: Element>(vector: &Vector<T>) -> Part<'_> {
+        let length = vector.len();
+        Part { memory: vector.memory(), grid: Grid::dense(length), shape: Shape::Vector(length) }
+    }
+
+    fn of_matrix(memory: &Memory, shape: crate::matrix::Shape) -> Part<'_> {
+        let crate::matrix::Shape { rows, columns, order, offset, stride } = shape;
+        let strides = match order {
+            Order::RowMajor => [1, stride, 0],
+            Order::ColumnMajor => [stride, 1, 0],
+        };
+        let grid = Grid { extents: [columns, rows, 1], offset, strides };
+        Part { memory, grid, shape: Shape::Matrix([rows, columns]) }
+    }
+
+    fn of_image<'m>(memory: &'m Memory, raster: &Raster) -> Part<'m> {
+        let shape = Shape::Image([raster.width, raster.height], raster.channels);
+        Part { memory, grid: Grid::of_pixels(raster), shape }
+    }
+}
+
+/// Takes a multiple of 16 elements off the offset of each grid, and returns how much. Operations that differ only in their offsets are the same
+/// operation then. Grids that are too large for kernels keep their offsets.
+pub(crate) fn begin_later<'g>(grids: impl Iterator<Item = (&'g mut Grid, usize)>) -> Vec<Later> {
+    let one = |(grid, bytes): (&mut Grid, usize)| {
+        if grid.elements().is_ok() { Later::off(&mut grid.offset, bytes) } else { Later::default() }
+    };
+    grids.map(one).collect()
+}
+
+macro_rules! lies {
+    ($($type:ty, $bound:ident: |$one:ident| $part:expr;)*) => {$(
+        impl<'m, T: $bound> sealed::Lies<'m> for $type {
+            fn part(self) -> Part<'m> {
+                let $one = self;
+                $part
+            }
+        }
+    )*};
+}
+
+macro_rules! arrays {
+    ($($type:ty, $bound:ident => $made:ty;)*) => {$(
+        impl<'m, T: $bound> Array<'m> for $type {
+            type Element = T;
+            type Made = $made;
+        }
+    )*};
+}
+
+macro_rules! mutable {
+    ($($type:ty, $bound:ident;)*) => {$(
+        impl<'m, T: $bound> ArrayMut<'m> for $type {
+            type Element = T;
+        }
+    )*};
+}
+
+lies! {
+    &'m Vector<T>, Element: |one| Part::of_vector(one);
+    &'m mut Vector<T>, Element: |one| Part::of_vector(one);
+    &'m Matrix<T>, Element: |one| Part::of_matrix(one.view().memory(), one.view().shape());
+    &'m mut Matrix<T>, Element: |one| Part::of_matrix(one.view().memory(), one.view().shape());
+    MatrixView<'m, T>, Element: |one| Part::of_matrix(one.memory(), one.shape());
+    MatrixViewMut<'m, T>, Element: |one| Part::of_matrix(one.memory(), one.shape());
+    &'m Image<T>, Pixel: |one| Part::of_image(one.view().memory(), one.raster());
+    &'m mut Image<T>, Pixel: |one| Part::of_image(one.view().memory(), one.raster());
+    ImageView<'m, T>, Pixel: |one| Part::of_image(one.memory(), one.raster());
+    ImageViewMut<'m, T>, Pixel: |one| Part::of_image(one.memory(), one.raster());
+}
+
+arrays! {
+    &'m Vector<T>, Element => Vector<T>;
+    &'m Matrix<T>, Element => Matrix<T>;
+    MatrixView<'m, T>, Element => Matrix<T>;
+    &'m Image<T>, Pixel => Image<T>;
+    ImageView<'m, T>, Pixel => Image<T>;
+}
+
+mutable! {
+    &'m mut Vector<T>, Element;
+    &'m mut Matrix<T>, Element;
+    MatrixViewMut<'m, T>, Element;
+    &'m mut Image<T>, Pixel;
+    ImageViewMut<'m, T>, Pixel;
+}
+
+impl<T: Element> sealed::Makes for Vector<T> {
+    fn like(context: &Context, part: &Part<'_>) -> Result<Self, Error> {
+        Self::unwritten(context, part.grid.count())
+    }
+
+    fn made(&mut self) -> Part<'_> {
+        Part::of_vector(self)
+    }
+}
+
+impl<T: Element> sealed::Makes for Matrix<T> {
+    fn like(context: &Context, part: &Part<'_>) -> Result<Self, Error> {
+        let [columns, rows, _] = part.grid.extents;
+        Self::unwritten(context, [rows, columns])
+    }
+
+    fn made(&mut self) -> Part<'_> {
+        sealed::Lies::part(self)
+    }
+}
+
+impl<T: Pixel> sealed::Makes for Image<T> {
+    fn like(context: &Context, part: &Part<'_>) -> Result<Self, Error> {
+        let [channels, width, height] = part.grid.extents;
+        // Planes stay planes; one channel lies the same in both.
+        let planar = channels > 1 && part.grid.strides[0] != 1;
+        let make = if planar { Raster::planar } else { Raster::packed };
+        Self::unwritten(context, make([width, height], channels, T::PIXEL))
+    }
+
+    fn made(&mut self) -> Part<'_> {
+        sealed::Lies::part(self)
+    }
+}

@@ -1,0 +1,356 @@
+//! From vectors, matrices and images of one kind to those of another: other types of elements, other shapes.
+
+use tripipe_kernels::elementwise::{Grid, Map};
+use tripipe_kernels::filter::{Layout, Raster};
+
+use super::array::sealed::{Lies, Makes};
+use super::array::{Part, Shape};
+use super::map::{convert, run};
+use crate::image::elements_of;
+use crate::{
+    Element, Error, Image, ImageView, ImageViewMut, Matrix, MatrixView, MatrixViewMut, Order, Pending, Pixel,
+    Vector,
+};
+
+/// Conversions of a `$type`, which give a `$made` of another type of elements.
+macro_rules! conversions {
+    ($($type:ty, $bound:ident => $made:ident;)*) => {$(
+        impl<T: $bound> $type {
+            /// A new one of another type: each element times `scale` plus `offset`, in `f32` (in `f64` where one of the two types is that),
+            /// converted. With a `scale` of 1 and an `offset` of 0 the element itself is converted. Integers are made of the nearest value,
+            /// ties to even, and saturated; of NaN 0. Queued; the result can be used at once.
+            ///
+            /// # Errors
+            /// No memory left; the device is gone.
+            pub fn converted<U: $bound>(&self, scale: f32, offset: f32) -> Result<$made<U>, Error> {
+                self.converted_async(scale, offset)?.queued_value()
+            }
+
+            /// As [`Self::converted`]; the [`Pending`] gives the value when it is computed.
+            ///
+            /// # Errors
+            /// As [`Self::converted`].
+            pub fn converted_async<U: $bound>(
+                &self,
+                scale: f32,
+                offset: f32,
+            ) -> Result<Pending<$made<U>>, Error> {
+                let source = self.part();
+                let mut made = $made::<U>::like(source.memory.context(), &source)?;
+                let pending = convert::<T, U>(&source, &made.made(), scale, offset)?;
+                Ok(pending.with(made))
+            }
+        }
+    )*};
+}
+
+conversions! {
+    Vector<T>, Element => Vector;
+    Matrix<T>, Element => Matrix;
+    MatrixView<'_, T>, Element => Matrix;
+    Image<T>, Pixel => Image;
+    ImageView<'_, T>, Pixel => Image;
+}
+
+/// Queues a copy of all elements to where as many lie, in the order of the shape.
+fn copied<T: Element, M>(
+    source: &Part<'_>,
+    mut made: M,
+    place: impl FnOnce(&mut M) -> (Part<'_>, Grid),
+) -> Result<Pending<M>, Error>
+where
+    M: Send + Sync + 'static,
+{
+    let pending = {
+        let (part, result) = place(&mut made);
+        let (from, source_grid) = (T::SCALAR, Some(source.grid));
+        let map = Map { from, to: from, in_float: false, source: source_grid, steps: Vec::new(), result };
+        run(map, &[source.memory], part.memory)?
+    };
+    Ok(pending.with(made))
+}
+
+/// Elements one after the other, counted as `extents` are.
+fn packed(extents: [usize; 3]) -> Grid {
+    let [i, j, _] = extents;
+    Grid { extents, offset: 0, strides: [1, i, i.saturating_mul(j)] }
+}
+
+/// The copy of a part as a vector, a matrix.
+fn to_vector<T: Element>(source: &Part<'_>) -> Result<Pending<Vector<T>>, Error> {
+    let made = Vector::unwritten(source.memory.context(), source.grid.count())?;
+    copied::<T, _>(source, made, |made| (made.made(), packed(source.grid.extents)))
+}
+
+fn to_matrix<T: Element>(source: &Part<'_>, extents: [usize; 2]) -> Result<Pending<Matrix<T>>, Error> {
+    let made = Matrix::unwritten(source.memory.context(), extents)?;
+    copied::<T, _>(source, made, |made| (made.made(), packed(source.grid.extents)))
+}
+
+/// Copies of a `$type`.
+macro_rules! copies {
+    ($($type:ty, $bound:ident, $order:literal, $method:ident $method_async:ident $made:ident: |$part:ident| $call:expr;)*) => {$(
+        impl<T: $bound> $type {
+            #[doc = concat!("A new one with a copy of its elements, ", $order, ". Queued; it can be used at once.")]
+            ///
+            /// # Errors
+            /// An image of several channels as a matrix; no memory left; the device is gone.
+            pub fn $method(&self) -> Result<$made<T>, Error> {
+                self.$method_async()?.queued_value()
+            }
+
+            #[doc = concat!("As [`Self::", stringify!($method), "`]; the [`Pending`] gives the value when it is computed.")]
+            ///
+            /// # Errors
+            #[doc = concat!("As [`Self::", stringify!($method), "`].")]
+            pub fn $method_async(&self) -> Result<Pending<$made<T>>, Error> {
+                let $part = self.part();
+                $call
+            }
+        }
+    )*};
+}
+
+copies! {
+    Matrix<T>, Element, "row by row", to_vector to_vector_async Vector: |part| to_vector(&part);
+    MatrixView<'_, T>, Element, "row by row", to_vector to_vector_async Vector: |part| to_vector(&part);
+    MatrixView<'_, T>, Element, "row by row", to_matrix to_matrix_async Matrix: |part| {
+        let [columns, rows, _] = part.grid.extents;
+        to_matrix(&part, [rows, columns])
+    };
+    Matrix<T>, Pixel, "as many columns as pixels in a row, one channel", to_image to_image_async Image: |part| image_of(&part);
+    MatrixView<'_, T>, Pixel, "as many columns as pixels in a row, one channel", to_image to_image_async Image: |part| image_of(&part);
+    Image<T>, Pixel, "pixel by pixel, the channels of each side by side", to_vector to_vector_async Vector: |part| to_vector(&part);
+    ImageView<'_, T>, Pixel, "pixel by pixel, the channels of each side by side", to_vector to_vector_async Vector: |part| to_vector(&part);
+    Image<T>, Pixel, "row by row, of one channel", to_matrix to_matrix_async Matrix: |part| matrix_of(&part);
+    ImageView<'_, T>, Pixel, "row by row, of one channel", to_matrix to_matrix_async Matrix: |part| matrix_of(&part);
+    ImageView<'_, T>, Pixel, "packed", to_image to_image_async Image: |part| packed_image(&part);
+}
+
+/// A matrix as an image of one channel.
+fn image_of<T: Pixel>(source: &Part<'_>) -> Result<Pending<Image<T>>, Error> {
+    let [columns, rows, _] = source.grid.extents;
+    let made = Image::unwritten(source.memory.context(), Raster::packed([columns, rows], 1, T::PIXEL))?;
+    copied::<T, _>(source, made, |made| (made.made(), packed(source.grid.extents)))
+}
+
+/// Part of an image as one of its own.
+fn packed_image<T: Pixel>(source: &Part<'_>) -> Result<Pending<Image<T>>, Error> {
+    let [channels, width, height] = source.grid.extents;
+    let raster = Raster::packed([width, height], channels, T::PIXEL);
+    let made = Image::unwritten(source.memory.context(), raster)?;
+    copied::<T, _>(source, made, |made| (made.made(), packed(source.grid.extents)))
+}
+
+/// An image of one channel as a matrix.
+fn matrix_of<T: Pixel>(source: &Part<'_>) -> Result<Pending<Matrix<T>>, Error> {
+    let [channels, width, height] = source.grid.extents;
+    one_channel(source.shape, channels)?;
+    to_matrix(source, [height, width])
+}
+
+fn one_channel(shape: Shape, channels: usize) -> Result<(), Error> {
+    if channels == 1 {
+        return Ok(());
+    }
+    let what = shape.to_string();
+    let why = "it has several channels: split them, or take it as a vector";
+    Err(Error::NoView { what, wanted: "a matrix", why })
+}
+
+impl<T: Element> Matrix<T> {
+    /// Its elements row by row. Both are the same memory where it is row-major; otherwise a copy is queued.
+    ///
+    /// # Errors
+    /// No memory left; the device is gone.
+    pub fn into_vector(self) -> Result<Vector<T>, Error> {
+        if self.order() != Order::RowMajor {
+            return self.to_vector();
+        }
+        let length = self.rows() * self.columns();
+        Ok(Vector::of_memory(self.view().memory().clone(), length))
+    }
+}
+
+impl<T: Pixel> Matrix<T> {
+    /// An image of one channel: rows are rows. Both are the same memory where it is row-major; otherwise a copy is queued.
+    ///
+    /// # Errors
+    /// No memory left; the device is gone.
+    pub fn into_image(self) -> Result<Image<T>, Error> {
+        let raster = Raster::packed([self.columns(), self.rows()], 1, T::PIXEL);
+        Image::over(&self.into_vector()?, raster)
+    }
+}
+
+impl<T: Pixel> Image<T> {
+    /// Whether its memory holds its pixels, packed, and nothing else.
+    fn is_dense(&self) -> bool {
+        let Raster { width, height, channels, layout, offset, pitch, element, .. } = *self.raster();
+        let row = width.saturating_mul(if layout == Layout::Packed { channels } else { 1 });
+        let bytes = row.saturating_mul(height).saturating_mul(element.bytes());
+        (layout == Layout::Packed || channels == 1)
+            && offset == 0
+            && (pitch == row || height <= 1)
+            && self.view().memory().bytes() == bytes
+    }
+
+    /// Its pixels row by row, the channels of each side by side. Both are the same memory where it holds nothing else and no planes; otherwise a
+    /// copy is queued.
+    ///
+    /// # Errors
+    /// No memory left; the device is gone.
+    pub fn into_vector(self) -> Result<Vector<T>, Error> {
+        if !self.is_dense() {
+            return self.to_vector();
+        }
+        let memory = self.view().memory().clone();
+        let length = memory.bytes() / size_of::<T>();
+        Ok(Vector::of_memory(memory, length))
+    }
+
+    /// A matrix of an image of one channel: rows are rows. Both are the same memory where it holds nothing else; otherwise a copy is queued.
+    /// [`ImageView::as_matrix`] never copies.
+    ///
+    /// # Errors
+    /// Several channels; no memory left; the device is gone.
+    pub fn into_matrix(self) -> Result<Matrix<T>, Error> {
+        let [width, height] = self.size();
+        one_channel(self.part().shape, self.channels())?;
+        Matrix::from_vector(&self.into_vector()?, [height, width])
+    }
+
+    /// As [`ImageView::as_matrix`].
+    ///
+    /// # Errors
+    /// As [`ImageView::as_matrix`].
+    pub fn as_matrix(&self) -> Result<MatrixView<'_, T>, Error> {
+        self.view().as_matrix()
+    }
+
+    /// As [`ImageView::as_matrix`], to be written: a product can be stored there.
+    ///
+    /// # Errors
+    /// As [`ImageView::as_matrix`].
+    pub fn as_matrix_mut(&mut self) -> Result<MatrixViewMut<'_, T>, Error> {
+        self.view_mut().as_matrix_mut()
+    }
+}
+
+impl<'i, T: Pixel> ImageViewMut<'i, T> {
+    /// As [`ImageView::as_matrix`], to be written: a product can be stored there.
+    ///
+    /// # Errors
+    /// As [`ImageView::as_matrix`].
+    pub fn as_matrix_mut(self) -> Result<MatrixViewMut<'i, T>, Error> {
+        let (memory, raster) = (self.memory(), *self.raster());
+        let shape = shape_of(&self.part(), &raster)?;
+        Ok(MatrixViewMut::over(memory, shape))
+    }
+}
+
+impl<'i, T: Pixel> ImageView<'i, T> {
+    /// It as a matrix, where it lies: an image of one channel, or a part of one, whose rows are rows.
+    ///
+    /// # Errors
+    /// Several channels.
+    pub fn as_matrix(self) -> Result<MatrixView<'i, T>, Error> {
+        let shape = shape_of(&self.part(), self.raster())?;
+        Ok(MatrixView::over(self.memory(), shape))
+    }
+}
+
+fn shape_of(part: &Part<'_>, raster: &Raster) -> Result<crate::matrix::Shape, Error> {
+    one_channel(part.shape, raster.channels)?;
+    let Raster { width, height, offset, pitch, .. } = *raster;
+    Ok(crate::matrix::Shape { rows: height, columns: width, order: Order::RowMajor, offset, stride: pitch })
+}
+
+/// Where a matrix lies as an image of one channel.
+fn raster_of<T: Pixel>(part: &Part<'_>, shape: &crate::matrix::Shape) -> Result<Raster, Error> {
+    let crate::matrix::Shape { rows, columns, order, offset, stride } = *shape;
+    if order != Order::RowMajor && rows.min(columns) > 0 {
+        let why = "its columns lie side by side, an image's rows do: take its transpose, or a copy";
+        return Err(Error::NoView { what: part.shape.to_string(), wanted: "an image", why });
+    }
+    let raster = Raster { offset, pitch: stride, ..Raster::packed([columns, rows], 1, T::PIXEL) };
+    elements_of::<T>(&raster)?;
+    Ok(raster)
+}
+
+impl<T: Pixel> Matrix<T> {
+    /// As [`MatrixView::as_image`].
+    ///
+    /// # Errors
+    /// As [`MatrixView::as_image`].
+    pub fn as_image(&self) -> Result<ImageView<'_, T>, Error> {
+        self.view().as_image()
+    }
+
+    /// As [`MatrixView::as_image`], to be written.
+    ///
+    /// # Errors
+    /// As [`MatrixView::as_image`].
+    pub fn as_image_mut(&mut self) -> Result<ImageViewMut<'_, T>, Error> {
+        self.view_mut().as_image_mut()
+    }
+}
+
+impl<'m, T: Pixel> MatrixViewMut<'m, T> {
+    /// As [`MatrixView::as_image`], to be written.
+    ///
+    /// # Errors
+    /// As [`MatrixView::as_image`].
+    pub fn as_image_mut(self) -> Result<ImageViewMut<'m, T>, Error> {
+        let (memory, shape) = (self.memory(), self.shape());
+        let raster = raster_of::<T>(&self.part(), &shape)?;
+        Ok(ImageViewMut::over(memory, raster))
+    }
+}
+
+impl<'m, T: Pixel> MatrixView<'m, T> {
+    /// It as an image of one channel, where it lies: rows are rows.
+    ///
+    /// # Errors
+    /// It is not row-major.
+    pub fn as_image(self) -> Result<ImageView<'m, T>, Error> {
+        let raster = raster_of::<T>(&self.part(), &self.shape())?;
+        Ok(ImageView::over(self.memory(), raster))
+    }
+}
+
+impl<T: Element> Vector<T> {
+    /// It as a row-major matrix, where it lies.
+    ///
+    /// # Errors
+    /// Another number of elements than `rows * columns`.
+    pub fn as_matrix(&self, [rows, columns]: [usize; 2]) -> Result<MatrixView<'_, T>, Error> {
+        Ok(MatrixView::over(self.memory(), Matrix::from_vector(self, [rows, columns])?.view().shape()))
+    }
+
+    /// As [`Self::as_matrix`], to be written.
+    ///
+    /// # Errors
+    /// As [`Self::as_matrix`].
+    pub fn as_matrix_mut(&mut self, [rows, columns]: [usize; 2]) -> Result<MatrixViewMut<'_, T>, Error> {
+        Ok(MatrixViewMut::over(self.memory(), Matrix::from_vector(self, [rows, columns])?.view().shape()))
+    }
+
+    /// A row-major matrix of its elements, in the same memory.
+    ///
+    /// # Errors
+    /// Another number of elements than `rows * columns`.
+    pub fn into_matrix(self, extents: [usize; 2]) -> Result<Matrix<T>, Error> {
+        Matrix::from_vector(&self, extents)
+    }
+}
+
+impl<T: Pixel> Vector<T> {
+    /// An image of its elements, in the same memory.
+    ///
+    /// # Errors
+    /// As [`Image::over`].
+    pub fn into_image(self, raster: Raster) -> Result<Image<T>, Error> {
+        Image::over(&self, raster)
+    }
+}

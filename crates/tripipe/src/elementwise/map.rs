@@ -1,0 +1,335 @@
+//! Elements one by one: sums, products, activations, conversions.
+
+use std::fmt::Write as _;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use tripipe_kernels::elementwise::{self, Grid, Map, Number, Step};
+
+use super::array::sealed::Makes;
+use super::array::{Array, ArrayMut, Part, begin_later};
+use crate::element::{Float, sealed::Sealed};
+use crate::explanation::{Arithmetic, Explanation};
+use crate::kept::key;
+use crate::memory::Memory;
+use crate::operation::{Doer, Host, Operation};
+use crate::simple::name_of;
+use crate::trial::Size;
+use crate::{Context, Element, Error, Pending, cpu};
+
+/// A computation on each element of a vector, a matrix or an image, or of a part of one, with elements of type `T`.
+///
+/// At most eight steps run in the order of the calls that add them, in one pass over memory. All operands have the shape of the first one. Only
+/// elements of the operands are read and written, not what lies between them in memory.
+///
+/// Integers saturate in every step: for bytes, 200 + 100 - 100 is 155. `f32` and `f64` are rounded in every step; `f16` is computed in `f32` and
+/// rounded once, when it is stored. Every step of a NaN gives NaN. Where the result has another type ([`Self::store`]) it is converted last, as
+/// [`Vector::converted`](crate::Vector::converted) does. Subnormal numbers may be taken as 0. Functions are as exact as OpenCL's: `sigmoid` and `tanh`
+/// within 8 units of the last place, `gelu` within `|x| 2^-19`.
+///
+/// ```
+/// use tripipe::{Context, Device, Elementwise, Vector};
+///
+/// # fn main() -> Result<(), tripipe::Error> {
+/// let context = Context::new(&Device::Cpu)?;
+/// let x = Vector::from_slice(&context, &[1.0f32, -2.0, 3.0])?;
+/// let y = Vector::from_slice(&context, &[0.5f32, 0.5, 0.5])?;
+/// let sum = Elementwise::of(&x).add(&y).relu().to_new()?;
+/// assert_eq!(sum.to_vec()?, [1.5, 0.0, 3.5]);
+///
+/// // In place, and into bytes.
+/// let mut z = Vector::from_slice(&context, &[100i32, 200, 300])?;
+/// Elementwise::in_place(&mut z).multiply_scalar(2).run()?.wait()?;
+/// let mut bytes = Vector::<u8>::zeros(&context, 3)?;
+/// Elementwise::of(&z).subtract_scalar(150).store(&mut bytes)?.wait()?;
+/// assert_eq!(bytes.to_vec()?, [50, 250, 255]);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "it is computed by `store`, `to_new` or `run`"]
+#[derive(Debug)]
+pub struct Elementwise<'m, T, M> {
+    first: Part<'m>,
+    steps: Vec<Step>,
+    /// The operands of steps, in order.
+    others: Vec<Part<'m>>,
+    kinds: PhantomData<(T, M)>,
+}
+
+impl<'m, T: Element, M> Elementwise<'m, T, M> {
+    fn begin(first: Part<'m>) -> Self {
+        Self { first, steps: Vec::new(), others: Vec::new(), kinds: PhantomData }
+    }
+
+    fn step(mut self, step: Step) -> Self {
+        self.steps.push(step);
+        self
+    }
+
+    fn with(mut self, other: Part<'m>, step: impl FnOnce(Grid) -> Step) -> Self {
+        self.others.push(other);
+        self.step(step(other.grid))
+    }
+
+    /// Then: adds the elements of another of its shape.
+    #[allow(clippy::should_implement_trait, reason = "an operator adds no blocks and regions")]
+    pub fn add(self, other: impl Array<'m, Element = T>) -> Self {
+        self.with(other.part(), Step::Add)
+    }
+
+    /// Then: subtracts the elements of another of its shape.
+    pub fn subtract(self, other: impl Array<'m, Element = T>) -> Self {
+        self.with(other.part(), Step::Subtract)
+    }
+
+    /// Then: multiplies by the elements of another of its shape.
+    pub fn multiply(self, other: impl Array<'m, Element = T>) -> Self {
+        self.with(other.part(), Step::Multiply)
+    }
+
+    /// Then: adds a number to each element.
+    pub fn add_scalar(self, scalar: T) -> Self {
+        self.step(Step::AddNumber(scalar.number()))
+    }
+
+    /// Then: subtracts a number from each element.
+    pub fn subtract_scalar(self, scalar: T) -> Self {
+        self.step(Step::SubtractNumber(scalar.number()))
+    }
+
+    /// Then: multiplies each element by a number.
+    pub fn multiply_scalar(self, scalar: T) -> Self {
+        self.step(Step::MultiplyNumber(scalar.number()))
+    }
+
+    /// Then: what is less than 0 becomes 0.
+    pub fn relu(self) -> Self {
+        self.step(Step::Relu)
+    }
+
+    /// Then: clamps to 0..6.
+    pub fn relu6(self) -> Self {
+        self.step(Step::Clamp(Number::Integer(0), Number::Integer(6)))
+    }
+
+    /// Then: clamps to `least..most`. The first must not be more than the second.
+    pub fn clamp(self, least: T, most: T) -> Self {
+        self.step(Step::Clamp(least.number(), most.number()))
+    }
+
+    /// Queues the computation; `in_place` reads the elements from the result.
+    fn run_into(
+        self,
+        in_place: bool,
+        result: Part<'_>,
+        to: tripipe_launch::ScalarType,
+    ) -> Result<Pending, Error> {
+        for other in &self.others {
+            self.first.check_shape("an operand", other)?;
+        }
+        self.first.check_shape("the result", &result)?;
+        let source = (!in_place).then_some(self.first.grid);
+        let map =
+            Map { from: T::SCALAR, to, in_float: false, source, steps: self.steps, result: result.grid };
+        let first = (!in_place).then_some(self.first.memory);
+        let inputs: Vec<&Memory> =
+            first.into_iter().chain(self.others.iter().map(|other| other.memory)).collect();
+        run(map, &inputs, result.memory)
+    }
+}
+
+impl<T: Float, M> Elementwise<'_, T, M> {
+    /// Then: `1 / (1 + exp(-x))`.
+    pub fn sigmoid(self) -> Self {
+        self.step(Step::Sigmoid)
+    }
+
+    /// Then: the hyperbolic tangent.
+    pub fn tanh(self) -> Self {
+        self.step(Step::Tanh)
+    }
+
+    /// Then: `x / 2 erfc(-x / sqrt(2))`. This is the exact GELU, not its approximation by `tanh`; it gives -0 for minus infinity.
+    pub fn gelu(self) -> Self {
+        self.step(Step::Gelu)
+    }
+}
+
+impl<'m, T: Element, M: Makes + Send + Sync + 'static> Elementwise<'m, T, M> {
+    /// Starts with the elements of `source`.
+    pub fn of<A: Array<'m, Element = T, Made = M>>(source: A) -> Self {
+        Self::begin(source.part())
+    }
+
+    /// Queues the computation; the results are stored into an operand of the same shape, with any type of elements.
+    ///
+    /// # Errors
+    /// Operands of other shapes or contexts; a result that shares memory with an operand; more than eight steps; a clamp whose least value
+    /// is the larger; the device is gone.
+    pub fn store<'r, R: ArrayMut<'r>>(self, result: R) -> Result<Pending, Error> {
+        let to = <R::Element as Sealed>::SCALAR;
+        self.run_into(false, result.part(), to)
+    }
+
+    /// A new vector, row-major matrix or image (planar if the source is) with the results. Queued; it can be used at once.
+    ///
+    /// # Errors
+    /// As [`Self::store`]; no memory left.
+    pub fn to_new(self) -> Result<M, Error> {
+        self.to_new_async()?.queued_value()
+    }
+
+    /// As [`Self::to_new`]; the [`Pending`] gives the value when it is computed.
+    ///
+    /// # Errors
+    /// As [`Self::to_new`].
+    pub fn to_new_async(self) -> Result<Pending<M>, Error> {
+        let mut made = M::like(self.first.memory.context(), &self.first)?;
+        let pending = self.run_into(false, made.made(), T::SCALAR)?;
+        Ok(pending.with(made))
+    }
+}
+
+impl<'m, T: Element> Elementwise<'m, T, ()> {
+    /// Starts with the elements of `result`, which are overwritten with the results.
+    pub fn in_place(result: impl ArrayMut<'m, Element = T>) -> Self {
+        Self::begin(result.part())
+    }
+
+    /// Queues the computation.
+    ///
+    /// # Errors
+    /// As [`Self::store`](Elementwise::store).
+    pub fn run(self) -> Result<Pending, Error> {
+        let result = self.first;
+        self.run_into(true, result, T::SCALAR)
+    }
+}
+
+/// Queues `map` over its inputs, into the result.
+///
+/// # Errors
+/// A map that makes no sense; operands of different contexts, or that share memory with the result; the device is gone.
+pub(super) fn run(map: Map, inputs: &[&Memory], result: &Memory) -> Result<Pending, Error> {
+    map.check()?;
+    if map.result.is_empty() {
+        return Ok(Pending::done());
+    }
+    let mut near = map.merged();
+    let (from, to) = (near.from.bytes(), near.to.bytes());
+    let source = near.source.iter_mut().map(|grid| (grid, from));
+    let others = near.steps.iter_mut().filter_map(Step::operand_mut).map(|grid| (grid, from));
+    let later = begin_later(source.chain(others).chain([(&mut near.result, to)]));
+    let mapped = result.context().mapped(&near)?;
+    let mut operands: Vec<(&'static str, &Memory)> =
+        inputs.iter().map(|memory| ("an operand", *memory)).collect();
+    operands.push(("the result", result));
+    mapped.operation.run(&operands, &later)
+}
+
+/// A map made ready.
+pub(crate) struct Mapped {
+    map: Map,
+    operation: Operation,
+}
+
+impl Context {
+    /// A map made ready; the latest are kept.
+    fn mapped(&self, map: &Map) -> Result<Arc<Mapped>, Error> {
+        let kept = &self.kept().maps;
+        kept.get_or_make(
+            key(&(map.from, map.to, map.result.extents, map.steps.len())),
+            |known| known.map == *map,
+            || {
+                // Where the elements lie, and the numbers, make no difference worth another trial.
+                let relative = kept.relative(|known| costs_as(&known.map, map));
+                let tried = relative.and_then(|known| known.operation.trial());
+                Mapped::new(self, map, tried.map_or(Doer::Fastest, Doer::AsTried))
+            },
+        )
+    }
+}
+
+fn costs_as(one: &Map, other: &Map) -> bool {
+    let shape = |map: &Map| (map.from, map.to, map.in_float, map.source.is_some(), map.result.extents);
+    let names = |map: &Map| map.steps.iter().map(Step::name).collect::<Vec<_>>();
+    shape(one) == shape(other) && names(one) == names(other)
+}
+
+impl Mapped {
+    fn new(context: &Context, map: &Map, doer: Doer) -> Result<Self, Error> {
+        /// Elements that the CPU path does in less time than waking another thread takes.
+        const SMALL: usize = 1 << 14;
+        let count = map.result.count();
+        let bytes = |(grid, element): (&Grid, tripipe_launch::ScalarType)| {
+            grid.span()
+                .and_then(|span| span.checked_mul(element.bytes()))
+                .ok_or(Error::TooLarge { elements: count })
+        };
+        let operands: Vec<usize> = map.operands().map(bytes).collect::<Result<_, _>>()?;
+        let written = if map.source.is_some() { count.saturating_mul(map.to.bytes()) } else { 0 };
+        let operations = count as f64 * map.steps.len().max(1) as f64;
+        let size = Size { result: operands.len() - 1, operands, written, operations };
+        let kept = map.clone();
+        let work = move |inputs: &[&[u8]], output: &mut [u8], threads| {
+            cpu::map(&kept, inputs, output, threads);
+            Ok(())
+        };
+        let host = Host { work: Arc::new(work), small: count <= SMALL, size };
+        let plan = |_: &_| Ok(elementwise::map(map)?);
+        let operation = Operation::new(context, "an elementwise operation", plan, host, doer)?;
+        Ok(Self { map: map.clone(), operation })
+    }
+
+    /// What it does, and who.
+    pub(crate) fn explain(&self) -> Explanation {
+        let Map { from, to, ref steps, ref result, .. } = self.map;
+        let [columns, rows, planes] = result.extents;
+        let mut name = format!("{columns}x{rows}x{planes} {}", name_of(from));
+        for step in steps {
+            let _ = write!(name, ", {}", step.name().to_lowercase().replace('_', " "));
+        }
+        if to != from {
+            let _ = write!(name, ", to {}", name_of(to));
+        }
+        let mut explanation = self.operation.explanation(name);
+        let (kernel, why) = if self.operation.runs_kernels() {
+            ("map", "all steps in one pass over memory")
+        } else {
+            ("blocks of 256 elements in SIMD", "all steps of a block while it is in the nearest cache")
+        };
+        kernel.clone_into(&mut explanation.kernel);
+        why.clone_into(&mut explanation.why);
+        explanation.runners_up.extend(self.operation.runner_up("map"));
+        self.operation.add_bound(&mut explanation, Arithmetic::F32, self.operation.bytes() as f64);
+        explanation
+    }
+}
+
+/// `source` with each element times `scale` plus `offset`, converted to the type of `result`.
+///
+/// # Errors
+/// As [`run`].
+pub(super) fn convert<T: Element, U: Element>(
+    source: &Part<'_>,
+    result: &Part<'_>,
+    scale: f32,
+    offset: f32,
+) -> Result<Pending, Error> {
+    let in_float = scale.to_bits() != 1.0f32.to_bits() || offset != 0.0;
+    let number = |value: f32| Number::Real(value.into());
+    let steps = if in_float {
+        vec![Step::MultiplyNumber(number(scale)), Step::AddNumber(number(offset))]
+    } else {
+        Vec::new()
+    };
+    let map = Map {
+        from: T::SCALAR,
+        to: U::SCALAR,
+        in_float,
+        source: Some(source.grid),
+        steps,
+        result: result.grid,
+    };
+    run(map, &[source.memory], result.memory)
+}

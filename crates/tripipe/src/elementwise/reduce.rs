@@ -1,0 +1,166 @@
+//! Many elements to one number.
+
+use tripipe_kernels::PlanError;
+use tripipe_kernels::elementwise::{Grid, Reduction};
+
+use super::array::sealed::Lies;
+use super::array::{Part, begin_later};
+use crate::memory::Memory;
+use crate::simple::Task;
+use crate::{Element, Error, Image, ImageView, Matrix, MatrixView, Pending, Pixel, Vector};
+
+/// An element that can be summed; every element can.
+pub trait Summed: Element {
+    /// The type of a sum. `i64` of integers: exact for fewer than 2^32 elements, modulo 2^64 for more, and for sums of products that leave its
+    /// range, as those of 32 bits can. Of `f16` and `f32` `f32`, of `f64` `f64`: within `(length + 2) u sum |x|`, u = 2^-24 or 2^-53.
+    type Sum: bytemuck::Pod + Default + Send + Sync;
+}
+
+macro_rules! summed {
+    ($($type:ty as $sum:ty),*) => {$(
+        impl Summed for $type {
+            type Sum = $sum;
+        }
+    )*};
+}
+
+summed!(u8 as i64, i8 as i64, u16 as i64, i16 as i64, u32 as i64, i32 as i64);
+summed!(half::f16 as f32, f32 as f32, f64 as f64);
+
+/// Queues a reduction; what comes back are its bytes.
+fn reduced(
+    reduction: Reduction,
+    element: tripipe_launch::ScalarType,
+    parts: &[Part<'_>],
+) -> Result<Pending<Vec<u8>>, Error> {
+    let [x, rest @ ..] = parts else { return Err(Error::ValueTaken) };
+    let mut grids: Vec<Grid> = parts.iter().map(|part| part.grid).collect();
+    // The place of an extreme is told by the order in which elements are counted.
+    Grid::merge(&mut grids, matches!(reduction, Reduction::Sum | Reduction::Dot));
+    let later = begin_later(grids.iter_mut().map(|grid| (grid, element.bytes())));
+    let task = Task::Reduce { reduction, x: grids[0], y: grids[rest.len()], element };
+    let context = x.memory.context();
+    let result = Memory::uninitialised(context, reduction.result_bytes(element))?;
+    let inputs: Vec<&Memory> = parts.iter().map(|part| part.memory).collect();
+    drop(context.simple(task)?.run_later(&inputs, &result, &later)?);
+    result.read_later(0, result.bytes())
+}
+
+fn sum<T: Summed>(reduction: Reduction, parts: &[Part<'_>]) -> Result<Pending<T::Sum>, Error> {
+    let bytes = reduced(reduction, T::SCALAR, parts)?;
+    Ok(bytes.then(|bytes| Ok(bytemuck::pod_read_unaligned(&bytes[..size_of::<T::Sum>()]))))
+}
+
+/// The extreme and its number, none where there is none.
+fn extreme<T: Summed>(reduction: Reduction, part: &Part<'_>) -> Result<Pending<Option<(T, usize)>>, Error> {
+    let count = part.grid.count();
+    // The index comes as 32 bits, on the CPU path too.
+    if u32::try_from(count).is_err() {
+        let what = format!("the place of one of {count} elements");
+        return Err(PlanError::OverLimit { what, limit: u32::MAX.into() }.into());
+    }
+    let bytes = reduced(reduction, T::SCALAR, &[*part])?;
+    Ok(bytes.then(move |bytes| {
+        let Some((value, length)) = T::of_extreme(&bytes) else { return Ok(None) };
+        let index: u32 = bytemuck::pod_read_unaligned(&bytes[length..length + 4]);
+        let index = index as usize;
+        Ok((index < count).then_some((value, index)))
+    }))
+}
+
+/// Reductions of a `$type`, whose places are `$place`: where element `$index` of such extents is.
+macro_rules! reductions {
+    ($($type:ty, $bound:path, $place:ty, $named:literal: |$extents:ident, $index:ident| $at:expr;)*) => {$(
+        impl<T: Summed + $bound> $type {
+            /// The sum of its elements, after all that was queued before: see [`Summed::Sum`].
+            ///
+            /// # Errors
+            /// An operation before failed; the device is gone.
+            pub fn sum(&self) -> Result<T::Sum, Error> {
+                self.sum_async()?.wait()
+            }
+
+            /// As [`Self::sum`], without waiting.
+            ///
+            /// # Errors
+            /// It is mapped to be written; no memory left; the device is gone. The rest is told by the [`Pending`].
+            pub fn sum_async(&self) -> Result<Pending<T::Sum>, Error> {
+                sum::<T>(Reduction::Sum, &[self.part()])
+            }
+
+            /// The sum of the products with another's elements, after all that was queued before: see [`Summed::Sum`].
+            ///
+            /// # Errors
+            /// Another shape; another context; an operation before failed; the device is gone.
+            pub fn dot(&self, other: &Self) -> Result<T::Sum, Error> {
+                self.dot_async(other)?.wait()
+            }
+
+            /// As [`Self::dot`], without waiting.
+            ///
+            /// # Errors
+            /// Another shape; another context; else as [`Self::sum_async`].
+            pub fn dot_async(&self, other: &Self) -> Result<Pending<T::Sum>, Error> {
+                let [x, y] = [self.part(), other.part()];
+                x.check_shape("the other operand", &y)?;
+                sum::<T>(Reduction::Dot, &[x, y])
+            }
+
+            #[doc = concat!("The smallest element and ", $named, " of the first such; none without elements, or with nothing but NaN, which is")]
+            /// passed over. After all that was queued before.
+            ///
+            /// # Errors
+            /// 2^32 elements or more; an operation before failed; the device is gone.
+            pub fn min(&self) -> Result<Option<(T, $place)>, Error> {
+                self.min_async()?.wait()
+            }
+
+            /// As [`Self::min`], without waiting.
+            ///
+            /// # Errors
+            /// 2^32 elements or more; else as [`Self::sum_async`].
+            pub fn min_async(&self) -> Result<Pending<Option<(T, $place)>>, Error> {
+                self.extreme(Reduction::Least)
+            }
+
+            /// The largest element, as [`Self::min`].
+            ///
+            /// # Errors
+            /// As [`Self::min`].
+            pub fn max(&self) -> Result<Option<(T, $place)>, Error> {
+                self.max_async()?.wait()
+            }
+
+            /// As [`Self::max`], without waiting.
+            ///
+            /// # Errors
+            /// As [`Self::min_async`].
+            pub fn max_async(&self) -> Result<Pending<Option<(T, $place)>>, Error> {
+                self.extreme(Reduction::Most)
+            }
+
+            fn extreme(&self, reduction: Reduction) -> Result<Pending<Option<(T, $place)>>, Error> {
+                let part = self.part();
+                let $extents = part.grid.extents;
+                Ok(extreme::<T>(reduction, &part)?.then(move |found| Ok(found.map(|(value, $index)| (value, $at)))))
+            }
+        }
+    )*};
+}
+
+reductions! {
+    Vector<T>, Element, usize, "the index": |extents, index| {
+        let _ = extents;
+        index
+    };
+    Matrix<T>, Element, [usize; 2], "the row and the column": |extents, index| [index / extents[0], index % extents[0]];
+    MatrixView<'_, T>, Element, [usize; 2], "the row and the column": |extents, index| [index / extents[0], index % extents[0]];
+    Image<T>, Pixel, [usize; 3], "the column, the row and the channel": |extents, index| pixel(extents, index);
+    ImageView<'_, T>, Pixel, [usize; 3], "the column, the row and the channel": |extents, index| pixel(extents, index);
+}
+
+/// Column, row and channel of an element, counted channel by channel, then pixel by pixel.
+fn pixel([channels, width, _]: [usize; 3], index: usize) -> [usize; 3] {
+    let pixel = index / channels;
+    [pixel % width, pixel / width, index % channels]
+}
