@@ -68,7 +68,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     if tests.len() < FEWEST_TESTS {
         return;
     }
-    // The work at the border is not removed: only the tests that the other work-items run.
+    // The gain excludes the work at the border: it counts only the tests that the other work-items run.
     let only_inside = |kernel: &mut Kernel| {
         for (block, inside, _) in &branches {
             kernel.blocks[*block]

@@ -110,8 +110,8 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             context.gpu.name()
         ),
         cure: "Read it from global memory where it is used, and drop the copy.".into(),
-        // Reads of the copy become reads of global memory at the same price. The branch around a part of the copy stays
-        // included.
+        // Reads of the copy become reads of global memory at the same price. A branch around a part of the copy is not
+        // removed.
         gain: context.gain_by(|kernel| rewrite::remove(kernel, &gone)),
     });
 }

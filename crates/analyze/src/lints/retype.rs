@@ -43,7 +43,7 @@ impl Chain {
 }
 
 /// Chains of integers of a type that fit a narrower one, signed or unsigned. Where some need the sign and others the
-/// highest bit, those that need the sign are left out. Of `indices` only the low bits are used.
+/// highest bit, only those that fit the signed type remain. Of `indices` only the low bits are used.
 pub(super) fn chains(
     context: &Context<'_>,
     wide: Scalar,

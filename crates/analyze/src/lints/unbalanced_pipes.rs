@@ -127,7 +127,7 @@ fn slice(context: &Context<'_>, inst: Inst) -> Option<Slice> {
             }
             let small = context.range(operand).is_some_and(|range| numbers(range) <= MOST_ENTRIES);
             match kernel.defining(operand) {
-                // As close to the memory as the integer stays small.
+                // Continue towards the load while the integer stays small.
                 Some(maker) if !small || leads_on(context, maker) => work.push(maker),
                 _ if small && from.is_none() => from = Some(operand),
                 _ => return None,

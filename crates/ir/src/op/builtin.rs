@@ -99,8 +99,8 @@ macro_rules! builtins {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// The number in the OpenCL.std instruction set; `None` for the second results of functions with two
-            /// results.
+            /// The number in the OpenCL.std instruction set; `None` for `dot`, and for the second results of functions
+            /// with two results.
             pub const fn number(self) -> Option<u32> {
                 match self { $(Self::$variant => $number,)* }
             }
