@@ -297,7 +297,7 @@ fn infinities_and_nan() {
     });
 }
 
-/// Infinite and NaN factors, with nonzero and empty sums.
+/// Infinite and NaN factors, with nonempty and empty sums.
 #[test]
 fn factors_that_are_infinite_or_nan() {
     const SPECIAL: [f64; 5] = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1.0, 0.0];
