@@ -105,7 +105,7 @@ trait Count {
 
 impl Count for Context {
     fn simple_count(&self) -> usize {
-        self.explain().iter().filter(|one| one.operation.starts_with("Sum of")).count()
+        self.explain().iter().filter(|one| one.operation.starts_with("sum of")).count()
     }
 }
 
