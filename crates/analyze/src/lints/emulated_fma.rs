@@ -1,4 +1,4 @@
-//! `emulated-fma`: the GPU has no fma() instruction.
+//! `emulated-fma`: the GPU has no `fma()` instruction.
 
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::op::Builtin;

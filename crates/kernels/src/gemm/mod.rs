@@ -8,16 +8,18 @@
 //!
 //! One rule for every kernel, the CPU path and the [`Reference`]:
 //!
-//! 1. `alpha` and `beta` are rounded to the type of the sums ([`Gemm::factors`]). The rules below apply to the
-//! rounded values.
-//! 2. When `alpha` is 0, no element of A or B is read. Then, and when k = 0, the sum is 0. When `beta` is 0, no
-//! element of
-//!    C is read: its previous contents, NaN included, have no effect.
+//! 1. `alpha` and `beta` are rounded to the type of the sums ([`Gemm::factors`]). The rules below apply to the rounded
+//!    values.
+//! 2. When `alpha` is 0, no element of A or B is read. Then, and when k = 0, the sum is 0. When `beta` is 0, no element
+//!    of C is read: its previous contents, NaN included, have no effect.
 //! 3. Everything else follows IEEE 754: S is the sum of the products of a row of A and a column of B, and C becomes
-//!    `alpha S + beta C`. `alpha` is applied once, to the whole sum: an infinite `alpha` times an empty sum is NaN,
-//!    and times
-//!    a finite sum other than 0 infinite, whatever the individual products are.
+//!    `alpha S + beta C`. `alpha` is applied once, to the whole sum: an infinite `alpha` times an empty sum is NaN, and
+//!    times a finite sum other than 0 infinite, whatever the individual products are.
 //! 4. Limiting stages (`relu`, `relu6`, `clamp`) leave NaN as NaN and treat infinity like any number.
+//!
+//! Not covered: a partial sum of finite products that exceeds the largest number of its type may end as that number, as infinity
+//! or as NaN, because the order of the sum is not specified. Subnormal numbers may be treated as 0.
+//!
 //! The [ladders](LADDER) lead to these kernels in single steps, with separate kernels ([`steps`]).
 
 mod candidates;
