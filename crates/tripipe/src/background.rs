@@ -1,4 +1,4 @@
-//! Kernels that are built on another thread while the CPU path does their work.
+//! Kernels that are built on another thread while the CPU path does the work.
 
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -13,17 +13,17 @@ use crate::Error;
 use crate::context::{Core, Kernels, Runner};
 use crate::operation::Planned;
 
-/// The builds of a context. Dropped, it waits for those that are under way: a compiler that is still at work when the process ends may
-/// take it down.
+/// The background builds of a context. Dropping it waits for builds in progress: a compiler that is still running when
+/// the process ends may crash the process.
 #[derive(Default)]
 pub(crate) struct Builds(Mutex<Vec<JoinHandle<()>>>);
 
-/// A plan whose kernels are being built, or were.
+/// A plan whose kernels are being built, or have been built.
 pub(crate) struct Build {
     planned: OnceLock<Planned>,
-    /// Which operands can begin later than the plan says.
+    /// For each operand, whether it can begin later than the plan says.
     can_move: Vec<bool>,
-    /// Until it is planned.
+    /// `Some` until it is planned.
     under_way: Mutex<Option<UnderWay>>,
 }
 
@@ -32,7 +32,8 @@ struct UnderWay {
     made: Receiver<Made>,
 }
 
-/// What a thread has built. A program that does not build is left out, and built again by whoever needs it, to learn why.
+/// The output of a build thread. A program that does not build is left out; the operation that needs it builds it
+/// again, to get the error.
 #[derive(Default)]
 struct Made {
     programs: Vec<BuiltProgram>,
@@ -40,7 +41,8 @@ struct Made {
 }
 
 impl Build {
-    /// Has what the plan needs built on another thread; nothing where nothing is left to build, or no other thread can do it.
+    /// Starts building what the plan needs on another thread; `None` when nothing is left to build, or no other thread
+    /// can do it.
     pub(crate) fn begin(builds: &Builds, kernels: &Kernels, plan: &Plan<'static>) -> Option<Self> {
         let (builder, missing) = match &mut *kernels.executor() {
             Runner::OpenCl(executor) => {
@@ -67,7 +69,7 @@ impl Build {
                 builder.build(program, &entries).ok()
             });
             let programs = built.collect();
-            // Nobody may be there to take it.
+            // The receiver may be gone.
             let _ = sender.send(Made { programs, seconds: start.elapsed().as_secs_f64() });
         };
         let thread = thread::Builder::new().name("tripipe-build".to_owned()).spawn(build).ok()?;
@@ -84,7 +86,7 @@ impl Build {
         self.can_move.get(operand).copied().unwrap_or_default()
     }
 
-    /// The plan with its kernels, once they are built; `then` is called when they are found to be.
+    /// The plan with its kernels, once they are built; `then` is called when the builds are first seen to be complete.
     ///
     /// # Errors
     /// A kernel does not build; the device is gone.
@@ -120,7 +122,7 @@ impl Build {
 impl Drop for Builds {
     fn drop(&mut self) {
         for thread in std::mem::take(&mut *lock(&self.0)) {
-            // One that panicked has built nothing, which was seen.
+            // A thread that panicked has built nothing; this was seen before.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! The CPU path on the ladders: the serial version, one thread with SIMD, all threads.
+//! The CPU path on the optimisation ladders: the serial version, one thread with SIMD, all threads.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use crate::cpu::{self, CpuError, Threads};
 pub struct CpuClimber {}
 
 impl CpuClimber {
-    /// The CPU path has nothing to set up.
+    /// A climber; the CPU path needs no setup.
     pub fn new() -> Self {
         Self {}
     }

@@ -1,4 +1,4 @@
-//! A context: a device, its queue, and what was built for it.
+//! A context: a device, its queue, and the operations built for it.
 
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
@@ -19,19 +19,22 @@ use crate::line::Line;
 use crate::operation::Bindings;
 use crate::{Device, Error, peaks};
 
-/// A device with a queue of its own. Vectors, matrices and images live in a context, and operations on them are queued
+/// A device with its own queue. Vectors, matrices and images live in a context, and operations on them are queued
 /// there. Cheap to clone; clones are the same context, and any number of threads may use it.
 ///
 /// # Operations that fail
-/// An operation that is refused says so in the call that asks for it. One that fails later, when it runs, is told of to
+/// An operation that is refused returns the error from the call that requests it. One that fails later, when it runs,
+/// is reported to
 ///
-/// - whoever waits for its [`Pending`](crate::Pending);
-/// - whoever reads the memory it was to write, each time, until all of it is overwritten by another operation or by the host;
-/// - likewise whoever waits for, or reads the result of, an operation that read that memory, or that wrote only part of it;
-/// - whoever calls [`Self::finish`] next, unless somebody was told before.
+/// - the caller that waits for its [`Pending`](crate::Pending);
+/// - every read of the memory that it was to write, until all of it is overwritten by another operation or by the host;
+/// - likewise callers that wait for, or read the result of, an operation that read that memory, or that wrote only part
+///   of it;
+/// - the next call of [`Self::finish`], unless it was reported before.
 ///
-/// The same holds whoever does the operation: a device, the CPU path, or the CPU path in a device's place, which does not begin with what is
-/// not there. Memory that has nothing to do with a failed operation can be read as before.
+/// The same holds whether a device, the CPU path, or the CPU path as a fallback for a device does the operation; the
+/// fallback does not start when its inputs are invalid because of a failure. Memory that does not depend on a failed
+/// operation can be read as before.
 #[derive(Clone)]
 pub struct Context {
     core: Arc<Core>,
@@ -39,7 +42,8 @@ pub struct Context {
     table: Arc<OnceLock<Table>>,
 }
 
-/// What operations need of a context. They are kept in it, so they do not hold the context itself.
+/// The parts of a context that operations need. Operations are cached in the context, so they do not hold the context
+/// itself.
 pub(crate) struct Core {
     name: String,
     engine: Engine,
@@ -59,30 +63,31 @@ pub(crate) struct KeptOperations {
     pub(crate) maps: Kept<crate::elementwise::Mapped>,
 }
 
-/// Who does the work.
+/// What does the work.
 pub(crate) enum Engine {
     /// The CPU path.
     Host(HostQueue),
-    /// Whoever runs kernels.
+    /// Something that runs kernels.
     Kernels(Box<Kernels>),
 }
 
 pub(crate) struct Kernels {
     pub(crate) probe: Probe,
     runner: Mutex<Runner>,
-    /// Those of all plans.
+    /// The bindings of all plans.
     bindings: Mutex<Vec<Weak<Mutex<Bindings>>>>,
-    /// Those that are over a piece of memory.
+    /// The bindings over each piece of memory.
     bound: Mutex<HashMap<MemoryId, Vec<Weak<Mutex<Bindings>>>>>,
     /// Counts the runs of plans.
     runs: AtomicU64,
 }
 
-/// The part of a device's memory that operations may keep between their runs, and what they may keep in any case.
+/// The fraction (1/16) of a device's memory that operations may retain between their runs, and the bytes that they may
+/// retain in any case.
 const SCRATCH_PART: u64 = 16;
 const SCRATCH_BYTES: u64 = 64 << 20;
 
-/// An executor, of which one kind can take in memory that others made.
+/// An executor; only the OpenCL kind can import memory.
 pub(crate) enum Runner {
     OpenCl(Box<OpenClExecutor>),
     Other(Box<dyn Executor + Send>),
@@ -122,12 +127,12 @@ impl Context {
         }
     }
 
-    /// A context on an OpenCL device with options of its own, or over an OpenCL context that the application has.
+    /// A context on an OpenCL device with custom options, or over an OpenCL context of the application.
     pub fn on_opencl(executor: OpenClExecutor) -> Self {
         Self::on(Runner::OpenCl(Box::new(executor)))
     }
 
-    /// A context on anything else that runs kernels, such as a simulated GPU.
+    /// A context on any other executor of kernels, such as a simulated GPU.
     pub fn over(executor: impl Executor + Send + 'static) -> Self {
         Self::on(Runner::Other(Box::new(executor)))
     }
@@ -159,31 +164,31 @@ impl Context {
         Self { core, kept: Arc::default(), table: Arc::default() }
     }
 
-    /// The device's name as a person knows it.
+    /// The device's name for display.
     pub fn name(&self) -> &str {
         &self.core.name
     }
 
-    /// What the device says of itself; nothing for the CPU path.
+    /// The properties that the device reports; `None` for the CPU path.
     pub fn probe(&self) -> Option<&Probe> {
         self.core.probe()
     }
 
-    /// Waits until all that was queued has ended.
+    /// Waits until all queued operations have ended.
     ///
     /// # Errors
-    /// Operations failed and nobody was told: the first of them, once.
+    /// The first failure of an operation that was not reported yet, once.
     pub fn finish(&self) -> Result<(), Error> {
         self.core.finish()
     }
 
-    /// What the device can do at the most in a type: as it was [measured](Self::measure_ceilings), else by the GPU's model. Nothing
-    /// for a device without a model that was not measured.
+    /// The ceilings of the device for a type: as [measured](Self::measure_ceilings), otherwise those of the GPU's
+    /// model. `None` for a device without a model that was not measured.
     pub fn ceilings(&self, arithmetic: Arithmetic) -> Option<Ceilings> {
         self.core.ceilings(arithmetic)
     }
 
-    /// Measures the ceilings that explanations of operations in this type are held against, in about a second.
+    /// Measures the ceilings that explanations of operations in this type are compared with; takes about a second.
     ///
     /// # Errors
     /// The device does not offer the type, failed, or computed something wrong.
@@ -215,14 +220,14 @@ impl Context {
         Ok(ceilings)
     }
 
-    /// Whether both are the same.
+    /// Whether both are the same context.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.core, &other.core)
     }
 
-    /// Whether the device's own times are taken, as they are when nothing is said. Without them an operation costs less ahead of
-    /// its start (6 us less on an NVIDIA H200), and [`Pending::seconds`] and explanations have none. Waits for all that was
-    /// queued.
+    /// Sets whether the device's own times are taken; the default is to take them. Without them an operation has less
+    /// overhead before its start (6 us less on an NVIDIA H200), and [`Pending::seconds`] and explanations have no
+    /// times. Waits for all queued operations.
     ///
     /// # Errors
     /// As [`Self::finish`].
@@ -234,16 +239,17 @@ impl Context {
         Ok(())
     }
 
-    /// Whether kernels that are not built yet are built on another thread, in operations that are asked for from now on; they are not
-    /// when nothing is said. Until they are built the CPU path does the operation on copies, and [`crate::Explanation::fallback`] says so.
-    /// Products of packed operands wait for their kernels all the same: only these can read them. Dropping the context waits for the
-    /// builds that are under way.
+    /// Sets whether kernels that are not built yet are built on another thread, for operations requested from now on;
+    /// the default is no. Until they are built the CPU path does the operation on copies, and
+    /// [`crate::Explanation::fallback`] says so. Products of packed operands still wait for their kernels: only these
+    /// can read them. Dropping the context waits for builds in progress.
     pub fn build_in_background(&self, background: bool) {
         self.core.in_background.store(background, Ordering::Relaxed);
     }
 
-    /// What the operations do that this context keeps ready, and why that way: products, filters, elementwise operations, and the rest, of
-    /// each the 1024 used last. Regions of one size at different places, and blocks of matrices, are one operation. What was left to the CPU path says so in [`Explanation::fallback`].
+    /// What the operations in this context's cache do, and why they do it that way: products, filters, elementwise
+    /// operations, and the rest, the 1024 last used of each. Regions of one size at different offsets are one
+    /// operation, and so are blocks of matrices. [`Explanation::fallback`] is set for operations left to the CPU path.
     pub fn explain(&self) -> Vec<Explanation> {
         let KeptOperations { filters, products, simple, maps } = self.kept();
         let products = products.all().into_iter().map(|product| product.explain());
@@ -253,21 +259,23 @@ impl Context {
         products.chain(filters).chain(maps).chain(simple).collect()
     }
 
-    /// Whether the CPU path does what it does in clearly less time than the OpenCL device, as it does when nothing is said: a launch alone
-    /// costs more than a small product. Operations that both do in milliseconds (268 M operations and 32 MiB of operands at the most)
-    /// are tried both ways when they are made, behind all that is queued then, and the way that is taken stays;
-    /// [`crate::Explanation::fallback`] says so. Sums of floating-point numbers may differ between the two in their last bits: say no
-    /// where every run of a program must give the same. Operations made before stay as they are, and those whose kernels are
-    /// [built in the background](Self::build_in_background), products of packed operands and the work of a [`crate::Team`] are the device's.
+    /// Sets whether the CPU path does operations that it does in clearly less time than the OpenCL device; the default
+    /// is yes: a launch alone costs more than a small product. Operations that both do in milliseconds (at most 268 M
+    /// operations and 32 MiB of operands) are tried on both when they are made, after everything queued so far, and the
+    /// choice is then fixed; [`crate::Explanation::fallback`] says so. Sums of floating-point numbers may differ
+    /// between the two in their last bits: pass `false` where every run of a program must give the same result.
+    /// Operations made before are unchanged. Operations whose kernels are [built in the
+    /// background](Self::build_in_background), products of packed operands and the work of a [`crate::Team`] always run
+    /// on the device.
     pub fn fall_back_when_slower(&self, fall_back: bool) {
         self.core.falls_back_when_slower.store(fall_back, Ordering::Relaxed);
     }
 
-    /// Parameters of products: the user's, from the folder that `TRIPIPE_TABLES` names, else `tripipe/gemm` in the folder
-    /// for settings, ahead of those that are shipped.
+    /// Parameters of products: the user's, from the folder that `TRIPIPE_TABLES` names, otherwise from `tripipe/gemm`
+    /// in the folder for settings; they precede those that are shipped.
     ///
     /// # Errors
-    /// A file of the user's that cannot be read, or is no table.
+    /// A file of the user's that cannot be read, or is not a table.
     pub(crate) fn table(&self) -> Result<&Table, Error> {
         if let Some(table) = self.table.get() {
             return Ok(table);
@@ -300,7 +308,7 @@ impl Core {
         &self.engine
     }
 
-    /// The builds beside operations, where there are to be any.
+    /// The background builds, if they are enabled.
     pub(crate) fn builds(&self) -> Option<&Builds> {
         self.in_background.load(Ordering::Relaxed).then_some(&self.builds)
     }
@@ -325,12 +333,12 @@ impl Core {
         })
     }
 
-    /// What was queued here.
+    /// The queued operations.
     pub(crate) fn line(&self) -> &Arc<Line> {
         &self.line
     }
 
-    /// Waits until all that was queued has ended, well or not.
+    /// Waits until all queued operations have ended, whether they succeeded or failed.
     pub(crate) fn settle(&self) {
         self.line.settle();
     }
@@ -342,12 +350,12 @@ impl Core {
 }
 
 impl Kernels {
-    /// The executor, for as long as the guard is held. Waiting for the device is done without it.
+    /// The executor, for as long as the guard is held. Waits for the device happen without it.
     pub(crate) fn executor(&self) -> MutexGuard<'_, Runner> {
         lock(&self.runner)
     }
 
-    /// The bindings of a new plan, which forget memory that is released.
+    /// The bindings of a new plan; memory that is released is removed from them.
     pub(crate) fn bindings(&self) -> Arc<Mutex<Bindings>> {
         let made = Arc::default();
         let mut all = lock(&self.bindings);
@@ -356,7 +364,7 @@ impl Kernels {
         made
     }
 
-    /// Notes that `bindings` are over that memory.
+    /// Records that `bindings` are over that memory.
     pub(crate) fn note_bound(&self, memory: &[MemoryId], bindings: &Arc<Mutex<Bindings>>) {
         let mut bound = lock(&self.bound);
         let this = Arc::downgrade(bindings);
@@ -369,19 +377,19 @@ impl Kernels {
         }
     }
 
-    /// The number of a run that begins now.
+    /// The number of a run that starts now.
     pub(crate) fn next_run(&self) -> u64 {
         self.runs.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Frees memory of other plans that did not run for the longest time, until so many bytes more fit the limit of all.
+    /// Frees memory of other plans, least recently run first, until `bytes` more fit the common limit.
     pub(crate) fn limit_scratch(&self, executor: &mut dyn Executor, bytes: usize) {
         let limit = (self.probe.global_memory_bytes / SCRATCH_PART).max(SCRATCH_BYTES);
         self.free_scratch(executor, limit.saturating_sub(bytes as u64));
     }
 
-    /// Frees memory of plans that did not run for the longest time, until no more than so many bytes are left. Plans that are being run
-    /// are left out.
+    /// Frees memory of plans, least recently run first, until at most `most` bytes are left. Plans that are being run
+    /// are skipped.
     pub(crate) fn free_scratch(&self, executor: &mut dyn Executor, most: u64) {
         let all: Vec<_> = lock(&self.bindings).iter().filter_map(Weak::upgrade).collect();
         let size = |bindings: &Arc<Mutex<Bindings>>| {
@@ -402,9 +410,9 @@ impl Kernels {
         }
     }
 
-    /// Frees memory; what is queued still has it until it ended.
+    /// Frees memory; queued operations retain it until they have ended.
     pub(crate) fn release(&self, memory: MemoryId) {
-        // Bindings are locked ahead of the executor, and all of them not at once.
+        // Bindings are locked before the executor, and only one at a time.
         let all = lock(&self.bound).remove(&memory).unwrap_or_default();
         for bindings in all.iter().filter_map(Weak::upgrade) {
             lock(&bindings).forget(memory, self);
@@ -420,7 +428,7 @@ impl std::fmt::Debug for Context {
     }
 }
 
-/// What a lock holds, also after a thread died with it.
+/// The contents of a lock, even after a thread that held it panicked.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

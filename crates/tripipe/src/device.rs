@@ -1,4 +1,4 @@
-//! Devices to work on, and how one is chosen.
+//! Devices, and how one is chosen.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use tripipe_opencl::DevicesError;
 
 use crate::Error;
 
-/// A device to work on. Cheap to clone.
+/// A device. Cheap to clone.
 #[derive(Clone, Debug)]
 pub enum Device {
     /// The built-in CPU path.
@@ -18,12 +18,12 @@ pub enum Device {
     OpenCl(tripipe_opencl::Device),
 }
 
-/// All devices of this machine; iterates over them.
+/// All devices of this machine; implements `IntoIterator`.
 #[derive(Clone, Debug)]
 pub struct Devices {
     /// The CPU path first, then the OpenCL devices by number.
     pub devices: Vec<Device>,
-    /// Why there is no OpenCL device, when there is none.
+    /// The reason when there is no OpenCL device.
     pub no_opencl: Option<DevicesError>,
 }
 
@@ -37,7 +37,7 @@ impl IntoIterator for Devices {
 }
 
 impl Device {
-    /// The devices of this machine. There is always the CPU path.
+    /// The devices of this machine. The CPU path is always among them.
     pub fn list() -> Devices {
         let (opencl, no_opencl) = match tripipe_opencl::devices() {
             Ok(devices) => (devices, None),
@@ -47,8 +47,8 @@ impl Device {
         Devices { devices, no_opencl }
     }
 
-    /// The OpenCL GPU with the most compute units times clock, the first of equals; without one the CPU path. (An OpenCL device
-    /// that is the CPU itself, such as PoCL's, is slower than the CPU path.)
+    /// The OpenCL GPU with the largest product of compute units and clock, the first among equals; the CPU path when
+    /// there is no OpenCL GPU. (An OpenCL device that is the CPU itself, such as PoCL's, is slower than the CPU path.)
     pub fn best() -> Self {
         let strength = |device: &tripipe_opencl::Device| {
             let probe = device.probe();
@@ -56,11 +56,11 @@ impl Device {
         };
         let gpus = tripipe_opencl::devices().unwrap_or_default().into_iter();
         let gpus = gpus.filter(|device| device.probe().kind == DeviceKind::Gpu);
-        // Of equals `max_by_key` takes the last.
+        // Among equals `max_by_key` takes the last.
         gpus.rev().max_by_key(strength).map_or(Self::Cpu, Self::OpenCl)
     }
 
-    /// Its name as a person knows it.
+    /// Its name for display.
     pub fn name(&self) -> String {
         match self {
             Self::Cpu => cpu_name(),
@@ -68,7 +68,7 @@ impl Device {
         }
     }
 
-    /// How the command line calls it: `cpu`, `opencl:1`.
+    /// Its name on the command line: `cpu`, `opencl:1`.
     pub fn choice(&self) -> Choice {
         match self {
             Self::Cpu => Choice::Cpu,
@@ -76,7 +76,7 @@ impl Device {
         }
     }
 
-    /// What an OpenCL device says of itself; nothing for the CPU path.
+    /// The properties that an OpenCL device reports; `None` for the CPU path.
     pub fn probe(&self) -> Option<&Probe> {
         match self {
             Self::Cpu => None,
@@ -84,13 +84,13 @@ impl Device {
         }
     }
 
-    /// Which GPU model an OpenCL device matches; nothing for the CPU path.
+    /// The GPU model that an OpenCL device matches; `None` for the CPU path.
     pub fn identification(&self) -> Option<Identification> {
         self.probe().map(identify)
     }
 }
 
-/// Which device is wanted.
+/// A choice of device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
     /// [`Device::best`].
@@ -98,7 +98,7 @@ pub enum Choice {
     Auto,
     /// The built-in CPU path.
     Cpu,
-    /// The OpenCL device of that number, else the first.
+    /// The OpenCL device with that number, or the first one for `None`.
     OpenCl(Option<usize>),
 }
 
@@ -131,10 +131,10 @@ impl fmt::Display for Choice {
 }
 
 impl Choice {
-    /// The device wanted.
+    /// The chosen device.
     ///
     /// # Errors
-    /// It is not there.
+    /// The device does not exist.
     pub fn resolve(self) -> Result<Device, Error> {
         match self {
             Self::Cpu => Ok(Device::Cpu),
@@ -149,7 +149,7 @@ impl Choice {
     }
 }
 
-/// The CPU as a person knows it, with the threads the CPU path uses.
+/// The name of the CPU for display, with the number of threads that the CPU path uses.
 pub(crate) fn cpu_name() -> String {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {
@@ -160,14 +160,14 @@ pub(crate) fn cpu_name() -> String {
     .clone()
 }
 
-/// The processor's name where the system tells it in a file, as Linux and Android do.
+/// The processor's name, on systems that provide it in a file, as Linux and Android do.
 fn processor() -> Option<String> {
     let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
     let field = |key: &str| {
         let line = text.lines().find(|line| line.starts_with(key))?;
         Some(line.split_once(':')?.1.trim().to_owned()).filter(|value| !value.is_empty())
     };
-    // x86 has the one, 32-bit Arm the other; 64-bit Arm has neither.
+    // x86 has the first, 32-bit Arm the second; 64-bit Arm has neither.
     field("model name").or_else(|| field("Hardware"))
 }
 

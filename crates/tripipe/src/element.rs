@@ -1,4 +1,4 @@
-//! What a vector, a matrix or an image is made of.
+//! The element types of vectors, matrices and images.
 
 use half::f16;
 use tripipe_kernels::elementwise::Number;
@@ -8,26 +8,27 @@ use tripipe_launch::ScalarType;
 pub(crate) mod sealed {
     use super::{Number, ScalarType};
 
-    /// What kernels are told of an element.
+    /// The properties of an element that kernels need.
     pub trait Sealed: Sized {
         /// Its type.
         const SCALAR: ScalarType;
-        /// As a number of a step.
+        /// The value as the operand of a step.
         fn number(self) -> Number;
-        /// From the bytes in which a reduction leaves an extreme, and how many those are.
+        /// The value from the bytes that a reduction returns for an extreme, and the number of those bytes.
         fn of_extreme(bytes: &[u8]) -> Option<(Self, usize)>;
     }
 }
 
-/// A number that lies in device memory as it does in the host's: `u8`, `i8`, `u16`, `i16`, `u32`, `i32`, `f16`, `f32`, `f64`.
+/// A number with the same representation in device memory and in the host's: `u8`, `i8`, `u16`, `i16`, `u32`, `i32`,
+/// `f16`, `f32`, `f64`.
 pub trait Element: bytemuck::Pod + Default + PartialOrd + Send + Sync + sealed::Sealed {
     /// Its name in Rust.
     const NAME: &'static str;
 }
 
-/// A number that a channel of a pixel can be.
+/// A number type for the channels of a pixel.
 pub trait Pixel: Element {
-    /// What filters call it.
+    /// The corresponding element type of filters.
     const PIXEL: filter::Element;
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong in an operation.
+//! Errors of operations.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,28 +13,28 @@ use tripipe_opencl::DevicesError;
 
 use crate::cpu::CpuError;
 
-/// Why a device was not found or an operation failed.
+/// The reason why a device was not found or an operation failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A device name that is none.
+    /// An unknown device name.
     #[error("unknown device `{name}`: want auto, cpu, opencl, or opencl:N as `tripipe devices` numbers them")]
     UnknownDevice {
-        /// What was given.
+        /// The given name.
         name: String,
     },
-    /// OpenCL was asked for and there is none.
+    /// OpenCL was requested but is not available.
     #[error("{0}")]
     NoOpenCl(#[from] DevicesError),
-    /// There are not that many OpenCL devices.
+    /// There are fewer OpenCL devices than that.
     #[error("no OpenCL device {index}: this machine has {count}, numbered from 0")]
     NoSuchDevice {
-        /// The number asked for.
+        /// The requested number.
         index: usize,
-        /// How many there are.
+        /// The number of devices.
         count: usize,
     },
-    /// The CPU path refused.
+    /// The CPU path refused the operation.
     #[error(transparent)]
     Cpu(#[from] CpuError),
     /// The operands do not fit the device.
@@ -43,12 +43,12 @@ pub enum Error {
     /// The device failed.
     #[error(transparent)]
     Execute(#[from] ExecuteError),
-    /// An operation failed after it was queued, so that its result, and what was computed of that, is not there.
+    /// An operation failed after it was queued, so its result, and everything computed from it, is not available.
     #[error("{operation} that was queued before failed: {source}")]
     Failed {
-        /// Which.
+        /// The operation that failed.
         operation: &'static str,
-        /// Why.
+        /// The reason.
         source: Arc<ExecuteError>,
     },
     /// Memory that is mapped cannot be used in this way.
@@ -56,144 +56,144 @@ pub enum Error {
         "{operand} is mapped: while memory is mapped nothing writes it, and while it is mapped to be written nothing reads it"
     )]
     Mapped {
-        /// Which.
+        /// The operand.
         operand: &'static str,
     },
-    /// An operand of the wrong length.
+    /// An operand with the wrong length.
     #[error("{operand} has {found} elements, {want} were expected")]
     Length {
-        /// Which.
+        /// The operand.
         operand: &'static str,
-        /// How many elements it should have.
+        /// The expected number of elements.
         want: usize,
-        /// How many it has.
+        /// The actual number of elements.
         found: usize,
     },
-    /// The device does not compute in this type.
+    /// The device does not support this type.
     #[error("{device} does not offer {what}; the CPU path does (--device cpu)")]
     NotOffered {
         /// The device.
         device: String,
-        /// What it lacks.
+        /// The missing feature.
         what: &'static str,
     },
-    /// There is no such filter, or it does not fit the image.
+    /// The filter does not exist, or does not fit the image.
     #[error(transparent)]
     Filter(#[from] FilterError),
-    /// The machine has no memory left.
+    /// The host is out of memory.
     #[error("no memory left for {bytes} bytes")]
     NoMemory {
-        /// How many were asked for.
+        /// The number of bytes requested.
         bytes: usize,
     },
     /// More elements than can be addressed.
     #[error("{elements} elements do not fit into memory")]
     TooLarge {
-        /// How many were asked for.
+        /// The number of elements requested.
         elements: usize,
     },
     /// A read or write past the end.
     #[error("{length} bytes from {offset} on leave a memory of {bytes}")]
     Outside {
-        /// The first byte.
+        /// Offset of the first byte.
         offset: usize,
-        /// How many.
+        /// The number of bytes.
         length: usize,
-        /// How many there are.
+        /// The size of the memory in bytes.
         bytes: usize,
     },
-    /// A part of a matrix that leaves it.
+    /// A block of a matrix that exceeds it.
     #[error("rows {rows:?} and columns {columns:?} leave a matrix of {}x{}", extents[0], extents[1])]
     Block {
-        /// The rows asked for.
+        /// The requested rows.
         rows: Range<usize>,
-        /// The columns asked for.
+        /// The requested columns.
         columns: Range<usize>,
-        /// The rows and columns there are.
+        /// The number of rows and columns of the matrix.
         extents: [usize; 2],
     },
-    /// A raster of one type for an image of another.
+    /// A raster with an element type other than the image's.
     #[error("an image of {want} cannot have a raster of {found}")]
     RasterElement {
-        /// The image's.
+        /// The element type of the image.
         want: &'static str,
-        /// The raster's.
+        /// The element type of the raster.
         found: Element,
     },
-    /// An image made of nothing, or nothing made of an image.
+    /// An empty image resized to one with pixels, or an image with pixels resized to an empty one.
     #[error("an image of {}x{} cannot become one of {}x{}: both have pixels, or neither has", from[0], from[1], to[0], to[1])]
     Resize {
         /// Width and height of the image.
         from: [usize; 2],
-        /// Those asked for.
+        /// The requested width and height.
         to: [usize; 2],
     },
-    /// Operands of different shapes.
+    /// Operands with different shapes.
     #[error("{operand} is {found}, {want} was expected")]
     Shape {
-        /// Which.
+        /// The operand.
         operand: &'static str,
-        /// What it should be.
+        /// The expected shape.
         want: String,
-        /// What it is.
+        /// The actual shape.
         found: String,
     },
-    /// Elements that lie otherwise than a view of another kind can say.
+    /// Elements whose layout a view of another kind cannot express.
     #[error("{what} cannot be seen as {wanted} where it lies: {why}")]
     NoView {
-        /// What there is.
+        /// The object.
         what: String,
-        /// What was asked for.
+        /// The requested kind of view.
         wanted: &'static str,
-        /// What is in the way, and what helps.
+        /// The obstacle, and the remedy.
         why: &'static str,
     },
-    /// The value of an operation was given out before.
+    /// The value of an operation was already taken.
     #[error("the value of the operation was given out before")]
     ValueTaken,
-    /// Operands of different contexts.
+    /// Operands in different contexts.
     #[error("{operand} lives in another context ({found}) than the operation ({want}): copy it there first")]
     OtherContext {
-        /// Which.
+        /// The operand.
         operand: &'static str,
         /// The operation's context.
         want: String,
         /// The operand's.
         found: String,
     },
-    /// An operand that is also the result.
+    /// An operand that shares memory with the result.
     #[error("{operand} and the result share memory: the operation reads the one while it writes the other")]
     Aliased {
-        /// Which.
+        /// The operand.
         operand: &'static str,
     },
     /// A picture that the `image` crate has no type for.
     #[cfg(feature = "image")]
     #[error("there is no picture of {channels} channels of {element}: convert the image first")]
     NoSuchPicture {
-        /// Channels of a pixel.
+        /// Number of channels of a pixel.
         channels: usize,
-        /// Their type.
+        /// Type of the channels.
         element: &'static str,
     },
-    /// An image that lies otherwise than the filter was made for.
+    /// An image with a layout other than the one the filter was made for.
     #[error("{operand} lies as {}; the filter was made for {}: ask the context for another", rasters[1], rasters[0])]
     Raster {
-        /// Which.
+        /// The operand.
         operand: &'static str,
-        /// What the filter was made for, and what the image is.
+        /// The layout the filter was made for, and the layout of the image.
         rasters: Box<[Raster; 2]>,
     },
     /// A ceiling of the CPU path could not be measured.
     #[error(transparent)]
     Peak(#[from] PeakError),
-    /// A product that makes no sense, or cannot be computed so.
+    /// A product that is invalid, or that cannot be computed in this way.
     #[error(transparent)]
     Gemm(#[from] Unfit),
-    /// A description of a product that makes no sense.
+    /// An invalid description of a product.
     #[error(transparent)]
     Description(#[from] DescriptionError),
-    /// Extents of A and B that do not fit together.
+    /// Extents of A and B that do not match.
     #[error("A is {}x{} and B is {}x{}: a product wants as many columns in A as rows in B", a[0], a[1], b[0], b[1])]
     Inner {
         /// Rows and columns of A.
@@ -201,10 +201,10 @@ pub enum Error {
         /// Rows and columns of B.
         b: [usize; 2],
     },
-    /// A matrix of other extents than the product.
+    /// A matrix with extents other than the product's.
     #[error("{operand} is {}x{}, the product {}x{}", found[0], found[1], want[0], want[1])]
     Extents {
-        /// Which.
+        /// The operand.
         operand: &'static str,
         /// Rows and columns of the product.
         want: [usize; 2],
@@ -214,36 +214,36 @@ pub enum Error {
     /// Memory that ends before the operand does.
     #[error("{operand} has {found} elements of memory, {want} are reached")]
     Short {
-        /// Which.
+        /// The operand.
         operand: String,
-        /// Elements that are reached.
+        /// The number of elements accessed.
         want: usize,
-        /// Elements there are.
+        /// The number of elements available.
         found: usize,
     },
-    /// A batch asked for as one matrix.
+    /// A batch requested as one matrix.
     #[error("a batch of products is not one matrix: store it in a matrix that holds them all")]
     BatchToMatrix,
-    /// A packed operand that a batch has in several places.
+    /// A packed operand that has several locations in a batch.
     #[error(
         "{operand} was packed ahead, once for all products of the batch: its stride and its offsets are 0"
     )]
     PackedMoved {
-        /// Which.
+        /// The operand.
         operand: &'static str,
     },
-    /// A team of nobody.
+    /// A team without members.
     #[error("a team needs at least one context")]
     NoMember,
-    /// A shared operation that every member failed in.
+    /// A shared operation in which every member failed.
     #[error("all {members} members of the team failed, the first of them: {first}")]
     NoMemberLeft {
-        /// How many there are.
+        /// The number of members.
         members: usize,
-        /// What went wrong in the first.
+        /// The error of the first.
         first: Box<Error>,
     },
-    /// Something that only a device with kernels has.
+    /// A feature that only a device with kernels has.
     #[error("the CPU path runs no kernels")]
     NoKernels,
     /// The user's parameters of products cannot be read.

@@ -1,10 +1,10 @@
-//! What an operation does, and why that way.
+//! What an operation does, and the reasons for it.
 
 use std::fmt;
 
 use tripipe_device::{Probe, identify};
 
-/// What an operation does on which device, why that way, how long it should take, how long it took, and what holds it up.
+/// What an operation does, on which device, and why; how long it should take, how long it took, and what bounds it.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Explanation {
@@ -14,58 +14,58 @@ pub struct Explanation {
     pub device: String,
     /// The kernel, e.g. `tile 4x4`.
     pub kernel: String,
-    /// What was chosen: tile, vector width, memory path, work-group, and so on.
+    /// The choices: tile, vector width, memory path, work-group, and so on.
     pub choices: Vec<Chosen>,
-    /// Why this kernel, in one sentence.
+    /// The reason for this kernel, in one sentence.
     pub why: String,
-    /// What the choice rests on: measured, published or guessed, and where.
+    /// The basis of the choice: measured, published or guessed, and where.
     pub rests_on: String,
-    /// Seconds it should take; nothing where the CPU path does it in the device's place.
+    /// The predicted time in seconds; `None` when the CPU path does it as a fallback.
     pub predicted: Option<Prediction>,
-    /// The shortest time it was seen to take, in seconds: the device's own on OpenCL, wall time on the CPU path.
+    /// The shortest time measured, in seconds: the device's own time on OpenCL, wall time on the CPU path.
     pub measured_seconds: Option<f64>,
-    /// How many runs that is the shortest of; the first is longer than others, as caches are cold then.
+    /// The number of runs that time is the shortest of; the first takes longer than others, as caches are cold then.
     pub measured_runs: u64,
-    /// What bounds it, likewise.
+    /// The ceiling that bounds it; `None` when no ceiling is known or the CPU path does it as a fallback.
     pub bound: Option<Bound>,
     /// The next best choices, the best first.
     pub runners_up: Vec<RunnerUp>,
-    /// Seconds for building the kernels, or loading them from the cache: ahead of the first run, or beside the first ones
+    /// Seconds to build the kernels, or to load them from the cache: before the first run, or during the first ones
     /// ([`crate::Context::build_in_background`]).
     pub build_seconds: Option<f64>,
-    /// Seconds from the first call to its end, once it has ended: longer than others, as a device makes memory and prepares launches
-    /// then.
+    /// Seconds from the first call to its end, once it has ended: longer than other calls, as a device allocates memory
+    /// and prepares launches then.
     pub first_call_seconds: Option<f64>,
-    /// Why it does not run on the device that was asked for.
+    /// The reason why it does not run on the requested device.
     pub fallback: Option<String>,
 }
 
 /// One choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
-    /// What was chosen, e.g. `work-group`.
+    /// The name of the choice, e.g. `work-group`.
     pub what: &'static str,
-    /// What it is, e.g. `16x8`.
+    /// Its value, e.g. `16x8`.
     pub value: String,
 }
 
-/// Seconds an operation should take.
+/// The predicted time of an operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
     /// The seconds.
     pub seconds: f64,
-    /// How they come about.
+    /// How the prediction is derived.
     pub from: String,
 }
 
-/// The ceiling an operation cannot get through.
+/// The ceiling that limits an operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
-    /// Which: `multiply-adds`, `memory`, `launch`.
+    /// Its name: `multiply-adds`, `memory`, `launch`.
     pub ceiling: &'static str,
-    /// Seconds the operation takes at that ceiling, with nothing else in the way.
+    /// Seconds the operation takes at that ceiling, with no other limit.
     pub seconds: f64,
-    /// The ceiling and where it comes from.
+    /// The value of the ceiling and its source.
     pub from: String,
 }
 
@@ -74,7 +74,7 @@ pub struct Bound {
 pub struct RunnerUp {
     /// The kernel.
     pub kernel: String,
-    /// Why it was not taken: its rate, or what it lacks.
+    /// The reason why it was not taken: its rate, or what it lacks.
     pub why_not: String,
 }
 
@@ -111,7 +111,7 @@ impl fmt::Display for Explanation {
         if let Some(Bound { ceiling, seconds, from }) = &self.bound {
             write!(f, "  bound by    {ceiling}: {} at the ceiling ({from})", Time(*seconds))?;
             match self.measured_seconds {
-                // What rounds to all of it has reached it.
+                // A ratio that rounds to 100 % counts as reached.
                 Some(measured) if *seconds <= 1.005 * measured => {
                     writeln!(f, ", {:.0} % of it reached", 100.0 * seconds / measured)?;
                 }
@@ -141,7 +141,7 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// Seconds with a unit that suits them and three digits.
+/// Seconds with a suitable unit and three digits.
 pub(crate) struct Time(pub(crate) f64);
 
 impl fmt::Display for Time {
@@ -162,37 +162,38 @@ impl fmt::Display for Time {
     }
 }
 
-/// What a device can do at the most.
+/// The peak rates of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ceilings {
-    /// Operations a second in the type computed in; a multiply-add is 2.
+    /// Operations per second in the type of the computation; a multiply-add is 2.
     pub operations_per_second: f64,
-    /// Bytes a second between the processor and its memory.
+    /// Bytes per second between the processor and its memory.
     pub bytes_per_second: f64,
-    /// Seconds an empty launch takes; 0 where nobody says.
+    /// Seconds for an empty launch; 0 when unknown.
     pub launch_seconds: f64,
-    /// Where the figures come from.
+    /// The source of the figures.
     pub from: String,
 }
 
-/// The type whose multiply-adds an operation is made of.
+/// The type of an operation's multiply-adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arithmetic {
     /// `float`
     F32,
-    /// `double`, which the CPU path alone computes in.
+    /// `double`, which only the CPU path computes in.
     F64,
     /// `half`
     F16,
-    /// Bytes, with the dot product where there is one.
+    /// Bytes, with the dot product if available.
     I8,
     /// 16-bit integers.
     I16,
 }
 
 impl Ceilings {
-    /// The ceilings of a phone GPU by its model: cores x clock x multiply-adds, and the nominal bandwidth of its memory, of which no
-    /// kernel reaches all. Nothing for a device without a model. The clock and the cores are the device's own where it says them.
+    /// The ceilings of a phone GPU by its model: cores x clock x multiply-adds, and the nominal bandwidth of its
+    /// memory, which no kernel fully reaches. `None` for a device without a model. The clock and the number of cores
+    /// are those the device reports, if it does.
     pub fn of_model(probe: &Probe, arithmetic: Arithmetic) -> Option<Self> {
         let found = identify(probe);
         let gpu = found.model?;
@@ -217,7 +218,7 @@ impl Ceilings {
         })
     }
 
-    /// The ceiling that holds up work of so many operations and bytes.
+    /// The ceiling that bounds work with this number of operations and bytes.
     pub fn bound(&self, operations: f64, bytes: f64) -> Bound {
         let each = [
             ("multiply-adds", operations / self.operations_per_second, self.operations_per_second, "GOP/s"),

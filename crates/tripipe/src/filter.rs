@@ -38,19 +38,19 @@ use crate::operation::{Doer, Host, Later, Operation};
 use crate::trial::Size;
 use crate::{Context, Error, Explanation, Image, ImageView, ImageViewMut, Pending, Pixel};
 
-/// Bytes of a result that the CPU path makes in less time than waking another thread takes.
+/// Size in bytes of a result that the CPU path computes in less time than waking another thread takes.
 const SMALL_BYTES: usize = 16 << 10;
 
-/// A chain of filters made ready for images of one shape.
+/// A chain of filters prepared for images of one shape.
 pub struct Filter {
     shared: Arc<Chained>,
     from: Raster,
     to: Raster,
-    /// How much later the two begin than the operation says.
+    /// How much later the source and the result begin than the operation says.
     later: [Later; 2],
 }
 
-/// What filters have in common that differ in nothing but where their images begin.
+/// The shared part of filters that differ only in where their images begin.
 pub(crate) struct Chained {
     chain: Chain,
     from: Raster,
@@ -60,15 +60,16 @@ pub(crate) struct Chained {
 }
 
 impl Context {
-    /// A chain made ready for images that lie as `from` does and results that lie as `to` does: its kernels are chosen
-    /// and built. The latest are kept, so asking again costs nothing, and so does asking for another region of the same size.
+    /// Prepares a chain for images with the layout `from` and results with the layout `to`: its kernels are chosen and
+    /// built. The latest filters are cached, so another request for the same one costs nothing, nor does one for
+    /// another region of the same size.
     ///
     /// # Errors
-    /// The chain does not make such a result of such an image; a kernel does not build; the device is gone.
+    /// The chain does not make such a result from such an image; a kernel does not build; the device is gone.
     pub fn filter(&self, chain: &Chain, from: &Raster, to: &Raster) -> Result<Arc<Filter>, Error> {
         let [mut near, mut near_to] = [*from, *to];
         let later = [&mut near, &mut near_to].map(|near| Later::off(&mut near.offset, near.element.bytes()));
-        // Kernels count in 32 bits.
+        // Kernels use 32-bit indices.
         let counts =
             |raster: &Raster| raster.elements().is_ok_and(|elements| u32::try_from(elements).is_ok());
         if later != [Later::default(); 2] && counts(from) && counts(to) {
@@ -87,7 +88,7 @@ impl Context {
             key(&(from, to, chain.stages.len())),
             |known| known.from == *from && known.to == *to && known.chain == *chain,
             || {
-                // How the rows lie makes no difference worth another trial.
+                // The layout of the rows makes no difference worth another trial.
                 let size = |raster: &Raster| Raster { offset: 0, pitch: 0, plane_pitch: 0, ..*raster };
                 let alike = |one: &Raster, other: &Raster| size(one) == size(other);
                 let relative = kept.relative(|known| {
@@ -123,7 +124,7 @@ impl Chained {
         Ok(Self { chain: chain.clone(), from, to, parameters, operation })
     }
 
-    /// What it does, why that way, and how long that takes.
+    /// What it does, why, and how long it takes.
     pub(crate) fn explain(&self) -> Explanation {
         let core = self.operation.core();
         let Raster { width, height, channels, element, .. } = self.from;
@@ -166,7 +167,7 @@ impl Chained {
 }
 
 impl Filter {
-    /// One that the context does not keep.
+    /// A filter that the context does not cache.
     pub(crate) fn new(
         context: &Context,
         chain: &Chain,
@@ -181,7 +182,8 @@ impl Filter {
     /// Queues the chain over `source`, into `result`.
     ///
     /// # Errors
-    /// Images that lie otherwise than the filter was made for, live in another context, or share memory; the device is gone.
+    /// Images whose layout is not the one the filter was made for, that live in another context, or that share memory;
+    /// the device is gone.
     pub fn run<'i, S: Pixel, R: Pixel>(
         &self,
         source: impl Into<ImageView<'i, S>>,
@@ -201,31 +203,32 @@ impl Filter {
         self.run_over(source.memory(), result.memory())
     }
 
-    /// Queues it over memory that lies as it was made for.
+    /// Queues it over memory with the layout it was made for.
     pub(crate) fn run_over(&self, source: &Memory, result: &Memory) -> Result<Pending, Error> {
         self.shared.operation.run(&[("the source", source), ("the result", result)], &self.later)
     }
 
-    /// Runs it on the CPU path, on the calling thread's own memory.
+    /// Runs it on the CPU path, on memory of the calling thread.
     pub(crate) fn run_here(&self, source: &[u8], result: &mut [u8]) -> Result<(), Error> {
         self.shared.operation.run_here(&[source], result)
     }
 
-    /// Whether it makes images like `to` of images like `from`.
+    /// Whether it makes images with the layout `to` from images with the layout `from`.
     pub(crate) fn is_between(&self, from: &Raster, to: &Raster) -> bool {
         self.from == *from && self.to == *to
     }
 
-    /// What it does, why that way, and how long that takes.
+    /// What it does, why, and how long it takes.
     pub fn explain(&self) -> Explanation {
         self.shared.explain()
     }
 }
 
-/// Multiplications and additions, or comparisons, of the whole chain; separable windows counted as two passes.
+/// The number of multiplications and additions, or of comparisons, of the whole chain; separable windows count as two
+/// passes.
 fn operations(chain: &Chain, from: &Raster) -> f64 {
     let pixels = (from.width * from.height * from.channels) as f64;
-    // Elements are compared as they are, and two bytes fit where one of 16 bits does.
+    // Elements are compared in their own type, and two bytes fit in the space of one 16-bit element.
     let compared = if from.element == Element::U8 { 0.5 } else { 1.0 };
     let each = chain.stages.iter().map(|stage| match stage {
         Stage::Linear(linear) => {
@@ -248,7 +251,7 @@ fn operations(chain: &Chain, from: &Raster) -> f64 {
     pixels * each.sum::<f64>()
 }
 
-/// The parameters of a filter's kernel in words.
+/// The parameters of a filter's kernel as text.
 fn choices(parameters: &Parameters) -> Vec<Chosen> {
     let Parameters { lanes, rows, loads, sums, work_group, fuse } = *parameters;
     let group = work_group.map_or("the driver's choice".to_owned(), |[x, y]| format!("{x}x{y}"));
@@ -281,7 +284,7 @@ fn choices(parameters: &Parameters) -> Vec<Chosen> {
 }
 
 impl<T: Pixel> Image<T> {
-    /// A new image: the chain over this one. Queued; the image can be used at once.
+    /// A new image: the result of the chain on this one. Queued; the image can be used at once.
     ///
     /// # Errors
     /// The chain does not take this image or makes pixels of another type; no memory left; the device is gone.
@@ -289,7 +292,7 @@ impl<T: Pixel> Image<T> {
         self.filtered_async(chain)?.queued_value()
     }
 
-    /// As [`Self::filtered`]; the [`Pending`] gives the image when it is there.
+    /// As [`Self::filtered`]; the [`Pending`] gives the image when it is computed.
     ///
     /// # Errors
     /// As [`Self::filtered`].

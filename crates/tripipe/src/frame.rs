@@ -1,4 +1,4 @@
-//! Images of other extents, and from frames of a camera.
+//! Resized images, and images from and to camera frames.
 
 use tripipe_kernels::filter::{Interpolation, Layout, Raster, Semiplanar};
 
@@ -6,15 +6,15 @@ use crate::simple::Task;
 use crate::{Error, Image, Pending, Pixel, Vector};
 
 impl<T: Pixel> Image<T> {
-    /// A new image of `size` pixels. Queued; the image can be used at once.
+    /// A new image: this one resized to `size` (width and height in pixels). Queued; the image can be used at once.
     ///
     /// # Errors
-    /// One of the two is empty and the other is not; no memory left; the device is gone.
+    /// Either this image or `size` is empty and the other is not; no memory left; the device is gone.
     pub fn resized(&self, size: [usize; 2], interpolation: Interpolation) -> Result<Self, Error> {
         self.resized_async(size, interpolation)?.queued_value()
     }
 
-    /// As [`Self::resized`]; the [`Pending`] gives the image when it is there.
+    /// As [`Self::resized`]; the [`Pending`] gives the image when it is computed.
     ///
     /// # Errors
     /// As [`Self::resized`].
@@ -41,16 +41,16 @@ impl<T: Pixel> Image<T> {
 }
 
 impl Image<u8> {
-    /// A new image of 3 channels, RGB, or of 4 with alpha 255: a frame of NV12 or NV21 that lies in `frame`. Queued; the image
-    /// can be used at once.
+    /// A new image of 3 channels, RGB, or of 4 with alpha 255, from an NV12 or NV21 frame stored in `frame`. Queued;
+    /// the image can be used at once.
     ///
     /// # Errors
-    /// Other channels than 3 and 4; a vector that is too short; no memory left; the device is gone.
+    /// A number of channels other than 3 and 4; a vector that is too short; no memory left; the device is gone.
     pub fn from_frame(frame: &Vector<u8>, layout: &Semiplanar, channels: usize) -> Result<Self, Error> {
         Self::from_frame_async(frame, layout, channels)?.queued_value()
     }
 
-    /// As [`Self::from_frame`]; the [`Pending`] gives the image when it is there.
+    /// As [`Self::from_frame`]; the [`Pending`] gives the image when it is computed.
     ///
     /// # Errors
     /// As [`Self::from_frame`].
@@ -73,12 +73,12 @@ impl Image<u8> {
         Ok(simple.run(&[frame.memory(), frame.memory()], result.view().memory())?.with(result))
     }
 
-    /// Queues a frame of NV12 or NV21 of this image, RGB, or RGBA without its alpha, into `frame`. Of the frame only its pixels
-    /// are written.
+    /// Queues the conversion of this image, RGB, or RGBA without its alpha, to an NV12 or NV21 frame in `frame`. Only
+    /// the pixels of the frame are written.
     ///
     /// # Errors
-    /// Other extents than the frame's; other channels than 3 and 4; a vector that is too short or is the image's own; another
-    /// context; the device is gone.
+    /// Extents other than the frame's; a number of channels other than 3 and 4; a vector that is too short or is the
+    /// image's own; another context; the device is gone.
     pub fn to_frame(&self, frame: &mut Vector<u8>, layout: &Semiplanar) -> Result<Pending, Error> {
         let want = layout.bytes();
         if frame.len() < want {

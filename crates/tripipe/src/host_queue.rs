@@ -1,4 +1,4 @@
-//! The queue of the CPU path: operations in order, beside the thread that asks for them.
+//! The queue of the CPU path: operations in order, on a thread other than the caller's.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Sender, channel};
@@ -11,8 +11,8 @@ use tripipe_launch::{ExecuteError, Submission, Timing};
 
 use crate::cpu::CpuError;
 
-/// Runs operations one after the other. The thread they run on is started with the first that is worth it and ends with
-/// the queue.
+/// Runs operations one after the other. The thread they run on is started with the first operation that is worth it and
+/// ends with the queue.
 pub(crate) struct HostQueue {
     start: Instant,
     line: Mutex<Line>,
@@ -31,7 +31,7 @@ struct Task {
 
 type Work = Box<dyn FnOnce() -> Result<(), CpuError> + Send>;
 
-/// An operation of the CPU path that was queued.
+/// A queued operation of the CPU path.
 pub(crate) struct HostTask {
     start: Instant,
     queued_ns: u64,
@@ -59,10 +59,10 @@ impl From<HostError> for ExecuteError {
     }
 }
 
-/// Does the work of the CPU path; a panic is a failure of it.
+/// Does the work of the CPU path; a panic is reported as a failure.
 ///
 /// # Errors
-/// It failed.
+/// The work failed.
 pub(crate) fn guarded(work: impl FnOnce() -> Result<(), CpuError>) -> Result<(), HostError> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(outcome) => Ok(outcome?),
@@ -79,8 +79,8 @@ impl HostQueue {
         Self { start: Instant::now(), line: Mutex::default() }
     }
 
-    /// Queues an operation, which runs whatever came of those before it. A `small` one that has nothing to wait for runs at once, on the calling thread: waking another
-    /// would take longer.
+    /// Queues an operation, which runs whether or not those before it failed. A `small` operation that has nothing to
+    /// wait for runs at once, on the calling thread: waking another would take longer.
     pub(crate) fn submit(
         &self,
         small: bool,
@@ -101,7 +101,7 @@ impl HostQueue {
                 Err(back) => task = back,
             }
         }
-        // The line stays locked, so nothing that is queued behind overtakes it. What came of the last is asked elsewhere.
+        // The line stays locked, so nothing queued later overtakes it. The outcome of the last is checked elsewhere.
         if let Some(last) = last {
             let _ = last.finish();
         }
@@ -111,7 +111,7 @@ impl HostQueue {
 }
 
 impl Line {
-    /// Gives a task to the thread; gives it back when there is none and none can be started.
+    /// Sends a task to the thread; returns it when there is none and none can be started.
     fn hand_over(&mut self, task: Task) -> Result<(), Task> {
         if self.tasks.is_none() {
             let (sender, tasks) = channel::<Task>();
@@ -140,20 +140,20 @@ impl Task {
         };
         self.state.done.notify_all();
         for callback in callbacks {
-            // A waker that panics is its owner's affair: what is in line behind must still run.
+            // A waker that panics must not stop the tasks queued behind it.
             let _ = catch_unwind(AssertUnwindSafe(callback));
         }
     }
 }
 
 impl HostTask {
-    /// One that was begun at `start` and has just ended.
+    /// A task that began at `start` and has just ended.
     pub(crate) fn over(start: Instant) -> Self {
         let timing = Timing { end_ns: nanoseconds(start), ..Timing::default() };
         Self { start, queued_ns: 0, phase: Mutex::new(Phase::Over(Ok(timing))), done: Condvar::new() }
     }
 
-    /// Whether it has ended, and well.
+    /// Whether it has ended successfully.
     pub(crate) fn went_well(&self) -> bool {
         matches!(&*lock(&self.phase), Phase::Over(Ok(_)))
     }
@@ -194,7 +194,8 @@ impl Submission for HostTask {
     }
 }
 
-/// What a lock holds, also after a thread died with it: all that is locked here is whole at every moment.
+/// The contents of a lock, even after a thread that held it panicked: all that is locked here is consistent at every
+/// moment.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -207,13 +208,13 @@ fn nanoseconds(start: Instant) -> u64 {
 mod tests {
     use super::*;
 
-    /// Whoever is told of an end may panic; the operations of others run on.
+    /// A completion callback may panic; other operations still run.
     #[test]
     fn a_callback_that_panics_stops_nobody() {
         let queue = HostQueue::new();
         let (tell, told) = channel::<()>();
         let held = queue.submit(false, move || {
-            // Until the callback is there.
+            // Waits until the callback is registered.
             let _ = told.recv();
             Ok(())
         });

@@ -15,7 +15,7 @@ pub struct Image<T> {
     element: PhantomData<T>,
 }
 
-/// An image or part of one, to be read.
+/// A view of an image or of part of one, for reading.
 #[derive(Debug)]
 pub struct ImageView<'i, T> {
     memory: &'i Memory,
@@ -23,7 +23,7 @@ pub struct ImageView<'i, T> {
     element: PhantomData<&'i T>,
 }
 
-/// An image or part of one, to be written.
+/// A view of an image or of part of one, for writing.
 #[derive(Debug)]
 pub struct ImageViewMut<'i, T> {
     memory: &'i Memory,
@@ -32,10 +32,11 @@ pub struct ImageViewMut<'i, T> {
 }
 
 impl<T: Pixel> Image<T> {
-    /// An image of packed pixels without gaps, with a copy of `pixels`.
+    /// An image of packed pixels without gaps, with a copy of `pixels`; `size` is width and height.
     ///
     /// # Errors
-    /// Another number of elements than `width * height * channels`; more than the device gives in one piece; no memory left.
+    /// A number of elements other than `width * height * channels`; more than the device allows in one allocation; no
+    /// memory left.
     pub fn from_slice(
         context: &Context,
         size: [usize; 2],
@@ -45,10 +46,11 @@ impl<T: Pixel> Image<T> {
         Self::with_raster(context, Raster::packed(size, channels, T::PIXEL), pixels)
     }
 
-    /// An image whose pixels lie as `raster` says, with a copy of `elements`; those between rows are kept.
+    /// An image with the layout `raster`, with a copy of `elements`; those between rows are stored too.
     ///
     /// # Errors
-    /// A raster of another element type; fewer elements than it spans; more than the device gives in one piece; no memory left.
+    /// A raster with another element type; fewer elements than it spans; more than the device allows in one allocation;
+    /// no memory left.
     pub fn with_raster(context: &Context, raster: Raster, elements: &[T]) -> Result<Self, Error> {
         check_elements::<T>(&raster, elements.len())?;
         let bytes: &[u8] = bytemuck::cast_slice(elements);
@@ -56,7 +58,7 @@ impl<T: Pixel> Image<T> {
         Ok(Self { memory, raster, element: PhantomData })
     }
 
-    /// As [`Self::from_slice`], without waiting: the pixels are on their way. A vector is taken as it is, of a slice a copy is made first.
+    /// As [`Self::from_slice`], without waiting for the pixels to be copied. A `Vec` is moved, a slice is copied first.
     ///
     /// # Errors
     /// As [`Self::from_slice`].
@@ -84,7 +86,7 @@ impl<T: Pixel> Image<T> {
         Ok(memory.then(move |memory| Ok(Self { memory, raster, element: PhantomData })))
     }
 
-    /// An image of zeros whose pixels lie as `raster` says.
+    /// An image of zeros with the layout `raster`.
     ///
     /// # Errors
     /// As [`Self::with_raster`].
@@ -93,7 +95,7 @@ impl<T: Pixel> Image<T> {
         Ok(Self { memory: Memory::new(context, bytes, None)?, raster, element: PhantomData })
     }
 
-    /// An image without gaps that is written, all of it, before it is read.
+    /// An image without gaps, all of which is written before it is read.
     ///
     /// # Errors
     /// As [`Self::with_raster`].
@@ -102,11 +104,11 @@ impl<T: Pixel> Image<T> {
         Ok(Self { memory: Memory::uninitialised(context, bytes)?, raster, element: PhantomData })
     }
 
-    /// The elements of a vector as an image; both share the memory. This is how a plane of a camera's frame becomes an image
+    /// The elements of a vector as an image; both share the memory. This makes a plane of a camera frame an image
     /// without a copy: [`Raster::luma`].
     ///
     /// # Errors
-    /// A raster of another element type; a vector that is too short.
+    /// A raster with another element type; a vector that is too short.
     pub fn over(vector: &Vector<T>, raster: Raster) -> Result<Self, Error> {
         let want = elements_of::<T>(&raster)?;
         if vector.len() < want {
@@ -120,39 +122,39 @@ impl<T: Pixel> Image<T> {
         [self.raster.width, self.raster.height]
     }
 
-    /// Channels of a pixel.
+    /// The number of channels of a pixel.
     pub fn channels(&self) -> usize {
         self.raster.channels
     }
 
-    /// Where its pixels lie.
+    /// The layout of its pixels.
     pub fn raster(&self) -> &Raster {
         &self.raster
     }
 
-    /// All of it.
+    /// A view of the whole image.
     pub fn view(&self) -> ImageView<'_, T> {
         ImageView { memory: &self.memory, raster: self.raster, element: PhantomData }
     }
 
-    /// All of it, to be written.
+    /// A mutable view of the whole image.
     pub fn view_mut(&mut self) -> ImageViewMut<'_, T> {
         ImageViewMut { memory: &self.memory, raster: self.raster, element: PhantomData }
     }
 
-    /// The part of `size` pixels from `at` on; an image of its own to every filter.
+    /// A view of the region of `size` pixels whose first pixel is `at`; filters treat it as a separate image.
     ///
     /// # Errors
-    /// It leaves the image.
+    /// The region exceeds the image.
     pub fn region(&self, at: [usize; 2], size: [usize; 2]) -> Result<ImageView<'_, T>, Error> {
         let raster = self.raster.region(at, size)?;
         Ok(ImageView { memory: &self.memory, raster, element: PhantomData })
     }
 
-    /// The part of `size` pixels from `at` on, to be written; the rest stays as it is.
+    /// A mutable view of the region of `size` pixels whose first pixel is `at`; the rest of the image is unchanged.
     ///
     /// # Errors
-    /// It leaves the image.
+    /// The region exceeds the image.
     pub fn region_mut(&mut self, at: [usize; 2], size: [usize; 2]) -> Result<ImageViewMut<'_, T>, Error> {
         let raster = self.raster.region(at, size)?;
         Ok(ImageViewMut { memory: &self.memory, raster, element: PhantomData })
@@ -162,10 +164,11 @@ impl<T: Pixel> Image<T> {
 elements!(Image, Pixel, " as they lie, gaps included");
 
 impl<T: Pixel> Image<T> {
-    /// A copy of its pixels row by row, the channels of each side by side, without gaps, after all that was queued before.
+    /// A copy of its pixels row by row, the channels of each pixel adjacent, without gaps, after all operations queued
+    /// before.
     ///
     /// # Errors
-    /// An operation before failed; the device is gone.
+    /// An earlier operation failed; the device is gone.
     pub fn to_packed_vec(&self) -> Result<Vec<T>, Error> {
         let Raster { width, height, channels, element, .. } = self.raster;
         if self.raster.is_empty() {
@@ -181,7 +184,7 @@ impl<T: Pixel> Image<T> {
 }
 
 impl<T: Pixel> Image<T> {
-    /// As [`Self::to_packed_vec`], without waiting: the copy comes with the [`Pending`].
+    /// As [`Self::to_packed_vec`], without waiting: the [`Pending`] gives the copy.
     ///
     /// # Errors
     /// As [`Self::to_vec_async`].
@@ -191,23 +194,24 @@ impl<T: Pixel> Image<T> {
 }
 
 impl<T: Pixel> ImageView<'_, T> {
-    /// A copy of its pixels row by row, the channels of each side by side, without gaps, after all that was queued before.
+    /// A copy of its pixels row by row, the channels of each pixel adjacent, without gaps, after all operations queued
+    /// before.
     ///
     /// # Errors
-    /// An operation before failed; the device is gone.
+    /// An earlier operation failed; the device is gone.
     pub fn to_packed_vec(&self) -> Result<Vec<T>, Error> {
         self.to_packed_vec_async()?.wait()
     }
 
-    /// As [`Self::to_packed_vec`], without waiting: the copy comes with the [`Pending`].
+    /// As [`Self::to_packed_vec`], without waiting: the [`Pending`] gives the copy.
     ///
     /// # Errors
-    /// It is mapped to be written; no room for the copy; the device is gone.
+    /// It is mapped for writing; no room for the copy; the device is gone.
     pub fn to_packed_vec_async(&self) -> Result<Pending<Vec<T>>, Error> {
         let Raster { width, height, channels, element, .. } = self.raster;
         let spanned = self.raster.elements()?;
         let dense = Raster::packed([width, height], channels, element).elements()?;
-        // From the first pixel on.
+        // Reads from the first pixel on.
         let first = if dense == 0 { 0 } else { self.raster.offset };
         let raster = Raster { offset: 0, ..self.raster };
         let elements = self.memory.read_later(first * size_of::<T>(), spanned - first)?;
@@ -219,7 +223,7 @@ impl<T: Pixel> ImageView<'_, T> {
     }
 }
 
-/// The `dense` elements of a raster's pixels, side by side. Whole rows are moved.
+/// The `dense` elements of a raster's pixels, packed. Whole rows are moved.
 fn pack<T: Pixel>(raster: &Raster, elements: &[T], dense: usize) -> Vec<T> {
     if raster.layout == Layout::Packed || raster.channels == 1 {
         let mut packed = Vec::with_capacity(dense);
@@ -249,7 +253,7 @@ fn interleave<T: Pixel, const C: usize>(row: &mut [T], planes: [&[T]; C]) {
     }
 }
 
-/// Checks that so many elements hold a raster of `T`.
+/// Checks that `found` elements can hold a raster of `T`.
 fn check_elements<T: Pixel>(raster: &Raster, found: usize) -> Result<(), Error> {
     let want = elements_of::<T>(raster)?;
     if found < want || (found > want && raster.is_empty()) {
@@ -258,7 +262,7 @@ fn check_elements<T: Pixel>(raster: &Raster, found: usize) -> Result<(), Error> 
     Ok(())
 }
 
-/// Elements a raster of `T` spans.
+/// The number of elements that a raster of `T` spans.
 pub(crate) fn elements_of<T: Pixel>(raster: &Raster) -> Result<usize, Error> {
     if raster.element != T::PIXEL {
         return Err(Error::RasterElement { want: T::NAME, found: raster.element });
@@ -267,12 +271,12 @@ pub(crate) fn elements_of<T: Pixel>(raster: &Raster) -> Result<usize, Error> {
 }
 
 impl<'i, T: Pixel> ImageView<'i, T> {
-    /// What lies in memory like that.
+    /// A view of memory with the layout `raster`.
     pub(crate) fn over(memory: &'i Memory, raster: Raster) -> Self {
         Self { memory, raster, element: PhantomData }
     }
 
-    /// Where its pixels lie.
+    /// The layout of its pixels.
     pub fn raster(&self) -> &Raster {
         &self.raster
     }
@@ -283,12 +287,12 @@ impl<'i, T: Pixel> ImageView<'i, T> {
 }
 
 impl<'i, T: Pixel> ImageViewMut<'i, T> {
-    /// What lies in memory like that.
+    /// A mutable view of memory with the layout `raster`.
     pub(crate) fn over(memory: &'i Memory, raster: Raster) -> Self {
         Self { memory, raster, element: PhantomData }
     }
 
-    /// Where its pixels lie.
+    /// The layout of its pixels.
     pub fn raster(&self) -> &Raster {
         &self.raster
     }

@@ -1,23 +1,24 @@
-//! Operations that were made ready and are kept.
+//! A cache of operations that are ready to run.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::Error;
 
-/// How many operations of a kind are kept. They hold no memory to speak of: what they need on the device is limited by its bytes.
+/// The number of operations of a kind that are cached. Their host memory is negligible; their device memory is limited
+/// separately, by bytes.
 const KEPT: usize = 1024;
 
-/// The latest operations of one kind, the one used last in front.
+/// The latest operations of one kind, most recently used first.
 pub(crate) struct Kept<T>(Mutex<Vec<One<T>>>);
 
-/// An operation, and a number that those asked for with the same description have in common.
+/// An operation, and a hash that is equal for equal descriptions.
 struct One<T> {
     key: u64,
     operation: Arc<T>,
 }
 
-/// The number for a description, of so much of it as tells most of them apart.
+/// The hash of a description, or of enough of it to distinguish most descriptions.
 pub(crate) fn key(description: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     description.hash(&mut hasher);
@@ -31,10 +32,10 @@ impl<T> Default for Kept<T> {
 }
 
 impl<T> Kept<T> {
-    /// The one with that key that `is` it, or a new one.
+    /// The cached operation with this key for which `is` holds, or a new one.
     ///
     /// # Errors
-    /// Whatever `make` returns.
+    /// The errors of `make`.
     pub(crate) fn get_or_make(
         &self,
         key: u64,
@@ -48,24 +49,24 @@ impl<T> Kept<T> {
                 return Ok(Arc::clone(&kept[0].operation));
             }
         }
-        // Not under the lock: building kernels takes its time, and others may be at hand.
+        // Not under the lock: building kernels takes time, and other threads may need the cache.
         let operation = Arc::new(make()?);
         let mut kept = self.lock();
         kept.insert(0, One { key, operation: Arc::clone(&operation) });
         let most = KEPT.min(kept.len());
         let gone = kept.split_off(most);
         drop(kept);
-        // Neither is what goes: it frees memory.
+        // Dropped outside the lock too: dropping an operation frees memory.
         drop(gone);
         Ok(operation)
     }
 
-    /// All of them, the one used last in front.
+    /// All operations, most recently used first.
     pub(crate) fn all(&self) -> Vec<Arc<T>> {
         self.lock().iter().map(|one| Arc::clone(&one.operation)).collect()
     }
 
-    /// The one used last of those that are `like` it.
+    /// The most recently used operation for which `like` holds.
     pub(crate) fn relative(&self, like: impl Fn(&T) -> bool) -> Option<Arc<T>> {
         self.lock().iter().find(|one| like(&one.operation)).map(|one| Arc::clone(&one.operation))
     }

@@ -1,15 +1,15 @@
-//! Matrix products and image filters on whatever device is there.
+//! Matrix products and image filters on any available device.
 //!
-//! - A [`Device`] is an OpenCL device of the machine, or the built-in CPU path, which is always there; a [`Context`] is one
-//!   with a queue.
+//! - A [`Device`] is an OpenCL device of the machine, or the built-in CPU path, which is always available; a
+//!   [`Context`] is a device with a queue.
 //! - [`Vector`], [`Matrix`] and [`Image`] live in a context. Operations on them are queued and return at once, with a
 //!   [`Pending`] to wait for or to `.await`.
-//! - A [`Team`] shares one operation out to several contexts.
-//! - [`filter`] and [`gemm`]: the operations. Each picks its kernel for that device and says in an [`Explanation`] which,
-//!   and why.
+//! - A [`Team`] shares one operation among several contexts.
+//! - [`filter`] and [`gemm`]: the operations. Each picks its kernel for the device and reports in an [`Explanation`]
+//!   which one, and why.
 //! - [`cpu`]: the CPU path itself. It needs no OpenCL, no compiler and no system package.
 //! - [`peaks`]: its measured ceilings.
-//! - [`climb`]: the CPU path on the optimisation ladders of `tripipe-kernels`.
+//! - [`climb`]: runs the CPU path on the optimisation ladders of `tripipe-kernels`.
 
 mod background;
 pub mod climb;

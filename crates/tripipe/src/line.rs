@@ -1,4 +1,4 @@
-//! What was queued in a context, in order, and what became of it.
+//! The operations queued in a context, in order, and their outcomes.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,13 +8,14 @@ use tripipe_launch::{ExecuteError, Submission};
 
 use crate::Error;
 
-/// The operations of a context whose outcome nobody has looked at yet, in the order they run in, and the failures that nobody was told of.
+/// The operations of a context whose outcome was not looked at yet, in the order they run in, and the failures that
+/// were not reported yet.
 #[derive(Default)]
 pub(crate) struct Line(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    /// How many went before those that are queued.
+    /// The number of operations removed from the front of the queue so far.
     gone: u64,
     queued: VecDeque<Queued>,
     failures: Vec<Arc<Failure>>,
@@ -23,12 +24,12 @@ struct Inner {
 struct Queued {
     operation: &'static str,
     submission: Arc<dyn Submission>,
-    /// Those whose results it reads.
+    /// The outcomes of the operations whose results it reads.
     rests_on: Vec<Arc<Outcome>>,
     outcome: Arc<Outcome>,
 }
 
-/// What became of an operation, once that is known: whether its result, and all that it was computed of, is there.
+/// The outcome of an operation, once known: whether its result, and everything it was computed from, is valid.
 #[derive(Default)]
 pub(crate) struct Outcome(OnceLock<Option<Arc<Failure>>>);
 
@@ -36,18 +37,18 @@ pub(crate) struct Outcome(OnceLock<Option<Arc<Failure>>>);
 struct Failure {
     operation: &'static str,
     error: Arc<ExecuteError>,
-    /// Somebody was given the error.
+    /// Whether the error was reported.
     told: AtomicBool,
 }
 
-/// Operations that are looked at in one go, once twice as many are queued.
+/// The number of operations that are looked at together, once twice as many are queued.
 const AT_ONCE: usize = 16;
 
-/// Failures that are kept for whoever waits for all; the first ones stay.
+/// The number of failures retained for a call that waits for everything; the first ones are retained.
 const FAILURES: usize = 64;
 
 impl Line {
-    /// Notes what was queued, behind all that was before.
+    /// Adds a queued operation after all earlier ones.
     pub(crate) fn add(
         &self,
         operation: &'static str,
@@ -59,31 +60,31 @@ impl Line {
             Queued { operation, submission: Arc::clone(submission), rests_on, outcome: Arc::clone(&outcome) };
         let mut inner = self.lock();
         inner.queued.push_back(queued);
-        // They run in order: when one is done, so are those before it.
+        // Operations run in order: when one is done, so are those before it.
         if inner.queued.len() >= 2 * AT_ONCE && inner.queued[AT_ONCE - 1].submission.is_done() {
             inner.look_at(AT_ONCE);
         }
         outcome
     }
 
-    /// Waits until all that is queued has ended, well or not.
+    /// Waits until all queued operations have ended, whether they succeeded or failed.
     pub(crate) fn settle(&self) {
         let (last, end) = {
             let inner = self.lock();
             let Some(last) = inner.queued.back() else { return };
             (Arc::clone(&last.submission), inner.gone + inner.queued.len() as u64)
         };
-        // Not under the lock: others queue meanwhile. What came of it is looked at below.
+        // Not under the lock: other threads may queue operations meanwhile. The outcome is looked at below.
         let _ = last.wait();
         let mut inner = self.lock();
         let count = end.saturating_sub(inner.gone);
         inner.look_at(count as usize);
     }
 
-    /// The first failure that nobody was told of; those after it go with it.
+    /// The first failure that was not reported; those after it are discarded.
     ///
     /// # Errors
-    /// There is one.
+    /// There is an unreported failure.
     pub(crate) fn failure(&self) -> Result<(), Error> {
         let failures = std::mem::take(&mut self.lock().failures);
         let mut untold = failures.into_iter().filter(|failure| !failure.told.swap(true, Ordering::Relaxed));
@@ -95,7 +96,7 @@ impl Line {
     /// The outcome of an operation that has ended.
     ///
     /// # Errors
-    /// It failed, or one whose result it read.
+    /// It failed, or an operation whose result it read failed.
     pub(crate) fn look_at(&self, outcome: &Outcome) -> Result<(), Error> {
         if outcome.0.get().is_none() {
             let mut inner = self.lock();
@@ -114,7 +115,7 @@ impl Line {
 }
 
 impl Inner {
-    /// Takes so many off the front, which have ended.
+    /// Removes `count` operations, which have ended, from the front.
     fn look_at(&mut self, count: usize) {
         let count = count.min(self.queued.len());
         self.gone += count as u64;
@@ -137,13 +138,13 @@ impl Inner {
 }
 
 impl Outcome {
-    /// Whether it is known, and good.
+    /// Whether the outcome is known and successful.
     pub(crate) fn is_good(&self) -> bool {
         matches!(self.0.get(), Some(None))
     }
 
     /// # Errors
-    /// It is known, and not good.
+    /// The outcome is known and a failure.
     pub(crate) fn result(&self) -> Result<(), Error> {
         match self.0.get() {
             Some(Some(failure)) => {

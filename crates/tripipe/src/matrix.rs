@@ -6,13 +6,13 @@ use std::ops::Range;
 use crate::memory::{Memory, elements, zeros};
 use crate::{Context, Element, Error, Pending, Vector};
 
-/// Which elements of a matrix lie side by side.
+/// Which elements of a matrix are adjacent in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// Those of a row, as in C.
+    /// The elements of a row, as in C.
     #[default]
     RowMajor,
-    /// Those of a column, as in Fortran.
+    /// The elements of a column, as in Fortran.
     ColumnMajor,
 }
 
@@ -33,7 +33,7 @@ pub struct Matrix<T> {
     element: PhantomData<T>,
 }
 
-/// A matrix, part of one, or one transposed, to be read.
+/// A view of a matrix, of a block of one, or of a transposed one, for reading.
 #[derive(Debug)]
 pub struct MatrixView<'m, T> {
     memory: &'m Memory,
@@ -41,7 +41,7 @@ pub struct MatrixView<'m, T> {
     element: PhantomData<&'m T>,
 }
 
-/// A matrix, part of one, or one transposed, to be written.
+/// A view of a matrix, of a block of one, or of a transposed one, for writing.
 #[derive(Debug)]
 pub struct MatrixViewMut<'m, T> {
     memory: &'m Memory,
@@ -49,8 +49,8 @@ pub struct MatrixViewMut<'m, T> {
     element: PhantomData<&'m mut T>,
 }
 
-/// Where the elements of a matrix lie; all in elements. Element (i, j) lies at `offset + i * stride + j` in row-major
-/// order, at `offset + i + j * stride` in column-major order.
+/// The layout of a matrix, all in elements. Element (i, j) is stored at `offset + i * stride + j` in row-major order,
+/// at `offset + i + j * stride` in column-major order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) rows: usize,
@@ -79,7 +79,7 @@ impl Shape {
             return Err(Error::Block { rows, columns, extents: [self.rows, self.columns] });
         }
         let first = match self.order {
-            // Nothing lies anywhere; the end of the last row is beyond the memory.
+            // An empty block has no elements; the end of the last row is beyond the memory.
             _ if rows.is_empty() || columns.is_empty() => 0,
             Order::RowMajor => rows.start * self.stride + columns.start,
             Order::ColumnMajor => columns.start * self.stride + rows.start,
@@ -87,7 +87,7 @@ impl Shape {
         Ok(Self { rows: rows.len(), columns: columns.len(), offset: self.offset + first, ..self })
     }
 
-    /// Runs of elements that lie side by side, and how many.
+    /// The length of the contiguous runs of elements, and their number.
     fn runs(&self) -> [usize; 2] {
         match self.order {
             Order::RowMajor => [self.columns, self.rows],
@@ -114,7 +114,7 @@ impl Shape {
         Ok(elements)
     }
 
-    /// Elements from the first to the last, gaps included.
+    /// The number of elements from the first to the last, gaps included.
     fn span(&self) -> usize {
         let [length, count] = self.runs();
         if length == 0 || count == 0 { 0 } else { (count - 1) * self.stride + length }
@@ -125,12 +125,12 @@ impl<T: Element> Matrix<T> {
     /// A row-major matrix with a copy of `elements`.
     ///
     /// # Errors
-    /// Another number of elements than `rows * columns`; more than the device gives in one piece; no memory left.
+    /// A number of elements other than `rows * columns`; more than the device allows in one allocation; no memory left.
     pub fn from_slice(context: &Context, [rows, columns]: [usize; 2], elements: &[T]) -> Result<Self, Error> {
         Self::with_order(context, [rows, columns], Order::RowMajor, elements)
     }
 
-    /// A matrix in either order with a copy of `elements`, which lie in that order.
+    /// A matrix in either order with a copy of `elements`, which are in that order.
     ///
     /// # Errors
     /// As [`Self::from_slice`].
@@ -149,7 +149,8 @@ impl<T: Element> Matrix<T> {
         Ok(Self { memory, shape: Shape::dense(rows, columns, order), element: PhantomData })
     }
 
-    /// As [`Self::from_slice`], without waiting: the elements are on their way. A vector is taken as it is, of a slice a copy is made first.
+    /// As [`Self::from_slice`], without waiting for the elements to be copied. A `Vec` is moved, a slice is copied
+    /// first.
     ///
     /// # Errors
     /// As [`Self::from_slice`].
@@ -189,7 +190,7 @@ impl<T: Element> Matrix<T> {
         Ok(Self::in_rows(memory, [rows, columns]))
     }
 
-    /// A row-major matrix that is written, all of it, before it is read.
+    /// A row-major matrix, all of which is written before it is read.
     ///
     /// # Errors
     /// As [`Self::from_slice`].
@@ -203,10 +204,10 @@ impl<T: Element> Matrix<T> {
         elements.checked_mul(size_of::<T>()).ok_or(Error::TooLarge { elements })
     }
 
-    /// The numbers of a vector as a row-major matrix; both share the memory.
+    /// The elements of a vector as a row-major matrix; both share the memory.
     ///
     /// # Errors
-    /// Another number of elements than `rows * columns`.
+    /// A number of elements other than `rows * columns`.
     pub fn from_vector(vector: &Vector<T>, [rows, columns]: [usize; 2]) -> Result<Self, Error> {
         let want = count(rows, columns)?;
         if vector.len() != want {
@@ -220,48 +221,48 @@ impl<T: Element> Matrix<T> {
         Self { memory, shape: Shape::dense(rows, columns, Order::RowMajor), element: PhantomData }
     }
 
-    /// Rows.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.shape.rows
     }
 
-    /// Columns.
+    /// The number of columns.
     pub fn columns(&self) -> usize {
         self.shape.columns
     }
 
-    /// Which elements lie side by side.
+    /// Which elements are adjacent in memory.
     pub fn order(&self) -> Order {
         self.shape.order
     }
 
-    /// All of it.
+    /// A view of the whole matrix.
     pub fn view(&self) -> MatrixView<'_, T> {
         MatrixView { memory: &self.memory, shape: self.shape, element: PhantomData }
     }
 
-    /// All of it, to be written.
+    /// A mutable view of the whole matrix.
     pub fn view_mut(&mut self) -> MatrixViewMut<'_, T> {
         MatrixViewMut { memory: &self.memory, shape: self.shape, element: PhantomData }
     }
 
-    /// It transposed; nothing moves.
+    /// A view of the transpose; no elements are moved.
     pub fn transposed(&self) -> MatrixView<'_, T> {
         self.view().transposed()
     }
 
-    /// The part where rows and columns meet; nothing moves.
+    /// A view of the block where these rows and columns intersect; no elements are moved.
     ///
     /// # Errors
-    /// It leaves the matrix.
+    /// The block exceeds the matrix.
     pub fn block(&self, rows: Range<usize>, columns: Range<usize>) -> Result<MatrixView<'_, T>, Error> {
         self.view().block(rows, columns)
     }
 
-    /// The part where rows and columns meet, to be written.
+    /// A mutable view of the block where these rows and columns intersect.
     ///
     /// # Errors
-    /// It leaves the matrix.
+    /// The block exceeds the matrix.
     pub fn block_mut(
         &mut self,
         rows: Range<usize>,
@@ -279,36 +280,36 @@ fn count(rows: usize, columns: usize) -> Result<usize, Error> {
 }
 
 impl<'m, T: Element> MatrixView<'m, T> {
-    /// What lies in memory like that.
+    /// A view of memory with this shape.
     pub(crate) fn over(memory: &'m Memory, shape: Shape) -> Self {
         Self { memory, shape, element: PhantomData }
     }
 
-    /// Rows.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.shape.rows
     }
 
-    /// Columns.
+    /// The number of columns.
     pub fn columns(&self) -> usize {
         self.shape.columns
     }
 
-    /// It transposed; nothing moves.
+    /// A view of the transpose; no elements are moved.
     #[must_use]
     pub fn transposed(self) -> Self {
         Self { shape: self.shape.transposed(), ..self }
     }
 
-    /// The part where rows and columns meet; nothing moves.
+    /// A view of the block where these rows and columns intersect; no elements are moved.
     ///
     /// # Errors
-    /// It leaves the view.
+    /// The block exceeds the view.
     pub fn block(self, rows: Range<usize>, columns: Range<usize>) -> Result<Self, Error> {
         Ok(Self { shape: self.shape.block(rows, columns)?, ..self })
     }
 
-    /// A copy of its elements row by row, after all that was queued before.
+    /// A copy of its elements row by row, after all operations queued before.
     ///
     /// # Errors
     /// As [`Matrix::to_vec`].
@@ -318,7 +319,7 @@ impl<'m, T: Element> MatrixView<'m, T> {
         self.shape.row_by_row(span)
     }
 
-    /// As [`Self::to_vec`], without waiting: the copy comes with the [`Pending`].
+    /// As [`Self::to_vec`], without waiting: the [`Pending`] gives the copy.
     ///
     /// # Errors
     /// As [`Matrix::to_vec_async`].
@@ -338,22 +339,22 @@ impl<'m, T: Element> MatrixView<'m, T> {
 }
 
 impl<'m, T: Element> MatrixViewMut<'m, T> {
-    /// What lies in memory like that.
+    /// A mutable view of memory with this shape.
     pub(crate) fn over(memory: &'m Memory, shape: Shape) -> Self {
         Self { memory, shape, element: PhantomData }
     }
 
-    /// Rows.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.shape.rows
     }
 
-    /// Columns.
+    /// The number of columns.
     pub fn columns(&self) -> usize {
         self.shape.columns
     }
 
-    /// It transposed; nothing moves.
+    /// A view of the transpose; no elements are moved.
     #[must_use]
     pub fn transposed(self) -> Self {
         Self { shape: self.shape.transposed(), ..self }

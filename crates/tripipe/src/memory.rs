@@ -21,17 +21,17 @@ struct Inner {
     context: Context,
     bytes: usize,
     place: Place,
-    /// Which bytes memory that others made lies over.
+    /// The bytes that imported memory covers.
     imported: Option<Footprint>,
-    /// The operation whose outcome says whether the contents are there.
+    /// The operation whose outcome says whether the contents are valid.
     rests_on: Mutex<Option<Arc<Outcome>>>,
-    /// How many have it mapped to be read; -1 if one has it to be written.
+    /// The number of mappings for reading; -1 if it is mapped for writing.
     mapped: AtomicIsize,
-    /// A copy of which nobody else knows, and what is in it.
+    /// A private copy that nothing else refers to, and its contents.
     snapshot: Mutex<Option<(Memory, Vec<u8>)>>,
 }
 
-/// Memory that is mapped, for as long as this lives.
+/// Memory that is mapped, for as long as this value lives.
 struct Mapping<'m> {
     memory: &'m Memory,
     to_write: bool,
@@ -53,14 +53,14 @@ enum Place {
     Device(MemoryId),
 }
 
-/// Host memory, aligned for every element.
+/// Host memory, aligned for every element type.
 pub(crate) type Cells = RwLock<Vec<u128>>;
 
 impl Memory {
-    /// Memory of so many bytes, with a copy of `contents`, or zeros.
+    /// Memory of `bytes` bytes, with a copy of `contents`, or zeros.
     ///
     /// # Errors
-    /// More than the device gives in one piece; no memory left; `contents` of another length.
+    /// More than the device allows in one allocation; no memory left; `contents` with another length.
     pub(crate) fn new(context: &Context, bytes: usize, contents: Option<&[u8]>) -> Result<Self, Error> {
         if let Some(contents) = contents
             && contents.len() != bytes
@@ -82,7 +82,7 @@ impl Memory {
                         PlanError::OverLimit { what: format!("memory of {bytes} bytes"), limit }.into()
                     );
                 }
-                // A device has no memory of no bytes.
+                // A device cannot allocate zero bytes.
                 let kind = MemoryKind::Buffer { bytes: bytes.max(1) };
                 Place::Device(with_room(context, kernels, |executor| match contents {
                     Some(contents) if !contents.is_empty() => {
@@ -95,16 +95,17 @@ impl Memory {
         Ok(Self::at(context, bytes, place, None))
     }
 
-    /// Memory of so many bytes, to be written before it is read.
+    /// Memory of `bytes` bytes, to be written before it is read.
     ///
     /// # Errors
     /// As [`Self::new`].
     pub(crate) fn uninitialised(context: &Context, bytes: usize) -> Result<Self, Error> {
-        // A device has no memory of no bytes.
+        // A device cannot allocate zero bytes.
         Self::allocated(context, &MemoryKind::Buffer { bytes: bytes.max(1) }, bytes)
     }
 
-    /// Memory of that kind, to be written before it is read; its bytes are those of a buffer, or of an image tightly packed.
+    /// Memory of this kind, to be written before it is read; its size in bytes is that of a buffer, or of a tightly
+    /// packed image.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -123,10 +124,10 @@ impl Memory {
         Ok(Self::at(context, bytes, Place::Device(id), None))
     }
 
-    /// Memory that others made; no copy is made.
+    /// Imported memory; no copy is made.
     ///
     /// # Errors
-    /// The context is on no OpenCL device; the device cannot take in such memory; the driver refuses.
+    /// The context is not on an OpenCL device; the device cannot import such memory; the driver refuses.
     pub(crate) fn import(context: &Context, external: External, bytes: usize) -> Result<Self, Error> {
         let not_offered = || Error::NotOffered {
             device: context.name().to_owned(),
@@ -135,7 +136,7 @@ impl Memory {
         let Engine::Kernels(kernels) = context.engine() else { return Err(not_offered()) };
         let Runner::OpenCl(executor) = &mut *kernels.executor() else { return Err(not_offered()) };
         let id = executor.import(external, Access::ReadWrite)?;
-        // Reading nothing at the end says whether it reaches so far.
+        // Reading zero bytes at the end checks that it is long enough.
         if let Err(short) = executor.read(id, bytes, &mut []) {
             let _ = executor.release(id);
             return Err(short.into());
@@ -164,7 +165,7 @@ impl Memory {
         self.0.context.core()
     }
 
-    /// The operation that its contents rest on, unless that is known to have gone well.
+    /// The operation that its contents depend on, unless that is known to have succeeded.
     pub(crate) fn rests_on(&self) -> Option<Arc<Outcome>> {
         let mut rests_on = lock(&self.0.rests_on);
         if rests_on.as_ref().is_some_and(|outcome| outcome.is_good()) {
@@ -173,23 +174,23 @@ impl Memory {
         rests_on.clone()
     }
 
-    /// Its contents rest on that from now on.
+    /// Sets the operation that its contents depend on from now on.
     pub(crate) fn rest_on(&self, outcome: Option<Arc<Outcome>>) {
         *lock(&self.0.rests_on) = outcome;
     }
 
-    /// Checks that no operation failed that its contents rest on, of those that are known to have ended.
+    /// Checks that none of the operations that its contents depend on failed, as far as they are known to have ended.
     ///
     /// # Errors
-    /// One did.
+    /// One of them failed.
     pub(crate) fn check_contents(&self) -> Result<(), Error> {
         self.rests_on().map_or(Ok(()), |outcome| outcome.result())
     }
 
-    /// Checks that it can be used although it is mapped, if it is.
+    /// Checks that no mapping prevents its use.
     ///
     /// # Errors
-    /// It is mapped, and not in such a way.
+    /// It is mapped in a way that conflicts.
     pub(crate) fn check_free(&self, operand: &'static str, to_write: bool) -> Result<(), Error> {
         let mapped = self.0.mapped.load(Ordering::Acquire);
         if mapped < 0 || to_write && mapped > 0 { Err(Error::Mapped { operand }) } else { Ok(()) }
@@ -211,7 +212,7 @@ impl Memory {
         self.0.bytes
     }
 
-    /// The device's name for it; nothing for memory of the CPU path.
+    /// The device's id for it; `None` for memory of the CPU path.
     pub(crate) fn id(&self) -> Option<MemoryId> {
         match self.0.place {
             Place::Host(_) => None,
@@ -227,7 +228,7 @@ impl Memory {
         }
     }
 
-    /// Whether the two have bytes in common: they are the same piece, or lie over the same memory that others made.
+    /// Whether the two have bytes in common: they are the same piece, or cover the same imported memory.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         let imported = match (&self.0.imported, &other.0.imported) {
             (Some(one), Some(other)) => one.overlaps(other),
@@ -236,10 +237,10 @@ impl Memory {
         imported || Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Copies from byte `offset` on, after all that was queued before.
+    /// Copies from byte `offset` on, after all operations queued before.
     ///
     /// # Errors
-    /// Past the end; it is mapped to be written; the operation that made it failed; the device is gone.
+    /// Past the end; it is mapped for writing; the operation that made it failed; the device is gone.
     pub(crate) fn read(&self, offset: usize, into: &mut [u8]) -> Result<(), Error> {
         self.check(offset, into.len())?;
         self.check_free(MEMORY, false)?;
@@ -258,7 +259,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Overwrites from byte `offset` on, after all that was queued before.
+    /// Overwrites from byte `offset` on, after all operations queued before.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -282,7 +283,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Has `look` see the bytes where they lie, or a copy where the host cannot reach them, after all that was queued before.
+    /// Calls `look` with the bytes in place, or with a copy where the host cannot access them, after all operations
+    /// queued before.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -299,7 +301,7 @@ impl Memory {
             }
             (Place::Device(_), Engine::Host(_)) => return Err(Error::NoMemory { bytes }),
         };
-        // Nothing is locked while the caller looks: it may ask the context for anything.
+        // No lock is held while the closure runs: it may use the context in any way.
         let held = match &mut *kernels.executor() {
             Runner::OpenCl(executor) => Ok(executor.hold(id, Access::Read)?),
             Runner::Other(executor) => {
@@ -351,17 +353,18 @@ impl Memory {
         }
     }
 
-    /// Has `check` see a copy of its first bytes, and `work` do something with memory that holds this copy and that nobody else writes.
+    /// Calls `check` with a copy of the first `bytes` bytes, and `work` with memory that holds this copy and that
+    /// nothing else writes.
     ///
     /// # Errors
-    /// As [`Self::read`] and [`Self::new`]; whatever the two return.
+    /// As [`Self::read`] and [`Self::new`]; the errors of the two closures.
     pub(crate) fn with_snapshot<R>(
         &self,
         bytes: usize,
         check: impl FnOnce(&[u8]) -> Result<(), Error>,
         work: impl FnOnce(&Self) -> Result<R, Error>,
     ) -> Result<R, Error> {
-        // Locked until the work is queued: another copy must not come in between.
+        // Locked until the work is queued, so that no other copy comes in between.
         let mut snapshot = lock(&self.0.snapshot);
         let mut found = zeros(bytes)?;
         self.read(0, &mut found)?;
@@ -380,7 +383,7 @@ impl Memory {
         work(copy)
     }
 
-    /// A copy in another context, after all that was queued before.
+    /// A copy in another context, after all operations queued before.
     ///
     /// # Errors
     /// As [`Self::read`] and [`Self::new`].
@@ -398,13 +401,13 @@ impl Memory {
             }
             return Ok(copy);
         }
-        // By way of the host: no context is held while the other is asked.
+        // Through the host: neither context is locked while the other is used.
         let mut bytes = zeros(self.bytes())?;
         self.read(0, &mut bytes)?;
         Self::new(context, bytes.len(), Some(&bytes))
     }
 
-    /// Checks that so many elements are all of it.
+    /// Checks that `found` elements are exactly all of it.
     pub(crate) fn check_length<T>(&self, found: usize) -> Result<(), Error> {
         let want = self.bytes() / size_of::<T>();
         if found == want { Ok(()) } else { Err(Error::Length { operand: "the slice", want, found }) }
@@ -418,7 +421,7 @@ impl Memory {
     }
 }
 
-/// Memory as elements; it may end with a part of one, which is left out. Memory of no element may lie anywhere.
+/// Memory as elements; an incomplete element at the end is left out. Memory without elements may have any alignment.
 pub(crate) fn elements_of<T: bytemuck::Pod>(memory: &[u8]) -> &[T] {
     match memory.len() / size_of::<T>() {
         0 => &[],
@@ -426,7 +429,7 @@ pub(crate) fn elements_of<T: bytemuck::Pod>(memory: &[u8]) -> &[T] {
     }
 }
 
-/// As [`elements_of`], to be written.
+/// As [`elements_of`], for writing.
 pub(crate) fn elements_of_mut<T: bytemuck::Pod>(memory: &mut [u8]) -> &mut [T] {
     match memory.len() / size_of::<T>() {
         0 => &mut [],
@@ -434,7 +437,8 @@ pub(crate) fn elements_of_mut<T: bytemuck::Pod>(memory: &mut [u8]) -> &mut [T] {
     }
 }
 
-/// What vectors, matrices and images have in common: `$how` says how the elements of a `$name` lie.
+/// The methods that vectors, matrices and images have in common: `$how` describes the layout of the elements of a
+/// `$name`.
 macro_rules! elements {
     ($name:ident, $bound:ident, $how:literal) => {
         impl<T: $bound> $name<T> {
@@ -456,7 +460,8 @@ macro_rules! elements {
             #[doc = concat!("Copies all its elements", $how, ", after all that was queued before.")]
             ///
             /// # Errors
-            /// `into` of another length; [the operation that made it failed](crate::Error::Failed); the device is gone.
+            /// `into` has another length; [the operation that made it failed](crate::Error::Failed); the device is
+            /// gone.
             pub fn read(&self, into: &mut [T]) -> Result<(), $crate::Error> {
                 self.memory.check_length::<T>(into.len())?;
                 self.memory.read(0, bytemuck::cast_slice_mut(into))
@@ -465,26 +470,27 @@ macro_rules! elements {
             #[doc = concat!("Overwrites all its elements", $how, ", after all that was queued before.")]
             ///
             /// # Errors
-            /// `from` of another length; the device is gone.
+            /// `from` has another length; the device is gone.
             pub fn write(&mut self, from: &[T]) -> Result<(), $crate::Error> {
                 self.memory.check_length::<T>(from.len())?;
                 self.memory.write(0, bytemuck::cast_slice(from))
             }
 
             #[doc = concat!("As [`Self::to_vec`], without waiting: the copy of all its elements", $how, " comes with the [`Pending`](crate::Pending).")]
-            /// What is queued afterwards changes nothing of it.
+            /// Operations queued later do not change it.
             ///
             /// # Errors
-            /// It is mapped to be written; no room for the copy; the device is gone. The rest is told by the [`Pending`](crate::Pending).
+            /// It is mapped for writing; no room for the copy; the device is gone. Other errors are reported by the
+            /// [`Pending`](crate::Pending).
             pub fn to_vec_async(&self) -> Result<$crate::Pending<Vec<T>>, $crate::Error> {
                 self.memory.read_later(0, self.memory.bytes() / size_of::<T>())
             }
 
             #[doc = concat!("As [`Self::write`], in line and without waiting: overwrites all its elements", $how, ".")]
-            /// A vector is taken as it is, of a slice a copy is made first.
+            /// A `Vec` is moved, a slice is copied first.
             ///
             /// # Errors
-            /// As [`Self::write`]; it is mapped, by way of something else that shares its memory.
+            /// As [`Self::write`]; it is mapped through another object that shares its memory.
             pub fn write_async(&mut self, from: impl Into<Vec<T>>) -> Result<$crate::Pending, $crate::Error> {
                 let from = from.into();
                 self.memory.check_length::<T>(from.len())?;
@@ -492,14 +498,15 @@ macro_rules! elements {
             }
 
             #[doc = concat!("Has `look` see all its elements", $how, ", where they are: no copy is made where the host")]
-            /// shares the memory. After all that was queued before. `look` may use the context, and so may other threads meanwhile, but
-            /// for what comes in the way: memory that is mapped is not written, and memory that is mapped to be written is not read.
-            /// That is refused with [`Error::Mapped`](crate::Error::Mapped). A driver that does not say what kernels write (`clGetKernelArgInfo`)
-            /// lets none read memory that is mapped.
+            /// shares the memory. Runs after all operations queued before. `look` may use the context, and so may other
+            /// threads meanwhile, except where the mapping conflicts: mapped memory cannot be written, and memory that
+            /// is mapped for writing cannot be read. Such uses are refused with
+            /// [`Error::Mapped`](crate::Error::Mapped). With a driver that does not report what kernels write
+            /// (`clGetKernelArgInfo`), no kernel can read mapped memory.
             ///
             /// # Errors
-            /// It is mapped to be written, by way of something else that shares its memory;
-            /// [the operation that made it failed](crate::Error::Failed); the device is gone.
+            /// It is mapped for writing through another object that shares its memory; [the operation that made it
+            /// failed](crate::Error::Failed); the device is gone.
             pub fn map<R>(&self, look: impl FnOnce(&[T]) -> R) -> Result<R, $crate::Error> {
                 self.memory.with(|bytes| look($crate::memory::elements_of(bytes)))
             }
@@ -507,12 +514,12 @@ macro_rules! elements {
             /// As [`Self::map`], for reading and writing.
             ///
             /// # Errors
-            /// It is mapped, by way of something else that shares its memory; else as [`Self::map`].
+            /// It is mapped through another object that shares its memory; otherwise as [`Self::map`].
             pub fn map_mut<R>(&mut self, edit: impl FnOnce(&mut [T]) -> R) -> Result<R, $crate::Error> {
                 self.memory.with_mut(|bytes| edit($crate::memory::elements_of_mut(bytes)))
             }
 
-            /// A copy in another context, after all that was queued before.
+            /// A copy in another context, after all operations queued before.
             ///
             /// # Errors
             /// [The operation that made it failed](crate::Error::Failed); no memory there; a device is gone.
@@ -524,14 +531,14 @@ macro_rules! elements {
 }
 pub(crate) use elements;
 
-/// Calls `work` with the bytes of memory of the CPU path, as many of each as it has: those it reads, in order, and those it
-/// writes. None of the first is also the last.
+/// Calls `work` with the bytes of memory of the CPU path, the given number of each: first those it reads, in order,
+/// then those it writes. None of the inputs is also the output.
 pub(crate) fn with_cells<R>(
     inputs: &[(Arc<Cells>, usize)],
     (output, output_bytes): (&Cells, usize),
     work: impl FnOnce(&[&[u8]], &mut [u8]) -> R,
 ) -> R {
-    // The same memory twice is locked once: whoever waits to write must not come between two locks of one reader.
+    // Memory that occurs twice is locked once: a waiting writer must not come between two locks of one reader.
     let mut distinct: Vec<&Arc<Cells>> = Vec::new();
     let mut places = Vec::with_capacity(inputs.len());
     for (cells, _) in inputs {
@@ -544,15 +551,15 @@ pub(crate) fn with_cells<R>(
     let guards: Vec<_> =
         distinct.iter().map(|cells| cells.read().unwrap_or_else(PoisonError::into_inner)).collect();
     let mut output = output.write().unwrap_or_else(PoisonError::into_inner);
-    // Cells are whole; what they hold need not be.
+    // Cells are whole 16-byte units; the contents need not fill the last one.
     let all = |place: &usize| bytemuck::cast_slice::<u128, u8>(&guards[*place]);
     let inputs: Vec<&[u8]> =
         places.iter().zip(inputs).map(|(place, (_, bytes))| &all(place)[..*bytes]).collect();
     work(&inputs, &mut bytemuck::cast_slice_mut(&mut output)[..output_bytes])
 }
 
-/// Calls `work` with the bytes of a device's memory where they lie, or copies where the host cannot reach them, after all that was
-/// queued before: those it reads, in order, and those of number `result`, which it writes.
+/// Calls `work` with the bytes of a device's memory in place, or with copies where the host cannot access them, after
+/// all operations queued before: those it reads, in order, and those of number `result`, which it writes.
 ///
 /// # Errors
 /// As [`Memory::read`].
@@ -575,7 +582,7 @@ pub(crate) fn with_memories<R>(
     done.ok_or_else(no_memory)
 }
 
-/// Makes memory; where there is none left, again once what operations keep between their runs is freed.
+/// Allocates memory; when none is left, frees what operations retain between their runs and tries again.
 fn with_room(
     context: &Context,
     kernels: &Kernels,
@@ -585,20 +592,20 @@ fn with_room(
     if !matches!(made, Err(ExecuteError::OutOfMemory { .. })) {
         return made;
     }
-    // What is queued has its memory until it has ended.
+    // Queued operations retain their memory until they have ended.
     context.core().settle();
     let mut executor = kernels.executor();
     kernels.free_scratch(&mut **executor, 0);
     make(&mut **executor)
 }
 
-/// What errors call memory where it has no other name.
+/// The name of memory in errors when it has no other name.
 const MEMORY: &str = "the memory";
 
-/// Zeros in the host's memory.
+/// Zeros in host memory.
 ///
 /// # Errors
-/// There is no room for so many.
+/// There is not enough memory.
 pub(crate) fn zeros<T: bytemuck::Zeroable>(count: usize) -> Result<Vec<T>, Error> {
     bytemuck::allocation::try_zeroed_vec(count)
         .map_err(|()| Error::NoMemory { bytes: count.saturating_mul(size_of::<T>()) })

@@ -1,4 +1,4 @@
-//! Operations ready to run: a plan on a context's executor, or a function of the CPU path.
+//! Operations that are ready to run: a plan on a context's executor, or a function of the CPU path.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -21,73 +21,73 @@ use crate::pool::on_pool;
 use crate::trial::{Size, Trial};
 use crate::{Context, Error};
 
-/// How many sets of operands an operation remembers its launches for.
+/// The number of operand sets for which an operation caches its launches.
 const REMEMBERED: usize = 8;
 
-/// A plan with its kernels built, to be run over any operands.
+/// A plan whose kernels are built, to be run over any operands.
 pub(crate) struct Planned {
     core: Arc<Core>,
     plan: Plan<'static>,
     bindings: Arc<Mutex<Bindings>>,
-    /// Seconds that building, or loading, the kernels took, here and on another thread.
+    /// Seconds to build or load the kernels, on this thread and on another.
     build_seconds: f64,
 }
 
-/// The plan's own memory, made with the first run, and the latest sets of operands.
+/// The plan's own memory, allocated on the first run, and the latest sets of operands.
 #[derive(Default)]
 pub(crate) struct Bindings {
     scratch: Option<Scratch>,
     scratch_bytes: usize,
     /// The number of the latest run.
     last_run: u64,
-    /// The oldest first.
+    /// Oldest first.
     bound: VecDeque<Binding>,
 }
 
 /// The launches over one set of operands.
 struct Binding {
     operands: Vec<MemoryId>,
-    /// Elements that they begin later than the plan says.
+    /// The number of elements that each operand begins later than the plan says.
     later: Vec<u32>,
     bound: Bound,
     launches: Prepared,
-    /// What became of that which comes ahead of the step.
+    /// The outcome of the preparation that precedes the step.
     prepared: Option<Arc<Outcome>>,
 }
 
 /// One run of an operation.
 pub(crate) struct Run<'r> {
-    /// What it is, for who is told that it failed.
+    /// The name of the operation, for errors.
     pub(crate) operation: &'static str,
     /// Its operands, in the plan's order.
     pub(crate) memories: &'r [&'r Memory],
-    /// Elements that they begin later than the plan says; nothing where none does.
+    /// The number of elements that each operand begins later than the plan says; empty when none does.
     pub(crate) later: &'r [u32],
-    /// Which of them is written.
+    /// The index of the operand that is written.
     pub(crate) result: usize,
-    /// Bytes of that which are written, each once; 0 where they are also read.
+    /// The number of bytes of the result that are written, each once; 0 when the result is also read.
     pub(crate) written: usize,
 }
 
 impl Run<'_> {
-    /// Whether nothing is left of what the result was.
+    /// Whether nothing of the result's old contents remains.
     fn overwrites(&self) -> bool {
         self.memories[self.result].bytes() == self.written
     }
 
-    /// The operands whose contents count.
+    /// The operands whose contents are read.
     fn read(&self) -> impl Iterator<Item = &Memory> {
         let overwrites = self.overwrites();
         let memories = self.memories.iter().enumerate();
         memories.filter(move |(index, _)| *index != self.result || !overwrites).map(|(_, memory)| *memory)
     }
 
-    /// The operations that it rests on.
+    /// The outcomes of the operations that it depends on.
     fn rests_on(&self) -> Vec<Arc<Outcome>> {
         self.read().filter_map(Memory::rests_on).collect()
     }
 
-    /// Notes that it was queued, and makes an operation of it.
+    /// Records that it was queued, and returns it as a pending operation.
     fn queued(&self, core: &Core, submission: Arc<dyn Submission>, rests_on: Vec<Arc<Outcome>>) -> Pending {
         let outcome = core.line().add(self.operation, &submission, rests_on);
         self.memories[self.result].rest_on(Some(Arc::clone(&outcome)));
@@ -96,7 +96,7 @@ impl Run<'_> {
 }
 
 impl Bindings {
-    /// The launches over `operands`, made ready now if they are not known; and whether they were not.
+    /// The launches over `operands`, prepared now if they are not cached; and whether they were not.
     fn find_or_bind(
         &mut self,
         kernels: &Kernels,
@@ -130,7 +130,7 @@ impl Bindings {
         Ok((&self.bound[place], known.is_none()))
     }
 
-    /// Bytes that the plan keeps beside its operands.
+    /// Bytes that the plan retains besides its operands.
     pub(crate) fn scratch_bytes(&self) -> usize {
         if self.scratch.is_some() { self.scratch_bytes } else { 0 }
     }
@@ -140,7 +140,7 @@ impl Bindings {
         self.last_run
     }
 
-    /// Frees the plan's own memory, and forgets all operands.
+    /// Frees the plan's own memory, and removes all operands.
     pub(crate) fn free(&mut self, executor: &mut dyn Executor) {
         for binding in self.bound.drain(..) {
             binding.bound.release(executor);
@@ -150,7 +150,7 @@ impl Bindings {
         }
     }
 
-    /// Forgets the launches over that memory, which they would keep alive.
+    /// Removes the launches over that memory, which they would keep alive.
     pub(crate) fn forget(&mut self, memory: MemoryId, kernels: &Kernels) {
         while let Some(place) = self.bound.iter().position(|binding| binding.operands.contains(&memory)) {
             if let Some(binding) = self.bound.remove(place) {
@@ -161,7 +161,7 @@ impl Bindings {
 }
 
 impl Binding {
-    /// Queues what comes ahead of the step as well, of which `note` takes note.
+    /// Also queues the preparation that precedes the step, which is passed to `note`.
     fn new(
         executor: &mut dyn Executor,
         plan: &Plan<'static>,
@@ -191,7 +191,7 @@ impl Binding {
 }
 
 impl Planned {
-    /// Builds the kernels of `plan`, nothing else.
+    /// Builds the kernels of `plan`; nothing else.
     ///
     /// # Errors
     /// A kernel does not build; the device is gone.
@@ -207,20 +207,21 @@ impl Planned {
         Ok(Self { core: Arc::clone(core), plan, bindings: kernels.bindings(), build_seconds })
     }
 
-    /// With the seconds that another thread built its kernels.
+    /// Adds the seconds that another thread took to build its kernels.
     pub(crate) fn built_beside(mut self, seconds: f64) -> Self {
         self.build_seconds += seconds;
         self
     }
 
-    /// Queues the launches over `operands`, in the plan's order; what comes ahead of the step with the first run over each set of
-    /// operands.
+    /// Queues the launches over `operands`, in the plan's order; the first run over each set of operands also queues
+    /// the preparation that precedes the step.
     ///
     /// # Errors
-    /// No memory for the plan; the launches do not fit the device; the device is gone.
+    /// No memory left for the plan; the launches do not fit the device; the device is gone.
     pub(crate) fn submit(&self, kernels: &Kernels, run: &Run<'_>) -> Result<Pending, Error> {
         match self.try_submit(kernels, run) {
-            // Once more where there is no memory left, when all that is queued has ended and nothing is kept that is not needed now.
+            // When no memory is left, tries once more after all queued operations have ended and everything not needed
+            // now is freed.
             Err(Error::Execute(ExecuteError::OutOfMemory { .. })) => {
                 self.core.settle();
                 kernels.free_scratch(&mut **kernels.executor(), 0);
@@ -246,11 +247,11 @@ impl Planned {
         }
         rests_on.extend(binding.prepared.iter().filter(|prepared| !prepared.is_good()).cloned());
         let submission = executor.submit_prepared(&binding.launches)?;
-        // The executor is still held: what is queued last is the last in line.
+        // The executor is still locked: what is queued last is the last in line.
         Ok(run.queued(&self.core, Arc::from(submission), rests_on))
     }
 
-    /// Forgets the operands it was run over, and frees its own memory.
+    /// Removes the operands it was run over, and frees its own memory.
     pub(crate) fn forget(&self, kernels: &Kernels) {
         let mut bindings = lock(&self.bindings);
         bindings.free(&mut **kernels.executor());
@@ -265,14 +266,14 @@ impl Drop for Planned {
     }
 }
 
-/// An operation on one context, to be run any number of times.
+/// An operation on one context, which can be run any number of times.
 pub(crate) struct Operation {
     core: Arc<Core>,
-    /// What it is, for who is told that it failed.
+    /// The name of the operation, for errors.
     name: &'static str,
     way: Way,
     host: Host,
-    /// What both ways took, where they were tried.
+    /// The times of both the device and the CPU path, if they were tried.
     trial: Option<Trial>,
     /// The latest runs, and the shortest time of those before.
     runs: Mutex<Runs>,
@@ -280,17 +281,17 @@ pub(crate) struct Operation {
     first: Arc<OnceLock<f64>>,
 }
 
-/// What the CPU path does in an operation's place.
+/// The implementation on the CPU path, as a fallback for a device or on its own.
 #[derive(Clone)]
 pub(crate) struct Host {
     pub(crate) work: HostWork,
-    /// Whether that takes so little time that no other thread need be woken for it.
+    /// Whether it takes so little time that no other thread need be woken for it.
     pub(crate) small: bool,
     pub(crate) size: Size,
 }
 
 impl Host {
-    /// As [`Self::run`], of operands that begin later.
+    /// As [`Self::run`], with operands that begin later.
     fn run_later(&self, inputs: &[&[u8]], output: &mut [u8], later: &[Later]) -> Result<(), CpuError> {
         let by = |index: usize| later.get(index).map_or(0, |later| later.bytes);
         if later.iter().all(|later| later.bytes == 0) {
@@ -306,7 +307,7 @@ impl Host {
         self.run(&inputs, output.get_mut(by(result)..).unwrap_or_default())
     }
 
-    /// Does it: reads the first and writes the last.
+    /// Runs it: reads `inputs` and writes `output`.
     ///
     /// # Errors
     /// Slices that are too short.
@@ -326,17 +327,17 @@ pub(crate) struct Later {
     pub(crate) bytes: usize,
 }
 
-/// Operands are moved by a multiple of so many elements, which is the widest vector of all kernels: what depends on alignment is the same
-/// then.
+/// Operands are moved by a multiple of this number of elements, the widest vector of all kernels, so that everything
+/// that depends on alignment stays the same.
 const STEP: usize = 16;
 
 impl Later {
-    /// Whether every operand that begins later can.
+    /// Whether every operand that begins later is allowed to.
     fn fit(later: &[Self], can_move: impl Fn(usize) -> bool) -> bool {
         later.iter().enumerate().all(|(operand, later)| later.elements == 0 || can_move(operand))
     }
 
-    /// Takes that much off where an operand begins.
+    /// Subtracts a multiple of [`STEP`] from the offset of an operand, and returns it.
     pub(crate) fn off(offset: &mut usize, element_bytes: usize) -> Self {
         let elements = u32::try_from(*offset - *offset % STEP).unwrap_or_default();
         *offset -= elements as usize;
@@ -344,18 +345,18 @@ impl Later {
     }
 }
 
-/// Who may do an operation on a device.
+/// What may do an operation on a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Doer {
     /// The CPU path where it is faster, and until kernels are built that the context builds in the background.
     Fastest,
-    /// Likewise; which is faster was tried of an operation that costs the same.
+    /// Likewise; which one is faster was tried with an operation of the same cost.
     AsTried(Trial),
-    /// The device, unless it lacks something.
+    /// The device, unless it lacks a feature.
     Device,
 }
 
-/// Who does the work.
+/// What does the work.
 enum Way {
     /// The CPU path, on its own memory.
     Host,
@@ -363,15 +364,15 @@ enum Way {
     Fallback(String),
     /// The device.
     Kernels(Planned),
-    /// The CPU path on the device's memory, and the device once the kernels are built.
+    /// The CPU path on the device's memory, then the device once the kernels are built.
     Later(Build),
 }
 
-/// Why there is no plan for an operation.
+/// The reason why there is no plan for an operation.
 pub(crate) enum Refused {
-    /// The device lacks something; the CPU path does not.
+    /// The device lacks a feature; the CPU path does not.
     Lacks(String),
-    /// It makes no sense anywhere.
+    /// It is invalid on any device.
     Wrong(Error),
 }
 
@@ -384,19 +385,19 @@ impl From<PlanError> for Refused {
     }
 }
 
-/// The operation on the CPU path: what it reads, in order, what it writes, and how many threads it may use.
+/// The operation on the CPU path: the inputs, in order, the output, and how many threads it may use.
 pub(crate) type HostWork = Arc<dyn Fn(&[&[u8]], &mut [u8], Threads) -> Result<(), CpuError> + Send + Sync>;
 
-/// How many runs an operation looks back on.
+/// The number of latest runs that an operation tracks.
 const LATEST: usize = 4;
 
 #[derive(Default)]
 struct Runs {
-    /// Whether there was one.
+    /// Whether the operation has run.
     begun: bool,
     latest: VecDeque<Arc<dyn Submission>>,
     shortest: Option<f64>,
-    /// How many that is the shortest of.
+    /// The number of runs that the time is the shortest of.
     measured: u64,
 }
 
@@ -421,8 +422,8 @@ impl Runs {
 }
 
 impl Operation {
-    /// An operation that `plan` does where kernels run, and `host` elsewhere: on the CPU path, where a device lacks what the
-    /// plan needs, and where `doer` leaves it to the CPU path.
+    /// An operation that `plan` does where kernels run, and `host` elsewhere: on the CPU path, where a device lacks
+    /// what the plan needs, and where `doer` leaves it to the CPU path.
     ///
     /// # Errors
     /// Operands that do not fit together; a kernel does not build; the device is gone.
@@ -465,7 +466,7 @@ impl Operation {
         Ok(Self { core, name, way, host, trial, runs: Mutex::default(), first: Arc::default() })
     }
 
-    /// Whether the operands can begin so much later than the plan says, on a device and on the CPU path.
+    /// Whether the operands can begin later by this much than the plan says, on a device and on the CPU path.
     pub(crate) fn can_move(&self, later: &[Later]) -> bool {
         match &self.way {
             Way::Kernels(planned) => Later::fit(later, |operand| planned.plan.can_move(operand)),
@@ -474,10 +475,12 @@ impl Operation {
         }
     }
 
-    /// Queues it over `operands`, in the plan's order, which begin so many elements later than the plan says; none where `later` is empty.
+    /// Queues it over `operands`, in the plan's order, which begin `later` than the plan says; an empty `later` means
+    /// none does.
     ///
     /// # Errors
-    /// Operands of another context, or one that shares memory with the result; no memory for the plan; the device is gone.
+    /// An operand in another context, or one that shares memory with the result; no memory left for the plan; the
+    /// device is gone.
     pub(crate) fn run(
         &self,
         operands: &[(&'static str, &Memory)],
@@ -533,7 +536,7 @@ impl Operation {
         Ok(pending)
     }
 
-    /// Runs it on the CPU path, over slices: what it reads, in order, and what it writes. Done when it returns.
+    /// Runs it on the CPU path, over slices: the inputs, in order, and the output. Done when it returns.
     ///
     /// # Errors
     /// Slices that are too short.
@@ -541,7 +544,7 @@ impl Operation {
         done(guarded(|| self.host.run(inputs, output)))
     }
 
-    /// The plan, where kernels do it by now.
+    /// The plan, if kernels do the operation by now.
     ///
     /// # Errors
     /// A kernel does not build; the device is gone.
@@ -549,14 +552,14 @@ impl Operation {
         match (&self.way, self.core.engine()) {
             (Way::Kernels(planned), _) => Ok(Some(planned)),
             (Way::Later(later), Engine::Kernels(kernels)) => later.planned(&self.core, kernels, || {
-                // Those were the CPU path's.
+                // Those runs were on the CPU path.
                 *lock(&self.runs) = Runs::default();
             }),
             _ => Ok(None),
         }
     }
 
-    /// Who does it, and how long that took; `operation` says what it does.
+    /// What does it, and how long that took; `operation` is the description.
     pub(crate) fn explanation(&self, operation: String) -> Explanation {
         let (measured_seconds, measured_runs) = self.measured();
         Explanation {
@@ -571,10 +574,10 @@ impl Operation {
         }
     }
 
-    /// Adds the ceiling that bounds it, where one is known for those who do it, and predicts that time where no longer one is
-    /// predicted: a rate that a large operation reached says nothing of a small one.
+    /// Adds the ceiling that bounds it, if one is known for the device that does it, and predicts the time at that
+    /// ceiling unless a longer time is predicted: a rate that a large operation reached says nothing about a small one.
     pub(crate) fn add_bound(&self, explanation: &mut Explanation, arithmetic: Arithmetic, bytes: f64) {
-        // They are the device's, and say nothing of the CPU path in its place.
+        // The ceilings are the device's, and say nothing about the CPU path as a fallback.
         let ceilings = self.core.ceilings(arithmetic).filter(|_| explanation.fallback.is_none());
         let Some(ceilings) = ceilings else { return };
         let bound = ceilings.bound(self.host.size.operations, bytes);
@@ -585,7 +588,7 @@ impl Operation {
         explanation.bound = Some(bound);
     }
 
-    /// Why the CPU path does it and not the device that was asked for.
+    /// The reason why the CPU path does it and not the requested device.
     fn fallback(&self) -> Option<String> {
         match (&self.way, self.planned()) {
             (Way::Fallback(reason), _) => Some(reason.clone()),
@@ -595,12 +598,12 @@ impl Operation {
         }
     }
 
-    /// What an operation that costs the same need not try again.
+    /// The trial, which an operation of the same cost need not repeat.
     pub(crate) fn trial(&self) -> Option<Trial> {
         self.trial
     }
 
-    /// The way that was tried and not taken; `kernel` is the device's.
+    /// The alternative that was tried and not taken; `kernel` is the device's.
     pub(crate) fn runner_up(&self, kernel: &str) -> Option<RunnerUp> {
         self.trial.map(|trial| trial.runner_up(&self.core, kernel))
     }
@@ -610,12 +613,12 @@ impl Operation {
         self.planned().is_ok_and(|planned| planned.is_some())
     }
 
-    /// Seconds that building, or loading, its kernels took; nothing before they are there.
+    /// Seconds to build or load its kernels; `None` before they are built.
     fn build_seconds(&self) -> Option<f64> {
         Some(self.planned().ok()??.build_seconds)
     }
 
-    /// The shortest time of the runs that have ended, and how many those are.
+    /// The shortest time of the runs that have ended, and their number.
     fn measured(&self) -> (Option<f64>, u64) {
         let mut runs = lock(&self.runs);
         while runs.latest.front().is_some_and(|oldest| oldest.is_done()) {
@@ -624,7 +627,7 @@ impl Operation {
         (runs.shortest, runs.measured)
     }
 
-    /// Bytes of all its operands.
+    /// The total size of its operands in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.host.size.operands.iter().sum()
     }
@@ -634,16 +637,16 @@ impl Operation {
     }
 }
 
-/// An operation on the CPU path over the device's memory, behind all that was queued. Done when it returns.
+/// An operation on the CPU path over the device's memory, after all queued operations. Done when it returns.
 ///
 /// # Errors
-/// The device is gone; no room for a copy of what the host cannot reach.
+/// The device is gone; no room for a copy of memory that the host cannot access.
 pub(crate) fn on_host(core: &Core, memories: &[&Memory], host: &Host, later: &[Later]) -> Result<(), Error> {
     let work = |inputs: &[&[u8]], output: &mut [u8]| guarded(|| host.run_later(inputs, output, later));
     done(with_memories(core, memories, host.size.result, work)?)
 }
 
-/// What became of work that the CPU path did in the call.
+/// The result of work that the CPU path did in the call.
 fn done(outcome: Result<(), HostError>) -> Result<(), Error> {
     match outcome {
         Err(HostError::Cpu(error)) => Err(error.into()),
@@ -651,7 +654,8 @@ fn done(outcome: Result<(), HostError>) -> Result<(), Error> {
     }
 }
 
-/// Checks that all operands live in `context`, that none shares bytes with the result, and that none is mapped in such a way that it cannot be used.
+/// Checks that all operands live in the context of `core`, that none shares bytes with the result, and that none is
+/// mapped in a conflicting way.
 fn check_operands(core: &Core, operands: &[(&'static str, &Memory)], result: usize) -> Result<(), Error> {
     for (operand, memory) in operands {
         let of = memory.context().core();
@@ -684,7 +688,7 @@ mod tests {
     use super::*;
     use crate::{Device, Vector};
 
-    /// Copies 16 bytes, which the CPU path does; the first so many runs fail, every other one by a panic.
+    /// Copies 16 bytes on the CPU path; the first `failures` runs fail, every other one by a panic.
     fn copying(context: &Context, small: bool, failures: usize) -> Operation {
         let left = Arc::new(AtomicUsize::new(failures));
         let work = move |inputs: &[&[u8]], output: &mut [u8], _: Threads| {
@@ -739,7 +743,7 @@ mod tests {
         }
     }
 
-    /// It is done in the call, which says that it failed.
+    /// It is done in the call, which returns the failure.
     #[test]
     fn failures_in_a_devices_place_are_told() {
         for device in Device::list().into_iter().filter(|device| device.probe().is_some()) {

@@ -1,7 +1,7 @@
-//! Measured ceilings of the CPU path, for its steps to be held against.
+//! Measured ceilings of the CPU path, with which its steps are compared.
 //!
-//! As with a device's, a multiply-add counts as 2 operations, a copied byte twice, and every result is compared with one
-//! computed apart, so that no loop is dropped unseen.
+//! As with a device's ceilings, a multiply-add counts as 2 operations, a copied byte twice, and every result is
+//! compared with one computed separately, so that no loop is optimised away unnoticed.
 
 #![allow(
     clippy::inline_always,
@@ -21,15 +21,15 @@ use crate::cpu::Threads;
 
 /// Bytes of each buffer of the copy: several times the last-level cache of common CPUs.
 const COPY_BYTES: usize = 128 << 20;
-/// Rounds of each measurement; the best counts.
+/// Repetitions of each measurement; the best counts.
 const ROUNDS: usize = 7;
-/// Multiply-adds a thread does in sequence: some ten milliseconds.
+/// Multiply-adds that a thread does in sequence: some ten milliseconds.
 const TURNS: usize = 1 << 21;
 
 /// The names of the ceilings, in the order in which they are measured.
 pub fn names() -> Vec<&'static str> {
     let mut names = Vec::new();
-    // Whoever wants none is asked for each.
+    // A predicate that wants none is asked for each name.
     measure_some(
         &mut |name| {
             names.push(name);
@@ -40,7 +40,8 @@ pub fn names() -> Vec<&'static str> {
     names
 }
 
-/// Measures the ceilings whose names are `wanted`; `progress` is called with the name of each ahead of it.
+/// Measures the ceilings for whose names `wanted` returns true; `progress` is called with each name before its
+/// measurement.
 pub fn measure(wanted: &dyn Fn(&str) -> bool, progress: &mut dyn FnMut(&str)) -> Peaks {
     measure_some(&mut |name| wanted(name), progress)
 }
@@ -74,8 +75,8 @@ fn measure_some(wanted: &mut dyn FnMut(&'static str) -> bool, progress: &mut dyn
     Peaks { rows }
 }
 
-/// The ceilings a ladder over `element` is held against: the copy and the multiply-add rate of all threads.
-/// Half precision is computed in single, bytes are computed in 16 bits.
+/// The ceilings for a ladder over `element`: the copy and the multiply-add rate of all threads. Half precision is
+/// computed in single precision, bytes are computed in 16 bits.
 ///
 /// # Errors
 /// A multiply-add loop gave a wrong result.
@@ -118,7 +119,7 @@ fn best_seconds(mut work: impl FnMut()) -> f64 {
         .fold(f64::INFINITY, f64::min)
 }
 
-/// Operations a second of `x = x * factor + plus` over registers full of independent `x`.
+/// Operations per second of `x = x * factor + plus` over registers full of independent `x`.
 fn mad_rate(kind: ScalarType, threads: Threads) -> Result<f64, PeakError> {
     let workers = if threads == Threads::One { 1 } else { rayon::current_num_threads() };
     let mut done = vec![Done::default(); workers];
@@ -146,12 +147,12 @@ fn mad_rate(kind: ScalarType, threads: Threads) -> Result<f64, PeakError> {
     }
 }
 
-/// What a loop did.
+/// The result of a loop.
 #[derive(Clone, Copy, Debug, Default)]
 struct Done {
     /// Operations, 2 for each multiply-add.
     operations: usize,
-    /// One of the equal results; NaN when they are not equal.
+    /// One of the results, which are all equal; NaN when they are not.
     result: f64,
 }
 
@@ -163,10 +164,10 @@ impl Done {
     }
 }
 
-/// x = 0.5 x + 1 ends at its fixed point, whatever is rounded on the way.
+/// x = 0.5 x + 1 converges to its fixed point regardless of rounding.
 const FLOAT_RESULT: f64 = 2.0;
 
-/// Enough independent vectors to fill two pipes of up to six cycles each.
+/// Enough independent vectors to fill two pipes with a latency of up to six cycles each.
 const VECTORS: usize = 12;
 
 macro_rules! floats {

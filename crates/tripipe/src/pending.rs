@@ -1,4 +1,4 @@
-//! Operations under way.
+//! Operations in progress.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -14,50 +14,52 @@ use crate::Error;
 use crate::host_queue::HostTask;
 use crate::line::{Line, Outcome};
 
-/// An operation that was queued: wait for it with [`Pending::wait`] or `.await`, which give its value, or drop it and let it run.
+/// A queued operation: wait for it with [`Pending::wait`] or `.await`, which return its value, or drop it and let it
+/// run.
 ///
-/// Each function that returns a `T` after it has waited for it, or has queued the computation of it, has a form whose name ends in `_async` and
-/// that returns a `Pending<T>`:
-/// [`Vector::sum`](crate::Vector::sum) and [`Vector::sum_async`](crate::Vector::sum_async), `to_vec`, `from_slice`, `filtered`, `resized`,
-/// `to_matrix` and so on. These forms do not wait for queued operations.
+/// Each function that returns a `T` after waiting for it, or after queueing its computation, has a form whose name ends
+/// in `_async` and that returns a `Pending<T>`: [`Vector::sum`](crate::Vector::sum) and
+/// [`Vector::sum_async`](crate::Vector::sum_async), `to_vec`, `from_slice`, `filtered`, `resized`, `to_matrix` and so
+/// on. These forms do not wait for queued operations.
 ///
 /// Operations of one [`crate::Context`] run in the order they were queued in, and reading a result waits for it, so
-/// nothing has to be waited for but to learn of an error early: one that nobody waits for is told by whoever reads the result, and
-/// by [`crate::Context::finish`], as is written there. What the CPU path does in a device's place is done when the call returns.
+/// waiting is needed only to learn of an error early: the error of an operation that is not waited for is reported when
+/// the result is read, and by [`crate::Context::finish`], as documented at [`crate::Context`]. An operation that the
+/// CPU path does as a fallback for a device is done when the call returns.
 ///
-/// Wakers are called on a thread of the library's own. They may use the context, and wait.
+/// Wakers are called on a thread of the library. They may use the context, and wait.
 #[must_use = "whoever waits for an operation learns first that it failed; it can be dropped"]
 pub struct Pending<T = ()> {
     submission: Arc<dyn Submission>,
-    /// Where its outcome is looked up; nothing for one that has ended well.
+    /// Where its outcome is looked up; `None` for an operation that succeeded.
     outcome: Option<(Arc<Line>, Arc<Outcome>)>,
-    /// Set once a waker was handed on.
+    /// Set once a waker was registered.
     waker: Option<Arc<Mutex<Waker>>>,
-    /// Makes the value once the operation has ended well; nothing once it was given out.
+    /// Makes the value once the operation has succeeded; `None` once it was taken.
     value: Option<Value<T>>,
 }
 
 type Value<T> = Box<dyn FnOnce() -> Result<T, Error> + Send + Sync>;
 
 impl Pending {
-    /// An operation that has ended well.
+    /// An operation that has succeeded.
     pub(crate) fn ended(submission: Arc<dyn Submission>) -> Self {
         Self { submission, outcome: None, waker: None, value: Some(Box::new(|| Ok(()))) }
     }
 
-    /// An operation in line.
+    /// A queued operation.
     pub(crate) fn queued(submission: Arc<dyn Submission>, line: &Arc<Line>, outcome: &Arc<Outcome>) -> Self {
         Self { outcome: Some((Arc::clone(line), Arc::clone(outcome))), ..Self::ended(submission) }
     }
 
-    /// Of nothing to do.
+    /// An operation with nothing to do.
     pub(crate) fn done() -> Self {
         Self::ended(Arc::new(HostTask::over(Instant::now())))
     }
 }
 
 impl<T: 'static> Pending<T> {
-    /// With another value, which is made of this one's when the operation has ended.
+    /// Replaces the value with one made from it when the operation has ended.
     pub(crate) fn then<U>(
         self,
         make: impl FnOnce(T) -> Result<U, Error> + Send + Sync + 'static,
@@ -67,14 +69,14 @@ impl<T: 'static> Pending<T> {
         Pending { submission, outcome, waker, value }
     }
 
-    /// With a value that is there already, to be given out when the operation has ended.
+    /// Replaces the value with one that already exists, to be returned when the operation has ended.
     pub(crate) fn with<U: Send + Sync + 'static>(self, value: U) -> Pending<U> {
         self.then(|_| Ok(value))
     }
 }
 
 impl<T> Pending<T> {
-    /// The value at once, the operation let run: of values that later operations find in line.
+    /// The value at once, while the operation runs: for values that later operations use in queue order.
     pub(crate) fn queued_value(self) -> Result<T, Error> {
         self.value.map_or(Err(Error::ValueTaken), |value| value())
     }
@@ -83,15 +85,15 @@ impl<T> Pending<T> {
         &self.submission
     }
 
-    /// Whether it has ended, well or not. Does not wait.
+    /// Whether it has ended, whether it succeeded or failed. Does not wait.
     pub fn is_done(&self) -> bool {
         self.submission.is_done()
     }
 
-    /// Waits until it ended; its value.
+    /// Waits until it has ended; returns its value.
     ///
     /// # Errors
-    /// It failed; [an operation whose result it reads](Error::Failed) did; the device is gone.
+    /// It failed; [an operation whose result it reads](Error::Failed) failed; the device is gone.
     pub fn wait(mut self) -> Result<T, Error> {
         self.give()
     }
@@ -102,16 +104,17 @@ impl<T> Pending<T> {
         self.value.take().map_or(Err(Error::ValueTaken), |value| value())
     }
 
-    /// What came of it, once it has ended.
+    /// The outcome, once it has ended.
     fn result(&self) -> Result<(), Error> {
         let ended = self.submission.wait();
         let looked_up = self.outcome.as_ref().map_or(Ok(()), |(line, outcome)| line.look_at(outcome));
-        // Its own error says more than that there was one.
+        // Its own error says more than the recorded one.
         ended?;
         looked_up
     }
 
-    /// Waits until it ended; seconds on the device from its start to its end, time in the queue left out.
+    /// Waits until it has ended; returns the seconds on the device from its start to its end, without the time in the
+    /// queue.
     ///
     /// # Errors
     /// As [`Self::wait`].
@@ -122,7 +125,7 @@ impl<T> Pending<T> {
 }
 
 impl<T> Pending<T> {
-    /// Waits until it ended; seconds as [`Self::seconds`], nothing where no times are taken.
+    /// Waits until it has ended; returns seconds as [`Self::seconds`], or `None` when no times are taken.
     ///
     /// # Errors
     /// It failed; the device is gone.
@@ -146,19 +149,19 @@ impl<T> Future for Pending<T> {
             self.waker = Some(Arc::clone(&waker));
             self.submission.on_done(Box::new(move || wake(waker)));
         }
-        // It may have ended between the question and the wish to be told.
+        // It may have ended between the check above and the registration of the waker.
         if self.submission.is_done() { Poll::Ready(self.give()) } else { Poll::Pending }
     }
 }
 
-/// Calls a waker on a thread that is there for that: where the end of an operation is told of, on a driver's thread or the CPU path's, whoever
-/// waited would wait for ever.
+/// Calls a waker on a dedicated thread: on the thread that reports the end of an operation, a driver's or the CPU
+/// path's, a waker that waits would wait forever.
 fn wake(waker: Arc<Mutex<Waker>>) {
     static WAKERS: OnceLock<Option<Sender<Arc<Mutex<Waker>>>>> = OnceLock::new();
     let call = |waker: Arc<Mutex<Waker>>| {
-        // Not under the lock: whoever is woken may ask again.
+        // Not under the lock: the woken task may poll again.
         let waker = waker.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        // A waker that panics is its owner's affair: others are still to be called.
+        // A waker that panics is its owner's concern: others still have to be called.
         let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
     };
     let wakers = WAKERS.get_or_init(|| {
@@ -191,7 +194,7 @@ mod tests {
     use crate::gemm::Product;
     use crate::{Context, Device, Elementwise, Image, Matrix, Vector};
 
-    /// What is in line ends when it is told to, and not before: whoever waited for it would wait for ever.
+    /// The queue is held until the test releases it: an operation that was waited for would wait forever.
     #[test]
     fn nothing_is_waited_for_on_the_cpu_path() {
         let context = Context::new(&Device::Cpu).unwrap();

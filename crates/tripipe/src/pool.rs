@@ -6,8 +6,8 @@ use std::thread;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// As many threads as the global pool of `rayon` has, apart from it: the threads of that one are the application's, and may all
-/// wait for operations. Nothing where the system gives no threads.
+/// A pool with as many threads as the global pool of `rayon`, separate from it: the threads of the global pool belong
+/// to the application, and may all be waiting for operations. `None` when the system provides no threads.
 fn pool() -> Option<&'static ThreadPool> {
     static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
     let make = || {
@@ -17,12 +17,13 @@ fn pool() -> Option<&'static ThreadPool> {
     POOL.get_or_init(make).as_ref()
 }
 
-/// Does the work on the threads of the CPU path, and waits for it.
+/// Runs the work on the threads of the CPU path, and waits for it.
 pub(crate) fn on_pool<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     match pool() {
         None => work(),
         Some(pool) if rayon::current_thread_index().is_none() => pool.install(work),
-        // A thread of another pool would do other work of that pool while it waits. That may want a lock that is held here.
+        // A thread of another pool would run other work of that pool while it waits. That work may want a lock that is
+        // held here.
         Some(pool) => thread::scope(|scope| {
             scope.spawn(|| pool.install(work)).join().unwrap_or_else(|panic| resume_unwind(panic))
         }),

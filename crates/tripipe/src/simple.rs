@@ -1,4 +1,4 @@
-//! Operations without choices: resizing, frames of a camera, vectors, reductions, the transpose, histograms.
+//! Operations without choices: resizing, camera frames, vectors, reductions, the transpose, histograms.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::operation::{Doer, Host, HostWork, Later, Operation};
 use crate::trial::Size;
 use crate::{Context, Error, Pending};
 
-/// What is done.
+/// The operation and its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Task {
     Resize {
@@ -40,7 +40,7 @@ pub(crate) enum Task {
         length: usize,
         element: Element,
     },
-    /// The second is the first where there is one.
+    /// `y` equals `x` when there is one operand.
     Reduce {
         reduction: Reduction,
         x: Grid,
@@ -57,17 +57,17 @@ pub(crate) enum Task {
     },
 }
 
-/// A task made ready.
+/// A task that is ready to run.
 pub(crate) struct Simple {
     task: Task,
     operation: Operation,
 }
 
 impl Context {
-    /// A task made ready; the latest are kept.
+    /// Prepares a task; the latest are cached.
     ///
     /// # Errors
-    /// Shapes that do not fit together; a kernel does not build; the device is gone.
+    /// Shapes that do not match; a kernel does not build; the device is gone.
     pub(crate) fn simple(&self, task: Task) -> Result<Arc<Simple>, Error> {
         self.kept().simple.get_or_make(
             task.key(),
@@ -85,7 +85,7 @@ impl Context {
 }
 
 impl Simple {
-    /// Queues it over its inputs and the result behind them.
+    /// Queues it over its inputs and the result, which is the last operand.
     ///
     /// # Errors
     /// As [`Operation::run`].
@@ -111,7 +111,7 @@ impl Simple {
 }
 
 impl Simple {
-    /// What it does, and who.
+    /// What it does, and what does it.
     pub(crate) fn explain(&self) -> Explanation {
         let mut explanation = self.operation.explanation(self.task.name());
         let (kernel, why) = if self.operation.runs_kernels() {
@@ -129,7 +129,7 @@ impl Simple {
 }
 
 impl Task {
-    /// What it does, in a few words.
+    /// A short description.
     fn name(&self) -> String {
         let image = |Raster { width, height, channels, element, .. }: &Raster| {
             format!("{width}x{height}, {channels} x {element}")
@@ -182,7 +182,7 @@ impl Task {
         }
     }
 
-    /// Whether both cost the same: they differ in a factor alone.
+    /// Whether both cost the same: they differ only in a factor.
     fn costs_as(&self, other: &Self) -> bool {
         match (*self, *other) {
             (Self::Axpy { length, element, .. }, Self::Axpy { length: of_other, element: other, .. }) => {
@@ -192,7 +192,7 @@ impl Task {
         }
     }
 
-    /// What tells most tasks apart.
+    /// A hash that distinguishes most tasks.
     fn key(&self) -> u64 {
         let kind = std::mem::discriminant(self);
         match self {
@@ -206,7 +206,7 @@ impl Task {
         }
     }
 
-    /// Elements of the larger operand, or pixels of the result.
+    /// The number of elements of the larger operand, or of pixels of the result.
     fn elements(&self) -> usize {
         match self {
             Self::Resize { to, .. } | Self::ToRgb { to, .. } => to.width * to.height,
@@ -223,7 +223,7 @@ impl Task {
         self.elements() <= ELEMENTS
     }
 
-    /// Its operands, the result last; an operation an element.
+    /// The sizes of its operands, the result last; one operation per element.
     fn size(&self) -> Result<Size, FilterError> {
         let raster = |raster: &Raster| Ok::<_, FilterError>(raster.elements()? * raster.element.bytes());
         let operands = match self {
@@ -236,7 +236,7 @@ impl Task {
             Self::Axpy { length, element, .. } => vec![length * element.bytes(); 2],
             Self::Reduce { reduction, x, y, element } => {
                 let inputs = if *reduction == Reduction::Dot { vec![x, y] } else { vec![x] };
-                // They lie in memory that there is.
+                // They are stored in memory that exists.
                 let bytes = |grid: &Grid| grid.span().unwrap_or(usize::MAX).saturating_mul(element.bytes());
                 let mut operands: Vec<usize> = inputs.into_iter().map(bytes).collect();
                 operands.push(reduction.result_bytes(*element));
@@ -292,7 +292,7 @@ impl Task {
     }
 }
 
-/// What Rust calls a type.
+/// The Rust name of a type.
 pub(crate) fn name_of(element: ScalarType) -> String {
     format!("{element:?}").to_lowercase()
 }
@@ -376,7 +376,7 @@ mod tests {
 
     use super::Task;
 
-    /// What users read has no names of variants.
+    /// Text for users has no names of enum variants.
     #[test]
     fn tasks_have_names_in_words() {
         let x = Grid::dense(12);

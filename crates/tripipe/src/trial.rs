@@ -1,4 +1,4 @@
-//! Whether the CPU path does an operation in less time than the device: both are tried.
+//! Trials of whether the CPU path does an operation in less time than the device.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -9,32 +9,33 @@ use crate::memory::Memory;
 use crate::operation::{Host, Planned, Run, on_host};
 use crate::{Context, Error};
 
-/// How large an operation is.
+/// The size of an operation.
 #[derive(Clone, Debug)]
 pub(crate) struct Size {
-    /// Bytes of its operands, in the plan's order.
+    /// Sizes of its operands in bytes, in the plan's order.
     pub(crate) operands: Vec<usize>,
-    /// Which of them is written.
+    /// The index of the operand that is written.
     pub(crate) result: usize,
-    /// Bytes of the result that are written, each once; 0 where the result is also read.
+    /// The number of bytes of the result that are written, each once; 0 when the result is also read.
     pub(crate) written: usize,
-    /// Operations of arithmetic.
+    /// The number of arithmetic operations.
     pub(crate) operations: f64,
 }
 
-/// Operations and bytes from which on both are not tried: 25 ms on a CPU that does 10 G of them a second, and a full-HD photo in and
-/// out.
+/// Numbers of operations and bytes above which the two are not tried: 25 ms on a CPU that does 10 G of them a second,
+/// and a full-HD photo in and out.
 const MOST_OPERATIONS: f64 = (1 << 28) as f64;
 const MOST_BYTES: usize = 32 << 20;
 
-/// Runs that are timed, and the time after which no other is begun.
+/// The number of timed runs, and the time after which no other is started.
 const RUNS: usize = 5;
 const TIME: Duration = Duration::from_millis(20);
 
-/// What the CPU path must take at most of the device's time to be worth it: the device leaves the CPU to others.
+/// The largest fraction of the device's time that makes the CPU path worth using: the device leaves the CPU free for
+/// other work.
 const WORTH: f64 = 0.7;
 
-/// What an operation took from the call to the result's being there.
+/// The times of an operation from the call until the result is available.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Trial {
     device_seconds: f64,
@@ -42,7 +43,7 @@ pub(crate) struct Trial {
 }
 
 impl Size {
-    /// Whether there is something to do, and it is small enough to be done twice for nothing.
+    /// Whether there is work to do, and it is small enough that doing it twice does not matter.
     fn is_tried(&self) -> bool {
         let bytes = self.operands.iter().fold(0usize, |sum, bytes| sum.saturating_add(*bytes));
         bytes <= MOST_BYTES && self.operations > 0.0 && self.operations <= MOST_OPERATIONS
@@ -50,8 +51,8 @@ impl Size {
 }
 
 impl Trial {
-    /// Both ways tried on memory of zeros, behind all that is queued. Nothing where there is no OpenCL device to choose, the operation is
-    /// too large for that, or one of the two failed.
+    /// Tries both on memory of zeros, after all queued operations. `None` when there is no OpenCL device to choose, the
+    /// operation is too large, or one of the two failed.
     pub(crate) fn of(context: &Context, kernels: &Kernels, planned: &Planned, host: &Host) -> Option<Self> {
         if !host.size.is_tried() || !matches!(*kernels.executor(), Runner::OpenCl(_)) {
             return None;
@@ -78,12 +79,12 @@ impl Trial {
         Ok(Self { device_seconds, host_seconds })
     }
 
-    /// Whether the CPU path is worth it.
+    /// Whether the CPU path is worth using.
     pub(crate) fn is_the_hosts(&self) -> bool {
         self.host_seconds < WORTH * self.device_seconds
     }
 
-    /// The way that was not taken. `kernel` is the device's.
+    /// The alternative that was not taken. `kernel` is the device's.
     pub(crate) fn runner_up(&self, core: &Core, kernel: &str) -> RunnerUp {
         let kernel = if self.is_the_hosts() {
             format!("{kernel} on {}", core.name())
@@ -108,7 +109,7 @@ impl fmt::Display for Trial {
     }
 }
 
-/// The shortest time of a few runs. The first, which may still prepare things and wake threads, does not count.
+/// The shortest time of a few runs. The first, which may still prepare resources and wake threads, does not count.
 fn shortest(mut run: impl FnMut() -> Result<(), Error>) -> Result<f64, Error> {
     let begun = Instant::now();
     run()?;

@@ -7,7 +7,7 @@ use tripipe_opencl::memory::External;
 use crate::memory::{Memory, elements};
 use crate::{Context, Element, Error, Pending};
 
-/// Numbers in a row, in a context's memory.
+/// A sequence of numbers in a context's memory.
 #[derive(Debug)]
 pub struct Vector<T> {
     memory: Memory,
@@ -19,14 +19,15 @@ impl<T: Element> Vector<T> {
     /// A vector with a copy of `elements`.
     ///
     /// # Errors
-    /// More than the device gives in one piece; no memory left.
+    /// More than the device allows in one allocation; no memory left.
     pub fn from_slice(context: &Context, elements: &[T]) -> Result<Self, Error> {
         let bytes: &[u8] = bytemuck::cast_slice(elements);
         let memory = Memory::new(context, bytes.len(), Some(bytes))?;
         Ok(Self { memory, length: elements.len(), element: PhantomData })
     }
 
-    /// As [`Self::from_slice`], without waiting: the elements are on their way. A vector is taken as it is, of a slice a copy is made first.
+    /// As [`Self::from_slice`], without waiting for the elements to be copied. A `Vec` is moved, a slice is copied
+    /// first.
     ///
     /// # Errors
     /// As [`Self::from_slice`].
@@ -37,7 +38,7 @@ impl<T: Element> Vector<T> {
         Ok(memory.then(move |memory| Ok(Self { memory, length, element: PhantomData })))
     }
 
-    /// A vector that is written, all of it, before it is read.
+    /// A vector, all of which is written before it is read.
     ///
     /// # Errors
     /// As [`Self::from_slice`].
@@ -46,7 +47,7 @@ impl<T: Element> Vector<T> {
         Ok(Self { memory: Memory::uninitialised(context, bytes)?, length, element: PhantomData })
     }
 
-    /// Memory that holds so many elements from its beginning on.
+    /// Memory that holds `length` elements from its beginning on.
     pub(crate) fn of_memory(memory: Memory, length: usize) -> Self {
         Self { memory, length, element: PhantomData }
     }
@@ -60,27 +61,27 @@ impl<T: Element> Vector<T> {
         Ok(Self { memory: Memory::new(context, bytes, None)?, length, element: PhantomData })
     }
 
-    /// Memory that others made, as a vector of `length` elements; no copy is made: a buffer of the application's own OpenCL
-    /// context, a dma-buf, an Android hardware buffer. What is in it can become a matrix ([`crate::Matrix::from_vector`]) or an image
-    /// ([`crate::Image::over`]).
+    /// Imports external memory as a vector of `length` elements, without a copy: a buffer of the application's own
+    /// OpenCL context, a dma-buf, an Android hardware buffer. It can then be used as a matrix
+    /// ([`crate::Matrix::from_vector`]) or an image ([`crate::Image::over`]).
     ///
     /// Not yet tried on hardware with Arm's and Qualcomm's extensions.
     ///
     /// # Errors
-    /// It is shorter; the context is on no OpenCL device; the device cannot take in such memory (the extensions are named); the driver
-    /// refuses.
+    /// The memory is shorter; the context is not on an OpenCL device; the device cannot import such memory (the missing
+    /// extensions are named); the driver refuses.
     pub fn import(context: &Context, external: External, length: usize) -> Result<Self, Error> {
         let bytes = length.checked_mul(size_of::<T>()).ok_or(Error::TooLarge { elements: length })?;
         let memory = Memory::import(context, external, bytes)?;
         Ok(Self { memory, length, element: PhantomData })
     }
 
-    /// Its length.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether there is no element.
+    /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }

@@ -1,15 +1,16 @@
-//! `image`: feature `image`.
+//! Conversions from and to the types of the `image` crate: feature `image`.
 
 use image::{ColorType, DynamicImage, ImageBuffer};
 
 use crate::{Context, Error, Image, Pixel};
 
-/// A pixel type that pictures of the `image` crate come in: `u8`, `u16`, `f32`.
+/// A pixel type of pictures of the `image` crate: `u8`, `u16`, `f32`.
 pub trait Depth: Pixel {
-    /// The picture in this depth, with as many channels as it has: those of each pixel side by side, and how many.
+    /// The picture in this depth, with all its channels: the number of channels, and the elements, the channels of each
+    /// pixel adjacent.
     fn channels_of(picture: &DynamicImage) -> (usize, Vec<Self>);
 
-    /// A picture of 1 to 4 channels; nothing where the `image` crate has none such.
+    /// A picture of 1 to 4 channels; `None` when the `image` crate has no such type.
     fn picture(size: [u32; 2], channels: usize, pixels: Vec<Self>) -> Option<DynamicImage>;
 }
 
@@ -66,7 +67,7 @@ impl Depth for f32 {
         }
     }
 
-    /// The `image` crate has colour in `f32`, and no gray.
+    /// The `image` crate has colour in `f32`, but no gray.
     fn picture([width, height]: [u32; 2], channels: usize, pixels: Vec<Self>) -> Option<DynamicImage> {
         match channels {
             3 => ImageBuffer::from_raw(width, height, pixels).map(DynamicImage::ImageRgb32F),
@@ -86,10 +87,10 @@ impl<T: Depth> Image<T> {
         Self::from_slice(context, [picture.width() as usize, picture.height() as usize], channels, &pixels)
     }
 
-    /// A copy of it as a picture, after all that was queued before.
+    /// A copy of it as a picture, after all operations queued before.
     ///
     /// # Errors
-    /// A number of channels the `image` crate has no such picture of; as [`Image::to_vec`].
+    /// A number of channels for which the `image` crate has no picture type; as [`Image::to_vec`].
     pub fn to_picture(&self) -> Result<DynamicImage, Error> {
         let (raster, channels) = (self.raster(), self.channels());
         T::picture([raster.width as u32, raster.height as u32], channels, self.to_packed_vec()?)

@@ -1,4 +1,4 @@
-//! `ndarray`: feature `ndarray`.
+//! Conversions from and to the types of the `ndarray` crate: feature `ndarray`.
 
 use ndarray::{Array1, Array2, Array3, ArrayView1, ArrayView2, ArrayView3, ShapeBuilder};
 
@@ -18,7 +18,7 @@ impl<T: Element> Vector<T> {
         }
     }
 
-    /// A copy of it as an array, after all that was queued before.
+    /// A copy of it as an array, after all operations queued before.
     ///
     /// # Errors
     /// As [`Vector::to_vec`].
@@ -28,7 +28,7 @@ impl<T: Element> Vector<T> {
 }
 
 impl<T: Element> Matrix<T> {
-    /// A matrix with a copy of an array: column-major where that is how the array lies, row-major otherwise.
+    /// A matrix with a copy of an array: column-major if the array is, row-major otherwise.
     ///
     /// # Errors
     /// As [`Matrix::from_slice`].
@@ -43,7 +43,7 @@ impl<T: Element> Matrix<T> {
         }
     }
 
-    /// A copy of it as an array in its own order, after all that was queued before.
+    /// A copy of it as an array in its own order, after all operations queued before.
     ///
     /// # Errors
     /// As [`Matrix::to_vec`].
@@ -60,8 +60,8 @@ impl<T: Element> Matrix<T> {
 }
 
 impl<T: Pixel> Image<T> {
-    /// An image of packed pixels with a copy of an array of rows x columns x channels, as OpenCV and most readers of pictures have
-    /// them.
+    /// An image of packed pixels with a copy of an array of rows x columns x channels, the layout that OpenCV and most
+    /// readers of pictures use.
     ///
     /// # Errors
     /// No channels, or more than 4; as [`Image::from_slice`].
@@ -74,7 +74,7 @@ impl<T: Pixel> Image<T> {
         Self::from_slice(context, [width, height], channels, &pixels)
     }
 
-    /// A copy of it as an array of rows x columns x channels, however it lies, after all that was queued before.
+    /// A copy of it as an array of rows x columns x channels, whatever its layout, after all operations queued before.
     ///
     /// # Errors
     /// As [`Image::to_vec`].
@@ -92,10 +92,10 @@ impl<T: Pixel> Image<T> {
     }
 }
 
-/// So many elements, one after the other.
+/// The `count` elements, contiguous.
 ///
 /// # Errors
-/// There is no room for them.
+/// There is not enough memory.
 fn gathered<'e, T: Element>(count: usize, elements: impl Iterator<Item = &'e T>) -> Result<Vec<T>, Error> {
     let mut gathered = zeros(count)?;
     for (to, from) in gathered.iter_mut().zip(elements) {

@@ -8,7 +8,7 @@ use super::{MEMORY, Memory, Place, lock, zeros};
 use crate::context::Engine;
 use crate::{Context, Error, Pending};
 
-/// So many bytes are copied in less time than it takes to wake another thread.
+/// A copy of this many bytes takes less time than waking another thread.
 const SMALL_BYTES: usize = 32 << 10;
 
 impl Memory {
@@ -36,7 +36,7 @@ impl Memory {
                 let mut executor = kernels.executor();
                 let reading: Arc<dyn Reading> = Arc::from(executor.read_later(*id, offset, into)?);
                 let submission: Arc<dyn Submission> = Arc::clone(&reading) as _;
-                // The executor is still held: what is queued last is the last in line.
+                // The executor is still locked: what is queued last is the last in line.
                 Ok(queued(&submission).then(move |()| numbers(reading.take())))
             }
             (Place::Host(cells), Engine::Host(queue)) => {
@@ -56,7 +56,7 @@ impl Memory {
         }
     }
 
-    /// Queues the overwriting of all of it.
+    /// Queues a write that overwrites all of it.
     ///
     /// # Errors
     /// Another number of bytes; it is mapped; the device is gone.
@@ -99,7 +99,7 @@ impl Memory {
         contents: Vec<T>,
     ) -> Result<Pending<Self>, Error> {
         let contents = Block::new(contents);
-        // Zeros, which devices make in line, in place of a copy that has to be waited for.
+        // Zeros, which devices write in order, instead of a copy that has to be waited for.
         let memory = Self::new(context, contents.bytes().len(), None)?;
         Ok(memory.write_later(contents)?.with(memory))
     }
