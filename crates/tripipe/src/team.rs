@@ -1,7 +1,8 @@
 //! One operation, shared by several contexts.
 //!
-//! Every member of a [`Team`] takes a band of rows, computes it, and takes the next one, so whoever is faster does more. How fast
-//! each is in a kind of work is measured and kept for the next call; who would not pay is left out.
+//! Every member of a [`Team`] takes a band of rows, computes it, and takes the next one, so a faster member does more.
+//! The rate of each member in a kind of work is measured and stored for the next call; a member that would not pay off
+//! is left out.
 //!
 //! ```
 //! use tripipe::{Context, Device, Team};
@@ -35,55 +36,58 @@ use crate::memory::Memory;
 use crate::{Context, Error};
 use schedule::{Next, Pace, Schedule, choose};
 
-/// Contexts that share one operation: a GPU and the CPU path, or several OpenCL devices. Any number of threads may use it.
+/// Contexts that share one operation: a GPU and the CPU path, or several OpenCL devices. Any number of threads may use
+/// a team.
 ///
-/// A device may be there twice, with two contexts: the one copies while the other computes.
+/// A device may occur twice, with two contexts: one copies while the other computes.
 ///
-/// A member whose rate is less than 8 % of all of them together is left out, and so is everyone but the best where all together would
-/// save less than 10 % of its time, by what was measured. The first call of a kind measures, and so does every 64th: clocks change.
+/// A member whose rate is less than 8 % of the total rate is left out, and so is everyone but the best member where all
+/// together would save less than 10 % of its time, according to the measurements. The first call of a kind measures,
+/// and so does every 64th: clocks change.
 #[derive(Debug)]
 pub struct Team {
     members: Vec<Context>,
     known: Mutex<Vec<Known>>,
 }
 
-/// Who did how much of an operation.
+/// How an operation was shared.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Shares {
     /// One for each member, in the order of [`Team::new`].
     pub shares: Vec<Share>,
-    /// Why only one member was asked, if that was so.
+    /// The reason why only one member took part, if so.
     pub why_not: Option<String>,
     /// Seconds from the call to its end, copies and the building of kernels included.
     pub seconds: f64,
 }
 
-/// What one member did.
+/// The share of one member.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Share {
-    /// Its device.
+    /// Name of its device.
     pub device: String,
-    /// Rows of the result that it made.
+    /// Number of rows of the result that it computed.
     pub rows: usize,
-    /// In so many bands.
+    /// Number of bands that it computed.
     pub bands: usize,
-    /// Seconds these bands took, copies included, the building of kernels not.
+    /// Seconds these bands took, with copies, without the building of kernels.
     pub seconds: f64,
-    /// Seconds of these in which it computed: the device's own on OpenCL. Nothing where the context takes no times.
+    /// Seconds of these that it spent computing: the device's own time on OpenCL. `None` when the context takes no
+    /// times.
     pub computing_seconds: Option<f64>,
-    /// Seconds ahead of the first band, for what all bands need.
+    /// Seconds before the first band, for the setup that all bands need.
     pub setup_seconds: f64,
-    /// Rows a second, by which the rest was shared out; nothing before its first band of this kind.
+    /// Rows per second, the rate by which the rest was shared out; `None` before its first band of this kind.
     pub rate: Option<f64>,
-    /// Why it was not asked, or not any more.
+    /// The reason why it took no part, or stopped taking part.
     pub left_out: Option<String>,
-    /// What went wrong; others did what it had begun.
+    /// Its failure; others completed what it had started.
     pub failure: Option<Error>,
 }
 
-/// What is kept of a kind of work.
+/// The measurements stored for a kind of work.
 #[derive(Debug)]
 struct Known {
     kind: Kind,
@@ -91,50 +95,50 @@ struct Known {
     calls: usize,
 }
 
-/// Work in which a member's rate in rows is about the same.
+/// Work in which a member's rate in rows per second is about constant.
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
-    /// A chain on images that differ in nothing but their height.
+    /// A chain on images that differ only in their height.
     Filter(Chain, Box<[Raster; 2]>),
-    /// Products of that type, n and k.
+    /// Products of a type, n and k.
     Product(&'static str, [usize; 2]),
 }
 
-/// How many kinds of work are kept.
+/// The number of kinds of work that are stored.
 const KINDS: usize = 64;
-/// Calls after which rates are measured anew.
+/// The number of calls after which rates are measured again.
 const CALLS: usize = 64;
 
-/// Part of the result.
+/// A part of the result.
 struct Band<'r> {
     rows: Range<usize>,
-    /// The rows, once for each plane.
+    /// The bytes of the rows, one slice for each plane.
     parts: Vec<&'r mut [u8]>,
 }
 
-/// A result that is to be made.
+/// The result to compute.
 struct Whole<'r> {
     band: Band<'r>,
-    /// From row to row.
+    /// Distance between rows.
     pitch_bytes: usize,
-    /// Bands have a multiple of so many rows, but for the last.
+    /// The number of rows of a band is a multiple of this, except for the last band.
     quantum: usize,
-    /// Why it cannot be cut.
+    /// The reason why it cannot be divided.
     uncut: Option<String>,
 }
 
-/// Something that can be computed band by band.
+/// Work that can be computed band by band.
 trait Work: Sync {
-    /// What a member holds meanwhile.
+    /// The resources of a member during the work.
     type Bench;
 
-    /// The most rows that fit the device's memory objects.
+    /// The largest number of rows that fits the device's memory objects.
     fn most_rows(&self, probe: &Probe) -> usize;
 
-    /// What all bands need, and the seconds that kernels were built meanwhile.
+    /// Sets up what all bands need; also returns the seconds spent building kernels.
     fn set_up(&self, context: &Context) -> Result<(Self::Bench, f64), Error>;
 
-    /// Makes a band.
+    /// Computes a band.
     fn compute(
         &self,
         context: &Context,
@@ -144,29 +148,29 @@ trait Work: Sync {
     ) -> Result<Spent, Error>;
 }
 
-/// Where the time of a band went.
+/// The times of the parts of a band's computation.
 struct Spent {
     building: f64,
     computing: Option<f64>,
 }
 
-/// The result under way.
+/// The result in progress.
 struct Line<'r> {
-    /// What was not handed out yet.
+    /// The rows that were not handed out yet.
     rest: Band<'r>,
     pitch_bytes: usize,
     uncut: bool,
-    /// What members gave back.
+    /// The bands that members returned.
     returned: Vec<Band<'r>>,
     schedule: Schedule,
     shares: Vec<Share>,
 }
 
 impl Team {
-    /// A team of these contexts. Where nothing else is known the first one does what cannot be shared.
+    /// A team of these contexts. When no measurements are available the first one does work that cannot be shared.
     ///
     /// # Errors
-    /// There is none.
+    /// `members` is empty.
     pub fn new(members: Vec<Context>) -> Result<Self, Error> {
         if members.is_empty() {
             return Err(Error::NoMember);
@@ -199,7 +203,8 @@ impl Team {
         while !line.is_done() {
             line.schedule.begin(&asked);
             line = self.round(work, line, &asked);
-            // What failed is done by those who are left, else by those who had been left out.
+            // The remaining work of failed members goes to the remaining ones, otherwise to those that had been left
+            // out.
             let healthy = |index: &usize| line.shares[*index].failure.is_none();
             asked.retain(healthy);
             if asked.is_empty() {
@@ -216,7 +221,7 @@ impl Team {
         Ok(Shares { shares, why_not: chosen.why_not, seconds: start.elapsed().as_secs_f64() })
     }
 
-    /// Has the members that are asked take bands until there is none.
+    /// Lets the chosen members take bands until there are none.
     fn round<'r, W: Work>(&self, work: &W, line: Line<'r>, asked: &[usize]) -> Line<'r> {
         let start = Instant::now();
         let line = Mutex::new(line);
@@ -226,7 +231,7 @@ impl Team {
             for index in others {
                 let name = format!("tripipe-team-{index}");
                 let started = thread::Builder::new().name(name).spawn_scoped(scope, || member(*index));
-                // Without a thread of its own it takes no part.
+                // A member without a thread takes no part.
                 if let Err(error) = started {
                     let why = format!("the system gave it no thread: {error}");
                     lock(&line).leave(*index, why);
@@ -237,7 +242,7 @@ impl Team {
         line.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is known of the members in a kind of work, and one call more.
+    /// The stored rates of the members for a kind of work; counts one more call.
     fn paces(&self, kind: &Kind) -> Vec<Option<Pace>> {
         let mut known = lock(&self.known);
         if let Some(place) = known.iter().position(|one| one.kind == *kind) {
@@ -256,7 +261,7 @@ impl Team {
         first.paces.clone()
     }
 
-    /// Keeps what was measured.
+    /// Stores the measurements.
     fn keep(&self, kind: &Kind, asked: &[usize], shares: &[Share]) {
         let mut known = lock(&self.known);
         let Some(known) = known.iter_mut().find(|known| known.kind == *kind) else { return };
@@ -270,7 +275,7 @@ impl Team {
     }
 }
 
-/// What a member does: sets up, then takes bands until there is none.
+/// The work of a member: sets up, then takes bands until there are none.
 fn toil<W: Work>(work: &W, line: &Mutex<Line<'_>>, context: &Context, index: usize, start: Instant) {
     let mut bench = match work.set_up(context) {
         Ok((bench, building)) => {
@@ -284,7 +289,7 @@ fn toil<W: Work>(work: &W, line: &Mutex<Line<'_>>, context: &Context, index: usi
     };
     let most = context.probe().map_or(usize::MAX, |probe| work.most_rows(probe));
     loop {
-        // The lock is held for the taking alone.
+        // The lock is held only while taking a band.
         let taken = lock(line).take(index, most);
         let Some(mut band) = taken else { return };
         let begun = Instant::now();
@@ -303,7 +308,7 @@ fn toil<W: Work>(work: &W, line: &Mutex<Line<'_>>, context: &Context, index: usi
 }
 
 impl<'r> Line<'r> {
-    /// The next band for a member; nothing when there is none, or not for it.
+    /// The next band for a member; `None` when there are none, or none for it.
     fn take(&mut self, index: usize, most: usize) -> Option<Band<'r>> {
         let most = if self.uncut { usize::MAX } else { most.max(1) };
         if let Some(mut band) = self.returned.pop() {
@@ -324,7 +329,7 @@ impl<'r> Line<'r> {
         }
     }
 
-    /// A member takes no more part, for whatever reason.
+    /// Records that a member takes no further part, with the reason.
     fn leave(&mut self, index: usize, why: String) {
         self.shares[index].left_out = Some(why);
         self.schedule.leave(index);
@@ -335,7 +340,7 @@ impl<'r> Line<'r> {
         self.schedule.leave(index);
     }
 
-    /// What to say when everyone failed.
+    /// The error when every member failed.
     fn failed(self) -> Error {
         let members = self.shares.len();
         let failure = self.shares.into_iter().find_map(|share| share.failure);
@@ -361,7 +366,7 @@ impl<'r> Line<'r> {
 }
 
 impl Band<'_> {
-    /// Takes the first rows off.
+    /// Removes the first `count` rows and returns them.
     fn cut(&mut self, count: usize, pitch_bytes: usize) -> Self {
         let middle = self.rows.start + count;
         let parts = std::mem::take(&mut self.parts).into_iter();
@@ -378,7 +383,7 @@ impl Band<'_> {
     }
 }
 
-/// Device memory of at least so many bytes: what there is, or more.
+/// Device memory of at least `bytes` bytes: the existing memory, or a larger one.
 fn room<'m>(context: &Context, memory: &'m mut Option<Memory>, bytes: usize) -> Result<&'m Memory, Error> {
     let enough = memory.take().filter(|memory| memory.bytes() >= bytes);
     let made = match enough {

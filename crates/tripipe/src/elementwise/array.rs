@@ -1,4 +1,4 @@
-//! What vectors, matrices and images have in common: a shape, and the places of elements in memory.
+//! The common properties of vectors, matrices and images: a shape, and the layout of the elements in memory.
 
 use std::fmt;
 
@@ -12,53 +12,53 @@ use crate::{
     Vector,
 };
 
-/// A vector, a matrix or an image, whole or in part, whose elements are read.
+/// A vector, a matrix or an image, or a part of one, whose elements are read.
 pub trait Array<'m>: Copy + sealed::Lies<'m> {
-    /// Its elements.
+    /// The type of its elements.
     type Element: Element;
-    /// What holds a result of its kind: [`Vector`], [`Matrix`] or [`Image`].
+    /// The owned type of its kind, which holds a result: [`Vector`], [`Matrix`] or [`Image`].
     type Made: sealed::Makes + Send + Sync + 'static;
 }
 
-/// A vector, a matrix or an image, whole or in part, whose elements are written.
+/// A vector, a matrix or an image, or a part of one, whose elements are written.
 pub trait ArrayMut<'m>: sealed::Lies<'m> {
-    /// Its elements.
+    /// The type of its elements.
     type Element: Element;
 }
 
 pub(crate) mod sealed {
     use super::{Context, Error, Part};
 
-    /// What lies in memory.
+    /// Elements stored in memory.
     pub trait Lies<'m> {
         fn part(self) -> Part<'m>;
     }
 
-    /// What can be made.
+    /// A type that can be allocated for a result.
     pub trait Makes: Sized {
-        /// A new one like `part`, without gaps, that is written before it is read.
+        /// A new one with the shape of `part`, without gaps, that is written before it is read.
         fn like(context: &Context, part: &Part<'_>) -> Result<Self, Error>;
         fn made(&mut self) -> Part<'_>;
     }
 }
 
-/// Where elements lie, and in which shape.
+/// The layout of elements in memory, and their shape.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'m> {
     pub(crate) memory: &'m Memory,
-    /// Counted as the shape's elements are: row by row, pixel by pixel, channel by channel.
+    /// Elements are counted in the order of the shape: row by row, pixel by pixel, channel by channel.
     pub(crate) grid: Grid,
     pub(crate) shape: Shape,
 }
 
-/// What elements are together.
+/// The kind and the extents of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// So many.
+    /// The number of elements.
     Vector(usize),
     /// Rows and columns.
     Matrix([usize; 2]),
-    /// Width and height, channels.
+    /// Width and height, and the number of channels.
     Image([usize; 2], usize),
 }
 
@@ -76,7 +76,7 @@ impl Part<'_> {
     /// Checks that another has the same shape.
     ///
     /// # Errors
-    /// It has not.
+    /// They differ.
     pub(crate) fn check_shape(&self, operand: &'static str, other: &Part<'_>) -> Result<(), Error> {
         if self.shape == other.shape {
             return Ok(());
@@ -105,8 +105,8 @@ impl Part<'_> {
     }
 }
 
-/// Takes a multiple of 16 elements off the offset of each grid, and returns how much. Operations that differ only in their offsets are the same
-/// operation then. Grids that are too large for kernels keep their offsets.
+/// Subtracts a multiple of 16 elements from the offset of each grid, and returns how much. Operations that differ only
+/// in their offsets then become the same operation. Grids that are too large for kernels keep their offsets.
 pub(crate) fn begin_later<'g>(grids: impl Iterator<Item = (&'g mut Grid, usize)>) -> Vec<Later> {
     let one = |(grid, bytes): (&mut Grid, usize)| {
         if grid.elements().is_ok() { Later::off(&mut grid.offset, bytes) } else { Later::default() }

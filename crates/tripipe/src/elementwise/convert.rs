@@ -1,4 +1,4 @@
-//! From vectors, matrices and images of one kind to those of another: other types of elements, other shapes.
+//! Conversions of vectors, matrices and images: to other types of elements, and to one another.
 
 use tripipe_kernels::elementwise::{Grid, Map};
 use tripipe_kernels::filter::{Layout, Raster};
@@ -12,13 +12,14 @@ use crate::{
     Vector,
 };
 
-/// Conversions of a `$type`, which give a `$made` of another type of elements.
+/// Conversions of a `$type` to a `$made` with another type of elements.
 macro_rules! conversions {
     ($($type:ty, $bound:ident => $made:ident;)*) => {$(
         impl<T: $bound> $type {
-            /// A new one of another type: each element times `scale` plus `offset`, in `f32` (in `f64` where one of the two types is that),
-            /// converted. With a `scale` of 1 and an `offset` of 0 the element itself is converted. Integers are made of the nearest value,
-            /// ties to even, and saturated; of NaN 0. Queued; the result can be used at once.
+            /// A new one with another type of elements: each element times `scale` plus `offset`, computed in `f32` (in
+            /// `f64` if one of the two types is `f64`), then converted. With a `scale` of 1 and an `offset` of 0 the
+            /// element itself is converted. Conversion to integers rounds to the nearest value, ties to even, and
+            /// saturates; NaN becomes 0. Queued; the result can be used at once.
             ///
             /// # Errors
             /// No memory left; the device is gone.
@@ -52,7 +53,7 @@ conversions! {
     ImageView<'_, T>, Pixel => Image;
 }
 
-/// Queues a copy of all elements to where as many lie, in the order of the shape.
+/// Queues a copy of all elements to a destination with the same number of elements, in the order of the shape.
 fn copied<T: Element, M>(
     source: &Part<'_>,
     mut made: M,
@@ -70,13 +71,13 @@ where
     Ok(pending.with(made))
 }
 
-/// Elements one after the other, counted as `extents` are.
+/// Contiguous elements, counted in the order of `extents`.
 fn packed(extents: [usize; 3]) -> Grid {
     let [i, j, _] = extents;
     Grid { extents, offset: 0, strides: [1, i, i.saturating_mul(j)] }
 }
 
-/// The copy of a part as a vector, a matrix.
+/// The copy of a part as a vector.
 fn to_vector<T: Element>(source: &Part<'_>) -> Result<Pending<Vector<T>>, Error> {
     let made = Vector::unwritten(source.memory.context(), source.grid.count())?;
     copied::<T, _>(source, made, |made| (made.made(), packed(source.grid.extents)))
@@ -87,13 +88,13 @@ fn to_matrix<T: Element>(source: &Part<'_>, extents: [usize; 2]) -> Result<Pendi
     copied::<T, _>(source, made, |made| (made.made(), packed(source.grid.extents)))
 }
 
-/// Copies of a `$type`.
+/// Copies of a `$type` to another kind.
 macro_rules! copies {
     ($($type:ty, $bound:ident, $order:literal, $method:ident $method_async:ident $made:ident: |$part:ident| $call:expr;)*) => {$(
         impl<T: $bound> $type {
             #[doc = concat!("A new one with a copy of its elements, ", $order, ". Queued; it can be used at once.")]
             ///
-            /// # Errors
+            /// An image with several channels copied to a matrix; no memory left; the device is gone.
             /// An image of several channels as a matrix; no memory left; the device is gone.
             pub fn $method(&self) -> Result<$made<T>, Error> {
                 self.$method_async()?.queued_value()
@@ -134,7 +135,7 @@ fn image_of<T: Pixel>(source: &Part<'_>) -> Result<Pending<Image<T>>, Error> {
     copied::<T, _>(source, made, |made| (made.made(), packed(source.grid.extents)))
 }
 
-/// Part of an image as one of its own.
+/// A part of an image as a separate image.
 fn packed_image<T: Pixel>(source: &Part<'_>) -> Result<Pending<Image<T>>, Error> {
     let [channels, width, height] = source.grid.extents;
     let raster = Raster::packed([width, height], channels, T::PIXEL);
@@ -159,7 +160,7 @@ fn one_channel(shape: Shape, channels: usize) -> Result<(), Error> {
 }
 
 impl<T: Element> Matrix<T> {
-    /// Its elements row by row. Both are the same memory where it is row-major; otherwise a copy is queued.
+    /// A vector of its elements row by row. Both share the memory if it is row-major; otherwise a copy is queued.
     ///
     /// # Errors
     /// No memory left; the device is gone.
@@ -173,7 +174,8 @@ impl<T: Element> Matrix<T> {
 }
 
 impl<T: Pixel> Matrix<T> {
-    /// An image of one channel: rows are rows. Both are the same memory where it is row-major; otherwise a copy is queued.
+    /// An image of one channel with the same rows. Both share the memory if it is row-major; otherwise a copy is
+    /// queued.
     ///
     /// # Errors
     /// No memory left; the device is gone.
@@ -184,7 +186,7 @@ impl<T: Pixel> Matrix<T> {
 }
 
 impl<T: Pixel> Image<T> {
-    /// Whether its memory holds its pixels, packed, and nothing else.
+    /// Whether its memory holds its packed pixels and nothing else.
     fn is_dense(&self) -> bool {
         let Raster { width, height, channels, layout, offset, pitch, element, .. } = *self.raster();
         let row = width.saturating_mul(if layout == Layout::Packed { channels } else { 1 });
@@ -195,8 +197,8 @@ impl<T: Pixel> Image<T> {
             && self.view().memory().bytes() == bytes
     }
 
-    /// Its pixels row by row, the channels of each side by side. Both are the same memory where it holds nothing else and no planes; otherwise a
-    /// copy is queued.
+    /// A vector of its pixels row by row, the channels of each pixel adjacent. Both share the memory if it holds
+    /// nothing else and the image is not planar; otherwise a copy is queued.
     ///
     /// # Errors
     /// No memory left; the device is gone.
@@ -209,11 +211,11 @@ impl<T: Pixel> Image<T> {
         Ok(Vector::of_memory(memory, length))
     }
 
-    /// A matrix of an image of one channel: rows are rows. Both are the same memory where it holds nothing else; otherwise a copy is queued.
-    /// [`ImageView::as_matrix`] never copies.
+    /// A matrix from an image of one channel, with the same rows. Both share the memory if it holds nothing else;
+    /// otherwise a copy is queued. [`ImageView::as_matrix`] never copies.
     ///
     /// # Errors
-    /// Several channels; no memory left; the device is gone.
+    /// The image has several channels; no memory left; the device is gone.
     pub fn into_matrix(self) -> Result<Matrix<T>, Error> {
         let [width, height] = self.size();
         one_channel(self.part().shape, self.channels())?;
@@ -228,7 +230,7 @@ impl<T: Pixel> Image<T> {
         self.view().as_matrix()
     }
 
-    /// As [`ImageView::as_matrix`], to be written: a product can be stored there.
+    /// As [`ImageView::as_matrix`], for writing: a product can be stored there.
     ///
     /// # Errors
     /// As [`ImageView::as_matrix`].
@@ -238,7 +240,7 @@ impl<T: Pixel> Image<T> {
 }
 
 impl<'i, T: Pixel> ImageViewMut<'i, T> {
-    /// As [`ImageView::as_matrix`], to be written: a product can be stored there.
+    /// As [`ImageView::as_matrix`], for writing: a product can be stored there.
     ///
     /// # Errors
     /// As [`ImageView::as_matrix`].
@@ -250,10 +252,10 @@ impl<'i, T: Pixel> ImageViewMut<'i, T> {
 }
 
 impl<'i, T: Pixel> ImageView<'i, T> {
-    /// It as a matrix, where it lies: an image of one channel, or a part of one, whose rows are rows.
+    /// A view of it as a matrix in the same memory: an image of one channel, or a part of one, with the same rows.
     ///
     /// # Errors
-    /// Several channels.
+    /// It has several channels.
     pub fn as_matrix(self) -> Result<MatrixView<'i, T>, Error> {
         let shape = shape_of(&self.part(), self.raster())?;
         Ok(MatrixView::over(self.memory(), shape))
@@ -266,7 +268,7 @@ fn shape_of(part: &Part<'_>, raster: &Raster) -> Result<crate::matrix::Shape, Er
     Ok(crate::matrix::Shape { rows: height, columns: width, order: Order::RowMajor, offset, stride: pitch })
 }
 
-/// Where a matrix lies as an image of one channel.
+/// The layout of a matrix as an image of one channel.
 fn raster_of<T: Pixel>(part: &Part<'_>, shape: &crate::matrix::Shape) -> Result<Raster, Error> {
     let crate::matrix::Shape { rows, columns, order, offset, stride } = *shape;
     if order != Order::RowMajor && rows.min(columns) > 0 {
@@ -287,7 +289,7 @@ impl<T: Pixel> Matrix<T> {
         self.view().as_image()
     }
 
-    /// As [`MatrixView::as_image`], to be written.
+    /// As [`MatrixView::as_image`], for writing.
     ///
     /// # Errors
     /// As [`MatrixView::as_image`].
@@ -297,7 +299,7 @@ impl<T: Pixel> Matrix<T> {
 }
 
 impl<'m, T: Pixel> MatrixViewMut<'m, T> {
-    /// As [`MatrixView::as_image`], to be written.
+    /// As [`MatrixView::as_image`], for writing.
     ///
     /// # Errors
     /// As [`MatrixView::as_image`].
@@ -309,7 +311,7 @@ impl<'m, T: Pixel> MatrixViewMut<'m, T> {
 }
 
 impl<'m, T: Pixel> MatrixView<'m, T> {
-    /// It as an image of one channel, where it lies: rows are rows.
+    /// A view of it as an image of one channel in the same memory, with the same rows.
     ///
     /// # Errors
     /// It is not row-major.
@@ -320,15 +322,15 @@ impl<'m, T: Pixel> MatrixView<'m, T> {
 }
 
 impl<T: Element> Vector<T> {
-    /// It as a row-major matrix, where it lies.
+    /// A view of it as a row-major matrix in the same memory.
     ///
     /// # Errors
-    /// Another number of elements than `rows * columns`.
+    /// The number of elements is not `rows * columns`.
     pub fn as_matrix(&self, [rows, columns]: [usize; 2]) -> Result<MatrixView<'_, T>, Error> {
         Ok(MatrixView::over(self.memory(), Matrix::from_vector(self, [rows, columns])?.view().shape()))
     }
 
-    /// As [`Self::as_matrix`], to be written.
+    /// As [`Self::as_matrix`], for writing.
     ///
     /// # Errors
     /// As [`Self::as_matrix`].
@@ -339,7 +341,7 @@ impl<T: Element> Vector<T> {
     /// A row-major matrix of its elements, in the same memory.
     ///
     /// # Errors
-    /// Another number of elements than `rows * columns`.
+    /// The number of elements is not `rows * columns`.
     pub fn into_matrix(self, extents: [usize; 2]) -> Result<Matrix<T>, Error> {
         Matrix::from_vector(&self, extents)
     }

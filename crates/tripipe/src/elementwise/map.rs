@@ -19,13 +19,14 @@ use crate::{Context, Element, Error, Pending, cpu};
 
 /// A computation on each element of a vector, a matrix or an image, or of a part of one, with elements of type `T`.
 ///
-/// At most eight steps run in the order of the calls that add them, in one pass over memory. All operands have the shape of the first one. Only
-/// elements of the operands are read and written, not what lies between them in memory.
+/// At most eight steps run in the order of the calls that add them, in one pass over memory. All operands have the
+/// shape of the first one. Only the elements of the operands are read and written, not the gaps between them in memory.
 ///
-/// Integers saturate in every step: for bytes, 200 + 100 - 100 is 155. `f32` and `f64` are rounded in every step; `f16` is computed in `f32` and
-/// rounded once, when it is stored. Every step of a NaN gives NaN. Where the result has another type ([`Self::store`]) it is converted last, as
-/// [`Vector::converted`](crate::Vector::converted) does. Subnormal numbers may be taken as 0. Functions are as exact as OpenCL's: `sigmoid` and `tanh`
-/// within 8 units of the last place, `gelu` within `|x| 2^-19`.
+/// Integers saturate in every step: for bytes, 200 + 100 - 100 is 155. `f32` and `f64` are rounded in every step; `f16`
+/// is computed in `f32` and rounded once, when it is stored. Every step returns NaN for NaN. If the result has another
+/// type ([`Self::store`]) it is converted last, as [`Vector::converted`](crate::Vector::converted) does. Subnormal
+/// numbers may be treated as 0. Functions are as accurate as OpenCL's: `sigmoid` and `tanh` within 8 ulp, `gelu` within
+/// `|x| 2^-19`.
 ///
 /// ```
 /// use tripipe::{Context, Device, Elementwise, Vector};
@@ -71,48 +72,48 @@ impl<'m, T: Element, M> Elementwise<'m, T, M> {
         self.step(step(other.grid))
     }
 
-    /// Then: adds the elements of another of its shape.
+    /// Adds a step: add the elements of another array with the same shape.
     #[allow(clippy::should_implement_trait, reason = "an operator adds no blocks and regions")]
     pub fn add(self, other: impl Array<'m, Element = T>) -> Self {
         self.with(other.part(), Step::Add)
     }
 
-    /// Then: subtracts the elements of another of its shape.
+    /// Adds a step: subtract the elements of another array with the same shape.
     pub fn subtract(self, other: impl Array<'m, Element = T>) -> Self {
         self.with(other.part(), Step::Subtract)
     }
 
-    /// Then: multiplies by the elements of another of its shape.
+    /// Adds a step: multiply by the elements of another array with the same shape.
     pub fn multiply(self, other: impl Array<'m, Element = T>) -> Self {
         self.with(other.part(), Step::Multiply)
     }
 
-    /// Then: adds a number to each element.
+    /// Adds a step: add a number to each element.
     pub fn add_scalar(self, scalar: T) -> Self {
         self.step(Step::AddNumber(scalar.number()))
     }
 
-    /// Then: subtracts a number from each element.
+    /// Adds a step: subtract a number from each element.
     pub fn subtract_scalar(self, scalar: T) -> Self {
         self.step(Step::SubtractNumber(scalar.number()))
     }
 
-    /// Then: multiplies each element by a number.
+    /// Adds a step: multiply each element by a number.
     pub fn multiply_scalar(self, scalar: T) -> Self {
         self.step(Step::MultiplyNumber(scalar.number()))
     }
 
-    /// Then: what is less than 0 becomes 0.
+    /// Adds a step: values less than 0 become 0.
     pub fn relu(self) -> Self {
         self.step(Step::Relu)
     }
 
-    /// Then: clamps to 0..6.
+    /// Adds a step: clamp to 0..6, both included.
     pub fn relu6(self) -> Self {
         self.step(Step::Clamp(Number::Integer(0), Number::Integer(6)))
     }
 
-    /// Then: clamps to `least..most`. The first must not be more than the second.
+    /// Adds a step: clamp to the range from `least` to `most`, both included. `least` must not be greater than `most`.
     pub fn clamp(self, least: T, most: T) -> Self {
         self.step(Step::Clamp(least.number(), most.number()))
     }
@@ -139,17 +140,18 @@ impl<'m, T: Element, M> Elementwise<'m, T, M> {
 }
 
 impl<T: Float, M> Elementwise<'_, T, M> {
-    /// Then: `1 / (1 + exp(-x))`.
+    /// Adds a step: `1 / (1 + exp(-x))`.
     pub fn sigmoid(self) -> Self {
         self.step(Step::Sigmoid)
     }
 
-    /// Then: the hyperbolic tangent.
+    /// Adds a step: the hyperbolic tangent.
     pub fn tanh(self) -> Self {
         self.step(Step::Tanh)
     }
 
-    /// Then: `x / 2 erfc(-x / sqrt(2))`. This is the exact GELU, not its approximation by `tanh`; it gives -0 for minus infinity.
+    /// Adds a step: `x / 2 erfc(-x / sqrt(2))`. This is the exact GELU, not its approximation by `tanh`; it gives -0
+    /// for minus infinity.
     pub fn gelu(self) -> Self {
         self.step(Step::Gelu)
     }
@@ -164,8 +166,8 @@ impl<'m, T: Element, M: Makes + Send + Sync + 'static> Elementwise<'m, T, M> {
     /// Queues the computation; the results are stored into an operand of the same shape, with any type of elements.
     ///
     /// # Errors
-    /// Operands of other shapes or contexts; a result that shares memory with an operand; more than eight steps; a clamp whose least value
-    /// is the larger; the device is gone.
+    /// Operands with other shapes or in other contexts; a result that shares memory with an operand; more than eight
+    /// steps; a clamp whose lower limit is greater than the upper one; the device is gone.
     pub fn store<'r, R: ArrayMut<'r>>(self, result: R) -> Result<Pending, Error> {
         let to = <R::Element as Sealed>::SCALAR;
         self.run_into(false, result.part(), to)
@@ -209,7 +211,7 @@ impl<'m, T: Element> Elementwise<'m, T, ()> {
 /// Queues `map` over its inputs, into the result.
 ///
 /// # Errors
-/// A map that makes no sense; operands of different contexts, or that share memory with the result; the device is gone.
+/// An invalid map; operands in different contexts, or that share memory with the result; the device is gone.
 pub(super) fn run(map: Map, inputs: &[&Memory], result: &Memory) -> Result<Pending, Error> {
     map.check()?;
     if map.result.is_empty() {
@@ -227,21 +229,21 @@ pub(super) fn run(map: Map, inputs: &[&Memory], result: &Memory) -> Result<Pendi
     mapped.operation.run(&operands, &later)
 }
 
-/// A map made ready.
+/// A map that is ready to run.
 pub(crate) struct Mapped {
     map: Map,
     operation: Operation,
 }
 
 impl Context {
-    /// A map made ready; the latest are kept.
+    /// Prepares a map; the latest are cached.
     fn mapped(&self, map: &Map) -> Result<Arc<Mapped>, Error> {
         let kept = &self.kept().maps;
         kept.get_or_make(
             key(&(map.from, map.to, map.result.extents, map.steps.len())),
             |known| known.map == *map,
             || {
-                // Where the elements lie, and the numbers, make no difference worth another trial.
+                // The layout of the elements, and the numbers, make no difference worth another trial.
                 let relative = kept.relative(|known| costs_as(&known.map, map));
                 let tried = relative.and_then(|known| known.operation.trial());
                 Mapped::new(self, map, tried.map_or(Doer::Fastest, Doer::AsTried))
@@ -258,7 +260,7 @@ fn costs_as(one: &Map, other: &Map) -> bool {
 
 impl Mapped {
     fn new(context: &Context, map: &Map, doer: Doer) -> Result<Self, Error> {
-        /// Elements that the CPU path does in less time than waking another thread takes.
+        /// The number of elements that the CPU path processes in less time than waking another thread takes.
         const SMALL: usize = 1 << 14;
         let count = map.result.count();
         let bytes = |(grid, element): (&Grid, tripipe_launch::ScalarType)| {
@@ -281,7 +283,7 @@ impl Mapped {
         Ok(Self { map: map.clone(), operation })
     }
 
-    /// What it does, and who.
+    /// What it does, and what does it.
     pub(crate) fn explain(&self) -> Explanation {
         let Map { from, to, ref steps, ref result, .. } = self.map;
         let [columns, rows, planes] = result.extents;

@@ -1,4 +1,5 @@
-//! Vectors, matrices and images element by element: sums, products, activations, reductions, conversions, histograms, the transpose.
+//! Elementwise operations on vectors, matrices and images: sums, products, activations, reductions, conversions,
+//! histograms, the transpose.
 
 mod array;
 mod convert;
@@ -13,17 +14,17 @@ pub use reduce::Summed;
 use crate::simple::Task;
 use crate::{Element, Error, Image, Matrix, Order, Pending, Pixel, Vector};
 
-/// A channel whose values can be counted.
+/// A channel type whose values can be counted in a histogram.
 pub trait Counted: Pixel {}
 
 impl Counted for u8 {}
 impl Counted for u16 {}
 
 impl<T: Summed<Sum = f32> + Pixel> Vector<T> {
-    /// Queues `self += alpha x`, in `f32`, rounded once when stored.
+    /// Queues `self += alpha x`, computed in `f32` and rounded once when stored.
     ///
     /// # Errors
-    /// Another length; another context, or memory that both share; the device is gone.
+    /// The lengths differ; the contexts differ, or both share memory; the device is gone.
     pub fn add_scaled(&mut self, alpha: f32, x: &Self) -> Result<Pending, Error> {
         self.memory().check_length::<T>(x.len())?;
         let task = Task::Axpy { alpha, length: self.len(), element: T::PIXEL };
@@ -32,10 +33,11 @@ impl<T: Summed<Sum = f32> + Pixel> Vector<T> {
 }
 
 impl<T: Counted> Image<T> {
-    /// How often each value of all channels occurs, after all that was queued before: of bytes, or of the upper 8 of 16 bits.
+    /// The number of occurrences of each value over all channels, after all operations queued before: of bytes, or of
+    /// the upper 8 bits of 16-bit values.
     ///
     /// # Errors
-    /// An operation before failed; the device is gone.
+    /// An earlier operation failed; the device is gone.
     pub fn histogram(&self) -> Result<[u32; 256], Error> {
         self.histogram_async()?.wait()
     }
@@ -43,7 +45,7 @@ impl<T: Counted> Image<T> {
     /// As [`Self::histogram`], without waiting.
     ///
     /// # Errors
-    /// It is mapped to be written; no memory left; the device is gone. The rest is told by the [`Pending`].
+    /// It is mapped for writing; no memory left; the device is gone. Other errors are reported by the [`Pending`].
     pub fn histogram_async(&self) -> Result<Pending<[u32; 256]>, Error> {
         let result = Vector::<u32>::zeros(self.context(), 256)?;
         let simple = self.context().simple(Task::Histogram { raster: *self.raster() })?;
@@ -53,7 +55,8 @@ impl<T: Counted> Image<T> {
 }
 
 impl<T: Element> Matrix<T> {
-    /// A new row-major matrix: the transpose, moved. (A [`Matrix::transposed`] view moves nothing, and products take it as well.)
+    /// A new row-major matrix with the transpose; the elements are moved. (A [`Matrix::transposed`] view moves nothing,
+    /// and products accept it as well.)
     ///
     /// # Errors
     /// No memory left; the device is gone.
@@ -68,7 +71,7 @@ impl<T: Element> Matrix<T> {
     pub fn to_transposed_async(&self) -> Result<Pending<Self>, Error> {
         let [rows, columns] = [self.rows(), self.columns()];
         if self.order() == Order::ColumnMajor {
-            // What lies column by column is the transpose row by row.
+            // A column-major matrix is its transpose in row-major order.
             return self.view().transposed().to_matrix_async();
         }
         let result = Self::unwritten(self.context(), [columns, rows])?;

@@ -1,4 +1,4 @@
-//! Many elements to one number.
+//! Reductions: many elements to one number.
 
 use tripipe_kernels::PlanError;
 use tripipe_kernels::elementwise::{Grid, Reduction};
@@ -9,10 +9,11 @@ use crate::memory::Memory;
 use crate::simple::Task;
 use crate::{Element, Error, Image, ImageView, Matrix, MatrixView, Pending, Pixel, Vector};
 
-/// An element that can be summed; every element can.
+/// An element type that can be summed; every element type can.
 pub trait Summed: Element {
-    /// The type of a sum. `i64` of integers: exact for fewer than 2^32 elements, modulo 2^64 for more, and for sums of products that leave its
-    /// range, as those of 32 bits can. Of `f16` and `f32` `f32`, of `f64` `f64`: within `(length + 2) u sum |x|`, u = 2^-24 or 2^-53.
+    /// The type of a sum. For integers `i64`: exact for fewer than 2^32 elements; modulo 2^64 for more, and for sums of
+    /// products that exceed its range, as those of 32-bit integers can. For `f16` and `f32` it is `f32`, for `f64` it
+    /// is `f64`: within `(length + 2) u sum |x|`, u = 2^-24 or 2^-53.
     type Sum: bytemuck::Pod + Default + Send + Sync;
 }
 
@@ -27,7 +28,7 @@ macro_rules! summed {
 summed!(u8 as i64, i8 as i64, u16 as i64, i16 as i64, u32 as i64, i32 as i64);
 summed!(half::f16 as f32, f32 as f32, f64 as f64);
 
-/// Queues a reduction; what comes back are its bytes.
+/// Queues a reduction; the value is the bytes of the result.
 fn reduced(
     reduction: Reduction,
     element: tripipe_launch::ScalarType,
@@ -35,7 +36,7 @@ fn reduced(
 ) -> Result<Pending<Vec<u8>>, Error> {
     let [x, rest @ ..] = parts else { return Err(Error::ValueTaken) };
     let mut grids: Vec<Grid> = parts.iter().map(|part| part.grid).collect();
-    // The place of an extreme is told by the order in which elements are counted.
+    // The index of an extreme depends on the order in which elements are counted.
     Grid::merge(&mut grids, matches!(reduction, Reduction::Sum | Reduction::Dot));
     let later = begin_later(grids.iter_mut().map(|grid| (grid, element.bytes())));
     let task = Task::Reduce { reduction, x: grids[0], y: grids[rest.len()], element };
@@ -51,10 +52,10 @@ fn sum<T: Summed>(reduction: Reduction, parts: &[Part<'_>]) -> Result<Pending<T:
     Ok(bytes.then(|bytes| Ok(bytemuck::pod_read_unaligned(&bytes[..size_of::<T::Sum>()]))))
 }
 
-/// The extreme and its number, none where there is none.
+/// The extreme and its index; `None` when there is none.
 fn extreme<T: Summed>(reduction: Reduction, part: &Part<'_>) -> Result<Pending<Option<(T, usize)>>, Error> {
     let count = part.grid.count();
-    // The index comes as 32 bits, on the CPU path too.
+    // The index has 32 bits, on the CPU path too.
     if u32::try_from(count).is_err() {
         let what = format!("the place of one of {count} elements");
         return Err(PlanError::OverLimit { what, limit: u32::MAX.into() }.into());
@@ -68,14 +69,14 @@ fn extreme<T: Summed>(reduction: Reduction, part: &Part<'_>) -> Result<Pending<O
     }))
 }
 
-/// Reductions of a `$type`, whose places are `$place`: where element `$index` of such extents is.
+/// Reductions of a `$type`; `$place` is the position of element `$index` of an array with these extents.
 macro_rules! reductions {
     ($($type:ty, $bound:path, $place:ty, $named:literal: |$extents:ident, $index:ident| $at:expr;)*) => {$(
         impl<T: Summed + $bound> $type {
-            /// The sum of its elements, after all that was queued before: see [`Summed::Sum`].
+            /// The sum of its elements, after all operations queued before: see [`Summed::Sum`].
             ///
             /// # Errors
-            /// An operation before failed; the device is gone.
+            /// An earlier operation failed; the device is gone.
             pub fn sum(&self) -> Result<T::Sum, Error> {
                 self.sum_async()?.wait()
             }
@@ -83,15 +84,17 @@ macro_rules! reductions {
             /// As [`Self::sum`], without waiting.
             ///
             /// # Errors
-            /// It is mapped to be written; no memory left; the device is gone. The rest is told by the [`Pending`].
+            /// It is mapped for writing; no memory left; the device is gone. Other errors are reported by the
+            /// [`Pending`].
             pub fn sum_async(&self) -> Result<Pending<T::Sum>, Error> {
                 sum::<T>(Reduction::Sum, &[self.part()])
             }
 
-            /// The sum of the products with another's elements, after all that was queued before: see [`Summed::Sum`].
+            /// The sum of the products with the elements of `other`, after all operations queued before: see
+            /// [`Summed::Sum`].
             ///
             /// # Errors
-            /// Another shape; another context; an operation before failed; the device is gone.
+            /// The shapes differ; the contexts differ; an earlier operation failed; the device is gone.
             pub fn dot(&self, other: &Self) -> Result<T::Sum, Error> {
                 self.dot_async(other)?.wait()
             }
@@ -99,7 +102,7 @@ macro_rules! reductions {
             /// As [`Self::dot`], without waiting.
             ///
             /// # Errors
-            /// Another shape; another context; else as [`Self::sum_async`].
+            /// The shapes differ; the contexts differ; otherwise as [`Self::sum_async`].
             pub fn dot_async(&self, other: &Self) -> Result<Pending<T::Sum>, Error> {
                 let [x, y] = [self.part(), other.part()];
                 x.check_shape("the other operand", &y)?;
@@ -107,10 +110,10 @@ macro_rules! reductions {
             }
 
             #[doc = concat!("The smallest element and ", $named, " of the first such; none without elements, or with nothing but NaN, which is")]
-            /// passed over. After all that was queued before.
+            /// ignored. After all operations queued before.
             ///
             /// # Errors
-            /// 2^32 elements or more; an operation before failed; the device is gone.
+            /// 2^32 elements or more; an earlier operation failed; the device is gone.
             pub fn min(&self) -> Result<Option<(T, $place)>, Error> {
                 self.min_async()?.wait()
             }
@@ -118,12 +121,12 @@ macro_rules! reductions {
             /// As [`Self::min`], without waiting.
             ///
             /// # Errors
-            /// 2^32 elements or more; else as [`Self::sum_async`].
+            /// 2^32 elements or more; otherwise as [`Self::sum_async`].
             pub fn min_async(&self) -> Result<Pending<Option<(T, $place)>>, Error> {
                 self.extreme(Reduction::Least)
             }
 
-            /// The largest element, as [`Self::min`].
+            /// The largest element; otherwise as [`Self::min`].
             ///
             /// # Errors
             /// As [`Self::min`].
@@ -159,7 +162,7 @@ reductions! {
     ImageView<'_, T>, Pixel, [usize; 3], "the column, the row and the channel": |extents, index| pixel(extents, index);
 }
 
-/// Column, row and channel of an element, counted channel by channel, then pixel by pixel.
+/// Column, row and channel of an element, where elements are counted channel by channel, then pixel by pixel.
 fn pixel([channels, width, _]: [usize; 3], index: usize) -> [usize; 3] {
     let pixel = index / channels;
     [pixel % width, pixel / width, index % channels]

@@ -10,17 +10,17 @@ use crate::cpu::{self, CpuError, Operand, Place, Threads};
 use crate::memory::{elements_of, elements_of_mut};
 use crate::operation::HostWork;
 
-/// What explanations call it.
+/// The name of the kernel in explanations.
 pub(super) const KERNEL: &str = "blocked product in SIMD";
-/// Why there is no other.
+/// The reason for it in explanations.
 pub(super) const WHY: &str =
     "packed blocks that stay in cache, on all threads; halves are summed in f32, bytes in i32";
 
-/// The product as the CPU path does it.
+/// The product on the CPU path.
 pub(super) fn work(gemm: &Gemm) -> HostWork {
     let gemm = gemm.clone();
     Arc::new(move |inputs, output, threads| {
-        // A, B, then what comes after C.
+        // A, B, then the operands that follow C.
         let [a, b, rest @ ..] = inputs else { return Ok(()) };
         let [alpha, beta] = gemm.factors();
         match gemm.elements {
@@ -35,19 +35,19 @@ pub(super) fn work(gemm: &Gemm) -> HostWork {
     })
 }
 
-/// Where an operand of the CPU path lies.
+/// The layout of an operand on the CPU path.
 fn operand(layout: &Layout, batch_stride: usize) -> Operand {
     let [row_stride, column_stride] = layout.strides();
     Operand { offset: layout.offset, row_stride, column_stride, batch_stride }
 }
 
-/// The products of a batch as the CPU path takes them, each with the number of its first: all at once, or, where a buffer says
-/// where they begin, one by one.
+/// The products of a batch in the form of the CPU path, each with the index of its first: all at once, or one by one
+/// when a buffer contains their offsets.
 fn products<S: Copy>(gemm: &Gemm, rest: &[&[u8]], [alpha, beta]: [S; 2]) -> Vec<(usize, cpu::Gemm<S>)> {
     let Gemm { m, n, .. } = *gemm;
     let strides = if let Batch::Strided { strides, .. } = gemm.batch { strides } else { [0; 3] };
     let k = if gemm.factors()[0] == 0.0 { 0 } else { gemm.k };
-    // What is not read lies nowhere, however far its strides lead.
+    // Operands that are not read get a valid layout, whatever their strides are.
     let [a, b] = if k == 0 {
         [Operand { column_stride: 0, ..Operand::row_major(0) }; 2]
     } else {
@@ -67,7 +67,7 @@ fn products<S: Copy>(gemm: &Gemm, rest: &[&[u8]], [alpha, beta]: [S; 2]) -> Vec<
         .collect()
 }
 
-/// The memory of the epilogue's stages; nothing for a stage without.
+/// The memory of the epilogue's stages; empty for a stage without memory.
 fn sides<'m, T: bytemuck::Pod>(gemm: &Gemm, rest: &[&'m [u8]]) -> Vec<&'m [T]> {
     let before = usize::from(matches!(gemm.batch, Batch::Offsets { .. }))
         + usize::from(matches!(gemm.elements, Elements::I8ToI8(_)));
@@ -81,7 +81,7 @@ fn sides<'m, T: bytemuck::Pod>(gemm: &Gemm, rest: &[&'m [u8]]) -> Vec<&'m [T]> {
     stages.collect()
 }
 
-/// Index, in a stage's memory, of what belongs to the element `further` from `place`.
+/// The index, in a stage's memory, of the value for the element at distance `further` from `place`.
 fn side_index(stage: &Stage, first: usize, place: Place, further: usize) -> usize {
     let (i, j) =
         if place.down { (place.row + further, place.column) } else { (place.row, place.column + further) };
@@ -95,7 +95,7 @@ fn side_index(stage: &Stage, first: usize, place: Place, further: usize) -> usiz
     }
 }
 
-/// `max` and `min` would turn a NaN into a number.
+/// Unlike `max` and `min`, this keeps NaN.
 fn clamp<S: Copy + PartialOrd>(value: S, least: S, most: S) -> S {
     if value < least {
         least
@@ -120,7 +120,7 @@ where
 {
     let (a, b, c) = (elements_of::<T>(a), elements_of::<T>(b), elements_of_mut::<T>(c));
     let sides = sides::<T>(gemm, rest);
-    // As the type of the sums has them, though halves are summed in float here.
+    // In the type of the sums, although halves are summed in float here.
     let limit = |value: f32| {
         let in_half = gemm.elements == Elements::F16(Accumulate::F16);
         T::Sum::from(if in_half { f16::from_f32(value).to_f32() } else { value })
@@ -149,7 +149,7 @@ where
     Ok(())
 }
 
-/// The epilogue of sums of bytes.
+/// Applies the epilogue to sums of bytes.
 fn finish_integers(gemm: &Gemm, sides: &[&[i32]], first: usize, place: Place, values: &mut [i32]) {
     for (stage, side) in gemm.epilogue.iter().zip(sides) {
         for (further, value) in values.iter_mut().enumerate() {
@@ -181,7 +181,8 @@ fn integers(
     Ok(())
 }
 
-/// By way of 32 bits: sums of (a - `zero_a`)(b - `zero_b`) are those of a b less what the zeros add to each row and column.
+/// Through 32 bits: sums of (a - `zero_a`)(b - `zero_b`) are sums of a b minus what the zero points add to each row and
+/// column.
 fn bytes(
     gemm: &Gemm,
     requantise: Requantise,

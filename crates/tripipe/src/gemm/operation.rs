@@ -1,4 +1,4 @@
-//! A product made ready.
+//! A product that is ready to run.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ use crate::operation::{Doer, Host, Later, Operation, Refused};
 use crate::trial::Size;
 use crate::{Context, Error, Explanation, Pending};
 
-/// Multiply-adds that the CPU path does in less time than waking another thread takes.
+/// The number of multiply-adds that the CPU path does in less time than waking another thread takes.
 const SMALL: f64 = 64.0 * 64.0 * 64.0;
 
-/// Which of [`Gemm::operands`] is written.
+/// The index in [`Gemm::operands`] of the operand that is written.
 const RESULT: usize = 2;
-/// Which of them says where the products of a batch begin, where they are told so.
+/// The index of the operand with the offsets of the products of a batch, if it has one.
 const OFFSETS: usize = 3;
 
-/// A product made ready for operands that lie as described.
+/// A product prepared for operands with the described layouts.
 pub struct GemmOperation {
     gemm: Gemm,
     given: [Option<Packed>; 2],
@@ -32,11 +32,11 @@ pub struct GemmOperation {
 }
 
 impl Context {
-    /// A product made ready for operands that lie as described: its kernel is chosen and built. The latest are kept, so asking
-    /// again costs nothing.
+    /// Prepares a product for operands with the described layouts: its kernel is chosen and built. The latest are
+    /// cached, so another request for the same one costs nothing.
     ///
     /// # Errors
-    /// A description that makes no sense; a kernel does not build; the device is gone.
+    /// The description is invalid; a kernel does not build; the device is gone.
     pub fn gemm(&self, gemm: &Gemm) -> Result<Arc<GemmOperation>, Error> {
         self.gemm_with(gemm, None, &[None; 2])
     }
@@ -52,14 +52,14 @@ impl Context {
             key(&(m, n, k, a.offset, b.offset, c.offset, batch)),
             |known| known.gemm == *gemm && known.given == *given && known.was_chosen(parameters),
             || {
-                // Whoever names the parameters wants the kernel.
+                // A caller that specifies the parameters wants the kernel.
                 let doer = if parameters.is_some() { Doer::Device } else { self.doer_of(gemm) };
                 GemmOperation::new(self, gemm, parameters, given, doer)
             },
         )
     }
 
-    /// The fastest, which need not be tried again where it was with other factors, or at other places.
+    /// The fastest; a trial is not repeated when it was done with other factors or at other offsets.
     fn doer_of(&self, gemm: &Gemm) -> Doer {
         let is_there = |factor: f64| f64::from(u8::from(factor != 0.0));
         let of_any_factors = |gemm: &Gemm| Gemm {
@@ -78,7 +78,7 @@ impl Context {
     /// The kernel for a product on this device.
     ///
     /// # Errors
-    /// A description that makes no sense; this is the CPU path.
+    /// The description is invalid; this is the CPU path.
     pub(super) fn choose_gemm(&self, gemm: &Gemm) -> Result<Choice, Error> {
         match self.engine() {
             Engine::Kernels(engine) => Ok(self.table()?.choose(gemm, &engine.probe)),
@@ -97,7 +97,7 @@ impl GemmOperation {
     ) -> Result<Self, Error> {
         gemm.check()?;
         let table = context.table()?;
-        // The CPU path cannot read what was packed for kernels.
+        // The CPU path cannot read operands packed for kernels.
         let packed = given.iter().any(Option::is_some);
         let doer = if packed { Doer::Device } else { doer };
         let mut choice = None;
@@ -133,17 +133,18 @@ impl GemmOperation {
         }
     }
 
-    /// What is computed.
+    /// The description of the product.
     pub fn gemm(&self) -> &Gemm {
         &self.gemm
     }
 
-    /// Whether its operands can begin so much later than described.
+    /// Whether its operands can begin later by this much than described.
     pub(super) fn can_move(&self, later: &[Later]) -> bool {
         self.operation.can_move(later)
     }
 
-    /// Queues it over the operands of [`Gemm::operands`], which begin so much later; none where `later` is empty.
+    /// Queues it over the operands of [`Gemm::operands`], which begin `later` than described; an empty `later` means
+    /// none does.
     pub(crate) fn run_over(&self, operands: &[&Memory], later: &[Later]) -> Result<Pending, Error> {
         let by = |index: usize| later.get(index).map_or(0, |later| later.elements as usize);
         let named = self.gemm.operands();
@@ -152,7 +153,7 @@ impl GemmOperation {
         }
         for (index, (operand, memory)) in named.iter().zip(operands).enumerate() {
             let found = memory.bytes() / operand.element.bytes();
-            // What was packed has the size of its packing.
+            // A packed operand has the size of its packing.
             let packed = self.given.get(index).is_some_and(Option::is_some);
             let want = operand.elements.saturating_add(by(index));
             if !packed && operand.elements > 0 && found < want {
@@ -168,7 +169,8 @@ impl GemmOperation {
             self.operation.run(&operands, later)
         };
         let Batch::Offsets { count } = self.gemm.batch else { return run(operands) };
-        // What is read is what was checked: whoever shares the memory may write it at any time.
+        // The offsets that are read must be those that were checked: anything that shares the memory may write it at
+        // any time.
         operands[OFFSETS].with_snapshot(
             3 * count * size_of::<u32>(),
             |offsets| self.check_offsets(&named, operands, later, offsets),
@@ -180,7 +182,7 @@ impl GemmOperation {
         )
     }
 
-    /// Checks that the operands of every product of a batch lie in their memory, by where each begins.
+    /// Checks that the operands of every product of a batch are within their memory, given the offset of each.
     fn check_offsets(
         &self,
         named: &[Operand],
@@ -209,12 +211,12 @@ impl GemmOperation {
         Ok(())
     }
 
-    /// Runs it on the CPU path, over A, B and C of the calling thread.
+    /// Runs it on the CPU path, over A, B and C in memory of the calling thread.
     pub(crate) fn run_here(&self, inputs: &[&[u8]; 2], c: &mut [u8]) -> Result<(), Error> {
         self.operation.run_here(inputs, c)
     }
 
-    /// What is computed, in a few words: `f32 product 512x512x256`.
+    /// A short description of the product: `f32 product 512x512x256`.
     fn name(&self) -> String {
         let Gemm { m, n, k, .. } = self.gemm;
         let elements = match self.gemm.elements {
@@ -233,7 +235,7 @@ impl GemmOperation {
         format!("{elements} product {m}x{n}x{k}{batch}")
     }
 
-    /// What it does, why that way, and how long that takes.
+    /// What it does, why, and how long it takes.
     pub fn explain(&self) -> Explanation {
         let mut explanation = self.operation.explanation(self.name());
         match &self.choice {
@@ -278,7 +280,8 @@ impl GemmOperation {
     }
 }
 
-/// Bytes of C that are written, each once; 0 where C is read too, or where products may be stored to one place.
+/// The number of bytes of C that are written, each once; 0 where C is also read, or where several products may be
+/// stored at one location.
 fn written(gemm: &Gemm) -> usize {
     let one = gemm.m.saturating_mul(gemm.n).saturating_mul(gemm.operands()[RESULT].element.bytes());
     match gemm.batch {

@@ -1,4 +1,4 @@
-//! Operands packed ahead: weights that many products share.
+//! Operands packed in advance: weights that many products share.
 
 use std::marker::PhantomData;
 use std::sync::OnceLock;
@@ -11,12 +11,13 @@ use crate::memory::Memory;
 use crate::operation::{Planned, Refused, Run};
 use crate::{Error, Matrix, MatrixView};
 
-/// A or B of many products, laid out once as the kernel reads it. On the CPU path, and for a kernel that reads matrices as they
-/// lie, it is the matrix itself. The products of a batch share it.
+/// A or B of many products, converted once to the layout in which the kernel reads it. On the CPU path, and for a
+/// kernel that reads matrices in their stored layout, it is the matrix itself. The products of a batch share it.
 ///
-/// Products with it use the kernel that it was packed for, whatever their other extents. Where that kernel cannot compute a product
-/// (one stored in column-major order, say, or of two operands that were packed for different kernels), the first such product lays
-/// the operand out as a matrix again, which is kept beside it and takes its memory once more.
+/// Products with it use the kernel that it was packed for, whatever their other extents. Where that kernel cannot
+/// compute a product (for example one stored in column-major order, or one of two operands that were packed for
+/// different kernels), the first such product converts the operand back to a plain matrix, which is retained beside it
+/// and takes as much memory again.
 #[derive(Debug)]
 pub struct Packed<T> {
     memory: Memory,
@@ -25,16 +26,16 @@ pub struct Packed<T> {
     parameters: Option<Parameters>,
     tag: Option<kernels::Packed>,
     side: Side,
-    /// As lanes of the tag x k, once a product needed it.
+    /// With extents lanes of the tag x k, once a product needed it.
     plain: OnceLock<Matrix<T>>,
     element: PhantomData<T>,
 }
 
 impl<T: Factor> Packed<T> {
-    /// B (k x n), packed for products with an A of about `m` rows. Queued; it can be used at once.
+    /// Packs B (k x n) for products with an A of about `m` rows. Queued; it can be used at once.
     ///
     /// # Errors
-    /// Extents that no product has; no memory left; the device is gone.
+    /// The extents are invalid for a product; no memory left; the device is gone.
     pub fn b<'m>(matrix: impl Into<MatrixView<'m, T>>, m: usize) -> Result<Self, Error> {
         let view = matrix.into();
         let (k, n) = (view.rows(), view.columns());
@@ -43,10 +44,10 @@ impl<T: Factor> Packed<T> {
         Self::pack(view, &gemm, Side::B)
     }
 
-    /// A (m x k), packed for products with a B of about `n` columns. Queued; it can be used at once.
+    /// Packs A (m x k) for products with a B of about `n` columns. Queued; it can be used at once.
     ///
     /// # Errors
-    /// Extents that no product has; no memory left; the device is gone.
+    /// The extents are invalid for a product; no memory left; the device is gone.
     pub fn a<'m>(matrix: impl Into<MatrixView<'m, T>>, n: usize) -> Result<Self, Error> {
         let view = matrix.into();
         let (m, k) = (view.rows(), view.columns());
@@ -73,7 +74,7 @@ impl<T: Factor> Packed<T> {
         let planned = match kernels::plan_packing(gemm, &choice.parameters, &engine.probe, side) {
             Ok(planned) => planned,
             Err(unfit) => match Refused::from(unfit) {
-                // The product is then done without it, or is the CPU path's.
+                // The product is then done without packing, or by the CPU path.
                 Refused::Lacks(_) => return Ok(as_it_lies(None)),
                 Refused::Wrong(error) => return Err(error),
             },
@@ -92,14 +93,14 @@ impl<T: Factor> Packed<T> {
         Ok(Self { memory, tag: Some(tag), ..as_it_lies(Some(choice.parameters)) })
     }
 
-    /// Bytes it takes.
+    /// Its size in bytes.
     pub fn bytes(&self) -> usize {
         self.memory.bytes()
     }
 }
 
 impl<T: Factor> Packed<T> {
-    /// A plain matrix with the same elements, made when it is first asked for.
+    /// A plain matrix with the same elements, made on the first request.
     ///
     /// # Errors
     /// No memory left; the device is gone.
@@ -151,11 +152,11 @@ impl<T> Packed<T> {
     }
 
     pub(crate) fn parameters(&self) -> Option<Parameters> {
-        // What lies as it did can be read by any kernel.
+        // An operand that was not packed can be read by any kernel.
         self.tag.and(self.parameters)
     }
 
-    /// How it was packed; nothing for one that lies as it is.
+    /// How it was packed; `None` for an operand in its original layout.
     pub(crate) fn tag(&self) -> Option<kernels::Packed> {
         self.tag
     }

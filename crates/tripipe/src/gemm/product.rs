@@ -17,12 +17,12 @@ use crate::{
     Context, Element, Error, Explanation, Matrix, MatrixView, MatrixViewMut, Order, Pending, Vector,
 };
 
-/// An element of A and B.
+/// An element type of A and B.
 pub trait Factor: Element {
-    /// An element of C, of biases and of residuals.
+    /// The element type of C, of biases and of residuals.
     type Sum: Element;
 
-    /// Types of operands, sums and result.
+    /// The types of operands, sums and result.
     fn elements(accumulate: Accumulate) -> Elements;
 }
 
@@ -34,7 +34,7 @@ impl Factor for f32 {
     }
 }
 
-/// The CPU path's, on every device: OpenCL devices leave it to that.
+/// Computed by the CPU path on every device: OpenCL devices leave it to the CPU path.
 impl Factor for f64 {
     type Sum = f64;
 
@@ -59,12 +59,12 @@ impl Factor for i8 {
     }
 }
 
-/// A or B of a product: a matrix, part of one, one transposed, or one packed ahead.
+/// A or B of a product: a matrix, a block of one, a transposed one, or one packed in advance.
 #[derive(Debug)]
 pub enum Operand<'m, T> {
-    /// As it lies.
+    /// A matrix in its stored layout.
     Plain(MatrixView<'m, T>),
-    /// Packed ahead.
+    /// An operand packed in advance.
     Packed(&'m Packed<T>),
 }
 
@@ -111,7 +111,7 @@ impl<'m, T: Element> Operand<'m, T> {
     }
 }
 
-/// How a matrix of that shape lies, as kernels are told.
+/// The layout of a matrix with this shape, as kernels describe it.
 pub(super) fn layout_of(shape: &Shape) -> Layout {
     let stride = shape.stride.max(1);
     let layout = match shape.order {
@@ -121,9 +121,9 @@ pub(super) fn layout_of(shape: &Shape) -> Layout {
     layout.at(shape.offset)
 }
 
-/// A product to be computed: its operands, factors, and what is done with each element before it is stored.
+/// A product to compute: its operands, factors, and the operations on each element before it is stored.
 ///
-/// The stages of the epilogue are done in the order of the calls that add them.
+/// The stages of the epilogue are applied in the order of the calls that add them.
 #[must_use = "a product is computed by `store` or `to_matrix`"]
 #[derive(Debug)]
 pub struct Product<'m, T: Factor> {
@@ -135,18 +135,18 @@ pub struct Product<'m, T: Factor> {
     sides: Vec<&'m Memory>,
 }
 
-/// How sums of bytes become bytes again: [`Requantise`] with its multipliers.
+/// How sums of bytes are converted back to bytes: [`Requantise`] with its multipliers.
 #[derive(Clone, Copy, Debug)]
 pub struct Requantisation<'m> {
-    /// Pairs of a multiplier and a shift: one for all of C, or one for each column.
+    /// Pairs of a multiplier and a shift: one pair for all of C, or one for each column.
     pub scales: &'m Vector<i32>,
-    /// What stands for 0 in A.
+    /// The zero point of A: the value that represents 0.
     pub zero_a: i8,
-    /// What stands for 0 in B.
+    /// The zero point of B.
     pub zero_b: i8,
-    /// What stands for 0 in C.
+    /// The zero point of C.
     pub zero_c: i8,
-    /// The least and the largest value of C.
+    /// The smallest and the largest value of C.
     pub range: [i8; 2],
 }
 
@@ -154,7 +154,7 @@ impl<'m, T: Factor> Product<'m, T> {
     /// A times B.
     ///
     /// # Errors
-    /// B has another number of rows than A has columns.
+    /// The number of rows of B is not the number of columns of A.
     pub fn of(a: impl Into<Operand<'m, T>>, b: impl Into<Operand<'m, T>>) -> Result<Self, Error> {
         let (a, b) = (a.into(), b.into());
         let ([m, k], [k_of_b, n]) = (a.extents(), b.extents());
@@ -166,60 +166,60 @@ impl<'m, T: Factor> Product<'m, T> {
         Ok(Self { gemm, a, b, offsets: None, sides: Vec::new() })
     }
 
-    /// With the product times `alpha`.
+    /// Sets `alpha`, the factor of the product.
     pub fn alpha(mut self, alpha: f64) -> Self {
         self.gemm.alpha = alpha;
         self
     }
 
-    /// With `beta` times what C holds added. 0, when nothing is said: C is not read then.
+    /// Sets `beta`, the factor of the old contents of C, which are added. The default is 0: C is then not read.
     pub fn beta(mut self, beta: f64) -> Self {
         self.gemm.beta = beta;
         self
     }
 
-    /// With sums of halves held in another type than `float`.
+    /// Sets the type in which sums of halves are accumulated; the default is `float`.
     pub fn accumulate(mut self, accumulate: Accumulate) -> Self {
         self.gemm.elements = T::elements(accumulate);
         self
     }
 
-    /// Then: adds a number to each column.
+    /// Adds a stage: add a number to each column.
     pub fn bias_columns(mut self, bias: &'m Vector<T::Sum>) -> Self {
         self.gemm.epilogue.push(Stage::BiasColumns);
         self.sides.push(bias.memory());
         self
     }
 
-    /// Then: adds a number to each row.
+    /// Adds a stage: add a number to each row.
     pub fn bias_rows(mut self, bias: &'m Vector<T::Sum>) -> Self {
         self.gemm.epilogue.push(Stage::BiasRows);
         self.sides.push(bias.memory());
         self
     }
 
-    /// Then: what is less than 0 becomes 0.
+    /// Adds a stage: values less than 0 become 0.
     pub fn relu(mut self) -> Self {
         self.gemm.epilogue.push(Stage::Relu);
         self
     }
 
-    /// Then: clamps to 0..6.
+    /// Adds a stage: clamp to 0..6, both included.
     pub fn relu6(mut self) -> Self {
         self.gemm.epilogue.push(Stage::Relu6);
         self
     }
 
-    /// Then: clamps to `least..most`.
+    /// Adds a stage: clamp to the range from `least` to `most`, both included.
     pub fn clamp(mut self, least: f32, most: f32) -> Self {
         self.gemm.epilogue.push(Stage::Clamp { least, most });
         self
     }
 
-    /// Then: adds a matrix of C's extents.
+    /// Adds a stage: add a matrix with the extents of C.
     ///
     /// # Errors
-    /// It has others.
+    /// Its extents differ.
     pub fn residual(mut self, residual: impl Into<MatrixView<'m, T::Sum>>) -> Result<Self, Error> {
         let view = residual.into();
         self.check_extents("the residual", [view.rows(), view.columns()])?;
@@ -232,22 +232,25 @@ impl<'m, T: Factor> Product<'m, T> {
         Ok(self)
     }
 
-    /// `count` such products: the operands of each lie `strides` elements (of A, B, C) after those of the one before. A stride of 0
-    /// is one operand for all; not for C. An operand packed ahead is one for all. A residual is strided as C where this comes before it.
+    /// A batch of `count` products: each operand (A, B, C) of a product is stored `strides` elements after that of the
+    /// previous product. A stride of 0 shares one operand among all products; this is not allowed for C. An operand
+    /// packed in advance is shared by all. A residual has the stride of C if this is called before [`Self::residual`].
     pub fn strided(mut self, count: usize, strides: [usize; 3]) -> Self {
         self.gemm.batch = Batch::Strided { count, strides };
         self
     }
 
-    /// As many products as there are triples: elements that the operands A, B and C of each lie after those given.
+    /// A batch with one product per triple of offsets: the number of elements by which the operands A, B and C of each
+    /// product follow those given.
     ///
-    /// Offsets that lead out of a matrix are refused when the product is stored, which waits for whatever fills them and takes a copy of
-    /// them: what is written there afterwards changes nothing. An operand packed ahead is one for all products: its offsets are 0. The
-    /// products are done in any order, or at once. Two to the same place are not found out: without a beta, what is there then is one of
-    /// the two; with one, it is not specified.
+    /// Offsets that exceed a matrix are refused when the product is stored, which waits for the operation that writes
+    /// them and takes a copy of them: later writes have no effect. An operand packed in advance is shared by all
+    /// products: its offsets are 0. The products are computed in any order, or at the same time. Two products at the
+    /// same location of C are not detected: without a beta, the result there is one of the two; with one, it is not
+    /// specified.
     ///
     /// # Errors
-    /// A number of offsets that is no multiple of 3.
+    /// The number of offsets is not a multiple of 3.
     pub fn at_offsets(mut self, offsets: &'m Vector<u32>) -> Result<Self, Error> {
         if !offsets.len().is_multiple_of(3) {
             let want = offsets.len().next_multiple_of(3);
@@ -258,11 +261,11 @@ impl<'m, T: Factor> Product<'m, T> {
         Ok(self)
     }
 
-    /// Queues the product, into C.
+    /// Queues the product, with the result in C.
     ///
     /// # Errors
-    /// Extents that do not fit together; operands of different contexts, or that share memory with C; an operand packed ahead that the
-    /// products of a batch have in several places; a description that makes no sense; the device is gone.
+    /// Extents that do not match; operands in different contexts, or that share memory with C; an operand packed in
+    /// advance that has several locations in a batch; an invalid description; the device is gone.
     pub fn store<'c>(mut self, c: impl Into<MatrixViewMut<'c, T::Sum>>) -> Result<Pending, Error>
     where
         'm: 'c,
@@ -272,10 +275,10 @@ impl<'m, T: Factor> Product<'m, T> {
         self.run(c.memory(), None)
     }
 
-    /// Queues the product, into a new row-major matrix.
+    /// Queues the product, with the result in a new row-major matrix.
     ///
     /// # Errors
-    /// As [`Self::store`]; no memory left; a batch, which is more than one matrix.
+    /// As [`Self::store`]; no memory left; a batch, whose result is more than one matrix.
     pub fn to_matrix(self) -> Result<Matrix<T::Sum>, Error> {
         self.to_matrix_async()?.queued_value()
     }
@@ -289,14 +292,14 @@ impl<'m, T: Factor> Product<'m, T> {
             return Err(Error::BatchToMatrix);
         }
         let extents = [self.gemm.m, self.gemm.n];
-        // Only with a beta is what was there read.
+        // The old contents are read only with a beta.
         let [_, beta] = self.gemm.factors();
         let make = if beta == 0.0 { Matrix::unwritten } else { Matrix::zeros };
         let mut c = make(self.context(), extents)?;
         Ok(self.store(&mut c)?.with(c))
     }
 
-    /// What it would do, why that way, and how long that takes; nothing is run. C is taken as row-major.
+    /// What it would do, why, and how long it takes; nothing is run. C is taken as row-major.
     ///
     /// # Errors
     /// As [`Self::store`].
@@ -321,8 +324,8 @@ impl<'m, T: Factor> Product<'m, T> {
         Ok(())
     }
 
-    /// The operation, and how much later its operands begin than it says: products of blocks that differ in nothing but their places are one
-    /// operation.
+    /// The operation, and how much later its operands begin than it says: products of blocks that differ only in their
+    /// offsets are one operation.
     fn operation(
         &self,
         c: Option<&Memory>,
@@ -339,7 +342,7 @@ impl<'m, T: Factor> Product<'m, T> {
             later[1] = Later::off(&mut near.b.offset, b);
         }
         later[2] = Later::off(&mut near.c.offset, sum);
-        // Kernels count in 32 bits.
+        // Kernels use 32-bit indices.
         let memories = [Some(self.a.memory()), Some(self.b.memory()), c];
         let counts = memories.into_iter().flatten().all(|memory| u32::try_from(memory.bytes()).is_ok());
         if counts && later.iter().any(|later| *later != Later::default()) {
@@ -355,7 +358,8 @@ impl<'m, T: Factor> Product<'m, T> {
         [self.a.packed().and_then(Packed::tag), self.b.packed().and_then(Packed::tag)]
     }
 
-    /// The kernel that reads the packed operands, or `None` where any kernel will do. Operands that it cannot read become plain matrices.
+    /// The kernel that reads the packed operands, or `None` where any kernel will do. Operands that it cannot read
+    /// become plain matrices.
     fn settle_packed(&mut self) -> Result<Option<Parameters>, Error> {
         let tags = self.tags();
         let Engine::Kernels(engine) = self.context().engine() else { return Ok(None) };
@@ -363,10 +367,10 @@ impl<'m, T: Factor> Product<'m, T> {
             return Ok(None);
         }
         let mut best: Option<(Parameters, [bool; 2])> = None;
-        // One that lies as it did leaves the choice to the other.
+        // An operand in its original layout leaves the choice to the other.
         for parameters in [&self.b, &self.a].into_iter().filter_map(|operand| operand.packed()?.parameters())
         {
-            // A kernel that the device does not offer for this product reads nothing.
+            // A kernel that the device does not support for this product reads nothing.
             let Ok(reads) = kernels::reads_as_packed(&self.gemm, &parameters, &engine.probe, tags) else {
                 continue;
             };
@@ -387,7 +391,7 @@ impl<'m, T: Factor> Product<'m, T> {
         Ok(best.map(|(parameters, _)| parameters))
     }
 
-    /// What was packed ahead lies in one place, for all products of a batch.
+    /// Checks that an operand packed in advance has one location for all products of a batch.
     fn check_packed(&self) -> Result<(), Error> {
         let sides = [("A", self.a.packed()), ("B", self.b.packed())];
         let packed = |side: usize| sides[side].1.is_some();
@@ -426,10 +430,11 @@ impl<'m, T: Factor> Product<'m, T> {
 }
 
 impl<'m> Product<'m, i8> {
-    /// Queues the product, its sums turned into bytes again, into C.
+    /// Queues the product, its sums requantised to bytes, with the result in C.
     ///
     /// # Errors
-    /// As [`Product::store`]; neither one pair of a multiplier and a shift nor as many as C has columns.
+    /// As [`Product::store`]; the number of pairs of a multiplier and a shift is neither one nor the number of columns
+    /// of C.
     pub fn store_bytes<'c>(
         mut self,
         c: impl Into<MatrixViewMut<'c, i8>>,

@@ -1,4 +1,4 @@
-//! Chains of filters, shared.
+//! Filter chains, shared by a team.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -14,20 +14,22 @@ use crate::memory::Memory;
 use crate::operation::Doer;
 use crate::{Context, Error, Pixel};
 
-/// Rows of a band for each row that windows see above and below it, which its neighbours load as well.
+/// Rows of a band for each row that windows read above and below it, which its neighbours load as well.
 const ROWS_PER_RADIUS: usize = 8;
-/// The fewest rows of a band.
+/// The minimum number of rows of a band.
 const FEWEST_ROWS: usize = 16;
 
 impl Team {
-    /// The chain over `source`, into `result`, in bands of rows: integers are those of one device to the bit. Both slices hold elements as
-    /// their rasters say; of `result` only the pixels are written.
+    /// Runs the chain over `source`, with the output in `result`, in bands of rows: integers are bit-identical to those
+    /// of one device. Both slices hold elements in the layout of their rasters; of `result` only the pixels are
+    /// written.
     ///
-    /// A chain whose border is [`Border::Wrap`] is done by one member, and so is an image too low for two bands.
+    /// A chain whose border is [`Border::Wrap`] is done by one member, and so is an image with too few rows for two
+    /// bands.
     ///
     /// # Errors
-    /// The chain does not make such a result of such an image; slices or rasters that do not fit; every member failed, and then part of
-    /// the result may be written.
+    /// The chain does not make such a result from such an image; slices or rasters that do not match; every member
+    /// failed, and then part of the result may be written.
     pub fn filter<S: Pixel, R: Pixel>(
         &self,
         chain: &Chain,
@@ -69,12 +71,12 @@ fn check(operand: &'static str, want: usize, found: usize) -> Result<(), Error> 
     if found >= want { Ok(()) } else { Err(Error::Length { operand, want, found }) }
 }
 
-/// Planes of an image: one when packed.
+/// The number of planes of an image: one when packed.
 fn plane_count(raster: &Raster) -> usize {
     if raster.layout == Layout::Packed { 1 } else { raster.channels }
 }
 
-/// From row to row; that of a single row is free, and then what it takes.
+/// The distance between rows; a single row may have any pitch, so its length is used.
 fn pitch_bytes(raster: &Raster) -> usize {
     raster.pitch.max(raster.row_elements()) * raster.element.bytes()
 }
@@ -111,23 +113,24 @@ struct Filtering<'a> {
     radius: usize,
 }
 
-/// What a member holds.
+/// The resources of a member.
 #[derive(Default)]
 struct Bench {
-    /// The chain for bands of so many rows, and of those around them.
+    /// The chain for bands with these numbers of rows, including the rows around them.
     filters: Vec<Filter>,
     source: Option<Memory>,
     result: Option<Memory>,
-    /// Rows on their way to a result with gaps.
+    /// Rows for a result with gaps.
     made: Vec<u8>,
 }
 
 impl Filtering<'_> {
-    /// A band of so many rows, as it is given to a member and as the member makes it. `apart` is whether it has memory of its own.
+    /// The rasters of a band with `height` rows, as input for a member and as output of it. `apart` is whether the
+    /// input has its own memory.
     fn rasters(&self, height: usize, apart: bool) -> Result<[Raster; 2], Error> {
         let mut from = Raster { height, offset: 0, ..self.from };
         if apart && from.layout == Layout::Planar {
-            // The pitch of a single row is free.
+            // A single row may have any pitch.
             from.plane_pitch = from.pitch.max(from.row_elements()) * height;
         }
         let mut to = self.chain.apply_to(&from)?;
@@ -142,7 +145,7 @@ impl Filtering<'_> {
 }
 
 impl Bench {
-    /// The place of the filter between these rasters, and seconds for building it.
+    /// The index of the filter between these rasters, and the seconds for building it.
     fn filter(
         &mut self,
         context: &Context,
@@ -153,7 +156,7 @@ impl Bench {
             return Ok((place, 0.0));
         }
         let start = Instant::now();
-        // Not one that the context keeps: its memory goes when the work is done.
+        // Not from the context's cache: its memory is freed when the work is done.
         self.filters.push(Filter::new(context, chain, from, to, Doer::Device)?);
         Ok((self.filters.len() - 1, start.elapsed().as_secs_f64()))
     }
@@ -228,17 +231,17 @@ impl Work for Filtering<'_> {
     }
 }
 
-/// Makes so many bytes of it.
+/// Resizes the buffer to `bytes` bytes.
 ///
 /// # Errors
-/// There is no room for them.
+/// There is not enough memory.
 fn grow(made: &mut Vec<u8>, bytes: usize) -> Result<(), Error> {
     made.try_reserve(bytes.saturating_sub(made.len())).map_err(|_| Error::NoMemory { bytes })?;
     made.resize(bytes, 0);
     Ok(())
 }
 
-/// Copies rows without gaps to rows `pitch_bytes` apart.
+/// Copies contiguous rows to rows `pitch_bytes` apart.
 fn spread(rows: &[u8], to: &mut [u8], [row_bytes, pitch_bytes]: [usize; 2]) {
     for (row, to) in rows.chunks_exact(row_bytes.max(1)).zip(to.chunks_mut(pitch_bytes.max(1))) {
         to[..row_bytes].copy_from_slice(row);

@@ -1,4 +1,4 @@
-//! Matrix products, shared.
+//! Matrix products, shared by a team.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -13,15 +13,17 @@ use crate::memory::Memory;
 use crate::operation::Doer;
 use crate::{Context, Error, Matrix};
 
-/// Bands have a multiple of so many rows, so that work-groups of the common tiles are whole.
+/// The number of rows of a band is a multiple of this, so that work-groups of the common tiles are full.
 const QUANTUM: usize = 64;
 
 impl Team {
-    /// C = A B, of dense row-major matrices of m x k, k x n and m x n elements, in bands of rows of A and C. B goes to every member once.
-    /// Integers are those of one device to the bit; floating-point sums are taken in the order of whoever does the row.
+    /// C = A B for dense row-major matrices of m x k, k x n and m x n elements, in bands of rows of A and C. B is
+    /// copied to every member once. Integers are bit-identical to those of one device; floating-point sums are taken in
+    /// the order of the member that computes the row.
     ///
     /// # Errors
-    /// Slices of other lengths; every member failed, and then part of C may be written. A device that does not offer the type fails.
+    /// Slices with other lengths; every member failed, and then part of C may be written. A device that does not
+    /// support the type fails.
     pub fn product<T: Factor>(
         &self,
         a: &[T],
@@ -40,7 +42,7 @@ impl Team {
         let uncut = (m < 2 * QUANTUM).then(|| format!("{m} rows are too few for two bands of {QUANTUM}"));
         let whole = Whole {
             band: Band { rows: 0..if n == 0 { 0 } else { m }, parts: vec![bytemuck::cast_slice_mut(c)] },
-            // Absurd where there are no rows.
+            // The value is meaningless when there are no rows: it may saturate.
             pitch_bytes: n.saturating_mul(size_of::<T::Sum>()),
             quantum: QUANTUM,
             uncut,
@@ -55,9 +57,9 @@ struct Multiplying<'a, T> {
     extents: [usize; 3],
 }
 
-/// What a member holds.
+/// The resources of a member.
 struct Bench<T> {
-    /// B on the device; nothing on the CPU path.
+    /// B on the device; `None` on the CPU path.
     b: Option<Packed<T>>,
     a: Option<Memory>,
     c: Option<Memory>,
@@ -65,7 +67,7 @@ struct Bench<T> {
 }
 
 impl<T: Factor> Bench<T> {
-    /// The place of the product of these extents.
+    /// The index of the product with these extents.
     fn operation(&mut self, context: &Context, extents: [usize; 3]) -> Result<usize, Error> {
         let known = self.operations.iter().position(|operation| operation.gemm().m == extents[0]);
         if let Some(place) = known {
@@ -74,7 +76,7 @@ impl<T: Factor> Bench<T> {
         let gemm = Gemm::new(T::elements(Accumulate::F32), extents);
         let parameters = self.b.as_ref().and_then(Packed::parameters);
         let given = [None, self.b.as_ref().and_then(Packed::tag)];
-        // Not one that the context keeps: its memory goes when the work is done.
+        // Not from the context's cache: its memory is freed when the work is done.
         self.operations.push(GemmOperation::new(context, &gemm, parameters, &given, Doer::Device)?);
         Ok(self.operations.len() - 1)
     }

@@ -1,38 +1,38 @@
-//! Who takes part, and who does how many rows next. Knows no device and no clock.
+//! Which members take part, and how many rows each does next. Independent of devices and clocks.
 
 use super::Share;
 use crate::explanation::Time;
 
-/// The part of all rates below which a member is left out.
+/// The fraction of the total rate below which a member is left out.
 const LEAST_RATE: f64 = 0.08;
-/// The part of the best member's time that sharing has to save.
+/// The fraction of the best member's time that sharing has to save.
 const LEAST_SAVING: f64 = 0.1;
-/// A member of which nothing is known begins with so small a part of the rows, and goes on with it for a second band: the first is slower
-/// than those that follow.
+/// A member without measurements starts with this fraction (1/64) of the rows, and again for its second band: the first
+/// is slower than those that follow.
 const FIRST_PART: usize = 64;
-/// Bands of a member are no smaller than this part of its share, so that the last ones still fill a GPU; it is also by how much of
-/// its share a member may end after the others.
+/// Bands of a member are no smaller than this fraction (1/16) of its share, so that the last ones still fill a GPU; it
+/// is also the fraction of its share by which a member may end after the others.
 const LAST_PART: f64 = 16.0;
 
-/// How fast a member is in one kind of work.
+/// The rate of a member in one kind of work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pace {
     pub(super) rows_per_second: f64,
-    /// Seconds ahead of the first row.
+    /// Seconds before the first row.
     pub(super) setup_seconds: f64,
 }
 
-/// Who takes part.
+/// The selection of members.
 pub(super) struct Chosen {
     /// In the order of the members; at least one.
     pub(super) members: Vec<usize>,
-    /// For every member why it does not.
+    /// For every member, the reason why it does not take part.
     pub(super) left_out: Vec<Option<String>>,
-    /// Why there is only one.
+    /// The reason why there is only one.
     pub(super) why_not: Option<String>,
 }
 
-/// Who takes part in making so many rows, of at least one member. Members of which nothing is known do.
+/// Selects the members that compute this number of rows; at least one. Members without measurements take part.
 pub(super) fn choose(rows: usize, paces: &[Option<Pace>], names: &[&str], uncut: Option<&str>) -> Chosen {
     let mut left_out = vec![None; paces.len()];
     if paces.len() == 1 {
@@ -79,10 +79,12 @@ pub(super) fn choose(rows: usize, paces: &[Option<Pace>], names: &[&str], uncut:
     Chosen { members, left_out, why_not: None }
 }
 
-/// Seconds until members that all end at once have made the rows. Whoever needs longer ahead of its first row makes none.
+/// Seconds until members that all end at the same time have computed the rows. A member that needs longer before its
+/// first row computes none.
 fn together(rows: usize, mut paces: Vec<Pace>) -> f64 {
     paces.sort_by(|one, other| one.setup_seconds.total_cmp(&other.setup_seconds));
-    // With the first members alone, with one more, and so on: rows = sum rate (seconds - setup). The least is the one that holds.
+    // With the first member alone, with one more, and so on: rows = sum rate (seconds - setup). The smallest value is
+    // the valid one.
     let (mut rates, mut work) = (0.0, rows as f64);
     let seconds = paces.iter().map(|pace| {
         rates += pace.rows_per_second;
@@ -98,24 +100,24 @@ fn too_slow(rate: f64, sum: f64) -> Option<String> {
         .then(|| format!("it has {:.1} % of all rates; {:.0} % are wanted", 100.0 * part, 100.0 * LEAST_RATE))
 }
 
-/// Rows that are handed out, by the rates of those who ask.
+/// The rows to hand out, according to the rates of the members that ask.
 pub(super) struct Schedule {
     rows: usize,
     quantum: usize,
     tallies: Vec<Tally>,
 }
 
-/// What a member is to do.
+/// The next work of a member.
 pub(super) enum Next {
-    /// So many rows.
+    /// A number of rows.
     Rows(usize),
-    /// Nothing more: it would hold the others up, as is said.
+    /// Nothing more: it would delay the others, for this reason.
     TooSlow(String),
-    /// Nothing: all rows are handed out, or kept for others.
+    /// Nothing: all rows are handed out, or reserved for others.
     Nothing,
 }
 
-/// What a member has done in this call.
+/// The work of a member in this call.
 #[derive(Clone, Debug)]
 struct Tally {
     pace: Option<Pace>,
@@ -126,7 +128,8 @@ struct Tally {
 }
 
 impl Tally {
-    /// Rows a second: of the bands after the first, which is slower; of the first; of earlier calls.
+    /// Rows per second: of the bands after the first, which is slower; otherwise of the first; otherwise of earlier
+    /// calls.
     fn rate(&self) -> Option<f64> {
         let of =
             |(rows, seconds): (usize, f64)| (rows > 0).then(|| rows as f64 / seconds.max(f64::MIN_POSITIVE));
@@ -140,19 +143,19 @@ impl Schedule {
         Self { rows, quantum, tallies: paces.into_iter().map(tally).collect() }
     }
 
-    /// Says who takes part from now on.
+    /// Sets the members that take part from now on.
     pub(super) fn begin(&mut self, members: &[usize]) {
         for (index, tally) in self.tallies.iter_mut().enumerate() {
             tally.takes_part = members.contains(&index);
         }
     }
 
-    /// Says that a member takes no part any more.
+    /// Records that a member no longer takes part.
     pub(super) fn leave(&mut self, index: usize) {
         self.tallies[index].takes_part = false;
     }
 
-    /// How many of the rows that are `left` a member does next, `most` at the most.
+    /// How many of the `left` rows a member does next, at most `most`.
     pub(super) fn next(&self, index: usize, left: usize, most: usize) -> Next {
         if left == 0 {
             return Next::Nothing;
@@ -165,7 +168,7 @@ impl Schedule {
         if others.is_empty() {
             return Next::Rows(left.min(most));
         }
-        // Whoever is not known gets a band, so that it will be.
+        // A member without measurements gets a band, so that it will be measured.
         let kept_for_others = self.quantum * others.iter().filter(|rate| rate.is_none()).count();
         let left = match left.saturating_sub(kept_for_others) {
             0 if own_rate.is_some() => return Next::Nothing,
@@ -182,7 +185,7 @@ impl Schedule {
         }
         let want = match own_rate {
             Some(rate) if own.pace.is_some() || bands > 1 => {
-                // Whoever is not known counts as the others do on average.
+                // A member without measurements counts as the average of the others.
                 let mean = (rate + others_sum) / (1 + others_known.len()) as f64;
                 let sum = rate + others_sum + mean * (others.len() - others_known.len()) as f64;
                 let share = rate / sum;
@@ -190,13 +193,13 @@ impl Schedule {
             }
             _ => self.rows / FIRST_PART,
         };
-        // Few different sizes: powers of two, but for the last band.
+        // Few different sizes: powers of two, except for the last band.
         let quanta = (want.min(most) / self.quantum).max(1);
         let rows = self.quantum << quanta.ilog2();
         Next::Rows(if left < rows + self.quantum { left } else { rows }.min(most))
     }
 
-    /// Takes note of a band that was made.
+    /// Records a band that was computed.
     pub(super) fn made(&mut self, index: usize, rows: usize, seconds: f64) {
         let tally = &mut self.tallies[index];
         let sum = if tally.bands == 0 { &mut tally.first } else { &mut tally.later };
@@ -227,16 +230,16 @@ mod tests {
 
     #[test]
     fn all_end_at_once() {
-        // 100 and 300 rows/s: 1000 rows in 2.5 s. With 1 s ahead of the faster: 100 t + 300 (t - 1) = 1000.
+        // 100 and 300 rows/s: 1000 rows in 2.5 s. With 1 s of setup for the faster: 100 t + 300 (t - 1) = 1000.
         assert_eq!(together(1000, vec![pace(100.0, 0.0).unwrap(), pace(300.0, 0.0).unwrap()]), 2.5);
         assert_eq!(together(1000, vec![pace(300.0, 1.0).unwrap(), pace(100.0, 0.0).unwrap()]), 3.25);
-        // Whoever begins after all is done has no part in it.
+        // A member whose setup ends after all is done has no share.
         assert_eq!(together(1000, vec![pace(100.0, 0.0).unwrap(), pace(1e6, 20.0).unwrap()]), 10.0);
     }
 
     #[test]
     fn who_does_not_pay_is_left_out() {
-        // 7 of 100 is less than 8 %, 9 of 109 more.
+        // 7 of 100 is less than 8 %, 9 of 109 is more.
         let with_slow = chosen(10_000, &[pace(50.0, 0.0), pace(7.0, 0.0), pace(43.0, 0.0)]);
         assert_eq!(with_slow.members, [0, 2]);
         assert!(with_slow.left_out[1].as_deref().unwrap().contains("7.0 %"));
@@ -245,14 +248,14 @@ mod tests {
         let slow = chosen(10_000, &[pace(100.0, 0.0), pace(5.0, 0.0)]);
         assert_eq!(slow.members, [0]);
         assert!(slow.why_not.unwrap().contains("8 %"));
-        // Unknown ones are tried.
+        // Members without measurements are tried.
         assert_eq!(chosen(10, &[pace(100.0, 0.0), None]).members, [0, 1]);
         assert_eq!(chosen(10, &[pace(0.0, 1.0), pace(5.0, 0.0)]).members, [1]);
     }
 
     #[test]
     fn what_is_too_small_is_done_by_the_best() {
-        // 1 s alone; with the second, which needs 0.95 s ahead, 0.975 s.
+        // 1 s alone; with the second, which needs 0.95 s of setup, 0.975 s.
         let small = chosen(100, &[pace(100.0, 0.0), pace(100.0, 0.95)]);
         assert_eq!(small.members, [0]);
         assert!(small.why_not.unwrap().contains("one alone should take 1.00 s, all together 975 ms"));
@@ -263,7 +266,7 @@ mod tests {
         assert_eq!((uncut.members, uncut.why_not), (vec![1], Some("no".to_owned())));
     }
 
-    /// Plays members of fixed rates against a schedule: when the last one ends, and every band.
+    /// Simulates members with fixed rates against a schedule: returns when the last one ends, and every band.
     fn play(rows: usize, paces: Vec<Option<Pace>>, rates: &[f64]) -> (f64, Vec<usize>) {
         let mut schedule = Schedule::new(rows, 16, paces);
         schedule.begin(&(0..rates.len()).collect::<Vec<_>>());
@@ -297,7 +300,7 @@ mod tests {
                 let known = rates.iter().map(|rate| pace(*rate, 0.0)).collect();
                 for paces in [vec![None; rates.len()], known] {
                     let (end, bands) = play(rows, paces, rates);
-                    // A quantum of the slowest may be left at the end.
+                    // A quantum of the slowest member may be left at the end.
                     let slowest = rates.iter().copied().fold(f64::INFINITY, f64::min);
                     assert!(end <= 1.15 * best + 32.0 / slowest, "{rows} {rates:?}: {end} for {best}");
                     let mut sizes = bands.clone();
@@ -314,7 +317,7 @@ mod tests {
     fn a_member_that_turns_out_slow_does_no_more() {
         let (end, bands) = play(6400, vec![None, None], &[1000.0, 10.0]);
         assert!(bands.len() < 60);
-        // Two first bands of 100 rows at the most, of the slow one.
+        // At most two first bands of 100 rows for the slow one.
         assert!(end <= 20.0, "{end}");
     }
 }
