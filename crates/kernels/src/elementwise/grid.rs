@@ -1,18 +1,18 @@
-//! One description for the places of elements of vectors, matrices and images.
+//! A common description of the layout of the elements of vectors, matrices and images.
 
 use super::Vector;
 use crate::filter::{Layout, Raster};
 use crate::plan::PlanError;
 
-/// Elements in up to three directions: element (i, j, k) lies at `offset + i strides[0] + j strides[1] + k strides[2]`. They are
-/// counted with i first.
+/// Elements in up to three directions: element (i, j, k) is stored at `offset + i strides[0] + j strides[1] + k
+/// strides[2]`. They are counted with i first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Grid {
-    /// How many elements in each direction; 1 for a direction that is not there.
+    /// The number of elements in each direction; 1 for an unused direction.
     pub extents: [usize; 3],
-    /// Where the first lies.
+    /// Offset of the first element.
     pub offset: usize,
-    /// From one to the next in each direction.
+    /// Distance between neighbouring elements in each direction.
     pub strides: [usize; 3],
 }
 
@@ -23,26 +23,27 @@ impl From<Vector> for Grid {
 }
 
 impl Grid {
-    /// Elements one after the other.
+    /// Contiguous elements.
     pub fn dense(length: usize) -> Self {
         Vector::dense(length).into()
     }
 
-    /// The elements of a raster's pixels: rows of packed pixels one after the other; of planes plane after plane.
+    /// The elements of a raster's pixels in memory order: for packed pixels row by row, for planes plane by plane.
     pub fn of_raster(raster: &Raster) -> Self {
         let planes = if raster.layout == Layout::Planar { raster.channels } else { 1 };
         let extents = [raster.row_elements(), raster.height, planes];
         Self { extents, offset: raster.offset, strides: [1, raster.pitch, raster.plane_pitch] }
     }
 
-    /// The elements of a raster's pixels, pixel by pixel, the channels of each one after the other, however they lie.
+    /// The elements of a raster's pixels, pixel by pixel, with the channels of each pixel in sequence, whatever the
+    /// layout.
     pub fn of_pixels(raster: &Raster) -> Self {
         let channel = if raster.layout == Layout::Planar { raster.plane_pitch } else { 1 };
         let extents = [raster.channels, raster.width, raster.height];
         Self { extents, offset: raster.offset, strides: [channel, raster.step(), raster.pitch] }
     }
 
-    /// How many elements there are; as many as can be where that overflows.
+    /// The number of elements; saturates on overflow.
     pub fn count(&self) -> usize {
         if self.is_empty() {
             0
@@ -51,12 +52,12 @@ impl Grid {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.extents.contains(&0)
     }
 
-    /// Elements that memory must have to hold it, 0 for none; nothing where that is more than can be counted.
+    /// The number of elements that memory must have to hold it, 0 when it is empty; `None` on overflow.
     pub fn span(&self) -> Option<usize> {
         if self.is_empty() {
             return Some(0);
@@ -68,10 +69,10 @@ impl Grid {
         last.checked_add(1)
     }
 
-    /// As [`Self::span`], for kernels, which count in 32 bits.
+    /// As [`Self::span`], for kernels, which use 32-bit indices.
     ///
     /// # Errors
-    /// More than that.
+    /// The span does not fit in 32 bits.
     pub fn elements(&self) -> Result<usize, PlanError> {
         self.span().filter(|span| u32::try_from(*span).is_ok()).ok_or_else(|| PlanError::OverLimit {
             what: format!("an operand of {:?} elements, {:?} apart,", self.extents, self.strides),
@@ -79,8 +80,9 @@ impl Grid {
         })
     }
 
-    /// Describes the same elements in as few directions as possible, in all of `grids`, which have the same extents. With `any_order` the
-    /// directions change places, so that neighbours lie side by side in the last of the grids; otherwise the elements are counted as before.
+    /// Describes the same elements in as few directions as possible, in all of `grids`, which have the same extents.
+    /// With `any_order` the directions are reordered, so that neighbours are adjacent in the last of the grids;
+    /// otherwise the elements are counted in the same order as before.
     pub fn merge(grids: &mut [Self], any_order: bool) {
         let Some(last) = grids.last().copied() else { return };
         if last.is_empty() {
@@ -128,7 +130,7 @@ mod tests {
         grids
     }
 
-    /// Where the elements lie, in the order in which they are counted.
+    /// The locations of the elements, in the order in which they are counted.
     fn places(grid: &Grid) -> Vec<usize> {
         let [columns, rows, planes] = grid.extents;
         let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Elements one by one: sums, products, activations, conversions.
+//! Elementwise operations: sums, products, activations, conversions.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -10,22 +10,23 @@ use crate::plan::{Plan, PlanError, Slot};
 
 /// A computation on each element: load it, apply the steps in order, convert it, store it.
 ///
-/// Integers saturate in every step. Steps of `half` are computed in `float`, and the result is rounded once, when it is stored. `float` and
-/// `double` are rounded in every step. A conversion to integers rounds to the nearest integer, ties to even, and saturates; NaN becomes 0. A
-/// conversion between integer types saturates.
+/// Integers saturate in every step. Steps of `half` are computed in `float`, and the result is rounded once, when it is
+/// stored. `float` and `double` are rounded in every step. A conversion to integers rounds to the nearest integer, ties
+/// to even, and saturates; NaN becomes 0. A conversion between integer types saturates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Map {
     /// Type of the source and of the steps' operands.
     pub from: ScalarType,
     /// Type of the result.
     pub to: ScalarType,
-    /// Whether the steps of integers compute in floating point: in `double` where the result is, else in `float`.
+    /// Whether the steps of integers compute in floating point: in `double` if the result is `double`, otherwise in
+    /// `float`.
     pub in_float: bool,
-    /// Where the source lies; nothing where the elements of the result are changed in place.
+    /// The layout of the source; `None` if the elements of the result are changed in place.
     pub source: Option<Grid>,
-    /// Steps, in order; [`Map::MOST_STEPS`] at the most.
+    /// Steps, in order; at most [`Map::MOST_STEPS`].
     pub steps: Vec<Step>,
-    /// Where the result lies.
+    /// The layout of the result.
     pub result: Grid,
 }
 
@@ -34,9 +35,9 @@ pub struct Map {
 pub enum Step {
     /// Adds the element of another operand.
     Add(Grid),
-    /// Subtracts it.
+    /// Subtracts the element of another operand.
     Subtract(Grid),
-    /// Multiplies by it.
+    /// Multiplies by the element of another operand.
     Multiply(Grid),
     /// Adds a number.
     AddNumber(Number),
@@ -44,11 +45,12 @@ pub enum Step {
     SubtractNumber(Number),
     /// Multiplies by a number.
     MultiplyNumber(Number),
-    /// Limits the element to the range from the first number to the second. NaN stays NaN, here and below.
+    /// Limits the element to the range from the first number to the second. NaN stays NaN, in this step and those
+    /// below.
     Clamp(Number, Number),
-    /// What is less than 0 becomes 0.
+    /// Values less than 0 become 0.
     Relu,
-    /// `1 / (1 + exp(-x))`; of floating-point numbers alone, as all below.
+    /// `1 / (1 + exp(-x))`; for floating-point numbers only, as are all below.
     Sigmoid,
     /// The hyperbolic tangent.
     Tanh,
@@ -59,9 +61,9 @@ pub enum Step {
 /// A number of the type that steps compute in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
-    /// Of integers.
+    /// For integers.
     Integer(i64),
-    /// Of floating-point numbers.
+    /// For floating-point numbers.
     Real(f64),
 }
 
@@ -82,7 +84,7 @@ impl Number {
         }
     }
 
-    /// As an argument of a kernel that computes in that type, which it is within.
+    /// As an argument of a kernel that computes in type `work`; the value is within its range.
     fn argument(self, work: ScalarType) -> Argument<Slot> {
         let integer = self.integer();
         match work {
@@ -106,7 +108,7 @@ impl Step {
         }
     }
 
-    /// As [`Self::operand`], to be changed.
+    /// As [`Self::operand`], mutable.
     pub fn operand_mut(&mut self) -> Option<&mut Grid> {
         match self {
             Self::Add(grid) | Self::Subtract(grid) | Self::Multiply(grid) => Some(grid),
@@ -114,7 +116,7 @@ impl Step {
         }
     }
 
-    /// What kernels and explanations call it.
+    /// Its name in kernels and explanations.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Add(_) => "ADD",
@@ -141,7 +143,7 @@ impl Step {
         }
     }
 
-    /// Whether it is of floating-point numbers alone.
+    /// Whether it exists for floating-point numbers only.
     fn wants_float(&self) -> bool {
         matches!(self, Self::Sigmoid | Self::Tanh | Self::Gelu)
     }
@@ -152,7 +154,7 @@ fn is_float(element: ScalarType) -> bool {
 }
 
 impl Map {
-    /// How many steps there can be.
+    /// The maximum number of steps.
     pub const MOST_STEPS: usize = 8;
 
     /// All operands in order, the result last.
@@ -177,7 +179,7 @@ impl Map {
         self.from == self.to && self.steps.is_empty() && !self.in_float
     }
 
-    /// The same in as few directions as possible, see [`Grid::merge`].
+    /// The same map in as few directions as possible, see [`Grid::merge`].
     #[must_use]
     pub fn merged(mut self) -> Self {
         let mut grids: Vec<Grid> = self.operands().map(|(grid, _)| *grid).collect();
@@ -190,11 +192,11 @@ impl Map {
         self
     }
 
-    /// Checks that it makes sense.
+    /// Checks that it is valid.
     ///
     /// # Errors
-    /// More steps than there can be; operands of other extents than the result; a step that integers do not have; a clamp whose first
-    /// number is more than the second, or NaN; in place, a result of another type.
+    /// Too many steps; operands with extents other than the result's; a step that does not exist for integers; a clamp
+    /// whose first number is greater than the second, or NaN; an in-place map whose result has another type.
     pub fn check(&self) -> Result<(), PlanError> {
         let wrong = |parameter, found: String, want: &str| {
             Err(PlanError::Parameter { parameter, found, want: want.to_owned() })
@@ -232,7 +234,7 @@ impl Map {
     }
 }
 
-/// The launch. Operands: the source unless it is in place, those of the steps in order, the result.
+/// The launch. Operands: the source unless it is in place, the operands of the steps in order, the result.
 ///
 /// # Errors
 /// As [`Map::check`]; `double`; an operand that a `uint` cannot index.
@@ -285,7 +287,7 @@ pub fn map(map: &Map) -> Result<Plan<'static>, PlanError> {
         [grid.offset, i, j, k].map(|value| value as u32).into()
     };
     let [columns, rows, planes] = map.result.extents;
-    // Work-items past the end count on.
+    // Work-items past the end also compute an index.
     indexable(columns.saturating_add(GROUP).max(rows.saturating_add(GROUP)))?;
     let mut arguments: Vec<Argument<Slot>> = vec![source.unwrap_or(result).into()];
     arguments.push(place(map.source.as_ref().unwrap_or(&map.result)));

@@ -1,8 +1,8 @@
-//! Operations on elements one by one: sums, products, activations and conversions ([`map`](fn@map)), scaled sums, reductions, the
+//! Elementwise operations: sums, products, activations and conversions ([`map`](fn@map)), scaled sums, reductions, the
 //! transpose, the histogram.
 //!
-//! Each is a plan over buffers the caller has, which are different ones wherever one of them is written; the functions of
-//! [`reference`](mod@reference) say what comes out.
+//! Each is a plan over the caller's buffers, which must be distinct wherever one of them is written; the functions of
+//! [`reference`](mod@reference) define the results.
 
 mod grid;
 mod map;
@@ -20,24 +20,24 @@ use crate::plan::{Plan, PlanError, Slot};
 pub use grid::Grid;
 pub use map::{Map, Number, Step, map};
 
-/// Where the elements of a vector lie: element i at `offset + i * stride`.
+/// The layout of the elements of a vector: element i is stored at `offset + i * stride`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vector {
-    /// How many elements.
+    /// The number of elements.
     pub length: usize,
-    /// Where the first lies.
+    /// Offset of the first element.
     pub offset: usize,
-    /// From one to the next, at least 1.
+    /// Distance between neighbouring elements, at least 1.
     pub stride: usize,
 }
 
 impl Vector {
-    /// Elements one after the other.
+    /// Contiguous elements.
     pub fn dense(length: usize) -> Self {
         Self { length, offset: 0, stride: 1 }
     }
 
-    /// Elements a buffer must have to hold it.
+    /// The number of elements that a buffer must have to hold it.
     ///
     /// # Errors
     /// More than a `uint` can index; a stride of 0.
@@ -58,13 +58,13 @@ impl Vector {
 /// A matrix of `rows` rows, `pitch` elements apart, from `offset` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Matrix {
-    /// Columns.
+    /// The number of columns.
     pub columns: usize,
-    /// Rows.
+    /// The number of rows.
     pub rows: usize,
-    /// Where the first element lies.
+    /// Offset of the first element.
     pub offset: usize,
-    /// From row to row, in elements.
+    /// Distance between rows, in elements.
     pub pitch: usize,
 }
 
@@ -75,23 +75,25 @@ impl Matrix {
     }
 }
 
-/// What a reduction makes of an operand, or of two.
+/// A reduction of one operand, or of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reduction {
-    /// The sum: `long` of integers, exact modulo 2^64 (and exact without that wherever there are fewer than 2^32 elements); of floating-point
-    /// elements `float`, of `double` that, within `(length + 2) u sum |x|`, u = 2^-24 or 2^-53.
+    /// The sum. For integers a `long`, exact modulo 2^64 (and exact without the modulus for fewer than 2^32 elements);
+    /// for floating-point elements a `float`, for `double` a `double`, within `(length + 2) u sum |x|`, u = 2^-24 or
+    /// 2^-53.
     Sum,
-    /// The sum of the products of two operands, as [`Reduction::Sum`], but for what is said of 2^32 elements.
+    /// The sum of the products of two operands, as [`Reduction::Sum`], except for the statement about 2^32 elements.
     Dot,
-    /// The smallest element, and the index of the first such. NaN is passed over. `int` or `uint` of integers, the type of a sum else, then the
-    /// index as `uint`. Without elements: the largest value (infinity), and 2^32 - 1.
+    /// The smallest element, and the index of the first such element. NaN is ignored. The result is an `int` or `uint`
+    /// for integers, otherwise the type of a sum, followed by the index as `uint`. Without elements: the largest value
+    /// (infinity), and 2^32 - 1.
     Least,
-    /// The largest, likewise.
+    /// The largest element, likewise.
     Most,
 }
 
 impl Reduction {
-    /// Bytes of the result for such elements.
+    /// Size of the result in bytes for elements of this type.
     pub fn result_bytes(self, element: ScalarType) -> usize {
         match (self, element) {
             (Self::Sum | Self::Dot, ScalarType::F16 | ScalarType::F32) => 4,
@@ -102,7 +104,7 @@ impl Reduction {
 }
 
 impl fmt::Display for Reduction {
-    /// `sum`, `dot product`, `smallest element`, `largest element`.
+    /// Formats as `sum`, `dot product`, `smallest element`, `largest element`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Sum => "sum",
@@ -113,21 +115,23 @@ impl fmt::Display for Reduction {
     }
 }
 
-/// Work-items of a group: what the smallest devices take.
+/// Work-items per group: the number that the smallest devices support.
 const GROUP: usize = 64;
 /// The side of a tile: 64 work-items.
 const TILE: usize = 8;
 const BINS: usize = 256;
 
-/// Work-groups of the first of two launches: enough to fill the device several times over, no more than there is work for.
+/// Work-groups of the first of two launches: enough to fill the device several times over, but no more than there is
+/// work for.
 fn groups(probe: &Probe, work: usize) -> usize {
     (8 * probe.compute_units.max(1) as usize).min(work.max(1))
 }
 
-/// `y += alpha x` in `float`, rounded once when stored. Operand 0 is x, operand 1 y, of as many elements.
+/// `y += alpha x`, computed in `float` and rounded once when stored. Operand 0 is x, operand 1 is y, with the same
+/// number of elements.
 ///
 /// # Errors
-/// Integers; another length; a vector that a `uint` cannot index.
+/// Integers; different lengths; a vector that a `uint` cannot index.
 pub fn axpy(alpha: f32, x: Vector, y: Vector, element: Element) -> Result<Plan<'static>, PlanError> {
     if !element.is_float() {
         return Err(PlanError::NotOffered { what: "axpy of integers".to_owned() });
@@ -148,11 +152,12 @@ pub fn axpy(alpha: f32, x: Vector, y: Vector, element: Element) -> Result<Plan<'
     Ok(plan)
 }
 
-/// A reduction. Operand 0 is x, the next y where there are two, the last the result of [`Reduction::result_bytes`] bytes. Elements are
-/// counted along their first direction first.
+/// A reduction. Operand 0 is x, the next is y if there are two, the last is the result of [`Reduction::result_bytes`]
+/// bytes. Elements are counted along their first direction first.
 ///
 /// # Errors
-/// A second operand for [`Reduction::Dot`] alone, and of the same extents; `double`; an operand that a `uint` cannot index.
+/// A second operand for anything but [`Reduction::Dot`], or none for it; operands with different extents; `double` or
+/// 64-bit integers; an operand that a `uint` cannot index.
 pub fn reduce(
     reduction: Reduction,
     x: Grid,
@@ -179,7 +184,7 @@ pub fn reduce(
         (ScalarType::F64 | ScalarType::I64 | ScalarType::U64, _) => {
             return Err(PlanError::NotOffered { what: format!("kernels for {}", element.opencl_name()) });
         }
-        // Which wraps around where `long` must not.
+        // `ulong` wraps around, which is not allowed for `long`.
         (_, Reduction::Sum | Reduction::Dot) => ("ulong", 8, ["0", "ULONG_MAX"]),
         (ScalarType::U32, _) => ("uint", 4, ["0", "UINT_MAX"]),
         _ => ("int", 4, ["INT_MIN", "INT_MAX"]),
@@ -204,7 +209,7 @@ pub fn reduce(
     let program = Arc::new(program);
     let count = x.count();
     let groups = groups(probe, count.div_ceil(GROUP));
-    // A work-item's index steps over the last element, by all work-items at the most.
+    // A work-item's index passes the last element, by at most the number of all work-items.
     indexable(count.saturating_add(groups * GROUP))?;
     let [values, indices] = [plan.scratch(groups * bytes), plan.scratch(groups * 4)];
     let place = |Grid { offset, strides: [i, j, k], .. }: Grid| -> Argument<Slot> {
@@ -222,18 +227,18 @@ pub fn reduce(
     Ok(plan)
 }
 
-/// How often each value of all channels occurs. Operand 0 is the image, operand 1 the result: 256 `uint`, for 16 bits of the
-/// values' upper 8.
+/// The number of occurrences of each value over all channels. Operand 0 is the image, operand 1 the result: 256 `uint`;
+/// for 16-bit values the upper 8 bits are counted.
 ///
 /// # Errors
-/// Other elements than `U8` and `U16`; a raster that is none, or that a `uint` cannot index.
+/// Elements other than `U8` and `U16`; an invalid raster, or one that a `uint` cannot index.
 pub fn histogram(raster: &Raster, probe: &Probe) -> Result<Plan<'static>, PlanError> {
     let shift = match raster.element {
         Element::U8 => 0,
         Element::U16 => 8,
         other => return Err(PlanError::NotOffered { what: format!("a histogram of {other}") }),
     };
-    // As in a reduction: the index steps over the end of a row.
+    // As in a reduction: the index passes the end of a row.
     indexable(raster.elements()?.saturating_add(GROUP))?;
     let planes = if raster.layout == Layout::Planar { raster.channels } else { 1 };
     let mut plan = Plan::new();
@@ -255,11 +260,11 @@ pub fn histogram(raster: &Raster, probe: &Probe) -> Result<Plan<'static>, PlanEr
     Ok(plan)
 }
 
-/// The transpose, of elements of 1, 2, 4, 8 or 16 bytes. Operand 0 is the matrix, operand 1 its transpose, whose rows are
-/// `pitch` apart from `offset` on.
+/// The transpose, for elements of 1, 2, 4, 8 or 16 bytes. Operand 0 is the matrix, operand 1 its transpose, which
+/// starts at `offset` and whose rows are `pitch` elements apart.
 ///
 /// # Errors
-/// Another size of elements; rows that overlap; a matrix that a `uint` cannot index.
+/// Another element size; overlapping rows; a matrix that a `uint` cannot index.
 pub fn transpose(
     from: Matrix,
     [offset, pitch]: [usize; 2],
@@ -348,7 +353,7 @@ mod tests {
         assert!(said.contains("a histogram of f16"), "{said}");
     }
 
-    /// A 32-bit index that steps over the end of such a vector would begin anew, and never end.
+    /// A 32-bit index that passes the end of such a vector would wrap around, and the loop would never end.
     #[test]
     fn indices_do_not_wrap() {
         let (probe, most) = (Probe::default(), u32::MAX as usize);

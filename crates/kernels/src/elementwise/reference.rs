@@ -1,16 +1,16 @@
-//! What the operations compute, slowly and plainly, in `f64` where elements are floating-point numbers.
+//! Simple, slow reference implementations of the operations, in `f64` for floating-point elements.
 
 /// `y + alpha x`.
 pub fn axpy(alpha: f32, x: &[f64], y: &[f64]) -> Vec<f64> {
     x.iter().zip(y).map(|(x, y)| f64::from(alpha) * x + y).collect()
 }
 
-/// The sum of the products; of `x` and ones it is the sum.
+/// The sum of the products; with `y` all ones it is the sum.
 pub fn dot(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
-/// The smallest element and the index of the first such; nothing where all are NaN, or there is none.
+/// The smallest element and the index of the first such element; `None` when all are NaN, or there are none.
 pub fn least(x: &[f64]) -> Option<(f64, usize)> {
     let mut found: Option<(f64, usize)> = None;
     for (index, value) in x.iter().copied().enumerate().filter(|(_, value)| !value.is_nan()) {
@@ -21,13 +21,13 @@ pub fn least(x: &[f64]) -> Option<(f64, usize)> {
     found
 }
 
-/// The largest element and the index of the first such; as [`least`].
+/// The largest element and the index of the first such element; otherwise as [`least`].
 pub fn most(x: &[f64]) -> Option<(f64, usize)> {
     let negated: Vec<f64> = x.iter().map(|value| -value).collect();
     least(&negated).map(|(value, index)| (-value, index))
 }
 
-/// How often each value of a byte occurs.
+/// The number of occurrences of each byte value.
 pub fn histogram(bytes: impl IntoIterator<Item = u8>) -> [u32; 256] {
     let mut counts = [0; 256];
     for byte in bytes {

@@ -1,19 +1,20 @@
-//! Cutting work into bands for the threads.
+//! Division of work into bands for the threads.
 
 use std::sync::Mutex;
 
 use super::Threads;
 
-/// Work under this many bytes of output stays on the calling thread: waking another one costs some ten microseconds,
-/// in which a single core writes about as much.
+/// Work with less than this many bytes of output stays on the calling thread: waking another thread takes some ten
+/// microseconds, in which a single core writes about as much.
 const SMALL_BYTES: usize = 128 << 10;
 
-/// Bytes of output in a band. Small enough that the rows a band shares with its neighbours are still in the
-/// cache (1 MiB of L2 a core is common) and that the threads end together, large enough that handing out bands costs nothing.
+/// Bytes of output in a band. Small enough that the rows a band shares with its neighbours are still in the cache (1
+/// MiB of L2 per core is common) and that the threads end together; large enough that the cost of distributing bands is
+/// negligible.
 const BAND_BYTES: usize = 512 << 10;
 
-/// How many rows of `row_bytes` output bytes make a band, a multiple of `step`; `None` where all `rows` are to be done on
-/// the calling thread.
+/// The number of rows of `row_bytes` output bytes in a band, a multiple of `step`; `None` when all `rows` are to be
+/// done on the calling thread.
 pub(super) fn band_rows(rows: usize, row_bytes: usize, step: usize, threads: Threads) -> Option<usize> {
     let small = rows.saturating_mul(row_bytes) <= SMALL_BYTES;
     let workers = rayon::current_num_threads();
@@ -24,8 +25,8 @@ pub(super) fn band_rows(rows: usize, row_bytes: usize, step: usize, threads: Thr
     Some((BAND_BYTES / row_bytes).clamp(1, fair).next_multiple_of(step))
 }
 
-/// Calls `band(first_row, rows)` for bands that together cover `dst`, whose rows have `row_len` elements. Every band but the last
-/// has a multiple of `step` rows.
+/// Calls `band(first_row, rows)` for bands that together cover `dst`, whose rows have `row_len` elements. Every band
+/// except the last has a multiple of `step` rows.
 pub(super) fn for_each_band<T: Send>(
     dst: &mut [T],
     row_len: usize,
@@ -44,9 +45,9 @@ pub(super) fn for_each_band<T: Send>(
     }
 }
 
-/// Calls `work` with every item, on the calling thread and on the workers of the current pool but one.
+/// Calls `work` with every item, on the calling thread and on all workers of the current pool but one.
 ///
-/// The calling thread works as well because a pool that has gone to sleep wakes one worker, and that one wakes the next: for a
+/// The calling thread works as well because a pool that has gone to sleep wakes one worker, which wakes the next: for a
 /// large image on two cores that took a third of the time.
 pub(super) fn share_out<T>(items: impl Iterator<Item = T> + Send, work: impl Fn(T) + Sync) {
     let items = Mutex::new(items);

@@ -1,35 +1,35 @@
-//! Why an operation of the CPU path was refused.
+//! Errors of the operations of the CPU path.
 
 use thiserror::Error;
 use tripipe_kernels::filter::FilterError;
 
-/// Why an operation was refused. Whatever was refused has written nothing.
+/// The reason why an operation was refused. A refused operation has written nothing.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum CpuError {
-    /// A buffer has another length than the sizes ask for.
+    /// The length of a buffer does not match the sizes.
     #[error("{operation}: `{buffer}` has {found} elements where the sizes ask for {want}")]
     Length {
-        /// The operation, as its function is called.
+        /// The name of the function.
         operation: &'static str,
-        /// The parameter that does not fit.
+        /// The name of the parameter.
         buffer: &'static str,
-        /// Elements it should have.
+        /// The expected number of elements.
         want: usize,
-        /// Elements it has.
+        /// The actual number of elements.
         found: usize,
     },
     /// The sizes multiply to more elements than can be addressed.
     #[error("{operation}: `{buffer}` would have {} elements, more than can be addressed", product(sizes))]
     TooLarge {
-        /// The operation, as its function is called.
+        /// The name of the function.
         operation: &'static str,
         /// The parameter whose size overflows.
         buffer: &'static str,
         /// The factors of its size.
         sizes: Vec<usize>,
     },
-    /// There is no such filter, or an image does not fit it.
+    /// The filter does not exist, or an image does not fit it.
     #[error(transparent)]
     Filter(#[from] FilterError),
 }
@@ -49,7 +49,7 @@ pub(super) fn check_length(
     match want {
         Some(want) if want == found => Ok(()),
         Some(want) => Err(CpuError::Length { operation, buffer, want, found }),
-        // A zero among the factors makes the product zero, however large the others are.
+        // A factor of zero makes the product zero, however large the others are.
         None if sizes.contains(&0) => check_length(operation, buffer, &[0], found),
         None => Err(CpuError::TooLarge { operation, buffer, sizes: sizes.to_vec() }),
     }

@@ -1,10 +1,11 @@
 //! The 3x3 Laplace filter on 8-bit images: +9 in the centre, -1 around, saturating.
 //!
-//! `out = clamp(9 c - sum of the 8 neighbours, 0, 255)` for each channel, which is `10 c - sum of all 9`. The outermost ring of pixels
-//! is copied from the source.
+//! `out = clamp(9 c - sum of the 8 neighbours, 0, 255)` for each channel, which is `10 c - sum of all 9`. The outermost
+//! ring of pixels is copied from the source.
 //!
-//! The sums are taken row by row first, `left + centre + right`, because a row's sum serves three rows of output. So
-//! four output rows are computed together, block by block, in 16 bits: everything lies between -2295 and 2550.
+//! The sums `left + centre + right` of the rows are computed first, because a row's sum serves three rows of output. So
+//! several output rows are computed together (`ROWS`), block by block, in 16 bits: all values are between -2295 and
+//! 2550.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -12,8 +13,9 @@ use super::bands::for_each_band;
 use super::error::check_length;
 use super::{CpuError, Threads};
 
-/// Output rows computed together, and bytes of each at a time: with 512-bit vectors the fastest of 3 to 8 rows and 32 to
-/// 128 bytes (7680 x 4320 RGB on one Zen 4 core: 3 rows 9.0 ms, 4 rows 7.9, 5 and 6 rows 7.4, 8 rows 8.1 to 10.0).
+/// The number of output rows computed together, and the bytes of each at a time: with 512-bit vectors the fastest of 3
+/// to 8 rows and 32 to 128 bytes (7680 x 4320 RGB on one Zen 4 core: 3 rows 9.0 ms, 4 rows 7.9, 5 and 6 rows 7.4, 8
+/// rows 8.1 to 10.0).
 const ROWS: usize = 5;
 const BLOCK: usize = 64;
 
@@ -32,8 +34,8 @@ pub fn laplace_gray(
     checked::<1>("laplace_gray", src, dst, width, height, threads)
 }
 
-/// Filters an image of `width` x `height` pixels of three bytes, each channel by itself. Sizes of zero are allowed
-/// and write nothing.
+/// Filters an image of `width` x `height` pixels of three bytes, each channel separately. Sizes of zero are allowed and
+/// write nothing.
 ///
 /// # Errors
 /// [`CpuError::Length`] when `src` or `dst` does not have `3 * width * height` bytes, [`CpuError::TooLarge`] when that
@@ -48,8 +50,8 @@ pub fn laplace_rgb(
     checked::<3>("laplace_rgb", src, dst, width, height, threads)
 }
 
-/// Filters the colours of an image of `width` x `height` pixels of four bytes, each channel by itself, and copies the alpha channel.
-/// Sizes of zero are allowed and write nothing.
+/// Filters the colours of an image of `width` x `height` pixels of four bytes, each channel separately, and copies the
+/// alpha channel. Sizes of zero are allowed and write nothing.
 ///
 /// # Errors
 /// [`CpuError::Length`] when `src` or `dst` does not have `4 * width * height` bytes, [`CpuError::TooLarge`] when that
@@ -78,7 +80,8 @@ fn checked<const P: usize>(
     Ok(())
 }
 
-/// The filter for 1, 3 or 4 bytes a pixel; with 4, the last one is alpha. Both slices have as many bytes as the image.
+/// The filter for 1, 3 or 4 bytes per pixel; with 4, the last one is alpha. Both slices have as many bytes as the
+/// image.
 pub(super) fn laplace(
     src: &[u8],
     dst: &mut [u8],
@@ -136,7 +139,7 @@ impl<const P: usize> WithSimd for Band<'_, P> {
     }
 }
 
-/// Filters `N` rows, the ones of `read` (`READ = N + 2`) without the first and the last.
+/// Filters `N` rows: those of `read` (`READ = N + 2`) without the first and the last.
 #[inline(always)]
 fn filter_rows<const P: usize, const N: usize, const READ: usize>(read: [&[u8]; READ], dst: &mut [u8]) {
     let row_len = dst.len() / N;
@@ -148,7 +151,7 @@ fn filter_rows<const P: usize, const N: usize, const READ: usize>(read: [&[u8]; 
             if x + BLOCK == inner {
                 break;
             }
-            // The last block ends with the row and does some bytes again.
+            // The last block ends with the row and computes some bytes again.
             x = (x + BLOCK).min(inner - BLOCK);
         }
     } else {
@@ -162,7 +165,8 @@ fn filter_rows<const P: usize, const N: usize, const READ: usize>(read: [&[u8]; 
     }
 }
 
-/// Filters `LEN` bytes of each of `N` rows. `x` is the byte in the row of the first left neighbour, at the start of a pixel.
+/// Filters `LEN` bytes of each of `N` rows. `x` is the offset in the row of the first left neighbour, at the start of a
+/// pixel.
 #[inline(always)]
 fn filter_block<const P: usize, const N: usize, const READ: usize, const LEN: usize>(
     read: &[&[u8]; READ],
@@ -170,14 +174,14 @@ fn filter_block<const P: usize, const N: usize, const READ: usize, const LEN: us
     row_len: usize,
     x: usize,
 ) {
-    // A loop and no `map`, whose closures the compiler leaves as calls here.
+    // A loop instead of `map`, whose closures the compiler does not inline here.
     let [mut left, mut centre, mut right] = [[&[0; LEN]; READ]; 3];
     for r in 0..READ {
         left[r] = block::<LEN>(read[r], x);
         centre[r] = block::<LEN>(read[r], x + P);
         right[r] = block::<LEN>(read[r], x + 2 * P);
     }
-    // All bits set but in alpha bytes.
+    // All bits set except in alpha bytes.
     let colour: [u8; LEN] = const {
         let mut colour = [0xFF; LEN];
         let mut alpha = 3;
@@ -205,8 +209,8 @@ fn filter_block<const P: usize, const N: usize, const READ: usize, const LEN: us
     }
 }
 
-/// The `LEN` bytes of a row from `at` on. With a plain slice in its place the filter runs more than ten times slower: only an array's
-/// length lets the compiler see that no index needs checking.
+/// The `LEN` bytes of a row from `at` on. With a plain slice instead, the filter runs more than ten times slower: only
+/// an array's length lets the compiler see that no index needs checking.
 #[inline(always)]
 #[allow(clippy::expect_used, reason = "the callers stay inside the row; it panics as slicing would")]
 fn block<const LEN: usize>(row: &[u8], at: usize) -> &[u8; LEN] {

@@ -1,4 +1,4 @@
-//! Elements one by one: sums, products, activations, conversions.
+//! Elementwise operations: sums, products, activations, conversions.
 
 use half::f16;
 use pulp::Arch;
@@ -10,17 +10,18 @@ use super::bands::for_each_band;
 use super::wide::Wide;
 use crate::memory::{elements_of as cast, elements_of_mut as cast_mut};
 
-/// Elements per block. A block goes through all steps before the next one is loaded, so that it stays in the first-level cache.
+/// Elements per block. A block goes through all steps before the next one is loaded, so that it stays in the
+/// first-level cache.
 const BLOCK: usize = 256;
 
-/// What steps compute in.
+/// A type that steps compute in.
 trait Work: Copy + Default + Send + Sync {
     fn of(number: Number) -> Self;
     fn sum(self, other: Self) -> Self;
     fn difference(self, other: Self) -> Self;
     fn product(self, other: Self) -> Self;
     fn limit(self, least: Self, most: Self) -> Self;
-    /// Integers alone are brought back into their range.
+    /// Clamps integers to their range; other types are unchanged.
     fn saturated(self, range: [Self; 2]) -> Self;
     fn activated(self, step: &Step) -> Self;
     fn load(from: ScalarType, elements: &[u8], first: usize, stride: usize, into: &mut [Self]);
@@ -82,7 +83,7 @@ macro_rules! floats {
             }
             #[inline(always)]
             fn limit(self, least: Self, most: Self) -> Self {
-                // Not `clamp`: that panics where the limits are none.
+                // Not `clamp`, which panics on invalid limits.
                 let raised = if self < least { least } else { self };
                 if raised > most { most } else { raised }
             }
@@ -95,7 +96,7 @@ macro_rules! floats {
                 match step {
                     Step::Sigmoid => 1.0 / (1.0 + (-self).exp()),
                     Step::Tanh => self.tanh(),
-                    // Below that the result is 0, and a product with minus infinity would be NaN.
+                    // Below this the result is 0, and a product with minus infinity would be NaN.
                     Step::Gelu if self < $lowest => -0.0,
                     Step::Gelu => {
                         (0.5 * f64::from(self) * $erfc(-std::f64::consts::FRAC_1_SQRT_2 * f64::from(self))) as Self
@@ -190,13 +191,13 @@ macro_rules! with_type {
 }
 pub(super) use with_type;
 
-/// The nearest number of another type, ties to even; saturated where that is an integer, and then 0 for NaN.
+/// Conversion to the nearest number of another type, ties to even; an integer type saturates, and NaN becomes 0.
 trait Convert<T> {
     fn converted(self) -> T;
 }
 
 macro_rules! conversions {
-    // Between integers.
+    // Conversions between integers.
     (@of $from:ident to $($to:ident)*) => {$(
         impl Convert<$to> for $from {
             #[inline(always)]
@@ -230,7 +231,7 @@ macro_rules! conversions {
         impl Convert<f16> for $integer {
             #[inline(always)]
             fn converted(self) -> f16 {
-                // What `f32` rounds is past all numbers of `f16`.
+                // Values that `f32` rounds are greater than all numbers of `f16`.
                 f16::from_f32(self as f32)
             }
         }
@@ -293,7 +294,7 @@ floats! {
     f64 libm::erfc, -40.0;
 }
 
-/// The values that a type of integers can have.
+/// The range of values of an integer type.
 fn range(element: ScalarType) -> [Number; 2] {
     let [least, most] = match element {
         ScalarType::U8 => [0, u8::MAX.into()],
@@ -306,7 +307,7 @@ fn range(element: ScalarType) -> [Number; 2] {
     [Number::Integer(least), Number::Integer(most)]
 }
 
-/// Does it: `inputs` are the operands in order but for the result, which is `output`.
+/// Runs the map: `inputs` are the operands in order, without the result, which is `output`.
 pub(crate) fn map(map: &Map, inputs: &[&[u8]], output: &mut [u8], threads: Threads) {
     if map.result.is_empty() {
         return;
@@ -345,14 +346,14 @@ fn copied<T: bytemuck::Pod>(map: &Map, inputs: &[&[u8]], output: &mut [u8], thre
     for_each_run(&map.result, map.to.bytes(), output, threads, work);
 }
 
-/// Where element (i, j, k) lies.
+/// The index of element (i, j, k) in memory.
 fn index(grid: &Grid, at: [usize; 3]) -> usize {
     let along = at.iter().zip(grid.strides);
     along.fold(grid.offset, |index, (at, stride)| index + at * stride)
 }
 
-/// Calls `work` for runs along the first direction that together are all of `result`: with the part of the output where the run lies, the element
-/// of that part where it begins, where in the grid that is, and its length.
+/// Calls `work` for runs along the first direction that together cover `result`: with the part of the output that
+/// contains the run, the index in that part of the run's first element, its position in the grid, and its length.
 fn for_each_run(
     result: &Grid,
     element_bytes: usize,
@@ -385,7 +386,7 @@ fn for_each_run(
     }
 }
 
-/// The steps over `length` elements from `at` on, whose results lie in `output` from element `first` on.
+/// Applies the steps to `length` elements from `at` on; the results are stored in `output` from element `first` on.
 fn run<W: Work>(
     map: &Map,
     inputs: &[&[u8]],
@@ -426,7 +427,7 @@ fn run<W: Work>(
     ));
 }
 
-/// One step.
+/// Applies one step.
 #[inline(always)]
 fn change<W: Work>(step: &Step, values: &mut [W], others: &[W], range: [W; 2]) {
     match step {

@@ -1,19 +1,20 @@
 //! The built-in CPU path: every operation of the library on the machine's own cores.
 //!
-//! The functions take slices and write into a slice the caller brings. Apart from some rows in a filter, tiles of converted
+//! The functions take slices and write into a slice of the caller. Apart from some rows in a filter, tiles of converted
 //! operands, and the packing buffers of the matrix product they allocate nothing: at the speed they run, the page
 //! faults of a fresh output buffer would cost more than the work.
 //!
-//! *SIMD.* There is no `unsafe` and no intrinsic here. The loops are written over arrays of a fixed length, which the
-//! compiler turns into vector code, and `pulp` picks at run time the version compiled for AVX-512, for AVX2, or for the
-//! target's baseline (SSE2, NEON).
+//! *SIMD.* There is no `unsafe` and no intrinsic here. The loops iterate over arrays of a fixed length, which the
+//! compiler turns into vector code, and `pulp` selects at run time the version compiled for AVX-512, for AVX2, or for
+//! the target's baseline (SSE2, NEON).
 //!
-//! *Threads.* [`Threads::All`] cuts the output into bands, which the calling thread shares with the current `rayon` pool; small work
-//! stays on the calling thread. [`Threads::One`] never leaves it. The result is the same, bit for bit, for everything but the
-//! floating-point matrix products, whose order of summation is the business of the library that does them.
+//! *Threads.* [`Threads::All`] divides the output into bands, which the calling thread shares with the current `rayon`
+//! pool; small work stays on the calling thread. [`Threads::One`] uses only the calling thread. Both give bit-identical
+//! results for everything except the floating-point matrix products, whose order of summation depends on their
+//! implementation.
 //!
-//! *Sizes.* [`filter`], [`resize`] and [`gemm`] say where their operands lie; those of the others are dense and row-major. A size of zero is no
-//! error: there is nothing to write, and nothing is written.
+//! *Sizes.* [`filter`], [`resize`] and [`gemm`] take descriptions of the layout of their operands; those of the others
+//! are dense and row-major. A size of zero is not an error: nothing is written.
 
 #![allow(
     clippy::inline_always,
@@ -42,12 +43,12 @@ pub use rgb_planar::{planes_to_rgb, rgb_to_planes};
 pub use transpose::{transpose_f32, transpose_u8};
 pub use vector::{saxpy, vector_add};
 
-/// How many threads an operation may use.
+/// The number of threads that an operation may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Threads {
-    /// The calling thread alone, still with SIMD.
+    /// Only the calling thread, still with SIMD.
     One,
-    /// All threads of the current `rayon` pool, by default one for each core.
+    /// All threads of the current `rayon` pool, by default one per core.
     #[default]
     All,
 }

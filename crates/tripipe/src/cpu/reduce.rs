@@ -1,4 +1,4 @@
-//! Many elements to one number.
+//! Reductions: many elements to one number.
 
 use half::f16;
 use tripipe_kernels::elementwise::{Grid, Reduction};
@@ -7,9 +7,9 @@ use tripipe_launch::ScalarType;
 use super::map::with_type;
 use crate::memory::elements_of as cast;
 
-/// An element as reductions see it.
+/// The element types of reductions.
 trait Reduced: bytemuck::Pod + PartialOrd {
-    /// Their sum, or that of their products, and the bytes of the result.
+    /// The bytes of the sum of the elements, or of the sum of their products.
     fn sum(pairs: impl Iterator<Item = (Self, Option<Self>)>) -> Vec<u8>;
     /// The bytes of an extreme.
     fn bytes(self) -> Vec<u8>;
@@ -48,7 +48,7 @@ macro_rules! floats {
 integers!(u8 as i32, i8 as i32, u16 as i32, i16 as i32, u32 as u32, i32 as i32);
 floats!(f16 as f32, f32 as f32, f64 as f64);
 
-/// Does it, and leaves in `output` what kernels leave there.
+/// Runs the reduction, and writes the same bytes to `output` as the kernels do.
 pub(crate) fn reduce(
     reduction: Reduction,
     element: ScalarType,
@@ -70,7 +70,7 @@ pub(crate) fn reduce(
     });
 }
 
-/// The first of the elements that no other is `before`, and its index; NaN is passed over.
+/// The first element that no other is `before`, and its index; NaN is ignored.
 fn extreme<T: Reduced>(values: impl Iterator<Item = T>, before: impl Fn(T, T) -> bool) -> Vec<u8> {
     let mut best: Option<(T, usize)> = None;
     for (index, value) in values.enumerate() {

@@ -1,4 +1,4 @@
-//! Packed RGB to three planes and back, 8 bits a channel.
+//! Conversion of packed RGB to three planes and back, 8 bits per channel.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -6,10 +6,11 @@ use super::bands::{band_rows, for_each_band, share_out};
 use super::error::check_length;
 use super::{CpuError, Threads};
 
-/// Takes packed pixels (R, G, B, R, ...) apart into one plane a channel. No pixels are allowed.
+/// Splits packed pixels (R, G, B, R, ...) into one plane per channel. Zero pixels are allowed.
 ///
 /// # Errors
-/// [`CpuError::Length`] when the planes do not all have as many elements as the first, or `rgb` not three times as many.
+/// [`CpuError::Length`] when the planes differ in length, or `rgb` does not have three times as many elements as a
+/// plane.
 pub fn rgb_to_planes(
     rgb: &[u8],
     red: &mut [u8],
@@ -34,10 +35,11 @@ pub fn rgb_to_planes(
     Ok(())
 }
 
-/// Puts three planes together to packed pixels (R, G, B, R, ...). No pixels are allowed.
+/// Joins three planes into packed pixels (R, G, B, R, ...). Zero pixels are allowed.
 ///
 /// # Errors
-/// [`CpuError::Length`] when the planes do not all have as many elements as the first, or `rgb` not three times as many.
+/// [`CpuError::Length`] when the planes differ in length, or `rgb` does not have three times as many elements as a
+/// plane.
 pub fn planes_to_rgb(
     red: &[u8],
     green: &[u8],

@@ -2,8 +2,8 @@
 
 use pulp::{Simd, WithSimd};
 
-/// Work that becomes a part of what `pulp` compiles for wide vectors, which a plain closure, taken for `FnOnce`, need not. The closure is to
-/// be `#[inline(always)]`, and so is what it calls.
+/// Work that is compiled as a part of `pulp`'s dispatch for wide vectors; a plain closure, accepted as `FnOnce`, may
+/// not be. The closure should be `#[inline(always)]`, and so should everything it calls.
 pub(super) struct Wide<F>(pub(super) F);
 
 impl<F: FnMut() -> R, R> WithSimd for Wide<F> {

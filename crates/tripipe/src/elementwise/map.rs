@@ -173,7 +173,8 @@ impl<'m, T: Element, M: Makes + Send + Sync + 'static> Elementwise<'m, T, M> {
         self.run_into(false, result.part(), to)
     }
 
-    /// A new vector, row-major matrix or image (planar if the source is) with the results. Queued; it can be used at once.
+    /// A new vector, row-major matrix or image (planar if the source is) with the results. Queued; it can be used at
+    /// once.
     ///
     /// # Errors
     /// As [`Self::store`]; no memory left.

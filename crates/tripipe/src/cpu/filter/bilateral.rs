@@ -1,4 +1,4 @@
-//! The blur that keeps edges.
+//! The bilateral filter: a blur that preserves edges.
 
 use bytemuck::Zeroable;
 use pulp::{Arch, Simd, WithSimd};
@@ -18,7 +18,7 @@ pub(super) fn bytes(input: Input<'_, u8>, bilateral: Bilateral, arch: Arch) -> B
     }
 }
 
-/// The results of a bilateral filter of anything else.
+/// The results of a bilateral filter for the other types.
 pub(super) fn means<T: Number>(
     input: Input<'_, T>,
     bilateral: Bilateral,
@@ -42,11 +42,11 @@ pub(super) fn means<T: Number>(
 struct Place<W> {
     row: usize,
     column: usize,
-    /// By its distance.
+    /// The weight by its distance.
     weight: W,
 }
 
-/// Those that count of a window of `size` x `size` with these weights.
+/// The pixels with nonzero weight of a window of `size` x `size` with these weights.
 fn places<W: PartialOrd + Zeroable>(size: usize, weights: Vec<W>) -> Vec<Place<W>> {
     let places = weights.into_iter().enumerate().filter(|(_, weight)| *weight > W::zeroed());
     places.map(|(i, weight)| Place { row: i / size, column: i % size, weight }).collect()
@@ -55,21 +55,21 @@ fn places<W: PartialOrd + Zeroable>(size: usize, weights: Vec<W>) -> Vec<Place<W
 /// Largest extent of a window.
 const SIZE: usize = 15;
 
-/// Pixels done together.
+/// The number of pixels computed together.
 const PIXELS: usize = 64;
 
-/// One channel of the pixels that [`PIXELS`] neighbours see in a row.
+/// One channel of the pixels that [`PIXELS`] neighbours read in a row.
 type Line = [i16; PIXELS + SIZE - 1];
 
 /// Sums of bytes are in 32 bits: weights are at most 256, and a window has at most 225 of them.
 struct Bytes<const C: usize> {
     places: Vec<Place<i32>>,
     size: usize,
-    /// Channels that are not alpha.
+    /// The number of channels without alpha.
     filtered: usize,
     /// Weights by difference of colour, which is at most 4 times 255.
     color: Box<[i32; 1024]>,
-    /// What the pixels see, channel by channel.
+    /// The pixels in the windows, channel by channel.
     lines: Box<[[Line; C]; SIZE]>,
     arch: Arch,
 }
@@ -150,7 +150,8 @@ impl<const C: usize> WithSimd for ByteBlock<'_, C> {
         for (channel, sums) in sums.iter().enumerate().take(*filtered) {
             let mut means = [0; PIXELS];
             for (mean, (sum, total)) in means.iter_mut().zip(sums.iter().zip(&totals)) {
-                // Both are below 2^24. A quotient below 256 is at least 1 / 57600 below the next integer, more than it may be rounded up.
+                // Both are below 2^24. A quotient below 256 is at least 1 / 57600 below the next integer, which is more
+                // than rounding can add.
                 *mean = ((sum + total / 2) as f32 / *total as f32) as u8;
             }
             for (pixel, mean) in out.as_chunks_mut::<C>().0.iter_mut().zip(means) {
@@ -160,14 +161,14 @@ impl<const C: usize> WithSimd for ByteBlock<'_, C> {
     }
 }
 
-/// All sums are in `f64`, where those of integers are exact.
+/// All sums are in `f64`, in which sums of integers are exact.
 struct Means {
     places: Vec<Place<f64>>,
     size: usize,
     channels: usize,
-    /// Channels that are not alpha.
+    /// The number of channels without alpha.
     filtered: usize,
-    /// Weights by difference of colour, in 2^-8; 0 for all that follow.
+    /// Weights by difference of colour, in units of 2^-8; 0 beyond the end.
     color: Vec<f64>,
     /// -1 / (2 sigma^2) of colour.
     falloff: f64,
@@ -224,7 +225,7 @@ impl<T: Number> WithSimd for Block<'_, T> {
             for (channel, sums) in sums.iter_mut().enumerate().take(*filtered) {
                 let values = seen.iter().skip(channel).step_by(*channels);
                 for ((sum, seen), weight) in sums.iter_mut().zip(values).zip(&weights) {
-                    // What weighs nothing may be infinite.
+                    // A value with weight 0 may be infinite.
                     *sum += if *weight > 0.0 { *weight * f64::from(seen.to_float()) } else { 0.0 };
                 }
             }
@@ -241,13 +242,13 @@ impl<T: Number> WithSimd for Block<'_, T> {
     }
 }
 
-/// e to the power of x, at most 0, within 2^-22 of itself; 0 below -700, NaN for NaN.
+/// e to the power of `x`, where `x` is at most 0, within 2^-22 relative error; 0 below -700, NaN for NaN.
 #[inline(always)]
 fn exponential(x: f64) -> f64 {
     let power = x.max(-700.0) * std::f64::consts::LOG2_E;
     let whole = power.round_ties_even();
     let rest = (power - whole) * std::f64::consts::LN_2;
-    // Taylor's series; rest is at most 0.35, whose 7th power over 7! is 1.3e-7.
+    // Taylor series; `rest` is at most 0.35, whose 7th power over 7! is 1.3e-7.
     let mut series = 1.0;
     for n in (1..=6).rev() {
         series = 1.0 + rest / f64::from(n) * series;

@@ -1,4 +1,4 @@
-//! Sums and extremes over windows, many neighbouring results at a time.
+//! Sums and extremes over windows, for many neighbouring results at a time.
 
 use bytemuck::Zeroable;
 use pulp::{Arch, Simd, WithSimd};
@@ -7,9 +7,9 @@ use super::kernel::blocks;
 use super::number::Number;
 use super::rows::LANES;
 
-/// What a pixel of a window adds to the result.
+/// The contribution of a pixel of a window to the result.
 pub(super) trait Term<T>: Copy {
-    /// The result.
+    /// The type of the result.
     type Sum: Copy + Zeroable;
 
     fn first(self, pixel: T) -> Self::Sum;
@@ -17,7 +17,7 @@ pub(super) trait Term<T>: Copy {
     fn next(self, sum: Self::Sum, pixel: T) -> Self::Sum;
 }
 
-/// The pixel times this. Integers wrap around: only the whole sum need fit.
+/// The pixel times this weight. Integers wrap around: only the final sum must fit.
 #[derive(Clone, Copy)]
 pub(super) struct Weight<A>(pub(super) A);
 
@@ -73,11 +73,11 @@ impl<T: Into<u16>> Term<T> for One {
     }
 }
 
-/// The smallest.
+/// The smallest pixel.
 #[derive(Clone, Copy)]
 pub(super) struct Least;
 
-/// The largest.
+/// The largest pixel.
 #[derive(Clone, Copy)]
 pub(super) struct Most;
 
@@ -109,7 +109,7 @@ impl<T: Number> Term<T> for Most {
     }
 }
 
-/// A pixel of a window and what it counts.
+/// A pixel of a window and its term.
 #[derive(Clone, Copy)]
 pub(super) struct Tap<W> {
     /// Row of the window.
@@ -119,11 +119,11 @@ pub(super) struct Tap<W> {
     pub(super) term: W,
 }
 
-/// Terms that are added in one pass over memory.
+/// The number of terms that are added in one pass over memory.
 const TERMS: usize = 5;
 
-/// `out[i]` becomes the sum over the taps of what `rows[row][at + shift + i]` adds; zero without taps. The length of `out` is
-/// a multiple of [`LANES`].
+/// Sets `out[i]` to the sum over the taps of the terms of `rows[row][at + shift + i]`; zero without taps. The length of
+/// `out` is a multiple of [`LANES`].
 pub(super) fn fold<T: Copy + Zeroable, W: Term<T>>(
     arch: Arch,
     taps: &[Tap<W>],
@@ -146,8 +146,8 @@ pub(super) fn fold<T: Copy + Zeroable, W: Term<T>>(
     }
 }
 
-/// `out[i]` becomes `result` of the sum over the taps of what `rows[row][at + shift + i]` adds, if there are as many as factors of windows 3 and 5
-/// wide have. Returns whether that is so.
+/// Sets `out[i]` to `result` of the sum over the taps of the terms of `rows[row][at + shift + i]`, if the number of
+/// taps is that of factors of windows 3 and 5 wide. Returns whether it did.
 pub(super) fn fold_few<T: Copy + Zeroable, W: Term<T>, U: Number>(
     arch: Arch,
     taps: &[Tap<W>],
@@ -180,12 +180,12 @@ fn lines<'a, T, W, const N: usize>(
     lines
 }
 
-/// `N` taps.
+/// A pass over `N` taps.
 struct Pass<'a, T, W: Term<T>, const N: usize> {
     taps: &'a [Tap<W>],
     rows: &'a [&'a [T]],
     at: usize,
-    /// Nothing has been added yet.
+    /// Whether nothing has been added yet.
     first: bool,
     out: &'a mut [W::Sum],
 }
@@ -198,7 +198,7 @@ impl<T: Copy + Zeroable, W: Term<T>, const N: usize> WithSimd for Pass<'_, T, W,
         let Self { taps, rows, at, first, out } = self;
         let Some(taps) = taps.first_chunk::<N>() else { return };
         let lines = lines(taps, rows, at, out.len());
-        // Copies, which no write to `out` can change.
+        // Copies, so that writes to `out` cannot alias them.
         let terms = taps.map(|tap| tap.term);
         let none = [T::zeroed(); LANES];
         for (block, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
@@ -218,7 +218,7 @@ impl<T: Copy + Zeroable, W: Term<T>, const N: usize> WithSimd for Pass<'_, T, W,
     }
 }
 
-/// `N` taps and no others, and what becomes of their sum.
+/// A single pass over `N` taps, and the function applied to the sum.
 struct Only<'a, T, W, U, F, const N: usize> {
     taps: &'a [Tap<W>],
     rows: &'a [&'a [T]],

@@ -1,4 +1,4 @@
-//! Kernels put together from sums over windows and what is made of the sums.
+//! Kernels composed of sums over windows and a function of the sums.
 
 use bytemuck::{Zeroable, zeroed_vec};
 use pulp::{Arch, Simd, WithSimd};
@@ -7,19 +7,20 @@ use super::fold::{Tap, Term, fold, fold_few};
 use super::number::Number;
 use super::rows::{Kernel, LANES, PART};
 
-/// Elements that a kernel takes through all its steps before the next ones. With the margins of the stages after it a part of a row seldom
-/// has more.
+/// The number of elements that a kernel takes through all its steps before the next ones. Including the margins of the
+/// stages after it, a part of a row seldom has more.
 pub(super) const CHUNK: usize = 2 * PART;
 
 /// Sums over windows.
 pub(super) trait Sums<T> {
-    /// What the last pass adds up.
+    /// The type of the elements in the last pass.
     type Pixel: Copy + Zeroable;
 
-    /// How it counts.
+    /// The terms of the last pass.
     type Term: Term<Self::Pixel>;
 
-    /// Does all passes for `len` sums from element `at` on but the last, whose taps, rows and beginning go to `last`.
+    /// Does all passes except the last for `len` sums from element `at` on, and calls `last` with the last pass's taps,
+    /// rows and start.
     fn sums(
         &mut self,
         rows: &[&[T]],
@@ -29,13 +30,14 @@ pub(super) trait Sums<T> {
     );
 }
 
-/// Every pixel by itself.
+/// Each pixel has its own term.
 pub(super) struct Full<W> {
     taps: Vec<Tap<W>>,
 }
 
 impl<W> Full<W> {
-    /// What each pixel counts, row by row; nothing for those that do not count. Columns are `step` elements apart.
+    /// `terms` are the terms of the pixels, row by row; `None` for pixels that do not count. Columns are `step`
+    /// elements apart.
     pub(super) fn new(
         terms: impl IntoIterator<Item = Option<W>>,
         [width, _]: [usize; 2],
@@ -57,7 +59,7 @@ impl<T: Copy + Zeroable, W: Term<T>> Sums<T> for Full<W> {
     }
 }
 
-/// Columns first, then rows of what they gave.
+/// Sums down columns first, then sums across rows of the results.
 pub(super) struct Separable<T, D: Term<T>, A> {
     arch: Arch,
     down: Vec<Tap<D>>,
@@ -66,7 +68,8 @@ pub(super) struct Separable<T, D: Term<T>, A> {
 }
 
 impl<T, D: Term<T>, A: Copy> Separable<T, D, A> {
-    /// `down` has what each row counts and `across` what each column; nothing for those that do not count. Columns are `step` elements apart.
+    /// `down` has the term of each row and `across` that of each column; `None` for those that do not count. Columns
+    /// are `step` elements apart.
     pub(super) fn new(
         arch: Arch,
         down: impl IntoIterator<Item = Option<D>>,
@@ -106,13 +109,13 @@ where
     }
 }
 
-/// What becomes of sums: `P` and `W` are what the last pass over the window adds up and how.
+/// Converts sums to results: `P` and `W` are the pixel and the term types of the last pass over the window.
 pub(super) trait Finish<P, W: Term<P>, U> {
-    /// Does the last pass. `sums` has room for as many as `out` has elements, rounded up to [`LANES`].
+    /// Does the last pass. `sums` has room for as many sums as `out` has elements, rounded up to [`LANES`].
     fn finish(&self, arch: Arch, last: (&[Tap<W>], &[&[P]], usize), sums: &mut [W::Sum], out: &mut [U]);
 }
 
-/// They are the results.
+/// The sums are the results.
 pub(super) struct Keep;
 
 impl<U: Number, W: Term<U, Sum = U>> Finish<U, W, U> for Keep {
@@ -128,7 +131,7 @@ impl<U: Number, W: Term<U, Sum = U>> Finish<U, W, U> for Keep {
     }
 }
 
-/// The results of the sums of a last pass, in one loop where it has few taps.
+/// Computes the results from the sums of a last pass, in one loop if it has few taps.
 pub(super) fn fold_into<P: Copy + Zeroable, W: Term<P>, U: Number>(
     arch: Arch,
     (taps, rows, at): (&[Tap<W>], &[&[P]], usize),
@@ -173,7 +176,7 @@ impl<S: Copy, U: Number, F: Fn(S) -> U> WithSimd for Each<'_, S, U, F> {
     }
 }
 
-/// Has `write` write every block of a row, the last of which may lie partly beyond its end.
+/// Calls `write` for every block of a row, the last of which may extend past its end.
 #[inline(always)]
 pub(super) fn blocks<U: Zeroable + Copy>(out: &mut [U], mut write: impl FnMut(usize, &mut [U; LANES])) {
     let (whole, rest) = out.as_chunks_mut();
@@ -188,7 +191,7 @@ pub(super) fn blocks<U: Zeroable + Copy>(out: &mut [U], mut write: impl FnMut(us
     }
 }
 
-/// Sums over windows, finished.
+/// Sums over windows, and their conversion to results.
 pub(super) struct Finished<S, V, F> {
     arch: Arch,
     of: S,

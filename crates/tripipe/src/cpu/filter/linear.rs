@@ -1,4 +1,4 @@
-//! Weighted sums.
+//! Linear filters: weighted sums.
 
 use bytemuck::{Zeroable, zeroed_vec};
 use pulp::{Arch, Simd, WithSimd};
@@ -12,7 +12,7 @@ use super::rows::{Input, Kernel, LANES, Rows};
 
 type Results<'a, U> = Result<Box<dyn Rows<U> + 'a>, FilterError>;
 
-/// A pixel type with the arithmetic its weighted sums take.
+/// A pixel type with the arithmetic of its weighted sums.
 pub(super) trait Weighed: Number {
     /// The results of a linear filter.
     ///
@@ -33,7 +33,7 @@ pub(super) trait Weighed: Number {
 }
 
 impl Weighed for u8 {
-    /// In 16 bits where the sums fit. Where they do not, those of columns often do.
+    /// In 16 bits if the sums fit. If they do not, the sums of columns often do.
     fn linear<'a, U: Number>(input: Input<'a, u8>, linear: &Linear, arch: Arch) -> Results<'a, U> {
         let fixed = linear.fixed(Element::U8)?;
         let (size, step) = (fixed.size, input.shape.channels);
@@ -84,7 +84,7 @@ impl Weighed for u8 {
     }
 }
 
-/// Weights of which no prefix of sums of bytes leaves 16 bits.
+/// Weights for which no prefix of sums of bytes exceeds 16 bits.
 fn fits_short(weights: &[i32]) -> bool {
     weights.iter().all(|weight| *weight >= 0)
         && weights.iter().map(|weight| i64::from(*weight)).sum::<i64>() * 255 <= 65535
@@ -161,18 +161,18 @@ impl Weighed for f32 {
     }
 }
 
-/// Quotients of sums of 16 bits.
+/// Quotients of 16-bit sums.
 enum Short {
-    /// By 2^shift.
+    /// Signed, divided by 2^shift.
     Signed { half: i16, shift: u32 },
-    /// By 2^shift.
+    /// Unsigned, divided by 2^shift.
     Unsigned { half: u16, shift: u32 },
-    /// By 2^(16 + shift) / factor.
+    /// Divided by 2^(16 + shift) / factor.
     Divided { half: i16, factor: i16, shift: u32 },
 }
 
 impl Short {
-    /// Nothing where 16 bits are not enough.
+    /// `None` when 16 bits are not enough.
     fn new(fixed: &Fixed) -> Option<Self> {
         let [low, high] = [fixed.sums[0], fixed.sums[1] + i64::from(fixed.divisor / 2)];
         let half = u16::try_from(fixed.divisor / 2).ok()?;
@@ -187,8 +187,9 @@ impl Short {
         }
     }
 
-    /// Division as a product: `factor = (2^n + error) / divisor` makes `s factor >> n` the quotient rounded down for every s with
-    /// `s error < 2^n`. Signed, for there is an instruction for the upper half of that product which compilers know.
+    /// Division as a product: with `factor = (2^n + error) / divisor`, `s factor >> n` is the quotient rounded down for
+    /// every s with `s error < 2^n`. Signed, because there is an instruction for the upper half of that product that
+    /// compilers use.
     fn divided(divisor: u64, half: i16, high: u64) -> Option<Self> {
         (0..16).find_map(|shift| {
             let unit = 1u64 << (16 + shift);
@@ -203,7 +204,7 @@ impl Short {
 impl<P: Copy + Zeroable, W: Term<P, Sum = u16>, U: Number> Finish<P, W, U> for Short {
     fn finish(&self, arch: Arch, last: (&[Tap<W>], &[&[P]], usize), sums: &mut [u16], out: &mut [U]) {
         match *self {
-            // Real results are not made of short sums; nothing need be compiled for them.
+            // Real results are not computed from short sums; no code need be compiled for them.
             _ if U::REAL => {}
             Self::Signed { half, shift } => fold_into(
                 arch,
@@ -236,11 +237,11 @@ impl<P: Copy + Zeroable, W: Term<P, Sum = u16>, U: Number> Finish<P, W, U> for S
     }
 }
 
-/// Quotients of sums of 32 bits.
+/// Quotients of 32-bit sums.
 struct Whole {
     divisor: u32,
     offset: i32,
-    /// Whether sums take all bits, and have no sign.
+    /// Whether sums use all 32 bits, without a sign.
     unsigned: bool,
 }
 
@@ -270,7 +271,7 @@ impl<P: Copy + Zeroable, W: Term<P, Sum = i32>, U: Number> Finish<P, W, U> for W
                 each(arch, sums, out, |sum| U::from_float(sum as f32 / divisor + offset));
             }
         } else if unsigned && divisor.is_power_of_two() {
-            // What is divided by 2 or more has room for a sign.
+            // A division by 2 or more leaves room for a sign.
             each(arch, sums, out, |sum| {
                 let quotient = (sum.wrapping_add(half) as u32 >> shift) as i32;
                 U::from_integer(quotient.saturating_add(offset))
@@ -286,7 +287,7 @@ impl<P: Copy + Zeroable, W: Term<P, Sum = i32>, U: Number> Finish<P, W, U> for W
                 U::from_integer((quotient as i32).saturating_add(offset))
             });
         } else {
-            // A quotient of integers below 2^53 that is no integer never rounds to one.
+            // A non-integer quotient of integers below 2^53 never rounds to an integer.
             let divisor = f64::from(divisor);
             each(arch, sums, out, |sum| {
                 let quotient = (f64::from(sum.wrapping_add(half)) / divisor).floor();
@@ -296,7 +297,7 @@ impl<P: Copy + Zeroable, W: Term<P, Sum = i32>, U: Number> Finish<P, W, U> for W
     }
 }
 
-/// Sums whose weights have the divisor in them.
+/// Sums whose weights include the divisor.
 struct Real {
     offset: f32,
 }

@@ -1,11 +1,11 @@
 //! Chains of image filters, as [`tripipe_kernels::filter`] specifies them.
 //!
-//! Rows go through the whole chain one after the other: each stage keeps the few rows its window needs, and asks the stage
-//! before for the next one. So nothing but the source and the result passes through memory, whatever the number of stages.
-//! Rows have the border's pixels at both ends, so that loops over them have no cases; the neighbour of a packed pixel is as many elements away
-//! as there are channels.
+//! Rows pass through the whole chain one after the other: each stage stores the few rows its window needs, and requests
+//! the next one from the stage before. So only the source and the result pass through memory, whatever the number of
+//! stages. Rows include the border's pixels at both ends, so that loops over them have no special cases; the neighbour
+//! of a packed pixel is as many elements away as there are channels.
 //!
-//! Planes are filtered one by one, or go through the chain as packed pixels where a stage mixes channels.
+//! Planes are filtered one by one, or as packed pixels if a stage mixes channels.
 
 mod bilateral;
 mod fold;
@@ -31,13 +31,15 @@ use rows::{Halved, Input, Pipe, Rows, Shape, Source};
 pub use resize::resize;
 pub use semiplanar::{rgb_to_frame, rgb_to_semiplanar, semiplanar_to_rgb};
 
-/// Makes an image of another: `source` is placed as `from` says, and the pixels of `to` are written to `result`. Both slices hold elements
-/// in host order; they need no alignment. What lies between rows of `result` stays as it is. Images without pixels are allowed.
+/// Filters an image: `source` has the layout `from`, and the pixels of `to` are written to `result`. Both slices hold
+/// elements in host byte order; they need no alignment. Bytes between rows of `result` are unchanged. Images without
+/// pixels are allowed.
 ///
-/// Integers are those of the specification to the bit, floating-point results within its error.
+/// Integer results are bit-identical to the specification, floating-point results are within its error.
 ///
 /// # Errors
-/// [`CpuError::Filter`] for what [`Chain::check`] refuses and for slices too short for their rasters; nothing is written then.
+/// [`CpuError::Filter`] for anything that [`Chain::check`] refuses and for slices too short for their rasters; nothing
+/// is written then.
 pub fn filter(
     chain: &Chain,
     from: &Raster,
@@ -77,7 +79,8 @@ pub fn filter(
     Ok(())
 }
 
-/// Whether it is the filter that has code of its own, three times as fast: gray, RGB, or RGBA whose alpha stays, in bytes without gaps.
+/// Whether it is the filter with a dedicated implementation, three times as fast: gray, RGB, or RGBA whose alpha is
+/// kept, in bytes without gaps.
 fn is_laplace(chain: &Chain, from: &Raster, to: &Raster) -> bool {
     let size = [from.width, from.height];
     let dense = Raster::packed(size, from.channels, Element::U8);
@@ -93,7 +96,7 @@ fn check_length(what: &'static str, raster: &Raster, bytes: &[u8]) -> Result<(),
     if bytes.len() >= want { Ok(()) } else { Err(FilterError::Length { what, want, found: bytes.len() }) }
 }
 
-/// What the chain does to alpha that is kept, as a chain of its own.
+/// The effect of the chain on an alpha channel that is kept, as a separate chain.
 fn alpha_alone(chain: &Chain, mut element: Element) -> Result<Chain, FilterError> {
     let mut stages = Vec::new();
     for stage in &chain.stages {
@@ -114,7 +117,7 @@ fn run(
     result: &mut [u8],
     threads: Threads,
 ) -> Result<(), CpuError> {
-    /// Rows of a band for each row above and below that windows see, and that the bands beside it compute as well.
+    /// Rows of a band for each row above and below that windows read, which the neighbouring bands compute as well.
     const ROWS_PER_RADIUS: usize = 8;
 
     let radius: usize = chain.stages.iter().map(|stage| stage.window()[1] / 2).sum();
@@ -158,7 +161,7 @@ fn pipe<'a>(chain: &Chain, source: Source<'a>, arch: Arch) -> Result<Pipe<'a>, F
     Ok(pipe)
 }
 
-/// The rows of a stage's result, of `channels` and `to`.
+/// The rows of a stage's result, with `channels` channels of type `to`.
 fn apply<'a, T: Weighed + Shade>(
     stage: &Stage,
     rows: Box<dyn Rows<T> + 'a>,

@@ -1,33 +1,33 @@
-//! The types pixels have while they are worked on.
+//! The types of pixels during the computation.
 
 use bytemuck::Pod;
 
 use super::rows::{Pipe, Rows};
 
-/// A pixel's channel at work: `u8`, `i16`, `u16`, and `f32` for both floating-point types.
+/// The type of a pixel's channel during the computation: `u8`, `i16`, `u16`, and `f32` for both floating-point types.
 pub(super) trait Number: Pod + PartialOrd + Send + Sync {
     /// Whether it is a floating-point type.
     const REAL: bool;
 
-    /// The same number; every integer has one.
+    /// The same number; every integer is exact.
     fn to_float(self) -> f32;
 
-    /// The nearest (ties to even), saturated; NaN becomes 0 in an integer type.
+    /// The nearest number (ties to even), saturated; NaN becomes 0 in an integer type.
     fn from_float(value: f32) -> Self;
 
-    /// The nearest, saturated.
+    /// The nearest number, saturated.
     fn from_integer(value: i32) -> Self;
 
     /// Rows of this type.
     fn pipe<'a>(rows: Box<dyn Rows<Self> + 'a>) -> Pipe<'a>;
 
-    /// The smaller of two; either one where there is no order.
+    /// The smaller of two; either one if they are unordered.
     #[inline(always)]
     fn least(self, other: Self) -> Self {
         if self < other { self } else { other }
     }
 
-    /// The larger of two; either one where there is no order.
+    /// The larger of two; either one if they are unordered.
     #[inline(always)]
     fn most(self, other: Self) -> Self {
         if self > other { self } else { other }

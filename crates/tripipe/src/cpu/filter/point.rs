@@ -1,4 +1,4 @@
-//! Stages that look at one pixel only.
+//! Stages that read one pixel only.
 
 use pulp::Arch;
 use tripipe_kernels::filter::{Chroma, Color};
@@ -32,18 +32,18 @@ impl<T: Number, U: Number> Rows<U> for Convert<'_, T> {
     }
 }
 
-/// Other channels.
+/// Conversion to other channels.
 pub(super) struct Recolor<'a, T> {
     input: Box<dyn Rows<T> + 'a>,
     part: Vec<T>,
     color: Color,
-    /// In and out.
+    /// The number of channels of the input and of the output.
     channels: [usize; 2],
     arch: Arch,
 }
 
 impl<'a, T: Shade> Recolor<'a, T> {
-    /// `channels` in and out.
+    /// `channels` are those of the input and of the output.
     pub(super) fn new(input: Box<dyn Rows<T> + 'a>, color: Color, channels: [usize; 2], arch: Arch) -> Self {
         Self { input, part: Vec::new(), color, channels, arch }
     }
@@ -94,7 +94,7 @@ fn pixels<T: Number, const P: usize, const Q: usize>(
     });
 }
 
-/// A pixel type with its arithmetic of colour.
+/// A pixel type with its colour arithmetic.
 pub(super) trait Shade: Number {
     /// White, opaque.
     const LARGEST: Self;
@@ -104,7 +104,7 @@ pub(super) trait Shade: Number {
     /// Luma, and the differences of blue and of red.
     fn yuv(rgb: [Self; 3], chroma: Chroma) -> [Self; 3];
 
-    /// Back.
+    /// The inverse of [`Self::yuv`].
     fn rgb(yuv: [Self; 3], chroma: Chroma) -> [Self; 3];
 }
 
@@ -116,7 +116,7 @@ macro_rules! shade_integer {
             #[inline(always)]
             fn luma(red: $type, green: $type, blue: $type) -> $type {
                 let [r, g, b] = Color::LUMA_STEPS;
-                // At most 65535 * 32768 + 16384: it fits.
+                // At most 65535 * 32768 + 16384, which fits.
                 ((r * i32::from(red) + g * i32::from(green) + b * i32::from(blue) + (1 << 14)) >> 15) as $type
             }
 
@@ -148,7 +148,7 @@ macro_rules! shade_integer {
 
 shade_integer!(u8: 128, i16: 0, u16: 32768);
 
-/// From steps of 2^-14, rounded half up.
+/// Converts from steps of 2^-14, rounding half up.
 #[inline(always)]
 fn steps(value: i32) -> i32 {
     (value + (1 << 13)) >> 14

@@ -55,7 +55,7 @@ pub(super) fn median<T: Number>(input: Input<'_, T>, size: usize, arch: Arch) ->
 struct Median<T, const N: usize> {
     arch: Arch,
     step: usize,
-    /// The smallest of each column, the next, and so on.
+    /// The smallest pixel of each column, then the next ones, and so on.
     sorted: [Vec<T>; N],
 }
 
@@ -115,7 +115,8 @@ impl<T: Number, const N: usize> WithSimd for Columns<'_, T, N> {
     }
 }
 
-/// Sorts by insertion, whose exchanges do not depend on the values: the least number of them for 3, one more than that for 5.
+/// Insertion sort, whose exchanges do not depend on the values: the minimum number of exchanges for 3 values, one more
+/// than the minimum for 5.
 #[inline(always)]
 fn sort<T: Number, const N: usize>(values: &mut [T; N]) {
     for last in 1..N {
@@ -125,7 +126,7 @@ fn sort<T: Number, const N: usize>(values: &mut [T; N]) {
     }
 }
 
-/// Puts the smaller one into the first of two places.
+/// Puts the smaller value into the first of two positions.
 #[inline(always)]
 fn exchange<T: Number>(values: &mut [T], a: usize, b: usize) {
     (values[a], values[b]) = (values[a].least(values[b]), values[a].most(values[b]));
@@ -136,7 +137,7 @@ fn middle_of_three<T: Number>(a: T, b: T, c: T) -> T {
     a.least(b).most(a.most(b).least(c))
 }
 
-/// The middles of windows whose columns are sorted.
+/// The medians of windows whose columns are sorted.
 struct Middles<'a, T, const N: usize> {
     sorted: [&'a [T]; N],
     step: usize,
@@ -181,13 +182,13 @@ impl<T: Number, const N: usize> WithSimd for Middles<'_, T, N> {
     }
 }
 
-/// How many pixels of a 5 x 5 window are left when those are spared that are surely not the middle one.
+/// The number of pixels of a 5 x 5 window that remain when those that cannot be the median are dropped.
 const LEFT: usize = 13;
 
-/// How many of them are looked at together.
+/// The number of them that are compared together.
 const TOGETHER: usize = 8;
 
-/// The middle one of a window, given the smallest of each column, the next ones, and so on; N is 3 or 5.
+/// The median of a window, given the smallest of each column, the next ones, and so on; N is 3 or 5.
 #[inline(always)]
 fn middle<T: Number, const N: usize>(mut window: [[T; N]; N]) -> T {
     if N == 3 {
@@ -201,8 +202,9 @@ fn middle<T: Number, const N: usize>(mut window: [[T; N]; N]) -> T {
     for rank in &mut window {
         sort(rank);
     }
-    // Now a pixel at (i, j) is at least as large as (i + 1) (j + 1) - 1 others and at most as large as (N - i) (N - j) - 1. More than 12 of
-    // either, and it can be spared; the middle one of all is that of those that stay.
+    // Now at least (i + 1) (j + 1) - 1 others are no larger than the pixel at (i, j), and at least (N - i) (N - j) - 1
+    // are no smaller. If either number is more than 12, the pixel can be dropped; the median of all is the median of
+    // those that remain.
     let mut left = [T::zeroed(); LEFT];
     let mut found = 0;
     for (i, rank) in window.iter().enumerate() {
@@ -213,7 +215,8 @@ fn middle<T: Number, const N: usize>(mut window: [[T; N]; N]) -> T {
             }
         }
     }
-    // Of 8 the smallest and the largest are not the middle one of 13, of the other 6 and the next one neither, and so on.
+    // The smallest and the largest of 8 are not the median of 13; nor are those of the other 6 and the next one, and so
+    // on.
     for dropped in 0..TOGETHER - 2 {
         for i in dropped..TOGETHER - 1 {
             exchange(&mut left, i, i + 1);

@@ -1,7 +1,8 @@
-//! Images of other extents.
+//! Resizing of images.
 //!
-//! Enlarging, rows of the source are brought to the result's width first, each once, and then summed up for every row of the result; shrinking,
-//! sums down columns come first. So the step across, whose pixels have to be picked from all over a row, is taken for the fewer rows.
+//! When enlarging, rows of the source are first resized to the result's width, each once, and then summed for every row
+//! of the result; when shrinking, sums down columns come first. So the step across, which gathers pixels from all over
+//! a row, is done for the smaller number of rows.
 
 use std::ops::Range;
 
@@ -16,12 +17,12 @@ use super::{check_length, target};
 use crate::cpu::wide::Wide;
 use crate::cpu::{CpuError, Threads};
 
-/// An image in the extents of `to`, as [`tripipe_kernels::filter::resize_reference`] has it: integers to the bit. Slices as in
-/// [`super::filter`].
+/// Resizes an image to the extents of `to`, as defined by [`tripipe_kernels::filter::resize_reference`]: integers are
+/// bit-identical to it. Slices are as in [`super::filter`].
 ///
 /// # Errors
-/// [`CpuError::Filter`] for other channels or elements, for one image that is empty beside one that is not, and for slices too short
-/// for their rasters; nothing is written then.
+/// [`CpuError::Filter`] for different channels or elements, when only one of the images is empty, and for slices too
+/// short for their rasters; nothing is written then.
 pub fn resize(
     interpolation: Interpolation,
     from: &Raster,
@@ -52,7 +53,7 @@ pub fn resize(
         Element::U8 if axes[0].bits + axes[1].bits <= 8 => {
             run::<u8, u16>(axes.map(|axis| axis.map(|step| step as u16)), images, source, result, threads)
         }
-        // Weights of at most 2^11.
+        // Here weights are at most 2^11.
         Element::U8 if bits > 11 => {
             run::<u8, f64>(axes.map(|axis| axis.map(f64::from)), images, source, result, threads)
         }
@@ -136,17 +137,17 @@ fn run_pixels<T: Number, S: Sum<T>, const C: usize>(
     })
 }
 
-/// What weighted sums of pixels are taken in.
+/// The type in which weighted sums of pixels are taken.
 trait Sum<T>: Summed<T, Self::Weight> + Summed<Self, Self::Weight> {
     type Weight: Pod + Send + Sync;
 
-    /// The result of a sum in steps of 2^-`bits`: of integers the nearest, half up.
+    /// The result of a sum in steps of 2^-`bits`: for integers the nearest, half rounded up.
     fn finish(self, bits: u32) -> T;
 }
 
-/// Sums of values of some type, weighted by another one.
+/// Sums of values of one type, weighted by another one.
 trait Summed<I, W>: Pod {
-    /// With one more value. What weighs nothing may be NaN or infinite.
+    /// Adds one more value. A value with weight 0 may be NaN or infinite.
     fn with(self, weight: W, value: I) -> Self;
 }
 
@@ -161,7 +162,7 @@ macro_rules! summed {
     )* };
 }
 
-// Integers first, whose sums of one axis are weighted again along the other.
+// Integers first, whose sums along one axis are weighted again along the other.
 summed!(u8, u16 => u16, u16, u16 => u16, u8, i16 => i32, i32, i16 => i32, u8, f64 => f64, i16, f64 => f64, u16, f64 => f64);
 
 impl Summed<f32, f64> for f64 {
@@ -178,7 +179,7 @@ impl Summed<f64, f64> for f64 {
     }
 }
 
-/// For weights of at most 8 bits, those of both axes together.
+/// For weights of at most 8 bits, both axes together.
 impl Sum<u8> for u16 {
     type Weight = u16;
 
@@ -223,13 +224,13 @@ impl Sum<f32> for f64 {
     }
 }
 
-/// The sums along one axis.
+/// The weighted sums along one axis.
 struct Axis<W> {
-    /// Where they begin.
+    /// The first source pixel of each sum.
     first: Vec<usize>,
-    /// Weights of each.
+    /// The number of weights of each sum.
     count: usize,
-    /// `count` for each result pixel, in steps of 2^-`bits`.
+    /// `count` weights for each result pixel, in steps of 2^-`bits`.
     weights: Vec<W>,
     bits: u32,
 }
@@ -242,7 +243,7 @@ impl Axis<f64> {
 }
 
 impl Axis<u32> {
-    /// In the largest steps that all weights are multiples of, 2^-`bits` or more.
+    /// Uses the largest steps that all weights are multiples of, 2^-`bits` or more.
     fn whole(taps: &ResizeTaps, bits: u32) -> Self {
         let steps = taps.steps(bits);
         let spare = steps.iter().fold(1 << bits, |all, step| all | step).trailing_zeros();
@@ -257,14 +258,14 @@ impl Axis<u32> {
     }
 }
 
-/// The sums along rows of packed pixels.
+/// The weighted sums along rows of packed pixels.
 struct Columns<W, const C: usize> {
-    /// Where they begin.
+    /// The first source pixel of each sum.
     first: Vec<u32>,
-    /// They begin at every second pixel from the first one on, and go no further than two.
+    /// Whether the sums begin at every second pixel from the first one on, and have at most two taps.
     pairs: bool,
-    /// For the first pixel that is summed up, the next one and so on, what it counts in every result, once for each channel; and
-    /// [`LANES`] pixels more.
+    /// For the first tap, the next one and so on: the weight of the pixel in every result, once for each channel;
+    /// padded by [`LANES`] pixels.
     weights: Vec<Vec<[W; C]>>,
 }
 
@@ -283,7 +284,7 @@ impl<W: Pod, const C: usize> Columns<W, C> {
         Self { first, pairs, weights: (0..count).map(column).collect() }
     }
 
-    /// Memory for the pixels that are summed up.
+    /// Memory for the pixels that are summed.
     fn scratch<I: Pod>(&self) -> Vec<Vec<[I; C]>> {
         vec![vec![[I::zeroed(); C]; self.first.len() + LANES]; self.weights.len()]
     }
@@ -300,12 +301,13 @@ impl<W: Pod, const C: usize> Columns<W, C> {
     ) {
         let row = row.as_chunks::<C>().0;
         let first = &self.first[from..][..out.len() / C];
-        // All of them before any sum: a vector cannot be read from memory while its elements are still on their way there.
+        // All pixels are gathered before any sum: a vector load must not wait for stores of its elements that are still
+        // in progress.
         for (tap, picked) in scratch.iter_mut().enumerate() {
             let picked = &mut picked[..first.len()];
             if self.pairs {
                 let pairs = picked.iter_mut().zip(row[2 * from..].as_chunks::<2>().0);
-                // A loop for each, which becomes one of vectors.
+                // A separate loop for each tap, which the compiler vectorises.
                 if tap == 0 {
                     pairs.for_each(|(picked, pair)| *picked = pair[0]);
                 } else {
@@ -335,7 +337,7 @@ impl<W: Pod, const C: usize> Columns<W, C> {
     }
 }
 
-/// `to[i] = from[places[i]]`, eight at a time: as fast again.
+/// `to[i] = from[places[i]]`, eight at a time: twice as fast.
 #[inline(always)]
 fn pick<T: Copy>(from: &[T], places: &[u32], to: &mut [T]) {
     let ((eights, rest), (places, places_rest)) = (to.as_chunks_mut::<8>(), places.as_chunks::<8>());
@@ -350,8 +352,8 @@ fn pick<T: Copy>(from: &[T], places: &[u32], to: &mut [T]) {
 }
 
 impl<W: Pod> Axis<W> {
-    /// The sums for row `y` of the result, from element `at` of its rows of the source on. Those have [`LANES`] elements more than are
-    /// summed up.
+    /// The sums for row `y` of the result, from element `at` of its source rows on. These have [`LANES`] more elements
+    /// than are summed.
     #[inline(always)]
     fn sums<I: Pod, S: Summed<I, W>, O: Pod>(
         &self,
@@ -380,13 +382,13 @@ impl<W: Pod> Axis<W> {
         );
     }
 
-    /// The rows of the source that row `y` of the result is made of.
+    /// The rows of the source that contribute to row `y` of the result.
     fn seen(&self, y: isize) -> Range<usize> {
         let first = self.first[y as usize];
         first..first + self.count
     }
 
-    /// Those from `next` on, which becomes the one after them.
+    /// Those rows from `next` on; `next` becomes the row after them.
     fn unread(&self, y: isize, next: &mut usize) -> Range<usize> {
         let Range { start, end } = self.seen(y);
         let begin = start.max(*next);
@@ -395,7 +397,7 @@ impl<W: Pod> Axis<W> {
     }
 }
 
-/// Rows of an image that is not less high.
+/// Rows of a result that has at least as many rows as the source.
 struct AcrossFirst<'a, T, S: Sum<T>, const C: usize> {
     input: Source<'a>,
     across: &'a Columns<S::Weight, C>,
@@ -404,13 +406,13 @@ struct AcrossFirst<'a, T, S: Sum<T>, const C: usize> {
     /// A row of the source.
     row: Vec<T>,
     scratch: Vec<Vec<[T; C]>>,
-    /// Elements of a row of the result.
+    /// The number of elements of a row of the result.
     len: usize,
-    /// From slot to slot.
+    /// The distance between slots.
     stride: usize,
-    /// Rows of the source in the result's width, row y in the slot of y modulo their number.
+    /// Rows of the source resized to the result's width; row y is in slot y modulo their number.
     slots: Vec<S>,
-    /// The row of the source that is read next.
+    /// The next row of the source to read.
     next: usize,
     arch: Arch,
 }
@@ -434,22 +436,22 @@ impl<T: Number, S: Sum<T>, const C: usize> Rows<T> for AcrossFirst<'_, T, S, C> 
     }
 }
 
-/// Rows of an image that is less high.
+/// Rows of a result that has fewer rows than the source.
 struct DownFirst<'a, T, S: Sum<T>, const C: usize> {
     input: Source<'a>,
     across: &'a Columns<S::Weight, C>,
     down: &'a Axis<S::Weight>,
     bits: u32,
-    /// From slot to slot.
+    /// The distance between slots.
     stride: usize,
-    /// Rows of the source that cannot be read where they lie, row y in the slot of y modulo their number.
+    /// Rows of the source that cannot be read in place; row y is in slot y modulo their number.
     slots: Vec<T>,
-    /// The row of the source that is read next.
+    /// The next row of the source to read.
     next: usize,
     /// Sums down columns of the source.
     row: Vec<S>,
     scratch: Vec<Vec<[S; C]>>,
-    /// The row of the result that they are for.
+    /// The row of the result that the sums are for.
     made: Option<isize>,
     arch: Arch,
 }

@@ -1,4 +1,4 @@
-//! Rows that are made one after the other, from the image to its result, without an image in between.
+//! Rows that are computed one after the other, from the source image to the result, without an image in between.
 
 use std::ops::Range;
 
@@ -9,21 +9,22 @@ use tripipe_kernels::filter::{Border, Element, Layout, Raster};
 
 use super::number::Number;
 
-/// Elements of a row that go through the chain together: so few that the next ones come from memory while these are computed, and whole
-/// pixels of any number of channels.
+/// The number of elements of a row that pass through the chain together: small enough that the next ones are loaded
+/// from memory while these are computed, and whole pixels for any number of channels.
 pub(super) const PART: usize = 48 * LANES;
 
-/// Elements that are computed together.
+/// The number of elements that are computed together.
 pub(super) const LANES: usize = 64;
 
-/// Where rows of packed pixels come from.
+/// A source of rows of packed pixels.
 pub(super) trait Rows<T> {
-    /// Writes the elements of row `y` from `at` on to `out`, whole pixels. Rows are asked for in ascending order, each from left to right and without
-    /// gaps; the first one may be any. It is beyond the image's first and last row only where borders wrap around.
+    /// Writes the elements of row `y` from `at` on to `out`, whole pixels. Rows are requested in ascending order, each
+    /// from left to right and without gaps; the first one may be any row. A row beyond the image's first and last row
+    /// is requested only if borders wrap around.
     fn part(&mut self, y: isize, at: usize, out: &mut [T]);
 }
 
-/// Rows of some type.
+/// Rows of any pixel type.
 pub(super) enum Pipe<'a> {
     U8(Box<dyn Rows<u8> + 'a>),
     I16(Box<dyn Rows<i16> + 'a>),
@@ -49,8 +50,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The elements of a row of packed pixels with [`LANES`] more behind them, as they lie; nothing where they have to be converted, are not
-    /// aligned, or end with the image.
+    /// The elements of a row of packed pixels with [`LANES`] more after them, in place; `None` when they have to be
+    /// converted, are not aligned, or end with the image.
     pub(super) fn packed_row<T: Number>(&self, y: usize) -> Option<&'a [T]> {
         let Raster { width, channels, element, layout, .. } = self.raster;
         if layout != Layout::Packed && channels > 1 || element.bytes() != size_of::<T>() {
@@ -62,7 +63,7 @@ impl<'a> Source<'a> {
         bytemuck::try_cast_slice(row).ok()
     }
 
-    /// The bytes of `len` elements of a row from `at` on, of one channel's when planar.
+    /// The bytes of `len` elements of a row from `at` on; for planar images, of one channel.
     fn line(&self, y: usize, channel: usize, at: usize, len: usize) -> &'a [u8] {
         let bytes = self.raster.element.bytes();
         &self.bytes[(self.raster.index([0, y], channel) + at) * bytes..][..len * bytes]
@@ -86,10 +87,10 @@ impl<T: Number> Rows<T> for Source<'_> {
     }
 }
 
-/// Elements converted at a time.
+/// The number of elements converted at a time.
 const PIECE: usize = 512;
 
-/// Reads elements of a type that `T` is at work.
+/// Reads elements of the raster's type into `T`, the type of the computation.
 fn load<T: Number>(element: Element, bytes: &[u8], out: &mut [T]) {
     if element != Element::F16 {
         return cast_slice_mut(out).copy_from_slice(bytes);
@@ -103,7 +104,7 @@ fn load<T: Number>(element: Element, bytes: &[u8], out: &mut [T]) {
     }
 }
 
-/// Writes elements of a type that `T` is at work.
+/// Writes elements of `T`, the type of the computation, in the raster's type.
 pub(super) fn store<T: Number>(element: Element, row: &[T], out: &mut [u8]) {
     if element != Element::F16 {
         return out.copy_from_slice(bytemuck::cast_slice(row));
@@ -134,43 +135,43 @@ impl Rows<f32> for Halved<'_> {
     }
 }
 
-/// Rows of the largest window.
+/// The number of rows of the largest window.
 const WINDOW: usize = 31;
 
-/// An image inside a pipe.
+/// The shape of an image inside a pipe.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     pub(super) width: usize,
     pub(super) height: usize,
     pub(super) channels: usize,
     pub(super) border: Border,
-    /// The last channel is copied, not filtered.
+    /// Whether the last channel is copied instead of filtered.
     pub(super) keep_alpha: bool,
 }
 
-/// What a stage computes of the rows of its window.
+/// The computation of a stage on the rows of its window.
 pub(super) trait Kernel<T, U> {
-    /// Writes a part of a row. Element i of `rows` belongs to the leftmost pixel of the window whose result is `out[i]`, and
-    /// twice [`LANES`] elements more than that asks for can be read.
+    /// Writes a part of a row. Element i of `rows` belongs to the leftmost pixel of the window whose result is
+    /// `out[i]`, and twice [`LANES`] more elements than that requires can be read.
     fn run(&mut self, rows: &[&[T]], out: &mut [U]);
 }
 
-/// A stage with a window, and the rows it sees.
+/// A stage with a window, and the rows in its window.
 pub(super) struct Windows<'a, T, K> {
     input: Box<dyn Rows<T> + 'a>,
     ring: Ring<T>,
     kernel: K,
-    /// The row whose parts are asked for.
+    /// The row that is being requested.
     current: Option<isize>,
-    /// Elements loaded of the last row that its windows see.
+    /// The number of elements loaded of the last row in its windows.
     loaded: usize,
 }
 
-/// What a stage works on.
+/// The input of a stage.
 pub(super) struct Input<'a, T> {
     pub(super) rows: Box<dyn Rows<T> + 'a>,
     pub(super) shape: Shape,
-    /// What is seen where the border has no pixel.
+    /// The value of pixels where the border has none.
     pub(super) outside: T,
 }
 
@@ -193,7 +194,7 @@ impl<'a, T: Number> Input<'a, T> {
 }
 
 impl<T: Number, K> Windows<'_, T, K> {
-    /// Loads what the windows of `len` elements from `at` on see.
+    /// Loads the pixels in the windows of `len` elements from `at` on.
     fn advance(&mut self, y: isize, at: usize, len: usize) {
         let Shape { height, border, .. } = self.ring.shape;
         let (margin, down) = (self.ring.margin(), self.ring.radius[1] as isize);
@@ -207,7 +208,7 @@ impl<T: Number, K> Windows<'_, T, K> {
         if self.current != Some(y) {
             (self.current, self.loaded) = (Some(y), 0);
         }
-        // What lies left of the first pixel may be the last one.
+        // The pixels to the left of the first may be the last ones.
         let end = if border == Border::Wrap { row } else { row.min(at + len + margin) };
         if inside(y + down) && end > self.loaded {
             self.ring.load(y + down, self.loaded..end, &mut *self.input);
@@ -253,24 +254,25 @@ impl<T: Number, U: Number, K: Kernel<T, U>> Rows<U> for Windows<'_, T, K> {
     }
 }
 
-/// Rows with what lies left and right of them.
+/// Rows with the border pixels to their left and right.
 struct Ring<T> {
-    /// Row y is in the slot of y modulo the window's rows. One more slot has what lies above and below where that is constant.
+    /// Row y is in slot y modulo the number of rows of the window. One more slot has the pixels above and below if they
+    /// are constant.
     slots: Vec<T>,
-    /// Elements of a slot.
+    /// The number of elements of a slot.
     len: usize,
-    /// Columns and rows of the window on each side of its centre.
+    /// The number of columns and rows of the window on each side of its centre.
     radius: [usize; 2],
     shape: Shape,
 }
 
 impl<T: Number> Ring<T> {
-    /// Elements of a row.
+    /// The number of elements of a row.
     fn row_len(&self) -> usize {
         self.shape.width * self.shape.channels
     }
 
-    /// Elements of what lies left of a row, and right.
+    /// The number of elements of the border to the left of a row, and to the right.
     fn margin(&self) -> usize {
         self.radius[0] * self.shape.channels
     }
@@ -279,7 +281,7 @@ impl<T: Number> Ring<T> {
         y.rem_euclid(2 * self.radius[1] as isize + 1) as usize * self.len
     }
 
-    /// Loads a part of row `y`; at the end of the row, what lies beside it as well.
+    /// Loads a part of row `y`; at an end of the row, the border beside it as well.
     fn load(&mut self, y: isize, part: Range<usize>, input: &mut dyn Rows<T>) {
         let Shape { width, channels, border, .. } = self.shape;
         let (at, margin) = (self.slot(y), self.margin());
@@ -292,7 +294,7 @@ impl<T: Number> Ring<T> {
         for x in left.chain(right) {
             if let Some(seen) = border.source(x, width as usize) {
                 let (seen, place) = (pixel(seen as isize), pixel(x));
-                // No `copy_within`, whose call takes longer than a few elements.
+                // Not `copy_within`, whose call takes longer than copying a few elements.
                 for channel in 0..channels {
                     slot[place + channel] = slot[seen + channel];
                 }
@@ -300,7 +302,7 @@ impl<T: Number> Ring<T> {
         }
     }
 
-    /// What windows see in row `y`.
+    /// Row `y` as windows see it.
     fn seen(&self, y: isize) -> &[T] {
         let Shape { height, border, .. } = self.shape;
         let inside = border == Border::Wrap || (0..height as isize).contains(&y);

@@ -1,4 +1,4 @@
-//! NV12 and NV21.
+//! Conversion of NV12 and NV21 frames.
 
 use tripipe_kernels::filter::{Raster, Semiplanar};
 
@@ -6,11 +6,12 @@ use super::rows::{Pipe, Rows, Source};
 use super::{check_length, target};
 use crate::cpu::{CpuError, Threads};
 
-/// RGB, or RGBA with alpha 255, of a frame, as [`Semiplanar`] says. `luma` and `chroma` are the buffers of its planes, or both the same one.
+/// Converts a frame to RGB, or to RGBA with alpha 255, as defined by [`Semiplanar`]. `luma` and `chroma` are the
+/// buffers of its planes, or both the same buffer.
 ///
 /// # Errors
-/// [`CpuError::Filter`] for another image than one of 3 or 4 channels of bytes in the frame's size, rows that overlap, and slices too
-/// short; nothing is written then.
+/// [`CpuError::Filter`] for an image other than one of 3 or 4 channels of bytes in the frame's size, rows that overlap,
+/// and slices too short; nothing is written then.
 pub fn semiplanar_to_rgb(
     from: &Semiplanar,
     luma: &[u8],
@@ -39,7 +40,8 @@ pub fn semiplanar_to_rgb(
     })
 }
 
-/// A frame of RGB, or of RGBA without its alpha, as [`Semiplanar`] says, into the buffers of its planes. Only their pixels are written.
+/// Converts RGB, or RGBA without its alpha, to a frame in the buffers of its planes, as defined by [`Semiplanar`]. Only
+/// their pixels are written.
 ///
 /// # Errors
 /// As [`semiplanar_to_rgb`].
@@ -64,7 +66,7 @@ pub fn rgb_to_semiplanar(
     write_chroma(&image, to.v_first, &chroma_place, chroma, threads)
 }
 
-/// As [`rgb_to_semiplanar`], both planes in one buffer.
+/// As [`rgb_to_semiplanar`], with both planes in one buffer.
 ///
 /// # Errors
 /// As [`semiplanar_to_rgb`].
@@ -104,12 +106,12 @@ fn write_chroma(
     })
 }
 
-/// Rounds steps of 2^-`bits` half up.
+/// Rounds from steps of 2^-`bits`, half up.
 fn rounded(steps: i32, bits: u32) -> i32 {
     (steps + (1 << (bits - 1))) >> bits
 }
 
-/// Packed pixels of a frame.
+/// The packed pixels of a frame.
 struct ToRgb<'a> {
     luma: Source<'a>,
     chroma: Source<'a>,
@@ -123,7 +125,7 @@ impl Rows<u8> for ToRgb<'_> {
     fn part(&mut self, y: isize, at: usize, out: &mut [u8]) {
         let Self { luma, chroma, v_first, channels, buffers: [ys, uvs] } = self;
         let (first, pixels) = (at / *channels, out.len() / *channels);
-        // Parts begin at even pixels, whose pairs begin at as many elements of chroma.
+        // Parts begin at even pixels; their chroma pairs begin at the same element index.
         ys.resize(pixels, 0);
         uvs.resize(pixels.next_multiple_of(2), 0);
         luma.part(y, first, ys);
@@ -146,7 +148,7 @@ impl Rows<u8> for ToRgb<'_> {
     }
 }
 
-/// Luma of an image.
+/// The luma of an image.
 struct Luma<'a> {
     image: Source<'a>,
     /// A part of a row.
@@ -166,7 +168,7 @@ impl Rows<u8> for Luma<'_> {
     }
 }
 
-/// Chroma of an image, pairs for 2 x 2 pixels.
+/// The chroma of an image, a pair for each 2 x 2 pixels.
 struct Chroma<'a> {
     image: Source<'a>,
     v_first: bool,
@@ -178,7 +180,7 @@ impl Rows<u8> for Chroma<'_> {
     fn part(&mut self, y: isize, at: usize, out: &mut [u8]) {
         let Self { image, v_first, rows } = self;
         let Raster { width, height, channels, .. } = image.raster;
-        // An element for each pixel across.
+        // One element for each pixel of the row.
         let pixels = out.len().min(width - at);
         for (row, y) in rows.iter_mut().zip([2 * y, 2 * y + 1]) {
             row.resize(pixels * channels, 0);

@@ -1,4 +1,4 @@
-//! Results, written on all threads.
+//! Writing of results on all threads.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -10,7 +10,8 @@ use super::rows::{PART, Pipe, Rows, store};
 use crate::cpu::bands::{band_rows, share_out};
 use crate::cpu::{CpuError, Threads};
 
-/// Writes an image, band by band. Every band but the last has a multiple of `step` rows, which come from a pipe of its own.
+/// Writes an image, band by band. Every band except the last has a multiple of `step` rows, which come from a separate
+/// pipe.
 pub(super) fn write<'p>(
     to: &Raster,
     result: &mut [u8],
@@ -36,7 +37,7 @@ pub(super) fn write<'p>(
         }
     };
     let bands = bands(to, result, rows).into_iter().enumerate();
-    // What is small never leaves the calling thread: the pool's may all be waiting for it.
+    // Small work never leaves the calling thread: the pool's threads may all be waiting for it.
     if shared.is_some() {
         share_out(bands, write_band);
     } else {
@@ -45,7 +46,8 @@ pub(super) fn write<'p>(
     failure.into_inner().map_or(Ok(()), |error| Err(error.into()))
 }
 
-/// Cuts an image into bands of as many rows: for each its part of every plane, or of the one with packed pixels.
+/// Divides an image into bands of `rows` rows: for each band its part of every plane, or of the single plane of packed
+/// pixels.
 fn bands<'a>(raster: &Raster, bytes: &'a mut [u8], rows: usize) -> Vec<Vec<&'a mut [u8]>> {
     let element = raster.element.bytes();
     let [stride, plane] = [raster.pitch.max(raster.row_elements()), raster.plane_pitch]
@@ -65,10 +67,10 @@ fn bands<'a>(raster: &Raster, bytes: &'a mut [u8], rows: usize) -> Vec<Vec<&'a m
     bands
 }
 
-/// Rows of the result.
+/// Rows of the result, and their memory.
 struct Target<'a> {
     raster: Raster,
-    /// Where the rows lie, from the first one on: one part, or one for each plane.
+    /// The memory of the rows, from the first one on: one part, or one for each plane.
     planes: Vec<&'a mut [u8]>,
     rows: Range<usize>,
 }

@@ -1,4 +1,4 @@
-//! The types of elements.
+//! The element types of matrix products.
 
 use std::cell::Cell;
 
@@ -11,7 +11,8 @@ use super::vector;
 use crate::cpu::Threads;
 use crate::cpu::bands::for_each_band;
 
-/// Rows and columns of a tile of C, and steps along K that are done together, where operands or results are converted.
+/// The number of rows and columns of a tile of C, and of steps along K that are done together, where operands or
+/// results are converted.
 pub(super) const TILE: usize = 1024;
 
 /// A type of matrix elements: `f32`, `f64`, `half::f16` and `i8`.
@@ -19,31 +20,31 @@ pub trait Element: Arithmetic {}
 
 impl<T: Arithmetic> Element for T {}
 
-/// How elements are multiplied.
+/// The arithmetic of an element type.
 pub trait Arithmetic: Copy + Send + Sync + 'static {
-    /// What products are summed in: `f32`, `f64`, `f32` for halves, `i32` for bytes.
+    /// The type in which products are summed: `f32`, `f64`, `f32` for halves, `i32` for bytes.
     type Sum: Copy + From<i8> + PartialEq + Send + Sync;
 
-    /// What sums are stored as: `f32`, `f64`, `half::f16`, `i32`.
+    /// The type in which sums are stored: `f32`, `f64`, `half::f16`, `i32`.
     type Result: Copy + Send + Sync;
 
-    /// What the multiplication is done in.
+    /// The type in which the multiplication is done.
     type Work: Real;
 
-    /// Converts elements to what they are multiplied in.
+    /// Converts elements to the type in which they are multiplied.
     fn widen(from: &[Self], to: &mut [Self::Work]);
 
-    /// The elements as they lie, where no conversion is needed.
+    /// The elements in their stored layout, if no conversion is needed.
     fn as_work(data: &[Self]) -> Option<&[Self::Work]>;
 
-    /// The results as they lie, where they are sums.
+    /// The results in their stored layout, if their type is that of the sums.
     fn as_sums(data: &mut [Self::Result]) -> Option<&mut [Self::Sum]>;
 
-    /// Calls `work` with memory for converted A, converted B, and products. What halves and bytes take of it stays with the thread
-    /// for its next product, 12 MiB at most: fresh pages would cost a fifth of the time.
+    /// Calls `work` with memory for converted A, converted B, and products. The memory for halves and bytes is retained
+    /// by the thread for its next product, at most 12 MiB: fresh pages would cost a fifth of the time.
     fn with_scratch(work: impl FnOnce(&mut Scratch<Self::Work>));
 
-    /// `sums = a b`, or `sums += a b`, in rows `stride` apart. At most [`TILE`] steps along K where `Work` is not `Sum`.
+    /// `sums = a b`, or `sums += a b`, in rows `stride` apart. At most [`TILE`] steps along K if `Work` is not `Sum`.
     fn multiply(
         sums: (&mut [Self::Sum], usize),
         a: Matrix<'_, Self::Work>,
@@ -53,7 +54,8 @@ pub trait Arithmetic: Copy + Send + Sync + 'static {
         threads: Threads,
     );
 
-    /// `a b` for a matrix of m x k, neither of them 0, and a vector of k; nothing where that is left to [`Self::multiply`].
+    /// `a b` for a matrix of m x k, neither of them 0, and a vector of length k; `None` when it is left to
+    /// [`Self::multiply`].
     fn times_vector(a: Matrix<'_, Self>, b: Matrix<'_, Self>, threads: Threads) -> Option<Vec<Self::Sum>>;
 
     /// `alpha sum`.
@@ -62,7 +64,7 @@ pub trait Arithmetic: Copy + Send + Sync + 'static {
     /// `sum + beta old`.
     fn add_old(sum: Self::Sum, beta: Self::Sum, old: Self::Result) -> Self::Sum;
 
-    /// Rounded to the type of the result.
+    /// Rounds the sums to the type of the result.
     fn store(sums: &[Self::Sum], to: &mut [Self::Result]);
 }
 
@@ -78,7 +80,8 @@ thread_local! {
     static KEPT: Cell<Option<Scratch<f32>>> = const { Cell::new(None) };
 }
 
-/// A product that the thread takes up while it waits for another one finds nothing kept, and makes its own.
+/// Calls `work` with the thread's retained memory. A nested product, which the thread starts while it waits for another
+/// one, finds none and allocates its own.
 fn with_kept(work: impl FnOnce(&mut Scratch<f32>)) {
     let mut scratch = KEPT.take().unwrap_or_default();
     work(&mut scratch);
@@ -193,7 +196,7 @@ impl Arithmetic for f16 {
     }
 }
 
-/// The sum of [`TILE`] products of bytes is at most 2^24, so that `f32` holds it and every part of it.
+/// The sum of [`TILE`] products of bytes is at most 2^24, so `f32` holds it and every partial sum exactly.
 impl Arithmetic for i8 {
     type Sum = i32;
     type Result = i32;
@@ -254,7 +257,7 @@ impl Arithmetic for i8 {
     }
 }
 
-/// The matrix, not empty, as it lies or converted into `scratch`.
+/// The non-empty matrix, in its stored layout or converted into `scratch`.
 pub(super) fn view<'a, T: Arithmetic>(
     matrix: Matrix<'a, T>,
     scratch: &'a mut Vec<T::Work>,

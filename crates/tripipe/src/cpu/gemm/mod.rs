@@ -1,10 +1,10 @@
 //! Matrix products.
 //!
-//! The general one is [`gemm`]: any strides, batches, `alpha` and `beta`, and a last say over every element before it is stored.
-//! The others are its plain cases, dense and row-major.
+//! The general product is [`gemm`]: any strides, batches, `alpha` and `beta`, and a function applied to every element
+//! before it is stored. The other functions are special cases, dense and row-major.
 //!
-//! Halves and bytes are widened to `f32`, tile by tile, and multiplied there: sums of 1024 products of bytes are below 2^24, which `f32`
-//! holds exactly.
+//! Halves and bytes are widened to `f32`, tile by tile, and multiplied there: sums of 1024 products of bytes are below
+//! 2^24, which `f32` holds exactly.
 
 mod element;
 mod multiply;
@@ -21,54 +21,58 @@ use super::{CpuError, Threads};
 pub use element::Element;
 pub use operand::Operand;
 
-/// `C = alpha A B + beta C`, a batch of them: A is m x k, B is k x n, C is m x n. `S` is the type of the sums.
+/// `C = alpha A B + beta C`, or a batch of such products: A is m x k, B is k x n, C is m x n. `S` is the type of the
+/// sums.
 ///
-/// With `beta` 0 C is never read, with `alpha` or `k` 0 neither A nor B, and the sum is 0. Otherwise NaN and infinity reach C as
-/// IEEE 754 says; `alpha` is applied to the whole sum ([`tripipe_kernels::gemm`] has the rule).
+/// With `beta` 0 C is never read; with `alpha` or `k` 0 neither A nor B is read, and the sum is 0. Otherwise NaN and
+/// infinity propagate to C according to IEEE 754; `alpha` is applied to the whole sum ([`tripipe_kernels::gemm`] has
+/// the rule).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gemm<S> {
-    /// Rows of A and C.
+    /// The number of rows of A and C.
     pub m: usize,
-    /// Columns of B and C.
+    /// The number of columns of B and C.
     pub n: usize,
-    /// Columns of A, rows of B.
+    /// The number of columns of A and rows of B.
     pub k: usize,
     /// Factor of the product.
     pub alpha: S,
-    /// Factor of what C was.
+    /// Factor of the old contents of C.
     pub beta: S,
-    /// Where A lies.
+    /// The layout of A.
     pub a: Operand,
-    /// Where B lies.
+    /// The layout of B.
     pub b: Operand,
-    /// Where C lies. No two of its elements may share a place: what both get is not specified.
+    /// The layout of C. No two of its elements may share a location: the value of both is then not specified.
     pub c: Operand,
-    /// How many products.
+    /// The number of products.
     pub batch: usize,
 }
 
-/// Neighbouring elements of C.
+/// The position of neighbouring elements of C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Which product of the batch.
+    /// The index of the product in the batch.
     pub product: usize,
-    /// Row of the first one.
+    /// Row of the first element.
     pub row: usize,
-    /// Column of the first one.
+    /// Column of the first element.
     pub column: usize,
-    /// Whether they lie below each other, not side by side.
+    /// Whether the elements are in one column instead of one row.
     pub down: bool,
 }
 
-/// Products of `f32`, `f64`, `half` (sums in `f32`, rounded once) or `i8` (to `i32`, exactly; wrapping around beyond it).
+/// Computes products of `f32`, `f64`, `half` (sums in `f32`, rounded once) or `i8` (to `i32`, exact; wrapping around on
+/// overflow).
 ///
-/// `finish` gets every element of `alpha A B + beta C`, some neighbours at a time, before it is rounded to the type of C: biases,
-/// activations, residuals. Each element comes once, in any order, on any thread.
+/// `finish` is called with every element of `alpha A B + beta C`, several neighbours at a time, before it is rounded to
+/// the type of C: for biases, activations, residuals. Each element occurs once, in any order, on any thread.
 ///
-/// The order of the sums is not specified.
+/// The order of summation is not specified.
 ///
 /// # Errors
-/// [`CpuError::Length`] where an operand leaves its slice, [`CpuError::TooLarge`] where it leaves memory. Nothing is written then.
+/// [`CpuError::Length`] when an operand exceeds its slice, [`CpuError::TooLarge`] when it exceeds the address space.
+/// Nothing is written then.
 pub fn gemm<T: Element>(
     gemm: &Gemm<T::Sum>,
     a: &[T],
@@ -77,7 +81,7 @@ pub fn gemm<T: Element>(
     finish: impl Fn(Place, &mut [T::Sum]) + Sync,
     threads: Threads,
 ) -> Result<(), CpuError> {
-    /// Multiply-adds of a product that is left to one thread when there are others of the batch.
+    /// The number of multiply-adds up to which a product is left to one thread when there are others in the batch.
     const SMALL: usize = 256 * 256 * 256;
 
     let Gemm { m, n, k, batch, .. } = *gemm;
@@ -105,7 +109,7 @@ pub fn gemm<T: Element>(
         }
     };
     if T::as_work(&[]).is_none() && product::is_shared([m, n, k], threads) {
-        // Inside the pool, so that between conversion and multiplication no thread has to be woken.
+        // Inside the pool, so that no thread has to be woken between conversion and multiplication.
         rayon::scope(|_| all());
     } else {
         all();
@@ -113,7 +117,7 @@ pub fn gemm<T: Element>(
     Ok(())
 }
 
-/// `C = A B` in f32, dense and row-major; the sums are taken in f32, in an order that is not specified.
+/// `C = A B` in f32, dense and row-major; sums are in f32, in an unspecified order.
 ///
 /// # Errors
 /// [`CpuError::Length`] when `a`, `b` or `c` does not have `m * k`, `k * n`, `m * n` elements, [`CpuError::TooLarge`]
@@ -130,7 +134,7 @@ pub fn gemm_f32(
     dense("gemm_f32", a, b, c, [m, n, k], threads)
 }
 
-/// `C = A B` in f64, dense and row-major; the sums are taken in f64, in an order that is not specified.
+/// `C = A B` in f64, dense and row-major; sums are in f64, in an unspecified order.
 ///
 /// # Errors
 /// As [`gemm_f32`].
@@ -146,7 +150,7 @@ pub fn gemm_f64(
     dense("gemm_f64", a, b, c, [m, n, k], threads)
 }
 
-/// `C = A B` in f16, dense and row-major; the sums are taken in f32, in an order that is not specified, and rounded to f16 once at the end.
+/// `C = A B` in f16, dense and row-major; sums are in f32, in an unspecified order, and rounded to f16 once at the end.
 /// A sum beyond 65504 becomes infinite.
 ///
 /// The operands are converted tile by tile, so the scratch space is bounded for any size.
@@ -165,7 +169,7 @@ pub fn gemm_f16(
     dense("gemm_f16", a, b, c, [m, n, k], threads)
 }
 
-/// `C = A B` of bytes in 32-bit integers, dense and row-major; exact where the sums fit, as they do up to a k of 131071.
+/// `C = A B` of bytes in 32-bit integers, dense and row-major; exact if the sums fit, as they do up to a k of 131071.
 ///
 /// # Errors
 /// As [`gemm_f32`].

@@ -1,7 +1,8 @@
 //! Products of `f32` and of `f64`.
 //!
-//! A is packed in panels of a few rows, B in panels of a few vectors, so that both are read in the order in which they lie. A tile of C stays
-//! in registers while a panel of A meets one of B. A panel of B stays in the first cache, a block of A in the second, a block of B in the third.
+//! A is packed in panels of a few rows, B in panels of a few vectors, so that both are read in memory order. A tile of
+//! C stays in registers while a panel of A is multiplied by one of B. A panel of B stays in the first-level cache, a
+//! block of A in the second, a block of B in the third.
 
 use std::cell::Cell;
 use std::thread::LocalKey;
@@ -12,24 +13,24 @@ use super::operand::Matrix;
 use crate::cpu::Threads;
 use crate::cpu::bands::share_out;
 
-/// Steps along K that are summed in registers.
+/// The number of steps along K that are summed in registers.
 const DEPTH: usize = 384;
-/// Rows in a block of A.
+/// The number of rows in a block of A.
 const ROWS: usize = 192;
-/// Columns in a block of B.
+/// The number of columns in a block of B.
 const COLUMNS: usize = 4096;
-/// Packed memory begins at a multiple of so many bytes, as wide as a load can be.
+/// Packed memory is aligned to this many bytes, the width of the widest load.
 const ALIGNMENT: usize = 64;
 
-/// Memory of a thread.
+/// Memory retained by a thread.
 type Kept<T> = &'static LocalKey<Cell<Vec<T>>>;
 
-/// `f32` and `f64`, and what the machine does with vectors of them.
+/// `f32` and `f64`, and the machine's vector operations on them.
 pub trait Real: Copy + Default + Send + Sync + 'static {
-    /// As many as the machine takes at a time.
+    /// A vector of the machine's width.
     type Vector<S: Simd>: Copy;
 
-    /// One number in every place.
+    /// One number in every lane.
     fn splat<S: Simd>(simd: S, value: Self) -> Self::Vector<S>;
 
     /// `a + b`.
@@ -43,19 +44,19 @@ pub trait Real: Copy + Default + Send + Sync + 'static {
         c: Self::Vector<S>,
     ) -> Self::Vector<S>;
 
-    /// The vectors that a slice consists of; a rest is left out.
+    /// The vectors that a slice consists of; a remainder is left out.
     fn vectors<S: Simd>(slice: &[Self]) -> &[Self::Vector<S>];
 
     /// As [`Self::vectors`].
     fn vectors_mut<S: Simd>(slice: &mut [Self]) -> &mut [Self::Vector<S>];
 
-    /// The beginning of a slice; zeros behind its end.
+    /// Loads the beginning of a slice; lanes past its end are zero.
     fn load<S: Simd>(simd: S, from: &[Self]) -> Self::Vector<S>;
 
-    /// As much as there is room for.
+    /// Stores as many lanes as there is room for.
     fn store<S: Simd>(simd: S, to: &mut [Self], vector: Self::Vector<S>);
 
-    /// Memory that the thread keeps for packed A, and for packed B.
+    /// Calls `work` with the memory that the thread retains for packed A, and for packed B.
     fn kept(work: impl FnOnce([Kept<Self>; 2]));
 }
 
@@ -113,8 +114,9 @@ macro_rules! real {
 real!(f32: f32s splat_f32s add_f32s mul_add_e_f32s as_simd_f32s as_mut_simd_f32s partial_load_f32s partial_store_f32s);
 real!(f64: f64s splat_f64s add_f64s mul_add_e_f64s as_simd_f64s as_mut_simd_f64s partial_load_f64s partial_store_f64s);
 
-/// Calls `work` with at least `len` elements that begin at a multiple of [`ALIGNMENT`]. The memory stays with the thread, for its next
-/// product: fresh pages would cost as much as the packing. One that the thread takes up while it waits for another finds nothing kept.
+/// Calls `work` with at least `len` elements aligned to [`ALIGNMENT`] bytes. The thread retains the memory for its next
+/// product: fresh pages would cost as much as the packing. A nested product, which the thread starts while it waits for
+/// another, finds none.
 fn with_memory<T: Real>(kept: Kept<T>, len: usize, work: impl FnOnce(&mut [T])) {
     let mut memory = kept.take();
     let spare = ALIGNMENT / size_of::<T>();
@@ -139,7 +141,8 @@ pub(super) fn multiply<T: Real>(
     let (m, n, k) = (a.rows, b.columns, a.columns);
     let c = &mut c[..(m - 1) * stride + n];
     let workers = if threads == Threads::All { rayon::current_num_threads() } else { 1 };
-    // As many bands of rows as there are threads, or a multiple; where there are too few rows, columns are shared out as well.
+    // As many bands of rows as there are threads, or a multiple; when there are too few rows, columns are divided as
+    // well.
     let row_bands = m.div_ceil(ROWS).next_multiple_of(workers).min(m.div_ceil(tile_rows));
     let band_rows = m.div_ceil(row_bands).next_multiple_of(tile_rows);
     let column_bands = workers.div_ceil(m.div_ceil(band_rows));
@@ -201,19 +204,20 @@ pub(super) fn multiply<T: Real>(
     });
 }
 
-/// `0..size` in as few parts of about the same size as are of at most `most`: where each begins and how long it is.
+/// Divides `0..size` into as few parts of about the same size as possible, each at most `most`: start and length of
+/// each.
 fn parts(size: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
     let each = size.div_ceil(size.div_ceil(most).max(1)).max(1);
     (0..size).step_by(each).map(move |start| (start, each.min(size - start)))
 }
 
-/// Rows and columns of a tile of C in registers.
+/// The number of rows and columns of a tile of C in registers.
 struct Shape {
     rows: usize,
     columns: usize,
 }
 
-/// Rows and vectors of a tile: of the registers, all but those for vectors of B and a number of A.
+/// The number of rows and vectors of a tile: it uses all registers except those for vectors of B and for a number of A.
 macro_rules! with_tile {
     ($simd:ident, $function:ident($($argument:expr),*)) => {
         if S::REGISTER_COUNT >= 32 {
@@ -231,7 +235,7 @@ const fn lanes<S: Simd, T: Real>() -> usize {
     size_of::<T::Vector<S>>() / size_of::<T>()
 }
 
-/// The tile of the machine at hand.
+/// The tile of the machine.
 #[derive(Default)]
 struct ShapeOf<T>(std::marker::PhantomData<T>);
 
@@ -277,10 +281,10 @@ impl<T: Real> WithSimd for PackB<'_, T> {
     }
 }
 
-/// Packs a panel of at most `width` rows: element (i, l) goes to `l * width + i`. Rows that are not there are zeros.
+/// Packs a panel of at most `width` rows: element (i, l) goes to `l * width + i`. Missing rows are zeros.
 #[inline(always)]
 fn pack<T: Real>(from: Matrix<'_, T>, to: &mut [T], width: usize) {
-    /// Rows that are read side by side.
+    /// The number of rows that are read together.
     const TOGETHER: usize = 4;
 
     let [down, along] = from.strides();
@@ -317,10 +321,10 @@ fn pack<T: Real>(from: Matrix<'_, T>, to: &mut [T], width: usize) {
     }
 }
 
-/// Some rows of A times packed columns of B.
+/// Multiplies some rows of A by packed columns of B.
 struct Block<'a, 'c, T> {
     from: Matrix<'a, T>,
-    /// For packed A.
+    /// Memory for packed A.
     memory: &'a mut [T],
     /// Panels from the first column on.
     b: &'a [T],
@@ -366,7 +370,7 @@ impl<T: Real> WithSimd for Block<'_, '_, T> {
     }
 }
 
-/// A panel of A times a panel of B, for columns from `j` on.
+/// Multiplies a panel of A by a panel of B, for columns from `j` on.
 #[inline(always)]
 fn tile<S: Simd, T: Real, const ROWS: usize, const VECTORS: usize>(
     simd: S,
@@ -398,7 +402,7 @@ fn tile<S: Simd, T: Real, const ROWS: usize, const VECTORS: usize>(
         }
         return;
     }
-    // A copy, so that the sums themselves are never asked for by an index and stay in registers.
+    // A copy, so that the sums themselves are never indexed by a variable and stay in registers.
     let sums = std::hint::black_box(sums);
     for (row, sums) in rows.iter_mut().zip(&sums) {
         for (to, sum) in row[j..].chunks_mut(lanes::<S, T>()).zip(sums) {

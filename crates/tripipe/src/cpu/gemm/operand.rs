@@ -1,37 +1,37 @@
-//! Where matrices lie.
+//! Layouts of matrices.
 
 use crate::cpu::CpuError;
 
-/// Where the elements of a matrix lie in a slice, in elements. Element (i, j) of product p is at
-/// `offset + p * batch_stride + i * row_stride + j * column_stride`.
+/// The layout of a matrix in a slice, in elements. Element (i, j) of product p is at `offset + p * batch_stride + i *
+/// row_stride + j * column_stride`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operand {
-    /// Of the first element.
+    /// Offset of the first element.
     pub offset: usize,
-    /// From row to row.
+    /// Distance between rows.
     pub row_stride: usize,
-    /// From column to column.
+    /// Distance between columns.
     pub column_stride: usize,
-    /// From product to product; 0 for one operand of all products.
+    /// Distance between products; 0 if one operand is shared by all products.
     pub batch_stride: usize,
 }
 
 impl Operand {
-    /// Rows one after the other, `row_stride` elements apart.
+    /// Rows in sequence, `row_stride` elements apart.
     pub fn row_major(row_stride: usize) -> Self {
         Self { offset: 0, row_stride, column_stride: 1, batch_stride: 0 }
     }
 
-    /// The transpose in the same place.
+    /// The transpose, in the same memory.
     #[must_use]
     pub fn transposed(self) -> Self {
         Self { row_stride: self.column_stride, column_stride: self.row_stride, ..self }
     }
 
-    /// Elements from the first to the last of one matrix, both included.
+    /// The number of elements from the first to the last of one matrix, both included.
     ///
     /// # Errors
-    /// Elements beyond the `found` of the slice, or beyond memory.
+    /// Elements beyond the `found` elements of the slice, or beyond the address space.
     pub(super) fn check(
         &self,
         buffer: &'static str,
@@ -65,10 +65,10 @@ impl Operand {
     }
 }
 
-/// A matrix as it lies.
+/// A matrix in its stored layout.
 #[derive(Clone, Copy)]
 pub struct Matrix<'a, T> {
-    /// From the first element on.
+    /// The elements from the first one on.
     data: &'a [T],
     pub(super) rows: usize,
     pub(super) columns: usize,
@@ -76,7 +76,7 @@ pub struct Matrix<'a, T> {
 }
 
 impl<'a, T: Copy> Matrix<'a, T> {
-    /// The matrix of a product. One without elements lies nowhere.
+    /// The matrix of product `index`. A matrix without elements has no data.
     pub(super) fn new(data: &'a [T], operand: &Operand, index: usize, [rows, columns]: [usize; 2]) -> Self {
         let data = if rows == 0 || columns == 0 {
             &[]
@@ -97,14 +97,14 @@ impl<'a, T: Copy> Matrix<'a, T> {
         Self { data, rows, columns, strides: self.strides }
     }
 
-    /// From row to row, where rows are contiguous and do not overlap.
+    /// The distance between rows, if rows are contiguous and do not overlap.
     fn row_stride(&self) -> Option<usize> {
         let [row, column] = self.strides;
         let contiguous = column == 1 || self.columns == 1;
         (contiguous && (row >= self.columns || self.rows == 1)).then_some(row.max(self.columns))
     }
 
-    /// Elements and the stride of rows, or of columns (`true`), whichever are contiguous.
+    /// The elements, and the stride of rows or of columns (`true`), whichever are contiguous.
     pub(super) fn lines(&self) -> Option<(&'a [T], usize, bool)> {
         let cut = |matrix: &Self, stride: usize| &matrix.data[..(matrix.rows - 1) * stride + matrix.columns];
         if let Some(stride) = self.row_stride() {
@@ -114,23 +114,23 @@ impl<'a, T: Copy> Matrix<'a, T> {
         across.row_stride().map(|stride| (cut(&across, stride), stride, true))
     }
 
-    /// From the first element on.
+    /// The elements from the first one on.
     pub(super) fn data(&self) -> &'a [T] {
         self.data
     }
 
-    /// From row to row, and from column to column.
+    /// The distance between rows, and between columns.
     pub(super) fn strides(&self) -> [usize; 2] {
         self.strides
     }
 
-    /// Rows, or columns (`down`), one after the other in a slice, `stride` apart.
+    /// Contiguous rows, or columns (`down`), in a slice without gaps.
     pub(super) fn dense(data: &'a [T], [rows, columns]: [usize; 2], down: bool) -> Self {
         let strides = if down { [1, rows] } else { [columns, 1] };
         Self { data, rows, columns, strides }
     }
 
-    /// A matrix that lies the same way in other memory.
+    /// A matrix with the same layout in other memory.
     pub(super) fn over<U>(self, data: &[U]) -> Matrix<'_, U> {
         Matrix { data, rows: self.rows, columns: self.columns, strides: self.strides }
     }

@@ -21,7 +21,7 @@ pub(super) fn product<T: Arithmetic>(
     let mut a = Matrix::new(a, &gemm.a, index, [m, k]);
     let mut b = Matrix::new(b, &gemm.b, index, [k, n]);
     let mut strides = [gemm.c.row_stride, gemm.c.column_stride];
-    // Where columns of C are contiguous, its transpose is computed.
+    // If the columns of C are contiguous, its transpose is computed.
     let down = strides[1] != 1 && n > 1 && (strides[0] == 1 || m == 1);
     if down {
         (m, n) = (n, m);
@@ -36,7 +36,7 @@ pub(super) fn product<T: Arithmetic>(
         Work { a, b, extents: [m, n, k], alpha, beta, threads }.run(c, strides[0].max(n), finish);
         return;
     }
-    // Elsewhere first, dense.
+    // Otherwise the result is computed in dense memory first.
     let place = |index: usize| index / n * strides[0] + index % n * strides[1];
     let mut dense: Vec<T::Result> = (0..m * n).map(|index| c[place(index)]).collect();
     Work { a, b, extents: [m, n, k], alpha, beta, threads }.run(&mut dense, n, finish);
@@ -68,7 +68,7 @@ impl<T: Arithmetic> Work<'_, T> {
                 T::times_vector(b.transposed(), a.transposed(), threads)
             };
             if let Some(mut sums) = sums {
-                // One row of C, or as many as there are sums.
+                // One row of C, or one row for each sum.
                 for (row, sums) in sums.chunks_mut(n).enumerate() {
                     let c = &mut c[row * stride..][..n];
                     self.scale(sums, c);
@@ -78,7 +78,7 @@ impl<T: Arithmetic> Work<'_, T> {
                 return;
             }
         }
-        // Operands that need no conversion are left to the one who multiplies.
+        // Operands that need no conversion are not tiled here; the multiplication does that.
         let tile = if T::as_work(&[]).is_some() { usize::MAX } else { TILE };
         let mut scratch = Vec::new();
         for (i, rows) in tiles(m, tile) {
@@ -133,7 +133,7 @@ impl<T: Arithmetic> Work<'_, T> {
         }
     }
 
-    /// The sums of a tile of C from (i, j) on, or with `add` what they add, in rows `stride` apart.
+    /// Computes the sums of a tile of C from (i, j) on, or with `add` adds them, in rows `stride` apart.
     fn multiply(
         &self,
         sums: &mut [T::Sum],
@@ -161,12 +161,13 @@ impl<T: Arithmetic> Work<'_, T> {
     }
 }
 
-/// The tiles of at most `tile` that `0..size` falls into: where each begins and how long it is.
+/// The tiles of at most `tile` into which `0..size` is divided: start and length of each.
 fn tiles(size: usize, tile: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..size).step_by(tile).map(move |start| (start, tile.min(size - start)))
 }
 
-/// Whether a product is done by several threads. One so small that waking a thread costs more than it helps stays on the calling one.
+/// Whether several threads compute a product. A product so small that waking a thread costs more than it saves stays on
+/// the calling thread.
 pub(super) fn is_shared([m, n, k]: [usize; 3], threads: Threads) -> bool {
     const SMALL: usize = 128 * 128 * 128;
     threads == Threads::All && m.saturating_mul(n).saturating_mul(k) > SMALL

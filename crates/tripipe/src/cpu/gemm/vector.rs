@@ -1,4 +1,5 @@
-//! Products of a matrix and a vector: the matrix is read once, as it lies, and never written anywhere, packed or in a wider type.
+//! Products of a matrix and a vector: the matrix is read once in its stored layout, and no packed or widened copy is
+//! written.
 
 use std::iter::Sum;
 use std::ops::{AddAssign, Mul};
@@ -12,18 +13,18 @@ use crate::cpu::Threads;
 use crate::cpu::bands::share_out;
 use crate::cpu::wide::Wide;
 
-/// Elements of the matrix that a thread takes at a time.
+/// The number of elements of the matrix that a thread takes at a time.
 const BAND: usize = 1 << 18;
 
-/// Elements that are converted together; so few that sums of products of bytes are exact in `f32`.
+/// The number of elements that are converted together; small enough that sums of products of bytes are exact in `f32`.
 const PIECE: usize = 512;
 
-/// What the elements of a matrix and of a vector do with each other.
+/// Operations on lines of a matrix and a vector.
 pub(super) trait Lines: Arithmetic {
-    /// The sum of the products of two vectors of one length.
+    /// The sum of the products of two vectors with the same length.
     fn dot(a: &[Self], b: &[Self::Work]) -> Self::Sum;
 
-    /// Adds `factor` times `line` to `sums`, of the same length.
+    /// Adds `factor` times `line` to `sums`, which has the same length.
     fn add_scaled(sums: &mut [Self::Sum], factor: Self::Work, line: &[Self]);
 }
 
@@ -95,7 +96,7 @@ impl Lines for i8 {
 
 #[inline(always)]
 fn dot<T: Copy + Default + AddAssign + Mul<Output = T> + Sum>(a: &[T], b: &[T]) -> T {
-    // As many sums as hide the time that an addition takes.
+    // Enough sums to hide the latency of an addition.
     const SUMS: usize = 64;
     let mut sums = [T::default(); SUMS];
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<SUMS>(), b.as_chunks::<SUMS>());
@@ -110,7 +111,8 @@ fn dot<T: Copy + Default + AddAssign + Mul<Output = T> + Sum>(a: &[T], b: &[T]) 
     sums.into_iter().sum()
 }
 
-/// `A b` for a matrix of m x k, neither of them 0, and a vector of k; nothing where neither rows nor columns of A are contiguous.
+/// `A b` for a matrix of m x k, neither of them 0, and a vector of length k; `None` when neither rows nor columns of A
+/// are contiguous.
 pub(super) fn product<T: Lines>(a: Matrix<'_, T>, b: Matrix<'_, T>, threads: Threads) -> Option<Vec<T::Sum>> {
     let Matrix { rows: m, columns: k, .. } = a;
     let (data, stride, down) = a.lines()?;
@@ -138,7 +140,8 @@ pub(super) fn product<T: Lines>(a: Matrix<'_, T>, b: Matrix<'_, T>, threads: Thr
     if threads == Threads::One || m.saturating_mul(k) <= BAND {
         band(0, &mut sums);
     } else {
-        // Columns are cut into as few parts as there are threads: every part of each lies somewhere else.
+        // Columns are divided into only as many parts as there are threads: each part of each column is at a separate
+        // location.
         let rows = if down { m.div_ceil(rayon::current_num_threads()) } else { (BAND / k).max(1) };
         share_out(sums.chunks_mut(rows).enumerate(), |(index, sums)| band(index * rows, sums));
     }
