@@ -1,21 +1,22 @@
-//! Times the CPU path. Prints a JSON object a line.
+//! Benchmarks of the CPU path. Prints a JSON object per line.
 //!
-//! `cargo bench -p tripipe --bench cpu` times every operation at a few sizes, on one thread and on all, and prints
-//! the median and the least time of each.
+//! `cargo bench -p tripipe --bench cpu` times every operation at a few sizes, on one thread and on all, and prints the
+//! median and the minimum time of each.
 //!
-//! `cargo bench -p tripipe --bench cpu -- --serve` is the other half of `benches/cpu_bars.py`, which compares with OpenCV and
-//! numpy. It reads one command a line from standard input and answers each with one line:
+//! `cargo bench -p tripipe --bench cpu -- --serve` is the counterpart of `benches/cpu_bars.py`, which compares with
+//! OpenCV and numpy. It reads one command per line from standard input and answers each with one line:
 //!
-//! - `laplace_rgb WIDTH HEIGHT IN OUT RUNS` filters the raw file IN, writes the result of the last run to OUT, and answers
-//!   `{"seconds": [...]}`, one time a run;
-//! - `filter NAME WIDTH HEIGHT CHANNELS IN OUT RUNS` does that with a filter of bytes, and `resize NAME WIDTH HEIGHT TO_WIDTH TO_HEIGHT
-//!   CHANNELS IN OUT RUNS` brings an image of bytes to another size;
-//! - `gemm_f32 M N K IN OUT RUNS` multiplies; IN holds A and then B, little-endian;
-//! - `gemm ELEMENT M N K RUNS` multiplies made-up matrices of `f16`, `f32`, `f64` or `i8`;
-//! - `copy BYTES RUNS` copies on all threads, which is what memory allows;
-//! - `multiply_add THREADS RUNS` does 10^8 independent f32 operations in registers on each thread, which is what the arithmetic allows.
+//! - `laplace_rgb WIDTH HEIGHT IN OUT RUNS` filters the raw file IN, writes the result of the last run to OUT, and
+//!   answers `{"seconds": [...]}`, one time per run;
+//! - `filter NAME WIDTH HEIGHT CHANNELS IN OUT RUNS` does the same with a filter of bytes, and `resize NAME WIDTH
+//!   HEIGHT TO_WIDTH TO_HEIGHT CHANNELS IN OUT RUNS` resizes an image of bytes;
+//! - `gemm_f32 M N K IN OUT RUNS` multiplies; IN contains A and then B, little-endian;
+//! - `gemm ELEMENT M N K RUNS` multiplies generated matrices of `f16`, `f32`, `f64` or `i8`;
+//! - `copy BYTES RUNS` copies on all threads, the limit set by memory;
+//! - `multiply_add THREADS RUNS` does 10^8 independent f32 operations in registers on each thread, the limit set by the
+//!   arithmetic.
 //!
-//! An empty IN keeps the operands of the command before and an empty OUT (both written `-`) writes nothing.
+//! An empty IN reuses the operands of the previous command and an empty OUT (both written `-`) writes nothing.
 
 #![allow(clippy::print_stdout, reason = "standard output is what a benchmark is for")]
 
@@ -47,7 +48,7 @@ fn main() -> Outcome<()> {
     }
 }
 
-/// Runs `work` `runs` times; how long each took, in seconds.
+/// Runs `work` `runs` times; returns the time of each run in seconds.
 fn time(runs: usize, mut work: impl FnMut() -> Result<(), CpuError>) -> Result<Vec<f64>, CpuError> {
     (0..runs)
         .map(|_| {
@@ -58,7 +59,7 @@ fn time(runs: usize, mut work: impl FnMut() -> Result<(), CpuError>) -> Result<V
         .collect()
 }
 
-/// Bytes without a pattern the filter could profit from.
+/// Bytes without a pattern that the filter could exploit.
 fn noise(len: usize) -> Vec<u8> {
     (0..len as u64).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 37) as u8).collect()
 }
@@ -73,7 +74,7 @@ fn copy(src: &[u8], dst: &mut [u8]) {
     dst.par_chunks_mut(BAND).zip(src.par_chunks(BAND)).for_each(|(dst, src)| dst.copy_from_slice(src));
 }
 
-/// Independent chains of multiply-adds in registers, `flop` floating-point operations in all.
+/// Independent chains of multiply-adds in registers, `flop` floating-point operations in total.
 struct MultiplyAdd {
     flop: usize,
 }
@@ -84,7 +85,7 @@ impl WithSimd for MultiplyAdd {
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "as in the CPU path: for the wide vectors")]
     fn with_simd<S: Simd>(self, simd: S) -> f32 {
-        // Enough of them to hide the latency of an addition on two pipes.
+        // Enough chains to hide the latency of an addition on two pipes.
         const CHAINS: usize = 12;
         let (factor, term) = (simd.splat_f32s(black_box(0.999)), simd.splat_f32s(black_box(0.001)));
         let mut sums = [simd.splat_f32s(black_box(1.0)); CHAINS];
@@ -97,7 +98,7 @@ impl WithSimd for MultiplyAdd {
     }
 }
 
-/// Zeroed memory in huge pages where the system has them: what numpy asks for as well, and OpenCV works on numpy's.
+/// Zeroed memory in huge pages where the system has them: numpy requests them too, and OpenCV works on numpy's memory.
 fn huge_pages(len: usize) -> std::io::Result<MmapMut> {
     let memory = MmapMut::map_anon(len)?;
     #[cfg(target_os = "linux")]
@@ -226,7 +227,7 @@ fn serve() -> Outcome<()> {
     Ok(())
 }
 
-/// Times products of made-up operands.
+/// Times products of generated operands.
 fn time_gemm(kind: &str, [m, n, k]: [usize; 3], runs: usize) -> Outcome<Vec<f64>> {
     let (a, b) = (floats(m * k), floats(k * n));
     let halves = |v: &[f32]| v.iter().map(|&v| f16::from_f32(v)).collect::<Vec<_>>();
@@ -254,7 +255,7 @@ fn time_gemm(kind: &str, [m, n, k]: [usize; 3], runs: usize) -> Outcome<Vec<f64>
     Ok(seconds?)
 }
 
-/// The filters that are compared.
+/// The filters to compare.
 fn stage(name: &str) -> Outcome<Stage> {
     Ok(match name {
         "gaussian5" => Stage::Linear(Linear::gaussian(5, None)?),
@@ -271,8 +272,8 @@ fn stage(name: &str) -> Outcome<Stage> {
     })
 }
 
-/// Times `work` on one thread and on all and prints a line for each. `units` is what a run moves or computes: bytes, or
-/// floating-point operations.
+/// Times `work` on one thread and on all and prints a line for each. `units` is the number of units that a run moves or
+/// computes: bytes, or floating-point operations.
 fn report(
     out: &mut impl Write,
     operation: &str,

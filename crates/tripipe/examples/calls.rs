@@ -1,5 +1,5 @@
-//! What a call costs, in microseconds, as the shapes it is asked for change: regions that move over an image, blocks that move over a
-//! matrix, extents that change, batches at offsets. On every device of the machine.
+//! The cost of a call, in microseconds, as the requested shapes change: regions that move over an image, blocks that
+//! move over a matrix, extents that change, batches at offsets. On every device of the machine.
 //!
 //! `cargo run --release -p tripipe --example calls`
 
@@ -11,7 +11,7 @@ use tripipe::filter::{Border, Chain, Element, Raster};
 use tripipe::gemm::Product;
 use tripipe::{Context, Device, Error, Image, Matrix, Vector};
 
-/// Microseconds a call, of the second time through all shapes and of the first.
+/// Microseconds per call, of repeated passes through all shapes and of the first pass.
 fn time(
     context: &Context,
     shapes: usize,

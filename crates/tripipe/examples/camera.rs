@@ -1,5 +1,5 @@
-//! A stream of NV12 frames as a camera gives them: edges of the luma plane, where it lies. Nothing is copied but what the camera
-//! writes: it fills the frame in the device's own memory, and the result is looked at there.
+//! A stream of NV12 frames as from a camera: edges of the luma plane, in place. Only the camera's output is copied: it
+//! fills the frame in the device's own memory, and the result is read there.
 //!
 //! `cargo run --release -p tripipe --example camera -- [DEVICE] [FRAMES]`
 
@@ -11,10 +11,10 @@ use tripipe::filter::{Border, Chain, Raster};
 use tripipe::{Choice, Context, Image, Vector};
 
 const SIZE: [usize; 2] = [1920, 1080];
-/// Bytes from row to row, as camera drivers pad them.
+/// Distance between rows in bytes, as camera drivers pad them.
 const PITCH: usize = 2048;
 
-/// What a camera would do: a bright square that moves over a dark ground.
+/// Simulates a camera: a bright square that moves over a dark background.
 fn expose(frame: &mut [u8], time: usize) {
     let [width, height] = SIZE;
     let (left, top) = (time * 16 % (width - 256), time * 9 % (height - 256));
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let choice: Choice = arguments.next().as_deref().unwrap_or("auto").parse()?;
     let frames: usize = arguments.next().as_deref().unwrap_or("60").parse()?;
     let context = Context::new(&choice.resolve()?)?;
-    // Two frames: the camera fills one while the device works on the other. Luma, then chroma of half the rows.
+    // Two frames: the camera fills one while the device works on the other. Luma, then chroma with half the rows.
     let mut ring = Vec::new();
     for _ in 0..2 {
         ring.push(Vector::<u8>::zeros(&context, PITCH * SIZE[1] * 3 / 2)?);

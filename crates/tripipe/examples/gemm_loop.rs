@@ -1,4 +1,4 @@
-//! Products in a loop with packed weights: what a call costs, and what packing once saves.
+//! Products in a loop with packed weights: the cost of a call, and what packing once saves.
 //!
 //! `cargo run --release -p tripipe --example gemm_loop -- [DEVICE] [SIZE ...]`
 
@@ -11,7 +11,7 @@ use tripipe::{Choice, Context, Matrix};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
-/// Seconds of one of `runs` calls: the one in the middle.
+/// Seconds per call: the median of `runs` calls.
 fn median(runs: usize, mut call: impl FnMut() -> Outcome<()>) -> Outcome<f64> {
     call()?;
     let mut seconds = Vec::with_capacity(runs);
@@ -32,7 +32,7 @@ fn main() -> Outcome<()> {
         sizes = vec![64, 128, 256, 512, 1024, 2048];
     }
     let context = Context::new(&choice.resolve()?)?;
-    // The device's own times cost more than a small product.
+    // Taking the device's own times costs more than a small product.
     context.take_times(false)?;
     println!("{}: f32, call and wait", context.name());
     println!("{:>6} {:>12} {:>12} {:>12} {:>12}", "n", "plain us", "packed us", "in a row us", "GFLOP/s");

@@ -1,4 +1,4 @@
-//! A small multi-layer perceptron: two layers with bias and `ReLU`, a last one without, weights packed once.
+//! A small multi-layer perceptron: two layers with bias and `ReLU`, a last one without `ReLU`, weights packed once.
 //!
 //! `cargo run --release -p tripipe --example mlp -- [DEVICE] [BATCH]`
 
@@ -14,7 +14,7 @@ struct Layer {
     relu: bool,
 }
 
-/// Numbers around 0 that are the same every time.
+/// Reproducible numbers around 0.
 fn numbers(count: usize, scale: f32) -> Vec<f32> {
     (0..count as u32)
         .map(|i| ((i.wrapping_mul(2_654_435_761) >> 16) as f32 / 32768.0 - 1.0) * scale)
@@ -35,7 +35,7 @@ impl Layer {
         Ok(Self { weights: Packed::b(&weights, batch)?, bias, relu })
     }
 
-    /// Queued; the result can go into the next layer at once.
+    /// Queued; the result can be passed to the next layer at once.
     fn forward(&self, x: &Matrix<f32>) -> Result<Matrix<f32>, Error> {
         let product = Product::of(x, &self.weights)?.bias_columns(&self.bias);
         if self.relu { product.relu().to_matrix() } else { product.to_matrix() }

@@ -1,9 +1,9 @@
-//! Times one device against a team of all, with copies and without them: a filter, and products.
+//! Compares the times of one device and of a team of all, with copies and without them: a filter, and products.
 //!
-//! `cargo run --release -p tripipe --example share -- [twice] [SIZE ...]` shares products of SIZE x SIZE x SIZE (8192 and 16384
-//! when nothing is said) and two filters, one of little and one of much arithmetic, out to all OpenCL GPUs of the machine;
-//! where there are fewer than two, to all devices. With `twice` each OpenCL device is there with two contexts, so that one
-//! copies while the other computes.
+//! `cargo run --release -p tripipe --example share -- [twice] [SIZE ...]` shares products of SIZE x SIZE x SIZE (8192
+//! and 16384 by default) and two filters, one with little and one with much arithmetic, among all OpenCL GPUs of the
+//! machine; if there are fewer than two, among all devices. With `twice` each OpenCL device has two contexts, so that
+//! one copies while the other computes.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Prints what each does in its best call.
+/// Prints the shares of each in its best call.
 fn compare(
     alone: &[Team],
     team: &Team,
@@ -86,7 +86,7 @@ fn compare(
     Ok(())
 }
 
-/// Seconds in which the busiest member computed.
+/// Seconds that the busiest member spent computing.
 fn computing(shares: &Shares) -> f64 {
     shares.shares.iter().filter_map(|share| share.computing_seconds).fold(0.0, f64::max)
 }

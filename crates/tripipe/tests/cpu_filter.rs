@@ -59,7 +59,7 @@ fn check(chain: &Chain, from: &Raster, to: &Raster) {
     }
 }
 
-/// The same with rasters without gaps, in both layouts.
+/// The same for rasters without gaps, in both layouts.
 fn check_layouts(chain: &Chain, size: [usize; 2], channels: usize, element: Element) {
     for from in [Raster::packed(size, channels, element), Raster::planar(size, channels, element)] {
         check(chain, &from, &chain.apply_to(&from).unwrap());
@@ -70,7 +70,7 @@ fn linear(linear: Linear) -> Stage {
     Stage::Linear(linear)
 }
 
-/// Every kind of stage, each path of the weighted sums among them. What they name is what makes them take it.
+/// Every kind of stage, and every path of the weighted sums. The comments name the property that selects the path.
 fn stages() -> Vec<Stage> {
     let ramp = |len: i32| (0..len).map(|i| i - len / 3).collect::<Vec<i32>>();
     vec![
@@ -78,19 +78,19 @@ fn stages() -> Vec<Stage> {
         linear(Linear::gaussian(5, None).unwrap()),
         // 32 bits across, 16 down.
         linear(Linear::gaussian(7, Some(1.4)).unwrap()),
-        // Sums of bytes and of 16 bits that take all of 32.
+        // Sums of bytes and of 16-bit values that need all of 32 bits.
         linear(Linear::gaussian(29, Some(100.0)).unwrap()),
         linear(Linear::gaussian(29, Some(100.0)).unwrap().with_offset(-90).to(Element::I16)),
         linear(Linear::gaussian(9, None).unwrap().to(Element::F32)),
         linear(Linear::full([3, 1], vec![1 << 14, 5, 17], (1 << 31) + 5).unwrap()),
         linear(Linear::sobel_x().to(Element::I16)),
         linear(Linear::scharr_y().to(Element::F32)),
-        // Divisors that are no powers of two, in 16 bits, and in 32 for the offset.
+        // Divisors that are not powers of two, in 16 bits, and in 32 because of the offset.
         linear(Linear::mean([3, 5]).unwrap()),
         linear(Linear::mean([5, 3]).unwrap().with_offset(-9)),
         linear(Linear::sobel_y().with_offset(128).to(Element::U16)),
         linear(Linear::unsharp(3, None, 0.7).unwrap()),
-        // A divisor that is no power of two with sums of both signs.
+        // A divisor that is not a power of two with sums of both signs.
         linear(Linear::full([3, 5], ramp(15), 7).unwrap()),
         linear(Linear::full([1, 1], vec![0], 1).unwrap()),
         linear(Linear::mean([31, 1]).unwrap().to(Element::F16)),
@@ -130,7 +130,7 @@ fn every_stage_for_every_border() {
     }
 }
 
-/// Narrower and flatter than the windows.
+/// Images narrower and lower than the windows.
 #[test]
 fn small_images() {
     for stage in stages() {
@@ -166,7 +166,7 @@ fn every_color() {
     }
 }
 
-/// The filter with code of its own.
+/// The filter with a dedicated implementation.
 #[test]
 fn laplace() {
     for (size, channels) in
@@ -179,7 +179,8 @@ fn laplace() {
     }
 }
 
-/// Windows on windows, types that change in between, and colour; the stages see each other's rounded results.
+/// Windows after windows, types that change in between, and colour; each stage reads the rounded results of the one
+/// before.
 #[test]
 fn chains() {
     let chains = [
@@ -216,7 +217,7 @@ fn chains() {
     }
 }
 
-/// Around the blocks, around the chunks of a row, and over the size from which all threads are used.
+/// Sizes around the blocks, around the chunks of a row, and above the size from which all threads are used.
 #[test]
 fn lengths_of_rows() {
     let chain = |stage: Stage| Chain::one(stage, Border::Replicate);
@@ -244,7 +245,8 @@ fn lengths_of_rows() {
     }
 }
 
-/// Regions, gaps, other layouts in than out, and bytes that no element is aligned to. Nothing outside the result's pixels is written.
+/// Regions, gaps, different layouts of source and result, and unaligned bytes. Nothing outside the result's pixels is
+/// written.
 #[test]
 fn places() {
     let chain = Chain::one(linear(Linear::gaussian(3, None).unwrap()), Border::Reflect);
@@ -259,13 +261,13 @@ fn places() {
             for to in parts {
                 let bytes = element.bytes();
                 let source = noise(element, from.elements().unwrap() * bytes, 5);
-                // What differs afterwards is what is not written.
+                // The bytes that differ afterwards are those that are not written.
                 let [want, other] = [0xA5, 0x5A].map(|byte| {
                     let mut want = vec![byte; to.elements().unwrap() * bytes];
                     reference::apply(&chain, &from, &source, &to, &mut want).unwrap();
                     want
                 });
-                // One byte off, whatever the alignment of the vector.
+                // Shifted by one byte, so that it is unaligned whatever the alignment of the vector.
                 let mut shifted = vec![0; source.len() + 1];
                 shifted[1..].copy_from_slice(&source);
                 for off in [0, 1] {
@@ -285,7 +287,8 @@ fn places() {
     }
 }
 
-/// NaN and infinity reach what their weight is not 0 for, and integers as the specification says.
+/// NaN and infinity propagate to every result in which their weight is not 0, and to integers as the specification
+/// says.
 #[test]
 fn not_finite() {
     let from = Raster::packed([9, 9], 1, Element::F32);
@@ -300,7 +303,7 @@ fn not_finite() {
             Stage::Bilateral(Bilateral { size: 3, sigma_color: 1.0, sigma_space: 1.0 }),
             Stage::Convert { to: Element::I16, scale: -1.0, offset: 0.0 },
         ] {
-            // The reference's bounds of bilateral means are not made for NaN.
+            // The reference's bounds of bilateral means do not support NaN.
             if bad.is_nan() && matches!(stage, Stage::Bilateral(_)) {
                 continue;
             }
@@ -366,7 +369,7 @@ fn frames() {
             }
         }
     }
-    // OpenCV's COLOR_YUV2RGB_NV12 of gray, of black, and of white.
+    // OpenCV's `COLOR_YUV2RGB_NV12` of gray, of black, and of white.
     assert_eq!(
         [rgb_of(126, 128, 128), rgb_of(16, 128, 128), rgb_of(235, 128, 128)],
         [[128; 3], [0; 3], [255; 3]]
@@ -407,7 +410,7 @@ fn other_extents() {
                     let place = format!("{interpolation:?} {from:?} {to:?}");
                     match element {
                         Element::U8 | Element::I16 | Element::U16 => assert_eq!(found, want, "{place}"),
-                        // Of values up to 150: within 2^-20 of that, and a unit in the last place of the element.
+                        // Values are at most 150: within 2^-20 of that, and one unit in the last place of the element.
                         Element::F16 => {
                             close(
                                 &bytemuck::pod_collect_to_vec::<u8, f16>(&found),
@@ -456,14 +459,14 @@ fn refused() {
     let four = Chain::one(Stage::Median { size: 4 }, Border::Wrap);
     assert!(cpu::filter(&four, &from, &[0; 36], &from, &mut result, Threads::All).is_err());
     assert_eq!(result, [7; 36]);
-    // No pixels: nothing to do.
+    // No pixels: there is nothing to do.
     for size in [[0, 3], [4, 0], [0, 0]] {
         let none = Raster::packed(size, 3, Element::U8);
         cpu::filter(&chain, &none, &[], &none, &mut [], Threads::All).unwrap();
     }
 }
 
-/// A test that could not fail would be none: a result with one wrong bit is told.
+/// Checks that the comparison can fail: a result with one wrong bit is detected.
 #[test]
 fn the_comparison_sees_one_bit() {
     let from = Raster::packed([40, 30], 1, Element::U8);
@@ -487,7 +490,7 @@ fn any_raster() -> impl Strategy<Value = Raster> {
     )
 }
 
-/// Whether no stage makes infinity or NaN of the noise.
+/// Whether no stage turns the noise into infinity or NaN.
 fn stays_finite(chain: &Chain, from: &Raster) -> bool {
     let source = noise(from.element, from.elements().unwrap() * from.element.bytes(), 7);
     (1..=chain.stages.len()).all(|count| {
@@ -520,7 +523,7 @@ proptest! {
         packed: bool,
     ) {
         let chain = Chain { stages, border, keep_alpha };
-        // Sums of sums may leave 32 bits, and the range of half precision: then medians are unspecified.
+        // Sums of sums may exceed 32 bits, and the range of half precision: then medians are unspecified.
         if let Ok(mut to) = chain.apply_to(&from) && stays_finite(&chain, &from) {
             if packed && to.layout == Layout::Planar {
                 to = Raster::packed([to.width, to.height], to.channels, to.element);
@@ -530,7 +533,8 @@ proptest! {
     }
 }
 
-/// Blurs of pictures with structure in every direction against sums in `f64`: bytes are within 1 of the rounded exact value.
+/// Blurs of pictures with structure in every direction, compared with sums in `f64`: bytes are within 1 of the rounded
+/// exact value.
 #[test]
 fn gaussians_are_within_1_of_the_exact_ones() {
     let (width, height) = (70, 50);
@@ -578,7 +582,7 @@ fn gaussians_are_within_1_of_the_exact_ones() {
     }
 }
 
-/// NaN and infinity reach what the specification says, and nothing else; NaN in medians, erosions and dilations is unspecified.
+/// NaN and infinity propagate exactly as specified; NaN in medians, erosions and dilations is unspecified.
 #[test]
 fn nan_and_infinity() {
     let special = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
@@ -603,7 +607,7 @@ fn nan_and_infinity() {
             assert_eq!(reference::verify(&chain, &from, source, &to, &result), Ok(()), "{chain:?}");
         }
     }
-    // A pixel that is not covered is not seen: every second result covers two pixels, the others three.
+    // A pixel that is not covered has no influence: every second result covers two pixels, the others three.
     for (interpolation, from, to, nan, want) in [
         (Interpolation::Area, 5, 2, 0, [true, false].as_slice()),
         (Interpolation::Area, 6, 4, 2, &[false, true, false, false]),

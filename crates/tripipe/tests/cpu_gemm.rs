@@ -1,4 +1,4 @@
-//! The general matrix product of the CPU path against sums in f64, written out.
+//! Tests of the CPU path's general matrix product against explicit sums in f64.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
@@ -6,24 +6,24 @@ use half::f16;
 use proptest::prelude::*;
 use tripipe::cpu::{self, CpuError, Element, Gemm, Operand, Place, Threads};
 
-/// What a case computes, in numbers that all types hold exactly.
+/// A product, with numbers that all types represent exactly.
 #[derive(Clone, Debug)]
 struct Case {
     extents: [usize; 3],
     batch: usize,
     factors: [i8; 2],
     places: [Operand; 3],
-    /// Elements of A, B and C.
+    /// The number of elements of A, B and C.
     lengths: [usize; 3],
 }
 
-/// How a matrix lies.
+/// The layout of a matrix.
 #[derive(Clone, Copy, Debug)]
 enum Order {
     Rows,
     Columns,
     Scattered,
-    /// All rows in the same place.
+    /// All rows at the same location.
     OneRow,
 }
 
@@ -45,7 +45,7 @@ impl Case {
             } else {
                 (rows - 1) * row_stride + (columns - 1) * column_stride + 1
             };
-            // One B for all products.
+            // All products share one B.
             let batch_stride = if which == 1 { 0 } else { span + gap };
             let offset = 3 * gap;
             lengths[which] =
@@ -60,7 +60,8 @@ impl Case {
         offset + product * batch_stride + i * row_stride + j * column_stride
     }
 
-    /// `finish` doubles and adds a number of the place. `number` gives an element its value.
+    /// `finish` doubles each element and adds a number that depends on its position. `number` gives an element its
+    /// value.
     fn check<T: Element>(
         &self,
         element: impl Fn(i8) -> T,
@@ -193,7 +194,7 @@ fn edges() {
     Case::new([3, 3, 3], 0, [1, 0], [Order::Rows; 3], 0).check_all();
 }
 
-/// Sizes that cross tiles, several bands, and vectors.
+/// Sizes that span several tiles, bands, and vectors.
 #[test]
 fn larger() {
     use Order::{Columns, Rows};
@@ -211,7 +212,7 @@ fn larger() {
     Case::new([60, 50, 40], 9, [1, 0], [Rows; 3], 0).check_all();
 }
 
-/// The extreme products of bytes, over more of K than `f32` could sum.
+/// The extreme products of bytes, with a larger K than `f32` could sum.
 #[test]
 fn bytes_are_exact() {
     for (a, b) in [(-128i8, -128i8), (-128, 127), (127, 127)] {
@@ -231,7 +232,7 @@ fn what_is_not_read() {
     let mut c = [f32::NAN; 4];
     cpu::gemm::<f32>(&gemm, &[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0], &mut c, |_, _| (), Threads::One)
         .unwrap();
-    // [1 2; 3 4] [5 6; 7 8] = [19 22; 43 50], stored by columns.
+    // [1 2; 3 4] [5 6; 7 8] = [19 22; 43 50], stored column by column.
     assert_eq!(c, [19.0, 43.0, 22.0, 50.0]);
     let nothing = Gemm { alpha: 0.0, beta: 3.0, ..gemm };
     cpu::gemm::<f32>(&nothing, &[f32::NAN; 4], &[f32::INFINITY; 4], &mut c, |_, _| (), Threads::One).unwrap();

@@ -19,7 +19,7 @@ fn values(len: usize, seed: u64) -> Vec<f64> {
         .collect()
 }
 
-/// The product and, beside it, the product of the absolute values, by which rounding errors are measured.
+/// The product, and the product of the absolute values, which scales the bound of rounding errors.
 fn product(a: &[f64], b: &[f64], m: usize, n: usize, k: usize) -> Vec<(f64, f64)> {
     let mut c = vec![(0.0, 0.0); m * n];
     for i in 0..m {
@@ -34,8 +34,8 @@ fn product(a: &[f64], b: &[f64], m: usize, n: usize, k: usize) -> Vec<(f64, f64)
     c
 }
 
-/// Checks all three types. The bound is the textbook's for a sum of k products in any order, `k eps sum |a b|`; f16 adds the
-/// rounding of the result.
+/// Checks all three types. The bound is the standard one for a sum of k products in any order, `k eps sum |a b|`; f16
+/// adds the rounding of the result.
 fn check_gemm(m: usize, n: usize, k: usize) {
     let (a, b) = (values(m * k, 1), values(k * n, 2));
     let want = product(&a, &b, m, n, k);
@@ -51,7 +51,7 @@ fn check_gemm(m: usize, n: usize, k: usize) {
         for (at, &(want, scale)) in want.iter().enumerate() {
             let terms = k as f64 * scale;
             let found = [c64[at], f64::from(c32[at]), c16[at].to_f64()];
-            // The f64 sum it is compared with has an error of its own, hence 2.
+            // The f64 sum it is compared with has an error too, hence the factor 2.
             let bounds = [
                 2.0 * f64::EPSILON * terms,
                 f64::from(f32::EPSILON) * terms,
@@ -81,7 +81,7 @@ fn gemm_for_every_small_size() {
 #[test]
 fn gemm_for_odd_and_larger_sizes() {
     let sizes = [(1, 1, 5000), (1, 777, 33), (777, 1, 33), (65, 129, 257), (128, 128, 128), (331, 97, 211)];
-    // The last three cross the tiles of the f16 product in each direction.
+    // The last three span several tiles of the f16 product in each direction.
     for (m, n, k) in sizes.into_iter().chain([(1030, 5, 9), (3, 1029, 11), (5, 7, 2050)]) {
         check_gemm(m, n, k);
     }
@@ -102,7 +102,7 @@ fn gemm_never_reads_c_and_gives_zero_for_no_terms() {
     }
 }
 
-/// One element of A that is not finite spoils its row of C and nothing else; zero times infinity is not a number.
+/// A non-finite element of A affects its row of C and nothing else; zero times infinity is NaN.
 #[test]
 fn not_a_number_and_infinity_propagate() {
     for (m, n, k) in [(2, 3, 4), (37, 41, 53), (130, 131, 132)] {
@@ -154,8 +154,8 @@ fn f16_sums_are_taken_in_f32_and_rounded_once() {
     assert_eq!(c[0].to_bits(), 1);
 }
 
-/// Products that each want all threads, from several threads of the pool and from outside it, neither wait for each other
-/// for ever nor mix up their scratch space.
+/// Products that each want all threads, started from several threads of the pool and from outside it, neither deadlock
+/// nor mix up their scratch space.
 #[test]
 fn products_at_the_same_time() {
     const SIZE: usize = 260;
@@ -187,7 +187,7 @@ fn gemm_refuses_wrong_lengths() {
     assert_eq!(error, CpuError::Length { operation: "gemm_f64", buffer: "c", want: 4, found: 5 });
     let error = cpu::gemm_f16(&[], &[], &mut [], usize::MAX, 2, 3, Threads::All).unwrap_err();
     assert!(matches!(error, CpuError::TooLarge { operation: "gemm_f16", buffer: "a", .. }), "{error}");
-    // An empty C does not excuse an A or B that does not fit.
+    // An empty C does not excuse an A or B with the wrong length.
     let error = cpu::gemm_f32(&[0.0], &[], &mut [], 0, 2, 0, Threads::All).unwrap_err();
     assert_eq!(error, CpuError::Length { operation: "gemm_f32", buffer: "a", want: 0, found: 1 });
 }
@@ -217,7 +217,7 @@ fn vector_add_wraps() {
 #[test]
 fn saxpy_rounds_the_product_before_the_sum() {
     for len in (0..=70).chain([300_001]) {
-        // Arbitrary bit patterns in 1..2, so that products really need rounding.
+        // Arbitrary bit patterns in 1..2, so that products require rounding.
         let x: Vec<f32> =
             (0..len).map(|i: u32| f32::from_bits(0x3F80_0000 | i.wrapping_mul(2_654_435_761) >> 9)).collect();
         let y: Vec<f32> = x.iter().rev().map(|v| -v * 0.7).collect();
@@ -226,7 +226,7 @@ fn saxpy_rounds_the_product_before_the_sum() {
             let mut found = vec![0.0; x.len()];
             cpu::saxpy(a, &x, &y, &mut found, threads).unwrap();
             for i in 0..x.len() {
-                // The f64 product of two f32 is exact, and so is what rounding it to f32 gives in f64.
+                // The f64 product of two f32 is exact, and so is converting its rounded f32 value back to f64.
                 let product = (f64::from(a) * f64::from(x[i])) as f32;
                 let want = (f64::from(product) + f64::from(y[i])) as f32;
                 assert_eq!(found[i].to_bits(), want.to_bits(), "{len} {threads:?} element {i}");

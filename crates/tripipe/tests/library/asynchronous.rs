@@ -1,4 +1,4 @@
-//! Forms that do not wait: what they return comes later, is right, and outlives what it was made of.
+//! The asynchronous functions: their results are correct, and they outlive the objects they were made from.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -59,7 +59,8 @@ fn values_are_those_of_the_forms_that_wait() {
     }
 }
 
-/// In line: what is read is what was there when the reading was queued, whatever is queued afterwards and whatever becomes of its memory.
+/// Transfers are in queue order: a read returns the contents at the time it was queued, whatever is queued afterwards
+/// and even if the memory is dropped.
 #[test]
 fn transfers_are_in_line() {
     for context in contexts() {
@@ -89,7 +90,8 @@ fn transfers_are_in_line() {
     }
 }
 
-/// Dropped before they end, with all that they are of: nothing is freed that is still written, and the next ones are right.
+/// Transfers are dropped before they end, with all objects they use: memory that is still being written is not freed,
+/// and later transfers are correct.
 #[test]
 fn transfers_may_be_dropped() {
     for context in contexts() {
@@ -111,7 +113,7 @@ fn transfers_may_be_dropped() {
     }
 }
 
-/// They say what came of them as all operations do: to whoever waits, and to whoever reads what was made.
+/// Failures are reported as for all operations: to the caller that waits, and to the caller that reads the result.
 #[test]
 fn failures_reach_whoever_waits() {
     let Some((context, well)) = faulty() else { return };
@@ -135,11 +137,11 @@ fn failures_reach_whoever_waits() {
     fails(&context);
     drop(Elementwise::of(&x).relu().to_new_async().unwrap());
     assert!(context.finish().is_err());
-    // What was said to have failed still runs: PoCL may not be left with it when the process ends.
+    // The operation that was reported as failed still runs: it must end before the process does, for PoCL.
     assert_eq!(x.sum().unwrap(), 40.0);
 }
 
-/// On a device that fails where it is to wait for contents to travel.
+/// Uses a device that fails when it is asked to wait for a transfer.
 #[test]
 fn nothing_is_waited_for_on_a_device() {
     let device = tripipe_opencl::devices().unwrap_or_default().into_iter().next();
@@ -171,7 +173,7 @@ fn nothing_is_waited_for_on_a_device() {
     assert_eq!(real.into_matrix().unwrap().to_vec_async().unwrap().wait().unwrap().len(), 16);
 }
 
-/// Nothing to transfer is no error, and neither are regions.
+/// Empty transfers are not errors, and neither are those of empty images.
 #[test]
 fn empty_transfers_end() {
     for context in contexts() {

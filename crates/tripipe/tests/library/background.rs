@@ -1,4 +1,4 @@
-//! Kernels that are built while the CPU path does their work.
+//! Kernels that are built while the CPU path does the work.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -11,7 +11,8 @@ use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor};
 
 use crate::bytes;
 
-/// Contexts on OpenCL devices that find nothing built, and build in the background. What they do is the device's, however slow it is.
+/// Contexts on OpenCL devices with an empty cache that build in the background. The device does the operations, however
+/// slow it is.
 fn contexts() -> Vec<Context> {
     let devices = tripipe_opencl::devices().unwrap_or_default();
     let options = ExecutorOptions::default().cache(CacheChoice::Off);
@@ -26,7 +27,7 @@ fn contexts() -> Vec<Context> {
     contexts
 }
 
-/// A chain whose kernel no driver has kept from an earlier run: that of another border each time.
+/// A chain whose kernel no driver has cached from an earlier run: it has a different border each time.
 fn new_chain(stages: &str) -> Chain {
     let nanoseconds = std::time::UNIX_EPOCH.elapsed().unwrap().subsec_nanos();
     Chain::parse(stages, Border::Constant(nanoseconds as f32 * 1e-7)).unwrap()
@@ -54,7 +55,7 @@ fn the_first_runs_do_not_wait_for_the_compiler() {
             assert!(asked.elapsed() < Duration::from_secs(900), "{}", filter.explain());
             sleep(Duration::from_millis(10));
         }
-        // What the CPU path took is not what the kernels take.
+        // The time of the CPU path is not reported as that of the kernels.
         assert_eq!(filter.explain().measured_seconds, None);
         result.write(&[0; 1200]).unwrap();
         filter.run(&image, &mut result).unwrap().wait().unwrap();
@@ -64,7 +65,7 @@ fn the_first_runs_do_not_wait_for_the_compiler() {
         assert!(explanation.build_seconds.unwrap() > 0.0);
         assert!(explanation.to_string().contains("to build or load the kernels"), "{explanation}");
 
-        // Built once, it is there for every other operation at once.
+        // Once built, it is available to every other operation at once.
         let wide = Image::from_slice(&context, [60, 20], 1, &bytes(1200)).unwrap();
         let filter = context.filter(&chain, wide.raster(), wide.raster()).unwrap();
         assert_eq!(filter.explain().fallback, None);
@@ -88,7 +89,7 @@ fn products_are_right_before_and_after() {
             Matrix::from_slice(&context, [rows, columns], &vec![value; rows * columns]).unwrap()
         };
         let (a, b) = (matrix(20, 7, 2.0), matrix(7, 30, 3.0));
-        // Packed operands are for kernels, which are waited for.
+        // Packed operands are for kernels, so the product waits for them.
         let packed = Packed::b(&b, 20).unwrap();
         for _ in 0..2 {
             let product = Product::of(&a, &b).unwrap().to_matrix().unwrap();

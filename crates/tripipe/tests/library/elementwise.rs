@@ -1,4 +1,4 @@
-//! Elements one by one and many to one number, of every type and in every shape: on every device what the definition gives.
+//! Elementwise operations and reductions of every type and shape: every device gives the result of the definition.
 
 use half::f16;
 use tripipe::filter::{Element as Channel, Raster};
@@ -7,7 +7,7 @@ use tripipe::{Context, Elementwise, Error, Image, Matrix, Order, Vector};
 
 use crate::{bytes, contexts};
 
-/// Numbers of 32 bits, the extremes among them.
+/// Numbers of 32 bits, including the extremes.
 fn integers(count: usize) -> Vec<i32> {
     let noise = |i: usize| (i as u32).wrapping_mul(2_654_435_761).rotate_left(7) as i32;
     let mut found: Vec<i32> = (0..count).map(noise).collect();
@@ -37,7 +37,7 @@ fn integers_of_every_type_are_reduced() {
         for length in [0, 9, 1000] {
             is(&context, &integers(length));
         }
-        // Sums far past 32 bits; of equals the first is found.
+        // Sums far beyond 32 bits; among equals the first is found.
         is(&context, &vec![i32::MAX; 5000]);
         is(&context, &vec![i32::MIN; 5000]);
         let words = Vector::from_slice(&context, &[7, u32::MAX, 0, u32::MAX]).unwrap();
@@ -65,7 +65,7 @@ fn doubles_and_halves_are_reduced() {
     }
 }
 
-/// What a product of bytes gives: 32 bits, which become what one likes.
+/// The results of a product of bytes: 32-bit integers, which can be reduced and converted to any type.
 #[test]
 fn sums_of_products_are_reduced_and_converted() {
     for context in contexts() {
@@ -91,7 +91,7 @@ fn sums_of_products_are_reduced_and_converted() {
     }
 }
 
-/// Rounded to the nearest, ties to even, saturated, NaN to 0; exact where nothing need be rounded.
+/// Values are rounded to the nearest, ties to even, and saturated, NaN becomes 0; exact when no rounding is needed.
 #[test]
 fn conversions_round_and_saturate() {
     let reals =
@@ -122,7 +122,7 @@ fn conversions_round_and_saturate() {
         let words = x.converted::<u32>(1.0, 0.0).unwrap().to_vec().unwrap();
         assert_eq!(words[7..], [u32::MAX, 0, 0, u32::MAX, 0], "{name}");
 
-        // More digits than f32 has.
+        // Integers with more digits than f32 has.
         let wide = [16_777_217i32, i32::MAX, i32::MIN, -16_777_217];
         let x = Vector::from_slice(&context, &wide).unwrap();
         assert_eq!(x.converted::<i32>(1.0, 0.0).unwrap().to_vec().unwrap(), wide);
@@ -138,7 +138,7 @@ fn conversions_round_and_saturate() {
         assert_eq!(doubles.converted::<u32>(1.0, 0.0).unwrap().to_vec().unwrap(), [u32::MAX, 0, 0]);
         assert_eq!(doubles.converted::<i32>(2.0, 0.25).unwrap().to_vec().unwrap(), [i32::MAX, -15, 0]);
 
-        // To the bit: what is only moved stays a NaN of that kind, and subnormal.
+        // Bit-exact: a value that is only moved keeps its NaN payload, and stays subnormal.
         let odd = [f32::from_bits(0x7FC1_2345), f32::from_bits(1), -0.0];
         let same = Vector::from_slice(&context, &odd).unwrap().converted::<f32>(1.0, 0.0).unwrap();
         let same = same.to_vec().unwrap();
@@ -187,7 +187,8 @@ fn vec_of<T: tripipe::Element>(made: Result<Vector<T>, Error>) -> Vec<T> {
     made.unwrap().to_vec().unwrap()
 }
 
-/// The complementary error function, by Simpson's rule over its definition: 2 / sqrt(pi) times the integral of exp(-t t) from x on.
+/// The complementary error function, by Simpson's rule on its definition: 2 / sqrt(pi) times the integral of exp(-t t)
+/// from x on.
 fn erfc(x: f64) -> f64 {
     let (steps, end) = (20_000, 12.0f64.max(x + 8.0));
     let width = (end - x) / f64::from(steps);
@@ -234,13 +235,13 @@ fn activations_are_those_of_the_definitions() {
     }
 }
 
-/// Halves compute in f32 and are rounded once; doubles in f64.
+/// Halves are computed in f32 and rounded once; doubles are computed in f64.
 #[test]
 fn halves_and_doubles_keep_their_digits() {
     for context in contexts() {
         let halves = [1.0, 65_504.0, 0.1].map(f16::from_f32);
         let x = Vector::from_slice(&context, &halves).unwrap();
-        // 65504 x 4 is past the largest half on the way.
+        // 65504 x 4, an intermediate result, exceeds the largest half.
         let same =
             Elementwise::of(&x).multiply_scalar(f16::from_f32(4.0)).multiply_scalar(f16::from_f32(0.25));
         assert_eq!(vec_of(same.to_new()), halves, "{}", context.name());
@@ -253,7 +254,7 @@ fn halves_and_doubles_keep_their_digits() {
     }
 }
 
-/// Parts of matrices and images: what lies between stays.
+/// Parts of matrices and images: the elements between them are unchanged.
 #[test]
 fn parts_of_matrices_and_images_are_operands() {
     for context in contexts() {
@@ -351,7 +352,7 @@ fn what_does_not_fit_is_refused() {
         assert_eq!(vec_of(eight.to_new()), [9.0, 18.0], "{}", context.name());
         let mut short = Vector::<u8>::zeros(context, 1).unwrap();
         assert!(matches!(Elementwise::of(&x).store(&mut short), Err(Error::Shape { .. })));
-        // Both are the same memory.
+        // Both share the memory.
         let mut over = Matrix::from_vector(&x, [2, 1]).unwrap();
         let alias = Matrix::from_vector(&x, [2, 1]).unwrap();
         assert!(matches!(Elementwise::of(&alias).relu().store(&mut over), Err(Error::Aliased { .. })));
@@ -365,7 +366,7 @@ fn what_does_not_fit_is_refused() {
     }
 }
 
-/// Nothing to do is no error.
+/// Empty operands are not errors.
 #[test]
 fn empty_operands_are_operands() {
     for context in contexts() {

@@ -1,4 +1,5 @@
-//! Operations that fail after they were queued: whoever asks for their results is told, and whoever waits for all.
+//! Operations that fail after they were queued: the failure is reported to callers that read their results, and to the
+//! caller that waits for all.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +12,7 @@ use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 use crate::bytes;
 use crate::faulty::Faulty;
 
-/// A context on such a device, and what says which submission fails.
+/// A context on a faulty device, and the counter that selects the submission that fails.
 pub(crate) fn faulty() -> Option<(Context, Arc<AtomicUsize>)> {
     let device = tripipe_opencl::devices().unwrap_or_default().into_iter().next()?;
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
@@ -27,7 +28,7 @@ pub(crate) fn faulty() -> Option<(Context, Arc<AtomicUsize>)> {
     Some((context, well))
 }
 
-/// The next submission fails, those after it go well.
+/// The next submission fails; those after it succeed.
 fn fail_next(well: &AtomicUsize) {
     well.store(0, Ordering::SeqCst);
 }
@@ -49,14 +50,14 @@ fn a_failure_is_told_when_a_good_operation_came_after_it() {
     fail_next(&well);
     let lost = Product::of(&a, &a).unwrap().to_matrix().unwrap();
     let good = Product::of(&a, &a).unwrap().to_matrix().unwrap();
-    // What has nothing to do with it is whole.
+    // Results that do not depend on it are valid.
     assert_eq!(good.to_vec().unwrap(), [16.0; 16]);
-    // Whoever reads what failed is told, each time.
+    // Every read of the failed result reports the failure.
     failed(lost.to_vec());
     failed(lost.map(<[f32]>::len));
     failed(lost.view().to_vec());
     failed(lost.to_context(&context).and_then(|copy| copy.to_vec()));
-    // It was told, so nobody needs be told again who waits for all.
+    // It was reported, so waiting for all does not report it again.
     context.finish().unwrap();
     fail_next(&well);
     let lost = Product::of(&a, &a).unwrap().to_matrix().unwrap();
@@ -78,17 +79,17 @@ fn what_is_computed_of_a_failed_result_fails() {
     failed(last.to_vec());
     failed(next.to_transposed().and_then(|turned| turned.to_vec()));
     failed(lost.map_mut(|_| ()));
-    // Packed, and on the way to another context.
+    // Packed, and when copied to another context.
     failed(Packed::b(&lost, 4).and_then(|packed| Product::of(&a, &packed)?.to_matrix()?.to_vec()));
     let cpu = Context::new(&tripipe::Device::Cpu).unwrap();
     failed(lost.to_context(&cpu));
-    // With more of it, or with part of it overwritten, it is still not there.
+    // When more is added to it, or part of it is overwritten, it is still invalid.
     drop(Product::of(&a, &a).unwrap().beta(1.0).store(&mut lost).unwrap());
     failed(lost.to_vec());
     let part = a.block(0..2, 0..4).unwrap();
     drop(Product::of(part, &a).unwrap().store(lost.block_mut(0..2, 0..4).unwrap()).unwrap());
     failed(lost.to_vec());
-    // Once all of it is written it is whole, by an operation or by the host.
+    // Once all of it is overwritten, by an operation or by the host, it is valid.
     drop(Product::of(&a, &a).unwrap().store(&mut lost).unwrap());
     assert_eq!(lost.to_vec().unwrap(), [16.0; 16]);
     next.write(&[1.0; 16]).unwrap();
@@ -101,7 +102,7 @@ fn failures_of_every_kind_of_operation_are_told() {
     let Some((context, well)) = faulty() else { return };
     let chain = Chain::parse("box:3", Border::Replicate).unwrap();
     let image = Image::from_slice(&context, [16, 9], 1, &bytes(16 * 9)).unwrap();
-    // Ahead, so that what is queued first is the operation.
+    // Done first, so that the next submission is the operation itself.
     drop(image.filtered::<u8>(&chain).unwrap());
     fail_next(&well);
     let blurred: Image<u8> = image.filtered(&chain).unwrap();
@@ -127,7 +128,7 @@ fn failures_of_every_kind_of_operation_are_told() {
     context.finish().unwrap();
 }
 
-/// What the CPU path does because the device has no `half`, and what it does as it is faster.
+/// Operations that the CPU path does because the device has no `half`, and those it does because it is faster.
 #[test]
 fn the_cpu_path_does_not_begin_with_what_is_not_there() {
     let Some((context, well)) = faulty() else { return };
@@ -149,7 +150,7 @@ fn failures_of_packing_are_told_of_every_product() {
     fail_next(&well);
     let packed = Packed::b(&a, 128).unwrap();
     if well.swap(usize::MAX, Ordering::SeqCst) == 0 {
-        // This device takes it as it lies.
+        // This device uses it in its stored layout.
         return;
     }
     for _ in 0..2 {
@@ -159,7 +160,7 @@ fn failures_of_packing_are_told_of_every_product() {
     assert_eq!(c.to_vec().unwrap(), vec![128; 128 * 128]);
 }
 
-/// Many are queued before anybody looks, and the first to fail is told of first.
+/// Many operations are queued before any outcome is looked at, and the first failure is reported first.
 #[test]
 fn a_failure_is_told_after_any_number_of_good_ones() {
     let Some((context, well)) = faulty() else { return };
@@ -179,7 +180,8 @@ fn a_failure_is_told_after_any_number_of_good_ones() {
     failed(context.finish());
 }
 
-/// By way of the driver's own events: one kernel fails, those behind it run. Each case is a process of its own, as a driver is loaded once.
+/// Through the driver's own events: one kernel fails, those after it run. Each case has its own process, as a driver is
+/// loaded once.
 #[cfg(target_os = "linux")]
 mod driver {
     use std::process::Command;
@@ -189,7 +191,7 @@ mod driver {
 
     const ROLE: &str = "TRIPIPE_TEST_CHILD_OF_ERRORS";
 
-    /// Not a test of its own: what the children run.
+    /// Not a test by itself: the child processes run it.
     #[test]
     fn child() {
         let Some(times) = std::env::var_os(ROLE) else { return };

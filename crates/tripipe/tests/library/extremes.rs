@@ -1,4 +1,5 @@
-//! Extents, distances and weights that no image has: an error or an answer, never a panic. Overflows are checked in the tests' profile.
+//! Extents, distances and weights that no image has: an error or a result, never a panic. The tests' profile checks for
+//! overflows.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -172,7 +173,7 @@ proptest! {
         let probe = Probe::default();
         let (a, b, c, d) = numbers;
         let method = [Interpolation::Nearest, Interpolation::Bilinear, Interpolation::Area][a % 3];
-        // Tables of as many entries as there are pixels along an axis.
+        // Tables have as many entries as there are pixels along an axis.
         if to.width < 1 << 16 && to.height < 1 << 16 && from.width < 1 << 16 && from.height < 1 << 16 {
             let _ = resize(method, &from, &Raster { channels: from.channels, element: from.element, ..to }, &probe);
         }
@@ -202,7 +203,7 @@ proptest! {
     }
 }
 
-/// The same of images on the CPU path: distances that nothing uses may be anything.
+/// The same for images on the CPU path: unused distances may have any value.
 #[test]
 fn images() {
     let context = Context::new(&Device::Cpu).unwrap();

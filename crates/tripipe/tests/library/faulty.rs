@@ -1,4 +1,4 @@
-//! An OpenCL device that does not do what it should.
+//! An OpenCL device that misbehaves in selected ways.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,27 +11,28 @@ use tripipe_launch::{
 };
 use tripipe_opencl::OpenClExecutor;
 
-/// An OpenCL device that reports a failure of some of what it runs, after it was queued.
+/// An OpenCL device that reports a failure of some submissions after they were queued.
 pub(crate) struct Faulty {
     pub(crate) inner: OpenClExecutor,
-    /// How many submissions go well before one fails; nothing fails at `usize::MAX`.
+    /// The number of submissions that succeed before one fails; none fails at `usize::MAX`.
     pub(crate) well: Arc<AtomicUsize>,
-    /// What another thread writes, to the object with these contents, between the call that queues something and the queue.
+    /// A simulated write of another thread, to the object with these contents, between the call that queues something
+    /// and the queueing.
     pub(crate) meddling: Option<Meddling>,
-    /// Whether it fails where it is to wait for contents to travel.
+    /// Whether it fails when it is asked to wait for a transfer.
     pub(crate) impatient: Arc<AtomicBool>,
-    /// How much memory it has, where that is less than it really has.
+    /// A limit on its memory, below what it really has.
     pub(crate) budget: Option<Budget>,
 }
 
-/// Memory that is left, and what has it.
+/// The memory that is left, and the objects that use memory.
 #[derive(Default)]
 pub(crate) struct Budget {
     pub(crate) left: usize,
     pub(crate) taken: HashMap<MemoryId, usize>,
 }
 
-/// Contents of an object that are overwritten once it is used.
+/// The contents of an object that are overwritten once it is used.
 pub(crate) struct Meddling {
     pub(crate) from: Vec<u8>,
     pub(crate) to: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Filters on every device: the reference's result, and an explanation.
+//! Filters on every device: the result of the reference, and an explanation.
 
 use tripipe::filter::{Border, Chain, Element, Linear, Raster, Stage};
 use tripipe::{Error, Image};
@@ -15,7 +15,7 @@ fn expected(chain: &Chain, from: &Raster, source: &[u8]) -> Vec<u8> {
 
 #[test]
 fn filters_are_the_same_on_every_device() {
-    // Every kernel has its own tests.
+    // Each kernel has its own tests elsewhere.
     let chains = ["laplace", "gaussian:5,median:3"];
     for context in contexts() {
         for text in chains {
@@ -36,7 +36,8 @@ fn filters_are_the_same_on_every_device() {
     }
 }
 
-/// A result that a float can hold is computed whatever the order of the sums is: a separable window adds up rows or columns first.
+/// A result that a float can represent is computed whatever the order of the sums: a separable window sums rows or
+/// columns first.
 #[test]
 fn sums_of_separable_windows_overflow_only_with_the_result() {
     let real = |across: &[f32], down: &[f32]| Linear::separable_real(across.to_vec(), down.to_vec()).unwrap();
@@ -46,7 +47,7 @@ fn sums_of_separable_windows_overflow_only_with_the_result() {
         (real(&[1e-6], &[3e6]), 1e38, 3e38),
         (real(&[-4.0, 2.0, -4.0], &[0.1, -0.1, 0.1]), 3e38, -1.8e38),
         (real(&[1e20], &[1e18]), 2.0, 2e38),
-        // No power of two helps: it would leave the range of normal numbers, and 2e38 x 1e-38 is not lost.
+        // No power of two helps: it would exceed the range of normal numbers, and 2e38 x 1e-38 is significant.
         (real(&[0.0, 1.5, 1e-38], &[0.5]), 2e38, 1.5e38),
     ];
     for context in contexts() {
@@ -80,7 +81,7 @@ fn a_region_is_filtered_and_nothing_else() {
 #[test]
 fn a_luma_plane_is_filtered_where_it_lies() {
     for context in contexts() {
-        // An NV12 frame of 32 x 16 with rows of 48 bytes: luma, then chroma of half the height.
+        // An NV12 frame of 32 x 16 pixels with rows of 48 bytes: luma, then chroma with half the height.
         let frame = bytes(48 * 24);
         let frame = tripipe::Vector::from_slice(&context, &frame).unwrap();
         let luma = Image::over(&frame, Raster::luma([32, 16], 48)).unwrap();

@@ -1,5 +1,5 @@
-//! Memory that others made: an application's own OpenCL buffers and host memory on the first device, and what takes an
-//! extension on the stand-in driver, each case in a process of its own.
+//! Imported memory: an application's own OpenCL buffers and host memory on the first device, and memory that requires
+//! an extension on the stand-in driver, each case in its own process.
 #![allow(
     unsafe_code,
     clippy::panic,
@@ -19,7 +19,7 @@ use tripipe::{Context, Device, Error, Matrix, Vector};
 use tripipe_opencl::memory::{External, HostMemory};
 use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor, devices};
 
-/// The first OpenCL device, if there is one; `TRIPIPE_REQUIRE_OPENCL=1` asks for one.
+/// The first OpenCL device, if there is one; `TRIPIPE_REQUIRE_OPENCL=1` requires one.
 fn device() -> Option<tripipe_opencl::Device> {
     match devices() {
         Ok(devices) => devices.into_iter().next(),
@@ -41,7 +41,7 @@ fn context() -> Option<Context> {
     Some(Context::on_opencl(OpenClExecutor::new(&device()?, &options()).unwrap()))
 }
 
-/// An application that uses OpenCL itself: a context, a queue and buffers of its own.
+/// An application that uses OpenCL itself: its own context, queue and buffers.
 struct Application {
     context: *mut c_void,
     device: *mut c_void,
@@ -49,7 +49,7 @@ struct Application {
 }
 
 impl Application {
-    /// On the first device, as the driver numbers them.
+    /// On the first device, in the driver's numbering.
     fn new() -> Option<Self> {
         device()?;
         let device = raw::first_device();
@@ -78,9 +78,9 @@ impl Application {
     }
 }
 
-/// The buffer as something to import.
+/// The buffer as external memory to import.
 fn external(buffer: *mut c_void) -> External {
-    // SAFETY: it is live, and the application waits for the library and the other way around.
+    // SAFETY: it is live, and the application and the library wait for each other.
     unsafe { External::buffer(buffer) }.unwrap()
 }
 
@@ -97,7 +97,7 @@ fn an_applications_buffer_is_the_vectors_memory() {
     let buffer = application.buffer(opencl_sys::CL_MEM_READ_WRITE, &mut [1.0, 2.0, 3.0, 4.0]);
     let mut vector = Vector::<f32>::import(&context, external(buffer), 4).unwrap();
     assert_eq!(vector.to_vec().unwrap(), [1.0, 2.0, 3.0, 4.0]);
-    // What either writes the other reads, and kernels work on it.
+    // Each reads what the other writes, and kernels use it.
     application.write(buffer, &[5.0, 6.0, 7.0, 8.0]);
     assert_eq!(vector.to_vec().unwrap(), [5.0, 6.0, 7.0, 8.0]);
     vector.write(&[1.0, 1.0, 2.0, 2.0]).unwrap();
@@ -107,7 +107,7 @@ fn an_applications_buffer_is_the_vectors_memory() {
     let x = Vector::from_slice(&context, &[10.0, 20.0, 30.0, 40.0]).unwrap();
     vector.add_scaled(0.5, &x).unwrap().wait().unwrap();
     assert_eq!(application.read(buffer, 4), [6.0, 11.0, 17.0, 19.0]);
-    // A copy is a copy.
+    // A copy is independent.
     let copy = vector.to_context(&context).unwrap();
     context.finish().unwrap();
     application.write(buffer, &[0.0; 4]);
@@ -122,13 +122,13 @@ fn an_applications_buffer_lives_as_long_as_either_needs_it() {
     let buffer = application.buffer(opencl_sys::CL_MEM_READ_WRITE, &mut [1.0, 2.0, 3.0, 4.0]);
     let vector = Vector::<f32>::import(&context, external(buffer), 4).unwrap();
     assert_eq!(raw::references(buffer), 2);
-    // The matrix has the memory too.
+    // The matrix refers to the memory too.
     let matrix = Matrix::from_vector(&vector, [2, 2]).unwrap();
     drop(vector);
     assert_eq!(raw::references(buffer), 2);
     drop(matrix);
     assert_eq!(raw::references(buffer), 1);
-    // The application lets go first, and of its context too.
+    // The application releases it first, and its context too.
     let vector = Vector::<f32>::import(&context, external(buffer), 4).unwrap();
     drop(context);
     raw::release_buffer(buffer);
@@ -148,12 +148,12 @@ fn an_applications_buffer_that_does_not_fit_is_refused() {
     refused(Vector::<f32>::import(&self::context().unwrap(), external(buffer), 3), "another context");
     let constant = application.buffer(opencl_sys::CL_MEM_READ_ONLY, &mut [1.0]);
     refused(Vector::<f32>::import(&context, external(constant), 1), "was not made for");
-    // Nothing of these is left.
+    // No references to these remain.
     assert_eq!((raw::references(buffer), raw::references(constant)), (1, 1));
-    // Less than there is will do, down to nothing.
+    // A length below the actual one is accepted, down to zero.
     assert_eq!(import(&context, 2).unwrap().to_vec().unwrap(), [1.0, 2.0]);
     assert!(import(&context, 0).unwrap().to_vec().unwrap().is_empty());
-    // The CPU path has no use for it.
+    // The CPU path cannot import it.
     let cpu = Context::new(&Device::Cpu).unwrap();
     refused(import(&cpu, 3), "does not offer memory that others made");
     refused(Vector::<u8>::import(&cpu, External::host(HostMemory::zeroed(8).unwrap()), 8), "does not offer");
@@ -166,11 +166,11 @@ fn one_buffer_imported_twice_is_one_memory() {
     let context = application.shared();
     let buffer = application.buffer(opencl_sys::CL_MEM_READ_WRITE, &mut [1.0; 1024]);
     let import = |buffer, length| Vector::<f32>::import(&context, external(buffer), length).unwrap();
-    // The result of an operation may be none of its operands, whatever the handle.
+    // The result of an operation may not be one of its operands, whatever the handle.
     let (first, mut again) = (import(buffer, 1024), import(buffer, 1024));
     let error = again.add_scaled(2.0, &first).unwrap_err();
     assert!(matches!(error, Error::Aliased { .. }), "{error}");
-    // Parts of one buffer meet only where their bytes do.
+    // Parts of one buffer overlap only where their bytes do.
     let (low, high) = (raw::part(buffer, 0, 2048), raw::part(buffer, 2048, 2048));
     let (low, mut high) = (import(low, 512), import(high, 512));
     high.add_scaled(2.0, &low).unwrap().wait().unwrap();
@@ -178,7 +178,7 @@ fn one_buffer_imported_twice_is_one_memory() {
     let middle = import(raw::part(buffer, 1024, 2048), 512);
     let error = high.add_scaled(2.0, &middle).unwrap_err();
     assert!(matches!(error, Error::Aliased { .. }), "{error}");
-    // Nor are slices of the same bytes lent twice.
+    // Slices of the same bytes are not lent twice either.
     let within = again.map_mut(|_| first.map(|_| ()).is_err()).unwrap();
     assert!(within, "one handle was written while the other was read");
 }
@@ -196,7 +196,7 @@ fn host_memory_is_a_vector_where_it_lies() {
     vector.map_mut(|values| values[0] += 0.5).unwrap();
     let (at, first) = vector.map(|values| (values.as_ptr() as usize, values[..3].to_vec())).unwrap();
     assert_eq!(first, [4.5, 6.5, 4.0]);
-    // PoCL's devices run in this memory; others may keep a copy.
+    // PoCL's devices run in this memory; others may make a copy.
     if context.probe().is_some_and(|probe| probe.platform.contains("Portable Computing Language")) {
         assert_eq!(at, address);
     }

@@ -1,4 +1,5 @@
-//! Operations that are kept: by what they do and not where, whatever else is asked for, and within a limit of memory.
+//! The cache of operations: operations are cached by what they do and not by offset, whatever else is requested, and
+//! within a memory limit.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -12,7 +13,8 @@ use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 use crate::faulty::{Budget, Faulty};
 use crate::{bytes, contexts};
 
-/// Regions of a large image, into regions of another one, with every kind of kernel that is told where images begin.
+/// Regions of a large image, filtered into regions of another one, with every kind of kernel that takes the offsets of
+/// images.
 #[test]
 fn regions_at_many_places_are_filtered_as_by_the_reference() {
     let size = [150, 40];
@@ -44,7 +46,7 @@ fn regions_at_many_places_are_filtered_as_by_the_reference() {
     }
 }
 
-/// Blocks of matrices, with an epilogue, by every kind of kernel: small, large, of one row.
+/// Blocks of matrices, with an epilogue, with every kind of kernel: small, large, of one row.
 #[test]
 fn blocks_at_many_places_are_multiplied() {
     for context in contexts() {
@@ -78,7 +80,7 @@ fn blocks_at_many_places_are_multiplied() {
     }
 }
 
-/// However many places there are, few operations are made for them, and asked for again they are there.
+/// Whatever the number of offsets, few operations are made for them, and repeated requests find them in the cache.
 #[test]
 fn places_are_no_operations_of_their_own() {
     for context in contexts() {
@@ -90,7 +92,7 @@ fn places_are_no_operations_of_their_own() {
             drop(context.filter(&chain, region.raster(), &to).unwrap());
         }
         assert!(context.explain().len() <= 16, "{}", context.explain().len());
-        // Shapes that differ in more are kept for as long as there are not many more of them.
+        // Shapes that differ in more than the offset are cached as long as there are not many more of them.
         let first = context.simple_count();
         for length in 1..=300 {
             Vector::<u8>::zeros(&context, length).unwrap().sum().unwrap();
@@ -109,7 +111,8 @@ impl Count for Context {
     }
 }
 
-/// A device of 8 MiB: what operations keep between their runs goes when it is needed, and the results are right.
+/// A device with 8 MiB: memory that operations retain between their runs is freed when it is needed, and the results
+/// are correct.
 #[test]
 fn what_operations_keep_makes_room() {
     let Some(device) = tripipe_opencl::devices().unwrap_or_default().pop() else { return };
@@ -133,7 +136,7 @@ fn what_operations_keep_makes_room() {
             assert!(good, "round {round}, image {more}");
         }
     }
-    // All of it, but for the 4 MiB that are in use.
+    // All of the memory except for the 4 MiB in use.
     let large = Vector::<u8>::zeros(&context, 4 << 20).unwrap();
     let more = Vector::<u8>::zeros(&context, (4 << 20) - 64).unwrap();
     assert!(Vector::<u8>::zeros(&context, 1 << 20).is_err());

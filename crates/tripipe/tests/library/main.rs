@@ -1,4 +1,4 @@
-//! The library on every device of the machine.
+//! Tests of the library on every device of the machine.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -25,7 +25,7 @@ mod trial;
 
 use tripipe::{Context, Device};
 
-/// A context on every device, where what is asked of a device is done by it, however small it is.
+/// A context on every device, where the device does every requested operation, however small it is.
 fn contexts() -> Vec<Context> {
     let contexts: Vec<Context> =
         Device::list().into_iter().map(|device| Context::new(&device).unwrap()).collect();
@@ -35,7 +35,7 @@ fn contexts() -> Vec<Context> {
     contexts
 }
 
-/// Bytes that look like noise and are the same every time.
+/// Reproducible bytes that look like noise.
 fn bytes(count: usize) -> Vec<u8> {
     (0..count as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 23) as u8).collect()
 }

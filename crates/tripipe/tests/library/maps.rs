@@ -1,4 +1,4 @@
-//! What is asked of a context while some of its memory is mapped, and by whoever is woken: it works, or it is refused.
+//! Uses of a context while some of its memory is mapped, and from wakers: each works, or is refused.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -13,7 +13,7 @@ use tripipe::{Context, Device, Error, Image, Matrix, Vector};
 
 use crate::bytes;
 
-/// Does `work` with every context there is, on a thread of its own: one that hangs fails, and the suite goes on.
+/// Runs `work` with every available context, on a separate thread: if it hangs the test fails, and the suite continues.
 fn watched(work: impl Fn(&Context) + Send + Sync + 'static) {
     let work = Arc::new(work);
     for device in Device::list() {
@@ -84,7 +84,7 @@ fn a_context_works_while_memory_is_mapped() {
     });
 }
 
-/// What is mapped for reading is read by operations as well.
+/// Operations can read memory that is mapped for reading.
 #[test]
 fn memory_that_is_mapped_for_reading_can_be_read() {
     watched(|context| {
@@ -105,7 +105,7 @@ fn mapped<T: std::fmt::Debug>(result: Result<T, Error>) {
     assert!(matches!(error, Error::Mapped { .. }), "{error}");
 }
 
-/// Two names for one piece of memory: whoever writes what is mapped, or reads what is mapped to be written, is refused.
+/// Two names for one piece of memory: writing mapped memory, or reading memory that is mapped for writing, is refused.
 #[test]
 fn memory_that_is_mapped_is_not_changed() {
     watched(|context| {
@@ -132,14 +132,14 @@ fn memory_that_is_mapped_is_not_changed() {
                 mapped(Product::of(&alias, &a).unwrap().to_matrix());
             })
             .unwrap();
-        // It is free again, and nothing of all that was done.
+        // The memory is free again, and none of the refused operations had an effect.
         assert_eq!(vector.to_vec().unwrap()[..2], [9.0, 2.0]);
         alias.write(&[1.0; 16]).unwrap();
         assert_eq!(vector.sum().unwrap(), 16.0);
     });
 }
 
-/// A panic in the midst of it leaves nothing mapped.
+/// A panic in the closure leaves nothing mapped.
 #[test]
 fn memory_is_free_after_a_panic() {
     watched(|context| {
@@ -154,7 +154,7 @@ fn memory_is_free_after_a_panic() {
     });
 }
 
-/// Whoever maps may wait for another thread that works in the same context.
+/// The closure may wait for another thread that works in the same context.
 #[test]
 fn other_threads_work_while_memory_is_mapped() {
     watched(|context| {
@@ -179,7 +179,7 @@ fn other_threads_work_while_memory_is_mapped() {
     });
 }
 
-/// A waker that does all that an application may think of.
+/// A waker that does everything an application might do.
 struct Busy {
     context: Context,
     vector: Mutex<Vector<u8>>,
@@ -223,7 +223,7 @@ fn whoever_is_woken_may_use_the_context() {
                 assert!(matches!(pending.as_mut().poll(&mut Task::from_waker(&waker)), Poll::Ready(Ok(()))));
             }
         }
-        // What the CPU path does in a device's place is over when the call returns.
+        // An operation that the CPU path does as a fallback for a device has ended when the call returns.
         assert!(woken > 0 || filter.explain().fallback.is_some(), "nothing was waited for");
     });
 }

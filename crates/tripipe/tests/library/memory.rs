@@ -1,4 +1,4 @@
-//! Vectors, matrices and images: what goes in comes out.
+//! Vectors, matrices and images: contents are returned unchanged.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -69,7 +69,7 @@ fn what_does_not_fit_is_refused() {
     }
 }
 
-/// Neither a panic nor an attempt to get so much from the host.
+/// Neither a panic nor an attempt to allocate so much on the host.
 #[test]
 fn what_nobody_can_hold_is_refused() {
     for context in contexts() {
@@ -80,7 +80,8 @@ fn what_nobody_can_hold_is_refused() {
     }
 }
 
-/// More than the host has: an error, and no end of the process. It runs in a process of its own, which has little.
+/// More memory than the host has: an error, and the process does not end. It runs in a separate process with a memory
+/// limit.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_the_host_has_no_room_for_is_refused() {
@@ -89,7 +90,7 @@ fn what_the_host_has_no_room_for_is_refused() {
     if std::env::var_os(ROLE).is_some() {
         let context = Context::new(&tripipe::Device::Cpu).unwrap();
         let no_room = |result: Result<Vec<u8>, Error>| assert!(matches!(result, Err(Error::NoMemory { .. })));
-        // Zeros that nobody looks at take addresses alone.
+        // Zeros that are never accessed use address space only.
         let vector = Vector::<u8>::zeros(&context, BYTES).unwrap();
         no_room(vector.to_vec());
         let matrix = Matrix::from_vector(&vector, [1 << 15, 1 << 15]).unwrap();
@@ -114,13 +115,13 @@ fn what_the_host_has_no_room_for_is_refused() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// An OpenCL device that says how many of its objects and of its lists of launches there are.
+/// An OpenCL device that counts its objects and its lists of launches.
 struct Counting {
     inner: OpenClExecutor,
     objects: Arc<AtomicUsize>,
     /// Cloned into every list.
     lists: Arc<()>,
-    /// Lists are refused.
+    /// Whether lists are refused.
     refuses: bool,
 }
 
@@ -179,7 +180,7 @@ impl Executor for Counting {
     }
 }
 
-/// A context on an OpenCL device, how many objects it has, and what every list of launches has a clone of.
+/// A context on an OpenCL device, the number of its objects, and the value that every list of launches has a clone of.
 fn counting(refuses: bool) -> Option<(Context, Arc<AtomicUsize>, Arc<()>)> {
     let device = tripipe_opencl::devices().unwrap_or_default().pop()?;
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
@@ -198,7 +199,7 @@ fn operations_keep_nothing_of_memory_that_is_gone() {
     let filter = context.filter(&chain, &raster, &raster).unwrap();
     let pixels = bytes(size[0] * size[1]);
     let mut first = Image::<u8>::zeros(&context, raster).unwrap();
-    // That of the executor, and the test's own.
+    // Not counting the executor's clone and the test's own.
     let known = || Arc::strong_count(&lists) - 2;
     for _ in 0..3 {
         let source = Image::from_slice(&context, size, 1, &pixels).unwrap();
@@ -218,7 +219,7 @@ fn operations_keep_nothing_of_memory_that_is_gone() {
 #[test]
 fn an_operation_that_cannot_be_queued_leaves_nothing_behind() {
     let Some((context, objects, _)) = counting(true) else { return };
-    // Large enough for operands to be packed, which takes memory.
+    // Large enough for operands to be packed, which allocates memory.
     let a = Matrix::from_slice(&context, [600, 600], &vec![1.0f32; 600 * 600]).unwrap();
     assert!(Product::of(&a, &a).unwrap().to_matrix().is_err());
     drop((a, context));
@@ -237,7 +238,7 @@ fn arrays_come_and_go() {
             let back: Array2<f32> = matrix.to_ndarray().unwrap();
             assert_eq!(back, array);
         }
-        // 2 rows of 3 pixels of 4 channels, and the part that lies apart: every other pixel.
+        // 2 rows of 3 pixels of 4 channels, and a part that is not contiguous: every other pixel.
         let pixels = ndarray::Array3::from_shape_fn((2, 3, 4), |(y, x, c)| (100 * y + 10 * x + c) as u8);
         for array in [pixels.view(), pixels.slice(ndarray::s![.., ..;2, 1..])] {
             let image = Image::from_ndarray(&context, &array).unwrap();

@@ -1,4 +1,4 @@
-//! Operations are queued: waited for, awaited, dropped, from any thread.
+//! Queued operations: waited for, awaited, dropped, from any thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -86,7 +86,7 @@ fn a_context_is_everyones() {
     }
 }
 
-/// Whoever has queued something and waits for all has waited for that, whatever others queue meanwhile.
+/// A caller that has queued an operation and waits for all has waited for it, whatever others queue meanwhile.
 #[test]
 fn finishing_waits_for_ones_own() {
     let chain = Chain::parse("gaussian:5,box:3", Border::Reflect101).unwrap();
@@ -109,8 +109,8 @@ fn finishing_waits_for_ones_own() {
     }
 }
 
-/// The application's pool may be busy with nothing but waiting, and a thread of it takes other work while it waits: neither stops the
-/// CPU path, on its own or in a device's place.
+/// All threads of the application's pool may be waiting, and a thread of it takes other work while it waits: neither
+/// blocks the CPU path, on its own or as a fallback for a device.
 #[test]
 fn workers_of_a_pool_may_wait() {
     use rayon::prelude::*;
@@ -121,7 +121,7 @@ fn workers_of_a_pool_may_wait() {
         let name = context.name().to_owned();
         thread::spawn(move || {
             (0..4 * rayon::current_num_threads()).into_par_iter().for_each(|_| {
-                // One below and one above the size from which several threads are used.
+                // One size below and one above the size from which several threads are used.
                 for side in [64, 640] {
                     let result = blurred(&context, &bytes(side * side), [side, side]);
                     assert_eq!(result.len(), side * side);

@@ -1,4 +1,4 @@
-//! Products at their edges: batches of any count, empty operands, absurd extents, infinities and NaN, double precision.
+//! Edge cases of products: batches of any count, empty operands, absurd extents, infinities and NaN, double precision.
 
 use half::f16;
 use tripipe::gemm::{Accumulate, Batch, Elements, Factor, Gemm, Packed, Product, Requantisation};
@@ -7,23 +7,23 @@ use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor};
 
 use crate::{bytes, contexts};
 
-/// Small whole numbers: every sum of them is exact, in whatever order.
+/// Small whole numbers: every sum of them is exact, in any order.
 fn whole(count: usize) -> Vec<f32> {
     bytes(count).into_iter().map(|byte| f32::from(byte % 5) - 2.0).collect()
 }
 
-/// Element (i, j) of the product of matrices that lie row by row from `at` on.
+/// Element (i, j) of the product of row-major matrices.
 fn element(a: &[f32], b: &[f32], [_, n, k]: [usize; 3], i: usize, j: usize) -> f32 {
     (0..k).map(|l| a[i * k + l] * b[l * n + j]).sum()
 }
 
-/// Memory of a batch at offsets is a whole number of 16 bytes for some counts only.
+/// The memory of a batch at offsets is a multiple of 16 bytes for some counts only.
 #[test]
 fn batches_at_offsets_of_every_count() {
     let [m, n, k] = [2, 3, 2];
     for context in contexts() {
         for count in 1..=12 {
-            // The products in a shuffled order; nothing of C's first rows belongs to one of them.
+            // The products in a shuffled order; none of them writes the first rows of C.
             let (a, b) = (whole(count * m * k), whole(count * k * n));
             let triples: Vec<[usize; 3]> = (0..count)
                 .map(|p| {
@@ -54,7 +54,7 @@ fn batches_at_offsets_of_every_count() {
     }
 }
 
-/// Two products to one place: the place holds one of the two, every other place what belongs there.
+/// Two products at one location: it contains one of the two results, every other location its own result.
 #[test]
 fn products_at_one_place_are_one_of_the_two() {
     for context in contexts() {
@@ -96,7 +96,7 @@ fn a_packed_operand_is_shared_by_the_products_of_a_batch() {
             let batch = Product::of(first, &packed).unwrap().strided(count, [m * k, 0, m * n]);
             drop(batch.store(c.block_mut(0..m, 0..n).unwrap()).unwrap());
             assert_eq!(c.to_vec().unwrap(), want);
-            // What was packed has one place.
+            // A packed operand has one location.
             for (offset, count) in [(1u32, 1), (u32::MAX, 1), ((k * n) as u32, 2)] {
                 let offsets = [0u32, 0, 0, 0, offset, 0];
                 let offsets = Vector::from_slice(&context, &offsets[6 - 3 * count..]).unwrap();
@@ -126,7 +126,7 @@ fn in_the_background() -> Vec<Context> {
     contexts
 }
 
-/// On devices too where the CPU path stands in, whether it does so until kernels are built or because the device has no halves.
+/// Also on devices with the CPU path as a fallback, either until kernels are built or because the device has no halves.
 #[test]
 fn empty_operands_of_every_type() {
     fn check<T: Factor>(context: &Context, accumulate: Accumulate)
@@ -162,7 +162,7 @@ fn empty_operands_of_every_type() {
     }
 }
 
-/// Whatever is asked for is computed or refused.
+/// Every request is computed or refused.
 #[test]
 fn extents_strides_and_counts_at_the_extremes() {
     const HUGE: [usize; 6] =
@@ -170,17 +170,17 @@ fn extents_strides_and_counts_at_the_extremes() {
     for context in contexts() {
         let matrix = |shape: [usize; 2]| Matrix::<f32>::zeros(&context, shape);
         for huge in HUGE {
-            // Matrices without elements have any extent.
+            // Matrices without elements may have any extent.
             let (tall, wide) = (matrix([huge, 0]).unwrap(), matrix([0, huge]).unwrap());
             assert!(matrix([huge, huge]).is_err());
             assert!(Product::of(&tall, &wide).unwrap().to_matrix().is_err());
             assert!(Product::of(&tall, &wide).unwrap().explain().is_err());
             assert!(Packed::b(&wide, huge).is_err());
             assert!(Packed::a(&tall, 3).is_err());
-            // Nothing to copy, however many rows that are.
+            // There is nothing to copy, whatever the number of rows.
             assert_eq!(tall.view().to_vec().unwrap(), []);
             assert_eq!(wide.transposed().to_vec().unwrap(), []);
-            // Multipliers for each column, of which there are too many to count.
+            // Multipliers for each column, where the number of columns is too large.
             let [none, columns] =
                 [[0, 0], [0, huge]].map(|shape| Matrix::<i8>::zeros(&context, shape).unwrap());
             let mut bytes = Matrix::<i8>::zeros(&context, [0, huge]).unwrap();
@@ -192,7 +192,7 @@ fn extents_strides_and_counts_at_the_extremes() {
             let huge_batch =
                 Gemm { batch: Batch::Offsets { count: huge }, ..Gemm::new(Elements::F32, [1; 3]) };
             assert!(context.gemm(&huge_batch).is_err() && huge_batch.operands().len() == 4);
-            // An empty sum of more terms than kernels count.
+            // An empty sum with more terms than kernels can count.
             let nothing = Product::of(&wide, &tall).unwrap();
             assert!(nothing.to_matrix().is_err());
 
@@ -208,12 +208,12 @@ fn extents_strides_and_counts_at_the_extremes() {
             }
             let batch = Product::of(&a, &b).unwrap().strided(huge, [0; 3]);
             assert!(batch.store(&mut c).is_err());
-            // One product, or none, has no strides.
+            // One product, or none, does not use the strides.
             for count in [0, 1] {
                 let batch = Product::of(&a, &b).unwrap().strided(count, [huge; 3]);
                 drop(batch.store(&mut c).unwrap());
             }
-            // Nothing of A and B is read.
+            // A and B are not read.
             let (a, b) = (matrix([2, 0]).unwrap(), matrix([0, 2]).unwrap());
             let mut c = matrix([6, 2]).unwrap();
             let batch = Product::of(&a, &b).unwrap().strided(3, [huge, huge, 4]);
@@ -222,7 +222,7 @@ fn extents_strides_and_counts_at_the_extremes() {
             let far = Vector::from_slice(&context, &[u32::MAX; 3]).unwrap();
             let batch = Product::of(&a, &b).unwrap().at_offsets(&far).unwrap();
             assert!(batch.store(c.block_mut(0..2, 0..2).unwrap()).is_err());
-            // A residual is strided as C.
+            // A residual has the stride of C.
             let (a, b) = (matrix([2, 1]).unwrap(), matrix([1, 2]).unwrap());
             let residual = matrix([2, 2]).unwrap();
             let mut c = matrix([2, 2]).unwrap();
@@ -251,7 +251,7 @@ fn a_team_refuses_absurd_extents() {
     assert_eq!(c, [0.0; 6]);
 }
 
-/// C by its definition, in double precision: products of small numbers are exact in it, and IEEE 754 says the rest.
+/// C by its definition, in double precision: products of small numbers are exact in it, and IEEE 754 defines the rest.
 fn by_definition(
     [a, b, c]: [&[f64]; 3],
     [m, n, k]: [usize; 3],
@@ -272,7 +272,7 @@ fn by_definition(
                 value += beta * c[i * n + j];
             }
             if let Some([least, most]) = limits {
-                // A NaN is neither less nor more than a limit.
+                // NaN is neither less nor greater than a limit.
                 if value < least {
                     value = least;
                 }
@@ -302,7 +302,7 @@ fn same(found: &[f64], want: &[f64]) -> bool {
     found.len() == want.len() && found.iter().zip(want).all(equal)
 }
 
-/// What the contract says of infinities and NaN, for factors, operands and C, wherever the product is computed.
+/// The contract for infinities and NaN, for factors, operands and C, on every path that computes the product.
 #[test]
 fn infinities_and_nan_go_the_way_of_ieee_754() {
     const FACTORS: [f64; 7] = [1.0, 0.0, -2.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.5];
@@ -374,7 +374,8 @@ fn infinities_and_nan_go_the_way_of_ieee_754() {
     }
 }
 
-/// Factors are rounded to the type of the sums before they are looked at: what is 0 there is 0, what is infinite there is infinite.
+/// Factors are rounded to the type of the sums before they are tested: a factor that is 0 or infinite there is treated
+/// as such.
 #[test]
 fn factors_are_those_of_the_type_of_the_sums() {
     for context in contexts() {
@@ -404,7 +405,7 @@ fn factors_are_those_of_the_type_of_the_sums() {
     }
 }
 
-/// Whole numbers of 25 bits: the sums of their products are exact in double precision, and in no other type here.
+/// Whole numbers of 25 bits: the sums of their products are exact in double precision, and in no other type used here.
 #[test]
 fn products_in_double_precision() {
     let number = |i: usize, seed: usize| ((i * 7_919 + seed * 104_729) % (1 << 25)) as i64 - (1 << 24);

@@ -1,4 +1,4 @@
-//! Products on every device: exact where sums are, with every layout, factor and epilogue.
+//! Products on every device: exact if the sums are, with every layout, factor and epilogue.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -11,7 +11,7 @@ use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 use crate::faulty::{Faulty, Meddling};
 use crate::{bytes, contexts};
 
-/// Small whole numbers: every sum of them is exact, in whatever order.
+/// Small whole numbers: every sum of them is exact, in any order.
 fn whole(count: usize) -> Vec<f32> {
     bytes(count).into_iter().map(|byte| f32::from(byte % 5) - 2.0).collect()
 }
@@ -66,7 +66,7 @@ fn every_layout_is_taken() {
         let turned_a = Matrix::from_slice(&context, [k, m], &transposed(&a, [m, k])).unwrap();
         let row_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
         let turned_b = Matrix::from_slice(&context, [n, k], &transposed(&b, [k, n])).unwrap();
-        // In the midst of something larger.
+        // A block inside a larger matrix.
         let mut around = vec![f32::NAN; (m + 5) * (k + 9)];
         for i in 0..m {
             around[(i + 2) * (k + 9) + 3..][..k].copy_from_slice(&a[i * k..][..k]);
@@ -175,7 +175,7 @@ fn packed_weights_are_used_again() {
     }
 }
 
-/// Each may be packed for another product; one that lies as it did leaves the kernel to the other.
+/// Each may be packed for another product; an operand in its original layout leaves the choice of kernel to the other.
 #[test]
 fn both_operands_may_be_packed() {
     let [m, n, k] = [48, 40, 64];
@@ -205,7 +205,7 @@ fn batches_strided_and_at_offsets() {
         let batch = Product::of(first, &in_b).unwrap().strided(count, [m * k, 0, m * n]);
         drop(batch.store(c.block_mut(0..m, 0..n).unwrap()).unwrap());
         assert_eq!(c.to_vec().unwrap(), want, "{}", context.name());
-        // Backwards.
+        // In reverse order.
         let offsets: Vec<u32> = (0..count)
             .flat_map(|i| [(count - 1 - i) * m * k, 0, (count - 1 - i) * m * n])
             .map(|at| at as u32)
@@ -227,14 +227,14 @@ fn batches_strided_and_at_offsets() {
     }
 }
 
-/// Offsets are checked, and it is these that the kernel reads, whatever becomes of the vector meanwhile.
+/// The kernel reads the offsets that were checked, whatever is written to the vector meanwhile.
 #[test]
 fn offsets_are_those_that_were_checked() {
     let Some(device) = tripipe_opencl::devices().unwrap_or_default().pop() else { return };
-    // (1 2; 3 4) and the zeros behind it, times the unit matrix.
+    // (1 2; 3 4) and the zeros after it, times the unit matrix.
     let (a, unit) = ([1.0f32, 2.0, 3.0, 4.0, 0.0, 0.0, 0.0, 0.0], [1.0f32, 0.0, 0.0, 1.0]);
     let offsets: Vec<u8> = [0u32, 0, 0].iter().flat_map(|word| word.to_ne_bytes()).collect();
-    // Inside, so that a kernel that reads them does no harm.
+    // Within the operands, so that a kernel that reads them does no harm.
     let others = [4u32, 0, 4].iter().flat_map(|word| word.to_ne_bytes()).collect();
     let context = Context::over(Faulty {
         inner: OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap(),
@@ -251,7 +251,7 @@ fn offsets_are_those_that_were_checked() {
     let product = Product::of(first, &unit).unwrap().at_offsets(&offsets).unwrap();
     drop(product.store(c.block_mut(0..2, 0..2).unwrap()).unwrap());
     assert_eq!(c.to_vec().unwrap(), [1.0, 2.0, 3.0, 4.0, 0.0, 0.0, 0.0, 0.0]);
-    // What lies there by then is what the next product takes.
+    // The next product uses the contents of the vector at that time.
     assert_eq!(offsets.to_vec().unwrap(), [4, 0, 4]);
     let mut c = Matrix::from_slice(&context, [4, 2], &[9.0f32; 8]).unwrap();
     let product = Product::of(first, &unit).unwrap().at_offsets(&offsets).unwrap();
@@ -259,7 +259,8 @@ fn offsets_are_those_that_were_checked() {
     assert_eq!(c.to_vec().unwrap(), [9.0, 9.0, 9.0, 9.0, 0.0, 0.0, 0.0, 0.0]);
 }
 
-/// One thread writes the memory of the offsets while another one multiplies: each product is by the offsets of one moment, or is refused.
+/// One thread writes the memory of the offsets while another one multiplies: each product uses the offsets of one
+/// moment, or is refused.
 #[test]
 fn offsets_may_be_written_meanwhile() {
     for context in contexts() {
@@ -355,7 +356,8 @@ fn operands_that_do_not_fit_are_refused() {
     }
 }
 
-/// A product that the kernel of a packed operand cannot compute is computed with another: packing never decides what can be had.
+/// A product that the kernel of a packed operand cannot compute is computed with another one: packing never limits
+/// which products are possible.
 #[test]
 fn packed_operands_serve_every_product() {
     let [m, n, k] = [33, 37, 19];
@@ -376,7 +378,7 @@ fn packed_operands_serve_every_product() {
                 ]
             };
             let name = format!("{m_for}, {n_for} on {}", context.name());
-            // Twice: the second time what was laid out again is there.
+            // Twice: the second time the plain matrix is already there.
             for _ in 0..2 {
                 for product in products() {
                     assert_eq!(product.to_matrix().unwrap().to_vec().unwrap(), want, "{name}");
@@ -393,7 +395,7 @@ fn packed_operands_serve_every_product() {
                 let explanation = product.explain().unwrap().to_string();
                 assert!(explanation.contains("f32 product 33x37x19"), "{explanation}");
             }
-            // Sums in halves are not offered everywhere; packing does not know how sums are kept.
+            // Sums in halves are not supported everywhere; packing does not depend on the type of the sums.
             let half_a = Matrix::from_slice(&context, [m, k], &halves(&a)).unwrap();
             let half_b =
                 Packed::b(&Matrix::from_slice(&context, [k, n], &halves(&b)).unwrap(), m_for).unwrap();

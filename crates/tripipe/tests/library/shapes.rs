@@ -1,4 +1,4 @@
-//! Vectors, matrices and images of one another's elements.
+//! Conversions between vectors, matrices and images.
 
 use half::f16;
 use tripipe::filter::{Element, Raster};
@@ -7,7 +7,7 @@ use tripipe::{Error, Image, Matrix, Order, Vector};
 
 use crate::{bytes, contexts};
 
-/// Where layouts agree both are the same memory: what is written to the one is in the other.
+/// If the layouts agree both share the memory: a write to one is visible in the other.
 #[test]
 fn layouts_that_agree_share_memory() {
     for context in contexts() {
@@ -28,7 +28,7 @@ fn layouts_that_agree_share_memory() {
     }
 }
 
-/// Where they do not, a copy is made, and what comes out is the same.
+/// If they do not, a copy is made, and the result is the same.
 #[test]
 fn other_layouts_are_copied() {
     for context in contexts() {
@@ -72,7 +72,7 @@ fn other_layouts_are_copied() {
     }
 }
 
-/// Views take pitch and place along, and are read and written where they lie: a product into a region of an image.
+/// Views keep pitch and offset, and are read and written in place: a product into a region of an image.
 #[test]
 fn views_never_copy() {
     for context in contexts() {

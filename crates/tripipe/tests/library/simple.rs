@@ -1,4 +1,4 @@
-//! Resizing, frames, vectors, reductions, the transpose, histograms: on every device what the definition gives.
+//! Resizing, frames, vectors, reductions, the transpose, histograms: every device gives the result of the definition.
 
 use half::f16;
 use tripipe::filter::{Element, Interpolation, Raster, Semiplanar};
@@ -17,7 +17,7 @@ fn vectors_are_added_and_reduced() {
         y.add_scaled(0.5, &x).unwrap().wait().unwrap();
         let want: Vec<f32> = values.iter().map(|x| 1.0 + 0.5 * x).collect();
         assert_eq!(y.to_vec().unwrap(), want, "{}", context.name());
-        // Whole numbers: exact in every order.
+        // Whole numbers: sums are exact in every order.
         assert_eq!(x.sum().unwrap(), values.iter().sum::<f32>());
         assert_eq!(x.dot(&x).unwrap(), values.iter().map(|x| x * x).sum::<f32>());
         let least = values.iter().copied().fold(f32::INFINITY, f32::min);
@@ -71,8 +71,8 @@ fn images_are_counted_and_resized() {
     }
 }
 
-/// The primary colours and white in limited range, as tables of BT.601 have them: red 82 90 240, green 145 54 34, blue 41 240 110, white
-/// 235 128 128. Each covers 2 x 2 pixels.
+/// The primary colours and white in limited range, from tables of BT.601: red 82 90 240, green 145 54 34, blue 41 240
+/// 110, white 235 128 128. Each covers 2 x 2 pixels.
 #[test]
 fn rgb_becomes_frames() {
     let (red, green, blue, white) = ([255, 0, 0], [0, 255, 0], [0, 0, 255], [255; 3]);
@@ -87,7 +87,7 @@ fn rgb_becomes_frames() {
         let chroma = [[90, 240, 54, 34], [240, 110, 128, 128]];
         assert_eq!(frame.to_vec().unwrap(), [luma.as_flattened(), chroma.as_flattened()].concat());
 
-        // Rows of 6 bytes, chroma ahead of luma, V ahead of U: what lies between stays.
+        // Rows of 6 bytes, chroma before luma, V before U: the bytes between are unchanged.
         let layout = Semiplanar { size: [4, 4], luma: [12, 6], chroma: [1, 6], v_first: true };
         let mut frame = Vector::from_slice(&context, &[9u8; 36]).unwrap();
         drop(image.to_frame(&mut frame, &layout).unwrap());
@@ -136,7 +136,7 @@ fn what_cannot_be_made_is_refused_at_once() {
     }
 }
 
-/// Two implementations that share no line: kernels and the CPU path.
+/// Two implementations that share no code: kernels and the CPU path.
 #[test]
 fn frames_of_any_extents_are_the_same_everywhere() {
     for [width, height] in [[1, 1], [2, 1], [3, 2], [5, 3], [7, 6], [9, 5], [16, 8], [13, 7]] {
@@ -160,7 +160,7 @@ fn frames_of_any_extents_are_the_same_everywhere() {
     }
 }
 
-/// Every operation says what it did and where, those without choices too.
+/// Every operation explains what it did and where, including those without choices.
 #[test]
 fn a_context_explains_all_it_keeps() {
     for context in contexts() {
@@ -184,7 +184,8 @@ fn a_context_explains_all_it_keeps() {
     }
 }
 
-/// Packed pixels have one plane, whatever the distance of others; an image without columns has nothing to count, whatever its rows.
+/// Packed pixels have one plane, whatever the plane pitch; an image without columns has nothing to count, whatever the
+/// number of its rows.
 #[test]
 fn odd_images_are_counted() {
     let odd = Raster { plane_pitch: 7, ..Raster::packed([4, 2], 3, Element::U8) };
@@ -196,7 +197,7 @@ fn odd_images_are_counted() {
     }
 }
 
-/// Parts without elements, wherever they lie, the end of the last row included.
+/// Parts without elements, at any offset, including the end of the last row.
 #[test]
 fn empty_parts_are_parts() {
     for context in contexts() {
@@ -218,7 +219,7 @@ fn empty_parts_are_parts() {
     }
 }
 
-/// Pixels that lie in any way come out side by side.
+/// Pixels in any layout are returned contiguously.
 #[test]
 fn images_come_back_without_gaps() {
     for context in contexts() {

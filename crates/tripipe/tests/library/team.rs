@@ -1,4 +1,4 @@
-//! Operations shared by several contexts: equal to one device's, whoever takes part and whoever fails.
+//! Operations shared by several contexts: equal to one device's, whichever members take part and whichever fail.
 
 use std::sync::Arc;
 use std::thread::sleep;
@@ -33,7 +33,7 @@ fn teams() -> Vec<Team> {
     members.map(|members| Team::new(members).unwrap()).collect()
 }
 
-/// An OpenCL device that fails after so many launches, or takes its time for each.
+/// An OpenCL device that fails after a number of launches, or delays each launch.
 struct Faulty {
     inner: OpenClExecutor,
     launches_left: usize,
@@ -105,7 +105,7 @@ fn rows(shares: &Shares) -> usize {
     shares.shares.iter().map(|share| share.rows).sum()
 }
 
-/// Filters bytes to bytes and compares with the reference; what lies between rows must stay.
+/// Filters bytes to bytes and compares with the reference; bytes between rows must be unchanged.
 fn check(team: &Team, chain: &Chain, from: &Raster, to: &Raster) -> Shares {
     let source = bytes(from.elements().unwrap() + 5);
     let mut result = vec![0xa5; to.elements().unwrap() + 5];
@@ -152,7 +152,7 @@ fn every_border_acts_at_the_edges_alone() {
     }
     let on_opencl = opencl().into_iter().map(Context::on_opencl).chain([cpu()]).collect();
     let team = Team::new(on_opencl).unwrap();
-    // The others act in kernels as in the tests around.
+    // The other borders are applied in kernels, as the surrounding tests check.
     let from = Raster::packed([23, 149], 1, Element::U8);
     check(&team, &Chain::parse("box:3,box:3", Border::None).unwrap(), &from, &from);
 }
@@ -168,7 +168,7 @@ fn planes_pitches_and_regions_are_shared() {
         let result = Raster::planar([15, 80], 3, Element::U8).with_pitch(61);
         check(&team, &chain, &spaced, &planar);
         check(&team, &chain, &within, &result);
-        // The pitch of a single row is free.
+        // A single row may have any pitch.
         let single = Raster { pitch: 0, ..Raster::planar([21, 1], 3, Element::U8) };
         let shares = check(&team, &chain, &single, &single);
         assert!(shares.shares.iter().all(|share| share.failure.is_none()), "{shares}");
@@ -247,7 +247,7 @@ fn what_cannot_be_shared_is_done_by_one() {
 #[test]
 fn a_slow_member_is_left_out_of_the_next_call() {
     let Some(inner) = opencl().pop() else { return };
-    // At 0.2 s a band even a processor that is busy elsewhere is more than 12 times as fast.
+    // At 0.2 s per band even a busy processor is more than 12 times as fast.
     let slow = Faulty { inner, launches_left: usize::MAX, delay: Duration::from_millis(200) };
     let team = Team::new(vec![Context::over(slow), cpu()]).unwrap();
     let chain = Chain::parse("box:3", Border::Replicate).unwrap();
@@ -266,14 +266,14 @@ fn what_a_member_fails_in_others_do() {
     for after in [0, 1] {
         let Some(faulty) = failing(after) else { return };
         let team = Team::new(vec![faulty, cpu()]).unwrap();
-        // It gets a band in the first call, to be known; whether there is another for it depends on the other.
+        // It gets a band in the first call, to be measured; whether it gets another depends on the other member.
         let shares = check(&team, &chain, &from, &from);
         assert_eq!(shares.shares[0].bands, after, "{shares}");
         match &shares.shares[0].failure {
             Some(failure) => assert!(failure.to_string().contains("one more launch"), "{failure}"),
             None => assert_eq!(after, 1),
         }
-        // Where one does it all and fails, another does it all.
+        // If one member does all the work and fails, another one does it all.
         let low = Raster::packed([20, 10], 1, Element::U8);
         let shares = check(&team, &chain, &low, &low);
         assert_eq!([shares.shares[0].rows, shares.shares[1].rows], [0, 10], "{shares}");

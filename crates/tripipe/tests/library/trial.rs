@@ -1,4 +1,4 @@
-//! The CPU path in the place of a device that is slower.
+//! The CPU path as a fallback for a slower device.
 
 use tripipe::filter::{Border, Chain, Element, Raster};
 use tripipe::gemm::Product;
@@ -11,7 +11,7 @@ fn contexts() -> impl Iterator<Item = Context> {
     devices.map(|device| Context::new(&device).unwrap())
 }
 
-/// Whichever was taken, the other one is a runner-up, and both times are there.
+/// Whichever was chosen, the other one is a runner-up, and both times are reported.
 fn check(explanation: &Explanation, kernel_of_host: &str) {
     let text = explanation.to_string();
     let tried = explanation.runners_up.last().unwrap();
@@ -26,7 +26,7 @@ fn check(explanation: &Explanation, kernel_of_host: &str) {
     }
 }
 
-/// (1 2; 3 4) (5 6; 7 8) = (19 22; 43 50), and the mean of what is equal everywhere is that.
+/// (1 2; 3 4) (5 6; 7 8) = (19 22; 43 50), and the mean of equal values is that value.
 #[test]
 fn what_is_small_is_tried_both_ways() {
     for context in contexts() {
@@ -52,7 +52,8 @@ fn what_is_small_is_tried_both_ways() {
     }
 }
 
-/// Whatever was queued before is done before, and what comes after sees the result, whichever way either goes.
+/// Operations queued before are done before, and later ones see the result, whether the device or the CPU path does
+/// each.
 #[test]
 fn the_two_ways_keep_their_order() {
     for context in contexts() {
@@ -79,7 +80,7 @@ fn the_two_ways_keep_their_order() {
     }
 }
 
-/// The device's ceilings bound what the device does.
+/// The device's ceilings bound only what the device does.
 #[test]
 fn ceilings_are_of_whoever_does_it() {
     for context in contexts() {
@@ -91,7 +92,7 @@ fn ceilings_are_of_whoever_does_it() {
     }
 }
 
-/// Times of two trials would hardly be the same to the digit.
+/// The times of two trials would hardly be equal to the digit.
 #[test]
 fn another_factor_is_not_tried_again() {
     for context in contexts() {

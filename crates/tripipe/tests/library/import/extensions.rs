@@ -1,4 +1,5 @@
-//! What takes an extension, on the stand-in driver. A driver is loaded once a process, so that each case is run by a child.
+//! Memory that requires an extension, on the stand-in driver. A driver is loaded once per process, so each case is run
+//! by a child process.
 
 #[path = "../../../../opencl/tests/support/stand_in.rs"]
 pub(crate) mod stand_in;
@@ -15,7 +16,7 @@ use super::*;
 
 const ROLE: &str = "TRIPIPE_TEST_CHILD";
 
-/// A file in the place of a dma-buf: the stand-in takes it, the kernel's request for host access does not. It holds the
+/// A file instead of a dma-buf: the stand-in accepts it, the kernel's ioctl for host access does not. It contains the
 /// numbers from 0 on.
 fn file() -> File {
     let file = tempfile::tempfile().unwrap();
@@ -24,7 +25,7 @@ fn file() -> File {
     file
 }
 
-/// 4000 bytes of the file, and the number of their descriptor.
+/// A dma-buf of 4000 bytes of the file, and the number of its descriptor.
 fn dma_buf(file: &File) -> (DmaBuf, i32) {
     let fd = OwnedFd::from(file.try_clone().unwrap());
     let number = fd.as_raw_fd();
@@ -35,7 +36,7 @@ fn is_open(fd: i32) -> bool {
     std::fs::symlink_metadata(format!("/proc/self/fd/{fd}")).is_ok()
 }
 
-/// The library holds no object of the driver any more.
+/// Checks that the library holds no driver objects any more.
 fn nothing_is_left() -> Result<(), Error> {
     assert_eq!(tripipe_opencl::live_objects(), 0);
     Ok(())
@@ -50,11 +51,11 @@ fn import_dma_buf() -> Result<(), Error> {
     refused(too_long(1001), "bytes 4004 to 4004 are not inside an object of 4000");
     refused(too_long(usize::MAX), "do not fit into memory");
     drop(dma_buf);
-    // Host access goes by the kernel, which knows that this is no dma-buf.
+    // Host access goes through the kernel, which detects that this is not a dma-buf.
     refused(vector.to_vec(), "DMA_BUF_IOCTL_SYNC");
     refused(vector.write(&[1; 1000]), "DMA_BUF_IOCTL_SYNC");
     refused(vector.map(<[u32]>::len), "DMA_BUF_IOCTL_SYNC");
-    // The way of Qualcomm the driver reaches it for the host: what the file holds at that moment.
+    // With Qualcomm's extension the driver accesses it for the host: the contents of the file at that moment.
     if context.probe().unwrap().has_extension("cl_qcom_ext_host_ptr") {
         let copy = vector.to_context(&context).unwrap();
         file.write_all_at(&77u32.to_ne_bytes(), 4).unwrap();
@@ -73,7 +74,7 @@ fn import_dma_buf() -> Result<(), Error> {
 fn import_hardware_buffer() -> Result<(), Error> {
     let context = context().unwrap();
     let mut own = 0u64;
-    // SAFETY: the stand-in looks at no hardware buffer.
+    // SAFETY: the stand-in does not access hardware buffers.
     let mut external = |bytes| unsafe { External::hardware_buffer(NonNull::from(&mut own).cast(), bytes) };
     let mut vector = Vector::<u16>::import(&context, external(64), 32)?;
     refused(
@@ -130,7 +131,7 @@ fn import_buffer() -> Result<(), Error> {
     nothing_is_left()
 }
 
-/// Not a test of its own: what the children run.
+/// Not a test by itself: the child processes run it.
 #[test]
 fn child() {
     let Some(role) = std::env::var_os(ROLE) else { return };
@@ -144,7 +145,7 @@ fn child() {
     println!("outcome: {}", outcome.map_or_else(|error| error.to_string(), |()| "imported".to_owned()));
 }
 
-/// What a child says that runs `role` on a driver with these extensions.
+/// The output of a child process that runs `role` on a driver with these extensions.
 #[track_caller]
 fn outcome(role: &str, extensions: &str) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
