@@ -7,7 +7,7 @@ use tripipe_kernels::{Data, PlanError, Problem, Size};
 
 use crate::cpu::{self, CpuError, Threads};
 
-/// Climbs ladders on the built-in CPU path.
+/// Runs the steps of ladders on the built-in CPU path.
 #[derive(Clone, Debug, Default)]
 pub struct CpuClimber {}
 

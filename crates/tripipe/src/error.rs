@@ -51,7 +51,7 @@ pub enum Error {
         /// The reason.
         source: Arc<ExecuteError>,
     },
-    /// Memory that is mapped cannot be used in this way.
+    /// A mapping of the memory prevents this use of it.
     #[error(
         "{operand} is mapped: while memory is mapped nothing writes it, and while it is mapped to be written nothing reads it"
     )]
@@ -92,7 +92,7 @@ pub enum Error {
         /// The number of elements requested.
         elements: usize,
     },
-    /// A read or write past the end.
+    /// A read or write past the end of the memory.
     #[error("{length} bytes from {offset} on leave a memory of {bytes}")]
     Outside {
         /// Offset of the first byte.
@@ -158,7 +158,7 @@ pub enum Error {
         operand: &'static str,
         /// The operation's context.
         want: String,
-        /// The operand's.
+        /// The operand's context.
         found: String,
     },
     /// An operand that shares memory with the result.

@@ -10,7 +10,7 @@ use tripipe_device::{Probe, identify};
 pub struct Explanation {
     /// The operation and its size, e.g. `f32 product 512x512x256`.
     pub operation: String,
-    /// The device.
+    /// The name of the device.
     pub device: String,
     /// The kernel, e.g. `tile 4x4`.
     pub kernel: String,
@@ -40,7 +40,7 @@ pub struct Explanation {
     pub fallback: Option<String>,
 }
 
-/// One choice.
+/// A choice and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
     /// The name of the choice, e.g. `work-group`.
@@ -52,7 +52,7 @@ pub struct Chosen {
 /// The predicted time of an operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
-    /// The seconds.
+    /// The predicted time in seconds.
     pub seconds: f64,
     /// How the prediction is derived.
     pub from: String,

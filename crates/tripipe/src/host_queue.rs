@@ -140,7 +140,7 @@ impl Task {
         };
         self.state.done.notify_all();
         for callback in callbacks {
-            // A waker that panics must not stop the tasks queued behind it.
+            // A waker that panics is its owner's concern: the tasks queued behind it must still run.
             let _ = catch_unwind(AssertUnwindSafe(callback));
         }
     }

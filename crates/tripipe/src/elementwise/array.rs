@@ -195,7 +195,7 @@ impl<T: Element> sealed::Makes for Matrix<T> {
 impl<T: Pixel> sealed::Makes for Image<T> {
     fn like(context: &Context, part: &Part<'_>) -> Result<Self, Error> {
         let [channels, width, height] = part.grid.extents;
-        // Planes stay planes; one channel lies the same in both.
+        // Planar images stay planar; with one channel both layouts are the same.
         let planar = channels > 1 && part.grid.strides[0] != 1;
         let make = if planar { Raster::planar } else { Raster::packed };
         Self::unwritten(context, make([width, height], channels, T::PIXEL))

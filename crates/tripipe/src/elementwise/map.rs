@@ -1,4 +1,4 @@
-//! Elements one by one: sums, products, activations, conversions.
+//! Elementwise operations: sums, products, activations, conversions.
 
 use std::fmt::Write as _;
 use std::marker::PhantomData;

@@ -151,7 +151,7 @@ pub struct Requantisation<'m> {
 }
 
 impl<'m, T: Factor> Product<'m, T> {
-    /// A times B.
+    /// The product of A (m x k) and B (k x n).
     ///
     /// # Errors
     /// The number of rows of B is not the number of columns of A.

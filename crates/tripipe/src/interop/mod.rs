@@ -1,4 +1,4 @@
-//! Matrices and images from other crates' types, each behind a feature of its name.
+//! Matrices and images from other crates' types, each behind a feature with the crate's name.
 
 #[cfg(feature = "image")]
 mod image;
