@@ -94,8 +94,8 @@ macro_rules! copies {
         impl<T: $bound> $type {
             #[doc = concat!("A new one with a copy of its elements, ", $order, ". Queued; it can be used at once.")]
             ///
+            /// # Errors
             /// An image with several channels copied to a matrix; no memory left; the device is gone.
-            /// An image of several channels as a matrix; no memory left; the device is gone.
             pub fn $method(&self) -> Result<$made<T>, Error> {
                 self.$method_async()?.queued_value()
             }
