@@ -149,39 +149,14 @@ macro_rules! access {
 
 macro_rules! with_type {
     ($scalar:expr, $type:ident => $call:expr) => {
+        with_type!(@ $scalar, $type => $call; U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, F16 f16, F32 f32)
+    };
+    (@ $scalar:expr, $type:ident => $call:expr; $($variant:ident $element:ident),*) => {
         match $scalar {
-            ScalarType::U8 => {
-                type $type = u8;
+            $(ScalarType::$variant => {
+                type $type = $element;
                 $call
-            }
-            ScalarType::I8 => {
-                type $type = i8;
-                $call
-            }
-            ScalarType::U16 => {
-                type $type = u16;
-                $call
-            }
-            ScalarType::I16 => {
-                type $type = i16;
-                $call
-            }
-            ScalarType::U32 => {
-                type $type = u32;
-                $call
-            }
-            ScalarType::I32 => {
-                type $type = i32;
-                $call
-            }
-            ScalarType::F16 => {
-                type $type = f16;
-                $call
-            }
-            ScalarType::F32 => {
-                type $type = f32;
-                $call
-            }
+            })*
             _ => {
                 type $type = f64;
                 $call

@@ -7,22 +7,14 @@ use tripipe::filter::{Border, Chain};
 use tripipe::gemm::{Packed, Product};
 use tripipe::{Context, Image, Matrix};
 use tripipe_kernels::filter::reference;
-use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor};
 
-use crate::bytes;
+use crate::{bytes, in_the_background};
 
-/// Contexts on OpenCL devices with an empty cache that build in the background. The device does the operations, however
-/// slow it is.
+/// Contexts that build in the background, where the device does the operations once it can, however slow it is.
 fn contexts() -> Vec<Context> {
-    let devices = tripipe_opencl::devices().unwrap_or_default();
-    let options = ExecutorOptions::default().cache(CacheChoice::Off);
-    let contexts: Vec<Context> = devices
-        .iter()
-        .map(|device| Context::on_opencl(OpenClExecutor::new(device, &options).unwrap()))
-        .collect();
+    let contexts = in_the_background();
     for context in &contexts {
         context.fall_back_when_slower(false);
-        context.build_in_background(true);
     }
     contexts
 }

@@ -24,6 +24,7 @@ mod team;
 mod trial;
 
 use tripipe::{Context, Device};
+use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor};
 
 /// A context on every device, where the device does every requested operation, however small it is.
 fn contexts() -> Vec<Context> {
@@ -31,6 +32,20 @@ fn contexts() -> Vec<Context> {
         Device::list().into_iter().map(|device| Context::new(&device).unwrap()).collect();
     for context in &contexts {
         context.fall_back_when_slower(false);
+    }
+    contexts
+}
+
+/// Contexts on OpenCL devices with an empty cache that leave operations to the CPU path until their kernels are built.
+fn in_the_background() -> Vec<Context> {
+    let devices = tripipe_opencl::devices().unwrap_or_default();
+    let options = ExecutorOptions::default().cache(CacheChoice::Off);
+    let contexts: Vec<Context> = devices
+        .iter()
+        .map(|device| Context::on_opencl(OpenClExecutor::new(device, &options).unwrap()))
+        .collect();
+    for context in &contexts {
+        context.build_in_background(true);
     }
     contexts
 }

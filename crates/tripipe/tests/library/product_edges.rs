@@ -3,9 +3,8 @@
 use half::f16;
 use tripipe::gemm::{Accumulate, Batch, Elements, Factor, Gemm, Packed, Product, Requantisation};
 use tripipe::{Context, Device, Error, Matrix, Order, Team, Vector};
-use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor};
 
-use crate::{bytes, contexts};
+use crate::{bytes, contexts, in_the_background};
 
 /// Small whole numbers: every sum of them is exact, in any order.
 fn whole(count: usize) -> Vec<f32> {
@@ -110,20 +109,6 @@ fn a_packed_operand_is_shared_by_the_products_of_a_batch() {
             assert_eq!(c.to_vec().unwrap(), want, "nothing was written");
         }
     }
-}
-
-/// Contexts on OpenCL devices that leave operations to the CPU path until their kernels are built.
-fn in_the_background() -> Vec<Context> {
-    let devices = tripipe_opencl::devices().unwrap_or_default();
-    let options = ExecutorOptions::default().cache(CacheChoice::Off);
-    let contexts: Vec<Context> = devices
-        .iter()
-        .map(|device| Context::on_opencl(OpenClExecutor::new(device, &options).unwrap()))
-        .collect();
-    for context in &contexts {
-        context.build_in_background(true);
-    }
-    contexts
 }
 
 /// Also on devices with the CPU path as a fallback, either until kernels are built or because the device has no halves.
