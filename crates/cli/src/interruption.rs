@@ -1,4 +1,4 @@
-//! Ctrl-C, and being told to end: no half-written file is left, and work that can be ended early is.
+//! Ctrl-C and requests to terminate: no half-written file remains, and work that can end early does.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,14 +8,14 @@ use crate::files::output;
 /// The exit code of a command that was interrupted.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Whether the work at hand ends itself when it is interrupted.
+/// Whether the current work ends itself when it is interrupted.
 static ENDS_ITSELF: AtomicBool = AtomicBool::new(false);
 static INTERRUPTED_ALREADY: AtomicBool = AtomicBool::new(false);
 
-/// Says what an interruption does from now on: ends the program, or, once, the work that asks for it.
+/// Sets the effect of an interruption: it ends the program, or, the first time, the work that asked for it.
 ///
 /// # Errors
-/// The system takes no handler.
+/// The system does not accept a handler.
 pub(crate) fn handle() -> anyhow::Result<()> {
     #[allow(
         clippy::exit,
@@ -24,18 +24,18 @@ pub(crate) fn handle() -> anyhow::Result<()> {
     ctrlc::set_handler(|| {
         let first = !INTERRUPTED_ALREADY.swap(true, Ordering::SeqCst);
         if first && ENDS_ITSELF.load(Ordering::SeqCst) {
-            // Nobody is left to be told when this fails.
+            // If this fails, nobody reads standard error.
             let _ = writeln!(io::stderr(), "ending with what there is; Ctrl-C again ends at once");
             return;
         }
-        // Held until the end, so that no further output is begun or put in its place.
+        // Held until the program ends, so that no output is started or moved to its final path.
         let _abandoned = output::abandon();
         std::process::exit(INTERRUPTED.into());
     })?;
     Ok(())
 }
 
-/// While this lives the work ends itself when it is interrupted, with what it has so far.
+/// While this value exists, the current work ends itself when interrupted, with the results so far.
 pub(crate) struct EndsItself(());
 
 impl EndsItself {
@@ -44,7 +44,7 @@ impl EndsItself {
         Self(())
     }
 
-    /// Whether it was.
+    /// Whether an interruption occurred.
     #[allow(clippy::unused_self, reason = "only work that ends itself may ask")]
     pub(crate) fn is_interrupted(&self) -> bool {
         INTERRUPTED_ALREADY.load(Ordering::SeqCst)

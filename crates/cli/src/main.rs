@@ -1,7 +1,7 @@
-//! The `tripipe` command: one subcommand a file under `commands`.
+//! The `tripipe` command: one file per subcommand under `commands`.
 //!
-//! Results go to standard output, one-line errors and progress to standard error. Exit codes: 0 done, 1 something was
-//! found, 2 failed, 130 interrupted.
+//! Results go to standard output, one-line errors and progress to standard error. Exit codes: 0 success, 1 findings, 2
+//! failure, 130 interrupted.
 
 mod commands;
 mod files;
@@ -18,8 +18,8 @@ use clap::{Parser, Subcommand};
 
 /// GPU compute for phone GPUs over OpenCL: filters, matrix products, and the ladders that make kernels fast.
 ///
-/// Everything runs on the built-in CPU path too, so no OpenCL, compiler or driver is needed to begin with:
-/// `tripipe ladder laplace` filters a picture and climbs the optimisation ladder on every device it finds.
+/// Everything also runs on the built-in CPU path, so you need no OpenCL, compiler or driver to start: `tripipe ladder
+/// laplace` filters a picture and climbs the optimisation ladder on every device it finds.
 #[derive(Parser)]
 #[command(name = "tripipe", version, propagate_version = true, max_term_width = 100)]
 struct Arguments {
@@ -43,16 +43,16 @@ enum Command {
     Template(commands::template::Template),
 }
 
-/// How a command that ran ended.
+/// How a command ended that completed without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Finish {
-    /// All is well.
+    /// There is nothing to report.
     Clean,
-    /// All was done, and something was found to be wrong with what was looked at.
+    /// The work is complete, and there are findings.
     Findings,
-    /// It is all said, and some of it is bad.
+    /// The output is complete, and some results are wrong.
     Bad,
-    /// It was interrupted, and what there was by then is said.
+    /// The command was interrupted; the results so far have been printed.
     Interrupted,
 }
 
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
         Ok(Finish::Findings) => ExitCode::from(FOUND),
         Ok(Finish::Bad) => ExitCode::from(FAILED),
         Ok(Finish::Interrupted) => ExitCode::from(interruption::INTERRUPTED),
-        // Whoever read the output has seen enough.
+        // The reader of the output has closed it, which is not an error.
         Err(error) if terminal::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             complain(&chain(&error));
@@ -101,7 +101,7 @@ fn run(command: Command, out: &mut dyn Write) -> anyhow::Result<Finish> {
     }
 }
 
-/// An error and its causes; a cause that the message above it has already told is left out.
+/// An error and its causes, without causes that the message already contains.
 fn chain(error: &anyhow::Error) -> String {
     let mut message = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -116,15 +116,15 @@ fn chain(error: &anyhow::Error) -> String {
 /// One line on standard error.
 fn complain(message: &str) {
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    // Nobody is left to be told when this fails.
+    // If this fails, nobody reads standard error.
     let _ = writeln!(io::stderr(), "error: {}", terminal::shown(line));
 }
 
-/// Help and version as they are; a wrong command line in one line.
+/// Prints help and version unchanged, and an error of the command line in one line.
 fn explain_usage(error: &clap::Error) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // A closed pipe has seen enough.
+            // The reader may have closed the pipe, which is not an error.
             let _ = if terminal::is_ascii() {
                 write!(io::stdout(), "{}", terminal::shown(error.render().to_string()))
             } else {
@@ -150,7 +150,7 @@ fn explain_usage(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// A message without the standard library's words for a number that is none.
+/// Replaces the standard library's messages about invalid numbers.
 fn in_words(message: &str) -> String {
     const WORDS: [(&str, &str); 6] = [
         ("invalid digit found in string", "not a whole number"),

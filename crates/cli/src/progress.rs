@@ -1,4 +1,4 @@
-//! Progress of long work: a line on a terminal. In a pipe nothing, but that something is being compiled, where that takes long.
+//! Progress of long work: one line on a terminal. In a pipe there is only a message if a compiler takes long.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -10,13 +10,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::terminal;
 
-/// A line on standard error that is gone when the work is done.
+/// A line on standard error that is removed when the work is done.
 pub(crate) struct Progress {
     bar: ProgressBar,
     overdue: RefCell<Option<Overdue>>,
 }
 
-/// How long a compiler may take before that is said where there is no terminal.
+/// How long a compiler may take before a message reports it, if there is no terminal.
 const LONG: Duration = Duration::from_secs(2);
 
 impl Progress {
@@ -31,7 +31,7 @@ impl Progress {
         Self::of(bar)
     }
 
-    /// Work that is mostly a compiler's.
+    /// Work that consists mostly of compilation.
     pub(crate) fn compiler(doing: &str) -> Self {
         let progress = Self::spinner("");
         progress.compiles(doing);
@@ -42,7 +42,7 @@ impl Progress {
         Self { bar, overdue: RefCell::new(None) }
     }
 
-    /// Work in pieces.
+    /// Work that consists of pieces.
     pub(crate) fn pieces(all: usize) -> Self {
         let bar = ProgressBar::new(all as u64);
         if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len}  {wide_msg}") {
@@ -52,19 +52,19 @@ impl Progress {
         Self::of(bar)
     }
 
-    /// `done` of `all` pieces are done; this is being worked on.
+    /// Reports that `done` of `all` pieces are done, and which one is next.
     pub(crate) fn at(&self, done: usize, all: usize, doing: impl Into<String>) {
         self.bar.set_length(all as u64);
         self.bar.set_position(done as u64);
         self.bar.set_message(doing.into());
     }
 
-    /// Does what prints, the line out of its way.
+    /// Calls `print` while the line is hidden.
     pub(crate) fn aside<R>(&self, print: impl FnOnce() -> R) -> R {
         self.bar.suspend(print)
     }
 
-    /// What is being worked on.
+    /// Reports the current work.
     pub(crate) fn say(&self, doing: &str) {
         self.overdue.take();
         self.bar.set_message(doing.to_owned());
@@ -72,7 +72,7 @@ impl Progress {
 }
 
 impl Progress {
-    /// What is being worked on, of which a compiler may take the most time.
+    /// Reports the current work, which may consist mostly of compilation.
     pub(crate) fn compiles(&self, doing: &str) {
         self.say(doing);
         if self.bar.is_hidden() {
@@ -81,20 +81,20 @@ impl Progress {
     }
 }
 
-/// A line that is written when something takes longer than it may; dropped before, it is not.
+/// A line that is written when something takes longer than a limit; dropping it earlier prevents that.
 struct Overdue {
-    /// Closed when it is done.
+    /// Closed when the work is done.
     done: Option<Sender<()>>,
     watch: Option<JoinHandle<()>>,
 }
 
 impl Overdue {
-    /// `None` where no thread can be had.
+    /// `None` if no thread can be started.
     fn after(limit: Duration, line: String, mut to: impl Write + Send + 'static) -> Option<Self> {
         let (done, ended) = mpsc::channel();
         let watch = thread::Builder::new().name("overdue".to_owned()).spawn(move || {
             if ended.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
-                // Who reads no standard error is told nothing.
+                // If this fails, nobody reads standard error.
                 let _ = to.write_all(line.as_bytes());
             }
         });
@@ -106,7 +106,7 @@ impl Drop for Overdue {
     fn drop(&mut self) {
         self.done.take();
         if let Some(watch) = self.watch.take() {
-            // It has nothing to fail with.
+            // The thread cannot fail.
             let _ = watch.join();
         }
     }
@@ -126,7 +126,7 @@ mod tests {
 
     use super::Overdue;
 
-    /// Says what is written to it.
+    /// A writer that sends everything it receives.
     struct Told(Sender<Vec<u8>>);
 
     impl Write for Told {

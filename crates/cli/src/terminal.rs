@@ -1,15 +1,15 @@
-//! What standard output can show.
+//! The capabilities of standard output.
 
 use std::env;
 use std::io::{self, IsTerminal, Write};
 
 use tripipe_report::Canvas;
 
-/// Widest text that is still easy to read across.
+/// Maximum line width that is still easy to read.
 const WIDEST: usize = 160;
 
-/// The canvas of standard output: the terminal's width, and colours unless `NO_COLOR` is set; plain in a pipe. ASCII alone where
-/// the locale has nothing else.
+/// The canvas for standard output: the terminal's width, and colours unless `NO_COLOR` is set; plain in a pipe. It is
+/// restricted to ASCII if the locale supports nothing else.
 pub(crate) fn canvas() -> Canvas {
     let plain = Canvas { ascii: is_ascii(), ..Canvas::default() };
     if !io::stdout().is_terminal() {
@@ -19,14 +19,14 @@ pub(crate) fn canvas() -> Canvas {
     Canvas { width: width.clamp(60, WIDEST), colour: colours(), folds: true, ..plain }
 }
 
-/// Whether pictures can be shown in 24-bit colours.
+/// Whether pictures can be shown, which needs 24-bit colours.
 pub(crate) fn shows_pictures() -> bool {
     let truecolor = env::var("COLORTERM").is_ok_and(|value| value == "truecolor" || value == "24bit");
     truecolor && io::stdout().is_terminal() && colours() && !is_ascii()
 }
 
-/// Whether the locale is one whose text is ASCII: of `LC_ALL`, `LC_CTYPE` and `LANG` the first that says something says `C` or
-/// `POSIX`, or names a character set that is not UTF-8. Where none says anything, text is UTF-8.
+/// Whether the locale's text is ASCII. The first of `LC_ALL`, `LC_CTYPE` and `LANG` that is set decides: it is `C` or
+/// `POSIX`, or names a character set other than UTF-8. If none is set, text is UTF-8.
 pub(crate) fn is_ascii() -> bool {
     let locale =
         ["LC_ALL", "LC_CTYPE", "LANG"].map(|name| env::var_os(name).filter(|value| !value.is_empty()));
@@ -41,7 +41,7 @@ fn says_ascii(locale: &str) -> bool {
     }
 }
 
-/// A line or text for a person as the locale can show it.
+/// Converts text for a reader to what the locale can show.
 pub(crate) fn shown(text: String) -> String {
     if is_ascii() { tripipe_report::ascii(&text) } else { text }
 }
@@ -51,7 +51,7 @@ fn colours() -> bool {
     !set("NO_COLOR") && env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Standard output, whose errors say that it is.
+/// Standard output, whose errors say where they occurred.
 pub(crate) struct StandardOutput(io::StdoutLock<'static>);
 
 impl StandardOutput {
@@ -74,7 +74,7 @@ fn named(error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("standard output cannot be written: {error}"))
 }
 
-/// Whether an error says that the reader of the output is gone.
+/// Whether an error means that the reader of the output is gone.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)

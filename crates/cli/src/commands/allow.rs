@@ -1,11 +1,12 @@
-//! Comments in a source that allow what would be found there: `// tripipe: allow CODE`, on its line or the one above.
+//! Comments in a source that suppress findings: `// tripipe: allow CODE`, on the line of the finding or the line
+//! above.
 
 use tripipe_ir::diagnostic::Rule;
 
-/// What such a comment has before the codes, which commas or spaces part.
+/// The text before the codes, which are separated by commas or spaces.
 const MARK: &str = "tripipe: allow ";
 
-/// Whether a comment on that line, counted from 1, or on the one above allows what the rule finds.
+/// Whether a comment on that line (counted from 1) or on the line above suppresses the rule's findings.
 pub(super) fn allows(source: &str, line: u32, rule: &Rule) -> bool {
     let line = line as usize;
     source.lines().skip(line.saturating_sub(2)).take(line.min(2)).any(|text| {
@@ -21,7 +22,7 @@ pub(super) fn allows(source: &str, line: u32, rule: &Rule) -> bool {
     })
 }
 
-/// The line on which a kernel is declared, counted from 1, for what is found in it as a whole.
+/// The line on which a kernel is declared, counted from 1; findings about the whole kernel belong to it.
 pub(super) fn declaration(source: &str, kernel: &str) -> Option<u32> {
     let declares = |line: &str| {
         line.match_indices(kernel).any(|(at, _)| {

@@ -1,4 +1,4 @@
-//! `tripipe analyze`: what a kernel costs on GPUs one does not have.
+//! `tripipe analyze`: what a kernel costs on GPUs that you do not have.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,56 +23,59 @@ use crate::launch_file::{BuildArgument, Description};
 use crate::progress::Progress;
 use crate::terminal;
 
-/// How it is called.
+/// Examples for the help text.
 const EXAMPLES: &str = "Examples:
   tripipe analyze filter.cl -k blur -g \"Mali-G610\"
   tripipe analyze product.cl -g all --arg n=1024 --global 1024,1024 --local 16,16
   tripipe analyze filter.toml --format json";
 
-/// Say what a kernel costs on GPUs before it runs: cycles per pipe, registers, occupancy, accesses, and what bounds it.
+/// Estimate what a kernel costs on a GPU before it runs: cycles per pipe, registers, occupancy, memory accesses, and
+/// what bounds it.
 ///
-/// Nothing runs, so neither a GPU nor OpenCL is needed; source is compiled by clang. Loops whose trip count is not known come
-/// out as letters; sizes and arguments make them numbers, and give a time. docs/analyze.md says how to read it,
-/// docs/model.md what the model knows and how far off it is.
+/// Nothing is executed, so this needs no GPU and no OpenCL; source is compiled by clang. If a loop's trip count is
+/// unknown, its cost is symbolic; sizes and arguments turn it into numbers, and give a time. docs/analyze.md explains
+/// how to read the result, docs/model.md what the model covers and how accurate it is.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Analyze {
-    /// The program: OpenCL C, SPIR-V if its name ends in .spv, or a launch file if it ends in .toml or .sim; - is a program
-    /// from standard input.
+    /// The program: OpenCL C, SPIR-V if its name ends in .spv, or a launch file if it ends in .toml or .sim; - reads a
+    /// program from standard input.
     #[arg(value_name = "FILE.cl|FILE.spv|LAUNCH.toml|-")]
     program: PathBuf,
-    /// The kernel [default: all of them, of a launch file its own].
+    /// Kernel to analyze [default: all kernels; for a launch file, the one it names].
     #[arg(short, long, value_name = "NAME")]
     kernel: Option<String>,
-    /// GPUs, e.g. "Mali-G77" or "g52,640"; all for every one there is a model of [default: one of each family].
+    /// GPUs, e.g. "Mali-G77" or "g52,640"; "all" selects every GPU that has a model [default: one of each family].
     #[arg(short, long, value_name = "GPU,...", value_delimiter = ',', num_args = 1)]
     gpu: Vec<String>,
     #[command(flatten)]
     build: BuildArgument,
-    /// An integer argument that is known; may be given several times.
+    /// Value of an integer argument; may be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = argument)]
     arg: Vec<(String, i64)>,
-    /// Work-items in each dimension.
+    /// Global work size: work-items in each dimension.
     #[arg(long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1)]
     global: Vec<u64>,
-    /// Work-items of a work-group in each dimension.
+    /// Work-group size: work-items in each dimension.
     #[arg(long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1)]
     local: Vec<u64>,
-    /// Advice that makes the exit code 1, as errors do anyway; may be given several times.
+    /// Advice that sets the exit code to 1, as errors always do; may be repeated.
     #[arg(long, value_name = "CODE", value_parser = lint)]
     deny: Vec<&'static Rule>,
-    /// Advice to leave out; may be given several times. A comment `tripipe: allow CODE` on the line or the one above does
-    /// so for a line.
+    /// Advice to suppress; may be repeated. A comment `tripipe: allow CODE` on a line or the line above suppresses it
+    /// for that line.
     #[arg(long, value_name = "CODE", value_parser = lint)]
     allow: Vec<&'static Rule>,
-    /// Limits to keep, e.g. "ls<=32,registers<=32,threads>=512"; the exit code is 1 where one is broken.
+    /// Limits, e.g. "ls<=32,registers<=32,threads>=512"; the exit code is 1 if a limit is exceeded.
     #[arg(long, value_name = "LIMITS", value_delimiter = ',', num_args = 1)]
     budget: Vec<Limit>,
-    /// What an earlier `--format json` wrote: what changed since is shown in place of the result, in any form but malioc-json.
-    /// The exit code is 1 when something got worse.
+    /// Output of an earlier `--format json`: shows what has changed since then instead of the result, in every format
+    /// except malioc-json. The exit code is 1 if something got worse.
     #[arg(long, value_name = "OLD.json")]
     diff: Option<PathBuf>,
-    /// Form of the result; malioc-json is Arm's offline compiler's, of the Mali GPUs; sarif has the advice alone, for code scanning; markdown is for a comment on a change. JSON is one object for each kernel and GPU, each on a line.
+    /// Output format; malioc-json is the format of Arm's offline compiler, for Mali GPUs only; sarif contains only the
+    /// advice, for code scanning; markdown is for a comment on a pull request. JSON is one object per kernel and GPU,
+    /// one per line.
     #[arg(long, value_enum, default_value_t = Form::Text)]
     format: Form,
 }
@@ -81,7 +84,7 @@ fn lint(code: &str) -> Result<&'static Rule, String> {
     explain::find(lints::ALL, code).map_err(|error| error.to_string())
 }
 
-/// Forms of the result.
+/// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
     Text,
@@ -91,7 +94,7 @@ enum Form {
     Markdown,
 }
 
-/// One of each family, the most common one.
+/// One GPU of each family, the most common one.
 const ONE_OF_EACH: [&str; 6] = ["Mali-T860", "Mali-G52", "Mali-G78", "Mali-G610", "Mali-G720", "Adreno 640"];
 
 fn argument(text: &str) -> Result<(String, i64), String> {
@@ -153,7 +156,7 @@ impl Analyze {
                 analyses,
             })
             .collect();
-        // Whatever keeps a limit from being looked at is said before anything is written.
+        // Limits that cannot be checked are reported before anything is written.
         let over = self.over_budget(&all)?;
         let diff = self.diff.is_some().then(|| analysis::diff(&before, &all));
         let sarif = |rules: &'static [&'static Rule], found: &[Finding]| {
@@ -214,7 +217,7 @@ impl Analyze {
         Ok(if found { Finish::Findings } else { Finish::Clean })
     }
 
-    /// What breaks a limit, a line each.
+    /// The limits that are exceeded, one per line.
     fn over_budget(&self, all: &[Priced<'_>]) -> Result<Vec<String>> {
         let mut over = Vec::new();
         for analysis in all.iter().flat_map(|priced| priced.analyses) {
@@ -228,7 +231,7 @@ impl Analyze {
         Ok(over)
     }
 
-    /// Refuses GPUs that have no place in the form of Arm's offline compiler, if there are no others.
+    /// Rejects the GPUs if none of them can be represented in the format of Arm's offline compiler.
     fn check_malioc(gpus: &[&'static Gpu]) -> Result<()> {
         if gpus.iter().any(|gpu| gpu.vendor() == Vendor::Arm) {
             return Ok(());
@@ -240,7 +243,7 @@ impl Analyze {
         )
     }
 
-    /// Whether advice is not wanted: by a flag, or by a comment on its line or the one above.
+    /// Whether advice is suppressed: by a flag, or by a comment on its line or the line above.
     fn is_allowed(
         &self,
         advice: &Advice,
@@ -252,14 +255,14 @@ impl Analyze {
             return true;
         }
         let Some(place) = advice.place else { return false };
-        // In the function that the code is of, or where it is called.
+        // In the function that contains the code, or at its call.
         [Some(kernel.own_place(place)), kernel.called_from(place)]
             .into_iter()
             .flatten()
             .any(|place| *module.files[place.file] == *name && allow::allows(source, place.line, advice.rule))
     }
 
-    /// The GPUs asked for, each once, in the catalog's order for `all`.
+    /// The GPUs requested, without duplicates; for `all`, in the catalog's order.
     fn gpus(&self) -> Result<Vec<&'static Gpu>> {
         if self.gpu.is_empty() {
             return ONE_OF_EACH.iter().map(|name| Ok(tripipe_device::find(name)?)).collect();
@@ -277,7 +280,7 @@ impl Analyze {
         Ok(gpus)
     }
 
-    /// The program, as a launch file has it or as it is given here.
+    /// The program, from a launch file or from the command line.
     fn description(&self) -> Result<Description> {
         if self.program.as_os_str() == "-" {
             let mut bytes = Vec::new();
@@ -305,7 +308,7 @@ impl Analyze {
         description.built_with(self.build.options()?)
     }
 
-    /// What is known of the launch: from the launch file, and what is given here goes before it.
+    /// What is known about the launch, from the launch file; the command line takes precedence.
     fn setup(&self, kernel: &Kernel, file: &LaunchFile) -> Result<Setup> {
         let mut setup = Setup::default();
         if !file.arguments.is_empty() {
@@ -371,7 +374,7 @@ impl Analyze {
     }
 }
 
-/// The objects of an earlier result.
+/// The JSON objects of an earlier result.
 fn earlier(path: &Path) -> Result<Vec<Value>> {
     let shown = path.display();
     let text = fs::read_to_string(path).with_context(|| format!("{shown} cannot be read"))?;

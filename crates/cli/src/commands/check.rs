@@ -1,4 +1,4 @@
-//! `tripipe check`: a kernel run without its GPU, and everything that is wrong with it.
+//! `tripipe check`: runs a kernel without its GPU and reports everything that is wrong with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,44 +20,45 @@ use crate::launch_file::LaunchArgument;
 use crate::progress::Progress;
 use crate::terminal;
 
-/// How it is called.
+/// Examples for the help text.
 const EXAMPLES: &str = "Examples:
   tripipe check filter.toml
   tripipe check filter.toml --gpu \"Mali-G610\" --schedules 4
   tripipe check filter.toml --format sarif > filter.sarif";
 
-/// Run a kernel with all checks: bounds, races, unwritten values, barriers, arithmetic ... Says what is wrong and where.
+/// Run a kernel with all checks (bounds, races, uninitialised values, barriers, arithmetic ...) and report what is
+/// wrong and where.
 ///
-/// It runs on the simulator, so neither a GPU nor OpenCL is needed; source is compiled by clang. The exit code is 1 when an
-/// error or a warning was found, 0 when there are notes alone: --fail-on moves that. A comment `tripipe: allow CODE` on a
-/// line or the one above leaves out what is found there. `tripipe explain` lists what is looked for, docs/launch-files.md
-/// describes launch files.
+/// It runs on the simulator, so it needs no GPU and no OpenCL; source is compiled by clang. The exit code is 1 if an
+/// error or a warning was found, and 0 if there are only notes; --fail-on changes that. A comment `tripipe: allow
+/// CODE` on a line or the line above suppresses the findings there. `tripipe explain` lists the checks,
+/// docs/launch-files.md describes launch files.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Check {
     #[command(flatten)]
     launch: LaunchArgument,
-    /// Form of the result: for reading, JSON (docs/findings.md), or SARIF 2.1.0 for code scanning.
+    /// Output format: text, JSON (docs/findings.md), or SARIF 2.1.0 for code scanning.
     #[arg(long, value_enum, default_value_t = Form::Text)]
     format: Form,
-    /// The GPU whose limits and warp width hold, e.g. "Mali-G77", "Adreno 740".
+    /// GPU whose limits and warp width apply, e.g. "Mali-G77", "Adreno 740".
     #[arg(short, long, value_name = "NAME", value_parser = gpu)]
     gpu: Option<&'static Gpu>,
-    /// Orders and warp widths to try, one run each: a mistake that hides in one may show in another.
+    /// Number of execution orders and warp widths to try, one run each: a bug hidden in one may show in another.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     schedules: u32,
-    /// The least that makes the exit code 1.
+    /// Lowest severity that sets the exit code to 1.
     #[arg(long, value_enum, value_name = "SEVERITY", default_value_t = FailOn::Warning)]
     fail_on: FailOn,
-    /// Leave a check out; may be given several times.
+    /// Check to disable; may be repeated.
     #[arg(long, value_name = "CODE", value_parser = rule)]
     disable: Vec<&'static Rule>,
-    /// Look for this alone; may be given several times.
+    /// Run only this check; may be repeated.
     #[arg(long, value_name = "CODE", value_parser = rule, conflicts_with = "disable")]
     only: Vec<&'static Rule>,
 }
 
-/// Forms of the result.
+/// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
     Text,
@@ -65,7 +66,7 @@ enum Form {
     Sarif,
 }
 
-/// What makes the exit code 1.
+/// The lowest severity that sets the exit code to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FailOn {
     Note,
@@ -74,7 +75,7 @@ enum FailOn {
 }
 
 impl FailOn {
-    /// The least severity that does.
+    /// The corresponding severity.
     fn severity(self) -> Severity {
         match self {
             Self::Note => Severity::Note,
@@ -110,7 +111,7 @@ impl Check {
         let mut elapsed = Duration::ZERO;
         let mut left_out: BTreeSet<String> = BTreeSet::new();
         for index in 0..self.schedules {
-            // Each run begins with memory as the launch file has it.
+            // Each run starts with the memory contents of the launch file.
             let loaded = description.load(&built, self.launch.limits())?;
             let kernel = loaded.kernel.clone();
             let context = || format!("kernel `{kernel}` of {} could not be checked", built.program.name);
@@ -124,7 +125,7 @@ impl Check {
             let staged = loaded.stage(&mut simulator, Arc::clone(&built.program)).with_context(context)?;
             progress.say(&format!("checking {kernel} ({} of {})", index + 1, self.schedules));
             let checked = simulator.check(&staged.launch, &checks).with_context(context)?;
-            // What the kernel prints it prints once, and where nobody parses what comes out.
+            // The kernel's `printf` output is shown once, and only in the format that no program parses.
             if index == 0 && self.format == Form::Text {
                 out.write_all(&simulator.take_printed())?;
             }
@@ -156,7 +157,8 @@ impl Check {
     }
 }
 
-/// Whether a comment in the source allows what was found there; of a kernel as a whole, where it is declared.
+/// Whether a comment in the source suppresses the finding; a finding about the whole kernel belongs to its
+/// declaration.
 fn is_allowed(finding: &Finding, sources: &BTreeMap<String, String>, own: Option<&str>) -> bool {
     match &finding.place {
         Some(place) => {
@@ -169,7 +171,7 @@ fn is_allowed(finding: &Finding, sources: &BTreeMap<String, String>, own: Option
     }
 }
 
-/// Adds what another run has found; what was known already is not counted again.
+/// Adds the findings of another run; a finding that is already known is not counted again.
 fn merge(all: &mut Vec<Finding>, more: Vec<Finding>) {
     for finding in more {
         let known = all.iter().any(|other| {
@@ -184,7 +186,7 @@ fn merge(all: &mut Vec<Finding>, more: Vec<Finding>) {
     }
 }
 
-/// The source files that findings name, as far as they can be read.
+/// The source files that findings refer to, as far as they can be read.
 fn sources(findings: &[Finding]) -> BTreeMap<String, String> {
     let places = findings.iter().flat_map(|finding| {
         finding.place.iter().chain(finding.related.iter().filter_map(|related| related.place.as_ref()))

@@ -1,4 +1,4 @@
-//! `tripipe devices`: what there is to run on.
+//! `tripipe devices`: the devices that are available.
 
 use std::io::Write;
 
@@ -9,17 +9,17 @@ use tripipe_report::devices::{Entry, OpenCl, models};
 use super::Format;
 use crate::{Finish, terminal};
 
-/// List every device: what it is, which GPU model it matches and how surely, memory, limits, what it offers.
+/// List every device: what it is, which GPU model it matches and how certainly, its memory, limits and features.
 ///
-/// The CPU path is built in and always there. OpenCL devices are found through the machine's OpenCL library; the
-/// environment variable `TRIPIPE_OPENCL` names another library, or `none`. With --models it lists the GPU models that
-/// Tripipe knows instead, whether there is such a device or not.
+/// The CPU path is built in and always available. OpenCL devices are found through the system's OpenCL library; the
+/// environment variable `TRIPIPE_OPENCL` names another library, or `none`. With --models, the command lists the GPU
+/// models that Tripipe knows instead, whether or not such a device is present.
 #[derive(Args)]
 pub(crate) struct Devices {
-    /// Lists the GPU models that `tripipe analyze` prices kernels for, with their main figures.
+    /// Lists the GPU models that `tripipe analyze` supports, with their main figures.
     #[arg(long)]
     models: bool,
-    /// Form of the result.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }

@@ -1,4 +1,4 @@
-//! `tripipe explain`: what a finding's code means.
+//! `tripipe explain`: the meaning of a finding's code.
 
 use std::io::Write;
 
@@ -10,31 +10,31 @@ use tripipe_simulate::watch::rules::ALL;
 
 use crate::{Finish, terminal};
 
-/// The rules there are: those of each part that finds something.
+/// All rules, by the crate that reports them.
 const TABLES: &[&[&Rule]] = &[ALL, tripipe_analyze::lints::ALL];
 
-/// How it is called.
+/// Examples for the help text.
 const EXAMPLES: &str = "Examples:
   tripipe explain data-race";
 
-/// Explain what a finding's code means: what it finds, why it matters, what to write instead.
+/// Explain a finding's code: what the check detects, why it matters, what to write instead.
 ///
-/// Without CODE the codes are listed; with --format markdown all explanations come as one page, with --format json as one
+/// Without CODE, the codes are listed; --format markdown prints all explanations as one page, --format json as one
 /// object.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Explain {
-    /// Code of a finding, as it stands in its brackets: out-of-bounds-write.
+    /// Code of a finding, as shown in its brackets: out-of-bounds-write.
     code: Option<String>,
-    /// Form of the explanation.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
-/// The forms an explanation can take.
+/// The formats of an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// To be read.
+    /// Text for reading.
     Text,
     /// Markdown.
     Markdown,
@@ -67,7 +67,7 @@ impl Explain {
     }
 }
 
-/// The rule with that code, also when it was copied with what surrounds it: `error[data-race]:`.
+/// The rule with that code; the text around it may have been copied too: `error[data-race]:`.
 pub(super) fn find(rules: &[&'static Rule], code: &str) -> Result<&'static Rule> {
     let bare =
         code.rsplit('[').next().unwrap_or(code).split(']').next().unwrap_or(code).trim().to_lowercase();

@@ -1,4 +1,4 @@
-//! `tripipe gemm`: matrix products from files.
+//! `tripipe gemm`: products of matrices in files.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::files::output::{Output, shown_output};
 use crate::progress::Progress;
 use crate::terminal;
 
-/// How it is called.
+/// Examples for the help text.
 const EXAMPLES: &str = "Examples:
   tripipe gemm a.npy b.npy -o c.npy
   tripipe gemm x.npy weights.npy -o y.npy --transpose-b --bias bias.npy --activation relu --explain
@@ -28,69 +28,69 @@ const EXAMPLES: &str = "Examples:
 
 /// Multiply matrices from `.npy` files: C = alpha op(A) op(B) + beta C, then a bias, then an activation.
 ///
-/// op(A) is M x K, op(B) is K x N, both float16, float32, int8 or float64, little-endian, in C or Fortran order. C is written
-/// in C order and in their type, int32 for int8. float16 is summed in float32 unless --accumulate says otherwise. float64 is
-/// computed on the CPU path, whatever the device. A small product goes to the CPU path where that is faster, unless --device
-/// names a device.
+/// op(A) is M x K and op(B) is K x N, both float16, float32, int8 or float64, little-endian, in C or Fortran order. C
+/// is written in C order and in their type; int32 for int8. float16 is accumulated in float32 unless --accumulate says
+/// otherwise. float64 is always computed on the CPU path. A small product is computed on the CPU path if that is
+/// faster, unless --device names a device.
 ///
-/// Arrays of three dimensions are batches: product i is of matrix i of A and matrix i of B, and an A or B of two dimensions
-/// is the same for all. The path - is standard input (for one of the arrays) or standard output.
+/// Arrays of three dimensions are batches: product i is of matrix i of A and matrix i of B; an A or B of two
+/// dimensions is used for all products. The path - is standard input (for one of the arrays) or standard output.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Gemm {
-    /// Left matrix, or a batch of them.
+    /// Left matrix, or a batch.
     a: PathBuf,
-    /// Right matrix, or a batch of them.
+    /// Right matrix, or a batch.
     b: PathBuf,
-    /// Where the product goes, M x N, or a batch of them; what is there is replaced once the new one is whole.
+    /// Output file for the product, M x N, or a batch; an existing file is replaced once the new one is complete.
     #[arg(short, long, value_name = "C")]
     output: PathBuf,
-    /// Multiplies by the transpose of A.
+    /// Transposes A.
     #[arg(long)]
     transpose_a: bool,
-    /// Multiplies by the transpose of B.
+    /// Transposes B.
     #[arg(long)]
     transpose_b: bool,
     /// Factor of the product.
     #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
     alpha: f64,
-    /// What is added, times beta: M x N of C's type, or a batch; - for standard input.
+    /// Matrix to add, multiplied by beta: M x N of C's type, or a batch; - for standard input.
     #[arg(long, value_name = "C")]
     c: Option<PathBuf>,
-    /// Factor of what is added [default: 1 with --c].
+    /// Factor of the added matrix [default: 1 with --c].
     #[arg(long, allow_negative_numbers = true, requires = "c")]
     beta: Option<f64>,
-    /// A vector of N numbers of C's type, added to each row of C.
+    /// Vector of N numbers of C's type, added to each row of C.
     #[arg(long, value_name = "BIAS")]
     bias: Option<PathBuf>,
-    /// What is done with each element last.
+    /// Function applied to each element last.
     #[arg(long, value_enum)]
     activation: Option<Activation>,
-    /// What float16 is summed in.
+    /// Accumulation type for float16.
     #[arg(long, value_enum, default_value_t = Sums::F32)]
     accumulate: Sums,
-    /// Says what was chosen, why, what bounds it, and what else there was.
+    /// Reports what was chosen, why, what bounds it, and the alternatives.
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
     device: DeviceArgument,
 }
 
-/// What is done with each element last.
+/// A function applied to each element last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Activation {
-    /// What is less than 0 becomes 0.
+    /// Negative values become 0.
     Relu,
     /// Clamps to 0..6.
     Relu6,
 }
 
-/// What float16 is summed in.
+/// The accumulation type for float16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Sums {
     /// float32.
     F32,
-    /// float16: the fastest where the device has it; the error grows with K.
+    /// float16: the fastest if the device supports it; the error grows with K.
     F16,
     /// float16 in blocks of 32 along K, float32 across them.
     Chunked,
@@ -106,7 +106,7 @@ impl From<Sums> for Accumulate {
     }
 }
 
-/// A matrix, or a batch of them, as its file has it.
+/// A matrix from a file, or a batch of matrices.
 struct Operand<'f> {
     path: &'f Path,
     matrix: npy::Matrix,
@@ -123,12 +123,12 @@ impl<'f> Operand<'f> {
         if self.transposed { [columns, rows] } else { [rows, columns] }
     }
 
-    /// Elements from one matrix of the batch to the next; 0 where there is one for all.
+    /// Elements from one matrix of the batch to the next; 0 if one matrix serves all products.
     fn stride(&self) -> usize {
         if self.matrix.count.is_some() { self.matrix.rows * self.matrix.columns } else { 0 }
     }
 
-    /// The first of its matrices, of all `stacked` ones.
+    /// Its first matrix, as a view of `stacked`.
     fn first<'m, T: tripipe::Element>(
         &self,
         stacked: &'m Matrix<T>,
@@ -137,7 +137,7 @@ impl<'f> Operand<'f> {
         Ok(if self.transposed { first.transposed() } else { first })
     }
 
-    /// All its matrices one below the other.
+    /// All its matrices, stacked vertically.
     fn stacked<T: tripipe::Element>(
         &self,
         context: &Context,
@@ -148,7 +148,7 @@ impl<'f> Operand<'f> {
     }
 }
 
-/// What a file holds, in words: `5x13 float32`, `7 times 5x13 float32 transposed`.
+/// The contents of a file in words: `5x13 float32`, `7 times 5x13 float32 transposed`.
 impl std::fmt::Display for Operand<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let npy::Matrix { count, rows, columns, .. } = self.matrix;
@@ -181,7 +181,7 @@ impl Gemm {
             (Elements::F32(x), Elements::F32(y)) => work.run::<f32>(x, y, &sides)?,
             (Elements::I8(x), Elements::I8(y)) => work.run::<i8>(x, y, &sides)?,
             (Elements::F64(x), Elements::F64(y)) => {
-                // No device does it: where there is a choice, the operands stay here.
+                // No device supports it: if the device was not named, the operands stay on the host.
                 let auto = self.device.device == Choice::Auto;
                 let device = if auto { &Device::Cpu } else { &device };
                 Work { device, ..work }.run::<f64>(x, y, &sides)?
@@ -206,7 +206,7 @@ impl Gemm {
         Ok(Finish::Clean)
     }
 
-    /// Standard input is read once.
+    /// Standard input can be read only once.
     fn check_inputs(&self) -> Result<()> {
         let inputs = [Some(&self.a), Some(&self.b), self.c.as_ref(), self.bias.as_ref()];
         if inputs.into_iter().flatten().filter(|path| is_standard(path)).count() > 1 {
@@ -237,7 +237,7 @@ fn check(a: &Operand<'_>, b: &Operand<'_>) -> Result<()> {
     )
 }
 
-/// How many products there are; nothing for one of two matrices.
+/// The number of products; `None` for a product of two matrices.
 fn batch(a: &Operand<'_>, b: &Operand<'_>) -> Result<Option<usize>> {
     match (a.matrix.count, b.matrix.count) {
         (Some(of_a), Some(of_b)) if of_a != of_b => bail!(
@@ -249,21 +249,21 @@ fn batch(a: &Operand<'_>, b: &Operand<'_>) -> Result<Option<usize>> {
     }
 }
 
-/// What a product is added to, and what is added to its rows.
+/// The matrix that a product is added to, and the bias of its rows.
 struct Sides {
     added: Option<npy::Matrix>,
     bias: Option<Elements>,
 }
 
-/// A type of A and B, and the type of C as a file has it.
+/// A type of A and B, and the type of C in a file.
 trait InFiles: Factor<Sum: npy::Number> {
-    /// The elements of a bias, or of what is added.
+    /// The elements of a bias, or of the matrix to add.
     fn sums(elements: &Elements) -> Option<&[Self::Sum]>;
 
-    /// The type of C, as `.npy` tools call it.
+    /// The type of C, by its name in `.npy` tools.
     const SUMS: &'static str;
 
-    /// What its multiply-adds are held against.
+    /// The arithmetic whose ceiling its multiply-adds are compared with.
     const ARITHMETIC: Arithmetic;
 }
 
@@ -309,7 +309,7 @@ struct Work<'w> {
     output: Output,
     /// m, n, k.
     size: [usize; 3],
-    /// Products of a batch; nothing for one product.
+    /// The number of products in a batch; `None` for one product.
     count: Option<usize>,
     a: &'w Operand<'w>,
     b: &'w Operand<'w>,
@@ -322,7 +322,7 @@ impl Work<'_> {
         self.count.into_iter().chain([m, n]).collect()
     }
 
-    /// What messages call it; it fits into memory.
+    /// Its name in messages, after a check that it fits into memory.
     fn name(&self, element_bytes: usize) -> Result<String> {
         let [m, n, _] = self.size;
         let times = self.count.map(|count| format!("{count} times ")).unwrap_or_default();
@@ -379,7 +379,7 @@ impl Work<'_> {
         let c = c.to_vec().map_err(failed)?;
         let total_seconds = start.elapsed().as_secs_f64();
         if self.gemm.explain {
-            // Without them the explanation has less to say, and says so.
+            // Without ceilings, the explanation contains less, and says so.
             let _ = context.measure_ceilings(T::ARITHMETIC);
         }
         let explanation = if count > 0 {
@@ -393,7 +393,7 @@ impl Work<'_> {
         Ok((explanation, total_seconds))
     }
 
-    /// The numbers of what is added, which has the result's extents and type.
+    /// The elements of the matrix to add, which has the result's extents and type.
     fn added<'c, T: InFiles>(&self, added: &'c npy::Matrix) -> Result<&'c [T::Sum]> {
         let shown = shown_input(self.gemm.c.as_deref().unwrap_or(Path::new("C")));
         let values = T::sums(&added.elements).ok_or_else(|| {
@@ -430,7 +430,7 @@ impl Work<'_> {
     }
 }
 
-/// What is to be said of a batch without a product.
+/// The explanation of a batch without products.
 fn nothing_done(device: &Device) -> Explanation {
     let mut explanation = Explanation::default();
     "an empty batch of products".clone_into(&mut explanation.operation);

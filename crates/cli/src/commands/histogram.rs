@@ -1,4 +1,4 @@
-//! `tripipe histogram`: how often each value occurs in a picture.
+//! `tripipe histogram`: the frequency of each value in a picture.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -17,20 +17,21 @@ use crate::files::picture::{self, is_deep};
 use crate::progress::Progress;
 use crate::{Finish, terminal};
 
-/// How it is called.
+/// Examples for the help text.
 const EXAMPLES: &str = "Examples:
   tripipe histogram photo.jpg
   tripipe filter gray,sobel photo.jpg - | tripipe histogram - --format json";
 
 /// Count how often each value occurs in a picture, for each channel.
 ///
-/// Of 16 bits the upper 8 are counted. Pictures are those that `tripipe filter` reads; the path - is standard input.
+/// For 16 bits per channel, the upper 8 are counted. The picture formats are those of `tripipe filter`; the path - is
+/// standard input.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Histogram {
     /// Picture to read; - for standard input.
     input: PathBuf,
-    /// Form of the result; JSON is one object on one line, with all 256 counts.
+    /// Output format; JSON is one object on one line, with all 256 counts.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
@@ -73,7 +74,7 @@ impl Histogram {
 /// The histogram of each channel.
 ///
 /// # Errors
-/// No memory left; the device is gone.
+/// Out of memory; the device is lost.
 fn count(device: &Device, fall_back: bool, pixels: &DynamicImage) -> Result<Vec<Channel>, Error> {
     let context = Context::new(device)?;
     context.fall_back_when_slower(fall_back);

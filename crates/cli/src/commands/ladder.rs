@@ -1,4 +1,4 @@
-//! `tripipe ladder`: an optimisation ladder, climbed on the devices there are.
+//! `tripipe ladder`: climbs an optimisation ladder on the available devices.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -27,10 +27,10 @@ use crate::{Finish, terminal};
 
 /// The picture that image ladders work on.
 const CHELSEA: &[u8] = include_bytes!("../../assets/chelsea.png");
-/// Where `ladder laplace` leaves the filtered picture.
+/// The default output file of `ladder laplace` for the filtered picture.
 const SHOWN: &str = "tripipe-laplace.png";
 
-/// How it is called.
+/// Examples for the help text.
 const EXAMPLES: &str = "Examples:
   tripipe ladder laplace
   tripipe ladder laplace --sizes 768x432,7680x4320 --published
@@ -38,14 +38,14 @@ const EXAMPLES: &str = "Examples:
 
 /// Climb an optimisation ladder: every kernel from the plain one to the fast one, verified, timed, compared
 ///
-/// Without NAME the ladders are listed. Each step is checked against a reference before and after it is timed; a step
-/// that is wrong is reported as FAILED and the exit code is 2. Times are the device's own, in the text in ms or µs, in
-/// JSON and CSV in seconds; rates are in 10^9 a second. `ladder laplace` also filters the picture and saves it as
+/// Without NAME, the ladders are listed. Each step is checked against a reference before and after it is timed; a
+/// wrong step is reported as FAILED, and the exit code is 2. Times are measured by the device, in ms or µs in text, in
+/// seconds in JSON and CSV; rates are in 10^9 per second. `ladder laplace` also filters the picture and saves it as
 /// tripipe-laplace.png for you to look at.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Ladder {
-    /// Ladder to climb; left out, the ladders are listed.
+    /// Ladder to climb; without it, the ladders are listed.
     name: Option<String>,
     #[command(flatten)]
     devices: DevicesArgument,
@@ -55,35 +55,35 @@ pub(crate) struct Ladder {
     /// Timed runs of each step.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     runs: u32,
-    /// Runs ahead of them, not timed.
+    /// Runs before the timed ones.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     warmup: u32,
-    /// Form of the result; JSON is one object a device and line.
+    /// Output format; JSON is one object per device and line.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Set the published figures of other devices beside ours.
+    /// Shows the published figures of other devices next to yours.
     #[arg(long)]
     published: bool,
-    /// Picture that image ladders work on, repeated or cut to each size [default: a cat].
+    /// Picture for image ladders, repeated or cropped to each size [default: a cat].
     #[arg(long, value_name = "FILE")]
     image: Option<PathBuf>,
-    /// Where `ladder laplace` saves the filtered picture; none for nowhere [default: tripipe-laplace.png with --format
-    /// text, else none].
+    /// Output file of `ladder laplace` for the filtered picture; none to save nothing [default: tripipe-laplace.png
+    /// with --format text, else none].
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// Seed of random inputs.
+    /// Seed for random inputs.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// The forms a climb can take.
+/// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// A table.
     Text,
-    /// JSON: one object a device and line.
+    /// JSON: one object per device and line.
     Json,
-    /// Comma-separated values: one row a device, step and size.
+    /// Comma-separated values: one row per device, step and size.
     Csv,
 }
 
@@ -121,7 +121,7 @@ impl Ladder {
         let mut show = show;
         for (index, device) in devices.iter().enumerate() {
             let rows = self.format == Format::Text;
-            // After the first size, which is the smallest: whoever looks on need not wait for the others.
+            // After the first and smallest size, so that the picture is available before the larger sizes have run.
             let mut between = |out: &mut dyn Write| match show.take() {
                 Some(output) => self.show_picture(output, &source, &devices, canvas.width, out),
                 None => Ok(()),
@@ -160,7 +160,7 @@ impl Ladder {
         self.sizes.iter().map(|text| ladder.size_kind.parse(text).context("--sizes")).collect()
     }
 
-    /// Where the filtered picture goes, opened before anything is measured.
+    /// The output for the filtered picture, opened before anything is measured.
     fn show(&self, ladder: &ladder::Ladder) -> Result<Option<Output>> {
         let filters = ladder.name == "laplace";
         match self.save.as_deref() {
@@ -172,7 +172,7 @@ impl Ladder {
                 picture::Format::of(path)?;
                 Output::open(path).map(Some)
             }
-            // Nobody asked for it, so a folder that cannot be written is no reason not to measure.
+            // The picture was not requested, so a folder that cannot be written must not prevent the measurement.
             None if filters && self.format == Format::Text => Ok(Output::open(Path::new(SHOWN)).ok()),
             None => Ok(None),
         }
@@ -190,7 +190,7 @@ impl Ladder {
             Some(path) => shown_input(path),
             None => "the built-in picture".to_owned(),
         };
-        // The last device is an OpenCL one where there is any.
+        // If there is an OpenCL device, the last device is one.
         let Some(device) = devices.last() else { return Ok(()) };
         let path = self.save.as_deref().unwrap_or(Path::new(SHOWN));
         let format = picture::Format::of(path)?;
@@ -215,7 +215,7 @@ impl Ladder {
     }
 }
 
-/// The ladders, one a line.
+/// Lists the ladders, one per line.
 fn list(out: &mut dyn Write) -> Result<Finish> {
     let width = ladders().iter().map(|ladder| ladder.name.len()).max().unwrap_or(0);
     writeln!(out, "The ladders, for `tripipe ladder NAME`:")?;
@@ -244,7 +244,7 @@ fn photo(picture: &Picture) -> Result<Photo> {
     Photo::new(width, height, rgb.into_raw()).ok_or_else(|| anyhow!("the picture is empty"))
 }
 
-/// Refuses sizes whose operands, reference and working copies do not fit the machine.
+/// Rejects sizes whose operands, reference and working copies do not fit into memory.
 fn check_memory(ladder: &ladder::Ladder, sizes: &[Size]) -> Result<()> {
     // Each operand on the host and on the device, the reference and its bounds in double precision, the output twice.
     const BYTES_AN_ELEMENT: u64 = 40;
@@ -268,7 +268,8 @@ fn check_memory(ladder: &ladder::Ladder, sizes: &[Size]) -> Result<()> {
     Ok(())
 }
 
-/// The climb, and what the device is. With `rows`, each is printed as soon as it is known. `between` is called after the first size.
+/// Climbs the ladder and describes the device. With `rows`, each row is printed as soon as it is known. `between` is
+/// called after the first size.
 #[expect(clippy::too_many_arguments, reason = "a climb is described by as many things")]
 fn climb_on(
     device: &Device,
@@ -290,11 +291,11 @@ fn climb_on(
     let report = |before: usize, at: &ladder::Progress<'_>, out: &mut dyn Write| {
         progress.at(before + at.done, sizes.len() * pieces, format!("{} at {} on {name}", at.doing, at.size));
         if let Some(row) = tripipe_report::ladder::row(at).filter(|_| rows) {
-            // Where nobody reads any more, the next write says so.
+            // If the reader is gone, the next write reports it.
             let _ = progress.aside(|| writeln!(out, "{row}").and_then(|()| out.flush()));
         }
     };
-    // The ceilings come last: they take their time, and nobody waits for them.
+    // The ceilings come last: they take time, and the rows do not need them.
     let (first, others) = sizes.split_at(sizes.len().min(1));
     let mut executor = match device {
         Device::Cpu => None,

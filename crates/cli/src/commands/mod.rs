@@ -23,11 +23,11 @@ use tripipe::{Choice, Device, Error};
 
 use crate::progress::Progress;
 
-/// Which device is to work.
+/// The device that runs the operations.
 #[derive(Args)]
 pub(crate) struct DeviceArgument {
-    /// Device: auto (the OpenCL GPU with the most compute units times clock, else the CPU path), cpu, opencl (the first
-    /// device), or opencl:N as `tripipe devices` numbers them.
+    /// Device: auto (the OpenCL GPU with the highest product of compute units and clock, else the CPU path), cpu,
+    /// opencl (the first device), or opencl:N with the number that `tripipe devices` shows.
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: Choice,
 }
@@ -37,17 +37,18 @@ impl DeviceArgument {
         resolve(self.device)
     }
 
-    /// Whether the CPU path may do what it does faster: not where a device was named.
+    /// Whether the CPU path may run the operations that it runs faster: only if no device was named.
     fn falls_back(&self) -> bool {
         self.device == Choice::Auto
     }
 }
 
-/// Which devices are to be measured.
+/// The devices to measure.
 #[derive(Args)]
 pub(crate) struct DevicesArgument {
-    /// Device: cpu, opencl (the first device), opencl:N as `tripipe devices` numbers them, or auto (the OpenCL GPU with the
-    /// most compute units times clock, else the CPU path) [default: the CPU path and every OpenCL device].
+    /// Device: cpu, opencl (the first device), opencl:N with the number that `tripipe devices` shows, or auto (the
+    /// OpenCL GPU with the highest product of compute units and clock, else the CPU path) [default: the CPU path and
+    /// every OpenCL device].
     #[arg(long, value_name = "DEVICE")]
     device: Option<Choice>,
 }
@@ -77,13 +78,13 @@ fn did_you_mean<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
     near.map(|(_, known)| known)
 }
 
-/// One line on standard error that is no error.
+/// Writes a note, which is not an error, on standard error.
 fn note(message: &str) {
-    // Nobody is left to be told when this fails.
+    // If this fails, nobody reads standard error.
     let _ = writeln!(io::stderr(), "note: {message}");
 }
 
-/// Says what is done on a device, which may have to compile for it.
+/// Shows what is done on a device, which may have to compile kernels first.
 fn say_on(progress: &Progress, doing: &str, device: &Device) {
     let doing = format!("{doing} on {}", device.name());
     match device {
@@ -94,7 +95,7 @@ fn say_on(progress: &Progress, doing: &str, device: &Device) {
     }
 }
 
-/// An operation that failed on a device, with what can be done about it.
+/// An error of an operation on a device, with a way out.
 fn failed(what: &str, device: &Device, error: &Error) -> anyhow::Error {
     let way_out = match (device, error) {
         (Device::OpenCl(_), Error::Execute(_) | Error::Failed { .. } | Error::Plan(_)) => {
@@ -105,16 +106,16 @@ fn failed(what: &str, device: &Device, error: &Error) -> anyhow::Error {
     anyhow!("{what}: {error}{way_out}")
 }
 
-/// The forms a result can take.
+/// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// To be read.
+    /// Text for reading.
     Text,
-    /// JSON: one object a line.
+    /// JSON: one object per line.
     Json,
 }
 
-/// What a device is, in one line.
+/// A device in one line.
 fn what(device: &Device) -> String {
     match (device.probe(), device.identification()) {
         (Some(probe), Some(identification)) => {

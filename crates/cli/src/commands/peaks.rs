@@ -1,4 +1,4 @@
-//! `tripipe peaks`: what a device can do at the most.
+//! `tripipe peaks`: the measured ceilings of a device.
 
 use std::io::Write;
 
@@ -15,32 +15,32 @@ use crate::progress::Progress;
 use crate::{Finish, terminal};
 
 const NOT_OFFERED: &str = "not offered";
-/// One transfer: past any cache, small enough for a phone.
+/// Bytes of one transfer: larger than any cache, small enough for a phone.
 const TRANSFER_BYTES: usize = 32 << 20;
 /// Transfers in each direction; the median counts.
 const TRANSFER_RUNS: usize = 9;
 
-/// How it is called.
+/// Examples for the help text.
 const EXAMPLES: &str = "Examples:
   tripipe peaks --device opencl:0 --format json
   tripipe peaks --only copy,mad";
 
 /// Measure the ceilings of a device: arithmetic, memory, launches, transfers.
 ///
-/// Multiply-add rates of float, half, double, int, 24-bit int, short and char by vector width, and of dot products of bytes;
-/// bandwidth of buffers, images and local memory; the cost of a launch; the ways to hand data to the device compared. What
-/// a device lacks is said to be not offered. Rates are in 10^9 a second, a multiply-add counts as two operations, a copied
-/// byte as two. Each result is verified before its time counts.
+/// Multiply-add rates of float, half, double, int, 24-bit int, short and char by vector width, and of dot products of
+/// bytes; bandwidth of buffers, images and local memory; the cost of a launch; a comparison of the ways to transfer
+/// data to the device. What a device lacks is reported as not offered. Rates are in 10^9 per second; a multiply-add
+/// counts as two operations, a copied byte as two bytes. Each result is verified before its time counts.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Peaks {
-    /// Only the ceilings whose names have one of these in them, e.g. copy, mad, "mad float", image, launch, transfers; fma
-    /// is mad.
+    /// Measure only the ceilings whose names contain one of these, e.g. copy, mad, "mad float", image, launch,
+    /// transfers; fma is the same as mad.
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     only: Vec<String>,
     #[command(flatten)]
     devices: DevicesArgument,
-    /// Form of the result; JSON is one object a device and line.
+    /// Output format; JSON is one object per device and line.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
@@ -75,22 +75,22 @@ impl Peaks {
     }
 }
 
-/// Whether anything went wrong, beyond what the device does not offer.
+/// Whether a measurement failed for another reason than a missing feature.
 fn broken(measured: &Measured, transfers: &[Transfer]) -> bool {
     let row = |row: &Peak| matches!(row.value, Err(PeakError::Execute(_) | PeakError::Wrong { .. }));
     let transfer = |transfer: &Transfer| transfer.rates.as_ref().is_err_and(|reason| reason != NOT_OFFERED);
     measured.rows.iter().any(row) || transfers.iter().any(transfer)
 }
 
-/// What the ways to hand data to a device are called, all together.
+/// The name of all ways to transfer data to a device.
 const TRANSFERS: &str = "transfers";
 
-/// Which ceilings are measured.
+/// The ceilings to measure.
 struct Wanted(Vec<String>);
 
 impl Wanted {
     /// # Errors
-    /// One of these is in no name.
+    /// One of these is not part of any name.
     fn new(only: &[String]) -> Result<Self> {
         let aliased = |word: &String| match word.trim().to_lowercase().as_str() {
             "fma" | "multiply-add" => "mad".to_owned(),
@@ -113,7 +113,7 @@ impl Wanted {
     }
 }
 
-/// The ceilings, and the ways to hand data to an OpenCL device.
+/// Measures the ceilings, and for an OpenCL device the ways to transfer data.
 fn measure_on(
     device: &Device,
     wanted: &Wanted,

@@ -1,10 +1,10 @@
-//! A picture on the terminal, small: two pixels a character cell, one above the other.
+//! Small pictures on the terminal: two pixels per character cell, one above the other.
 
 use std::fmt::Write as _;
 
 use image::{DynamicImage, Rgb};
 
-/// Pictures side by side, together at most `columns` characters wide, each under its caption.
+/// Pictures side by side, together at most `columns` characters wide, each below its caption.
 pub(super) fn side_by_side(pictures: &[(&str, &DynamicImage)], columns: usize) -> String {
     const GAP: usize = 2;
     let count = pictures.len().max(1);
@@ -51,7 +51,7 @@ mod tests {
         let picture = DynamicImage::ImageRgb8(image::RgbImage::from_pixel(40, 20, Rgb([1, 2, 3])));
         let drawn = side_by_side(&[("before", &picture), ("after", &picture)], 30);
         assert!(drawn.starts_with("  before        after\n"), "{drawn:?}");
-        // 12 columns a picture, 6 pixels high.
+        // 12 columns per picture, 6 pixels high.
         assert_eq!(drawn.lines().count(), 1 + 3);
         assert_eq!(drawn.matches('▀').count(), 2 * 12 * 3);
         assert!(drawn.contains("38;2;1;2;3;48;2;1;2;3"));

@@ -18,31 +18,32 @@ use crate::launch_file::{Dumps, LaunchArgument};
 use crate::progress::Progress;
 use crate::terminal;
 
-/// How it is called.
+/// Examples for the help text.
 const EXAMPLES: &str = "Examples:
   tripipe run-kernel filter.toml
   tripipe run-kernel filter.toml --device opencl:0
   tripipe run-kernel increment.sim";
 
-/// Run a kernel as a launch file describes it: program, arguments, sizes, what to show, what to compare with.
+/// Run a kernel as described in a launch file: program, arguments, sizes, what to show, what to compare with.
 ///
-/// It runs on the simulator, which needs no OpenCL (source is compiled by clang), or on an OpenCL device. The exit code is
-/// 1 when something does not hold what the file expects. docs/launch-files.md describes launch files.
+/// It runs on the simulator, which needs no OpenCL (source is compiled by clang), or on an OpenCL device. The exit
+/// code is 1 if a result differs from what the file expects. docs/launch-files.md describes launch files.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct RunKernel {
     #[command(flatten)]
     launch: LaunchArgument,
-    /// Where it runs: simulator, opencl (the first device), or opencl:N as `tripipe devices` numbers them.
+    /// Where to run it: simulator, opencl (the first device), or opencl:N with the number that `tripipe devices`
+    /// shows.
     #[arg(long, value_name = "DEVICE", default_value = "simulator")]
     device: Target,
-    /// Form of the result; JSON is one object for the run, and one for each buffer and image that the file shows, writes or
-    /// compares, each on a line.
+    /// Output format; JSON is one object for the run, and one for each buffer and image that the file shows, writes or
+    /// compares, one per line.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
-/// What runs launch files.
+/// The executors of launch files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Target {
     Simulator,
@@ -64,7 +65,7 @@ impl FromStr for Target {
     }
 }
 
-/// An executor, kept as what it is.
+/// An executor of known type.
 enum Machine {
     Simulator(Box<Simulator>),
     OpenCl(Box<OpenClExecutor>),
@@ -78,7 +79,7 @@ impl Machine {
         }
     }
 
-    /// What `printf` printed; drivers print by themselves.
+    /// The output of `printf`; empty for drivers, which print it themselves.
     fn take_printed(&mut self) -> Vec<u8> {
         match self {
             Self::Simulator(simulator) => simulator.take_printed(),
@@ -99,7 +100,7 @@ impl RunKernel {
             Target::OpenCl(choice) => {
                 let device = resolve(choice)?;
                 let Device::OpenCl(device) = &device else { bail!("{} runs no launch files", device.name()) };
-                // Kernels under work change with every run, and so may what they include.
+                // A kernel under development changes with every run, and its include files may change too.
                 let options = ExecutorOptions::default().cache(CacheChoice::Off);
                 let executor = OpenClExecutor::new(device, &options)?;
                 (Machine::OpenCl(Box::new(executor)), description.build_for(device)?)
@@ -149,7 +150,7 @@ impl RunKernel {
     }
 }
 
-/// What is said of a memory object.
+/// The report of a memory object.
 fn shown<'a>(memory: &'a StagedMemory, bytes: &'a [u8], comparison: Option<&'a Comparison>) -> Memory<'a> {
     let base = match &memory.dump {
         Some(Dump::Text { hexadecimal: true }) => Some(Base::Sixteen),

@@ -1,4 +1,4 @@
-//! `tripipe sweep`: which parameters are fastest on a device.
+//! `tripipe sweep`: finds the fastest parameters on a device.
 
 use std::fmt::{Display, Write as _};
 use std::io::Write;
@@ -27,12 +27,13 @@ use crate::interruption::EndsItself;
 use crate::progress::Progress;
 use crate::terminal::shown;
 
-/// Try every sensible way to compute something on a device; the fastest first.
+/// Try every sensible kernel for a computation on a device, and rank them by speed.
 ///
-/// Every way is verified before its time counts. The best guess is tried first, then what is most like it; a way that is far
-/// slower than the best so far is dropped after one run. At the time limit (--limit), or after Ctrl-C, the sweep ends with
-/// what it has, marked as partial. What is found for products goes into a table (-o) that the library reads from the folder
-/// `tripipe/gemm` among the user's settings, or from the one that `TRIPIPE_TABLES` names, ahead of what is shipped.
+/// Every kernel is verified before its time counts. The best guess is tried first, then those most similar to it; a
+/// kernel that is far slower than the best so far is dropped after one run. At the time limit (--limit), or after
+/// Ctrl-C, the sweep ends with the results so far, marked as partial. For products, the results go into a table (-o).
+/// The library reads tables from the folder `tripipe/gemm` in your configuration folder, or from the folder in
+/// `TRIPIPE_TABLES`, before the built-in ones.
 #[derive(Args)]
 pub(crate) struct Sweep {
     #[command(subcommand)]
@@ -50,32 +51,33 @@ enum What {
 /// Example: tripipe sweep gemm --sizes 64,256,1024,1x1024x1024 --device opencl -o ~/.config/tripipe/gemm/mine.toml
 #[derive(Args)]
 struct Products {
-    /// Sizes, `MxNxK` or `N`, with commas between; one of each class of shapes fills a table.
+    /// Sizes, `MxNxK` or `N`, separated by commas; one of each class of shapes fills a table.
     #[arg(long, value_delimiter = ',', default_value = "1x2048x2048,2048x1x2048,16x1024x1024,128,512,1024")]
     sizes: Vec<String>,
-    /// Types of operands and sums.
+    /// Types of operands and accumulation.
     #[arg(long, value_enum, default_value_t = Kind::F32)]
     elements: Kind,
-    /// B is constant: packing it is not timed.
+    /// B is constant: the time to pack it does not count.
     #[arg(long)]
     constant_b: bool,
-    /// One more way to try, e.g. `local 8x8 depth=16 group=16x16`; as often as need be.
+    /// Another candidate, e.g. `local 8x8 depth=16 group=16x16`; may be repeated.
     #[arg(long, value_name = "PARAMETERS")]
     also: Vec<Parameters>,
-    /// Tries only what --also names.
+    /// Tries only the candidates of --also.
     #[arg(long, requires = "also")]
     only: bool,
-    /// Rounds in which each finalist runs once.
+    /// Number of final rounds, in each of which every finalist runs once.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
-    /// Seconds for the whole sweep, after which it ends with what it has; none for as long as it takes. A way that has been
-    /// begun is finished.
+    /// Time limit for the whole sweep in seconds, after which it ends with the results so far; none for no limit. A
+    /// candidate that has started is completed.
     #[arg(long, value_name = "SECONDS", default_value = "120")]
     limit: Limit,
-    /// How many ways are printed for each size.
+    /// Number of candidates to print for each size.
     #[arg(long, default_value_t = 8)]
     top: usize,
-    /// Where the table goes; what is there is replaced once the new one is whole, and stays where no way was right.
+    /// Output file for the table; an existing file is replaced once the new one is complete, and remains if no
+    /// candidate was correct.
     #[arg(short, long, value_name = "TABLE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -87,7 +89,7 @@ struct Products {
 /// Example: tripipe sweep filter laplace --size 7680x4320 --channels 3 --device opencl
 #[derive(Args)]
 struct Filters {
-    /// Filters with commas between, as `tripipe filter` takes them.
+    /// Filters, separated by commas, as for `tripipe filter`.
     chain: String,
     /// Width and height in pixels.
     #[arg(long, default_value = "1920x1080")]
@@ -95,23 +97,23 @@ struct Filters {
     /// Channels of 8 bits.
     #[arg(long, default_value_t = 3)]
     channels: usize,
-    /// What windows see outside the picture.
+    /// Pixels outside the picture.
     #[arg(long, default_value_t = Border::Reflect101)]
     border: Border,
-    /// One more way to try, e.g. `16x8 loads=aligned sums=paired fuse=pixels group=64x2`; as often as need be.
+    /// Another candidate, e.g. `16x8 loads=aligned sums=paired fuse=pixels group=64x2`; may be repeated.
     #[arg(long, value_name = "PARAMETERS")]
     also: Vec<filter::Parameters>,
-    /// Tries only what --also names.
+    /// Tries only the candidates of --also.
     #[arg(long, requires = "also")]
     only: bool,
-    /// Rounds in which each way runs once.
+    /// Number of final rounds, in each of which every finalist runs once.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
-    /// Seconds for the whole sweep, after which it ends with what it has; none for as long as it takes. A way that has been
-    /// begun is finished.
+    /// Time limit for the whole sweep in seconds, after which it ends with the results so far; none for no limit. A
+    /// candidate that has started is completed.
     #[arg(long, value_name = "SECONDS", default_value = "120")]
     limit: Limit,
-    /// How many ways are printed.
+    /// Number of candidates to print.
     #[arg(long, default_value_t = 12)]
     top: usize,
     #[command(flatten)]
@@ -122,13 +124,13 @@ struct Filters {
 enum Kind {
     /// float32.
     F32,
-    /// float16, summed in float16.
+    /// float16, accumulated in float16.
     F16,
-    /// float16, summed in float32.
+    /// float16, accumulated in float32.
     F16F32,
-    /// float16, summed in float16 in blocks of 32 along K and in float32 across them.
+    /// float16, accumulated in float16 in blocks of 32 along K and in float32 across them.
     F16Chunked,
-    /// int8, summed in int32.
+    /// int8, accumulated in int32.
     I8,
 }
 
@@ -153,7 +155,7 @@ impl Sweep {
     }
 }
 
-/// The OpenCL device that is swept: the one that was named, else the best, else the first.
+/// The OpenCL device to sweep: the one that was named, else the best, else the first.
 fn opencl(device: &DeviceArgument) -> Result<tripipe_opencl::Device> {
     let chosen = match (device.device, device.resolve()?) {
         (Choice::Auto, Device::Cpu) => super::resolve(Choice::OpenCl(None))?,
@@ -171,7 +173,7 @@ fn executor(device: &tripipe_opencl::Device) -> Result<OpenClExecutor> {
     Ok(OpenClExecutor::new(device, &ExecutorOptions::default())?)
 }
 
-/// How long a sweep may take; nothing for as long as it takes.
+/// The time limit of a sweep; `None` for no limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Limit(Option<Duration>);
 
@@ -197,7 +199,7 @@ impl Display for Limit {
     }
 }
 
-/// First looks end at this share of the time there is: the rest is for the finals.
+/// The first tries end at this fraction of the available time; the rest is for the finals.
 const LOOKING: f64 = 0.7;
 
 /// The clock of a sweep, and its interruption.
@@ -206,7 +208,7 @@ struct Clock {
     interruption: EndsItself,
 }
 
-/// The time of one part of a sweep.
+/// The time for one part of a sweep.
 struct Share {
     looks_end: Option<Instant>,
     ends: Option<Instant>,
@@ -218,7 +220,7 @@ impl Clock {
         Self { ends, interruption: EndsItself::begin() }
     }
 
-    /// An equal share of what is left, for one of so many parts.
+    /// An equal share of the remaining time, for one of `parts` parts.
     fn share(&self, parts: usize) -> Share {
         let now = Instant::now();
         let left = self.ends.map(|ends| ends.saturating_duration_since(now) / parts.max(1) as u32);
@@ -230,7 +232,7 @@ impl Clock {
         self.interruption.is_interrupted()
     }
 
-    /// Whether a sweep goes on with a step: the first candidate is always tried, unless it was interrupted.
+    /// Whether a sweep continues with a step: the first candidate is always tried, unless it was interrupted.
     fn goes_on<P>(&self, share: &Share, stage: &Stage<'_, P>) -> ControlFlow<()> {
         let over = match stage {
             Stage::First { done: 0, .. } => None,
@@ -245,7 +247,7 @@ impl Clock {
     }
 }
 
-/// What is being worked on.
+/// The current step, for the progress line.
 fn doing<P: Display>(stage: &Stage<'_, P>) -> String {
     match stage {
         Stage::First { parameters, done, of } => format!("{} of {of}: {parameters}", done + 1),
@@ -255,7 +257,8 @@ fn doing<P: Display>(stage: &Stage<'_, P>) -> String {
     }
 }
 
-/// How many ways were tried and what became of them, e.g. `300 ways, 12 dropped, 3 failed`.
+/// How many candidates were tried, and how many were dropped or failed, e.g. `300 ways, 12 dropped as far slower, 3
+/// failed`.
 fn tally<P>(heat: &Heat<P>, clock: &Clock) -> String {
     let count = |is: &dyn Fn(&TryError) -> bool| {
         heat.tried.iter().filter(|tried| tried.outcome.as_ref().is_err_and(is)).count()
@@ -308,7 +311,7 @@ impl Products {
                 not_swept.push(format!("{m}x{n}x{k}"));
                 continue;
             }
-            // A new one for each size: the programs of the one before are freed.
+            // A new executor for each size, so that the programs of the previous size are freed.
             let mut executor = executor(&device)?;
             let swept = self.sweep(*size, &mut executor, &clock, &clock.share(sizes.len() - index))?;
             partial |= swept.heat.is_partial();
@@ -381,7 +384,7 @@ impl Products {
     }
 }
 
-/// The day, as `2026-11-21`, in universal time.
+/// Today's date, as `2026-11-21`, in UTC.
 fn today() -> String {
     let mut date = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
     date.truncate("2026-11-21".len());
@@ -404,7 +407,7 @@ impl Filters {
         let mut random = fastrand::Rng::with_seed(1);
         let source: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(from.elements()?).collect();
         let mut want = vec![0; to.elements()? * to.element.bytes()];
-        // The CPU path equals the reference, and is faster.
+        // The CPU path gives the same result as the reference, and is faster.
         cpu::filter(&chain, &from, &source, &to, &mut want, Threads::All)?;
         let mut candidates = self.also.clone();
         if !self.only {

@@ -1,4 +1,4 @@
-//! `tripipe template`: a launch file to begin with.
+//! `tripipe template`: a launch file as a starting point.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -14,32 +14,33 @@ use crate::Finish;
 use crate::launch_file::{self, BuildArgument, Description};
 use crate::progress::Progress;
 
-/// How it is called.
+/// Examples for the help text.
 const EXAMPLES: &str = "Examples:
   tripipe template blur.cl > blur.toml
   tripipe template blur.cl -k rows --global 640,480 -D RADIUS=3 -I include";
 
-/// Print a launch file for a kernel, to be edited: every argument with its name and type, and data to begin with.
+/// Print a launch file for a kernel as a starting point: every argument with its name and type, and initial data.
 ///
-/// `tripipe run-kernel` and `tripipe check` take it as it is. Sizes, numbers and contents are guesses: the file says where.
-/// The paths in it are as given here, so it belongs into the current folder.
+/// `tripipe run-kernel` and `tripipe check` accept it without changes. Sizes, numbers and contents are guesses, and
+/// marked as such. The paths in it are relative to the current folder, so save it there.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Template {
     /// The program: OpenCL C, or SPIR-V if its name ends in .spv.
     #[arg(value_name = "FILE.cl|FILE.spv")]
     program: PathBuf,
-    /// The kernel; may be left out when the program has only one.
+    /// Kernel; may be omitted if the program has only one.
     #[arg(short, long, value_name = "NAME")]
     kernel: Option<String>,
-    /// Work-items in each dimension [default: 1024 in as many dimensions as the kernel asks for].
+    /// Global work size: work-items in each dimension [default: 1024 in total, in as many dimensions as the kernel
+    /// uses].
     #[arg(long, value_name = "N[,N[,N]]", value_delimiter = ',', num_args = 1, value_parser = size)]
     global: Vec<usize>,
     #[command(flatten)]
     build: BuildArgument,
 }
 
-/// A number of work-items; what OpenCL counts in `size_t` must be counted in 32 bits to be run here.
+/// Parses a number of work-items. OpenCL counts them in `size_t`; here they must fit into 32 bits.
 fn size(text: &str) -> Result<usize, String> {
     match text.trim().parse::<u32>() {
         Ok(size @ 1..) => Ok(size as usize),
@@ -58,7 +59,7 @@ impl Template {
         let is_spirv = self.program.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("spv"));
         let source = if is_spirv { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
         let options = self.build.text()?;
-        // What is built; the launch is still to be written.
+        // The build; the launch is not known yet.
         let file = LaunchFile {
             name: String::new(),
             source,

@@ -1,4 +1,4 @@
-//! Frames of cameras and decoders: raw bytes without a header.
+//! Frames from cameras and decoders: raw bytes without a header.
 
 use std::fmt;
 use std::path::Path;
@@ -10,17 +10,17 @@ use tripipe::filter::Semiplanar;
 use super::input::{self, shown_input};
 use super::{memory, picture};
 
-/// How chroma lies.
+/// The order of the chroma samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// U ahead of V.
+    /// U before V.
     Nv12,
-    /// V ahead of U.
+    /// V before U.
     Nv21,
 }
 
 impl Kind {
-    /// The kind of that name; nothing where there is none.
+    /// The kind of that name; `None` if the name is unknown.
     pub(crate) fn named(name: &str) -> Option<Self> {
         match name.to_lowercase().as_str() {
             "nv12" => Some(Self::Nv12),
@@ -29,7 +29,7 @@ impl Kind {
         }
     }
 
-    /// A frame of that kind without gaps.
+    /// The layout of a frame of that kind without padding.
     pub(crate) fn dense(self, size: [usize; 2]) -> Semiplanar {
         match self {
             Self::Nv12 => Semiplanar::nv12(size),
@@ -47,7 +47,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// How a frame lies in its file: `nv12:1920x1080`, with a third number for bytes from row to row.
+/// The layout of a frame in its file: `nv12:1920x1080`, with an optional third number, the bytes from row to row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) kind: Kind,
@@ -55,7 +55,7 @@ pub(crate) struct Layout {
     pitch: Option<usize>,
 }
 
-/// Pixels that a side can have: as many as of a picture.
+/// The maximum width or height in pixels, the same as for a picture.
 const EXTENT_MAX: usize = 1 << 20;
 
 impl FromStr for Layout {
@@ -89,7 +89,7 @@ impl FromStr for Layout {
 }
 
 impl Layout {
-    /// Where luma and chroma lie.
+    /// The layout of luma and chroma.
     pub(crate) fn planes(&self) -> Semiplanar {
         let dense = self.kind.dense(self.size);
         match self.pitch {
@@ -98,10 +98,10 @@ impl Layout {
         }
     }
 
-    /// Reads a frame, from standard input where the path is `-`.
+    /// Reads a frame; the path `-` is standard input.
     ///
     /// # Errors
-    /// No such file; fewer bytes than the frame has, or so many more that its extents must be others.
+    /// The file does not exist; it has fewer bytes than the frame, or so many more that the extents must be wrong.
     pub(crate) fn read(&self, path: &Path) -> Result<Vec<u8>> {
         let shown = shown_input(path);
         let [width, height] = self.size;
@@ -109,7 +109,7 @@ impl Layout {
         let what = format!("a frame of {width}x{height}");
         memory::check(&what, want.checked_mul(8).map(|bytes| bytes as u64), "take a smaller one")?;
         let mut bytes = input::open_or_standard(path, "a frame")?.bytes(&shown, picture::DECODED_MAX)?;
-        // The last row may have its padding, or not.
+        // The last row may be padded or not.
         let rows = height + height.div_ceil(2);
         let most = self.pitch.map_or(want, |pitch| want.max(pitch * rows));
         if !(want..=most).contains(&bytes.len()) {

@@ -1,4 +1,4 @@
-//! What is read: files, pipes and standard input.
+//! Inputs: files, pipes and standard input.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, IsTerminal, Read, Seek};
@@ -8,15 +8,15 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use super::output::plain;
 
-/// Standard input, or standard output, in the place of a file.
+/// Standard input or standard output instead of a file.
 const STANDARD: &str = "-";
 
-/// Whether a path of the command line stands for standard input or output.
+/// Whether a path of the command line means standard input or output.
 pub(crate) fn is_standard(path: &Path) -> bool {
     path.as_os_str() == STANDARD
 }
 
-/// A path as messages have it: control characters escaped, so that it stays on its line.
+/// A path for messages: control characters are escaped, so that it stays on one line.
 pub(crate) fn shown(path: &Path) -> String {
     let text = path.display().to_string();
     let escaped = text.chars().map(|letter| match letter {
@@ -26,14 +26,14 @@ pub(crate) fn shown(path: &Path) -> String {
     escaped.collect()
 }
 
-/// The input `path` of the command line as messages have it.
+/// The input `path` of the command line, for messages.
 pub(crate) fn shown_input(path: &Path) -> String {
     if is_standard(path) { "standard input".to_owned() } else { shown(path) }
 }
 
-/// Something that has been opened.
+/// An opened input.
 pub(crate) enum Input {
-    /// A file whose length is known.
+    /// A file of known length.
     File(File, u64),
     /// A pipe, a device, or standard input.
     Stream(Box<dyn Read>),
@@ -42,7 +42,7 @@ pub(crate) enum Input {
 /// Opens a file or a pipe.
 ///
 /// # Errors
-/// There is none, it may not be read, or it is a folder; `kind` says what it should be, as `a picture`.
+/// The file does not exist, cannot be read, or is a folder; `kind` says what it should be, such as `a picture`.
 pub(crate) fn open(path: &Path, kind: &str) -> Result<Input> {
     let shown = shown(path);
     let file = File::open(path)
@@ -54,7 +54,7 @@ pub(crate) fn open(path: &Path, kind: &str) -> Result<Input> {
     Ok(if metadata.is_file() { Input::File(file, metadata.len()) } else { Input::Stream(Box::new(file)) })
 }
 
-/// As [`open`], and standard input where the path is `-`.
+/// As [`open`]; the path `-` is standard input.
 ///
 /// # Errors
 /// As [`open`]; standard input is a terminal.
@@ -68,15 +68,15 @@ pub(crate) fn open_or_standard(path: &Path, kind: &str) -> Result<Input> {
     Ok(Input::Stream(Box::new(io::stdin())))
 }
 
-/// What decoders of pictures read from.
+/// The input of picture decoders.
 pub(crate) trait Source: BufRead + Seek {}
 impl<T: BufRead + Seek> Source for T {}
 
 impl Input {
-    /// The whole of it, in memory where it cannot be sought in.
+    /// The input as a seekable source; a stream is first read into memory.
     ///
     /// # Errors
-    /// It cannot be read, or is a stream of more than `at_most` bytes; `shown` is what messages call it.
+    /// It cannot be read, or is a stream of more than `at_most` bytes; `shown` is its name in messages.
     pub(crate) fn seekable(self, shown: &str, at_most: u64) -> Result<Box<dyn Source>> {
         Ok(match self {
             Self::File(file, _) => Box::new(BufReader::new(file)),

@@ -1,20 +1,22 @@
-//! How much of the host's memory may be asked for.
+//! Limits on the host memory that may be requested.
 
 use std::fs;
 
 use anyhow::{Result, bail};
 
-/// Bytes the system can still hand out without swapping; `None` where it does not say (other systems than Linux).
+/// Bytes that the system can provide without swapping; `None` if it does not report them (systems other than Linux).
 fn available_bytes() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Refuses to start what would need more memory than there is: the system would end the program half-way.
+/// Refuses work that needs more memory than is available, because the system would otherwise kill the program
+/// half-way.
 ///
 /// # Errors
-/// `bytes` is `None` (it cannot even be counted) or more than is available; `what` is named, `way_out` says what to do.
+/// `bytes` is `None` (the number overflows) or more than is available; `what` names the work, `way_out` says what to
+/// do.
 pub(crate) fn check(what: &str, bytes: Option<u64>, way_out: &str) -> Result<()> {
     let Some(bytes) = bytes else { bail!("{what} needs more memory than can be addressed; {way_out}") };
     match available_bytes() {

@@ -1,4 +1,4 @@
-//! Files in and out: pictures, arrays, and outputs that appear whole or not at all.
+//! Files in and out: pictures, arrays, and outputs that are written completely or not at all.
 
 pub(crate) mod frame;
 pub(crate) mod input;

@@ -1,4 +1,4 @@
-//! Arrays in the `.npy` format of numerical Python.
+//! Arrays in numpy's `.npy` format.
 
 use std::io::{Cursor, Read};
 use std::path::Path;
@@ -15,10 +15,10 @@ use super::memory;
 use super::npy_header::{HEADER_MAX, Header};
 use super::output::Sink;
 
-/// A dense row-major matrix, or several of the same extents, one after the other.
+/// A dense row-major matrix, or several of the same extents, one after another.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Matrix {
-    /// How many, in an array of three dimensions; nothing in one of two.
+    /// The number of matrices in an array of three dimensions; `None` for an array of two.
     pub(crate) count: Option<usize>,
     pub(crate) rows: usize,
     pub(crate) columns: usize,
@@ -36,7 +36,7 @@ pub(crate) enum Elements {
 }
 
 impl Elements {
-    /// The type as `.npy` tools call it.
+    /// The name of the type in `.npy` tools.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
             Self::I8(_) => "int8",
@@ -48,12 +48,13 @@ impl Elements {
     }
 }
 
-/// Reads numbers that matrices are multiplied in, in either order: an array of two dimensions, or one of three, which is a batch of
-/// matrices. From standard input where the path is `-`.
+/// Reads an array of a type that can be multiplied, in either order: two dimensions, or three, which make a batch of
+/// matrices. The path `-` is standard input.
 ///
 /// # Errors
-/// No such file, no `.npy` file, another type or number of dimensions, big-endian numbers, fewer bytes than its header
-/// says. Nothing is allocated before the header's size was checked against the file's, or against the memory that is free.
+/// The file does not exist, is not a `.npy` file, has an unsupported type or number of dimensions, is big-endian, or
+/// has fewer bytes than its header says. Nothing is allocated before the header's size is checked against the file's
+/// size, or against the available memory.
 pub(crate) fn read(path: &Path) -> Result<Matrix> {
     let shown = shown_input(path);
     let matrix = read_any(path)?;
@@ -65,7 +66,7 @@ pub(crate) fn read(path: &Path) -> Result<Matrix> {
     Ok(matrix)
 }
 
-/// As [`read`], of what products can be added to: sums of bytes too.
+/// As [`read`], for matrices that are added to products: int32 too.
 ///
 /// # Errors
 /// As [`read`].
@@ -90,7 +91,7 @@ pub(crate) fn read_any(path: &Path) -> Result<Matrix> {
     Ok(Matrix { count, rows, columns, elements: opened.elements()? })
 }
 
-/// Reads a vector: an array of one dimension, or a matrix of one row or column. From standard input where the path is `-`.
+/// Reads a vector: an array of one dimension, or a matrix of one row or column. The path `-` is standard input.
 ///
 /// # Errors
 /// As [`read`].
@@ -104,10 +105,10 @@ pub(crate) fn read_vector(path: &Path) -> Result<Elements> {
     opened.elements()
 }
 
-/// Reads an array of any dimensions, of integers or floats, in either order.
+/// Reads an array of any number of dimensions, of integers or floats, in either order.
 ///
 /// # Errors
-/// As [`read`]; more than `at_most` bytes of numbers.
+/// As [`read`]; more than `at_most` bytes of data.
 pub(crate) fn read_array(path: &Path, at_most: u64) -> Result<Array> {
     let shown = shown(path);
     let opened = Opened::open(input::open(path, "an array")?, &shown)?;
@@ -136,15 +137,15 @@ pub(crate) fn read_array(path: &Path, at_most: u64) -> Result<Array> {
 /// A `.npy` file whose header has been read.
 struct Opened {
     header: Header,
-    /// What follows the header.
+    /// The data after the header.
     data: Box<dyn Read>,
-    /// Bytes behind the header; nothing for a stream, which does not say.
+    /// Bytes after the header; `None` for a stream, whose length is unknown.
     there: Option<u64>,
     shown: String,
 }
 
 impl Opened {
-    /// The numbers, of a type that matrices are multiplied in or products are summed in.
+    /// The elements, of a type that can be multiplied or that products accumulate in.
     fn elements(self) -> Result<Elements> {
         let shown = self.shown.clone();
         let scalar = self.header.scalar().with_context(|| format!("{shown} cannot be multiplied"))?;
@@ -180,7 +181,8 @@ impl Opened {
         Ok(Self { header, data: Box::new(Cursor::new(behind).chain(rest)), there, shown: shown.to_owned() })
     }
 
-    /// Bytes of all numbers of `item_bytes` each; they are there, or, in a stream, there is memory for them.
+    /// Bytes of all elements of `item_bytes` each. The file has that many; for a stream, the memory for them is
+    /// available.
     fn bytes(&self, item_bytes: usize) -> Result<u64> {
         let extents = &self.header.shape;
         let numbers = extents.iter().try_fold(1u64, |all, extent| all.checked_mul(*extent));
@@ -188,7 +190,7 @@ impl Opened {
         match (bytes, self.there) {
             (Some(bytes), Some(there)) if bytes <= there => Ok(bytes),
             (Some(bytes), None) => {
-                // As they come, and as numbers.
+                // Once as they are read, once as numbers.
                 memory::check(&self.shown, bytes.checked_mul(2), "read it from a file")?;
                 Ok(bytes)
             }
@@ -205,12 +207,12 @@ impl Opened {
         )
     }
 
-    /// All numbers, the last extent running fastest. `T` is what the header says.
+    /// All elements, with the last extent varying fastest. `T` is the type in the header.
     fn numbers<T: Number>(mut self) -> Result<Vec<T>> {
         let bytes = self.bytes(size_of::<T>())?;
         let context = || format!("{} cannot be read", self.shown);
         if self.there.is_none() {
-            // A stream is read before anything is made of what its header says.
+            // A stream is read before memory is allocated by what its header says.
             let mut all = Vec::new();
             (&mut self.data).take(bytes).read_to_end(&mut all).with_context(context)?;
             if (all.len() as u64) < bytes {
@@ -225,15 +227,15 @@ impl Opened {
         Ok(if self.header.fortran { row_major(&stored, &extents) } else { stored })
     }
 
-    /// As [`Self::numbers`], their bytes in host order.
+    /// As [`Self::numbers`], as bytes in host order.
     fn number_bytes<T: Number>(self) -> Result<Vec<u8>> {
         Ok(bytemuck::cast_slice(&self.numbers::<T>()?).to_vec())
     }
 }
 
-/// A type of numbers in files.
+/// A type of elements in files.
 pub(crate) trait Number: Pod {
-    /// What it is called.
+    /// The scalar type it stands for.
     const SCALAR: ScalarType;
 }
 
@@ -247,7 +249,7 @@ macro_rules! numbers {
 
 numbers!(i8: I8 u8: U8 i16: I16 u16: U16 i32: I32 u32: U32 i64: I64 u64: U64 f16: F16 f32: F32 f64: F64);
 
-/// Numbers from little-endian order to the host's, or back.
+/// Converts elements from little-endian order to the host's, or back.
 fn turn<T: Number>(numbers: &mut [T]) {
     if cfg!(target_endian = "big") {
         for number in cast_slice_mut::<T, u8>(numbers).chunks_exact_mut(size_of::<T>()) {
@@ -256,7 +258,7 @@ fn turn<T: Number>(numbers: &mut [T]) {
     }
 }
 
-/// What is stored with the first extent running fastest, with the last.
+/// Reorders elements stored with the first extent varying fastest, so that the last one does.
 fn row_major<T: Copy>(stored: &[T], extents: &[usize]) -> Vec<T> {
     let strides: Vec<usize> =
         (0..extents.len()).map(|dimension| extents[..dimension].iter().product()).collect();
@@ -275,19 +277,19 @@ fn row_major<T: Copy>(stored: &[T], extents: &[usize]) -> Vec<T> {
     numbers
 }
 
-/// Writes an array, little-endian, in C order, the last extent running fastest.
+/// Writes an array, little-endian, in C order (the last extent varies fastest).
 ///
 /// # Errors
-/// The sink fails.
+/// Writing to the sink fails.
 pub(crate) fn write<T: Number>(sink: &mut dyn Sink, extents: &[usize], elements: &[T]) -> Result<()> {
     write_array(sink, extents, T::SCALAR, bytemuck::cast_slice(elements))
 }
 
-/// Writes an array of any dimensions from its bytes in host order, the last extent running fastest: little-endian, in C
-/// order.
+/// Writes an array of any number of dimensions from its bytes in host order, with the last extent varying fastest:
+/// little-endian, in C order.
 ///
 /// # Errors
-/// The sink fails.
+/// Writing to the sink fails.
 pub(crate) fn write_array(
     sink: &mut dyn Sink,
     extents: &[usize],
@@ -348,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_batch_in_either_order() {
-        // By numpy: a = np.arange(12, dtype='<f4').reshape(2, 3, 2), and a.ravel('F').
+        // From numpy: a = np.arange(12, dtype='<f4').reshape(2, 3, 2), and a.ravel('F').
         let values: Vec<f32> = (0..12u8).map(f32::from).collect();
         let fortran = [0., 6., 2., 8., 4., 10., 1., 7., 3., 9., 5., 11.];
         let want = Matrix { count: Some(2), rows: 3, columns: 2, elements: Elements::F32(values.clone()) };
@@ -396,7 +398,7 @@ mod tests {
 
     #[test]
     fn arrays_of_any_type_and_dimensions() {
-        // By numpy: a = np.arange(24, dtype='<i2').reshape(2, 3, 4), and a.ravel('F').
+        // From numpy: a = np.arange(24, dtype='<i2').reshape(2, 3, 4), and a.ravel('F').
         let c: Vec<i16> = (0..24).collect();
         let fortran: [i16; 24] =
             [0, 12, 4, 16, 8, 20, 1, 13, 5, 17, 9, 21, 2, 14, 6, 18, 10, 22, 3, 15, 7, 19, 11, 23];

@@ -1,31 +1,31 @@
-//! Headers of `.npy` files: a dictionary as Python writes it, of three keys.
+//! Headers of `.npy` files: a dictionary in Python syntax, with three keys.
 
 use anyhow::{Result, bail};
 use tripipe_launch::ScalarType;
 
-/// Longest header that is read, in bytes; numpy itself stays far below.
+/// Longest header that is accepted, in bytes; numpy's own headers are far shorter.
 pub(super) const HEADER_MAX: usize = 1 << 16;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
-/// Data begins at a multiple of it.
+/// Data starts at a multiple of this.
 const ALIGNMENT: usize = 64;
 
-/// What a header says of the numbers behind it.
+/// The header's description of the data.
 #[derive(Debug, PartialEq)]
 pub(super) struct Header {
-    /// The type as numpy writes it, e.g. `<f4`; nothing for records.
+    /// The type in numpy's notation, e.g. `<f4`; `None` for records.
     kind: Option<String>,
-    /// Whether the first extent runs fastest, not the last.
+    /// Whether the first extent varies fastest, not the last.
     pub(super) fortran: bool,
-    /// Extents whose product is a `u64`.
+    /// Extents; their product fits into a `u64`.
     pub(super) shape: Vec<u64>,
 }
 
 impl Header {
-    /// The header at the start of a file, and where the data begins.
+    /// Parses the header at the start of a file; also returns the offset of the data.
     ///
     /// # Errors
-    /// It is none, it is cut off, or it says more than can be.
+    /// There is no header, it is truncated, or its numbers are impossible.
     pub(super) fn parse(start: &[u8]) -> Result<(Self, u64)> {
         if !start.starts_with(MAGIC) {
             bail!("it does not start as one");
@@ -51,10 +51,10 @@ impl Header {
         Ok((header, end as u64))
     }
 
-    /// The type of the numbers.
+    /// The type of the elements.
     ///
     /// # Errors
-    /// Records, other types than integers and floats, big-endian numbers.
+    /// Records, types other than integers and floats, big-endian numbers.
     pub(super) fn scalar(&self) -> Result<ScalarType> {
         let Some(kind) = self.kind.as_deref() else {
             bail!("it holds records; save one field of it, e.g. a['x'].astype('float32')")
@@ -82,12 +82,12 @@ impl Header {
         Ok(scalar)
     }
 
-    /// The type as numpy writes it.
+    /// The type in numpy's notation.
     pub(super) fn kind(&self) -> &str {
         self.kind.as_deref().unwrap_or("records")
     }
 
-    /// The start of a file, up to its numbers: little-endian, the last extent running fastest.
+    /// The start of a file, up to its data: little-endian, the last extent varying fastest.
     pub(super) fn written(scalar: ScalarType, extents: &[usize]) -> Vec<u8> {
         let kind = match scalar {
             ScalarType::I8 => "|i1",
@@ -107,7 +107,7 @@ impl Header {
             text.push_str(&extent.to_string());
             text.push_str(", ");
         }
-        // Python's form: `(3,)`, `(3, 4)`.
+        // Python's notation: `(3,)`, `(3, 4)`.
         match extents.len() {
             0 => {}
             1 => text.truncate(text.len() - 1),
@@ -133,11 +133,11 @@ impl Header {
     }
 }
 
-/// What of a header is still to be read.
+/// The part of a header that has not been parsed yet.
 struct Text<'a>(&'a str);
 
 impl<'a> Text<'a> {
-    /// All of it: three keys in any order, nothing behind.
+    /// The complete header: three keys in any order, followed by nothing.
     fn header(mut self) -> Option<Header> {
         let (mut kind, mut fortran, mut shape) = (None, None, None);
         self.take('{')?;
@@ -158,7 +158,7 @@ impl<'a> Text<'a> {
         rest.is_empty().then_some(Header { kind: kind?, fortran: fortran?, shape: shape? })
     }
 
-    /// The character if it comes next; blanks around it are left behind.
+    /// Consumes the character if it comes next, and the blanks around it.
     fn take(&mut self, character: char) -> Option<()> {
         self.0 = self.0.trim_start().strip_prefix(character)?.trim_start();
         Some(())
@@ -171,7 +171,7 @@ impl<'a> Text<'a> {
         Some(string)
     }
 
-    /// A type, or the fields of records: nothing then.
+    /// A type, or `None` for the fields of records.
     #[allow(clippy::option_option, reason = "not a header, a header of records, a header of one type")]
     fn kind(&mut self) -> Option<Option<String>> {
         if !self.0.starts_with('[') {
@@ -205,7 +205,7 @@ impl<'a> Text<'a> {
         Some(truth)
     }
 
-    /// Numbers in parentheses. Python 2 wrote `3L`.
+    /// Numbers in parentheses. Python 2 writes `3L`.
     fn shape(&mut self) -> Option<Vec<u64>> {
         let mut shape = Vec::new();
         self.take('(')?;
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn headers_are_written_as_numpy_writes_them() {
-        // By numpy 2: np.save of np.zeros(shape, dtype), up to the data.
+        // From numpy 2: np.save of np.zeros(shape, dtype), up to the data.
         for (scalar, extents, text) in [
             (ScalarType::F32, &[2, 30][..], "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 30), }"),
             (ScalarType::I8, &[7], "{'descr': '|i1', 'fortran_order': False, 'shape': (7,), }"),
@@ -293,7 +293,7 @@ mod tests {
             let (header, end) = Header::parse(&written).unwrap();
             assert_eq!((header.scalar().unwrap(), end), (scalar, 128));
         }
-        // More dimensions than the two bytes of version 1 have room for.
+        // More dimensions than fit into the two length bytes of version 1.
         let extents = vec![1; 30_000];
         let written = Header::written(ScalarType::U8, &extents);
         assert_eq!((written[6], written.len() % ALIGNMENT), (2, 0));

@@ -1,4 +1,4 @@
-//! Output files that appear whole or not at all.
+//! Output files that are written completely or not at all.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Cursor, IsTerminal, Seek, Write};
@@ -11,26 +11,26 @@ use tempfile::NamedTempFile;
 use super::input::{is_standard, shown};
 use crate::terminal::StandardOutput;
 
-/// Temporary files that an interruption has to remove.
+/// Temporary files that an interruption must remove.
 static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn pending() -> MutexGuard<'static, Vec<PathBuf>> {
     PENDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The output `path` of the command line as messages have it.
+/// The output `path` of the command line, for messages.
 pub(crate) fn shown_output(path: &Path) -> String {
     if is_standard(path) { "standard output".to_owned() } else { shown(path) }
 }
 
-/// What an output is written to.
+/// The destination of an output.
 pub(crate) trait Sink: Write + Seek {}
 impl<T: Write + Seek> Sink for T {}
 
-/// An output file that can be written, known before there is anything to write.
+/// An output file that was checked to be writable before there is anything to write.
 ///
-/// A regular file is written beside its final place and renamed when it is whole; until then what was there stays. A
-/// device or a pipe is written as it is.
+/// A regular file is written next to its final path and renamed when it is complete; until then an existing file
+/// stays. A device or a pipe is written directly.
 pub(crate) struct Output {
     path: PathBuf,
     place: Place,
@@ -43,10 +43,10 @@ enum Place {
 }
 
 impl Output {
-    /// As [`Self::open`], and standard output where the path is `-`.
+    /// As [`Self::open`]; the path `-` is standard output.
     ///
     /// # Errors
-    /// As [`Self::open`]; standard output is a terminal, which shows no binary data.
+    /// As [`Self::open`]; standard output is a terminal, which cannot show binary data.
     pub(crate) fn open_or_standard(path: &Path) -> Result<Self> {
         if !is_standard(path) {
             return Self::open(path);
@@ -57,8 +57,8 @@ impl Output {
         Ok(Self { path: path.to_owned(), place: Place::Standard })
     }
 
-    /// Where a command that writes this output says what it did: standard output, or, where that is the output, standard error
-    /// if it was asked to `explain`.
+    /// Where a command with this output reports what it did: standard output. If the output itself goes there, the
+    /// report goes to standard error if `explain` was requested, and nowhere otherwise.
     pub(crate) fn said_to<'o>(&self, out: &'o mut dyn Write, explain: bool) -> Box<dyn Write + 'o> {
         match (&self.place, explain) {
             (Place::Standard, true) => Box::new(io::stderr()),
@@ -70,7 +70,7 @@ impl Output {
     /// Opens an output.
     ///
     /// # Errors
-    /// Its folder is missing or cannot be written, the path is a folder, the file there is read-only.
+    /// Its folder does not exist or is not writable, the path is a folder, or the existing file is read-only.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let shown = shown(path);
         if path.as_os_str().is_empty() {
@@ -88,7 +88,7 @@ impl Output {
         if existing.as_ref().is_some_and(|metadata| metadata.permissions().readonly()) {
             bail!("{shown} is read-only; choose another output, or make it writable");
         }
-        // A link stays a link: what it points to is replaced.
+        // A symbolic link is preserved: its target is replaced.
         let target =
             if existing.is_some() { path.canonicalize().unwrap_or(path.to_owned()) } else { path.to_owned() };
         let folder = match target.parent() {
@@ -112,7 +112,7 @@ impl Output {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            // As any new file: the umask takes its share.
+            // The permissions of any new file, restricted by the umask.
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
         // Under the lock, so that an interruption finds either no file or its name.
@@ -127,16 +127,16 @@ impl Output {
         pending.push(file.path().to_owned());
         drop(pending);
         if let Some(metadata) = existing {
-            // A file that is replaced keeps who may read it; where that cannot be set, a new file's rights do.
+            // A replaced file keeps its permissions; where they cannot be set, those of a new file apply.
             let _ = fs::set_permissions(file.path(), metadata.permissions());
         }
         Ok(Self { path: path.to_owned(), place: Place::Beside { file, target } })
     }
 
-    /// Writes the whole file and puts it in its place.
+    /// Writes the complete file and moves it to its final path.
     ///
     /// # Errors
-    /// `write` fails, or the disk is full. What was there before is still there then.
+    /// `write` fails, or the disk is full. An existing file then stays as it was.
     pub(crate) fn write(self, write: impl FnOnce(&mut dyn Sink) -> Result<()>) -> Result<()> {
         let shown = shown(&self.path);
         let context = || format!("{shown} could not be written");
@@ -166,17 +166,17 @@ impl Output {
     }
 }
 
-/// Removes the files of unfinished outputs. Outputs opened or finished later wait for the guard.
+/// Removes the files of unfinished outputs. Opening and finishing outputs blocks while the guard exists.
 pub(crate) fn abandon() -> impl Sized {
     let mut pending = pending();
     for path in pending.drain(..) {
-        // A file that is already gone is as good.
+        // A file that no longer exists needs no removal.
         let _ = fs::remove_file(path);
     }
     pending
 }
 
-/// The system's message without the path, which the caller has said, and without the error number.
+/// The system's message without the path, which the caller reports, and without the error number.
 pub(crate) fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     let end =

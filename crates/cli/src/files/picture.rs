@@ -1,4 +1,4 @@
-//! Pictures in and out.
+//! Reading and writing pictures.
 
 use std::io::{BufRead, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -12,33 +12,33 @@ use image::{
 use super::input::{self, Input, Source, shown, shown_input};
 use super::output::Sink;
 
-/// Most bytes of a decoded picture: 26754x26754 pixels of RGB.
+/// Maximum bytes of a decoded picture: 26754x26754 pixels of RGB.
 pub(crate) const DECODED_MAX: u64 = 1 << 31;
-/// Loss is for those who look, not for those who filter again.
+/// High, because the output may be filtered again.
 const JPEG_QUALITY: u8 = 95;
 
-/// A picture of 8 or 16 bits a channel: gray, gray with alpha, RGB or RGBA; upright, at least 1x1.
+/// A picture with 8 or 16 bits per channel: gray, gray with alpha, RGB or RGBA; upright, at least 1x1.
 pub(crate) struct Picture {
     pub(crate) pixels: DynamicImage,
-    /// The colour profile, handed on as it is.
+    /// The colour profile, copied to the output unchanged.
     icc_profile: Option<Vec<u8>>,
-    /// What the file has besides, and is not read.
+    /// A description of the file's contents that are not read.
     pub(crate) left_out: Option<&'static str>,
 }
 
-/// Reads a picture, its format told by its contents; from standard input where the path is `-`.
+/// Reads a picture; the format is detected from its contents. The path `-` is standard input.
 ///
 /// # Errors
-/// No such file, not a picture or a truncated one, 0 pixels, over 2 GiB when decoded (told from the header, before
-/// anything is allocated), channels of other than 8 or 16 bits.
+/// The file does not exist, is not a picture or is truncated; the picture has 0 pixels, more than 2 GiB when decoded
+/// (detected from the header, before anything is allocated), or channels of other than 8 or 16 bits.
 pub(crate) fn read(path: &Path) -> Result<Picture> {
     read_from(input::open_or_standard(path, "a picture")?, &shown_input(path), DECODED_MAX)
 }
 
-/// As [`read`], from a file, of at most so many bytes when decoded and of 8 bits a channel.
+/// As [`read`], from a file, for pictures of at most `bytes` bytes when decoded and with 8 bits per channel.
 ///
 /// # Errors
-/// As [`read`].
+/// As [`read`]; 16 bits per channel.
 pub(crate) fn read_at_most(path: &Path, bytes: u64) -> Result<Picture> {
     let shown = shown(path);
     let picture = read_from(input::open(path, "a picture")?, &shown, bytes.min(DECODED_MAX))?;
@@ -51,7 +51,7 @@ pub(crate) fn read_at_most(path: &Path, bytes: u64) -> Result<Picture> {
     Ok(picture)
 }
 
-/// Whether a picture has 16 bits a channel.
+/// Whether a picture has 16 bits per channel.
 pub(crate) fn is_deep(pixels: &DynamicImage) -> bool {
     pixels.color().bytes_per_pixel() == 2 * pixels.color().channel_count()
 }
@@ -83,7 +83,8 @@ fn read_from(input: Input, shown: &str, at_most: u64) -> Result<Picture> {
     Ok(Picture { left_out, ..picture })
 }
 
-/// What a file has besides its first picture; what cannot be read says nothing, and is the decoder's to complain of.
+/// What a file contains besides its first picture; `None` if that cannot be read, because the decoder reports such
+/// errors.
 fn left_out(source: &mut dyn Source, format: ImageFormat) -> Option<&'static str> {
     match format {
         ImageFormat::Png => png_is_animated(source)?.then_some("an animation"),
@@ -97,7 +98,7 @@ fn left_out(source: &mut dyn Source, format: ImageFormat) -> Option<&'static str
     }
 }
 
-/// Whether an `acTL` chunk lies ahead of the pixels.
+/// Whether an `acTL` chunk precedes the pixels.
 fn png_is_animated(source: &mut dyn Source) -> Option<bool> {
     source.seek(SeekFrom::Start(8)).ok()?;
     loop {
@@ -107,13 +108,13 @@ fn png_is_animated(source: &mut dyn Source) -> Option<bool> {
         match &kind {
             b"acTL" => return Some(true),
             b"IDAT" | b"IEND" => return Some(false),
-            // What is in it, and its check sum.
+            // The chunk's data and its check sum.
             _ => source.seek(SeekFrom::Current(i64::from(u32::from_be_bytes([a, b, c, d])) + 4)).ok()?,
         };
     }
 }
 
-/// Whether the first directory of a classic TIFF names a next one.
+/// Whether the first directory of a classic TIFF refers to another one.
 fn tiff_has_pages(source: &mut dyn Source) -> Option<bool> {
     let mut header = [0; 8];
     source.read_exact(&mut header).ok()?;
@@ -133,10 +134,10 @@ fn tiff_has_pages(source: &mut dyn Source) -> Option<bool> {
     Some(word(next) != 0)
 }
 
-/// Reads the picture that is part of the program.
+/// Reads the picture that is built into the program.
 ///
 /// # Errors
-/// Never for the picture that ships; a test reads it.
+/// None for the built-in picture; a test reads it.
 pub(crate) fn read_built_in(png: &[u8]) -> Result<Picture> {
     let reader = ImageReader::with_format(std::io::Cursor::new(png), ImageFormat::Png);
     decode(reader, "the built-in picture", DECODED_MAX, &|error| anyhow!("the built-in picture: {error}"))
@@ -151,7 +152,7 @@ fn decode<R: BufRead + Seek>(
     use ColorType::{L8, L16, La8, La16, Rgb8, Rgb16, Rgba8, Rgba16};
 
     let mut limits = Limits::no_limits();
-    // What a decoder needs besides the picture itself.
+    // A decoder's memory besides the picture itself.
     limits.max_alloc = Some(2 * DECODED_MAX);
     reader.limits(limits);
     let mut decoder = reader.into_decoder().map_err(|error| broken(&error))?;
@@ -181,18 +182,18 @@ fn decode<R: BufRead + Seek>(
     Ok(Picture { pixels, icc_profile, left_out: None })
 }
 
-/// Whether JPEG data runs to its end marker. The decoder fills up what is missing with gray and says nothing.
+/// Whether JPEG data ends with its end marker. The decoder fills missing data with gray and reports nothing.
 fn jpeg_is_whole(bytes: &[u8]) -> bool {
     let mut at = 2;
     loop {
-        // Up to the next marker; in coded data FF is followed by 00 or by a restart marker.
+        // Up to the next marker; in entropy-coded data, FF is followed by 00 or by a restart marker.
         while bytes.get(at).is_some_and(|byte| *byte != 0xFF) {
             at += 1;
         }
         match (bytes.get(at), bytes.get(at + 1)) {
             (Some(_), Some(0xD9)) => return true,
             (Some(_), Some(0x00 | 0x01 | 0xD0..=0xD8)) => at += 2,
-            // Any number of FF may stand ahead of a marker.
+            // Any number of FF bytes may precede a marker.
             (Some(_), Some(0xFF)) => at += 1,
             (Some(_), Some(_)) => match (bytes.get(at + 2), bytes.get(at + 3)) {
                 (Some(high), Some(low)) => at += 2 + usize::from(u16::from_be_bytes([*high, *low])),
@@ -203,16 +204,16 @@ fn jpeg_is_whole(bytes: &[u8]) -> bool {
     }
 }
 
-/// A format to write.
+/// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Png,
     Jpeg,
-    /// PPM or PGM, told by the channels.
+    /// PPM or PGM, depending on the channels.
     Pnm,
-    /// Gray alone.
+    /// Gray only.
     Pgm,
-    /// PAM, the PNM that has alpha.
+    /// PAM, the PNM format with alpha.
     Pam,
     Bmp,
     Tiff,
@@ -220,7 +221,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// The format of that name, which is the ending of a file too; nothing where there is none.
+    /// The format of that name, which is also a file extension; `None` if it is unknown.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name.to_lowercase().as_str() {
             "png" => Self::Png,
@@ -235,10 +236,10 @@ impl Format {
         })
     }
 
-    /// The format of a file name.
+    /// The format for a file name.
     ///
     /// # Errors
-    /// An ending that names no format.
+    /// An extension of no known format.
     pub(crate) fn of(path: &Path) -> Result<Self> {
         let ending = path.extension().map(|ending| ending.to_string_lossy().into_owned()).unwrap_or_default();
         Self::named(&ending).with_context(|| {
@@ -249,10 +250,10 @@ impl Format {
         })
     }
 
-    /// Whether the format can hold a picture; `path` is where it goes.
+    /// Whether the format can hold a picture; `path` is its destination.
     ///
     /// # Errors
-    /// It has no alpha channel, no colour or no 16 bits, or the picture is too large for it.
+    /// It supports no alpha channel, no colour or no 16 bits, or the picture is too large for it.
     pub(crate) fn check(self, path: &Path, pixels: &DynamicImage) -> Result<()> {
         let shown = super::output::shown_output(path);
         let colour = pixels.color();
@@ -292,11 +293,11 @@ impl Format {
 /// Writes a picture.
 ///
 /// # Errors
-/// The sink fails, or the format cannot hold it ([`Format::check`]).
+/// Writing to the sink fails, or the format cannot hold the picture ([`Format::check`]).
 pub(crate) fn write(sink: &mut dyn Sink, format: Format, picture: &Picture) -> Result<()> {
     let widened;
     let mut pixels = &picture.pixels;
-    // Formats without gray + alpha get it as RGBA.
+    // Formats without gray + alpha store it as RGBA.
     if pixels.color().channel_count() == 2 && matches!(format, Format::Bmp | Format::Tiff) {
         widened = if is_deep(pixels) {
             DynamicImage::ImageRgba16(pixels.to_rgba16())
@@ -340,7 +341,8 @@ pub(crate) fn write(sink: &mut dyn Sink, format: Format, picture: &Picture) -> R
     }
 }
 
-/// A binary PGM or PPM, or a PAM, whose 16 bits are big-endian. The `image` crate does not write all of those of 16 bits.
+/// Writes a binary PGM or PPM, or a PAM; 16 bits are big-endian. The `image` crate does not write all of those of 16
+/// bits.
 fn write_pnm(sink: &mut dyn Sink, pixels: &DynamicImage, pam: bool) -> std::io::Result<()> {
     let deep = is_deep(pixels);
     let white = if deep { u16::MAX } else { u8::MAX.into() };
@@ -379,14 +381,14 @@ fn encode(
     colour: ExtendedColorType,
 ) -> Result<()> {
     if let Some(profile) = icc_profile {
-        // A format that cannot carry a profile goes without.
+        // A format that cannot store a profile is written without it.
         let _ = encoder.set_icc_profile(profile.clone());
     }
     Ok(encoder.write_image(bytes, width, height, colour)?)
 }
 
 impl Picture {
-    /// A picture with no colour profile.
+    /// A picture without a colour profile.
     pub(crate) fn new(pixels: DynamicImage) -> Self {
         Self { pixels, icc_profile: None, left_out: None }
     }
@@ -468,7 +470,7 @@ mod tests {
     #[test]
     fn animations_and_pages_are_seen() {
         let of = |bytes: &[u8], format| left_out(&mut Cursor::new(bytes.to_vec()), format);
-        // As the formats' descriptions have them: flags of the extended WebP header, the directory of a TIFF.
+        // As the formats' specifications define them: flags of the extended WebP header, the directory of a TIFF.
         let webp = |flags: u8| [&b"RIFF\x20\0\0\0WEBPVP8X\x0a\0\0\0"[..], &[flags, 0, 0, 0]].concat();
         assert!(of(&webp(0x02), ImageFormat::WebP).is_some());
         assert!(of(&webp(0x10), ImageFormat::WebP).is_none());

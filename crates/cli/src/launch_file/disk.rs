@@ -1,4 +1,4 @@
-//! The files that launch files name.
+//! The files that a launch file refers to.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,7 +11,7 @@ use tripipe_launch::file::{Array, Files, Pixels};
 use crate::files::output::plain;
 use crate::files::{npy, picture};
 
-/// Files in the launch file's folder, unless their paths lead elsewhere.
+/// Reads files relative to the launch file's folder.
 pub(super) struct Disk<'d> {
     pub(super) folder: &'d Path,
 }
@@ -43,7 +43,7 @@ impl Files for Disk<'_> {
     }
 }
 
-/// All of a file, which has `at_most` bytes.
+/// The contents of a file of at most `at_most` bytes.
 pub(super) fn bytes(path: &Path, at_most: u64) -> Result<Vec<u8>> {
     let shown = path.display();
     let failed = |error: std::io::Error| anyhow!("{shown} cannot be read: {}; check the path", plain(&error));
@@ -56,7 +56,7 @@ pub(super) fn bytes(path: &Path, at_most: u64) -> Result<Vec<u8>> {
         bail!("{shown} has {} bytes, {at_most} are wanted", metadata.len());
     }
     let mut bytes = Vec::with_capacity(metadata.len() as usize);
-    // A device or a pipe says nothing of its length.
+    // The length of a device or a pipe is unknown.
     file.by_ref().take(at_most.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > at_most {
         bail!("{shown} has more than {at_most} bytes, which are wanted");

@@ -9,14 +9,14 @@ use crate::files::output::Output;
 use crate::files::picture::{Format, Picture};
 use crate::files::{npy, picture};
 
-/// The outputs of a launch, opened before it runs, so that a wrong path costs no run.
+/// The outputs of a launch, opened before it runs, so that a wrong path is reported first.
 pub(crate) struct Dumps(Vec<Option<Output>>);
 
 impl Dumps {
-    /// Opens a file for every memory object that is to be written to one.
+    /// Opens a file for every memory object that is written to one.
     ///
     /// # Errors
-    /// A folder that is missing or cannot be written, a picture's format that cannot hold the picture.
+    /// A folder does not exist or is not writable; a picture format cannot hold the picture.
     pub(crate) fn open(description: &Description, staged: &Staged) -> Result<Self> {
         let open = |memory: &StagedMemory| {
             let Some(path) = memory.dump.as_ref().and_then(Dump::path) else { return Ok(None) };
@@ -30,7 +30,7 @@ impl Dumps {
         staged.memory.iter().map(open).collect::<Result<_>>().map(Self)
     }
 
-    /// Writes memory object `index`, whose bytes these are, if it is to be written to a file.
+    /// Writes `bytes`, the contents of memory object `index`, if it is written to a file.
     ///
     /// # Errors
     /// The file cannot be written.

@@ -1,4 +1,4 @@
-//! Launch files: found, built, loaded, run.
+//! Launch files: read, built, loaded, run.
 
 mod disk;
 mod dump;
@@ -20,22 +20,22 @@ pub(crate) use template::Template;
 
 use crate::files::output::plain;
 
-/// How OpenCL C is compiled, where a command says so.
+/// Build options for OpenCL C on the command line.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct BuildArgument {
-    /// Macro definition; may be given several times.
+    /// Macro definition; may be repeated.
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     define: Vec<String>,
-    /// Folder to look for includes in, besides the source's own; may be given several times.
+    /// Folder to search for include files, besides the source's own; may be repeated.
     #[arg(short = 'I', value_name = "FOLDER")]
     include: Vec<String>,
-    /// Build options, as clBuildProgram takes them.
+    /// Build options, as for clBuildProgram.
     #[arg(long, value_name = "OPTIONS", default_value = "", allow_hyphen_values = true)]
     options: String,
 }
 
 impl BuildArgument {
-    /// The options, those of `-D` and `-I` behind the others.
+    /// The options; those of `-D` and `-I` come last.
     pub(crate) fn options(&self) -> Result<BuildOptions> {
         let mut options =
             BuildOptions::parse(&self.options).map_err(|reason| anyhow!("--options: {reason}"))?;
@@ -50,7 +50,7 @@ impl BuildArgument {
         Ok(options)
     }
 
-    /// All of them in one line, as launch files have it.
+    /// All options in one line, as in a launch file.
     pub(crate) fn text(&self) -> Result<String> {
         let defines = self.define.iter().map(|define| format!("-D {define}"));
         let includes = self.include.iter().map(|folder| format!("-I {folder}"));
@@ -62,27 +62,27 @@ impl BuildArgument {
     }
 }
 
-/// The launch file of a command, how its source is compiled, and how much running it may take.
+/// The launch file of a command, its build options, and limits for its run.
 #[derive(Args)]
 pub(crate) struct LaunchArgument {
-    /// Launch file: TOML as docs/launch-files.md describes it, or Oclgrind's form if its name ends in .sim; - reads TOML
-    /// from standard input, its paths start in the working folder.
+    /// Launch file: TOML as described in docs/launch-files.md, or Oclgrind's format if its name ends in .sim; - reads
+    /// TOML from standard input, with paths relative to the working folder.
     #[arg(value_name = "LAUNCH.toml")]
     path: PathBuf,
     #[command(flatten)]
     build: BuildArgument,
-    /// Threads of the simulator [default: one a core].
+    /// Threads of the simulator [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// Instructions that each of the simulator's threads may run.
+    /// Maximum number of instructions that each simulator thread may run.
     #[arg(long, value_name = "N", default_value_t = 10_000_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     limit_steps: u64,
-    /// Bytes that all buffers and images may have together; KiB, MiB and GiB are understood.
+    /// Maximum bytes of all buffers and images together; KiB, MiB and GiB are accepted.
     #[arg(long, value_name = "BYTES", default_value = "4GiB", value_parser = bytes)]
     limit_memory: u64,
 }
 
-/// `512`, `64KiB`, `1.5 GiB`.
+/// Parses a number of bytes: `512`, `64KiB`, `1.5 GiB`.
 fn bytes(text: &str) -> Result<u64, String> {
     let refused = || format!("want a number of bytes, as 1000000, 64KiB, 512MiB or 4GiB, not {text}");
     let digits = text.trim_end_matches(|c: char| c.is_alphabetic() || c.is_whitespace());
@@ -95,22 +95,22 @@ fn bytes(text: &str) -> Result<u64, String> {
     };
     let number: f64 = digits.parse().map_err(|_| refused())?;
     let bytes = number * unit as f64;
-    // A byte more or less than a fraction of a unit says is none too many.
+    // Rounding a fraction of a unit to a whole byte does not matter.
     if (1.0..=u64::MAX as f64).contains(&bytes) { Ok(bytes as u64) } else { Err(refused()) }
 }
 
 impl LaunchArgument {
-    /// Reads the launch file; no file that it names is looked at.
+    /// Reads the launch file, but none of the files that it refers to.
     pub(crate) fn read(&self) -> Result<Description> {
         Description::read(&self.path)?.built_with(self.build.options()?)
     }
 
-    /// How much memory the launch may take.
+    /// The memory that the launch may use.
     pub(crate) fn limits(&self) -> Limits {
         Limits { bytes: self.limit_memory }
     }
 
-    /// How the simulator is to run it.
+    /// The simulator's options.
     pub(crate) fn simulation(&self) -> tripipe_simulate::Options {
         tripipe_simulate::Options {
             threads: self.threads.map_or(0, usize::from),
@@ -121,26 +121,26 @@ impl LaunchArgument {
     }
 }
 
-/// A launch file, and where the paths in it start.
+/// A launch file, and the folder that its paths are relative to.
 pub(crate) struct Description {
     pub(crate) file: LaunchFile,
     folder: PathBuf,
-    /// The program, if it came by standard input.
+    /// The program, if it came from standard input.
     given: Option<Vec<u8>>,
-    /// What the command line says of the build, beside the file.
+    /// Build options of the command line, in addition to the file's.
     more: BuildOptions,
 }
 
-/// What messages call a program that came by standard input.
+/// The name in messages of a program from standard input.
 const STANDARD_INPUT: &str = "<stdin>";
 
 impl Description {
-    /// A launch file that is no file; paths in it start here.
+    /// A description that was not read from a file; paths in it are relative to the working folder.
     pub(crate) fn of(file: LaunchFile) -> Self {
         Self { file, folder: PathBuf::new(), given: None, more: BuildOptions::default() }
     }
 
-    /// A program that came by standard input, OpenCL C or SPIR-V.
+    /// A program from standard input, OpenCL C or SPIR-V.
     pub(crate) fn given(program: Vec<u8>) -> Self {
         const MAGIC: [u8; 4] = [0x03, 0x02, 0x23, 0x07];
         let path = STANDARD_INPUT.to_owned();
@@ -160,15 +160,15 @@ impl Description {
         Self { given: Some(program), ..Self::of(file) }
     }
 
-    /// The program's name as messages have it.
+    /// The program's name for messages.
     pub(crate) fn shown(&self) -> String {
         self.path(self.file.source.path()).display().to_string()
     }
 
-    /// The same, with more options than the launch file has; paths in them start in the working folder.
+    /// The same with additional build options, whose paths are relative to the working folder.
     ///
     /// # Errors
-    /// There are options, and the program is a module, which is not compiled.
+    /// There are options, but the program is a SPIR-V module, which is not compiled.
     pub(crate) fn built_with(self, more: BuildOptions) -> Result<Self> {
         if more != BuildOptions::default()
             && let ProgramFile::SpirV { path } = &self.file.source
@@ -178,7 +178,7 @@ impl Description {
         Ok(Self { more, ..self })
     }
 
-    /// Reads a launch file; no file that it names is looked at.
+    /// Reads a launch file, but none of the files that it refers to.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let from_pipe = path == Path::new("-");
         let shown = if from_pipe { "standard input".to_owned() } else { path.display().to_string() };
@@ -204,12 +204,12 @@ impl Description {
         Ok(Self { file, folder, given: None, more: BuildOptions::default() })
     }
 
-    /// A path of the launch file, to be opened.
+    /// Resolves a path of the launch file.
     fn path(&self, path: &str) -> PathBuf {
         self.folder.join(path)
     }
 
-    /// Its arguments, with the contents of the files they name.
+    /// The arguments, with the contents of the files that they refer to.
     pub(crate) fn load(&self, built: &Built, limits: Limits) -> Result<Loaded> {
         Ok(self.file.load(&built.kernels, &mut disk::Disk { folder: &self.folder }, limits)?)
     }

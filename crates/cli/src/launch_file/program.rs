@@ -1,4 +1,4 @@
-//! The program of a launch file, built, and what its kernels take.
+//! The program of a launch file, built, and the parameters of its kernels.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -15,19 +15,19 @@ use tripipe_opencl::{ArgumentInfo, CacheChoice, Context, KernelArguments};
 
 use super::{Description, disk};
 
-/// Most bytes of a source or a module.
+/// Maximum bytes of a source or a module.
 const PROGRAM_MAX: u64 = 64 << 20;
 
-/// A program that builds.
+/// A built program.
 pub(crate) struct Built {
-    /// What an executor runs.
+    /// The program for an executor.
     pub(crate) program: Arc<Program>,
-    /// What its kernels take.
+    /// The parameters of its kernels.
     pub(crate) kernels: Vec<Signature>,
 }
 
 impl Description {
-    /// The program's path as messages have it, and its content.
+    /// The program's path for messages, and its content.
     fn source(&self) -> Result<(String, Source)> {
         let path = self.path(self.file.source.path());
         let shown = path.display().to_string();
@@ -46,7 +46,7 @@ impl Description {
         Ok((shown, source))
     }
 
-    /// The program's text; nothing if it has none, or cannot be read.
+    /// The program's text; `None` if it has none, or cannot be read.
     pub(crate) fn text(&self) -> Option<String> {
         match self.source() {
             Ok((_, Source::OpenClC(text))) => Some(text.to_string()),
@@ -56,7 +56,7 @@ impl Description {
 
     fn program(&self, name: String, source: Source) -> Program {
         let mut program = self.file.program(name, source, |folder| self.path(folder).display().to_string());
-        // What the command line says comes last, and its folders are those of the working folder.
+        // Options of the command line come last; their folders are relative to the working folder.
         for (name, value) in &self.more.defines {
             program.defines.retain(|(defined, _)| defined != name);
             program.defines.push((name.clone(), value.clone()));
@@ -68,16 +68,18 @@ impl Description {
         program
     }
 
-    /// The program as SPIR-V, built by clang if it is source, and its kernels; warnings go to standard error.
+    /// The program as SPIR-V, compiled by clang if it is source, and its kernels; warnings go to standard error.
     ///
     /// # Errors
-    /// No clang, source that does not compile (what clang says goes to standard error), a module that cannot be loaded.
+    /// There is no clang, the source does not compile (clang's messages go to standard error), or a module cannot be
+    /// loaded.
     pub(crate) fn translate(&self) -> Result<(Program, Loaded)> {
         let (name, source) = self.source()?;
         self.translated(&name, source, Optimization::AsWritten)?.map_err(explained)
     }
 
-    /// The same, of what [`Self::source`] gives, at a level; the inner error is of source that is not built.
+    /// The same for the result of [`Self::source`], at an optimisation level; the inner error is a failed build of the
+    /// source.
     fn translated(
         &self,
         name: &str,
@@ -106,8 +108,8 @@ impl Description {
         Ok(Ok((program, loaded)))
     }
 
-    /// The kernels as a driver has them before it chooses instructions, which is as well optimised as they can be; and why they are
-    /// not, if they are as they were written.
+    /// The kernels after the optimisations that a driver applies before it selects instructions; or the kernels as
+    /// written, with the reason why they could not be optimised.
     ///
     /// # Errors
     /// As [`Self::translate`].
@@ -125,7 +127,8 @@ impl Description {
         } else {
             match self.translated(&name, source.clone(), Optimization::Driver)? {
                 Ok((_, loaded)) if loaded.refused.is_empty() => return Ok((loaded, None)),
-                // Optimised code has forms that the translator or the reader does not know: then as it is written.
+                // Optimised code contains something that the translator or the reader does not support: use it as
+                // written.
                 Ok(_) | Err(BuildError::Translate { .. }) => "optimised, the code has what is not read here",
                 Err(error) => return Err(explained(error)),
             }
@@ -137,7 +140,7 @@ impl Description {
     /// The program for the simulator.
     ///
     /// # Errors
-    /// As [`Self::translate`]; the wanted kernel, or any if none is named, cannot be loaded.
+    /// As [`Self::translate`]; the requested kernel cannot be loaded, or any kernel if none is named.
     pub(crate) fn build(&self) -> Result<Built> {
         let (program, loaded) = self.translate()?;
         let wanted = |kernel: &str| self.file.kernel.as_deref().is_none_or(|wanted| wanted == kernel);
@@ -151,10 +154,10 @@ impl Description {
     /// The program for an OpenCL device, built by its driver.
     ///
     /// # Errors
-    /// The driver refuses it; what its compiler says goes to standard error.
+    /// The driver rejects it; its compiler's messages go to standard error.
     pub(crate) fn build_for(&self, device: &tripipe_opencl::Device) -> Result<Built> {
         let (name, source) = self.source()?;
-        // The driver sees the text alone; includes in quotes are beside the file it came from.
+        // The driver gets only the text; includes in quotes are relative to its file.
         let includes = matches!(&source, Source::OpenClC(text) if text.contains("#include"));
         let mut program = self.program(name.clone(), source);
         if includes {
@@ -183,15 +186,15 @@ impl Description {
     }
 }
 
-/// What a compiler says, to whoever wrote the source.
+/// Writes a compiler's messages for the author of the source.
 fn say(messages: &str) {
     if !messages.trim().is_empty() {
-        // Nobody is left to be told when this fails.
+        // If this fails, nobody reads standard error.
         let _ = writeln!(io::stderr(), "{}", messages.trim_end());
     }
 }
 
-/// The error in one line; the compiler's messages are said as they are.
+/// The error in one line; the compiler's messages are printed unchanged.
 fn explained(error: BuildError) -> anyhow::Error {
     let (what, messages) = match &error {
         BuildError::Compile { name, messages } => (format!("{name} does not compile"), messages),
@@ -205,7 +208,7 @@ fn explained(error: BuildError) -> anyhow::Error {
     anyhow!("{what}: {first}")
 }
 
-/// What a loaded kernel takes.
+/// The parameters of a loaded kernel.
 fn signature(kernel: &Kernel) -> Signature {
     let kind = |parameter: &tripipe_ir::Parameter| match parameter.kind {
         tripipe_ir::ParameterKind::Pointer { space: Space::Local, .. } => ParameterKind::Local,
@@ -228,7 +231,8 @@ fn signature(kernel: &Kernel) -> Signature {
     Signature { kernel: kernel.name.clone(), parameters }
 }
 
-/// A value; the module knows no signs, so an integer of another name than OpenCL's own keeps its size alone.
+/// A value. Integers in a module have no sign, so an integer whose type name is not one of OpenCL's own has only a
+/// size.
 fn value(type_name: &str, ty: Type) -> ParameterKind {
     let float = match ty.scalar() {
         Some(tripipe_ir::Scalar::F16) => Some(ScalarType::F16),
@@ -251,17 +255,17 @@ fn value(type_name: &str, ty: Type) -> ParameterKind {
     }
 }
 
-/// What a pointer type points to: `float` for `float*`.
+/// The type that a pointer type points to: `float` for `float*`.
 pub(super) fn pointee(type_name: &str) -> Option<ElementType> {
     let name = type_name.trim().trim_end_matches('*');
-    // Bytes, as C has it.
+    // Bytes, as in C.
     if name.trim() == "void" {
         return ElementType::from_opencl_name("uchar");
     }
     ElementType::from_opencl_name(name)
 }
 
-/// What a driver tells of an argument.
+/// The parameter that a driver describes.
 fn told(argument: &ArgumentInfo) -> Parameter {
     let type_name = argument.type_name.as_str();
     // Some drivers put the access qualifier before the type: `__read_only image2d_t`.

@@ -1,4 +1,4 @@
-//! The text of a launch file for a kernel, to be edited: what the kernel's signature says, and guesses for the rest.
+//! The text of a launch file for a kernel, as a starting point: the kernel's signature, and guesses for the rest.
 
 use std::fmt::Write as _;
 
@@ -12,28 +12,29 @@ use tripipe_launch::file::{ElementType, ProgramFile};
 
 use super::program::pointee;
 
-/// Work-items of a launch and of its groups when nobody says, for 1, 2 and 3 dimensions.
+/// Default sizes of a launch and of its work-groups, for 1, 2 and 3 dimensions.
 const GLOBAL: [&[usize]; 3] = [&[1024], &[32, 32], &[16, 8, 8]];
 const LOCAL: [&[usize]; 3] = [&[64], &[8, 8], &[4, 4, 4]];
 
-/// Extent of an image in a dimension that the launch does not have, and the most in one that it has.
+/// Extent of an image in a dimension that the launch does not have, and the maximum in a dimension that it has.
 const IMAGE_EXTENT: usize = 64;
 const IMAGE_EXTENT_MAX: usize = 2048;
 
-/// Bytes for each work-item behind a pointer that says nothing of its elements.
+/// Bytes for each work-item behind a pointer whose element type is unknown.
 const UNTYPED_BYTES: u64 = 16;
 
-/// Said of everything the kernel may write.
+/// The comment for everything that the kernel may write.
 const DUMP: &str = "# dump = true  # shows it after the run\n";
 
-/// Bytes of a struct that are written down; more than devices take for all arguments together, of which they must take 1024.
+/// Maximum bytes of a struct that are written out. Devices must accept 1024 bytes for all arguments together, and none
+/// accepts this many.
 const STRUCT_MAX: u64 = 1 << 16;
 
-/// Bytes of a struct on a line.
+/// Bytes of a struct per line.
 const BYTES_A_LINE: usize = 32;
 
-/// Words in the names of integers that say what is counted, most telling first: where in the launch's size the guess is
-/// (`None` is the number 0), parts of names, and whole names.
+/// Words in the names of integers that indicate a count, the most specific first: which extent of the launch is the
+/// guess (`None` is the number 0), parts of names, and whole names.
 const NAMES: [(Option<usize>, &[&str], &[&str]); 4] = [
     (Some(1), &["height", "rows"], &["h"]),
     (Some(2), &["depth", "slices"], &["d"]),
@@ -45,18 +46,18 @@ const NAMES: [(Option<usize>, &[&str], &[&str]); 4] = [
     ),
 ];
 
-/// A launch of a kernel, made up.
+/// A guessed launch of a kernel.
 pub(crate) struct Template<'k> {
     kernel: &'k Kernel,
     global: Vec<usize>,
-    /// What there is to work on, in each dimension: as much as there are work-items, unless one does all of it.
+    /// The extent of the data in each dimension: the number of work-items, unless one work-item processes everything.
     extents: Vec<usize>,
-    /// With the reason for it.
+    /// The work-group size, with its reason.
     local: Option<(Vec<usize>, &'static str)>,
 }
 
 impl<'k> Template<'k> {
-    /// A launch over `global` work-items, one to three numbers; when empty, over as many dimensions as the kernel asks for.
+    /// A launch over `global` work-items, one to three numbers; if empty, over as many dimensions as the kernel uses.
     ///
     /// # Errors
     /// The kernel requires a work-group size that does not divide `global`, or takes a struct larger than any device passes.
@@ -73,7 +74,7 @@ impl<'k> Template<'k> {
         }
         let fixed = kernel.required_local_size.or(kernel.local_size_hint);
         let fixed = fixed.map(|size| size.map(|size| size as usize));
-        // A kernel that never asks who it is does the same in every work-item.
+        // A kernel that never queries an id does the same in every work-item.
         let alone = fixed.is_none() && !operations(kernel).any(|inst| matches!(inst.op, Op::Query(_)));
         let extents: Vec<usize> = if global.is_empty() {
             let dimensions = dimensions(kernel, fixed);
@@ -105,7 +106,7 @@ impl<'k> Template<'k> {
         Ok(Self { kernel, global, extents, local })
     }
 
-    /// The launch file. `source` and `options` go into it as they are.
+    /// The text of the launch file. `source` and `options` are copied into it unchanged.
     pub(crate) fn text(&self, source: &ProgramFile, options: &str) -> String {
         let mut text = String::from(
             "# A launch file to begin with: sizes, numbers and contents are guesses, to be replaced by what the kernel is\n\
@@ -132,9 +133,9 @@ impl<'k> Template<'k> {
         text
     }
 
-    /// What is passed, a key a line.
+    /// The value of an argument, one key per line.
     fn argument(&self, index: usize, parameter: &Parameter) -> String {
-        // It goes into comments, which end with the line.
+        // The type name goes into comments, which end with the line.
         let type_name = parameter.type_name.replace(char::is_control, " ");
         let type_name = type_name.as_str();
         match &parameter.kind {
@@ -168,7 +169,7 @@ impl<'k> Template<'k> {
         }
     }
 
-    /// A buffer with an element for each work-item.
+    /// A buffer with one element for each work-item.
     fn buffer(&self, seed: u64, type_name: &str, layout: &Layout) -> String {
         let items = all(&self.extents);
         let pointed_at = type_name.trim_end_matches('*').trim();
@@ -195,7 +196,7 @@ impl<'k> Template<'k> {
         format!("buffer = \"{element}\"\ncount = {count}  # {each}{comment}\n{contents}\n")
     }
 
-    /// An image as large as the launch.
+    /// An image of the launch's extents.
     fn image(&self, index: usize, image: ImageType) -> String {
         let extent = |dimension: usize| {
             self.extents.get(dimension).map_or(IMAGE_EXTENT, |size| (*size).min(IMAGE_EXTENT_MAX))
@@ -232,7 +233,8 @@ impl<'k> Template<'k> {
         }
     }
 
-    /// What the kernel reads from or writes to the image that is its argument `index`; `None` if it does neither.
+    /// The texel type that the kernel reads from or writes to the image in argument `index`; `None` if it does
+    /// neither.
     fn texel(&self, index: usize) -> Option<Scalar> {
         let kernel = self.kernel;
         let image = *kernel.blocks[Kernel::ENTRY].parameters.get(index)?;
@@ -244,7 +246,7 @@ impl<'k> Template<'k> {
         })
     }
 
-    /// A number that may do, the same in every lane.
+    /// A plausible number, the same in every lane.
     fn value(&self, name: &str, type_name: &str, ty: Type) -> String {
         let named = ElementType::from_opencl_name(type_name);
         let Some(element) = named.or_else(|| element(ty)) else {
@@ -253,7 +255,7 @@ impl<'k> Template<'k> {
         let number = match ty.scalar() {
             Some(scalar) if scalar.is_float() => String::from("0.5"),
             scalar => {
-                // Whether it has a sign is not known of every type.
+                // Signedness is unknown for some types.
                 let most = scalar.map_or(u64::MAX, Scalar::mask) >> 1;
                 self.count(name).min(most.max(1)).to_string()
             }
@@ -266,7 +268,7 @@ impl<'k> Template<'k> {
         format!("{element}value = {value}  # `{type_name}`: a guess\n")
     }
 
-    /// An integer, by its name: an extent of the launch, 0 for what is an offset, and 1 for all others.
+    /// An integer by its name: an extent of the launch, 0 for an offset, and 1 for all others.
     fn count(&self, name: &str) -> u64 {
         let name = name.to_lowercase();
         let told = NAMES.iter().find(|(_, parts, whole)| {
@@ -280,7 +282,7 @@ impl<'k> Template<'k> {
     }
 }
 
-/// How many dimensions the kernel asks for, 1 to 3.
+/// The number of dimensions that the kernel uses, 1 to 3.
 fn dimensions(kernel: &Kernel, local: Option<[usize; 3]>) -> usize {
     let asked = operations(kernel).filter_map(|inst| match inst.op {
         Op::Query(query) if query.kind.has_dimension() => Some(usize::from(query.dimension) + 1),
@@ -290,7 +292,7 @@ fn dimensions(kernel: &Kernel, local: Option<[usize; 3]>) -> usize {
     asked.chain(grouped).max().unwrap_or(1)
 }
 
-/// Whether what the kernel does depends on its work-groups.
+/// Whether the kernel's behaviour depends on its work-groups.
 fn has_groups(kernel: &Kernel) -> bool {
     let local =
         |parameter: &Parameter| matches!(parameter.kind, ParameterKind::Pointer { space: Space::Local, .. });
@@ -314,12 +316,13 @@ fn operations(kernel: &Kernel) -> impl Iterator<Item = &tripipe_ir::Instruction>
     kernel.blocks.values().flat_map(|block| &block.insts).map(|inst| &kernel.insts[*inst])
 }
 
-/// All work-items of so many in each dimension; the greatest number where they cannot be counted.
+/// The product of the sizes; the maximum if it overflows.
 fn all<'s>(sizes: impl IntoIterator<Item = &'s usize>) -> u64 {
     sizes.into_iter().fold(1, |all: u64, size| all.saturating_mul(*size as u64))
 }
 
-/// What a layout is an array of, if it is the same number throughout and without gaps, and not too large to look through.
+/// The element type of a layout that consists of one number type without gaps; `None` for other layouts, and for those
+/// too large to examine.
 fn uniform(layout: &Layout) -> Option<ElementType> {
     if let Layout::Value(ty) = layout {
         return element(*ty);
@@ -336,7 +339,7 @@ fn uniform(layout: &Layout) -> Option<ElementType> {
     (same && bytes == layout.bytes() && bytes > 1).then(|| element(Type::Scalar(scalar)))?
 }
 
-/// The element of a number or vector whose name says nothing: integers without a sign.
+/// The element type of a number or vector whose type name is unknown; integers are unsigned.
 fn element(ty: Type) -> Option<ElementType> {
     let scalar = match ty.scalar()? {
         Scalar::Bool | Scalar::I8 => "uchar",
@@ -351,8 +354,8 @@ fn element(ty: Type) -> Option<ElementType> {
     ElementType::from_opencl_name(&format!("{scalar}{}", lanes.unwrap_or_default()))
 }
 
-/// The highest number to put into a buffer; `None` for floats. Integers may be indices: they stay below `items`, and
-/// within the positive half of their type.
+/// The largest number to put into a buffer; `None` for floats. Integers may be indices, so they stay below `items`,
+/// and within the positive half of their type.
 fn range(element: ElementType, layout: &Layout, items: u64) -> Option<u64> {
     let scalar = match element.scalar().opencl_name() {
         "half" | "float" | "double" => return None,
@@ -366,12 +369,12 @@ fn range(element: ElementType, layout: &Layout, items: u64) -> Option<u64> {
     Some(items.saturating_sub(1).min(most))
 }
 
-/// The greatest number that divides both; Euclid's.
+/// The greatest common divisor, by Euclid's algorithm.
 fn common_divisor(a: usize, b: usize) -> usize {
     if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
-/// `1024`, `[640, 480]`.
+/// Sizes in TOML: `1024`, `[640, 480]`.
 fn sizes(sizes: &[usize]) -> String {
     match sizes {
         [one] => one.to_string(),
@@ -379,7 +382,7 @@ fn sizes(sizes: &[usize]) -> String {
     }
 }
 
-/// A string as TOML writes it.
+/// A string in TOML syntax.
 fn quoted(text: &str) -> String {
     Toml::from(text).to_string()
 }

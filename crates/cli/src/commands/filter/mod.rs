@@ -1,4 +1,4 @@
-//! `tripipe filter`: a picture through a chain of filters.
+//! `tripipe filter`: applies a chain of filters to a picture.
 
 mod steps;
 mod work;
@@ -24,7 +24,7 @@ use crate::files::picture::{self, Format};
 use crate::progress::Progress;
 use crate::terminal;
 
-/// How it is called.
+/// Examples for the help text.
 const EXAMPLES: &str = "Examples:
   tripipe filter laplace photo.jpg sharp.png
   tripipe filter gray,gaussian:5,laplace8 photo.jpg edges.png --device opencl --explain
@@ -32,45 +32,46 @@ const EXAMPLES: &str = "Examples:
   tripipe filter copy frame.nv12 frame.png --from nv12:1920x1080
   curl -s https://example.org/photo.jpg | tripipe filter gray - - --to jpeg > gray.jpg";
 
-/// Run a picture through filters.
+/// Apply filters to a picture.
 ///
-/// Each colour channel is filtered by itself; alpha is kept as it is, and resized with the picture. Pictures are PNG, JPEG,
-/// PPM, PGM, PAM, BMP, TIFF or WebP of 8 or 16 bits a channel (gray, gray + alpha, RGB, RGBA), up to 2 GiB when decoded. The
-/// input's format is told by its contents, the output's by its name or by --to. 16 bits stay 16 bits (PNG, TIFF, PPM, PGM,
-/// PAM); convert:u8:0.00389105 makes 8 of them. Of an animation or of several pages the first picture is read, and a note
-/// says so. Gray + alpha becomes RGBA where the output format has no such form (BMP, TIFF). A small picture goes to the CPU
-/// path where that is faster, unless --device names a device.
+/// Each colour channel is filtered separately; alpha is not filtered, and is resized with the picture. Pictures are
+/// PNG, JPEG, PPM, PGM, PAM, BMP, TIFF or WebP with 8 or 16 bits per channel (gray, gray + alpha, RGB, RGBA), up to 2
+/// GiB when decoded. The input format is detected from the contents; the output format follows from the file name or
+/// --to. 16 bits stay 16 bits (PNG, TIFF, PPM, PGM, PAM); convert:u8:0.00389105 reduces them to 8. For an animation or
+/// a file with several pages, only the first picture is read, and a note says so. Gray + alpha becomes RGBA if the
+/// output format does not support it (BMP, TIFF). A small picture is filtered on the CPU path if that is faster,
+/// unless --device names a device.
 ///
-/// Raw frames of cameras have no header: --from nv12:1920x1080 reads one, and an output that ends in .nv12 or .nv21, or
-/// --to nv12, writes one (BT.601 in limited range). The path - is standard input or standard output; what is written there
-/// is a PNG unless --to says otherwise.
+/// Raw camera frames have no header: --from nv12:1920x1080 reads one, and an output that ends in .nv12 or .nv21, or
+/// --to nv12, writes one (BT.601, limited range). The path - is standard input or standard output; standard output is
+/// a PNG unless --to gives another format.
 #[derive(Args)]
 #[command(after_long_help = format!("{EXAMPLES}\n\n{}", steps::names()))]
 pub(crate) struct Filter {
-    /// Filters with commas between, e.g. `laplace` or `gray,gaussian:5,sobel`; all names below.
+    /// Filters, separated by commas, e.g. `laplace` or `gray,gaussian:5,sobel`; all names are listed below.
     filters: String,
     /// Picture to read; - for standard input.
     input: PathBuf,
-    /// Picture to write, - for standard output; what is there is replaced once the new one is whole.
+    /// Picture to write; - for standard output. An existing file is replaced once the new one is complete.
     output: PathBuf,
-    /// What windows see outside the picture: none (the ring is copied), constant[:VALUE], replicate, reflect, reflect101,
-    /// wrap.
+    /// Pixels outside the picture: none (the border is copied from the input), constant[:VALUE], replicate, reflect,
+    /// reflect101, wrap.
     #[arg(long, default_value_t = Border::Reflect101)]
     border: Border,
-    /// The input is a raw frame: nv12:WIDTHxHEIGHT or nv21:WIDTHxHEIGHT, with :PITCH where rows are so many bytes apart.
+    /// The input is a raw frame: nv12:WIDTHxHEIGHT or nv21:WIDTHxHEIGHT, with :PITCH for rows that many bytes apart.
     #[arg(long, value_name = "LAYOUT")]
     from: Option<Layout>,
-    /// Format of the output, whatever its name: png, jpeg, ppm, pgm, pam, bmp, tiff, webp, nv12, nv21.
+    /// Output format, independent of the file name: png, jpeg, ppm, pgm, pam, bmp, tiff, webp, nv12, nv21.
     #[arg(long, value_name = "FORMAT", value_parser = encoding)]
     to: Option<Encoding>,
-    /// Says what was chosen, why, what bounds it, and what else there was.
+    /// Reports what was chosen, why, what bounds it, and the alternatives.
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
     device: DeviceArgument,
 }
 
-/// What is written.
+/// The format of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Encoding {
     Picture(Format),
@@ -82,7 +83,7 @@ impl Encoding {
         Format::named(name).map(Self::Picture).or_else(|| Kind::named(name).map(Self::Frame))
     }
 
-    /// That of an output's name; PNG on standard output.
+    /// The format that an output's name implies; PNG for standard output.
     fn of(path: &Path) -> Result<Self> {
         if input::is_standard(path) {
             return Ok(Self::Picture(Format::Png));
@@ -170,7 +171,7 @@ impl Filter {
     }
 }
 
-/// What a source is in words, and its extents.
+/// A description of a source, and its extents.
 fn described(source: &Source) -> (String, [u32; 2]) {
     match source {
         Source::Picture(picture) => {
@@ -195,7 +196,7 @@ pub(super) fn said(explanation: &Explanation, total_seconds: f64) -> String {
     ))
 }
 
-/// Kernel and time of one operation among others.
+/// Kernel and time of one of several operations.
 fn said_alone(explanation: &Explanation) -> String {
     let Explanation { kernel, fallback, .. } = explanation;
     let instead = fallback.as_ref().map(|reason| format!("; the CPU path, as {reason}")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What is done to a picture, as the command line says it: filters, and steps that change its extents.
+//! The steps of the command line: filters, and steps that change a picture's extents.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use tripipe::filter::{Border, Chain, Color, FilterError, Interpolation, Raster, 
 
 use crate::commands::did_you_mean;
 
-/// Steps beside the library's filters: name, numbers, and what each does.
+/// Steps besides the library's filters: name, numbers, description.
 const OTHERS: [(&str, &str, &str); 2] = [
     (
         "resize",
@@ -17,30 +17,30 @@ const OTHERS: [(&str, &str, &str); 2] = [
     ("copy", "", "the picture as it is, to write it in another format"),
 ];
 
-/// Steps in a row.
+/// A sequence of steps.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Steps(pub(super) Vec<Step>);
 
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Step {
-    /// Filters in a row.
+    /// A sequence of filters.
     Chain(Chain),
-    /// Other extents.
+    /// A change of extents.
     Resize(Resize),
-    /// Alpha goes.
+    /// Removes alpha.
     DropAlpha,
 }
 
-/// Other extents.
+/// A change of extents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Resize {
-    /// Width and height; one that is left out follows the other.
+    /// Width and height; an extent that is omitted keeps the aspect ratio.
     size: [Option<usize>; 2],
     how: Option<Interpolation>,
 }
 
-/// Pixels that a side can have.
+/// The maximum width or height in pixels.
 const EXTENT_MAX: usize = 1 << 20;
 
 impl Resize {
@@ -66,7 +66,7 @@ impl Resize {
         if size == [None; 2] { Err(wrong()) } else { Ok(Self { size, how }) }
     }
 
-    /// The extents that an image gets.
+    /// The extents of the result.
     pub(super) fn size(&self, from: [usize; 2]) -> [usize; 2] {
         let follow = |of: usize, from: usize, to: usize| {
             ((of as f64 * to as f64 / from as f64).round() as usize).clamp(1, EXTENT_MAX)
@@ -80,14 +80,14 @@ impl Resize {
         }
     }
 
-    /// How: as was said, else by area where it shrinks and linear where a side grows.
+    /// The interpolation: the requested one; by default, area if the image shrinks and bilinear if a side grows.
     pub(super) fn how(&self, from: [usize; 2], to: [usize; 2]) -> Interpolation {
         let shrinks = to[0] <= from[0] && to[1] <= from[1];
         self.how.unwrap_or(if shrinks { Interpolation::Area } else { Interpolation::Bilinear })
     }
 }
 
-/// The names of all steps, as help has them.
+/// The names of all steps, for the help text.
 pub(super) fn names() -> String {
     let mut text = "Filters:\n".to_owned();
     for (name, numbers, about) in Stage::names().iter().chain(&OTHERS) {
@@ -97,12 +97,12 @@ pub(super) fn names() -> String {
     text
 }
 
-/// Filters alone, in a row.
+/// Parses a sequence of filters without other steps.
 ///
 /// # Errors
-/// No such filter, or not with such numbers.
+/// An unknown filter, or numbers that it does not take.
 pub(crate) fn parse_chain(text: &str, border: Border) -> Result<Chain> {
-    // Alpha is alpha wherever there are four channels.
+    // In an image with four channels, the fourth is always alpha.
     let mut chain = Chain { stages: Vec::new(), border, keep_alpha: true };
     for stage in text.split(',') {
         chain.stages.push(parse_stage(stage)?);
@@ -130,10 +130,10 @@ fn parse_stage(text: &str) -> Result<Stage> {
 }
 
 impl Steps {
-    /// Reads steps with commas between.
+    /// Parses steps separated by commas.
     ///
     /// # Errors
-    /// No such step, or not with such numbers; no step.
+    /// An unknown step, or numbers that it does not take; no step.
     pub(super) fn parse(text: &str, border: Border) -> Result<Self> {
         if text.trim().is_empty() {
             bail!("the filters are empty; name one, or `copy` to write the picture as it is");
@@ -157,16 +157,16 @@ impl Steps {
         Ok(Self(steps))
     }
 
-    /// One chain of filters.
+    /// Steps that consist of one chain of filters.
     pub(crate) fn of(chain: Chain) -> Self {
         Self(vec![Step::Chain(Chain { keep_alpha: true, ..chain })])
     }
 }
 
-/// Checks that the border's constant is a value of every image of integers that a window looks at.
+/// Checks that the border's constant is representable in every integer image that a window reads.
 ///
 /// # Errors
-/// It is not, or a stage does not take such an image.
+/// It is not representable, or a stage does not support such an image.
 pub(super) fn check_constant(chain: &Chain, from: &Raster) -> Result<()> {
     let Border::Constant(value) = chain.border else { return Ok(()) };
     let mut raster = *from;

@@ -1,4 +1,4 @@
-//! Steps over a picture or a frame, on a device.
+//! Runs steps on a picture or a frame, on a device.
 
 use std::borrow::Cow;
 use std::time::Instant;
@@ -15,10 +15,10 @@ use crate::files::frame::Kind;
 use crate::files::memory;
 use crate::files::picture::{Picture, is_deep};
 
-/// What steps are run over.
+/// The input of the steps.
 pub(crate) enum Source {
     Picture(Picture),
-    /// A frame and how it lies in its bytes.
+    /// A frame and its layout.
     Frame(Vec<u8>, Semiplanar),
 }
 
@@ -26,7 +26,7 @@ impl Source {
     /// The picture.
     ///
     /// # Errors
-    /// It is a frame.
+    /// The source is a frame.
     pub(crate) fn picture(&self) -> Result<&Picture> {
         match self {
             Self::Picture(picture) => Ok(picture),
@@ -35,29 +35,28 @@ impl Source {
     }
 }
 
-/// What came of them.
+/// The output of the steps.
 pub(super) enum Made {
     Picture(Picture),
-    /// A frame without gaps.
+    /// A frame without padding.
     Frame(Vec<u8>),
 }
 
-/// A picture that went through steps.
+/// The result of the steps.
 pub(crate) struct Filtered {
     pub(super) made: Made,
     context: Context,
-    /// What was done, in order, as explanations name it.
+    /// The operations that ran, in order, by the names that explanations use.
     operations: Vec<String>,
-    /// Wall time of the first run, start-up and copies included.
+    /// Wall time of the first run, including start-up and copies.
     total_seconds: f64,
 }
 
 impl Filtered {
-    /// What was done, each operation by itself; with `ceilings` held against what the device can do at the most, which is measured
-    /// for it.
+    /// An explanation of each operation; with `ceilings`, compared with the device's measured ceilings.
     pub(crate) fn explain(&self, ceilings: bool) -> Vec<Explanation> {
         if ceilings {
-            // Without them the explanations have less to say, and say so.
+            // Without ceilings, the explanations contain less, and say so.
             let _ = self.context.measure_ceilings(Arithmetic::I16);
         }
         let mut all = self.context.explain();
@@ -66,7 +65,7 @@ impl Filtered {
         all
     }
 
-    /// Device, kernels and times in a line, or, of several operations, in a line each.
+    /// Device, kernels and times in one line; for several operations, one line each.
     pub(crate) fn said(&self) -> String {
         match &self.explain(false)[..] {
             [] => "nothing was to be done".to_owned(),
@@ -87,7 +86,7 @@ impl Filtered {
     /// The picture.
     ///
     /// # Errors
-    /// A frame was made.
+    /// The result is a frame.
     pub(crate) fn into_picture(self) -> Result<Picture> {
         match self.made {
             Made::Picture(picture) => Ok(picture),
@@ -96,24 +95,25 @@ impl Filtered {
     }
 }
 
-/// What steps make.
+/// What the steps should produce.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wanted {
-    /// A frame in a picture's place.
+    /// A frame instead of a picture.
     pub(crate) frame: Option<Kind>,
-    /// Whether the CPU path may do what it does faster.
+    /// Whether the CPU path may run the operations that it runs faster.
     pub(crate) falls_back: bool,
-    /// Whether times are to be explained: the steps are run several times then, as the first run is not what they take.
+    /// Whether times are explained: the steps then run several times, because the first run is not representative.
     pub(crate) explained: bool,
 }
 
-/// Runs of steps whose times are explained.
+/// The number of runs for explained times.
 const EXPLAINED_RUNS: usize = 5;
 
-/// The source through steps; `name` is what messages call it.
+/// Runs the steps on the source; `name` is its name in messages.
 ///
 /// # Errors
-/// The steps do not take such a picture, or make no pixels that a picture can have; the device cannot hold it, or failed.
+/// The steps do not support such a picture, or produce pixels that a picture cannot have; the device cannot hold it,
+/// or failed.
 pub(crate) fn filter(
     device: &Device,
     wanted: Wanted,
@@ -146,7 +146,7 @@ pub(crate) fn filter(
     Ok(Filtered { made, context, operations, total_seconds })
 }
 
-/// The source through steps. Whatever failed on the way is told.
+/// Runs the steps on the source. An error of any of its operations is returned.
 fn run(
     context: &Context,
     steps: &Steps,
@@ -173,7 +173,7 @@ fn run(
     Ok(pixels)
 }
 
-/// Adds what the context has done and is not among `operations` yet.
+/// Adds the operations of the context that `operations` does not contain yet.
 fn note_operations(context: &Context, operations: &mut Vec<String>) {
     for Explanation { operation, .. } in context.explain() {
         if !operations.contains(&operation) {
@@ -231,7 +231,7 @@ impl Held {
         })
     }
 
-    /// As a picture; nothing where there are no such ones.
+    /// The image as a picture; `None` if there are no pictures of this type.
     fn to_picture(&self) -> Result<Option<DynamicImage>, Error> {
         match self {
             Self::U8(image) => image.to_picture().map(Some),
@@ -288,7 +288,7 @@ fn one(stage: Stage) -> Chain {
 }
 
 impl Pixels {
-    /// Through filters; alpha apart is converted as they convert, and otherwise kept.
+    /// Applies filters. Separate alpha goes through the conversions among them, and is otherwise unchanged.
     fn through(self, chain: &Chain) -> Result<Self, Error> {
         let converts: Vec<Stage> =
             chain.stages.iter().filter(|stage| matches!(stage, Stage::Convert { .. })).cloned().collect();
@@ -325,7 +325,7 @@ impl Pixels {
         Ok(alpha.and_then(|alpha| together(&color, &alpha)).unwrap_or(color))
     }
 
-    /// A frame without gaps.
+    /// A frame without padding.
     fn into_frame(
         self,
         context: &Context,
@@ -352,7 +352,7 @@ impl Pixels {
     }
 }
 
-/// Gray and its alpha as two pictures of gray; nothing of another picture.
+/// Gray and its alpha as two gray pictures; `None` for any other picture.
 fn apart(pixels: &DynamicImage) -> Option<[DynamicImage; 2]> {
     fn plane<T: Copy>(both: &[T], channel: usize) -> Vec<T> {
         both.iter().skip(channel).step_by(2).copied().collect()
@@ -371,7 +371,7 @@ fn apart(pixels: &DynamicImage) -> Option<[DynamicImage; 2]> {
     Some([gray, alpha])
 }
 
-/// Gray or RGB with an alpha beside it; nothing where it has one of its own, or another type.
+/// Gray or RGB combined with an alpha; `None` if it has an alpha already, or for other types.
 fn together(color: &DynamicImage, alpha: &DynamicImage) -> Option<DynamicImage> {
     fn pixels<T: Copy>(color: &[T], alpha: &[T], channels: usize) -> Vec<T> {
         let pixels = color.chunks_exact(channels).zip(alpha);
@@ -398,7 +398,7 @@ fn together(color: &DynamicImage, alpha: &DynamicImage) -> Option<DynamicImage> 
     }
 }
 
-/// What a picture is, in words: `RGB`, `gray + alpha of 16 bits`.
+/// The channels of a picture in words: `RGB`, `gray + alpha of 16 bits`.
 pub(super) fn channels(pixels: &DynamicImage) -> Cow<'static, str> {
     let name = match pixels.color().channel_count() {
         1 => "gray",
