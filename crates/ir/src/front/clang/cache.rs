@@ -1,8 +1,9 @@
-//! Built kernels on disk.
+//! The disk cache of built kernels.
 //!
-//! A module is found by the preprocessed text and all that tells how it is compiled. Preprocessing takes a run of the
-//! compiler, so a second kind of entry has, for a text as it is, what it was preprocessed to and from which files
-//! ([`Includes`]); while these stand, nothing has to be run. A third has which compiler is used ([`Clang::find_kept`]).
+//! The key of a module consists of the preprocessed text and everything that affects its compilation. Preprocessing
+//! requires a run of the compiler, so a second kind of entry maps an unprocessed text to the hash of its preprocessed
+//! form and the files that it includes ([`Includes`]); while these are unchanged, no program runs. A third kind
+//! records which compiler is used ([`Clang::find_kept`]).
 
 use std::ffi::OsString;
 
@@ -12,17 +13,18 @@ use tripipe_cache::{Cache, Key};
 use super::includes::Includes;
 use super::{Built, Clang};
 
-/// Raised whenever what is kept, or anything about how modules are made that the arguments do not show, changes.
+/// Incremented whenever the format of entries changes, or anything about how modules are made that the arguments do
+/// not show.
 const VERSION: [u8; 1] = [3];
 
-/// What is kept of builds that differ in their text alone.
+/// The cached results of builds that differ only in their text.
 pub(super) struct Kept<'b> {
     cache: &'b Cache,
     how: Vec<u8>,
 }
 
 impl<'b> Kept<'b> {
-    /// `name` counts too: line information has it.
+    /// `name` is part of the key, because line information contains it.
     pub(super) fn new(cache: &'b Cache, tools: &Clang, arguments: &[OsString], name: &str) -> Self {
         let described = tools.describe();
         let mut parts: Vec<&[u8]> =
@@ -31,7 +33,7 @@ impl<'b> Kept<'b> {
         Self { cache, how: join(&parts) }
     }
 
-    /// The module of a preprocessed text of that SHA-256.
+    /// The module for a preprocessed text with that SHA-256.
     pub(super) fn module(&self, preprocessed: &[u8; 32]) -> Option<Built> {
         let contents = self.cache.load(&self.module_key(preprocessed))?;
         let [spirv, warnings] = split(&contents)?.try_into().ok()?;
@@ -39,19 +41,19 @@ impl<'b> Kept<'b> {
         Some(Built { spirv: spirv.to_vec(), warnings, cached: true })
     }
 
-    /// Keeps the module of a preprocessed text of that SHA-256.
+    /// Stores the module for a preprocessed text with that SHA-256.
     pub(super) fn keep_module(&self, preprocessed: &[u8; 32], built: &Built) {
         self.cache.store(&self.module_key(preprocessed), &join(&[&built.spirv, built.warnings.as_bytes()]));
     }
 
-    /// The module of a text as it is, while all it includes is what it was.
+    /// The module for an unprocessed text, if everything that it includes is unchanged.
     pub(super) fn module_of_source(&self, text: &str) -> Option<Built> {
         let contents = self.cache.load(&self.includes_key(text)?)?;
         let includes = Includes::decode(&contents)?;
         if includes.stand() { self.module(&includes.preprocessed) } else { None }
     }
 
-    /// Keeps what a text includes.
+    /// Stores what a text includes.
     pub(super) fn keep_includes(&self, text: &str, includes: &Includes) {
         if let (Some(key), Some(contents)) = (self.includes_key(text), includes.encode()) {
             self.cache.store(&key, &contents);
@@ -62,7 +64,7 @@ impl<'b> Kept<'b> {
         Key::of("spirv", &[&self.how, preprocessed])
     }
 
-    /// Relative paths start in the working folder; without one there is no key.
+    /// Relative paths start in the working folder; `None` if there is none.
     fn includes_key(&self, text: &str) -> Option<Key> {
         let folder = std::env::current_dir().ok()?;
         Some(Key::of("includes", &[&self.how, folder.as_os_str().as_encoded_bytes(), text.as_bytes()]))
@@ -74,7 +76,7 @@ pub(super) fn digest(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }
 
-/// Several in one, each behind its length.
+/// Concatenates several byte strings, each preceded by its length.
 pub(super) fn join(parts: &[&[u8]]) -> Vec<u8> {
     parts
         .iter()
@@ -82,7 +84,7 @@ pub(super) fn join(parts: &[&[u8]]) -> Vec<u8> {
         .collect()
 }
 
-/// What [`join`] put together; `None` for anything else.
+/// Reverses [`join`]; `None` for any other input.
 pub(super) fn split(mut bytes: &[u8]) -> Option<Vec<&[u8]>> {
     let mut parts = Vec::new();
     while !bytes.is_empty() {

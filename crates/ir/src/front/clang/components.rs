@@ -1,12 +1,14 @@
-//! Components of the upper half of a vector of 32, `sg` to `sv`, for which clang has no names.
+//! The components `sg` to `sv`, the upper half of a vector of 32, which clang does not name.
 //!
-//! A text that has them is given names of the same length, so that places in it stay what they are: `.sg` becomes `.$g`, which
-//! `extensions.h` makes `.hi.s0`. A macro `sg` would not do: that is a good name for a variable, and kernels have both.
+//! They are renamed to names of the same length, so that columns stay correct: `.sg` becomes `.$g`, which
+//! `extensions.h` turns into `.hi.s0`. A macro `sg` would not work: it is a plausible name for a variable, and kernels
+//! use both.
 
-/// Which extension a text names that has vectors of 32.
+/// The extension with vectors of 32, by which a text that uses them is recognised.
 pub(super) const EXTENSION: &str = "cl_qcom_extra_vector_types";
 
-/// The text with those components renamed, in all but comments and strings. A text that does not name the extension stays as it is.
+/// The text with those components renamed, except in comments and strings. A text that does not name the extension is
+/// returned unchanged.
 pub(super) fn renamed(text: &str) -> String {
     if !text.contains(EXTENSION) {
         return text.to_owned();
@@ -35,7 +37,7 @@ pub(super) fn renamed(text: &str) -> String {
     renamed
 }
 
-/// Bytes of a string or a character, up to the end of its line if it does not end there.
+/// Bytes of a string or character literal; one that is not closed ends at the end of its line.
 fn quoted(text: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, letter) in text.char_indices().skip(1) {
@@ -50,7 +52,7 @@ fn quoted(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// Whether a text begins with the name of one of these components.
+/// Whether a text starts with the name of one of these components.
 fn is_component(text: &str) -> bool {
     let mut letters = text.chars();
     let named =

@@ -1,19 +1,20 @@
-//! Which OpenCL C a text is, where its options do not say.
+//! The OpenCL C version and features to assume for a text whose options do not say.
 
-/// What is taken for granted of a text.
+/// The assumptions about a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Dialect {
     /// `-cl-std`, unless the options have one.
     standard: Option<&'static str>,
-    /// Whether there is `double`; without it, constants are `float`.
+    /// Whether `double` is supported; without it, constants are `float`.
     pub(super) double: bool,
-    /// Whether the library is declared by clang's header. It otherwise is by clang itself, which is faster and lets a
-    /// text have functions of its own by the library's names, but not more overloads of them.
+    /// Whether clang's header declares the library. Otherwise clang declares it itself, which is faster, and lets a
+    /// text define functions with the library's names, but no further overloads of them.
     header: bool,
 }
 
 impl Dialect {
-    /// Those to try, the likeliest first. Phones have no `double`, and without `-cl-std` drivers take the newest 1.x.
+    /// The dialects to try, the most likely first. Phones have no `double`, and without `-cl-std` drivers use the
+    /// newest 1.x.
     pub(super) fn to_try(options: &[String]) -> impl Iterator<Item = Self> {
         let said = options.iter().any(|option| option.contains("-std="));
         let standards: &[_] = if said { &[None] } else { &[Some("-cl-std=CL1.2"), Some("-cl-std=CL3.0")] };
@@ -23,8 +24,8 @@ impl Dialect {
         plain.chain([Self { standard: *standards.last().unwrap_or(&None), double: true, header: true }])
     }
 
-    /// The options that say so. Every extension that clang knows is declared; which macros of vendors that leaves is
-    /// `extensions.h`'s matter.
+    /// The options for this dialect. Every extension that clang supports is declared; `extensions.h` handles the
+    /// vendors' macros that then remain.
     pub(super) fn arguments(self) -> impl Iterator<Item = &'static str> {
         let double: &[_] = if self.double {
             &["-Xclang", "-cl-ext=+all"]

@@ -6,8 +6,8 @@ const EXECUTION_MODE: u32 = 16;
 /// Words before the first instruction.
 const HEADER: usize = 5;
 
-/// The module without the kernel of that name: its function stays, and nobody calls it. Bytes that are no module in
-/// this machine's order are given back as they are.
+/// The module without the entry point of that name; its function remains, without callers. Bytes that are not a module
+/// in this machine's byte order are returned unchanged.
 pub(super) fn without(spirv: &[u8], kernel: &str) -> Vec<u8> {
     let (words, []) = spirv.as_chunks::<4>() else { return spirv.to_vec() };
     let words: Vec<u32> = words.iter().map(|word| u32::from_ne_bytes(*word)).collect();
@@ -33,7 +33,7 @@ pub(super) fn without(spirv: &[u8], kernel: &str) -> Vec<u8> {
     kept
 }
 
-/// Whether words begin with that string, zero at its end.
+/// Whether words start with that string and its terminating zero.
 fn starts_with(words: &[u32], text: &str) -> bool {
     let bytes = words.iter().flat_map(|word| word.to_le_bytes());
     bytes.take(text.len() + 1).eq(text.bytes().chain([0]))
@@ -60,7 +60,7 @@ mod tests {
         };
         let both = module(&[(1, *b"abcd"), (2, *b"abcx")]);
         assert_eq!(without(&both, "abcd"), module(&[(2, *b"abcx")]));
-        // Neither a part of a name nor a longer one is meant.
+        // Neither a prefix of a name nor a longer name matches.
         assert_eq!(without(&both, "abc"), both);
         assert_eq!(without(&both, "abcde"), both);
         for cut in 0..both.len() {

@@ -1,11 +1,11 @@
-//! What a text includes, written down so that the compiler need not be asked again.
+//! What a text includes, recorded so that the compiler need not run again.
 //!
-//! A text is preprocessed to the same again while the files it included are what they were, and no other has come to lie where
-//! one of them was looked for first. Both are written down: the files with their hashes, and every place without a file where
-//! a search could have ended. That is all there is to it only for texts that ask nothing else, so
-//! nothing is written down for those that ask for the time or for the presence of files, or are built with an
-//! option that is not known here. (The names of these questions are looked for in the text; one that is put together by
-//! `##` is not seen.) Neither is it when a file is so young that it may have changed after it was read.
+//! Preprocessing a text gives the same result again while the files it included are unchanged, and no file has
+//! appeared where one of them was searched for earlier. Both are recorded: the files with their hashes, and every
+//! location without a file where a search could have ended. This is complete only for texts that query nothing else.
+//! Nothing is recorded for texts that query the time or the existence of files, or are built with an option that is
+//! unknown here. (The names of these queries are searched for in the text; a name composed with `##` is not detected.)
+//! Nothing is recorded either if a file is so new that it may have changed after it was read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,43 +13,44 @@ use std::time::{Duration, SystemTime};
 
 use super::cache::{digest, join, split};
 
-/// What preprocessing looks at besides the text and its includes, or may: `embed` reads files, too.
+/// What preprocessing may query besides the text and its includes; `embed` reads files.
 const QUESTIONS: [&str; 5] = ["__DATE__", "__TIME__", "__TIMESTAMP__", "__has_include", "embed"];
 
-/// A file older than that was not changed since the build began, whatever the steps of the file system's clock.
+/// A file that is older than this did not change after the build began, whatever the resolution of the file system's
+/// clock.
 const SETTLED: Duration = Duration::from_secs(2);
 
 /// What a text includes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Includes {
-    /// SHA-256 of what it is preprocessed to.
+    /// SHA-256 of the preprocessed text.
     pub(super) preprocessed: [u8; 32],
-    /// The files, and their SHA-256.
+    /// The included files, with their SHA-256.
     files: Vec<(PathBuf, [u8; 32])>,
-    /// Where there is no file.
+    /// Locations without a file.
     vacant: Vec<PathBuf>,
 }
 
-/// A preprocessor run, as far as it decides what is included.
+/// The parts of a preprocessor run that decide what is included.
 pub(super) struct Preprocessed<'r> {
     /// The text.
     pub(super) text: &'r str,
     /// The build's options.
     pub(super) options: &'r [String],
-    /// Where includes in quotes are looked for.
+    /// The folder that is searched for includes in quotes.
     pub(super) folder: Option<&'r Path>,
-    /// Where the text lay; what is in there is no include.
+    /// The temporary folder of the text; files in it are not includes.
     pub(super) work: &'r Path,
-    /// What was read, as a rule of a makefile.
+    /// The files that were read, as a makefile rule.
     pub(super) rule: &'r str,
-    /// When it began.
+    /// The start of the run.
     pub(super) began: SystemTime,
-    /// SHA-256 of its output.
+    /// SHA-256 of the run's output.
     pub(super) digest: [u8; 32],
 }
 
 impl Includes {
-    /// What a run included; `None` when that does not say all.
+    /// What a run included; `None` if that cannot be determined completely.
     pub(super) fn of(run: &Preprocessed<'_>) -> Option<Self> {
         let mut folders: Vec<PathBuf> = run.folder.map(Path::to_path_buf).into_iter().collect();
         folders.extend(include_folders(run.options)?);
@@ -67,7 +68,7 @@ impl Includes {
             if changed + SETTLED >= run.began || !settled(&String::from_utf8_lossy(&contents)) {
                 return None;
             }
-            // Includes in quotes are looked for beside the file that has them, first of all.
+            // Includes in quotes are searched for in the folder of the including file first.
             folders.extend(path.parent().map(Path::to_path_buf));
             files.push((path, digest(&contents)));
         }
@@ -75,7 +76,7 @@ impl Includes {
         folders.dedup();
         let mut vacant: Vec<PathBuf> = Vec::new();
         for (path, _) in &files {
-            // The text names the file by some end of its path, and may have meant that in any folder.
+            // The text names the file by a suffix of its path, which could have matched in any of the folders.
             let components: Vec<_> = path.components().collect();
             for first in 0..components.len() {
                 let named: PathBuf = components[first..].iter().collect();
@@ -89,7 +90,7 @@ impl Includes {
         Some(Self { preprocessed: run.digest, files, vacant })
     }
 
-    /// Whether all is still as it was.
+    /// Whether everything is unchanged.
     pub(super) fn stand(&self) -> bool {
         let same = |(path, was): &(PathBuf, [u8; 32])| {
             fs::read(path).is_ok_and(|contents| digest(&contents) == *was)
@@ -97,7 +98,7 @@ impl Includes {
         self.vacant.iter().all(|place| !place.is_file()) && self.files.iter().all(same)
     }
 
-    /// As it is kept; `None` where a path is no text.
+    /// The cached form; `None` if a path is not UTF-8.
     pub(super) fn encode(&self) -> Option<Vec<u8>> {
         let mut files = Vec::new();
         for (path, hash) in &self.files {
@@ -108,7 +109,7 @@ impl Includes {
         Some(join(&[&self.preprocessed, &join(&files), &join(&vacant?)]))
     }
 
-    /// What [`Self::encode`] made; `None` for anything else.
+    /// Reverses [`Self::encode`]; `None` for any other input.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let path = |bytes: &[u8]| Some(PathBuf::from(std::str::from_utf8(bytes).ok()?));
         let [preprocessed, files, vacant] = split(bytes)?.try_into().ok()?;
@@ -125,7 +126,7 @@ impl Includes {
     }
 }
 
-/// The folders that options add to the search; `None` when one of them is none of OpenCL's.
+/// The folders that options add to the search; `None` if an option is not one of OpenCL's.
 fn include_folders(options: &[String]) -> Option<Vec<PathBuf>> {
     let mut folders = Vec::new();
     let mut options = options.iter();
@@ -137,7 +138,7 @@ fn include_folders(options: &[String]) -> Option<Vec<PathBuf>> {
             options.next()?;
         } else {
             let known = ["-D", "-U", "-cl-", "-qcom-"].iter().any(|flag| option.starts_with(flag));
-            // `-Wp,` hands anything to the preprocessor.
+            // `-Wp,` passes arbitrary options to the preprocessor.
             let warning = option == "-w" || (option.starts_with("-W") && !option.contains(','));
             if !known && !warning {
                 return None;
@@ -147,7 +148,7 @@ fn include_folders(options: &[String]) -> Option<Vec<PathBuf>> {
     Some(folders)
 }
 
-/// The names behind the colon of a makefile's rule, as compilers write it; `None` when there is no rule.
+/// The names after the colon of a makefile rule, as compilers write it; `None` if there is no rule.
 fn prerequisites(rule: &str) -> Option<Vec<String>> {
     let mut names = vec![String::new()];
     let mut rest = rule.split_once(": ")?.1.chars().peekable();

@@ -1,35 +1,35 @@
-//! OpenCL C into SPIR-V by clang.
+//! Compiles OpenCL C to SPIR-V with clang.
 //!
 //! # Which clang
-//! `TRIPIPE_CLANG` and `TRIPIPE_LLVM_SPIRV` name the tools; else `clang-15` (Debian 12's, with `llvm-spirv-15`) and newer
-//! ones with the translator of the same version are looked for on the path, then a clang whose own SPIR-V back end serves
-//! (22 and newer, which writes no line numbers into SPIR-V).
+//! `TRIPIPE_CLANG` and `TRIPIPE_LLVM_SPIRV` name the tools. Otherwise, the path is searched for `clang-15` (Debian
+//! 12's, with `llvm-spirv-15`) and newer versions with the translator of the same version, then for a clang whose own
+//! SPIR-V back end is usable (22 and newer, which writes no line numbers into SPIR-V).
 //!
-//! # At which level of optimisation
-//! [`Optimization::AsWritten`] is the default: clang generates code as it does for `-O1` and runs no pass over it
-//! (`-O1 -Xclang -disable-llvm-passes`). What comes out has every access, loop, vector and line of the source, and the
-//! lifetime of every variable; what the source does wrong is still in it, where `-O1` would have made use of it
-//! (an index past an array, a shift past the width, an unwritten variable all fold away), turned loops into copies, and
-//! merged lines. The cleaning that such code needs to be run and priced is [`crate::transform`]'s, which keeps all that.
-//! `-O1` and `-O2` are there to be chosen; loops are then neither unrolled nor vectorised. [`Optimization::Driver`] is what is
-//! priced for a GPU: as `-O2`, and unrolled.
+//! # Optimisation levels
+//! [`Optimization::AsWritten`] is the default: clang generates code as for `-O1` and runs no pass over it (`-O1
+//! -Xclang -disable-llvm-passes`). The result has every access, loop, vector and line of the source, and the lifetime
+//! of every variable. Bugs in the source remain in it, whereas `-O1` would exploit undefined behaviour (an index past
+//! an array, a shift past the width and an uninitialised variable all fold away), turn loops into copies, and merge
+//! lines. [`crate::transform`] does the clean-up that such code needs to be run and priced, and preserves all of that.
+//! `-O1` and `-O2` can be selected; loops are then neither unrolled nor vectorised. [`Optimization::Driver`] is what
+//! is priced for a GPU: like `-O2`, with unrolling.
 //!
 //! # Which OpenCL C
-//! As the driver of a phone has it: OpenCL C 1.2 unless `-cl-std` says otherwise, and no `double`: constants without `f`
-//! are `float`. Its extensions are there without being asked for, `half` and sub-groups among them, with the macros that
-//! say so and the functions of Arm and Qualcomm (`extensions.h`). A text that does not compile so is tried with `double`, then as OpenCL C
-//! 3.0 with every feature, then as that with `double`, and at last with clang's header of the library, beside which a text may have
-//! more overloads of its functions. `-cl-std=CLC++` is C++ for OpenCL, as clang has it.
+//! The same as in a phone's driver: OpenCL C 1.2 unless `-cl-std` says otherwise, and no `double`: constants without
+//! `f` are `float`. Its extensions are enabled without pragmas, `half` and sub-groups among them, with their macros
+//! and the functions of Arm and Qualcomm (`extensions.h`). A text that does not compile this way is tried with
+//! `double`, then as OpenCL C 3.0 with every feature, then as that with `double`, and finally with clang's header of
+//! the library, which allows a text to add overloads of its functions. `-cl-std=CLC++` is clang's C++ for OpenCL.
 //!
-//! # What else counts
-//! Nothing of the machine: clang looks for includes beside the file, in the folders of `-I` and among its own, never among the host's,
-//! and neither its configuration files nor the environment add to that.
+//! # The host system
+//! Nothing of the host matters: clang searches for includes beside the file, in the folders of `-I` and among its own,
+//! never among the host's, and neither its configuration files nor the environment add to that.
 //!
 //! # Cache
-//! With a [`Cache`] a text that was built before is not built again, and while its includes are what they were, no
-//! program is run at all. Modules are found by a hash of the preprocessed text, how it is compiled and the versions of the tools;
-//! the tools, by name, size and time of change of every program that could be chosen. (A script in the place of a
-//! tool hides what it starts: touch it when that changes.)
+//! With a [`Cache`], a text that was built before is not built again, and while its includes are unchanged, no program
+//! runs at all. The key of a module is a hash of the preprocessed text, the options and the versions of the tools; the
+//! key of the tools consists of name, size and modification time of every program that could be chosen. (If a script
+//! replaces a tool, changes of the program it starts are not detected: touch the script then.)
 
 mod cache;
 mod components;
@@ -54,72 +54,73 @@ use cache::Kept;
 use dialect::Dialect;
 use includes::{Includes, Preprocessed};
 
-/// How much clang does to the code before it is translated.
+/// How much clang optimises the code before it is translated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Optimization {
-    /// Nothing: the code as the source has it.
+    /// No optimisation: the code as written in the source.
     #[default]
     AsWritten,
     /// `-O1` without unrolling and vectorisation.
     O1,
     /// `-O2` without unrolling and vectorisation.
     O2,
-    /// `-O2` with generous unrolling and without vectorisation: what drivers, which are built on LLVM too, do before they
-    /// choose instructions.
+    /// `-O2` with generous unrolling and without vectorisation: what drivers, which are also based on LLVM, do before
+    /// they select instructions.
     Driver,
 }
 
-/// What is built, and how.
+/// The options of a build.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Build {
-    /// `-D` and other options as OpenCL's `clBuildProgram` takes them: `-D N=4 -I inc -cl-std=CL2.0 -cl-fast-relaxed-math`.
+    /// `-D` and other options in the syntax of OpenCL's `clBuildProgram`: `-D N=4 -I inc -cl-std=CL2.0
+    /// -cl-fast-relaxed-math`.
     pub options: Vec<String>,
     /// How much clang optimises.
     pub optimization: Optimization,
-    /// Where built kernels are kept; `None` builds every time. [`Cache::from_environment`] is the user's.
+    /// The cache for built kernels; `None` builds every time. [`Cache::from_environment`] is the user's.
     pub cache: Option<Cache>,
 }
 
 impl Build {
-    /// A build with an option string as `clBuildProgram` takes it, at the default level, without a cache.
+    /// A build with an option string in the syntax of `clBuildProgram`, at the default level, without a cache.
     pub fn with_options(text: &str) -> Self {
         Self { options: text.split_whitespace().map(str::to_owned).collect(), ..Self::default() }
     }
 }
 
-/// What came out of a build.
+/// The result of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Built {
     /// The SPIR-V module.
     pub spirv: Vec<u8>,
-    /// Warnings, as clang words them.
+    /// Warnings, in clang's wording.
     pub warnings: String,
-    /// Whether it came from the cache.
+    /// Whether the result came from the cache.
     pub cached: bool,
 }
 
-/// Why there is no SPIR-V.
+/// Why a build failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// No compiler that serves is on this machine.
+    /// This machine has no usable compiler.
     #[error(
         "no {tool} found (looked for {looked_for}): install the Debian packages `clang-15` and `llvm-spirv-15`, or name it by {variable}"
     )]
     ToolMissing {
-        /// What is missing.
+        /// The missing tool.
         tool: &'static str,
-        /// Names tried.
+        /// The names that were tried.
         looked_for: String,
-        /// The variable that may name it.
+        /// The environment variable that can name the tool.
         variable: &'static str,
     },
     /// A tool could not be started.
     #[error("{program} could not be started: {error}")]
     Start {
-        /// Which.
+        /// The program.
         program: String,
-        /// Why.
+        /// The system's error.
         error: std::io::Error,
     },
     /// The source has errors.
@@ -127,25 +128,25 @@ pub enum BuildError {
     Compile {
         /// The source's name.
         name: String,
-        /// All messages as clang words them: file, line, column, caret.
+        /// All messages in clang's wording, with file, line, column and caret.
         messages: String,
     },
-    /// The translator refuses what clang made.
+    /// The translator rejects clang's output.
     #[error("{program} cannot translate {name}:\n{messages}")]
     Translate {
         /// The source's name.
         name: String,
         /// The translator.
         program: String,
-        /// What it says.
+        /// The translator's messages.
         messages: String,
     },
     /// A file could not be read or written.
     #[error("{path}: {error}")]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         error: std::io::Error,
     },
 }
@@ -153,22 +154,22 @@ pub enum BuildError {
 /// Builds a source file.
 ///
 /// # Errors
-/// The file cannot be read, no compiler is there, or the source has errors.
+/// The file cannot be read, no compiler is available, or the source has errors.
 pub fn build_file(path: &Path, build: &Build) -> Result<Built, BuildError> {
     let text = fs::read_to_string(path).map_err(|error| BuildError::File { path: path.to_owned(), error })?;
     build_text(&path.to_string_lossy(), &text, Some(folder_of(path)), build)
 }
 
-/// The folder a source file lies in, where its includes in quotes are looked for: a name alone is a file of the working
-/// folder.
+/// The folder of a source file, which is searched for includes in quotes; for a bare file name, the working folder.
 pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Builds source text that messages and line information call `name`; includes in quotes are looked for in `folder`.
+/// Builds source text, which messages and line information call `name`; `folder` is searched for includes in quotes.
 ///
 /// # Errors
-/// No compiler is there, or the source has errors: those of the [dialect](self#which-opencl-c) that has the fewest.
+/// No compiler is available, or the source has errors; the errors are those of the [dialect](self#which-opencl-c) with
+/// the fewest.
 pub fn build_text(name: &str, text: &str, folder: Option<&Path>, build: &Build) -> Result<Built, BuildError> {
     let tools = Clang::find_kept(build.cache.as_ref())?;
     let ways: Vec<(Dialect, Vec<OsString>, Option<Kept<'_>>)> = Dialect::to_try(&build.options)
@@ -190,7 +191,8 @@ pub fn build_text(name: &str, text: &str, folder: Option<&Path>, build: &Build) 
         let path = work.path().join(file);
         fs::write(&path, text).map_err(|error| BuildError::File { path, error })
     };
-    // `#line` gives the text its name; the source goes in by a file, since clang reads standard input only once.
+    // `#line` gives the text its name. The source is passed in a file, because clang can read standard input only
+    // once.
     write(SOURCE, &format!("#line 1 \"{}\"\n{}", quoted(name), components::renamed(text)))?;
     write("extensions.h", EXTENSIONS)?;
     let source = Source { name, text, folder, work: work.path() };
@@ -210,13 +212,13 @@ pub fn build_text(name: &str, text: &str, folder: Option<&Path>, build: &Build) 
         .map_or(BuildError::Compile { name: name.to_owned(), messages: String::new() }, |fewest| fewest.1))
 }
 
-/// A name as a string of C has it, without the quotes.
+/// A name as a C string literal, without the quotes.
 fn quoted(name: &str) -> String {
     let mut quoted = String::new();
     for letter in name.chars() {
         match letter {
             '\\' | '"' => quoted.extend(['\\', letter]),
-            // Whatever ends a line, or is not seen.
+            // Characters that end a line or are invisible.
             '\0'..='\x1f' => {
                 let _ = write!(quoted, "\\{:03o}", u32::from(letter));
             }
@@ -226,22 +228,22 @@ fn quoted(name: &str) -> String {
     quoted
 }
 
-/// A text, and the folder where it lies while it is built.
+/// A text, and the temporary folder in which it is built.
 struct Source<'s> {
     name: &'s str,
     text: &'s str,
-    /// Where includes in quotes are looked for.
+    /// The folder that is searched for includes in quotes.
     folder: Option<&'s Path>,
     work: &'s Path,
 }
 
-/// The text's file in its working folder, and what is made of it.
+/// The text's file in its temporary folder, and the files made from it.
 const SOURCE: &str = "kernel.cl";
 const BITCODE: &str = "kernel.bc";
 const SPIRV: &str = "kernel.spv";
 
 impl Source<'_> {
-    /// Builds the text in one way, unless it is kept.
+    /// Builds the text in one dialect, unless the result is cached.
     fn build(
         &self,
         tools: &Clang,
@@ -250,7 +252,7 @@ impl Source<'_> {
         mut arguments: Vec<OsString>,
         kept: Option<&Kept<'_>>,
     ) -> Result<Built, BuildError> {
-        // Files are called what the caller calls them, not by where the compiler happened to run.
+        // Files appear under the caller's names, not under the temporary folder.
         let place = self.work.to_string_lossy().into_owned();
         arguments.push(format!("-fdebug-compilation-dir={place}").into());
         arguments.push(format!("-fdebug-prefix-map={place}=").into());
@@ -271,7 +273,7 @@ impl Source<'_> {
         ];
         let preprocessed =
             run(&tools.program, &[&arguments[..], &preprocess].concat(), self.work, self.name)?;
-        // Where the text lay for a moment is no part of what it says.
+        // The temporary folder must not be part of the result.
         let preprocessed = String::from_utf8_lossy(&preprocessed.output).replace(&place, "");
         let digest = cache::digest(preprocessed.as_bytes());
         let built = match kept.module(&digest) {
@@ -291,7 +293,7 @@ impl Source<'_> {
         Ok(built)
     }
 
-    /// Compiles the text in one way.
+    /// Compiles the text in one dialect.
     fn compile(
         &self,
         tools: &Clang,
@@ -309,8 +311,8 @@ impl Source<'_> {
         Ok(Built { warnings, ..built })
     }
 
-    /// What clang says of the formats of `printf`. Without `double` it takes each `%f` of a `float` for a mistake; with it
-    /// what is printed is promoted, as drivers do, and the mistakes that are left are some.
+    /// Clang's warnings about `printf` formats. Without `double`, clang reports every `%f` of a `float`; with it, the
+    /// arguments are promoted, as in drivers, and only genuine mistakes remain.
     fn formats(&self, tools: &Clang, build: &Build, mut arguments: Vec<OsString>) -> String {
         if !self.text.contains("printf") || build.options.iter().any(|option| option == "-Wno-format") {
             return String::new();
@@ -319,13 +321,13 @@ impl Source<'_> {
             ["-Xclang", "-cl-ext=+all", "-Wno-everything", "-Wformat", "-Wno-error", "-fsyntax-only"];
         arguments.extend(formats_alone.map(OsString::from));
         arguments.push(self.work.join(SOURCE).into());
-        // A text that is none with `double` has been compiled all the same.
+        // If the text does not compile with `double`, it has still been compiled without.
         run(&tools.program, &arguments, self.work, self.name)
             .map_or_else(|_| String::new(), |said| said.messages)
     }
 }
 
-/// Compiles the text that lies in `work`.
+/// Compiles the text in `work`.
 fn compile(
     tools: &Clang,
     mut arguments: Vec<OsString>,
@@ -352,10 +354,10 @@ fn compile(
     Ok(Built { spirv: entry::without(&spirv, FIRST_KERNEL), warnings, cached: false })
 }
 
-/// The extension that has vectors of any number of components.
+/// The extension with vectors of any number of components.
 const VECTORS: &str = ",+SPV_INTEL_vector_compute";
 
-/// Has LLVM's translator make SPIR-V.
+/// Runs LLVM's translator, which writes SPIR-V.
 fn translate(program: &Path, work: &Path, name: &str) -> Result<(), BuildError> {
     let with = |version: &str, extensions: &str| {
         let arguments = [
@@ -364,13 +366,13 @@ fn translate(program: &Path, work: &Path, name: &str) -> Result<(), BuildError> 
             work.join(SPIRV).into(),
             format!("--spirv-max-version={version}").into(),
             "--preserve-ocl-kernel-arg-type-metadata-through-string".into(),
-            // Those that `spirv` knows.
+            // The extensions that `spirv` supports.
             format!("{}{extensions}", tools::EXTENSIONS).into(),
         ];
         run(program, &arguments, work, name)
     };
-    // The newest version whose rules the translator keeps is 1.3; annotations of functions have to have 1.4, and vectors of 32 an
-    // extension.
+    // The translator follows the rules of versions up to 1.3; annotations of functions require 1.4, and vectors of 32
+    // an extension.
     let ways = [("1.3", ""), ("1.4", ""), ("1.3", VECTORS), ("1.4", VECTORS)];
     let mut tried = ways.iter().map(|(version, extensions)| with(version, extensions));
     let Some(Err(error)) = tried.next() else { return Ok(()) };
@@ -379,7 +381,7 @@ fn translate(program: &Path, work: &Path, name: &str) -> Result<(), BuildError> 
     }
     Err(match error {
         BuildError::Compile { name, messages } => {
-            // Behind what stopped it comes where it was in its own code.
+            // The error message is followed by a stack trace of the translator.
             let messages = match messages.split("PLEASE submit").next() {
                 None | Some("") => "it stopped without saying why".to_owned(),
                 Some(said) => said.trim_end().to_owned(),
@@ -390,7 +392,7 @@ fn translate(program: &Path, work: &Path, name: &str) -> Result<(), BuildError> 
     })
 }
 
-/// What chooses a level of optimisation.
+/// The options for an optimisation level.
 fn level(optimization: Optimization) -> &'static [&'static str] {
     match optimization {
         Optimization::AsWritten => &["-O1", "-Xclang", "-disable-llvm-passes"],
@@ -410,17 +412,18 @@ fn level(optimization: Optimization) -> &'static [&'static str] {
     }
 }
 
-/// Options for every step but what comes in and goes out.
+/// The options for every step, without inputs and outputs.
 fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>, dialect: Dialect) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = ["-x", "cl"].map(OsString::from).to_vec();
     arguments.push(match tools.translator {
         Translator::Tool { .. } => "--target=spir64-unknown-unknown".into(),
         Translator::BackEnd => "--target=spirv64-unknown-unknown".into(),
     });
-    // C++ keeps one of them, as it should.
+    // C++ keeps one definition, as it should.
     let is_cpp = |option: &String| option.to_ascii_lowercase().contains("-cl-std=clc++");
     if build.optimization != Optimization::AsWritten && !build.options.iter().any(is_cpp) {
-        // C drops a function that is `inline` and was not; OpenCL's programs have no other place for it.
+        // In C, an `inline` function that is not inlined has no definition; an OpenCL program has no other place for
+        // one.
         arguments.push("-fgnu89-inline".into());
     }
     let always = [
@@ -430,13 +433,13 @@ fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>, dialect: Diale
         "-nostdlibinc",
         "-Xclang",
         "-finclude-default-header",
-        // Vendors' pragmas that this clang does not know are the kernel's business.
+        // Vendor pragmas that this clang does not know are not an error of the kernel.
         "-Wno-ignored-pragmas",
     ];
     arguments.extend(level(build.optimization).iter().chain(&always).map(OsString::from));
     arguments.extend(dialect.arguments().map(OsString::from));
     if tools.keeps_three_lanes() {
-        // A vector of three lanes is loaded as three, not four.
+        // A vector of three lanes is loaded as three lanes, not four.
         arguments.extend(["-Xclang", "-fpreserve-vec3-type"].map(OsString::from));
     }
     if let Some(folder) = folder {
@@ -447,7 +450,7 @@ fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>, dialect: Diale
         if VENDOR_OPTIONS.iter().any(|vendor| option.starts_with(vendor)) {
             continue;
         }
-        // `-D N=4` as two words, as the OpenCL specification has it, is one for clang too.
+        // `-D N=4` as two words, which the OpenCL specification allows, is allowed by clang too.
         arguments.push(option.into());
         if matches!(option.as_str(), "-D" | "-I" | "-U")
             && let Some(value) = options.next()
@@ -458,13 +461,13 @@ fn arguments(tools: &Clang, build: &Build, folder: Option<&Path>, dialect: Diale
     arguments
 }
 
-/// How options start that only a vendor's driver takes. None of them changes what a kernel computes.
+/// Prefixes of options that only a vendor's driver accepts. None of them changes what a kernel computes.
 const VENDOR_OPTIONS: [&str; 5] = ["-cl-arm-", "-cl-intel-", "-cl-nv-", "-cl-qcom-", "-qcom-"];
 
-/// What comes before every kernel.
+/// The text that precedes every kernel.
 const EXTENSIONS: &str = include_str!("extensions.h");
 
-/// The kernel of [`EXTENSIONS`].
+/// The kernel in [`EXTENSIONS`].
 const FIRST_KERNEL: &str = "tripipe_first";
 
 struct Output {
@@ -472,11 +475,11 @@ struct Output {
     messages: String,
 }
 
-/// Runs a tool on what lies in `work`, which its messages do not mention.
+/// Runs a tool on files in `work`; the folder is removed from its messages.
 fn run(program: &Path, arguments: &[OsString], work: &Path, name: &str) -> Result<Output, BuildError> {
     let result = Command::new(program)
         .args(arguments)
-        // Messages in one language, whatever the user's.
+        // Messages in one language, whatever the user's locale.
         .env("LC_ALL", "C")
         .env("CLANG_NO_DEFAULT_CONFIG", "1")
         .env_remove("CPATH")

@@ -1,15 +1,15 @@
-//! A SPIR-V module as a driver has it: through LLVM, optimised, and back.
+//! Optimises a SPIR-V module as a driver does: to LLVM IR, optimised, and back.
 
 use std::ffi::OsString;
 use std::fs;
 
 use super::{BITCODE, BuildError, Built, Clang, Optimization, SPIRV, Translator, level, run, translate};
 
-/// Optimises a SPIR-V module that messages call `name`. Line numbers stay as far as the optimiser keeps them.
+/// Optimises a SPIR-V module, which messages call `name`. Line numbers remain as far as the optimiser preserves them.
 ///
 /// # Errors
-/// No clang with `llvm-spirv` beside it is there (clang's own back end reads no SPIR-V), or one of them does not take the
-/// module, which then is no worse for it.
+/// There is no clang with a matching `llvm-spirv` (clang's own back end cannot read SPIR-V), or one of them rejects
+/// the module, which does not mean that the module is invalid.
 pub fn optimize(name: &str, spirv: &[u8], optimization: Optimization) -> Result<Built, BuildError> {
     let tools = Clang::find()?;
     let Translator::Tool { program: translator, .. } = &tools.translator else {

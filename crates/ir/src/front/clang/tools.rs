@@ -1,4 +1,4 @@
-//! Which clang, and who translates.
+//! Selects clang and the translator to SPIR-V.
 
 use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -12,36 +12,36 @@ use tripipe_cache::{Cache, Key};
 use super::BuildError;
 use super::cache::{join, split};
 
-/// SPIR-V extensions the translator may use: those whose instructions are understood here.
+/// SPIR-V extensions that the translator may use: those whose instructions are supported here.
 pub(super) const EXTENSIONS: &str = "--spirv-ext=-all,+SPV_KHR_no_integer_wrap_decoration,+SPV_KHR_float_controls,\
 +SPV_KHR_integer_dot_product,+SPV_KHR_bit_instructions,+SPV_KHR_linkonce_odr,+SPV_EXT_shader_atomic_float_add,\
 +SPV_EXT_shader_atomic_float_min_max,+SPV_KHR_uniform_group_instructions,+SPV_KHR_subgroup_rotate,+SPV_INTEL_subgroups";
 
-/// Versions looked for: Debian 12's first, then the newest.
+/// Versions to look for: Debian 12's first, then the newest.
 const VERSIONS: [u32; 11] = [15, 24, 23, 22, 21, 20, 19, 18, 17, 16, 14];
 
-/// The first version whose own SPIR-V back end serves.
+/// The first version whose own SPIR-V back end is usable.
 const BACK_END_SINCE: u32 = 22;
 
-/// A clang that can build OpenCL C into SPIR-V, with what it needs for that.
+/// A clang that can build OpenCL C into SPIR-V, with the translator it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clang {
     /// The compiler.
     pub program: PathBuf,
-    /// What it says of its version.
+    /// The output of `--version`.
     pub version: String,
-    /// Who makes SPIR-V of its output.
+    /// The translator from its output to SPIR-V.
     pub translator: Translator,
 }
 
-/// Who makes SPIR-V.
+/// A translator to SPIR-V.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Translator {
     /// `llvm-spirv` of the same LLVM; writes line numbers.
     Tool {
         /// The program.
         program: PathBuf,
-        /// What it says of its version.
+        /// The output of `--version`.
         version: String,
     },
     /// clang's own back end; writes no line numbers.
@@ -49,15 +49,15 @@ pub enum Translator {
 }
 
 impl Clang {
-    /// The clang to use, found once.
+    /// The clang to use; the search runs only once.
     ///
     /// # Errors
-    /// There is none that serves.
+    /// There is no usable clang.
     pub fn find() -> Result<Self, BuildError> {
         Self::find_kept(None)
     }
 
-    /// The same; what a cache remembers of it is believed while every program that could be chosen is what it was.
+    /// The same; a cached result is used while every program that could be chosen is unchanged.
     pub(super) fn find_kept(cache: Option<&Cache>) -> Result<Self, BuildError> {
         static FOUND: OnceLock<Clang> = OnceLock::new();
         if let Some(found) = FOUND.get() {
@@ -78,7 +78,7 @@ impl Clang {
         Ok(FOUND.get_or_init(|| found).clone())
     }
 
-    /// As it is kept; `None` where a path is no text.
+    /// The cached form; `None` if a path is not UTF-8.
     fn encode(&self) -> Option<Vec<u8>> {
         let mut parts = vec![self.program.to_str()?, &self.version];
         if let Translator::Tool { program, version } = &self.translator {
@@ -87,7 +87,7 @@ impl Clang {
         Some(join(&parts.iter().map(|part| part.as_bytes()).collect::<Vec<_>>()))
     }
 
-    /// What [`Self::encode`] made; `None` for anything else.
+    /// Reverses [`Self::encode`]; `None` for any other input.
     fn decode(bytes: &[u8]) -> Option<Self> {
         let parts: Result<Vec<String>, _> =
             split(bytes)?.into_iter().map(|part| String::from_utf8(part.to_vec())).collect();
@@ -103,7 +103,7 @@ impl Clang {
         Some(Self { program, version, translator })
     }
 
-    /// Looks for one among the variables and programs that are given.
+    /// Searches among the given variables and programs.
     fn search(
         variable: impl Fn(&str) -> Option<PathBuf>,
         version: &dyn Fn(&Path) -> Option<String>,
@@ -152,12 +152,12 @@ impl Clang {
         }
     }
 
-    /// Whether it has to be told to load vectors of three lanes as three; newer ones have no such option.
+    /// Whether an option is required to load vectors of three lanes as three; newer versions have no such option.
     pub(super) fn keeps_three_lanes(&self) -> bool {
         major(&self.version).is_some_and(|number| number < BACK_END_SINCE)
     }
 
-    /// Everything that makes two builds differ.
+    /// Everything that distinguishes two builds.
     pub(super) fn describe(&self) -> String {
         let translator = match &self.translator {
             Translator::Tool { version, .. } => version,
@@ -181,8 +181,8 @@ impl fmt::Display for Clang {
     }
 }
 
-/// Every program on the path that a search may come to, and those that the variables name, with size and time of change: while
-/// they stay the same, so does what is found. `None` without a path.
+/// Every program on the path that a search may find, and those that the variables name, with size and modification
+/// time; while these are unchanged, so is the result of the search. `None` without a path.
 fn programs(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<String> {
     let numbered =
         |tool: &'static str| VERSIONS.iter().map(move |number| PathBuf::from(format!("{tool}-{number}")));
@@ -193,7 +193,7 @@ fn programs(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<String> {
     let here = [PathBuf::new()];
     let mut found = String::new();
     for name in named.chain(numbered("clang")).chain(numbered("llvm-spirv")).chain(plain) {
-        // What names a folder is not looked for.
+        // A name that contains a folder is not searched for.
         let folders = if name.components().count() > 1 { &here[..] } else { &folders };
         for folder in folders {
             let mut file = folder.join(&name).into_os_string();
@@ -256,7 +256,7 @@ mod tests {
         );
         let error = search(&[("clang-15", "15.0")]).unwrap_err().to_string();
         assert!(error.contains("no llvm-spirv") && error.contains("`llvm-spirv-15`"), "{error}");
-        // A translator of another version does not serve.
+        // A translator of another version is not usable.
         assert!(search(&[("clang-15", "15.0"), ("llvm-spirv", "14.0")]).is_err());
     }
 

@@ -1,4 +1,4 @@
-//! Fields of bits: `bitfield_insert` and `bitfield_extract`, made of shifts and masks.
+//! Bit fields: `bitfield_insert` and `bitfield_extract`, expressed as shifts and masks.
 
 use rspirv::spirv::Op as RawOp;
 
@@ -9,7 +9,7 @@ use crate::op::{Binary, Compare, Unary};
 use crate::{Op, Scalar, Type, Value};
 
 impl Translator<'_> {
-    /// Translates an instruction about fields of bits; `false` if it is none.
+    /// Translates a bit field instruction; `false` for any other instruction.
     pub(super) fn bits(&mut self, raw: Raw<'_>) -> Fallible<bool> {
         let insert = raw.op == RawOp::BitFieldInsert;
         if !insert && !matches!(raw.op, RawOp::BitFieldSExtract | RawOp::BitFieldUExtract) {
@@ -21,7 +21,7 @@ impl Translator<'_> {
         let place = if insert { 5 } else { 4 };
         let offset = self.lanes_of(raw.word(place)?, ty)?;
         let count = self.lanes_of(raw.word(place + 1)?, ty)?;
-        // A field of no bits may start at the width, where a shift may not go.
+        // An empty field may start at the width, which is not a valid shift count.
         let most = self.kernel.splat_constant(ty, u64::from(scalar.bits()) - 1);
         let offset = self.emit(Op::Binary(Binary::And), &[offset, most], ty)?;
         let mask = self.low_bits(count, most, ty, scalar)?;
@@ -37,7 +37,7 @@ impl Translator<'_> {
             let moved = self.emit(Op::Binary(Binary::LShr), &[base, offset], ty)?;
             let field = self.emit(Op::Binary(Binary::And), &[moved, mask], ty)?;
             if raw.op == RawOp::BitFieldSExtract {
-                // The field's own top bit: (field ^ top) - top carries it up.
+                // Sign extension from the field's top bit: (field ^ top) - top.
                 let one = self.kernel.splat_constant(ty, 1);
                 let last = self.emit(Op::Binary(Binary::Sub), &[count, one], ty)?;
                 let last = self.emit(Op::Binary(Binary::And), &[last, most], ty)?;
@@ -53,7 +53,7 @@ impl Translator<'_> {
         Ok(true)
     }
 
-    /// So many low bits set, 0 to the width.
+    /// A mask of the `count` low bits, 0 to the width.
     fn low_bits(&mut self, count: Value, most: Value, ty: Type, scalar: Scalar) -> Fallible<Value> {
         let Some(bools) = ty.with_scalar(Scalar::Bool) else { return invalid("bits of no integer") };
         let one = self.kernel.splat_constant(ty, 1);
@@ -65,7 +65,7 @@ impl Translator<'_> {
         self.emit(Op::Select, &[whole, all, some], ty)
     }
 
-    /// A scalar integer, zero extended or cut, in every lane of a type.
+    /// A scalar integer, zero extended or truncated, in every lane of a type.
     fn lanes_of(&mut self, id: u32, ty: Type) -> Fallible<Value> {
         let Some(scalar) = ty.scalar() else { return invalid("bits of no integer") };
         let value = self.value(id)?;

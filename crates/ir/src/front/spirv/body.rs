@@ -1,4 +1,4 @@
-//! Kernels: each entry point with every call inlined.
+//! Kernels: each entry point with all calls inlined.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -62,16 +62,16 @@ pub(super) struct Translator<'m> {
     pub(super) kernel: Kernel,
     pub(super) block: Block,
     pub(super) local_objects: HashMap<u32, Object>,
-    /// Instructions that may still be made.
+    /// The number of instructions that may still be created.
     fuel: usize,
-    /// File, line, column in force.
+    /// The current file, line and column.
     line: Option<(File, u32, u32)>,
     inlined_at: Option<Place>,
     places: HashMap<PlaceData, Place>,
     pub(super) frame: Frame,
     /// Functions being inlined, outermost first.
     calls: Vec<u32>,
-    /// The instruction being read.
+    /// The index of the current instruction.
     current: usize,
 }
 
@@ -79,27 +79,27 @@ pub(super) struct Translator<'m> {
 #[derive(Default)]
 pub(super) struct Frame {
     pub(super) values: HashMap<u32, Rep>,
-    /// Declared types of ids: what a pointer points to is not in its value.
+    /// Declared types of ids; a pointer's value does not contain its pointee type.
     pub(super) types: HashMap<u32, u32>,
-    /// Where each raw block begins.
+    /// The first IR block of each raw block.
     starts: HashMap<u32, Block>,
     /// Phis of each raw block, in order.
     phis: HashMap<u32, Vec<Phi>>,
-    /// Edges whose arguments wait for all blocks: block, position among its calls, from label, to label.
+    /// Edges whose arguments are filled in after all blocks: block, position among its calls, from label, to label.
     edges: Vec<(Block, usize, u32, u32)>,
-    /// Where a return goes; `None` for the kernel itself.
+    /// The block to continue in after a return; `None` for the kernel itself.
     behind: Option<Block>,
 }
 
 #[derive(Clone)]
 struct Phi {
-    /// Label of the block before, and the id of the value.
+    /// Label of the predecessor, and the id of the value.
     sources: Vec<(u32, u32)>,
     index: usize,
 }
 
 impl Translator<'_> {
-    /// Translates and finishes an entry point.
+    /// Translates an entry point, then verifies and cleans it.
     fn whole(&mut self, entry: &Entry) -> Result<Kernel, LoadError> {
         self.current = entry.index;
         self.entry(entry).map_err(|fault| self.located(fault, &entry.name))?;
@@ -108,7 +108,7 @@ impl Translator<'_> {
         Ok(kernel)
     }
 
-    /// Drops the program-scope objects from that number on: those of a kernel that is refused may be unfinished.
+    /// Drops the program-scope objects from that number on: those of a rejected kernel may be incomplete.
     fn forget(&mut self, from: usize) {
         let objects = std::mem::take(&mut self.module.objects);
         self.module.objects = objects.into_iter().take(from).map(|entry| entry.1).collect();
@@ -149,7 +149,7 @@ impl Translator<'_> {
         Ok(inst)
     }
 
-    /// Uses up some of the limit on instructions.
+    /// Counts instructions against the limit.
     pub(super) fn burn(&mut self, count: usize) -> Fallible<()> {
         let limit = self.options.limits.instructions;
         self.fuel = self.fuel.checked_sub(count).ok_or(Fault::TooLarge("instructions", limit))?;
@@ -197,7 +197,7 @@ impl Translator<'_> {
         self.local_objects.clear();
         self.places.clear();
         self.frame = Frame::default();
-        // The translator of LLVM wraps each kernel into an entry point that only calls it.
+        // LLVM's translator wraps each kernel into an entry point that only calls it.
         let wrapped = self.wrapped(function);
         let inner = wrapped.unwrap_or(entry.function);
         let function = match self.all.functions.get(&inner) {
@@ -223,7 +223,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// The function a mere wrapper calls.
+    /// The function that a wrapper calls; `None` if the function is not merely a wrapper.
     fn wrapped(&self, function: &Function) -> Option<u32> {
         let [block] = &function.blocks[..] else { return None };
         let body: Vec<Raw<'_>> = (block.first..=block.last)
@@ -277,7 +277,7 @@ impl Translator<'_> {
         Ok(Rep::Value(value))
     }
 
-    /// Translates a function's blocks in place; its entry is the current block.
+    /// Translates a function's blocks in place; the current block becomes its entry.
     fn body(&mut self, function: &Function, arguments: Vec<Rep>) -> Fallible<()> {
         if arguments.len() != function.parameters.len() {
             return invalid("a call with another number of arguments than parameters");
@@ -292,8 +292,8 @@ impl Translator<'_> {
             self.frame.starts.insert(raw.label, block);
         }
         self.burn(function.blocks.len())?;
-        // Phis first: their values are used before their blocks' turn only through other phis, but the parameters of
-        // a block have to be there before anything else is added to it.
+        // Phis first. Only other phis use their values before their blocks are translated, but the parameters of a
+        // block must exist before anything else is added to it.
         for raw in function.blocks.iter().skip(1) {
             self.phis(raw)?;
         }
@@ -535,7 +535,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Records what a raw instruction's id stands for.
+    /// Records the meaning of a raw instruction's id.
     pub(super) fn define(&mut self, raw: Raw<'_>, rep: Rep) -> Fallible<()> {
         let id = raw.word(2)?;
         let name = self.all.name(id);

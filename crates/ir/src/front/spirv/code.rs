@@ -1,4 +1,4 @@
-//! Bytes to instructions: `rspirv` checks the grammar, and every instruction keeps its place.
+//! Decodes bytes into instructions: `rspirv` checks the grammar, and every instruction keeps its byte position.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use rspirv::spirv::{Op, SamplerFilterMode};
 use super::Limits;
 use crate::diagnostic::{LoadError, SourcePlace, SpirvPlace};
 
-/// What is wrong with an instruction; whoever reads it adds the place.
+/// An error in an instruction; the reader of the instruction adds the position.
 #[derive(Debug)]
 pub(super) enum Fault {
     Invalid(String),
@@ -20,12 +20,12 @@ pub(super) enum Fault {
 
 pub(super) type Fallible<T> = Result<T, Fault>;
 
-/// `Err` that the module breaks a rule.
+/// An `Err` for a module that breaks a rule.
 pub(super) fn invalid<T>(reason: impl fmt::Display) -> Fallible<T> {
     Err(Fault::Invalid(reason.to_string()))
 }
 
-/// `Err` that something is not supported.
+/// An `Err` for an unsupported feature.
 pub(super) fn unsupported<T>(feature: impl fmt::Display) -> Fallible<T> {
     Err(Fault::Unsupported(feature.to_string()))
 }
@@ -47,7 +47,7 @@ impl Fault {
     }
 }
 
-/// An instruction as its words; word 0 is opcode and length.
+/// An instruction as its words; word 0 contains opcode and length.
 #[derive(Clone, Copy)]
 pub(super) struct Raw<'a> {
     pub(super) op: Op,
@@ -64,12 +64,12 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// Words from a position on; empty behind the end.
+    /// The words from a position on; empty past the end.
     pub(super) fn rest(&self, position: usize) -> &'a [u32] {
         self.words.get(position..).unwrap_or(&[])
     }
 
-    /// A literal string, and the position behind it.
+    /// A literal string, and the position after it.
     pub(super) fn string(&self, position: usize) -> (String, usize) {
         let mut bytes = Vec::new();
         for (read, word) in self.rest(position).iter().enumerate() {
@@ -127,7 +127,8 @@ impl Code {
             if length == 0 || position + length > words.len() {
                 return Err(malformed(&format!("the length of Op{op:?} is wrong"), position * 4));
             }
-            // What LLVM's translator writes for a sampler whose source names no filter, which drivers take for the nearest texel.
+            // LLVM's translator writes this for a sampler whose source names no filter; drivers then use the nearest
+            // texel.
             if let (Op::ConstantSampler, Some(filter @ &mut u32::MAX)) = (op, words.get_mut(position + 5)) {
                 *filter = SamplerFilterMode::Nearest as u32;
             }
@@ -157,8 +158,8 @@ impl Code {
     }
 }
 
-/// The words that `rspirv` is shown: without operations on constants, where it does not know how many operands an address
-/// has. Whoever reads these asks for every operand by its position, and is told when it is not there.
+/// The words to pass to `rspirv`, without operations on constants, because it does not know how many operands an
+/// address has. The code that reads these requests every operand by its position, and gets an error if it is missing.
 fn checked<'a>(words: &'a [u32], starts: &[(u32, Op)]) -> Cow<'a, [u32]> {
     const NOP: u32 = 1 << 16;
     let mut words = Cow::Borrowed(words);
@@ -170,7 +171,7 @@ fn checked<'a>(words: &'a [u32], starts: &[(u32, Op)]) -> Cow<'a, [u32]> {
     words
 }
 
-/// Lets `rspirv` walk over the module and keeps nothing: the words are read by position afterwards.
+/// Lets `rspirv` parse the module and stores nothing: the words are read by position afterwards.
 struct Grammar;
 
 impl Consumer for Grammar {

@@ -1,4 +1,4 @@
-//! Constants of a module, and program-scope objects' initial bytes.
+//! Constants of a module, and initial contents of program-scope objects.
 
 use std::collections::HashMap;
 
@@ -11,16 +11,16 @@ use crate::op::{Addressing, Binary, Compare, SamplerBits};
 use crate::transform::fold;
 use crate::{Space, Type};
 
-/// A constant, by its id.
+/// A constant of a module.
 #[derive(Clone, Debug)]
 pub(super) enum Constant {
-    /// Bits of each lane of a scalar or vector.
+    /// The bits of each lane of a scalar or vector.
     Lanes(Type, Vec<u64>),
-    /// All zero, of that type.
+    /// All zero; contains the type.
     Null(u32),
-    /// Parts of an array or struct, by id.
+    /// Members of an array or struct, by id.
     Composite(Vec<u32>),
-    /// Unwritten, of that type.
+    /// Undefined; contains the type.
     Undefined(u32),
     /// The address of a variable plus bytes.
     Address { space: Space, pointee: Option<u32>, variable: u32, offset: i64 },
@@ -72,7 +72,7 @@ impl Constants {
         }
     }
 
-    /// Reads a declaration; `chosen` are the bits the user gives to a specialization constant.
+    /// Reads a declaration; `chosen` are the bits that the user selects for a specialization constant.
     pub(super) fn declare(
         &mut self,
         raw: Raw<'_>,
@@ -136,7 +136,7 @@ impl Constants {
         }
     }
 
-    /// Bits of a scalar or vector; unwritten lanes are zero here.
+    /// Bits of a scalar or vector; undefined lanes are zero.
     fn lanes(&self, id: u32, ty: Type) -> Option<Vec<u64>> {
         match self.0.get(&id)? {
             Constant::Lanes(_, bits) => Some(bits.clone()),
@@ -279,7 +279,7 @@ impl Constants {
     }
 }
 
-/// The integer operation of an opcode, float ones included.
+/// The binary operation of an opcode, for integers and floats.
 pub(super) fn binary(op: Op) -> Option<Binary> {
     Some(match op {
         Op::IAdd => Binary::Add,

@@ -11,7 +11,7 @@ use super::types::Types;
 use crate::diagnostic::LoadError;
 use crate::op::SubGroupShare;
 
-/// Decorations of one id, those that matter.
+/// The relevant decorations of one id.
 #[derive(Clone, Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a decoration of its own")]
 pub(super) struct Decorations {
@@ -49,7 +49,7 @@ pub(super) struct Function {
     pub(super) index: usize,
 }
 
-/// A block: instructions from behind its label up to its terminator, both included.
+/// A block: the instructions after its label up to and including its terminator.
 #[derive(Clone)]
 pub(super) struct RawBlock {
     pub(super) label: u32,
@@ -192,7 +192,7 @@ impl Declarations {
                 });
                 self.constants.declare(raw, &self.types, &self.variables, chosen)
             }
-            // Groups of decorations, member decorations (offsets are C's own), hints, debug information.
+            // Decoration groups, member decorations (offsets follow the rules of C), hints, debug information.
             _ => Ok(()),
         }
     }
@@ -253,7 +253,7 @@ impl Declarations {
         Ok(())
     }
 
-    /// Reads a function up to behind its end; gives the next instruction's index.
+    /// Reads a function, and returns the index of the instruction after its end.
     fn function(&mut self, code: &Code, head: Raw<'_>) -> Result<usize, (super::code::Fault, usize)> {
         let at = |index: usize| move |fault| (fault, index);
         let mut function = Function {
@@ -303,8 +303,8 @@ impl Declarations {
     }
 }
 
-/// Refuses the dialect that nothing here understands. What other capabilities bring is met, if at all, as types and
-/// instructions that are refused by name, in the kernels that use them.
+/// Rejects the dialect for graphics, which is not supported at all. Other capabilities matter only through types and
+/// instructions, which are rejected by name in the kernels that use them.
 fn capability(number: u32) -> Fallible<()> {
     match Capability::from_u32(number) {
         Some(Capability::Shader) => unsupported("the capability Shader"),

@@ -41,7 +41,7 @@ impl Translator<'_> {
             return self.printf(raw).map(Some);
         }
         let mut operands = Vec::new();
-        // Literal operands (widths, rounding modes) are last, and are not ids.
+        // Literal operands (widths, rounding modes) come last, and are not ids.
         let literals = match op {
             Library::vloadn
             | Library::vload_halfn
@@ -94,7 +94,7 @@ impl Translator<'_> {
                 self.emit(Op::Unary(Unary::PopCount), &operands, ty)?
             }
             Library::select => {
-                // select(a, b, c): b where c is true; by its top bit for vectors.
+                // select(a, b, c): b where c is true; vectors test the top bit.
                 count(3)?;
                 let ty = self.result_type(raw)?;
                 let condition = self.truth(operands[2], ty.lanes() > 1)?;
@@ -122,7 +122,7 @@ impl Translator<'_> {
         Ok(Some(Rep::Value(value)))
     }
 
-    /// An integer as truth: not zero, or for lanes the top bit.
+    /// An integer as a truth value: not zero, or for vectors the top bit.
     pub(super) fn truth(&mut self, value: Value, top_bit: bool) -> Fallible<Value> {
         let ty = self.kernel.ty(value);
         if ty.is_bool() {
@@ -136,7 +136,7 @@ impl Translator<'_> {
         self.emit(Op::Compare(compare), &[value, zero], bools)
     }
 
-    /// Functions that give one result and store another.
+    /// Functions that return one result and store another.
     fn two_results(&mut self, op: Library, operands: &[Value], ty: Type) -> Fallible<Value> {
         let Some((pointer, values)) = operands.split_last() else { return invalid("operands are missing") };
         let ints = || ty.with_scalar(Scalar::I32).unwrap_or(Type::I32);
@@ -223,7 +223,7 @@ impl Translator<'_> {
             self.kernel.formats.len() - 1
         });
         self.effect(Op::Printf(index as u32), &operands)?;
-        // printf gives 0 on success, and it succeeds.
+        // printf returns 0 on success, and it always succeeds.
         Ok(Rep::Value(self.kernel.make_constant(Type::I32, &[0])))
     }
 

@@ -21,7 +21,7 @@ pub(super) fn is_terminator(op: Op) -> bool {
     )
 }
 
-/// Labels a terminator names, in order.
+/// The labels that a terminator names, in order.
 pub(super) fn targets(raw: Raw<'_>, switch_literal_words: usize) -> Fallible<Vec<u32>> {
     Ok(match raw.op {
         Op::Branch => vec![raw.word(1)?],
@@ -36,8 +36,7 @@ pub(super) fn targets(raw: Raw<'_>, switch_literal_words: usize) -> Fallible<Vec
     })
 }
 
-/// Words of a switch's literals: the length decides where it can (an odd number of words behind the default
-/// cannot be pairs); else `labels` does.
+/// Words of a switch's literals. An odd number of words after the default cannot be pairs; otherwise `labels` decides.
 pub(super) fn literal_words(raw: Raw<'_>, labels: &HashSet<u32>) -> usize {
     let cases = raw.rest(3);
     let fits = |step: usize| {
@@ -47,7 +46,7 @@ pub(super) fn literal_words(raw: Raw<'_>, labels: &HashSet<u32>) -> usize {
     if fits(2) { 1 } else { 2 }
 }
 
-/// The reachable blocks, first the entry, each behind all blocks that dominate it.
+/// The reachable blocks, the entry first, each after all blocks that dominate it.
 pub(super) fn reverse_postorder(code: &Code, blocks: &[RawBlock]) -> Fallible<Vec<RawBlock>> {
     let Some(entry) = blocks.first() else { return Ok(Vec::new()) };
     let labels: HashSet<u32> = blocks.iter().map(|block| block.label).collect();

@@ -1,10 +1,10 @@
-//! Functions without a body: what LLVM's translator leaves as calls, and what the vendors of phones add.
+//! Functions without a body: those that LLVM's translator leaves as calls, and extensions of phone GPU vendors.
 //!
-//! Which are declared at all is `front::clang`'s matter (`extensions.h`); what they mean is written here.
-//! Sources: the extension specifications of the Khronos registry (`cl_khr_integer_dot_product`,
-//! `cl_arm_integer_dot_product`) and, for Qualcomm's, "Qualcomm Snapdragon Mobile Platform OpenCL General Programming and
-//! Optimization" (80-NB295-11), section 9. Of its loads into constant memory (`cl_qcom_subgroup_constant_load`) no specification is
-//! public: what they mean is taken from published kernels that use them.
+//! `front::clang` (`extensions.h`) decides which ones are declared; their semantics are defined here. Sources: the
+//! extension specifications of the Khronos registry (`cl_khr_integer_dot_product`, `cl_arm_integer_dot_product`) and,
+//! for Qualcomm's, "Qualcomm Snapdragon Mobile Platform OpenCL General Programming and Optimization" (80-NB295-11),
+//! section 9. For its loads into constant memory (`cl_qcom_subgroup_constant_load`), no specification is public: their
+//! semantics are taken from published kernels that use them.
 
 use super::body::Translator;
 use super::code::{Fallible, Raw, invalid, unsupported};
@@ -12,7 +12,7 @@ use super::rep::Rep;
 use crate::op::{Address, Binary, Compare, Dot, Group, GroupOp, GroupScope, QueryKind, Reduction, Scope};
 use crate::{Op, Scalar, Space, Type, Value};
 
-/// What becomes of the accumulator of a dot product.
+/// How the accumulator of a dot product is added.
 #[derive(Clone, Copy, PartialEq)]
 enum Accumulator {
     None,
@@ -76,7 +76,8 @@ impl Translator<'_> {
             ("qcom_sub_group_shuffle_xor", [value, mask, _, otherwise]) => {
                 self.shuffle_inside(GroupOp::ShuffleXor, *value, *mask, *otherwise)
             }
-            // Which of those that run on its core at a time: the work-groups that are told apart here have a core each.
+            // The id among the sub-groups that run on a core at the same time: here, each work-group has a core of its
+            // own.
             ("qcom_get_physical_sub_group_id", []) => self.fact(QueryKind::SubGroupId),
             _ => {
                 let mangled = if base == name { String::new() } else { format!(" (`{name}`)") };
@@ -85,7 +86,8 @@ impl Translator<'_> {
         }
     }
 
-    /// A sub-group copies elements of so many bytes into constant memory: destination, source, where in each to begin, how many.
+    /// A sub-group copies elements of `bytes` bytes into constant memory: destination, source, the start offset in
+    /// each, count.
     fn constant_load(&mut self, bytes: u32, operands: &[Value]) -> Fallible<()> {
         let [to, from, to_offset, from_offset, count] = operands else {
             return invalid("a load into constant memory of another number of operands");
@@ -130,7 +132,7 @@ impl Translator<'_> {
         }
     }
 
-    /// A shuffle in a sub-group that gives `otherwise` where it would leave it.
+    /// A shuffle in a sub-group that gives `otherwise` if the source is outside it.
     fn shuffle_inside(
         &mut self,
         op: GroupOp,
@@ -147,7 +149,7 @@ impl Translator<'_> {
             GroupOp::ShuffleDown => Binary::Add,
             _ => Binary::Xor,
         };
-        // Below zero is far above the size.
+        // A negative index is far above the size when unsigned.
         let from = self.emit(Op::Binary(way), &[id, distance], Type::I32)?;
         let inside = self.emit(Op::Compare(Compare::ULt), &[from, size], Type::BOOL)?;
         let group = Group { scope: GroupScope::SubGroup, op, active_only: true };
@@ -156,7 +158,7 @@ impl Translator<'_> {
     }
 }
 
-/// What the sub-group functions do that `cl_intel_subgroups_short` has by names of its own.
+/// The operation of a sub-group function that `cl_intel_subgroups_short` names differently.
 fn intel_group(base: &str, parameters: &str) -> Option<GroupOp> {
     let function = base.strip_prefix("intel_sub_group_")?;
     let signed = parameters.starts_with('s') || parameters.starts_with('c');
@@ -182,8 +184,8 @@ fn intel_group(base: &str, parameters: &str) -> Option<GroupOp> {
     }
 }
 
-/// Bytes of an element that `qcom_sub_group_constant_loadN` copies: a vector of N, said by the mangled type of its first
-/// parameter (`PU3AS2Dv8_Dh`).
+/// Bytes of an element that `qcom_sub_group_constant_loadN` copies: a vector of N, given by the mangled type of its
+/// first parameter (`PU3AS2Dv8_Dh`).
 fn constant_load(base: &str, parameters: &str) -> Option<u32> {
     base.strip_prefix("qcom_sub_group_constant_load")?;
     let element = parameters.strip_prefix("PU3AS2")?;
@@ -201,7 +203,7 @@ fn constant_load(base: &str, parameters: &str) -> Option<u32> {
     Some(bytes * lanes)
 }
 
-/// Whether the factors of a dot product are signed, and what becomes of its accumulator.
+/// Whether each factor of a dot product is signed, and how its accumulator is added.
 fn dot_function(base: &str, parameters: &str) -> Option<(bool, bool, Accumulator)> {
     use Accumulator::{None as Nothing, Saturates, Wraps};
     let by_letters = |letters: &str, accumulator| {
@@ -214,7 +216,7 @@ fn dot_function(base: &str, parameters: &str) -> Option<(bool, bool, Accumulator
     if let Some(letters) = base.strip_prefix("dot_acc_sat_4x8packed_") {
         return by_letters(letters, Saturates);
     }
-    // Arm's differ by their parameters: vectors of `char` or `short`, or of `uchar` or `ushort`.
+    // Arm's functions are overloaded: vectors of `char` or `short`, or of `uchar` or `ushort`.
     let signed = parameters.get(4..5).is_some_and(|letter| matches!(letter, "c" | "s"));
     Some(match base {
         "arm_dot" => (signed, signed, Nothing),
@@ -226,7 +228,7 @@ fn dot_function(base: &str, parameters: &str) -> Option<(bool, bool, Accumulator
     })
 }
 
-/// The plain name of an Itanium-mangled function, and what is behind it: `_Z3fooDv4_ci` is `foo` of `Dv4_ci`.
+/// The plain name of an Itanium-mangled function, and the rest: `_Z3fooDv4_ci` is `foo` with `Dv4_ci`.
 fn demangled(name: &str) -> (&str, &str) {
     let plain = name.strip_prefix("_Z").and_then(|rest| {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();

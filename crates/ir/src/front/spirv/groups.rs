@@ -9,7 +9,7 @@ use crate::op::{Binary, Group, GroupOp, GroupScope, Query, QueryKind, Reduction,
 use crate::{Layout, Op, Scalar, Type, Value};
 
 impl Translator<'_> {
-    /// Translates an instruction about groups; `false` if it is none.
+    /// Translates a group instruction; `false` for any other instruction.
     pub(super) fn groups(&mut self, raw: Raw<'_>) -> Fallible<bool> {
         match raw.op {
             RawOp::ControlBarrier => {
@@ -63,7 +63,7 @@ impl Translator<'_> {
         Ok(true)
     }
 
-    /// A value from `delta` further on in the sub-group or in clusters of it, around the end.
+    /// The value of the work-item `delta` further on in the sub-group or in its cluster, with wrap-around.
     fn rotated(&mut self, value: Value, delta: Value, cluster: Option<u64>) -> Fallible<Value> {
         let ty = self.kernel.ty(value);
         let id = self.fact(QueryKind::SubGroupLocalId)?;
@@ -113,7 +113,7 @@ impl Translator<'_> {
             RawOp::GroupNonUniformLogicalXor | RawOp::GroupLogicalXorKHR => Some(R::LogicalXor),
             _ => None,
         };
-        // Behind type, id and scope: the operation of a reduction, then values. The Intel sub-group
+        // The operands after type, id and scope are the operation of a reduction, then values. The Intel sub-group
         // shuffles have no scope.
         let (op, first) = if let Some(reduction) = reduction {
             let op = match GroupOperation::from_u32(raw.word(4)?) {
@@ -177,7 +177,7 @@ impl Translator<'_> {
         Ok(true)
     }
 
-    /// The bits of a ballot that a count goes over: all, those up to the own, or those before it.
+    /// The bits of a ballot that are counted: all, those up to and including the work-item's own, or those before it.
     fn ballot_up_to(&mut self, operation: u32, ballot: Option<Value>) -> Fallible<Value> {
         let Some(ballot) = ballot else { return invalid("the count of no ballot") };
         let kind = match GroupOperation::from_u32(operation) {
@@ -191,7 +191,7 @@ impl Translator<'_> {
         self.emit(Op::Binary(Binary::And), &[ballot, mask], kind.ty())
     }
 
-    /// A fact about the work-item that has no dimension.
+    /// A query about the work-item without a dimension.
     pub(super) fn fact(&mut self, kind: QueryKind) -> Fallible<Value> {
         self.emit(Op::Query(Query { kind, dimension: 0 }), &[], kind.ty())
     }

@@ -1,4 +1,4 @@
-//! What messages call the ids of a module: by the name the module gives, else by the instruction that defines them.
+//! Names for the ids of a module in messages: the module's own name, else the instruction that defines the id.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use rspirv::spirv::Op;
 use super::code::{Code, Raw};
 use crate::diagnostic::LoadError;
 
-/// The error with every `%12` in it said in words.
+/// The error with every `%12` in it replaced by words.
 pub(super) fn in_words(mut error: LoadError, code: &Code) -> LoadError {
     if let LoadError::Invalid { reason: text, .. } | LoadError::Unsupported { feature: text, .. } = &mut error
     {

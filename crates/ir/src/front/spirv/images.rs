@@ -9,7 +9,7 @@ use crate::op::{Addressing, ImageFact, Level, SamplerBits};
 use crate::{Op, Type, Value};
 
 impl Translator<'_> {
-    /// Translates an instruction about images; `false` if it is none.
+    /// Translates an image instruction; `false` for any other instruction.
     pub(super) fn images(&mut self, raw: Raw<'_>) -> Fallible<bool> {
         match raw.op {
             RawOp::SampledImage => {
@@ -49,7 +49,7 @@ impl Translator<'_> {
         Ok(true)
     }
 
-    /// Reads image operands from a position on. A constant level 0 is the base.
+    /// Reads image operands from a position on. A constant level 0 is the base level.
     fn level(&mut self, raw: Raw<'_>, position: usize, operands: &mut Vec<Value>) -> Fallible<Level> {
         let Some(mask) = raw.words.get(position) else { return Ok(Level::Base) };
         let flags = ImageOperands::from_bits_truncate(*mask)
@@ -92,7 +92,8 @@ impl Translator<'_> {
     }
 }
 
-/// The sampler that OpenCL C's `CLK_` constants name: bit 0 normalised, bits 1 to 3 addressing, then filter.
+/// The sampler for the bits of OpenCL C's `CLK_` constants: bit 0 is normalised, bits 1 to 3 addressing, the rest
+/// filter.
 pub(super) fn sampler(bits: u64) -> Fallible<SamplerBits> {
     let addressing = match bits >> 1 & 7 {
         0 => Addressing::None,

@@ -1,5 +1,5 @@
-//! `SPV_INTEL_subgroups`: shuffles over two values, and block reads and writes of memory, made of what every sub-group
-//! has. Source: the extension's specification in the Khronos registry, and `cl_intel_subgroups`.
+//! `SPV_INTEL_subgroups`: shuffles over two values, and block reads and writes of memory, expressed with operations
+//! that every sub-group has. Source: the extension's specification in the Khronos registry, and `cl_intel_subgroups`.
 
 use rspirv::spirv::Op as RawOp;
 
@@ -10,7 +10,7 @@ use crate::op::{Access, Address, Binary, Compare, Group, GroupOp, GroupScope, Qu
 use crate::{Op, Type, Value};
 
 impl Translator<'_> {
-    /// Translates an instruction of Intel's sub-groups; `false` if it is none.
+    /// Translates an instruction of Intel's sub-groups; `false` for any other instruction.
     pub(super) fn intel(&mut self, raw: Raw<'_>) -> Fallible<bool> {
         match raw.op {
             RawOp::SubgroupShuffleDownINTEL | RawOp::SubgroupShuffleUpINTEL => {
@@ -38,8 +38,8 @@ impl Translator<'_> {
         Ok(true)
     }
 
-    /// Two values as one row of twice the sub-group's size, moved by `delta`: down, the current value is the first half and
-    /// the result; up, it is the second.
+    /// Treats two values as one row of twice the sub-group's size, moved by `delta`. Down: the current value is the
+    /// first half and the result; up: it is the second.
     fn shuffle_pair(&mut self, first: Value, second: Value, delta: Value, up: bool) -> Fallible<Value> {
         let ty = self.kernel.ty(first);
         let id = self.fact(QueryKind::SubGroupLocalId)?;
@@ -53,7 +53,7 @@ impl Translator<'_> {
         };
         let in_first = self.emit(Op::Compare(Compare::ULt), &[from, size], Type::BOOL)?;
         let beyond = self.emit(Op::Binary(Binary::Sub), &[from, size], Type::I32)?;
-        // Each half is asked at a place it has.
+        // Each half is read at an index that it has.
         let ask_first = self.emit(Op::Select, &[in_first, from, id], Type::I32)?;
         let ask_second = self.emit(Op::Select, &[in_first, id, beyond], Type::I32)?;
         let shuffle = Group { scope: GroupScope::SubGroup, op: GroupOp::Shuffle, active_only: false };

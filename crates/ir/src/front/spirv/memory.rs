@@ -11,7 +11,7 @@ use crate::op::{Access, Address, Atomic, AtomicOp, Order, Query, QueryKind, Scop
 use crate::{Initial, Layout, Op, ProgramObject, Relocation, Scalar, Space, Type, Value};
 
 impl Translator<'_> {
-    /// Translates an instruction about memory; `false` if it is none.
+    /// Translates a memory instruction; `false` for any other instruction.
     pub(super) fn memory(&mut self, raw: Raw<'_>) -> Fallible<bool> {
         match raw.op {
             RawOp::Variable => {
@@ -132,7 +132,7 @@ impl Translator<'_> {
         self.resized(value, Type::I64)
     }
 
-    /// An integer cut or zero extended to another type.
+    /// An integer truncated or zero extended to another type.
     pub(super) fn resized(&mut self, value: Value, ty: Type) -> Fallible<Value> {
         if self.kernel.ty(value) == ty {
             return Ok(value);
@@ -140,7 +140,7 @@ impl Translator<'_> {
         self.emit(Op::Convert(super::numbers::INTEGER), &[value], ty)
     }
 
-    /// The object whose address a pointer is, through casts.
+    /// The object that a pointer is the address of, through casts.
     fn object_of(&self, mut pointer: Value) -> Option<crate::Object> {
         loop {
             let inst = &self.kernel.insts[self.kernel.defining(pointer)?];
@@ -152,7 +152,7 @@ impl Translator<'_> {
         }
     }
 
-    /// The type a pointer id points to, as declared where it was made.
+    /// The pointee type of a pointer id, as declared where it was defined.
     fn pointee_of(&self, id: u32) -> Option<u32> {
         let ty = if let Some(variable) = self.all.variables.get(&id) {
             variable.ty
@@ -210,7 +210,7 @@ impl Translator<'_> {
         }
     }
 
-    /// A pointer moved by bytes.
+    /// A pointer plus a number of bytes.
     pub(super) fn offset(&mut self, base: Value, offset: i64) -> Fallible<Value> {
         if offset == 0 {
             return Ok(base);
@@ -220,7 +220,7 @@ impl Translator<'_> {
         self.emit(Op::Address(address), &[base], ty)
     }
 
-    /// A pointer in another address space.
+    /// A pointer cast to another address space.
     pub(super) fn space_cast(&mut self, pointer: Value, space: Space) -> Fallible<Value> {
         match self.kernel.ty(pointer) {
             Type::Pointer(own) if own == space => Ok(pointer),
@@ -353,7 +353,7 @@ impl Translator<'_> {
 
     fn atomic(&mut self, raw: Raw<'_>) -> Fallible<bool> {
         use AtomicOp as A;
-        // Position of the pointer operand: behind type and id where there is a result.
+        // Position of the pointer operand: after type and id if there is a result.
         let (op, first) = match raw.op {
             RawOp::AtomicLoad => (A::Load, 3),
             RawOp::AtomicStore => (A::Store, 1),
@@ -380,7 +380,7 @@ impl Translator<'_> {
         let mut operands = vec![self.value(raw.word(first)?)?];
         let scope = self.scope(raw.word(first + 1)?)?;
         let semantics = self.semantics(raw.word(first + 2)?)?;
-        // Compare and exchange has a second semantics operand, for failure.
+        // Compare-exchange has a second semantics operand, for failure.
         let values = if op == A::CompareExchange { first + 4 } else { first + 3 };
         for position in 0..op.operands() {
             operands.push(self.value(raw.word(values + position)?)?);
@@ -503,12 +503,12 @@ impl Translator<'_> {
     }
 }
 
-/// An access without more than its alignment.
+/// An access with only an alignment.
 pub(super) const fn plain(align: u32) -> Access {
     Access { align, volatile: false, vector_builtin: false }
 }
 
-/// What is known of an access's alignment when it is moved by an offset.
+/// The known alignment of an access after it is moved by an offset.
 fn aligned_at(access: Access, offset: u64) -> Access {
     let step = if offset == 0 { 1 << 31 } else { 1 << offset.trailing_zeros().min(31) };
     Access { align: access.align.min(step), ..access }
@@ -521,7 +521,7 @@ struct Position {
     in_bounds: bool,
 }
 
-/// Initial bytes being written.
+/// Initial contents while they are written.
 struct Image {
     bytes: Vec<u8>,
     relocations: Vec<Relocation>,

@@ -1,12 +1,12 @@
-//! SPIR-V for OpenCL into kernels.
+//! Translates SPIR-V for OpenCL into kernels.
 //!
-//! `rspirv` checks the grammar of the whole module (`code`); the words it has let through are then read by position.
-//! `declare` collects types, constants, variables and functions; `body` translates each entry point with all its
-//! calls inlined, blocks in reverse postorder, so that every definition is met before its uses whatever order the
-//! module has them in. The result is verified, then cleaned by [`crate::transform`].
+//! `rspirv` checks the grammar of the whole module (`code`); the accepted words are then read by position. `declare`
+//! collects types, constants, variables and functions; `body` translates each entry point with all its calls inlined.
+//! It visits blocks in reverse postorder, so that every definition precedes its uses, whatever their order in the
+//! module. The result is verified, then cleaned by [`crate::transform`].
 //!
-//! The input is not trusted: recursion is bounded, sizes are limited by [`Limits`], and whatever is not understood
-//! ends in a [`LoadError`] that names instruction, byte, and source line.
+//! The input is not trusted: recursion is bounded, sizes are limited by [`Limits`], and anything that is not supported
+//! results in a [`LoadError`] that names instruction, byte, and source line.
 
 mod bits;
 mod body;
@@ -30,7 +30,7 @@ mod variables;
 use crate::diagnostic::{LoadError, SourcePlace, SpirvPlace};
 use crate::{Kernel, Module, Op, Type, transform, verify};
 
-/// How large a module may be.
+/// Limits on the size of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of the module.
@@ -49,21 +49,21 @@ impl Default for Limits {
     }
 }
 
-/// How a module is loaded.
+/// Options for loading a module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Size limits.
     pub limits: Limits,
-    /// What is done to the kernels after translation.
+    /// Transformations of the kernels after translation.
     pub transform: transform::Options,
-    /// Values for specialization constants, by their `SpecId`: bits of the constant.
+    /// Values for specialization constants, by their `SpecId`: the bits of the constant.
     pub specialization: Vec<(u32, u64)>,
 }
 
 /// A module as far as it could be loaded.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
-    /// The kernels that could be loaded, and what they share.
+    /// The kernels that could be loaded, and the objects that they share.
     pub module: Module,
     /// The kernels that could not, in the module's order.
     pub refused: Vec<Refused>,
@@ -72,17 +72,18 @@ pub struct Loaded {
 /// A kernel that could not be loaded.
 #[derive(Clone, Debug)]
 pub struct Refused {
-    /// Its name.
+    /// The kernel's name.
     pub kernel: String,
-    /// Why.
+    /// The reason.
     pub error: LoadError,
 }
 
 /// Loads every kernel of a SPIR-V module (OpenCL, 64-bit addresses), in either byte order.
 ///
 /// # Errors
-/// Bytes that are no SPIR-V, a module that breaks its rules, a feature that is not supported, a module past the limits;
-/// each with its place. One kernel that cannot be loaded is enough; [`load_each`] gives the others.
+/// Bytes that are not SPIR-V, a module that breaks its rules, an unsupported feature, a module that exceeds the
+/// limits; each with its location. One kernel that cannot be loaded is enough for an error; [`load_each`] returns the
+/// others.
 pub fn load(bytes: &[u8], options: &Options) -> Result<Module, LoadError> {
     let Loaded { module, refused } = load_each(bytes, options)?;
     match refused.into_iter().next() {
@@ -91,10 +92,10 @@ pub fn load(bytes: &[u8], options: &Options) -> Result<Module, LoadError> {
     }
 }
 
-/// Loads the kernels of a SPIR-V module that can be loaded, and says of each other one why it cannot.
+/// Loads all kernels of a SPIR-V module that can be loaded, and reports for each of the others why it cannot.
 ///
 /// # Errors
-/// What concerns all kernels: bytes that are no SPIR-V, and faults outside of functions.
+/// Errors that concern all kernels: bytes that are not SPIR-V, and errors outside of functions.
 pub fn load_each(bytes: &[u8], options: &Options) -> Result<Loaded, LoadError> {
     let code = code::Code::read(bytes, &options.limits)?;
     let in_words = |error| ids::in_words(error, &code);
@@ -106,7 +107,7 @@ pub fn load_each(bytes: &[u8], options: &Options) -> Result<Loaded, LoadError> {
     Ok(loaded)
 }
 
-/// Verifies and cleans a kernel as soon as it is translated, so that only one is ever as large as translated.
+/// Verifies and cleans a kernel as soon as it is translated, so that only one kernel at a time has its full size.
 fn finish(kernel: &mut Kernel, module: &Module, options: &Options) -> Result<(), LoadError> {
     let check = |kernel: &Kernel| {
         verify::verify_kernel(kernel, &module.objects)
@@ -118,7 +119,7 @@ fn finish(kernel: &mut Kernel, module: &Module, options: &Options) -> Result<(),
     if options.transform.promote { refuse_handles_in_memory(kernel, module) } else { Ok(()) }
 }
 
-/// Images and samplers are no bytes: a variable that holds one has to have become a value.
+/// Images and samplers have no bytes: a variable that holds one must have become a value.
 fn refuse_handles_in_memory(kernel: &Kernel, module: &Module) -> Result<(), LoadError> {
     for inst in kernel.blocks.values().flat_map(|block| &block.insts) {
         let inst = &kernel.insts[*inst];

@@ -20,7 +20,7 @@ pub(super) const SIGNED_INTEGER: Convert =
     Convert { from: Number::Signed, to: Number::Signed, rounding: Rounding::Nearest, saturate: false };
 
 impl Translator<'_> {
-    /// Translates an instruction about numbers; `false` if it is none.
+    /// Translates an arithmetic instruction; `false` for any other instruction.
     pub(super) fn numbers(&mut self, raw: Raw<'_>) -> Fallible<bool> {
         let rep = if let Some(op) = constants::binary(raw.op) {
             self.binary(raw, op)?
@@ -36,7 +36,7 @@ impl Translator<'_> {
             let mut operand = self.value(raw.word(3)?)?;
             let ty = self.result_type(raw)?;
             if matches!(op, Unary::Any | Unary::All) {
-                // clang's own back end asks integers, by their top bits, and single ones.
+                // clang's own back end passes integers, whose top bit counts, and scalars.
                 operand = self.truth(operand, true)?;
             }
             if self.kernel.ty(operand) == Type::BOOL && op != Unary::Not {
@@ -62,7 +62,7 @@ impl Translator<'_> {
         Ok(true)
     }
 
-    /// What the decorations of an id promise.
+    /// The guarantees in the decorations of an id.
     pub(super) fn flags(&self, id: u32) -> Flags {
         let decorations = self.all.decorations(id);
         let mode = FPFastMathMode::from_bits_truncate(decorations.fast_math);
@@ -84,7 +84,7 @@ impl Translator<'_> {
         let ty = self.result_type(raw)?;
         let a = self.value(raw.word(3)?)?;
         let mut b = self.value(raw.word(4)?)?;
-        // The count of a shift may be of another width than what is shifted.
+        // The count of a shift may have another width than the shifted value.
         if matches!(op, Binary::Shl | Binary::LShr | Binary::AShr) {
             b = self.resized(b, ty)?;
         }
@@ -174,7 +174,7 @@ impl Translator<'_> {
                 let index = self.resized(index, Type::I32)?;
                 let value = self.emit(Op::ExtractDynamic, &[vector, index], ty)?;
                 match self.outside(vector) {
-                    // A dimension past the third has an answer: `get_global_id(7)` is 0.
+                    // A dimension past the third has a value: `get_global_id(7)` is 0.
                     Some(outside) => {
                         let three = self.kernel.make_constant(Type::I32, &[3]);
                         let inside = self.emit(Op::Compare(Compare::ULt), &[index, three], Type::BOOL)?;
@@ -314,7 +314,7 @@ impl Translator<'_> {
     fn construct(&mut self, raw: Raw<'_>) -> Fallible<Rep> {
         let parts: Vec<Rep> = raw.rest(3).iter().map(|id| self.rep(*id)).collect::<Fallible<_>>()?;
         let Kind::Value(ty @ Type::Vector(scalar, lanes)) = self.all.types.get(raw.word(1)?)?.kind else {
-            // The tree takes its shape from the type, never from the operands.
+            // The tree takes its shape from the type, not from the operands.
             let mut values = Vec::new();
             parts.iter().try_for_each(|part| part.flatten(&mut values))?;
             let mut types = Vec::new();
@@ -391,7 +391,7 @@ impl Translator<'_> {
         }
     }
 
-    /// What a fact about a work-item is in a dimension past the third, if that vector is such a fact: 1 for sizes and
+    /// The value of a work-item query in a dimension past the third, if the vector is such a query: 1 for sizes and
     /// numbers of groups, 0 for ids and offsets.
     fn outside(&mut self, vector: Value) -> Option<Value> {
         use crate::op::QueryKind as Q;

@@ -1,4 +1,4 @@
-//! What an id stands for: aggregates are trees of values.
+//! The meaning of an id: aggregates are trees of values.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use super::types::Kind;
 use crate::op::QueryKind;
 use crate::{Op, Type, Value};
 
-/// Values an aggregate may have: beyond, it is no value but memory.
+/// The maximum number of values in an aggregate that is a value; a larger one must be in memory.
 const LEAVES: usize = 4096;
 
-/// What an id stands for.
+/// The meaning of an id.
 #[derive(Clone, Debug)]
 pub(super) enum Rep {
-    /// One value.
+    /// A single value.
     Value(Value),
     /// An array or a struct.
     Parts(Arc<[Rep]>),
@@ -37,7 +37,7 @@ impl Rep {
         Ok(())
     }
 
-    /// Whether both are trees of one shape.
+    /// Whether both are trees of the same shape.
     pub(super) fn same_shape(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Value(_), Self::Value(_)) => true,
@@ -50,7 +50,7 @@ impl Rep {
 }
 
 impl Translator<'_> {
-    /// What an id stands for.
+    /// The meaning of an id.
     pub(super) fn rep(&mut self, id: u32) -> Fallible<Rep> {
         if let Some(rep) = self.frame.values.get(&id) {
             return Ok(rep.clone());
@@ -65,7 +65,7 @@ impl Translator<'_> {
         invalid(format_args!("%{id} is not defined on the way here"))
     }
 
-    /// The one value that an id stands for.
+    /// The single value that an id stands for.
     pub(super) fn value(&mut self, id: u32) -> Fallible<Value> {
         match self.rep(id)? {
             Rep::Value(value) => Ok(value),
@@ -97,7 +97,7 @@ impl Translator<'_> {
         }
     }
 
-    /// The tree of that type over values in order.
+    /// The tree of a type, built from values in order.
     pub(super) fn unflatten(&self, ty: u32, values: &mut impl Iterator<Item = Value>) -> Fallible<Rep> {
         let mut parts = Vec::new();
         match &self.all.types.get(ty)?.kind {
@@ -121,7 +121,7 @@ impl Translator<'_> {
         Ok(Rep::Parts(parts.into()))
     }
 
-    /// A tree of that type whose every value comes from `leaf`.
+    /// A tree of a type with every value from `leaf`.
     pub(super) fn fill(&mut self, ty: u32, mut leaf: impl FnMut(&mut Self, Type) -> Value) -> Fallible<Rep> {
         let mut types = Vec::new();
         self.leaves(ty, &mut types)?;

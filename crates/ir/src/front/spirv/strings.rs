@@ -1,4 +1,4 @@
-//! Facts that LLVM's translator writes into strings: `kernel_arg_type.NAME.int*,float,`.
+//! Metadata that LLVM's translator stores in strings: `kernel_arg_type.NAME.int*,float,`.
 
 use super::declare::Declarations;
 

@@ -1,4 +1,4 @@
-//! Types of a module: what they are as values, and how they lie in memory.
+//! Types of a module: their values, and their layouts in memory.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::{Field, ImageAccess, ImageDim, ImageType, Layout, Scalar, Space, Type
 #[derive(Clone, Debug)]
 pub(super) struct TypeInfo {
     pub(super) kind: Kind,
-    /// How it lies in memory; `None` for what does not.
+    /// The layout in memory; `None` for types that cannot be in memory.
     pub(super) layout: Option<Layout>,
     /// Natural alignment in bytes.
     pub(super) align: u32,
@@ -24,7 +24,7 @@ pub(super) struct TypeInfo {
 pub(super) enum Kind {
     Void,
     Value(Type),
-    /// A pointer with what it points to.
+    /// A pointer: its address space and pointee type.
     Pointer(Space, u32),
     Array {
         element: u32,
@@ -78,7 +78,7 @@ impl Types {
         }
     }
 
-    /// What a pointer type points to.
+    /// The pointee type of a pointer type.
     pub(super) fn pointee(&self, id: u32) -> Fallible<u32> {
         match &self.get(id)?.kind {
             Kind::Pointer(_, pointee) => Ok(*pointee),
@@ -99,7 +99,8 @@ impl Types {
         format!("{op:?}").starts_with("Type")
     }
 
-    /// Reads a type declaration. `count` finds the value of an array's length, `packed` whether a struct is.
+    /// Reads a type declaration. `count` returns the value of an array's length; `packed` says whether a struct is
+    /// packed.
     pub(super) fn declare(
         &mut self,
         raw: Raw<'_>,
@@ -111,7 +112,7 @@ impl Types {
         let info = self.read(raw, depth_limit, count, packed)?;
         match self.0.insert(id, info).map(|before| before.kind) {
             None => Ok(()),
-            // A struct that points to itself has been told of the pointer before.
+            // A pointer in a struct that contains a pointer to itself was declared ahead.
             Some(Kind::Pointer(_, NOT_YET)) if raw.op == Op::TypePointer => Ok(()),
             Some(_) => invalid(format_args!("%{id} is declared twice")),
         }
@@ -232,7 +233,7 @@ impl Types {
     }
 }
 
-/// What a pointer points to that is announced and not declared yet: no id is 0.
+/// The pointee of a pointer type that is declared ahead: no id is 0.
 const NOT_YET: u32 = 0;
 
 fn image(raw: Raw<'_>) -> Fallible<TypeInfo> {

@@ -10,7 +10,7 @@ use crate::op::QueryKind;
 use crate::{Initial, ObjectData, Op, ProgramObject, Space, Type, Value};
 
 impl Translator<'_> {
-    /// What a module-scope variable stands for.
+    /// The meaning of a module-scope variable.
     pub(super) fn variable(&mut self, id: u32, variable: &Variable) -> Fallible<Rep> {
         if let Some(number) = self.all.decorations(id).built_in {
             return built_in(number).map(|kind| Rep::BuiltIn(kind, None));
@@ -34,8 +34,8 @@ impl Translator<'_> {
         self.emit(Op::ProgramAddress(object), &[], ty).map(Rep::Value)
     }
 
-    /// A private object with what a program-scope one holds. clang keeps the constant parts of an array or struct in the
-    /// space of pointers without one, which is private in OpenCL C 1.2.
+    /// A private object with the contents of a program-scope one. For the constant parts of an array or struct, clang
+    /// uses the address space of pointers without a qualifier, which is private in OpenCL C 1.2.
     fn private_copy(&mut self, object: ProgramObject, pointee: u32) -> Fallible<Value> {
         let data = &self.module.objects[object];
         let (name, align, bytes) = (data.name.clone(), data.align, data.bytes());
@@ -58,7 +58,7 @@ impl Translator<'_> {
             ty => return unsupported(format_args!("a program-scope variable of type {ty}")),
         };
         let mut data = self.object_data(id, variable, space)?;
-        // The object is known before its contents, which may hold its own address.
+        // The object is registered before its contents are read, because they may contain its address.
         let initial = std::mem::replace(&mut data.initial, Initial::Zero);
         let object = self.module.objects.push(data);
         self.program_objects.insert(id, object);
