@@ -1,4 +1,4 @@
-//! What a launch touches, counted by hand.
+//! The memory that a launch touches, counted by hand.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test says aloud what it leaves out")]
 
@@ -33,7 +33,7 @@ kernel void table(global const int *where, global const float *in, global float 
 }
 ";
 
-/// `None`, said aloud, where no clang is, unless `TRIPIPE_REQUIRE_CLANG` asks for one.
+/// `None`, with a message, if there is no clang, unless `TRIPIPE_REQUIRE_CLANG` is set.
 fn module() -> Option<Module> {
     let build = Build { optimization: Optimization::Driver, ..Build::default() };
     match build_text("kernels.cl", KERNELS, None, &build) {
@@ -62,12 +62,12 @@ fn each_byte_comes_from_dram_once() {
         launched(&module, kernel, global, arguments).launch.unwrap().dram_bytes
     };
     assert_eq!(bytes("copy", [4096, 1, 1], &[]), 4096 * 4 + 4096 * 4);
-    // Neighbours share: of the three reads each covers what 4096 work-items read.
+    // Neighbours share: each of the three reads covers the bytes that 4096 work-items read.
     assert_eq!(bytes("blur", [4096, 1, 1], &[]), 4096 * 4 + 4096 * 4);
     let (m, n, k) = (32, 64, 128);
     let product = bytes("product", [n, m, 1], &[(3, 64), (4, 128)]);
     assert_eq!(product, 4 * (m * k + k * n + m * n));
-    // Where the values of a table lead is not known: the table and the result.
+    // The locations that the values of a table refer to are unknown: the table and the result.
     assert_eq!(bytes("table", [4096, 1, 1], &[]), 4096 * 4 + 4096 * 4);
 }
 
@@ -96,7 +96,8 @@ fn rounds_of_a_loop_go_on_by_strides() {
     assert_eq!(round("a"), Some((Stride::Bytes(0), Some(Stride::Bytes(4)))));
     assert_eq!(round("b"), Some((Stride::Bytes(4), Some(Stride::Bytes(4 * 64)))));
     assert_eq!(round("c"), Some((Stride::Bytes(4), None)));
-    // One load of 16 neighbours' 64 bytes, and one of the same 4 for all: a line each. Fused multiply-add: one.
+    // One load of 64 bytes by 16 neighbours, and one of the same 4 bytes for all: one line each. One fused
+    // multiply-add.
     let cost = &analysis.loops[0].round;
     let at = |head: &str| {
         let columns = analysis.columns.iter().map(|column| column.head(analysis.gpu.family()));

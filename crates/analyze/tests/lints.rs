@@ -1,15 +1,14 @@
-//! Every lint on kernels written for it, `lints/CODE.cl`: it fires on those named `slow...`, at the lines that say `// here`, and
-//! not on those named `quick...`, which do the same by the lint's own advice. What it promises is held against the model's
-//! price of the quick one.
+//! Every lint on kernels written for it, `lints/CODE.cl`: it must fire in those named `slow...`, at the lines marked
+//! `// here`, and not in those named `quick...`, which do the same and follow the lint's advice. The promised gain is
+//! compared with the model's price of the quick kernel.
 //!
-//! The first lines of a file are its directions, one a line:
+//! The first lines of a file are directives, one per line:
 //!
-//! - `// on: GPU, GPU`: where it fires; `// on KERNEL: ...` in its place for one kernel;
-//! - `// not on: GPU, GPU`: where no kernel of the file makes it fire;
-//! - `// launch: NAME=VALUE global=X,Y local=X,Y`: what is known of the launch, for all kernels; `// launch KERNEL: ...` in its
-//!   place for one;
-//! - `// gain within: SHARE`: how far the promised gain may be from `1 - quick/slow` of the bounding pipe's cycles, where both
-//!   kernels exist with the same ending and a gain is promised; 0.05 without.
+//! - `// on: GPU, GPU`: where it fires; `// on KERNEL: ...` instead for one kernel;
+//! - `// not on: GPU, GPU`: where it does not fire for any kernel of the file;
+//! - `// launch: NAME=VALUE global=X,Y local=X,Y`: the launch, for all kernels; `// launch KERNEL: ...` instead for one;
+//! - `// gain within: SHARE`: how far the promised gain may be from `1 - quick/slow` of the bounding pipe's cycles, if
+//!   both kernels exist with the same suffix and a gain is promised; the default is 0.05.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test says aloud what it leaves out")]
 
@@ -30,15 +29,15 @@ fn file(code: &str) -> PathBuf {
 /// Sizes and arguments by name.
 type Launch = BTreeMap<String, Vec<u64>>;
 
-/// What the first lines of a file say.
+/// The directives of a file.
 struct Directions {
-    /// By the kernel's name; by no name for the others.
+    /// By the kernel's name; under the empty name for the others.
     on: BTreeMap<String, Vec<&'static Gpu>>,
     not_on: Vec<&'static Gpu>,
-    /// By the kernel's name; by no name for the others.
+    /// By the kernel's name; under the empty name for the others.
     launches: BTreeMap<String, Launch>,
     within: f64,
-    /// Lines that say `// here`.
+    /// Lines marked `// here`.
     here: Vec<u32>,
 }
 
@@ -88,13 +87,13 @@ fn cycles(analysis: &Analysis) -> f64 {
     columns.map(|column| column.evaluate(ASSUMED_TRIPS)).fold(0.0, f64::max)
 }
 
-/// Lines of the file at which a lint fires; 0 for advice without a place.
+/// Lines of the file at which a lint fires; 0 for advice without a location.
 fn lines(kernel: &Kernel, analysis: &Analysis, code: &str) -> Vec<u32> {
     let advice = analysis.advice.iter().filter(|advice| advice.rule.code == code);
     advice.map(|advice| advice.place.map_or(0, |place| kernel.own_place(place).line)).collect()
 }
 
-/// What is wrong with a lint, by its file.
+/// Everything that is wrong with a lint, according to its file.
 fn complaints(code: &str, text: &str, module: &Module) -> Vec<String> {
     let directions = Directions::of(text);
     let mut wrong = Vec::new();

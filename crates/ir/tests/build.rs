@@ -1,4 +1,4 @@
-//! What `front::clang` makes of sources, options and names.
+//! How `front::clang` handles sources, options and names.
 
 #![allow(
     clippy::expect_used,
@@ -26,7 +26,7 @@ fn module(name: &str, text: &str, options: &str) -> Option<Module> {
 
 #[test]
 fn a_source_is_called_what_the_caller_calls_it() {
-    // No folder is put before a relative name, nor taken from an absolute one.
+    // No folder is added to a relative name, nor removed from an absolute one.
     let odd = ["with space.cl", "with\nline.cl", "with\ttab \"and\" quotes\\.cl", "\u{7}\r123.cl", "früh.cl"];
     let plain = ["k.cl", "gemm/k.cl", "../k.cl", "./k.cl", "/somewhere/k.cl"];
     for name in plain.into_iter().chain(odd) {
@@ -41,11 +41,11 @@ fn vendors_options_are_left_to_their_drivers() {
     let Some(plain) = module("k.cl", STORE, "-D N=1") else { return };
     let options = "-cl-arm-non-uniform-work-group-size -qcom-accelerate-16-bit -D N=1 -cl-nv-verbose";
     assert_eq!(module("k.cl", STORE, options).unwrap().to_string(), plain.to_string());
-    // Others are not: an option that nobody knows is an error.
+    // Other options are not accepted: an unknown option is an error.
     assert!(build_text("k.cl", STORE, None, &Build::with_options("-cl-no-such-option")).is_err());
 }
 
-/// Writes a file that seems to have lain there for a minute.
+/// Writes a file whose modification time is a minute ago.
 fn write(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, text).unwrap();
@@ -60,10 +60,10 @@ fn changed_at(path: &Path, time: SystemTime) {
     std::fs::File::options().append(true).open(path).unwrap().set_modified(time).unwrap();
 }
 
-/// `a[1] = N` with the N that a header has.
+/// `a[1] = N` with N from a header.
 const INCLUDES: &str = "#include \"n.h\"\nkernel void k(global int *a) { a[1] = N; }";
 
-/// Includes in the folders `first` and `second` of `folder`, kept in its `cache`.
+/// Includes in the folders `first` and `second` of `folder`, with a cache in its `cache`.
 fn with_includes(folder: &Path, options: &str) -> Build {
     let place = |name: &str| format!("-I {}", folder.join(name).display());
     let options = format!("{} {} {options}", place("first"), place("second"));
@@ -83,16 +83,16 @@ fn what_was_built_is_kept_by_all_that_makes_it() {
     assert!(!first.cached);
     let again = build("k.cl", "-D M=3").unwrap();
     assert_eq!(again, Built { cached: true, ..first.clone() });
-    // Options and the name count.
+    // Options and the name are part of the key.
     assert!(!build("k.cl", "-D M=4").unwrap().cached);
     assert!(!build("j.cl", "-D M=3").unwrap().cached);
-    // So do includes; what they were before is still known.
+    // So are includes; the result for their previous contents is still cached.
     write(&header, "#define N 8\n");
     let changed = build("k.cl", "-D M=3").unwrap();
     assert!(!changed.cached && changed.spirv != first.spirv);
     write(&header, "#define N M\n");
     assert_eq!(build("k.cl", "-D M=3").unwrap(), again);
-    // A damaged entry is made anew.
+    // A damaged entry is rebuilt.
     for entry in std::fs::read_dir(folder.path().join("cache")).unwrap() {
         std::fs::write(entry.unwrap().path(), b"damaged, but long enough to hold a digest").unwrap();
     }
@@ -109,7 +109,7 @@ fn warnings_are_said_each_time() {
     assert_eq!(build_text("k.cl", source, None, &build).unwrap(), Built { cached: true, ..first });
 }
 
-/// The module that includes give, built at once; the cache must give the same.
+/// Whether a build through the cache gives the same module as one without.
 fn same_as_fresh(folder: &Path, what: &str) -> bool {
     let kept = with_includes(folder, "");
     let fresh = Build { cache: None, ..kept.clone() };
@@ -119,7 +119,7 @@ fn same_as_fresh(folder: &Path, what: &str) -> bool {
     true
 }
 
-/// Whatever a search for an include could come to is looked at again.
+/// Every location that an include search could reach is checked again.
 #[test]
 fn includes_are_found_as_the_compiler_finds_them() {
     let folder = tempfile::tempdir().unwrap();
@@ -135,7 +135,7 @@ fn includes_are_found_as_the_compiler_finds_them() {
         ("deep/m.h", "#define M 4\n"),
         ("n.h", "#if __has_include(\"other.h\")\n#define N 5\n#else\n#define N 6\n#endif\n"),
     ];
-    // Twice each, so that the first is written down and the second read.
+    // Twice, so that the first build stores the includes and the second one uses them.
     if !(same_as_fresh(root, "at first") && same_as_fresh(root, "at first")) {
         return;
     }
@@ -144,15 +144,15 @@ fn includes_are_found_as_the_compiler_finds_them() {
         same_as_fresh(root, file);
         same_as_fresh(root, file);
     }
-    // A question that the preprocessor answers by looking.
+    // A query that the preprocessor answers from the file system.
     write(&root.join("other.h"), "");
     same_as_fresh(root, "other.h");
     std::fs::remove_file(root.join("n.h")).unwrap();
     same_as_fresh(root, "n.h removed");
 }
 
-/// The programs that a process runs to build `k.cl` of a folder, one letter each: `v`ersion, `p`reprocess, `c`ompile,
-/// `t`ranslate; and the module it gets. The tools are scripts of that folder, which write down what they do.
+/// The programs that a process runs to build `k.cl` in a folder, one letter each (`v`ersion, `p`reprocess, `c`ompile,
+/// `t`ranslate), and the module it gets. The tools are scripts in that folder that log what they do.
 #[cfg(unix)]
 fn programs_run(folder: &Path) -> (String, String) {
     let log = folder.join("log");
@@ -215,7 +215,7 @@ fn nothing_is_run_for_what_is_known() {
     let (run, one) = programs_run(root);
     assert_eq!(run, "vvpct");
     assert_eq!(programs_run(root), (String::new(), one.clone()));
-    // A comment in a header is no other program.
+    // A comment in a header does not change the program.
     write(&root.join("second/n.h"), "#define N 1 // one\n");
     assert_eq!(programs_run(root), ("p".to_owned(), one.clone()));
     assert_eq!(programs_run(root), (String::new(), one.clone()));
@@ -224,10 +224,10 @@ fn nothing_is_run_for_what_is_known() {
     assert_eq!(run, "pct");
     assert_ne!(one, two);
     assert_eq!(programs_run(root), (String::new(), two.clone()));
-    // A tool that changes is asked what it is.
+    // A tool that has changed is asked for its version again.
     age(&root.join("translator"), 30);
     assert_eq!(programs_run(root), ("vv".to_owned(), two.clone()));
-    // A file that may still change is not relied on, a text that asks for the time never is.
+    // A file that may still change is not cached, nor is a text that queries the time.
     write(&root.join("first/n.h"), "#define N 2 // young\n");
     changed_at(&root.join("first/n.h"), SystemTime::now() + Duration::from_secs(3600));
     for _ in 0..2 {

@@ -1,5 +1,5 @@
-//! What OpenCL C a text is taken for: what phones' drivers offer without being asked and what that means, and what is tried
-//! after that.
+//! The assumed OpenCL C dialect: the features of phones' drivers and their semantics, and the dialects tried after
+//! that.
 
 #![allow(
     clippy::expect_used,
@@ -21,7 +21,7 @@ fn module(text: &str, options: &str) -> Option<Module> {
     Some(load(&built.spirv, &Options::default()).unwrap())
 }
 
-/// The bits that a kernel stores, where it stores a constant through its first parameter.
+/// The bits that a kernel stores, if it stores a constant through its first parameter.
 fn stored(text: &str, options: &str) -> Option<u64> {
     let module = module(text, options)?;
     let kernel = &module.kernels[0];
@@ -35,7 +35,7 @@ fn constants_are_single_unless_there_is_double() {
         let module = module(text, options)?;
         Some(module.kernels[0].values.values().any(|value| value.ty.scalar() == Some(Scalar::F64)))
     };
-    // No double on phones: `fmax(x, 0.0)` would be ambiguous with it, and `x * 0.5` computed in it.
+    // Without double, as on phones: otherwise `fmax(x, 0.0)` would be ambiguous, and `x * 0.5` computed in double.
     let single = "kernel void k(global float *a, float x) { a[0] = fmax(x, 0.0) + x * 0.5; }";
     for options in ["", "-cl-std=CL2.0", "-cl-std=CL3.0"] {
         let Some(any) = scalars(single, options) else { return };
@@ -44,7 +44,7 @@ fn constants_are_single_unless_there_is_double() {
     let double = "kernel void k(global double *a, double x) { a[0] = x * 0.1; }";
     assert_eq!(scalars(double, ""), Some(true));
     assert_eq!(scalars(double, "-cl-std=CL2.0"), Some(true));
-    // The constant is the double then: 0.1 as IEEE 754 binary64 has it.
+    // The constant is then a double: 0.1 in IEEE 754 binary64.
     let stores = "kernel void k(global double *a) { a[0] = 0.1; }";
     assert_eq!(stored(stores, ""), Some(0x3FB9_9999_9999_999A));
 }
@@ -54,13 +54,13 @@ fn later_versions_are_tried() {
     let version = "kernel void k(global int *a) { a[0] = __OPENCL_C_VERSION__; }";
     assert_eq!(stored(version, "").unwrap_or(120), 120);
     assert_eq!(stored(version, "-cl-std=CL2.0").unwrap_or(200), 200);
-    // Work-group functions, and pointers to any memory, came with 2.0.
+    // Work-group functions and generic pointers were added in 2.0.
     let newer = "int get(int *p) { return *p; }\n\
         kernel void k(global int *a) { a[0] = __OPENCL_C_VERSION__; a[1] = work_group_reduce_add(get(a)); }";
     assert_eq!(stored(newer, "").unwrap_or(300), 300);
 }
 
-/// A function by the name of one of the library's, and an overload that leaves the library's others.
+/// A function with the name of a library function, and an overload that does not hide the library's.
 #[test]
 fn names_of_the_library_may_be_had() {
     let own = "float mix(float a) { return a + 1.0f; }\n\
@@ -82,12 +82,12 @@ fn errors_are_those_of_the_nearest_version() {
         Err(BuildError::ToolMissing { .. }) => None,
         other => Some(other.unwrap_err().to_string()),
     };
-    // With what is only in 2.0, only the typing mistake is told.
+    // With a feature of 2.0, only the typing mistake is reported.
     let text = "kernel void k(global int *a) {\n  a[0] = work_group_reduce_add(a[1]);\n  b[0] = 1;\n}";
     let Some(newer) = error(text) else { return };
     assert!(newer.contains("k.cl:3:3: error: use of undeclared identifier 'b'"), "{newer}");
     assert!(!newer.contains("work_group_reduce_add"), "{newer}");
-    // Nor is there a word of the files that come before the text.
+    // Nor is the file mentioned that precedes the text.
     let redefined = error("#define cl_arm_printf 7\nkernel void k() { x; }").unwrap();
     assert!(redefined.contains("\nextensions.h:"), "{redefined}");
 }
@@ -121,7 +121,7 @@ fn macros_are_those_of_a_phones_driver() {
     }
 }
 
-/// Signs as the names say; `arm_dot_acc` and `qcom_dot8_acc` add without saturation.
+/// Signs according to the names; `arm_dot_acc` and `qcom_dot8_acc` add without saturation.
 #[test]
 fn dot_products_have_the_signs_of_their_names() {
     let signs = |call: &str| {
@@ -189,7 +189,7 @@ fn sub_group_sizes_of_qualcomm_are_kept() {
     assert_eq!(tripipe_ir::text::parse(&module.to_string()).unwrap(), module);
 }
 
-/// Recursion and pipes are refused in the kernels that have them, not in their neighbours.
+/// Recursion and pipes are rejected only in the kernels that use them.
 #[test]
 fn one_refused_kernel_leaves_the_others() {
     let text = "int f(int n) { return n < 2 ? 1 : n * f(n - 1); }\n\
@@ -202,7 +202,7 @@ fn one_refused_kernel_leaves_the_others() {
     let loaded = load_each(&built.spirv, &Options::default()).unwrap();
     let names: Vec<&str> = loaded.module.kernels.iter().map(|kernel| &*kernel.name).collect();
     assert_eq!(names, ["second"]);
-    // What the refused kernel had begun is not there twice, and whole where it is.
+    // Objects that the rejected kernel had started do not exist twice, and are complete if they are used.
     assert_eq!(loaded.module.objects.len(), 1);
     assert!(loaded.module.to_string().contains("bytes x01000000020000000300000004000000"));
     let refused: Vec<(&str, String)> =
@@ -219,7 +219,7 @@ fn formats_of_printf_are_looked_at_as_if_there_were_double() {
         let built = support::built(build_text("k.cl", &text, None, &Build::with_options(options)))?;
         Some(built.warnings)
     };
-    // C promotes a float to the double that `%f` asks for (C99, 6.5.2.2); with 32-bit floats alone it stays one.
+    // C promotes a float to the double that `%f` expects (C99, 6.5.2.2); without double it stays a float.
     for options in ["", "-Wall", "-cl-std=CL2.0", "-cl-std=CL3.0", "-cl-fp32-correctly-rounded-divide-sqrt"] {
         let Some(said) = warnings("\"%f %g %d %v4hlf\\n\", a[0], 1.0f, n, (float4)(a[1])", options) else {
             return;
@@ -231,7 +231,7 @@ fn formats_of_printf_are_looked_at_as_if_there_were_double() {
     assert!(wrong.contains("specifies type 'int' but the argument has type"), "{wrong}");
     assert!(wrong.contains("specifies type 'double' but the argument has type 'int'"), "{wrong}");
     assert_eq!(warnings("\"%d\\n\", a[0]", "-Wno-format").unwrap_or_default(), "");
-    // Other warnings are said once.
+    // Other warnings appear once.
     let other = warnings("\"%d\\n\", a[0]); int unused = 0; (void)(0", "-Wall").unwrap_or_default();
     assert_eq!(other.matches("unused variable").count(), 1, "{other}");
 }
@@ -252,7 +252,7 @@ fn cpp_for_opencl_at_every_level() {
             let kernel = &module.kernels[0];
             let mut stores = kernel.insts.values().filter(|inst| matches!(inst.op, Op::Store(_)));
             let value = stores.next_back().unwrap().operands[1];
-            // 2 * (3 + 4) + 9 / 2, where the optimiser has worked it out.
+            // 2 * (3 + 4) + 9 / 2, if the optimiser has evaluated it.
             if optimization == Optimization::Driver {
                 assert_eq!(kernel.scalar_constant(value), Some(18), "{options}");
             }

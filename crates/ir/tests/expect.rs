@@ -1,4 +1,4 @@
-//! Each `tests/files/*.cl` loads to the `.ir` file beside it; `BLESS=1` writes those anew. Read the difference before you do.
+//! Each `tests/files/*.cl` must load to the `.ir` file next to it; `BLESS=1` updates those. Read the difference first.
 
 #![allow(
     clippy::expect_used,
@@ -20,7 +20,7 @@ fn text_is_as_expected() {
     for path in support::sources("tests/files") {
         let Some(built) = support::build(&path) else { return };
         let module = load(&built.spirv, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
-        // The file's own name, wherever the tests run.
+        // The bare file name, wherever the tests run.
         let folder = format!("{}/", path.parent().unwrap().display());
         let found = module.to_string().replace(&folder, "");
         let expected = path.with_extension("ir");

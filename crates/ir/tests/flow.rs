@@ -1,4 +1,4 @@
-//! Facts about flow, against counting, searching and known answers.
+//! Control-flow facts, compared with counting, searching and known answers.
 
 #![allow(
     clippy::expect_used,
@@ -49,7 +49,7 @@ fn value(index: usize) -> Value {
     Value::new(index)
 }
 
-/// `for (i = first; i COMPARE bound; i += step)`, with the decision at the top or behind the body.
+/// `for (i = first; i COMPARE bound; i += step)`, with the test before or after the body.
 fn counting(compare: &str, first: i32, step: i32, behind: bool) -> Kernel {
     let parameter = "  parameter \"n\" \"int\" value i32\n";
     let constants = format!("  const %1: i32 = {first}\n  const %2: i32 = {step}\n");
@@ -67,7 +67,7 @@ fn counting(compare: &str, first: i32, step: i32, behind: bool) -> Kernel {
     kernel(&(parameter.to_owned() + &constants + &loops))
 }
 
-/// How often the loop's body runs, counted; `None` if it does not end within reason.
+/// The number of executions of the loop's body; `None` if it does not end within a reasonable number.
 fn counted(compare: &str, first: i32, bound: i32, step: i32, behind: bool) -> Option<i64> {
     let goes_on = |i: i32| match compare {
         "slt" => i < bound,
@@ -98,7 +98,7 @@ fn counted(compare: &str, first: i32, bound: i32, step: i32, behind: bool) -> Op
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whenever a count is given, the loop runs as often.
+    /// If a count is given, the loop runs that often.
     #[test]
     fn trip_counts_are_counted(
         compare in proptest::sample::select(vec!["slt", "sle", "sgt", "sge", "ne", "ult", "uge"]),
@@ -110,7 +110,7 @@ proptest! {
         let count = TripCount::of(&kernel, &facts.cfg, &facts.dominators, &facts.forms, &facts.loops.all[0])
             .and_then(|count| count.evaluate(|atom| (atom == Atom::Value(value(0))).then_some(i64::from(bound))));
         if let Some(count) = count {
-            // A loop that decides behind its body goes back once less than the body runs.
+            // A loop with its test after the body jumps back once less than the body runs.
             prop_assert_eq!(Some(count + i64::from(behind)), counted(compare, first, bound, step, behind));
         } else {
             let plain = (step > 0 && matches!(compare, "slt" | "sle")) || (step < 0 && matches!(compare, "sgt" | "sge"));
@@ -252,7 +252,8 @@ b0(%0: ptr.global, %1: i32):
     assert!(accesses[1].writes && accesses[1].bytes == 4);
 }
 
-/// A value is live where a way leads to a use without passing its definition: searched for each value on real kernels.
+/// A value is live where a path leads to a use without passing its definition: searched for each value on real
+/// kernels.
 #[test]
 fn liveness_is_a_search() {
     let options = tripipe_ir::front::spirv::Options::default();
@@ -280,7 +281,7 @@ fn live_blocks(kernel: &Kernel, cfg: &Cfg, value: Value) -> BTreeSet<Block> {
     let used = |block: Block| {
         let data = &kernel.blocks[block];
         let mut insts = data.insts.iter().map(|inst| &kernel.insts[*inst]);
-        // A result's own block does not have it at its start.
+        // A value is not live at the start of the block that defines it.
         let local = matches!(kernel.values[value].def, ValueDef::Result(inst) if data.insts.contains(&inst));
         !local
             && (insts.any(|inst| inst.operands.contains(&value))
@@ -305,7 +306,7 @@ fn live_blocks(kernel: &Kernel, cfg: &Cfg, value: Value) -> BTreeSet<Block> {
     live
 }
 
-/// The published shape of a kernel of the project: a Laplace filter has no loop; a product has one over `k`.
+/// The known structure of two kernels of the project: a Laplace filter has no loop; a product has one over `k`.
 #[test]
 fn loops_of_the_project() {
     let options = tripipe_ir::front::spirv::Options::default();

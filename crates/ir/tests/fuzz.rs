@@ -1,6 +1,6 @@
-//! Damaged modules and damaged text end in an answer: no panic, no hang, no runaway memory.
+//! Damaged modules and damaged text give a result or an error: no panic, no hang, no excessive memory.
 //!
-//! `TRIPIPE_FUZZ_SECONDS` runs longer than the moment a test suite has. Inputs are kept small, so that a run is many.
+//! `TRIPIPE_FUZZ_SECONDS` runs longer than the brief default. Inputs are small, so that a run covers many of them.
 
 #![allow(
     clippy::expect_used,
@@ -20,7 +20,7 @@ use tripipe_ir::front::clang::{Build, build_text};
 use tripipe_ir::front::spirv::{Limits, Options, load};
 use tripipe_ir::{text, verify};
 
-/// Small modules that between them have most instructions.
+/// Small modules that together contain most instructions.
 const SOURCES: [&str; 6] = [
     "kernel void k(global int *a, int n) { int s = 0; for (int i = 0; i < n; ++i) { if (a[i] > 3) s += a[i]; else s ^= i; }
         switch (s) { case 1: a[0] = 2; break; case 7: a[1] = 3; default: a[2] = 4; } a[3] = s; }",
@@ -42,17 +42,17 @@ const SOURCES: [&str; 6] = [
 
 #[derive(Clone, Debug)]
 enum Damage {
-    /// A word becomes another.
+    /// Replaces a word.
     Set(prop::sample::Index, u32),
-    /// A word becomes a small number: an id, an opcode's operand.
+    /// Replaces a word with a small number: an id, an opcode's operand.
     Small(prop::sample::Index, u32),
-    /// A bit flips.
+    /// Flips a bit.
     Flip(prop::sample::Index, u8),
-    /// A word becomes a copy of another.
+    /// Replaces a word with a copy of another.
     Copy(prop::sample::Index, prop::sample::Index),
-    /// A word goes.
+    /// Removes a word.
     Remove(prop::sample::Index),
-    /// The end goes.
+    /// Truncates the module.
     Cut(prop::sample::Index),
 }
 
@@ -75,7 +75,7 @@ fn apply(bytes: &[u8], damages: &[Damage]) -> Vec<u8> {
         if words.len() < 8 {
             break;
         }
-        // The header stays: a module without it is refused at once.
+        // The header is not changed: a module without it is rejected at once.
         let place = |index: &prop::sample::Index| 5 + index.index(words.len() - 5);
         match damage {
             Damage::Set(at, word) | Damage::Small(at, word) => {
@@ -153,7 +153,7 @@ fn damaged_modules_are_answered() {
 proptest! {
     #![proptest_config(Config { cases: 2000, failure_persistence: None, ..Config::default() })]
 
-    /// Lines of a good text, cut, doubled and mixed up.
+    /// Lines of a valid text, truncated, duplicated and shuffled.
     #[test]
     fn damaged_text_is_answered(edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<char>()), 1..4)) {
         let mut text = String::from(include_str!("files/sum.ir"));
@@ -169,7 +169,7 @@ proptest! {
             text = chars.into_iter().collect();
         }
         if let Ok(module) = text::parse(&text) {
-            // Well-formed or not, it is answered.
+            // It need not be valid, but the verifier must return.
             let _ = verify::verify(&module);
         }
     }

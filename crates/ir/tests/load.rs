@@ -1,4 +1,4 @@
-//! Everything that OpenCL C has, and every kernel of the project, loads, is well-formed, and survives its text form.
+//! Every feature of OpenCL C, and every kernel of the project, loads, is well-formed, and survives its text form.
 
 #![allow(
     clippy::expect_used,
@@ -49,7 +49,7 @@ fn kernels_of_the_project() {
     }
 }
 
-/// Scalars do not stay in memory, and their lines are known.
+/// Scalars do not stay in memory, and their source lines are known.
 #[test]
 fn kernels_of_the_project_are_values_with_lines() {
     for path in support::sources("../kernels/src") {
@@ -70,7 +70,7 @@ fn kernels_of_the_project_are_values_with_lines() {
     }
 }
 
-/// What comes in is what spirv-val accepts: that the inputs load is no accident. Built without line information, since
+/// spirv-val accepts the inputs, so they do not load by accident. They are built without line information, because
 /// LLVM's translator writes debug information that does not validate.
 #[test]
 fn inputs_are_valid() {
@@ -90,17 +90,17 @@ fn inputs_are_valid() {
     }
 }
 
-/// What LLVM's translator writes although it is not valid, and what is made of it here all the same.
+/// Invalid constructs that LLVM's translator writes, and that are nevertheless loaded.
 const KNOWN_INVALID: [(&str, &str); 3] = [
-    // `get_global_id(3)` is 0, but becomes a fourth lane of three.
+    // `get_global_id(3)` is 0, but is written as a fourth lane of three.
     ("cover/flow.cl", "Vector access is out of bounds, vector size is 3"),
-    // The constant parts of an array, in the space of pointers without one.
+    // The constant parts of an array, in the address space of pointers without a qualifier.
     ("cover/partly.cl", "Variables can not have a function[7] storage class outside of a function"),
     // A sampler without a filter.
     ("cover/samplers.cl", "Invalid sampler filter mode operand: 4294967295"),
 ];
 
-/// A dead load stays, since it may be out of bounds, unless it is asked to go.
+/// A dead load is kept, because it may be out of bounds, unless its removal is requested.
 #[test]
 fn dead_loads_stay_until_asked() {
     let source = "kernel void k(global int *a, int n) { int unused = a[n]; a[0] = 1; }";
@@ -117,8 +117,8 @@ fn dead_loads_stay_until_asked() {
     assert_eq!((loads(false), loads(true)), (1, 0));
 }
 
-/// What optimisation would make use of is still there: an index past an inner array, a shift past the width, a
-/// variable that nobody wrote, with its name and the line of its declaration.
+/// Undefined behaviour that optimisation would exploit is still there: an index past an inner array, a shift past the
+/// width, an uninitialised variable, with its name and the line of its declaration.
 #[test]
 fn mistakes_are_kept() {
     let source = "kernel void k(global int *a, int n) {\n  int t[4][4];\n  for (int i = 0; i < 16; ++i) t[i / 4][i % 4] = i;\n\

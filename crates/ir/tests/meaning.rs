@@ -1,6 +1,6 @@
-//! Transforming a kernel does not change what it computes: each kernel runs as translated and as transformed, work-item
-//! by work-item in a plain interpreter, on the same memory, and has to leave the same bytes. On the way every integer has to
-//! be where the analysis of ranges says it is.
+//! Transforming a kernel does not change its results: each kernel runs as translated and as transformed, one work-item
+//! at a time in a simple interpreter, on the same memory, and must leave the same bytes. Every integer on the way must
+//! be in the range that the range analysis predicts.
 
 #![allow(
     clippy::expect_used,
@@ -25,7 +25,7 @@ use tripipe_ir::{
 
 type Lanes = Vec<u64>;
 
-/// What the interpreter does not do ends a run.
+/// An operation that the interpreter does not support ends a run.
 type Run<T> = Result<T, String>;
 
 struct Machine<'m> {
@@ -59,7 +59,7 @@ fn run(module: &Module, kernel: &Kernel, seed: u8) -> Run<Vec<Vec<u8>>> {
     let mut state = u32::from(seed) + 1;
     let mut next = move || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        // Small numbers: loops end, indices stay inside.
+        // Small numbers: loops end, and indices stay inside.
         (state >> 24) as u8 & 7
     };
     for (object, data) in &module.objects {
@@ -79,7 +79,7 @@ fn run(module: &Module, kernel: &Kernel, seed: u8) -> Run<Vec<Vec<u8>>> {
         let lanes = match &parameter.kind {
             ParameterKind::Pointer { space, .. } => {
                 let fill = |_| if *space == Space::Local { 1 } else { next() };
-                // Every fourth byte: 32-bit numbers are small, too.
+                // Every fourth byte, so that 32-bit numbers are small too.
                 let bytes = (0..ARGUMENT_BYTES)
                     .map(fill)
                     .enumerate()
@@ -110,7 +110,7 @@ fn run(module: &Module, kernel: &Kernel, seed: u8) -> Run<Vec<Vec<u8>>> {
     }
     machine.go()?;
     machine.memory.truncate(visible);
-    // A struct assignment need not copy the bytes between the fields, so they do not count.
+    // A struct assignment need not copy the padding between the fields, so it is not compared.
     for (value, parameter) in entry.parameters.iter().zip(&kernel.parameters) {
         if let ParameterKind::Pointer { pointee, .. } = &parameter.kind {
             let segment = (machine.value(*value)[0] >> 32) as usize;
@@ -158,7 +158,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Keeps what a value has become, which must be in its range.
+    /// Stores a value, which must be in its range.
     fn put(&mut self, value: Value, lanes: Lanes) {
         if let Some(scalar) = self.kernel.ty(value).scalar().filter(|scalar| scalar.is_int()) {
             let range = self.ranges.get(self.kernel, value).expect("it runs");
@@ -288,7 +288,7 @@ impl Machine<'_> {
                 let from = types[0].scalar().unwrap();
                 let lane = |bits: &u64| match fold::convert(convert, from, scalar, *bits) {
                     Some(bits) => Ok(bits),
-                    // Saturation of integers, which folding leaves alone.
+                    // Saturation of integers, which constant folding does not handle.
                     None if convert.saturate && from.is_int() && scalar.is_int() => {
                         let value = if convert.from == Number::Signed {
                             i128::from(fold::sign_extend(from, *bits))
@@ -342,7 +342,7 @@ impl Machine<'_> {
             }
             Op::Query(query) => match query.kind {
                 QueryKind::GlobalId => vec![u64::from(query.dimension) + 1],
-                // Inside the group, where the kernel says how large it is.
+                // Inside the group, if the kernel specifies its size.
                 QueryKind::LocalId => {
                     let required =
                         self.kernel.required_local_size.map(|size| size[usize::from(query.dimension)]);
@@ -423,7 +423,7 @@ fn transformed_kernels_mean_the_same() {
                         );
                         compared += 1;
                     }
-                    // An access out of bounds or what the interpreter lacks: all have it, or none.
+                    // An out-of-bounds access or an unsupported operation: all versions have it, or none.
                     [Err(reason), ..] => skipped.push(format!("{name}: {reason}")),
                     [Ok(_), Err(reason), _] | [Ok(_), _, Err(reason)] => {
                         panic!("{}: {name} with seed {seed}, transformed, {reason}", path.display())

@@ -1,4 +1,4 @@
-//! Ranges of integers, against every number that a small kernel can compute and against ranges worked out by hand.
+//! Ranges of integers, compared with every number that a small kernel can compute, and with ranges determined by hand.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -9,7 +9,7 @@ use tripipe_ir::op::{Binary, QueryKind};
 use tripipe_ir::transform::fold;
 use tripipe_ir::{Scalar, Value, text, verify};
 
-/// Ranges of the values of that number in a kernel, for a launch of which something is known.
+/// The ranges of the values with these numbers in a kernel, for a launch with partially known properties.
 fn ranges<const N: usize>(
     body: &str,
     known: &dyn Fn(Atom) -> Option<i64>,
@@ -49,8 +49,8 @@ const BINARY: [Binary; 14] = [
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// All results of two numbers of their ranges are in the range of the result, and where none wraps both ends of a sum,
-    /// a difference and a product are among them.
+    /// All results of two numbers from their ranges are in the range of the result, and if none wraps, it contains
+    /// both ends of a sum, a difference and a product.
     #[test]
     fn an_operation_stays_in_its_range(
         op in proptest::sample::select(BINARY.to_vec()), a in any::<[i8; 2]>(), b in any::<[i8; 2]>(),
@@ -89,7 +89,7 @@ proptest! {
         }
     }
 
-    /// Ranges know what they contain.
+    /// A joined range contains both ranges, and their numbers.
     #[test]
     fn a_joined_range_has_both(a in any::<[i64; 2]>(), b in any::<[i64; 2]>(), number: i64) {
         let range = |[x, y]: [i64; 2]| Range { low: x.min(y), high: x.max(y) };
@@ -111,7 +111,7 @@ fn weighted_bytes_fit_sixteen_bits() {
     assert_eq!(found, [(0, 255), (0, 510), (0, 765), (0, 3060), (-3060, 255), (0, 191)]);
 }
 
-/// A loop's counter stays below its bound; a sum over known rounds is not bounded by them but by its type.
+/// A loop's counter stays below its bound; a sum over a known number of iterations is bounded only by its type.
 #[test]
 fn counters_stop_at_their_bound() {
     let body = "  const %0: i32 = 0\n  const %1: i32 = 3\n  const %2: i32 = 100\n\
@@ -124,7 +124,7 @@ fn counters_stop_at_their_bound() {
     );
 }
 
-/// `if (x >= 0 && x < n)` with an argument that nobody knows, and with one that is known.
+/// `if (x >= 0 && x < n)` with an unknown argument, and with a known one.
 #[test]
 fn branches_narrow_what_they_compare() {
     let body = "  parameter \"x\" \"int\" value i32\n  parameter \"n\" \"int\" value i32\n  const %2: i32 = 0\n  const %3: i32 = 1\n\
@@ -136,7 +136,7 @@ fn branches_narrow_what_they_compare() {
     assert_eq!(ranges(body, &n, [6]), [(1, 640)]);
 }
 
-/// Ids are below the size of the launch where that is known, and below 2^31 where it is not.
+/// Ids are below the size of the launch if it is known, otherwise below 2^31.
 #[test]
 fn ids_are_below_their_sizes() {
     let body = "b0:\n  %0: i64 = query.global_id.0\n  %1: i64 = query.local_id.1\n  %2: i32 = convert.u.u.rte %0\n  return";

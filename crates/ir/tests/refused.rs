@@ -1,4 +1,4 @@
-//! What is not supported is refused by name and place; what is damaged, with what is wrong.
+//! An unsupported feature is rejected with its name and location; a damaged module, with what is wrong.
 
 #![allow(
     clippy::expect_used,
@@ -91,10 +91,10 @@ fn damaged_bytes_say_where() {
     assert_eq!(error(&swapped), error(&bytes));
 }
 
-/// Ids are names of nobody's: what the module gives a name is called so, all else by the instruction that makes it.
+/// Messages do not show ids: they use the name in the module, or else the instruction that defines the id.
 #[test]
 fn ids_are_said_in_words() {
-    // A kernel that stores to %9: defined by nothing, or, when a function is there in its place, by that.
+    // A kernel that stores to %9, which nothing defines, or which is a function.
     let module = |extra: &[&[u32]], named: bool| {
         let mut words = vec![0x0723_0203_u32, 0x0001_0200, 0, 20, 0];
         let mut add = |instruction: &[u32], opcode: u32| {
@@ -133,7 +133,7 @@ fn ids_are_said_in_words() {
     assert!(named.contains("`sum`") && !named.contains('%'), "{named}");
 }
 
-/// A clang whose own back end serves needs no translator; lines are then not known, kernels load all the same.
+/// A clang with a usable back end of its own needs no translator; lines are then unknown, but kernels load.
 #[test]
 fn clangs_own_back_end_serves() {
     let program = "clang-22";
@@ -141,7 +141,7 @@ fn clangs_own_back_end_serves() {
         println!("skipped: no {program}");
         return;
     }
-    // In a process of its own, since which clang is used is decided once.
+    // In a separate process, because the choice of clang is made once per process.
     let this = std::env::current_exe().unwrap();
     let output = std::process::Command::new(this)
         .args(["--exact", "with_the_chosen_clang", "--nocapture"])

@@ -1,4 +1,4 @@
-//! Each invariant of a kernel, broken once.
+//! Each invariant of a kernel, violated once.
 
 #![allow(
     clippy::expect_used,
@@ -63,7 +63,7 @@ fn verified(text: &str) -> Result<(), String> {
 fn the_good_one_is_good() {
     verified(GOOD).unwrap();
     let module = text::parse(GOOD).unwrap();
-    // Constants print before the blocks, wherever they were made.
+    // Constants are printed before the blocks, wherever they were created.
     assert_eq!(text::parse(&module.to_string()).unwrap(), module);
 }
 
@@ -78,17 +78,17 @@ fn every_broken_line_is_found() {
         ),
         ("  parameter \"n\" \"int\" value i32\n", "", "another number of parameters"),
         ("branch %7, b1(%6), b2", "branch %7, b1(%6), b0(%0, %1)", "goes to the entry"),
-        // 2: what is named exists.
+        // 2: references refer to existing things.
         ("branch %7, b1(%6), b2", "branch %7, b1(%6), b9", "b9 does not exist"),
         ("object.0 !1", "object.3 !1", "$3 does not exist"),
         ("program.0", "program.4", "@4 does not exist"),
         ("printf.0 %13", "printf.1 %13", "format 1 does not exist"),
         ("query.global_id.1 !0", "query.global_id.1 !7", "!7 does not exist"),
         ("store.4 %0, %8", "store.4 %0, %88", "%88 does not exist"),
-        // 5: what ways bring.
+        // 5: arguments of edges.
         ("branch %7, b1(%6), b2", "branch %7, b1, b2", "brings 0 values to b1, which takes 1"),
         ("branch %7, b1(%6), b2", "branch %7, b1(%2), b2", "%2 is not of the type of %8"),
-        // 6: what decides.
+        // 6: conditions.
         ("branch %7, b1(%6), b2", "branch %6, b1(%6), b2", "branches on %6, which is no bool"),
         ("2 b2, else b2", "1 b2, else b2", "has equal cases"),
         ("switch %8,", "switch %0,", "which is no integer"),
@@ -139,7 +139,7 @@ fn every_broken_line_is_found() {
         ("object @0 \"table\" constant", "object @0 \"table\" local", "@0 is in local memory"),
         ("bytes x0100000002000000", "bytes x01000000", "has 8 bytes and holds 4"),
         ("bytes x0100000002000000", "bytes x0100000002000000 0 @5 0", "an object that is not there"),
-        // 12: places.
+        // 12: locations.
         ("place !0 file0 1 2", "place !0 file0 1 2 !1", "is inlined at a place that is not older"),
     ];
     for (good, bad, message) in broken {
@@ -149,7 +149,7 @@ fn every_broken_line_is_found() {
     }
 }
 
-/// 3 and 4 cannot be written as text: the text form has each instruction where it is.
+/// 3 and 4 cannot be expressed as text: in the text form, each instruction is in its block.
 #[test]
 fn tables_have_to_agree() {
     let module = || text::parse(GOOD).unwrap();

@@ -127,7 +127,8 @@ fn a_callback_that_panics_takes_nothing_with_it() {
     assert_eq!(first(&mut executor, memory), 1);
 }
 
-/// Transfers keep their place among launches: each reads and overwrites what was there then. What is dropped on its way is freed when it has ended.
+/// Transfers run in order with launches: each reads or overwrites the contents at that point. A dropped transfer is
+/// freed when it has ended.
 #[test]
 fn transfers_are_in_line() {
     let Some(mut executor) = support::executor() else { return };
@@ -147,7 +148,7 @@ fn transfers_are_in_line() {
     let (tell, told) = channel();
     last.on_done(Box::new(move || tell.send(()).unwrap()));
     for (reading, want) in readings {
-        // Nobody sees what is half written.
+        // Incomplete contents are not visible.
         let early = reading.take();
         assert!(early.is_none() || reading.is_done());
         reading.wait().unwrap();

@@ -163,7 +163,7 @@ fn findings() -> Vec<Finding> {
 const LAUNCHES: &[Launch<'_>] =
     &[Launch { kernel: "add", global: [4096, 1, 1], local: [64, 1, 1], seconds: 0.25 }];
 
-/// [`SOURCE`] with so many lines ahead of it.
+/// [`SOURCE`] with `lines` lines before it.
 fn sources(lines: usize) -> BTreeMap<String, String> {
     BTreeMap::from([("kernels/add.cl".to_owned(), format!("{}{SOURCE}", "\n".repeat(lines)))])
 }
@@ -199,11 +199,11 @@ fn colours_only_where_asked_for() {
     let coloured =
         text(&report(&findings, &[], &sources(0)), Canvas { width: 100, colour: true, ..Canvas::default() });
     assert!(coloured.contains("\u{1b}["));
-    // The same but for the colours.
+    // The same apart from the colours.
     assert_eq!(without_escapes(&coloured), plain);
 }
 
-/// A text without what colours it: `ESC [ ... m`.
+/// A text without its colour codes: `ESC [ ... m`.
 fn without_escapes(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let first = parts.next().unwrap().to_owned();

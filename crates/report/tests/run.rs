@@ -64,7 +64,7 @@ fn numbers() {
 
 #[test]
 fn vectors_and_integers() {
-    // A vector of 3 has a fourth lane that nobody sees.
+    // A vector of 3 has a fourth, invisible lane.
     let bytes = [1u8, 2, 3, 99, 4, 5, 255, 99];
     let array = array("uchar3", &[2]);
     let shown = Memory { shown: Some(Base::Ten), file: Some("out.npy"), ..memory(&array, &bytes) };

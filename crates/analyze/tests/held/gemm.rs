@@ -34,7 +34,7 @@ fn steps_gain_what_was_published() {
     };
     for ratio in &Published::load().unwrap().gemm_fp16_1024.ratio {
         for (gpu, published) in &ratio.gpus {
-            // Tuned by hand in ways that were not published.
+            // Versions that were tuned by hand in unpublished ways.
             if module.kernel(&ratio.version.replace('-', "_")).is_none() {
                 continue;
             }

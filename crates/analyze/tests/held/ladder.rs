@@ -27,7 +27,8 @@ fn figures(analysis: &Analysis) -> Figures {
     [column(Column::Arithmetic), column(Column::LoadStore), f64::from(analysis.registers.work.used)]
 }
 
-/// What was fitted to the ladder, each with its other choice: the scalar units, pairs of stores, loads ahead, the registers.
+/// The parameters fitted to the ladder, each with its alternatives: scalar units, pairs of stores, loads ahead,
+/// registers.
 fn other_models() -> Vec<Model> {
     let text = include_str!("../../../machine/data/midgard.toml");
     let choices = [
@@ -69,7 +70,7 @@ fn the_published_ladder_comes_out() {
     let steps = &Published::load().unwrap().laplace_t604.step;
     let models = other_models();
     let name = |step: &LaplaceStep| step.name.replace('-', "_");
-    // For each step the choice that is best for the five others.
+    // For each step, the choice that is best for the other five.
     let left_out: Vec<Figures> = steps
         .iter()
         .map(|out| {
@@ -113,13 +114,13 @@ fn the_published_ladder_comes_out() {
         );
         arithmetic_errors.push(error(found[0], wanted[0]).abs());
     }
-    // The goal that is reached; the table has what is not.
+    // The goal that is reached; the table shows those that are not.
     assert!(arithmetic_errors.iter().all(|error| *error <= 0.15), "{table}");
     keep("error table", &table);
     keep("ladder", &speed_ups(&module));
 }
 
-/// Times of the whole picture, each by that of the first step.
+/// Times for the whole picture, relative to that of the first step.
 fn speed_ups(module: &Module) -> String {
     let published = &Published::load().unwrap().laplace_t604;
     let gpu = find("t604").unwrap();

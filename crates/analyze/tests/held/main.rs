@@ -1,5 +1,5 @@
-//! The model held against what others have published: the tables in docs/model.md, which these tests write anew with `BLESS=1`. A
-//! figure that changes shows there.
+//! Compares the model with published figures: the tables in docs/model.md, which these tests update with `BLESS=1`.
+//! Every change of a figure shows there.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test says aloud what it leaves out")]
 
@@ -20,7 +20,8 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/held").join(name)
 }
 
-/// Kernels as a driver has them; `None`, said aloud, where no clang is, unless `TRIPIPE_REQUIRE_CLANG` asks for one.
+/// Kernels after a driver's optimisations; `None`, with a message, if there is no clang, unless
+/// `TRIPIPE_REQUIRE_CLANG` is set.
 fn compiled(build: impl FnOnce(&Build) -> Result<Built, BuildError>) -> Option<Module> {
     match build(&Build { optimization: Optimization::Driver, ..Build::default() }) {
         Ok(built) => Some(spirv::load(&built.spirv, &spirv::Options::default()).unwrap()),
@@ -32,7 +33,7 @@ fn compiled(build: impl FnOnce(&Build) -> Result<Built, BuildError>) -> Option<M
     }
 }
 
-/// Compares a table with the one on the page, or puts it there.
+/// Compares a table with the one in the document, or updates it.
 fn keep(name: &str, table: &str) {
     static PAGE: Mutex<()> = Mutex::new(());
     let _alone = PAGE.lock().unwrap();
@@ -48,7 +49,7 @@ fn keep(name: &str, table: &str) {
     }
 }
 
-/// How far a figure is off, as a share.
+/// The relative error of a figure.
 fn error(found: f64, wanted: f64) -> f64 {
     found / wanted - 1.0
 }

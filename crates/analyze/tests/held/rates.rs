@@ -1,4 +1,4 @@
-//! Rates of single operations, measured by others.
+//! Published measurements of the rates of single operations.
 
 use std::fmt::Write as _;
 
@@ -25,12 +25,12 @@ struct Rate {
     relative: Option<f64>,
     #[serde(default)]
     fitted: bool,
-    /// Doing it again changes nothing, which compilers see.
+    /// Repeating the operation does not change the result, and compilers know that.
     #[serde(default)]
     idempotent: bool,
 }
 
-/// Values at hand at once, and how often each is made anew.
+/// The number of live values, and how often each is recomputed.
 const VALUES: usize = 8;
 const ROUNDS: usize = 4;
 
@@ -44,7 +44,7 @@ impl Rate {
     }
 }
 
-/// A kernel that makes `VALUES` values so often of one another.
+/// A kernel that recomputes `VALUES` values from one another that often.
 fn kernel(name: &str, ty: &str, code: &str, rounds: usize) -> String {
     let mut text = format!(
         "kernel void {name}(global {ty} *memory)\n{{\n    global {ty} *own = memory + {VALUES} * get_global_id(0);\n"
@@ -62,7 +62,7 @@ fn kernel(name: &str, ty: &str, code: &str, rounds: usize) -> String {
     text + "}\n"
 }
 
-/// Cycles of the arithmetic that one kernel has and another has not.
+/// The additional arithmetic cycles of one kernel over another.
 fn more(one: &Analysis, other: &Analysis) -> f64 {
     let pipe = |at: usize| {
         let clocks = |analysis: &Analysis| analysis.longest.pipes[at].as_constant().unwrap();
@@ -81,7 +81,7 @@ fn operations_cost_what_was_measured() {
     text += &kernel("sum_less", "float", "a + b", 1);
     for (at, rate) in rates.rate.iter().enumerate() {
         let (ty, code) = (&rate.r#type, &rate.code);
-        // What is the same after a second time is held against a kernel that only moves.
+        // An idempotent operation is compared with a kernel that only moves values.
         let (rounds, less) = if rate.idempotent { (1, "b") } else { (rate.rounds() + 1, code.as_str()) };
         text += &kernel(&format!("k{at}"), ty, code, rounds);
         text += &kernel(&format!("k{at}_less"), ty, less, 1);
@@ -102,7 +102,7 @@ fn operations_cost_what_was_measured() {
             (None, Some(relative)) => (relative, cost / addition, "additions"),
             _ => unreachable!("a rate is measured one way"),
         };
-        // Of the time: what is done in a clock is its inverse.
+        // The error of the time: a rate per clock is its inverse.
         let off = if rate.per_clock.is_some() { error(measured, found) } else { error(found, measured) };
         if !rate.fitted {
             errors.push(off.abs());

@@ -1,11 +1,11 @@
-//! `tripipe analyze`: a kernel on one GPU, on all of them, with and without a launch; whatever cannot be analysed.
+//! `tripipe analyze`: a kernel on one GPU, on all of them, with and without a launch; inputs that cannot be analysed.
 
 use serde_json::Value;
 
 use crate::run_kernel::compiles;
 use crate::{Bench, complaint, done, refused, sarif_shape};
 
-/// A row's sum of `n` floats, four at a time.
+/// The sum of a row of `n` floats, four at a time.
 const SUM: &str = "kernel void sum(global const float4* in, global float* out, int n) {\n    \
                    float4 sum = 0;\n    \
                    for (int i = 0; i < n; ++i)\n        \
@@ -23,7 +23,7 @@ fn objects(bench: &Bench, arguments: &[&str]) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The longest way's cost in a column, as text.
+/// The cost of the longest path in a column, as text.
 fn longest(object: &Value, column: &str) -> String {
     match &object["longest_path"]["columns"][column] {
         Value::String(text) => text.clone(),
@@ -38,7 +38,7 @@ fn a_loop_of_unknown_length_is_a_letter_until_it_is_known() {
     }
     let bench = bench();
     let open = &objects(&bench, &["-g", "g77"])[0];
-    // A round loads 16 bytes for each of 16 work-items, side by side: 4 lines of 64 bytes, a quarter cycle for each.
+    // An iteration loads 16 bytes for each of 16 adjacent work-items: 4 lines of 64 bytes, a quarter cycle each.
     assert!(longest(open, "LS").ends_with("0.25 n"), "{}", longest(open, "LS"));
     assert_eq!(open["loops"][0]["trips"], "n - 1");
     assert_eq!(open["launch"], Value::Null);
@@ -46,7 +46,7 @@ fn a_loop_of_unknown_length_is_a_letter_until_it_is_known() {
     // 64 loads of 1/4 cycle, and a store of 4 bytes for each of 16 work-items: one line, 1/16 cycle.
     assert_eq!(longest(known, "LS"), "16.0625");
     assert_eq!(known["launch"]["work_items"], 4096);
-    // FMA: four additions a round and three at the end, 16 lanes on each of 2 engines.
+    // FMA: four additions per iteration and three at the end, 16 lanes on each of 2 engines.
     assert_eq!(longest(known, "FMA"), (f64::from(4 * 64 + 3) / 32.0).to_string());
 }
 
@@ -64,7 +64,7 @@ fn a_module_costs_what_its_source_does() {
         let object: Value = serde_json::from_str(&text).unwrap();
         (object["loops"].clone(), object["left_out"].clone())
     };
-    // Before the loop the way through SPIR-V leaves a comparison more.
+    // SPIR-V leaves one more comparison before the loop.
     assert_eq!(cost("sum.spv"), cost("sum.cl"));
 }
 
@@ -107,7 +107,7 @@ fn what_cannot_be_analysed_is_refused() {
     refused(&bench.run(&["analyze", "nothing.cl"]), &["nothing.cl"]);
     refused(&bench.run(&["analyze", "broken.toml"]), &["broken.toml:1:10"]);
     if compiles() {
-        // What clang says, once, and then the line that says so.
+        // Clang's messages, once, and then the line that reports the failure.
         bench.write("broken.cl", "kernel void k(global int* a) { *a = b; }");
         let output = bench.run(&["analyze", "broken.cl"]);
         let said = complaint(&output.stderr);
@@ -134,7 +134,7 @@ fn a_budget_is_kept_or_not() {
     let (code, said) = run("ls<=16,registers<=64");
     assert_eq!((code, &*said), (Some(1), "over budget: sum on Mali-G77: 16.06, want ls<=16\n"));
     refused(&bench.run(&["analyze", "sum.cl", "--budget", "speed<=1"]), &["speed<=1", "registers"]);
-    // What nobody can say is no pass: a time without a launch, letters, a column of other GPUs.
+    // A limit that cannot be evaluated is not met: a time without a launch, a symbolic cost, a column of other GPUs.
     let unknown = |arguments: &[&str], says: &[&str]| {
         let output = bench.run(&[&["analyze", "sum.cl"], arguments].concat());
         assert!(output.stdout.is_empty(), "{arguments:?}");
@@ -147,7 +147,7 @@ fn a_budget_is_kept_or_not() {
     unknown(&["-g", "740", "--format", "malioc-json"], &["Adreno 740", "Mali"]);
 }
 
-/// The fields that readers of malioc's schema `performance` look for, version 2.
+/// The fields that readers of version 2 of malioc's `performance` schema expect.
 #[test]
 fn the_offline_compilers_form() {
     if !compiles() {
@@ -172,7 +172,7 @@ fn the_offline_compilers_form() {
         let named: Vec<&Value> =
             shader["hardware"]["pipelines"].as_array().unwrap().iter().map(|each| &each["name"]).collect();
         assert_eq!(named, pipelines);
-        // The loop's length is not known.
+        // The loop's trip count is unknown.
         let longest = &performance["longest_path_cycles"];
         assert_eq!(longest["cycle_count"], Value::from(vec![Value::Null; pipelines.len()]));
         assert_eq!(longest["bound_pipelines"], Value::from(vec![Value::Null]));
@@ -188,14 +188,14 @@ fn the_offline_compilers_form() {
             assert!(properties.iter().any(|property| property["name"] == name), "{name}");
         }
     }
-    // On a G78 an instruction of FMA is 1/64 and a message 1: 64 rounds of four additions, and three more.
+    // On a G78, an FMA instruction costs 1/64 and a message 1: 64 iterations of four additions, and three more.
     let known = read(&["-g", "g78", "--arg", "n=64"]);
     let counts = &known["shaders"][0]["variants"][0]["performance"]["longest_path_cycles"]["cycle_count"];
     assert_eq!(counts[1], f64::from(4 * 64 + 3) / 64.0);
     assert_eq!(counts[4], 65.0);
 }
 
-/// Dimension 0 walks down the rows; `fma` is called.
+/// Dimension 0 runs down the rows; `fma` is called.
 const DOWN: &str = "kernel void down(global const float* in, global float* out, int width) {\n    \
                     int y = get_global_id(0), x = get_global_id(1);\n    \
                     float a = in[y * width + x];\n    \
@@ -220,17 +220,17 @@ fn advice_is_for_this_kernel_on_this_gpu() {
         codes.dedup();
         codes
     };
-    // A Mali-T860 has no warps, and computes fma() lane by lane; a G77 has both; an Adreno computes fma() in software.
+    // A Mali-T860 has no warps, and computes fma() lane by lane; a G77 has both; an Adreno emulates fma() in software.
     assert_eq!(codes(&["-g", "t860"]), [""; 0]);
     bench.write("lanes.cl", DOWN.replace("float*", "float4*").replace("float a", "float4 a"));
     let text = bench.succeed(&["analyze", "lanes.cl", "-g", "t860"]);
     assert!(text.contains("emulated-fma") && text.contains("costs 4 times"), "{text}");
     assert_eq!(codes(&["-g", "g77"]), ["scattered-access"]);
     assert_eq!(codes(&["-g", "640"]), ["scattered-access", "emulated-fma"]);
-    // 4099 is prime, and more than a group may have: the groups that the driver can choose are of 1.
+    // 4099 is prime, and larger than a work-group may be: the driver can only choose groups of 1.
     assert!(codes(&["-g", "g77", "--global", "4099,1"]).contains(&"uneven-work-group".to_owned()));
     assert!(!codes(&["-g", "g77", "--global", "4096,1"]).contains(&"uneven-work-group".to_owned()));
-    // Both accesses are all that the load/store pipe does, so one of them coalesced is (16 - 1) / 32 less.
+    // The load/store pipe runs only these two accesses, so coalescing one of them saves (16 - 1) / 32.
     let gain = advice(&bench, &["-g", "g77"])[0].1["gain"].as_f64().unwrap();
     assert!((gain - 15.0 / 32.0).abs() < 1e-6, "{gain}");
 }
@@ -299,7 +299,7 @@ fn what_changed_is_shown() {
     bench.write("old.json", bench.succeed(&["analyze", "down.cl", "-g", "640,g77", "--format", "json"]));
     let again = bench.succeed(&["analyze", "down.cl", "-g", "640,g77", "--diff", "old.json"]);
     assert_eq!(again, "down on Adreno 640: as before\ndown on Mali-G77: as before\n");
-    // Dimension 0 along the row: a warp of 16 touches one line for each access where it was 16, so 2/16 of 2.
+    // Dimension 0 along the row: each access of a warp of 16 touches one line instead of 16, so 2/16 of 2.
     let along = DOWN
         .replace("y = get_global_id(0), x = get_global_id(1)", "y = get_global_id(1), x = get_global_id(0)");
     bench.write("down.cl", along);
@@ -308,7 +308,7 @@ fn what_changed_is_shown() {
     let now = bench.succeed(&["analyze", "down.cl", "-g", "g77", "--diff", "old.json"]);
     assert!(now.starts_with("down on Mali-G77: ") && now.contains("LS 2 -> 0.12 (-94%)"), "{now}");
     assert!(now.ends_with("down on Adreno 640: gone\n"), "{now}");
-    // The other way round it is worse, which the exit code says in every form.
+    // In the other direction it is worse, which the exit code reports in every format.
     bench.write("down.cl", DOWN);
     let form = |form: &str| {
         let output =
@@ -331,7 +331,7 @@ fn what_changed_is_shown() {
     refused(&bench.run(&["analyze", "down.cl", "--diff", "old.json"]), &["old.json:1", "--format json"]);
 }
 
-/// Each work-item reads 256 bytes from the next one's, in a function that clang leaves alone.
+/// Each work-item reads 256 bytes from the next one's location, in a function that clang does not inline.
 const CALLED: &str = "__attribute__((noinline)) float twice(global const float* in, int at) {\n    \
                       float sum = 0;\n    \
                       for (int i = 0; i < at; ++i)\n        \
@@ -372,7 +372,7 @@ fn code_of_a_function_is_on_its_own_lines() {
     let result = result.iter().find(|result| result["ruleId"] == "scattered-access").unwrap();
     assert_eq!(result["locations"][0]["physicalLocation"]["region"]["startLine"], 4);
     assert_eq!(result["relatedLocations"][0]["physicalLocation"]["region"]["startLine"], 9);
-    // A comment in the function silences it, and so does one at the call.
+    // A comment in the function suppresses it, and so does one at the call.
     for (line, comment) in [
         ("        sum +=", "        // tripipe: allow scattered-access\n        sum +="),
         ("    out[i]", "    // tripipe: allow scattered-access\n    out[i]"),
@@ -383,7 +383,7 @@ fn code_of_a_function_is_on_its_own_lines() {
     }
 }
 
-/// As BLAS has vectors: every `x_inc`-th element.
+/// A vector as in BLAS: every `x_inc`-th element.
 const STRIDED: &str = "kernel void total(global const float* x, global float* out, int n, int x_inc) {\n    \
                        float sum = 0;\n    \
                        for (int i = get_global_id(0); i < n; i += get_global_size(0))\n        \
@@ -403,7 +403,7 @@ fn a_stride_that_is_an_argument_is_named() {
         let accesses = object["accesses"].as_array().unwrap();
         accesses.iter().find(|access| access["memory"] == "x").unwrap().clone()
     };
-    // A warp of 16 reads 4 bytes each: one line of 64 if they are side by side, 16 if each has its own.
+    // A warp of 16 reads 4 bytes each: one line of 64 if they are adjacent, 16 lines if each has its own.
     let open = read(&[]);
     assert_eq!(
         (&open["stride_argument"], &open["lines_if_one"], &open["lines"], &open["lines_known"]),
@@ -461,7 +461,7 @@ fn a_program_comes_by_standard_input() {
     assert!(broken.status.code() == Some(2) && said.contains("<stdin>:1:"), "{said}");
 }
 
-/// Names of the IR, and numbers below nothing, are nobody's business.
+/// The output contains no internal names of the IR, and no negative zero.
 #[test]
 fn values_without_a_name_are_said_in_words() {
     if !compiles() {

@@ -1,4 +1,4 @@
-//! Pictures, outputs and options that cannot be: each one line that names the file and the way out.
+//! Impossible pictures, outputs and options: each gives one line that names the file and the way out.
 
 use image::{DynamicImage, Rgb, RgbImage};
 
@@ -9,7 +9,7 @@ fn picture() -> RgbImage {
     RgbImage::from_fn(64, 48, |x, y| Rgb([(x * 4) as u8, (y * 5) as u8, (x * y) as u8]))
 }
 
-/// A PNG header for so many RGB pixels, and nothing behind it.
+/// A PNG header for an RGB picture of this size, without any data after it.
 fn png_header(width: u32, height: u32) -> Vec<u8> {
     let mut chunk = b"IHDR".to_vec();
     chunk.extend(width.to_be_bytes());
@@ -25,7 +25,7 @@ fn png_header(width: u32, height: u32) -> Vec<u8> {
     let mut file = b"\x89PNG\r\n\x1a\n\0\0\0\x0d".to_vec();
     file.extend(chunk);
     file.extend((!crc).to_be_bytes());
-    // An empty data chunk: a decoder looks for one before it says how large the picture is.
+    // An empty data chunk: a decoder looks for one before it reports the size of the picture.
     file.extend(b"\0\0\0\0IDAT\x35\xaf\x06\x1e");
     file
 }
@@ -80,7 +80,7 @@ fn headers_that_promise_too_much() {
     for name in ["a.png", "a.ppm", "a.bmp"] {
         let start = std::time::Instant::now();
         bench.refuse(&["filter", "laplace", name, "out.png"], &[name]);
-        // Told from the header: 30 GB would take longer.
+        // Detected from the header: decoding 30 GB would take longer.
         assert!(start.elapsed().as_secs() < 5, "{name}");
     }
     bench.refuse(&["filter", "laplace", "a.png", "out.png"], &["100000x100000", "at most 2 GiB"]);
@@ -135,7 +135,7 @@ fn a_place_nobody_can_write() {
         let output = bench.command(arguments).stdout(full).output().unwrap();
         crate::refused(&output, &["standard output"]);
     }
-    // Full when it is written to.
+    // The device is full as soon as it is written to.
     let output =
         bench.command(&["devices"]).stdout(std::fs::File::create("/dev/full").unwrap()).output().unwrap();
     crate::refused(&output, &["standard output"]);

@@ -1,4 +1,4 @@
-//! `tripipe check`: launch files with and without bugs, in every form; whatever cannot be checked.
+//! `tripipe check`: launch files with and without bugs, in every format; inputs that cannot be checked.
 
 use std::process::Output;
 
@@ -10,7 +10,7 @@ use crate::{Bench, complaint, refused, sarif_shape};
 const SCALE: &str = "kernel void scale(global const float* in, global float* out, float factor) {\n    \
                      size_t i = get_global_id(0);\n    out[i] = in[i] * factor;\n}\n";
 
-/// `scale` by that many work-items over four numbers.
+/// `scale` run by `global` work-items over four numbers.
 fn scale(global: usize) -> String {
     format!(
         "source = 'scale.cl'\nglobal = {global}\nlocal = 2\n\
@@ -20,7 +20,7 @@ fn scale(global: usize) -> String {
     )
 }
 
-/// A folder with `scale`: `clean.toml` is, `bug.toml` has two work-items too many.
+/// A folder with `scale`: `clean.toml` has no bug, `bug.toml` has two work-items too many.
 fn bench() -> Bench {
     let bench = Bench::new();
     bench.write("scale.cl", SCALE);
@@ -29,14 +29,14 @@ fn bench() -> Bench {
     bench
 }
 
-/// The standard output of a run that ends with that exit code and says no more.
+/// The standard output of a run that ends with that exit code and writes nothing else.
 fn said(output: Output, code: i32) -> String {
     let (out, err) = (String::from_utf8(output.stdout).unwrap(), complaint(&output.stderr));
     assert_eq!((output.status.code(), &*err), (Some(code), ""), "{out}");
     out
 }
 
-/// The codes found, in their order.
+/// The codes of the findings, in order.
 fn codes(bench: &Bench, arguments: &[&str]) -> Vec<String> {
     let output = bench.run(&[&["check", "--format", "json"], arguments].concat());
     let code = output.status.code();
@@ -88,7 +88,7 @@ checked: `scale`, 6 x 1 x 1 work-items in work-groups of 2 x 1 x 1
 2 errors (35 checks)
 ";
     assert_eq!(said(bench.run(&["check", "bug.toml"]), 1), found);
-    // The same launch as Oclgrind writes it.
+    // The same launch in Oclgrind's format.
     bench.write(
         "bug.sim",
         "scale.cl scale\n6 1 1\n2 1 1\n<size=16 float> 1 2 3 -0.5\n<size=16 noinit>\n<size=4> 0.5\n",
@@ -104,7 +104,7 @@ fn findings_as_json() {
     let bench = bench();
     let mut report: Value =
         serde_json::from_str(&said(bench.run(&["check", "bug.toml", "--format", "json"]), 1)).unwrap();
-    // Every key that docs/findings.md lists, and no other.
+    // Every key that docs/findings.md lists, and no others.
     assert!(report["launches"][0]["seconds"].take().as_f64().unwrap() > 0.0);
     assert_eq!(
         report["launches"],
@@ -211,7 +211,7 @@ fn other_orders_find_more() {
         return;
     }
     let bench = Bench::new();
-    // Whoever counts first writes; only if that is not work-item 0 does another read what it wrote.
+    // The work-item that counts first writes; unless it is work-item 0, another work-item reads what it wrote.
     bench.write(
         "first.cl",
         "kernel void first(global int *a, global int *out) {\n    \
@@ -227,7 +227,7 @@ fn other_orders_find_more() {
     assert!(codes(&bench, &["first.toml"]).is_empty());
     assert_eq!(codes(&bench, &["first.toml", "--schedules", "4"]), ["data-race"]);
     let said = said(bench.run(&["check", "first.toml", "--schedules", "4"]), 1);
-    // The other side of it, with its line.
+    // The other access of the race, with its line.
     assert!(
         said.contains("11 |         out[0] = a[0];\n") && said.contains("9 |         a[0] = (int)i;\n"),
         "{said}"
@@ -257,13 +257,13 @@ fn what_does_not_end_is_ended() {
     let ended = said(bench.run(&["check", "endless.toml", "--limit-steps", "10000"]), 1);
     let first = "warning[infinite-loop]: ran 10000 instructions without coming to its end\n --> endless.cl:";
     assert!(ended.starts_with(first) && ended.contains("work-item: global (0, 0, 0)"), "{ended}");
-    // What nobody changes need not be waited for until the limit.
+    // A loop that waits for memory that never changes is detected before the step limit.
     bench.write("waits.toml", launch("waits"));
     let ended = said(bench.run(&["check", "waits.toml", "--only", "infinite-loop"]), 1);
     let first = "warning[infinite-loop]: waits for a change of memory that never comes";
     assert!(ended.starts_with(first) && ended.contains(" --> endless.cl:7:"), "{ended}");
 
-    // No loop, only much to do: so it says how far it came.
+    // No loop, only a lot of work: the message says how far it got.
     bench.write(
         "many.cl",
         "kernel void many(global int* a) {\n    if (get_global_id(0) == 0)\n        a[0] = 1;\n}\n",
@@ -279,7 +279,7 @@ fn what_does_not_end_is_ended() {
     );
 }
 
-/// Work-items are counted in 32 bits where races are looked for.
+/// Race detection counts work-items in 32 bits.
 #[test]
 fn races_of_too_many_work_items_are_said_to_be_left_out() {
     if !compiles() {
@@ -297,7 +297,7 @@ fn races_of_too_many_work_items_are_said_to_be_left_out() {
     };
     bench.write("huge.toml", launch("8589934592"));
     bench.write("small.toml", launch("128"));
-    // Another order begins with another group, one behind the first 2^32 work-items.
+    // Another order starts with another group, one after the first 2^32 work-items.
     let check = ["--limit-steps", "10000", "--schedules", "4", "--only", "same-value-race"];
     let huge = said(bench.run(&[&["check", "huge.toml"], &check[..]].concat()), 1);
     assert!(huge.contains("\nnot checked: races behind the first 4294967295 work-items"), "{huge}");
@@ -335,7 +335,7 @@ fn what_cannot_be_checked_is_refused() {
     bench.write("module.toml", scale(4).replace("source = 'scale.cl'", "spirv = 'scale.cl'"));
     refuse("module.toml", &["scale.cl"]);
 
-    // No compiler on this machine.
+    // This machine has no compiler.
     let mut command = bench.command(&["check", "clean.toml"]);
     command.env("PATH", bench.path()).env_remove("TRIPIPE_CLANG").env_remove("TRIPIPE_LLVM_SPIRV");
     refused(&command.output().unwrap(), &["no clang found", "clang-15", "TRIPIPE_CLANG"]);
@@ -355,7 +355,7 @@ fn what_cannot_be_checked_is_refused() {
     refuse("none.toml", &["`none`", "scale"]);
 }
 
-/// A kernel that gets an argument it does not need, and nothing worse.
+/// A kernel with an unused argument and no other finding.
 const SPARE: &str = "kernel void k(global int *out, int spare) {\n    out[get_global_id(0)] = 1;\n}\n";
 
 const SPARE_LAUNCH: &str = "source = 'spare.cl'\nglobal = 4\n[[argument]]\nbuffer = 'int'\ncount = 4\n\
@@ -369,11 +369,11 @@ fn the_exit_code_says_what_was_found_or_less() {
     let bench = bench();
     bench.write("spare.cl", SPARE);
     bench.write("spare.toml", SPARE_LAUNCH);
-    // A note alone: shown, and no failure unless asked for.
+    // A note only: it is shown, and is a failure only on request.
     let text = said(bench.run(&["check", "spare.toml"]), 0);
     assert!(text.starts_with("note[unused-argument]") && text.ends_with("1 note (35 checks)\n"), "{text}");
     assert_eq!(said(bench.run(&["check", "spare.toml", "--fail-on", "note"]), 1), text);
-    // Overflow of signed arithmetic is a warning.
+    // Signed overflow is a warning.
     bench.write(
         "sum.cl",
         "kernel void k(global int *out, int a) { out[get_global_id(0)] = a + 2147483647; }\n",
@@ -381,7 +381,7 @@ fn the_exit_code_says_what_was_found_or_less() {
     bench.write("sum.toml", SPARE_LAUNCH.replace("spare", "sum"));
     said(bench.run(&["check", "sum.toml"]), 1);
     said(bench.run(&["check", "sum.toml", "--fail-on", "error"]), 0);
-    // Errors fail in any case.
+    // Errors are always failures.
     said(bench.run(&["check", "bug.toml", "--fail-on", "error"]), 1);
     bench.refuse(&["check", "bug.toml", "--fail-on", "never"], &["--fail-on"]);
 }
@@ -400,11 +400,11 @@ fn comments_in_the_source_allow_what_is_found_there() {
     let both = "    out[i] = in[i] * factor; // tripipe: allow out-of-bounds-write, out-of-bounds-read\n";
     bench.write("scale.cl", SCALE.replace("    out[i] = in[i] * factor;\n", both));
     assert!(said(bench.run(&["check", "bug.toml"]), 0).ends_with("no findings (35 checks)\n"));
-    // What is about the kernel as a whole is allowed where it is declared.
+    // A finding about the kernel as a whole is suppressed at the declaration.
     bench.write("spare.cl", format!("// tripipe: allow unused-argument\n{SPARE}"));
     bench.write("spare.toml", SPARE_LAUNCH);
     said(bench.run(&["check", "spare.toml", "--fail-on", "note"]), 0);
-    // A code that another one begins with is not meant.
+    // A longer code that starts with this one does not match.
     bench.write("spare.cl", format!("// tripipe: allow unused-argument-of-mine\n{SPARE}"));
     said(bench.run(&["check", "spare.toml", "--fail-on", "note"]), 1);
 }
@@ -422,25 +422,25 @@ fn includes_are_found_beside_the_source_and_where_options_say() {
     bench.write("own.h", "#define OWN 1\n");
     bench.write("more/more.h", "#ifdef WITH\n#define MORE WITH\n#endif\n");
     let options = ["-I", "more", "-D", "WITH=20"];
-    // By its name alone, as by any other path to it.
+    // By its bare name or by another path.
     for name in ["own.cl", "./own.cl"] {
         let launch = bench.succeed(&[&["template", name][..], &options].concat());
         assert!(launch.contains("options = \"-D WITH=20 -I more\""), "{launch}");
         bench.succeed(&[&["analyze", name, "-g", "g77"][..], &options].concat());
     }
     bench.refuse_said(&["template", "own.cl"], &["own.cl does not compile", "more.h"]);
-    // Folders of the command line are the working folder's, wherever the launch file lies.
+    // Folders on the command line are relative to the working folder, wherever the launch file is.
     let launch = "source = '../../own.cl'\nglobal = 2\n[[argument]]\nbuffer = 'int'\ncount = 2\ndump = true\n\
                   expect = { values = [21, 21] }\n";
     bench.write("more/launch/own.toml", launch);
     for command in ["check", "run-kernel"] {
         bench.succeed(&[&[command, "more/launch/own.toml"][..], &options].concat());
     }
-    // What the command line defines goes before what the file does.
+    // Definitions on the command line override those of the file.
     bench.write("more/launch/own.toml", format!("options = '-D WITH=5 -I ..'\n{launch}"));
     bench.succeed(&["run-kernel", "more/launch/own.toml", "-DWITH=20"]);
     assert_eq!(bench.run(&["run-kernel", "more/launch/own.toml"]).status.code(), Some(1));
-    // A module is not compiled.
+    // A SPIR-V module is not compiled.
     bench.write("module.toml", "spirv = 'k.spv'\nglobal = 1\n");
     bench.refuse(&["check", "module.toml", "-D", "N=1"], &["k.spv is SPIR-V", "-D"]);
 }

@@ -1,4 +1,4 @@
-//! `tripipe devices`, help, and a reader that goes away.
+//! `tripipe devices`, help, and a reader that closes the pipe.
 
 use std::io::Read;
 use std::process::Stdio;
@@ -35,7 +35,7 @@ fn models_of_gpus_that_are_not_here() {
     let models = value["models"].as_array().unwrap();
     assert_eq!(models.len(), 30);
     let model = models.iter().find(|model| model["id"] == "mali-g610").unwrap();
-    // Arm's data sheet: 64 FP32 FMA a core and clock; four cores at 1 GHz.
+    // Arm's data sheet: 64 FP32 FMA per core and clock; four cores at 1 GHz.
     assert_eq!(model["f32_operations_per_second"]["value"], 512e9);
     assert_eq!(model["f16_operations_per_second"]["value"], 1024e9);
     assert_eq!(model["soc"]["value"], "RK3588");

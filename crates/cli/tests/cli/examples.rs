@@ -1,12 +1,12 @@
-//! What `tripipe explain` shows of each rule, checked: the example has exactly that finding, and what is to be written
-//! instead has none.
+//! Checks the examples of `tripipe explain`: each rule's example has exactly that finding, and its corrected version
+//! has none.
 
 use serde_json::Value;
 
 use crate::run_kernel::compiles;
 use crate::{Bench, complaint};
 
-/// A way to launch a kernel: the launch file without its source.
+/// A launch file without its source.
 type Launch = &'static str;
 
 const FLOATS: &str = "{ buffer = 'float', count = 64, fill = 2, access = 'read' }";
@@ -15,19 +15,19 @@ const IMAGES: &str =
     "{ image = { width = 16, height = 8, order = 'rgba', channel = 'float' }, fill = 1, access = 'read' },
     { image = { width = 16, height = 8, order = 'rgba', channel = 'float' }, access = 'write' }";
 
-/// For each rule how its example is launched, and how what is to be written instead if it is not in the same way; `IN`,
-/// `OUT` and `IMAGES` stand for arguments that many have.
+/// For each rule the launch of its example, and the launch of the corrected version if it differs; `IN`, `OUT` and
+/// `IMAGES` stand for common arguments.
 const LAUNCHES: &[(&str, Launch, Option<Launch>)] = &[
     ("out-of-bounds-read", "global = 64\nargument = [IN, OUT]", Some("global = 64\nargument = [IN, OUT, { value = 64 }]")),
     ("out-of-bounds-write", "global = 80\nargument = [OUT, { value = 1 }]", Some("global = 80\nargument = [OUT, { value = 1 }, { value = 64 }]")),
-    // With the last row the index would leave the array as a whole.
+    // With the last row, the index would leave the whole array.
     ("inner-array-bounds", "global = 2\nargument = [{ buffer = 'float', count = 2 }]", None),
     ("lane-out-of-range", "global = 64\nargument = [{ buffer = 'float4', count = 16, fill = 1 }, OUT]", None),
     ("null-pointer", "global = 64\nargument = [{ buffer = 'float', count = 64, fill = 1 }, { null = true }]", None),
     ("dangling-pointer", "global = 64\nargument = [{ buffer = 'int', count = 64 }]", None),
     ("misaligned-access", "global = 64\nargument = [{ buffer = 'uchar', count = 68, fill = 1 }, { buffer = 'uint', count = 64 }]", None),
     ("misaligned-vector", "global = 4\nargument = [{ buffer = 'uchar', count = 66, fill = 1 }, { buffer = 'float4', count = 4 }]", None),
-    // 4 times 2^30 is 0 where an int wraps around.
+    // 4 times 2^30 is 0 in an int that wraps around.
     ("address-overflow", "global = [1, 1]\noffset = [0, 4]\nargument = [{ buffer = 'uchar', count = 64 }, { value = 1073741824 }]", Some("global = [16, 4]\nargument = [{ buffer = 'uchar', count = 64 }, { value = 16 }]")),
     ("signed-overflow", "global = 2\nargument = [{ buffer = 'int', values = [3, 46341] }, { buffer = 'int', count = 2 }]", Some("global = 2\nargument = [{ buffer = 'int', values = [3, 46341] }, { buffer = 'long', count = 2 }]")),
     ("uninitialised-value", "global = 8\nargument = [IN, { buffer = 'float', count = 8 }, { value = 8 }]", None),
@@ -63,7 +63,7 @@ const LAUNCHES: &[(&str, Launch, Option<Launch>)] = &[
          { buffer = 'int', values = [0, 0, 0] }, { buffer = 'int', count = 2 }]", Some("global = 64\nargument = [{ buffer = 'float', count = 64, fill = 2 }]")),
 ];
 
-/// The code below a head of a page.
+/// The code below a heading of a page.
 fn code<'p>(page: &'p str, head: &str) -> &'p str {
     let section = page.split_once(&format!("\n## {head}\n")).unwrap().1;
     section.split_once("```c\n").unwrap().1.split_once("```").unwrap().0

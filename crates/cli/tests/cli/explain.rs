@@ -1,4 +1,4 @@
-//! `tripipe explain`, and the page that is made by it.
+//! `tripipe explain`, and the page generated from it.
 
 use std::path::Path;
 
@@ -30,10 +30,10 @@ fn a_code_is_explained() {
             .any(|line| line
                 == "      __kernel void neighbour(__global const float *in, __global float *out) {")
     );
-    // No markup but that of code; not wider than what a pipe gets; no colours in it.
+    // No markup except for code; no wider than a pipe allows; no colours.
     assert!(!said.contains("##") && !said.contains("```") && !said.contains('\u{1b}'), "{said}");
     assert!(said.lines().all(|line| line.chars().count() <= 120), "{said}");
-    // As it was copied out of a finding.
+    // As copied from a finding.
     assert_eq!(bench.succeed(&["explain", "error[data-race]"]), said);
     assert_eq!(bench.succeed(&["explain", "Data-Race"]), said);
 }
@@ -69,7 +69,7 @@ fn unknown_codes_are_refused() {
     }
 }
 
-/// `docs/checks.md` is what the command prints; `BLESS=1` writes it anew.
+/// `docs/checks.md` is the command's output; `BLESS=1` updates it.
 #[test]
 fn the_page_of_checks_is_up_to_date() {
     let page = Bench::new().succeed(&["explain", "--format", "markdown"]);

@@ -1,4 +1,4 @@
-//! Devices that fail, played by the stand-in driver, and a device that works, where there is one.
+//! Failing devices, simulated by the stand-in driver, and a working device if there is one.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn with_fault(bench: &Bench, fault: &str, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// A product and a picture on the stand-in, both refused with these words, both leaving what was there.
+/// A product and a filter on the stand-in: both fail with these words, and leave existing files unchanged.
 fn is_refused(fault: &str, words: &[&str]) {
     let bench = Bench::new();
     image::RgbImage::new(20, 20).save(bench.path().join("a.png")).unwrap();
@@ -87,7 +87,7 @@ fn a_lost_device_fails_the_ladder() {
     assert_eq!(output.status.code(), Some(2), "{}", complaint(&output.stderr));
 }
 
-/// A sound OpenCL device of this machine.
+/// A working OpenCL device of this machine.
 pub(super) fn device_of_this_machine(bench: &Bench) -> bool {
     let said =
         done(&bench.command(&["devices", "--format", "json"]).env_remove("TRIPIPE_OPENCL").output().unwrap());
@@ -123,7 +123,7 @@ fn opencl_and_the_cpu_path_agree() {
     assert_eq!(parts(&bench.read("c.npy")).1, f32s(&[7.0, -1.0, 16.0, -1.0]));
 }
 
-/// Machine code that PoCL has made below a folder: a file for each kernel and work-group size.
+/// Machine code that PoCL has stored below a folder: a file for each kernel and work-group size.
 fn kernels_built(folder: &Path) -> usize {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     let entries = entries.map(|entry| entry.unwrap().path());
@@ -149,7 +149,7 @@ fn a_first_picture_compiles_its_kernel_and_no_other() {
     let mut command = bench.command(&["filter", "laplace", "a.png", "b.png", "--device", "opencl"]);
     command.env_remove("TRIPIPE_OPENCL").env_remove("TRIPIPE_CACHE_DIR").env("POCL_CACHE_DIR", &kept);
     done(&command.output().unwrap());
-    // Another driver than PoCL keeps nothing there.
+    // A driver other than PoCL stores nothing there.
     assert!(kernels_built(&kept) <= 1, "{} kernels were compiled", kernels_built(&kept));
 }
 

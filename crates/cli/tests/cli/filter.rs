@@ -1,10 +1,12 @@
-//! `tripipe filter`, against formulas written down once more and files written and read by their formats' descriptions.
+//! `tripipe filter`, compared with separate formulas, and with files written and read by the specifications of their
+//! formats.
 
 use image::{DynamicImage, GrayAlphaImage, GrayImage, ImageFormat, Rgb, RgbImage, Rgba, RgbaImage};
 
 use crate::{Bench, complaint, done};
 
-/// 9 x the pixel - its neighbours, clamped; the ring copied. `channels` bytes a pixel, of which `filtered` are.
+/// 9 x the pixel - its neighbours, clamped; the ring copied. `channels` bytes per pixel, `filtered` of which are
+/// filtered.
 fn sharpened(bytes: &[u8], width: usize, height: usize, channels: usize, filtered: usize) -> Vec<u8> {
     let mut result = bytes.to_vec();
     for y in 1..height.saturating_sub(1) {
@@ -98,7 +100,7 @@ fn in_and_out_may_be_one() {
     assert_eq!(bench.files(), ["a.png"]);
 }
 
-/// A binary PGM or PPM of 16 bits.
+/// A binary PGM or PPM with 16 bits per channel.
 fn deep_pnm(width: usize, height: usize, channels: usize, values: &[u16]) -> Vec<u8> {
     let kind = if channels == 1 { 5 } else { 6 };
     let mut file = format!("P{kind}\n{width} {height}\n65535\n").into_bytes();
@@ -139,7 +141,7 @@ fn sixteen_bits_stay_sixteen_bits() {
         let values = deep_values(width * height * channels);
         bench.write(name, deep_pnm(width, height, channels, &values));
         for format in formats {
-            // There and back.
+            // To the format and back.
             let there = format!("there.{format}");
             let said = bench.succeed(&["filter", "copy", name, &there]);
             assert!(said.contains("of 16 bits"), "{said}");
@@ -154,7 +156,7 @@ fn sixteen_bits_stay_sixteen_bits() {
                 &["16", "convert:u8:0.00389105"],
             );
         }
-        // 65535 becomes 255, and rounds.
+        // 65535 becomes 255, with rounding.
         bench.succeed(&["filter", "convert:u8:0.00389105", name, "out.bmp"]);
         let bytes: Vec<u8> = values.iter().map(|value| (f64::from(*value) / 257.0).round() as u8).collect();
         let found = image::open(bench.path().join("out.bmp")).unwrap();
@@ -163,7 +165,7 @@ fn sixteen_bits_stay_sixteen_bits() {
     }
 }
 
-/// The pixels of a PPM of 8 bits.
+/// The pixels of a PPM with 8 bits per channel.
 fn ppm(bench: &Bench, name: &str) -> (usize, usize, Vec<u8>) {
     let bytes = bench.read(name);
     let header = bytes.split(|byte| *byte == b'\n').take(3).map(<[u8]>::to_vec).collect::<Vec<_>>();
@@ -189,7 +191,7 @@ fn other_extents() {
         let source = picture.get_pixel((at % 5 * 12 / 5) as u32, (at / 5 * 8 / 3) as u32);
         assert_eq!(pixel, source.0, "{at}");
     }
-    // By area is what one gets: the mean of 4 x 2 pixels each, rounded half up.
+    // By area is the default: the mean of 4 x 2 pixels each, rounded half up.
     bench.succeed(&["filter", "resize:3x", "a.png", "c.ppm"]);
     let (width, height, pixels) = ppm(&bench, "c.ppm");
     assert_eq!((width, height), (3, 2));
@@ -202,7 +204,7 @@ fn other_extents() {
             assert_eq!(u32::from(*value), (sum + 8) / 16, "{at}, {channel}");
         }
     }
-    // In the middle of a chain; filters see the new extents.
+    // In the middle of a chain; later filters use the new extents.
     bench.succeed(&["filter", "gray,resize:24x16:linear,rgb", "a.png", "d.ppm"]);
     assert_eq!(ppm(&bench, "d.ppm").2.len(), 24 * 16 * 3);
     for bad in ["resize", "resize:0x4", "resize:4", "resize:4x4:cubic", "resize:-1x4"] {
@@ -222,7 +224,7 @@ fn alpha_goes_where_its_picture_goes() {
     assert_eq!(small.color(), image::ColorType::La8);
     let want: Vec<u8> = (0..16).flat_map(|at| pixels[at / 4 * 16 + at % 4 * 2]).collect();
     assert_eq!(small.as_bytes(), want);
-    // Gray that becomes RGB takes its alpha along; alpha can be dropped.
+    // Gray that becomes RGB keeps its alpha; alpha can be dropped.
     bench.succeed(&["filter", "rgb", "a.png", "c.png"]);
     let color = image::open(bench.path().join("c.png")).unwrap();
     let want: Vec<u8> = pixels.iter().flat_map(|[gray, alpha]| [*gray, *gray, *gray, *alpha]).collect();
@@ -233,14 +235,14 @@ fn alpha_goes_where_its_picture_goes() {
     let deep = image::open(bench.path().join("e.png")).unwrap();
     assert_eq!(deep.color(), image::ColorType::La16);
     assert_eq!(deep.to_luma_alpha8().into_raw(), pixels.concat());
-    // An alpha that was just made is not filtered.
+    // Alpha that a filter has created is not filtered.
     rgb(8, 8).save(bench.path().join("f.png")).unwrap();
     bench.succeed(&["filter", "add-alpha,laplace8", "f.png", "g.png"]);
     let opaque = image::open(bench.path().join("g.png")).unwrap().to_rgba8();
     assert!(opaque.pixels().all(|pixel| pixel.0[3] == 255));
 }
 
-/// Luma, blue and red difference of BT.601 in limited range to RGB, as the standard has it.
+/// Luma, blue and red difference of BT.601 in limited range to RGB, by the formulas of the standard.
 fn bt601([y, u, v]: [u8; 3]) -> [f64; 3] {
     let [y, u, v] = [f64::from(y) - 16.0, f64::from(u) - 128.0, f64::from(v) - 128.0];
     let luma = y.max(0.0) * 255.0 / 219.0;
@@ -272,7 +274,7 @@ fn frames_of_cameras() {
         ("a.nv12", "nv12:6x4", frame(width, false)),
         ("a.nv21", "nv21:6x4", frame(width, true)),
         ("a.raw", "nv12:6x4:8", frame(pitch, false)),
-        // Some leave out what follows the last row.
+        // Some files omit the padding after the last row.
         ("b.raw", "nv12:6x4:8", frame(pitch, false)[..pitch * 6 - 2].to_vec()),
     ] {
         bench.write(name, bytes);
@@ -290,7 +292,7 @@ fn frames_of_cameras() {
             }
         }
     }
-    // White, black and gray are known; an odd frame has its chroma rounded up.
+    // White, black and gray are known; an odd frame has its chroma extents rounded up.
     let gray = RgbImage::from_fn(5, 3, |x, _| Rgb([[0, 255, 128, 0, 255][x as usize]; 3]));
     gray.save(bench.path().join("gray.png")).unwrap();
     let said = bench.succeed(&["filter", "copy", "gray.png", "gray.nv12"]);
@@ -299,7 +301,7 @@ fn frames_of_cameras() {
     let mut want = [row; 3].concat();
     want.extend([128; 12]);
     assert_eq!(bench.read("gray.nv12"), want);
-    // A picture of gray alone too; by option, whatever the name.
+    // A gray picture works too; --to selects the format whatever the file name.
     bench.succeed(&["filter", "gray", "gray.png", "any", "--to", "nv21"]);
     assert_eq!(bench.read("any"), want);
     bench.refuse(&["filter", "copy", "a.nv12", "x.png"], &["--from nv12:WIDTHxHEIGHT"]);
@@ -321,7 +323,7 @@ fn several_operations_are_said_one_by_one() {
     assert!(said.trim_end().ends_with("in all, with start-up and copies"), "{said}");
     let explained = bench.succeed(&["filter", chain, "a.png", "b.png", "--device", "cpu", "--explain"]);
     assert_eq!(explained.matches("  kernel  ").count(), 3, "{explained}");
-    // In the order in which they are done.
+    // In the order in which they run.
     let at = |name: &str| explained.find(name).unwrap();
     assert!(
         at("gray of") < at("area resizing of") && at("area resizing of") < at("laplace of"),
@@ -344,7 +346,7 @@ fn names_that_are_none_come_with_what_was_meant() {
     refuse("laplace", &["--border", "mirror"], &["mirror", "reflect101"]);
     refuse("gray,gray", &[], &["`gray` takes images of 3 or 4 channels", "has 1"]);
     refuse("convert:f32", &[], &["pixels of f32", "convert:u8"]);
-    // In range for what the window sees.
+    // In range for the pixels of the window.
     bench.succeed(&[
         "filter",
         "convert:u16:257,laplace,convert:u8:0.00389105",
@@ -378,7 +380,7 @@ fn an_animation_is_said_to_be_one() {
     let picture = rgb(6, 5);
     picture.save(bench.path().join("still.png")).unwrap();
     let still = bench.read("still.png");
-    // Behind the header chunk: two frames, played for ever. The still picture is what is shown where nothing moves.
+    // After the header chunk: two frames, played forever. Viewers without animation show the still picture.
     let mut moving = still[..33].to_vec();
     moving.extend(chunk(*b"acTL", &[0, 0, 0, 2, 0, 0, 0, 0]));
     moving.extend(&still[33..]);
@@ -393,7 +395,8 @@ fn an_animation_is_said_to_be_one() {
     done(&bench.run(&["filter", "copy", "still.png", "out.ppm"]));
 }
 
-/// Alpha is kept whoever made it: of a picture without any it is opaque, and stays so whatever is filtered after.
+/// Alpha is preserved wherever it comes from: if the picture has none, it is opaque, and later filters do not change
+/// it.
 #[test]
 fn alpha_that_a_filter_made_is_kept() {
     let bench = Bench::new();
@@ -428,7 +431,7 @@ fn an_explanation_says_which_run_was_measured() {
     let bench = Bench::new();
     rgb(40, 30).save(bench.path().join("a.png")).unwrap();
     let said = bench.succeed(&["filter", "laplace", "a.png", "b.png", "--device", "cpu", "--explain"]);
-    // The first, cold run is one of several, and not called the shortest of one.
+    // The first, cold run is one of several, and is not reported as the shortest of one.
     assert!(said.contains("the shortest of 5 runs"), "{said}");
 }
 

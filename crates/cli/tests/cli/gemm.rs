@@ -64,13 +64,13 @@ fn half_and_double_keep_their_type() {
     }
 }
 
-/// What float32 has, float64 has: transposes, factors, a bias, an activation, on every device.
+/// float64 supports everything that float32 does: transposes, factors, a bias, an activation, on every device.
 #[test]
 fn double_precision_with_everything() {
     let bench = Bench::new();
     let [m, n, k] = [3, 4, 6];
     let (a, b, bias) = (matrix(m, k, 3), matrix(k, n, 4), matrix(1, n, 5));
-    // What float32 does not hold.
+    // A number that float32 cannot represent.
     let far = f64::from(1 << 30) + 1.0;
     let doubles =
         |values: &[f64]| -> Vec<u8> { values.iter().flat_map(|value| value.to_le_bytes()).collect() };
@@ -180,12 +180,12 @@ fn added_to_another_matrix() {
     check(&[], [1.0, 1.0]);
     check(&["--beta", "-0.5", "--alpha", "2"], [2.0, -0.5]);
     check(&["--beta", "0"], [1.0, 0.0]);
-    // The result may go where C came from.
+    // The output may overwrite C.
     bench.succeed(&["gemm", "a.npy", "b.npy", "--c", "c.npy", "-o", "c.npy"]);
     let want: Vec<f32> = product.iter().zip(&c).map(|(ab, c)| ab + c).collect();
     assert_eq!(parts(&bench.read("c.npy")).1, f32s(&want));
     bench.refuse(&["gemm", "a.npy", "b.npy", "--c", "b.npy", "-o", "d2.npy"], &["b.npy is 5x4", "3x4"]);
-    // Bytes are summed in 32 bits, and added to those.
+    // Products of bytes are accumulated in 32 bits, and added to a C of 32 bits.
     let bytes = |values: &[f32]| values.iter().map(|value| *value as i8 as u8).collect::<Vec<u8>>();
     let words =
         |values: &[f32]| values.iter().flat_map(|value| (*value as i32).to_le_bytes()).collect::<Vec<u8>>();
@@ -220,7 +220,7 @@ fn batches() {
     let c = bench.read("c.npy");
     assert!(parts(&c).0.contains("(3, 2, 5"), "{}", parts(&c).0);
     assert_eq!(parts(&c).1, f32s(&want));
-    // One matrix for all; a C for each, in Fortran order.
+    // One matrix for all products; a C for each, in Fortran order.
     bench.write("one.npy", file("<f4", false, "(4, 5)", &f32s(&b[0])));
     let added: Vec<f32> = (0..30u8).map(f32::from).collect();
     let fortran: Vec<f32> = (0..30).map(|at| added[at % 3 * 10 + at / 3 % 2 * 5 + at / 6]).collect();
@@ -229,7 +229,7 @@ fn batches() {
     let products = (0..count).flat_map(|i| product(&a[i], &b[0], [m, n, k]));
     let want: Vec<f32> = products.zip(&added).map(|(ab, c)| ab + 2.0 * c).collect();
     assert_eq!(parts(&bench.read("c.npy")).1, f32s(&want));
-    // None at all.
+    // A batch without products.
     bench.write("none.npy", file("<f4", false, "(0, 2, 4)", &[]));
     bench.succeed(&["gemm", "none.npy", "one.npy", "-o", "c.npy"]);
     assert!(parts(&bench.read("c.npy")).0.contains("(0, 2, 5"));

@@ -1,4 +1,4 @@
-//! What `--help` says, and text where only ASCII can be shown.
+//! The output of `--help`, and the output if the locale supports only ASCII.
 
 use crate::{Bench, done};
 
@@ -17,7 +17,7 @@ const COMMANDS: [&str; 12] = [
     "template",
 ];
 
-/// Characters of a line where there is no terminal.
+/// Characters per line if there is no terminal.
 const WIDTH: usize = 100;
 
 #[test]
@@ -29,7 +29,7 @@ fn lines_of_the_help_are_full() {
         for pair in lines.windows(2) {
             let text = |line: &str| line.trim_start().starts_with(|first: char| first.is_alphanumeric());
             let indent = |line: &str| line.len() - line.trim_start().len();
-            // Examples and lists have lines of their own, two spaces in; words behind an option are further in.
+            // Examples and lists have separate lines, indented by two; the text of an option is indented further.
             let flows = text(pair[0]) && text(pair[1]) && indent(pair[0]) == indent(pair[1]);
             if flows && indent(pair[0]) != 2 {
                 let next = pair[1].split_whitespace().next().unwrap_or_default();

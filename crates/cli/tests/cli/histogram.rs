@@ -58,7 +58,7 @@ fn of_sixteen_bits_the_upper_eight() {
 #[test]
 fn as_bars() {
     let bench = Bench::new();
-    // A quarter is 10, the others are 250.
+    // A quarter of the pixels are 10, the others 250.
     let picture = image::GrayImage::from_fn(8, 8, |x, _| image::Luma([if x < 2 { 10 } else { 250 }]));
     picture.save(bench.path().join("a.png")).unwrap();
     let said = bench.succeed(&["histogram", "a.png", "--device", "cpu"]);

@@ -1,4 +1,4 @@
-//! Ctrl-C in the middle of work.
+//! Ctrl-C during work.
 #![cfg(unix)]
 
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::Bench;
 use crate::npy::file;
 
-/// Interrupts a command once its unfinished output is there; it must end with 130 and leave `files`.
+/// Interrupts a command once its unfinished output exists; it must end with 130 and leave only `files`.
 fn interrupt(bench: &Bench, arguments: &[&str]) {
     let before = bench.files();
     let mut child = bench.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

@@ -73,7 +73,7 @@ fn text_shows_the_table_and_leaves_a_picture() {
     assert_eq!(bench.files(), ["tripipe-laplace.png"]);
     let shown = image::open(bench.path().join("tripipe-laplace.png")).unwrap().to_rgb8();
     assert_eq!((shown.width(), shown.height()), (451, 300));
-    // The picture that ships is public; one pixel by hand, far from the ring.
+    // The built-in picture is public; one pixel, computed by hand, far from the ring.
     let source = image::load_from_memory(include_bytes!("../../assets/chelsea.png")).unwrap().to_rgb8();
     let mut want = [0i32; 3];
     for (dx, dy) in (0..3).flat_map(|dy| (0..3).map(move |dx| (dx, dy))) {

@@ -1,4 +1,4 @@
-//! The `tripipe` command, run as a user runs it: in a folder of its own, looked at from outside.
+//! Runs the `tripipe` command as a user does, in a separate folder, and checks it from outside.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends at the first surprise")]
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
@@ -32,7 +32,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-/// A folder and the command to be run in it, without OpenCL unless a test brings some.
+/// A folder, and the command to run in it, without OpenCL unless a test provides it.
 struct Bench {
     folder: TempDir,
 }
@@ -49,7 +49,7 @@ impl Bench {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tripipe"));
         command.args(arguments).current_dir(self.path()).env("TRIPIPE_OPENCL", "none");
-        // Neither this machine's cache of programs nor its terminal plays a part.
+        // This machine's program cache and terminal must not have an influence.
         command.env("XDG_CACHE_HOME", self.path().join("cache-of-its-own")).env_remove("COLORTERM");
         command.env("LC_ALL", "C.UTF-8");
         command
@@ -59,19 +59,19 @@ impl Bench {
         self.command(arguments).output().unwrap()
     }
 
-    /// The standard output of a run that has to succeed.
+    /// The standard output of a run that must succeed.
     fn succeed(&self, arguments: &[&str]) -> String {
         done(&self.run(arguments))
     }
 
-    /// Runs what has to be refused: exit code 2, one line on standard error with all `words`, no file more or less.
+    /// A run that must be refused: exit code 2, one line on standard error with all `words`, no file added or removed.
     fn refuse(&self, arguments: &[&str], words: &[&str]) {
         let before = self.files();
         refused(&self.run(arguments), words);
         assert_eq!(self.files(), before, "{arguments:?}");
     }
 
-    /// Runs what has to be refused: exit code 2, and all `words` on standard error, where a compiler has its say too.
+    /// A run that must be refused: exit code 2, and all `words` on standard error, with a compiler's messages.
     fn refuse_said(&self, arguments: &[&str], words: &[&str]) {
         let output = self.run(arguments);
         let err = complaint(&output.stderr);
@@ -81,7 +81,7 @@ impl Bench {
         }
     }
 
-    /// The names in the folder, hidden ones too.
+    /// The names in the folder, including hidden ones.
     fn files(&self) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(self.path())
             .unwrap()
@@ -101,7 +101,7 @@ impl Bench {
     }
 }
 
-/// What a run says on standard error, without the notes that it is compiling: whether that takes long is the machine's business.
+/// Standard error of a run, without the notes about compilation, because the duration of that depends on the machine.
 fn complaint(stderr: &[u8]) -> String {
     let said = String::from_utf8(stderr.to_vec()).unwrap();
     let compiles = |line: &str| {
@@ -114,7 +114,7 @@ fn complaint(stderr: &[u8]) -> String {
 fn done(output: &Output) -> String {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), complaint(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{err}\n{out}");
-    // Progress is for terminals.
+    // Progress is shown only on terminals.
     assert_eq!(err, "");
     out.into_owned()
 }

@@ -1,4 +1,4 @@
-//! `.npy` files, written and read by the format's description alone.
+//! `.npy` files, written and read only by the description of the format.
 
 /// A version 1.0 file.
 pub(super) fn file(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! Standard input and output in the place of files.
+//! Standard input and output instead of files.
 
 use std::io::{Read, Write};
 use std::process::{Output, Stdio};
@@ -8,7 +8,7 @@ use image::{Rgb, RgbImage};
 use crate::npy::{f32s, file, parts};
 use crate::{Bench, complaint, refused};
 
-/// A run that is given bytes to read.
+/// A run with `input` on standard input.
 fn piped(bench: &Bench, arguments: &[&str], input: &[u8]) -> Output {
     let mut child = bench
         .command(arguments)
@@ -17,7 +17,7 @@ fn piped(bench: &Bench, arguments: &[&str], input: &[u8]) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // One that has read enough closes its end.
+    // A command that has read enough closes its end.
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
 }
@@ -41,7 +41,7 @@ fn ppm() -> Vec<u8> {
 #[test]
 fn pictures() {
     let bench = Bench::new();
-    // Nothing but the picture goes to standard output; a PNG unless something else is asked for.
+    // Standard output contains only the picture, as a PNG unless another format is requested.
     let png = quiet(piped(&bench, &["filter", "copy", "-", "-"], &ppm()));
     assert!(png.starts_with(b"\x89PNG\r\n\x1a\n"));
     assert_eq!(image::load_from_memory(&png).unwrap().to_rgb8(), picture());
@@ -52,7 +52,7 @@ fn pictures() {
     assert_eq!(bench.read("a.ppm"), ppm());
     let tiff = quiet(piped(&bench, &["filter", "copy", "a.ppm", "-", "--to", "tiff"], &[]));
     assert_eq!(image::load_from_memory(&tiff).unwrap().to_rgb8(), picture());
-    // What was asked for is said where it does no harm.
+    // The explanation goes to standard error.
     let output = piped(&bench, &["filter", "laplace", "a.ppm", "-", "--to", "ppm", "--explain"], &[]);
     assert!(output.stdout.starts_with(b"P6\n") && complaint(&output.stderr).contains("kernel"));
     // A frame.
@@ -106,7 +106,7 @@ fn what_is_no_picture_or_array() {
 #[test]
 fn a_reader_that_leaves() {
     let bench = Bench::new();
-    // More than a pipe holds.
+    // More than the pipe buffer holds.
     let mut large = b"P6\n1000 1000\n255\n".to_vec();
     large.extend(vec![7; 3_000_000]);
     bench.write("a.ppm", large);

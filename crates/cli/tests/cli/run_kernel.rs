@@ -1,5 +1,5 @@
-//! `tripipe run-kernel`: launch files on the simulator and on an OpenCL device; what comes out against arithmetic done here,
-//! and against what `oclgrind-kernel` prints for the same file.
+//! `tripipe run-kernel`: launch files on the simulator and on an OpenCL device; results compared with arithmetic done
+//! here, and with the output of `oclgrind-kernel` for the same file.
 
 use std::env;
 use std::process::Command;
@@ -10,7 +10,7 @@ use tripipe_ir::front::clang::Clang;
 use crate::npy::{self, f32s};
 use crate::{Bench, complaint, done, refused};
 
-/// Whether source can be compiled here; said when it cannot, and a failure where `TRIPIPE_REQUIRE_CLANG` asks for it.
+/// Whether source can be compiled here; prints a message if not, which is a failure if `TRIPIPE_REQUIRE_CLANG` is set.
 pub(crate) fn compiles() -> bool {
     match Clang::find() {
         Ok(_) => true,
@@ -29,7 +29,7 @@ fn f32_out(bytes: &[u8]) -> Vec<f32> {
 const SCALE: &str = "kernel void scale(global const float* in, global float* out, float factor) {\n    \
                      size_t i = get_global_id(0);\n    out[i] = in[i] * factor;\n}\n";
 
-/// `scale` over four numbers; `more` is said of its output.
+/// `scale` over four numbers; `more` is added to its output argument.
 fn scale(more: &str) -> String {
     format!(
         "source = 'scale.cl'\nglobal = 4\nlocal = 2\n\
@@ -56,7 +56,7 @@ fn shows_and_compares() {
 
     bench.write("near.toml", scale("dump = 'hex'\nexpect = { fill = 1, absolute = 1.25 }"));
     let said = bench.succeed(&["run-kernel", "near.toml"]);
-    // The bits of -0.25 by IEEE 754.
+    // The bits of -0.25 in IEEE 754.
     assert!(said.contains("  out[1][1] = 0xbe800000\n"), "{said}");
     assert!(said.ends_with("out: 4 numbers as expected, within 1.25\n"), "{said}");
 
@@ -121,7 +121,7 @@ fn files_in_and_out() {
             assert_eq!(f32_out(&written), want);
         }
     }
-    // Vectors of 3 lie in the room of 4, and are saved without it.
+    // Vectors of 3 take the space of 4, and are saved without the padding.
     let text = "source = 'copy.cl'\nkernel = 'copy'\noptions = '-DNUMBER=float3 -Iinclude'\nglobal = 2\n\
                 [[argument]]\nbuffer = 'float3'\nnpy = 'in.npy'\n\
                 [[argument]]\nbuffer = 'float3'\ncount = 2\ndump = 'out3.npy'\nexpect = { values = [[2, 3, 4], [5, 6, 7]] }\n";
@@ -143,7 +143,7 @@ fn pictures_in_and_out() {
         Rgba([(x * 30) as u8, (y * 40) as u8, (x * y * 5) as u8, 255 - (x * 9) as u8])
     });
     picture.save(bench.path().join("in.png")).unwrap();
-    // Each texel's left neighbour, the edge's own; red and blue change places.
+    // Each texel becomes its left neighbour, clamped to the edge, with red and blue swapped.
     bench.write(
         "left.cl",
         "kernel void left(read_only image2d_t in, write_only image2d_t out, sampler_t s) {\n    \
@@ -303,11 +303,11 @@ fn compilers_speak_for_themselves() {
     let said = complaint(&output.stderr);
     let last = said.lines().last().unwrap();
     assert!(last.starts_with("error: typo.cl does not compile: typo.cl:2:12: error: "), "{said}");
-    // The line with its caret, as clang shows it.
+    // The line with its caret, as in clang's message.
     assert!(said.contains("    a[0] = b;\n") && said.contains('^'), "{said}");
 }
 
-/// The numbers that a dump shows, by the argument's name.
+/// The numbers in a dump, by the argument's name.
 fn dumped(text: &str) -> Vec<(String, f64)> {
     text.lines()
         .filter_map(|line| line.strip_prefix("  ")?.split_once(" = "))

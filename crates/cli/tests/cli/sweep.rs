@@ -1,4 +1,4 @@
-//! `tripipe sweep`, on an OpenCL device where there is one.
+//! `tripipe sweep` on an OpenCL device, if there is one.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -46,7 +46,7 @@ fn at_the_limit_it_says_what_it_has() {
     if !device_of_this_machine(&bench) {
         return;
     }
-    // Over by the time the first way has been tried, which it always is.
+    // The time is over after the first candidate, which is always tried.
     let limit = ["--device", "opencl", "--limit", "0.000001"];
     let products = ["sweep", "gemm", "--sizes", "16", "-o", "t.toml"];
     let said = done(&opencl(&bench, &[&products[..], &TWO_WAYS, &limit].concat()).output().unwrap());
@@ -80,6 +80,6 @@ fn interrupted_it_says_what_it_has() {
     assert_eq!(child.wait().unwrap().code(), Some(130), "{said}\n{noted}");
     assert!(said.contains("PARTIAL: interrupted") && said.contains("not swept: "), "{said}");
     assert!(noted.contains("Ctrl-C again"), "{noted}");
-    // A table where there was time for a way, and no part of one.
+    // A table if there was time for a candidate, and never an incomplete one.
     assert!(bench.files().iter().all(|name| name == "t.toml"), "{:?}", bench.files());
 }

@@ -1,4 +1,4 @@
-//! `tripipe template`: what it prints for signatures written here, and that the other commands take it as it is.
+//! `tripipe template`: its output for the signatures written here, which the other commands accept without changes.
 
 use std::path::Path;
 
@@ -67,7 +67,7 @@ fn every_kind_of_argument() {
     bench.write("all.cl", text);
     let said = bench.succeed(&["template", "all.cl"]);
     for lines in [
-        // Two dimensions, by the work-groups.
+        // Two dimensions, from the work-group size.
         "global = [32, 32]\nlocal = [16, 4]  # the kernel requires it\n",
         "name = \"indices\"\nbuffer = \"ushort4\"\ncount = 1024  # one for each work-item\n\
          random = { seed = 1, low = 0, high = 1023 }\naccess = \"read\"\n",
@@ -128,7 +128,7 @@ fn groups_and_dimensions_follow_from_the_kernel() {
     );
     bench.write("sum.toml", said);
     bench.succeed(&["check", "sum.toml"]);
-    // What never asks for an id is for one work-item.
+    // A kernel that never queries an id is launched for one work-item.
     bench.write(
         "one.cl",
         "kernel void one(global int* a, int n) { for (int i = 0; i < n; i++) a[i] += i; }\n",
@@ -148,7 +148,7 @@ fn groups_and_dimensions_follow_from_the_kernel() {
 
 #[test]
 fn takes_spirv() {
-    // Kept beside the kernels' sources, and built from them by clang.
+    // Stored next to the kernels' sources, and built from them by clang.
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/spirv");
     let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "spv"));
@@ -162,7 +162,7 @@ fn takes_spirv() {
         if output.status.code() == Some(0) {
             assert!(said.contains("\nspirv = \"ladder.spv\"\nkernel = \""), "{said}");
             bench.write("ladder.toml", said);
-            // Guesses may be wrong for the kernel; the file is none.
+            // Guesses may be wrong for the kernel, but the file must be valid.
             let output = bench.run(&["check", "ladder.toml"]);
             let said = complaint(&output.stderr);
             assert!(matches!(output.status.code(), Some(0 | 1)), "{}: {said}", path.display());

@@ -1,4 +1,4 @@
-//! What the tests share: which files there are, how they are built, what is done where no clang is.
+//! Shared by the tests: the list of files, how to build them, what to do without clang.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use tripipe_ir::front::clang::{Build, BuildError, Built, Clang, Translator, build_file};
 
-/// Builds a file with the options its `// options:` line gives; `None`, said aloud, where no clang is.
+/// Builds a file with the options in its `// options:` line; `None`, with a message, if there is no clang.
 pub(crate) fn build(path: &Path) -> Option<Built> {
     build_with(path, &[])
 }
 
-/// The same with more options.
+/// The same with additional options.
 pub(crate) fn build_with(path: &Path, more: &[&str]) -> Option<Built> {
     let text = fs::read_to_string(path).expect("the source can be read");
     let options = text.lines().find_map(|line| line.strip_prefix("// options:")).unwrap_or("");
@@ -23,10 +23,11 @@ pub(crate) fn build_with(path: &Path, more: &[&str]) -> Option<Built> {
     built(build_file(path, &build))
 }
 
-/// What was built; `None` where no clang is, or only one that writes no lines, unless `TRIPIPE_REQUIRE_CLANG` asks for one.
+/// The result of a build; `None` if there is no clang, or only one that writes no lines, unless
+/// `TRIPIPE_REQUIRE_CLANG` is set.
 pub(crate) fn built(result: Result<Built, BuildError>) -> Option<Built> {
     if Clang::find().is_ok_and(|clang| clang.translator == Translator::BackEnd) {
-        // The expectations are those of LLVM's translator: lines, and all of the library.
+        // The expected results are those of LLVM's translator: with lines, and with the complete library.
         assert!(std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_none(), "no llvm-spirv");
         println!("skipped: no llvm-spirv");
         return None;

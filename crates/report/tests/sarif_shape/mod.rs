@@ -1,25 +1,25 @@
-//! What the standard asks of the SARIF objects that are written here: their properties, which of them must be there, and
-//! what each holds. From "Static Analysis Results Interchange Format (SARIF) Version 2.1.0", OASIS Standard, section 3;
-//! a property that is not listed here is not allowed, even where the standard has it.
+//! The standard's requirements on the SARIF objects that are written here: their properties, which of them are
+//! required, and their contents. From "Static Analysis Results Interchange Format (SARIF) Version 2.1.0", OASIS
+//! Standard, section 3; a property that is not listed here is not allowed, even if the standard has it.
 
 use serde_json::Value;
 
-/// What a property holds.
+/// The contents of a property.
 #[derive(Clone, Copy)]
 enum Kind {
     Text,
     /// A URI with a scheme.
     Uri,
-    /// A URI, or a relative reference: nothing that would have to be encoded.
+    /// A URI, or a relative reference without characters that need encoding.
     Reference,
-    /// A whole number, at least so large.
+    /// A whole number, at least this large.
     Number(i64),
     True,
     OneOf(&'static [&'static str]),
     Object(&'static str),
-    /// Objects, at least so many.
+    /// Objects, at least this many.
     Objects(&'static str, usize),
-    /// Text under free names.
+    /// Texts with arbitrary names.
     Texts,
     /// A property bag.
     Bag,
@@ -31,7 +31,7 @@ type Property = (&'static str, Kind, bool);
 
 const LEVELS: Kind = OneOf(&["none", "note", "warning", "error"]);
 
-/// Each object's properties, and whether they must be there.
+/// Each object's properties, and whether they are required.
 const OBJECTS: &[(&str, &[Property])] = &[
     (
         "sarifLog",
@@ -125,7 +125,7 @@ const OBJECTS: &[(&str, &[Property])] = &[
     ("threadFlowLocation", &[("location", Object("location"), true)]),
 ];
 
-/// Panics, naming the property, where a log is not as the standard has it.
+/// Panics if a log violates the standard; the message names the property.
 pub(crate) fn check(log: &Value) {
     object(log, "sarifLog", "");
     for (index, run) in log["runs"].as_array().unwrap().iter().enumerate() {
@@ -176,7 +176,7 @@ fn property(value: &Value, kind: Kind, path: &str) {
     }
 }
 
-/// What one part of a run says of another: 3.27.6 (`ruleIndex`), 3.19.23 (unique rules), 3.28.2 (unique `id`s).
+/// References between parts of a run: 3.27.6 (`ruleIndex`), 3.19.23 (unique rules), 3.28.2 (unique `id`s).
 fn across(run: &Value, index: usize) {
     let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
     for (position, rule) in rules.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What Qualcomm's extensions add: vectors of 32, and constant memory that sub-groups copy into.
+//! Qualcomm's extensions: vectors of 32, and constant memory that sub-groups copy into.
 
 use half::f16;
 use tripipe_launch::{Argument, MemoryId, NdRange};
@@ -66,7 +66,7 @@ fn vectors_of_32() {
     }
 }
 
-/// `float32`, `sg` and `si` are anybody's names where the extension is not named.
+/// `float32`, `sg` and `si` are ordinary names if the extension is not named.
 #[test]
 fn names_of_vectors_of_32_are_free() {
     let source = "
@@ -78,7 +78,7 @@ fn names_of_vectors_of_32_are_free() {
     assert_eq!(bench.read::<u32>(out, 1), [17]);
 }
 
-/// Each sub-group multiplies a part of the weights of its own, four elements at a time.
+/// Each sub-group multiplies its own part of the weights, four elements at a time.
 const LOADS: &str = "
     #define SLOT 4
     kernel void scaled(constant half8 *weights __attribute__((sub_group_uniform)),
@@ -171,7 +171,7 @@ fn constant_memory_is_loaded_by_sub_groups() {
     }
 }
 
-/// What nobody loads is what the buffer holds, in each work-group anew.
+/// Elements that are not loaded keep the contents of the buffer, separately in each work-group.
 #[test]
 fn constant_memory_begins_as_the_buffer() {
     let Some(mut bench) = Bench::with(options(0, 2), LOADS, &format!("-cl-std=CL3.0 {SYNC}")) else { return };
@@ -194,7 +194,7 @@ fn loads_into_constant_memory_are_checked() {
     let good = scaled(&mut bench);
     assert_eq!(rules_of(&mut bench, "scaled", good.range, &good.arguments), [""; 0]);
 
-    // More than the weights have, and more than there is room for.
+    // More than the weights contain, and more than there is space for.
     let mut longer = good.arguments.clone();
     longer[4] = Argument::Value(i32::try_from(STEPS + 1).unwrap().into());
     let codes = rules_of(&mut bench, "scaled", good.range, &longer);
@@ -204,14 +204,14 @@ fn loads_into_constant_memory_are_checked() {
     let codes = rules_of(&mut bench, "scaled", good.range, &narrow);
     assert!(codes.contains(&rules::OUT_OF_BOUNDS_WRITE.code), "{codes:?}");
 
-    // Two sub-groups that load different things into one place.
+    // Two sub-groups that load different values to the same location.
     let buffers = [bench.buffer(&[0u32]), bench.buffer(&[1u32, 2]), bench.buffer(&[0u32; 16])];
     let arguments = buffers.map(memory);
     let codes = rules_of(&mut bench, "same_slot", NdRange::d1(16).local(16, 1, 1), &arguments);
     assert!(codes.contains(&rules::DATA_RACE.code), "{codes:?}");
     assert_eq!(rules_of(&mut bench, "same_slot", NdRange::d1(16).local(8, 1, 1), &arguments), [""; 0]);
 
-    // What is on its way is not to be read.
+    // Data must not be read while it is being copied.
     let Some(mut bench) = with("-DSYNC=") else { return };
     let unsynchronised = scaled(&mut bench);
     let found = bench.check("scaled", unsynchronised.range, &unsynchronised.arguments);
