@@ -1,7 +1,7 @@
-//! How long the analysis of a kernel takes for all GPUs together, on one thread, behind the front end.
+//! The time to analyse a kernel for all GPUs together, on one thread, without the front end.
 //!
-//! `cargo bench -p tripipe-conformance --bench analyze` prints a JSON object for each kernel of the ladders: the least and the
-//! median of the runs, in milliseconds, and at last the worst of all.
+//! `cargo bench -p tripipe-conformance --bench analyze` prints a JSON object for each kernel of the ladders (the
+//! minimum and the median of the runs, in milliseconds), and finally the worst of all.
 
 #![allow(clippy::print_stdout, reason = "standard output is what a benchmark is for")]
 

@@ -1,5 +1,6 @@
-//! Filters of 7680 x 4320 bytes on every OpenCL device: milliseconds on the device's clock, the shortest of seven runs, of the default
-//! parameters and, with `--all`, of the candidates. `filters_opencv.py` does the same with OpenCV.
+//! Filters of 7680 x 4320 bytes on every OpenCL device: milliseconds on the device's clock, the shortest of seven
+//! runs, with the default parameters and, with `--all`, with the candidates. `filters_opencv.py` does the same with
+//! OpenCV.
 //!
 //! ```text
 //! cargo bench -p tripipe-conformance --bench filters -- [--all] [part of a name]

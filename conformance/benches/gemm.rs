@@ -1,9 +1,10 @@
-//! Matrix products of float on the first OpenCL device, beside `CLBlast`'s where that can be built.
+//! Matrix products in float on the first OpenCL device, compared with `CLBlast` if that can be built.
 //!
-//! `cargo bench -p tripipe-conformance --bench gemm` prints a JSON object for each size: the rate of the parameters that the
-//! table has, with both operands packed each time and with B packed ahead, and `CLBlast`'s. Wall time until the device is done,
-//! least and median of the rounds, which take turns; 10^9 operations a second. Each result is verified first. Ahead of them comes
-//! the device's measured ceiling; a product beyond 105 % of it ends the run with an error: the ceiling is then none.
+//! `cargo bench -p tripipe-conformance --bench gemm` prints a JSON object for each size: the rate with the table's
+//! parameters, with both operands packed each time and with B packed ahead, and `CLBlast`'s rate. Rates are in 10^9
+//! operations per second, from wall time until the device is done: the best and the median of the rounds, in which the
+//! contenders alternate. Each result is verified first. The device's measured ceiling is printed before; a product
+//! above 105 % of it ends the run with an error, because the ceiling must then be wrong.
 
 #![allow(clippy::print_stdout, reason = "standard output is what a benchmark is for")]
 
@@ -102,7 +103,7 @@ fn times(
     Ok(seconds)
 }
 
-/// The host program over `CLBlast`; `None`, which is said, without a compiler or the library.
+/// The host program that calls `CLBlast`; `None`, with a message, if there is no compiler or library.
 fn build_clblast(folder: &Path) -> Option<PathBuf> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/clblast_gemm.cpp");
     let host = folder.join("clblast_gemm");

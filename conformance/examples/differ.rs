@@ -1,10 +1,10 @@
-//! The differential tester for as long as one likes: random operations on the CPU path, an OpenCL device and the simulator, against references
-//! that share no code with the library. The same seed makes the same cases.
+//! The differential tester for runs of any length: random operations on the CPU path, an OpenCL device and the
+//! simulator, compared with references that share no code with the library. The same seed gives the same cases.
 //!
 //! `cargo run --release -p tripipe-conformance --example differ -- --seed 1 --minutes 60`
 //!
-//! Exit codes: 0 all agree, 1 some do not, 2 it could not run. The binary needs no file of the checkout; the simulator needs clang, and is left out
-//! without.
+//! Exit codes: 0 all agree, 1 some do not, 2 it could not run. The binary needs no file of the checkout; the simulator
+//! needs clang, and is skipped without it.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "what it is for")]
 
@@ -36,7 +36,7 @@ Runs random operations every way there is and compares the results.
   --list            print the cases and run none";
 
 fn main() -> ExitCode {
-    // Panics are caught, and told with their case.
+    // Panics are caught, and reported with their case.
     std::panic::set_hook(Box::new(|_| ()));
     match run() {
         Ok(true) => ExitCode::SUCCESS,
@@ -68,7 +68,7 @@ fn run() -> Result<bool, String> {
     Ok(found.failures.is_empty())
 }
 
-/// What the command line says; nothing where it asks for help.
+/// The options of the command line; `None` if it requests help.
 fn options() -> Result<Option<(Search, bool)>, String> {
     let mut search = Search { failures: 10, ..Search::new(1, 0) };
     let (mut cases, mut minutes, mut list) = (None, None, false);

@@ -1,6 +1,6 @@
-//! Random operations on every way there is, against references of their own: see `tester`.
+//! Random operations on every available path, compared with separate references: see `tester`.
 //!
-//! `examples/differ.rs` runs the same for as long as one likes.
+//! `examples/differ.rs` runs the same for any length of time.
 
 #![allow(
     clippy::panic,
@@ -25,7 +25,7 @@ fn run(options: &Search) -> Found {
     found
 }
 
-/// The same cases every time: without compilers they are quick.
+/// The same cases every time: without compilers they are fast.
 #[test]
 fn random_cases_agree_on_the_cpu_path() {
     let paths = PathOptions { ways: vec![Way::Cpu], ..PathOptions::default() };
@@ -41,7 +41,7 @@ fn all_agree(found: &Found) {
     );
 }
 
-/// About a minute on two cores, most of it compilers.
+/// About a minute on two cores, most of it in compilers.
 #[test]
 fn random_cases_agree_on_every_way() {
     let paths = PathOptions { threads: 1, ..PathOptions::default() };
@@ -64,7 +64,7 @@ fn random_cases_agree_on_every_way() {
     }
 }
 
-/// A search on the CPU path alone whose outcomes are changed.
+/// A search on the CPU path only, with modified outcomes.
 fn tampered(topic: Topic, tamper: impl Fn(&Case, &mut Outcome) + Send + Sync + 'static) -> Search {
     let tamper: tester::paths::Tamper = Arc::new(move |case, _, outcome| tamper(case, outcome));
     let paths = PathOptions { ways: vec![Way::Cpu], tamper: Some(tamper), ..PathOptions::default() };
@@ -73,7 +73,7 @@ fn tampered(topic: Topic, tamper: impl Fn(&Case, &mut Outcome) + Send + Sync + '
 
 #[test]
 fn a_wrong_element_is_found_and_its_case_made_small() {
-    // The last element of the result, wherever there are three columns and two rows.
+    // The last element of the result, if there are three columns and two rows.
     let found = run(&tampered(Topic::Filters, |case, outcome| {
         let Case::Filter(Filter { size: [width, height], .. }) = case else { return };
         if let Outcome::Done(bytes) = outcome
@@ -131,7 +131,7 @@ fn a_case_that_never_ends_is_found() {
     assert!(found.failures.first().unwrap().mismatch.what.contains("did not end within"));
 }
 
-/// Every case has an expected outcome: the references are at home in all that is drawn.
+/// Every case has an expected outcome: the references support everything that is drawn.
 #[test]
 fn references_take_every_case() {
     for number in 0..3000 {
@@ -143,7 +143,7 @@ fn references_take_every_case() {
     }
 }
 
-/// The same seed makes the same cases, whatever ran before.
+/// The same seed gives the same cases, whatever ran before.
 #[test]
 fn cases_depend_on_seed_and_number_alone() {
     let draw = |seed, number| format!("{}", Case::draw(seed, number).1);

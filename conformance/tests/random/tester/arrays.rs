@@ -1,4 +1,5 @@
-//! Vectors, matrices and images element by element: steps, reductions, conversions, copies, of every type and wherever they lie.
+//! Elementwise operations on vectors, matrices and images: steps, reductions, conversions, copies, of every type and
+//! layout.
 
 mod reference;
 mod run;
@@ -16,15 +17,15 @@ pub struct Arrays {
     pub task: Task,
     pub kind: Kind,
     pub shape: Shape,
-    /// Of the first operand, of the others, and of the result.
+    /// The layouts of the first operand, of the others, and of the result.
     pub lies: [Lying; 3],
     pub fills: [Fill; 3],
-    /// Whether the forms that do not wait are asked.
+    /// Whether the asynchronous functions are called.
     pub asynchronous: bool,
     pub fault: Option<Fault>,
 }
 
-/// What is done.
+/// The operation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Task {
     Steps { steps: Vec<Step>, end: End },
@@ -36,7 +37,7 @@ pub enum Task {
     Copy,
 }
 
-/// Where the results of steps go.
+/// The destination of the results of steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum End {
     New,
@@ -44,7 +45,7 @@ pub enum End {
     InPlace,
 }
 
-/// A step; its operand is another one of the shape, its number is rounded to the type.
+/// A step; its operand has the same shape, its number is rounded to the type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
     Add,
@@ -61,7 +62,7 @@ pub enum Step {
     Gelu,
 }
 
-/// What elements are together.
+/// The shape of the operands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shape {
     Vector(usize),
@@ -71,29 +72,29 @@ pub enum Shape {
     Image([usize; 3]),
 }
 
-/// Where they lie: as a matrix, as an image.
+/// The layout: as a matrix, as an image.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lying {
     pub lie: Lie,
     pub place: Place,
 }
 
-/// What is wrong with a description: it must be refused.
+/// An error in a description, which must be refused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     /// An operand of another shape.
     Shape,
-    /// More steps than there may be.
+    /// More steps than are allowed.
     Steps,
-    /// A clamp whose least value is the larger.
+    /// A clamp whose minimum exceeds its maximum.
     Clamp,
 }
 
-/// Types of elements.
+/// Element types.
 const KINDS: [Kind; 9] =
     [Kind::U8, Kind::I8, Kind::U16, Kind::I16, Kind::U32, Kind::I32, Kind::F16, Kind::F32, Kind::F64];
 
-/// The buffer of the result; those before are the source and the operands of steps.
+/// The buffer of the result; the others are the source and the operands of steps.
 const RESULT: usize = usize::MAX;
 
 impl Shape {
@@ -125,7 +126,7 @@ impl Lying {
         Self { lie: Lie::draw(random, details), place: Place::draw(random, details) }
     }
 
-    /// Where element `index` lies.
+    /// The location of element `index`.
     fn index(&self, shape: Shape, index: usize) -> usize {
         match shape {
             Shape::Vector(_) => index,
@@ -139,7 +140,7 @@ impl Lying {
         }
     }
 
-    /// Elements of the buffer.
+    /// The number of elements of the buffer.
     fn elements(&self, shape: Shape) -> usize {
         match shape {
             Shape::Vector(length) => length,
@@ -189,7 +190,7 @@ impl Step {
 }
 
 impl Arrays {
-    /// What kernels are built for from `random`, the rest from `details`.
+    /// Draws everything that selects kernels from `random`, the rest from `details`.
     pub fn draw(random: &mut Rng, details: &mut Rng) -> Self {
         let kind = choose(random, &KINDS);
         let image = PIXELS.contains(&kind) && random.u32(..3) == 0;
@@ -252,7 +253,7 @@ impl Arrays {
         self.fault = Some(fault);
     }
 
-    /// The steps, none where there are none.
+    /// The steps; empty for other tasks.
     fn steps(&self) -> &[Step] {
         if let Task::Steps { steps, .. } = &self.task { steps } else { &[] }
     }
@@ -261,7 +262,7 @@ impl Arrays {
         matches!(self.task, Task::Steps { end: End::InPlace, .. })
     }
 
-    /// The type of the result's elements.
+    /// The element type of the result.
     fn to(&self) -> Kind {
         match self.task {
             Task::Steps { end: End::Into(to), .. } | Task::Convert { to, .. } => to,
@@ -285,13 +286,13 @@ impl Arrays {
         }
     }
 
-    /// What a buffer holds.
+    /// The initial contents of a buffer.
     fn contents(&self, buffer: usize) -> Vec<u8> {
         let count = self.lying(buffer).elements(self.shape_of(buffer));
         let kind = if buffer == RESULT { self.to() } else { self.kind };
         let fill = match buffer {
             RESULT if self.is_in_place() => self.fills[0],
-            // Any numbers of that type.
+            // Arbitrary numbers of that type.
             RESULT => Fill { numbers: Numbers::Small, ..self.fills[2] },
             0 => self.fills[0],
             _ => Fill { seed: self.fills[1].seed.wrapping_add(buffer as u32), ..self.fills[1] },
@@ -341,7 +342,7 @@ impl Arrays {
         found
     }
 
-    /// What the result should be.
+    /// The expected result.
     pub fn expected(&self) -> Expected {
         reference::expected(self)
     }

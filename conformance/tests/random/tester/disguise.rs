@@ -1,4 +1,4 @@
-//! The simulator with a phone's probe, so that the library chooses the kernels it has for phones.
+//! The simulator with a phone's probe, so that the library chooses its kernels for phones.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tripipe_launch::{
 };
 use tripipe_simulate::Simulator;
 
-/// A simulator that says it is another device.
+/// A simulator that presents itself as another device.
 pub struct Disguised {
     inner: Simulator,
     probe: Probe,
@@ -39,7 +39,7 @@ impl Disguised {
         }
     }
 
-    /// An Adreno, whose local memory is memory of its own.
+    /// An Adreno, which has dedicated local memory.
     pub fn adreno(inner: Simulator) -> Self {
         let probe = Probe {
             platform: "QUALCOMM Snapdragon(TM)".to_owned(),

@@ -10,7 +10,7 @@ use super::numbers::{Fill, Kind, Numbers, choose, extent};
 use super::rasters::{PIXELS, Place, Shape, element, fraction, image, smaller_sizes, with_pixel};
 use super::verdict::Expected;
 
-/// A chain over an image.
+/// A chain applied to an image.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
     pub steps: Vec<Step>,
@@ -27,7 +27,7 @@ pub struct Filter {
     pub fault: Option<Fault>,
 }
 
-/// What windows see outside.
+/// The pixels outside the image.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Border {
     None,
@@ -48,7 +48,7 @@ pub enum Step {
         offset: i32,
         to: Option<Kind>,
     },
-    /// Real weights, times `scale`.
+    /// Real weights, multiplied by `scale`.
     Real {
         weights: Weights,
         scale: f32,
@@ -95,21 +95,21 @@ pub enum Step {
     Color(Color),
 }
 
-/// The weights of a window, drawn.
+/// The random weights of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights {
     pub size: [usize; 2],
-    /// An outer product.
+    /// Whether they are an outer product.
     pub separable: bool,
-    /// From `-most` to `most`, or from 0.
+    /// The range is `-most` to `most`, or 0 to `most`.
     pub most: i32,
     pub negative: bool,
-    /// One in so many is 0.
+    /// One weight in this many is 0.
     pub zeros: u32,
     pub seed: u32,
 }
 
-/// Other channels.
+/// A conversion of channels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Color {
     RgbToGray,
@@ -138,7 +138,7 @@ impl Color {
         Self::YcrcbToRgb,
     ];
 
-    /// Channels out for channels in.
+    /// The number of output channels for a number of input channels.
     pub fn channels(self, from: usize) -> Option<usize> {
         Some(match (self, from) {
             (Self::RgbToGray | Self::BgrToGray, 3 | 4) => 1,
@@ -152,37 +152,37 @@ impl Color {
     }
 }
 
-/// What is wrong with a description: it must be refused.
+/// An error in a description, which must be refused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     /// Rows that overlap.
     Pitch,
     /// Planes that overlap.
     Planes,
-    /// A result of another width.
+    /// A result with another width.
     Width,
-    /// A result of other channels.
+    /// A result with other channels.
     Channels,
-    /// Source and result in one memory.
+    /// Source and result in the same memory.
     InPlace,
     /// A buffer that ends too early.
     Short,
-    /// A conversion of colour that does not take so many channels.
+    /// A colour conversion that does not support this number of channels.
     Color,
-    /// A window of an even extent, or of more than 31.
+    /// A window with an even extent, or one above 31.
     Window(usize),
-    /// A sigma of 0, below it, or NaN.
+    /// A sigma that is 0, negative, or NaN.
     Sigma(f32),
     /// A divisor of 0.
     Divisor,
     /// A scale that is not finite.
     Scale(f32),
-    /// No step at all.
+    /// An empty chain.
     Nothing,
 }
 
 impl Weights {
-    /// Those of one axis, or all of them.
+    /// The weights of one axis, or all of them.
     fn numbers(&self, count: usize, axis: u32) -> Vec<i32> {
         let number = |index: usize| {
             let zero = self.zeros > 0 && fraction(self.seed ^ 0x5A, index) * f64::from(self.zeros) < 1.0;
@@ -193,12 +193,12 @@ impl Weights {
         (0..count).map(number).collect()
     }
 
-    /// Factors across and down, or nothing for weights that are no outer product.
+    /// Factors across and down; `None` if the weights are not an outer product.
     pub fn factors(&self) -> Option<[Vec<i32>; 2]> {
         self.separable.then(|| [self.numbers(self.size[0], 1), self.numbers(self.size[1], 2)])
     }
 
-    /// Row by row.
+    /// All weights, row by row.
     pub fn all(&self) -> Vec<i64> {
         match self.factors() {
             Some([across, down]) => {
@@ -213,7 +213,7 @@ impl Weights {
         self.numbers(self.size[0] * self.size[1], 0)
     }
 
-    /// Times `scale`, as single numbers: factors, or all.
+    /// The weights times `scale`, in single precision: factors, or all.
     pub fn real(&self, scale: f32) -> (Option<[Vec<f32>; 2]>, Vec<f32>) {
         let scaled = |weights: &[i32]| weights.iter().map(|weight| *weight as f32 * scale).collect();
         match self.factors() {
@@ -264,7 +264,7 @@ impl Weights {
 }
 
 impl Step {
-    /// One that takes such an image.
+    /// A step that supports such an image.
     fn draw(random: &mut Rng, channels: usize, kind: Kind) -> Self {
         let odd = |random: &mut Rng| choose(random, &[1usize, 3, 3, 3, 5, 5, 7, 9, 15, 31]);
         let to = |random: &mut Rng| if random.u32(..3) == 0 { Some(choose(random, &PIXELS)) } else { None };
@@ -331,7 +331,7 @@ impl Step {
         }
     }
 
-    /// Channels and type out for those in; nothing where it does not take so many channels.
+    /// Channels and type of the output; `None` if the step does not support the input's channels.
     pub fn output(&self, channels: usize, kind: Kind) -> Option<(usize, Kind)> {
         Some(match self {
             Self::Linear { to: Some(to), .. }
@@ -342,7 +342,7 @@ impl Step {
         })
     }
 
-    /// As the library describes it.
+    /// The step as the library's description.
     fn stage(&self) -> Result<Stage, FilterError> {
         let to_type = |linear: Linear, offset: i32, to: Option<Kind>| {
             let linear = linear.with_offset(offset);
@@ -449,7 +449,7 @@ impl Step {
         }
     }
 
-    /// Pixels that are looked at for one.
+    /// The number of pixels that are read for one result.
     fn window(&self) -> usize {
         match self {
             Self::Linear { weights, .. } | Self::Real { weights, .. } => weights.size[0] * weights.size[1],
@@ -462,7 +462,8 @@ impl Step {
 }
 
 impl Filter {
-    /// A chain: its steps, types and layouts from `random`, the rest from `details`. With `color` it is about colour.
+    /// A chain: its steps, types and layouts from `random`, the rest from `details`. With `color` it consists of
+    /// colour conversions.
     pub fn draw(random: &mut Rng, details: &mut Rng, color: bool) -> Self {
         let kind = choose(random, &[Kind::U8, Kind::U8, Kind::I16, Kind::U16, Kind::F16, Kind::F32]);
         let channels = if color { choose(random, &[1, 3, 3, 4]) } else { random.usize(1..=4) };
@@ -545,7 +546,7 @@ impl Filter {
         [self.size[0], self.size[1], self.channels]
     }
 
-    /// Pixels times those that are looked at.
+    /// The number of pixels times the pixels read for each.
     pub fn work(&self) -> f64 {
         let seen: usize = self.steps.iter().map(Step::window).sum();
         (self.size[0] * self.size[1] * self.channels * (seen + 8)) as f64
@@ -555,17 +556,17 @@ impl Filter {
         self.to.name(self.made().0, index)
     }
 
-    /// What the result should be.
+    /// The expected result.
     pub fn expected(&self) -> Expected {
         if self.fault.is_some() { Expected::Refused } else { reference::expected(self) }
     }
 
-    /// What the source holds.
+    /// The contents of the source.
     pub fn source(&self) -> Vec<u8> {
         self.fill.bytes(self.kind, self.from.elements(self.shape()))
     }
 
-    /// What the result's buffer holds before.
+    /// The contents of the result's buffer before the run.
     pub fn before(&self) -> Vec<u8> {
         let (shape, kind) = self.made();
         let fill = Fill { numbers: Numbers::Small, seed: 99 };
@@ -640,7 +641,7 @@ impl Filter {
     /// Runs it.
     ///
     /// # Errors
-    /// What the library refuses.
+    /// An error of the library.
     pub fn run(&self, context: &Context) -> Result<Vec<u8>, Error> {
         let (_, made) = self.made();
         with_pixel!(self.kind, S => with_pixel!(made, R => self.run_as::<S, R>(context)))
@@ -688,7 +689,7 @@ impl Filter {
     }
 }
 
-/// Numbers of images.
+/// Random contents for images.
 pub fn numbers(random: &mut Rng, kind: Kind) -> Numbers {
     if !kind.is_float() {
         let edges = Numbers::Edges(random.u32(1..40));

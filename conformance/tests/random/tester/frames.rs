@@ -1,4 +1,4 @@
-//! Frames of cameras, NV12 and NV21, to RGB and from it.
+//! Camera frames, NV12 and NV21: conversion to RGB and from it.
 
 use fastrand::Rng;
 use tripipe::filter::Semiplanar;
@@ -14,19 +14,19 @@ pub struct Frame {
     pub to_rgb: bool,
     pub size: [usize; 2],
     pub channels: usize,
-    /// V ahead of U: NV21.
+    /// V before U: NV21.
     pub v_first: bool,
-    /// Bytes ahead of luma, after each of its rows, between the planes, after each row of chroma.
+    /// Bytes before luma, after each of its rows, between the planes, after each row of chroma.
     pub gaps: [usize; 4],
-    /// Whether chroma lies ahead of luma.
+    /// Whether chroma precedes luma.
     pub chroma_first: bool,
-    /// Where the image lies that a frame is made of.
+    /// The layout of the image from which a frame is made.
     pub place: Place,
     pub fill: Fill,
     pub fault: Option<Fault>,
 }
 
-/// What is wrong with a description: it must be refused.
+/// An error in a description, which must be refused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     /// A frame that ends too early.
@@ -68,7 +68,7 @@ impl Frame {
         self.size.map(|extent| extent.div_ceil(2))
     }
 
-    /// Where luma and chroma begin, bytes from row to row, and bytes of both.
+    /// The offsets of luma and chroma with their bytes from row to row, and the total bytes.
     fn planes(&self) -> ([usize; 2], [usize; 2], usize) {
         let [width, height] = self.size;
         let [half_width, half_height] = self.half();
@@ -123,12 +123,12 @@ impl Frame {
         self.fill.bytes(Kind::U8, count)
     }
 
-    /// What a frame holds before it is written.
+    /// The contents of a frame before it is written.
     fn before(&self) -> Vec<u8> {
         Fill { numbers: Numbers::Noise(1.0), seed: 5 }.bytes(Kind::U8, self.planes().2)
     }
 
-    /// BT.601 in limited range, in steps of 2^-20, as the library states it.
+    /// BT.601 in limited range, in steps of 2^-20, as the library specifies.
     pub fn expected(&self) -> Expected {
         if self.fault.is_some() {
             return Expected::Refused;
@@ -195,7 +195,7 @@ impl Frame {
     /// Runs it.
     ///
     /// # Errors
-    /// What the library refuses.
+    /// An error of the library.
     pub fn run(&self, context: &Context) -> Result<Vec<u8>, Error> {
         let (mut luma, mut chroma, _) = self.planes();
         let mut channels = self.channels;
@@ -206,7 +206,7 @@ impl Frame {
             _ => {}
         }
         let layout = Semiplanar { size: self.size, luma, chroma, v_first: self.v_first };
-        // Gaps after the last row need not be there.
+        // The padding after the last row may be missing.
         let needed = |bytes: Vec<u8>| {
             let short = usize::from(self.fault == Some(Fault::Short));
             bytes[..layout.bytes().saturating_sub(short).min(bytes.len())].to_vec()

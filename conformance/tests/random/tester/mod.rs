@@ -1,8 +1,9 @@
-//! The differential tester: random cases, each on the CPU path, on an OpenCL device and in the simulator, against references that share
-//! no code with the library.
+//! The differential tester: random cases, each on the CPU path, on an OpenCL device and in the simulator, compared
+//! with references that share no code with the library.
 //!
-//! A [`Case`] is plain data, drawn from a seed and a number. Its expected outcome follows from the description alone: what each element may be
-//! ([`verdict::Right`]), or that it is refused. What one way refuses every way must refuse.
+//! A [`Case`] is plain data, drawn from a seed and a number. Its expected outcome follows from the description alone:
+//! the allowed values of each element ([`verdict::Right`]), or a refusal. A case that one path refuses must be refused
+//! by every path.
 
 #![allow(unreachable_pub, reason = "a part of two programs")]
 
@@ -32,7 +33,7 @@ use resize::Resize;
 use simple::Simple;
 use verdict::Expected;
 
-/// What a case is about.
+/// The topic of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topic {
     Products,
@@ -45,7 +46,7 @@ pub enum Topic {
 impl Topic {
     pub const ALL: [Self; 5] = [Self::Products, Self::Filters, Self::Resize, Self::Colour, Self::Elementwise];
 
-    /// What the command line calls it.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Products => "products",
@@ -68,11 +69,11 @@ pub enum Case {
     Arrays(Arrays),
 }
 
-/// Cases in a row that share what kernels are built for, so that compilers do not take all the time.
+/// Consecutive cases that share their kernels, so that compilation does not take all the time.
 const FAMILY: u64 = 12;
 
 impl Case {
-    /// The case of that number, and what it is about.
+    /// The case with that number, and its topic.
     pub fn draw(seed: u64, number: u64) -> (Topic, Self) {
         let mut family = Rng::with_seed(scrambled(seed, number / FAMILY));
         let mut details = Rng::with_seed(scrambled(seed ^ 0x5EED, number));
@@ -97,7 +98,7 @@ impl Case {
         (topic, case)
     }
 
-    /// What should come out, as the reference has it.
+    /// The expected outcome, by the reference.
     pub fn expected(&self) -> Expected {
         match self {
             Self::Product(product) => product.expected(),
@@ -109,10 +110,10 @@ impl Case {
         }
     }
 
-    /// Runs it; nothing where that way does not offer it.
+    /// Runs the case; `None` if the path does not support it.
     ///
     /// # Errors
-    /// What the library refuses.
+    /// An error of the library.
     pub fn run(&self, context: &Context, way: Way) -> Result<Option<Vec<u8>>, Error> {
         match self {
             Self::Product(product) => product.run(context, way),
@@ -124,7 +125,7 @@ impl Case {
         }
     }
 
-    /// Roughly how many operations it takes.
+    /// The approximate number of operations.
     pub fn work(&self) -> f64 {
         match self {
             Self::Product(product) => product.work(),
@@ -136,7 +137,7 @@ impl Case {
         }
     }
 
-    /// Simpler cases to try in its place.
+    /// Simpler cases to try instead.
     pub fn smaller(&self) -> Vec<Self> {
         match self {
             Self::Product(product) => product.smaller().into_iter().map(Self::Product).collect(),
@@ -148,7 +149,7 @@ impl Case {
         }
     }
 
-    /// What an element of the result's buffer is.
+    /// The meaning of an element of the result's buffer.
     pub fn place(&self, index: usize) -> String {
         match self {
             Self::Product(product) => product.place(index),

@@ -1,4 +1,4 @@
-//! Numbers as bytes, numbers that are drawn, and what a result may be.
+//! Numbers as bytes, random numbers, and the allowed values of a result.
 
 use bytemuck::Pod;
 use half::f16;
@@ -19,7 +19,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Bytes of one.
+    /// Bytes of one element.
     pub fn bytes(self) -> usize {
         match self {
             Self::U8 | Self::I8 => 1,
@@ -29,7 +29,7 @@ impl Kind {
         }
     }
 
-    /// The least and the largest integer; nothing for floating-point types.
+    /// The smallest and the largest integer; `None` for floating-point types.
     pub fn range(self) -> Option<[f64; 2]> {
         Some(match self {
             Self::U8 => [0.0, 255.0],
@@ -67,7 +67,7 @@ impl Kind {
         }
     }
 
-    /// The bytes of a number that the type has.
+    /// Appends the bytes of a number that the type can represent.
     pub fn append(self, bytes: &mut Vec<u8>, value: f64) {
         match self {
             Self::U8 => bytes.push(value as u8),
@@ -83,7 +83,7 @@ impl Kind {
         }
     }
 
-    /// The nearest number it has, ties to even; integers are saturated, and NaN is 0 there.
+    /// The nearest number of the type, ties to even; integers are saturated, and NaN becomes 0.
     pub fn nearest(self, value: f64) -> f64 {
         match (self, self.range()) {
             (_, Some([low, high])) => {
@@ -104,7 +104,7 @@ impl Kind {
         }
     }
 
-    /// Unit roundoff, least normal number and largest number of a floating-point type.
+    /// Unit roundoff, smallest normal number and largest number of a floating-point type.
     pub fn precision(self) -> [f64; 3] {
         match self {
             Self::F16 => [2f64.powi(-11), 2f64.powi(-14), 65504.0],
@@ -114,31 +114,32 @@ impl Kind {
     }
 }
 
-/// Which numbers a buffer is filled with.
+/// The kind of numbers that fill a buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Numbers {
-    /// All the same.
+    /// All elements are equal.
     Flat(i16),
     /// Small integers: floating-point sums of them are exact.
     Small,
-    /// The whole range of integers; floating-point numbers between -1 and 1 times this.
+    /// The whole range of integers; floating-point numbers between -1 and 1, times this.
     Noise(f32),
-    /// The ends of the range and what lies beside them; floating-point numbers over 20 powers of two.
+    /// The ends of the range and their neighbours; floating-point numbers over 20 powers of two.
     Ends,
-    /// Runs of so many at one end of the range, then at the other; 0 and 1.
+    /// Runs of this length at one end of the range, then at the other; 0 and 1 for floating-point types.
     Edges(u32),
-    /// Noise, and one in so many is NaN, infinite, -0, subnormal or the largest.
+    /// Noise in which one number in this many is NaN, infinite, -0, subnormal or the largest.
     Special(u32),
 }
 
-/// The contents of a buffer: element `index` depends on the seed and the index alone, so a smaller buffer begins with the same ones.
+/// The contents of a buffer. Element `index` depends only on the seed and the index, so a smaller buffer has the same
+/// first elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fill {
     pub numbers: Numbers,
     pub seed: u32,
 }
 
-/// A number from 0 to 2^64 - 1 that looks random (`SplitMix64`).
+/// A pseudorandom number from 0 to 2^64 - 1 (`SplitMix64`).
 pub fn scrambled(seed: u64, index: u64) -> u64 {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ index.wrapping_add(0x632B_E59B_D9B4_E019);
     for factor in [0xBF58_476D_1CE4_E5B9u64, 0x94D0_49BB_1331_11EB] {
@@ -149,7 +150,7 @@ pub fn scrambled(seed: u64, index: u64) -> u64 {
 }
 
 impl Fill {
-    /// As bytes.
+    /// The contents as bytes.
     pub fn bytes(self, kind: Kind, count: usize) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(count * kind.bytes());
         for index in 0..count {
@@ -212,13 +213,14 @@ fn special(kind: Kind, which: u64) -> f64 {
     }
 }
 
-/// What a number may be after correct arithmetic: the exact value, and how far from it roundings may lead.
+/// The allowed values of a number after correct arithmetic: the exact value, and the interval that rounding may lead
+/// to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
     pub low: f64,
     pub value: f64,
     pub high: f64,
-    /// Whether anything is right, NaN too.
+    /// Whether any value is allowed, including NaN.
     pub any: bool,
 }
 
@@ -227,7 +229,7 @@ impl Span {
         Self { low: value, value, high: value, any: false }
     }
 
-    /// Anything is right.
+    /// Any value is allowed.
     pub fn any() -> Self {
         Self { low: f64::NEG_INFINITY, value: 0.0, high: f64::INFINITY, any: true }
     }
@@ -240,7 +242,7 @@ impl Span {
         !self.any && self.low.is_finite() && self.high.is_finite()
     }
 
-    /// The largest magnitude it can have.
+    /// The largest possible magnitude.
     pub fn magnitude(self) -> f64 {
         self.low.abs().max(self.high.abs())
     }
@@ -258,7 +260,7 @@ impl Span {
         sum.checked()
     }
 
-    /// A NaN is one throughout; where that is not sure, anything may come out.
+    /// If some of the values are NaN and others are not, any value is allowed.
     fn checked(self) -> Self {
         let nans = [self.low, self.value, self.high].map(f64::is_nan);
         match nans {
@@ -274,14 +276,14 @@ impl Span {
         let [a, b] = [self.low * factor, self.high * factor];
         let (low, high) = if a > b { (b, a) } else { (a, b) };
         let product = Self { low, value: self.value * factor, high, any: false };
-        // Infinity times a number whose sign is not sure.
+        // Infinity times a number of unknown sign.
         if factor.is_infinite() && !self.is_exact() && self.low <= 0.0 && self.high >= 0.0 {
             return Self::any();
         }
         product.checked()
     }
 
-    /// With so much more room on both sides.
+    /// The interval, widened by `error` on both sides.
     pub fn widened(self, error: f64) -> Self {
         if self.any || !self.value.is_finite() {
             return self;
@@ -292,7 +294,7 @@ impl Span {
         Self { low: self.low - error, high: self.high + error, ..self }
     }
 
-    /// A function that does not fall.
+    /// The result of a function that does not decrease.
     pub fn map(self, rising: impl Fn(f64) -> f64) -> Self {
         if self.any {
             return self;
@@ -300,8 +302,8 @@ impl Span {
         Self { low: rising(self.low), value: rising(self.value), high: rising(self.high), any: false }
     }
 
-    /// Rounded once to a floating-point type, by a device that may flush subnormal numbers. Where it may leave the range of the type, whatever
-    /// follows is open.
+    /// Rounded once to a floating-point type, by a device that may flush subnormal numbers. If the number may exceed
+    /// the range of the type, any value is allowed.
     pub fn rounded(self, kind: Kind) -> Self {
         let [unit, tiny, most] = kind.precision();
         if self.any || !self.value.is_finite() {
@@ -311,7 +313,7 @@ impl Span {
         if wide.magnitude() > most { Self::any() } else { wide }
     }
 
-    /// Stored as a type. Floating-point numbers of the type next to the ends are let in where a device may flush subnormal numbers.
+    /// The number after conversion to a type.
     pub fn stored(self, kind: Kind) -> Self {
         if self.any {
             return self;
@@ -319,7 +321,7 @@ impl Span {
         self.map(|value| kind.nearest(value))
     }
 
-    /// Whether a result is right.
+    /// Whether a result is allowed.
     pub fn holds(self, found: f64) -> bool {
         if self.any {
             true
@@ -343,12 +345,12 @@ impl std::fmt::Display for Span {
     }
 }
 
-/// One of them.
+/// A random element of a list.
 pub fn choose<T: Clone>(random: &mut fastrand::Rng, from: &[T]) -> T {
     from[random.usize(..from.len())].clone()
 }
 
-/// An extent: mostly small, often around powers of two, now and then `large`.
+/// A random extent: mostly small, often near powers of two, sometimes `large`.
 pub fn extent(random: &mut fastrand::Rng, large: usize) -> usize {
     match random.u32(..20) {
         0 => 0,
@@ -361,7 +363,7 @@ pub fn extent(random: &mut fastrand::Rng, large: usize) -> usize {
     }
 }
 
-/// Smaller extents to try in the place of one.
+/// Smaller extents to try instead.
 pub fn smaller_extents(extent: usize) -> Vec<usize> {
     let mut found: Vec<usize> = [0, 1, 2, extent / 2, extent.saturating_sub(1)]
         .into_iter()

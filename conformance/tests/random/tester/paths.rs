@@ -1,4 +1,4 @@
-//! The ways a case runs.
+//! The paths on which a case runs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use super::Case;
 use super::disguise::Disguised;
 use super::numbers::scrambled;
 
-/// A way a case runs.
+/// A path on which a case runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     Cpu,
     OpenCl,
     Simulator,
-    /// The simulator, which is given the kernels of a phone.
+    /// The simulator, with kernels for a phone.
     Mali,
     Midgard,
     Adreno,
@@ -26,10 +26,10 @@ pub enum Way {
 impl Way {
     pub const ALL: [Self; 6] =
         [Self::Cpu, Self::OpenCl, Self::Simulator, Self::Mali, Self::Midgard, Self::Adreno];
-    /// Those of the simulator.
+    /// The paths that use the simulator.
     const SIMULATED: [Self; 4] = [Self::Simulator, Self::Mali, Self::Midgard, Self::Adreno];
 
-    /// What reports call it.
+    /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cpu => "CPU path",
@@ -42,7 +42,7 @@ impl Way {
     }
 }
 
-/// What came of a case on one of the ways.
+/// The outcome of a case on one path.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// The result's bytes.
@@ -63,16 +63,16 @@ pub struct Paths {
     tamper: Option<Tamper>,
 }
 
-/// What paths are to be opened.
+/// The paths to open.
 #[derive(Clone)]
 pub struct PathOptions {
-    /// Which.
+    /// The selected paths.
     pub ways: Vec<Way>,
     /// Threads of the simulator.
     pub threads: usize,
-    /// The simulator runs one case in so many.
+    /// The simulator runs one case in this many.
     pub simulated: u64,
-    /// For tests of the tester.
+    /// Changes outcomes, for tests of the tester.
     pub tamper: Option<Tamper>,
 }
 
@@ -82,14 +82,14 @@ impl Default for PathOptions {
     }
 }
 
-/// Multiply-adds up to which the simulator takes a case.
+/// The simulator runs cases with at most this many multiply-adds.
 const SIMULATED_WORK: f64 = 3e5;
 
 impl Paths {
-    /// Opens them; what is not there is said and left out.
+    /// Opens the paths; those that are not available are reported and skipped.
     ///
     /// # Errors
-    /// None of them is there.
+    /// No path is available.
     pub fn open(options: &PathOptions) -> Result<(Self, Vec<String>), String> {
         let (mut contexts, mut notes) = (Vec::new(), Vec::new());
         for way in &options.ways {
@@ -108,13 +108,13 @@ impl Paths {
         Ok((Self { contexts, simulated: options.simulated.max(1), tamper }, notes))
     }
 
-    /// The ways that are open.
+    /// The open paths.
     pub fn ways(&self) -> impl Iterator<Item = Way> {
         self.contexts.iter().map(|(way, _)| *way)
     }
 
-    /// Whether a case is for that way: the simulator takes a share of them, and small ones, each as one of its devices. Neighbours, which
-    /// share kernels, go to the same.
+    /// Whether a case runs on a path. The simulator runs a share of the small cases, each as one of its devices.
+    /// Neighbouring cases, which share kernels, use the same device.
     pub fn takes(&self, way: Way, case: &Case, number: u64) -> bool {
         let simulated: Vec<Way> = self.ways().filter(|way| Way::SIMULATED.contains(way)).collect();
         let Some(place) = simulated.iter().position(|one| *one == way) else { return true };
@@ -124,7 +124,7 @@ impl Paths {
             && case.work() <= SIMULATED_WORK
     }
 
-    /// Runs a case one way; nothing where that way does not offer it.
+    /// Runs a case on a path; `None` if the path does not support it.
     pub fn run(&self, way: Way, case: &Case) -> Option<Outcome> {
         let (_, context) = self.contexts.iter().find(|(known, _)| *known == way)?;
         let ran = catch_unwind(AssertUnwindSafe(|| case.run(context, way)));
@@ -164,7 +164,7 @@ fn open(way: Way, threads: usize) -> Result<Context, String> {
             }
         }
         Way::Simulator | Way::Mali | Way::Midgard | Way::Adreno => {
-            // It compiles the library's kernels as they are drawn.
+            // The simulator compiles the library's kernels as they are needed.
             Clang::find().map_err(|error| error.to_string())?;
             let mut options = Options { threads, ..Options::default() };
             options.build.cache = Cache::from_environment();

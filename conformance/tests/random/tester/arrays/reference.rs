@@ -1,4 +1,4 @@
-//! What elementwise operations should give: in double precision, one element after the other.
+//! The expected results of elementwise operations: in double precision, element by element.
 
 use super::super::numbers::{Kind, Span};
 use super::super::verdict::{Expected, Right};
@@ -36,7 +36,7 @@ pub(super) fn expected(arrays: &Arrays) -> Expected {
                 }
                 let work = if kind == Kind::F64 || *to == Kind::F64 { Kind::F64 } else { Kind::F32 };
                 let loaded = Value::loaded(kind, value);
-                // Integers are rounded to the type that is computed in.
+                // Integers are rounded to the type of the computation.
                 let span = loaded.span.map(|value| work.nearest(value));
                 let scaled = Value { kind: work, numbers: Kind::F32, span }
                     .changed(Step::MultiplyScalar(f64::from(*scale)), 0.0);
@@ -68,7 +68,7 @@ pub(super) fn expected(arrays: &Arrays) -> Expected {
     }
 }
 
-/// The elements one after the other, or where the result lies.
+/// The elements in order, or in the layout of the result.
 fn into(arrays: &Arrays, dense: bool, spans: Vec<Span>) -> Expected {
     let kind = arrays.to();
     if dense {
@@ -93,7 +93,8 @@ fn coordinates(shape: Shape, index: usize) -> Vec<usize> {
     }
 }
 
-/// A sum of products: exact of integers modulo 2^64, of floating-point numbers within (length + 2) u times the sum of magnitudes.
+/// A sum of products: for integers exact modulo 2^64, for floating-point numbers within (length + 2) u times the sum
+/// of magnitudes.
 fn sum(kind: Kind, terms: impl Iterator<Item = [f64; 2]>) -> Expected {
     if !kind.is_float() {
         let sum = terms.fold(0i64, |sum, [x, y]| sum.wrapping_add((x as i64).wrapping_mul(y as i64)));
@@ -113,11 +114,11 @@ fn sum(kind: Kind, terms: impl Iterator<Item = [f64; 2]>) -> Expected {
     Right::dense(to, vec![span])
 }
 
-/// An element on its way through the steps.
+/// An element during the steps.
 struct Value {
-    /// What steps compute in.
+    /// The type that steps compute in.
     kind: Kind,
-    /// What the numbers of steps are rounded to.
+    /// The type that the numbers of steps are rounded to.
     numbers: Kind,
     span: Span,
 }
@@ -128,7 +129,7 @@ impl Value {
         Self { kind: work, numbers: kind, span: Span::exact(value) }.settled()
     }
 
-    /// Rounded to the type, once; where it is subnormal it may be 0.
+    /// Rounded to the type, once; a subnormal number may become 0.
     fn settled(self) -> Self {
         let Self { kind, numbers, span } = self;
         if span.any {
@@ -191,10 +192,10 @@ fn product(one: Span, other: Span) -> Span {
     Span { low, value, high, any: false }
 }
 
-/// How far a function of one number may be off, in units of the last place.
+/// The allowed error of a function of one number, in units of the last place.
 const UNITS: f64 = 8.0;
 
-/// A function that rises, within 8 units of the last place.
+/// An increasing function, within 8 units of the last place.
 fn rising(span: Span, kind: Kind, function: impl Fn(f64) -> f64) -> Span {
     if span.any || span.value.is_nan() {
         return span;
@@ -205,7 +206,7 @@ fn rising(span: Span, kind: Kind, function: impl Fn(f64) -> f64) -> Span {
     Span { low: low - error(low), value, high: high + error(high), any: false }
 }
 
-/// Within `|x| 2^-19`, or what is left of that in double precision.
+/// Within `|x| 2^-19`, or 1e-12 relative in double precision.
 fn gelu(span: Span, kind: Kind) -> Span {
     if span.any || span.value.is_nan() {
         return span;
@@ -216,12 +217,12 @@ fn gelu(span: Span, kind: Kind) -> Span {
     let relative = if kind == Kind::F64 { 1e-12 } else { 2f64.powi(-19) };
     let of = |x: f64| 0.5 * x * erfc(-x * std::f64::consts::FRAC_1_SQRT_2);
     let value = of(span.value);
-    // Its slope is less than 1.2 everywhere.
+    // The slope is less than 1.2 everywhere.
     let error = relative * span.magnitude() + 1.2 * (span.high - span.low) + kind.precision()[1];
     Span::exact(value).widened(error)
 }
 
-/// The complementary error function: by its series near 0, by its continued fraction elsewhere (DLMF 7.6.1 and 7.9.4).
+/// The complementary error function: by its series near 0, otherwise by its continued fraction (DLMF 7.6.1 and 7.9.4).
 fn erfc(x: f64) -> f64 {
     if x < 0.0 {
         return 2.0 - erfc(-x);

@@ -1,4 +1,4 @@
-//! How the library runs them.
+//! Runs elementwise operations with the library.
 
 use bytemuck::{NoUninit, pod_collect_to_vec};
 use half::f16;
@@ -9,9 +9,9 @@ use tripipe::{
 use super::super::rasters::{element, with_pixel};
 use super::{Arrays, End, RESULT, Shape, Step, Task};
 
-/// An element of which steps are known.
+/// An element type that supports steps.
 trait Stepped: Summed + Into<f64> {
-    /// A step that not all types have.
+    /// A step that not all types support.
     fn activated<M>(chain: Elementwise<'_, Self, M>, step: Step) -> Elementwise<'_, Self, M>;
 }
 
@@ -60,14 +60,14 @@ macro_rules! with_element {
     }};
 }
 
-/// A value, at once or later.
+/// A value, computed by the waiting or by the asynchronous function.
 macro_rules! value {
     ($self:ident, $of:expr, $now:ident $later:ident ($($argument:expr),*)) => {
         if $self.asynchronous { $of.$later($($argument),*)?.wait()? } else { $of.$now($($argument),*)? }
     };
 }
 
-/// All tasks over operands that `$make` makes and that are read and written by way of views.
+/// All tasks on operands that `$make` makes and that are read and written through views.
 macro_rules! tasks {
     (
         $self:ident, $context:ident, $type:ident, $make:ident, $with:ident, |$one:ident| $view:expr, |$edited:ident| $view_mut:expr,
@@ -128,7 +128,7 @@ impl Arrays {
     /// Runs it.
     ///
     /// # Errors
-    /// What the library refuses.
+    /// An error of the library.
     pub fn run(&self, context: &Context) -> Result<Vec<u8>, Error> {
         match self.shape {
             Shape::Vector(_) => with_element!(self.kind, T => tasks!(
@@ -223,7 +223,7 @@ impl Arrays {
     }
 }
 
-/// A matrix, and which buffer it is.
+/// A matrix, and the number of its buffer.
 struct Held<T> {
     matrix: Matrix<T>,
     buffer: usize,
@@ -239,7 +239,7 @@ impl<T: Element> Held<T> {
     }
 }
 
-/// An extreme and the coordinates of its place.
+/// An extreme and its coordinates.
 fn place_of<T: Into<f64>, const N: usize>(found: Option<(T, [usize; N])>) -> Vec<u8> {
     let Some((value, place)) = found else { return Vec::new() };
     let mut numbers: Vec<f64> = vec![value.into()];

@@ -1,19 +1,19 @@
-//! What a chain should give: every step over the whole image, pixel by pixel, in double precision.
+//! The expected results of a chain: every step on the whole image, pixel by pixel, in double precision.
 
 use super::super::numbers::{Kind, Span};
 use super::super::rasters::{Shape, places};
 use super::super::verdict::{Expected, Right};
 use super::{Border, Color, Filter, Step};
 
-/// Unit roundoff and least normal number of `float`.
+/// Unit roundoff and smallest normal number of `float`.
 const UNIT: f64 = 1.0 / 16_777_216.0;
 const TINY: f64 = f32::MIN_POSITIVE as f64;
 
-/// Why there are no pixels.
+/// Why there are no expected pixels.
 enum Not {
-    /// It must be refused.
+    /// The chain must be refused.
     Taken,
-    /// It may be.
+    /// The chain may be refused.
     Sure,
 }
 
@@ -28,19 +28,19 @@ impl Image {
         self.spans[(y * self.shape[0] + x) * self.shape[2] + channel]
     }
 
-    /// What a window sees at a place that may be outside.
+    /// The pixel that a window reads at a position that may be outside.
     fn seen(&self, [x, y]: [i64; 2], channel: usize, border: Border) -> Span {
         let [width, height, _] = self.shape.map(|extent| extent as i64);
         match (folded(x, width, border), folded(y, height, border), border) {
             (Some(x), Some(y), _) => self.at([x, y, channel]),
             (_, _, Border::Constant(value)) => Span::exact(self.kind.nearest(f64::from(value))),
-            // No window that leaves the image is looked at.
+            // With this border, windows that leave the image are not used.
             _ => Span::any(),
         }
     }
 }
 
-/// The place that stands for one outside: mirrored, wrapped or held until it is inside.
+/// The position inside the image that replaces one outside: mirrored, wrapped or clamped.
 fn folded(mut place: i64, extent: i64, border: Border) -> Option<usize> {
     while !(0..extent).contains(&place) {
         place = match border {
@@ -115,13 +115,13 @@ fn window(step: &Step) -> [usize; 2] {
     }
 }
 
-/// A weighted sum: weights row by row over a divisor, and an offset.
+/// A weighted sum: weights, row by row, divided by a divisor, plus an offset.
 struct Sum {
     size: [usize; 2],
     weights: Vec<f64>,
     divisor: f64,
     offset: f64,
-    /// The largest sum of magnitudes on the way, for pixels of 1: a pass over rows may come ahead of the division.
+    /// The largest intermediate sum of magnitudes, for pixels of 1: a pass over rows may precede the division.
     passing: f64,
     /// How weights may be rounded for integer pixels.
     rounding: Rounding,
@@ -129,13 +129,13 @@ struct Sum {
 
 #[derive(Clone, Copy)]
 enum Rounding {
-    /// They are integers.
+    /// The weights are integers.
     Exact,
-    /// The result is off by this much at the most.
+    /// The maximum error of the result.
     Result(f64),
-    /// Each weight is off by that.
+    /// The maximum error of each weight.
     Weights { each: f64 },
-    /// The factors of each weight are off by those; and the sums of their magnitudes.
+    /// The maximum error of each factor of the weights, and the sums of the factors' magnitudes.
     Factors { each: [f64; 2], sums: [f64; 2] },
 }
 
@@ -182,7 +182,8 @@ fn weights(step: &Step, kind: Kind) -> Result<Vec<Sum>, Not> {
             }
             let parts: Vec<f64> = numbers.iter().map(|number| number / total).collect();
             let mut sum = sum([*size; 2], outer(&parts, &parts), 1.0, 0.0);
-            // Of bytes a result is at most one off, of 16 bits by the largest pixel times the extent / 2^9, three times as much with a sign.
+            // The error of a result is at most 1 for bytes; for 16 bits it is the largest pixel times the extent /
+            // 2^9, and three times that if signed.
             sum.rounding = match kind {
                 Kind::U8 => Rounding::Result(1.0),
                 Kind::U16 => Rounding::Result(65535.0 * *size as f64 / 512.0),
@@ -219,12 +220,12 @@ fn weights(step: &Step, kind: Kind) -> Result<Vec<Sum>, Not> {
     checked(sums, kind)
 }
 
-/// Sums of integer weights and pixels that leave 32 bits are refused.
+/// Sums of integer weights and pixels that exceed 32 bits are refused.
 fn checked(sums: Vec<Sum>, kind: Kind) -> Result<Vec<Sum>, Not> {
     if let Some([low, high]) = kind.range() {
         for sum in sums.iter().filter(|sum| matches!(sum.rounding, Rounding::Exact)) {
             let half = (sum.divisor / 2.0).floor();
-            // 32 bits, of which none is a sign where nothing is below 0 and there is something to divide by.
+            // 32 bits, unsigned if neither pixels nor weights are negative and the divisor is above 1.
             let unsigned = low == 0.0 && sum.divisor > 1.0 && sum.weights.iter().all(|weight| *weight >= 0.0);
             let limit = f64::from(if unsigned { u32::MAX } else { i32::MAX as u32 });
             let magnitude: f64 = sum.weights.iter().map(|weight| weight.abs()).sum();
@@ -241,8 +242,9 @@ fn checked(sums: Vec<Sum>, kind: Kind) -> Result<Vec<Sum>, Not> {
     Ok(sums)
 }
 
-/// Real weights become multiples of powers of two on integer pixels, each at most a step off: those of a full window of the smallest down to 2^-22
-/// with which no sum leaves 30 bits, factors of 2^-8 at the most where there is room, 2^-7 of 16 bits. Sums that leave 32 bits are refused.
+/// On integer pixels, real weights are rounded to multiples of a power of two, each with an error of at most one step.
+/// For a full window, it is the smallest step, down to 2^-22, with which no sum exceeds 30 bits; for factors it is at
+/// most 2^-8 if there is room, 2^-7 for 16 bits. Sums that exceed 32 bits are refused.
 fn real_rounding(weights: &[f64], factors: Option<[f64; 2]>, kind: Kind) -> Result<Rounding, Not> {
     let Some([low, high]) = kind.range() else { return Ok(Rounding::Exact) };
     let largest = high.max(-low);
@@ -260,7 +262,7 @@ fn real_rounding(weights: &[f64], factors: Option<[f64; 2]>, kind: Kind) -> Resu
     if all > 1.2 * 2f64.powi(32) {
         return Err(Not::Taken);
     }
-    // With less room there are fewer bits.
+    // With less room, fewer bits are used.
     let room = if low == 0.0 && weights.iter().all(|weight| *weight >= 0.0) {
         0.9 * 2f64.powi(32)
     } else {
@@ -272,7 +274,7 @@ fn real_rounding(weights: &[f64], factors: Option<[f64; 2]>, kind: Kind) -> Resu
     Ok(Rounding::Factors { each: bits.map(|bits| 2f64.powi(-bits)), sums: [across, down] })
 }
 
-/// The weights of one axis, and whether they are integers of a table.
+/// The weights of one axis, and whether they are integers from a table.
 fn gaussian(size: usize, sigma: Option<f32>) -> (Vec<f64>, bool) {
     let table: &[f64] = match (size, sigma) {
         (1, None) => &[1.0],
@@ -366,7 +368,7 @@ fn value(
     }
 }
 
-/// A function that does not fall with any pixel. With a NaN in sight the result is not specified.
+/// A function that does not decrease in any pixel. If a pixel is NaN, the result is unspecified.
 fn ranked(pixels: &[Span], rising: impl Fn(Vec<f64>) -> f64) -> Span {
     if pixels.iter().any(|pixel| pixel.any || pixel.value.is_nan()) {
         return Span::any();
@@ -386,7 +388,7 @@ fn weighted(sum: &Sum, seen: impl Iterator<Item = ([i64; 2], Span)>, kind: Kind,
         if *weight == 0.0 {
             continue;
         }
-        // Factors whose product is less than the least number may be looked at or not.
+        // A weight whose factors have a product below the smallest number may be used or skipped.
         if weight.abs() / sum.divisor < 1e-36 && !pixel.is_finite() {
             return Span::any();
         }
@@ -405,7 +407,7 @@ fn weighted(sum: &Sum, seen: impl Iterator<Item = ([i64; 2], Span)>, kind: Kind,
         let error = match sum.rounding {
             Rounding::Exact | Rounding::Result(_) => 0.0,
             Rounding::Weights { each } => each * plain,
-            // At most the largest pixel times what all the weights together are off by.
+            // At most the largest pixel times the total error of the weights.
             Rounding::Factors { each: [a, b], sums: [across, down] } => {
                 let [width, height] = sum.size.map(|extent| extent as f64);
                 (a * width * down + b * height * across + a * width * b * height) * brightest
@@ -443,7 +445,7 @@ fn weighted(sum: &Sum, seen: impl Iterator<Item = ([i64; 2], Span)>, kind: Kind,
     }
     if magnitude / sum.divisor > Kind::F32.precision()[2] || largest * sum.passing > Kind::F32.precision()[2]
     {
-        // On the way a sum may leave the range of `float`; infinite pixels are no such sum.
+        // An intermediate sum may exceed the range of `float`; sums of infinite pixels do not count as such.
         if largest.is_finite() || magnitude > Kind::F32.precision()[2] {
             return Span::any();
         }
@@ -476,7 +478,7 @@ fn bilateral(
         if windows.iter().any(|window| window[index].1.any) {
             return Span::any();
         }
-        // What is not finite does not count; nothing does where the centre is not.
+        // Pixels that are not finite do not count; if the centre is not finite, none does.
         if [index, centre].iter().any(|place| windows.iter().any(|window| !window[*place].1.is_finite())) {
             continue;
         }
@@ -500,7 +502,7 @@ fn bilateral(
     }
     let largest = least.abs().max(most.abs());
     if !exact {
-        // A mean lies between the least and the largest; more is not sure of pixels that are not.
+        // A mean is between the smallest and the largest pixel; nothing more is known if pixels are inexact.
         return Span { low: least, value: sum / total, high: most, any: false }.widened(1e-4 * largest);
     }
     if kind.is_float() {
@@ -512,7 +514,7 @@ fn bilateral(
     Span::exact(((sum + (total / 2.0).floor()) / total).floor())
 }
 
-/// A sum of weights times values in `float`, in any order.
+/// A weighted sum in `float`, in any order.
 fn in_float(terms: &[(f64, Span)]) -> Span {
     let total = terms.iter().fold(Span::exact(0.0), |sum, (weight, span)| sum.plus(span.times(*weight)));
     if total.any {
@@ -538,7 +540,8 @@ fn recolored(color: Color, from: &Image, [x, y, channel]: [usize; 3]) -> Span {
         Kind::I16 => (0.0, 32767.0),
         _ => (0.5, 1.0),
     };
-    // Steps of 2^-15, or of 2^-14 for chroma, rounded half up; or numbers.
+    // For integers, weights in steps of 2^-15, or of 2^-14 for chroma, and sums rounded half up; otherwise real
+    // weights.
     let bits = if matches!(color, Color::RgbToGray | Color::BgrToGray) { 15 } else { 14 };
     let mixed = |terms: &[(f64, f64, Span)]| {
         if integer {
@@ -569,7 +572,7 @@ fn recolored(color: Color, from: &Image, [x, y, channel]: [usize; 3]) -> Span {
         Color::DropAlpha | Color::AddAlpha => at(channel),
         Color::RgbToYuv | Color::RgbToYcrcb => {
             let y = luma([0, 1, 2]);
-            // U of blue, V of red; Cr of red, Cb of blue.
+            // U from blue, V from red; Cr from red, Cb from blue.
             let (of, steps, number) = match (color, channel) {
                 (_, 0) => return y,
                 (Color::RgbToYuv, 1) => (at(2), 8061.0, 0.492),
