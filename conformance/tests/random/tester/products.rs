@@ -1,4 +1,4 @@
-//! Products: descriptions, how they are drawn and made smaller, and how the library runs them.
+//! Products: how descriptions are drawn and made smaller, and how the library runs them.
 
 mod reference;
 
@@ -11,7 +11,7 @@ use super::numbers::{Fill, Kind, Numbers, choose, extent, smaller_extents};
 use super::paths::Way;
 use super::verdict::Expected;
 
-/// C = alpha op(A) op(B) + beta C and an epilogue, with all that its result depends on.
+/// C = alpha op(A) op(B) + beta C and an epilogue, with everything that affects its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Product {
     pub elements: Elements,
@@ -24,13 +24,13 @@ pub struct Product {
     pub alpha: f64,
     pub beta: f64,
     pub epilogue: Vec<Step>,
-    /// Whether the batch is asked for ahead of the epilogue, so that residuals are strided.
+    /// Whether the batch is requested before the epilogue, so that residuals are strided.
     pub batch_first: bool,
-    /// Whether A and B are packed ahead, for how many columns and rows.
+    /// Whether A and B are packed in advance, and for how many columns and rows.
     pub packed: [Option<usize>; 2],
     /// Whether the result is a new matrix.
     pub to_matrix: bool,
-    /// Of A, B, C, and what the epilogue adds.
+    /// For A, B, C, and the operands of the epilogue.
     pub fills: [Fill; 4],
     pub fault: Option<Fault>,
 }
@@ -39,22 +39,22 @@ pub struct Product {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Elements {
     F32,
-    /// With the type of the sums.
+    /// With the accumulation type.
     F16(Sums),
     I8,
-    /// Requantised, by a multiplier for each column or one for all.
+    /// Requantised, with a multiplier for each column or one for all.
     I8ToI8 {
         columns: bool,
         zeros: [i8; 3],
         range: [i8; 2],
     },
-    /// By `Product`, on every way; or over slices, which is the CPU path's alone.
+    /// With `Product`, on every path; or on slices, on the CPU path only.
     F64 {
         slices: bool,
     },
 }
 
-/// What halves are summed in.
+/// The accumulation type for halves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sums {
     F16,
@@ -62,7 +62,8 @@ pub enum Sums {
     Blocks(usize),
 }
 
-/// Where a matrix lies: in a larger one of `lines` rows (columns), `leading` elements apart, from line `first` and element `along` of it on.
+/// The layout of a matrix: a block of a larger one with `lines` rows (columns) of `leading` elements each, from
+/// element `along` of line `first` on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lie {
     pub columns: bool,
@@ -70,11 +71,11 @@ pub struct Lie {
     pub leading: usize,
     pub first: usize,
     pub along: usize,
-    /// Elements after the last that is needed.
+    /// Elements after the last one needed.
     pub slack: usize,
 }
 
-/// How many products, and from where.
+/// The number of products, and the locations of their operands.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Batch {
     One,
@@ -93,30 +94,30 @@ pub enum Step {
     Residual(Lie),
 }
 
-/// What is wrong with a description: it must be refused.
+/// An error in a description, which must be refused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
-    /// B has a row too many.
+    /// B has one row too many.
     Inner,
-    /// A bias of another length.
+    /// A bias with the wrong length.
     BiasLength,
     /// Products that overlap in C.
     Overlap,
-    /// An operand of a product that leaves its memory.
+    /// A product whose operand exceeds its memory.
     Far(usize),
-    /// Offsets that are no triples.
+    /// Offsets that are not triples.
     Triples,
-    /// More stages than there may be.
+    /// More stages than are allowed.
     Stages,
-    /// A clamp whose least value is the larger.
+    /// A clamp whose minimum exceeds its maximum.
     Clamp,
-    /// A factor of integers that is none.
+    /// A factor that is not an integer, for integer types.
     Fraction,
-    /// A batch as one new matrix.
+    /// A batch whose result is one new matrix.
     BatchToMatrix,
     /// A result in the memory of A.
     Shared,
-    /// Blocks of no step.
+    /// Blocks of 0 steps.
     NoBlock,
 }
 
@@ -124,7 +125,7 @@ impl Lie {
     pub const DENSE: Self =
         Self { columns: false, transposed: false, leading: 0, first: 0, along: 0, slack: 0 };
 
-    /// Runs of neighbouring elements, and how many there are, of a matrix of `[rows, columns]`.
+    /// The length and the number of contiguous runs of a matrix with `[rows, columns]`.
     fn runs(&self, [rows, columns]: [usize; 2]) -> [usize; 2] {
         if self.columns == self.transposed { [columns, rows] } else { [rows, columns] }
     }
@@ -134,13 +135,13 @@ impl Lie {
         self.leading.max(self.runs(extents)[0] + self.along)
     }
 
-    /// Where element (i, j) lies.
+    /// The location of element (i, j).
     pub fn index(&self, extents: [usize; 2], [i, j]: [usize; 2]) -> usize {
         let [line, along] = if self.columns == self.transposed { [i, j] } else { [j, i] };
         (self.first + line) * self.pitch(extents) + self.along + along
     }
 
-    /// Lines of the larger matrix, so that an operand that begins `furthest` later still lies inside.
+    /// The lines of the larger matrix, such that an operand that starts `furthest` elements later still fits.
     fn lines(&self, extents: [usize; 2], furthest: usize) -> usize {
         let pitch = self.pitch(extents);
         let [_, lines] = self.runs(extents);
@@ -155,7 +156,7 @@ impl Lie {
         (last + self.slack).div_ceil(pitch).max(self.first + lines)
     }
 
-    /// Elements of the larger matrix.
+    /// The number of elements of the larger matrix.
     pub fn elements(&self, extents: [usize; 2], furthest: usize) -> usize {
         self.lines(extents, furthest) * self.pitch(extents)
     }
@@ -177,7 +178,7 @@ impl Lie {
         Matrix::with_order(context, stored, self.order(), elements)
     }
 
-    /// Rows and columns of the larger matrix where it lies.
+    /// The block's rows and columns in the larger matrix, as stored.
     pub fn block(&self, extents: [usize; 2]) -> [std::ops::Range<usize>; 2] {
         let [run, lines] = self.runs(extents);
         let (lines, run) = (self.first..self.first + lines, self.along..self.along + run);
@@ -232,7 +233,7 @@ impl Batch {
         }
     }
 
-    /// Where operand `which` of a product begins, after the first one's place.
+    /// The offset of operand `which` of a product from that of the first product.
     pub fn start(&self, product: usize, which: usize) -> usize {
         match self {
             Self::One => 0,
@@ -247,7 +248,7 @@ impl Batch {
 }
 
 impl Elements {
-    /// Of A and B, of C, of what the epilogue adds.
+    /// The types of A and B, of C, and of the epilogue's operands.
     pub fn kinds(&self) -> [Kind; 3] {
         match self {
             Self::F32 => [Kind::F32; 3],
@@ -264,7 +265,7 @@ impl Elements {
 }
 
 impl Product {
-    /// A product: what its kernels are built for from `random`, the rest from `details`.
+    /// A product: everything that selects its kernels from `random`, the rest from `details`.
     pub fn draw(random: &mut Rng, details: &mut Rng) -> Self {
         let elements = match random.u32(..16) {
             0..=5 => Elements::F32,
@@ -341,7 +342,7 @@ impl Product {
         [[m, k], [k, n], [m, n]]
     }
 
-    /// Elements from the first to the last of C.
+    /// The number of elements from the first to the last of C.
     fn c_span(&self) -> usize {
         let extents = self.operand_extents()[2];
         let [run, lines] = self.c.runs(extents);
@@ -353,7 +354,7 @@ impl Product {
         let strides = [random.usize(..30) * random.usize(..2), random.usize(..30) * random.usize(..2)];
         let extents = self.operand_extents()[2];
         let [run, _] = self.c.runs(extents);
-        // Side by side in the gaps of one another, where there is room.
+        // Interleaved, if there is room in the gaps.
         let beside = self.c.pitch(extents) >= run * count.max(1) && random.bool();
         let c = if beside { run } else { self.c_span() + random.usize(..4) };
         Batch::Strided { count, strides: [strides[0], strides[1], c] }
@@ -519,7 +520,8 @@ impl Product {
         found
     }
 
-    /// Whether a smaller product is still one whose outcome is known: products that do not overlap in C, a fault that is still there.
+    /// Whether the expected outcome of a smaller product is known: it has no fault, and its products do not overlap in
+    /// C.
     fn is_sound(&self) -> bool {
         if self.fault.is_some() {
             return false;
@@ -535,12 +537,12 @@ impl Product {
         })
     }
 
-    /// What the result should be.
+    /// The expected result.
     pub fn expected(&self) -> Expected {
         if self.fault.is_some() { Expected::Refused } else { reference::expected(self) }
     }
 
-    /// Which element of C a place of its memory is.
+    /// A description of a location in C's memory, as an element of C.
     pub fn place(&self, index: usize) -> String {
         let extents = self.operand_extents()[2];
         for product in 0..self.batch.count() {
@@ -552,7 +554,7 @@ impl Product {
         format!("element {index} of C's memory, of no product,")
     }
 
-    /// Contents of A, B, C: larger matrices, of which the operands are a part.
+    /// The contents of A, B or C: larger matrices that contain the operands.
     fn contents(&self, which: usize) -> Vec<u8> {
         let kinds = self.elements.kinds();
         let (lie, kind) = [(self.a, kinds[0]), (self.b, kinds[0]), (self.c, kinds[1])][which];
@@ -562,13 +564,13 @@ impl Product {
         }
         let count = lie.elements(extents, self.batch.furthest(which));
         if self.to_matrix && which == 2 {
-            // What a new matrix holds where it is read.
+            // The contents of a new matrix if it is read.
             return vec![0; extents[0] * extents[1] * kind.bytes()];
         }
         self.fills[which].bytes(kind, count)
     }
 
-    /// What stage `stage` of the epilogue adds.
+    /// The operand of stage `stage` of the epilogue.
     fn side(&self, stage: usize) -> Vec<u8> {
         let [m, n, _] = self.extents;
         let longer = usize::from(self.fault == Some(Fault::BiasLength));
@@ -586,7 +588,7 @@ impl Product {
         fill.bytes(self.elements.kinds()[2], count)
     }
 
-    /// From product to product of a residual.
+    /// The elements from one product's residual to the next.
     fn residual_stride(&self) -> usize {
         match self.batch {
             Batch::Strided { strides, .. } if self.batch_first => strides[2],
@@ -603,7 +605,7 @@ impl Product {
             .flat_map(|pair| {
                 let random = super::numbers::scrambled(seed, pair as u64);
                 let shift = 1 + (random >> 40) as i32 % 62;
-                // Most are near 1, as they are in practice.
+                // Most multipliers are near 1, as in practice.
                 if random.is_multiple_of(4) {
                     [(random >> 33) as i32, shift]
                 } else {
@@ -613,10 +615,10 @@ impl Product {
             .collect()
     }
 
-    /// Runs it; nothing where this way does not offer it.
+    /// Runs the product; `None` if the path does not support it.
     ///
     /// # Errors
-    /// What the library refuses.
+    /// An error of the library.
     pub fn run(&self, context: &Context, way: Way) -> Result<Option<Vec<u8>>, Error> {
         match self.elements {
             Elements::F64 { slices: true } if way != Way::Cpu => Ok(None),
@@ -772,13 +774,13 @@ impl Product {
     }
 }
 
-/// What the epilogue adds.
+/// An operand of the epilogue.
 enum Side<T> {
     Vector(Vector<T>),
     Matrix(Matrix<T>),
 }
 
-/// A product whose residual lies in C's memory.
+/// A product whose residual is in C's memory.
 fn shared<T: Factor>(context: &Context, length: usize) -> Result<Vec<u8>, Error> {
     let memory = Vector::<T::Sum>::zeros(context, length)?;
     let all = Matrix::from_vector(&memory, [1, length])?;
@@ -789,7 +791,7 @@ fn shared<T: Factor>(context: &Context, length: usize) -> Result<Vec<u8>, Error>
     Ok(Vec::new())
 }
 
-/// Rows and columns of a matrix.
+/// All rows and columns of a matrix.
 pub fn places([rows, columns]: [usize; 2]) -> impl Iterator<Item = [usize; 2]> {
     (0..rows).flat_map(move |i| (0..columns).map(move |j| [i, j]))
 }

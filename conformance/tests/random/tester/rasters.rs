@@ -1,4 +1,4 @@
-//! Where the pixels of drawn images lie.
+//! The layouts of random images.
 
 use fastrand::Rng;
 use tripipe::filter::{Element, Layout, Raster};
@@ -6,16 +6,16 @@ use tripipe::{Context, Error, Image, Pixel};
 
 use super::numbers::{Kind, choose, scrambled};
 
-/// Where pixels lie in a buffer: distances beyond the least there can be.
+/// The layout of pixels in a buffer: distances in addition to the minimum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
     pub planar: bool,
     pub offset: usize,
-    /// Elements between the end of a row and the next one.
+    /// Elements between the end of a row and the start of the next one.
     pub row_gap: usize,
-    /// Elements between planes; of packed pixels a distance that means nothing.
+    /// Elements between planes; ignored for packed pixels.
     pub plane_gap: usize,
-    /// Elements after the last.
+    /// Elements after the last one.
     pub slack: usize,
 }
 
@@ -25,7 +25,7 @@ pub type Shape = [usize; 3];
 impl Place {
     pub const DENSE: Self = Self { planar: false, offset: 0, row_gap: 0, plane_gap: 0, slack: 0 };
 
-    /// What kernels are built for from `random`, the rest from `details`.
+    /// Draws everything that selects kernels from `random`, the rest from `details`.
     pub fn draw(random: &mut Rng, details: &mut Rng) -> Self {
         let planar = random.u32(..3) == 0;
         let gaps = details.u32(..3) > 0;
@@ -47,13 +47,13 @@ impl Place {
         if self.planar { self.pitch(shape) * shape[1] + self.plane_gap } else { self.plane_gap }
     }
 
-    /// Where channel `channel` of the pixel (x, y) lies.
+    /// The location of channel `channel` of the pixel (x, y).
     pub fn index(&self, shape: Shape, [x, y, channel]: [usize; 3]) -> usize {
         let inside = self.offset + y * self.pitch(shape) + x * self.step(shape);
         inside + if self.planar { channel * self.plane_pitch(shape) } else { channel }
     }
 
-    /// Elements of the buffer.
+    /// The number of elements of the buffer.
     pub fn elements(&self, shape: Shape) -> usize {
         if shape.contains(&0) {
             return 0;
@@ -61,7 +61,7 @@ impl Place {
         self.index(shape, shape.map(|extent| extent - 1)) + 1 + self.slack
     }
 
-    /// Which pixel an element of the buffer is.
+    /// A description of an element of the buffer, as a pixel.
     pub fn name(&self, shape: Shape, index: usize) -> String {
         match places(shape).find(|place| self.index(shape, *place) == index) {
             Some([x, y, channel]) => format!("channel {channel} of the pixel ({x}, {y})"),
@@ -69,7 +69,7 @@ impl Place {
         }
     }
 
-    /// As the library is told.
+    /// The layout as the library's description.
     pub fn raster(&self, shape: Shape, element: Element) -> Raster {
         let [width, height, channels] = shape;
         Raster {
@@ -84,7 +84,7 @@ impl Place {
         }
     }
 
-    /// Simpler places.
+    /// Simpler layouts.
     pub fn smaller(&self) -> Vec<Self> {
         let simple = [
             Self::DENSE,
@@ -99,13 +99,13 @@ impl Place {
     }
 }
 
-/// All places (x, y, channel).
+/// All positions (x, y, channel).
 pub fn places([width, height, channels]: Shape) -> impl Iterator<Item = [usize; 3]> {
     (0..height)
         .flat_map(move |y| (0..width).flat_map(move |x| (0..channels).map(move |channel| [x, y, channel])))
 }
 
-/// What the library calls a type.
+/// The library's name for a type.
 pub fn element(kind: Kind) -> Element {
     match kind {
         Kind::U8 => Element::U8,
@@ -148,10 +148,10 @@ macro_rules! with_pixel {
 }
 pub(crate) use with_pixel;
 
-/// An image of drawn numbers.
+/// An image with the given contents.
 ///
 /// # Errors
-/// What the library refuses.
+/// An error of the library.
 pub fn image<T: Pixel>(context: &Context, raster: Raster, contents: &[u8]) -> Result<Image<T>, Error> {
     Image::with_raster(context, raster, &bytemuck::pod_collect_to_vec::<u8, T>(contents))
 }
@@ -163,7 +163,7 @@ pub fn smaller_sizes([width, height]: [usize; 2]) -> Vec<[usize; 2]> {
     widths.chain(heights).collect()
 }
 
-/// A number from 0 to 1 that depends on a seed and a place.
+/// A number from 0 to 1 that depends on a seed and an index.
 pub fn fraction(seed: u32, index: usize) -> f64 {
     (scrambled(u64::from(seed), index as u64) >> 11) as f64 / (1u64 << 53) as f64
 }

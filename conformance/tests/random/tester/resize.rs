@@ -1,4 +1,4 @@
-//! Images in other extents.
+//! Images with other extents.
 
 use fastrand::Rng;
 use tripipe::filter::Interpolation;
@@ -8,7 +8,7 @@ use super::numbers::{Fill, Kind, Numbers, Span, choose, extent};
 use super::rasters::{PIXELS, Place, Shape, element, image, places, smaller_sizes, with_pixel};
 use super::verdict::{Expected, Right};
 
-/// An image in other extents.
+/// A resized image.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resize {
     pub how: How,
@@ -28,11 +28,11 @@ pub enum How {
     Area,
 }
 
-/// Where a result pixel looks along one axis: places and weights.
+/// The pixels that a result pixel reads along one axis: positions and weights.
 type Taps = Vec<(usize, f64)>;
 
 impl How {
-    /// Along an axis of `from` pixels that become `to`.
+    /// For an axis of `from` pixels that is resized to `to` pixels.
     fn taps(self, at: usize, from: usize, to: usize) -> Taps {
         let ratio = from as f64 / to as f64;
         match self {
@@ -62,7 +62,7 @@ impl Resize {
         let how = choose(random, &[How::Nearest, How::Bilinear, How::Area, How::Area]);
         let large = choose(details, &[10, 40, 90]);
         let mut axis = || match details.u32(..10) {
-            // Thousands to a few, and a few to thousands.
+            // From thousands to a few, and from a few to hundreds.
             0 => [details.usize(1..3000), details.usize(1..4)],
             1 => [details.usize(1..4), details.usize(1..500)],
             2 => [details.usize(70..170), 1],
@@ -70,7 +70,7 @@ impl Resize {
         };
         let [[from_x, to_x], [from_y, to_y]] = [axis(), axis()];
         let (mut from, mut to) = ([from_x, from_y], [to_x, to_y]);
-        // No more pixels than a moment takes.
+        // Limits the number of pixels, for speed.
         while from[0] * from[1] > 200_000 {
             from[1] /= 2;
         }
@@ -119,8 +119,9 @@ impl Resize {
         found
     }
 
-    /// What the result should be. Integers: sums of weights from the first on are off by half a step of 2^-11, or
-    /// 2^-18, so a result is off by as much times how far each pixel is from the next. One image is empty and the other is not: refused.
+    /// The expected result. For integers, sums of the weights up to any pixel are off by at most half a step of 2^-11
+    /// or 2^-18, so a result is off by at most that, times the differences between adjacent pixels. If only one of the
+    /// images is empty, the operation is refused.
     pub fn expected(&self) -> Expected {
         if self.from.contains(&0) != self.to.contains(&0) {
             return Expected::Refused;
@@ -158,7 +159,7 @@ impl Resize {
                 let value = load(*x, *y);
                 let weight = weight_x * weight_y;
                 if !value.is_finite() {
-                    // A weight that is nearly none may be rounded to none.
+                    // A weight close to 0 may be rounded to 0.
                     open |= weight.abs() < 1e-6;
                     if weight == 0.0 {
                         continue;
@@ -180,7 +181,8 @@ impl Resize {
             let error = largest * roundings * 2f64.powi(-24) + 1e-37;
             return Span::exact(sum).widened(error).stored(self.kind);
         }
-        // Bilinear weights come from places in double precision, which may be a step off at a half.
+        // Bilinear weights are computed from positions in double precision, whose rounding at a half may be one step
+        // off.
         let shrinks = |which: usize| self.how == How::Area && self.from[which] > 16 * self.to[which];
         let bits = if self.kind != Kind::U8 || shrinks(0) || shrinks(1) { 18 } else { 11 };
         let steps = |taps: &[(usize, f64)]| {
@@ -200,7 +202,7 @@ impl Resize {
     /// Runs it.
     ///
     /// # Errors
-    /// What the library refuses.
+    /// An error of the library.
     pub fn run(&self, context: &Context) -> Result<Vec<u8>, Error> {
         with_pixel!(self.kind, T => self.run_as::<T>(context))
     }

@@ -1,4 +1,4 @@
-//! Runs many cases on several threads, watches for cases that never end, and makes a case that fails as small as it gets.
+//! Runs many cases on several threads, watches for cases that never end, and shrinks cases that fail.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,26 +11,26 @@ use super::paths::{PathOptions, Paths, Way};
 use super::verdict::{Mismatch, judge};
 use super::{Case, Topic};
 
-/// Which cases are run, and how.
+/// The cases to run, and how to run them.
 #[derive(Clone)]
 pub struct Search {
     pub seed: u64,
-    /// Numbers of the cases: the first, and the one after the last.
+    /// Numbers of the cases: the first, and the last plus one.
     pub cases: [u64; 2],
-    /// When to stop, however many are left.
+    /// When to stop, even if cases are left.
     pub until: Option<Instant>,
-    /// What they are about; nothing for everything.
+    /// The topics; empty for all.
     pub only: Vec<Topic>,
     pub jobs: usize,
-    /// How long a case may take on one way.
+    /// Time limit for a case on one path.
     pub limit: Duration,
-    /// Cases that fail after which the search ends.
+    /// The number of failing cases after which the search ends.
     pub failures: usize,
     pub paths: PathOptions,
 }
 
 impl Search {
-    /// The cases of a seed from 0 on.
+    /// The cases of a seed, starting with number 0.
     pub fn new(seed: u64, cases: u64) -> Self {
         Self {
             seed,
@@ -45,7 +45,7 @@ impl Search {
     }
 }
 
-/// A case that went wrong.
+/// A case that failed.
 #[derive(Clone, Debug)]
 pub struct Failure {
     pub seed: u64,
@@ -53,7 +53,7 @@ pub struct Failure {
     pub topic: Topic,
     pub case: Case,
     pub mismatch: Mismatch,
-    /// The same fault in a smaller case.
+    /// The same failure in a smaller case.
     pub shrunk: Option<(Case, Mismatch)>,
 }
 
@@ -73,15 +73,15 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// What was done.
+/// The results of a search.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// Cases by topic and way, with how many of them were refused.
+    /// Cases by topic and path, and how many of them were refused.
     pub counts: BTreeMap<(&'static str, &'static str), [u64; 2]>,
-    /// Cases run.
+    /// The number of cases that ran.
     pub cases: u64,
     pub failures: Vec<Failure>,
-    /// What was left out, one sentence each.
+    /// What was skipped, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -97,10 +97,10 @@ impl std::fmt::Display for Found {
     }
 }
 
-/// What a worker does now: the case, the way, and since when.
+/// The current work of a worker: the case, the path, and its start time.
 type Now = Arc<Mutex<Option<(u64, Way, Instant)>>>;
 
-/// What all workers share.
+/// The state that all workers share.
 struct Shared {
     search: Search,
     found: Mutex<Found>,
@@ -109,10 +109,10 @@ struct Shared {
     failures: AtomicU64,
 }
 
-/// Runs the cases; says each failure as it comes.
+/// Runs the cases; reports each failure as it occurs.
 ///
 /// # Errors
-/// No way is there.
+/// No path is available.
 pub fn search(search: &Search, say: &mut dyn FnMut(&Failure)) -> Result<Found, String> {
     let shared = Arc::new(Shared {
         search: search.clone(),
@@ -126,7 +126,7 @@ pub fn search(search: &Search, say: &mut dyn FnMut(&Failure)) -> Result<Found, S
     for _ in 0..search.jobs.max(1) {
         let (shared, send, now) = (Arc::clone(&shared), send.clone(), Now::default());
         nows.push(Arc::clone(&now));
-        // Not joined: a worker whose case never ends is left behind.
+        // Not joined: a worker whose case never ends is abandoned.
         thread::spawn(move || {
             let ended = catch_unwind(AssertUnwindSafe(|| work(&shared, &now, &send)));
             let ended = ended.unwrap_or_else(|_| {
@@ -158,7 +158,7 @@ pub fn search(search: &Search, say: &mut dyn FnMut(&Failure)) -> Result<Found, S
             if since.elapsed() < search.limit {
                 continue;
             }
-            // It counts once, and its worker is given up.
+            // The case is reported once, and its worker is abandoned.
             *doing = None;
             left = left.saturating_sub(1);
             shared.stop.store(true, Ordering::Relaxed);
@@ -218,7 +218,7 @@ fn work(shared: &Shared, now: &Now, send: &mpsc::Sender<Message>) -> Result<(), 
     }
 }
 
-/// Runs a case on those ways and judges it.
+/// Runs a case on those paths and judges it.
 fn wrong(
     paths: &Paths,
     case: &Case,
@@ -242,11 +242,12 @@ fn wrong(
     judge(case, &expected, &outcomes)
 }
 
-/// Smaller cases that are tried at the most, and how long.
+/// The maximum number of smaller cases to try, and the maximum time.
 const TRIES: usize = 400;
 const SHRINK_TIME: Duration = Duration::from_secs(60);
 
-/// The smallest case found that fails on the same ways, each time the first of the simpler ones that does.
+/// The smallest case found that fails on the same paths; each iteration takes the first of the simpler cases that
+/// fails.
 fn shrink(
     paths: &Paths,
     case: &Case,
@@ -255,7 +256,8 @@ fn shrink(
 ) -> Option<(Case, Mismatch)> {
     let begun = Instant::now();
     let alone = wrong(paths, case, &mismatch.ways, watched, &mut |_, _| ());
-    // What several ways do alike is told apart from what they should do; else they are needed together.
+    // If several paths deviate from the reference alike, one of them is enough; if they differ from one another, all
+    // are needed.
     let ways: Vec<Way> = match alone {
         Some(_) if mismatch.ways.len() > 1 && !mismatch.what.contains("the first") => vec![mismatch.ways[0]],
         Some(_) => mismatch.ways.clone(),
@@ -272,7 +274,7 @@ fn shrink(
             if tries > TRIES || begun.elapsed() > SHRINK_TIME {
                 return best;
             }
-            // A fault of another kind is not this one.
+            // A failure of another kind is not the same failure.
             let found = wrong(paths, &smaller, &ways, watched, &mut |_, _| ());
             if let Some(found) = found.filter(|found| refusal(found) == refusal(mismatch)) {
                 next = Some((smaller, found));

@@ -15,15 +15,15 @@ pub struct Simple {
     pub kind: Kind,
     /// The vector's length, or width and height, columns and rows.
     pub size: [usize; 2],
-    /// Of an image whose values are counted.
+    /// The channels of an image whose values are counted.
     pub channels: usize,
     pub place: Place,
     pub fills: [Fill; 2],
-    /// How much longer the second vector is, which is refused.
+    /// How much longer the second vector is, which must be refused.
     pub longer: usize,
 }
 
-/// What is done.
+/// The operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Task {
     AddScaled(f32),
@@ -31,7 +31,7 @@ pub enum Task {
     Transpose { columns_first: bool },
 }
 
-/// Types of matrices.
+/// Element types of matrices.
 const ELEMENTS: [Kind; 9] =
     [Kind::U8, Kind::I8, Kind::U16, Kind::I16, Kind::U32, Kind::I32, Kind::F16, Kind::F32, Kind::F64];
 
@@ -115,7 +115,7 @@ impl Simple {
         found
     }
 
-    /// What the result should be.
+    /// The expected result.
     pub fn expected(&self) -> Expected {
         if self.longer > 0 {
             return Expected::Refused;
@@ -148,7 +148,7 @@ impl Simple {
             }
             Task::Transpose { columns_first } => {
                 let [columns, rows] = self.size;
-                // A matrix whose columns lie one after the other: element (i, j) at j rows + i.
+                // In a column-major matrix, element (i, j) is at j rows + i.
                 let at = |i: usize, j: usize| if columns_first { j * rows + i } else { i * columns + j };
                 let moved = (0..columns).flat_map(|j| (0..rows).map(move |i| (i, j)));
                 let spans = moved.map(|(i, j)| Span::exact(x[at(i, j)])).collect();
@@ -165,7 +165,7 @@ impl Simple {
     /// Runs it.
     ///
     /// # Errors
-    /// What the library refuses.
+    /// An error of the library.
     pub fn run(&self, context: &Context) -> Result<Vec<u8>, Error> {
         match self.task {
             Task::AddScaled(alpha) if self.kind == Kind::F16 => self.add_scaled::<f16>(context, alpha),

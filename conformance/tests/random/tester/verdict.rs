@@ -1,36 +1,36 @@
-//! What should come out of a case, and whether it did.
+//! The expected outcome of a case, and its comparison with the actual one.
 
 use super::Case;
 use super::numbers::{Kind, Span};
 use super::paths::{Outcome, Way};
 
-/// What should come out.
+/// The expected outcome.
 #[derive(Clone, Debug)]
 pub enum Expected {
     /// An error.
     Refused,
-    /// An error or a result, whichever: only all ways alike.
+    /// An error or a result, but the same on all paths.
     Open,
     /// A buffer.
     Result(Right),
 }
 
-/// A right result.
+/// A correct result.
 #[derive(Clone, Debug)]
 pub struct Right {
     pub kind: Kind,
-    /// What the buffer held.
+    /// The contents of the buffer before the run.
     pub before: Vec<u8>,
-    /// What each element may be; nothing for one that is to stay as it was.
+    /// The allowed values of each element; `None` for an element that must not change.
     pub spans: Vec<Option<Span>>,
-    /// Whether all ways must give the same to the bit.
+    /// Whether all paths must give the same result, bit for bit.
     pub same: bool,
-    /// Whether an error is right as well, if all ways give one.
+    /// Whether an error is also allowed, if all paths give one.
     pub may_refuse: bool,
 }
 
 impl Right {
-    /// A result without a place of its own: all elements are made.
+    /// A result in a buffer of its own, in which all elements are written.
     pub fn dense(kind: Kind, spans: Vec<Span>) -> Expected {
         let before = vec![0; spans.len() * kind.bytes()];
         let spans = spans.into_iter().map(Some).collect();
@@ -38,12 +38,12 @@ impl Right {
     }
 }
 
-/// How a case went wrong.
+/// How a case failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mismatch {
-    /// On which ways.
+    /// The paths that are affected.
     pub ways: Vec<Way>,
-    /// What is wrong there.
+    /// What is wrong on them.
     pub what: String,
 }
 
@@ -54,7 +54,7 @@ impl std::fmt::Display for Mismatch {
     }
 }
 
-/// Compares what came out on each way with what should, and the ways with each other.
+/// Compares the outcome on each path with the expected one, and the outcomes with each other.
 pub fn judge(case: &Case, expected: &Expected, outcomes: &[(Way, Outcome)]) -> Option<Mismatch> {
     let wrong = outcomes.iter().filter_map(|(way, outcome)| Some((*way, fault(case, expected, outcome)?)));
     let wrong: Vec<(Way, String)> = wrong.collect();
@@ -77,7 +77,7 @@ pub fn judge(case: &Case, expected: &Expected, outcomes: &[(Way, Outcome)]) -> O
     Some(Mismatch { ways: vec![*first, other], what })
 }
 
-/// What is wrong with one outcome.
+/// The fault of one outcome, if any.
 fn fault(case: &Case, expected: &Expected, outcome: &Outcome) -> Option<String> {
     let bytes = match (outcome, expected) {
         (Outcome::Panicked(message), _) => return Some(format!("panicked: {message}")),

@@ -1,11 +1,12 @@
-//! What a product should give: sums in double precision, one element after the other, and how far roundings may lead.
+//! The expected results of a product: sums in double precision, element by element, and the interval that rounding may
+//! lead to.
 
 use super::super::numbers::{Kind, Span};
 use super::super::verdict::{Expected, Right};
 use super::{Batch, Elements, Product, Step, Sums, places};
 
-/// The bound of a sum of k products is Higham's, k u / (1 - k u) times the sum of their magnitudes (Accuracy and Stability of Numerical Algorithms,
-/// 2nd ed., section 3.1).
+/// The bound for a sum of k products is Higham's, k u / (1 - k u) times the sum of their magnitudes (Accuracy and
+/// Stability of Numerical Algorithms, 2nd ed., section 3.1).
 fn gamma(count: usize, unit: f64) -> f64 {
     let all = count as f64 * unit;
     if all < 1.0 { all / (1.0 - all) } else { f64::INFINITY }
@@ -48,7 +49,7 @@ fn place_in_c(product: &Product, at: [usize; 2]) -> usize {
     if product.to_matrix { at[0] * n + at[1] } else { product.c.index([m, n], at) }
 }
 
-/// `alpha` and `beta`, rounded to the type of the sums.
+/// `alpha` and `beta`, rounded to the accumulation type.
 fn factors(product: &Product) -> [f64; 2] {
     [product.alpha, product.beta].map(|factor| match product.elements {
         Elements::F64 { .. } => factor,
@@ -57,7 +58,7 @@ fn factors(product: &Product) -> [f64; 2] {
     })
 }
 
-/// The factors that an element of C sums the products of; none where the product has no factor.
+/// The pairs of factors whose products make up an element of C; empty if alpha is 0.
 fn terms(
     product: &Product,
     kind: Kind,
@@ -77,7 +78,7 @@ fn terms(
     (0..k).map(term).collect()
 }
 
-/// The sum of products of floating-point numbers, not yet rounded to a type.
+/// The sum of products of floating-point numbers, before it is rounded to a type.
 fn sum(elements: Elements, terms: &[[f64; 2]]) -> Span {
     let float = if matches!(elements, Elements::F64 { .. }) { Kind::F64 } else { Kind::F32 };
     let half = match elements {
@@ -94,13 +95,14 @@ fn sum(elements: Elements, terms: &[[f64; 2]]) -> Span {
             value += term;
             if term.is_finite() {
                 of_block += term.abs();
-                // A product below the least normal number may become 0, or be rounded as coarsely as numbers are there.
+                // A product below the smallest normal number may become 0, or be rounded as coarsely as subnormal
+                // numbers.
                 lost += if term.abs() < tiny { term.abs() } else { 0.0 } + tiny * unit;
             } else if a.is_finite() && b.is_finite() {
                 return Span::any();
             }
         }
-        // Sums in double precision are compared with such sums: both err.
+        // In double precision, the reference has the same kind of error as the result.
         let twice = if float == Kind::F64 { 2.0 } else { 1.0 };
         error += twice * gamma(block.len() + usize::from(half.is_some()), unit) * of_block + lost;
         if of_block * (1.0 + gamma(block.len(), unit)) > most {
@@ -117,7 +119,7 @@ fn sum(elements: Elements, terms: &[[f64; 2]]) -> Span {
 
 fn float(product: &Product, terms: &[[f64; 2]], old: f64, added: impl Fn(usize) -> f64) -> Span {
     let half_sums = matches!(product.elements, Elements::F16(Sums::F16));
-    // What the epilogue is computed in; halves may be taken further in float.
+    // The type that the epilogue is computed in; for halves, float may be used instead.
     let kind = match product.elements {
         Elements::F64 { .. } => Kind::F64,
         Elements::F16(Sums::F16) => Kind::F16,
@@ -125,7 +127,7 @@ fn float(product: &Product, terms: &[[f64; 2]], old: f64, added: impl Fn(usize) 
     };
     let round = |span: Span| {
         let rounded = span.rounded(kind);
-        // Beyond the largest half a way that sums in float goes on, and another has infinity.
+        // Above the largest half, a path that sums in float continues, and another one has infinity.
         if half_sums && rounded.is_finite() && rounded.magnitude() > Kind::F16.precision()[2] {
             Span::any()
         } else {
@@ -170,7 +172,7 @@ fn float(product: &Product, terms: &[[f64; 2]], old: f64, added: impl Fn(usize) 
     value
 }
 
-/// Exact, in 32 bits that wrap around wherever a step is done.
+/// Exact, in 32 bits that wrap around after every step.
 fn integer(
     product: &Product,
     terms: &[[f64; 2]],
