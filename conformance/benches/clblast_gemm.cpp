@@ -1,7 +1,7 @@
-// CLBlast's product of square matrices of float on the first device of the first platform, for the bench beside it.
+// CLBlast's product of square float matrices on the first device of the first platform, for the benchmark `gemm.rs`.
 //
-// Usage: clblast_gemm SIZE ROUNDS. Prints the least and the median of the rounds, in seconds of wall time until the queue is
-// empty, after one round that is not counted: it builds the kernels.
+// Usage: clblast_gemm SIZE ROUNDS. Prints the minimum and the median of the rounds, in seconds of wall time until the queue
+// is empty, after one round that does not count, because it builds the kernels.
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-"""Filters of 7680 x 4320 bytes with OpenCV, beside `filters.rs`: milliseconds, the shortest of seven runs."""
+"""Filters of 7680 x 4320 bytes with OpenCV, to compare with `filters.rs`: milliseconds, the shortest of seven runs."""
 
 import time
 

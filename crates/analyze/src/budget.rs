@@ -122,7 +122,7 @@ pub enum BudgetError {
 }
 
 impl Limit {
-    /// The kernel's figure where it breaks the limit; `None` if it keeps it.
+    /// The kernel's figure if it violates the limit; `None` if it is within the limit.
     ///
     /// # Errors
     /// The limit cannot be checked: the GPU has no such column, the launch is not known, or a trip count is unknown.

@@ -393,7 +393,7 @@ pub enum ProblemError {
     /// An invalid size.
     #[error("size `{text}`: {reason}")]
     Size {
-        /// What was given.
+        /// The given text.
         text: String,
         /// What is wrong.
         reason: String,

@@ -24,7 +24,7 @@ pub struct RegisterData {
 /// An operation of a unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
-    /// What it does, as the data files name it: `mad`, `load`, `gather` ...
+    /// The operation, by its name in the data files: `mad`, `load`, `gather` ...
     pub work: &'static str,
     /// The units that can do it; exactly one after it is scheduled.
     pub units: Units,

@@ -8,7 +8,7 @@ use tripipe_ir::{Kernel, Op, Scalar, Type, Value};
 pub(crate) struct Chain {
     /// Names of operations, as in the data files, and the type of each.
     pub(crate) works: Vec<(&'static str, Scalar)>,
-    /// Lanes.
+    /// Number of lanes.
     pub(crate) lanes: u32,
 }
 

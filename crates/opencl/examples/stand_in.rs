@@ -18,11 +18,11 @@
 //! | `device-lost-enqueue` | the device is gone when a kernel is enqueued |
 //! | `out-of-memory` | no buffer can be allocated |
 //! | `out-of-memory-late` | allocation succeeds, the first kernel finds no memory |
-//! | `kernel-fails` | one kernel fails when it runs, with `CL_OUT_OF_RESOURCES`; those behind it run: `TRIPIPE_STAND_IN_FAILS` says which, 1 the first |
+//! | `kernel-fails` | one kernel fails when it runs, with `CL_OUT_OF_RESOURCES`; later ones run; `TRIPIPE_STAND_IN_FAILS` is its number, 1 for the first |
 //! | `build-failure` | no program compiles; the log is `TRIPIPE_STAND_IN_LOG` or a Mali-like line |
 //! | `refuse-argument` | the second argument of every kernel is of the wrong size |
 //! | `refuse-release` | as `device-lost`, and every release fails afterwards |
-//! | `refuse-callback` | no callback is taken, for events or memory objects |
+//! | `refuse-callback` | no callback is accepted, for events or memory objects |
 //!
 //! `TRIPIPE_STAND_IN_EXTENSIONS` is the device's list of extensions, empty if unset; those that import memory
 //! (`cl_arm_import_memory_*`, `cl_qcom_*_host_ptr`) work if they are listed, with all checks of their specifications.

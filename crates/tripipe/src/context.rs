@@ -63,7 +63,7 @@ pub(crate) struct KeptOperations {
     pub(crate) maps: Kept<crate::elementwise::Mapped>,
 }
 
-/// What does the work.
+/// What runs the operations.
 pub(crate) enum Engine {
     /// The CPU path.
     Host(HostQueue),

@@ -345,7 +345,7 @@ impl Later {
     }
 }
 
-/// What may do an operation on a device.
+/// Whether the device or the CPU path runs an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Doer {
     /// The CPU path where it is faster, and until kernels are built that the context builds in the background.
@@ -356,7 +356,7 @@ pub(crate) enum Doer {
     Device,
 }
 
-/// What does the work.
+/// The path on which an operation runs.
 enum Way {
     /// The CPU path, on its own memory.
     Host,
@@ -559,7 +559,7 @@ impl Operation {
         }
     }
 
-    /// What does it, and how long that took; `operation` is the description.
+    /// What runs the operation, and how long that took; `operation` is the description.
     pub(crate) fn explanation(&self, operation: String) -> Explanation {
         let (measured_seconds, measured_runs) = self.measured();
         Explanation {

@@ -111,7 +111,7 @@ impl Simple {
 }
 
 impl Simple {
-    /// What it does, and what does it.
+    /// The operation, and what runs it.
     pub(crate) fn explain(&self) -> Explanation {
         let mut explanation = self.operation.explanation(self.task.name());
         let (kernel, why) = if self.operation.runs_kernels() {

@@ -85,7 +85,7 @@ pub enum LoadError {
     /// The kernel breaks an invariant of the IR: its values do not dominate their uses, or types disagree.
     #[error("kernel `{kernel}` is not well-formed: {error}")]
     Inconsistent {
-        /// Which kernel.
+        /// The kernel's name.
         kernel: String,
         /// The verifier's error.
         error: crate::verify::VerifyError,

@@ -137,7 +137,7 @@ pub enum Op {
     },
     /// Waits for all asynchronous copies that the group has started, whatever their events. No operand.
     WaitCopies {
-        /// Who waits.
+        /// The group that waits.
         scope: Scope,
     },
     /// An operation of a whole work-group or sub-group.

@@ -112,7 +112,7 @@ impl AtomicOp {
 /// An atomic operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Atomic {
-    /// What it does.
+    /// The operation.
     pub op: AtomicOp,
     /// The observers.
     pub scope: Scope,

@@ -86,13 +86,13 @@ pub enum FilterError {
     /// A sigma that is not a finite number above 0.
     #[error("sigma is {sigma}: it must be a finite number above 0")]
     Sigma {
-        /// What was given.
+        /// The given value.
         sigma: f32,
     },
     /// A median of an unsupported size.
     #[error("a median over {found}x{found}: only 3x3 and 5x5 are offered")]
     MedianSize {
-        /// What was given.
+        /// The given size.
         found: usize,
     },
     /// Integer weights were requested for a floating-point type.
@@ -109,7 +109,7 @@ pub enum FilterError {
     /// An unknown stage name.
     #[error("there is no filter `{name}`; there are {names}")]
     UnknownStage {
-        /// What was given.
+        /// The given name.
         name: String,
         /// The known names.
         names: String,
@@ -117,7 +117,7 @@ pub enum FilterError {
     /// Numbers that the stage does not accept.
     #[error("`{text}`: want {want}")]
     StageNumbers {
-        /// What was given.
+        /// The given text.
         text: String,
         /// What it should look like.
         want: String,
@@ -127,19 +127,19 @@ pub enum FilterError {
         "there is no border `{name}`; there are none, constant[:VALUE], replicate, reflect, reflect101, wrap"
     )]
     UnknownBorder {
-        /// What was given.
+        /// The given name.
         name: String,
     },
     /// An unknown interpolation name.
     #[error("there is no way to resize `{name}`; there are nearest, linear, area")]
     UnknownInterpolation {
-        /// What was given.
+        /// The given name.
         name: String,
     },
     /// A number of channels that is not 1 to 4.
     #[error("{found} channels: an image has 1 to 4")]
     Channels {
-        /// What was given.
+        /// The given number.
         found: usize,
     },
     /// A colour conversion that does not accept this number of channels.

@@ -109,7 +109,8 @@ pub struct Raster {
 }
 
 impl fmt::Display for Raster {
-    /// `640x480 pixels of 3 u8, packed, 1920 elements from row to row`; offset and distance of planes where there are some.
+    /// `640x480 pixels of 3 u8, packed, 1920 elements from row to row`; with offset and distance of planes if there
+    /// are any.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { width, height, channels, element, layout, offset, pitch, plane_pitch } = self;
         let layout = match layout {

@@ -272,7 +272,7 @@ pub(super) fn append_float(number: f64, scalar: ScalarType, bytes: &mut Vec<u8>)
 /// A number of an array, decoded from its bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
-    /// Of an integer type.
+    /// A number of an integer type.
     Integer(i128),
     /// `half`
     F16(f16),

@@ -83,7 +83,7 @@ impl Submission for Submitted {
 pub(super) struct Transferred {
     /// The block itself, if the transfer was complete when the call returned.
     pub(super) transfer: Result<InFlight, Mutex<Option<Block>>>,
-    /// What every submission has; without events of its own.
+    /// The properties of every submission; it has no events of its own.
     pub(super) of: Submitted,
 }
 

@@ -123,7 +123,7 @@ impl Mark {
     fn after(self, last: Self, era: Era) -> Self {
         let other = (last.item != self.item) & (last.bits & COPY == 0);
         let several = (last.time >= era.fenced) & ((last.bits & SEVERAL != 0) | other);
-        // Which other groups is not recorded.
+        // Only whether there were other groups is recorded, not which.
         let groups = (last.time != 0) & (last.time < era.group);
         let flags = (last.bits & GROUPS) | (u32::from(several) * SEVERAL) | (u32::from(groups) * GROUPS);
         Self { bits: self.bits | flags, ..self }

@@ -18,7 +18,7 @@ pub(crate) struct Watched {
     /// The bytes that were written; `None` means all of them. Local objects become unwritten at the start of each
     /// group; private objects are tracked in the warp.
     pub(crate) written: Option<Bits>,
-    /// Those of them that have been written when a group starts; `None`: none.
+    /// The bytes that have been written when a group starts; `None` if there are none.
     pub(crate) at_first: Option<Bits>,
     /// The record of reads and writes; `None` if the object is never written, or is separate for each work-item.
     pub(crate) cells: Option<Cells>,

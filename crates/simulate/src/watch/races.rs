@@ -46,7 +46,7 @@ impl Watch {
         let each = touch.bytes >> grain;
         let mut left = mask;
         if is_loaded_constant(info) {
-            // What a sub-group does there is in its program's order.
+            // Accesses of a sub-group to such memory are in program order.
             for lane in lanes(mask) {
                 let mark = mark.lane(lane - lane % s.group.sub_group as usize);
                 let mut races = touched(lane).map(|index| cells.note(index, kind, mark, era, &self.order));

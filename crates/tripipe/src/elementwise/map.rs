@@ -284,7 +284,7 @@ impl Mapped {
         Ok(Self { map: map.clone(), operation })
     }
 
-    /// What it does, and what does it.
+    /// The operation, and what runs it.
     pub(crate) fn explain(&self) -> Explanation {
         let Map { from, to, ref steps, ref result, .. } = self.map;
         let [columns, rows, planes] = result.extents;
