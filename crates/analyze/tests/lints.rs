@@ -6,7 +6,7 @@
 //!
 //! - `// on: GPU, GPU`: where it fires; `// on KERNEL: ...` instead for one kernel;
 //! - `// not on: GPU, GPU`: where it does not fire for any kernel of the file;
-//! - `// launch: NAME=VALUE global=X,Y local=X,Y`: the launch, for all kernels; `// launch KERNEL: ...` instead for one;
+//! - `// launch: NAME=VALUE global=X,Y local=X,Y`: the launch, for all kernels; `// launch KERNEL: ...` for one;
 //! - `// gain within: SHARE`: how far the promised gain may be from `1 - quick/slow` of the bounding pipe's cycles, if
 //!   both kernels exist with the same suffix and a gain is promised; the default is 0.05.
 

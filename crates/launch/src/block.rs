@@ -4,7 +4,8 @@ use std::any::Any;
 
 use bytemuck::Pod;
 
-/// Numbers in host memory that a transfer owns while it fills or reads them, so that nothing sees them half-written or frees them too early.
+/// Numbers in host memory that a transfer owns while it fills or reads them, so that nothing sees them half-written or
+/// frees them too early.
 pub struct Block(Box<dyn Bytes>);
 
 /// Private, so that no other type implements it: the bytes of a `Vec` do not move while nothing accesses it.
@@ -34,12 +35,12 @@ impl Block {
         Self(Box::new(numbers))
     }
 
-    /// All of its bytes.
+    /// All its bytes.
     pub fn bytes(&self) -> &[u8] {
         self.0.bytes()
     }
 
-    /// All of its bytes, to be written.
+    /// All its bytes, for writing.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         self.0.bytes_mut()
     }

@@ -73,7 +73,8 @@ pub trait Executor {
     /// Not this executor's object, past its end, or the device failed.
     fn read(&mut self, memory: MemoryId, offset: usize, into: &mut [u8]) -> Result<(), ExecuteError>;
 
-    /// As [`Executor::write`], but queued like a launch of [`Executor::submit`]. The block is freed when it has been written.
+    /// As [`Executor::write`], but queued like a launch of [`Executor::submit`]. The block is freed when it has been
+    /// written.
     ///
     /// # Errors
     /// As [`Executor::write`].
@@ -87,7 +88,8 @@ pub trait Executor {
         Ok(Box::new(Done(Vec::new())))
     }
 
-    /// As [`Executor::read`], but queued like a launch of [`Executor::submit`]. [`Reading::take`] returns the filled block.
+    /// As [`Executor::read`], but queued like a launch of [`Executor::submit`]. [`Reading::take`] returns the filled
+    /// block.
     ///
     /// # Errors
     /// As [`Executor::read`].
@@ -302,7 +304,8 @@ impl Submission for Done {
 
 /// A queued read.
 pub trait Reading: Submission {
-    /// The filled block, once. `None` before the read has ended, if it failed, and after the first call that returned it.
+    /// The filled block, once. `None` before the read has ended, if it failed, and after the first call that returned
+    /// it.
     fn take(&self) -> Option<Block>;
 }
 

@@ -7,7 +7,8 @@ use tripipe_launch::Block;
 use crate::code::CallError;
 use crate::event::Event;
 
-/// Owns a block of host memory while a command reads or writes it. If it is dropped earlier, the block is freed when the command has ended.
+/// Owns a block of host memory while a command reads or writes it. If it is dropped earlier, the block is freed when
+/// the command has ended.
 pub(crate) struct InFlight {
     event: Event,
     /// `None` after it was taken.
@@ -15,7 +16,7 @@ pub(crate) struct InFlight {
 }
 
 impl InFlight {
-    /// `block` is used by the command of `event` and by nothing else.
+    /// `block` is used only by the command of `event`.
     pub(crate) fn new(event: Event, block: Block) -> Self {
         Self { event, block: Mutex::new(Some(block)) }
     }

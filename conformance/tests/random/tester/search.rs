@@ -256,8 +256,8 @@ fn shrink(
 ) -> Option<(Case, Mismatch)> {
     let begun = Instant::now();
     let alone = wrong(paths, case, &mismatch.ways, watched, &mut |_, _| ());
-    // If several paths deviate from the reference alike, one of them is enough; if they differ from one another, all
-    // are needed.
+    // If several paths deviate from the reference in the same way, one of them is enough; if they differ from one
+    // another, all are needed.
     let ways: Vec<Way> = match alone {
         Some(_) if mismatch.ways.len() > 1 && !mismatch.what.contains("the first") => vec![mismatch.ways[0]],
         Some(_) => mismatch.ways.clone(),

@@ -60,7 +60,8 @@ impl<'k> Template<'k> {
     /// A launch over `global` work-items, one to three numbers; if empty, over as many dimensions as the kernel uses.
     ///
     /// # Errors
-    /// The kernel requires a work-group size that does not divide `global`, or takes a struct larger than any device passes.
+    /// The kernel requires a work-group size that does not divide `global`, or takes a struct larger than any device
+    /// passes.
     pub(crate) fn new(kernel: &'k Kernel, global: &[usize]) -> Result<Self> {
         for parameter in &kernel.parameters {
             if let ParameterKind::Struct { object } = parameter.kind

@@ -17,8 +17,8 @@
 //!    times a finite sum other than 0 infinite, whatever the individual products are.
 //! 4. Limiting stages (`relu`, `relu6`, `clamp`) leave NaN as NaN and treat infinity like any number.
 //!
-//! Not covered: a partial sum of finite products that exceeds the largest number of its type may end as that number, as infinity
-//! or as NaN, because the order of the sum is not specified. Subnormal numbers may be treated as 0.
+//! Not covered: a partial sum of finite products that exceeds the largest number of its type may end as that number,
+//! as infinity or as NaN, because the order of the sum is not specified. Subnormal numbers may be treated as 0.
 //!
 //! The [ladders](LADDER) lead to these kernels in single steps, with separate kernels ([`steps`]).
 

@@ -105,8 +105,8 @@ pub(crate) unsafe fn write_buffer(
 /// Enqueues a non-blocking read of `bytes` bytes of a buffer.
 ///
 /// # Safety
-/// Queue and buffer are live and of one context; the region lies inside. The `bytes` bytes at `into` stay allocated and are not
-/// accessed by anyone else until the command has ended.
+/// Queue and buffer are live and of one context; the region is inside. The `bytes` bytes at `into` stay allocated and
+/// are not accessed by anything else until the command has ended.
 pub(crate) unsafe fn enqueue_read_buffer(
     queue: cl::cl_command_queue,
     buffer: cl::cl_mem,
@@ -115,7 +115,7 @@ pub(crate) unsafe fn enqueue_read_buffer(
 ) -> Result<cl_event, cl_int> {
     let function = function!(clEnqueueReadBuffer);
     let mut event = null_mut();
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     let code =
         unsafe { function(queue, buffer, CL_FALSE, offset, bytes, into.cast(), 0, null(), &raw mut event) };
     queued(code, event)
@@ -124,8 +124,8 @@ pub(crate) unsafe fn enqueue_read_buffer(
 /// Enqueues a non-blocking write of `bytes` bytes of a buffer.
 ///
 /// # Safety
-/// Queue and buffer are live and of one context; the region lies inside. The `bytes` bytes at `from` stay allocated and unchanged until
-/// the command has ended.
+/// Queue and buffer are live and of one context; the region is inside. The `bytes` bytes at `from` stay allocated and
+/// unchanged until the command has ended.
 pub(crate) unsafe fn enqueue_write_buffer(
     queue: cl::cl_command_queue,
     buffer: cl::cl_mem,
@@ -134,7 +134,7 @@ pub(crate) unsafe fn enqueue_write_buffer(
 ) -> Result<cl_event, cl_int> {
     let function = function!(clEnqueueWriteBuffer);
     let mut event = null_mut();
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     let code =
         unsafe { function(queue, buffer, CL_FALSE, offset, bytes, from.cast(), 0, null(), &raw mut event) };
     queued(code, event)

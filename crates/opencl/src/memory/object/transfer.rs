@@ -11,8 +11,8 @@ use crate::memory::MemoryError;
 use crate::queue::Queue;
 
 impl Object {
-    /// Enqueues a non-blocking read of this buffer. Returns the block if that is not possible: for images, for memory that the host reaches
-    /// in other ways, and for no bytes.
+    /// Enqueues a non-blocking read of this buffer. Returns the block if that is not possible: for images, for memory
+    /// that the host accesses in other ways, and for zero bytes.
     pub(crate) fn read_later(
         &self,
         queue: &Queue,
@@ -26,8 +26,8 @@ impl Object {
             return Ok(Err(into));
         }
         let start = into.bytes_mut().as_mut_ptr();
-        // SAFETY: a live buffer of the queue's context, a region inside it, and as many bytes of the block, which stays where it is and is
-        // nobody else's until the command has ended: `InFlight` keeps it.
+        // SAFETY: a live buffer of the queue's context, a region inside it, and as many bytes of the block, which does
+        // not move and is not used by anything else until the command has ended: `InFlight` owns it.
         let event = unsafe { commands::enqueue_read_buffer(queue.raw(), self.raw(), offset, (start, bytes)) }
             .map_err(CallError::at("clEnqueueReadBuffer"))?;
         // SAFETY: the call returned a new event.
@@ -48,7 +48,7 @@ impl Object {
             return Ok(Err(from));
         }
         let start = from.bytes().as_ptr();
-        // SAFETY: as above; nobody writes the block.
+        // SAFETY: as above; nothing writes to the block.
         let event =
             unsafe { commands::enqueue_write_buffer(queue.raw(), self.raw(), offset, (start, bytes)) }
                 .map_err(CallError::at("clEnqueueWriteBuffer"))?;
