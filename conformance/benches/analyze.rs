@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let gpus: Vec<&'static Gpu> = catalog().iter().collect();
     let (mut worst, mut worst_kernel, mut kernels) = (0.0_f64, String::new(), 0);
     for program in ladder_programs()? {
-        let Some(bytes) = tripipe_kernels::spirv::find(&program) else { continue };
+        let Some(bytes) = tripipe_ladders::spirv::find(&program) else { continue };
         let module = spirv::load(bytes, &spirv::Options::default())?;
         for kernel in &module.kernels {
             let mut times: Vec<f64> = (0..RUNS)

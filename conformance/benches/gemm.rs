@@ -14,8 +14,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use tripipe_kernels::gemm::{Elements, Gemm, Given, Parameters, Reference, default_parameters, plan, sample};
-use tripipe_kernels::peaks;
+use tripipe_kernels::gemm::{Elements, Gemm, Given, Parameters, Reference, default_parameters, plan};
+use tripipe_ladders::sweep::sample;
 use tripipe_launch::{Access, Executor, MemoryKind, ScalarType};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut executor = OpenClExecutor::new(device, &ExecutorOptions::default())?;
     let folder = tempfile::tempdir()?;
     let clblast = build_clblast(folder.path());
-    let ceiling = peaks::ceilings(&mut executor, ScalarType::F32)?.operations_per_second;
+    let ceiling = tripipe_kernels::ceilings::measure(&mut executor, ScalarType::F32)?.operations_per_second;
     println!("{}", json!({ "ceiling": (ceiling * 1e-8).round() / 10.0 }));
     for size in SIZES {
         let gemm = Gemm::new(Elements::F32, [size; 3]);

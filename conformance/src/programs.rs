@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tripipe_device::Probe;
-use tripipe_kernels::ladder::ladders;
-use tripipe_kernels::{Inputs, Size, SizeKind, Variant};
+use tripipe_ladders::ladder::{Variant, ladders};
+use tripipe_ladders::{Inputs, Size, SizeKind};
 use tripipe_launch::Program;
 
 use crate::phone::mali_g610;

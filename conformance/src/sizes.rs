@@ -1,6 +1,6 @@
 //! The sizes every ladder is verified at.
 
-use tripipe_kernels::{Size, SizeKind};
+use tripipe_ladders::{Size, SizeKind};
 
 /// The range of sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,8 +13,8 @@ use tripipe_conformance::sizes::{Extent, sizes};
 use tripipe_device::{Gpu, Probe, find};
 use tripipe_ir::Module;
 use tripipe_ir::front::spirv;
-use tripipe_kernels::Inputs;
-use tripipe_kernels::ladder::ladders;
+use tripipe_ladders::Inputs;
+use tripipe_ladders::ladder::ladders;
 use tripipe_launch::{
     Access, Argument, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, Program,
     ScalarType, Timing,
@@ -41,7 +41,7 @@ impl Held {
     fn hold(&mut self, launch: &Launch, report: &Report) {
         let key = format!("{} {}", launch.program.name, launch.program.build_options());
         let module = self.modules.entry(key).or_insert_with(|| {
-            let bytes = tripipe_kernels::spirv::find(&launch.program).unwrap();
+            let bytes = tripipe_ladders::spirv::find(&launch.program).unwrap();
             Arc::new(spirv::load(bytes, &spirv::Options::default()).unwrap())
         });
         let module = Arc::clone(module);
@@ -144,7 +144,7 @@ impl Executor for Held {
 
 #[test]
 fn what_is_counted_lies_between_the_shortest_and_the_longest_way() {
-    let prebuilt = Some(tripipe_kernels::spirv::find as tripipe_simulate::Prebuilt);
+    let prebuilt = Some(tripipe_ladders::spirv::find as tripipe_simulate::Prebuilt);
     let mut held = Held {
         simulator: Simulator::new(Options { prebuilt, ..Options::default() }),
         modules: BTreeMap::new(),
@@ -159,7 +159,7 @@ fn what_is_counted_lies_between_the_shortest_and_the_longest_way() {
             for step in 0..ladder.steps.len() {
                 let climber: &mut dyn Executor = &mut held;
                 // A step that is not offered for a size runs at another.
-                let _ = tripipe_kernels::ladder::Climber::attempt(
+                let _ = tripipe_ladders::ladder::Climber::attempt(
                     climber,
                     ladder,
                     step,

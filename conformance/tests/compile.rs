@@ -88,7 +88,9 @@ fn every_source_compiles_alone() {
         return;
     }
     let mut sources = Vec::new();
-    find_sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/kernels/src"), &mut sources);
+    for folder in ["../crates/kernels/src", "../crates/ladders/src"] {
+        find_sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut sources);
+    }
     assert!(sources.len() > 8, "{} sources", sources.len());
     let folder = tempfile::tempdir().unwrap();
     for source in sources {

@@ -19,10 +19,11 @@ use half::f16;
 use tripipe_device::{ImageLimits, Probe};
 use tripipe_kernels::gemm::{
     Accumulate, Batch, Elements, Gemm, Given, Layout, Order, Parameters, Reference, Requantise, Scale, Side,
-    Stage, SweepOptions, Unfit, best_guess_first, candidates, default_parameters, entries_to_toml, plan,
-    plan_packing, plan_unpacking, sample, sweep,
+    Stage, Unfit, best_guess_first, candidates, default_parameters, entries_to_toml, plan, plan_packing,
+    plan_unpacking,
 };
-use tripipe_kernels::sweep::{self as candidate, Heats, TryError};
+use tripipe_ladders::sweep::gemm::{SweepOptions, sweep};
+use tripipe_ladders::sweep::{self as candidate, Heats, TryError, sample};
 use tripipe_launch::{
     Access, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, Program, Timing,
 };

@@ -7,9 +7,10 @@
 
 use std::process::Command;
 
-use tripipe_kernels::ladder::{self, Ladder};
-use tripipe_kernels::laplace::rgba_plan;
-use tripipe_kernels::{Data, Expected, Inputs, Photo, Plan, PlanError, Problem, Size};
+use tripipe_kernels::{Plan, PlanError};
+use tripipe_ladders::ladder::{self, Ladder};
+use tripipe_ladders::laplace::rgba_plan;
+use tripipe_ladders::{Data, Expected, Inputs, Photo, Problem, Size};
 use tripipe_launch::{ExecuteError, Executor};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 

@@ -17,10 +17,10 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use tripipe::climb::CpuClimber;
 use tripipe_conformance::sizes::{Extent, sizes};
-use tripipe_kernels::ladder::{AttemptError, Climber, Ladder, ladders};
-use tripipe_kernels::{Inputs, Plan, PlanError, Problem};
+use tripipe_kernels::{Plan, PlanError};
+use tripipe_ladders::ladder::{AttemptError, Climber, CpuClimber, Ladder, ladders};
+use tripipe_ladders::{Inputs, Problem};
 use tripipe_launch::{ExecuteError, Executor, NdRange, Program};
 use tripipe_opencl::{Device, ExecutorOptions, OpenClExecutor};
 use tripipe_simulate::Simulator;
@@ -78,7 +78,7 @@ fn simulator_trials(extent: Extent) -> Vec<Trial> {
     steps()
         .map(|(ladder, step)| {
             Trial::test(format!("simulator {} {}", ladder.name, ladder.steps[step].name), move || {
-                let prebuilt = Some(tripipe_kernels::spirv::find as tripipe_simulate::Prebuilt);
+                let prebuilt = Some(tripipe_ladders::spirv::find as tripipe_simulate::Prebuilt);
                 let mut executor =
                     Simulator::new(tripipe_simulate::Options { prebuilt, ..Default::default() });
                 verify(&mut executor as &mut dyn Executor, ladder, step, extent)

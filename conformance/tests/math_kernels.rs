@@ -12,10 +12,10 @@
 )]
 
 use bytemuck::{cast_slice, pod_collect_to_vec};
-use tripipe_kernels::PlanError;
-use tripipe_kernels::gemm::steps::{Kernel, LocalTile, Product, Side, Tile, plan};
-use tripipe_kernels::peaks::{self, Effort, PeakError, Unit};
-use tripipe_kernels::problem::Float;
+use tripipe_kernels::{PlanError, ceilings};
+use tripipe_ladders::gemm::steps::{Kernel, LocalTile, Product, Side, Tile, plan};
+use tripipe_ladders::peaks::{self, Effort, PeakError, Unit};
+use tripipe_ladders::problem::Float;
 use tripipe_launch::{ExecuteError, Executor, ScalarType};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 
@@ -166,12 +166,12 @@ fn ceilings_are_measured_from_right_results() {
 fn a_ladder_gets_its_ceilings() {
     for mut executor in executors() {
         for element in [ScalarType::F32, ScalarType::U8] {
-            let ceilings = peaks::ceilings(&mut executor, element).unwrap();
+            let ceilings = ceilings::measure(&mut executor, element).unwrap();
             assert!(ceilings.bytes_per_second > 0.0 && ceilings.operations_per_second > 0.0);
         }
-        let refused = peaks::ceilings(&mut executor, ScalarType::U64);
+        let refused = ceilings::measure(&mut executor, ScalarType::U64);
         assert!(matches!(refused, Err(ExecuteError::NotOffered { .. })), "{refused:?}");
-        let doubles = peaks::ceilings(&mut executor, ScalarType::F64);
+        let doubles = ceilings::measure(&mut executor, ScalarType::F64);
         assert_eq!(doubles.is_ok(), executor.probe().fp64(), "{doubles:?}");
     }
 }

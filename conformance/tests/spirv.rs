@@ -19,7 +19,7 @@ use tripipe_device::Probe;
 use tripipe_ir::front::clang::{Build, BuildError, Clang, build_text};
 use tripipe_ir::front::spirv::{Options, load, load_each};
 use tripipe_ir::{Kernel, Module, ParameterKind};
-use tripipe_kernels::spirv;
+use tripipe_ladders::spirv;
 use tripipe_launch::{Program, Source};
 
 /// How to fix the failures that these tests find.
@@ -36,7 +36,7 @@ fn the_folder_holds_the_ladders_and_nothing_else() {
     let listed: BTreeSet<String> = spirv::keys().map(str::to_owned).collect();
     assert_eq!(planned, listed, "{REBUILD}");
     assert!(spirv::keys().is_sorted(), "{REBUILD}");
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/kernels/spirv");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/ladders/spirv");
     let files: BTreeSet<String> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

@@ -7,10 +7,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use tripipe_device::Probe;
-use tripipe_kernels::filter::{
-    self, Border, Case, Chain, Element, Parameters, Raster, candidates, reference,
-};
-use tripipe_kernels::sweep::{Heats, TryError};
+use tripipe_kernels::filter::{self, Border, Chain, Element, Parameters, Raster, candidates, reference};
+use tripipe_ladders::sweep::filter::{Case, sweep};
+use tripipe_ladders::sweep::{Heats, TryError};
 use tripipe_launch::{
     Access, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, Program,
     Submission, Timing,
@@ -107,8 +106,7 @@ fn memory_does_not_grow_with_the_candidates() {
     let mut swept = |count: usize, want: &[u8]| {
         executor.most = 0;
         let case = Case { want, ..case };
-        let found =
-            filter::sweep(&mut executor, &case, &all[..count], heats, &mut |_| ControlFlow::Continue(()));
+        let found = sweep(&mut executor, &case, &all[..count], heats, &mut |_| ControlFlow::Continue(()));
         assert_eq!(executor.holds(), 0, "{:?}", executor.bytes);
         (found.unwrap(), executor.most)
     };

@@ -1,4 +1,4 @@
-//! Builds the SPIR-V of the ladders' programs, for `tripipe_kernels::spirv`.
+//! Builds the SPIR-V of the ladders' programs, for `tripipe_ladders::spirv`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -9,10 +9,10 @@ use cargo_metadata::MetadataCommand;
 use cargo_metadata::camino::Utf8Path;
 use tripipe_conformance::programs::ladder_programs;
 use tripipe_ir::front::clang::{Build, Clang, Translator, build_text};
-use tripipe_kernels::spirv;
+use tripipe_ladders::spirv;
 use tripipe_launch::Source;
 
-/// Rebuilds the folder `crates/kernels/spirv`: a file for each module, and the table that names them.
+/// Rebuilds the folder `crates/ladders/spirv`: a file for each module, and the table that names them.
 ///
 /// Returns a line with what was built, and the compiler.
 ///
@@ -20,7 +20,7 @@ use tripipe_launch::Source;
 /// There is no compiler that writes line numbers, a program does not compile, or a file cannot be written.
 pub(crate) fn rebuild() -> Result<String> {
     let metadata = MetadataCommand::new().no_deps().exec().context("cargo metadata")?;
-    let folder = metadata.workspace_root.join("crates/kernels/spirv");
+    let folder = metadata.workspace_root.join("crates/ladders/spirv");
     let clang = Clang::find()?;
     ensure!(
         matches!(clang.translator, Translator::Tool { .. }),

@@ -257,7 +257,7 @@ b0(%0: ptr.global, %1: i32):
 #[test]
 fn liveness_is_a_search() {
     let options = tripipe_ir::front::spirv::Options::default();
-    for path in support::sources("tests/files").into_iter().chain(support::sources("../kernels/src")) {
+    for path in support::sources("tests/files").into_iter().chain(support::project_sources()) {
         let Some(built) = support::build(&path) else { return };
         let module = tripipe_ir::front::spirv::load(&built.spirv, &options).unwrap();
         for kernel in module.kernels.iter().filter(|kernel| kernel.values.len() < 400) {
@@ -310,7 +310,7 @@ fn live_blocks(kernel: &Kernel, cfg: &Cfg, value: Value) -> BTreeSet<Block> {
 #[test]
 fn loops_of_the_project() {
     let options = tripipe_ir::front::spirv::Options::default();
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/src/gemm/naive.cl");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../ladders/src/gemm/naive.cl");
     let Some(built) = support::build(&path) else { return };
     let module = tripipe_ir::front::spirv::load(&built.spirv, &options).unwrap();
     let kernel = &module.kernels[0];

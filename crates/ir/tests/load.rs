@@ -44,7 +44,7 @@ fn whole_language() {
 
 #[test]
 fn kernels_of_the_project() {
-    for path in support::sources("../kernels/src") {
+    for path in support::project_sources() {
         check(&path);
     }
 }
@@ -52,7 +52,7 @@ fn kernels_of_the_project() {
 /// Scalars do not stay in memory, and their source lines are known.
 #[test]
 fn kernels_of_the_project_are_values_with_lines() {
-    for path in support::sources("../kernels/src") {
+    for path in support::project_sources() {
         let Some(built) = support::build(&path) else { return };
         let module = load(&built.spirv, &Options::default()).expect("it loads");
         for kernel in &module.kernels {
@@ -74,7 +74,7 @@ fn kernels_of_the_project_are_values_with_lines() {
 /// LLVM's translator writes debug information that does not validate.
 #[test]
 fn inputs_are_valid() {
-    for path in support::sources("tests/cover").into_iter().chain(support::sources("../kernels/src")) {
+    for path in support::sources("tests/cover").into_iter().chain(support::project_sources()) {
         let Some(built) = support::build_with(&path, &["-g0"]) else { return };
         let folder = tempfile::tempdir().unwrap();
         let input = folder.path().join("in.spv");

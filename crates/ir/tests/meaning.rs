@@ -405,7 +405,7 @@ fn transformed_kernels_mean_the_same() {
         ..Options::default()
     };
     let (mut compared, mut skipped) = (0, Vec::new());
-    let folders = ["tests/cover", "tests/files", "../kernels/src"];
+    let folders = ["tests/cover", "tests/files", "../kernels/src", "../ladders/src"];
     for path in folders.into_iter().flat_map(support::sources) {
         let Some(built) = support::build(&path) else { return };
         let modules =

@@ -159,7 +159,7 @@ fn with_the_chosen_clang() {
     if std::env::var_os("TRIPIPE_TEST_BACK_END").is_none() {
         return;
     }
-    for path in support::sources("../kernels/src") {
+    for path in support::project_sources() {
         let built = tripipe_ir::front::clang::build_file(&path, &Build::default()).unwrap();
         let module = load(&built.spirv, &Options::default())
             .unwrap_or_else(|error| panic!("{}: {error}", path.display()));

@@ -1,29 +1,14 @@
-//! OpenCL C kernels by family, each written as a lesson, with their ladders and references.
+//! The OpenCL C kernels of the library, by family, with their references.
 //!
 //! A *family* is one folder: its `.cl` files (which compile separately with their defaults), the Rust code that
-//! launches them ([`Plan`]), the constraints, and a serial reference on the CPU. A [`ladder::Ladder`] orders the
-//! kernels of a family from the simplest to the fastest. [`ladder::climb`] verifies and times them on any
-//! [`tripipe_launch::Executor`], or on any other [`ladder::Climber`].
+//! launches them ([`Plan`]), the constraints, and a serial reference on the CPU.
 
-pub mod ladder;
-pub mod peaks;
-pub mod photo;
+pub mod ceilings;
+mod nearest;
 pub mod plan;
-pub mod problem;
-pub mod published;
-pub mod spirv;
-pub mod sweep;
 
 pub mod elementwise;
 pub mod filter;
 pub mod gemm;
-pub mod laplace;
-pub mod laplace_gray;
-pub mod rgb_planar;
-pub mod saxpy;
-pub mod transpose;
-pub mod vector_add;
 
-pub use photo::Photo;
-pub use plan::{Output, Plan, PlanError, Slot, Staged, Variant, Variants};
-pub use problem::{Data, Expected, Inputs, Mismatch, Problem, ProblemError, Size, SizeKind, Work};
+pub use plan::{Output, Plan, PlanError, Slot, Staged};

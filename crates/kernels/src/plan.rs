@@ -123,24 +123,6 @@ pub enum PlanError {
     },
 }
 
-/// One of several variants of a step, e.g. one work-group size of a sweep.
-#[derive(Clone, Debug)]
-pub struct Variant<'p> {
-    /// The label that distinguishes it, e.g. `8x4`; empty when the step has only one variant.
-    pub label: String,
-    /// The plan of the variant.
-    pub plan: Plan<'p>,
-}
-
-/// The result of planning a step: its variants, at least one.
-pub type Variants<'p> = Result<Vec<Variant<'p>>, PlanError>;
-
-impl<'p> From<Plan<'p>> for Vec<Variant<'p>> {
-    fn from(plan: Plan<'p>) -> Self {
-        vec![Variant { label: String::new(), plan }]
-    }
-}
-
 impl<'p> Plan<'p> {
     /// An empty plan.
     #[allow(clippy::new_without_default, reason = "an empty plan is of no use by itself")]

@@ -8,7 +8,6 @@
 mod block;
 mod error;
 mod executor;
-pub mod file;
 mod memory;
 mod program;
 mod range;

@@ -2,9 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
-use tripipe_kernels::ladder::{Ceilings, Climb, ClimbedStep, Measured, Options, Outcome, Seconds};
-use tripipe_kernels::problem::{Quoted, Size, Work};
-use tripipe_kernels::published::Published;
+use tripipe_kernels::ceilings::Ceilings;
+use tripipe_ladders::ladder::{Climb, ClimbedStep, Measured, Options, Outcome, Seconds};
+use tripipe_ladders::problem::{Quoted, Size, Work};
+use tripipe_ladders::published::Published;
 use tripipe_report::Canvas;
 use tripipe_report::ladder::{Report, csv, json, legend, text};
 

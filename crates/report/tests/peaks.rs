@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
-use tripipe_kernels::peaks::{Peak, PeakError, Peaks, Unit};
+use tripipe_ladders::peaks::{Peak, PeakError, Peaks, Unit};
 use tripipe_report::Canvas;
 use tripipe_report::peaks::{Rates, Report, Transfer, json, text};
 

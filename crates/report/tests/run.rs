@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 use tripipe_launch::NdRange;
-use tripipe_launch::file::{ArrayShape, Comparison, ElementType, Tolerance};
+use tripipe_launch_file::{ArrayShape, Comparison, ElementType, Tolerance};
 use tripipe_report::run::{Base, Memory, Run, json, json_memory, lines, text};
 
 fn run(range: &NdRange) -> Run<'_> {

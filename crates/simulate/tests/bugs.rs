@@ -21,7 +21,7 @@ use tripipe_ir::diagnostic::{Finding, Rule};
 use tripipe_ir::front::clang::{self, Clang, Translator};
 use tripipe_ir::front::spirv;
 use tripipe_launch::Source;
-use tripipe_launch::file::{self, Limits, Signature};
+use tripipe_launch_file::{self as file, Limits, Signature};
 use tripipe_simulate::watch::{Checks, rules};
 use tripipe_simulate::{Options, Simulator};
 

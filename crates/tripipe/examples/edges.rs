@@ -1,6 +1,6 @@
 //! Edges of a photo: gray, blurred, the length of the gradient.
 //!
-//! `cargo run --release -p tripipe --example edges -- photo.jpg edges.png [DEVICE]`
+//! `cargo run --release -p tripipe --features image --example edges -- photo.jpg edges.png [DEVICE]`
 
 #![allow(clippy::print_stdout, reason = "an example prints")]
 

@@ -12,12 +12,13 @@ use tripipe_launch::{Executor, MemoryId, ScalarType};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
 use crate::background::Builds;
+use crate::cpu::{self, MultiplyAdd, Threads};
 use crate::explanation::{Arithmetic, Ceilings, Explanation};
 use crate::host_queue::HostQueue;
 use crate::kept::Kept;
 use crate::line::Line;
 use crate::operation::Bindings;
-use crate::{Device, Error, peaks};
+use crate::{Device, Error};
 
 /// A device with its own queue. Vectors, matrices and images live in a context, and operations on them are queued
 /// there. Cheap to clone; clones are the same context, and any number of threads may use it.
@@ -200,17 +201,27 @@ impl Context {
             Arithmetic::I8 | Arithmetic::I16 => ScalarType::U8,
         };
         self.core.settle();
-        let (found, launch_seconds) = match &self.core.engine {
-            Engine::Host(_) => (peaks::ceilings(element)?, 0.0),
+        let (operations_per_second, bytes_per_second, launch_seconds) = match &self.core.engine {
+            Engine::Host(_) => {
+                // The CPU path computes half precision in single precision, and bytes in 16 bits.
+                let kind = match arithmetic {
+                    Arithmetic::F32 | Arithmetic::F16 => MultiplyAdd::F32,
+                    Arithmetic::F64 => MultiplyAdd::F64,
+                    Arithmetic::I8 | Arithmetic::I16 => MultiplyAdd::I16,
+                };
+                let all = Threads::All;
+                (cpu::multiply_add_rate(kind, all)?, cpu::copy_rate(all), 0.0)
+            }
             Engine::Kernels(kernels) => {
                 let mut executor = kernels.executor();
-                let launch = tripipe_kernels::peaks::launch_seconds(&mut **executor)?;
-                (tripipe_kernels::peaks::ceilings(&mut **executor, element)?, launch)
+                let launch = tripipe_kernels::ceilings::launch_seconds(&mut **executor)?;
+                let found = tripipe_kernels::ceilings::measure(&mut **executor, element)?;
+                (found.operations_per_second, found.bytes_per_second, launch)
             }
         };
         let ceilings = Ceilings {
-            operations_per_second: found.operations_per_second,
-            bytes_per_second: found.bytes_per_second,
+            operations_per_second,
+            bytes_per_second,
             launch_seconds,
             from: "measured here".to_owned(),
         };

@@ -150,7 +150,7 @@ impl Choice {
 }
 
 /// The name of the CPU for display, with the number of threads that the CPU path uses.
-pub(crate) fn cpu_name() -> String {
+fn cpu_name() -> String {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {
         let threads = rayon::current_num_threads();

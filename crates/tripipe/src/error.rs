@@ -7,7 +7,6 @@ use thiserror::Error;
 use tripipe_kernels::PlanError;
 use tripipe_kernels::filter::{Element, FilterError, Raster};
 use tripipe_kernels::gemm::{DescriptionError, TableError, Unfit};
-use tripipe_kernels::peaks::PeakError;
 use tripipe_launch::ExecuteError;
 use tripipe_opencl::DevicesError;
 
@@ -184,9 +183,6 @@ pub enum Error {
         /// The layout the filter was made for, and the layout of the image.
         rasters: Box<[Raster; 2]>,
     },
-    /// A ceiling of the CPU path could not be measured.
-    #[error(transparent)]
-    Peak(#[from] PeakError),
     /// A product that is invalid, or that cannot be computed in this way.
     #[error(transparent)]
     Gemm(#[from] Unfit),

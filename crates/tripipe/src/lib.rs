@@ -8,11 +8,8 @@
 //! - [`filter`] and [`gemm`]: the operations. Each picks its kernel for the device and reports in an [`Explanation`]
 //!   which one, and why.
 //! - [`cpu`]: the CPU path itself. It needs no OpenCL, no compiler and no system package.
-//! - [`peaks`]: its measured ceilings.
-//! - [`climb`]: runs the CPU path on the optimisation ladders of `tripipe-kernels`.
 
 mod background;
-pub mod climb;
 mod context;
 pub mod cpu;
 mod device;
@@ -31,7 +28,6 @@ mod line;
 mod matrix;
 mod memory;
 mod operation;
-pub mod peaks;
 mod pending;
 mod pool;
 mod simple;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use tripipe_analyze::{Setup, analyze};
 use tripipe_device::find;
 use tripipe_ir::front::clang::build_file;
-use tripipe_kernels::published::Published;
+use tripipe_ladders::published::Published;
 
 use crate::{compiled, error, file, keep, percent};
 

@@ -6,7 +6,7 @@ use tripipe_analyze::{Analysis, Column, Setup, analyze};
 use tripipe_device::{Gpu, find};
 use tripipe_ir::Module;
 use tripipe_ir::front::clang::build_file;
-use tripipe_kernels::published::{LaplaceStep, Published};
+use tripipe_ladders::published::{LaplaceStep, Published};
 use tripipe_machine::{Model, Pipe, compile_as};
 
 use crate::{compiled, error, file, keep, percent};

@@ -13,7 +13,7 @@ use tripipe_device::{Gpu, Vendor, catalog};
 use tripipe_ir::diagnostic::{Finding, Rule, Severity};
 use tripipe_ir::{Kernel, Module, ParameterKind, Type};
 use tripipe_launch::NdRange;
-use tripipe_launch::file::{BuildOptions, Given, LaunchFile, Number, Place, ProgramFile};
+use tripipe_launch_file::{BuildOptions, Given, LaunchFile, Number, Place, ProgramFile};
 use tripipe_report::analysis::{self, Priced};
 use tripipe_report::findings;
 

@@ -7,11 +7,11 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use image::DynamicImage;
 use tripipe::Device;
-use tripipe::climb::CpuClimber;
 use tripipe::filter::{Border, Chain, Linear, Stage};
-use tripipe_kernels::ladder::{self, Climb, Options, climb, find, ladders};
-use tripipe_kernels::published::Published;
-use tripipe_kernels::{Inputs, Photo, Size, SizeKind};
+use tripipe_ladders::ladder::CpuClimber;
+use tripipe_ladders::ladder::{self, Climb, Options, climb, find, ladders};
+use tripipe_ladders::published::Published;
+use tripipe_ladders::{Inputs, Photo, Size, SizeKind};
 use tripipe_launch::Executor;
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 use tripipe_report::ladder::Report;
@@ -316,9 +316,9 @@ fn climb_on(
     climbed.append(at(others, pieces * first.len(), out)?);
     progress.say(&format!("ceilings of {name}"));
     let ceilings = match &mut executor {
-        None => tripipe::peaks::ceilings(ladder.element).map_err(|error| error.to_string()),
+        None => tripipe_ladders::peaks::cpu::ceilings(ladder.element).map_err(|error| error.to_string()),
         Some(executor) => {
-            tripipe_kernels::peaks::ceilings(executor, ladder.element).map_err(|error| error.to_string())
+            tripipe_kernels::ceilings::measure(executor, ladder.element).map_err(|error| error.to_string())
         }
     };
     drop(progress);

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use tripipe::Device;
-use tripipe_kernels::peaks::{Effort, Peak, PeakError, Peaks as Measured, measure};
+use tripipe_ladders::peaks::{Effort, Peak, PeakError, Peaks as Measured, measure};
 use tripipe_opencl::transfer::{self, TransferMode};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 use tripipe_report::peaks::{Rates, Report, Transfer};
@@ -97,8 +97,8 @@ impl Wanted {
             word => word.to_owned(),
         };
         let wanted = Self(only.iter().map(aliased).collect());
-        let mut names = tripipe_kernels::peaks::names();
-        names.extend(tripipe::peaks::names());
+        let mut names = tripipe_ladders::peaks::names();
+        names.extend(tripipe_ladders::peaks::cpu::names());
         names.push(TRANSFERS);
         for (word, given) in wanted.0.iter().zip(only) {
             if word.is_empty() || !names.iter().any(|name| name.contains(word.as_str())) {
@@ -121,7 +121,9 @@ fn measure_on(
 ) -> Result<(Measured, Option<Vec<Transfer>>)> {
     let mut report = |doing: &str| progress.say(doing);
     match device {
-        Device::Cpu => Ok((tripipe::peaks::measure(&|name| wanted.has(name), &mut report), None)),
+        Device::Cpu => {
+            Ok((tripipe_ladders::peaks::cpu::measure(&|name| wanted.has(name), &mut report), None))
+        }
         Device::OpenCl(opencl) => {
             let mut executor = OpenClExecutor::new(opencl, &ExecutorOptions::default())?;
             let peaks = measure(&mut executor, Effort::Full, &|name| wanted.has(name), &mut report)?;

@@ -12,9 +12,11 @@ use clap::{Args, Subcommand, ValueEnum};
 use tripipe::cpu::{self, Threads};
 use tripipe::filter::{Border, Element, Raster};
 use tripipe::{Choice, Device};
-use tripipe_kernels::gemm::{self, Accumulate, Elements, Gemm, Parameters, SweepOptions, entries_to_toml};
-use tripipe_kernels::sweep::{Heat, Heats, Stage, TryError};
-use tripipe_kernels::{Size, SizeKind, filter};
+use tripipe_kernels::filter;
+use tripipe_kernels::gemm::{self, Accumulate, Elements, Gemm, Parameters, entries_to_toml};
+use tripipe_ladders::sweep::gemm::SweepOptions;
+use tripipe_ladders::sweep::{self, Heat, Heats, Stage, TryError};
+use tripipe_ladders::{Size, SizeKind};
 use tripipe_launch::Executor;
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 use tripipe_report::time;
@@ -361,7 +363,7 @@ impl Products {
         executor: &mut OpenClExecutor,
         clock: &Clock,
         share: &Share,
-    ) -> Result<gemm::Sweep> {
+    ) -> Result<sweep::gemm::Sweep> {
         let gemm = Gemm::new(self.elements.into(), [m, n, k]);
         let mut candidates = self.also.clone();
         if !self.only {
@@ -376,7 +378,7 @@ impl Products {
         }
         let name = executor.probe().name.clone();
         let progress = Progress::spinner(format!("{m}x{n}x{k} on {name}"));
-        gemm::sweep(executor, &gemm, &candidates, &options, &mut |stage| {
+        sweep::gemm::sweep(executor, &gemm, &candidates, &options, &mut |stage| {
             progress.say(&format!("{m}x{n}x{k}: {}", doing(&stage)));
             clock.goes_on(share, &stage)
         })
@@ -420,9 +422,9 @@ impl Filters {
         let clock = Clock::start(self.limit);
         let share = clock.share(1);
         let progress = Progress::spinner(format!("{chain} on {name}"));
-        let case = filter::Case { chain: &chain, from: &from, source: &source, to: &to, want: &want };
+        let case = sweep::filter::Case { chain: &chain, from: &from, source: &source, to: &to, want: &want };
         let heats = Heats { rounds: self.rounds as usize, ..Heats::default() };
-        let swept = filter::sweep(&mut executor, &case, &candidates, heats, &mut |stage| {
+        let swept = sweep::filter::sweep(&mut executor, &case, &candidates, heats, &mut |stage| {
             progress.say(&doing(&stage));
             clock.goes_on(&share, &stage)
         })

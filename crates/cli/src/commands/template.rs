@@ -8,7 +8,7 @@ use clap::Args;
 use tripipe_ir::Kernel;
 use tripipe_ir::front::spirv::Loaded;
 use tripipe_launch::NdRange;
-use tripipe_launch::file::{BuildOptions, LaunchFile, Place, ProgramFile};
+use tripipe_launch_file::{BuildOptions, LaunchFile, Place, ProgramFile};
 
 use crate::Finish;
 use crate::launch_file::{self, BuildArgument, Description};

@@ -8,7 +8,7 @@ use bytemuck::allocation::zeroed_vec;
 use bytemuck::{Pod, cast_slice_mut};
 use half::f16;
 use tripipe_launch::ScalarType;
-use tripipe_launch::file::Array;
+use tripipe_launch_file::Array;
 
 use super::input::{self, Input, shown, shown_input};
 use super::memory;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use image::DynamicImage;
-use tripipe_launch::file::{Array, Files, Pixels};
+use tripipe_launch_file::{Array, Files, Pixels};
 
 use crate::files::output::plain;
 use crate::files::{npy, picture};

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use image::{DynamicImage, GrayAlphaImage, GrayImage, RgbImage, RgbaImage};
-use tripipe_launch::file::{Dump, Pixels, Staged, StagedMemory};
+use tripipe_launch_file::{Dump, Pixels, Staged, StagedMemory};
 
 use super::Description;
 use crate::files::output::Output;

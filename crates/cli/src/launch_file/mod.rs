@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use tripipe_launch::NdRange;
-use tripipe_launch::file::{self, BuildOptions, LaunchFile, Limits, Loaded, Place, ProgramFile};
+use tripipe_launch_file::{self as file, BuildOptions, LaunchFile, Limits, Loaded, Place, ProgramFile};
 
 pub(crate) use dump::Dumps;
 pub(crate) use program::Built;

@@ -9,8 +9,8 @@ use tripipe_ir::diagnostic::LoadError;
 use tripipe_ir::front::clang::{self, BuildError, Optimization};
 use tripipe_ir::front::spirv::{self, Loaded};
 use tripipe_ir::{Kernel, Space, Type};
-use tripipe_launch::file::{ElementType, Parameter, ParameterKind, ProgramFile, Signature};
 use tripipe_launch::{Program, ScalarType, Source};
+use tripipe_launch_file::{ElementType, Parameter, ParameterKind, ProgramFile, Signature};
 use tripipe_opencl::{ArgumentInfo, CacheChoice, Context, KernelArguments};
 
 use super::{Description, disk};

@@ -8,7 +8,7 @@ use tripipe_ir::op::{Op, QueryKind};
 use tripipe_ir::{
     ImageAccess, ImageDim, ImageType, Kernel, Layout, Parameter, ParameterKind, Scalar, Space, Type,
 };
-use tripipe_launch::file::{ElementType, ProgramFile};
+use tripipe_launch_file::{ElementType, ProgramFile};
 
 use super::program::pointee;
 

@@ -149,7 +149,7 @@ fn groups_and_dimensions_follow_from_the_kernel() {
 #[test]
 fn takes_spirv() {
     // Stored next to the kernels' sources, and built from them by clang.
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/spirv");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ladders/spirv");
     let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "spv"));
     paths.sort();

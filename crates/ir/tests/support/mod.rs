@@ -61,3 +61,8 @@ pub(crate) fn sources(folder: &str) -> Vec<PathBuf> {
     assert!(!found.is_empty(), "{folder} has sources");
     found
 }
+
+/// The OpenCL C files of the library's kernels and of the ladders.
+pub(crate) fn project_sources() -> Vec<PathBuf> {
+    ["../kernels/src", "../ladders/src"].into_iter().flat_map(sources).collect()
+}

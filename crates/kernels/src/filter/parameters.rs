@@ -7,8 +7,8 @@ use super::passes::Pass;
 use super::plan::{indexable, not_an_image};
 use super::texels::{TEXEL, Texels};
 use super::{Chain, Element, Layout, Raster, Stage};
+use crate::nearest::nearest_first;
 use crate::plan::PlanError;
-use crate::sweep::nearest_first;
 
 /// How the kernels of a chain run. Parameters change times, never a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

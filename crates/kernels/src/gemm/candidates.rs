@@ -6,7 +6,7 @@ use super::description::Gemm;
 use super::parameters::{Dot, Local, Parameters, Source, Tile, Vector};
 use super::shape::Shape;
 use super::table::default_parameters;
-use crate::sweep::nearest_first;
+use crate::nearest::nearest_first;
 
 const DIRECT: Source = Source::Direct;
 const ONE_PANEL: Source = Source::Packed { panel: 0 };

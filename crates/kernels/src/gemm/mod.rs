@@ -20,23 +20,19 @@
 //! Not covered: a partial sum of finite products that exceeds the largest number of its type may end as that number,
 //! as infinity or as NaN, because the order of the sum is not specified. Subnormal numbers may be treated as 0.
 //!
-//! The [ladders](LADDER) lead to these kernels in single steps, with separate kernels ([`steps`]).
+//! The workbench has ladders that lead to these kernels in single steps, with separate kernels.
 
 mod candidates;
 mod check;
 mod description;
-mod ladder;
 mod packed;
 mod packing;
 mod parameters;
 mod plan;
 mod product;
 mod reference;
-mod sample;
 mod shape;
-pub mod steps;
-mod sums;
-mod sweep;
+pub mod sums;
 mod table;
 
 pub use candidates::{best_guess_first, candidates};
@@ -44,15 +40,12 @@ pub use check::Unfit;
 pub use description::{
     Accumulate, Batch, DescriptionError, Elements, Gemm, Layout, Operand, Order, Requantise, Scale, Stage,
 };
-pub use ladder::{LADDER, LADDER_F16};
 pub use packed::Packed;
 pub use packing::{plan_packing, plan_unpacking};
 pub use parameters::{Dot, Local, Parameters, ParametersError, Source, Tile, Vector};
 pub use plan::{Given, Side, packed_layouts, plan, reads_as_packed};
 pub use reference::{Difference, Reference, ReferenceError};
-pub use sample::sample;
 pub use shape::Shape;
-pub use sweep::{Sweep, SweepError, SweepOptions, sweep};
 pub use table::{
     Basis, Choice, ElementKind, Entry, Measurement, Table, TableError, Target, default_parameters,
     entries_to_toml,

@@ -12,7 +12,7 @@ const COLUMNS_AT_ONCE: usize = 4;
 const THREADS_FROM: usize = 1 << 18;
 
 /// `A B` and `|A| |B|`, m x n each. A is row-major, B is given as its transpose.
-pub(super) fn products(a: &[f64], b: &[f64], [m, n, k]: [usize; 3]) -> (Vec<f64>, Vec<f64>) {
+pub fn products(a: &[f64], b: &[f64], [m, n, k]: [usize; 3]) -> (Vec<f64>, Vec<f64>) {
     let (mut sums, mut magnitudes) = (vec![0.0; m * n], vec![0.0; m * n]);
     if m * n * k == 0 {
         return (sums, magnitudes);

@@ -45,7 +45,7 @@ pub fn csv(report: &Report<'_>, header: bool) -> String {
                 median_seconds: figures.map(|figures| figures.median),
                 mean_seconds: figures.map(|figures| figures.mean),
                 speedup: figures.and_then(|figures| figures.speedup),
-                serial_seconds: climb.serial.get(index).map(tripipe_kernels::ladder::Seconds::median),
+                serial_seconds: climb.serial.get(index).map(tripipe_ladders::ladder::Seconds::median),
                 serial_speedup: figures.and_then(|figures| figures.serial_speedup),
                 rate: figures.and_then(|figures| figures.rate),
                 rate_unit: climb.work.get(index).map(|work| rate_unit(work.quoted)),

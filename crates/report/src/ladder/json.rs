@@ -1,7 +1,7 @@
 //! A climbed ladder as JSON.
 
 use serde_json::{Value, json};
-use tripipe_kernels::ladder::{Climb, ClimbedStep, Outcome, Seconds};
+use tripipe_ladders::ladder::{Climb, ClimbedStep, Outcome, Seconds};
 
 use super::{Figures, Report, rate_unit, verdict};
 

@@ -5,9 +5,9 @@ mod json;
 mod published;
 mod text;
 
-use tripipe_kernels::ladder::{Climb, ClimbedStep, Measured, Options, Outcome};
-use tripipe_kernels::problem::Quoted;
-use tripipe_kernels::published::Published;
+use tripipe_ladders::ladder::{Climb, ClimbedStep, Measured, Options, Outcome};
+use tripipe_ladders::problem::Quoted;
+use tripipe_ladders::published::Published;
 
 pub use csv::csv;
 pub use json::json;
@@ -65,7 +65,7 @@ impl<'a> Figures<'a> {
             rate: work.map(|work| work.rate(median)),
             ceiling_share: work
                 .zip(climb.ceilings.as_ref())
-                .map(|(work, ceilings)| ceilings.share(work, median)),
+                .map(|(work, ceilings)| work.share(ceilings, median)),
         })
     }
 }

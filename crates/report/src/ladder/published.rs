@@ -1,9 +1,9 @@
 //! Published figures next to ours.
 
 use serde_json::{Value, json};
-use tripipe_kernels::ladder::Climb;
-use tripipe_kernels::problem::Size;
-use tripipe_kernels::published::{GemmRatio, LaplaceT604, Published};
+use tripipe_ladders::ladder::Climb;
+use tripipe_ladders::problem::Size;
+use tripipe_ladders::published::{GemmRatio, LaplaceT604, Published};
 
 use crate::number::significant;
 use crate::style::{Canvas, Tone, paragraph};

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use tripipe_kernels::ladder::{ClimbedStep, Found, Options, Outcome, Progress};
-use tripipe_kernels::problem::Work;
+use tripipe_ladders::ladder::{ClimbedStep, Found, Options, Outcome, Progress};
+use tripipe_ladders::problem::Work;
 
 use super::{Figures, Report, published, rate_unit};
 use crate::number::{giga, percent, significant, time};
@@ -36,8 +36,8 @@ fn drawn(report: &Report<'_>, canvas: Canvas) -> String {
             .iter()
             .zip(&climb.work)
             .map(|(size, work)| {
-                let copying = ceilings.floor_seconds(&Work { operations: 0.0, ..*work });
-                let bound = if copying >= ceilings.floor_seconds(work) {
+                let copying = Work { operations: 0.0, ..*work }.floor_seconds(ceilings);
+                let bound = if copying >= work.floor_seconds(ceilings) {
                     "share of the copy rate"
                 } else {
                     "share of the arithmetic rate"
@@ -284,8 +284,8 @@ mod tests {
 
     #[test]
     fn rows_say_what_came_of_a_step() {
-        let work = Work { operations: 0.0, bytes: 3e6, quoted: tripipe_kernels::problem::Quoted::Bandwidth };
-        let size = tripipe_kernels::Size::Image { width: 1000, height: 500 };
+        let work = Work { operations: 0.0, bytes: 3e6, quoted: tripipe_ladders::problem::Quoted::Bandwidth };
+        let size = tripipe_ladders::Size::Image { width: 1000, height: 500 };
         let at = |found| row(&Progress { size, doing: "scalar", done: 1, all: 9, found });
         assert_eq!(at(None), None, "nothing is known ahead of a step");
         let took = at(Some(Found::Took { median_seconds: 2e-3, work })).unwrap();

@@ -1,7 +1,7 @@
 //! Measured ceilings as JSON.
 
 use serde_json::{Value, json};
-use tripipe_kernels::peaks::{Peak, Unit};
+use tripipe_ladders::peaks::{Peak, Unit};
 
 use super::{Report, Transfer};
 

@@ -3,7 +3,7 @@
 mod json;
 mod text;
 
-use tripipe_kernels::peaks::Peaks;
+use tripipe_ladders::peaks::Peaks;
 
 pub use json::json;
 pub use text::text;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tripipe_kernels::peaks::{Peak, Unit};
+use tripipe_ladders::peaks::{Peak, Unit};
 
 use super::{Report, Transfer};
 use crate::number::{bytes, giga, significant, time};

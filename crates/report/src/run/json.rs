@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use tripipe_launch::NdRange;
-use tripipe_launch::file::{Comparison, Difference, Scalar};
+use tripipe_launch_file::{Comparison, Difference, Scalar};
 
 use super::text::bits;
 use super::{Base, Memory, Run};

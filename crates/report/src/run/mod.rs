@@ -4,7 +4,7 @@ mod json;
 mod text;
 
 use tripipe_launch::NdRange;
-use tripipe_launch::file::{ArrayShape, Comparison};
+use tripipe_launch_file::{ArrayShape, Comparison};
 
 /// A run.
 #[derive(Clone, Copy, Debug)]

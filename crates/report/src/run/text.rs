@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tripipe_launch::file::{Comparison, Scalar};
+use tripipe_launch_file::{Comparison, Scalar};
 
 use super::{Base, Memory, Run};
 use crate::number::{counted, time};

@@ -16,11 +16,11 @@ use launch_files::{NoFiles, signature};
 use tripipe_ir::front::clang::{self, BuildError};
 use tripipe_ir::front::spirv;
 use tripipe_ir::{ImageDim, ImageType, Kernel, Parameter, ParameterKind, Scalar, Space, Type};
-use tripipe_launch::file::{self, Limits};
 use tripipe_launch::{
     Access, Addressing, Argument, ChannelOrder, ChannelType, Executor as _, Filter, ImageExtent, ImageShape,
     Launch, MemoryKind, NdRange, Program, Sampler, ScalarType, Source, Value,
 };
+use tripipe_launch_file::{self as file, Limits};
 use tripipe_simulate::watch::Checks;
 use tripipe_simulate::{Options, Schedule, Simulator};
 
@@ -43,7 +43,7 @@ pub(crate) struct Sample {
 pub(crate) fn samples(wanted: impl Fn(&str) -> bool) -> Result<Vec<Sample>, String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut samples = Vec::new();
-    for path in files(&here.join("../kernels/spirv"), "spv")? {
+    for path in files(&here.join("../ladders/spirv"), "spv")? {
         let spirv = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         samples.push(Sample { name: stem(&path), spirv, launch: None });
     }

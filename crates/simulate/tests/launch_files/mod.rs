@@ -1,7 +1,7 @@
 //! Support for the launch files of `tests/bugs`: the signatures of kernels, and the absence of other files.
 
 use tripipe_ir::{Kernel, Space, Type};
-use tripipe_launch::file::{Array, ElementType, Files, Parameter, ParameterKind, Pixels, Signature};
+use tripipe_launch_file::{Array, ElementType, Files, Parameter, ParameterKind, Pixels, Signature};
 
 /// The signature of a kernel, as far as these launch files need it.
 pub(crate) fn signature(kernel: &Kernel) -> Signature {

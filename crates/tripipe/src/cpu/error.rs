@@ -29,6 +29,16 @@ pub enum CpuError {
         /// The factors of its size.
         sizes: Vec<usize>,
     },
+    /// A measurement computed a wrong result, so its time is meaningless.
+    #[error("{operation}: computed {found}, expected {want}")]
+    WrongResult {
+        /// The name of the function.
+        operation: &'static str,
+        /// The value found.
+        found: f64,
+        /// The expected value.
+        want: f64,
+    },
     /// The filter does not exist, or an image does not fit it.
     #[error(transparent)]
     Filter(#[from] FilterError),

@@ -22,6 +22,7 @@
 )]
 
 mod bands;
+mod ceilings;
 mod error;
 mod filter;
 mod gemm;
@@ -33,6 +34,7 @@ mod transpose;
 mod vector;
 mod wide;
 
+pub use ceilings::{MultiplyAdd, copy_rate, multiply_add_rate};
 pub use error::CpuError;
 pub use filter::{filter, resize, rgb_to_frame, rgb_to_semiplanar, semiplanar_to_rgb};
 pub use gemm::{Element, Gemm, Operand, Place, gemm, gemm_f16, gemm_f32, gemm_f64, gemm_i8};

@@ -1,0 +1,353 @@
+//! Climbs a ladder: verifies each step, then times it.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use thiserror::Error;
+use tripipe_launch::{ExecuteError, Executor};
+
+use super::{Climb, ClimbedStep, Ladder, Measured, Outcome, Seconds};
+use crate::problem::{Inputs, Mismatch, Problem, ProblemError, Size, Work};
+use tripipe_kernels::plan::{PlanError, Staged};
+
+/// The number of runs.
+///
+/// Slow steps run less often: warm-up and timed runs each end after [`STEP_SECONDS`], but at least [`LEAST_RUNS`]
+/// timed runs are made. [`Measured::seconds`] has one sample per timed run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Timed runs of each step, at least 1.
+    pub runs: usize,
+    /// Warm-up runs before the timed runs.
+    pub warmup: usize,
+}
+
+/// Seconds after which no further run of a step is started.
+pub const STEP_SECONDS: f64 = 5.0;
+/// Minimum number of timed runs of a slow step, unless fewer are requested.
+pub const LEAST_RUNS: usize = 3;
+
+/// Runs of each variant in a sweep; the winner is then timed like any other step.
+const SWEEP_RUNS: usize = 5;
+/// Time limit for repetitions of the serial version, in seconds; it runs at least once.
+const SERIAL_SECONDS: f64 = 1.0;
+/// Maximum number of runs of the serial version.
+const SERIAL_RUNS: usize = 5;
+
+/// A step's name and what it changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepName {
+    /// Its name.
+    pub name: String,
+    /// What it changes, in one sentence.
+    pub about: String,
+}
+
+/// Why an attempt at a step failed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum AttemptError {
+    /// The step has no plan for this device.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The step did not run.
+    #[error(transparent)]
+    Execute(#[from] ExecuteError),
+    /// The result is wrong.
+    #[error(transparent)]
+    Mismatch(#[from] Mismatch),
+    /// The CPU path refused the step.
+    #[error("{0}")]
+    Cpu(String),
+}
+
+/// One variant of a step, ready to run.
+pub trait Attempt {
+    /// Runs the preparation of the step. Returns its seconds, or `None` when there is no preparation.
+    ///
+    /// # Errors
+    /// The preparation did not run.
+    fn prepare(&mut self) -> Result<Option<f64>, AttemptError>;
+    /// Runs the step. Returns its seconds.
+    ///
+    /// # Errors
+    /// The step did not run.
+    fn run(&mut self) -> Result<f64, AttemptError>;
+    /// The result of the last run, as bytes.
+    ///
+    /// # Errors
+    /// The result could not be read.
+    fn output(&mut self) -> Result<Vec<u8>, AttemptError>;
+}
+
+/// The callback for each variant of a step: its label (empty when there is only one) and the attempt.
+pub type Visit<'v> = dyn FnMut(&str, Result<&mut dyn Attempt, AttemptError>) + 'v;
+
+/// A device that can climb ladders: an executor, or the CPU path.
+pub trait Climber {
+    /// The device's name.
+    fn device(&self) -> String;
+    /// Its steps of a ladder.
+    fn steps(&self, ladder: &Ladder) -> Vec<StepName>;
+    /// Calls `visit` with each variant of a step, one after the other.
+    ///
+    /// # Errors
+    /// The step cannot be tried at all.
+    fn attempt(
+        &mut self,
+        ladder: &Ladder,
+        step: usize,
+        problem: &Problem,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), AttemptError>;
+}
+
+impl Climber for dyn Executor + '_ {
+    fn device(&self) -> String {
+        self.probe().name.clone()
+    }
+
+    fn steps(&self, ladder: &Ladder) -> Vec<StepName> {
+        let named = |name: &str, about: &str| StepName { name: name.to_owned(), about: about.to_owned() };
+        ladder.steps.iter().map(|step| named(step.name, step.about)).collect()
+    }
+
+    fn attempt(
+        &mut self,
+        ladder: &Ladder,
+        step: usize,
+        problem: &Problem,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), AttemptError> {
+        for variant in (ladder.steps[step].plan)(problem, self.probe())? {
+            match variant.plan.stage(self) {
+                Ok(mut staged) => visit(&variant.label, Ok(&mut staged)),
+                Err(error) => visit(&variant.label, Err(error.into())),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Attempt for Staged<'_> {
+    fn prepare(&mut self) -> Result<Option<f64>, AttemptError> {
+        Ok(Staged::prepare(self)?)
+    }
+
+    fn run(&mut self) -> Result<f64, AttemptError> {
+        Ok(Staged::run(self)?)
+    }
+
+    fn output(&mut self) -> Result<Vec<u8>, AttemptError> {
+        Ok(Staged::output(self)?)
+    }
+}
+
+/// The progress of a climb.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// The current size.
+    pub size: Size,
+    /// The current activity: `reference`, `serial CPU`, or the step's name.
+    pub doing: &'a str,
+    /// Number of tasks done.
+    pub done: usize,
+    /// Total number of tasks.
+    pub all: usize,
+    /// The result of the current task; `None` before it starts.
+    pub found: Option<Found>,
+}
+
+/// The result of a task.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Found {
+    /// The result is correct.
+    Took {
+        /// Median of the run times.
+        median_seconds: f64,
+        /// The work done in that time.
+        work: Work,
+    },
+    /// The device lacks something.
+    NotOffered,
+    /// The result is wrong, or the step did not run.
+    Failed,
+}
+
+impl Found {
+    fn of(outcome: &Outcome, work: Work) -> Self {
+        match outcome {
+            Outcome::Verified(measured) => Self::Took { median_seconds: measured.seconds.median(), work },
+            Outcome::NotOffered { .. } => Self::NotOffered,
+            Outcome::Failed { .. } => Self::Failed,
+        }
+    }
+}
+
+/// Climbs `ladder`: at every size each step is verified against the reference, timed, and verified again.
+///
+/// A step that is wrong or does not run is an [`Outcome::Failed`], not an error. `progress` is called before each
+/// task, and after each timed task.
+///
+/// # Errors
+/// The kind of a size differs from the ladder's.
+pub fn climb<C: Climber + ?Sized>(
+    climber: &mut C,
+    ladder: &Ladder,
+    sizes: &[Size],
+    inputs: &Inputs<'_>,
+    options: Options,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Climb, ProblemError> {
+    let mut steps: Vec<ClimbedStep> = climber
+        .steps(ladder)
+        .into_iter()
+        .map(|StepName { name, about }| ClimbedStep { name, about, outcomes: Vec::new() })
+        .collect();
+    let pieces = sizes.len() * (steps.len() + 2);
+    let mut done = 0;
+    let mut report = |size: Size, doing: &str, found: Option<Found>| {
+        progress(Progress { size, doing, done, all: pieces, found });
+        done += usize::from(found.is_none());
+    };
+    let (mut work, mut serial) = (Vec::new(), Vec::new());
+    for &size in sizes {
+        report(size, "reference", None);
+        let problem = ladder.make_problem(size, inputs)?;
+        report(size, "serial CPU", None);
+        work.push(problem.work);
+        let seconds = time_serial(ladder, &problem);
+        let found = Found::Took { median_seconds: seconds.median(), work: problem.work };
+        report(size, "serial CPU", Some(found));
+        serial.push(seconds);
+        for (index, step) in steps.iter_mut().enumerate() {
+            report(size, &step.name, None);
+            let outcome = measure_step(climber, ladder, index, &problem, options);
+            report(size, &step.name, Some(Found::of(&outcome, problem.work)));
+            step.outcomes.push(outcome);
+        }
+    }
+    Ok(Climb {
+        ladder: ladder.name.to_owned(),
+        device: climber.device(),
+        sizes: sizes.to_vec(),
+        work,
+        serial,
+        ceilings: None,
+        steps,
+    })
+}
+
+fn time_serial(ladder: &Ladder, problem: &Problem) -> Seconds {
+    let mut samples = Vec::new();
+    let mut output = problem.expected.blank_output();
+    while samples.len() < SERIAL_RUNS {
+        let start = Instant::now();
+        (ladder.serial)(black_box(problem), black_box(&mut output));
+        samples.push(start.elapsed().as_secs_f64());
+        if samples.iter().sum::<f64>() > SERIAL_SECONDS {
+            break;
+        }
+    }
+    Seconds { samples }
+}
+
+fn measure_step<C: Climber + ?Sized>(
+    climber: &mut C,
+    ladder: &Ladder,
+    step: usize,
+    problem: &Problem,
+    options: Options,
+) -> Outcome {
+    let mut found: Vec<(String, Result<Measured, AttemptError>)> = Vec::new();
+    // First pass: every variant. A single variant is timed in full at once.
+    let mut ways = 0;
+    let visited = climber.attempt(ladder, step, problem, &mut |label, attempt| {
+        ways += 1;
+        let options = if label.is_empty() { options } else { Options { runs: SWEEP_RUNS, warmup: 1 } };
+        found.push((label.to_owned(), attempt.and_then(|attempt| time(attempt, problem, options))));
+    });
+    if let Err(error) = visited {
+        return refused(&error);
+    }
+    // One wrong variant makes the step wrong, regardless of the others.
+    if let Some((label, Err(error))) =
+        found.iter().find(|(_, result)| matches!(result, Err(AttemptError::Mismatch(_))))
+    {
+        let place = if label.is_empty() { String::new() } else { format!("{label}: ") };
+        return Outcome::Failed { reason: format!("{place}{error}") };
+    }
+    let best = found
+        .iter()
+        .enumerate()
+        .filter_map(|(index, (_, result))| Some((index, result.as_ref().ok()?.seconds.median())))
+        .min_by(|(_, a), (_, b)| a.total_cmp(b))
+        .map(|(index, _)| index);
+    let Some(best) = best else {
+        return match found.into_iter().next() {
+            Some((_, Err(error))) => refused(&error),
+            _ => Outcome::Failed { reason: "the step has no way to run".to_owned() },
+        };
+    };
+    if ways == 1 {
+        return match found.swap_remove(0).1 {
+            Ok(measured) => Outcome::Verified(measured),
+            Err(error) => refused(&error),
+        };
+    }
+    // Second pass: the winner, timed like any other step.
+    let winner = found[best].0.clone();
+    let mut timed = None;
+    let visited = climber.attempt(ladder, step, problem, &mut |label, attempt| {
+        if label == winner {
+            timed = Some(attempt.and_then(|attempt| time(attempt, problem, options)));
+        }
+    });
+    let sweep = found
+        .into_iter()
+        .map(|(label, result)| {
+            (label, result.map(|measured| measured.seconds.median()).map_err(|error| error.to_string()))
+        })
+        .collect();
+    match (visited, timed) {
+        (Ok(()), Some(Ok(measured))) => {
+            Outcome::Verified(Measured { choice: Some(winner), sweep, ..measured })
+        }
+        (Err(error), _) | (_, Some(Err(error))) => refused(&error),
+        (Ok(()), None) => Outcome::Failed { reason: format!("{winner} was not offered a second time") },
+    }
+}
+
+fn refused(error: &AttemptError) -> Outcome {
+    let reason = error.to_string();
+    match error {
+        AttemptError::Plan(_) | AttemptError::Execute(ExecuteError::NotOffered { .. }) => {
+            Outcome::NotOffered { reason }
+        }
+        _ => Outcome::Failed { reason },
+    }
+}
+
+fn time(attempt: &mut dyn Attempt, problem: &Problem, options: Options) -> Result<Measured, AttemptError> {
+    let preparation_seconds = attempt.prepare()?;
+    attempt.run()?;
+    problem.expected.verify(&attempt.output()?)?;
+    let start = Instant::now();
+    for _ in 0..options.warmup {
+        if start.elapsed().as_secs_f64() > STEP_SECONDS {
+            break;
+        }
+        attempt.run()?;
+    }
+    let start = Instant::now();
+    let mut samples = Vec::with_capacity(options.runs);
+    while samples.len() < options.runs.max(1) {
+        if samples.len() >= LEAST_RUNS && start.elapsed().as_secs_f64() > STEP_SECONDS {
+            break;
+        }
+        samples.push(attempt.run()?);
+    }
+    // A race may appear only under load.
+    problem.expected.verify(&attempt.output()?)?;
+    Ok(Measured { seconds: Seconds { samples }, preparation_seconds, choice: None, sweep: Vec::new() })
+}

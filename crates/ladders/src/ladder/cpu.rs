@@ -1,0 +1,126 @@
+//! The CPU path on the optimisation ladders: the serial version, one thread with SIMD, all threads.
+
+use std::time::Instant;
+
+use tripipe::Device;
+use tripipe::cpu::{self, CpuError, Threads};
+use tripipe_kernels::PlanError;
+
+use super::{Attempt, AttemptError, Climber, Ladder, StepName, Visit};
+use crate::problem::{Data, Problem, Size};
+
+/// Runs the steps of ladders on the built-in CPU path.
+#[derive(Clone, Debug, Default)]
+pub struct CpuClimber {}
+
+impl CpuClimber {
+    /// A climber; the CPU path needs no setup.
+    pub fn new() -> Self {
+        Self {}
+    }
+}
+
+/// The steps of every ladder on the CPU.
+const STEPS: [(&str, &str); 3] = [
+    ("serial", "plain loops on one thread, as the published baselines are"),
+    ("simd", "the CPU path on one thread: loops shaped for the vector unit this CPU has"),
+    ("threads", "the CPU path on all threads, each with its band of the output"),
+];
+
+impl Climber for CpuClimber {
+    fn device(&self) -> String {
+        Device::Cpu.name()
+    }
+
+    fn steps(&self, _: &Ladder) -> Vec<StepName> {
+        STEPS.map(|(name, about)| StepName { name: name.to_owned(), about: about.to_owned() }).to_vec()
+    }
+
+    fn attempt(
+        &mut self,
+        ladder: &Ladder,
+        step: usize,
+        problem: &Problem,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), AttemptError> {
+        let way = match step {
+            0 => Way::Serial(ladder.serial),
+            1 => Way::Path(Threads::One),
+            _ => Way::Path(Threads::All),
+        };
+        let output = problem.expected.blank_output();
+        visit("", Ok(&mut CpuAttempt { ladder: ladder.name, problem, way, output }));
+        Ok(())
+    }
+}
+
+enum Way {
+    Serial(fn(&Problem, &mut Data)),
+    Path(Threads),
+}
+
+struct CpuAttempt<'p> {
+    ladder: &'static str,
+    problem: &'p Problem,
+    way: Way,
+    output: Data,
+}
+
+impl Attempt for CpuAttempt<'_> {
+    fn prepare(&mut self) -> Result<Option<f64>, AttemptError> {
+        Ok(None)
+    }
+
+    fn run(&mut self) -> Result<f64, AttemptError> {
+        let start = Instant::now();
+        match self.way {
+            Way::Serial(serial) => serial(self.problem, &mut self.output),
+            Way::Path(threads) => solve(self.ladder, self.problem, &mut self.output, threads)?,
+        }
+        Ok(start.elapsed().as_secs_f64())
+    }
+
+    fn output(&mut self) -> Result<Vec<u8>, AttemptError> {
+        Ok(self.output.bytes().to_vec())
+    }
+}
+
+/// Solves a ladder's problem with the CPU path.
+fn solve(ladder: &str, problem: &Problem, output: &mut Data, threads: Threads) -> Result<(), AttemptError> {
+    let done = match (ladder, problem.inputs.as_slice(), problem.size, output) {
+        ("vector-add", [Data::I32(a), Data::I32(b)], _, Data::I32(c)) => cpu::vector_add(a, b, c, threads),
+        ("saxpy", [Data::F32(a), Data::F32(x), Data::F32(y)], _, Data::F32(z)) if a.len() == 1 => {
+            cpu::saxpy(a[0], x, y, z, threads)
+        }
+        ("laplace", [Data::U8(source)], Size::Image { width, height }, Data::U8(result)) => {
+            cpu::laplace_rgb(source, result, width, height, threads)
+        }
+        ("laplace-gray", [Data::U8(source)], Size::Image { width, height }, Data::U8(result)) => {
+            cpu::laplace_gray(source, result, width, height, threads)
+        }
+        ("gemm", [Data::F32(a), Data::F32(b)], Size::Matrix { m, n, k }, Data::F32(c)) => {
+            cpu::gemm_f32(a, b, c, m, n, k, threads)
+        }
+        ("gemm-f16", [Data::F16(a), Data::F16(b)], Size::Matrix { m, n, k }, Data::F16(c)) => {
+            cpu::gemm_f16(a, b, c, m, n, k, threads)
+        }
+        ("transpose", [Data::F32(source)], Size::Image { width, height }, Data::F32(result)) => {
+            cpu::transpose_f32(source, result, height, width, threads)
+        }
+        ("rgb-planar", [Data::U8(rgb)], Size::Image { width, height }, Data::U8(planes)) => {
+            let (red, rest) = planes.split_at_mut(width * height);
+            let (green, blue) = rest.split_at_mut(width * height);
+            cpu::rgb_to_planes(rgb, red, green, blue, threads)
+        }
+        ("planar-rgb", [Data::U8(planes)], Size::Image { width, height }, Data::U8(rgb)) => {
+            let (red, rest) = planes.split_at(width * height);
+            let (green, blue) = rest.split_at(width * height);
+            cpu::planes_to_rgb(red, green, blue, rgb, threads)
+        }
+        _ => {
+            let what = format!("the ladder {ladder} on the CPU path");
+            return Err(PlanError::NotOffered { what }.into());
+        }
+    };
+    done.map_err(|error: CpuError| AttemptError::Cpu(error.to_string()))
+}

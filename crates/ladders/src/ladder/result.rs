@@ -1,0 +1,154 @@
+//! The results of climbing a ladder.
+
+use tripipe_kernels::ceilings::Ceilings;
+
+use crate::problem::{Size, Work};
+
+/// Repeated measurements of the same task, in seconds; at least one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seconds {
+    pub(super) samples: Vec<f64>,
+}
+
+impl Seconds {
+    /// `None` without samples.
+    pub fn new(samples: Vec<f64>) -> Option<Self> {
+        (!samples.is_empty()).then_some(Self { samples })
+    }
+
+    /// The samples in the order of measurement.
+    pub fn samples(&self) -> &[f64] {
+        &self.samples
+    }
+
+    /// The median; for an even number of samples, the mean of the two middle ones.
+    pub fn median(&self) -> f64 {
+        let mut sorted = self.samples.clone();
+        sorted.sort_by(f64::total_cmp);
+        let middle = sorted.len() / 2;
+        if sorted.len() % 2 == 1 { sorted[middle] } else { f64::midpoint(sorted[middle - 1], sorted[middle]) }
+    }
+
+    /// The mean.
+    pub fn mean(&self) -> f64 {
+        self.samples.iter().sum::<f64>() / self.samples.len() as f64
+    }
+
+    /// The shortest time.
+    pub fn min(&self) -> f64 {
+        self.samples.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// A ladder climbed on one device.
+#[derive(Clone, Debug)]
+pub struct Climb {
+    /// The ladder's name.
+    pub ladder: String,
+    /// The device's name.
+    pub device: String,
+    /// The sizes, in the requested order.
+    pub sizes: Vec<Size>,
+    /// The work of each size.
+    pub work: Vec<Work>,
+    /// The serial CPU version, for each size.
+    pub serial: Vec<Seconds>,
+    /// The device's ceilings, if they were measured.
+    pub ceilings: Option<Ceilings>,
+    /// The steps, in the ladder's order.
+    pub steps: Vec<ClimbedStep>,
+}
+
+/// One step at every size.
+#[derive(Clone, Debug)]
+pub struct ClimbedStep {
+    /// Its name.
+    pub name: String,
+    /// What it changes.
+    pub about: String,
+    /// One outcome for each size of the climb.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// The outcome of a step at one size.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// Correct and timed.
+    Verified(Measured),
+    /// The device lacks something it needs.
+    NotOffered {
+        /// What is missing.
+        reason: String,
+    },
+    /// Wrong, or the step did not run.
+    Failed {
+        /// The cause.
+        reason: String,
+    },
+}
+
+/// The times of a verified step.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The step itself.
+    pub seconds: Seconds,
+    /// Time of packing and transposing before the step, if it needs any.
+    pub preparation_seconds: Option<f64>,
+    /// The fastest variant, if there were several.
+    pub choice: Option<String>,
+    /// Every variant tried: its label, and its time or the reason why it was left out.
+    pub sweep: Vec<(String, Result<f64, String>)>,
+}
+
+impl Outcome {
+    /// The measurement; `None` for the other outcomes.
+    pub fn measured(&self) -> Option<&Measured> {
+        if let Self::Verified(measured) = self { Some(measured) } else { None }
+    }
+
+    /// Whether the step is wrong.
+    pub fn failed(&self) -> bool {
+        matches!(self, Self::Failed { .. })
+    }
+}
+
+impl Climb {
+    /// Appends the results of the same climber on the same ladder at other sizes.
+    pub fn append(&mut self, other: Self) {
+        self.sizes.extend(other.sizes);
+        self.work.extend(other.work);
+        self.serial.extend(other.serial);
+        for (step, other) in self.steps.iter_mut().zip(other.steps) {
+            step.outcomes.extend(other.outcomes);
+        }
+    }
+
+    /// Speed-up of a step over the first step at each size; `None` when either was not measured.
+    pub fn speedups(&self, step: &ClimbedStep) -> Vec<Option<f64>> {
+        let first = self.steps.first();
+        (0..self.sizes.len())
+            .map(|size| {
+                let base = first?.outcomes.get(size)?.measured()?.seconds.median();
+                Some(base / step.outcomes.get(size)?.measured()?.seconds.median())
+            })
+            .collect()
+    }
+
+    /// Whether any step is wrong at any size.
+    pub fn failed(&self) -> bool {
+        self.steps.iter().any(|step| step.outcomes.iter().any(Outcome::failed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics() {
+        let seconds = Seconds::new(vec![4.0, 1.0, 3.0, 2.0]).unwrap();
+        assert_eq!((seconds.median(), seconds.mean(), seconds.min()), (2.5, 2.5, 1.0));
+        assert_eq!(Seconds::new(vec![9.0, 1.0, 2.0]).unwrap().median(), 2.0);
+        assert!(Seconds::new(vec![]).is_none());
+    }
+}

@@ -1,0 +1,250 @@
+//! The 3x3 Laplace filter on 8-bit gray: three load methods, three border strategies, and work-group sizes.
+//!
+//! Contract of every kernel: source and result have one byte per pixel, rows without gaps, at least 1x1; the result
+//! must not alias the source. Each pixel becomes 9 x the pixel - its 8 neighbours, clamped to 0..255. The outermost
+//! ring of pixels is copied, so an image less than 3 pixels wide or high is copied. Results are exact.
+//!
+//! The border strategies are those that Arm recommends for Bifrost, each with its cost: a test in the kernel
+//! (branches), a separate kernel (another launch), a padded buffer (which must be filled: the preparation does that,
+//! timed separately). Images too narrow for a vector of 16 pixels use the scalar kernel of the same strategy.
+
+mod work_group;
+
+use std::sync::{Arc, LazyLock};
+
+use tripipe_device::Probe;
+use tripipe_launch::{NdRange, Program, ScalarType};
+
+use crate::ladder::{Ladder, Step, Variant, Variants};
+use crate::laplace::{check_image, extents, filter_work, one_launch, packed_rgb, sharpen};
+use crate::problem::{Data, Expected, Inputs, Problem, Size, SizeKind};
+use tripipe_kernels::plan::{Output, Plan, PlanError};
+
+/// The filter on gray.
+pub const LADDER: Ladder = Ladder {
+    name: "laplace-gray",
+    about: "3x3 sharpening of 8-bit gray: loads, borders and work-group sizes compared",
+    element: ScalarType::I16,
+    size_kind: SizeKind::Image,
+    default_sizes: &[
+        Size::Image { width: 768, height: 432 },
+        Size::Image { width: 2048, height: 2048 },
+        Size::Image { width: 7680, height: 4320 },
+    ],
+    steps: &[
+        Step {
+            name: "scalar/test",
+            about: "one pixel a work-item, the border test inside",
+            plan: |problem, probe| step(Loads::Scalar, Border::Test, problem, probe),
+        },
+        Step {
+            name: "scalar/border-kernel",
+            about: "no test for the interior; a second launch for the border",
+            plan: |problem, probe| step(Loads::Scalar, Border::Kernel, problem, probe),
+        },
+        Step {
+            name: "scalar/padded",
+            about: "no branch: a buffer with room around the image",
+            plan: |problem, probe| step(Loads::Scalar, Border::Padded, problem, probe),
+        },
+        Step {
+            name: "vector/test",
+            about: "16 pixels a work-item, nine 16-byte loads, widened to short; tests inside",
+            plan: |problem, probe| step(Loads::Vector, Border::Test, problem, probe),
+        },
+        Step {
+            name: "vector/border-kernel",
+            about: "the same, the border in a second launch",
+            plan: |problem, probe| step(Loads::Vector, Border::Kernel, problem, probe),
+        },
+        Step {
+            name: "vector/padded",
+            about: "the same in a buffer with room around the image",
+            plan: |problem, probe| step(Loads::Vector, Border::Padded, problem, probe),
+        },
+        Step {
+            name: "synthesised/test",
+            about: "six loads: the middle vector of each row is put together; tests inside",
+            plan: |problem, probe| step(Loads::Synthesised, Border::Test, problem, probe),
+        },
+        Step {
+            name: "synthesised/border-kernel",
+            about: "the same, the border in a second launch",
+            plan: |problem, probe| step(Loads::Synthesised, Border::Kernel, problem, probe),
+        },
+        Step {
+            name: "synthesised/padded",
+            about: "the same in a buffer with room around the image",
+            plan: |problem, probe| step(Loads::Synthesised, Border::Padded, problem, probe),
+        },
+        Step {
+            name: "local-size",
+            about: "synthesised/test, swept over work-group sizes",
+            plan: |problem, probe| {
+                let (width, height) = extents(problem.size);
+                work_group::sweep(problem.inputs[0].bytes(), width, height, probe)
+            },
+        },
+    ],
+    problem,
+    serial: |problem, output| {
+        if let (Some(gray), Data::U8(result)) = (problem.inputs[0].as_u8(), output) {
+            let (width, height) = extents(problem.size);
+            sharpen::<1>(gray, width, height, result);
+        }
+    },
+};
+
+/// The loads of a work-item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Loads {
+    /// Nine bytes for one pixel.
+    Scalar,
+    /// Nine vectors for 16 pixels.
+    Vector,
+    /// Six vectors for 16 pixels; three more are assembled from them.
+    Synthesised,
+}
+
+/// The border strategy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Border {
+    /// Every work-item tests its position.
+    Test,
+    /// A separate kernel, in a second launch.
+    Kernel,
+    /// A buffer with a margin around the image, filled by the preparation.
+    Padded,
+}
+
+/// Pixels per work-item of a vector kernel.
+const VECTOR: usize = 16;
+/// The minimum width that has room for a shifted vector, the pixel to its left and the ring.
+const LEAST_WIDTH: usize = VECTOR + 2;
+
+static TEST: LazyLock<Arc<Program>> =
+    LazyLock::new(|| Arc::new(Program::from_source("test.cl", include_str!("test.cl"))));
+static BORDER_KERNEL: LazyLock<Arc<Program>> =
+    LazyLock::new(|| Arc::new(Program::from_source("border_kernel.cl", include_str!("border_kernel.cl"))));
+static PADDED: LazyLock<Arc<Program>> =
+    LazyLock::new(|| Arc::new(Program::from_source("padded.cl", include_str!("padded.cl"))));
+
+/// Filters gray. Images too narrow for a vector use [`Loads::Scalar`].
+///
+/// # Errors
+/// `gray` is not `width * height` bytes, or is empty; it is 4 GiB or more (including the margin), or exceeds the
+/// device's limit for a buffer.
+pub fn plan<'p>(
+    loads: Loads,
+    border: Border,
+    gray: &'p [u8],
+    width: usize,
+    height: usize,
+    probe: &Probe,
+) -> Result<Plan<'p>, PlanError> {
+    check_image(gray, [width, height], 1, probe)?;
+    let loads = if width < LEAST_WIDTH { Loads::Scalar } else { loads };
+    match border {
+        Border::Test => Ok(test_plan(loads, gray, [width, height])),
+        Border::Kernel => Ok(border_kernel_plan(loads, gray, [width, height])),
+        Border::Padded => padded_plan(loads, gray, [width, height], probe),
+    }
+}
+
+/// The kernel with the border test, and its number of work-items.
+fn test_kernel(loads: Loads, [width, height]: [usize; 2]) -> (&'static str, [usize; 2]) {
+    let entry = match loads {
+        Loads::Scalar => return ("gray_test_scalar", [width, height]),
+        Loads::Vector => "gray_test_vector",
+        Loads::Synthesised => "gray_test_synthesised",
+    };
+    (entry, [(width - 2).div_ceil(VECTOR), height])
+}
+
+fn test_plan(loads: Loads, gray: &[u8], extents: [usize; 2]) -> Plan<'_> {
+    let (entry, global) = test_kernel(loads, extents);
+    one_launch(&TEST, entry, gray, global, extents)
+}
+
+fn border_kernel_plan(loads: Loads, gray: &[u8], [width, height]: [usize; 2]) -> Plan<'_> {
+    let (entry, pixels) = match loads {
+        Loads::Scalar => ("gray_interior_scalar", 1),
+        Loads::Vector => ("gray_interior_vector", VECTOR),
+        Loads::Synthesised => ("gray_interior_synthesised", VECTOR),
+    };
+    let interior = [width, height].map(|extent| extent.saturating_sub(2));
+    let mut plan = Plan::new();
+    let from = plan.input(gray);
+    let to = plan.result(gray.len());
+    let whole = [interior[0] / pixels, interior[1]];
+    if !whole.contains(&0) {
+        let arguments = [from.into(), to.into(), (width as u32).into()];
+        plan.launch(&BORDER_KERNEL, entry, arguments, NdRange::d2(whole[0], whole[1]));
+    }
+    let [width_, height_, rest] = [width, height, interior[0] % pixels].map(|value| value as u32);
+    // The kernel checks its bounds, so a few surplus work-items are harmless.
+    let items = (2 * width + interior[1]).next_multiple_of(64);
+    let arguments = [from.into(), to.into(), width_.into(), height_.into(), rest.into()];
+    plan.launch(&BORDER_KERNEL, "gray_border", arguments, NdRange::d1(items));
+    plan
+}
+
+fn padded_plan<'p>(
+    loads: Loads,
+    gray: &'p [u8],
+    [width, height]: [usize; 2],
+    probe: &Probe,
+) -> Result<Plan<'p>, PlanError> {
+    let (entry, pixels) = match loads {
+        Loads::Scalar => ("gray_padded_scalar", 1),
+        Loads::Vector => ("gray_padded_vector", VECTOR),
+        Loads::Synthesised => ("gray_padded_synthesised", VECTOR),
+    };
+    // The layout that `padded.cl` expects.
+    let row = width.next_multiple_of(VECTOR);
+    let pitch = row + VECTOR;
+    let bytes = VECTOR + pitch * (height + 2);
+    let limit = match probe.max_buffer_bytes {
+        0 => u64::from(u32::MAX),
+        limit => limit.min(u64::from(u32::MAX)),
+    };
+    if bytes as u64 > limit {
+        return Err(PlanError::OverLimit { what: format!("a padded image of {bytes} bytes"), limit });
+    }
+    let mut plan = Plan::new();
+    let from = plan.input(gray);
+    let padded = plan.scratch(bytes);
+    let to = plan.scratch(row * height);
+    plan.set_output(Output { slot: to, offset_bytes: 0, row_bytes: width, pitch_bytes: row, rows: height });
+    let [width_, height_, pitch_] = [width, height, pitch].map(|value| value as u32);
+    let arguments = [from.into(), padded.into(), width_.into(), height_.into(), pitch_.into()];
+    plan.prepare(&PADDED, "gray_pad", arguments, NdRange::d2(pitch / VECTOR, height + 2));
+    let arguments = [padded.into(), to.into(), width_.into(), height_.into(), pitch_.into()];
+    plan.launch(&PADDED, entry, arguments, NdRange::d2(row / pixels, height));
+    Ok(plan)
+}
+
+fn step<'p>(loads: Loads, border: Border, problem: &'p Problem, probe: &Probe) -> Variants<'p> {
+    let (width, height) = extents(problem.size);
+    Ok(Variant::only(plan(loads, border, problem.inputs[0].bytes(), width, height, probe)?))
+}
+
+/// A problem over the photo's luma, or noise.
+fn problem(size: Size, inputs: &Inputs<'_>) -> Problem {
+    let (width, height) = extents(size);
+    let gray: Vec<u8> = packed_rgb(size, inputs).chunks_exact(3).map(luma).collect();
+    let mut expected = vec![0; gray.len()];
+    sharpen::<1>(&gray, width, height, &mut expected);
+    Problem {
+        size,
+        work: filter_work(gray.len()),
+        inputs: vec![Data::U8(gray)],
+        expected: Expected::Exact(Data::U8(expected)),
+    }
+}
+
+/// Luma with the weights of ITU-R BT.601 in units of 1/256, rounded.
+fn luma(rgb: &[u8]) -> u8 {
+    let sum: u32 = rgb.iter().zip([77, 150, 29]).map(|(channel, weight)| u32::from(*channel) * weight).sum();
+    ((sum + 128) >> 8) as u8
+}

@@ -1,0 +1,50 @@
+//! Operands for trying products.
+
+use half::f16;
+use tripipe_kernels::gemm::{Batch, Gemm};
+use tripipe_launch::ScalarType;
+
+/// The bytes of operands for a product, in the order of [`Gemm::operands`], reproducible from the seed. Elements are
+/// uniform in -1 to 1, bytes over their whole range; gaps between rows are filled too, and so is C. The products of a
+/// batch with offsets are stored one after the other. No operand is empty: an operand without elements gets a few
+/// bytes that are never read.
+pub fn sample(gemm: &Gemm, seed: u64) -> Vec<Vec<u8>> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let operands = gemm.operands();
+    let spans: Vec<usize> = operands.iter().take(3).map(|operand| operand.elements).collect();
+    operands
+        .iter()
+        .enumerate()
+        .map(|(index, operand)| {
+            let copies = match gemm.batch {
+                Batch::Offsets { count } if index < 3 => count,
+                _ => 1,
+            };
+            let elements = (operand.elements * copies).max(1);
+            match operand.name.as_str() {
+                "offsets" => (0..gemm.batch.count())
+                    .flat_map(|product| spans.iter().map(move |span| (product * span) as u32))
+                    .flat_map(u32::to_ne_bytes)
+                    .chain([0; 4])
+                    .collect(),
+                "scales" => {
+                    // Sums of k products of bytes are about 2^13 sqrt(k); scale them to a few tens.
+                    let shift = 31 + 8 + gemm.k.max(1).ilog2() as i32 / 2;
+                    let pairs = (0..elements.div_ceil(2)).flat_map(|_| [random.i32(1 << 30..), shift]);
+                    pairs.flat_map(i32::to_ne_bytes).collect()
+                }
+                _ => (0..elements).flat_map(|_| value(operand.element, &mut random)).collect(),
+            }
+        })
+        .collect()
+}
+
+fn value(element: ScalarType, random: &mut fastrand::Rng) -> Vec<u8> {
+    let real = 2.0 * random.f32() - 1.0;
+    match element {
+        ScalarType::F32 => real.to_ne_bytes().to_vec(),
+        ScalarType::F16 => f16::from_f32(real).to_ne_bytes().to_vec(),
+        ScalarType::I32 => random.i32(-10_000..10_000).to_ne_bytes().to_vec(),
+        _ => vec![random.u8(..)],
+    }
+}

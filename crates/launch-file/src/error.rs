@@ -1,0 +1,291 @@
+//! Errors in launch files.
+
+use thiserror::Error;
+
+use crate::element::{ArrayShape, ElementType, Number, integer_range};
+use tripipe_launch::ImageShapeError;
+
+/// A location in a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+}
+
+/// An error in a launch file, with its location.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error("{file}:{}:{}: {reason}", place.line, place.column)]
+pub struct FileError {
+    /// The file's name, as given by the caller.
+    pub file: String,
+    /// The location.
+    pub place: Place,
+    /// The cause.
+    pub reason: Box<FileReason>,
+}
+
+/// Why a launch file cannot be run.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum FileReason {
+    /// The file is not TOML.
+    #[error("not TOML: {message}")]
+    Syntax {
+        /// The message of the TOML parser.
+        message: String,
+    },
+    /// A key that the table does not have.
+    #[error("unknown key `{key}` in {table}{}; there are {}", suggestion(.nearest.as_deref()), .allowed.join(", "))]
+    UnknownKey {
+        /// The table that contains it.
+        table: String,
+        /// The key.
+        key: String,
+        /// A key of the table with a similar name.
+        nearest: Option<String>,
+        /// The keys of the table.
+        allowed: Vec<&'static str>,
+    },
+    /// Exactly one of several keys is required, and none is present.
+    #[error("{table} needs {}", either(.keys))]
+    MissingKey {
+        /// The table.
+        table: String,
+        /// The keys, one of which is required.
+        keys: Vec<&'static str>,
+    },
+    /// Keys that exclude each other.
+    #[error("{table} has both `{first}` and `{second}`; keep one")]
+    Conflict {
+        /// The table.
+        table: String,
+        /// A key.
+        first: &'static str,
+        /// The other key.
+        second: &'static str,
+    },
+    /// A value of the wrong type.
+    #[error("`{key}` must be {want}, not {found}")]
+    WrongType {
+        /// The key.
+        key: String,
+        /// The expected type.
+        want: &'static str,
+        /// The TOML type found.
+        found: &'static str,
+    },
+    /// A value out of range.
+    #[error("`{key}` is {found}, but must be {want}")]
+    Impossible {
+        /// The key.
+        key: String,
+        /// The value as written.
+        found: String,
+        /// The expected range.
+        want: String,
+    },
+    /// A word that is not among the allowed ones.
+    #[error("`{key}` is \"{found}\"{}; there are {}", suggestion(.nearest.as_deref()), .allowed.join(", "))]
+    UnknownWord {
+        /// The key.
+        key: String,
+        /// The word found.
+        found: String,
+        /// An allowed word with a similar name.
+        nearest: Option<String>,
+        /// The words allowed.
+        allowed: Vec<String>,
+    },
+    /// A number that its element type cannot represent.
+    #[error("{number} does not fit `{element}`{}", room(*element))]
+    Misfit {
+        /// The number.
+        number: Number,
+        /// The type.
+        element: ElementType,
+    },
+    /// More or fewer numbers than the array has.
+    #[error("{found} numbers for {want}")]
+    Numbers {
+        /// The number of numbers found.
+        found: usize,
+        /// What they are for, and how many that requires.
+        want: String,
+    },
+    /// An array whose size is not specified.
+    #[error("nothing says how large {name} is; add `{keys}`")]
+    Unsized {
+        /// The argument's name in messages.
+        name: String,
+        /// The keys that would specify it.
+        keys: &'static str,
+    },
+    /// An image that is not possible.
+    #[error(transparent)]
+    Image(#[from] ImageShapeError),
+    /// A word in the build options that is not an option.
+    #[error("`{word}` in the options: {reason}")]
+    Option {
+        /// The word.
+        word: String,
+        /// The reason.
+        reason: &'static str,
+    },
+    /// `same_as` does not name a memory object.
+    #[error("`same_as` names {found}, which {reason}")]
+    SameAs {
+        /// What it names.
+        found: String,
+        /// The reason.
+        reason: &'static str,
+    },
+    /// The program has several kernels, and the file does not name one.
+    #[error("`kernel` is missing, and {program} has {}; name one", some(.kernels))]
+    WhichKernel {
+        /// The program.
+        program: String,
+        /// Its kernels.
+        kernels: Vec<String>,
+    },
+    /// The program has no such kernel.
+    #[error("{program} has no kernel `{kernel}`{}; it has {}", suggestion(.nearest.as_deref()), some(.kernels))]
+    NoSuchKernel {
+        /// The program.
+        program: String,
+        /// The requested kernel.
+        kernel: String,
+        /// A kernel with a similar name.
+        nearest: Option<String>,
+        /// The kernels of the program.
+        kernels: Vec<String>,
+    },
+    /// Too many or too few arguments.
+    #[error("kernel `{kernel}` takes {want} arguments ({}), the file has {found}", .names.join(", "))]
+    ArgumentCount {
+        /// The kernel.
+        kernel: String,
+        /// Number of arguments it takes.
+        want: usize,
+        /// Their names, as far as known.
+        names: Vec<String>,
+        /// Number of arguments in the file.
+        found: usize,
+    },
+    /// An argument's name differs from the kernel's.
+    #[error(
+        "argument {index} is called `{found}` here and `{want}` in kernel `{kernel}`; are they in order?"
+    )]
+    ArgumentName {
+        /// The kernel.
+        kernel: String,
+        /// 0-based position.
+        index: usize,
+        /// The kernel's name for it.
+        want: String,
+        /// The name in the file.
+        found: String,
+    },
+    /// An argument whose kind differs from the kernel's declaration.
+    #[error("argument {index} (`{name}`) of kernel `{kernel}` is {want}, not {found}")]
+    ArgumentKind {
+        /// The kernel.
+        kernel: String,
+        /// 0-based position.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// The kernel's declaration.
+        want: String,
+        /// The argument in the file.
+        found: String,
+    },
+    /// A value whose type is given neither by the kernel nor by the file.
+    #[error("the type of `{name}` is not known; add `type`, e.g. type = \"int\"")]
+    Untyped {
+        /// The argument.
+        name: String,
+    },
+    /// More memory than allowed.
+    #[error("the arguments need {}, over the limit of {limit} bytes; make them smaller or raise the limit", bytes.map_or_else(|| "more bytes than can be counted".to_owned(), |bytes| format!("{bytes} bytes")))]
+    TooLarge {
+        /// Total bytes of all arrays, including the one that exceeds the limit; `None` if the sum overflows.
+        bytes: Option<u64>,
+        /// The limit.
+        limit: u64,
+    },
+    /// Another file that cannot be read, or not in the expected format.
+    #[error("{message}")]
+    Other {
+        /// What is wrong, with the file's name.
+        message: String,
+    },
+    /// A file whose contents do not fit the array.
+    #[error("{path} holds {found}, `{name}` takes {want}{hint}")]
+    Holds {
+        /// The file.
+        path: String,
+        /// The contents of the file.
+        found: String,
+        /// The argument.
+        name: String,
+        /// What the argument requires.
+        want: String,
+        /// A hint with its leading punctuation; may be empty.
+        hint: String,
+    },
+    /// An array that is to be written as a picture, but whose shape or type does not allow it.
+    #[error(
+        "{path} cannot show `{name}`, which is {array}: pictures are [height, width] elements of up to 4 lanes, or \
+         [height, width, channels], of uchar, half or float; say so by `count`, or choose .npy"
+    )]
+    NoPicture {
+        /// The picture's path.
+        path: String,
+        /// The argument.
+        name: String,
+        /// Its shape.
+        array: ArrayShape,
+    },
+    /// A syntax error in a `.sim` file.
+    #[error("{found}, but want {want}")]
+    Sim {
+        /// What was found.
+        found: String,
+        /// What was expected.
+        want: String,
+    },
+}
+
+fn suggestion(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default()
+}
+
+fn either(keys: &[&str]) -> String {
+    match keys {
+        [key] => format!("`{key}`"),
+        keys => format!("one of {}", keys.join(", ")),
+    }
+}
+
+fn some(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+fn room(element: ElementType) -> String {
+    integer_range(element.scalar())
+        .map(|range| format!(" ({} to {})", range.start(), range.end()))
+        .unwrap_or_default()
+}
+
+/// The candidate most similar to `name`; `None` if none is similar enough to be a typing error.
+pub(crate) fn nearest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Option<String> {
+    // Jaro-Winkler favours a common prefix. Below this value, two words are similar only by chance.
+    const ALIKE: f64 = 0.8;
+    candidates
+        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
+        .filter(|(likeness, _)| *likeness >= ALIKE)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate.to_owned())
+}

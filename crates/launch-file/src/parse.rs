@@ -1,0 +1,451 @@
+//! Parsing of launch files.
+
+use toml::de::DeTable;
+
+use crate::compare::Tolerance;
+use crate::contents::{Contents, Random};
+use crate::element::{ArrayShape, ElementType, Number, is_float};
+use crate::error::{FileError, FileReason};
+use crate::options::BuildOptions;
+use crate::resolve;
+use crate::table::{Item, Table, Text, line_starts};
+use crate::{BytesFrom, Dump, Entry, Expect, Given, LaunchFile, Memory, MemoryShape, ProgramFile};
+use tripipe_launch::{
+    Access, Addressing, ChannelOrder, ChannelType, Filter, ImageExtent, ImageShape, NdRange, Sampler,
+};
+
+/// More than any device supports: `CL_DEVICE_MAX_PARAMETER_SIZE` is some thousand bytes.
+const ARGUMENTS_MAX: usize = 1024;
+/// More than practical arrays have.
+const DIMENSIONS_MAX: usize = 8;
+/// File name extensions of pictures.
+const PICTURES: [&str; 11] = ["png", "jpg", "jpeg", "ppm", "pgm", "pnm", "pam", "bmp", "tif", "tiff", "webp"];
+
+const ROOT_KEYS: [&str; 8] =
+    ["source", "spirv", "options", "kernel", "global", "local", "offset", "argument"];
+const CONTENT_KEYS: [&str; 7] = ["fill", "range", "random", "values", "file", "npy", "picture"];
+/// The keys that determine an argument's kind.
+const KINDS: [&str; 8] = ["buffer", "image", "value", "bytes", "local", "sampler", "null", "same_as"];
+
+/// Parses a launch file in the format of `docs/launch-files.md`. `name` is the file's name in messages. No other file
+/// is read, and memory use is proportional to the text.
+///
+/// # Errors
+/// [`FileError`] with line and column: not TOML, an unknown or missing key, a value of the wrong type, numbers that do
+/// not fit their type or their array.
+pub fn parse(text: &str, name: &str) -> Result<LaunchFile, FileError> {
+    let lines = line_starts(text);
+    let text = Text { all: text, file: name, lines: &lines };
+    let document = DeTable::parse(text.all).map_err(|error| {
+        let message = error.message().to_owned();
+        text.error(&error.span().unwrap_or_default(), FileReason::Syntax { message })
+    })?;
+    launch(&Table::new(text, "a launch file".to_owned(), 0..0, document.get_ref()), name)
+}
+
+fn launch(root: &Table<'_, '_>, name: &str) -> Result<LaunchFile, FileError> {
+    root.check_keys(&ROOT_KEYS)?;
+    let program = root.one_of(&["source", "spirv"])?;
+    let path = program.string()?.to_owned();
+    let source =
+        if program.key == "spirv" { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
+    let options = match root.get("options") {
+        Some(item) => BuildOptions::parse(string_or_empty(&item)?).map_err(|reason| item.error(reason))?,
+        None => BuildOptions::default(),
+    };
+    let kernel = root.get("kernel");
+    let mut file = LaunchFile {
+        name: name.to_owned(),
+        source,
+        options,
+        kernel_place: kernel.as_ref().map_or_else(|| root.place(), Item::place),
+        kernel: kernel.map(|item| item.string().map(str::to_owned)).transpose()?,
+        range: range(root)?,
+        arguments: Vec::new(),
+    };
+    let Some(arguments) = root.get("argument") else { return Ok(file) };
+    for (index, item) in arguments.items().enumerate() {
+        if index == ARGUMENTS_MAX {
+            return Err(item.impossible(format!("at most {ARGUMENTS_MAX} arguments")));
+        }
+        let entry = argument(&item, index, &file.arguments)?;
+        file.arguments.push(entry);
+    }
+    Ok(file)
+}
+
+fn string_or_empty<'a>(item: &Item<'a, '_>) -> Result<&'a str, FileError> {
+    if item.as_string() == Some("") { Ok("") } else { item.string() }
+}
+
+fn range(root: &Table<'_, '_>) -> Result<NdRange, FileError> {
+    let global = root.must("global")?.extents(3)?;
+    let range = match global[..] {
+        [x] => NdRange::d1(x),
+        [x, y] => NdRange::d2(x, y),
+        _ => NdRange::d3(global[0], global[1], global[2]),
+    };
+    let as_many = |item: &Item<'_, '_>, found: usize| {
+        if found == global.len() {
+            return Ok(());
+        }
+        Err(item.impossible(format!("as many numbers as `global` has, {}", global.len())))
+    };
+    let range = match root.get("local") {
+        None => range,
+        Some(item) => {
+            let local = item.extents(3)?;
+            as_many(&item, local.len())?;
+            let at = |dimension| local.get(dimension).copied().unwrap_or(1);
+            range.local(at(0), at(1), at(2))
+        }
+    };
+    let Some(item) = root.get("offset") else { return Ok(range) };
+    let offset = item.items().map(|item| item.whole(&(0..=usize::MAX))).collect::<Result<Vec<_>, _>>()?;
+    as_many(&item, offset.len())?;
+    let at = |dimension| offset.get(dimension).copied().unwrap_or(0);
+    Ok(range.offset(at(0), at(1), at(2)))
+}
+
+fn argument(item: &Item<'_, '_>, index: usize, before: &[Entry]) -> Result<Entry, FileError> {
+    let table = item.table(format!("argument {index}"))?;
+    // A typing error in the key that determines the kind must be reported as such, not as a missing key.
+    let all: Vec<&str> =
+        [&["name"][..], &KINDS, &["count"], &CONTENT_KEYS, &["access", "dump", "expect", "type"]].concat();
+    table.check_keys(&all)?;
+    let kind = table.one_of(&KINDS)?;
+    let of_its_kind: &[&[&'static str]] = match kind.key {
+        "buffer" => &[&["name", "buffer", "count"], &CONTENT_KEYS, &["access", "dump", "expect"]],
+        "image" => &[&["name", "image"], &CONTENT_KEYS, &["access", "dump", "expect"]],
+        "value" => &[&["name", "value", "type"]],
+        key => &[&["name"], &[key]],
+    };
+    let table = item.table(format!("argument {index} (`{}`)", kind.key))?;
+    table.check_keys(&of_its_kind.concat())?;
+
+    let given = match kind.key {
+        "buffer" => Given::Memory(buffer(&table, &kind)?),
+        "image" => Given::Memory(image(&table, &kind)?),
+        "value" => value(&table, &kind)?,
+        "bytes" => Given::Bytes(bytes(&kind)?),
+        "local" => Given::Local { bytes: kind.whole(&(1..=usize::MAX))? },
+        "sampler" => Given::Sampler(sampler(&kind.table("`sampler`".to_owned())?)?),
+        "null" => {
+            kind.only_true()?;
+            Given::Null
+        }
+        _ => Given::SameAs { index: same_as(&kind, before)? },
+    };
+    let name = table.get("name").map(|name| name.string().map(str::to_owned)).transpose()?;
+    Ok(Entry { name, place: table.place(), given })
+}
+
+/// Parses the name of a type, or returns an error at its location.
+fn element(item: &Item<'_, '_>) -> Result<ElementType, FileError> {
+    let found = item.string()?;
+    if let Some(element) = ElementType::from_opencl_name(found) {
+        return Ok(element);
+    }
+    // Only for the message, which lists all names.
+    item.word(ElementType::all().map(|element| (element.to_string(), element)))
+}
+
+fn buffer(table: &Table<'_, '_>, kind: &Item<'_, '_>) -> Result<Memory, FileError> {
+    let element = element(kind)?;
+    let extents = table.get("count").map(|count| count.extents(DIMENSIONS_MAX)).transpose()?;
+    let stated = extents.map(|extents| ArrayShape { element, extents });
+    let contents = contents(table, element, stated.as_ref())?;
+    let extents = match (stated, &contents) {
+        (Some(stated), _) => Some(stated.extents),
+        (None, Contents::Values(numbers)) => Some(vec![numbers.len() / element.lanes()]),
+        (None, Contents::File { .. } | Contents::Npy { .. } | Contents::Picture { .. }) => None,
+        (None, _) => {
+            let name = table.name.clone();
+            return Err(table.error(FileReason::Unsized { name, keys: "count" }));
+        }
+    };
+    let array = extents.clone().map(|extents| ArrayShape { element, extents });
+    memory(table, MemoryShape::Buffer { element, extents }, element, array.as_ref(), contents)
+}
+
+fn image(table: &Table<'_, '_>, kind: &Item<'_, '_>) -> Result<Memory, FileError> {
+    let inner = kind.table("`image`".to_owned())?;
+    inner.check_keys(&["width", "height", "depth", "layers", "over_buffer", "order", "channel"])?;
+    let order =
+        inner.must("order")?.word(ChannelOrder::ALL.map(|order| (plain_name(order.opencl_name()), order)))?;
+    let channel = inner
+        .must("channel")?
+        .word(ChannelType::ALL.map(|channel| (plain_name(channel.opencl_name()), channel)))?;
+    let extent = |key| inner.get(key).map(|item| item.whole(&(1..=usize::MAX))).transpose();
+    let (width, height) = (extent("width")?, extent("height")?);
+    // 1 for missing extents, so that an invalid format is reported in any case.
+    let (some_width, some_height) = (width.unwrap_or(1), height.unwrap_or(1));
+    let over_buffer = inner.get("over_buffer").map(|item| item.only_true()).transpose()?.is_some();
+    let extent = match (height, inner.at_most_one_of(&["depth", "layers"])?) {
+        (None, None) if over_buffer => ImageExtent::Buffer { width: some_width },
+        (None, None) if width.is_some() => ImageExtent::D1 { width: some_width },
+        (_, None) => ImageExtent::D2 { width: some_width, height: some_height },
+        (_, Some(item)) => {
+            let slices = item.whole(&(1..=usize::MAX))?;
+            match (item.key, height) {
+                ("layers", None) => ImageExtent::D1Array { width: some_width, layers: slices },
+                ("layers", Some(height)) => {
+                    ImageExtent::D2Array { width: some_width, height, layers: slices }
+                }
+                _ => ImageExtent::D3 { width: some_width, height: some_height, depth: slices },
+            }
+        }
+    };
+    if over_buffer && !matches!(extent, ImageExtent::Buffer { .. }) {
+        return Err(inner.error(FileReason::Conflict {
+            table: "`image`".to_owned(),
+            first: "over_buffer",
+            second: if height.is_some() { "height" } else { "depth or layers" },
+        }));
+    }
+    if matches!(extent, ImageExtent::D3 { .. }) && height.is_none() {
+        return Err(
+            inner.error(FileReason::MissingKey { table: "a 3D `image`".to_owned(), keys: vec!["height"] })
+        );
+    }
+    let shape = ImageShape { extent, order, channel };
+    shape.check().map_err(|error| kind.error(error.into()))?;
+    let element = ElementType::of_image(&shape);
+    let array = width.map(|_| ArrayShape::of_image(&shape));
+    let contents = contents(table, element, array.as_ref())?;
+    let from_picture = matches!((&contents, extent), (Contents::Picture { .. }, ImageExtent::D2 { .. }));
+    if array.is_none() && (!from_picture || height.is_some()) {
+        let name = table.name.clone();
+        return Err(kind.error(FileReason::Unsized { name, keys: "width" }));
+    }
+    let shape = MemoryShape::Image { extent: width.map(|_| extent), order, channel };
+    memory(table, shape, element, array.as_ref(), contents)
+}
+
+/// OpenCL's name without `CL_`, in lower case, with hyphens: `CL_UNORM_INT8` is `unorm-int8`.
+fn plain_name(name: &str) -> String {
+    name.strip_prefix("CL_").unwrap_or(name).to_lowercase().replace('_', "-")
+}
+
+/// The parts that buffers and images have in common.
+fn memory(
+    table: &Table<'_, '_>,
+    shape: MemoryShape,
+    element: ElementType,
+    array: Option<&ArrayShape>,
+    contents: Contents,
+) -> Result<Memory, FileError> {
+    let access = match table.get("access") {
+        None => Access::ReadWrite,
+        Some(item) => item.word([
+            ("read".to_owned(), Access::Read),
+            ("write".to_owned(), Access::Write),
+            ("read-write".to_owned(), Access::ReadWrite),
+        ])?,
+    };
+    let dump = table.get("dump").map(|item| dump(&item)).transpose()?.flatten();
+    let expect = table.get("expect").map(|item| expect(&item, element, array)).transpose()?;
+    Ok(Memory { shape, contents, access, dump, expect })
+}
+
+/// The contents given by one of the keys of `table`, checked as far as possible without other files.
+fn contents(
+    table: &Table<'_, '_>,
+    element: ElementType,
+    array: Option<&ArrayShape>,
+) -> Result<Contents, FileError> {
+    let Some(item) = table.at_most_one_of(&CONTENT_KEYS)? else {
+        return Ok(Contents::Unwritten);
+    };
+    let path = || item.string().map(str::to_owned);
+    let contents = match item.key {
+        "fill" => {
+            let numbers = item.numbers()?;
+            if numbers.len() != 1 && numbers.len() != element.lanes() {
+                let want = format!("the lanes of one `{element}`, {}", element.lanes());
+                return Err(item.error(FileReason::Numbers { found: numbers.len(), want }));
+            }
+            Contents::Fill(numbers)
+        }
+        "values" => {
+            let numbers = item.numbers()?;
+            let (found, lanes) = (numbers.len(), element.lanes());
+            let (fits, want) = match array {
+                Some(array) => {
+                    let want = array.elements().and_then(|elements| elements.checked_mul(lanes));
+                    let said = want.map_or("more than can be counted".to_owned(), |want| want.to_string());
+                    (want == Some(found), format!("{array}, which take {said}"))
+                }
+                None => (
+                    found > 0 && found.is_multiple_of(lanes),
+                    format!("one or more `{element}` of {lanes} each"),
+                ),
+            };
+            if !fits {
+                return Err(item.error(FileReason::Numbers { found, want }));
+            }
+            Contents::Values(numbers)
+        }
+        "range" => range_of_numbers(&item, element)?,
+        "random" => random(&item, element)?,
+        "file" => Contents::File { path: path()? },
+        "npy" => Contents::Npy { path: path()? },
+        _ => Contents::Picture { path: path()? },
+    };
+    check_fit(&contents, element).map_err(|number| item.error(FileReason::Misfit { number, element }))?;
+    Ok(contents)
+}
+
+/// Returns the first explicitly given number that the element's type cannot represent.
+fn check_fit(contents: &Contents, element: ElementType) -> Result<(), Number> {
+    let mut bytes = Vec::new();
+    for number in contents.written() {
+        bytes.clear();
+        if !number.append(element.scalar(), &mut bytes) {
+            return Err(number);
+        }
+    }
+    Ok(())
+}
+
+fn range_of_numbers(item: &Item<'_, '_>, element: ElementType) -> Result<Contents, FileError> {
+    let inner = item.table("`range`".to_owned())?;
+    inner.check_keys(&["start", "step"])?;
+    let number = |key, default| match inner.get(key) {
+        None => Ok(Number::Integer(default)),
+        Some(item) => match item.number()? {
+            Number::Float(number) if !number.is_finite() => Err(item.impossible("a finite number")),
+            Number::Float(_) if !is_float(element.scalar()) => {
+                Err(item.impossible(format!("a whole number, for `{element}`")))
+            }
+            number => Ok(number),
+        },
+    };
+    Ok(Contents::Range { start: number("start", 0)?, step: number("step", 1)? })
+}
+
+fn random(item: &Item<'_, '_>, element: ElementType) -> Result<Contents, FileError> {
+    let inner = item.table("`random`".to_owned())?;
+    inner.check_keys(&["seed", "low", "high"])?;
+    let seed = inner.get("seed").map(|item| item.whole(&(0..=u64::MAX))).transpose()?.unwrap_or(1);
+    let bound = |key| match inner.get(key) {
+        None => Ok(None),
+        Some(item) => match item.number()? {
+            Number::Float(number) if !number.is_finite() => Err(item.impossible("a finite number")),
+            number => Ok(Some(number)),
+        },
+    };
+    let random = Random { seed, low: bound("low")?, high: bound("high")? };
+    let order = random.is_ordered(element.scalar());
+    if !order {
+        return Err(item.impossible("from a `low` up to a `high` no less, their distance finite"));
+    }
+    Ok(Contents::Random(random))
+}
+
+fn dump(item: &Item<'_, '_>) -> Result<Option<Dump>, FileError> {
+    let Some(word) = item.as_string() else {
+        return Ok(item.boolean()?.then_some(Dump::Text { hexadecimal: false }));
+    };
+    if word == "hex" {
+        return Ok(Some(Dump::Text { hexadecimal: true }));
+    }
+    let path = item.string()?.to_owned();
+    let ending = path.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()).unwrap_or_default();
+    match ending.as_str() {
+        "bin" => Ok(Some(Dump::Raw { path })),
+        "npy" => Ok(Some(Dump::Npy { path })),
+        picture if PICTURES.contains(&picture) => Ok(Some(Dump::Picture { path })),
+        _ => Err(item.impossible(format!(
+            "true, \"hex\", or a path that ends in .bin, .npy or a picture's ending (.{})",
+            PICTURES.join(", .")
+        ))),
+    }
+}
+
+fn expect(
+    item: &Item<'_, '_>,
+    element: ElementType,
+    array: Option<&ArrayShape>,
+) -> Result<Expect, FileError> {
+    let inner = item.table("`expect`".to_owned())?;
+    inner.check_keys(&[&CONTENT_KEYS[..], &["absolute", "relative", "ulp"]].concat())?;
+    inner.one_of(&CONTENT_KEYS)?;
+    let contents = contents(&inner, element, array)?;
+    let size = |key| inner.get(key).map_or(Ok(0.0), |item| item.not_negative());
+    let (absolute, relative) = (size("absolute")?, size("relative")?);
+    let ulp = match inner.get("ulp") {
+        Some(item) if !is_float(element.scalar()) => {
+            return Err(item.impossible(format!("left out: `{element}` is no float")));
+        }
+        Some(item) => item.whole(&(0..=u64::MAX))?,
+        None => 0,
+    };
+    Ok(Expect { contents, tolerance: Tolerance { absolute, relative, ulp } })
+}
+
+fn value(table: &Table<'_, '_>, kind: &Item<'_, '_>) -> Result<Given, FileError> {
+    let numbers = kind.numbers()?;
+    let Some(item) = table.get("type") else {
+        return Ok(Given::Value { element: None, numbers });
+    };
+    let element = element(&item)?;
+    resolve::value(element, &numbers).map_err(|reason| kind.error(reason))?;
+    Ok(Given::Value { element: Some(element), numbers })
+}
+
+fn bytes(item: &Item<'_, '_>) -> Result<BytesFrom, FileError> {
+    if item.as_string().is_none() {
+        let inner = item.table("`bytes`".to_owned())?;
+        inner.check_keys(&["file"])?;
+        return Ok(BytesFrom::File { path: inner.must("file")?.string()?.to_owned() });
+    }
+    let digits: Vec<u32> = item
+        .string()?
+        .chars()
+        .filter(|character| !character.is_whitespace())
+        .map(|digit| digit.to_digit(16))
+        .collect::<Option<_>>()
+        .ok_or_else(|| item.impossible("pairs of hexadecimal digits, e.g. \"00 01 ff\""))?;
+    if digits.is_empty() || !digits.len().is_multiple_of(2) {
+        return Err(item.impossible("pairs of hexadecimal digits, e.g. \"00 01 ff\""));
+    }
+    Ok(BytesFrom::Written(digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()))
+}
+
+fn sampler(table: &Table<'_, '_>) -> Result<Sampler, FileError> {
+    table.check_keys(&["normalized", "addressing", "filter"])?;
+    let normalized = table.must("normalized")?.boolean()?;
+    let item = table.must("addressing")?;
+    let addressing = item.word([
+        ("none".to_owned(), Addressing::None),
+        ("clamp-to-edge".to_owned(), Addressing::ClampToEdge),
+        ("clamp".to_owned(), Addressing::Clamp),
+        ("repeat".to_owned(), Addressing::Repeat),
+        ("mirrored-repeat".to_owned(), Addressing::MirroredRepeat),
+    ])?;
+    if !normalized && matches!(addressing, Addressing::Repeat | Addressing::MirroredRepeat) {
+        return Err(item.impossible("none, clamp-to-edge or clamp, unless `normalized` is true"));
+    }
+    let filter = table
+        .must("filter")?
+        .word([("nearest".to_owned(), Filter::Nearest), ("linear".to_owned(), Filter::Linear)])?;
+    Ok(Sampler { normalized, addressing, filter })
+}
+
+/// The earlier argument that `same_as` refers to by index or by name.
+fn same_as(item: &Item<'_, '_>, before: &[Entry]) -> Result<usize, FileError> {
+    let (found, index) = if let Some(name) = item.as_string() {
+        let index = before.iter().position(|entry| entry.name.as_deref() == Some(name));
+        (format!("`{name}`"), index)
+    } else {
+        let index = item.whole(&(0..=usize::MAX))?;
+        (format!("argument {index}"), Some(index).filter(|index| *index < before.len()))
+    };
+    let refused = |reason| item.error(FileReason::SameAs { found, reason });
+    match index {
+        None => Err(refused("is no argument before this one")),
+        Some(index) if matches!(before[index].given, Given::Memory(_)) => Ok(index),
+        Some(_) => Err(refused("is neither a buffer nor an image")),
+    }
+}
