@@ -6,7 +6,7 @@ use cranelift_entity::SecondaryMap;
 use tripipe_device::Gpu;
 use tripipe_ir::flow::Cfg;
 use tripipe_ir::{Block, Inst, Kernel, Place};
-use tripipe_machine::{Code, Pipe};
+use tripipe_machine::{Code, Pipe, Work};
 
 use crate::paths::Paths;
 use crate::{ASSUMED_TRIPS, Access, Column, Cycles, LineCost, Polynomial, lints};
@@ -93,7 +93,9 @@ impl Pricing<'_> {
                                 bits: operation.bits,
                             });
                         }
-                        None if matches!(operation.work, "spill" | "fill") => spills[*block] += clocks,
+                        None if matches!(operation.work, Work::Spill | Work::Fill) => {
+                            spills[*block] += clocks;
+                        }
                         None => {}
                     }
                 }

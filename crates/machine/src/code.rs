@@ -6,6 +6,7 @@ use tripipe_device::Basis;
 use tripipe_ir::{Block, Inst, Place, Value};
 
 use crate::model::{Pipe, Units};
+use crate::work::Work;
 
 /// A virtual register, before the compiler assigns hardware registers. Prints as `r12`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,8 +25,8 @@ pub struct RegisterData {
 /// An operation of a unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
-    /// The operation, by its name in the data files: `mad`, `load`, `gather` ...
-    pub work: &'static str,
+    /// What it does.
+    pub work: Work,
     /// The units that can do it; exactly one after it is scheduled.
     pub units: Units,
     /// The instruction it comes from; `None` for a terminator, a spill or a fill.

@@ -15,6 +15,7 @@
 //! ends of blocks. The only time in this crate is the clocks that a pipe is busy.
 
 mod allocate;
+mod chain;
 mod code;
 mod lanes;
 mod lower;
@@ -27,6 +28,7 @@ mod work;
 
 pub use code::{Code, Issue, Operation, Register, RegisterData, WorkRegisters};
 pub use model::{Model, Pipe, Recipe, Unit, Units};
+pub use work::Work;
 
 use cranelift_entity::{EntitySet, SecondaryMap};
 use tripipe_device::Gpu;

@@ -8,6 +8,8 @@ use std::sync::{Arc, LazyLock};
 use serde::Deserialize;
 use tripipe_device::{Family, Gpu, Source, Sourced};
 
+use crate::work::Work;
+
 /// A pipe of a shader core. Pipes run in parallel, and a report has one column for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -91,7 +93,7 @@ pub struct Model {
     pub units: Vec<Unit>,
     /// How values are stored in registers, and how instructions are combined.
     pub layout: Layout,
-    recipes: BTreeMap<String, BTreeMap<String, Recipe>>,
+    recipes: BTreeMap<String, BTreeMap<Work, Recipe>>,
     like: BTreeMap<String, String>,
 }
 
@@ -131,8 +133,20 @@ pub struct Layout {
     pub spare_registers: u32,
     /// Whether two equal operations share a unit if each uses more than one lane and at most half of the unit's lanes.
     pub joins_halves: bool,
-    /// Names of pairs of dependent operations that are fused: `shift_logic`, `compare_select`, `compare_branch`.
-    pub fuses: Vec<String>,
+    /// Pairs of dependent operations that are fused.
+    pub fuses: Vec<Fusion>,
+}
+
+/// Two dependent operations that a family does in one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fusion {
+    /// A shift, and the bitwise logic on its result.
+    ShiftLogic,
+    /// A comparison, and the selection by its result.
+    CompareSelect,
+    /// A comparison, and the branch on its result.
+    CompareBranch,
 }
 
 /// The contents of a data file.
@@ -298,9 +312,14 @@ impl Model {
             if let Some(like) = &section.like {
                 model.like.insert(ty.clone(), like.clone());
             }
-            for (work, entry) in &section.works {
+            for (name, entry) in &section.works {
+                let work = Work::named(name).ok_or_else(|| ModelError::Word {
+                    section: ty.clone(),
+                    word: name.clone(),
+                    what: "operation",
+                })?;
                 let recipe = model.recipe_of(ty, work, section, entry)?;
-                model.recipes.entry(ty.clone()).or_default().insert(work.clone(), recipe);
+                model.recipes.entry(ty.clone()).or_default().insert(work, recipe);
             }
         }
         for name in variants.iter().flat_map(|variant| &variant.without) {
@@ -326,10 +345,10 @@ impl Model {
 
     /// The cost of an operation on a type: from the section of the type, else from the type it is `like`, else from
     /// `any`. `None` if none of them has it.
-    pub fn recipe(&self, ty: &str, work: &str) -> Option<&Recipe> {
+    pub fn recipe(&self, ty: &str, work: Work) -> Option<&Recipe> {
         let mut at = ty;
         loop {
-            if let Some(recipe) = self.recipes.get(at).and_then(|works| works.get(work)) {
+            if let Some(recipe) = self.recipes.get(at).and_then(|works| works.get(&work)) {
                 return Some(recipe);
             }
             match self.like.get(at) {
@@ -341,16 +360,16 @@ impl Model {
     }
 
     /// All recipes, with type and operation.
-    pub fn recipes(&self) -> impl Iterator<Item = (&str, &str, &Recipe)> {
-        self.recipes.iter().flat_map(|(ty, works)| {
-            works.iter().map(move |(work, recipe)| (ty.as_str(), work.as_str(), recipe))
-        })
+    pub fn recipes(&self) -> impl Iterator<Item = (&str, Work, &Recipe)> {
+        self.recipes
+            .iter()
+            .flat_map(|(ty, works)| works.iter().map(move |(work, recipe)| (ty.as_str(), *work, recipe)))
     }
 
     fn recipe_of(
         &self,
         ty: &str,
-        work: &str,
+        work: Work,
         section: &Section,
         entry: &Entry,
     ) -> Result<Recipe, ModelError> {
@@ -369,7 +388,7 @@ impl Model {
             .map(|step| {
                 self.step(step).map_err(|reason| ModelError::Recipe {
                     section: ty.to_owned(),
-                    work: work.to_owned(),
+                    work: work.to_string(),
                     step: step.to_owned(),
                     reason,
                 })
@@ -423,5 +442,21 @@ mod tests {
                 Model::from_toml(text, gpu).unwrap();
             }
         }
+    }
+
+    #[test]
+    fn an_operation_of_an_unknown_name_is_an_error() {
+        let text = BIFROST.replacen("\nminmax = ", "\nmaxmin = ", 1);
+        let error = Model::from_toml(&text, "").unwrap_err();
+        assert_eq!(error.to_string(), "[i32]: `maxmin` is no operation");
+    }
+
+    #[test]
+    fn every_name_in_the_data_is_of_one_operation() {
+        for (index, work) in Work::ALL.iter().enumerate() {
+            assert_eq!(Work::named(work.name()), Some(*work));
+            assert!(Work::ALL[..index].iter().all(|other| other.name() < work.name()), "{work}");
+        }
+        assert_eq!(Work::named("maxmin"), None);
     }
 }

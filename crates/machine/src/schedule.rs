@@ -12,6 +12,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::code::{Issue, Operation, Register, RegisterData};
 use crate::model::{Model, Pipe};
+use crate::work::Work;
 
 /// Number of operations after the next one that may join its word.
 const WINDOW: usize = 24;
@@ -438,7 +439,7 @@ impl<'p> Packer<'p> {
         let (one, other) = (&self.operations[first], &self.operations[index]);
         self.model.layout.joins_halves
             && there.next().is_none()
-            && one.work != "gather"
+            && one.work != Work::Gather
             && (one.work, one.bits, one.lanes) == (other.work, other.bits, other.lanes)
             && one.lanes > 1
             && 2 * one.lanes * one.bits <= self.model.units[unit].bits
@@ -466,25 +467,25 @@ impl<'p> Packer<'p> {
     fn store_beside(&self, first: usize, soon: &[usize]) -> Option<usize> {
         let most = self.model.layout.store_pair_bits;
         let store = &self.operations[first];
-        if store.work != "store" || most == 0 {
+        if store.work != Work::Store || most == 0 {
             return None;
         }
         let next = soon.iter().find(|index| !self.done[**index] && is_ordered(&self.operations[**index]))?;
         let fits = self.operations[*next].memory_bits + store.memory_bits <= most;
         let ready = self.graph.before[*next].iter().all(|earlier| *earlier == first || self.done[*earlier]);
-        (self.operations[*next].work == "store" && fits && ready).then_some(*next)
+        (self.operations[*next].work == Work::Store && fits && ready).then_some(*next)
     }
 }
 
 fn is_load(operation: &Operation) -> bool {
-    operation.work == "load"
+    operation.work == Work::Load
 }
 
 fn writes_memory(operation: &Operation) -> bool {
-    matches!(operation.work, "store" | "atomic" | "barrier" | "image_write" | "group")
+    matches!(operation.work, Work::Store | Work::Atomic | Work::Barrier | Work::ImageWrite | Work::Group)
 }
 
 /// Whether an operation must keep its order relative to memory writes.
 fn is_ordered(operation: &Operation) -> bool {
-    writes_memory(operation) || matches!(operation.work, "load" | "image_read" | "image_sample")
+    writes_memory(operation) || matches!(operation.work, Work::Load | Work::ImageRead | Work::ImageSample)
 }

@@ -14,6 +14,7 @@ use crate::code::{Issue, Operation, Register, RegisterData};
 use crate::lower::Edges;
 use crate::model::{Model, Units};
 use crate::schedule;
+use crate::work::Work;
 
 /// A candidate for spilling.
 pub(crate) struct Way {
@@ -155,7 +156,7 @@ impl<'a> Spills<'a> {
         for (position, mut issue) in std::mem::take(&mut blocks[block]).into_iter().enumerate() {
             let place = place(&issue);
             for (_, _, _, part) in gaps.iter().filter(|(_, _, next, _)| *next == position) {
-                out.extend(self.transfer("fill", registers[*part], &[], &[*part], place));
+                out.extend(self.transfer(Work::Fill, registers[*part], &[], &[*part], place));
             }
             for (old, _, _, part) in gaps.iter().filter(|(_, _, next, _)| *next <= position) {
                 for (_, operation) in &mut issue.operations {
@@ -169,7 +170,7 @@ impl<'a> Spills<'a> {
             for (old, ..) in gaps.iter().filter(|(_, last, ..)| *last == position) {
                 if !self.kept.contains(*old) {
                     self.bits += registers[*old].bits;
-                    out.extend(self.transfer("spill", registers[*old], &[*old], &[], place));
+                    out.extend(self.transfer(Work::Spill, registers[*old], &[*old], &[], place));
                 }
             }
         }
@@ -213,9 +214,9 @@ impl<'a> Spills<'a> {
                     self.whole.insert(part);
                     issue.operations.iter_mut().for_each(|(_, operation)| rename(operation, victim, part));
                     if writes {
-                        stored.extend(self.transfer("spill", data, &[part], &[], place));
+                        stored.extend(self.transfer(Work::Spill, data, &[part], &[], place));
                     } else {
-                        out.extend(self.transfer("fill", data, &[], &[part], place));
+                        out.extend(self.transfer(Work::Fill, data, &[], &[part], place));
                     }
                 }
                 out.push(issue);
@@ -238,8 +239,8 @@ impl<'a> Spills<'a> {
                     let from = passed.get(at).or(passed.last());
                     let from_memory = from.is_some_and(|from| self.whole.contains(*from));
                     let work = match (from_memory, self.whole.contains(*to)) {
-                        (false, true) => "spill",
-                        (true, false) => "fill",
+                        (false, true) => Work::Spill,
+                        (true, false) => Work::Fill,
                         _ => continue,
                     };
                     blocks[*block].extend(self.transfer(work, registers[*to], &[], &[], None));
@@ -251,7 +252,7 @@ impl<'a> Spills<'a> {
     /// A store or load of a register; `None` if the model has no load/store unit.
     fn transfer(
         &self,
-        work: &'static str,
+        work: Work,
         data: RegisterData,
         reads: &[Register],
         writes: &[Register],
@@ -283,7 +284,7 @@ fn touches(issue: &Issue, register: Register) -> bool {
 }
 
 fn is_fill(issue: &Issue) -> bool {
-    issue.operations.iter().any(|(_, operation)| operation.work == "fill")
+    issue.operations.iter().any(|(_, operation)| operation.work == Work::Fill)
 }
 
 fn rename(operation: &mut Operation, old: Register, new: Register) {

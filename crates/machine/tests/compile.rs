@@ -167,7 +167,9 @@ fn halves_of_a_vector_are_done_together_where_the_compiler_does() {
         let model = Model::from_toml(text, "Mali-T860").unwrap();
         let code = compile_as(&on_float4_text("%9", body).kernels[0], find("t860").unwrap(), &model);
         let issues = code.blocks[tripipe_ir::Kernel::ENTRY].iter();
-        let sums = issues.filter(|issue| issue.operations.iter().any(|(_, other)| other.work == "add"));
+        let sums = issues.filter(|issue| {
+            issue.operations.iter().any(|(_, other)| other.work == tripipe_machine::Work::Add)
+        });
         sums.count()
     };
     assert_eq!((words(data), words(&data.replace(joins, "joins_halves = false"))), (1, 2));

@@ -5,7 +5,7 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::flow::{Atom, Loop, Range};
 use tripipe_ir::op::{Binary, Builtin};
 use tripipe_ir::{Inst, Kernel, Op, Scalar, Type, Value, ValueDef};
-use tripipe_machine::Model;
+use tripipe_machine::{Model, Work};
 
 use super::emulated_fma::clocks;
 use super::rewrite::{constant_like, replace};
@@ -143,7 +143,7 @@ fn way(context: &Context<'_>, counters: &[(&Loop, Value)], inst: Inst) -> Option
             let fit = |room: Range| a.is_within(room) && b.is_within(room);
             let model = Model::of(context.gpu);
             let price = |work| clocks(&model, Scalar::I32, work, 1);
-            if ty.scalar() != Some(Scalar::I32) || price("mul24") >= price("mul") {
+            if ty.scalar() != Some(Scalar::I32) || price(Work::Mul24) >= price(Work::Mul) {
                 None
             } else if fit(Range::signed(24)) {
                 Some(Way::Of24Bits { signed: true })

@@ -3,7 +3,7 @@
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::op::Builtin;
 use tripipe_ir::{Op, Scalar, Type};
-use tripipe_machine::Model;
+use tripipe_machine::{Model, Work};
 
 use super::{Advice, Context};
 
@@ -44,7 +44,7 @@ Where the single rounding is needed: in error-free transformations.
 };
 
 /// Clocks of an operation on this many lanes: words of the family, which the steps of a recipe share, or instructions.
-pub(super) fn clocks(model: &Model, scalar: Scalar, work: &str, lanes: u32) -> f64 {
+pub(super) fn clocks(model: &Model, scalar: Scalar, work: Work, lanes: u32) -> f64 {
     let steps = model.recipe(scalar.name(), work).map(|recipe| recipe.value.as_slice()).unwrap_or_default();
     let each = steps.iter().map(|step| {
         let units = || step.units.iter().filter_map(|unit| model.units.get(unit));
@@ -68,7 +68,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             continue;
         };
         let lanes = u32::from(ty.map_or(1, Type::lanes));
-        let (fma, mad) = (clocks(&model, scalar, "fma", lanes), clocks(&model, scalar, "mad", lanes));
+        let (fma, mad) = (clocks(&model, scalar, Work::Fma, lanes), clocks(&model, scalar, Work::Mad, lanes));
         if mad >= fma {
             continue;
         }

@@ -4,7 +4,7 @@ use cranelift_entity::EntitySet;
 use tripipe_ir::diagnostic::{Rule, Severity};
 use tripipe_ir::flow::{Atom, Loop, TripCount};
 use tripipe_ir::{Inst, Kernel, Value, ValueDef};
-use tripipe_machine::{Code, Operation};
+use tripipe_machine::{Code, Operation, Work};
 
 use super::{Advice, Context, WORTH, counted};
 use crate::access::value_name;
@@ -121,7 +121,7 @@ fn without_control(
         let ends_round = *block == count.decides || each.latches.contains(block);
         let is_control = |operation: &Operation| match operation.inst {
             Some(inst) => control.contains(inst),
-            None => ends_round && matches!(operation.work, "branch" | "compare_branch" | "jump"),
+            None => ends_round && matches!(operation.work, Work::Branch | Work::CompareBranch | Work::Jump),
         };
         for issue in &code.blocks[*block] {
             let here = issue.operations.iter().filter(|(_, operation)| is_control(operation)).count();

@@ -3,9 +3,11 @@
 use smallvec::SmallVec;
 use tripipe_ir::{Inst, Op, Scalar, Type, Value};
 
-use super::{Input, Lowering, Shape};
+use super::lowering::Lowering;
+use super::shape::Shape;
 use crate::code::Register;
 use crate::lanes::{self, Lanes};
+use crate::work::Work;
 
 impl Lowering<'_> {
     /// Lowers a pointer to a value of its own, unless every use can take its base and index directly.
@@ -17,11 +19,11 @@ impl Lowering<'_> {
         }
         let reads = self.address_parts(result, true);
         let made = self.allocate(self.kernel.ty(result), None, Some(result));
-        let (steps, basis) = self.recipe("address", "any");
+        let (steps, basis) = self.recipe(Work::Address, "any");
         for step in steps {
             for _ in 0..step.count {
                 let shape = Shape::of(self.model, &step, 1, 64);
-                self.emit("address", &step, basis, shape, &reads, &lanes::registers(&made));
+                self.emit(Work::Address, &step, basis, shape, &reads, &lanes::registers(&made));
             }
         }
         Some(made)
@@ -53,9 +55,9 @@ impl Lowering<'_> {
         let data = &self.kernel.insts[inst];
         let operands = &data.operands;
         let (work, data_value) = match data.op {
-            Op::Load(_) => ("load", data.result),
-            Op::Store(_) => ("store", operands.get(1).copied()),
-            Op::Atomic(_) => ("atomic", data.result.or_else(|| operands.get(1).copied())),
+            Op::Load(_) => (Work::Load, data.result),
+            Op::Store(_) => (Work::Store, operands.get(1).copied()),
+            Op::Atomic(_) => (Work::Atomic, data.result.or_else(|| operands.get(1).copied())),
             _ => return self.copy(inst),
         };
         let ty = data_value.map_or(Type::I32, |value| self.kernel.ty(value));
@@ -117,19 +119,6 @@ impl Lowering<'_> {
         made
     }
 
-    /// Some lanes of a value, one register at a time.
-    fn part(&mut self, value: Value, from: u32, count: u32, bits: u32) -> SmallVec<[Register; 4]> {
-        let together = (self.model.layout.register_bits / bits).max(1);
-        let mut reads = SmallVec::new();
-        let mut at = from;
-        while at < from + count {
-            let here = together.min(from + count - at);
-            reads.extend(self.read(&Input::Value(value), at as usize, here as usize, bits));
-            at += here;
-        }
-        reads
-    }
-
     /// Copies of a known number of bytes: a sequence of the widest loads and stores.
     fn copy(&mut self, inst: Inst) -> Option<Lanes> {
         let data = &self.kernel.insts[inst];
@@ -138,7 +127,7 @@ impl Lowering<'_> {
             _ => None,
         };
         let Some(bytes) = bytes.filter(|bytes| *bytes <= 4096) else {
-            self.recipe(&format!("{}", data.op), "any");
+            self.unpriced(data.op, "any");
             return data.result.map(|result| self.allocate(self.kernel.ty(result), None, Some(result)));
         };
         let target = self.address_parts(data.operands[0], false);
@@ -146,7 +135,7 @@ impl Lowering<'_> {
         for _ in 0..bytes.div_ceil(u64::from(self.model.layout.access_bits / 8)) {
             let made = lanes::registers(&self.allocate_lanes(4, 32, None));
             for (work, address, stored, writes) in
-                [("load", &source, &[][..], &made[..]), ("store", &target, &made[..], &[][..])]
+                [(Work::Load, &source, &[][..], &made[..]), (Work::Store, &target, &made[..], &[][..])]
             {
                 let (steps, basis) = self.recipe(work, "any");
                 let reads: Vec<Register> = address.iter().chain(stored).copied().collect();
