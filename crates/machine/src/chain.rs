@@ -10,7 +10,7 @@ use crate::work::Work;
 pub(crate) struct Chain {
     /// The operations, with the type of each.
     pub(crate) works: Vec<(Work, Scalar)>,
-    /// Lanes.
+    /// Number of lanes.
     pub(crate) lanes: u32,
 }
 

@@ -25,7 +25,7 @@ pub struct RegisterData {
 /// An operation of a unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
-    /// What it does.
+    /// The operation.
     pub work: Work,
     /// The units that can do it; exactly one after it is scheduled.
     pub units: Units,

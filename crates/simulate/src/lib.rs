@@ -10,6 +10,7 @@ pub mod watch;
 mod arch;
 mod execute;
 mod simulator;
+mod source;
 
-pub use execute::state::Schedule;
+pub use execute::schedule::Schedule;
 pub use simulator::{Checked, Options, Prebuilt, Report, RunError, Simulator};

@@ -3,7 +3,6 @@
 
 use tripipe_ir as ir;
 
-use super::spin::Spin;
 use super::state::State;
 
 /// Runs an instruction for the lanes of the current mask. Returns `false` if execution cannot continue;
@@ -14,7 +13,7 @@ pub(crate) type Run = fn(&mut State<'_>, &Inst) -> bool;
 #[derive(Clone)]
 pub(crate) struct Inst {
     pub(crate) run: Run,
-    /// The original `run`, when a watcher replaces it.
+    /// The operation itself; differs from `run` when an observer is called first.
     pub(crate) plain: Run,
     /// The register written; [`NONE`] if there is none.
     pub(crate) out: u32,
@@ -78,7 +77,7 @@ pub(crate) enum Detail {
         components: u8,
     },
     /// A read or write of an image.
-    Image(super::ops::image::Access),
+    Image(ImageAccess),
     /// A scalar type, the alignment that the source promises, and whether the access is a vector load or store
     /// function.
     Memory {
@@ -86,6 +85,19 @@ pub(crate) enum Detail {
         align: u32,
         vector_builtin: bool,
     },
+}
+
+/// The operand format of a read or write of an image.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ImageAccess {
+    /// Whether the coordinates are floats.
+    pub(crate) float: bool,
+    /// Number of coordinates.
+    pub(crate) coordinates: u8,
+    /// The type of the texel's components.
+    pub(crate) texel: ir::Scalar,
+    /// Whether the texel is a single number, a depth.
+    pub(crate) depth: bool,
 }
 
 /// A move from register to register along an edge.
@@ -113,28 +125,6 @@ pub(crate) enum End {
     Switch { selector: u32, bytes: u32, cases: Box<[(u64, Edge)]>, default: Edge },
     Return,
     Unreachable,
-}
-
-impl End {
-    /// Adds the moves of the shadow registers.
-    pub(crate) fn shadow(&mut self, distance: u32) {
-        let edges: Vec<&mut Edge> = match self {
-            Self::Jump(edge) => vec![edge],
-            Self::Branch { then, otherwise, .. } => vec![then, otherwise],
-            Self::Switch { cases, default, .. } => {
-                cases.iter_mut().map(|case| &mut case.1).chain([default]).collect()
-            }
-            Self::Return | Self::Unreachable => Vec::new(),
-        };
-        for edge in edges {
-            let shadows = edge.moves.iter().map(|each| Move {
-                from: each.from + distance,
-                to: each.to + distance,
-                ..*each
-            });
-            edge.moves = edge.moves.iter().copied().chain(shadows).collect();
-        }
-    }
 }
 
 /// A block. When lanes diverge, blocks with lower numbers run first, so that the lanes reconverge.
@@ -173,14 +163,20 @@ pub(crate) enum PresetSource {
     Argument(u32),
 }
 
+/// A loop that ends when memory changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spin {
+    /// The positions of its first and last block in execution order.
+    pub(crate) span: (u32, u32),
+    /// The instruction that reads the memory.
+    pub(crate) inst: ir::Inst,
+}
+
 /// A kernel ready to run.
 #[derive(Clone)]
 pub(crate) struct Code {
     pub(crate) blocks: Vec<CodeBlock>,
     pub(crate) slots: Vec<SlotShape>,
-    /// In a checked launch, the distance from a register to its shadow register, which has the bits that were never
-    /// written.
-    pub(crate) shadow: u32,
     pub(crate) presets: Vec<Preset>,
     /// Whether work-items of a group wait for each other.
     pub(crate) meets: bool,
@@ -190,4 +186,17 @@ pub(crate) struct Code {
     pub(crate) longest: u64,
     /// Whether it accesses memory that other work-groups may write in the same launch.
     pub(crate) global_atomics: bool,
+}
+
+impl Code {
+    /// Whether the warps of a work-group run in turns, because its work-items wait for each other. Otherwise they run
+    /// one after another.
+    pub(crate) fn interleaves(&self) -> bool {
+        self.meets || !self.spins.is_empty()
+    }
+}
+
+/// Bytes of a component of a value; pointers, samplers, events and images are represented by 64 bits.
+pub(crate) fn component_bytes(ty: ir::Type) -> u32 {
+    ty.scalar().map_or(8, ir::Scalar::bytes)
 }

@@ -1,22 +1,16 @@
 //! A work-group: runs its warps one after the other and handles the points where they wait for each other.
 
-use super::memory::Home;
-use super::ops::Present;
+use super::ops::meet::together;
 use super::rows::{WIDTH, first_lanes};
-use super::spin::Past;
-use super::state::{Party, State, Stop, Waits, Warp, everyone};
+use super::state::{Fault, Party, Present, State, Stop, Waits, Warp};
+use super::turns::Past;
 
 impl State<'_> {
     /// Runs the current group to its end, or until execution stops early.
     pub(crate) fn run_group(&mut self, warps: &mut Vec<Warp>) {
         let items = self.group.items() as usize;
         self.number_items();
-        if let Some(watch) = &mut self.watch {
-            let objects = self.memory.objects.iter().enumerate();
-            let locals =
-                objects.filter(|(_, info)| matches!(info.home, Home::Local(_))).map(|(index, _)| index);
-            watch.start_group(self.group.linear(), locals);
-        }
+        self.observe(|observer, s| observer.start_group(s));
         for local in &mut self.memory.locals {
             local.fill(0);
         }
@@ -24,7 +18,7 @@ impl State<'_> {
             self.memory.copy_whole(*copy, *of);
         }
         let count = items.div_ceil(self.schedule.warp);
-        if !self.code.meets && self.code.spins.is_empty() {
+        if !self.code.interleaves() {
             for index in 0..count {
                 let index = if self.schedule.backward { count - 1 - index } else { index };
                 self.start_warp(index, items);
@@ -96,19 +90,12 @@ impl State<'_> {
 
     fn start_warp(&mut self, index: usize, items: usize) {
         self.warp.first_item = (index * self.schedule.warp) as u32;
+        self.warp.number = if self.code.interleaves() { index as u32 } else { 0 };
         self.warp.parties.clear();
         let left = items - index * self.schedule.warp;
-        self.warp.parties.push(everyone(left.min(self.schedule.warp)));
-        if self.watch.is_some() {
-            self.warp.private_dead = vec![0; self.layout.privates.len()];
-            self.warp.private_written = crate::watch::taint::private_written(self.kernel);
-            if self.warp.tainted {
-                self.warp.tainted = false;
-                for slot in self.code.shadow..self.code.slots.len() as u32 {
-                    self.warp.rows.words_mut(slot).fill(0);
-                }
-            }
-        }
+        let mask = first_lanes(left.min(self.schedule.warp));
+        self.warp.parties.push(Party { block: 0, inst: 0, mask, waits: Waits::No });
+        self.observe(|observer, s| observer.start_warp(s));
         for (private, shape) in self.warp.privates.iter_mut().zip(&self.layout.privates) {
             private.bytes.fill(0);
             for (offset, byte) in shape.initial.iter().take(shape.bytes).enumerate() {
@@ -118,12 +105,6 @@ impl State<'_> {
                 }
             }
         }
-    }
-
-    /// Whether the active lanes are the whole group, so that there is nothing to wait for.
-    pub(crate) fn is_whole_group(&self) -> bool {
-        let items = self.group.items() as usize;
-        items <= self.schedule.warp && self.mask == first_lanes(items)
     }
 
     /// Continues the group after all work-items have reached the same wait. Returns `false` if nothing waits, or
@@ -139,14 +120,13 @@ impl State<'_> {
             let here = &self.code.blocks[other.block as usize].insts[other.inst as usize];
             let item = warps[index].first_item + other.mask.trailing_zeros();
             let there = self.code.blocks[first.block as usize].insts[first.inst as usize].origin;
-            if self.watch.is_some() {
-                crate::watch::kernel::meets_elsewhere(self, here, item, there);
+            if self.observe(|observer, s| observer.meet_elsewhere(s, here, item, there)).is_some() {
                 return false;
             }
             let there = self.kernel.insts[there].place.map_or(0, |place| self.kernel.places[place].line);
             let message =
                 format!("waits here for work-items of its group that wait elsewhere (line {there})");
-            self.stop = Some(Stop::Fault(super::state::Fault { origin: here.origin, item, message }));
+            self.stop = Some(Stop::Fault(Fault { origin: here.origin, item, message }));
             return false;
         }
         let code = self.code;
@@ -156,7 +136,7 @@ impl State<'_> {
             .map(|warp| Present { mask: warp.parties.iter().fold(0, |mask, party| mask | party.mask), warp })
             .filter(|present| present.mask != 0)
             .collect();
-        if !super::ops::together(self, inst, &mut present) {
+        if !together(self, inst, &mut present) {
             return false;
         }
         for warp in warps {

@@ -13,8 +13,8 @@ use tripipe_ir as ir;
 use tripipe_ir::{Initial, Kernel, Layout as Bytes, Module, Space};
 use tripipe_launch::MemoryId;
 
+use super::effects::written;
 use super::memory::{Home, ObjectInfo, pointer};
-use super::rows::WIDTH;
 
 /// Sizes and homes of all objects of a launch.
 #[derive(Clone, Debug)]
@@ -159,11 +159,9 @@ impl Layout {
         local.fold(0, |all, info| all.saturating_add(info.bytes))
     }
 
-    /// Bytes per warp for private objects; in a checked launch including their shadow.
-    pub(crate) fn warp_bytes(&self, watched: bool) -> u64 {
-        let each = if watched { WIDTH + size_of::<u64>() } else { WIDTH } as u64;
-        let bytes = self.privates.iter().map(|shape| shape.bytes as u64);
-        bytes.fold(0, u64::saturating_add).saturating_mul(each)
+    /// Bytes of private objects that a work-item has.
+    pub(crate) fn private_bytes(&self) -> u64 {
+        self.privates.iter().map(|shape| shape.bytes as u64).fold(0, u64::saturating_add)
     }
 
     pub(crate) fn kernel_object(object: u32) -> u32 {
@@ -201,7 +199,7 @@ fn loaded_constants(kernel: &Kernel) -> Vec<usize> {
     {
         return Vec::new();
     }
-    let written = super::launch::written(kernel);
+    let written = written(kernel);
     let parameters = kernel.parameters.iter().enumerate();
     parameters
         .filter(|(_, parameter)| {

@@ -41,6 +41,27 @@ impl Rows {
         self.rows[slot as usize] = row;
     }
 
+    /// Adds a register behind the others. Returns its number.
+    pub(crate) fn push(&mut self, row: Row) -> u32 {
+        self.rows.push(row);
+        self.rows.len() as u32 - 1
+    }
+
+    /// Number of registers.
+    pub(crate) fn len(&self) -> u32 {
+        self.rows.len() as u32
+    }
+
+    /// Sets all numbers to zero.
+    pub(crate) fn clear(&mut self) {
+        self.rows.iter_mut().for_each(|row| row.fill(0));
+    }
+
+    /// Removes the last register.
+    pub(crate) fn pop(&mut self) -> Option<Row> {
+        self.rows.pop()
+    }
+
     pub(crate) fn words(&self, slot: u32) -> &[u64] {
         &self.rows[slot as usize]
     }
@@ -116,6 +137,33 @@ pub(crate) fn lanes(mut mask: u64) -> impl Iterator<Item = usize> {
 /// The mask of the first `count` lanes.
 pub(crate) const fn first_lanes(count: usize) -> u64 {
     if count >= WIDTH { u64::MAX } else { (1 << count) - 1 }
+}
+
+/// The lanes of a mask split into sub-groups, or other runs of `size` adjacent lanes; empty runs are skipped.
+pub(crate) fn neighbours(mask: u64, size: u32) -> impl Iterator<Item = u64> {
+    let size = size as usize;
+    (0..WIDTH).step_by(size).map(move |first| mask & first_lanes(size) << first).filter(|lanes| *lanes != 0)
+}
+
+/// Copies the lanes of a mask from one row of 64 lanes to another, with `components` numbers per lane.
+pub(crate) fn restore(to: &mut [u64], from: &[u64], components: usize, mask: u64) {
+    fn copy<T: Pod>(to: &mut [u64], from: &[u64], mask: u64) {
+        let to = numbers_mut::<T>(to);
+        let from = numbers::<T>(from);
+        for (to, from) in to.chunks_exact_mut(64).zip(from.chunks_exact(64)) {
+            for (lane, (to, from)) in to.iter_mut().zip(from).enumerate() {
+                if mask >> lane & 1 == 1 {
+                    *to = *from;
+                }
+            }
+        }
+    }
+    match to.len() / components.max(1) {
+        8 => copy::<u8>(to, from, mask),
+        16 => copy::<u16>(to, from, mask),
+        32 => copy::<u32>(to, from, mask),
+        _ => copy::<u64>(to, from, mask),
+    }
 }
 
 /// The lanes whose truth value is 1. Inactive lanes may hold any byte, left by another value in the same register.

@@ -1,10 +1,8 @@
 //! Loops in which work-items wait for other work-items: locks, flags, results of an earlier work-group.
 //!
 //! A kernel with such a loop runs with a separate register for each value, so that lanes may be at arbitrary blocks.
-//! Its warps alternate: first all lanes, lowest position first as usual, for a number of steps; then a party that
-//! waits after a loop and may hold the lock, a different party each time. Work-groups still run one after another, so
-//! that a work-group can wait for earlier ones, but not for later ones. When no work-item of a group can make
-//! progress any more, the launch stops with that reason.
+//! Its warps alternate ([`super::turns`]). Work-groups still run one after another, so that a work-group can wait for
+//! earlier ones, but not for later ones.
 
 use cranelift_entity::{EntitySet, SecondaryMap};
 use tripipe_ir as ir;
@@ -12,23 +10,9 @@ use tripipe_ir::flow::{Cfg, Dominators, Loop, Loops};
 use tripipe_ir::op::AtomicOp;
 use tripipe_ir::{Block, Kernel, Op, Space, Type, Value, ValueDef};
 
-use super::code::Inst;
-use super::ops::{meets, neighbours};
+use super::code::Spin;
+use super::effects::meets;
 use super::order::Order;
-use super::rows::first_lanes;
-use super::state::{Party, State, Stop, Waits, Warp};
-
-/// Steps per turn, except for longer blocks.
-const TURN: u64 = 256;
-
-/// A loop that ends when memory changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Spin {
-    /// The positions of its first and last block in execution order.
-    pub(crate) span: (u32, u32),
-    /// The instruction that reads the memory.
-    pub(crate) inst: ir::Inst,
-}
 
 /// The loops of a kernel that end when memory changes; inner loops come after the enclosing ones.
 pub(crate) fn find(
@@ -173,133 +157,6 @@ impl Wait<'_> {
         }
         values
     }
-}
-
-/// A snapshot of a group at an earlier time.
-#[derive(Debug, Default)]
-pub(crate) struct Past {
-    turns: u64,
-    changes: u64,
-    warps: Vec<Warp>,
-}
-
-impl State<'_> {
-    /// Runs the current warp for one turn, or until all its lanes are done or wait for the group.
-    pub(crate) fn take_turn(&mut self) {
-        self.run_for_a_while(u64::MAX);
-        if self.stop.is_none()
-            && let Some(party) = self.next_in_turn()
-        {
-            self.warp.turn = (party.block, party.inst);
-            self.run_for_a_while(party.mask);
-        }
-    }
-
-    /// Runs some lanes for the steps of one turn.
-    fn run_for_a_while(&mut self, lanes: u64) {
-        let steps = TURN.max(self.code.longest).min(self.steps);
-        let rest = self.steps - steps;
-        (self.steps, self.chosen) = (steps, lanes);
-        self.run_warp();
-        self.steps += rest;
-        self.chosen = u64::MAX;
-        if matches!(self.stop, Some(Stop::Steps(_))) && rest > 0 {
-            self.stop = None;
-        }
-    }
-
-    /// Whether no missing lane of the active lanes' sub-groups can still reach this instruction. This can be false
-    /// only in kernels whose lanes may be at arbitrary blocks.
-    pub(super) fn has_whole_sub_groups(&self, inst: &Inst) -> bool {
-        let wanted =
-            neighbours(self.mask, self.group.sub_group).fold(0, |all, lanes| all | self.sub_group(lanes));
-        !self.warp.parties.iter().any(|party| party.mask & wanted != 0 && self.comes(party, inst))
-    }
-
-    /// Whether a party may still join the lanes at an instruction.
-    fn comes(&self, party: &Party, inst: &Inst) -> bool {
-        let at = &self.code.blocks[party.block as usize].insts;
-        match party.waits {
-            Waits::No => true,
-            Waits::SubGroup => at.get(party.inst as usize).is_some_and(|at| std::ptr::eq(at, inst)),
-            Waits::Group => false,
-        }
-    }
-
-    /// All lanes of the sub-group that contains the given lanes.
-    fn sub_group(&self, lanes: u64) -> u64 {
-        let size = self.group.sub_group;
-        first_lanes(size as usize) << (lanes.trailing_zeros() / size * size)
-    }
-
-    /// Parks the active lanes; each incomplete sub-group waits for its other lanes.
-    pub(super) fn park_sub_groups(&mut self, block: u32, inst: u32) {
-        for lanes in neighbours(self.mask, self.group.sub_group) {
-            self.mask = lanes;
-            let at = &self.code.blocks[block as usize].insts[inst as usize];
-            let waits = if self.has_whole_sub_groups(at) { Waits::No } else { Waits::SubGroup };
-            self.park(Party { block, inst, mask: lanes, waits });
-        }
-    }
-
-    /// Releases waiting sub-groups when no running lane can still join them.
-    pub(super) fn release_sub_groups(&mut self) {
-        for index in 0..self.warp.parties.len() {
-            let party = self.warp.parties[index];
-            let all = self.sub_group(party.mask);
-            let runs = |other: &Party| other.waits == Waits::No && other.mask & all != 0;
-            if party.waits == Waits::SubGroup && !self.warp.parties.iter().any(runs) {
-                for other in &mut self.warp.parties {
-                    let here = (other.block, other.inst) == (party.block, party.inst);
-                    if here && other.waits == Waits::SubGroup && other.mask & all != 0 {
-                        other.waits = Waits::No;
-                    }
-                }
-            }
-        }
-    }
-
-    /// The next runnable party above the lowest position; `None` if there is none.
-    fn next_in_turn(&self) -> Option<Party> {
-        let place = |party: &&Party| (party.block, party.inst);
-        let runs = || self.warp.parties.iter().filter(|party| party.waits == Waits::No);
-        let lowest = runs().map(|party| place(&party)).min()?;
-        let higher = || runs().filter(|party| place(party) > lowest);
-        let next = higher().filter(|party| place(party) > self.warp.turn).min_by_key(place);
-        next.or_else(|| higher().min_by_key(place)).copied()
-    }
-
-    /// Whether the state has repeated without any write in between, so that it would repeat forever; the launch then
-    /// stops.
-    pub(crate) fn stands_still(&mut self, past: &mut Past, warps: &[Warp]) -> bool {
-        let same = |(a, b): (&Warp, &Warp)| {
-            a.turn == b.turn && a.parties == b.parties && a.rows == b.rows && a.privates == b.privates
-        };
-        let still = past.changes == self.changes
-            && past.warps.len() == warps.len()
-            && past.warps.iter().zip(warps).all(same);
-        if still && let Some((warp, party)) = first_running(warps) {
-            let spin = self.code.spins.iter().rev().find(|spin| {
-                let (first, last) = spin.span;
-                (first..=last).contains(&party.block)
-            });
-            let item = warp.first_item + party.mask.trailing_zeros();
-            self.stop = Some(Stop::Waits(spin.map(|spin| spin.inst), item));
-            return true;
-        }
-        // For any cycle length, the snapshot will eventually be inside the cycle and old enough.
-        past.turns += 1;
-        if past.turns.is_power_of_two() {
-            past.changes = self.changes;
-            past.warps = warps.to_vec();
-        }
-        false
-    }
-}
-
-/// The first lanes that do not wait for the group.
-fn first_running(warps: &[Warp]) -> Option<(&Warp, &Party)> {
-    warps.iter().find_map(|warp| Some((warp, warp.parties.iter().find(|party| party.waits != Waits::Group)?)))
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use tripipe_ir::diagnostic::{AccessedMemory, Finding, Related, Rule, WorkItem};
 use tripipe_ir::{Kernel, Module};
 
 use super::rules;
-use crate::execute::state::Group;
-use crate::simulator::place_of;
+use crate::execute::range::Group;
+use crate::source::place_of;
 
 /// The first occurrence of a finding.
 #[derive(Clone, Debug, Default)]

@@ -5,13 +5,15 @@ use tripipe_ir::diagnostic::Rule;
 use tripipe_ir::{Kernel, Op, ParameterKind, Space};
 
 use super::findings::{Occurrence, work_item};
-use super::{Watch, rules};
+use super::rules;
+use super::state::Watch;
+use super::taint::uses;
 use crate::execute::code::Inst;
-use crate::execute::launch::written;
+use crate::execute::effects::written;
 use crate::execute::layout::Layout;
-use crate::execute::ops::Present;
+use crate::execute::range::Group;
 use crate::execute::rows::{WIDTH, first_lanes, lanes};
-use crate::execute::state::{Group, State};
+use crate::execute::state::{Present, State};
 
 /// Checks the kernel, and whether its arguments share objects.
 pub(crate) fn check(watch: &mut Watch, kernel: &Kernel, layout: &Layout) {
@@ -27,34 +29,31 @@ fn note(watch: &mut Watch, rule: &'static Rule, message: String, cure: &str) {
 }
 
 /// Reports that work-items of a group wait at two different locations.
-pub(crate) fn meets_elsewhere(s: &mut State<'_>, here: &Inst, item: u32, there: ir::Inst) {
-    let Some(watch) = &mut s.watch else { return };
+pub(crate) fn meet_elsewhere(watch: &mut Watch, s: &State<'_>, here: &Inst, item: u32, there: ir::Inst) {
     // If some work-items skip an asynchronous copy, the copy is the error, not the barrier that they reached.
     let barrier = rule_of(s.kernel, here.origin) == &rules::BARRIER_DIVERGENCE;
     let (here, there) = if barrier { (there, here.origin) } else { (here.origin, there) };
     let rule = rule_of(s.kernel, here);
-    let group = s.group;
     if !watch.checks.has(rule) {
         return;
     }
     watch.findings.note(rule, Some(here), 1, || Occurrence {
         message: "some work-items of the group wait here, others elsewhere".into(),
         cure: CURE.into(),
-        work_item: Some(work_item(&group, u64::from(item))),
+        work_item: Some(work_item(&s.group, u64::from(item))),
         memory: None,
         related: vec![("the others wait here".into(), Some(there), None)],
     });
 }
 
 /// Checks a group that waits together: all of it must be present, with the same arguments.
-pub(crate) fn meets(s: &mut State<'_>, inst: &Inst, present: &[Present<'_>]) {
+pub(crate) fn meet(watch: &mut Watch, s: &State<'_>, inst: &Inst, present: &[Present<'_>]) {
     let here: u64 = present.iter().map(|present| u64::from(present.mask.count_ones())).sum();
     let group = s.group;
     let all = group.items();
     if here != all {
         let first = present.first().map_or(0, |first| first.warp.first_item + first.mask.trailing_zeros());
         let rule = rule_of(s.kernel, inst.origin);
-        let Some(watch) = &mut s.watch else { return };
         watch.note(rule, inst, 1, || Occurrence {
             message: format!("only {here} of the {all} work-items of the group get here"),
             cure: CURE.into(),
@@ -62,11 +61,11 @@ pub(crate) fn meets(s: &mut State<'_>, inst: &Inst, present: &[Present<'_>]) {
             ..Occurrence::default()
         });
     }
-    same_ids(s, inst, present);
+    same_ids(watch, s, inst, present);
 }
 
 /// Checks an operation of a sub-group: all of it must be present.
-pub(super) fn sub_group(s: &mut State<'_>, i: &Inst) -> bool {
+pub(crate) fn sub_group(watch: &mut Watch, s: &mut State<'_>, i: &Inst) {
     if let Op::Group(ir::op::Group { scope: ir::op::GroupScope::SubGroup, active_only: false, .. }) =
         s.kernel.insts[i.origin].op
     {
@@ -79,7 +78,6 @@ pub(super) fn sub_group(s: &mut State<'_>, i: &Inst) -> bool {
             if present != 0 && present != members {
                 let (group, item) = (s.group, s.warp.first_item + present.trailing_zeros());
                 let (here, whole) = (present.count_ones(), members.count_ones());
-                let Some(watch) = &mut s.watch else { break };
                 watch.note(&rules::COLLECTIVE_DIVERGENCE, i, 1, || Occurrence {
                     message: format!("only {here} of the {whole} work-items of the sub-group get here"),
                     cure: CURE.into(),
@@ -89,14 +87,13 @@ pub(super) fn sub_group(s: &mut State<'_>, i: &Inst) -> bool {
             }
         }
     }
-    super::taint::matters(s, i)
+    uses::matters(watch, s, i);
 }
 
 /// Checks a broadcast by a group: all must name the same work-item.
-fn same_ids(s: &mut State<'_>, inst: &Inst, present: &[Present<'_>]) {
+fn same_ids(watch: &mut Watch, s: &State<'_>, inst: &Inst, present: &[Present<'_>]) {
     let data = &s.kernel.insts[inst.origin];
     let Op::Group(ir::op::Group { op: ir::op::GroupOp::Broadcast, .. }) = data.op else { return };
-    let Some(watch) = &mut s.watch else { return };
     let mut wanted: Option<Vec<u64>> = None;
     for each in present {
         for lane in lanes(each.mask) {

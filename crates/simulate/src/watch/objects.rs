@@ -4,7 +4,7 @@ use tripipe_ir::{Kernel, Module, Op, ParameterKind, Space};
 use tripipe_launch::Access;
 
 use super::cells::Cells;
-use crate::execute::launch::written;
+use crate::execute::effects::written;
 use crate::execute::layout::Layout;
 use crate::execute::memory::Home;
 

@@ -5,19 +5,20 @@ use tripipe_ir::diagnostic::{AccessedMemory, Rule, WorkItem};
 use tripipe_ir::op::AtomicOp;
 use tripipe_ir::{self as ir, Kernel, Op, Space, Value, ValueDef};
 
-use super::access::{Touch, address_of};
 use super::cells::{Cells, Conflict, Era, Kind, Mark, Race, Times};
-use super::copies::Side;
+use super::copies::pending::Side;
 use super::findings::{Occurrence, work_item};
-use super::{Watch, rules};
-use crate::execute::code::Inst;
+use super::rules;
+use super::state::Watch;
+use super::touch::{Touch, address_of};
+use crate::execute::code::{Inst, NONE};
 use crate::execute::memory::{Home, ObjectInfo, parts};
 use crate::execute::rows::{WIDTH, first_lanes, lanes};
 use crate::execute::state::State;
 
 impl Watch {
     /// Checks for accesses of other work-items that are not ordered with this one.
-    pub(super) fn races(&mut self, s: &State<'_>, i: &Inst, touch: &Touch, object: u32, mask: u64) {
+    pub(crate) fn races(&mut self, s: &State<'_>, i: &Inst, touch: &Touch, object: u32, mask: u64) {
         let Some(watched) = self.objects.get_mut(object as usize) else { return };
         let Some(cells) = &mut watched.cells else { return };
         let Some(info) = s.memory.object(object) else { return };
@@ -107,7 +108,7 @@ impl Watch {
 
     /// Checks for accesses that are not ordered with one side of an asynchronous copy. For a written side, `source`
     /// is the other side.
-    pub(super) fn copy_races(&mut self, s: &State<'_>, i: &Inst, side: &Side, source: Option<&Side>) {
+    pub(crate) fn copy_races(&mut self, s: &State<'_>, i: &Inst, side: &Side, source: Option<&Side>) {
         let Some(watched) = self.objects.get_mut(side.object as usize) else { return };
         let Some(cells) = &mut watched.cells else { return };
         let Some(info) = s.memory.object(side.object) else { return };
@@ -182,7 +183,7 @@ impl Watch {
                 message,
                 cure,
                 work_item: Some(work_item(&s.group, 0)),
-                memory: Self::memory_of(s, element),
+                memory: element.memory(s),
                 related: vec![related(s, &other, they)],
             }
         });
@@ -221,7 +222,7 @@ impl Watch {
 
     /// Whether a lane writes the value that the other access has written.
     fn same_value(s: &State<'_>, i: &Inst, touch: &Touch, lane: usize, other: &Mark) -> bool {
-        let Some(value) = i.args.get(1).copied().filter(|slot| *slot != crate::execute::code::NONE) else {
+        let Some(value) = i.args.get(1).copied().filter(|slot| *slot != NONE) else {
             return false;
         };
         let size = touch.bytes / usize::from(i.components).max(1);
@@ -323,7 +324,7 @@ fn related(s: &State<'_>, other: &Mark, they: &str) -> (String, Option<ir::Inst>
 
 /// The loads of expected values: they read the expected value of a compare-exchange at the same address, which does
 /// not exchange if the value has changed since.
-pub(super) fn guesses(kernel: &Kernel) -> EntitySet<ir::Inst> {
+pub(crate) fn guesses(kernel: &Kernel) -> EntitySet<ir::Inst> {
     let mut loads = EntitySet::new();
     for inst in kernel.blocks.values().flat_map(|data| &data.insts).map(|inst| &kernel.insts[*inst]) {
         let (Op::Atomic(atomic), [place, _, expected, ..]) = (inst.op, &inst.operands[..]) else { continue };

@@ -7,7 +7,9 @@ use tripipe_ir::op::{Binary, Builtin, Convert, Number};
 use tripipe_ir::{Op, Scalar, Type};
 
 use super::findings::{Occurrence, work_item};
-use super::{rules, taint};
+use super::rules;
+use super::state::Watch;
+use super::taint::flow::pure;
 use crate::execute::code::Inst;
 use crate::execute::ops::convert::float;
 use crate::execute::rows::{lanes, numbers};
@@ -41,13 +43,13 @@ fn ty(s: &State<'_>, i: &Inst, operand: usize) -> Type {
 
 /// Records a violation for every number of the active lanes for which `bad` returns a message.
 fn each(
-    s: &mut State<'_>,
+    watch: &mut Watch,
+    s: &State<'_>,
     i: &Inst,
     rule: &'static Rule,
     cure: &str,
     bad: impl Fn(&State<'_>, usize) -> Option<String>,
 ) {
-    let Some(mut watch) = s.watch.take() else { return };
     if watch.checks.has(rule) {
         let width = usize::from(i.width);
         let mut count = 0;
@@ -73,7 +75,6 @@ fn each(
             });
         }
     }
-    s.watch = Some(watch);
 }
 
 fn signed(bits: u64, scalar: Scalar) -> i64 {
@@ -82,8 +83,8 @@ fn signed(bits: u64, scalar: Scalar) -> i64 {
 }
 
 /// Checks division and remainder of integers.
-pub(super) fn divide(s: &mut State<'_>, i: &Inst) -> bool {
-    let goes_on = taint::pure(s, i);
+pub(crate) fn divide(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
+    let goes_on = pure(watch, s, i);
     let Some(scalar) = ty(s, i, 0).scalar() else { return goes_on };
     let bytes = scalar.bytes();
     let zero = match bytes {
@@ -94,6 +95,7 @@ pub(super) fn divide(s: &mut State<'_>, i: &Inst) -> bool {
     };
     if zero {
         each(
+            watch,
             s,
             i,
             &rules::DIVISION_BY_ZERO,
@@ -117,6 +119,7 @@ pub(super) fn divide(s: &mut State<'_>, i: &Inst) -> bool {
         };
         if minus {
             each(
+                watch,
                 s,
                 i,
                 &rules::DIVISION_OVERFLOW,
@@ -133,8 +136,8 @@ pub(super) fn divide(s: &mut State<'_>, i: &Inst) -> bool {
 }
 
 /// Checks a shift's count, before or after it is reduced modulo the width.
-pub(super) fn shift(s: &mut State<'_>, i: &Inst) -> bool {
-    let goes_on = taint::pure(s, i);
+pub(crate) fn shift(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
+    let goes_on = pure(watch, s, i);
     let Some(scalar) = ty(s, i, 0).scalar() else { return goes_on };
     let (bytes, bits) = (scalar.bytes(), u64::from(scalar.bits()));
     // The count is the second operand; if an `and` reduces it, the count is the first non-constant operand of the
@@ -152,6 +155,7 @@ pub(super) fn shift(s: &mut State<'_>, i: &Inst) -> bool {
     };
     if past {
         each(
+            watch,
             s,
             i,
             &rules::SHIFT_PAST_WIDTH,
@@ -167,19 +171,26 @@ pub(super) fn shift(s: &mut State<'_>, i: &Inst) -> bool {
 }
 
 /// Checks signed arithmetic from which an address is computed.
-pub(super) fn address_overflow(s: &mut State<'_>, i: &Inst) -> bool {
+pub(crate) fn address_overflow(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
     let cure = "Compute the index in long or size_t: cast before the multiplication.";
-    overflow(s, i, &rules::ADDRESS_OVERFLOW, cure, ", and an address depends on it")
+    overflow(watch, s, i, &rules::ADDRESS_OVERFLOW, cure, ", and an address depends on it")
 }
 
 /// Checks signed arithmetic for overflow.
-pub(super) fn signed_overflow(s: &mut State<'_>, i: &Inst) -> bool {
+pub(crate) fn signed_overflow(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
     let cure = "Compute in a wider type, or in an unsigned one where wrapping is meant.";
-    overflow(s, i, &rules::SIGNED_OVERFLOW, cure, "")
+    overflow(watch, s, i, &rules::SIGNED_OVERFLOW, cure, "")
 }
 
-fn overflow(s: &mut State<'_>, i: &Inst, rule: &'static Rule, cure: &'static str, besides: &str) -> bool {
-    let goes_on = taint::pure(s, i);
+fn overflow(
+    watch: &mut Watch,
+    s: &mut State<'_>,
+    i: &Inst,
+    rule: &'static Rule,
+    cure: &'static str,
+    besides: &str,
+) -> bool {
+    let goes_on = pure(watch, s, i);
     let Some(scalar) = ty(s, i, 0).scalar() else { return goes_on };
     let Op::Binary(op) = s.kernel.insts[i.origin].op else { return goes_on };
     let bytes = scalar.bytes();
@@ -202,7 +213,7 @@ fn overflow(s: &mut State<'_>, i: &Inst, rule: &'static Rule, cure: &'static str
         _ => true,
     };
     if quick {
-        each(s, i, rule, cure, |s, index| {
+        each(watch, s, i, rule, cure, |s, index| {
             let a = signed(s.warp.rows.bits(i.args[0], index, bytes), scalar);
             let b = signed(s.warp.rows.bits(i.args[1], index, bytes), scalar);
             let value = exact(a, b);
@@ -222,8 +233,8 @@ fn overflow(s: &mut State<'_>, i: &Inst, rule: &'static Rule, cure: &'static str
 }
 
 /// Checks a conversion: floats out of the range of integers, and overflow to half.
-pub(super) fn convert(s: &mut State<'_>, i: &Inst) -> bool {
-    let goes_on = taint::pure(s, i);
+pub(crate) fn convert(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
+    let goes_on = pure(watch, s, i);
     let Op::Convert(Convert { from, to, saturate, .. }) = s.kernel.insts[i.origin].op else { return goes_on };
     let Some(source) = ty(s, i, 0).scalar() else { return goes_on };
     let Some(target) = s.kernel.insts[i.origin].result.and_then(|result| s.kernel.ty(result).scalar()) else {
@@ -247,6 +258,7 @@ pub(super) fn convert(s: &mut State<'_>, i: &Inst) -> bool {
         };
         if wrong {
             each(
+                watch,
                 s,
                 i,
                 &rules::FLOAT_TO_INT_RANGE,
@@ -262,7 +274,7 @@ pub(super) fn convert(s: &mut State<'_>, i: &Inst) -> bool {
         }
     }
     if target == Scalar::F16 && source != Scalar::F16 {
-        half(s, i, |s, index| {
+        half(watch, s, i, |s, index| {
             let bits = s.warp.rows.bits(i.args[0], index, source.bytes());
             match from {
                 Number::Float => float(source, bits),
@@ -276,19 +288,19 @@ pub(super) fn convert(s: &mut State<'_>, i: &Inst) -> bool {
 
 /// Reports half results that lost their value: infinite although the exact result is finite, or 0 or subnormal
 /// although the exact result is not 0.
-fn half(s: &mut State<'_>, i: &Inst, exact: impl Fn(&State<'_>, usize) -> f64) {
+fn half(watch: &mut Watch, s: &State<'_>, i: &Inst, exact: impl Fn(&State<'_>, usize) -> f64) {
     let special = any::<u16>(s, i.out, |bits| bits & 0x7c00 == 0x7c00 || bits & 0x7c00 == 0);
     if !special {
         return;
     }
-    each(s, i, &rules::HALF_OVERFLOW, "Scale the values, or accumulate in float.", |s, index| {
+    each(watch, s, i, &rules::HALF_OVERFLOW, "Scale the values, or accumulate in float.", |s, index| {
         let infinite = s.warp.rows.bits(i.out, index, 2) & 0x7fff == 0x7c00;
         let value = if infinite { exact(s, index) } else { f64::NAN };
         value
             .is_finite()
             .then(|| format!("{value} does not fit half, whose greatest number is 65504: infinity comes out"))
     });
-    each(s, i, &rules::HALF_UNDERFLOW, "Scale the values, or compute in float.", |s, index| {
+    each(watch, s, i, &rules::HALF_UNDERFLOW, "Scale the values, or compute in float.", |s, index| {
         let bits = s.warp.rows.bits(i.out, index, 2) & 0x7fff;
         let value = if bits < 0x0400 { exact(s, index) } else { 0.0 };
         (value != 0.0 && value.is_finite() && value.abs() < 6.103_515_625e-5).then(|| {
@@ -298,8 +310,8 @@ fn half(s: &mut State<'_>, i: &Inst, exact: impl Fn(&State<'_>, usize) -> f64) {
 }
 
 /// Checks a float operation: NaNs from operands that are not NaN, and half results out of range.
-pub(super) fn float_result(s: &mut State<'_>, i: &Inst) -> bool {
-    let goes_on = taint::pure(s, i);
+pub(crate) fn float_result(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
+    let goes_on = pure(watch, s, i);
     let data = &s.kernel.insts[i.origin];
     let Some(scalar) = data.result.and_then(|result| s.kernel.ty(result).scalar()) else { return goes_on };
     let nan = match scalar {
@@ -314,6 +326,7 @@ pub(super) fn float_result(s: &mut State<'_>, i: &Inst) -> bool {
     let result_lanes = usize::from(i.components);
     if nan {
         each(
+            watch,
             s,
             i,
             &rules::NAN_BORN,
@@ -354,7 +367,7 @@ pub(super) fn float_result(s: &mut State<'_>, i: &Inst) -> bool {
             float(Scalar::F16, s.warp.rows.bits(operands[operand].0, index, 2))
         };
         match (op, count) {
-            (Op::Binary(op), 2) => half(s, i, |s, index| {
+            (Op::Binary(op), 2) => half(watch, s, i, |s, index| {
                 let (a, b) = (value(s, 0, index), value(s, 1, index));
                 match op {
                     Binary::FAdd => a + b,
@@ -365,7 +378,7 @@ pub(super) fn float_result(s: &mut State<'_>, i: &Inst) -> bool {
                 }
             }),
             (Op::Builtin(Builtin::Mad | Builtin::Fma), 3) => {
-                half(s, i, |s, index| value(s, 0, index) * value(s, 1, index) + value(s, 2, index));
+                half(watch, s, i, |s, index| value(s, 0, index) * value(s, 1, index) + value(s, 2, index));
             }
             _ => {}
         }
@@ -374,12 +387,11 @@ pub(super) fn float_result(s: &mut State<'_>, i: &Inst) -> bool {
 }
 
 /// Checks a component index computed at run time.
-pub(super) fn dynamic(s: &mut State<'_>, i: &Inst) -> bool {
-    let goes_on = taint::pure(s, i);
+pub(crate) fn dynamic(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
+    let goes_on = pure(watch, s, i);
     let insert = matches!(s.kernel.insts[i.origin].op, Op::InsertDynamic);
     let slot = i.args[if insert { 2 } else { 1 }];
     let components = i64::from(ty(s, i, 0).lanes());
-    let Some(mut watch) = s.watch.take() else { return goes_on };
     for lane in lanes(if i.width == 1 { 1 } else { s.mask }) {
         let index = signed(s.warp.rows.bits(slot, lane, 4), Scalar::I32);
         if !(0..components).contains(&index) {
@@ -392,6 +404,5 @@ pub(super) fn dynamic(s: &mut State<'_>, i: &Inst) -> bool {
             });
         }
     }
-    s.watch = Some(watch);
     goes_on
 }

@@ -22,7 +22,7 @@ use tripipe_ir::Scalar;
 use tripipe_ir::op::{Binary, Compare, Unary};
 
 use super::map::{binary, by2, floats, ints, of1, of2, signed, unary, unsigned};
-use crate::execute::code::{Inst, Run};
+use crate::execute::code::{Detail, Inst, Run};
 use crate::execute::rows::{numbers, numbers_mut};
 use crate::execute::state::State;
 use crate::math::Float as _;
@@ -72,7 +72,7 @@ fn gather(s: &mut State<'_>, i: &Inst, join: impl Fn(u8, u8) -> u8) -> bool {
     let from = numbers::<u8>(s.warp.rows.words(i.args[0]));
     let to = numbers_mut::<u8>(&mut out);
     let components = match i.detail {
-        super::Detail::Number(components) => components as usize,
+        Detail::Number(components) => components as usize,
         _ => from.len() / width,
     };
     to[..width].copy_from_slice(&from[..width]);

@@ -9,7 +9,8 @@ use half::f16;
 use tripipe_ir::op::{Atomic, AtomicOp};
 use tripipe_ir::{Op, Scalar};
 
-use super::memory::{is_private, outside, stretch};
+use super::memory::{is_private, outside};
+use super::pattern::stretch;
 use crate::execute::code::{Inst, NONE, Run};
 use crate::execute::memory::parts;
 use crate::execute::rows::{Row, WIDTH, lanes, numbers, numbers_mut};

@@ -8,31 +8,11 @@ use half::f16;
 use tripipe_ir::op::{Group as GroupFunction, GroupOp, GroupScope, Reduction};
 use tripipe_ir::{Kernel, Op, Scalar, Type};
 
-use super::{Present, meet_sub_group, neighbours};
-use crate::execute::code::{Inst, Run};
-use crate::execute::rows::{WIDTH, lanes};
-use crate::execute::state::{Group, State};
+use crate::execute::code::Inst;
+use crate::execute::range::Group;
+use crate::execute::rows::{WIDTH, lanes, neighbours};
+use crate::execute::state::{Present, State};
 use crate::math::{Float, basic};
-
-/// The function that runs it; `None` for functions that work-groups do not have.
-pub(super) fn select(group: GroupFunction) -> Option<Run> {
-    match (group.scope, group.op) {
-        (GroupScope::SubGroup, _) => Some(sub_group),
-        (
-            GroupScope::WorkGroup,
-            GroupOp::All
-            | GroupOp::Any
-            | GroupOp::AllEqual
-            | GroupOp::Broadcast
-            | GroupOp::BroadcastFirst
-            | GroupOp::Elect
-            | GroupOp::Reduce(_)
-            | GroupOp::InclusiveScan(_)
-            | GroupOp::ExclusiveScan(_),
-        ) => Some(super::meet),
-        _ => None,
-    }
-}
 
 /// A participating work-item.
 #[derive(Clone, Copy)]
@@ -44,10 +24,10 @@ struct Member {
 }
 
 /// Runs the function separately for each sub-group of the active lanes, or for each of its clusters.
-fn sub_group(s: &mut State<'_>, i: &Inst) -> bool {
+pub(super) fn sub_group(s: &mut State<'_>, i: &Inst) -> bool {
     let (kernel, group) = (s.kernel, s.group);
     let Op::Group(GroupFunction { op, active_only, .. }) = kernel.insts[i.origin].op else { return true };
-    if !active_only && !meet_sub_group(s, i) {
+    if !active_only && !s.meets_sub_groups(i) {
         return false;
     }
     let size = match op {

@@ -2,15 +2,13 @@
 
 use std::ops::Range;
 
-use tripipe_ir::op::Scope;
 use tripipe_ir::{Op, Space, Type};
 
 use super::memory::{is_private, outside};
-use super::{Present, meet_sub_group, neighbours};
-use crate::execute::code::{Inst, Run};
+use crate::execute::code::Inst;
 use crate::execute::memory::parts;
-use crate::execute::rows::lanes;
-use crate::execute::state::State;
+use crate::execute::rows::{lanes, neighbours};
+use crate::execute::state::{Present, State};
 
 /// Bytes of an event in memory.
 pub(crate) const EVENT_BYTES: u64 = 8;
@@ -115,20 +113,20 @@ impl Elements {
     }
 }
 
-/// Starts an asynchronous copy, for a whole work-group or separately for each sub-group.
-pub(super) fn start(scope: Scope) -> Run {
-    match scope {
-        Scope::SubGroup => |s, i| meet_sub_group(s, i) && each_sub_group(s, i, start_together),
-        _ => super::meet,
-    }
+/// Starts an asynchronous copy, separately for each sub-group of the active lanes.
+pub(super) fn start(s: &mut State<'_>, i: &Inst) -> bool {
+    each_sub_group(s, i, start_together)
 }
 
-/// Calls `together` for each sub-group of the active lanes.
+/// Calls `together` for each sub-group of the active lanes, if the sub-groups are complete.
 fn each_sub_group(
     s: &mut State<'_>,
     i: &Inst,
     together: fn(&mut State<'_>, &Inst, &mut [Present<'_>]) -> bool,
 ) -> bool {
+    if !s.meets_sub_groups(i) {
+        return false;
+    }
     let mut warp = std::mem::take(&mut s.warp);
     let done = neighbours(s.mask, s.group.sub_group)
         .all(|mask| together(s, i, &mut [Present { warp: &mut warp, mask }]));
@@ -146,7 +144,7 @@ pub(super) fn start_together(s: &mut State<'_>, i: &Inst, present: &mut [Present
         s.events += 1;
         event = s.events;
     }
-    let range = crate::watch::copies::start(s, i, present, event);
+    let range = s.observe(|observer, s| observer.start_copy(s, i, present, event)).unwrap_or(0..u64::MAX);
     let Some(first) = present.first_mut() else { return true };
     std::mem::swap(&mut s.warp, first.warp);
     let copied = elements.copy(s, i, lane, range);
@@ -163,31 +161,25 @@ fn give_event(row: &mut [u64], mask: u64, event: u64) {
     }
 }
 
-/// Waits for asynchronous copies. Copies complete when they start, so only the waiting itself remains.
-pub(super) fn wait(scope: Scope) -> Run {
-    match scope {
-        Scope::SubGroup => |s, i| meet_sub_group(s, i) && each_sub_group(s, i, wait_together),
-        _ => super::meet,
-    }
+/// Waits for asynchronous copies, separately for each sub-group. Copies complete when they start, so only the waiting
+/// itself remains.
+pub(super) fn wait(s: &mut State<'_>, i: &Inst) -> bool {
+    each_sub_group(s, i, wait_together)
 }
 
-/// Waits for all asynchronous copies of the group.
-pub(super) fn wait_all(scope: Scope) -> Run {
-    match scope {
-        Scope::SubGroup => |s, i| meet_sub_group(s, i) && each_sub_group(s, i, wait_all_together),
-        _ => super::meet,
-    }
+/// Waits for all asynchronous copies of each sub-group.
+pub(super) fn wait_all(s: &mut State<'_>, i: &Inst) -> bool {
+    each_sub_group(s, i, wait_all_together)
 }
 
 pub(super) fn wait_all_together(s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>]) -> bool {
-    crate::watch::copies::wait_all(s, i, present);
+    s.observe(|observer, s| observer.wait_for_copies(s, i, present));
     true
 }
 
 /// Checks that the event lists of the present work-items are in valid memory.
 pub(super) fn wait_together(s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>]) -> bool {
-    if s.watch.is_some() {
-        crate::watch::copies::wait(s, i, present);
+    if s.observe(|observer, s| observer.wait_for_copies(s, i, present)).is_some() {
         return true;
     }
     present.iter_mut().all(|each| {

@@ -1,33 +1,17 @@
 //! Reads, writes and queries of images.
 
 use half::f16;
-use tripipe_ir::diagnostic::AccessedMemory;
 use tripipe_ir::op::{ImageFact, SamplerBits};
-use tripipe_ir::{Scalar, Space, Type};
+use tripipe_ir::{Scalar, Type};
 
-use crate::execute::code::{Detail, Inst, Run};
+use crate::execute::code::{Detail, ImageAccess, Inst, Run};
 use crate::execute::rows::{WIDTH, lanes};
 use crate::execute::state::State;
 use crate::image::{Reader, Sample, Texel, sampler};
-use crate::watch::findings::{Occurrence, work_item};
-use crate::watch::rules;
-
-/// The operand format of a read or write.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Access {
-    /// Whether the coordinates are floats.
-    pub(crate) float: bool,
-    /// Number of coordinates.
-    pub(crate) coordinates: u8,
-    /// The type of the texel's components.
-    pub(crate) texel: Scalar,
-    /// Whether the texel is a single number, a depth.
-    pub(crate) depth: bool,
-}
 
 /// The access of an instruction with these coordinates and this texel; `None` if there is no such access.
 pub(super) fn access(coordinates: Type, texel: Type) -> Option<Detail> {
-    Some(Detail::Image(Access {
+    Some(Detail::Image(ImageAccess {
         float: coordinates.is_float(),
         coordinates: coordinates.lanes(),
         texel: texel.scalar()?,
@@ -60,7 +44,7 @@ pub(super) const READ: Run = |s, i| {
 };
 
 /// The bits of a lane's coordinates; 0 for missing coordinates.
-fn coordinates(s: &State<'_>, slot: u32, access: Access, lane: usize) -> [u32; 3] {
+pub(crate) fn coordinates(s: &State<'_>, slot: u32, access: ImageAccess, lane: usize) -> [u32; 3] {
     let row = s.warp.rows.numbers::<u32>(slot);
     std::array::from_fn(
         |index| if index < usize::from(access.coordinates) { row[index * WIDTH + lane] } else { 0 },
@@ -71,7 +55,7 @@ fn read(
     s: &mut State<'_>,
     i: &Inst,
     operand: usize,
-    sample: impl Fn(&mut State<'_>, usize, usize, Access, [u32; 3]) -> Option<Sample>,
+    sample: impl Fn(&mut State<'_>, usize, usize, ImageAccess, [u32; 3]) -> Option<Sample>,
 ) -> bool {
     let Detail::Image(access) = i.detail else { return true };
     let mut outside = 0u64;
@@ -98,9 +82,8 @@ fn read(
         }
     }
     s.warp.rows.put(i.out, out);
-    if outside != 0 && s.watch.is_some() {
-        let at = coordinates(s, i.args[operand], access, outside.trailing_zeros() as usize);
-        note_outside(s, i, access, outside, at, false);
+    if outside != 0 {
+        s.observe(|observer, s| observer.outside_image(s, i, outside, false));
     }
     true
 }
@@ -132,55 +115,11 @@ pub(super) const WRITE: Run = |s, i| {
             to.copy_from_slice(&bytes);
         }
     }
-    if outside != 0 && s.watch.is_some() {
-        let at = coordinates(s, i.args[1], access, outside.trailing_zeros() as usize);
-        note_outside(s, i, access, outside, at, true);
+    if outside != 0 {
+        s.observe(|observer, s| observer.outside_image(s, i, outside, true));
     }
     true
 };
-
-fn note_outside(s: &mut State<'_>, i: &Inst, access: Access, outside: u64, at: [u32; 3], write: bool) {
-    let lane = outside.trailing_zeros() as usize;
-    let image = s.warp.rows.words(i.args[0])[lane] as usize;
-    let Some(bound) = s.images.get(image) else { return };
-    let object = s.memory.object(bound.object).map_or_else(String::new, |info| info.name.to_string());
-    let extent = bound.image.shape().extent;
-    let used = &at[..usize::from(access.coordinates).min(bound.image.coordinates())];
-    let shown: Vec<String> =
-        used.iter()
-            .map(|bits| {
-                if access.float { f32::from_bits(*bits).to_string() } else { bits.cast_signed().to_string() }
-            })
-            .collect();
-    let shown = shown.join(", ");
-    let group = s.group;
-    let item = u64::from(s.warp.first_item) + lane as u64;
-    let object_bytes = bound.image.span_bytes() as u64;
-    let memory = AccessedMemory {
-        object: object.clone(),
-        space: Space::Global,
-        object_bytes,
-        offset: 0,
-        bytes: bound.image.texel_bytes() as u64,
-    };
-    let Some(watch) = &mut s.watch else { return };
-    let rule = if write { &rules::IMAGE_WRITE_OUTSIDE } else { &rules::IMAGE_READ_OUTSIDE };
-    watch.note(rule, i, u64::from(outside.count_ones()), || Occurrence {
-        message: if write {
-            format!("writes texel ({shown}) of `{object}`, which has {extent}")
-        } else {
-            format!("reads texel ({shown}) of `{object}`, which has {extent}, and nothing says what lies outside")
-        },
-        cure: if write {
-            "Leave work-items out whose texel is not in the image.".into()
-        } else {
-            "Read through a sampler with CLK_ADDRESS_CLAMP_TO_EDGE or CLK_ADDRESS_CLAMP, or keep the coordinates inside.".to_owned()
-        },
-        work_item: Some(work_item(&group, item)),
-        memory: Some(memory),
-        related: Vec::new(),
-    });
-}
 
 /// Queries of sizes and formats.
 pub(super) fn query(fact: ImageFact) -> Run {

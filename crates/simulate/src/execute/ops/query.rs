@@ -3,8 +3,9 @@
 use tripipe_ir::op::{Query, QueryKind};
 
 use crate::execute::code::{Detail, Inst, Run};
+use crate::execute::range::Group;
 use crate::execute::rows::numbers_mut;
-use crate::execute::state::{Group, State};
+use crate::execute::state::State;
 
 pub(super) fn select(query: Query) -> Option<(Run, Detail)> {
     let run: Run = match query.kind {

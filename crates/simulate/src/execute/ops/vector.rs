@@ -348,3 +348,22 @@ pub(super) fn cross(s: &mut State<'_>, i: &Inst) -> bool {
         _ => run::<f64>(s, i, |a, b, c, d| a * b - c * d, 0.0),
     }
 }
+
+/// Copies one lane to all lanes.
+pub(crate) fn splat(s: &mut State<'_>, i: &Inst) -> bool {
+    fn fill<T: Pod>(to: &mut [u64], from: &[u64]) {
+        for (to, from) in numbers_mut::<T>(to).as_chunks_mut::<64>().0.iter_mut().zip(numbers::<T>(from)) {
+            to.fill(*from);
+        }
+    }
+    let mut out = s.warp.rows.take(i.out);
+    let from = s.warp.rows.words(i.args[0]);
+    match i.detail {
+        Detail::Number(1) => fill::<u8>(&mut out, from),
+        Detail::Number(2) => fill::<u16>(&mut out, from),
+        Detail::Number(4) => fill::<u32>(&mut out, from),
+        _ => fill::<u64>(&mut out, from),
+    }
+    s.warp.rows.put(i.out, out);
+    true
+}

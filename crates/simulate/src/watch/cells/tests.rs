@@ -71,7 +71,7 @@ fn trial(random: &mut fastrand::Rng, own: bool) {
             let shift = random.u32(..3);
             let same = kind == Kind::Read && random.bool();
             let start = [0, CHUNK - 8][random.usize(..2)] + random.usize(..8);
-            let inst = ir::Inst::from_u32(3);
+            let inst = tripipe_ir::Inst::from_u32(3);
             let atomic = matches!(kind, Kind::Atomic { .. });
             if !atomic && random.u8(..4) == 0 {
                 let mark = Mark::copy(group * GROUP + 1, era, inst, kind == Kind::Write);

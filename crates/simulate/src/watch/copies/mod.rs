@@ -5,85 +5,29 @@
 //! copy counts as an access by none of the group's work-items ([`Watch::copy_races`]). Until it has been waited for,
 //! no work-item may access the bytes that it writes, or write the bytes that it reads ([`Watch::on_its_way`]).
 
+mod overlap;
+pub(crate) mod pending;
+
 use std::ops::Range;
 
-use tripipe_ir::diagnostic::AccessedMemory;
+use tripipe_ir::Op;
 use tripipe_ir::op::Scope;
-use tripipe_ir::{Inst as Origin, Kernel, Op, Space, Type};
 
-use super::access::Touch;
 use super::findings::{Occurrence, work_item};
-use super::{Watch, rules, taint};
+use super::rules;
+use super::state::Watch;
+use super::taint::uses;
+use super::touch::Touch;
 use crate::execute::code::Inst;
 use crate::execute::memory::{Home, parts};
-use crate::execute::ops::Present;
-use crate::execute::ops::copy::Elements;
+use crate::execute::ops::copy::{EVENT_BYTES, Elements, read};
 use crate::execute::rows::lanes;
-use crate::execute::state::State;
-
-/// One side of a copy: elements within an object, `step` bytes apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Side {
-    pub(crate) object: u32,
-    /// Offset of the first element.
-    pub(crate) start: u64,
-    /// Bytes per element.
-    pub(crate) element: u64,
-    pub(crate) step: u64,
-    pub(crate) count: u64,
-}
-
-impl Side {
-    /// The offset of each element.
-    pub(crate) fn starts(self) -> impl Iterator<Item = u64> {
-        (0..self.count).map(move |index| self.start + index * self.step)
-    }
-
-    /// Whether any element overlaps a range of bytes.
-    fn meets(&self, offset: u64, bytes: u64) -> bool {
-        if self.count == 0 || bytes == 0 {
-            return false;
-        }
-        // The first element that does not end before the range.
-        let behind = (offset + 1).saturating_sub(self.start + self.element);
-        let first = match (behind, self.step) {
-            (0, _) => 0,
-            (_, 0) => return false,
-            (behind, step) => behind.div_ceil(step),
-        };
-        first < self.count && self.start + first * self.step < offset.saturating_add(bytes)
-    }
-
-    fn overlaps(&self, other: &Self) -> bool {
-        self.object == other.object && self.starts().any(|start| other.meets(start, self.element))
-    }
-}
-
-/// An asynchronous copy that has not been waited for.
-#[derive(Clone, Debug)]
-pub(crate) struct Pending {
-    event: u64,
-    origin: Origin,
-    /// The sub-group that has started it, unless all of the work-group has.
-    sub_group: Option<u64>,
-    /// The sides written and read; `None` for an empty side.
-    to: Option<Side>,
-    from: Option<Side>,
-}
-
-impl Pending {
-    fn writes(&self, object: u32, offset: u64, bytes: u64) -> bool {
-        self.to.is_some_and(|side| side.object == object && side.meets(offset, bytes))
-    }
-
-    fn reads(&self, object: u32, offset: u64, bytes: u64) -> bool {
-        self.from.is_some_and(|side| side.object == object && side.meets(offset, bytes))
-    }
-}
+use crate::execute::state::{Present, State};
+use overlap::cure;
+use pending::{Pending, Side};
 
 /// A watched copy by each work-item: the unwritten state of bytes is copied too.
-pub(super) fn copy(s: &mut State<'_>, i: &Inst) -> bool {
-    let Some(mut watch) = s.watch.take() else { return (i.plain)(s, i) };
+pub(crate) fn copy(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
     let mask = s.mask;
     let mut good = 0;
     for lane in lanes(mask) {
@@ -108,7 +52,6 @@ pub(super) fn copy(s: &mut State<'_>, i: &Inst) -> bool {
     s.mask = good;
     let goes_on = good == 0 || (i.plain)(s, i);
     s.mask = mask;
-    s.watch = Some(watch);
     goes_on
 }
 
@@ -126,14 +69,19 @@ fn each_warp(s: &mut State<'_>, present: &mut [Present<'_>], mut look: impl FnMu
 
 /// Checks the start of a copy with this event by a group: all work-items must pass the same arguments, and the copy
 /// must be possible. Returns the elements for which it is.
-pub(crate) fn start(s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>], event: u64) -> Range<u64> {
-    let Some(mut watch) = s.watch.take() else { return 0..u64::MAX };
+pub(crate) fn start(
+    watch: &mut Watch,
+    s: &mut State<'_>,
+    i: &Inst,
+    present: &mut [Present<'_>],
+    event: u64,
+) -> Range<u64> {
     each_warp(s, present, |s| {
         for operand in 0..2 {
-            taint::address(&mut watch, s, i, i.arg(operand), operand);
+            uses::address(watch, s, i, i.arg(operand), operand);
         }
         for operand in 2..5 {
-            taint::used(&mut watch, s, i, i.arg(operand), operand, "what is copied here");
+            uses::used(watch, s, i, i.arg(operand), operand, "what is copied here");
         }
     });
     watch.asks_alike(s, i, present);
@@ -146,18 +94,16 @@ pub(crate) fn start(s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>], ev
         std::mem::swap(&mut s.warp, first.warp);
         s.mask = mask;
     }
-    s.watch = Some(watch);
     good
 }
 
 /// Checks a wait for copies by a group: the lists of events must be in valid memory and equal. Without watchers, the
 /// read itself checks the memory.
-pub(crate) fn wait(s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>]) {
-    let Some(mut watch) = s.watch.take() else { return };
+pub(crate) fn wait(watch: &mut Watch, s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>]) {
     let mut wanted: Option<Vec<u64>> = None;
     each_warp(s, present, |s| {
-        taint::used(&mut watch, s, i, i.arg(0), 0, "how many events are waited for here");
-        taint::address(&mut watch, s, i, i.arg(1), 1);
+        uses::used(watch, s, i, i.arg(0), 0, "how many events are waited for here");
+        uses::address(watch, s, i, i.arg(1), 1);
         for lane in lanes(s.mask) {
             let Some(events) = watch.events(s, i, lane) else { continue };
             watch.copies.retain(|copy| !events.contains(&copy.event));
@@ -175,43 +121,27 @@ pub(crate) fn wait(s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>]) {
             }
         }
     });
-    s.watch = Some(watch);
 }
 
-/// A group has met to wait for all its copies.
-pub(crate) fn wait_all(s: &mut State<'_>, i: &Inst, present: &[Present<'_>]) {
-    let Op::WaitCopies { scope } = s.kernel.insts[i.origin].op else { return };
+/// A group, or its sub-group, has met to wait for all its copies.
+pub(crate) fn wait_all(watch: &mut Watch, s: &State<'_>, scope: Scope, present: &[Present<'_>]) {
     let Some(first) = present.first() else { return };
     let item = u64::from(first.warp.first_item) + u64::from(first.mask.trailing_zeros());
     let sub_group = (scope == Scope::SubGroup).then(|| item / u64::from(s.group.sub_group));
-    if let Some(watch) = &mut s.watch {
-        watch.copies.retain(|copy| sub_group.is_some() && copy.sub_group != sub_group);
-    }
-}
-
-/// How to wait for the copy of an instruction.
-fn cure(kernel: &Kernel, origin: Origin) -> &'static str {
-    let to = kernel.insts[origin].operands.first().map(|to| kernel.ty(*to));
-    if to == Some(Type::Pointer(Space::Constant)) {
-        "Call qcom_sub_group_sync(QCOM_CLK_CONST_LOAD_SYNC) behind the copy."
-    } else {
-        "Wait for the copy's event by wait_group_events first."
-    }
+    watch.copies.retain(|copy| sub_group.is_some() && copy.sub_group != sub_group);
 }
 
 /// The group has ended.
-pub(crate) fn ended(s: &mut State<'_>) {
-    let (group, kernel) = (s.group, s.kernel);
-    let Some(watch) = &mut s.watch else { return };
+pub(crate) fn end_group(watch: &mut Watch, s: &State<'_>) {
     for copy in std::mem::take(&mut watch.copies) {
         if watch.checks.has(&rules::ASYNC_COPY_UNWAITED) {
             watch.findings.note(&rules::ASYNC_COPY_UNWAITED, Some(copy.origin), 1, || Occurrence {
                 message: "the work-group ends before it has waited for this copy".into(),
                 cure: match copy.sub_group {
-                    Some(_) => cure(kernel, copy.origin).into(),
+                    Some(_) => cure(s.kernel, copy.origin).into(),
                     None => "Wait for its event by wait_group_events before the kernel ends.".into(),
                 },
-                work_item: Some(work_item(&group, 0)),
+                work_item: Some(work_item(&s.group, 0)),
                 ..Occurrence::default()
             });
         }
@@ -329,48 +259,6 @@ impl Watch {
         if first < last { first as u64..last as u64 } else { 0..0 }
     }
 
-    /// Checks for pending copies that access the same bytes.
-    fn meets_others(&mut self, s: &State<'_>, i: &Inst, new: &Pending) {
-        let overlap = |a: &Option<Side>, b: &Option<Side>| {
-            a.as_ref().zip(b.as_ref()).filter(|(a, b)| a.overlaps(b)).map(|(a, _)| *a)
-        };
-        let found = self.copies.iter().find_map(|old| {
-            let met = overlap(&new.to, &old.to).map(|side| (side, "writes what another one is writing"));
-            let met = met.or_else(|| {
-                overlap(&new.to, &old.from).map(|side| (side, "writes what another one is reading"))
-            });
-            let met = met.or_else(|| {
-                overlap(&new.from, &old.to).map(|side| (side, "reads what another one is writing"))
-            });
-            met.map(|(side, what)| (side, what, old.origin, old.sub_group))
-        });
-        let Some((side, what, origin, old_sub_group)) = found else { return };
-        let memory = Self::memory_of(s, &side);
-        let name = memory.as_ref().map_or_else(String::new, |memory| memory.object.clone());
-        self.note(&rules::ASYNC_COPY_UNWAITED, i, 1, || Occurrence {
-            message: format!("this asynchronous copy {what}: `{name}`"),
-            cure: match old_sub_group {
-                Some(_) => cure(s.kernel, origin).into(),
-                None => "Wait for the other copy's event by wait_group_events first.".into(),
-            },
-            work_item: Some(work_item(&s.group, 0)),
-            memory,
-            related: vec![("the other copy was started here".into(), Some(origin), None)],
-        });
-    }
-
-    /// The memory range of one side of a copy.
-    pub(super) fn memory_of(s: &State<'_>, side: &Side) -> Option<AccessedMemory> {
-        let info = s.memory.object(side.object)?;
-        Some(AccessedMemory {
-            object: info.name.to_string(),
-            space: info.space,
-            object_bytes: info.bytes,
-            offset: side.start.cast_signed(),
-            bytes: side.count.saturating_sub(1) * side.step + side.element,
-        })
-    }
-
     /// Marks all bytes of a side as written.
     fn know(&mut self, s: &State<'_>, side: &Side) {
         let written = self.objects.get_mut(side.object as usize).and_then(|watched| watched.written.as_mut());
@@ -405,7 +293,7 @@ impl Watch {
             }
             return;
         }
-        let memory = Self::memory_of(s, &Side { start: *first, count: 1, ..*from });
+        let memory = Side { start: *first, count: 1, ..*from }.memory(s);
         let name = memory.as_ref().map_or_else(String::new, |memory| memory.object.clone());
         self.note(&rules::UNINITIALISED_VALUE, i, 1, || Occurrence {
             message: format!("what is copied here depends on `{name}`, read before anybody has written it"),
@@ -420,7 +308,7 @@ impl Watch {
     fn events(&mut self, s: &mut State<'_>, i: &Inst, lane: usize) -> Option<Vec<u64>> {
         let count = u64::from(s.warp.rows.numbers::<u32>(i.arg(0))[lane]);
         let list = s.warp.rows.words(i.arg(1))[lane];
-        let bytes = usize::try_from(count * crate::execute::ops::copy::EVENT_BYTES).ok()?;
+        let bytes = usize::try_from(count * EVENT_BYTES).ok()?;
         if count == 0 {
             return Some(Vec::new());
         }
@@ -443,83 +331,7 @@ impl Watch {
                 ..Occurrence::default()
             });
         }
-        let read = crate::execute::ops::copy::read(s, lane, list, bytes as u64)?;
+        let read = read(s, lane, list, bytes as u64)?;
         Some(read.as_chunks::<8>().0.iter().map(|event| u64::from_le_bytes(*event)).collect())
-    }
-
-    /// Reports an access that overlaps a pending copy.
-    pub(super) fn on_its_way(
-        &mut self,
-        s: &State<'_>,
-        i: &Inst,
-        lane: usize,
-        address: u64,
-        bytes: u64,
-        writes: bool,
-    ) {
-        let (object, offset) = parts(address);
-        let Ok(start) = u64::try_from(offset) else { return };
-        let meets = |copy: &&Pending| {
-            copy.writes(object, start, bytes) || (writes && copy.reads(object, start, bytes))
-        };
-        let Some(copy) = self.copies.iter().find(meets).cloned() else { return };
-        let Some(info) = s.memory.object(object) else { return };
-        let memory = AccessedMemory {
-            object: info.name.to_string(),
-            space: info.space,
-            object_bytes: info.bytes,
-            offset,
-            bytes,
-        };
-        let what = match (writes, copy.writes(object, start, bytes)) {
-            (true, true) => "writes what an asynchronous copy is writing",
-            (true, false) => "writes what an asynchronous copy is reading",
-            (false, _) => "reads what an asynchronous copy is writing",
-        };
-        self.note(&rules::ASYNC_COPY_UNWAITED, i, 1, || Occurrence {
-            message: format!("{what}: `{}`", memory.object),
-            cure: cure(s.kernel, copy.origin).into(),
-            work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + lane as u64)),
-            memory: Some(memory),
-            related: vec![("the copy was started here".into(), Some(copy.origin), None)],
-        });
-    }
-
-    /// Whether a byte has been written, from the view of a lane.
-    pub(super) fn is_written(&self, s: &State<'_>, lane: usize, address: u64) -> bool {
-        let (object, offset) = parts(address);
-        match s.memory.object(object).map(|info| info.home) {
-            Some(Home::Private(index)) => s.warp.private_written[index as usize]
-                .get(offset as usize)
-                .is_none_or(|lanes| lanes >> lane & 1 == 1),
-            _ => self
-                .objects
-                .get(object as usize)
-                .and_then(|watched| watched.written.as_ref())
-                .is_none_or(|written| written.has(offset as usize)),
-        }
-    }
-
-    /// Records whether a byte has been written, from the view of a lane.
-    pub(super) fn set_written(&mut self, s: &mut State<'_>, lane: usize, address: u64, known: bool) {
-        let (object, offset) = parts(address);
-        match s.memory.object(object).map(|info| info.home) {
-            Some(Home::Private(index)) => {
-                if let Some(lanes) = s.warp.private_written[index as usize].get_mut(offset as usize) {
-                    *lanes = if known { *lanes | 1 << lane } else { *lanes & !(1 << lane) };
-                }
-            }
-            _ => {
-                if let Some(written) =
-                    self.objects.get_mut(object as usize).and_then(|watched| watched.written.as_mut())
-                {
-                    if known {
-                        written.set(offset as usize, 1);
-                    } else {
-                        written.unset(offset as usize);
-                    }
-                }
-            }
-        }
     }
 }

@@ -1,0 +1,86 @@
+//! Turns: the warps of a work-group run alternately when its work-items wait for each other in loops ([`super::spin`]).
+//!
+//! In each turn, first all lanes run, lowest position first as usual, for a number of steps; then a party that waits
+//! after a loop and may hold the lock, a different party each time. When no work-item of a group can make progress any
+//! more, the launch stops with that reason.
+
+use super::state::{Party, State, Stop, Waits, Warp};
+
+/// Steps per turn, except for longer blocks.
+const TURN: u64 = 256;
+
+/// A snapshot of a group at an earlier time.
+#[derive(Debug, Default)]
+pub(crate) struct Past {
+    turns: u64,
+    changes: u64,
+    warps: Vec<Warp>,
+}
+
+impl State<'_> {
+    /// Runs the current warp for one turn, or until all its lanes are done or wait for the group.
+    pub(crate) fn take_turn(&mut self) {
+        self.run_for_a_while(u64::MAX);
+        if self.stop.is_none()
+            && let Some(party) = self.next_in_turn()
+        {
+            self.warp.turn = (party.block, party.inst);
+            self.run_for_a_while(party.mask);
+        }
+    }
+
+    /// Runs some lanes for the steps of one turn.
+    fn run_for_a_while(&mut self, lanes: u64) {
+        let steps = TURN.max(self.code.longest).min(self.steps);
+        let rest = self.steps - steps;
+        (self.steps, self.chosen) = (steps, lanes);
+        self.run_warp();
+        self.steps += rest;
+        self.chosen = u64::MAX;
+        if matches!(self.stop, Some(Stop::Steps(_))) && rest > 0 {
+            self.stop = None;
+        }
+    }
+
+    /// The next runnable party above the lowest position; `None` if there is none.
+    fn next_in_turn(&self) -> Option<Party> {
+        let place = |party: &&Party| (party.block, party.inst);
+        let runs = || self.warp.parties.iter().filter(|party| party.waits == Waits::No);
+        let lowest = runs().map(|party| place(&party)).min()?;
+        let higher = || runs().filter(|party| place(party) > lowest);
+        let next = higher().filter(|party| place(party) > self.warp.turn).min_by_key(place);
+        next.or_else(|| higher().min_by_key(place)).copied()
+    }
+
+    /// Whether the state has repeated without any write in between, so that it would repeat forever; the launch then
+    /// stops.
+    pub(crate) fn stands_still(&mut self, past: &mut Past, warps: &[Warp]) -> bool {
+        let same = |(a, b): (&Warp, &Warp)| {
+            a.turn == b.turn && a.parties == b.parties && a.rows == b.rows && a.privates == b.privates
+        };
+        let still = past.changes == self.changes
+            && past.warps.len() == warps.len()
+            && past.warps.iter().zip(warps).all(same);
+        if still && let Some((warp, party)) = first_running(warps) {
+            let spin = self.code.spins.iter().rev().find(|spin| {
+                let (first, last) = spin.span;
+                (first..=last).contains(&party.block)
+            });
+            let item = warp.first_item + party.mask.trailing_zeros();
+            self.stop = Some(Stop::Waits(spin.map(|spin| spin.inst), item));
+            return true;
+        }
+        // For any cycle length, the snapshot will eventually be inside the cycle and old enough.
+        past.turns += 1;
+        if past.turns.is_power_of_two() {
+            past.changes = self.changes;
+            past.warps = warps.to_vec();
+        }
+        false
+    }
+}
+
+/// The first lanes that do not wait for the group.
+fn first_running(warps: &[Warp]) -> Option<(&Warp, &Party)> {
+    warps.iter().find_map(|warp| Some((warp, warp.parties.iter().find(|party| party.waits != Waits::Group)?)))
+}

@@ -1,0 +1,272 @@
+//! Runs a launch: lays out its memory, checks the limits, and collects the outcome.
+
+use std::time::Instant;
+
+use cranelift_entity::SecondaryMap;
+use tripipe_ir::diagnostic::Finding;
+use tripipe_ir::{Block, Kernel, Module, ObjectData, ParameterKind, Space};
+use tripipe_launch::{ExecuteError, Launch};
+
+use super::Simulator;
+use super::binding::{Bound, bind};
+use super::memory::Objects;
+use super::options::Options;
+use super::outcome::{Checked, Report, RunError};
+use super::program::Loaded;
+use super::range::range;
+use crate::execute::code::Code;
+use crate::execute::launch::Job;
+use crate::execute::layout::Layout;
+use crate::execute::memory::{Home, MAX_OBJECTS, pointer};
+use crate::execute::observer::Observer;
+use crate::execute::range::Group;
+use crate::execute::rows::WIDTH;
+use crate::execute::schedule::Schedule;
+use crate::execute::state::{BoundImage, Stop};
+use crate::source::place_of;
+use crate::watch::objects::{self, Before};
+use crate::watch::plan::watchers;
+use crate::watch::shadow::BYTES_PER_PRIVATE_BYTE;
+use crate::watch::state::Watch;
+use crate::watch::{Checks, kernel as whole};
+
+/// What a checked launch found, and the checks that could not be made.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    findings: Vec<Finding>,
+    left_out: Vec<String>,
+}
+
+impl Simulator {
+    /// Runs a launch with checks, on one thread.
+    ///
+    /// # Errors
+    /// As [`tripipe_launch::Executor::run`]; findings are not errors.
+    pub fn check(&mut self, launch: &Launch, checks: &Checks) -> Result<Checked, ExecuteError> {
+        let (report, Found { findings, left_out }) = self.launch(launch, Some(checks))?;
+        Ok(Checked { findings, left_out, report })
+    }
+
+    pub(super) fn launch(
+        &mut self,
+        launch: &Launch,
+        checks: Option<&Checks>,
+    ) -> Result<(Report, Found), ExecuteError> {
+        let code = self.load(&launch.program)?.code(&launch.program, &launch.entry, checks.is_some())?;
+        let missing =
+            |what: &str| ExecuteError::NotOffered { what: what.to_owned(), device: self.probe.name.clone() };
+        let loaded = self.programs.get_mut(&launch.program).ok_or_else(|| missing("the program"))?;
+        let Loaded { module, objects: kept, .. } = loaded;
+        let kernel = module.kernel(&launch.entry).ok_or_else(|| missing("the kernel"))?;
+        let bound = bind(&self.objects, kernel, launch)?;
+        let layout = Layout::new(module, kernel, &bound.passed);
+        if layout.objects.len() >= MAX_OBJECTS {
+            return Err(ExecuteError::OutOfMemory {
+                bytes: 0,
+                reason: format!("a launch can have {MAX_OBJECTS} objects"),
+            });
+        }
+        let range = range(kernel, &launch.entry, &launch.range, &self.options, &self.probe)?;
+        let local = layout.local_bytes();
+        if local > self.probe.local_memory_bytes {
+            return Err(ExecuteError::OutOfMemory {
+                bytes: local,
+                reason: format!("a work-group has {} bytes of local memory", self.probe.local_memory_bytes),
+            });
+        }
+        let schedule = self.options.schedule.at_least(range.sub_group as usize);
+        let threads = match self.options.threads {
+            0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            threads => threads,
+        };
+        let at_once = if checks.is_some() { 1 } else { threads };
+        let need = Need { code: &code, layout: &layout, range: &range, schedule, at_once };
+        need.check(module, checks.is_some(), self.options.memory_bytes)?;
+        let Bound { values, images, .. } = bound;
+        let values = with_pointers(values, kernel, &layout);
+        let images: Vec<BoundImage> = images
+            .into_iter()
+            .map(|(index, image)| BoundImage { image, object: layout.arguments[index] })
+            .collect();
+        let mut globals = globals(module, kept.as_deref(), &layout, &mut self.objects);
+        let start = Instant::now();
+        let steps = self.options.steps;
+        let (arguments, images) = (&values[..], &images[..]);
+        let job = Job {
+            module,
+            kernel,
+            code: &code,
+            layout: &layout,
+            arguments,
+            images,
+            range,
+            schedule,
+            threads,
+            steps,
+        };
+        let mut watch = checks.map(|checks| {
+            let before = layout.buffers.iter().map(|memory| Before {
+                access: self.objects.access(*memory),
+                written: self.objects.storage(*memory).and_then(|storage| storage.written.take()),
+            });
+            let objects = objects::watch(module, kernel, &layout, before.collect());
+            let mut watch = Watch::new(checks.clone(), kernel, watchers(kernel), objects);
+            whole::check(&mut watch, kernel, &layout);
+            watch
+        });
+        let outcome = job.run(&mut globals, watch.as_mut().map(|watch| watch as &mut dyn Observer));
+        let elapsed = start.elapsed();
+        let buffers = globals.split_off(module.objects.len());
+        for (memory, bytes) in layout.buffers.iter().zip(buffers) {
+            if let Some(storage) = self.objects.storage(*memory) {
+                storage.bytes = bytes;
+            }
+        }
+        *kept = Some(globals);
+        self.printed.extend(outcome.printed);
+        let mut stop = outcome.stop;
+        let mut found = Found::default();
+        if let Some(mut watch) = watch {
+            keep_written(&mut watch, module, &layout, &mut self.objects);
+            // An endless loop is a finding.
+            match &stop {
+                Some((group, Stop::Steps(at))) => {
+                    whole::endless(&mut watch, group, *at, steps, outcome.ended);
+                }
+                Some((group, Stop::Waits(at, item))) => whole::waits(&mut watch, group, *at, *item),
+                _ => {}
+            }
+            stop = stop.filter(|(_, stop)| !matches!(stop, Stop::Steps(_) | Stop::Waits(..)));
+            found.left_out.extend(watch.left_out());
+            found.findings = watch.findings.finish(module, kernel);
+        } else {
+            // Writes were not tracked.
+            for memory in &layout.buffers {
+                if let Some(storage) = self.objects.storage(*memory) {
+                    storage.written = None;
+                }
+            }
+        }
+        if let Some((group, stop)) = stop {
+            return Err(ExecuteError::Backend {
+                during: format!("running `{}`", launch.entry),
+                source: Box::new(failure(&group, stop, module, kernel, &self.options)),
+            });
+        }
+        let mut block_runs: SecondaryMap<Block, u64> = SecondaryMap::new();
+        for (code, entered) in code.blocks.iter().zip(&outcome.entered) {
+            if let Some(block) = code.of {
+                block_runs[block] += entered;
+            }
+        }
+        let work_items = launch.range.work_items().unwrap_or(0) as u64;
+        let (global, local) = (range.global, range.enqueued_local);
+        Ok((Report { global, local, work_items, block_runs, threads, elapsed }, found))
+    }
+}
+
+/// What decides how much memory a launch needs besides its arguments.
+struct Need<'a> {
+    code: &'a Code,
+    layout: &'a Layout,
+    range: &'a Group,
+    schedule: Schedule,
+    /// The most work-groups that run at the same time.
+    at_once: usize,
+}
+
+impl Need<'_> {
+    /// Checks the sizes of program-scope and private variables against a limit.
+    fn check(&self, module: &Module, checked: bool, limit: u64) -> Result<(), ExecuteError> {
+        let groups = self.range.groups.iter().product::<u64>().min(self.at_once as u64);
+        // If work-items do not wait for each other, warps run one after another.
+        let warps = if self.code.interleaves() {
+            self.range.enqueued_local.iter().product::<u64>().div_ceil(self.schedule.warp as u64)
+        } else {
+            1
+        };
+        let program = module.objects.values().map(ObjectData::bytes).fold(0, u64::saturating_add);
+        let each = WIDTH as u64 + if checked { BYTES_PER_PRIVATE_BYTE } else { 0 };
+        let private =
+            self.layout.private_bytes().saturating_mul(each).saturating_mul(warps).saturating_mul(groups);
+        for (bytes, whose) in [
+            (program, "the program's own variables"),
+            (private, "the private variables of the work-items that run at once"),
+        ] {
+            if bytes > limit {
+                return Err(ExecuteError::OutOfMemory {
+                    bytes,
+                    reason: format!("{whose} may have {limit} bytes"),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The arguments' values, with the addresses of objects.
+fn with_pointers(mut values: Vec<Vec<u64>>, kernel: &Kernel, layout: &Layout) -> Vec<Vec<u64>> {
+    for (value, object) in values.iter_mut().zip(&layout.arguments) {
+        if *object != 0 && value.is_empty() {
+            *value = vec![pointer(*object, 0)];
+        }
+    }
+    for (index, parameter) in kernel.parameters.iter().enumerate() {
+        if let ParameterKind::Struct { object } = parameter.kind {
+            values[index] = vec![pointer(Layout::kernel_object(object.as_u32()), 0)];
+        }
+    }
+    values
+}
+
+/// The bytes of the program's objects and of the buffers, in the order of the layout. Program-scope variables persist
+/// between launches: `kept` has their bytes after the last one.
+fn globals(
+    module: &Module,
+    kept: Option<&[Vec<u8>]>,
+    layout: &Layout,
+    objects: &mut Objects,
+) -> Vec<Vec<u8>> {
+    let mut globals: Vec<Vec<u8>> = Vec::with_capacity(module.objects.len() + layout.buffers.len());
+    for (index, object) in module.objects.values().enumerate() {
+        let kept = kept.filter(|_| object.space != Space::Constant).and_then(|kept| kept.get(index));
+        globals.push(kept.cloned().unwrap_or_else(|| layout.initial(object)));
+    }
+    for memory in &layout.buffers {
+        let storage = objects.storage(*memory);
+        globals.push(storage.map(|storage| std::mem::take(&mut storage.bytes)).unwrap_or_default());
+    }
+    globals
+}
+
+/// Stores which bytes of the buffers have been written, for the next checked launch.
+fn keep_written(watch: &mut Watch, module: &Module, layout: &Layout, objects: &mut Objects) {
+    for (info, object) in layout.objects.iter().zip(&mut watch.objects) {
+        let Home::Global(index) = info.home else { continue };
+        let Some(buffer) = (index as usize).checked_sub(module.objects.len()) else { continue };
+        if let Some(storage) = objects.storage(layout.buffers[buffer]) {
+            storage.written = object.written.take().filter(|written| !written.is_full());
+        }
+    }
+}
+
+/// Why a launch that stopped early has no result.
+fn failure(group: &Group, stop: Stop, module: &Module, kernel: &Kernel, options: &Options) -> RunError {
+    let name = kernel.name.clone();
+    match stop {
+        Stop::Fault(fault) => RunError::Fault {
+            kernel: name,
+            message: fault.message,
+            global: group.global_id(u64::from(fault.item)),
+            place: place_of(module, kernel, fault.origin),
+        },
+        Stop::Waits(at, item) => RunError::Waits {
+            kernel: name,
+            global: group.global_id(u64::from(item)),
+            place: at.and_then(|at| place_of(module, kernel, at)),
+        },
+        Stop::Steps(_) | Stop::Meet | Stop::MeetSubGroup => {
+            RunError::Steps { kernel: name, steps: options.steps }
+        }
+    }
+}

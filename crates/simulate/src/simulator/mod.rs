@@ -1,0 +1,148 @@
+//! The simulator, an executor of launches.
+
+mod binding;
+mod device;
+mod launch;
+mod memory;
+mod options;
+mod outcome;
+mod program;
+mod range;
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tripipe_device::Probe;
+use tripipe_ir::{ObjectData, Space};
+use tripipe_launch::{
+    Access, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, Program, Timing,
+};
+
+use crate::execute::rows::WIDTH;
+use memory::Objects;
+use program::Loaded;
+
+pub use options::{Options, Prebuilt};
+pub use outcome::{Checked, Report, RunError};
+
+/// Runs launches without a GPU. This executor needs only the program.
+pub struct Simulator {
+    probe: Probe,
+    options: Options,
+    objects: Objects,
+    programs: HashMap<Arc<Program>, Loaded>,
+    printed: Vec<u8>,
+    epoch: Instant,
+    reports: Vec<Report>,
+}
+
+impl Simulator {
+    /// A simulator without memory objects.
+    pub fn new(mut options: Options) -> Self {
+        if let Some(gpu) = options.gpu {
+            options.sub_group = gpu.core.warp_width.value.clamp(1, WIDTH as u32);
+        }
+        // A sub-group must fit in a warp.
+        options.sub_group = options.sub_group.min(options.schedule.warp as u32);
+        Self {
+            probe: device::probe(&options),
+            objects: Objects::new(options.memory_bytes),
+            options,
+            programs: HashMap::new(),
+            printed: Vec::new(),
+            epoch: Instant::now(),
+            reports: Vec::new(),
+        }
+    }
+
+    /// The output that kernels have printed since the last call.
+    pub fn take_printed(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.printed)
+    }
+
+    /// The reports of the launches of the last [`Executor::run`], one each.
+    pub fn reports(&self) -> &[Report] {
+        &self.reports
+    }
+
+    /// A program, built at the first call.
+    fn load(&mut self, program: &Arc<Program>) -> Result<&mut Loaded, ExecuteError> {
+        Ok(match self.programs.entry(Arc::clone(program)) {
+            Entry::Occupied(loaded) => loaded.into_mut(),
+            Entry::Vacant(place) => place.insert(Loaded::new(program, &self.options, &self.probe.name)?),
+        })
+    }
+}
+
+impl Executor for Simulator {
+    fn probe(&self) -> &Probe {
+        &self.probe
+    }
+
+    fn allocate(
+        &mut self,
+        kind: &MemoryKind,
+        access: Access,
+        initial: Option<&[u8]>,
+    ) -> Result<MemoryId, ExecuteError> {
+        self.objects.allocate(kind, access, initial, &self.probe.name)
+    }
+
+    fn image_over_buffer(
+        &mut self,
+        buffer: MemoryId,
+        shape: &ImageShape,
+        row_pitch_bytes: usize,
+    ) -> Result<MemoryId, ExecuteError> {
+        self.objects.image_over_buffer(buffer, shape, row_pitch_bytes)
+    }
+
+    fn release(&mut self, memory: MemoryId) -> Result<(), ExecuteError> {
+        self.objects.release(memory)
+    }
+
+    fn write(&mut self, memory: MemoryId, offset: usize, bytes: &[u8]) -> Result<(), ExecuteError> {
+        self.objects.write(memory, offset, bytes)
+    }
+
+    fn read(&mut self, memory: MemoryId, offset: usize, into: &mut [u8]) -> Result<(), ExecuteError> {
+        self.objects.read(memory, offset, into)
+    }
+
+    fn prepare(&mut self, program: &Arc<Program>, entry: &str) -> Result<KernelFacts, ExecuteError> {
+        let loaded = self.load(program)?;
+        loaded.code(program, entry, false)?;
+        let bytes = |wanted: Space| {
+            loaded.module.kernel(entry).map_or(0, |kernel| {
+                kernel.objects.values().filter(|object| object.space == wanted).map(ObjectData::bytes).sum()
+            })
+        };
+        let (local_bytes, private_bytes) = (bytes(Space::Local), bytes(Space::Private));
+        Ok(KernelFacts {
+            max_work_group_size: self.probe.max_work_group_size,
+            preferred_work_group_multiple: WIDTH,
+            local_bytes,
+            private_bytes,
+        })
+    }
+
+    fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
+        // Errors that can be detected up front are reported before anything runs.
+        for launch in launches {
+            self.load(&launch.program)?.code(&launch.program, &launch.entry, false)?;
+        }
+        self.reports.clear();
+        let mut timings = Vec::with_capacity(launches.len());
+        for launch in launches {
+            let queued = self.epoch.elapsed().as_nanos() as u64;
+            let (report, _) = self.launch(launch, None)?;
+            let end = self.epoch.elapsed().as_nanos() as u64;
+            let start = end.saturating_sub(report.elapsed.as_nanos() as u64).max(queued);
+            self.reports.push(report);
+            timings.push(Timing { queued_ns: queued, submit_ns: queued, start_ns: start, end_ns: end });
+        }
+        Ok(timings)
+    }
+}

@@ -1,0 +1,123 @@
+//! Programs: built once, with the decoded code of each kernel.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tripipe_ir::front::{clang, spirv};
+use tripipe_ir::{Inst, Module};
+use tripipe_launch::{ExecuteError, Program, Source};
+
+use super::options::Options;
+use crate::execute::code::Code;
+use crate::execute::decode::{self, Observes};
+use crate::source::place_of;
+use crate::watch::plan::watchers;
+
+/// A program that was built.
+pub(super) struct Loaded {
+    pub(super) module: Module,
+    refused: Vec<spirv::Refused>,
+    /// By kernel, and by whether the code is for checked launches.
+    codes: HashMap<(String, bool), Arc<Code>>,
+    /// Program-scope objects keep their contents between launches. Kernels number objects differently, so constants
+    /// are created anew.
+    pub(super) objects: Option<Vec<Vec<u8>>>,
+}
+
+impl Loaded {
+    /// Builds a program; `device` is the simulator's name.
+    pub(super) fn new(program: &Program, options: &Options, device: &str) -> Result<Self, ExecuteError> {
+        let failed = |summary: String, line: Option<u32>| ExecuteError::Build {
+            program: program.name.to_string(),
+            line,
+            summary: summary.lines().next().unwrap_or_default().to_owned(),
+            log: summary,
+        };
+        let built;
+        // Prebuilt programs were built from the unchanged source, without further options.
+        let as_usual =
+            options.build.options.is_empty() && options.build.optimization == clang::Optimization::AsWritten;
+        let prebuilt = options.prebuilt.filter(|_| as_usual).and_then(|find| find(program));
+        let bytes: &[u8] = match (&program.source, prebuilt) {
+            (_, Some(bytes)) => bytes,
+            (Source::SpirV(bytes), None) => bytes,
+            (Source::OpenClC(text), None) => {
+                let mut build = options.build.clone();
+                for (name, value) in &program.defines {
+                    build.options.push(format!("-D{name}={value}"));
+                }
+                build.options.extend(program.options.iter().cloned());
+                built = clang::build_text(&program.name, text, None, &build)
+                    .map_err(|error| failed(error.to_string(), None))?;
+                &built.spirv
+            }
+            (_, None) => {
+                return Err(ExecuteError::NotOffered {
+                    what: "this form of program".into(),
+                    device: device.to_owned(),
+                });
+            }
+        };
+        let spirv::Loaded { module, refused } =
+            spirv::load_each(bytes, &spirv::Options::default()).map_err(|error| {
+                let line = error.place().and_then(|place| place.source.as_ref()).map(|place| place.line);
+                failed(error.to_string(), line)
+            })?;
+        Ok(Self { module, refused, codes: HashMap::new(), objects: None })
+    }
+
+    /// The code of a kernel of the program, decoded at the first call.
+    pub(super) fn code(
+        &mut self,
+        program: &Program,
+        entry: &str,
+        watched: bool,
+    ) -> Result<Arc<Code>, ExecuteError> {
+        let name = program.name.to_string();
+        if let Some(code) = self.codes.get(&(entry.to_owned(), watched)) {
+            return Ok(Arc::clone(code));
+        }
+        let Some(kernel) = self.module.kernel(entry) else {
+            if let Some(refused) = self.refused.iter().find(|refused| refused.kernel == entry) {
+                return Err(ExecuteError::Build {
+                    program: name,
+                    line: refused
+                        .error
+                        .place()
+                        .and_then(|place| place.source.as_ref())
+                        .map(|place| place.line),
+                    summary: refused.error.to_string(),
+                    log: refused.error.to_string(),
+                });
+            }
+            return Err(ExecuteError::NoSuchKernel {
+                program: name,
+                entry: entry.to_owned(),
+                kernels: self
+                    .module
+                    .kernels
+                    .iter()
+                    .map(|kernel| kernel.name.clone())
+                    .chain(self.refused.iter().map(|refused| refused.kernel.clone()))
+                    .collect(),
+            });
+        };
+        let module = &self.module;
+        let describe = |inst: Inst| {
+            let data = &kernel.insts[inst];
+            (data.op.to_string(), place_of(module, kernel, inst))
+        };
+        let watchers = watched.then(|| watchers(kernel));
+        let observes = watchers.as_ref().map(|watchers| |inst: Inst| watchers[inst].is_some());
+        let observes = observes.as_ref().map(|observes| observes as Observes<'_>);
+        let code = decode::decode(kernel, describe, observes).map_err(|error| ExecuteError::Build {
+            program: name,
+            line: error.place.as_ref().map(|place| place.line),
+            summary: error.to_string(),
+            log: error.to_string(),
+        })?;
+        let code = Arc::new(code);
+        self.codes.insert((entry.to_owned(), watched), Arc::clone(&code));
+        Ok(code)
+    }
+}

@@ -1,0 +1,232 @@
+//! Bounds, alignment and permission of accesses.
+
+use tripipe_ir::Space;
+use tripipe_ir::diagnostic::{AccessedMemory, Rule};
+use tripipe_launch::Access;
+
+use crate::execute::code::Inst;
+use crate::execute::memory::{Home, parts};
+use crate::execute::rows::lanes;
+use crate::execute::state::State;
+use crate::watch::findings::{Occurrence, work_item};
+use crate::watch::rules;
+use crate::watch::state::{Left, Watch};
+use crate::watch::touch::{Touch, address_of, extremes};
+
+impl Watch {
+    /// Checks the addresses of the active lanes. Returns the lanes for which the access is possible, and whether all
+    /// are within one object.
+    pub(crate) fn possible(&mut self, s: &State<'_>, i: &Inst, touch: &Touch) -> (u64, bool) {
+        let (low, high, bits) = extremes(s, touch.pointer);
+        let (object, offset) = parts(low);
+        let near = parts(high).0 == object;
+        let inside = near
+            && s.memory.object(object).is_some_and(|info| {
+                let end = parts(high).1.checked_add(touch.bytes as i64);
+                info.home != Home::Null
+                    && offset >= 0
+                    && end.is_some_and(|end| end.cast_unsigned() <= info.bytes)
+            });
+        let left = self.left(s, i, touch);
+        let aligned = bits & u64::from(touch.align - 1) == 0;
+        let dead = self.is_dead(s, low);
+        let settled = inside && aligned && left.is_none() && !dead;
+        let good = if settled { s.mask } else { self.one_by_one(s, i, touch, left) };
+        (good, inside)
+    }
+
+    /// The lanes whose pointer has left an inner array.
+    fn left(&self, s: &State<'_>, i: &Inst, touch: &Touch) -> Option<Left> {
+        if self.left.is_empty() {
+            return None;
+        }
+        let pointer = s.kernel.insts[i.origin].operands.get(touch.operand)?;
+        self.left.get(&(s.warp.first_item, *pointer)).copied().filter(|left| left.lanes & s.mask != 0)
+    }
+
+    /// Checks each active lane. Returns the lanes for which the access is possible.
+    fn one_by_one(&mut self, s: &State<'_>, i: &Inst, touch: &Touch, left: Option<Left>) -> u64 {
+        let mut good = s.mask;
+        let what = if touch.writes { "writes" } else { "reads" };
+        for lane in lanes(s.mask) {
+            let address = address_of(s, touch.pointer, lane);
+            let (object, offset) = parts(address);
+            let item = work_item(&s.group, u64::from(s.warp.first_item) + lane as u64);
+            let bytes = touch.bytes as u64;
+            let info = s.memory.object(object).filter(|info| info.home != Home::Null);
+            let Some(info) = info else {
+                good &= !(1 << lane);
+                let null = object == 0 || (offset.unsigned_abs() < 1 << 20 && object >= 0xffff);
+                if null {
+                    self.note(&rules::NULL_POINTER, i, 1, || Occurrence {
+                        message: format!("{what} {bytes} bytes through a null pointer"),
+                        cure: "Pass a buffer, or test the pointer before it is used.".into(),
+                        work_item: Some(item),
+                        ..Occurrence::default()
+                    });
+                } else {
+                    self.note(&rules::DANGLING_POINTER, i, 1, || Occurrence {
+                        message: format!("{what} {bytes} bytes at {address:#x}, where no object is"),
+                        cure: "Make pointers from the address of an object, and keep them in the launch that made them.".into(),
+                        work_item: Some(item),
+                        ..Occurrence::default()
+                    });
+                }
+                continue;
+            };
+            let memory = AccessedMemory {
+                object: info.name.to_string(),
+                space: info.space,
+                object_bytes: info.bytes,
+                offset,
+                bytes,
+            };
+            let end = offset.checked_add(bytes.cast_signed());
+            if offset < 0 || end.is_none_or(|end| end.cast_unsigned() > info.bytes) {
+                good &= !(1 << lane);
+                let rule: &'static Rule =
+                    if touch.writes { &rules::OUT_OF_BOUNDS_WRITE } else { &rules::OUT_OF_BOUNDS_READ };
+                let size = info.bytes;
+                self.note(rule, i, 1, || Occurrence {
+                    message: format!(
+                        "{what} {bytes} bytes at offset {offset} of `{}`, which has {size} bytes",
+                        memory.object
+                    ),
+                    cure: if offset < 0 {
+                        "Keep the index at 0 or above: clamp it, or leave work-items at the edge out.".into()
+                    } else {
+                        "Compare the index with the size before the access, or make the object larger."
+                            .to_owned()
+                    },
+                    work_item: Some(item),
+                    memory: Some(memory),
+                    ..Occurrence::default()
+                });
+                continue;
+            }
+            let dead = match info.home {
+                Home::Private(index) => self.shadow(s).private_dead[index as usize] >> lane & 1 == 1,
+                _ => false,
+            };
+            if dead {
+                self.note(&rules::DANGLING_POINTER, i, 1, || Occurrence {
+                    message: format!(
+                        "{what} {bytes} bytes of `{}`, whose block has come to its end",
+                        memory.object
+                    ),
+                    cure: "Declare the variable where it lives as long as pointers to it.".into(),
+                    work_item: Some(item),
+                    memory: Some(memory),
+                    ..Occurrence::default()
+                });
+            } else if let Some(left) = left.filter(|left| left.lanes >> lane & 1 == 1) {
+                self.note(&rules::INNER_ARRAY_BOUNDS, i, 1, || Occurrence {
+                    message: format!(
+                        "{what} `{}` through index {} of an inner array of {} elements",
+                        memory.object, left.index, left.count
+                    ),
+                    cure:
+                        "Keep the index within the inner array: what lies behind it belongs to its neighbour."
+                            .into(),
+                    work_item: Some(item),
+                    memory: Some(memory),
+                    ..Occurrence::default()
+                });
+            } else if !offset.cast_unsigned().is_multiple_of(u64::from(touch.align)) {
+                let align = touch.align;
+                let (rule, cure): (&'static Rule, &str) = if touch.vector_builtin {
+                    (
+                        &rules::MISALIGNED_VECTOR,
+                        "vloadN and vstoreN need an address that is a multiple of the element's size.",
+                    )
+                } else {
+                    (
+                        &rules::MISALIGNED_ACCESS,
+                        "Use vloadN or vstoreN, which need the element's alignment only, or align the data.",
+                    )
+                };
+                self.note(rule, i, 1, || Occurrence {
+                    message: format!(
+                        "{what} {bytes} bytes at offset {offset} of `{}`, which is not a multiple of {align}",
+                        memory.object
+                    ),
+                    cure: cure.into(),
+                    work_item: Some(item),
+                    memory: Some(memory),
+                    ..Occurrence::default()
+                });
+            }
+        }
+        good
+    }
+
+    /// Whether an address is in a variable whose lifetime has ended, for any lane.
+    fn is_dead(&self, s: &State<'_>, address: u64) -> bool {
+        match s.memory.object(parts(address).0).map(|info| info.home) {
+            Some(Home::Private(index)) => {
+                self.shadow(s).private_dead.get(index as usize).is_some_and(|dead| dead & s.mask != 0)
+            }
+            _ => false,
+        }
+    }
+
+    /// Checks the permissions of an object. Returns the lanes for which the access is possible.
+    pub(crate) fn permitted(
+        &mut self,
+        s: &State<'_>,
+        i: &Inst,
+        touch: &Touch,
+        object: u32,
+        mask: u64,
+    ) -> u64 {
+        let Some(watched) = self.objects.get(object as usize) else { return mask };
+        let Some(info) = s.memory.object(object) else { return mask };
+        let forbidden = match (watched.access, touch.writes) {
+            (Access::Read, true) => Some("it was made to be read only (CL_MEM_READ_ONLY)"),
+            _ if touch.writes && watched.read_only => Some("the kernel declares it const"),
+            _ if touch.writes && info.space == Space::Constant && !matches!(info.home, Home::Local(_)) => {
+                Some("it lies in constant memory")
+            }
+            _ => None,
+        };
+        let lane = mask.trailing_zeros() as usize;
+        if mask == 0 {
+            return 0;
+        }
+        let occurrence = |message: String, cure: &str| {
+            let offset = parts(address_of(s, touch.pointer, lane)).1;
+            Occurrence {
+                message,
+                cure: cure.into(),
+                work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + lane as u64)),
+                memory: Some(AccessedMemory {
+                    object: info.name.to_string(),
+                    space: info.space,
+                    object_bytes: info.bytes,
+                    offset,
+                    bytes: touch.bytes as u64,
+                }),
+                related: Vec::new(),
+            }
+        };
+        let count = u64::from(mask.count_ones());
+        if let Some(why) = forbidden {
+            self.note(&rules::READ_ONLY_WRITE, i, count, || {
+                occurrence(
+                    format!("writes `{}`, but {why}", info.name),
+                    "Make the buffer CL_MEM_READ_WRITE and the pointer not const, or write somewhere else.",
+                )
+            });
+            return if info.space == Space::Constant { 0 } else { mask };
+        }
+        if touch.reads && !touch.puts_back && watched.access == Access::Write {
+            self.note(&rules::WRITE_ONLY_READ, i, count, || {
+                occurrence(
+                    format!("reads `{}`, which was made to be written only (CL_MEM_WRITE_ONLY)", info.name),
+                    "Make the buffer CL_MEM_READ_WRITE.",
+                )
+            });
+        }
+        mask
+    }
+}

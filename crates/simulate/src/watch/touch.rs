@@ -1,0 +1,93 @@
+//! The access of an instruction: the register of the addresses, sizes, kind.
+
+use crate::execute::code::{Detail, Inst};
+use crate::execute::rows::lanes;
+use crate::execute::state::State;
+
+/// An access by all active lanes of an instruction.
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "independent facts")]
+pub(crate) struct Touch {
+    /// The register of the addresses.
+    pub(crate) pointer: u32,
+    /// The index of the pointer operand.
+    pub(crate) operand: usize,
+    /// Bytes accessed per lane.
+    pub(crate) bytes: usize,
+    /// Required alignment.
+    pub(crate) align: u32,
+    /// Whether it is a `vloadN` or `vstoreN`.
+    pub(crate) vector_builtin: bool,
+    pub(crate) reads: bool,
+    pub(crate) writes: bool,
+    pub(crate) atomic: bool,
+    /// Whether it is a load that the source does not contain: see [`super::partial`].
+    pub(crate) puts_back: bool,
+}
+
+impl Touch {
+    /// A load or a store.
+    pub(super) fn plain(i: &Inst, write: bool) -> Self {
+        let (bytes, align, vector_builtin) = match i.detail {
+            Detail::Memory { scalar, align, vector_builtin } => {
+                (scalar.bytes() as usize * usize::from(i.components), align, vector_builtin)
+            }
+            _ => (1, 1, false),
+        };
+        Self {
+            pointer: i.args[0],
+            operand: 0,
+            bytes,
+            align,
+            vector_builtin,
+            reads: !write,
+            writes: write,
+            atomic: false,
+            puts_back: false,
+        }
+    }
+}
+
+/// The address of a lane.
+pub(crate) fn address_of(s: &State<'_>, pointer: u32, lane: usize) -> u64 {
+    let addresses = s.warp.rows.words(pointer);
+    addresses[if addresses.len() == 1 { 0 } else { lane }]
+}
+
+/// The lowest and highest address of the active lanes, and the OR of all addresses.
+pub(crate) fn extremes(s: &State<'_>, pointer: u32) -> (u64, u64, u64) {
+    let addresses = s.warp.rows.words(pointer);
+    if addresses.len() == 1 {
+        return (addresses[0], addresses[0], addresses[0]);
+    }
+    if s.mask == u64::MAX {
+        return s.arch.dispatch(Extremes(addresses));
+    }
+    lanes(s.mask).map(|lane| addresses[lane]).fold((u64::MAX, 0, 0), |(low, high, bits), address| {
+        (low.min(address), high.max(address), bits | address)
+    })
+}
+
+struct Extremes<'a>(&'a [u64]);
+
+impl pulp::WithSimd for Extremes<'_> {
+    type Output = (u64, u64, u64);
+
+    #[allow(clippy::inline_always, reason = "else it is compiled for the baseline")]
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> (u64, u64, u64) {
+        let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
+        for address in self.0 {
+            low = low.min(*address);
+            high = high.max(*address);
+            bits |= *address;
+        }
+        (low, high, bits)
+    }
+}
+
+/// The number of a lane's work-item in the launch, counted from 1.
+pub(crate) fn item_number(s: &State<'_>, lane: usize) -> u32 {
+    let items = s.group.enqueued_local.iter().product::<u64>();
+    (s.group.linear() * items + u64::from(s.warp.first_item) + lane as u64 + 1) as u32
+}
