@@ -143,7 +143,12 @@ impl<'k> Plan<'k> {
             | Op::Dot(_)
             | Op::Builtin(_) => Watcher::Around(flow::pure),
             Op::Fence { .. } => Watcher::Before(access::fence),
-            _ => return None,
+            Op::Query(_)
+            | Op::ObjectAddress(_)
+            | Op::ProgramAddress(_)
+            | Op::ImageQuery(_)
+            | Op::AsyncCopy { .. } => Watcher::Before(flow::fresh),
+            Op::Barrier { .. } | Op::WaitEvents { .. } | Op::WaitCopies { .. } => return None,
         })
     }
 }

@@ -25,6 +25,14 @@ pub(crate) fn pure_after(watch: &mut Watch, s: &mut State<'_>, i: &Inst) {
     }
 }
 
+/// An instruction whose result does not come from the values of operands, such as an id: the result is written.
+pub(crate) fn fresh(watch: &mut Watch, s: &mut State<'_>, i: &Inst) {
+    let shadow = watch.shadow_mut(s);
+    if shadow.tainted && i.out != NONE {
+        shadow.clear(i.out);
+    }
+}
+
 /// Copies the shadow of one lane to all lanes.
 pub(crate) fn splat(shadow: &mut Shadow, s: &mut State<'_>, i: &Inst) {
     if shadow.tainted {

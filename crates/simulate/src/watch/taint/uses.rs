@@ -3,20 +3,21 @@
 use tripipe_ir as ir;
 use tripipe_ir::Op;
 
-use super::flow::ty;
+use super::flow::{fresh, ty};
 use crate::execute::code::{Inst, component_bytes};
 use crate::execute::state::State;
 use crate::watch::findings::{Occurrence, work_item};
 use crate::watch::rules;
 use crate::watch::state::Watch;
 
-/// An operation whose operands all matter: a printed value, a texel.
+/// An operation whose operands all matter: a printed value, a texel. Its result is written.
 pub(crate) fn matters(watch: &mut Watch, s: &mut State<'_>, i: &Inst) {
     if watch.shadow(s).tainted {
         for operand in 0..s.kernel.insts[i.origin].operands.len() {
             used(watch, s, i, i.arg(operand), operand, "what leaves the kernel here");
         }
     }
+    fresh(watch, s, i);
 }
 
 /// A register determines an address.
