@@ -78,13 +78,6 @@ pub(crate) enum Detail {
     },
     /// A read or write of an image.
     Image(ImageAccess),
-    /// A scalar type, the alignment that the source promises, and whether the access is a vector load or store
-    /// function.
-    Memory {
-        scalar: ir::Scalar,
-        align: u32,
-        vector_builtin: bool,
-    },
 }
 
 /// The operand format of a read or write of an image.

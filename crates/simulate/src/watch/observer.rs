@@ -16,11 +16,11 @@ impl Observer for Watch {
     fn start_group(&mut self, s: &State<'_>) {
         let objects = s.memory.objects.iter().enumerate();
         let locals = objects.filter(|(_, info)| matches!(info.home, Home::Local(_))).map(|(index, _)| index);
-        self.start_group(s.group.linear(), locals);
+        self.enter_group(s.group.linear(), locals);
     }
 
     fn start_warp(&mut self, s: &State<'_>) {
-        self.start_warp(s);
+        self.enter_warp(s);
     }
 
     fn instruction(&mut self, s: &mut State<'_>, i: &Inst) -> Observed {

@@ -91,7 +91,7 @@ impl Watch {
     }
 
     /// Starts a group; its local memory is unwritten.
-    pub(crate) fn start_group(&mut self, group: u64, locals: impl Iterator<Item = usize>) {
+    pub(crate) fn enter_group(&mut self, group: u64, locals: impl Iterator<Item = usize>) {
         self.times.start_group();
         self.order.start(group as u32);
         self.left.clear();
@@ -107,7 +107,7 @@ impl Watch {
     }
 
     /// Starts the current warp.
-    pub(crate) fn start_warp(&mut self, s: &State<'_>) {
+    pub(crate) fn enter_warp(&mut self, s: &State<'_>) {
         let number = s.warp.number as usize;
         while self.shadows.len() <= number {
             self.shadows.push(Shadow::new(&s.code.slots));

@@ -1,6 +1,8 @@
 //! The access of an instruction: the register of the addresses, sizes, kind.
 
-use crate::execute::code::{Detail, Inst};
+use tripipe_ir::Op;
+
+use crate::execute::code::{Inst, component_bytes};
 use crate::execute::rows::lanes;
 use crate::execute::state::State;
 
@@ -27,12 +29,14 @@ pub(crate) struct Touch {
 
 impl Touch {
     /// A load or a store.
-    pub(super) fn plain(i: &Inst, write: bool) -> Self {
-        let (bytes, align, vector_builtin) = match i.detail {
-            Detail::Memory { scalar, align, vector_builtin } => {
-                (scalar.bytes() as usize * usize::from(i.components), align, vector_builtin)
-            }
-            _ => (1, 1, false),
+    pub(super) fn plain(s: &State<'_>, i: &Inst, write: bool) -> Self {
+        let data = &s.kernel.insts[i.origin];
+        let value = if write { data.operands.get(1).copied() } else { data.result };
+        let element = value.map_or(1, |value| component_bytes(s.kernel.ty(value)) as usize);
+        let bytes = element * usize::from(i.components);
+        let (align, vector_builtin) = match data.op {
+            Op::Load(access) | Op::Store(access) => (access.align, access.vector_builtin),
+            _ => (1, false),
         };
         Self {
             pointer: i.args[0],

@@ -59,20 +59,8 @@ pub(crate) fn select(kernel: &Kernel, inst: &Instruction) -> Option<(Run, Detail
             let detail = Detail::Address { stride: address.stride, offset: address.offset };
             Some((memory::address(address.stride, scalar(ty(1))), detail))
         }
-        Op::Load(access) => {
-            let scalar = bits(result)?;
-            Some((
-                memory::load(scalar),
-                Detail::Memory { scalar, align: access.align, vector_builtin: access.vector_builtin },
-            ))
-        }
-        Op::Store(access) => {
-            let scalar = bits(ty(1))?;
-            Some((
-                memory::store(scalar),
-                Detail::Memory { scalar, align: access.align, vector_builtin: access.vector_builtin },
-            ))
-        }
+        Op::Load(_) => plain(Some(memory::load(bits(result)?))),
+        Op::Store(_) => plain(Some(memory::store(bits(ty(1))?))),
         Op::Query(query) => query::select(query),
         Op::Dot(dot) => vector::dot(dot, ty(0)?, scalar(result)?),
         Op::Builtin(builtin) => call::select(builtin, ty(0)?, result?),

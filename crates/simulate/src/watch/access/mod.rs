@@ -20,17 +20,17 @@ use crate::execute::state::State;
 /// A watched load.
 pub(crate) fn load(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
     let puts_back = watch.partial.is_load(i.origin);
-    watched(watch, s, i, Touch { puts_back, ..Touch::plain(i, false) }, None)
+    watched(watch, s, i, Touch { puts_back, ..Touch::plain(s, i, false) }, None)
 }
 
 /// A watched load of a value that a compare-exchange checks again: for races it counts as atomic.
 pub(crate) fn guess(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
-    watched(watch, s, i, Touch { atomic: true, ..Touch::plain(i, false) }, None)
+    watched(watch, s, i, Touch { atomic: true, ..Touch::plain(s, i, false) }, None)
 }
 
 /// A watched store.
 pub(crate) fn store(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
-    watched(watch, s, i, Touch::plain(i, true), None)
+    watched(watch, s, i, Touch::plain(s, i, true), None)
 }
 
 /// A watched atomic.
