@@ -48,9 +48,10 @@ static FILES: &[(&str, &str)] = &[
     model!("qualcomm/adreno-740.toml"),
 ];
 
+#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
 static CATALOG: LazyLock<Vec<Gpu>> = LazyLock::new(|| {
-    // A test reads every file and fails on the first malformed one, so no model is skipped here.
-    FILES.iter().filter_map(|(path, text)| Gpu::from_toml(text, path).ok()).collect()
+    let read = |path: &str, text: &str| Gpu::from_toml(text, path).unwrap_or_else(|error| panic!("{error}"));
+    FILES.iter().map(|(path, text)| read(path, text)).collect()
 });
 
 /// All built-in models, Arm's before Qualcomm's, each vendor's by file name.
@@ -100,7 +101,7 @@ pub fn find(name: &str) -> Result<&'static Gpu, UnknownGpu> {
             catalog().iter().map(|gpu| (short(gpu.name()), gpu.name())).collect();
         let nearest = ranked(&short(name), names.iter().map(|(short, _)| short.as_str()))
             .into_iter()
-            .filter_map(|alike| names.iter().find(|(short, _)| *short == alike))
+            .filter_map(|alike| names.iter().find(|(short, _)| short == alike))
             .map(|(_, name)| *name)
             .take(3)
             .collect();

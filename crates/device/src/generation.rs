@@ -10,12 +10,11 @@ use crate::product::Product;
 
 const TEXT: &str = include_str!("../data/products.toml");
 
-static PRODUCTS: LazyLock<Products> = LazyLock::new(|| {
-    // A test reads the same text and fails if it is malformed.
-    toml::from_str(TEXT).unwrap_or_default()
-});
+#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
+static PRODUCTS: LazyLock<Products> =
+    LazyLock::new(|| toml::from_str(TEXT).unwrap_or_else(|error| panic!("products.toml: {error}")));
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Products {
     mali: Vec<MaliGeneration>,

@@ -35,12 +35,13 @@
 //! ```
 
 mod catalog;
+pub mod document;
 mod family;
 mod generation;
 mod gpu;
 mod identify;
 mod load;
-mod nearest;
+pub mod nearest;
 mod occupancy;
 pub mod probe;
 mod product;

@@ -3,7 +3,8 @@
 use std::iter;
 use std::ops::RangeInclusive;
 
-use crate::element::{ArrayShape, Number, append_float, append_integer, integer_range, is_float};
+use crate::element::{ArrayShape, append, append_float, append_integer, integer_range, is_float};
+use tripipe_device::document::Number;
 use tripipe_launch::ScalarType;
 
 /// The source of an array's contents.
@@ -97,7 +98,7 @@ impl Contents {
         let mut bytes = Vec::with_capacity(elements * array.element.bytes());
         let padding = vec![0; array.element.bytes() - lanes * scalar.bytes()];
         let append = |number: Number, bytes: &mut Vec<u8>| {
-            if number.append(scalar, bytes) { Ok(()) } else { Err(Misfit { number, scalar }) }
+            if append(number, scalar, bytes) { Ok(()) } else { Err(Misfit { number, scalar }) }
         };
         match self {
             Self::Fill(numbers) => {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use half::f16;
+use tripipe_device::document::Number;
 
 use tripipe_launch::{ChannelType, ImageExtent, ImageShape, ScalarType};
 
@@ -176,49 +177,21 @@ impl fmt::Display for ArrayShape {
     }
 }
 
-/// A number as given in a file.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Number {
-    /// Without decimal point and exponent.
-    Integer(i128),
-    /// With decimal point or exponent, or infinite, or NaN.
-    Float(f64),
-}
-
-impl fmt::Display for Number {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Integer(number) => write!(f, "{number}"),
-            Self::Float(number) => write!(f, "{number:?}"),
+/// Appends the number to `bytes` as a `scalar`, in host order. A float is rounded to the nearest. Returns `false`
+/// if the type cannot represent it: a fraction or an out-of-range number for an integer, or a number that would
+/// become infinite for a float.
+#[must_use]
+pub(crate) fn append(number: Number, scalar: ScalarType, bytes: &mut Vec<u8>) -> bool {
+    match (number, integer_range(scalar)) {
+        (_, None) => {
+            let wide = number.to_f64();
+            append_float(wide, scalar, bytes) || !wide.is_finite()
         }
-    }
-}
-
-impl Number {
-    /// The nearest `double`.
-    pub(crate) fn to_f64(self) -> f64 {
-        match self {
-            Self::Integer(number) => number as f64,
-            Self::Float(number) => number,
+        (Number::Integer(number), Some(range)) => {
+            append_integer(number, scalar, bytes);
+            range.contains(&number)
         }
-    }
-
-    /// Appends the number to `bytes` as a `scalar`, in host order. A float is rounded to the nearest. Returns `false`
-    /// if the type cannot represent it: a fraction or an out-of-range number for an integer, or a number that would
-    /// become infinite for a float.
-    #[must_use]
-    pub(crate) fn append(self, scalar: ScalarType, bytes: &mut Vec<u8>) -> bool {
-        match (self, integer_range(scalar)) {
-            (_, None) => {
-                let wide = self.to_f64();
-                append_float(wide, scalar, bytes) || !wide.is_finite()
-            }
-            (Self::Integer(number), Some(range)) => {
-                append_integer(number, scalar, bytes);
-                range.contains(&number)
-            }
-            (Self::Float(_), Some(_)) => false,
-        }
+        (Number::Float(_), Some(_)) => false,
     }
 }
 
@@ -272,7 +245,7 @@ pub(crate) fn append_float(number: f64, scalar: ScalarType, bytes: &mut Vec<u8>)
 /// A number of an array, decoded from its bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
-    /// A number of an integer type.
+    /// Of an integer type.
     Integer(i128),
     /// `half`
     F16(f16),
@@ -352,7 +325,7 @@ mod tests {
 
     fn bytes(number: Number, scalar: ScalarType) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
-        number.append(scalar, &mut bytes).then_some(bytes)
+        append(number, scalar, &mut bytes).then_some(bytes)
     }
 
     #[test]

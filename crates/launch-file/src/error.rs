@@ -2,17 +2,10 @@
 
 use thiserror::Error;
 
-use crate::element::{ArrayShape, ElementType, Number, integer_range};
+use tripipe_device::document::{Number, Place, ReadError, ReadReason, suggestion};
 use tripipe_launch::ImageShapeError;
 
-/// A location in a text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
-    /// Line, from 1.
-    pub line: usize,
-    /// Column in characters, from 1.
-    pub column: usize,
-}
+use crate::element::{ArrayShape, ElementType, integer_range};
 
 /// An error in a launch file, with its location.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -26,78 +19,19 @@ pub struct FileError {
     pub reason: Box<FileReason>,
 }
 
+impl From<ReadError> for FileError {
+    fn from(ReadError { file, place, reason }: ReadError) -> Self {
+        Self { file, place, reason: Box::new((*reason).into()) }
+    }
+}
+
 /// Why a launch file cannot be run.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum FileReason {
-    /// The file is not TOML.
-    #[error("not TOML: {message}")]
-    Syntax {
-        /// The message of the TOML parser.
-        message: String,
-    },
-    /// A key that the table does not have.
-    #[error("unknown key `{key}` in {table}{}; there are {}", suggestion(.nearest.as_deref()), .allowed.join(", "))]
-    UnknownKey {
-        /// The table that contains it.
-        table: String,
-        /// The key.
-        key: String,
-        /// A key of the table with a similar name.
-        nearest: Option<String>,
-        /// The keys of the table.
-        allowed: Vec<&'static str>,
-    },
-    /// Exactly one of several keys is required, and none is present.
-    #[error("{table} needs {}", either(.keys))]
-    MissingKey {
-        /// The table.
-        table: String,
-        /// The keys, one of which is required.
-        keys: Vec<&'static str>,
-    },
-    /// Keys that exclude each other.
-    #[error("{table} has both `{first}` and `{second}`; keep one")]
-    Conflict {
-        /// The table.
-        table: String,
-        /// A key.
-        first: &'static str,
-        /// The other key.
-        second: &'static str,
-    },
-    /// A value of the wrong type.
-    #[error("`{key}` must be {want}, not {found}")]
-    WrongType {
-        /// The key.
-        key: String,
-        /// The expected type.
-        want: &'static str,
-        /// The TOML type found.
-        found: &'static str,
-    },
-    /// A value out of range.
-    #[error("`{key}` is {found}, but must be {want}")]
-    Impossible {
-        /// The key.
-        key: String,
-        /// The value as written.
-        found: String,
-        /// The expected range.
-        want: String,
-    },
-    /// A word that is not among the allowed ones.
-    #[error("`{key}` is \"{found}\"{}; there are {}", suggestion(.nearest.as_deref()), .allowed.join(", "))]
-    UnknownWord {
-        /// The key.
-        key: String,
-        /// The word found.
-        found: String,
-        /// An allowed word with a similar name.
-        nearest: Option<String>,
-        /// The words allowed.
-        allowed: Vec<String>,
-    },
+    /// Not TOML, an unknown or missing key, or a value of the wrong type or out of range.
+    #[error(transparent)]
+    Read(#[from] ReadReason),
     /// A number that its element type cannot represent.
     #[error("{number} does not fit `{element}`{}", room(*element))]
     Misfit {
@@ -258,17 +192,6 @@ pub enum FileReason {
     },
 }
 
-fn suggestion(nearest: Option<&str>) -> String {
-    nearest.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default()
-}
-
-fn either(keys: &[&str]) -> String {
-    match keys {
-        [key] => format!("`{key}`"),
-        keys => format!("one of {}", keys.join(", ")),
-    }
-}
-
 fn some(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
@@ -277,15 +200,4 @@ fn room(element: ElementType) -> String {
     integer_range(element.scalar())
         .map(|range| format!(" ({} to {})", range.start(), range.end()))
         .unwrap_or_default()
-}
-
-/// The candidate most similar to `name`; `None` if none is similar enough to be a typing error.
-pub(crate) fn nearest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Option<String> {
-    // Jaro-Winkler favours a common prefix. Below this value, two words are similar only by chance.
-    const ALIKE: f64 = 0.8;
-    candidates
-        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
-        .filter(|(likeness, _)| *likeness >= ALIKE)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate.to_owned())
 }

@@ -17,12 +17,11 @@ mod picture;
 mod resolve;
 pub mod sim;
 mod stage;
-mod table;
 
 pub use compare::{Comparison, Difference, Tolerance};
 pub use contents::{Contents, Random};
-pub use element::{ArrayShape, ElementType, Number, Scalar};
-pub use error::{FileError, FileReason, Place};
+pub use element::{ArrayShape, ElementType, Scalar};
+pub use error::{FileError, FileReason};
 pub use load::{Array, Files, Limits, Loaded, LoadedMemory};
 pub use options::BuildOptions;
 pub use parse::parse;
@@ -32,6 +31,7 @@ pub use stage::{Outcome, Staged, StagedMemory};
 
 use std::sync::Arc;
 
+pub use tripipe_device::document::{Number, Place};
 use tripipe_launch::{Access, ChannelOrder, ChannelType, ImageExtent, NdRange, Program, Sampler, Source};
 
 /// One run of one kernel: program, range and arguments.

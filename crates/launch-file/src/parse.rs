@@ -1,15 +1,13 @@
 //! Parsing of launch files.
 
-use toml::de::DeTable;
-
 use crate::compare::Tolerance;
 use crate::contents::{Contents, Random};
-use crate::element::{ArrayShape, ElementType, Number, is_float};
+use crate::element::{ArrayShape, ElementType, append, is_float};
 use crate::error::{FileError, FileReason};
 use crate::options::BuildOptions;
 use crate::resolve;
-use crate::table::{Item, Table, Text, line_starts};
 use crate::{BytesFrom, Dump, Entry, Expect, Given, LaunchFile, Memory, MemoryShape, ProgramFile};
+use tripipe_device::document::{Document, Item, Number, ReadError, ReadReason, Table};
 use tripipe_launch::{
     Access, Addressing, ChannelOrder, ChannelType, Filter, ImageExtent, ImageShape, NdRange, Sampler,
 };
@@ -34,23 +32,24 @@ const KINDS: [&str; 8] = ["buffer", "image", "value", "bytes", "local", "sampler
 /// [`FileError`] with line and column: not TOML, an unknown or missing key, a value of the wrong type, numbers that do
 /// not fit their type or their array.
 pub fn parse(text: &str, name: &str) -> Result<LaunchFile, FileError> {
-    let lines = line_starts(text);
-    let text = Text { all: text, file: name, lines: &lines };
-    let document = DeTable::parse(text.all).map_err(|error| {
-        let message = error.message().to_owned();
-        text.error(&error.span().unwrap_or_default(), FileReason::Syntax { message })
-    })?;
-    launch(&Table::new(text, "a launch file".to_owned(), 0..0, document.get_ref()), name)
+    launch(&Document::parse(text, name)?.root("a launch file"), name)
 }
 
-fn launch(root: &Table<'_, '_>, name: &str) -> Result<LaunchFile, FileError> {
+/// An error with `reason`, located at the value.
+fn error_at(item: &Item<'_>, reason: FileReason) -> FileError {
+    FileError { file: item.file().to_owned(), place: item.place(), reason: Box::new(reason) }
+}
+
+fn launch(root: &Table<'_>, name: &str) -> Result<LaunchFile, FileError> {
     root.check_keys(&ROOT_KEYS)?;
     let program = root.one_of(&["source", "spirv"])?;
     let path = program.string()?.to_owned();
     let source =
-        if program.key == "spirv" { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
+        if program.key() == "spirv" { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
     let options = match root.get("options") {
-        Some(item) => BuildOptions::parse(string_or_empty(&item)?).map_err(|reason| item.error(reason))?,
+        Some(item) => {
+            BuildOptions::parse(item.string_or_empty()?).map_err(|reason| error_at(&item, reason))?
+        }
         None => BuildOptions::default(),
     };
     let kernel = root.get("kernel");
@@ -66,7 +65,7 @@ fn launch(root: &Table<'_, '_>, name: &str) -> Result<LaunchFile, FileError> {
     let Some(arguments) = root.get("argument") else { return Ok(file) };
     for (index, item) in arguments.items().enumerate() {
         if index == ARGUMENTS_MAX {
-            return Err(item.impossible(format!("at most {ARGUMENTS_MAX} arguments")));
+            return Err(item.impossible(format!("at most {ARGUMENTS_MAX} arguments")).into());
         }
         let entry = argument(&item, index, &file.arguments)?;
         file.arguments.push(entry);
@@ -74,18 +73,14 @@ fn launch(root: &Table<'_, '_>, name: &str) -> Result<LaunchFile, FileError> {
     Ok(file)
 }
 
-fn string_or_empty<'a>(item: &Item<'a, '_>) -> Result<&'a str, FileError> {
-    if item.as_string() == Some("") { Ok("") } else { item.string() }
-}
-
-fn range(root: &Table<'_, '_>) -> Result<NdRange, FileError> {
+fn range(root: &Table<'_>) -> Result<NdRange, FileError> {
     let global = root.must("global")?.extents(3)?;
     let range = match global[..] {
         [x] => NdRange::d1(x),
         [x, y] => NdRange::d2(x, y),
         _ => NdRange::d3(global[0], global[1], global[2]),
     };
-    let as_many = |item: &Item<'_, '_>, found: usize| {
+    let as_many = |item: &Item<'_>, found: usize| -> Result<(), ReadError> {
         if found == global.len() {
             return Ok(());
         }
@@ -107,23 +102,23 @@ fn range(root: &Table<'_, '_>) -> Result<NdRange, FileError> {
     Ok(range.offset(at(0), at(1), at(2)))
 }
 
-fn argument(item: &Item<'_, '_>, index: usize, before: &[Entry]) -> Result<Entry, FileError> {
+fn argument(item: &Item<'_>, index: usize, before: &[Entry]) -> Result<Entry, FileError> {
     let table = item.table(format!("argument {index}"))?;
     // A typing error in the key that determines the kind must be reported as such, not as a missing key.
     let all: Vec<&str> =
         [&["name"][..], &KINDS, &["count"], &CONTENT_KEYS, &["access", "dump", "expect", "type"]].concat();
     table.check_keys(&all)?;
     let kind = table.one_of(&KINDS)?;
-    let of_its_kind: &[&[&'static str]] = match kind.key {
-        "buffer" => &[&["name", "buffer", "count"], &CONTENT_KEYS, &["access", "dump", "expect"]],
-        "image" => &[&["name", "image"], &CONTENT_KEYS, &["access", "dump", "expect"]],
-        "value" => &[&["name", "value", "type"]],
-        key => &[&["name"], &[key]],
+    let of_its_kind: Vec<&'static str> = match kind.key() {
+        "buffer" => [&["name", "buffer", "count"][..], &CONTENT_KEYS, &["access", "dump", "expect"]].concat(),
+        "image" => [&["name", "image"][..], &CONTENT_KEYS, &["access", "dump", "expect"]].concat(),
+        "value" => vec!["name", "value", "type"],
+        key => ["name"].into_iter().chain(KINDS.into_iter().filter(|kind| *kind == key)).collect(),
     };
-    let table = item.table(format!("argument {index} (`{}`)", kind.key))?;
-    table.check_keys(&of_its_kind.concat())?;
+    let table = item.table(format!("argument {index} (`{}`)", kind.key()))?;
+    table.check_keys(&of_its_kind)?;
 
-    let given = match kind.key {
+    let given = match kind.key() {
         "buffer" => Given::Memory(buffer(&table, &kind)?),
         "image" => Given::Memory(image(&table, &kind)?),
         "value" => value(&table, &kind)?,
@@ -141,16 +136,16 @@ fn argument(item: &Item<'_, '_>, index: usize, before: &[Entry]) -> Result<Entry
 }
 
 /// Parses the name of a type, or returns an error at its location.
-fn element(item: &Item<'_, '_>) -> Result<ElementType, FileError> {
+fn element(item: &Item<'_>) -> Result<ElementType, FileError> {
     let found = item.string()?;
     if let Some(element) = ElementType::from_opencl_name(found) {
         return Ok(element);
     }
     // Only for the message, which lists all names.
-    item.word(ElementType::all().map(|element| (element.to_string(), element)))
+    Ok(item.word(ElementType::all().map(|element| (element.to_string(), element)))?)
 }
 
-fn buffer(table: &Table<'_, '_>, kind: &Item<'_, '_>) -> Result<Memory, FileError> {
+fn buffer(table: &Table<'_>, kind: &Item<'_>) -> Result<Memory, FileError> {
     let element = element(kind)?;
     let extents = table.get("count").map(|count| count.extents(DIMENSIONS_MAX)).transpose()?;
     let stated = extents.map(|extents| ArrayShape { element, extents });
@@ -160,15 +155,19 @@ fn buffer(table: &Table<'_, '_>, kind: &Item<'_, '_>) -> Result<Memory, FileErro
         (None, Contents::Values(numbers)) => Some(vec![numbers.len() / element.lanes()]),
         (None, Contents::File { .. } | Contents::Npy { .. } | Contents::Picture { .. }) => None,
         (None, _) => {
-            let name = table.name.clone();
-            return Err(table.error(FileReason::Unsized { name, keys: "count" }));
+            let reason = FileReason::Unsized { name: table.name().to_owned(), keys: "count" };
+            return Err(FileError {
+                file: table.file().to_owned(),
+                place: table.place(),
+                reason: Box::new(reason),
+            });
         }
     };
     let array = extents.clone().map(|extents| ArrayShape { element, extents });
     memory(table, MemoryShape::Buffer { element, extents }, element, array.as_ref(), contents)
 }
 
-fn image(table: &Table<'_, '_>, kind: &Item<'_, '_>) -> Result<Memory, FileError> {
+fn image(table: &Table<'_>, kind: &Item<'_>) -> Result<Memory, FileError> {
     let inner = kind.table("`image`".to_owned())?;
     inner.check_keys(&["width", "height", "depth", "layers", "over_buffer", "order", "channel"])?;
     let order =
@@ -187,7 +186,7 @@ fn image(table: &Table<'_, '_>, kind: &Item<'_, '_>) -> Result<Memory, FileError
         (_, None) => ImageExtent::D2 { width: some_width, height: some_height },
         (_, Some(item)) => {
             let slices = item.whole(&(1..=usize::MAX))?;
-            match (item.key, height) {
+            match (item.key(), height) {
                 ("layers", None) => ImageExtent::D1Array { width: some_width, layers: slices },
                 ("layers", Some(height)) => {
                     ImageExtent::D2Array { width: some_width, height, layers: slices }
@@ -197,26 +196,27 @@ fn image(table: &Table<'_, '_>, kind: &Item<'_, '_>) -> Result<Memory, FileError
         }
     };
     if over_buffer && !matches!(extent, ImageExtent::Buffer { .. }) {
-        return Err(inner.error(FileReason::Conflict {
+        let second = if height.is_some() { "height" } else { "depth or layers" };
+        let reason = ReadReason::Conflict {
             table: "`image`".to_owned(),
-            first: "over_buffer",
-            second: if height.is_some() { "height" } else { "depth or layers" },
-        }));
+            first: "over_buffer".to_owned(),
+            second: second.to_owned(),
+        };
+        return Err(inner.error(reason).into());
     }
     if matches!(extent, ImageExtent::D3 { .. }) && height.is_none() {
-        return Err(
-            inner.error(FileReason::MissingKey { table: "a 3D `image`".to_owned(), keys: vec!["height"] })
-        );
+        let reason = ReadReason::MissingKey { table: "a 3D `image`".to_owned(), keys: vec!["height"] };
+        return Err(inner.error(reason).into());
     }
     let shape = ImageShape { extent, order, channel };
-    shape.check().map_err(|error| kind.error(error.into()))?;
+    shape.check().map_err(|error| error_at(kind, error.into()))?;
     let element = ElementType::of_image(&shape);
     let array = width.map(|_| ArrayShape::of_image(&shape));
     let contents = contents(table, element, array.as_ref())?;
     let from_picture = matches!((&contents, extent), (Contents::Picture { .. }, ImageExtent::D2 { .. }));
     if array.is_none() && (!from_picture || height.is_some()) {
-        let name = table.name.clone();
-        return Err(kind.error(FileReason::Unsized { name, keys: "width" }));
+        let name = table.name().to_owned();
+        return Err(error_at(kind, FileReason::Unsized { name, keys: "width" }));
     }
     let shape = MemoryShape::Image { extent: width.map(|_| extent), order, channel };
     memory(table, shape, element, array.as_ref(), contents)
@@ -229,7 +229,7 @@ fn plain_name(name: &str) -> String {
 
 /// The parts that buffers and images have in common.
 fn memory(
-    table: &Table<'_, '_>,
+    table: &Table<'_>,
     shape: MemoryShape,
     element: ElementType,
     array: Option<&ArrayShape>,
@@ -250,7 +250,7 @@ fn memory(
 
 /// The contents given by one of the keys of `table`, checked as far as possible without other files.
 fn contents(
-    table: &Table<'_, '_>,
+    table: &Table<'_>,
     element: ElementType,
     array: Option<&ArrayShape>,
 ) -> Result<Contents, FileError> {
@@ -258,12 +258,12 @@ fn contents(
         return Ok(Contents::Unwritten);
     };
     let path = || item.string().map(str::to_owned);
-    let contents = match item.key {
+    let contents = match item.key() {
         "fill" => {
             let numbers = item.numbers()?;
             if numbers.len() != 1 && numbers.len() != element.lanes() {
                 let want = format!("the lanes of one `{element}`, {}", element.lanes());
-                return Err(item.error(FileReason::Numbers { found: numbers.len(), want }));
+                return Err(error_at(&item, FileReason::Numbers { found: numbers.len(), want }));
             }
             Contents::Fill(numbers)
         }
@@ -282,7 +282,7 @@ fn contents(
                 ),
             };
             if !fits {
-                return Err(item.error(FileReason::Numbers { found, want }));
+                return Err(error_at(&item, FileReason::Numbers { found, want }));
             }
             Contents::Values(numbers)
         }
@@ -292,7 +292,8 @@ fn contents(
         "npy" => Contents::Npy { path: path()? },
         _ => Contents::Picture { path: path()? },
     };
-    check_fit(&contents, element).map_err(|number| item.error(FileReason::Misfit { number, element }))?;
+    check_fit(&contents, element)
+        .map_err(|number| error_at(&item, FileReason::Misfit { number, element }))?;
     Ok(contents)
 }
 
@@ -301,14 +302,14 @@ fn check_fit(contents: &Contents, element: ElementType) -> Result<(), Number> {
     let mut bytes = Vec::new();
     for number in contents.written() {
         bytes.clear();
-        if !number.append(element.scalar(), &mut bytes) {
+        if !append(number, element.scalar(), &mut bytes) {
             return Err(number);
         }
     }
     Ok(())
 }
 
-fn range_of_numbers(item: &Item<'_, '_>, element: ElementType) -> Result<Contents, FileError> {
+fn range_of_numbers(item: &Item<'_>, element: ElementType) -> Result<Contents, FileError> {
     let inner = item.table("`range`".to_owned())?;
     inner.check_keys(&["start", "step"])?;
     let number = |key, default| match inner.get(key) {
@@ -324,7 +325,7 @@ fn range_of_numbers(item: &Item<'_, '_>, element: ElementType) -> Result<Content
     Ok(Contents::Range { start: number("start", 0)?, step: number("step", 1)? })
 }
 
-fn random(item: &Item<'_, '_>, element: ElementType) -> Result<Contents, FileError> {
+fn random(item: &Item<'_>, element: ElementType) -> Result<Contents, FileError> {
     let inner = item.table("`random`".to_owned())?;
     inner.check_keys(&["seed", "low", "high"])?;
     let seed = inner.get("seed").map(|item| item.whole(&(0..=u64::MAX))).transpose()?.unwrap_or(1);
@@ -338,12 +339,12 @@ fn random(item: &Item<'_, '_>, element: ElementType) -> Result<Contents, FileErr
     let random = Random { seed, low: bound("low")?, high: bound("high")? };
     let order = random.is_ordered(element.scalar());
     if !order {
-        return Err(item.impossible("from a `low` up to a `high` no less, their distance finite"));
+        return Err(item.impossible("from a `low` up to a `high` no less, their distance finite").into());
     }
     Ok(Contents::Random(random))
 }
 
-fn dump(item: &Item<'_, '_>) -> Result<Option<Dump>, FileError> {
+fn dump(item: &Item<'_>) -> Result<Option<Dump>, FileError> {
     let Some(word) = item.as_string() else {
         return Ok(item.boolean()?.then_some(Dump::Text { hexadecimal: false }));
     };
@@ -356,18 +357,17 @@ fn dump(item: &Item<'_, '_>) -> Result<Option<Dump>, FileError> {
         "bin" => Ok(Some(Dump::Raw { path })),
         "npy" => Ok(Some(Dump::Npy { path })),
         picture if PICTURES.contains(&picture) => Ok(Some(Dump::Picture { path })),
-        _ => Err(item.impossible(format!(
-            "true, \"hex\", or a path that ends in .bin, .npy or a picture's ending (.{})",
-            PICTURES.join(", .")
-        ))),
+        _ => {
+            let pictures = PICTURES.join(", .");
+            let want = format!(
+                "true, \"hex\", or a path that ends in .bin, .npy or a picture's ending (.{pictures})"
+            );
+            Err(item.impossible(want).into())
+        }
     }
 }
 
-fn expect(
-    item: &Item<'_, '_>,
-    element: ElementType,
-    array: Option<&ArrayShape>,
-) -> Result<Expect, FileError> {
+fn expect(item: &Item<'_>, element: ElementType, array: Option<&ArrayShape>) -> Result<Expect, FileError> {
     let inner = item.table("`expect`".to_owned())?;
     inner.check_keys(&[&CONTENT_KEYS[..], &["absolute", "relative", "ulp"]].concat())?;
     inner.one_of(&CONTENT_KEYS)?;
@@ -376,7 +376,7 @@ fn expect(
     let (absolute, relative) = (size("absolute")?, size("relative")?);
     let ulp = match inner.get("ulp") {
         Some(item) if !is_float(element.scalar()) => {
-            return Err(item.impossible(format!("left out: `{element}` is no float")));
+            return Err(item.impossible(format!("left out: `{element}` is no float")).into());
         }
         Some(item) => item.whole(&(0..=u64::MAX))?,
         None => 0,
@@ -384,17 +384,17 @@ fn expect(
     Ok(Expect { contents, tolerance: Tolerance { absolute, relative, ulp } })
 }
 
-fn value(table: &Table<'_, '_>, kind: &Item<'_, '_>) -> Result<Given, FileError> {
+fn value(table: &Table<'_>, kind: &Item<'_>) -> Result<Given, FileError> {
     let numbers = kind.numbers()?;
     let Some(item) = table.get("type") else {
         return Ok(Given::Value { element: None, numbers });
     };
     let element = element(&item)?;
-    resolve::value(element, &numbers).map_err(|reason| kind.error(reason))?;
+    resolve::value(element, &numbers).map_err(|reason| error_at(kind, reason))?;
     Ok(Given::Value { element: Some(element), numbers })
 }
 
-fn bytes(item: &Item<'_, '_>) -> Result<BytesFrom, FileError> {
+fn bytes(item: &Item<'_>) -> Result<BytesFrom, FileError> {
     if item.as_string().is_none() {
         let inner = item.table("`bytes`".to_owned())?;
         inner.check_keys(&["file"])?;
@@ -408,12 +408,12 @@ fn bytes(item: &Item<'_, '_>) -> Result<BytesFrom, FileError> {
         .collect::<Option<_>>()
         .ok_or_else(|| item.impossible("pairs of hexadecimal digits, e.g. \"00 01 ff\""))?;
     if digits.is_empty() || !digits.len().is_multiple_of(2) {
-        return Err(item.impossible("pairs of hexadecimal digits, e.g. \"00 01 ff\""));
+        return Err(item.impossible("pairs of hexadecimal digits, e.g. \"00 01 ff\"").into());
     }
     Ok(BytesFrom::Written(digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()))
 }
 
-fn sampler(table: &Table<'_, '_>) -> Result<Sampler, FileError> {
+fn sampler(table: &Table<'_>) -> Result<Sampler, FileError> {
     table.check_keys(&["normalized", "addressing", "filter"])?;
     let normalized = table.must("normalized")?.boolean()?;
     let item = table.must("addressing")?;
@@ -425,7 +425,7 @@ fn sampler(table: &Table<'_, '_>) -> Result<Sampler, FileError> {
         ("mirrored-repeat".to_owned(), Addressing::MirroredRepeat),
     ])?;
     if !normalized && matches!(addressing, Addressing::Repeat | Addressing::MirroredRepeat) {
-        return Err(item.impossible("none, clamp-to-edge or clamp, unless `normalized` is true"));
+        return Err(item.impossible("none, clamp-to-edge or clamp, unless `normalized` is true").into());
     }
     let filter = table
         .must("filter")?
@@ -434,7 +434,7 @@ fn sampler(table: &Table<'_, '_>) -> Result<Sampler, FileError> {
 }
 
 /// The earlier argument that `same_as` refers to by index or by name.
-fn same_as(item: &Item<'_, '_>, before: &[Entry]) -> Result<usize, FileError> {
+fn same_as(item: &Item<'_>, before: &[Entry]) -> Result<usize, FileError> {
     let (found, index) = if let Some(name) = item.as_string() {
         let index = before.iter().position(|entry| entry.name.as_deref() == Some(name));
         (format!("`{name}`"), index)
@@ -442,7 +442,7 @@ fn same_as(item: &Item<'_, '_>, before: &[Entry]) -> Result<usize, FileError> {
         let index = item.whole(&(0..=usize::MAX))?;
         (format!("argument {index}"), Some(index).filter(|index| *index < before.len()))
     };
-    let refused = |reason| item.error(FileReason::SameAs { found, reason });
+    let refused = |reason| error_at(item, FileReason::SameAs { found, reason });
     match index {
         None => Err(refused("is no argument before this one")),
         Some(index) if matches!(before[index].given, Given::Memory(_)) => Ok(index),

@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::element::{ArrayShape, ElementType, Number};
-use crate::error::{FileError, FileReason, nearest};
+use crate::element::{ArrayShape, ElementType};
+use crate::error::{FileError, FileReason};
 use crate::{BytesFrom, Contents, Entry, Given, LaunchFile, Memory, MemoryShape};
+use tripipe_device::document::Number;
+use tripipe_device::nearest::nearest;
 use tripipe_launch::{Sampler, Value};
 
 /// Maximum bytes of a value: several times what `CL_DEVICE_MAX_PARAMETER_SIZE` allows for all arguments together.
@@ -124,7 +126,8 @@ impl LaunchFile {
             (None, _) => Err(error(FileReason::WhichKernel { program, kernels: names() })),
             (Some(kernel), _) => {
                 kernels.iter().find(|signature| signature.kernel == *kernel).ok_or_else(|| {
-                    let nearest = nearest(kernel, kernels.iter().map(|signature| signature.kernel.as_str()));
+                    let names_alike = kernels.iter().map(|signature| signature.kernel.as_str());
+                    let nearest = nearest(kernel, names_alike).map(str::to_owned);
                     let kernel = kernel.clone();
                     error(FileReason::NoSuchKernel { program, kernel, nearest, kernels: names() })
                 })

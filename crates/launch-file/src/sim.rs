@@ -13,11 +13,13 @@ use std::borrow::Cow;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::element::{ArrayShape, ElementType, Number, integer_range, is_float};
-use crate::error::{FileError, FileReason, Place, nearest};
+use crate::element::{ArrayShape, ElementType, append, integer_range, is_float};
+use crate::error::{FileError, FileReason};
 use crate::options::BuildOptions;
 use crate::resolve::{PARAMETER_MAX, ParameterKind, Passed, value};
 use crate::{BytesFrom, Contents, Dump, Entry, Given, LaunchFile, Memory, MemoryShape, ProgramFile};
+use tripipe_device::document::{Number, Place};
+use tripipe_device::nearest::nearest;
 use tripipe_launch::{Access, NdRange, ScalarType};
 
 /// An argument of a `.sim` file.
@@ -426,7 +428,7 @@ fn number(word: &str, scalar: ScalarType, hexadecimal: bool) -> Result<Number, F
         Number::Integer(i128::from_str(word).map_err(|_| refused())?)
     };
     let mut bytes = Vec::new();
-    if number.append(scalar, &mut bytes) { Ok(number) } else { Err(FileReason::Misfit { number, element }) }
+    if append(number, scalar, &mut bytes) { Ok(number) } else { Err(FileReason::Misfit { number, element }) }
 }
 
 fn bytes_of(element: ElementType, numbers: Vec<Number>) -> Result<Arc<[u8]>, FileReason> {

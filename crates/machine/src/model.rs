@@ -275,10 +275,13 @@ impl Model {
     }
 
     /// The model of most GPUs of a family, and the models of the GPUs that variants name.
+    #[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
     fn general_and_special(text: &str) -> (Arc<Self>, BTreeMap<String, Arc<Self>>) {
-        // A test reads the same texts and fails if one is malformed.
-        let read = |gpu: &str| Arc::new(Self::from_toml(text, gpu).unwrap_or_default());
-        let variants = toml::from_str(text).map(|file: File| file.variant).unwrap_or_default();
+        let read = |gpu: &str| {
+            Arc::new(Self::from_toml(text, gpu).unwrap_or_else(|error| panic!("a built-in model: {error}")))
+        };
+        let file: File = toml::from_str(text).unwrap_or_else(|error| panic!("a built-in model: {error}"));
+        let variants = file.variant;
         // GPUs that are named by the same variants share one model.
         let mut models: BTreeMap<Vec<usize>, Arc<Self>> = BTreeMap::new();
         let gpus = variants.iter().flat_map(|variant| &variant.gpus);

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
+use tripipe_device::nearest::nearest;
 use tripipe_ir::diagnostic::Rule;
 use tripipe_report::rules;
 use tripipe_simulate::watch::rules::ALL;
@@ -74,11 +75,7 @@ pub(super) fn find(rules: &[&'static Rule], code: &str) -> Result<&'static Rule>
     if let Some(rule) = rules.iter().find(|rule| rule.code == bare) {
         return Ok(rule);
     }
-    let near = rules
-        .iter()
-        .map(|rule| (strsim::jaro_winkler(rule.code, &bare), rule.code))
-        .filter(|(likeness, _)| *likeness > 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    let question = near.map(|(_, near)| format!("; did you mean {near}?")).unwrap_or_default();
+    let near = nearest(&bare, rules.iter().map(|rule| rule.code));
+    let question = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
     Err(anyhow!("no finding has the code `{code}`{question} (`tripipe explain` lists them)"))
 }

@@ -20,6 +20,7 @@ use std::io::{self, Write};
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use tripipe::{Choice, Device, Error};
+use tripipe_device::nearest::nearest;
 
 use crate::progress::Progress;
 
@@ -72,10 +73,7 @@ fn resolve(choice: Choice) -> anyhow::Result<Device> {
 
 /// The one of `names` that `name` was probably meant to be.
 fn did_you_mean<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
-    let name = name.to_lowercase();
-    let likeness = names.iter().map(|known| (strsim::jaro_winkler(known, &name), *known));
-    let near = likeness.filter(|(likeness, _)| *likeness > 0.75).max_by(|a, b| a.0.total_cmp(&b.0));
-    near.map(|(_, known)| known)
+    nearest(&name.to_lowercase(), names.iter().copied())
 }
 
 /// Writes a note, which is not an error, on standard error.

@@ -2,31 +2,34 @@
 
 use thiserror::Error;
 
+use crate::document::{Place, ReadError, ReadReason, suggestion};
+
 /// An error in a data file, with its location.
 #[derive(Clone, Debug, Error, PartialEq)]
-#[error("{file}:{line}:{column}: {reason}")]
+#[error("{file}:{}:{}: {reason}", place.line, place.column)]
 #[non_exhaustive]
 pub struct DataError {
     /// The file's name, as given by the caller.
     pub file: String,
-    /// Line, from 1.
-    pub line: usize,
-    /// Column in characters, from 1.
-    pub column: usize,
+    /// The location.
+    pub place: Place,
     /// The cause.
-    pub reason: DataReason,
+    pub reason: Box<DataReason>,
+}
+
+impl From<ReadError> for DataError {
+    fn from(ReadError { file, place, reason }: ReadError) -> Self {
+        Self { file, place, reason: Box::new((*reason).into()) }
+    }
 }
 
 /// Why a data file is not a GPU model.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum DataReason {
-    /// The file is not TOML.
-    #[error("not TOML: {message}")]
-    Syntax {
-        /// The message of the TOML parser.
-        message: String,
-    },
+    /// Not TOML, an unknown or missing key, or a value of the wrong type or out of range.
+    #[error(transparent)]
+    Read(#[from] ReadReason),
     /// A section that does not exist in models.
     #[error("unknown section [{section}]{}", suggestion(.nearest.as_deref()))]
     UnknownSection {
@@ -40,54 +43,6 @@ pub enum DataReason {
     MissingSection {
         /// Its name.
         section: &'static str,
-    },
-    /// A key that does not exist in the section.
-    #[error("unknown key `{key}` in [{section}]{}", suggestion(.nearest.as_deref()))]
-    UnknownKey {
-        /// The section that contains it.
-        section: String,
-        /// The key.
-        key: String,
-        /// A key of the section with a similar name.
-        nearest: Option<String>,
-    },
-    /// A required key is missing.
-    #[error("`{key}` is missing in [{section}]")]
-    MissingKey {
-        /// The section that must contain it.
-        section: String,
-        /// The key.
-        key: &'static str,
-    },
-    /// A value of the wrong type.
-    #[error("`{key}` must be {want}, not {found}")]
-    WrongType {
-        /// The key.
-        key: String,
-        /// The expected type.
-        want: &'static str,
-        /// The TOML type found.
-        found: &'static str,
-    },
-    /// A number that is impossible for a GPU.
-    #[error("`{key}` is {found}, but must be {want}")]
-    Impossible {
-        /// The key.
-        key: String,
-        /// The number as written.
-        found: String,
-        /// The expected range.
-        want: String,
-    },
-    /// A word that is not among the allowed ones.
-    #[error("`{key}` is \"{found}\", but must be one of {}", .allowed.join(", "))]
-    UnknownWord {
-        /// The key.
-        key: String,
-        /// The word found.
-        found: String,
-        /// The words allowed.
-        allowed: Vec<&'static str>,
     },
     /// A source that no `[sources]` table defines.
     #[error("unknown source \"{id}\"{}; sources stand in sources.toml or in the file's own [sources]", suggestion(.nearest.as_deref()))]
@@ -111,8 +66,4 @@ pub enum DataReason {
         /// The values and the contradiction.
         message: String,
     },
-}
-
-fn suggestion(nearest: Option<&str>) -> String {
-    nearest.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default()
 }

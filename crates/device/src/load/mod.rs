@@ -8,24 +8,22 @@ mod reader;
 
 use std::sync::{Arc, LazyLock};
 
-use toml::de::DeTable;
-
 pub use error::{DataError, DataReason};
-use reader::{Sources, Text};
+use reader::Sources;
 
+use crate::document::{Document, Table};
 use crate::gpu::Gpu;
 use crate::sourced::Source;
 
 /// The sources that every data file may cite.
-static SHARED_SOURCES: LazyLock<Sources> = LazyLock::new(|| {
-    // A test reads the same text and fails if it is malformed.
-    read_shared_sources().unwrap_or_default()
-});
+#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
+static SHARED_SOURCES: LazyLock<Sources> =
+    LazyLock::new(|| read_shared_sources().unwrap_or_else(|error| panic!("{error}")));
 
 fn read_shared_sources() -> Result<Sources, DataError> {
-    let text = Text { text: include_str!("../../data/sources.toml"), file: "sources.toml" };
-    let document = parse(text)?;
-    read_sources(text, document.get_ref())
+    read_sources(
+        &Document::parse(include_str!("../../data/sources.toml"), "sources.toml")?.root("a data file"),
+    )
 }
 
 /// The shared source of that name: one that every data file may cite.
@@ -41,42 +39,24 @@ impl Gpu {
     /// [`DataError`] with line and column: not TOML, an unknown or missing section or key, a value of the wrong type
     /// or an impossible one, a value without basis or source, or values that contradict each other.
     pub fn from_toml(text: &str, file_name: &str) -> Result<Self, DataError> {
-        let text = Text { text, file: file_name };
-        let document = parse(text)?;
-        let root = document.get_ref();
+        let document = Document::parse(text, file_name)?;
+        let root = document.root("a data file");
         let mut sources = SHARED_SOURCES.clone();
-        sources.append(&mut read_sources(text, root)?);
-        model::read(text, root, &sources)
+        sources.append(&mut read_sources(&root)?);
+        model::read(&root, &sources)
     }
 }
 
-fn parse(text: Text<'_>) -> Result<toml::Spanned<DeTable<'_>>, DataError> {
-    DeTable::parse(text.text).map_err(|error| {
-        let message = error.message().to_owned();
-        text.error(&error.span().unwrap_or_default(), DataReason::Syntax { message })
-    })
-}
-
 /// The `[sources]` of a file; empty if it has none.
-fn read_sources(text: Text<'_>, root: &DeTable<'_>) -> Result<Sources, DataError> {
+fn read_sources(root: &Table<'_>) -> Result<Sources, DataError> {
     let Some(found) = root.get("sources") else {
         return Ok(Sources::new());
     };
-    let wrong = |span, key: &str, want, found| {
-        text.error(&span, DataReason::WrongType { key: key.to_owned(), want, found })
-    };
-    let table = found
-        .get_ref()
-        .as_table()
-        .ok_or_else(|| wrong(found.span(), "sources", "a section", found.get_ref().type_str()))?;
+    let table = found.as_table("[sources]").ok_or_else(|| found.wrong_type("a section"))?;
     let mut sources = Sources::new();
-    for (id, citation) in table {
-        let id = id.get_ref().to_string();
-        let words = citation
-            .get_ref()
-            .as_str()
-            .ok_or_else(|| wrong(citation.span(), &id, "a string", citation.get_ref().type_str()))?;
-        let source = Source { id: id.clone(), citation: words.to_owned() };
+    for item in table.items() {
+        let id = item.key().to_owned();
+        let source = Source { id: id.clone(), citation: item.string_or_empty()?.to_owned() };
         sources.insert(id, Arc::new(source));
     }
     Ok(sources)

@@ -2,10 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-use toml::de::DeTable;
-
 use super::error::{DataError, DataReason};
-use super::reader::{Section, Sources, Text};
+use super::reader::{Section, Sources};
+use crate::document::Table;
 use crate::family::{Family, Vendor};
 use crate::gpu::{
     Configuration, Core, Gpu, Identity, IssueRule, LocalMemory, LocalPlacement, Memory, OperationsPerClock,
@@ -32,29 +31,21 @@ const SECTIONS: [&str; 12] = [
 ];
 
 /// Reads a whole model.
-pub(super) fn read(text: Text<'_>, root: &DeTable<'_>, sources: &Sources) -> Result<Gpu, DataError> {
-    let stranger = root
-        .keys()
-        .filter(|key| !SECTIONS.contains(&key.get_ref().as_ref()))
-        .min_by_key(|key| key.span().start);
-    if let Some(key) = stranger {
-        let section = key.get_ref().to_string();
-        let nearest = nearest(&section, SECTIONS.into_iter());
-        return Err(text.error(&key.span(), DataReason::UnknownSection { section, nearest }));
+pub(super) fn read(root: &Table<'_>, sources: &Sources) -> Result<Gpu, DataError> {
+    let error = |place, reason| DataError { file: root.file().to_owned(), place, reason: Box::new(reason) };
+    if let Some((section, place)) = root.stranger(|key| SECTIONS.contains(&key)) {
+        let nearest = nearest(section, SECTIONS.into_iter()).map(str::to_owned);
+        return Err(error(place, DataReason::UnknownSection { section: section.to_owned(), nearest }));
     }
-    let optional = |name: &'static str| -> Result<Option<Section<'_, '_>>, DataError> {
-        let Some(value) = root.get(name) else {
+    let optional = |name: &'static str| -> Result<Option<Section<'_>>, DataError> {
+        let Some(item) = root.get(name) else {
             return Ok(None);
         };
-        let table = value.get_ref().as_table().ok_or_else(|| {
-            let found = value.get_ref().type_str();
-            let reason = DataReason::WrongType { key: name.to_owned(), want: "a section", found };
-            text.error(&value.span(), reason)
-        })?;
-        Ok(Some(Section::new(text, name, value.span(), table, sources)))
+        let table = item.as_table(format!("[{name}]")).ok_or_else(|| item.wrong_type("a section"))?;
+        Ok(Some(Section::new(table, sources)))
     };
     let section = |name: &'static str| {
-        optional(name)?.ok_or_else(|| text.error(&(0..0), DataReason::MissingSection { section: name }))
+        optional(name)?.ok_or_else(|| error(root.place(), DataReason::MissingSection { section: name }))
     };
     let identity = identity(section("identity")?)?;
     let core = core(section("core")?)?;
@@ -87,7 +78,7 @@ type Found<T> = Result<Option<Sourced<T>>, DataError>;
 type Must<T> = Result<Sourced<T>, DataError>;
 
 /// Readers for the kinds of numbers in a model.
-impl Section<'_, '_> {
+impl Section<'_> {
     fn count_optional(&mut self, key: &'static str) -> Found<u32> {
         let found = self.whole(key, &COUNT, "from 1 to 1000000")?;
         Ok(found.map(|count| count.map(|count| count as u32)))
@@ -121,16 +112,11 @@ impl Section<'_, '_> {
 
     /// A count or 0 without provenance of its own, inside an inline table.
     fn plain_amount(&mut self, key: &'static str) -> Result<u32, DataError> {
-        let number: i64 = self.plain(key)?;
-        if COUNT_OR_NONE.contains(&number) {
-            Ok(number as u32)
-        } else {
-            Err(self.impossible(key, "from 0 to 1000000"))
-        }
+        Ok(self.plain_whole(key, &COUNT_OR_NONE, "from 0 to 1000000")? as u32)
     }
 }
 
-fn identity(mut s: Section<'_, '_>) -> Result<Identity, DataError> {
+fn identity(mut s: Section<'_>) -> Result<Identity, DataError> {
     let vendor: Vendor = s.plain_word("vendor", Vendor::WORDS)?;
     let family: Family = s.plain_word("family", Family::WORDS)?;
     if family.vendor() != vendor {
@@ -153,7 +139,7 @@ fn identity(mut s: Section<'_, '_>) -> Result<Identity, DataError> {
     Ok(identity)
 }
 
-fn configuration(mut s: Section<'_, '_>) -> Result<Configuration, DataError> {
+fn configuration(mut s: Section<'_>) -> Result<Configuration, DataError> {
     let cores = s.count("cores")?;
     let core_groups: Option<Sourced<Vec<u32>>> = s.optional("core_groups")?;
     if let Some(groups) = &core_groups {
@@ -179,7 +165,7 @@ fn configuration(mut s: Section<'_, '_>) -> Result<Configuration, DataError> {
     Ok(configuration)
 }
 
-fn core(mut s: Section<'_, '_>) -> Result<Core, DataError> {
+fn core(mut s: Section<'_>) -> Result<Core, DataError> {
     let core = Core {
         warp_width: s.count("warp_width")?,
         warp_width_double: s.count_optional("warp_width_double")?,
@@ -199,7 +185,7 @@ fn core(mut s: Section<'_, '_>) -> Result<Core, DataError> {
     Ok(core)
 }
 
-fn operations(mut s: Section<'_, '_>) -> Result<OperationsPerClock, DataError> {
+fn operations(mut s: Section<'_>) -> Result<OperationsPerClock, DataError> {
     let operations = OperationsPerClock {
         fp32_fma: s.count("fp32_fma")?,
         fp16_fma: s.amount("fp16_fma")?,
@@ -226,7 +212,7 @@ fn operations(mut s: Section<'_, '_>) -> Result<OperationsPerClock, DataError> {
     Ok(operations)
 }
 
-fn supports(mut s: Section<'_, '_>) -> Result<Supports, DataError> {
+fn supports(mut s: Section<'_>) -> Result<Supports, DataError> {
     let supports = Supports {
         fp16: s.required("fp16")?,
         fp64: s.required("fp64")?,
@@ -236,7 +222,7 @@ fn supports(mut s: Section<'_, '_>) -> Result<Supports, DataError> {
     Ok(supports)
 }
 
-fn vector_widths(mut s: Section<'_, '_>) -> Result<VectorWidths, DataError> {
+fn vector_widths(mut s: Section<'_>) -> Result<VectorWidths, DataError> {
     let native = s.table("native", vector_width)?;
     let widths =
         VectorWidths { native: s.must("native", native)?, reported: s.table("reported", vector_width)? };
@@ -244,7 +230,7 @@ fn vector_widths(mut s: Section<'_, '_>) -> Result<VectorWidths, DataError> {
     Ok(widths)
 }
 
-fn vector_width(mut s: Section<'_, '_>) -> Result<VectorWidth, DataError> {
+fn vector_width(mut s: Section<'_>) -> Result<VectorWidth, DataError> {
     let width = VectorWidth {
         char: s.plain_amount("char")?,
         short: s.plain_amount("short")?,
@@ -258,7 +244,7 @@ fn vector_width(mut s: Section<'_, '_>) -> Result<VectorWidth, DataError> {
     Ok(width)
 }
 
-fn registers(mut s: Section<'_, '_>, vendor: Vendor, core: &Core) -> Result<Registers, DataError> {
+fn registers(mut s: Section<'_>, vendor: Vendor, core: &Core) -> Result<Registers, DataError> {
     let max = s.count("max")?;
     let file = match vendor {
         Vendor::Arm => steps(&mut s, max.value, core)?,
@@ -274,7 +260,7 @@ fn registers(mut s: Section<'_, '_>, vendor: Vendor, core: &Core) -> Result<Regi
     Ok(registers)
 }
 
-fn steps(s: &mut Section<'_, '_>, max: u32, core: &Core) -> Result<RegisterFile, DataError> {
+fn steps(s: &mut Section<'_>, max: u32, core: &Core) -> Result<RegisterFile, DataError> {
     let found = s.tables("occupancy", |mut step| {
         let read = OccupancyStep {
             registers: step.plain_amount("registers")?,
@@ -316,7 +302,7 @@ fn steps(s: &mut Section<'_, '_>, max: u32, core: &Core) -> Result<RegisterFile,
     Ok(RegisterFile::Steps(steps))
 }
 
-fn waves(s: &mut Section<'_, '_>, max: u32, core: &Core) -> Result<RegisterFile, DataError> {
+fn waves(s: &mut Section<'_>, max: u32, core: &Core) -> Result<RegisterFile, DataError> {
     let file_vec4 = s.count("file_vec4")?;
     let max_waves = s.count("max_waves")?;
     let wave_granularity = s.count("wave_granularity")?;
@@ -342,7 +328,7 @@ fn waves(s: &mut Section<'_, '_>, max: u32, core: &Core) -> Result<RegisterFile,
     Ok(RegisterFile::Waves { file_vec4, max_waves, wave_granularity })
 }
 
-fn memory(mut s: Section<'_, '_>) -> Result<Memory, DataError> {
+fn memory(mut s: Section<'_>) -> Result<Memory, DataError> {
     let memory = Memory {
         load_store_bytes_per_clock: s.count("load_store_bytes_per_clock")?,
         load_store_issue_per_clock: s.rate("load_store_issue_per_clock")?,
@@ -364,7 +350,7 @@ fn memory(mut s: Section<'_, '_>) -> Result<Memory, DataError> {
     Ok(memory)
 }
 
-fn local_memory(mut s: Section<'_, '_>) -> Result<LocalMemory, DataError> {
+fn local_memory(mut s: Section<'_>) -> Result<LocalMemory, DataError> {
     let memory = LocalMemory {
         placement: s.required_word("placement", LocalPlacement::WORDS)?,
         bytes: s.bytes("bytes")?,
@@ -373,7 +359,7 @@ fn local_memory(mut s: Section<'_, '_>) -> Result<LocalMemory, DataError> {
     Ok(memory)
 }
 
-fn texture(mut s: Section<'_, '_>) -> Result<Texture, DataError> {
+fn texture(mut s: Section<'_>) -> Result<Texture, DataError> {
     let texture = Texture {
         texels_per_clock: s.rate("texels_per_clock")?,
         image_accesses_per_clock: s.positive("image_accesses_per_clock")?,

@@ -1,138 +1,91 @@
-//! Reads a section of a data file key by key and locates errors.
+//! Reads a section of a data file key by key, with the provenance of its values.
 
 use std::collections::BTreeMap;
-use std::ops::{Range, RangeInclusive};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
-
 use super::error::{DataError, DataReason};
+use crate::document::{Item, ReadError, Table};
 use crate::nearest::nearest;
 use crate::sourced::{Basis, Source, Sourced};
 
 /// Sources by their key.
 pub(crate) type Sources = BTreeMap<String, Arc<Source>>;
 
-/// The text being read, to locate errors in it.
-#[derive(Clone, Copy)]
-pub(crate) struct Text<'t> {
-    pub(crate) text: &'t str,
-    pub(crate) file: &'t str,
-}
-
-impl Text<'_> {
-    /// An error at the byte where `span` starts.
-    pub(crate) fn error(&self, span: &Range<usize>, reason: DataReason) -> DataError {
-        let before = self.text.get(..span.start).unwrap_or(self.text);
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        DataError {
-            file: self.file.to_owned(),
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-            reason,
-        }
-    }
-}
-
 /// Conversion of a TOML value to a type of the model.
 pub(crate) trait FromToml: Sized {
-    const WANT: &'static str;
-    fn from_toml(value: &DeValue<'_>) -> Option<Self>;
-}
-
-impl FromToml for i64 {
-    const WANT: &'static str = "a whole number";
-    /// A number outside the type's range becomes its maximum or minimum, which every range check here rejects.
-    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
-        let integer = value.as_integer()?;
-        let negative = integer.as_str().starts_with('-');
-        let beyond = if negative { Self::MIN } else { Self::MAX };
-        Some(Self::from_str_radix(integer.as_str(), integer.radix()).unwrap_or(beyond))
-    }
+    fn from_toml(item: &Item<'_>) -> Result<Self, ReadError>;
 }
 
 impl FromToml for f64 {
-    const WANT: &'static str = "a number";
-    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
-        match value {
-            DeValue::Float(float) => float.as_str().parse().ok(),
-            DeValue::Integer(integer) => {
-                i64::from_str_radix(integer.as_str(), integer.radix()).ok().map(|number| number as Self)
-            }
-            _ => None,
-        }
+    fn from_toml(item: &Item<'_>) -> Result<Self, ReadError> {
+        Ok(item.number()?.to_f64())
     }
 }
 
 impl FromToml for bool {
-    const WANT: &'static str = "true or false";
-    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
-        value.as_bool()
+    fn from_toml(item: &Item<'_>) -> Result<Self, ReadError> {
+        item.boolean()
     }
 }
 
 impl FromToml for String {
-    const WANT: &'static str = "a string";
-    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
-        value.as_str().map(str::to_owned)
+    fn from_toml(item: &Item<'_>) -> Result<Self, ReadError> {
+        item.string_or_empty().map(str::to_owned)
     }
 }
 
 impl FromToml for Vec<String> {
-    const WANT: &'static str = "a list of strings";
-    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
-        let items = value.as_array()?;
-        items.iter().map(|item| String::from_toml(item.get_ref())).collect()
+    fn from_toml(item: &Item<'_>) -> Result<Self, ReadError> {
+        let items = item.list().ok_or_else(|| item.wrong_type("a list of strings"))?;
+        items.map(|item| String::from_toml(&item)).collect()
     }
 }
 
 impl FromToml for Vec<u32> {
-    const WANT: &'static str = "a list of whole numbers";
-    fn from_toml(value: &DeValue<'_>) -> Option<Self> {
-        let items = value.as_array()?;
-        items.iter().map(|item| u32::try_from(i64::from_toml(item.get_ref())?).ok()).collect()
+    fn from_toml(item: &Item<'_>) -> Result<Self, ReadError> {
+        let items = item.list().ok_or_else(|| item.wrong_type("a list of whole numbers"))?;
+        items.map(|item| item.whole(&(0..=u32::MAX))).collect()
     }
 }
 
 /// One section (or inline table) of a file. Every key must be read: [`Section::finish`] rejects the others.
-pub(crate) struct Section<'a, 't> {
-    pub(crate) text: Text<'t>,
-    name: String,
-    span: Range<usize>,
-    table: &'a DeTable<'a>,
+pub(crate) struct Section<'a> {
+    table: Table<'a>,
     sources: &'a Sources,
     asked: Vec<&'static str>,
 }
 
-/// A value with its key and location, and with its own provenance if it has one.
+/// A value, and its own provenance if it has one.
 struct Entry<'a> {
-    key: &'static str,
-    value: &'a Spanned<DeValue<'a>>,
+    item: Item<'a>,
     basis: Option<Basis>,
     source: Option<Arc<Source>>,
     note: Option<String>,
 }
 
-impl<'a, 't> Section<'a, 't> {
-    pub(crate) fn new(
-        text: Text<'t>,
-        name: impl Into<String>,
-        span: Range<usize>,
-        table: &'a DeTable<'a>,
-        sources: &'a Sources,
-    ) -> Self {
-        Self { text, name: name.into(), span, table, sources, asked: Vec::new() }
+/// An error with `reason`, located at the value.
+fn error_at(item: &Item<'_>, reason: DataReason) -> DataError {
+    DataError { file: item.file().to_owned(), place: item.place(), reason: Box::new(reason) }
+}
+
+fn choose<T: Copy>(item: &Item<'_>, words: &[(&'static str, T)]) -> Result<T, ReadError> {
+    item.word(words.iter().map(|(word, meaning)| ((*word).to_owned(), *meaning)))
+}
+
+impl<'a> Section<'a> {
+    pub(crate) fn new(table: Table<'a>, sources: &'a Sources) -> Self {
+        Self { table, sources, asked: Vec::new() }
     }
 
-    fn find(&mut self, key: &'static str) -> Option<&'a Spanned<DeValue<'a>>> {
+    fn find(&mut self, key: &'static str) -> Option<Item<'a>> {
         self.asked.push(key);
         self.table.get(key)
     }
 
     /// An error with `reason`, located at the section's head.
     pub(crate) fn error(&self, reason: DataReason) -> DataError {
-        self.text.error(&self.span, reason)
+        DataError { file: self.table.file().to_owned(), place: self.table.place(), reason: Box::new(reason) }
     }
 
     /// The value found under `key`; an error if it is missing.
@@ -141,13 +94,15 @@ impl<'a, 't> Section<'a, 't> {
     }
 
     fn missing(&self, key: &'static str) -> DataError {
-        self.error(DataReason::MissingKey { section: self.name.clone(), key })
+        self.table.missing(&[key]).into()
     }
 
     /// An error with `reason`, located at the value of `key`.
-    pub(crate) fn error_at(&self, key: &str, reason: DataReason) -> DataError {
-        let span = self.table.get(key).map_or(self.span.clone(), Spanned::span);
-        self.text.error(&span, reason)
+    pub(crate) fn error_at(&self, key: &'static str, reason: DataReason) -> DataError {
+        match self.table.get(key) {
+            Some(item) => error_at(&item, reason),
+            None => self.error(reason),
+        }
     }
 
     /// A value without provenance.
@@ -157,7 +112,18 @@ impl<'a, 't> Section<'a, 't> {
 
     /// A value without provenance that may be absent.
     pub(crate) fn plain_optional<T: FromToml>(&mut self, key: &'static str) -> Result<Option<T>, DataError> {
-        self.find(key).map(|value| self.convert(key, value)).transpose()
+        Ok(self.find(key).map(|item| T::from_toml(&item)).transpose()?)
+    }
+
+    /// An integer inside `range`, which `want` describes in words, without provenance.
+    pub(crate) fn plain_whole(
+        &mut self,
+        key: &'static str,
+        range: &RangeInclusive<i64>,
+        want: &str,
+    ) -> Result<i64, DataError> {
+        let item = self.find(key).ok_or_else(|| self.missing(key))?;
+        Ok(item.whole_of(range, || want.to_owned())?)
     }
 
     /// A word without provenance.
@@ -166,77 +132,43 @@ impl<'a, 't> Section<'a, 't> {
         key: &'static str,
         words: &[(&'static str, T)],
     ) -> Result<T, DataError> {
-        let value = self.find(key).ok_or_else(|| self.missing(key))?;
-        self.choose(key, value, words)
+        let item = self.find(key).ok_or_else(|| self.missing(key))?;
+        Ok(choose(&item, words)?)
     }
 
-    fn convert<T: FromToml>(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<T, DataError> {
-        T::from_toml(value.get_ref()).ok_or_else(|| {
-            self.text.error(
-                &value.span(),
-                DataReason::WrongType {
-                    key: key.to_owned(),
-                    want: T::WANT,
-                    found: value.get_ref().type_str(),
-                },
-            )
-        })
-    }
-
-    fn choose<T: Copy>(
-        &self,
-        key: &str,
-        value: &Spanned<DeValue<'_>>,
-        words: &[(&'static str, T)],
-    ) -> Result<T, DataError> {
-        let found: String = self.convert(key, value)?;
-        words.iter().find(|(word, _)| *word == found).map(|(_, meaning)| *meaning).ok_or_else(|| {
-            self.text.error(
-                &value.span(),
-                DataReason::UnknownWord {
-                    key: key.to_owned(),
-                    found,
-                    allowed: words.iter().map(|(word, _)| *word).collect(),
-                },
-            )
-        })
-    }
-
-    fn source(&self, value: &Spanned<DeValue<'_>>) -> Result<Arc<Source>, DataError> {
-        let id: String = self.convert("source", value)?;
+    fn source(&self, item: &Item<'_>) -> Result<Arc<Source>, DataError> {
+        let id = String::from_toml(item)?;
         self.sources.get(&id).cloned().ok_or_else(|| {
-            let nearest = nearest(&id, self.sources.keys().map(String::as_str));
-            self.text.error(&value.span(), DataReason::UnknownSource { id, nearest })
+            let nearest = nearest(&id, self.sources.keys().map(String::as_str)).map(str::to_owned);
+            error_at(item, DataReason::UnknownSource { id, nearest })
         })
     }
 
     /// The default basis of the section's values.
     pub(crate) fn basis(&mut self) -> Result<Option<Basis>, DataError> {
-        self.find("basis").map(|value| self.choose("basis", value, Basis::WORDS)).transpose()
+        Ok(self.find("basis").map(|item| choose(&item, Basis::WORDS)).transpose()?)
     }
 
     /// The default source of the section's values.
     pub(crate) fn default_source(&mut self) -> Result<Option<Arc<Source>>, DataError> {
-        self.find("source").map(|value| self.source(value)).transpose()
+        self.find("source").map(|item| self.source(&item)).transpose()
     }
 
     /// The entry under `key`: bare, or `{ value, basis, source, note }`.
     fn entry(&mut self, key: &'static str) -> Result<Option<Entry<'a>>, DataError> {
-        let Some(value) = self.find(key) else {
+        let Some(item) = self.find(key) else {
             return Ok(None);
         };
-        let bare = Entry { key, value, basis: None, source: None, note: None };
-        let Some(table) = value.get_ref().as_table() else {
-            return Ok(Some(bare));
+        let with_value = item
+            .as_table(self.inner_name(key))
+            .and_then(|table| Some((table.get("value")?.named(key), table)));
+        let Some((value, table)) = with_value else {
+            return Ok(Some(Entry { item, basis: None, source: None, note: None }));
         };
-        if !table.contains_key("value") {
-            return Ok(Some(bare));
-        }
-        let name = format!("{}.{key}", self.name);
-        let mut inner = Section::new(self.text, name, value.span(), table, self.sources);
+        let mut inner = Section::new(table, self.sources);
+        inner.asked.push("value");
         let entry = Entry {
-            key,
-            value: inner.find("value").unwrap_or(value),
+            item: value,
             basis: inner.basis()?,
             source: inner.default_source()?,
             note: inner.plain_optional("note")?,
@@ -245,21 +177,37 @@ impl<'a, 't> Section<'a, 't> {
         Ok(Some(entry))
     }
 
+    /// `[core.key]` for the section `[core]`.
+    fn inner_name(&self, key: &str) -> String {
+        format!("[{}.{key}]", self.table.name().trim_matches(['[', ']']))
+    }
+
     /// Adds provenance to a converted value: that of `entry`, else the section's.
     fn sourced<T>(&mut self, entry: Entry<'a>, value: T) -> Result<Sourced<T>, DataError> {
-        let missing = |what| {
-            self.text.error(&entry.value.span(), DataReason::NoProvenance { key: entry.key.to_owned(), what })
-        };
-        let (no_basis, no_source) = (missing("basis"), missing("source"));
+        let missing =
+            |what| error_at(&entry.item, DataReason::NoProvenance { key: entry.item.key().to_owned(), what });
         let basis = match entry.basis {
             Some(basis) => basis,
-            None => self.basis()?.ok_or(no_basis)?,
+            None => self.basis()?.ok_or_else(|| missing("basis"))?,
         };
-        let source = match entry.source {
-            Some(source) => source,
-            None => self.default_source()?.ok_or(no_source)?,
+        let source = match &entry.source {
+            Some(source) => Arc::clone(source),
+            None => self.default_source()?.ok_or_else(|| missing("source"))?,
         };
         Ok(Sourced { value, basis, source, note: entry.note })
+    }
+
+    /// The value under `key`, converted by `read`, with its provenance.
+    fn optional_by<T>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(&Item<'a>) -> Result<T, ReadError>,
+    ) -> Result<Option<Sourced<T>>, DataError> {
+        let Some(entry) = self.entry(key)? else {
+            return Ok(None);
+        };
+        let value = read(&entry.item)?;
+        self.sourced(entry, value).map(Some)
     }
 
     /// A value with its provenance.
@@ -267,11 +215,7 @@ impl<'a, 't> Section<'a, 't> {
         &mut self,
         key: &'static str,
     ) -> Result<Option<Sourced<T>>, DataError> {
-        let Some(entry) = self.entry(key)? else {
-            return Ok(None);
-        };
-        let value = self.convert(key, entry.value)?;
-        self.sourced(entry, value).map(Some)
+        self.optional_by(key, T::from_toml)
     }
 
     /// A required value with its provenance.
@@ -285,11 +229,7 @@ impl<'a, 't> Section<'a, 't> {
         key: &'static str,
         words: &[(&'static str, T)],
     ) -> Result<Option<Sourced<T>>, DataError> {
-        let Some(entry) = self.entry(key)? else {
-            return Ok(None);
-        };
-        let value = self.choose(key, entry.value, words)?;
-        self.sourced(entry, value).map(Some)
+        self.optional_by(key, |item| choose(item, words))
     }
 
     /// A required word with its provenance.
@@ -308,48 +248,31 @@ impl<'a, 't> Section<'a, 't> {
         range: &RangeInclusive<i64>,
         want: &str,
     ) -> Result<Option<Sourced<i64>>, DataError> {
-        let found: Option<Sourced<i64>> = self.optional(key)?;
-        match found {
-            Some(number) if !range.contains(&number.value) => Err(self.impossible(key, want)),
-            found => Ok(found),
-        }
+        self.optional_by(key, |item| item.whole_of(range, || want.to_owned()))
     }
 
     /// A finite number above 0.
     pub(crate) fn positive(&mut self, key: &'static str) -> Result<Option<Sourced<f64>>, DataError> {
-        let found: Option<Sourced<f64>> = self.optional(key)?;
-        match found {
-            Some(number) if !(number.value.is_finite() && number.value > 0.0) => {
-                Err(self.impossible(key, "above 0"))
-            }
-            found => Ok(found),
-        }
+        self.optional_by(key, above_zero)
     }
 
     /// An error that the value of `key` is not `want`, quoting the value as written.
-    pub(crate) fn impossible(&self, key: &str, want: &str) -> DataError {
-        let value = self.table.get(key).map(|value| {
-            let inner = value.get_ref().as_table().and_then(|table| table.get("value"));
-            inner.unwrap_or(value)
-        });
-        let span = value.map_or(self.span.clone(), Spanned::span);
-        let found = self.text.text.get(span.clone()).unwrap_or_default();
-        self.text.error(
-            &span,
-            DataReason::Impossible { key: key.to_owned(), found: found.to_owned(), want: want.to_owned() },
-        )
+    pub(crate) fn impossible(&self, key: &'static str, want: &str) -> DataError {
+        let Some(item) = self.table.get(key) else { return self.missing(key) };
+        let inner = item.as_table(key).and_then(|table| Some(table.get("value")?.named(key)));
+        inner.unwrap_or(item).impossible(want).into()
     }
 
     /// Reads the table under `key`, bare or with provenance, with `read`, and adds its provenance.
     pub(crate) fn table<T>(
         &mut self,
         key: &'static str,
-        read: impl FnOnce(Section<'a, 't>) -> Result<T, DataError>,
+        read: impl FnOnce(Section<'a>) -> Result<T, DataError>,
     ) -> Result<Option<Sourced<T>>, DataError> {
         let Some(entry) = self.entry(key)? else {
             return Ok(None);
         };
-        let value = read(self.inner(key, entry.value)?)?;
+        let value = read(self.inner(key, &entry.item)?)?;
         self.sourced(entry, value).map(Some)
     }
 
@@ -357,45 +280,21 @@ impl<'a, 't> Section<'a, 't> {
     pub(crate) fn tables<T>(
         &mut self,
         key: &'static str,
-        mut read: impl FnMut(Section<'a, 't>) -> Result<T, DataError>,
+        mut read: impl FnMut(Section<'a>) -> Result<T, DataError>,
     ) -> Result<Option<Sourced<Vec<T>>>, DataError> {
         let Some(entry) = self.entry(key)? else {
             return Ok(None);
         };
-        let items = entry.value.get_ref().as_array().ok_or_else(|| {
-            self.text.error(
-                &entry.value.span(),
-                DataReason::WrongType {
-                    key: key.to_owned(),
-                    want: "a list of tables",
-                    found: entry.value.get_ref().type_str(),
-                },
-            )
-        })?;
+        let items = entry.item.list().ok_or_else(|| entry.item.wrong_type("a list of tables"))?;
         let mut rows = Vec::new();
         for item in items {
-            rows.push(read(self.inner(key, item)?)?);
+            rows.push(read(self.inner(key, &item)?)?);
         }
         self.sourced(entry, rows).map(Some)
     }
 
-    fn inner(
-        &self,
-        key: &'static str,
-        value: &'a Spanned<DeValue<'a>>,
-    ) -> Result<Section<'a, 't>, DataError> {
-        let table = value.get_ref().as_table().ok_or_else(|| {
-            self.text.error(
-                &value.span(),
-                DataReason::WrongType {
-                    key: key.to_owned(),
-                    want: "a table",
-                    found: value.get_ref().type_str(),
-                },
-            )
-        })?;
-        let name = format!("{}.{key}", self.name);
-        Ok(Section::new(self.text, name, value.span(), table, self.sources))
+    fn inner(&self, key: &'static str, item: &Item<'a>) -> Result<Section<'a>, DataError> {
+        Ok(Section::new(item.table(self.inner_name(key))?, self.sources))
     }
 
     /// All keys that have not been read, as figures above 0 with the section's provenance.
@@ -403,44 +302,29 @@ impl<'a, 't> Section<'a, 't> {
         let basis = self.basis()?;
         let source = self.default_source()?;
         let mut figures = BTreeMap::new();
-        for (key, value) in self.table {
-            let key = key.get_ref().as_ref();
-            if self.asked.contains(&key) {
-                continue;
-            }
-            let number: f64 = self.convert(key, value)?;
-            if !(number.is_finite() && number > 0.0) {
-                return Err(self.impossible(key, "above 0"));
-            }
-            let missing =
-                |what| self.text.error(&value.span(), DataReason::NoProvenance { key: key.to_owned(), what });
+        for item in self.table.items().filter(|item| !self.asked.contains(&item.key())) {
+            let key = item.key().to_owned();
+            let missing = |what| error_at(&item, DataReason::NoProvenance { key: key.clone(), what });
             let figure = Sourced {
-                value: number,
+                value: above_zero(&item)?,
                 basis: basis.ok_or_else(|| missing("basis"))?,
                 source: source.clone().ok_or_else(|| missing("source"))?,
                 note: None,
             };
-            figures.insert(key.to_owned(), figure);
+            figures.insert(key, figure);
         }
         Ok(figures)
     }
 
     /// Rejects the keys that were not read.
-    pub(crate) fn finish(self) -> Result<(), DataError> {
-        let stranger = self
-            .table
-            .keys()
-            .filter(|key| !self.asked.contains(&key.get_ref().as_ref()))
-            .min_by_key(|key| key.span().start);
-        match stranger {
-            None => Ok(()),
-            Some(key) => {
-                let name = key.get_ref().to_string();
-                let nearest = nearest(&name, self.asked.iter().copied());
-                Err(self
-                    .text
-                    .error(&key.span(), DataReason::UnknownKey { section: self.name, key: name, nearest }))
-            }
-        }
+    pub(crate) fn finish(mut self) -> Result<(), DataError> {
+        self.asked.sort_unstable();
+        self.asked.dedup();
+        Ok(self.table.check_keys(&self.asked)?)
     }
+}
+
+fn above_zero(item: &Item<'_>) -> Result<f64, ReadError> {
+    let number = item.number()?.to_f64();
+    if number.is_finite() && number > 0.0 { Ok(number) } else { Err(item.impossible("above 0")) }
 }
