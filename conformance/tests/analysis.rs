@@ -10,21 +10,18 @@ use std::sync::Arc;
 
 use tripipe_analyze::{Analysis, Setup, Trips, analyze};
 use tripipe_conformance::sizes::{Extent, sizes};
-use tripipe_device::{Gpu, Probe, find};
+use tripipe_device::{Gpu, find};
 use tripipe_ir::Module;
 use tripipe_ir::front::spirv;
 use tripipe_ladders::Inputs;
 use tripipe_ladders::ladder::ladders;
-use tripipe_launch::{
-    Access, Argument, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, Program,
-    ScalarType, Timing,
-};
+use tripipe_launch::{Argument, ExecuteError, Executor, Intercept, Launch, Layer, ScalarType, Timing};
 use tripipe_machine::Pipe;
 use tripipe_simulate::{Options, Report, Simulator};
 
-/// The simulator; every launch is compared with its analysis.
+/// Compares every launch of the simulator with its analysis.
+#[derive(Default)]
 struct Held {
-    simulator: Simulator,
     modules: BTreeMap<String, Arc<Module>>,
     /// Launches, and those with a single path.
     seen: usize,
@@ -100,42 +97,10 @@ impl Held {
     }
 }
 
-impl Executor for Held {
-    fn probe(&self) -> &Probe {
-        self.simulator.probe()
-    }
-    fn allocate(
-        &mut self,
-        kind: &MemoryKind,
-        access: Access,
-        initial: Option<&[u8]>,
-    ) -> Result<MemoryId, ExecuteError> {
-        self.simulator.allocate(kind, access, initial)
-    }
-    fn image_over_buffer(
-        &mut self,
-        buffer: MemoryId,
-        shape: &ImageShape,
-        pitch: usize,
-    ) -> Result<MemoryId, ExecuteError> {
-        self.simulator.image_over_buffer(buffer, shape, pitch)
-    }
-    fn release(&mut self, memory: MemoryId) -> Result<(), ExecuteError> {
-        self.simulator.release(memory)
-    }
-    fn write(&mut self, memory: MemoryId, offset: usize, bytes: &[u8]) -> Result<(), ExecuteError> {
-        self.simulator.write(memory, offset, bytes)
-    }
-    fn read(&mut self, memory: MemoryId, offset: usize, into: &mut [u8]) -> Result<(), ExecuteError> {
-        self.simulator.read(memory, offset, into)
-    }
-    fn prepare(&mut self, program: &Arc<Program>, entry: &str) -> Result<KernelFacts, ExecuteError> {
-        self.simulator.prepare(program, entry)
-    }
-    fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
-        let timings = self.simulator.run(launches)?;
-        let reports = self.simulator.reports().to_vec();
-        for (launch, report) in launches.iter().zip(&reports) {
+impl Intercept<Simulator> for Held {
+    fn run(&mut self, inner: &mut Simulator, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
+        let timings = inner.run(launches)?;
+        for (launch, report) in launches.iter().zip(inner.reports()) {
             self.hold(launch, report);
         }
         Ok(timings)
@@ -145,19 +110,13 @@ impl Executor for Held {
 #[test]
 fn what_is_counted_lies_between_the_shortest_and_the_longest_way() {
     let prebuilt = Some(tripipe_ladders::spirv::find as tripipe_simulate::Prebuilt);
-    let mut held = Held {
-        simulator: Simulator::new(Options { prebuilt, ..Options::default() }),
-        modules: BTreeMap::new(),
-        seen: 0,
-        exact: 0,
-        open: Vec::new(),
-        wrong: Vec::new(),
-    };
+    let simulator = Simulator::new(Options { prebuilt, ..Options::default() });
+    let mut executor = Layer::new(simulator, Held::default());
     for ladder in ladders() {
         for size in sizes(ladder.size_kind, Extent::Small) {
             let problem = ladder.make_problem(size, &Inputs { photo: None, seed: 20 }).unwrap();
             for step in 0..ladder.steps.len() {
-                let climber: &mut dyn Executor = &mut held;
+                let climber: &mut dyn Executor = &mut executor;
                 // A step that is not offered for a size runs at another.
                 let _ = tripipe_ladders::ladder::Climber::attempt(
                     climber,
@@ -174,6 +133,7 @@ fn what_is_counted_lies_between_the_shortest_and_the_longest_way() {
             }
         }
     }
+    let held = executor.calls;
     eprintln!(
         "{} launches held, {} with one way; open loops in {}",
         held.seen,

@@ -13,7 +13,6 @@
 )]
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use half::f16;
 use tripipe_device::{ImageLimits, Probe};
@@ -24,9 +23,7 @@ use tripipe_kernels::gemm::{
 };
 use tripipe_ladders::sweep::gemm::{SweepOptions, sweep};
 use tripipe_ladders::sweep::{self as candidate, Heats, TryError, sample};
-use tripipe_launch::{
-    Access, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, Program, Timing,
-};
+use tripipe_launch::{Access, ExecuteError, Executor, Intercept, Layer, MemoryId, MemoryKind};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor, devices};
 use tripipe_simulate::{Options, Simulator};
 
@@ -830,51 +827,26 @@ fn a_sweep_begins_with_the_best_guess_and_leaves_no_candidate_out() {
 /// A device with wrong results is detected.
 #[test]
 fn a_wrong_kernel_gets_no_time() {
-    struct Wrong(Simulator);
-    impl Executor for Wrong {
-        fn probe(&self) -> &Probe {
-            self.0.probe()
-        }
-        fn allocate(
+    struct Wrong;
+    impl<E: Executor> Intercept<E> for Wrong {
+        fn read(
             &mut self,
-            kind: &MemoryKind,
-            access: Access,
-            initial: Option<&[u8]>,
-        ) -> Result<MemoryId, ExecuteError> {
-            self.0.allocate(kind, access, initial)
-        }
-        fn image_over_buffer(
-            &mut self,
-            buffer: MemoryId,
-            shape: &ImageShape,
-            row_pitch_bytes: usize,
-        ) -> Result<MemoryId, ExecuteError> {
-            self.0.image_over_buffer(buffer, shape, row_pitch_bytes)
-        }
-        fn release(&mut self, memory: MemoryId) -> Result<(), ExecuteError> {
-            self.0.release(memory)
-        }
-        fn write(&mut self, memory: MemoryId, offset: usize, bytes: &[u8]) -> Result<(), ExecuteError> {
-            self.0.write(memory, offset, bytes)
-        }
-        fn read(&mut self, memory: MemoryId, offset: usize, into: &mut [u8]) -> Result<(), ExecuteError> {
-            self.0.read(memory, offset, into)?;
+            inner: &mut E,
+            memory: MemoryId,
+            offset: usize,
+            into: &mut [u8],
+        ) -> Result<(), ExecuteError> {
+            inner.read(memory, offset, into)?;
             into[3] ^= 0x40;
             Ok(())
-        }
-        fn prepare(&mut self, program: &Arc<Program>, entry: &str) -> Result<KernelFacts, ExecuteError> {
-            self.0.prepare(program, entry)
-        }
-        fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
-            self.0.run(launches)
         }
     }
     let gemm = Gemm::new(Elements::F32, [4, 4, 4]);
     let options = SweepOptions::default();
-    let found = sweep(&mut Wrong(simulator()), &gemm, &[parameters("tile 4x4")], &options, &mut |_| {
-        ControlFlow::Continue(())
-    })
-    .unwrap();
+    let mut wrong = Layer::new(simulator(), Wrong);
+    let found =
+        sweep(&mut wrong, &gemm, &[parameters("tile 4x4")], &options, &mut |_| ControlFlow::Continue(()))
+            .unwrap();
     assert!(matches!(found.heat.tried[0].outcome, Err(TryError::Wrong(_))));
     assert_eq!(found.entry("2026-01-02"), None);
 }

@@ -4,46 +4,27 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use tripipe_device::Probe;
 use tripipe_kernels::filter::{self, Border, Chain, Element, Parameters, Raster, candidates, reference};
 use tripipe_ladders::sweep::filter::{Case, sweep};
 use tripipe_ladders::sweep::{Heats, TryError};
-use tripipe_launch::{
-    Access, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, Program,
-    Submission, Timing,
-};
+use tripipe_launch::{Access, ExecuteError, Executor, ImageShape, Intercept, Layer, MemoryId, MemoryKind};
 use tripipe_simulate::{Options, Simulator};
 
-/// A simulator that counts the bytes it holds, and their maximum.
+/// Counts the bytes that an executor holds, and their maximum.
+#[derive(Default)]
 struct Counting {
-    simulator: Simulator,
     bytes: HashMap<MemoryId, usize>,
     most: usize,
 }
 
 impl Counting {
-    fn new() -> Self {
-        Self { simulator: Simulator::new(Options::default()), bytes: HashMap::new(), most: 0 }
-    }
-
     fn holds(&self) -> usize {
         self.bytes.values().sum()
     }
-}
 
-impl Executor for Counting {
-    fn probe(&self) -> &Probe {
-        self.simulator.probe()
-    }
-    fn allocate(
-        &mut self,
-        kind: &MemoryKind,
-        access: Access,
-        initial: Option<&[u8]>,
-    ) -> Result<MemoryId, ExecuteError> {
-        let id = self.simulator.allocate(kind, access, initial)?;
+    fn add(&mut self, id: MemoryId, kind: &MemoryKind) {
         let bytes = match kind {
             MemoryKind::Buffer { bytes } => *bytes,
             MemoryKind::Image(shape) => shape.bytes(),
@@ -51,43 +32,44 @@ impl Executor for Counting {
         };
         self.bytes.insert(id, bytes);
         self.most = self.most.max(self.holds());
-        Ok(id)
     }
+}
+
+impl<E: Executor> Intercept<E> for Counting {
+    fn allocate(
+        &mut self,
+        inner: &mut E,
+        kind: &MemoryKind,
+        access: Access,
+        initial: Option<&[u8]>,
+    ) -> Result<MemoryId, ExecuteError> {
+        inner.allocate(kind, access, initial).inspect(|id| self.add(*id, kind))
+    }
+
+    fn allocate_zeros(
+        &mut self,
+        inner: &mut E,
+        kind: &MemoryKind,
+        access: Access,
+    ) -> Result<MemoryId, ExecuteError> {
+        inner.allocate_zeros(kind, access).inspect(|id| self.add(*id, kind))
+    }
+
     fn image_over_buffer(
         &mut self,
+        inner: &mut E,
         buffer: MemoryId,
         shape: &ImageShape,
         row_pitch_bytes: usize,
     ) -> Result<MemoryId, ExecuteError> {
-        let id = self.simulator.image_over_buffer(buffer, shape, row_pitch_bytes)?;
+        let id = inner.image_over_buffer(buffer, shape, row_pitch_bytes)?;
         self.bytes.insert(id, 0);
         Ok(id)
     }
-    fn release(&mut self, memory: MemoryId) -> Result<(), ExecuteError> {
+
+    fn release(&mut self, inner: &mut E, memory: MemoryId) -> Result<(), ExecuteError> {
         self.bytes.remove(&memory);
-        self.simulator.release(memory)
-    }
-    fn write(&mut self, memory: MemoryId, offset: usize, bytes: &[u8]) -> Result<(), ExecuteError> {
-        self.simulator.write(memory, offset, bytes)
-    }
-    fn read(&mut self, memory: MemoryId, offset: usize, into: &mut [u8]) -> Result<(), ExecuteError> {
-        self.simulator.read(memory, offset, into)
-    }
-    fn copy(
-        &mut self,
-        from: MemoryId,
-        from_offset: usize,
-        to: MemoryId,
-        to_offset: usize,
-        bytes: usize,
-    ) -> Result<Box<dyn Submission>, ExecuteError> {
-        self.simulator.copy(from, from_offset, to, to_offset, bytes)
-    }
-    fn prepare(&mut self, program: &Arc<Program>, entry: &str) -> Result<KernelFacts, ExecuteError> {
-        self.simulator.prepare(program, entry)
-    }
-    fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
-        self.simulator.run(launches)
+        inner.release(memory)
     }
 }
 
@@ -100,15 +82,15 @@ fn memory_does_not_grow_with_the_candidates() {
     let mut want = vec![0; source.len()];
     reference::apply(&chain, &raster, &source, &raster, &mut want).unwrap();
     let case = Case { chain: &chain, from: &raster, source: &source, to: &raster, want: &want };
-    let mut executor = Counting::new();
+    let mut executor = Layer::new(Simulator::new(Options::default()), Counting::default());
     let all = candidates(&chain, &raster, &raster, executor.probe());
     let heats = Heats { finalists: 2, rounds: 1 };
     let mut swept = |count: usize, want: &[u8]| {
-        executor.most = 0;
+        executor.calls.most = 0;
         let case = Case { want, ..case };
         let found = sweep(&mut executor, &case, &all[..count], heats, &mut |_| ControlFlow::Continue(()));
-        assert_eq!(executor.holds(), 0, "{:?}", executor.bytes);
-        (found.unwrap(), executor.most)
+        assert_eq!(executor.calls.holds(), 0, "{:?}", executor.calls.bytes);
+        (found.unwrap(), executor.calls.most)
     };
     let (one, least) = swept(1, &want);
     let (six, most) = swept(6, &want);

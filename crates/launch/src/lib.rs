@@ -8,6 +8,7 @@
 mod block;
 mod error;
 mod executor;
+mod layer;
 mod memory;
 mod program;
 mod range;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 pub use block::Block;
 pub use error::ExecuteError;
 pub use executor::{Executor, KernelFacts, OverBytes, Prepared, Reading, Submission, Timing};
+pub use layer::{Intercept, Layer};
 pub use memory::{
     Access, Addressing, ChannelOrder, ChannelType, Filter, ImageExtent, ImageShape, ImageShapeError,
     MemoryId, MemoryKind, Sampler,

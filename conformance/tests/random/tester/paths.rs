@@ -8,7 +8,7 @@ use tripipe_ir::front::clang::{Cache, Clang};
 use tripipe_simulate::{Options, Simulator};
 
 use super::Case;
-use super::disguise::Disguised;
+use super::disguise;
 use super::numbers::scrambled;
 
 /// A path on which a case runs.
@@ -170,9 +170,9 @@ fn open(way: Way, threads: usize) -> Result<Context, String> {
             options.build.cache = Cache::from_environment();
             let simulator = Simulator::new(options);
             Ok(match way {
-                Way::Mali => Context::over(Disguised::mali(simulator)),
-                Way::Midgard => Context::over(Disguised::midgard(simulator)),
-                Way::Adreno => Context::over(Disguised::adreno(simulator)),
+                Way::Mali => Context::over(disguise::mali(simulator)),
+                Way::Midgard => Context::over(disguise::midgard(simulator)),
+                Way::Adreno => Context::over(disguise::adreno(simulator)),
                 _ => Context::over(simulator),
             })
         }

@@ -1,7 +1,7 @@
 //! The asynchronous functions: their results are correct, and they outlive the objects they were made from.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tripipe::filter::{Border, Chain, Element, Interpolation, Raster, Semiplanar};
 use tripipe::gemm::Product;
@@ -148,9 +148,7 @@ fn nothing_is_waited_for_on_a_device() {
     let Some(device) = device else { return };
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
     let impatient = Arc::new(AtomicBool::new(false));
-    let well = Arc::new(AtomicUsize::new(usize::MAX));
-    let faulty = Faulty { inner, well, meddling: None, impatient: Arc::clone(&impatient), budget: None };
-    let context = Context::over(faulty);
+    let context = Faulty { impatient: Arc::clone(&impatient), ..Faulty::default() }.over(inner);
     context.fall_back_when_slower(false);
     let photo = Image::from_slice(&context, [8, 8], 1, &bytes(64)).unwrap();
     let chain = Chain::parse("gaussian:5", Border::Reflect101).unwrap();

@@ -17,13 +17,7 @@ pub(crate) fn faulty() -> Option<(Context, Arc<AtomicUsize>)> {
     let device = tripipe_opencl::devices().unwrap_or_default().into_iter().next()?;
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
     let well = Arc::new(AtomicUsize::new(usize::MAX));
-    let context = Context::over(Faulty {
-        inner,
-        well: Arc::clone(&well),
-        meddling: None,
-        impatient: Arc::default(),
-        budget: None,
-    });
+    let context = Faulty { well: Arc::clone(&well), ..Faulty::default() }.over(inner);
     context.fall_back_when_slower(false);
     Some((context, well))
 }

@@ -4,16 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use tripipe_device::Probe;
+use tripipe::Context;
 use tripipe_launch::{
-    Access, Block, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, Prepared,
-    Program, Reading, Submission, Timing,
+    Access, Block, ExecuteError, Executor, Intercept, Launch, Layer, MemoryId, MemoryKind, Prepared,
+    Submission, Timing,
 };
 use tripipe_opencl::OpenClExecutor;
 
-/// An OpenCL device that reports a failure of some submissions after they were queued.
+/// Makes an OpenCL device report a failure of some submissions after they were queued.
 pub(crate) struct Faulty {
-    pub(crate) inner: OpenClExecutor,
     /// The number of submissions that succeed before one fails; none fails at `usize::MAX`.
     pub(crate) well: Arc<AtomicUsize>,
     /// A simulated write of another thread, to the object with these contents, between the call that queues something
@@ -59,10 +58,23 @@ impl Submission for Failed {
     }
 }
 
+impl Default for Faulty {
+    /// Nothing fails.
+    fn default() -> Self {
+        let well = Arc::new(AtomicUsize::new(usize::MAX));
+        Self { well, meddling: None, impatient: Arc::default(), budget: None }
+    }
+}
+
 impl Faulty {
-    fn meddle(&mut self) -> Result<(), ExecuteError> {
+    /// A context on `inner` with these faults.
+    pub(crate) fn over(self, inner: OpenClExecutor) -> Context {
+        Context::over(Layer::new(inner, self))
+    }
+
+    fn meddle(&self, inner: &mut impl Executor) -> Result<(), ExecuteError> {
         match &self.meddling {
-            Some(Meddling { to, memory: Some(memory), .. }) => self.inner.write(*memory, 0, to),
+            Some(Meddling { to, memory: Some(memory), .. }) => inner.write(*memory, 0, to),
             _ => Ok(()),
         }
     }
@@ -80,13 +92,10 @@ impl Faulty {
     }
 }
 
-impl Executor for Faulty {
-    fn probe(&self) -> &Probe {
-        self.inner.probe()
-    }
-
+impl<E: Executor> Intercept<E> for Faulty {
     fn allocate(
         &mut self,
+        inner: &mut E,
         kind: &MemoryKind,
         access: Access,
         initial: Option<&[u8]>,
@@ -101,7 +110,7 @@ impl Executor for Faulty {
                 reason: "over the budget".to_owned(),
             });
         }
-        let made = self.inner.allocate(kind, access, initial)?;
+        let made = inner.allocate(kind, access, initial)?;
         if let Some(budget) = &mut self.budget {
             budget.left -= bytes;
             budget.taken.insert(made, bytes);
@@ -114,92 +123,79 @@ impl Executor for Faulty {
         Ok(made)
     }
 
-    fn image_over_buffer(
-        &mut self,
-        buffer: MemoryId,
-        shape: &ImageShape,
-        row_pitch_bytes: usize,
-    ) -> Result<MemoryId, ExecuteError> {
-        self.inner.image_over_buffer(buffer, shape, row_pitch_bytes)
-    }
-
-    fn release(&mut self, memory: MemoryId) -> Result<(), ExecuteError> {
+    fn release(&mut self, inner: &mut E, memory: MemoryId) -> Result<(), ExecuteError> {
         if let Some(budget) = &mut self.budget {
             budget.left += budget.taken.remove(&memory).unwrap_or_default();
         }
-        self.inner.release(memory)
+        inner.release(memory)
     }
 
-    fn allocate_zeros(&mut self, kind: &MemoryKind, access: Access) -> Result<MemoryId, ExecuteError> {
+    fn allocate_zeros(
+        &mut self,
+        inner: &mut E,
+        kind: &MemoryKind,
+        access: Access,
+    ) -> Result<MemoryId, ExecuteError> {
         if self.budget.is_none() {
-            return self.inner.allocate_zeros(kind, access);
+            return inner.allocate_zeros(kind, access);
         }
-        let MemoryKind::Buffer { bytes } = kind else { return self.allocate(kind, access, None) };
-        self.allocate(kind, access, Some(&vec![0; *bytes]))
+        let MemoryKind::Buffer { bytes } = kind else { return self.allocate(inner, kind, access, None) };
+        self.allocate(inner, kind, access, Some(&vec![0; *bytes]))
     }
 
-    fn write(&mut self, memory: MemoryId, offset: usize, bytes: &[u8]) -> Result<(), ExecuteError> {
+    fn write(
+        &mut self,
+        inner: &mut E,
+        memory: MemoryId,
+        offset: usize,
+        bytes: &[u8],
+    ) -> Result<(), ExecuteError> {
         self.check_patience()?;
-        self.inner.write(memory, offset, bytes)
+        inner.write(memory, offset, bytes)
     }
 
-    fn read(&mut self, memory: MemoryId, offset: usize, into: &mut [u8]) -> Result<(), ExecuteError> {
+    fn read(
+        &mut self,
+        inner: &mut E,
+        memory: MemoryId,
+        offset: usize,
+        into: &mut [u8],
+    ) -> Result<(), ExecuteError> {
         self.check_patience()?;
-        self.inner.read(memory, offset, into)
+        inner.read(memory, offset, into)
     }
 
     fn write_later(
         &mut self,
+        inner: &mut E,
         memory: MemoryId,
         offset: usize,
         from: Block,
     ) -> Result<Box<dyn Submission>, ExecuteError> {
-        let good = self.inner.write_later(memory, offset, from)?;
-        Ok(self.or_fails(good))
+        Ok(self.or_fails(inner.write_later(memory, offset, from)?))
     }
 
-    fn read_later(
+    fn submit(&mut self, inner: &mut E, launches: &[Launch]) -> Result<Box<dyn Submission>, ExecuteError> {
+        self.meddle(inner)?;
+        Ok(self.or_fails(inner.submit(launches)?))
+    }
+
+    fn submit_prepared(
         &mut self,
-        memory: MemoryId,
-        offset: usize,
-        into: Block,
-    ) -> Result<Box<dyn Reading>, ExecuteError> {
-        self.inner.read_later(memory, offset, into)
-    }
-
-    fn prepare(&mut self, program: &Arc<Program>, entry: &str) -> Result<KernelFacts, ExecuteError> {
-        self.inner.prepare(program, entry)
-    }
-
-    fn submit(&mut self, launches: &[Launch]) -> Result<Box<dyn Submission>, ExecuteError> {
-        self.meddle()?;
-        let good = self.inner.submit(launches)?;
-        Ok(self.or_fails(good))
-    }
-
-    fn prepare_launches(&mut self, launches: &[Launch]) -> Result<Prepared, ExecuteError> {
-        self.inner.prepare_launches(launches)
-    }
-
-    fn submit_prepared(&mut self, prepared: &Prepared) -> Result<Box<dyn Submission>, ExecuteError> {
-        self.meddle()?;
-        let good = self.inner.submit_prepared(prepared)?;
-        Ok(self.or_fails(good))
+        inner: &mut E,
+        prepared: &Prepared,
+    ) -> Result<Box<dyn Submission>, ExecuteError> {
+        self.meddle(inner)?;
+        Ok(self.or_fails(inner.submit_prepared(prepared)?))
     }
 
     fn copy(
         &mut self,
-        from: MemoryId,
-        from_offset: usize,
-        to: MemoryId,
-        to_offset: usize,
+        inner: &mut E,
+        places: [(MemoryId, usize); 2],
         bytes: usize,
     ) -> Result<Box<dyn Submission>, ExecuteError> {
-        let good = self.inner.copy(from, from_offset, to, to_offset, bytes)?;
-        Ok(self.or_fails(good))
-    }
-
-    fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
-        self.inner.run(launches)
+        let [(from, from_offset), (to, to_offset)] = places;
+        Ok(self.or_fails(inner.copy(from, from_offset, to, to_offset, bytes)?))
     }
 }

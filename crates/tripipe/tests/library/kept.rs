@@ -1,9 +1,6 @@
 //! The cache of operations: operations are cached by what they do and not by offset, whatever else is requested, and
 //! within a memory limit.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
-
 use tripipe::filter::{Border, Chain, Element, Raster};
 use tripipe::gemm::Product;
 use tripipe::{Context, Image, Matrix, Vector};
@@ -117,9 +114,8 @@ impl Count for Context {
 fn what_operations_keep_makes_room() {
     let Some(device) = tripipe_opencl::devices().unwrap_or_default().pop() else { return };
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
-    let well = Arc::new(AtomicUsize::new(usize::MAX));
     let budget = Some(Budget { left: 8 << 20, ..Budget::default() });
-    let context = Context::over(Faulty { inner, well, meddling: None, impatient: Arc::default(), budget });
+    let context = Faulty { budget, ..Faulty::default() }.over(inner);
     context.fall_back_when_slower(false);
     // Two passes, with an image between them.
     let chain = Chain::parse("median:3,median:3", Border::Replicate).unwrap();

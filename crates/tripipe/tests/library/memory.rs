@@ -6,10 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tripipe::filter::{Border, Chain, Element, Raster};
 use tripipe::gemm::Product;
 use tripipe::{Context, Error, Image, Matrix, Order, Vector};
-use tripipe_device::Probe;
 use tripipe_launch::{
-    Access, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, Prepared, Program,
-    Timing,
+    Access, ExecuteError, Executor, ImageShape, Intercept, Launch, Layer, MemoryId, MemoryKind, Prepared,
+    Submission,
 };
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
@@ -115,9 +114,8 @@ fn what_the_host_has_no_room_for_is_refused() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// An OpenCL device that counts its objects and its lists of launches.
+/// Counts the objects and the lists of launches of an executor.
 struct Counting {
-    inner: OpenClExecutor,
     objects: Arc<AtomicUsize>,
     /// Cloned into every list.
     lists: Arc<()>,
@@ -125,58 +123,58 @@ struct Counting {
     refuses: bool,
 }
 
-impl Executor for Counting {
-    fn probe(&self) -> &Probe {
-        self.inner.probe()
-    }
-
+impl<E: Executor> Intercept<E> for Counting {
     fn allocate(
         &mut self,
+        inner: &mut E,
         kind: &MemoryKind,
         access: Access,
         initial: Option<&[u8]>,
     ) -> Result<MemoryId, ExecuteError> {
         self.objects.fetch_add(1, Ordering::Relaxed);
-        self.inner.allocate(kind, access, initial)
+        inner.allocate(kind, access, initial)
+    }
+
+    fn allocate_zeros(
+        &mut self,
+        inner: &mut E,
+        kind: &MemoryKind,
+        access: Access,
+    ) -> Result<MemoryId, ExecuteError> {
+        self.objects.fetch_add(1, Ordering::Relaxed);
+        inner.allocate_zeros(kind, access)
     }
 
     fn image_over_buffer(
         &mut self,
+        inner: &mut E,
         buffer: MemoryId,
         shape: &ImageShape,
         row_pitch_bytes: usize,
     ) -> Result<MemoryId, ExecuteError> {
         self.objects.fetch_add(1, Ordering::Relaxed);
-        self.inner.image_over_buffer(buffer, shape, row_pitch_bytes)
+        inner.image_over_buffer(buffer, shape, row_pitch_bytes)
     }
 
-    fn release(&mut self, memory: MemoryId) -> Result<(), ExecuteError> {
+    fn release(&mut self, inner: &mut E, memory: MemoryId) -> Result<(), ExecuteError> {
         self.objects.fetch_sub(1, Ordering::Relaxed);
-        self.inner.release(memory)
+        inner.release(memory)
     }
 
-    fn write(&mut self, memory: MemoryId, offset: usize, bytes: &[u8]) -> Result<(), ExecuteError> {
-        self.inner.write(memory, offset, bytes)
-    }
-
-    fn read(&mut self, memory: MemoryId, offset: usize, into: &mut [u8]) -> Result<(), ExecuteError> {
-        self.inner.read(memory, offset, into)
-    }
-
-    fn prepare(&mut self, program: &Arc<Program>, entry: &str) -> Result<KernelFacts, ExecuteError> {
-        self.inner.prepare(program, entry)
-    }
-
-    fn prepare_launches(&mut self, launches: &[Launch]) -> Result<Prepared, ExecuteError> {
+    fn prepare_launches(&mut self, inner: &mut E, launches: &[Launch]) -> Result<Prepared, ExecuteError> {
         if self.refuses {
-            let device = self.probe().name.clone();
+            let device = inner.probe().name.clone();
             return Err(ExecuteError::NotOffered { what: "a list of launches".to_owned(), device });
         }
         Ok(Prepared::with(launches, Arc::clone(&self.lists)))
     }
 
-    fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
-        self.inner.run(launches)
+    fn submit_prepared(
+        &mut self,
+        inner: &mut E,
+        prepared: &Prepared,
+    ) -> Result<Box<dyn Submission>, ExecuteError> {
+        inner.submit(prepared.launches())
     }
 }
 
@@ -185,8 +183,8 @@ fn counting(refuses: bool) -> Option<(Context, Arc<AtomicUsize>, Arc<()>)> {
     let device = tripipe_opencl::devices().unwrap_or_default().pop()?;
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
     let (objects, lists) = (Arc::new(AtomicUsize::new(0)), Arc::new(()));
-    let counting = Counting { inner, objects: Arc::clone(&objects), lists: Arc::clone(&lists), refuses };
-    Some((Context::over(counting), objects, lists))
+    let counting = Counting { objects: Arc::clone(&objects), lists: Arc::clone(&lists), refuses };
+    Some((Context::over(Layer::new(inner, counting)), objects, lists))
 }
 
 /// A list of launches keeps its objects alive, so it must not outlive them.

@@ -1,8 +1,5 @@
 //! Products on every device: exact if the sums are, with every layout, factor and epilogue.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
-
 use half::f16;
 use tripipe::gemm::{Accumulate, Packed, Product, Requantisation};
 use tripipe::{Context, Element, Error, Matrix, Order, Vector};
@@ -236,13 +233,9 @@ fn offsets_are_those_that_were_checked() {
     let offsets: Vec<u8> = [0u32, 0, 0].iter().flat_map(|word| word.to_ne_bytes()).collect();
     // Within the operands, so that a kernel that reads them does no harm.
     let others = [4u32, 0, 4].iter().flat_map(|word| word.to_ne_bytes()).collect();
-    let context = Context::over(Faulty {
-        inner: OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap(),
-        well: Arc::new(AtomicUsize::new(usize::MAX)),
-        meddling: Some(Meddling { from: offsets, to: others, memory: None }),
-        budget: None,
-        impatient: Arc::default(),
-    });
+    let meddling = Some(Meddling { from: offsets, to: others, memory: None });
+    let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
+    let context = Faulty { meddling, ..Faulty::default() }.over(inner);
     let offsets = Vector::from_slice(&context, &[0u32, 0, 0]).unwrap();
     let a = Matrix::from_slice(&context, [4, 2], &a).unwrap();
     let unit = Matrix::from_slice(&context, [2, 2], &unit).unwrap();

@@ -1,16 +1,12 @@
 //! Operations shared by several contexts: equal to one device's, whichever members take part and whichever fail.
 
-use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
 use tripipe::filter::{Border, Chain, Element, Raster};
 use tripipe::{Context, Device, Error, Shares, Team};
-use tripipe_device::Probe;
 use tripipe_kernels::filter::reference;
-use tripipe_launch::{
-    Access, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, Program, Timing,
-};
+use tripipe_launch::{ExecuteError, Executor, Intercept, Launch, Layer, Prepared, Submission, Timing};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
 use crate::bytes;
@@ -33,66 +29,47 @@ fn teams() -> Vec<Team> {
     members.map(|members| Team::new(members).unwrap()).collect()
 }
 
-/// An OpenCL device that fails after a number of launches, or delays each launch.
+/// Makes an executor fail after a number of launches, or delays each launch.
 struct Faulty {
-    inner: OpenClExecutor,
     launches_left: usize,
     delay: Duration,
 }
 
-impl Executor for Faulty {
-    fn probe(&self) -> &Probe {
-        self.inner.probe()
-    }
-
-    fn allocate(
-        &mut self,
-        kind: &MemoryKind,
-        access: Access,
-        initial: Option<&[u8]>,
-    ) -> Result<MemoryId, ExecuteError> {
-        self.inner.allocate(kind, access, initial)
-    }
-
-    fn image_over_buffer(
-        &mut self,
-        buffer: MemoryId,
-        shape: &ImageShape,
-        row_pitch_bytes: usize,
-    ) -> Result<MemoryId, ExecuteError> {
-        self.inner.image_over_buffer(buffer, shape, row_pitch_bytes)
-    }
-
-    fn release(&mut self, memory: MemoryId) -> Result<(), ExecuteError> {
-        self.inner.release(memory)
-    }
-
-    fn write(&mut self, memory: MemoryId, offset: usize, bytes: &[u8]) -> Result<(), ExecuteError> {
-        self.inner.write(memory, offset, bytes)
-    }
-
-    fn read(&mut self, memory: MemoryId, offset: usize, into: &mut [u8]) -> Result<(), ExecuteError> {
-        self.inner.read(memory, offset, into)
-    }
-
-    fn prepare(&mut self, program: &Arc<Program>, entry: &str) -> Result<KernelFacts, ExecuteError> {
-        self.inner.prepare(program, entry)
-    }
-
-    fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
+impl Faulty {
+    /// Before `launches` are started.
+    fn count(&mut self, launches: &[Launch]) -> Result<(), ExecuteError> {
         sleep(self.delay);
-        let Some(left) = self.launches_left.checked_sub(launches.len()) else {
-            let device = self.probe().name.clone();
-            return Err(ExecuteError::NotOffered { what: "one more launch".to_owned(), device });
-        };
-        self.launches_left = left;
-        self.inner.run(launches)
+        self.launches_left = self.launches_left.checked_sub(launches.len()).ok_or_else(|| {
+            ExecuteError::NotOffered { what: "one more launch".to_owned(), device: "this test's".to_owned() }
+        })?;
+        Ok(())
+    }
+}
+
+impl<E: Executor> Intercept<E> for Faulty {
+    fn submit(&mut self, inner: &mut E, launches: &[Launch]) -> Result<Box<dyn Submission>, ExecuteError> {
+        self.count(launches)?;
+        inner.submit(launches)
+    }
+
+    fn submit_prepared(
+        &mut self,
+        inner: &mut E,
+        prepared: &Prepared,
+    ) -> Result<Box<dyn Submission>, ExecuteError> {
+        self.count(prepared.launches())?;
+        inner.submit_prepared(prepared)
+    }
+
+    fn run(&mut self, inner: &mut E, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
+        self.count(launches)?;
+        inner.run(launches)
     }
 }
 
 fn failing(after: usize) -> Option<Context> {
-    let inner = opencl().pop()?;
-    Some(Context::over(Faulty { inner, launches_left: after, delay: Duration::ZERO }))
+    let faulty = Faulty { launches_left: after, delay: Duration::ZERO };
+    Some(Context::over(Layer::new(opencl().pop()?, faulty)))
 }
 
 fn expected(chain: &Chain, from: &Raster, source: &[u8], to: &Raster, result: &[u8]) -> Vec<u8> {
@@ -248,7 +225,8 @@ fn what_cannot_be_shared_is_done_by_one() {
 fn a_slow_member_is_left_out_of_the_next_call() {
     let Some(inner) = opencl().pop() else { return };
     // At 0.2 s per band even a busy processor is more than 12 times as fast.
-    let slow = Faulty { inner, launches_left: usize::MAX, delay: Duration::from_millis(200) };
+    let slow = Faulty { launches_left: usize::MAX, delay: Duration::from_millis(200) };
+    let slow = Layer::new(inner, slow);
     let team = Team::new(vec![Context::over(slow), cpu()]).unwrap();
     let chain = Chain::parse("box:3", Border::Replicate).unwrap();
     let from = Raster::packed([64, 2000], 1, Element::U8);
