@@ -32,10 +32,9 @@ pub use tripipe_kernels::filter::{
 
 use crate::cpu;
 use crate::explanation::{Arithmetic, Chosen, RunnerUp};
-use crate::kept::key;
+use crate::kept::{Described, Family, key};
 use crate::memory::Memory;
-use crate::operation::{Doer, Host, Later, Operation};
-use crate::trial::Size;
+use crate::operation::{Doer, Host, Later, Operation, Size};
 use crate::{Context, Error, Explanation, Image, ImageView, ImageViewMut, Pending, Pixel};
 
 /// Size in bytes of a result that the CPU path computes in less time than waking another thread takes.
@@ -83,15 +82,15 @@ impl Context {
     }
 
     fn chained(&self, chain: &Chain, from: &Raster, to: &Raster) -> Result<Arc<Chained>, Error> {
-        let kept = &self.kept().filters;
+        let kept = self.kept();
         kept.get_or_make(
             key(&(from, to, chain.stages.len())),
-            |known| known.from == *from && known.to == *to && known.chain == *chain,
+            |known: &Chained| known.from == *from && known.to == *to && known.chain == *chain,
             || {
                 // The layout of the rows makes no difference worth another trial.
                 let size = |raster: &Raster| Raster { offset: 0, pitch: 0, plane_pitch: 0, ..*raster };
                 let alike = |one: &Raster, other: &Raster| size(one) == size(other);
-                let relative = kept.relative(|known| {
+                let relative = kept.relative(|known: &Chained| {
                     alike(&known.from, from) && alike(&known.to, to) && known.chain == *chain
                 });
                 let tried = relative.and_then(|known| known.operation.trial());
@@ -123,9 +122,14 @@ impl Chained {
         let operation = Operation::new(context, "a filter", plan, Host { work, small, size }, doer)?;
         Ok(Self { chain: chain.clone(), from, to, parameters, operation })
     }
+}
 
-    /// What it does, why, and how long it takes.
-    pub(crate) fn explain(&self) -> Explanation {
+impl Described for Chained {
+    fn family(&self) -> Family {
+        Family::Filter
+    }
+
+    fn explain(&self) -> Explanation {
         let core = self.operation.core();
         let Raster { width, height, channels, element, .. } = self.from;
         let operation = format!("{} of {width}x{height}, {channels} x {element}", self.chain);

@@ -1,21 +1,54 @@
 //! A cache of operations that are ready to run.
 
+use std::any::Any;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use crate::Error;
+use crate::{Error, Explanation, lock};
 
-/// The number of operations of a kind that are cached. Their host memory is negligible; their device memory is limited
-/// separately, by bytes.
+/// The number of operations of a family that are cached. Their host memory is negligible; their device memory is
+/// limited separately, by bytes.
 const KEPT: usize = 1024;
 
-/// The latest operations of one kind, most recently used first.
-pub(crate) struct Kept<T>(Mutex<Vec<One<T>>>);
+/// An operation that is ready to run, with its description.
+pub(crate) trait Described: Any + Send + Sync {
+    /// What it is for.
+    fn family(&self) -> Family;
 
-/// An operation, and a hash that is equal for equal descriptions.
-struct One<T> {
+    /// What it does, why, and how long it takes.
+    fn explain(&self) -> Explanation;
+}
+
+/// The families of operations, in the order in which they are explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Family {
+    Product,
+    Filter,
+    Elementwise,
+    Other,
+}
+
+/// The latest operations of every family, most recently used first.
+#[derive(Default)]
+pub(crate) struct Kept(Mutex<Vec<One>>);
+
+struct One {
+    /// Equal for equal descriptions.
     key: u64,
-    operation: Arc<T>,
+    family: Family,
+    operation: Arc<dyn Described>,
+}
+
+impl One {
+    fn is<T: Described>(&self, is: impl FnOnce(&T) -> bool) -> bool {
+        let operation: &dyn Any = &*self.operation;
+        operation.downcast_ref().is_some_and(is)
+    }
+
+    fn get<T: Described>(&self) -> Option<Arc<T>> {
+        let operation: Arc<dyn Any + Send + Sync> = Arc::clone(&self.operation) as _;
+        operation.downcast().ok()
+    }
 }
 
 /// The hash of a description, or of enough of it to distinguish most descriptions.
@@ -25,53 +58,117 @@ pub(crate) fn key(description: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-impl<T> Default for Kept<T> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
-}
-
-impl<T> Kept<T> {
+impl Kept {
     /// The cached operation with this key for which `is` holds, or a new one.
     ///
     /// # Errors
     /// The errors of `make`.
-    pub(crate) fn get_or_make(
+    pub(crate) fn get_or_make<T: Described>(
         &self,
         key: u64,
         is: impl Fn(&T) -> bool,
         make: impl FnOnce() -> Result<T, Error>,
     ) -> Result<Arc<T>, Error> {
         {
-            let mut kept = self.lock();
-            if let Some(place) = kept.iter().position(|one| one.key == key && is(&one.operation)) {
+            let mut kept = lock(&self.0);
+            if let Some(place) = kept.iter().position(|one| one.key == key && one.is(&is)) {
                 kept[..=place].rotate_right(1);
-                return Ok(Arc::clone(&kept[0].operation));
+                if let Some(operation) = kept[0].get() {
+                    return Ok(operation);
+                }
             }
         }
         // Not under the lock: building kernels takes time, and other threads may need the cache.
         let operation = Arc::new(make()?);
-        let mut kept = self.lock();
-        kept.insert(0, One { key, operation: Arc::clone(&operation) });
-        let most = KEPT.min(kept.len());
-        let gone = kept.split_off(most);
+        let family = operation.family();
+        let mut kept = lock(&self.0);
+        kept.insert(0, One { key, family, operation: Arc::clone(&operation) as _ });
+        let mut of_family = (0..kept.len()).filter(|place| kept[*place].family == family);
+        let gone = of_family.nth(KEPT).map(|place| kept.remove(place));
         drop(kept);
         // Dropped outside the lock too: dropping an operation frees memory.
         drop(gone);
         Ok(operation)
     }
 
-    /// All operations, most recently used first.
-    pub(crate) fn all(&self) -> Vec<Arc<T>> {
-        self.lock().iter().map(|one| Arc::clone(&one.operation)).collect()
+    /// All operations, by family, most recently used first.
+    pub(crate) fn all(&self) -> Vec<Arc<dyn Described>> {
+        let mut all: Vec<_> =
+            lock(&self.0).iter().map(|one| (one.family, Arc::clone(&one.operation))).collect();
+        all.sort_by_key(|(family, _)| *family);
+        all.into_iter().map(|(_, operation)| operation).collect()
     }
 
     /// The most recently used operation for which `like` holds.
-    pub(crate) fn relative(&self, like: impl Fn(&T) -> bool) -> Option<Arc<T>> {
-        self.lock().iter().find(|one| like(&one.operation)).map(|one| Arc::clone(&one.operation))
+    pub(crate) fn relative<T: Described>(&self, like: impl Fn(&T) -> bool) -> Option<Arc<T>> {
+        lock(&self.0).iter().find(|one| one.is(&like))?.get()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use super::*;
+
+    struct Number(usize);
+    struct Word(&'static str);
+
+    fn explanation(operation: String) -> Explanation {
+        Explanation { operation, ..Explanation::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<One<T>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    impl Described for Number {
+        fn family(&self) -> Family {
+            Family::Other
+        }
+
+        fn explain(&self) -> Explanation {
+            explanation(self.0.to_string())
+        }
+    }
+
+    impl Described for Word {
+        fn family(&self) -> Family {
+            Family::Product
+        }
+
+        fn explain(&self) -> Explanation {
+            explanation(self.0.to_owned())
+        }
+    }
+
+    fn get(kept: &Kept, number: usize) -> Arc<Number> {
+        kept.get_or_make(key(&number), |known: &Number| known.0 == number, || Ok(Number(number))).unwrap()
+    }
+
+    #[test]
+    fn one_family_does_not_evict_another() {
+        let kept = Kept::default();
+        let word = kept.get_or_make(7, |_: &Word| true, || Ok(Word("seven"))).unwrap();
+        let first = get(&kept, 0);
+        for number in 1..KEPT {
+            get(&kept, number);
+        }
+        // A hit makes it the most recently used.
+        assert!(Arc::ptr_eq(&first, &get(&kept, 0)));
+        get(&kept, KEPT);
+        assert!(Arc::ptr_eq(&first, &get(&kept, 0)));
+        // Number 1 was the least recently used.
+        assert!(kept.relative(|known: &Number| known.0 == 1).is_none());
+        let all: Vec<String> = kept.all().iter().map(|one| one.explain().operation).collect();
+        assert_eq!(all.len(), KEPT + 1);
+        assert_eq!(all[..4], ["seven".to_owned(), "0".to_owned(), KEPT.to_string(), (KEPT - 1).to_string()]);
+        let again = kept.get_or_make(7, |_: &Word| true, || Ok(Word("other"))).unwrap();
+        assert!(Arc::ptr_eq(&word, &again));
+    }
+
+    /// The key of one type may be that of another.
+    #[test]
+    fn operations_of_other_types_are_passed_over() {
+        let kept = Kept::default();
+        let word = kept.get_or_make(1, |_: &Word| true, || Ok(Word("one"))).unwrap();
+        let number = kept.get_or_make(1, |_: &Number| true, || Ok(Number(1))).unwrap();
+        assert_eq!((word.0, number.0), ("one", 1));
+        assert!(kept.relative(|_: &Word| true).is_some_and(|found| Arc::ptr_eq(&found, &word)));
     }
 }

@@ -9,18 +9,17 @@
 //!   which one, and why.
 //! - [`cpu`]: the CPU path itself. It needs no OpenCL, no compiler and no system package.
 
-mod background;
 mod context;
 pub mod cpu;
 mod device;
 mod element;
 mod elementwise;
+mod engine;
 mod error;
 mod explanation;
 pub mod filter;
 mod frame;
 pub mod gemm;
-mod host_queue;
 mod image;
 mod interop;
 mod kept;
@@ -32,7 +31,6 @@ mod pending;
 mod pool;
 mod simple;
 mod team;
-mod trial;
 mod vector;
 
 pub use context::Context;
@@ -46,3 +44,9 @@ pub use matrix::{Matrix, MatrixView, MatrixViewMut, Order};
 pub use pending::Pending;
 pub use team::{Share, Shares, Team};
 pub use vector::Vector;
+
+/// The contents of a lock, even after a thread that held it panicked: all that is locked in this crate is consistent at
+/// every moment.
+fn lock<T: ?Sized>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

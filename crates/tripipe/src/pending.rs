@@ -11,7 +11,7 @@ use std::time::Instant;
 use tripipe_launch::{Submission, Timing};
 
 use crate::Error;
-use crate::host_queue::HostTask;
+use crate::engine::host::HostTask;
 use crate::line::{Line, Outcome};
 
 /// A queued operation: wait for it with [`Pending::wait`] or `.await`, which return its value, or drop it and let it
@@ -188,11 +188,33 @@ impl<T> std::fmt::Debug for Pending<T> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests {
+    use std::sync::mpsc::Receiver;
+    use std::sync::{Arc, Mutex};
+
+    use tripipe_device::Probe;
     use tripipe_kernels::filter::{Border, Chain, Interpolation};
 
-    use crate::context::Engine;
+    use crate::Pending;
+    use crate::cpu::Threads;
+
     use crate::gemm::Product;
+    use crate::operation::{Doer, Host, Operation, Refused, Size};
     use crate::{Context, Device, Elementwise, Image, Matrix, Vector};
+
+    /// An operation that ends when the test says so.
+    fn holding(context: &Context, told: Receiver<()>) -> Pending {
+        let told = Mutex::new(told);
+        let work = move |_: &[&[u8]], _: &mut [u8], _: Threads| {
+            let _ = told.lock().map(|told| told.recv());
+            Ok(())
+        };
+        let size = Size { operands: vec![1], result: 0, written: 1, operations: 1.0 };
+        let host = Host { work: Arc::new(work), small: false, size };
+        let plan = |_: &Probe| Err(Refused::Lacks("kernels".to_owned()));
+        let operation = Operation::new(context, "a test", plan, host, Doer::Fastest).unwrap();
+        let result = Vector::from_slice(context, &[0u8]).unwrap();
+        operation.run(&[("the result", result.memory())], &[]).unwrap()
+    }
 
     /// The queue is held until the test releases it: an operation that was waited for would wait forever.
     #[test]
@@ -202,12 +224,8 @@ mod tests {
         let photo = Image::from_slice(&context, [4, 4], 1, &[7u8; 16]).unwrap();
         let a = Matrix::from_slice(&context, [1, 1], &[3.0f32]).unwrap();
         let chain = Chain::parse("box:3", Border::Replicate).unwrap();
-        let Engine::Host(queue) = context.engine() else { return };
         let (tell, told) = std::sync::mpsc::channel::<()>();
-        let held = queue.submit(false, move || {
-            let _ = told.recv();
-            Ok(())
-        });
+        let held = holding(&context, told);
         let extremes = (
             x.sum_async().unwrap(),
             x.dot_async(&x).unwrap(),
@@ -228,7 +246,7 @@ mod tests {
             [read.is_done(), written.is_done(), sum.is_done(), blurred.is_done(), product.is_done()];
         assert_eq!(pending, [false; 5]);
         tell.send(()).unwrap();
-        assert!(tripipe_launch::Submission::wait(&*held).is_ok());
+        assert!(held.wait().is_ok());
         let (all, squares, least, most) = extremes;
         assert_eq!((all.wait().unwrap(), squares.wait().unwrap()), (6, 14));
         assert_eq!((least.wait().unwrap(), most.wait().unwrap()), (Some((1, 1)), Some((3, 0))));

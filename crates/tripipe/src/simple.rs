@@ -13,10 +13,9 @@ use tripipe_launch::ScalarType;
 
 use crate::cpu::{self, CpuError, Threads};
 use crate::explanation::{Arithmetic, Explanation};
-use crate::kept::key;
+use crate::kept::{Described, Family, key};
 use crate::memory::{Memory, elements_of as cast, elements_of_mut as cast_mut};
-use crate::operation::{Doer, Host, HostWork, Later, Operation};
-use crate::trial::Size;
+use crate::operation::{Doer, Host, HostWork, Later, Operation, Size};
 use crate::{Context, Error, Pending};
 
 /// The operation and its parameters.
@@ -69,13 +68,13 @@ impl Context {
     /// # Errors
     /// Shapes that do not match; a kernel does not build; the device is gone.
     pub(crate) fn simple(&self, task: Task) -> Result<Arc<Simple>, Error> {
-        self.kept().simple.get_or_make(
+        self.kept().get_or_make(
             task.key(),
-            |known| known.task == task,
+            |known: &Simple| known.task == task,
             || {
                 let plan = |probe: &Probe| Ok(task.plan(probe)?);
                 let host = Host { work: task.host(), small: task.is_small(), size: task.size()? };
-                let relative = self.kept().simple.relative(|known| known.task.costs_as(&task));
+                let relative = self.kept().relative(|known: &Simple| known.task.costs_as(&task));
                 let tried = relative.and_then(|known| known.operation.trial());
                 let doer = tried.map_or(Doer::Fastest, Doer::AsTried);
                 Ok(Simple { task, operation: Operation::new(self, task.kernel(), plan, host, doer)? })
@@ -110,9 +109,12 @@ impl Simple {
     }
 }
 
-impl Simple {
-    /// The operation, and what runs it.
-    pub(crate) fn explain(&self) -> Explanation {
+impl Described for Simple {
+    fn family(&self) -> Family {
+        Family::Other
+    }
+
+    fn explain(&self) -> Explanation {
         let mut explanation = self.operation.explanation(self.task.name());
         let (kernel, why) = if self.operation.runs_kernels() {
             (self.task.kernel(), "there is no other kernel for it")

@@ -10,11 +10,10 @@ use super::array::sealed::Makes;
 use super::array::{Array, ArrayMut, Part, begin_later};
 use crate::element::{Float, sealed::Sealed};
 use crate::explanation::{Arithmetic, Explanation};
-use crate::kept::key;
+use crate::kept::{Described, Family, key};
 use crate::memory::Memory;
-use crate::operation::{Doer, Host, Operation};
+use crate::operation::{Doer, Host, Operation, Size};
 use crate::simple::name_of;
-use crate::trial::Size;
 use crate::{Context, Element, Error, Pending, cpu};
 
 /// A computation on each element of a vector, a matrix or an image, or of a part of one, with elements of type `T`.
@@ -239,13 +238,13 @@ pub(crate) struct Mapped {
 impl Context {
     /// Prepares a map; the latest are cached.
     fn mapped(&self, map: &Map) -> Result<Arc<Mapped>, Error> {
-        let kept = &self.kept().maps;
+        let kept = self.kept();
         kept.get_or_make(
             key(&(map.from, map.to, map.result.extents, map.steps.len())),
-            |known| known.map == *map,
+            |known: &Mapped| known.map == *map,
             || {
                 // The layout of the elements, and the numbers, make no difference worth another trial.
-                let relative = kept.relative(|known| costs_as(&known.map, map));
+                let relative = kept.relative(|known: &Mapped| costs_as(&known.map, map));
                 let tried = relative.and_then(|known| known.operation.trial());
                 Mapped::new(self, map, tried.map_or(Doer::Fastest, Doer::AsTried))
             },
@@ -283,9 +282,14 @@ impl Mapped {
         let operation = Operation::new(context, "an elementwise operation", plan, host, doer)?;
         Ok(Self { map: map.clone(), operation })
     }
+}
 
-    /// The operation, and what runs it.
-    pub(crate) fn explain(&self) -> Explanation {
+impl Described for Mapped {
+    fn family(&self) -> Family {
+        Family::Elementwise
+    }
+
+    fn explain(&self) -> Explanation {
         let Map { from, to, ref steps, ref result, .. } = self.map;
         let [columns, rows, planes] = result.extents;
         let mut name = format!("{columns}x{rows}x{planes} {}", name_of(from));

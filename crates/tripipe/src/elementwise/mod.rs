@@ -8,7 +8,6 @@ mod reduce;
 
 pub use array::{Array, ArrayMut};
 pub use map::Elementwise;
-pub(crate) use map::Mapped;
 pub use reduce::Summed;
 
 use crate::simple::Task;

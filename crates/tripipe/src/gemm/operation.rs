@@ -7,12 +7,10 @@ use tripipe_kernels::gemm::{
 };
 
 use super::host;
-use crate::context::Engine;
 use crate::explanation::{Arithmetic, Prediction, RunnerUp};
-use crate::kept::key;
+use crate::kept::{Described, Family, key};
 use crate::memory::Memory;
-use crate::operation::{Doer, Host, Later, Operation, Refused};
-use crate::trial::Size;
+use crate::operation::{Doer, Host, Later, Operation, Refused, Size};
 use crate::{Context, Error, Explanation, Pending};
 
 /// The number of multiply-adds that the CPU path does in less time than waking another thread takes.
@@ -48,9 +46,11 @@ impl Context {
         given: &[Option<Packed>; 2],
     ) -> Result<Arc<GemmOperation>, Error> {
         let Gemm { m, n, k, ref a, ref b, ref c, batch, .. } = *gemm;
-        self.kept().products.get_or_make(
+        self.kept().get_or_make(
             key(&(m, n, k, a.offset, b.offset, c.offset, batch)),
-            |known| known.gemm == *gemm && known.given == *given && known.was_chosen(parameters),
+            |known: &GemmOperation| {
+                known.gemm == *gemm && known.given == *given && known.was_chosen(parameters)
+            },
             || {
                 // A caller that specifies the parameters wants the kernel.
                 let doer = if parameters.is_some() { Doer::Device } else { self.doer_of(gemm) };
@@ -71,7 +71,7 @@ impl Context {
             ..gemm.clone()
         };
         let wanted = of_any_factors(gemm);
-        let relative = self.kept().products.relative(|known| of_any_factors(&known.gemm) == wanted);
+        let relative = self.kept().relative(|known: &GemmOperation| of_any_factors(&known.gemm) == wanted);
         relative.and_then(|known| known.operation.trial()).map_or(Doer::Fastest, Doer::AsTried)
     }
 
@@ -80,10 +80,8 @@ impl Context {
     /// # Errors
     /// The description is invalid; this is the CPU path.
     pub(super) fn choose_gemm(&self, gemm: &Gemm) -> Result<Choice, Error> {
-        match self.engine() {
-            Engine::Kernels(engine) => Ok(self.table()?.choose(gemm, &engine.probe)),
-            Engine::Host(_) => Err(Error::NoKernels),
-        }
+        let probe = self.probe().ok_or(Error::NoKernels)?;
+        Ok(self.table()?.choose(gemm, probe))
     }
 }
 
@@ -289,6 +287,16 @@ fn written(gemm: &Gemm) -> usize {
         Batch::One => one,
         Batch::Strided { count, .. } => one.saturating_mul(count),
         Batch::Offsets { .. } => 0,
+    }
+}
+
+impl Described for GemmOperation {
+    fn family(&self) -> Family {
+        Family::Product
+    }
+
+    fn explain(&self) -> Explanation {
+        self.explain()
     }
 }
 

@@ -6,9 +6,8 @@ use std::sync::OnceLock;
 use tripipe_kernels::gemm::{self as kernels, Gemm, Layout, Parameters, Side};
 
 use super::product::{Factor, layout_of};
-use crate::context::Engine;
 use crate::memory::Memory;
-use crate::operation::{Planned, Refused, Run};
+use crate::operation::{Refused, Run};
 use crate::{Error, Matrix, MatrixView};
 
 /// A or B of many products, converted once to the layout in which the kernel reads it. On the CPU path, and for a
@@ -69,9 +68,9 @@ impl<T: Factor> Packed<T> {
         };
         gemm.check()?;
         let context = view.memory().context();
-        let Engine::Kernels(engine) = context.engine() else { return Ok(as_it_lies(None)) };
+        let Some(probe) = context.probe() else { return Ok(as_it_lies(None)) };
         let choice = context.choose_gemm(gemm)?;
-        let planned = match kernels::plan_packing(gemm, &choice.parameters, &engine.probe, side) {
+        let planned = match kernels::plan_packing(gemm, &choice.parameters, probe, side) {
             Ok(planned) => planned,
             Err(unfit) => match Refused::from(unfit) {
                 // The product is then done without packing, or by the CPU path.
@@ -81,7 +80,6 @@ impl<T: Factor> Packed<T> {
         };
         let Some((plan, tag)) = planned else { return Ok(as_it_lies(Some(choice.parameters))) };
         let memory = Memory::of_kind(context, &tag.memory())?;
-        let planned = Planned::new(context.core(), engine, plan)?;
         let run = Run {
             operation: "packing",
             memories: &[view.memory(), &memory],
@@ -89,7 +87,7 @@ impl<T: Factor> Packed<T> {
             result: 1,
             written: memory.bytes(),
         };
-        drop(planned.submit(engine, &run)?);
+        drop(context.core().engine().run_plan(plan, &run)?);
         Ok(Self { memory, tag: Some(tag), ..as_it_lies(Some(choice.parameters)) })
     }
 
@@ -119,12 +117,11 @@ impl<T: Factor> Packed<T> {
 
     fn unpack(&self, tag: &kernels::Packed) -> Result<Matrix<T>, Error> {
         let context = self.memory.context();
-        let Engine::Kernels(engine) = context.engine() else { return Err(Error::NoKernels) };
+        let probe = context.probe().ok_or(Error::NoKernels)?;
         let [rows, columns] = self.extents;
         let extents = if self.side == Side::A { [rows, columns] } else { [columns, rows] };
         let matrix = Matrix::unwritten(context, extents)?;
-        let plan = kernels::plan_unpacking(tag, &engine.probe);
-        let planned = Planned::new(context.core(), engine, plan)?;
+        let plan = kernels::plan_unpacking(tag, probe);
         let to = MatrixView::from(&matrix).memory();
         let run = Run {
             operation: "unpacking",
@@ -133,7 +130,7 @@ impl<T: Factor> Packed<T> {
             result: 1,
             written: to.bytes(),
         };
-        drop(planned.submit(engine, &run)?);
+        drop(context.core().engine().run_plan(plan, &run)?);
         Ok(matrix)
     }
 }

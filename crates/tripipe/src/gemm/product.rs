@@ -9,7 +9,6 @@ use tripipe_kernels::gemm::{
 
 use super::operation::GemmOperation;
 use super::packed::Packed;
-use crate::context::Engine;
 use crate::matrix::Shape;
 use crate::memory::Memory;
 use crate::operation::Later;
@@ -362,7 +361,7 @@ impl<'m, T: Factor> Product<'m, T> {
     /// become plain matrices.
     fn settle_packed(&mut self) -> Result<Option<Parameters>, Error> {
         let tags = self.tags();
-        let Engine::Kernels(engine) = self.context().engine() else { return Ok(None) };
+        let Some(probe) = self.context().probe() else { return Ok(None) };
         if tags == [None; 2] {
             return Ok(None);
         }
@@ -371,7 +370,7 @@ impl<'m, T: Factor> Product<'m, T> {
         for parameters in [&self.b, &self.a].into_iter().filter_map(|operand| operand.packed()?.parameters())
         {
             // A kernel that the device does not support for this product reads nothing.
-            let Ok(reads) = kernels::reads_as_packed(&self.gemm, &parameters, &engine.probe, tags) else {
+            let Ok(reads) = kernels::reads_as_packed(&self.gemm, &parameters, probe, tags) else {
                 continue;
             };
             let kept = |reads: [bool; 2]| (0..2).filter(|side| reads[*side] && tags[*side].is_some()).count();

@@ -7,7 +7,6 @@ use tripipe_device::Probe;
 use tripipe_kernels::filter::{Border, Chain, Layout, Raster};
 
 use super::{Band, Kind, Shares, Spent, Team, Whole, Work, room};
-use crate::context::Engine;
 use crate::filter::Filter;
 use crate::image::elements_of;
 use crate::memory::Memory;
@@ -187,7 +186,7 @@ impl Work for Filtering<'_> {
     ) -> Result<Spent, Error> {
         let above = rows.start.saturating_sub(self.radius);
         let below = (rows.end + self.radius).min(self.from.height);
-        let on_host = matches!(context.engine(), Engine::Host(_));
+        let on_host = context.probe().is_none();
         let [from, to] = self.rasters(below - above, !on_host)?;
         let (place, building) = bench.filter(context, self.chain, &[from, to])?;
         let Bench { filters, source, result, made } = bench;

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
@@ -10,6 +10,7 @@ use thiserror::Error;
 use tripipe_launch::{ExecuteError, Submission, Timing};
 
 use crate::cpu::CpuError;
+use crate::{Error, lock};
 
 /// Runs operations one after the other. The thread they run on is started with the first operation that is worth it and
 /// ends with the queue.
@@ -71,6 +72,14 @@ pub(crate) fn guarded(work: impl FnOnce() -> Result<(), CpuError>) -> Result<(),
             let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
             Err(HostError::Panicked(said.unwrap_or("no reason given").to_owned()))
         }
+    }
+}
+
+/// The result of work that the CPU path did in the call.
+pub(crate) fn done(outcome: Result<(), HostError>) -> Result<(), Error> {
+    match outcome {
+        Err(HostError::Cpu(error)) => Err(error.into()),
+        outcome => Ok(outcome.map_err(ExecuteError::from)?),
     }
 }
 
@@ -192,12 +201,6 @@ impl Submission for HostTask {
             }
         }
     }
-}
-
-/// The contents of a lock, even after a thread that held it panicked: all that is locked here is consistent at every
-/// moment.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn nanoseconds(start: Instant) -> u64 {

@@ -1,26 +1,17 @@
 //! Trials of whether the CPU path does an operation in less time than the device.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::context::{Core, Kernels, Runner};
+use super::Kernels;
+use super::operation::on_host;
+use super::planned::Planned;
+use crate::engine::Core;
 use crate::explanation::{RunnerUp, Time};
 use crate::memory::Memory;
-use crate::operation::{Host, Planned, Run, on_host};
+use crate::operation::{Host, Run, Size};
 use crate::{Context, Error};
-
-/// The size of an operation.
-#[derive(Clone, Debug)]
-pub(crate) struct Size {
-    /// Sizes of its operands in bytes, in the plan's order.
-    pub(crate) operands: Vec<usize>,
-    /// The index of the operand that is written.
-    pub(crate) result: usize,
-    /// The number of bytes of the result that are written, each once; 0 when the result is also read.
-    pub(crate) written: usize,
-    /// The number of arithmetic operations.
-    pub(crate) operations: f64,
-}
 
 /// Numbers of operations and bytes above which the two are not tried: 25 ms on a CPU that does 10 G of them a second,
 /// and a full-HD photo in and out.
@@ -42,27 +33,35 @@ pub(crate) struct Trial {
     host_seconds: f64,
 }
 
-impl Size {
-    /// Whether there is work to do, and it is small enough that doing it twice does not matter.
-    fn is_tried(&self) -> bool {
-        let bytes = self.operands.iter().fold(0usize, |sum, bytes| sum.saturating_add(*bytes));
-        bytes <= MOST_BYTES && self.operations > 0.0 && self.operations <= MOST_OPERATIONS
-    }
+/// Whether there is work to do, and it is small enough that doing it twice does not matter.
+fn is_tried(size: &Size) -> bool {
+    let bytes = size.operands.iter().fold(0usize, |sum, bytes| sum.saturating_add(*bytes));
+    bytes <= MOST_BYTES && size.operations > 0.0 && size.operations <= MOST_OPERATIONS
 }
 
 impl Trial {
     /// Tries both on memory of zeros, after all queued operations. `None` when there is no OpenCL device to choose, the
     /// operation is too large, or one of the two failed.
-    pub(crate) fn of(context: &Context, kernels: &Kernels, planned: &Planned, host: &Host) -> Option<Self> {
-        if !host.size.is_tried() || !matches!(*kernels.executor(), Runner::OpenCl(_)) {
+    pub(super) fn of(
+        context: &Context,
+        kernels: &Arc<Kernels>,
+        planned: &Planned,
+        host: &Host,
+    ) -> Option<Self> {
+        if !is_tried(&host.size) || !kernels.runner().is_tried() {
             return None;
         }
         let tried = Self::on_zeros(context, kernels, planned, host).ok();
-        planned.forget(kernels);
+        planned.forget();
         tried
     }
 
-    fn on_zeros(context: &Context, kernels: &Kernels, planned: &Planned, host: &Host) -> Result<Self, Error> {
+    fn on_zeros(
+        context: &Context,
+        kernels: &Arc<Kernels>,
+        planned: &Planned,
+        host: &Host,
+    ) -> Result<Self, Error> {
         let make = |bytes: &usize| Memory::new(context, *bytes, None);
         let memories: Vec<Memory> = host.size.operands.iter().map(make).collect::<Result<_, _>>()?;
         let memories: Vec<&Memory> = memories.iter().collect();
@@ -74,13 +73,13 @@ impl Trial {
             result: host.size.result,
             written: host.size.written,
         };
-        let device_seconds = shortest(|| planned.submit(kernels, &run)?.wait())?;
-        let host_seconds = shortest(|| on_host(context.core(), &memories, host, &[]))?;
+        let device_seconds = shortest(|| planned.submit(&run)?.wait())?;
+        let host_seconds = shortest(|| on_host(kernels, &run, host))?;
         Ok(Self { device_seconds, host_seconds })
     }
 
     /// Whether the CPU path is worth using.
-    pub(crate) fn is_the_hosts(&self) -> bool {
+    pub(super) fn is_the_hosts(&self) -> bool {
         self.host_seconds < WORTH * self.device_seconds
     }
 
@@ -164,10 +163,10 @@ mod tests {
             written: bytes,
             operations,
         };
-        assert!(size(16 << 20, 1e8).is_tried());
-        assert!(!size((16 << 20) + 1, 1e8).is_tried());
-        assert!(!size(usize::MAX, 1.0).is_tried());
-        assert!(!size(16, 0.0).is_tried());
-        assert!(!size(16, 1e9).is_tried());
+        assert!(is_tried(&size(16 << 20, 1e8)));
+        assert!(!is_tried(&size((16 << 20) + 1, 1e8)));
+        assert!(!is_tried(&size(usize::MAX, 1.0)));
+        assert!(!is_tried(&size(16, 0.0)));
+        assert!(!is_tried(&size(16, 1e9)));
     }
 }

@@ -1,0 +1,112 @@
+//! Memory of the CPU path.
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use tripipe_launch::{Block, Submission};
+
+use super::HostPath;
+use crate::engine::Storage;
+use crate::memory::Memory;
+use crate::{Error, Pending, lock};
+
+/// A copy of this many bytes takes less time than waking another thread.
+const SMALL_BYTES: usize = 32 << 10;
+
+/// Host memory, aligned for every element type.
+pub(crate) type Cells = RwLock<Vec<u128>>;
+
+/// A piece of memory of the CPU path.
+pub(super) struct HostMemory {
+    path: Arc<HostPath>,
+    bytes: usize,
+    cells: Arc<Cells>,
+}
+
+impl HostMemory {
+    pub(super) fn new(path: Arc<HostPath>, bytes: usize, cells: Arc<Cells>) -> Self {
+        Self { path, bytes, cells }
+    }
+}
+
+impl Storage for HostMemory {
+    fn cells(&self) -> Option<&Arc<Cells>> {
+        Some(&self.cells)
+    }
+
+    fn read(&self, offset: usize, into: &mut [u8]) -> Result<(), Error> {
+        let cells = self.cells.read().unwrap_or_else(PoisonError::into_inner);
+        into.copy_from_slice(&bytemuck::cast_slice(&cells)[offset..][..into.len()]);
+        Ok(())
+    }
+
+    fn write(&self, offset: usize, bytes: &[u8]) -> Result<(), Error> {
+        self.path.line.settle();
+        let mut cells = self.cells.write().unwrap_or_else(PoisonError::into_inner);
+        bytemuck::cast_slice_mut(&mut cells)[offset..][..bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn with(&self, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+        let cells = self.cells.read().unwrap_or_else(PoisonError::into_inner);
+        look(&bytemuck::cast_slice(&cells)[..self.bytes]);
+        Ok(())
+    }
+
+    fn with_mut(&self, edit: &mut dyn FnMut(&mut [u8])) -> Result<(), Error> {
+        let mut cells = self.cells.write().unwrap_or_else(PoisonError::into_inner);
+        edit(&mut bytemuck::cast_slice_mut(&mut cells)[..self.bytes]);
+        Ok(())
+    }
+
+    fn read_later(&self, memory: &Memory, offset: usize, into: Block) -> Result<Pending<Block>, Error> {
+        let (bytes, rests_on) = (into.bytes().len(), memory.rests_on());
+        let (cells, found) = (Arc::clone(&self.cells), Arc::new(Mutex::new(Some(into))));
+        let filled = Arc::clone(&found);
+        let task: Arc<dyn Submission> = self.path.queue.submit(bytes <= SMALL_BYTES, move || {
+            let cells = cells.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(block) = &mut *lock(&filled) {
+                block.bytes_mut().copy_from_slice(&bytemuck::cast_slice(&cells)[offset..][..bytes]);
+            }
+            Ok(())
+        });
+        Ok(memory.reading(task, rests_on).then(move |()| lock(&found).take().ok_or(Error::ValueTaken)))
+    }
+
+    fn write_later(&self, memory: &Memory, from: Block) -> Result<Pending, Error> {
+        let bytes = from.bytes().len();
+        let cells = Arc::clone(&self.cells);
+        let task = self.path.queue.submit(bytes <= SMALL_BYTES, move || {
+            let mut cells = cells.write().unwrap_or_else(PoisonError::into_inner);
+            bytemuck::cast_slice_mut(&mut cells)[..bytes].copy_from_slice(from.bytes());
+            Ok(())
+        });
+        Ok(memory.writing(task))
+    }
+}
+
+/// Calls `work` with the bytes of memory of the CPU path, the given number of each: first those it reads, in order,
+/// then those it writes. None of the inputs is also the output.
+pub(super) fn with_cells<R>(
+    inputs: &[(Arc<Cells>, usize)],
+    (output, output_bytes): (&Cells, usize),
+    work: impl FnOnce(&[&[u8]], &mut [u8]) -> R,
+) -> R {
+    // Memory that occurs twice is locked once: a waiting writer must not come between two locks of one reader.
+    let mut distinct: Vec<&Arc<Cells>> = Vec::new();
+    let mut places = Vec::with_capacity(inputs.len());
+    for (cells, _) in inputs {
+        let place = distinct.iter().position(|known| Arc::ptr_eq(known, cells));
+        places.push(place.unwrap_or(distinct.len()));
+        if place.is_none() {
+            distinct.push(cells);
+        }
+    }
+    let guards: Vec<_> =
+        distinct.iter().map(|cells| cells.read().unwrap_or_else(PoisonError::into_inner)).collect();
+    let mut output = output.write().unwrap_or_else(PoisonError::into_inner);
+    // Cells are whole 16-byte units; the contents need not fill the last one.
+    let all = |place: &usize| bytemuck::cast_slice::<u128, u8>(&guards[*place]);
+    let inputs: Vec<&[u8]> =
+        places.iter().zip(inputs).map(|(place, (_, bytes))| &all(place)[..*bytes]).collect();
+    work(&inputs, &mut bytemuck::cast_slice_mut(&mut output)[..output_bytes])
+}

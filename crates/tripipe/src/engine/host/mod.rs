@@ -1,0 +1,94 @@
+//! The CPU path as an engine: operations run on a queue of their own, on memory of the host.
+
+mod memory;
+mod queue;
+
+use std::sync::{Arc, RwLock};
+
+use tripipe_launch::MemoryKind;
+
+use super::{Engine, Initial, MakePlan, Rates, Ready, Storage};
+use crate::cpu::{self, MultiplyAdd, Threads};
+use crate::explanation::Arithmetic;
+use crate::line::Line;
+use crate::memory::zeros;
+use crate::operation::{Doer, Host, Run};
+use crate::{Context, Error, Pending};
+use memory::{HostMemory, with_cells};
+use queue::HostQueue;
+
+pub(crate) use memory::Cells;
+pub(crate) use queue::{HostTask, done, guarded};
+
+/// The CPU path of one context.
+pub(crate) struct HostPath {
+    queue: HostQueue,
+    line: Arc<Line>,
+}
+
+impl HostPath {
+    pub(crate) fn new(line: Arc<Line>) -> Arc<Self> {
+        Arc::new(Self { queue: HostQueue::new(), line })
+    }
+}
+
+impl Engine for Arc<HostPath> {
+    fn measure(&self, arithmetic: Arithmetic) -> Result<Rates, Error> {
+        // The CPU path computes half precision in single precision, and bytes in 16 bits.
+        let kind = match arithmetic {
+            Arithmetic::F32 | Arithmetic::F16 => MultiplyAdd::F32,
+            Arithmetic::F64 => MultiplyAdd::F64,
+            Arithmetic::I8 | Arithmetic::I16 => MultiplyAdd::I16,
+        };
+        Ok(Rates {
+            operations_per_second: cpu::multiply_add_rate(kind, Threads::All)?,
+            bytes_per_second: cpu::copy_rate(Threads::All),
+            launch_seconds: 0.0,
+        })
+    }
+
+    fn allocate(
+        &self,
+        _: &MemoryKind,
+        bytes: usize,
+        initial: Initial<'_>,
+    ) -> Result<Box<dyn Storage>, Error> {
+        let mut cells = zeros::<u128>(bytes.div_ceil(size_of::<u128>()))?;
+        if let Initial::Copy(contents) = initial {
+            bytemuck::cast_slice_mut(&mut cells)[..bytes].copy_from_slice(contents);
+        }
+        Ok(Box::new(HostMemory::new(Arc::clone(self), bytes, Arc::new(RwLock::new(cells)))))
+    }
+
+    fn prepare(&self, _: &Context, _: MakePlan<'_>, host: &Host, _: Doer) -> Result<Box<dyn Ready>, Error> {
+        Ok(Box::new(OnHost { path: Arc::clone(self), host: host.clone() }))
+    }
+}
+
+/// An operation of the CPU path.
+struct OnHost {
+    path: Arc<HostPath>,
+    host: Host,
+}
+
+impl Ready for OnHost {
+    fn can_move(&self, _: usize) -> bool {
+        true
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Pending, Error> {
+        let rests_on = run.rests_on();
+        let mut cells = run.each(|memory| Some((Arc::clone(memory.storage().cells()?), memory.bytes())))?;
+        let (output, bytes) = cells.remove(run.result);
+        let (host, later) = (self.host.clone(), run.later.to_vec());
+        let work = move || {
+            with_cells(&cells, (&output, bytes), |inputs, output| host.run_later(inputs, output, &later))
+        };
+        let task = self.path.queue.submit(self.host.small, work);
+        if rests_on.is_empty() && task.went_well() {
+            run.result().rest_on(None);
+            return Ok(Pending::ended(task));
+        }
+        Ok(run.queued(&self.path.line, task, rests_on))
+    }
+}

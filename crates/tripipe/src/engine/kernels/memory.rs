@@ -1,0 +1,123 @@
+//! Memory of a device.
+
+use std::sync::Arc;
+
+use tripipe_launch::{Access, Block, MemoryId, Reading, Submission};
+use tripipe_opencl::memory::Footprint;
+
+use super::Kernels;
+use crate::engine::Storage;
+use crate::memory::{Memory, zeros};
+use crate::{Error, Pending};
+
+/// An object on a device; released when dropped.
+pub(crate) struct DeviceMemory {
+    kernels: Arc<Kernels>,
+    id: MemoryId,
+    bytes: usize,
+    /// The bytes that imported memory covers.
+    imported: Option<Footprint>,
+}
+
+impl DeviceMemory {
+    pub(super) fn new(
+        kernels: Arc<Kernels>,
+        id: MemoryId,
+        bytes: usize,
+        imported: Option<Footprint>,
+    ) -> Self {
+        Self { kernels, id, bytes, imported }
+    }
+
+    /// The id, if it is an object of this device.
+    pub(super) fn id_on(&self, kernels: &Arc<Kernels>) -> Option<MemoryId> {
+        Arc::ptr_eq(&self.kernels, kernels).then_some(self.id)
+    }
+
+    /// A copy of all bytes.
+    fn copy_to_host(&self) -> Result<Vec<u8>, Error> {
+        let mut copy = zeros(self.bytes)?;
+        self.kernels.runner().executor().read(self.id, 0, &mut copy)?;
+        Ok(copy)
+    }
+}
+
+impl Storage for DeviceMemory {
+    fn device(&self) -> Option<&DeviceMemory> {
+        Some(self)
+    }
+
+    fn overlaps(&self, other: &dyn Storage) -> bool {
+        let other = other.device().and_then(|other| other.imported.as_ref());
+        self.imported.as_ref().zip(other).is_some_and(|(one, other)| one.overlaps(other))
+    }
+
+    fn read(&self, offset: usize, into: &mut [u8]) -> Result<(), Error> {
+        if !into.is_empty() {
+            self.kernels.runner().executor().read(self.id, offset, into)?;
+        }
+        Ok(())
+    }
+
+    fn write(&self, offset: usize, bytes: &[u8]) -> Result<(), Error> {
+        if !bytes.is_empty() {
+            self.kernels.runner().executor().write(self.id, offset, bytes)?;
+        }
+        Ok(())
+    }
+
+    fn with(&self, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+        let held = self.kernels.runner().hold(self.id, Access::Read)?;
+        match held {
+            Some(held) => held.with_bytes(0..self.bytes.max(1), |found| look(&found[..self.bytes]))?,
+            None => look(&self.copy_to_host()?),
+        }
+        Ok(())
+    }
+
+    fn with_mut(&self, edit: &mut dyn FnMut(&mut [u8])) -> Result<(), Error> {
+        let held = self.kernels.runner().hold(self.id, Access::ReadWrite)?;
+        if let Some(mut held) = held {
+            held.with_bytes_mut(0..self.bytes.max(1), |found| edit(&mut found[..self.bytes]))?;
+            return Ok(());
+        }
+        let mut copy = self.copy_to_host()?;
+        edit(&mut copy);
+        self.write(0, &copy)
+    }
+
+    fn read_later(&self, memory: &Memory, offset: usize, into: Block) -> Result<Pending<Block>, Error> {
+        let mut runner = self.kernels.runner();
+        let reading: Arc<dyn Reading> = Arc::from(runner.executor().read_later(self.id, offset, into)?);
+        let submission: Arc<dyn Submission> = Arc::clone(&reading) as _;
+        // The executor is still locked: what is queued last is the last in line.
+        Ok(memory
+            .reading(submission, memory.rests_on())
+            .then(move |()| reading.take().ok_or(Error::ValueTaken)))
+    }
+
+    fn write_later(&self, memory: &Memory, from: Block) -> Result<Pending, Error> {
+        let mut runner = self.kernels.runner();
+        let submission = runner.executor().write_later(self.id, 0, from)?;
+        // The executor is still locked, as above.
+        Ok(memory.writing(Arc::from(submission)))
+    }
+
+    fn duplicate(&self, memory: &Memory) -> Result<Option<Memory>, Error> {
+        let copy = Memory::uninitialised(memory.context(), self.bytes)?;
+        let to = copy.storage().device().and_then(|copy| copy.id_on(&self.kernels));
+        if let Some(to) = to.filter(|_| self.bytes > 0) {
+            let mut runner = self.kernels.runner();
+            let copied = Arc::from(runner.executor().copy(self.id, 0, to, 0, self.bytes)?);
+            let rests_on = memory.rests_on().into_iter().collect();
+            copy.rest_on(Some(self.kernels.line.add("a copy", &copied, rests_on)));
+        }
+        Ok(Some(copy))
+    }
+}
+
+impl Drop for DeviceMemory {
+    fn drop(&mut self) {
+        self.kernels.release(self.id);
+    }
+}

@@ -1,0 +1,225 @@
+//! A plan whose kernels are built, and its bindings to memory.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use tripipe_kernels::Plan;
+use tripipe_kernels::plan::{Bound, Scratch};
+use tripipe_launch::{ExecuteError, Executor, MemoryId, Prepared, Submission};
+
+use super::Kernels;
+use crate::line::Outcome;
+use crate::operation::Run;
+use crate::{Error, Pending, lock};
+
+/// The number of operand sets for which an operation caches its launches.
+const REMEMBERED: usize = 8;
+
+/// A plan whose kernels are built, to be run over any operands.
+pub(super) struct Planned {
+    kernels: Arc<Kernels>,
+    plan: Plan<'static>,
+    bindings: Arc<Mutex<Bindings>>,
+    /// Seconds to build or load the kernels, on this thread and on another.
+    build_seconds: f64,
+}
+
+/// The plan's own memory, allocated on the first run, and the latest sets of operands.
+#[derive(Default)]
+pub(super) struct Bindings {
+    scratch: Option<Scratch>,
+    scratch_bytes: usize,
+    /// The number of the latest run.
+    last_run: u64,
+    /// Oldest first.
+    bound: VecDeque<Binding>,
+}
+
+/// The launches over one set of operands.
+struct Binding {
+    operands: Vec<MemoryId>,
+    /// The number of elements that each operand begins later than the plan says.
+    later: Vec<u32>,
+    bound: Bound,
+    launches: Prepared,
+    /// The outcome of the preparation that precedes the step.
+    prepared: Option<Arc<Outcome>>,
+}
+
+impl Bindings {
+    /// The launches over `operands`, prepared now if they are not cached; and whether they were not.
+    fn find_or_bind(
+        &mut self,
+        kernels: &Kernels,
+        executor: &mut dyn Executor,
+        plan: &Plan<'static>,
+        (operands, later): (Vec<MemoryId>, &[u32]),
+        note: impl FnOnce(Box<dyn Submission>) -> Arc<Outcome>,
+    ) -> Result<(&Binding, bool), ExecuteError> {
+        self.last_run = kernels.next_run();
+        let is = |binding: &Binding| binding.operands == operands && binding.later == later;
+        let known = self.bound.iter().position(is);
+        let place = if let Some(place) = known {
+            place
+        } else {
+            if self.bound.len() == REMEMBERED
+                && let Some(oldest) = self.bound.pop_front()
+            {
+                oldest.bound.release(executor);
+            }
+            let scratch = if let Some(scratch) = self.scratch.take() {
+                scratch
+            } else {
+                kernels.limit_scratch(executor, plan.scratch_bytes());
+                plan.make_scratch(executor)?
+            };
+            self.scratch_bytes = plan.scratch_bytes();
+            let scratch = self.scratch.insert(scratch);
+            self.bound.push_back(Binding::new(executor, plan, (operands, later), scratch, note)?);
+            self.bound.len() - 1
+        };
+        Ok((&self.bound[place], known.is_none()))
+    }
+
+    /// Bytes that the plan retains besides its operands.
+    pub(super) fn scratch_bytes(&self) -> usize {
+        if self.scratch.is_some() { self.scratch_bytes } else { 0 }
+    }
+
+    /// The number of the latest run.
+    pub(super) fn last_run(&self) -> u64 {
+        self.last_run
+    }
+
+    /// Frees the plan's own memory, and removes all operands.
+    pub(super) fn free(&mut self, executor: &mut dyn Executor) {
+        for binding in self.bound.drain(..) {
+            binding.bound.release(executor);
+        }
+        if let Some(scratch) = self.scratch.take() {
+            scratch.release(executor);
+        }
+    }
+
+    /// Removes the launches over that memory, which they would keep alive.
+    pub(super) fn forget(&mut self, memory: MemoryId, kernels: &Kernels) {
+        while let Some(place) = self.bound.iter().position(|binding| binding.operands.contains(&memory)) {
+            if let Some(binding) = self.bound.remove(place) {
+                binding.bound.release(kernels.runner().executor());
+            }
+        }
+    }
+}
+
+impl Binding {
+    /// Also queues the preparation that precedes the step, which is passed to `note`.
+    fn new(
+        executor: &mut dyn Executor,
+        plan: &Plan<'static>,
+        (operands, later): (Vec<MemoryId>, &[u32]),
+        scratch: &Scratch,
+        note: impl FnOnce(Box<dyn Submission>) -> Arc<Outcome>,
+    ) -> Result<Self, ExecuteError> {
+        let bound = plan.bind_at(executor, &operands, later, scratch)?;
+        let mut prepare = || {
+            let mut prepared = None;
+            if !bound.preparation.is_empty() {
+                prepared = Some(executor.submit(&bound.preparation)?);
+            }
+            Ok((prepared, executor.prepare_launches(&bound.launches)?))
+        };
+        match prepare() {
+            Ok((prepared, launches)) => {
+                let later = later.to_vec();
+                Ok(Self { operands, later, bound, launches, prepared: prepared.map(note) })
+            }
+            Err(error) => {
+                bound.release(executor);
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Planned {
+    /// Builds the kernels of `plan`; nothing else.
+    ///
+    /// # Errors
+    /// A kernel does not build; the device is gone.
+    pub(super) fn new(kernels: &Arc<Kernels>, plan: Plan<'static>) -> Result<Self, Error> {
+        let start = Instant::now();
+        {
+            let mut runner = kernels.runner();
+            for launch in plan.preparation().iter().chain(plan.launches()) {
+                runner.executor().prepare(&launch.program, &launch.entry)?;
+            }
+        }
+        let build_seconds = start.elapsed().as_secs_f64();
+        Ok(Self { kernels: Arc::clone(kernels), plan, bindings: kernels.bindings(), build_seconds })
+    }
+
+    pub(super) fn plan(&self) -> &Plan<'static> {
+        &self.plan
+    }
+
+    /// Seconds to build or load its kernels.
+    pub(super) fn build_seconds(&self) -> f64 {
+        self.build_seconds
+    }
+
+    /// Adds the seconds that another thread took to build its kernels.
+    pub(super) fn built_beside(mut self, seconds: f64) -> Self {
+        self.build_seconds += seconds;
+        self
+    }
+
+    /// Queues the launches over the operands; the first run over each set of operands also queues the preparation that
+    /// precedes the step.
+    ///
+    /// # Errors
+    /// No memory left for the plan; the launches do not fit the device; the device is gone.
+    pub(super) fn submit(&self, run: &Run<'_>) -> Result<Pending, Error> {
+        match self.try_submit(run) {
+            // When no memory is left, tries once more with what can be freed.
+            Err(Error::Execute(ExecuteError::OutOfMemory { .. })) => {
+                self.kernels.make_room();
+                self.try_submit(run)
+            }
+            submitted => submitted,
+        }
+    }
+
+    fn try_submit(&self, run: &Run<'_>) -> Result<Pending, Error> {
+        let Self { kernels, plan, .. } = self;
+        let ids = run.each(|memory| memory.storage().device()?.id_on(kernels))?;
+        let later: Vec<u32> = run.later.iter().map(|later| later.elements).collect();
+        let mut bindings = lock(&self.bindings);
+        let mut runner = kernels.runner();
+        let mut rests_on = run.rests_on();
+        let note = |submission: Box<dyn Submission>| {
+            kernels.line.add(run.operation, &Arc::from(submission), rests_on.clone())
+        };
+        let operands = (ids.clone(), &later[..]);
+        let (binding, is_new) = bindings.find_or_bind(kernels, runner.executor(), plan, operands, note)?;
+        if is_new {
+            kernels.note_bound(&ids, &self.bindings);
+        }
+        rests_on.extend(binding.prepared.iter().filter(|prepared| !prepared.is_good()).cloned());
+        let submission = runner.executor().submit_prepared(&binding.launches)?;
+        // The executor is still locked: what is queued last is the last in line.
+        Ok(run.queued(&kernels.line, Arc::from(submission), rests_on))
+    }
+
+    /// Removes the operands it was run over, and frees its own memory.
+    pub(super) fn forget(&self) {
+        let mut bindings = lock(&self.bindings);
+        bindings.free(self.kernels.runner().executor());
+    }
+}
+
+impl Drop for Planned {
+    fn drop(&mut self) {
+        self.forget();
+    }
+}

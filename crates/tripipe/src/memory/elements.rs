@@ -1,0 +1,122 @@
+//! Memory as elements of a type, and the methods that vectors, matrices and images have in common.
+
+use crate::Error;
+
+/// Memory as elements; an incomplete element at the end is left out. Memory without elements may have any alignment.
+pub(crate) fn elements_of<T: bytemuck::Pod>(memory: &[u8]) -> &[T] {
+    match memory.len() / size_of::<T>() {
+        0 => &[],
+        count => bytemuck::cast_slice(&memory[..count * size_of::<T>()]),
+    }
+}
+
+/// As [`elements_of`], for writing.
+pub(crate) fn elements_of_mut<T: bytemuck::Pod>(memory: &mut [u8]) -> &mut [T] {
+    match memory.len() / size_of::<T>() {
+        0 => &mut [],
+        count => bytemuck::cast_slice_mut(&mut memory[..count * size_of::<T>()]),
+    }
+}
+
+/// The methods that vectors, matrices and images have in common: `$how` describes the layout of the elements of a
+/// `$name`.
+macro_rules! elements {
+    ($name:ident, $bound:ident, $how:literal) => {
+        impl<T: $bound> $name<T> {
+            /// The context it lives in.
+            pub fn context(&self) -> &$crate::Context {
+                self.memory.context()
+            }
+
+            #[doc = concat!("A copy of all its elements", $how, ", after all that was queued before.")]
+            ///
+            /// # Errors
+            /// [The operation that made it failed](crate::Error::Failed); no room for the copy; the device is gone.
+            pub fn to_vec(&self) -> Result<Vec<T>, $crate::Error> {
+                let mut elements = $crate::memory::zeros(self.memory.bytes() / size_of::<T>())?;
+                self.read(&mut elements)?;
+                Ok(elements)
+            }
+
+            #[doc = concat!("Copies all its elements", $how, ", after all that was queued before.")]
+            ///
+            /// # Errors
+            /// `into` has another length; [the operation that made it failed](crate::Error::Failed); the device is
+            /// gone.
+            pub fn read(&self, into: &mut [T]) -> Result<(), $crate::Error> {
+                self.memory.check_length::<T>(into.len())?;
+                self.memory.read(0, bytemuck::cast_slice_mut(into))
+            }
+
+            #[doc = concat!("Overwrites all its elements", $how, ", after all that was queued before.")]
+            ///
+            /// # Errors
+            /// `from` has another length; the device is gone.
+            pub fn write(&mut self, from: &[T]) -> Result<(), $crate::Error> {
+                self.memory.check_length::<T>(from.len())?;
+                self.memory.write(0, bytemuck::cast_slice(from))
+            }
+
+            #[doc = concat!("As [`Self::to_vec`], without waiting: the copy of all its elements", $how, " comes with the [`Pending`](crate::Pending).")]
+            /// Operations queued later do not change it.
+            ///
+            /// # Errors
+            /// It is mapped for writing; no room for the copy; the device is gone. Other errors are reported by the
+            /// [`Pending`](crate::Pending).
+            pub fn to_vec_async(&self) -> Result<$crate::Pending<Vec<T>>, $crate::Error> {
+                self.memory.read_later(0, self.memory.bytes() / size_of::<T>())
+            }
+
+            #[doc = concat!("As [`Self::write`], in line and without waiting: overwrites all its elements", $how, ".")]
+            /// A `Vec` is moved, a slice is copied first.
+            ///
+            /// # Errors
+            /// As [`Self::write`]; it is mapped through another object that shares its memory.
+            pub fn write_async(&mut self, from: impl Into<Vec<T>>) -> Result<$crate::Pending, $crate::Error> {
+                let from = from.into();
+                self.memory.check_length::<T>(from.len())?;
+                self.memory.write_later(tripipe_launch::Block::new(from))
+            }
+
+            #[doc = concat!("Has `look` see all its elements", $how, ", where they are: no copy is made where the host")]
+            /// shares the memory. Runs after all operations queued before. `look` may use the context, and so may other
+            /// threads meanwhile, except where the mapping conflicts: mapped memory cannot be written, and memory that
+            /// is mapped for writing cannot be read. Such uses are refused with
+            /// [`Error::Mapped`](crate::Error::Mapped). With a driver that does not report what kernels write
+            /// (`clGetKernelArgInfo`), no kernel can read mapped memory.
+            ///
+            /// # Errors
+            /// It is mapped for writing through another object that shares its memory; [the operation that made it
+            /// failed](crate::Error::Failed); the device is gone.
+            pub fn map<R>(&self, look: impl FnOnce(&[T]) -> R) -> Result<R, $crate::Error> {
+                self.memory.with(|bytes| look($crate::memory::elements_of(bytes)))
+            }
+
+            /// As [`Self::map`], for reading and writing.
+            ///
+            /// # Errors
+            /// It is mapped through another object that shares its memory; otherwise as [`Self::map`].
+            pub fn map_mut<R>(&mut self, edit: impl FnOnce(&mut [T]) -> R) -> Result<R, $crate::Error> {
+                self.memory.with_mut(|bytes| edit($crate::memory::elements_of_mut(bytes)))
+            }
+
+            /// A copy in another context, after all operations queued before.
+            ///
+            /// # Errors
+            /// [The operation that made it failed](crate::Error::Failed); no memory there; a device is gone.
+            pub fn to_context(&self, context: &$crate::Context) -> Result<Self, $crate::Error> {
+                Ok(Self { memory: self.memory.to_context(context)?, ..*self })
+            }
+        }
+    };
+}
+pub(crate) use elements;
+
+/// Zeros in host memory.
+///
+/// # Errors
+/// There is not enough memory.
+pub(crate) fn zeros<T: bytemuck::Zeroable>(count: usize) -> Result<Vec<T>, Error> {
+    bytemuck::allocation::try_zeroed_vec(count)
+        .map_err(|()| Error::NoMemory { bytes: count.saturating_mul(size_of::<T>()) })
+}

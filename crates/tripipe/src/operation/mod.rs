@@ -1,0 +1,252 @@
+//! Operations that are ready to run: kernels on a context's device, or a function of the CPU path.
+
+mod host;
+mod run;
+mod times;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tripipe_device::Probe;
+use tripipe_kernels::{Plan, PlanError};
+
+use crate::engine::host::{done, guarded};
+use crate::engine::kernels::Trial;
+use crate::engine::{Core, Ready};
+use crate::explanation::{Arithmetic, Explanation, Prediction, RunnerUp};
+use crate::memory::Memory;
+use crate::{Context, Error, Pending};
+use run::check_operands;
+use times::Times;
+
+pub(crate) use host::{Host, HostWork, Size};
+pub(crate) use run::{Later, Run};
+
+/// An operation on one context, which can be run any number of times.
+pub(crate) struct Operation {
+    core: Arc<Core>,
+    /// The name of the operation, for errors.
+    name: &'static str,
+    ready: Box<dyn Ready>,
+    host: Host,
+    times: Times,
+}
+
+/// Whether the device or the CPU path runs an operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Doer {
+    /// The CPU path where it is faster, and until kernels are built that the context builds in the background.
+    Fastest,
+    /// Likewise; which one is faster was tried with an operation of the same cost.
+    AsTried(Trial),
+    /// The device, unless it lacks a feature.
+    Device,
+}
+
+/// The reason why there is no plan for an operation.
+pub(crate) enum Refused {
+    /// The device lacks a feature; the CPU path does not.
+    Lacks(String),
+    /// It is invalid on any device.
+    Wrong(Error),
+}
+
+impl From<PlanError> for Refused {
+    fn from(error: PlanError) -> Self {
+        match error {
+            PlanError::NotOffered { .. } | PlanError::OverLimit { .. } => Self::Lacks(error.to_string()),
+            _ => Self::Wrong(error.into()),
+        }
+    }
+}
+
+impl Operation {
+    /// An operation that `plan` does where kernels run, and `host` elsewhere: on the CPU path, where a device lacks
+    /// what the plan needs, and where `doer` leaves it to the CPU path.
+    ///
+    /// # Errors
+    /// Operands that do not fit together; a kernel does not build; the device is gone.
+    pub(crate) fn new(
+        context: &Context,
+        name: &'static str,
+        plan: impl FnOnce(&Probe) -> Result<Plan<'static>, Refused>,
+        host: Host,
+        doer: Doer,
+    ) -> Result<Self, Error> {
+        let core = Arc::clone(context.core());
+        let ready = core.engine().prepare(context, Box::new(plan), &host, doer)?;
+        Ok(Self { core, name, ready, host, times: Times::default() })
+    }
+
+    /// Whether the operands can begin later by this much than the plan says, on a device and on the CPU path.
+    pub(crate) fn can_move(&self, later: &[Later]) -> bool {
+        let fits = |(operand, later): (usize, &Later)| later.elements == 0 || self.ready.can_move(operand);
+        later.iter().enumerate().all(fits)
+    }
+
+    /// Queues it over `operands`, in the plan's order, which begin `later` than the plan says; an empty `later` means
+    /// none does.
+    ///
+    /// # Errors
+    /// An operand in another context, or one that shares memory with the result; no memory left for the plan; the
+    /// device is gone.
+    pub(crate) fn run(
+        &self,
+        operands: &[(&'static str, &Memory)],
+        later: &[Later],
+    ) -> Result<Pending, Error> {
+        let begun = Instant::now();
+        let Size { result, written, .. } = self.host.size;
+        check_operands(&self.core, operands, result)?;
+        let memories: Vec<&Memory> = operands.iter().map(|(_, memory)| *memory).collect();
+        let run = Run { operation: self.name, memories: &memories, later, result, written };
+        let pending = self.ready.run(&run)?;
+        self.times.add(&pending, begun, self.runs_kernels());
+        Ok(pending)
+    }
+
+    /// Runs it on the CPU path, over slices: the inputs, in order, and the output. Done when it returns.
+    ///
+    /// # Errors
+    /// Slices that are too short.
+    pub(crate) fn run_here(&self, inputs: &[&[u8]], output: &mut [u8]) -> Result<(), Error> {
+        done(guarded(|| self.host.run(inputs, output)))
+    }
+
+    /// What runs the operation, and how long that took; `operation` is the description.
+    pub(crate) fn explanation(&self, operation: String) -> Explanation {
+        let build_seconds = self.ready.build_seconds();
+        let (measured_seconds, measured_runs) = self.times.shortest(build_seconds.is_some());
+        Explanation {
+            operation,
+            device: self.core.name().to_owned(),
+            fallback: self.ready.fallback(),
+            measured_seconds,
+            measured_runs,
+            build_seconds,
+            first_call_seconds: self.times.first(),
+            ..Explanation::default()
+        }
+    }
+
+    /// Adds the ceiling that bounds it, if one is known for the device that does it, and predicts the time at that
+    /// ceiling unless a longer time is predicted: a rate that a large operation reached says nothing about a small one.
+    pub(crate) fn add_bound(&self, explanation: &mut Explanation, arithmetic: Arithmetic, bytes: f64) {
+        // The ceilings are the device's, and say nothing about the CPU path as a fallback.
+        let ceilings = self.core.ceilings(arithmetic).filter(|_| explanation.fallback.is_none());
+        let Some(ceilings) = ceilings else { return };
+        let bound = ceilings.bound(self.host.size.operations, bytes);
+        if explanation.predicted.as_ref().is_none_or(|predicted| predicted.seconds < bound.seconds) {
+            let from = format!("{} alone, everything else at no cost", bound.ceiling);
+            explanation.predicted = Some(Prediction { seconds: bound.seconds, from });
+        }
+        explanation.bound = Some(bound);
+    }
+
+    /// The trial, which an operation of the same cost need not repeat.
+    pub(crate) fn trial(&self) -> Option<Trial> {
+        self.ready.trial()
+    }
+
+    /// The alternative that was tried and not taken; `kernel` is the device's.
+    pub(crate) fn runner_up(&self, kernel: &str) -> Option<RunnerUp> {
+        self.trial().map(|trial| trial.runner_up(&self.core, kernel))
+    }
+
+    /// Whether kernels do it.
+    pub(crate) fn runs_kernels(&self) -> bool {
+        self.ready.build_seconds().is_some()
+    }
+
+    /// The total size of its operands in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.host.size.operands.iter().sum()
+    }
+
+    pub(crate) fn core(&self) -> &Core {
+        &self.core
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::cpu::{CpuError, Threads};
+    use crate::{Device, Vector};
+
+    /// Copies 16 bytes on the CPU path; the first `failures` runs fail, every other one by a panic.
+    fn copying(context: &Context, small: bool, failures: usize) -> Operation {
+        let left = Arc::new(AtomicUsize::new(failures));
+        let work = move |inputs: &[&[u8]], output: &mut [u8], _: Threads| {
+            match left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)) {
+                Ok(left) if left % 2 == 0 => {
+                    return Err(CpuError::Length { operation: "a test", buffer: "x", want: 77, found: 1 });
+                }
+                Ok(_) => std::panic::resume_unwind(Box::new("77")),
+                Err(_) => output[..16].copy_from_slice(&inputs[0][..16]),
+            }
+            Ok(())
+        };
+        let size = Size { operands: vec![16; 2], result: 1, written: 16, operations: 16.0 };
+        let host = Host { work: Arc::new(work), small, size };
+        let plan = |_: &Probe| Err(Refused::Lacks("what is needed".to_owned()));
+        Operation::new(context, "a test", plan, host, Doer::Fastest).unwrap()
+    }
+
+    fn failed<T: std::fmt::Debug>(result: Result<T, Error>) {
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains("77"), "{error}");
+    }
+
+    #[test]
+    fn failures_of_the_cpu_path_are_told() {
+        for small in [true, false] {
+            for failures in [1, 2] {
+                let context = Context::new(&Device::Cpu).unwrap();
+                let bytes = |value: u8| Vector::from_slice(&context, &[value; 16]).unwrap();
+                let (source, lost, of_lost, good) = (bytes(5), bytes(0), bytes(0), bytes(0));
+                let copy = copying(&context, small, failures);
+                let run = |from: &Vector<u8>, to: &Vector<u8>| {
+                    copy.run(&[("from", from.memory()), ("to", to.memory())], &[]).unwrap()
+                };
+                for _ in 0..failures {
+                    drop(run(&source, &lost));
+                }
+                drop(run(&lost, &of_lost));
+                drop(run(&source, &good));
+                assert_eq!(good.to_vec().unwrap(), [5; 16]);
+                failed(context.finish());
+                context.finish().unwrap();
+                failed(lost.to_vec());
+                failed(of_lost.to_vec());
+                failed(run(&of_lost, &good).wait());
+                // All of it is overwritten.
+                drop(run(&source, &lost));
+                run(&lost, &of_lost).wait().unwrap();
+                assert_eq!(of_lost.to_vec().unwrap(), [5; 16]);
+                context.finish().unwrap();
+            }
+        }
+    }
+
+    /// It is done in the call, which returns the failure.
+    #[test]
+    fn failures_in_a_devices_place_are_told() {
+        for device in Device::list().into_iter().filter(|device| device.probe().is_some()) {
+            let context = Context::new(&device).unwrap();
+            let bytes = |value: u8| Vector::from_slice(&context, &[value; 16]).unwrap();
+            let (source, result) = (bytes(5), bytes(1));
+            let copy = copying(&context, false, 2);
+            let run = || copy.run(&[("from", source.memory()), ("to", result.memory())], &[]);
+            // By a panic, then by an error.
+            failed(run());
+            failed(run());
+            context.finish().unwrap();
+            run().unwrap().wait().unwrap();
+            assert_eq!(result.to_vec().unwrap(), [5; 16]);
+        }
+    }
+}
