@@ -7,6 +7,7 @@
 //! ```
 #![allow(clippy::print_stdout, reason = "a bench reports what it measured")]
 
+use tripipe_kernels::Role;
 use tripipe_kernels::filter::{
     Border, Chain, Color, Element, Linear, Raster, Stage, candidates, default_parameters, plan,
 };
@@ -70,7 +71,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let tried = if all { candidates(&chain, &from, &to, executor.probe()) } else { vec![default] };
             for parameters in tried {
                 let bound = plan(&chain, &from, &to, &parameters, executor.probe())?
-                    .bind(&mut executor, &operands)?;
+                    .bind(&mut executor, &[(Role::Source, operands[0]), (Role::Result, operands[1])])?;
                 let mut best = f64::INFINITY;
                 for _ in 0..RUNS {
                     best = best.min(Timing::span_seconds(&executor.run(&bound.launches)?));

@@ -77,16 +77,16 @@ fn times(
 ) -> Result<Vec<f64>, Box<dyn Error>> {
     let operands = sample(gemm, 1);
     let mut memory = Vec::new();
-    for bytes in &operands {
+    for (operand, bytes) in gemm.operands().iter().zip(&operands) {
         let kind = MemoryKind::Buffer { bytes: bytes.len() };
-        memory.push(executor.allocate(&kind, Access::ReadWrite, Some(bytes))?);
+        memory.push((operand.role, executor.allocate(&kind, Access::ReadWrite, Some(bytes))?));
     }
     let bound = plan(gemm, parameters, executor.probe(), [Given::Changing, b])?.bind(executor, &memory)?;
     executor.run(&bound.preparation)?;
     executor.run(&bound.launches)?;
     if verify {
         let mut c = vec![0; operands[2].len()];
-        executor.read(memory[2], 0, &mut c)?;
+        executor.read(memory[2].1, 0, &mut c)?;
         let slices: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
         Reference::new(gemm, &slices)?.verify(&operands[2], &c)?;
     }
@@ -97,7 +97,7 @@ fn times(
         seconds.push(start.elapsed().as_secs_f64());
     }
     bound.release(executor);
-    for id in memory {
+    for (_, id) in memory {
         executor.release(id)?;
     }
     Ok(seconds)

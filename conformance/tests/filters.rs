@@ -16,6 +16,7 @@ use bytemuck::{cast_slice, pod_collect_to_vec, pod_read_unaligned};
 use fastrand::Rng;
 use half::f16;
 use tripipe_device::{DeviceKind, ImageLimits, Probe};
+use tripipe_kernels::Role;
 use tripipe_kernels::elementwise::{self, Grid, Matrix, Reduction, Vector};
 use tripipe_kernels::filter::{
     Bilateral, Border, Chain, Color, Element, FilterError, Fuse, Gradient, Interpolation, Layout, Linear,
@@ -208,7 +209,7 @@ fn run_on(executor: &mut dyn Executor, random: &mut Rng, case: &Case, source: &[
     let before = noise(random, to.element, room(to));
     let operands = [source, &before].map(|bytes| buffer(executor, bytes));
     let planned = plan(chain, from, to, parameters, executor.probe()).unwrap();
-    let bound = planned.bind(executor, &operands).unwrap();
+    let bound = planned.bind(executor, &[(Role::Source, operands[0]), (Role::Result, operands[1])]).unwrap();
     executor.run(&bound.launches).unwrap_or_else(|error| panic!("{case:#?}: {error}"));
     let mut after = before.clone();
     executor.read(operands[1], 0, &mut after).unwrap();
@@ -290,6 +291,7 @@ fn nothing_undefined_is_done() {
         let result = vec![0; to.elements().unwrap() * to.element.bytes()];
         let operands = [&source, &result].map(|bytes| buffer(&mut executor, bytes));
         let planned = plan(chain, from, to, parameters, executor.probe()).unwrap();
+        let operands = [(Role::Source, operands[0]), (Role::Result, operands[1])];
         let bound = planned.bind(&mut executor, &operands).unwrap();
         for launch in &bound.launches {
             let checked = executor.check(launch, &Checks::all()).unwrap();
@@ -299,7 +301,7 @@ fn nothing_undefined_is_done() {
             assert!(found.is_empty(), "{case:#?}: {found:#?}");
         }
         bound.release(&mut executor);
-        for operand in operands {
+        for (_, operand) in operands {
             executor.release(operand).unwrap();
         }
     }
@@ -506,8 +508,12 @@ fn nan_and_infinity_are_the_same_everywhere() {
             pixels[nan] = f32::NAN;
             let [from, to] = [from, to].map(|extent| Raster::packed([1, extent], 1, Element::F32));
             let planned = resize(interpolation, &from, &to, executor.probe()).unwrap();
-            let found =
-                run_over(executor.as_mut(), &planned, &[cast_slice(&pixels), &vec![0; 4 * want.len()]]);
+            let found = run_over(
+                executor.as_mut(),
+                &planned,
+                &ONE_INPUT,
+                &[cast_slice(&pixels), &vec![0; 4 * want.len()]],
+            );
             let found: Vec<bool> =
                 pod_collect_to_vec::<u8, f32>(&found[1]).iter().map(|value| value.is_nan()).collect();
             assert_eq!(found, want, "{interpolation:?}");
@@ -842,14 +848,23 @@ fn buffer(executor: &mut dyn Executor, bytes: &[u8]) -> MemoryId {
     executor.allocate(&MemoryKind::Buffer { bytes: bytes.len() }, Access::ReadWrite, Some(bytes)).unwrap()
 }
 
-/// Runs a plan over operands with these contents; returns the operands' contents afterwards.
-fn run_over(executor: &mut dyn Executor, planned: &Plan<'_>, operands: &[&[u8]]) -> Vec<Vec<u8>> {
-    let ids: Vec<MemoryId> = operands.iter().map(|bytes| buffer(executor, bytes)).collect();
+/// The roles of a computation with one input.
+const ONE_INPUT: [Role; 2] = [Role::Source, Role::Result];
+
+/// Runs a plan over operands with these roles and contents; returns the operands' contents afterwards.
+fn run_over(
+    executor: &mut dyn Executor,
+    planned: &Plan<'_>,
+    roles: &[Role],
+    operands: &[&[u8]],
+) -> Vec<Vec<u8>> {
+    let ids = operands.iter().map(|bytes| buffer(executor, bytes));
+    let ids: Vec<(Role, MemoryId)> = roles.iter().copied().zip(ids).collect();
     let bound = planned.bind(executor, &ids).unwrap();
     executor.run(&bound.launches).unwrap();
     bound.release(executor);
     let mut found = Vec::new();
-    for (id, operand) in ids.into_iter().zip(operands) {
+    for ((_, id), operand) in ids.into_iter().zip(operands) {
         let mut bytes = vec![0; operand.len()];
         executor.read(id, 0, &mut bytes).unwrap();
         executor.release(id).unwrap();
@@ -886,7 +901,7 @@ fn images_are_resized() {
             let source = noise(&mut random, element, room(&from));
             let before = noise(&mut random, element, room(&to));
             let planned = resize(interpolation, &from, &to, executor.probe()).unwrap();
-            let found = run_over(executor.as_mut(), &planned, &[&source, &before]);
+            let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[&source, &before]);
             let mut want = before.clone();
             resize_reference(interpolation, &from, &source, &to, &mut want).unwrap();
             let place = format!("{interpolation:?} {from:?} {to:?}");
@@ -921,8 +936,12 @@ fn areas_are_means_however_far_they_shrink() {
                     };
                     let [source, result] = [from, to].map(|extent| Raster::packed([extent, 1], 1, element));
                     let planned = resize(Interpolation::Area, &source, &result, executor.probe()).unwrap();
-                    let found =
-                        run_over(executor.as_mut(), &planned, &[&bytes, &vec![0; to * element.bytes()]]);
+                    let found = run_over(
+                        executor.as_mut(),
+                        &planned,
+                        &ONE_INPUT,
+                        &[&bytes, &vec![0; to * element.bytes()]],
+                    );
                     let found: Vec<f64> = match element {
                         Element::U8 => found[1].iter().map(|value| f64::from(*value)).collect(),
                         _ => pod_collect_to_vec::<u8, u16>(&found[1])
@@ -985,7 +1004,7 @@ fn resized_images_are_opencv_s() {
         for (interpolation, size, want) in &tables {
             let to = Raster::packed(*size, 1, Element::U8);
             let planned = resize(*interpolation, &from, &to, executor.probe()).unwrap();
-            let found = run_over(executor.as_mut(), &planned, &[&source, &vec![0; want.len()]]);
+            let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[&source, &vec![0; want.len()]]);
             for (found, want) in found[1].iter().zip(*want) {
                 assert!(found.abs_diff(*want) <= 1, "{interpolation:?} {size:?}: {found}, {want}");
             }
@@ -997,6 +1016,8 @@ fn resized_images_are_opencv_s() {
 /// of the result, and chroma computed by hand.
 #[test]
 fn semiplanar_frames_are_opencv_s() {
+    const FROM_FRAME: [Role; 3] = [Role::Luma, Role::Chroma, Role::Result];
+    const TO_FRAME: [Role; 3] = [Role::Source, Role::Luma, Role::Chroma];
     let yuv: [u8; 12] = [16, 80, 150, 235, 40, 126, 200, 255, 90, 240, 200, 60];
     let rgb: [u8; 24] = [
         179, 0, 0, 253, 0, 0, 47, 183, 255, 146, 255, 255, 207, 0, 0, 255, 52, 51, 106, 241, 255, 170, 255,
@@ -1011,7 +1032,7 @@ fn semiplanar_frames_are_opencv_s() {
         for (frame, want) in [(Semiplanar::nv12([4, 2]), &rgb), (Semiplanar::nv21([4, 2]), &swapped)] {
             let to = Raster::packed([4, 2], 3, Element::U8);
             let planned = semiplanar_to_rgb(&frame, &to, executor.probe()).unwrap();
-            let found = run_over(executor.as_mut(), &planned, &[&yuv, &yuv, &[0; 24]]);
+            let found = run_over(executor.as_mut(), &planned, &FROM_FRAME, &[&yuv, &yuv, &[0; 24]]);
             assert_eq!(found[2], want, "{frame:?}");
         }
         // Gaps, an odd edge, planes with alpha: the bytes in between must not change.
@@ -1022,12 +1043,13 @@ fn semiplanar_frames_are_opencv_s() {
         let found = run_over(
             executor.as_mut(),
             &planned,
+            &FROM_FRAME,
             &[&[9, 126, 16, 235], &[0, 0, 128, 128, 128, 128], &[7; 13]],
         );
         assert_eq!(found[2], [128, 0, 255, 128, 0, 255, 128, 0, 255, 255, 255, 255, 7]);
         let from = Raster::packed([4, 2], 3, Element::U8);
         let planned = rgb_to_semiplanar(&from, &Semiplanar::nv12([4, 2]), executor.probe()).unwrap();
-        let found = run_over(executor.as_mut(), &planned, &[&rgb, &[5; 12], &[5; 12]]);
+        let found = run_over(executor.as_mut(), &planned, &TO_FRAME, &[&rgb, &[5; 12], &[5; 12]]);
         assert_eq!(found[1][..8], luma);
         assert_eq!(found[1][8..], [5; 4]);
         for (pair, block) in [[0, 1], [2, 3]].into_iter().enumerate() {
@@ -1065,7 +1087,7 @@ fn vectors_are_added_and_reduced() {
             };
             let (wide_a, wide_b) = (doubles(&a, x), doubles(&b, y));
             let planned = elementwise::axpy(1.5, x, y, Element::F32).unwrap();
-            let found = run_over(executor.as_mut(), &planned, &[&floats(&a), &floats(&b)]);
+            let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[&floats(&a), &floats(&b)]);
             let found: Vec<f32> = pod_collect_to_vec(&found[1]);
             assert_eq!((found[0], found[length + 1]), (b[0], b[length + 1]), "outside the vector");
             for (found, want) in found[1..].iter().zip(elementwise::reference::axpy(1.5, &wide_a, &wide_b)) {
@@ -1082,9 +1104,11 @@ fn vectors_are_added_and_reduced() {
                 .unwrap();
                 let [a, b] = [floats(&a), floats(&b)];
                 let room = vec![0; reduction.result_bytes(ScalarType::F32)];
-                let operands: Vec<&[u8]> =
-                    if other.is_some() { vec![&a, &b, &room] } else { vec![&a, &room] };
-                let found = run_over(executor.as_mut(), &planned, &operands);
+                let (roles, operands): (Vec<Role>, Vec<&[u8]>) = match other {
+                    Some(_) => (vec![Role::Y, Role::X, Role::Result], vec![&b, &a, &room]),
+                    None => (vec![Role::X, Role::Result], vec![&a, &room]),
+                };
+                let found = run_over(executor.as_mut(), &planned, &roles, &operands);
                 found.last().unwrap().clone()
             };
             let number = |bytes: &[u8]| f64::from(pod_read_unaligned::<f32>(&bytes[..4]));
@@ -1121,9 +1145,11 @@ fn integers_are_reduced() {
                 executor.probe(),
             )
             .unwrap();
-            let operands: Vec<&[u8]> =
-                if other.is_some() { vec![&bytes, &bytes, &[0; 8]] } else { vec![&bytes, &[0; 8]] };
-            run_over(executor.as_mut(), &planned, &operands).pop().unwrap()
+            let (roles, operands): (Vec<Role>, Vec<&[u8]>) = match other {
+                Some(_) => (vec![Role::X, Role::Y, Role::Result], vec![&bytes, &bytes, &[0; 8]]),
+                None => (vec![Role::X, Role::Result], vec![&bytes, &[0; 8]]),
+            };
+            run_over(executor.as_mut(), &planned, &roles, &operands).pop().unwrap()
         };
         let sum: i64 = bytes.iter().map(|byte| i64::from(*byte)).sum();
         let squares: i64 = bytes.iter().map(|byte| i64::from(*byte) * i64::from(*byte)).sum();
@@ -1141,8 +1167,12 @@ fn matrices_are_transposed_and_values_counted() {
         for [columns, rows] in [[1, 1], [9, 17], [16, 8]] {
             let matrix: Vec<u16> = (0..columns * rows).map(|i| i as u16).collect();
             let planned = elementwise::transpose(Matrix::dense(columns, rows), [0, rows], 2).unwrap();
-            let found =
-                run_over(executor.as_mut(), &planned, &[cast_slice(&matrix), &vec![0; matrix.len() * 2]]);
+            let found = run_over(
+                executor.as_mut(),
+                &planned,
+                &ONE_INPUT,
+                &[cast_slice(&matrix), &vec![0; matrix.len() * 2]],
+            );
             let want = elementwise::reference::transpose(&matrix, columns);
             assert_eq!(pod_collect_to_vec::<u8, u16>(&found[1]), want);
         }
@@ -1150,7 +1180,7 @@ fn matrices_are_transposed_and_values_counted() {
         let matrix = Matrix { columns: 2, rows: 2, offset: 1, pitch: 3 };
         let source: Vec<u8> = (0..6 * 16).collect();
         let planned = elementwise::transpose(matrix, [0, 4], 16).unwrap();
-        let found = run_over(executor.as_mut(), &planned, &[&source, &[255; 6 * 16]]);
+        let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[&source, &[255; 6 * 16]]);
         let first: Vec<u8> = found[1].iter().copied().step_by(16).collect();
         assert_eq!(first, [16, 64, 255, 255, 32, 80]);
         let raster = Raster::planar([31, 9], 2, Element::U8).with_pitch(40);
@@ -1159,22 +1189,22 @@ fn matrices_are_transposed_and_values_counted() {
         let want =
             elementwise::reference::histogram(pixels.map(|(at, channel)| source[raster.index(at, channel)]));
         let planned = elementwise::histogram(&raster, executor.probe()).unwrap();
-        let found = run_over(executor.as_mut(), &planned, &[&source, &[9; 1024]]);
+        let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[&source, &[9; 1024]]);
         assert_eq!(pod_collect_to_vec::<u8, u32>(&found[1]), want);
         // Packed pixels have one plane, whatever the plane pitch; an image without columns has nothing to count.
         let odd = Raster { plane_pitch: 7, ..Raster::packed([4, 2], 3, Element::U8) };
         let planned = elementwise::histogram(&odd, executor.probe()).unwrap();
-        let found = run_over(executor.as_mut(), &planned, &[&[5; 40], &[9; 1024]]);
+        let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[&[5; 40], &[9; 1024]]);
         let found: Vec<u32> = pod_collect_to_vec(&found[1]);
         assert_eq!((found[5], found.iter().sum::<u32>()), (24, 24));
         let none = Raster { pitch: 5, ..Raster::packed([0, 3], 1, Element::U8) };
         let planned = elementwise::histogram(&none, executor.probe()).unwrap();
-        let found = run_over(executor.as_mut(), &planned, &[&[5; 40], &[9; 1024]]);
+        let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[&[5; 40], &[9; 1024]]);
         assert_eq!(pod_collect_to_vec::<u8, u32>(&found[1]), [0; 256]);
         let wide = Raster::packed([3, 1], 1, Element::U16);
         let planned = elementwise::histogram(&wide, executor.probe()).unwrap();
         let values = [0x01FFu16, 0x0100, 0xFF00];
-        let found = run_over(executor.as_mut(), &planned, &[cast_slice(&values), &[9; 1024]]);
+        let found = run_over(executor.as_mut(), &planned, &ONE_INPUT, &[cast_slice(&values), &[9; 1024]]);
         let found: Vec<u32> = pod_collect_to_vec(&found[1]);
         assert_eq!((found[1], found[255], found.iter().sum::<u32>()), (2, 1, 3));
     }

@@ -16,6 +16,7 @@ use std::ops::ControlFlow;
 
 use half::f16;
 use tripipe_device::{ImageLimits, Probe};
+use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{
     Accumulate, Batch, Elements, Gemm, Given, Layout, Order, Parameters, Reference, Requantise, Scale, Side,
     Stage, Unfit, best_guess_first, candidates, default_parameters, entries_to_toml, plan, plan_packing,
@@ -68,16 +69,19 @@ fn run(
 ) -> Vec<u8> {
     let plan = plan(gemm, parameters, executor.probe(), *given)
         .unwrap_or_else(|error| panic!("{parameters}, {gemm:?}: {error}"));
-    let memory: Vec<MemoryId> = operands.iter().map(|bytes| buffer(executor, bytes)).collect();
+    let roles = gemm.operands().into_iter().map(|operand| operand.role);
+    let memory: Vec<(Role, MemoryId)> =
+        roles.zip(operands).map(|(role, bytes)| (role, buffer(executor, bytes))).collect();
+    let (_, c_memory) = memory[2];
     let bound =
         plan.bind(executor, &memory).unwrap_or_else(|error| panic!("{parameters}, {gemm:?}: {error}"));
     for launches in [&bound.preparation, &bound.launches] {
         executor.run(launches).unwrap_or_else(|error| panic!("{parameters}, {gemm:?}: {error}"));
     }
     let mut c = vec![0; operands[2].len()];
-    executor.read(memory[2], 0, &mut c).unwrap();
+    executor.read(c_memory, 0, &mut c).unwrap();
     bound.release(executor);
-    for id in memory {
+    for (_, id) in memory {
         executor.release(id).unwrap();
     }
     c
@@ -377,14 +381,16 @@ fn packed_once_for_a_batch_at_offsets() {
 
                 let b = buffer(executor, &operands[1]);
                 let to = executor.allocate(&packed.memory(), Access::ReadWrite, None).unwrap();
-                let bound = packing.bind(executor, &[b, to]).unwrap();
+                let bound = packing.bind(executor, &[(Role::Source, b), (Role::Result, to)]).unwrap();
                 executor.run(&bound.launches).unwrap();
                 bound.release(executor);
                 let given = [Given::Changing, Given::Packed(packed)];
                 let product = plan(&batch, &parameters, executor.probe(), given).unwrap();
                 let [a, c] = [0, 2].map(|operand: usize| buffer(executor, &operands[operand]));
                 let at = buffer(executor, bytemuck::cast_slice(&offsets));
-                let bound = product.bind(executor, &[a, to, c, at]).unwrap();
+                let roles = [Role::A, Role::B, Role::C, Role::Offsets];
+                let memory: Vec<_> = roles.into_iter().zip([a, to, c, at]).collect();
+                let bound = product.bind(executor, &memory).unwrap();
                 executor.run(&bound.launches).unwrap();
                 let mut found = vec![0; operands[2].len()];
                 executor.read(c, 0, &mut found).unwrap();
@@ -419,7 +425,9 @@ fn unpacking_gives_back_what_was_packed() {
                         let plain = buffer(executor, &vec![0xAA; operand.len()]);
                         let back = plan_unpacking(&packed, executor.probe());
                         for (plan, memories) in [(&packing, [from, to]), (&back, [to, plain])] {
-                            let bound = plan.bind(executor, &memories).unwrap();
+                            let bound = plan
+                                .bind(executor, &[(Role::Source, memories[0]), (Role::Result, memories[1])])
+                                .unwrap();
                             executor.run(&bound.launches).unwrap();
                             bound.release(executor);
                         }
@@ -613,7 +621,7 @@ fn packed_once(executor: &mut dyn Executor) {
         let operands = sample(&gemm, 11);
         let b = buffer(executor, &operands[1]);
         let to = executor.allocate(&packed.memory(), Access::ReadWrite, None).unwrap();
-        let bound = packing.bind(executor, &[b, to]).unwrap();
+        let bound = packing.bind(executor, &[(Role::Source, b), (Role::Result, to)]).unwrap();
         executor.run(&bound.launches).unwrap();
         bound.release(executor);
         for seed in [11, 12] {
@@ -625,7 +633,8 @@ fn packed_once(executor: &mut dyn Executor) {
             let product =
                 plan(&gemm, &parameters, executor.probe(), [Given::Changing, Given::Packed(packed)]).unwrap();
             let [a, c] = [0, 2].map(|operand: usize| buffer(executor, &operands[operand]));
-            let bound = product.bind(executor, &[a, to, c]).unwrap();
+            let memory = [(Role::C, c), (Role::A, a), (Role::B, to)];
+            let bound = product.bind(executor, &memory).unwrap();
             assert!(bound.preparation.is_empty());
             executor.run(&bound.launches).unwrap();
             let mut found = vec![0; operands[2].len()];

@@ -6,9 +6,11 @@
 pub mod ceilings;
 mod nearest;
 pub mod plan;
+mod role;
 
 pub mod elementwise;
 pub mod filter;
 pub mod gemm;
 
 pub use plan::{Output, Plan, PlanError, Slot, Staged};
+pub use role::Role;

@@ -13,6 +13,7 @@ use tripipe_launch::{
     Timing, Value,
 };
 
+use crate::Role;
 use crate::filter::FilterError;
 
 /// A memory object of a plan, by its position.
@@ -48,13 +49,13 @@ pub struct Plan<'p> {
 struct Start {
     launch: usize,
     argument: usize,
-    operand: usize,
+    operand: Role,
 }
 
 #[derive(Clone, Debug)]
 enum Planned<'p> {
     /// Supplied by the caller who binds the plan.
-    Operand,
+    Operand(Role),
     Made {
         kind: MemoryKind,
         access: Access,
@@ -141,10 +142,18 @@ impl<'p> Plan<'p> {
         Slot(self.memory.len() - 1)
     }
 
-    /// A memory object that the caller supplies when binding the plan. Operands are numbered from 0 in the order of
-    /// these calls.
-    pub fn operand(&mut self) -> Slot {
-        self.slot(Planned::Operand)
+    /// The memory object with this role, which the caller supplies when binding the plan. Calls with the same role
+    /// return the same slot.
+    pub fn operand(&mut self, role: Role) -> Slot {
+        match self.find(role) {
+            Some(slot) => slot,
+            None => self.slot(Planned::Operand(role)),
+        }
+    }
+
+    fn find(&self, role: Role) -> Option<Slot> {
+        let is = |planned: &Planned<'_>| matches!(planned, Planned::Operand(known) if *known == role);
+        self.memory.iter().position(is).map(Slot)
     }
 
     /// A buffer that kernels only read.
@@ -211,25 +220,25 @@ impl<'p> Plan<'p> {
     }
 
     /// Marks an argument of the most recently added launch, a `uint` or the first element of a `uint4`, as the
-    /// element offset of an operand, counted from 0.
-    pub fn begins_at(&mut self, argument: usize, operand: usize) {
+    /// element offset of an operand.
+    pub fn begins_at(&mut self, argument: usize, operand: Role) {
         if let Some(launch) = self.launches.len().checked_sub(1) {
             self.starts.push(Start { launch, argument, operand });
         }
     }
 
-    /// Number of operands.
-    pub fn operands(&self) -> usize {
-        self.memory.iter().filter(|planned| matches!(planned, Planned::Operand)).count()
+    /// The roles of its operands, each once.
+    pub fn operands(&self) -> impl Iterator<Item = Role> {
+        self.memory.iter().filter_map(|planned| match planned {
+            Planned::Operand(role) => Some(*role),
+            _ => None,
+        })
     }
 
     /// Whether it can be bound to an operand at a later element ([`Self::bind_at`]). It cannot when an image is
     /// created over that operand, or when the preparation reads it.
-    pub fn can_move(&self, operand: usize) -> bool {
-        let slots = self.memory.iter().enumerate();
-        let mut operands = slots.filter(|(_, planned)| matches!(planned, Planned::Operand));
-        let Some((slot, _)) = operands.nth(operand) else { return false };
-        let slot = Slot(slot);
+    pub fn can_move(&self, operand: Role) -> bool {
+        let Some(slot) = self.find(operand) else { return false };
         let viewed =
             |planned: &Planned<'_>| matches!(planned, Planned::ImageOver { buffer, .. } if *buffer == slot);
         let used = |launch: &Launch<Slot>| {
@@ -275,12 +284,16 @@ impl<'p> Plan<'p> {
         Ok(Staged { executor, bound, output: self.output })
     }
 
-    /// The launches over `operands`, in the order of [`Self::operand`], and over memory allocated for the rest. On
-    /// failure, the allocated memory is released; otherwise the caller must [release](Bound::release) it.
+    /// The launches over `operands`, in any order, and over memory allocated for the rest. On failure, the allocated
+    /// memory is released; otherwise the caller must [release](Bound::release) it.
     ///
     /// # Errors
-    /// The number of operands differs from the plan's; any error of the executor.
-    pub fn bind(&self, executor: &mut dyn Executor, operands: &[MemoryId]) -> Result<Bound, ExecuteError> {
+    /// An operand is missing, given twice, or not one of the plan's; any error of the executor.
+    pub fn bind(
+        &self,
+        executor: &mut dyn Executor,
+        operands: &[(Role, MemoryId)],
+    ) -> Result<Bound, ExecuteError> {
         let scratch = self.make_scratch(executor)?;
         self.bind_all(executor, operands, scratch)
     }
@@ -295,47 +308,54 @@ impl<'p> Plan<'p> {
         self.make(executor, false)
     }
 
-    /// The launches over `operands`, in the order of [`Self::operand`], and over previously allocated memory. Only
-    /// views of the operands are created. Launches of two bindings to the same scratch must not run at the same time.
+    /// The launches over `operands`, in any order, and over previously allocated memory. Only views of the operands are
+    /// created. Launches of two bindings to the same scratch must not run at the same time.
     ///
     /// # Errors
-    /// The number of operands differs from the plan's; the scratch belongs to another plan; any error of the
-    /// executor.
+    /// An operand is missing, given twice, or not one of the plan's; the scratch belongs to another plan; any error of
+    /// the executor.
     pub fn bind_to(
         &self,
         executor: &mut dyn Executor,
-        operands: &[MemoryId],
+        operands: &[(Role, MemoryId)],
         scratch: &Scratch,
     ) -> Result<Bound, ExecuteError> {
         self.bind_at(executor, operands, &[], scratch)
     }
 
-    /// As [`Self::bind_to`], with operands that start `later` elements after the plan's offset. Operands beyond the
-    /// end of `later` start at the plan's offset. Operands that [cannot move](Self::can_move) are not moved.
+    /// As [`Self::bind_to`], with operands that start `later` elements after the plan's offset. Operands that are not
+    /// in `later` start at the plan's offset. Operands that [cannot move](Self::can_move) are not moved.
     ///
     /// # Errors
     /// As [`Self::bind_to`].
     pub fn bind_at(
         &self,
         executor: &mut dyn Executor,
-        operands: &[MemoryId],
-        later: &[u32],
+        operands: &[(Role, MemoryId)],
+        later: &[(Role, u32)],
         scratch: &Scratch,
     ) -> Result<Bound, ExecuteError> {
-        let want = self.operands();
-        let miscounted = || ExecuteError::Operands { want, found: operands.len() };
-        if operands.len() != want {
-            return Err(miscounted());
+        let wrong = |operand: String, problem| ExecuteError::Operand { operand, problem };
+        if let Some((unknown, _)) = operands.iter().find(|(role, _)| self.find(*role).is_none()) {
+            return Err(wrong(unknown.to_string(), "is not one of the plan's"));
         }
+        let given = |role: Role| {
+            let mut given = operands.iter().filter(|(known, _)| *known == role);
+            match (given.next(), given.next()) {
+                (Some((_, memory)), None) => Ok(*memory),
+                (None, _) => Err(wrong(role.to_string(), "is missing")),
+                (Some(_), Some(_)) => Err(wrong(role.to_string(), "is given twice")),
+            }
+        };
         let (mut memory, mut made) = (Vec::new(), Vec::new());
-        let mut given = operands.iter().copied();
         for (index, planned) in self.memory.iter().enumerate() {
             let id = match (scratch.memory.get(index).copied().flatten(), planned) {
                 (Some(own), _) => Ok(own),
                 (None, Planned::ImageOver { buffer, shape, row_pitch_bytes }) => executor
                     .image_over_buffer(memory[buffer.0], shape, *row_pitch_bytes)
                     .inspect(|view| made.push(*view)),
-                (None, Planned::Operand | Planned::Made { .. }) => given.next().ok_or_else(miscounted),
+                (None, Planned::Operand(role)) => given(*role),
+                (None, Planned::Made { .. }) => Err(wrong("scratch".to_owned(), "belongs to another plan")),
             };
             match id {
                 Ok(id) => memory.push(id),
@@ -360,7 +380,7 @@ impl<'p> Plan<'p> {
             let Some(Argument::Value(value)) = launches[*launch].arguments.get_mut(*argument) else {
                 continue;
             };
-            if let Some(by) = later.get(*operand).filter(|by| **by != 0) {
+            if let Some((_, by)) = later.iter().find(|(role, by)| role == operand && *by != 0) {
                 *value = moved(value, *by);
             }
         }
@@ -372,7 +392,7 @@ impl<'p> Plan<'p> {
     fn bind_all(
         &self,
         executor: &mut dyn Executor,
-        operands: &[MemoryId],
+        operands: &[(Role, MemoryId)],
         scratch: Scratch,
     ) -> Result<Bound, ExecuteError> {
         match self.bind_to(executor, operands, &scratch) {
@@ -390,7 +410,7 @@ impl<'p> Plan<'p> {
         let mut scratch = Scratch::default();
         for planned in &self.memory {
             let id = match planned {
-                Planned::Operand => Ok(None),
+                Planned::Operand(_) => Ok(None),
                 Planned::Made { kind, access, initial } => {
                     let poison = match (initial, kind) {
                         (None, MemoryKind::Buffer { bytes }) if poisoned => Some(vec![POISON; *bytes]),
@@ -522,5 +542,114 @@ impl Staged<'_> {
 impl Drop for Staged<'_> {
     fn drop(&mut self) {
         release(self.executor, &self.bound.made);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use tripipe_device::Probe;
+    use tripipe_launch::KernelFacts;
+
+    use super::*;
+
+    /// Gives objects numbers, and runs nothing.
+    #[derive(Default)]
+    struct Numbers {
+        probe: Probe,
+        last: u64,
+    }
+
+    impl Executor for Numbers {
+        fn probe(&self) -> &Probe {
+            &self.probe
+        }
+
+        fn allocate(
+            &mut self,
+            _: &MemoryKind,
+            _: Access,
+            _: Option<&[u8]>,
+        ) -> Result<MemoryId, ExecuteError> {
+            self.last += 1;
+            Ok(MemoryId(self.last))
+        }
+
+        fn image_over_buffer(
+            &mut self,
+            buffer: MemoryId,
+            _: &ImageShape,
+            _: usize,
+        ) -> Result<MemoryId, ExecuteError> {
+            Ok(buffer)
+        }
+
+        fn release(&mut self, _: MemoryId) -> Result<(), ExecuteError> {
+            Ok(())
+        }
+
+        fn write(&mut self, _: MemoryId, _: usize, _: &[u8]) -> Result<(), ExecuteError> {
+            Ok(())
+        }
+
+        fn read(&mut self, _: MemoryId, _: usize, _: &mut [u8]) -> Result<(), ExecuteError> {
+            Ok(())
+        }
+
+        fn prepare(&mut self, _: &Arc<Program>, _: &str) -> Result<KernelFacts, ExecuteError> {
+            Ok(KernelFacts::default())
+        }
+
+        fn run(&mut self, _: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
+            Ok(Vec::new())
+        }
+    }
+
+    /// `f(x, x's offset, scratch, y, y's offset)`.
+    fn plan() -> Plan<'static> {
+        let mut plan = Plan::new();
+        let program = Arc::new(Program::from_source("f.cl", "kernel void f() {}"));
+        // Declared in another order than the kernel reads them in.
+        let (y, scratch, x) = (plan.operand(Role::Y), plan.scratch(8), plan.operand(Role::X));
+        assert_eq!(plan.operand(Role::X), x);
+        let arguments = [x.into(), 5u32.into(), scratch.into(), y.into(), 7u32.into()];
+        plan.launch(&program, "f", arguments, NdRange::d1(1));
+        plan.begins_at(1, Role::X);
+        plan.begins_at(4, Role::Y);
+        plan
+    }
+
+    const X: (Role, MemoryId) = (Role::X, MemoryId(70));
+    const Y: (Role, MemoryId) = (Role::Y, MemoryId(80));
+
+    #[test]
+    fn operands_are_found_by_their_role() {
+        let plan = plan();
+        let mut executor = Numbers::default();
+        let scratch = plan.make_scratch(&mut executor).unwrap();
+        let [x, own, y] = [X.1, MemoryId(1), Y.1].map(Argument::Memory);
+        let want: [Argument; 5] = [x, 105u32.into(), own, y, 1007u32.into()];
+        for operands in [[X, Y], [Y, X]] {
+            for later in [[(Role::X, 100), (Role::Y, 1000)], [(Role::Y, 1000), (Role::X, 100)]] {
+                let bound = plan.bind_at(&mut executor, &operands, &later, &scratch).unwrap();
+                assert_eq!(bound.launches[0].arguments, want);
+            }
+        }
+        let bound = plan.bind_at(&mut executor, &[X, Y], &[(Role::Y, 3)], &scratch).unwrap();
+        let arguments = &bound.launches[0].arguments;
+        assert_eq!([&arguments[1], &arguments[4]], [&5u32.into(), &10u32.into()]);
+    }
+
+    #[test]
+    fn every_operand_is_given_once() {
+        let plan = plan();
+        let said = |operands: &[(Role, MemoryId)]| {
+            plan.bind(&mut Numbers::default(), operands).map(drop).map_err(|error| error.to_string())
+        };
+        assert_eq!(said(&[X, Y]), Ok(()));
+        assert_eq!(said(&[X]), Err("operand y is missing".to_owned()));
+        assert_eq!(said(&[]), Err("operand y is missing".to_owned()));
+        assert_eq!(said(&[X, Y, X]), Err("operand x is given twice".to_owned()));
+        assert_eq!(said(&[X, (Role::A, Y.1)]), Err("operand A is not one of the plan's".to_owned()));
     }
 }

@@ -42,13 +42,13 @@ pub enum ExecuteError {
         /// Number of arguments given.
         found: usize,
     },
-    /// A plan bound to too many or too few memory objects.
-    #[error("the plan has {want} operands, {found} were given")]
-    Operands {
-        /// Number of operands it has.
-        want: usize,
-        /// Number of operands given.
-        found: usize,
+    /// An operand that is missing, given twice, or unknown.
+    #[error("operand {operand} {problem}")]
+    Operand {
+        /// Its role.
+        operand: String,
+        /// What is wrong with it.
+        problem: &'static str,
     },
     /// An argument whose kind, type or size does not match the declaration.
     #[error("kernel `{entry}`, argument {index} (`{name}`): wants {want}, was given {found}")]

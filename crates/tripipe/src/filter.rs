@@ -24,6 +24,7 @@
 
 use std::sync::Arc;
 
+use tripipe_kernels::Role;
 use tripipe_kernels::filter::{Axis, Fuse, Loads, Parameters, Sums, default_parameters, plan, runners_up};
 pub use tripipe_kernels::filter::{
     Bilateral, Border, Chain, Color, Element, FilterError, Fixed, Gradient, Interpolation, Layout, Linear,
@@ -34,11 +35,15 @@ use crate::cpu;
 use crate::explanation::{Arithmetic, Chosen, RunnerUp};
 use crate::kept::{Described, Family, key};
 use crate::memory::Memory;
-use crate::operation::{Doer, Host, Later, Operation, Size};
+use crate::operation::{Doer, Host, Inputs, Later, Operation, Placed, Size};
 use crate::{Context, Error, Explanation, Image, ImageView, ImageViewMut, Pending, Pixel};
 
 /// Size in bytes of a result that the CPU path computes in less time than waking another thread takes.
 const SMALL_BYTES: usize = 16 << 10;
+
+/// Operands that begin where the operation says.
+const UNMOVED: [(Role, Later); 2] =
+    [(Role::Source, Later { elements: 0, bytes: 0 }), (Role::Result, Later { elements: 0, bytes: 0 })];
 
 /// A chain of filters prepared for images of one shape.
 pub struct Filter {
@@ -46,7 +51,7 @@ pub struct Filter {
     from: Raster,
     to: Raster,
     /// How much later the source and the result begin than the operation says.
-    later: [Later; 2],
+    later: [(Role, Later); 2],
 }
 
 /// The shared part of filters that differ only in where their images begin.
@@ -67,18 +72,19 @@ impl Context {
     /// The chain does not make such a result from such an image; a kernel does not build; the device is gone.
     pub fn filter(&self, chain: &Chain, from: &Raster, to: &Raster) -> Result<Arc<Filter>, Error> {
         let [mut near, mut near_to] = [*from, *to];
-        let later = [&mut near, &mut near_to].map(|near| Later::off(&mut near.offset, near.element.bytes()));
+        let later = [(Role::Source, &mut near), (Role::Result, &mut near_to)]
+            .map(|(role, near)| (role, Later::off(&mut near.offset, near.element.bytes())));
         // Kernels use 32-bit indices.
         let counts =
             |raster: &Raster| raster.elements().is_ok_and(|elements| u32::try_from(elements).is_ok());
-        if later != [Later::default(); 2] && counts(from) && counts(to) {
+        if later != UNMOVED && counts(from) && counts(to) {
             let shared = self.chained(chain, &near, &near_to)?;
             if shared.operation.can_move(&later) {
                 return Ok(Arc::new(Filter { shared, from: *from, to: *to, later }));
             }
         }
         let shared = self.chained(chain, from, to)?;
-        Ok(Arc::new(Filter { shared, from: *from, to: *to, later: [Later::default(); 2] }))
+        Ok(Arc::new(Filter { shared, from: *from, to: *to, later: UNMOVED }))
     }
 
     fn chained(&self, chain: &Chain, from: &Raster, to: &Raster) -> Result<Arc<Chained>, Error> {
@@ -110,15 +116,15 @@ impl Chained {
             None => Ok(plan(chain, &from, &to, &default_parameters(chain, &from, probe).0, probe)?),
         };
         let stages = chain.clone();
-        let work = Arc::new(move |inputs: &[&[u8]], output: &mut [u8], threads| match inputs {
-            [source] => cpu::filter(&stages, &from, source, &to, output, threads),
-            _ => Ok(()),
+        let work = Arc::new(move |inputs: &Inputs<'_>, output: &mut [u8], threads| {
+            cpu::filter(&stages, &from, inputs.get(Role::Source)?, &to, output, threads)
         });
         let bytes = |raster: &Raster| Ok::<_, Error>(raster.elements()? * raster.element.bytes());
-        let operands = vec![bytes(&from)?, bytes(&to)?];
-        let small = operands[1] <= SMALL_BYTES;
+        let (inputs, result) = (vec![(Role::Source, bytes(&from)?)], bytes(&to)?);
+        let small = result <= SMALL_BYTES;
         let written = to.width * to.height * to.channels * to.element.bytes();
-        let size = Size { operands, result: 1, written, operations: operations(chain, &from) };
+        let size =
+            Size { inputs, result: (Role::Result, result), written, operations: operations(chain, &from) };
         let operation = Operation::new(context, "a filter", plan, Host { work, small, size }, doer)?;
         Ok(Self { chain: chain.clone(), from, to, parameters, operation })
     }
@@ -180,7 +186,7 @@ impl Filter {
         doer: Doer,
     ) -> Result<Self, Error> {
         let shared = Arc::new(Chained::new(context, chain, from, to, doer)?);
-        Ok(Self { shared, from: *from, to: *to, later: [Later::default(); 2] })
+        Ok(Self { shared, from: *from, to: *to, later: UNMOVED })
     }
 
     /// Queues the chain over `source`, into `result`.
@@ -209,12 +215,13 @@ impl Filter {
 
     /// Queues it over memory with the layout it was made for.
     pub(crate) fn run_over(&self, source: &Memory, result: &Memory) -> Result<Pending, Error> {
-        self.shared.operation.run(&[("the source", source), ("the result", result)], &self.later)
+        let [_, (_, later)] = self.later;
+        self.shared.operation.run(&[Placed::later(Role::Source, source, &self.later)], result, later)
     }
 
     /// Runs it on the CPU path, on memory of the calling thread.
     pub(crate) fn run_here(&self, source: &[u8], result: &mut [u8]) -> Result<(), Error> {
-        self.shared.operation.run_here(&[source], result)
+        self.shared.operation.run_here(&[(Role::Source, source)], result)
     }
 
     /// Whether it makes images with the layout `to` from images with the layout `from`.

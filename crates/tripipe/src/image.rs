@@ -1,5 +1,8 @@
 //! Images on a device.
 
+mod frame;
+mod resize;
+
 use std::marker::PhantomData;
 
 use tripipe_kernels::filter::{Layout, Raster};

@@ -18,7 +18,6 @@ mod engine;
 mod error;
 mod explanation;
 pub mod filter;
-mod frame;
 pub mod gemm;
 mod image;
 mod interop;
@@ -29,7 +28,7 @@ mod memory;
 mod operation;
 mod pending;
 mod pool;
-mod simple;
+mod task;
 mod team;
 mod vector;
 

@@ -192,28 +192,29 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use tripipe_device::Probe;
+    use tripipe_kernels::Role;
     use tripipe_kernels::filter::{Border, Chain, Interpolation};
 
     use crate::Pending;
     use crate::cpu::Threads;
 
     use crate::gemm::Product;
-    use crate::operation::{Doer, Host, Operation, Refused, Size};
+    use crate::operation::{Doer, Host, Inputs, Later, Operation, Refused, Size};
     use crate::{Context, Device, Elementwise, Image, Matrix, Vector};
 
     /// An operation that ends when the test says so.
     fn holding(context: &Context, told: Receiver<()>) -> Pending {
         let told = Mutex::new(told);
-        let work = move |_: &[&[u8]], _: &mut [u8], _: Threads| {
+        let work = move |_: &Inputs<'_>, _: &mut [u8], _: Threads| {
             let _ = told.lock().map(|told| told.recv());
             Ok(())
         };
-        let size = Size { operands: vec![1], result: 0, written: 1, operations: 1.0 };
+        let size = Size { inputs: Vec::new(), result: (Role::Result, 1), written: 1, operations: 1.0 };
         let host = Host { work: Arc::new(work), small: false, size };
         let plan = |_: &Probe| Err(Refused::Lacks("kernels".to_owned()));
         let operation = Operation::new(context, "a test", plan, host, Doer::Fastest).unwrap();
         let result = Vector::from_slice(context, &[0u8]).unwrap();
-        operation.run(&[("the result", result.memory())], &[]).unwrap()
+        operation.run(&[], result.memory(), Later::default()).unwrap()
     }
 
     /// The queue is held until the test releases it: an operation that was waited for would wait forever.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tripipe_launch::{Argument, NdRange, Program, ScalarType};
 
 use super::{GROUP, Grid, indexable};
+use crate::Role;
 use crate::plan::{Plan, PlanError, Slot};
 
 /// A computation on each element: load it, apply the steps in order, convert it, store it.
@@ -158,9 +159,11 @@ impl Map {
     pub const MOST_STEPS: usize = 8;
 
     /// All operands in order, the result last.
-    pub fn operands(&self) -> impl Iterator<Item = (&Grid, ScalarType)> {
-        let inputs = self.source.iter().chain(self.steps.iter().filter_map(Step::operand));
-        inputs.map(|grid| (grid, self.from)).chain([(&self.result, self.to)])
+    pub fn operands(&self) -> impl Iterator<Item = (Role, &Grid, ScalarType)> {
+        let steps = self.steps.iter().enumerate();
+        let others = steps.filter_map(|(index, step)| Some((Role::Step(index), step.operand()?)));
+        let inputs = self.source.iter().map(|source| (Role::Source, source)).chain(others);
+        inputs.map(|(role, grid)| (role, grid, self.from)).chain([(Role::Result, &self.result, self.to)])
     }
 
     /// The type that steps compute in.
@@ -182,7 +185,7 @@ impl Map {
     /// The same map in as few directions as possible, see [`Grid::merge`].
     #[must_use]
     pub fn merged(mut self) -> Self {
-        let mut grids: Vec<Grid> = self.operands().map(|(grid, _)| *grid).collect();
+        let mut grids: Vec<Grid> = self.operands().map(|(_, grid, _)| *grid).collect();
         Grid::merge(&mut grids, true);
         let mut grids = grids.into_iter();
         let places = self.source.iter_mut().chain(self.steps.iter_mut().filter_map(Step::operand_mut));
@@ -209,7 +212,7 @@ impl Map {
                 "8 at the most; store what the first eight make, and go on from there",
             );
         }
-        if let Some((grid, _)) = self.operands().find(|(grid, _)| grid.extents != self.result.extents) {
+        if let Some((_, grid, _)) = self.operands().find(|(_, grid, _)| grid.extents != self.result.extents) {
             let what = format!("of {:?} elements", self.result.extents);
             return Err(PlanError::Operand { what, found: grid.count() });
         }
@@ -234,13 +237,13 @@ impl Map {
     }
 }
 
-/// The launch. Operands: the source unless it is in place, the operands of the steps in order, the result.
+/// The launch. Its operands are those of [`Map::operands`].
 ///
 /// # Errors
 /// As [`Map::check`]; `double`; an operand that a `uint` cannot index.
 pub fn map(map: &Map) -> Result<Plan<'static>, PlanError> {
     map.check()?;
-    for (grid, _) in map.operands() {
+    for (_, grid, _) in map.operands() {
         grid.elements()?;
     }
     // A copy moves integers of the same size: a device may flush subnormal numbers, and may lack `double`.
@@ -255,10 +258,9 @@ pub fn map(map: &Map) -> Result<Plan<'static>, PlanError> {
         return Err(PlanError::NotOffered { what: "kernels for double".to_owned() });
     }
     let mut plan = Plan::new();
-    let source = map.source.map(|_| plan.operand());
-    let others: Vec<Option<Slot>> =
-        map.steps.iter().map(|step| step.operand().map(|_| plan.operand())).collect();
-    let result = plan.operand();
+    for (role, _, _) in map.operands() {
+        plan.operand(role);
+    }
     if map.result.is_empty() {
         return Ok(plan);
     }
@@ -289,18 +291,19 @@ pub fn map(map: &Map) -> Result<Plan<'static>, PlanError> {
     let [columns, rows, planes] = map.result.extents;
     // Work-items past the end also compute an index.
     indexable(columns.saturating_add(GROUP).max(rows.saturating_add(GROUP)))?;
-    let mut arguments: Vec<Argument<Slot>> = vec![source.unwrap_or(result).into()];
-    arguments.push(place(map.source.as_ref().unwrap_or(&map.result)));
-    arguments.extend([result.into(), place(&map.result)]);
+    let (read, source) = match &map.source {
+        Some(source) => (Role::Source, source),
+        None => (Role::Result, &map.result),
+    };
+    let mut arguments: Vec<Argument<Slot>> = vec![plan.operand(read).into(), place(source)];
+    arguments.extend([plan.operand(Role::Result).into(), place(&map.result)]);
     arguments.push([columns, rows, planes, 0].map(|extent| extent as u32).into());
-    let mut starts = vec![(1, source), (3, Some(result))];
-    if source.is_none() {
-        starts[0].1 = Some(result);
-    }
-    for (step, other) in map.steps.iter().zip(&others) {
-        if let (Some(grid), Some(other)) = (step.operand(), other) {
-            arguments.extend([(*other).into(), place(grid)]);
-            starts.push((arguments.len() - 1, Some(*other)));
+    let mut starts = vec![(1, read), (3, Role::Result)];
+    for (index, step) in map.steps.iter().enumerate() {
+        if let Some(grid) = step.operand() {
+            let role = Role::Step(index);
+            arguments.extend([plan.operand(role).into(), place(grid)]);
+            starts.push((arguments.len() - 1, role));
         }
         arguments.extend(step.numbers().into_iter().map(|number| number.argument(work)));
     }
@@ -308,11 +311,8 @@ pub fn map(map: &Map) -> Result<Plan<'static>, PlanError> {
     let group = [across, GROUP / across];
     let range = NdRange::d3(columns.next_multiple_of(group[0]), rows.next_multiple_of(group[1]), planes);
     plan.launch(&Arc::new(program), "map", arguments, range.local(group[0], group[1], 1));
-    let order = [source].into_iter().chain(others).chain([Some(result)]).flatten();
-    for (operand, slot) in order.enumerate() {
-        for (argument, _) in starts.iter().filter(|(_, of)| *of == Some(slot)) {
-            plan.begins_at(*argument, operand);
-        }
+    for (argument, role) in starts {
+        plan.begins_at(argument, role);
     }
     Ok(plan)
 }

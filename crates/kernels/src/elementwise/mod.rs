@@ -14,6 +14,7 @@ use std::sync::Arc;
 use tripipe_device::Probe;
 use tripipe_launch::{Argument, NdRange, Program, ScalarType};
 
+use crate::Role;
 use crate::filter::{Element, Layout, Raster};
 use crate::plan::{Plan, PlanError, Slot};
 
@@ -127,8 +128,8 @@ fn groups(probe: &Probe, work: usize) -> usize {
     (8 * probe.compute_units.max(1) as usize).min(work.max(1))
 }
 
-/// `y += alpha x`, computed in `float` and rounded once when stored. Operand 0 is x, operand 1 is y, with the same
-/// number of elements.
+/// `y += alpha x`, computed in `float` and rounded once when stored: [`Role::Source`] is x, [`Role::Result`] is y, with
+/// the same number of elements.
 ///
 /// # Errors
 /// Integers; different lengths; a vector that a `uint` cannot index.
@@ -138,7 +139,7 @@ pub fn axpy(alpha: f32, x: Vector, y: Vector, element: Element) -> Result<Plan<'
     }
     same_length(x, y)?;
     let mut plan = Plan::new();
-    let [from, to] = [plan.operand(), plan.operand()];
+    let [from, to] = [Role::Source, Role::Result].map(|role| plan.operand(role));
     let program = Program::from_source("elementwise/axpy.cl", include_str!("axpy.cl"))
         .define("ELEMENT", element.opencl_name())
         .define("HALF", usize::from(element == Element::F16));
@@ -152,8 +153,8 @@ pub fn axpy(alpha: f32, x: Vector, y: Vector, element: Element) -> Result<Plan<'
     Ok(plan)
 }
 
-/// A reduction. Operand 0 is x, the next is y if there are two, the last is the result of [`Reduction::result_bytes`]
-/// bytes. Elements are counted along their first direction first.
+/// A reduction of [`Role::X`], and of [`Role::Y`] if there are two, to a [`Role::Result`] of
+/// [`Reduction::result_bytes`] bytes. Elements are counted along their first direction first.
 ///
 /// # Errors
 /// A second operand for anything but [`Reduction::Dot`], or none for it; operands with different extents; `double` or
@@ -196,9 +197,8 @@ pub fn reduce(
         Reduction::Most => (3, least),
     };
     let mut plan = Plan::new();
-    let from = plan.operand();
-    let second = if y.is_some() { plan.operand() } else { from };
-    let result = plan.operand();
+    let y = if y.is_some() { Role::Y } else { Role::X };
+    let [from, second, result] = [Role::X, y, Role::Result].map(|role| plan.operand(role));
     let program = Program::from_source("elementwise/reduce.cl", include_str!("reduce.cl"))
         .define("OPERATION", operation)
         .define("ELEMENT", element.opencl_name())
@@ -220,15 +220,15 @@ pub fn reduce(
     let arguments =
         [from.into(), place(x), second.into(), place(other), extents.into(), values.into(), indices.into()];
     plan.launch(&program, "reduce_groups", arguments, NdRange::d1(groups * GROUP).local(GROUP, 1, 1));
-    plan.begins_at(1, 0);
-    plan.begins_at(3, usize::from(y.is_some()));
+    plan.begins_at(1, Role::X);
+    plan.begins_at(3, y);
     let arguments = [values.into(), indices.into(), result.into(), (groups as u32).into()];
     plan.launch(&program, "reduce_all", arguments, NdRange::d1(GROUP).local(GROUP, 1, 1));
     Ok(plan)
 }
 
-/// The number of occurrences of each value over all channels. Operand 0 is the image, operand 1 the result: 256 `uint`;
-/// for 16-bit values the upper 8 bits are counted.
+/// The number of occurrences of each value over all channels of [`Role::Source`]. [`Role::Result`] is 256 `uint`; for
+/// 16-bit values the upper 8 bits are counted.
 ///
 /// # Errors
 /// Elements other than `U8` and `U16`; an invalid raster, or one that a `uint` cannot index.
@@ -242,7 +242,7 @@ pub fn histogram(raster: &Raster, probe: &Probe) -> Result<Plan<'static>, PlanEr
     indexable(raster.elements()?.saturating_add(GROUP))?;
     let planes = if raster.layout == Layout::Planar { raster.channels } else { 1 };
     let mut plan = Plan::new();
-    let [source, result] = [plan.operand(), plan.operand()];
+    let [source, result] = [Role::Source, Role::Result].map(|role| plan.operand(role));
     let rows = if raster.is_empty() { 0 } else { raster.height };
     let groups = groups(probe, rows * planes);
     let counts = plan.scratch(groups * BINS * 4);
@@ -260,8 +260,8 @@ pub fn histogram(raster: &Raster, probe: &Probe) -> Result<Plan<'static>, PlanEr
     Ok(plan)
 }
 
-/// The transpose, for elements of 1, 2, 4, 8 or 16 bytes. Operand 0 is the matrix, operand 1 its transpose, which
-/// starts at `offset` and whose rows are `pitch` elements apart.
+/// The transpose, for elements of 1, 2, 4, 8 or 16 bytes: [`Role::Result`] is that of [`Role::Source`]. It starts at
+/// `offset` and whose rows are `pitch` elements apart.
 ///
 /// # Errors
 /// Another element size; overlapping rows; a matrix that a `uint` cannot index.
@@ -295,7 +295,7 @@ pub fn transpose(
         indexable(last.unwrap_or(usize::MAX))?;
     }
     let mut plan = Plan::new();
-    let [source, result] = [plan.operand(), plan.operand()];
+    let [source, result] = [Role::Source, Role::Result].map(|role| plan.operand(role));
     let program = Program::from_source("elementwise/transpose.cl", include_str!("transpose.cl"))
         .define("ELEMENT", element)
         .define("TILE", TILE);

@@ -9,10 +9,10 @@ use super::passes::Pass;
 use super::texels::Texels;
 use super::window::Fused;
 use super::{Chain, FilterError, Layout, Loads, Parameters, Raster, Stage, Sums, pixel, window};
+use crate::Role;
 use crate::plan::{Plan, PlanError, Slot};
 
-/// A chain as launches. Operand 0 is the buffer of the source, operand 1 the buffer of the result. The two buffers
-/// must differ.
+/// A chain as launches from the buffer of [`Role::Source`] to that of [`Role::Result`], which must differ.
 ///
 /// Only the pixels of `to` are written. Intermediate images are in memory that the plan allocates, at most two at a
 /// time. An empty image needs no launch.
@@ -29,7 +29,7 @@ pub fn plan(
     chain.check(from, to)?;
     parameters.check(chain, from, to, probe)?;
     let mut plan = Plan::new();
-    let (source, result) = (plan.operand(), plan.operand());
+    let (source, result) = (plan.operand(Role::Source), plan.operand(Role::Result));
     if from.is_empty() {
         return Ok(plan);
     }
@@ -50,7 +50,7 @@ pub fn plan(
     for (turn, pass) in passes.iter().enumerate() {
         let reads = if turn == 0 { source } else { scratch[(turn - 1) % 2] };
         let writes = if turn == between { result } else { scratch[turn % 2] };
-        let moves = [(turn == 0).then_some(0), (turn == between).then_some(1)];
+        let moves = [(turn == 0).then_some(Role::Source), (turn == between).then_some(Role::Result)];
         pass.launch(&mut plan, chain, [reads, writes], moves, parameters, probe)?;
     }
     Ok(plan)
@@ -62,7 +62,7 @@ impl Pass<'_> {
         plan: &mut Plan<'static>,
         chain: &Chain,
         slots: [Slot; 2],
-        moves: [Option<usize>; 2],
+        moves: [Option<Role>; 2],
         parameters: &Parameters,
         probe: &Probe,
     ) -> Result<(), PlanError> {
@@ -126,7 +126,7 @@ pub(super) fn not_an_image(want: String) -> PlanError {
 }
 
 /// Marks the offset [`arguments`] of the source and of the result, where those are operands.
-fn begins(plan: &mut Plan<'static>, operands: [Option<usize>; 2]) {
+fn begins(plan: &mut Plan<'static>, operands: [Option<Role>; 2]) {
     for (argument, operand) in [2, 5].into_iter().zip(operands) {
         if let Some(operand) = operand {
             plan.begins_at(argument, operand);

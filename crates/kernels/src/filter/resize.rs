@@ -11,6 +11,7 @@ use tripipe_launch::{Argument, NdRange, Program};
 
 use super::plan::{arguments, indexable};
 use super::{Element, FilterError, Layout, Raster};
+use crate::Role;
 use crate::plan::{Plan, PlanError};
 
 pub use reference::resize_reference;
@@ -139,8 +140,8 @@ fn check(from: &Raster, to: &Raster) -> Result<(), FilterError> {
     })
 }
 
-/// An image resized to the extents of `to`. Operand 0 is the buffer of the source, operand 1 a different buffer, for
-/// the result. Only the pixels of `to` are written.
+/// An image resized to the extents of `to`: from the buffer of [`Role::Source`] to that of [`Role::Result`], which must
+/// differ. Only the pixels of `to` are written.
 ///
 /// # Errors
 /// Channels or element types differ; only one of the images is empty; an image that a `uint` cannot index.
@@ -154,7 +155,7 @@ pub fn resize(
     indexable(from)?;
     indexable(to)?;
     let mut plan = Plan::new();
-    let slots = [plan.operand(), plan.operand()];
+    let slots = [Role::Source, Role::Result].map(|role| plan.operand(role));
     if to.is_empty() {
         return Ok(plan);
     }

@@ -9,6 +9,7 @@ use super::parameters::is_aligned;
 use super::plan::indexable;
 use super::resize::work_group;
 use super::{Element, FilterError, Layout, Raster};
+use crate::Role;
 use crate::plan::{Plan, PlanError, Slot};
 
 /// A frame of a luma plane and a chroma plane. Chroma has half the columns and rows (rounded up): pairs of U and V.
@@ -77,36 +78,36 @@ impl Semiplanar {
     }
 }
 
-/// Converts a frame to RGB, or to RGBA with alpha 255. Operand 0 is the buffer of luma, operand 1 the buffer of
-/// chroma (may be the same), operand 2 the buffer of the result.
+/// Converts a frame to RGB, or to RGBA with alpha 255: the buffers of [`Role::Luma`] and [`Role::Chroma`] (may be the
+/// same) to that of [`Role::Result`].
 ///
 /// # Errors
 /// The image does not have 3 or 4 channels of bytes and the frame's size; rows that overlap; a buffer that a `uint`
 /// cannot index.
 pub fn semiplanar_to_rgb(from: &Semiplanar, to: &Raster, probe: &Probe) -> Result<Plan<'static>, PlanError> {
     let mut plan = Plan::new();
-    let operands = [plan.operand(), plan.operand(), plan.operand()];
+    let operands = [Role::Luma, Role::Chroma, Role::Result].map(|role| plan.operand(role));
     build(plan, operands, from, to, probe, "semiplanar_to_rgb")
 }
 
-/// Converts RGB, or RGBA without its alpha, to a frame. Operand 0 is the buffer of the image, operand 1 the buffer of
-/// luma, operand 2 the buffer of chroma (may be the same).
+/// Converts RGB, or RGBA without its alpha, to a frame: the buffer of [`Role::Source`] to those of [`Role::Luma`] and
+/// [`Role::Chroma`] (may be the same).
 ///
 /// # Errors
 /// As [`semiplanar_to_rgb`].
 pub fn rgb_to_semiplanar(from: &Raster, to: &Semiplanar, probe: &Probe) -> Result<Plan<'static>, PlanError> {
     let mut plan = Plan::new();
-    let operands = [plan.operand(), plan.operand(), plan.operand()];
+    let operands = [Role::Source, Role::Luma, Role::Chroma].map(|role| plan.operand(role));
     build(plan, operands, to, from, probe, "rgb_to_semiplanar")
 }
 
-/// As [`rgb_to_semiplanar`], with both planes in the buffer of operand 1.
+/// As [`rgb_to_semiplanar`], with both planes in the buffer of [`Role::Result`].
 ///
 /// # Errors
 /// As [`semiplanar_to_rgb`].
 pub fn rgb_to_frame(from: &Raster, to: &Semiplanar, probe: &Probe) -> Result<Plan<'static>, PlanError> {
     let mut plan = Plan::new();
-    let [image, frame] = [plan.operand(), plan.operand()];
+    let [image, frame] = [Role::Source, Role::Result].map(|role| plan.operand(role));
     build(plan, [image, frame, frame], to, from, probe, "rgb_to_semiplanar")
 }
 

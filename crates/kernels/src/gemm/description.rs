@@ -4,6 +4,8 @@ use half::f16;
 use thiserror::Error;
 use tripipe_launch::ScalarType;
 
+use crate::Role;
+
 /// C = alpha op(A) op(B) + beta C, then an epilogue: m x n from m x k and k x n. Extents may be 0.
 ///
 /// When `k` or `alpha` is 0, no element of A or B is read; when `beta` is 0, none of C. The [module](super) specifies
@@ -238,11 +240,23 @@ pub enum Stage {
     },
 }
 
+impl Stage {
+    /// The operand that it reads, if it is the stage with this index; `None` for a stage without an operand.
+    pub fn role(&self, index: usize) -> Option<Role> {
+        match self {
+            Self::BiasColumns => Some(Role::BiasColumns(index)),
+            Self::BiasRows => Some(Role::BiasRows(index)),
+            Self::Residual { .. } => Some(Role::Residual(index)),
+            Self::Relu | Self::Relu6 | Self::Clamp { .. } => None,
+        }
+    }
+}
+
 /// An operand that a plan must be bound to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operand {
-    /// `A`, `B`, `C`, `offsets`, `scales`, or the stage that reads it.
-    pub name: String,
+    /// What it is for.
+    pub role: Role,
     /// The type of its elements.
     pub element: ScalarType,
     /// Minimum number of elements. An empty operand still needs a buffer, which is not read.
@@ -361,28 +375,27 @@ impl Gemm {
             if span == 0 || count == 0 { 0 } else { span.saturating_add((count - 1).saturating_mul(stride)) }
         };
         let [a, b, c] = self.batch.strides();
-        let operand = |name: &str, element, elements| Operand { name: name.to_owned(), element, elements };
+        let operand = |role, element, elements| Operand { role, element, elements };
         let mut operands = vec![
-            operand("A", input, spanned(&self.a, [m, k], a)),
-            operand("B", input, spanned(&self.b, [k, n], b)),
-            operand("C", output, spanned(&self.c, [m, n], c)),
+            operand(Role::A, input, spanned(&self.a, [m, k], a)),
+            operand(Role::B, input, spanned(&self.b, [k, n], b)),
+            operand(Role::C, output, spanned(&self.c, [m, n], c)),
         ];
         if let Batch::Offsets { count } = self.batch {
-            operands.push(operand("offsets", ScalarType::U32, count.saturating_mul(3)));
+            operands.push(operand(Role::Offsets, ScalarType::U32, count.saturating_mul(3)));
         }
         if let Elements::I8ToI8(requantise) = &self.elements {
             let pairs = if requantise.scale == Scale::Columns { n } else { 1 };
-            operands.push(operand("scales", ScalarType::I32, pairs.saturating_mul(2)));
+            operands.push(operand(Role::Scales, ScalarType::I32, pairs.saturating_mul(2)));
         }
-        for stage in &self.epilogue {
-            match stage {
-                Stage::BiasColumns => operands.push(operand("bias of columns", side, n)),
-                Stage::BiasRows => operands.push(operand("bias of rows", side, m)),
-                Stage::Residual { layout, stride } => {
-                    operands.push(operand("residual", side, spanned(layout, [m, n], *stride)));
-                }
-                Stage::Relu | Stage::Relu6 | Stage::Clamp { .. } => {}
-            }
+        for (index, stage) in self.epilogue.iter().enumerate() {
+            let elements = match stage {
+                Stage::BiasColumns => n,
+                Stage::BiasRows => m,
+                Stage::Residual { layout, stride } => spanned(layout, [m, n], *stride),
+                Stage::Relu | Stage::Relu6 | Stage::Clamp { .. } => 0,
+            };
+            operands.extend(stage.role(index).map(|role| operand(role, side, elements)));
         }
         operands
     }
@@ -501,7 +514,7 @@ impl Gemm {
 
 impl Elements {
     /// Types of A and B, of C, and of biases and residuals.
-    pub(super) fn types(&self) -> (ScalarType, ScalarType, ScalarType) {
+    pub fn types(&self) -> (ScalarType, ScalarType, ScalarType) {
         match self {
             Self::F32 => (ScalarType::F32, ScalarType::F32, ScalarType::F32),
             Self::F64 => (ScalarType::F64, ScalarType::F64, ScalarType::F64),

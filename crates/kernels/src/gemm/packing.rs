@@ -11,13 +11,14 @@ use super::packed::Packed;
 use super::parameters::Parameters;
 use super::plan::{Side, in_groups, packed_layouts};
 use super::product::{Product, View};
+use crate::Role;
 use crate::plan::{Plan, Slot};
 
 /// A plan that packs one operand, with the tag of the result; `None` when the parameters read the operand in its
 /// stored layout.
 ///
-/// Its operands are the described operand, the memory of [`Packed::memory`], and, for a batch with offsets, the
-/// offsets.
+/// Its operands are the described operand ([`Role::Source`]), the memory of [`Packed::memory`] ([`Role::Result`]), and,
+/// for a batch with offsets, [`Role::Offsets`].
 ///
 /// # Errors
 /// As [`Parameters::check`].
@@ -30,8 +31,8 @@ pub fn plan_packing(
     let Some(packed) = packed_layouts(gemm, parameters, probe)?[side as usize] else { return Ok(None) };
     let product = Product::of(gemm);
     let mut plan = Plan::new();
-    let (from, to) = (plan.operand(), plan.operand());
-    let offsets = gemm.has_offsets().then(|| plan.operand());
+    let (from, to) = (plan.operand(Role::Source), plan.operand(Role::Result));
+    let offsets = gemm.has_offsets().then(|| plan.operand(Role::Offsets));
     let launch = Packing::of(gemm, &product, side, packed).launch(from, to, offsets, probe);
     if let Some((program, arguments, range)) = launch {
         plan.launch(&program, "gemm_pack", arguments, range);
@@ -41,11 +42,11 @@ pub fn plan_packing(
 
 /// A plan that converts a packed operand back to a plain matrix, for kernels that read another layout.
 ///
-/// Its operands are the memory of [`Packed::memory`] and a buffer of [`Packed::plain_elements`]: a row-major A, or a
-/// column-major B, without gaps, one product after the other.
+/// [`Role::Source`] is the memory of [`Packed::memory`], [`Role::Result`] a buffer of [`Packed::plain_elements`]: a
+/// row-major A, or a column-major B, without gaps, one product after the other.
 pub fn plan_unpacking(packed: &Packed, probe: &Probe) -> Plan<'static> {
     let mut plan = Plan::new();
-    let (from, to) = (plan.operand(), plan.operand());
+    let (from, to) = (plan.operand(Role::Source), plan.operand(Role::Result));
     if packed.plain_elements() > 0 {
         let program = Program::from_source("gemm/unpacking.cl", include_str!("unpacking.cl"))
             .define("BYTES_EACH", packed.element.bytes())

@@ -11,6 +11,7 @@ use super::packed::Packed;
 use super::packing::Packing;
 use super::parameters::{Dot, Local, Parameters, Source, Tile, Vector};
 use super::product::{Product, View};
+use crate::Role;
 use crate::plan::{Plan, Slot};
 
 /// What is known about an operand before the launches of a plan.
@@ -42,6 +43,14 @@ pub enum Side {
 }
 
 impl Side {
+    /// The operand's role.
+    fn role(self) -> Role {
+        match self {
+            Self::A => Role::A,
+            Self::B => Role::B,
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::A => "A",
@@ -90,7 +99,7 @@ pub fn reads_as_packed(
     Ok([0, 1].map(|side| packed[side].is_none_or(|packed| wanted[side] == Some(packed))))
 }
 
-/// The plan of a product. Its operands are those of [`Gemm::operands`], in that order; the result is in C. `given`
+/// The plan of a product. Its operands are those of [`Gemm::operands`]; the result is in C. `given`
 /// says what is known about A and B.
 ///
 /// No launch is needed for a C without elements. Running the plan twice computes the product twice: with `beta` other
@@ -107,7 +116,9 @@ pub fn plan(
     let layouts = layouts(gemm, parameters, probe, given.map(|given| given.is_shared()))?;
     let product = Product::of(gemm);
     let mut plan = Plan::new();
-    let slots: Vec<Slot> = gemm.operands().iter().map(|_| plan.operand()).collect();
+    for operand in gemm.operands() {
+        plan.operand(operand.role);
+    }
     for (side, given) in [Side::A, Side::B].into_iter().zip(given) {
         if matches!(given, Given::Packed(packed) if layouts[side as usize] != Some(packed)) {
             return Err(Unfit::Packed { operand: side.name() });
@@ -117,7 +128,7 @@ pub fn plan(
         return Ok(plan);
     }
     let sums_bytes = parameters.partial_bytes(gemm, &product, probe)?;
-    let mut planner = Planner { plan, gemm, product, probe, slots, parts: parameters.parts(), sums_bytes };
+    let mut planner = Planner { plan, gemm, product, probe, parts: parameters.parts(), sums_bytes };
     let sides = if product.transposed { [Side::B, Side::A] } else { [Side::A, Side::B] };
     let reads = sides.map(|side| planner.operand(side, layouts[side as usize], given[side as usize]));
     match parameters {
@@ -131,8 +142,8 @@ pub fn plan(
 /// An operand in the form that a kernel takes.
 struct Read {
     slot: Slot,
-    /// The index of the operand, when the kernel reads it in its stored layout.
-    operand: Option<usize>,
+    /// The operand, when the kernel reads it in its stored layout.
+    operand: Option<Role>,
     view: [u32; 4],
     /// The layout of a direct operand.
     described: View,
@@ -151,25 +162,23 @@ struct Planner<'g> {
     gemm: &'g Gemm,
     product: Product,
     probe: &'g Probe,
-    /// The slots of [`Gemm::operands`].
-    slots: Vec<Slot>,
     /// The number of parts that K is divided into, and the bytes of their partial sums.
     parts: usize,
     sums_bytes: usize,
 }
 
 impl Planner<'_> {
-    fn offsets(&self) -> Option<Slot> {
-        self.gemm.has_offsets().then(|| self.slots[3])
+    fn offsets(&mut self) -> Option<Slot> {
+        self.gemm.has_offsets().then(|| self.plan.operand(Role::Offsets))
     }
 
     /// The operand that the kernel reads for `side`, packed if needed.
     fn operand(&mut self, side: Side, packed: Option<Packed>, given: Given) -> Read {
-        let slot = self.slots[side as usize];
+        let slot = self.plan.operand(side.role());
         let is_a = (side == Side::A) != self.product.transposed;
         let described = if is_a { self.product.a } else { self.product.b };
         let Some(packed) = packed else {
-            let operand = Some(side as usize);
+            let operand = Some(side.role());
             return Read { slot, operand, view: described.words(), described, packed: None };
         };
         let memory = if matches!(given, Given::Packed(_)) {
@@ -181,15 +190,15 @@ impl Planner<'_> {
             };
             let packing = Packing::of(self.gemm, &self.product, side, packed);
             // When alpha is 0, it is not read.
+            let offsets = self.offsets();
             if self.product.k > 0
-                && let Some((program, arguments, range)) =
-                    packing.launch(slot, memory, self.offsets(), self.probe)
+                && let Some((program, arguments, range)) = packing.launch(slot, memory, offsets, self.probe)
             {
                 if given == Given::Constant {
                     self.plan.prepare(&program, "gemm_pack", arguments, range);
                 } else {
                     self.plan.launch(&program, "gemm_pack", arguments, range);
-                    self.plan.begins_at(1, side as usize);
+                    self.plan.begins_at(1, side.role());
                 }
             }
             memory
@@ -251,36 +260,31 @@ impl Planner<'_> {
     }
 
     /// The arguments for the destination of the sums: C, through the epilogue.
-    fn result(&self) -> Vec<Argument<Slot>> {
+    fn result(&mut self) -> Vec<Argument<Slot>> {
         let Product { m, n, c, transposed, .. } = self.product;
         let mut arguments: Vec<Argument<Slot>> =
-            vec![self.slots[2].into(), c.words().into(), (m as u32).into(), (n as u32).into()];
+            vec![self.plan.operand(Role::C).into(), c.words().into(), (m as u32).into(), (n as u32).into()];
         let integers = self.gemm.elements.total() == ScalarType::I32;
         arguments.extend(self.gemm.factors().map(|factor| -> Argument<Slot> {
             if integers { (factor as i32).into() } else { (factor as f32).into() }
         }));
-        let mut sides = self.slots.iter().skip(3).copied();
-        if self.gemm.has_offsets() {
-            arguments.extend(sides.next().map(Argument::from));
-        }
+        arguments.extend(self.offsets().map(Argument::from));
         if let Elements::I8ToI8(Requantise { zero_c, least, most, .. }) = self.gemm.elements {
-            arguments.extend(sides.next().map(Argument::from));
+            arguments.push(self.plan.operand(Role::Scales).into());
             arguments.push([zero_c, least, most, 0].map(i32::from).into());
         }
-        for stage in &self.gemm.epilogue {
-            let (slot, at) = match stage {
-                Stage::BiasColumns | Stage::BiasRows => (sides.next(), [0; 4]),
-                Stage::Relu | Stage::Relu6 => (None, [0; 4]),
-                Stage::Clamp { least, most } if integers => {
-                    (None, [*least as i32 as u32, *most as i32 as u32, 0, 0])
-                }
-                Stage::Clamp { least, most } => (None, [least.to_bits(), most.to_bits(), 0, 0]),
+        for (index, stage) in self.gemm.epilogue.iter().enumerate() {
+            let at = match stage {
+                Stage::BiasColumns | Stage::BiasRows | Stage::Relu | Stage::Relu6 => [0; 4],
+                Stage::Clamp { least, most } if integers => [*least as i32 as u32, *most as i32 as u32, 0, 0],
+                Stage::Clamp { least, most } => [least.to_bits(), most.to_bits(), 0, 0],
                 Stage::Residual { layout, stride } => {
                     let [row, column] = layout.strides();
                     let [row, column] = if transposed { [column, row] } else { [row, column] };
-                    (sides.next(), [layout.offset, row, column, *stride].map(|word| word as u32))
+                    [layout.offset, row, column, *stride].map(|word| word as u32)
                 }
             };
+            let slot = stage.role(index).map(|role| self.plan.operand(role));
             arguments.push(slot.map_or(Argument::Null, Argument::from));
             arguments.push(at.into());
         }
@@ -291,24 +295,17 @@ impl Planner<'_> {
     fn result_begins_at(&mut self, before: usize) {
         let scaled = matches!(self.gemm.elements, Elements::I8ToI8(_));
         let offsets = usize::from(self.gemm.has_offsets());
-        self.plan.begins_at(before + 1, 2);
-        let (mut at, mut side) =
-            (before + 6 + offsets + 2 * usize::from(scaled), 3 + offsets + usize::from(scaled));
-        for stage in &self.gemm.epilogue {
-            match stage {
-                Stage::BiasColumns | Stage::BiasRows => side += 1,
-                Stage::Residual { .. } => {
-                    self.plan.begins_at(at + 1, side);
-                    side += 1;
-                }
-                Stage::Relu | Stage::Relu6 | Stage::Clamp { .. } => {}
+        self.plan.begins_at(before + 1, Role::C);
+        let first = before + 6 + offsets + 2 * usize::from(scaled);
+        for (index, stage) in self.gemm.epilogue.iter().enumerate() {
+            if let Stage::Residual { .. } = stage {
+                self.plan.begins_at(first + 2 * index + 1, Role::Residual(index));
             }
-            at += 2;
         }
     }
 
     /// Marks the views of a kernel's A and B as arguments that hold offsets.
-    fn views_begin(&mut self, operands: [Option<usize>; 2]) {
+    fn views_begin(&mut self, operands: [Option<Role>; 2]) {
         for (argument, operand) in [1, 3].into_iter().zip(operands) {
             if let Some(operand) = operand {
                 self.plan.begins_at(argument, operand);
@@ -317,7 +314,7 @@ impl Planner<'_> {
     }
 
     /// Arguments of a launch that writes the sums of parts of K to `parts`, without an epilogue.
-    fn partial_result(&self, parts: Slot) -> Vec<Argument<Slot>> {
+    fn partial_result(&mut self, parts: Slot) -> Vec<Argument<Slot>> {
         let Product { m, n, .. } = self.product;
         let at = [0, n as u32, 1, (m * n) as u32];
         let mut arguments: Vec<Argument<Slot>> =
@@ -520,8 +517,8 @@ impl Planner<'_> {
 struct Pass {
     program: Program,
     entry: &'static str,
-    /// The indices of A and B, when the kernel reads them in their stored layout.
-    operands: [Option<usize>; 2],
+    /// A and B, when the kernel reads them in their stored layout.
+    operands: [Option<Role>; 2],
     /// The arguments before k.
     arguments: Vec<Argument<Slot>>,
     zeros: Option<[i32; 2]>,

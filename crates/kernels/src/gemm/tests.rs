@@ -1,6 +1,7 @@
 use tripipe_device::{DeviceKind, ImageLimits, Probe};
 
 use super::*;
+use crate::Role;
 
 fn gemm(extents: [usize; 3]) -> Gemm {
     Gemm::new(Elements::F32, extents)
@@ -171,19 +172,19 @@ fn operands_are_named_in_order() {
         ],
         ..Gemm::new(elements, [3, 5, 4])
     };
-    let found: Vec<(String, usize)> =
-        gemm.operands().into_iter().map(|operand| (operand.name, operand.elements)).collect();
+    let found: Vec<(Role, usize)> =
+        gemm.operands().into_iter().map(|operand| (operand.role, operand.elements)).collect();
     let want = [
-        ("A", 12),
-        ("B", 20),
-        ("C", 15),
-        ("offsets", 6),
-        ("scales", 10),
-        ("bias of rows", 3),
+        (Role::A, 12),
+        (Role::B, 20),
+        (Role::C, 15),
+        (Role::Offsets, 6),
+        (Role::Scales, 10),
+        (Role::BiasRows(0), 3),
         // 1 + 2 * 7 + 4, the second product 30 elements later, and the last element itself.
-        ("residual", 50),
+        (Role::Residual(2), 50),
     ];
-    assert_eq!(found, want.map(|(name, elements)| (name.to_owned(), elements)));
+    assert_eq!(found, want);
     let short = [&[0u8; 11][..], &[0; 20], &[0; 15], &[0; 24], &[0; 40], &[0; 12], &[0; 200]];
     assert!(matches!(Reference::new(&gemm, &short), Err(ReferenceError::Length { want: 12, found: 11, .. })));
     assert!(matches!(Reference::new(&gemm, &short[..3]), Err(ReferenceError::Count { want: 7, found: 3 })));

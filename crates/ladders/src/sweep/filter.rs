@@ -1,5 +1,6 @@
 //! Measures which parameters are fastest for a chain of filters.
 
+use tripipe_kernels::Role;
 use tripipe_kernels::filter::{Chain, Parameters, Raster, plan};
 use tripipe_kernels::plan::Bound;
 use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind, Timing};
@@ -95,7 +96,8 @@ impl Contest<Parameters> for Bench<'_> {
     fn enter(&mut self, parameters: &Parameters) -> Result<(), TryError> {
         let Case { chain, from, to, .. } = *self.case;
         let plan = plan(chain, from, to, parameters, self.executor.probe())?;
-        let bound = plan.bind(self.executor, &self.memory)?;
+        let bound =
+            plan.bind(self.executor, &[(Role::Source, self.memory[0]), (Role::Result, self.memory[1])])?;
         if let Err(error) = self.executor.run(&bound.preparation) {
             bound.release(self.executor);
             return Err(error.into());

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 use tripipe_device::{Identification, Probe, identify};
+use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{
     Basis, ElementKind, Entry, Gemm, Given, Measurement, Parameters, Reference, ReferenceError, Shape,
     Target, plan,
@@ -113,25 +114,24 @@ pub fn sweep(
     let slices: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
     let reference = Reference::new(gemm, &slices)?;
     let mut memory = Vec::new();
-    for bytes in &operands {
+    let mut c = None;
+    for (operand, bytes) in gemm.operands().iter().zip(&operands) {
         let kind = MemoryKind::Buffer { bytes: bytes.len() };
         match executor.allocate(&kind, Access::ReadWrite, Some(bytes)) {
-            Ok(id) => memory.push(id),
+            Ok(id) => {
+                memory.push((operand.role, id));
+                if operand.role == Role::C {
+                    c = Some((id, &bytes[..]));
+                }
+            }
             Err(error) => {
                 release(executor, &memory);
                 return Err(error.into());
             }
         }
     }
-    let mut bench = Bench {
-        executor,
-        gemm,
-        given: options.given,
-        memory: &memory,
-        before: &operands[2],
-        reference,
-        bound: None,
-    };
+    let mut bench =
+        Bench { executor, gemm, given: options.given, memory: &memory, c, reference, bound: None };
     let heat = race(&mut bench, candidates, options.heats, watch);
     release(bench.executor, &memory);
     let device = bench.executor.probe().clone();
@@ -146,8 +146,8 @@ pub fn sweep(
 }
 
 /// Ignores errors: a lost device has already released everything.
-fn release(executor: &mut dyn Executor, memory: &[MemoryId]) {
-    for id in memory {
+fn release(executor: &mut dyn Executor, memory: &[(Role, MemoryId)]) {
+    for (_, id) in memory {
         let _ = executor.release(*id);
     }
 }
@@ -156,9 +156,9 @@ struct Bench<'b> {
     executor: &'b mut dyn Executor,
     gemm: &'b Gemm,
     given: [Given; 2],
-    memory: &'b [MemoryId],
-    /// C before the product.
-    before: &'b [u8],
+    memory: &'b [(Role, MemoryId)],
+    /// C, and its contents before the product.
+    c: Option<(MemoryId, &'b [u8])>,
     reference: Reference,
     bound: Option<Bound>,
 }
@@ -183,13 +183,13 @@ impl Contest<Parameters> for Bench<'_> {
     }
 
     fn verify(&mut self) -> Result<(), TryError> {
-        let Some(bound) = &self.bound else { return Err(TryError::NoTime) };
+        let (Some(bound), Some((c, before))) = (&self.bound, self.c) else { return Err(TryError::NoTime) };
         // Earlier runs have changed C; with a non-zero beta they have added to it.
-        self.executor.write(self.memory[2], 0, self.before)?;
+        self.executor.write(c, 0, before)?;
         self.executor.run(&bound.launches)?;
-        let mut after = vec![0; self.before.len()];
-        self.executor.read(self.memory[2], 0, &mut after)?;
-        Ok(self.reference.verify(self.before, &after)?)
+        let mut after = vec![0; before.len()];
+        self.executor.read(c, 0, &mut after)?;
+        Ok(self.reference.verify(before, &after)?)
     }
 
     fn leave(&mut self) {

@@ -1,7 +1,8 @@
 //! Operands for trying products.
 
 use half::f16;
-use tripipe_kernels::gemm::{Batch, Gemm};
+use tripipe_kernels::Role;
+use tripipe_kernels::gemm::{Batch, Gemm, Operand};
 use tripipe_launch::ScalarType;
 
 /// The bytes of operands for a product, in the order of [`Gemm::operands`], reproducible from the seed. Elements are
@@ -11,23 +12,23 @@ use tripipe_launch::ScalarType;
 pub fn sample(gemm: &Gemm, seed: u64) -> Vec<Vec<u8>> {
     let mut random = fastrand::Rng::with_seed(seed);
     let operands = gemm.operands();
-    let spans: Vec<usize> = operands.iter().take(3).map(|operand| operand.elements).collect();
+    let moves = |operand: &&Operand| matches!(operand.role, Role::A | Role::B | Role::C);
+    let spans: Vec<usize> = operands.iter().filter(moves).map(|operand| operand.elements).collect();
     operands
         .iter()
-        .enumerate()
-        .map(|(index, operand)| {
+        .map(|operand| {
             let copies = match gemm.batch {
-                Batch::Offsets { count } if index < 3 => count,
+                Batch::Offsets { count } if moves(&operand) => count,
                 _ => 1,
             };
             let elements = (operand.elements * copies).max(1);
-            match operand.name.as_str() {
-                "offsets" => (0..gemm.batch.count())
+            match operand.role {
+                Role::Offsets => (0..gemm.batch.count())
                     .flat_map(|product| spans.iter().map(move |span| (product * span) as u32))
                     .flat_map(u32::to_ne_bytes)
                     .chain([0; 4])
                     .collect(),
-                "scales" => {
+                Role::Scales => {
                     // Sums of k products of bytes are about 2^13 sqrt(k); scale them to a few tens.
                     let shift = 31 + 8 + gemm.k.max(1).ilog2() as i32 / 2;
                     let pairs = (0..elements.div_ceil(2)).flat_map(|_| [random.i32(1 << 30..), shift]);

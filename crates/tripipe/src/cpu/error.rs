@@ -39,6 +39,12 @@ pub enum CpuError {
         /// The expected value.
         want: f64,
     },
+    /// An operand is missing.
+    #[error("operand {operand} is missing")]
+    Operand {
+        /// Its role.
+        operand: String,
+    },
     /// The filter does not exist, or an image does not fit it.
     #[error(transparent)]
     Filter(#[from] FilterError),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use tripipe_kernels::Role;
 use tripipe_kernels::elementwise::Grid;
 use tripipe_kernels::filter::Raster;
 
@@ -107,9 +108,12 @@ impl Part<'_> {
 
 /// Subtracts a multiple of 16 elements from the offset of each grid, and returns how much. Operations that differ only
 /// in their offsets then become the same operation. Grids that are too large for kernels keep their offsets.
-pub(crate) fn begin_later<'g>(grids: impl Iterator<Item = (&'g mut Grid, usize)>) -> Vec<Later> {
-    let one = |(grid, bytes): (&mut Grid, usize)| {
-        if grid.elements().is_ok() { Later::off(&mut grid.offset, bytes) } else { Later::default() }
+pub(crate) fn begin_later<'g>(
+    grids: impl Iterator<Item = (Role, &'g mut Grid, usize)>,
+) -> Vec<(Role, Later)> {
+    let one = |(role, grid, bytes): (Role, &mut Grid, usize)| {
+        let fits = grid.elements().is_ok();
+        (role, if fits { Later::off(&mut grid.offset, bytes) } else { Later::default() })
     };
     grids.map(one).collect()
 }

@@ -1,5 +1,6 @@
 //! Conversions of vectors, matrices and images: to other types of elements, and to one another.
 
+use tripipe_kernels::Role;
 use tripipe_kernels::elementwise::{Grid, Map};
 use tripipe_kernels::filter::{Layout, Raster};
 
@@ -66,7 +67,7 @@ where
         let (part, result) = place(&mut made);
         let (from, source_grid) = (T::SCALAR, Some(source.grid));
         let map = Map { from, to: from, in_float: false, source: source_grid, steps: Vec::new(), result };
-        run(map, &[source.memory], part.memory)?
+        run(map, &[(Role::Source, source.memory)], part.memory)?
     };
     Ok(pending.with(made))
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use tripipe_kernels::Role;
 use tripipe_kernels::elementwise::{self, Grid, Map, Number, Step};
 
 use super::array::sealed::Makes;
@@ -12,8 +13,8 @@ use crate::element::{Float, sealed::Sealed};
 use crate::explanation::{Arithmetic, Explanation};
 use crate::kept::{Described, Family, key};
 use crate::memory::Memory;
-use crate::operation::{Doer, Host, Operation, Size};
-use crate::simple::name_of;
+use crate::operation::{Doer, Host, Inputs, Operation, Placed, Size};
+use crate::task::name_of;
 use crate::{Context, Element, Error, Pending, cpu};
 
 /// A computation on each element of a vector, a matrix or an image, or of a part of one, with elements of type `T`.
@@ -51,8 +52,8 @@ use crate::{Context, Element, Error, Pending, cpu};
 pub struct Elementwise<'m, T, M> {
     first: Part<'m>,
     steps: Vec<Step>,
-    /// The operands of steps, in order.
-    others: Vec<Part<'m>>,
+    /// The operands of steps.
+    others: Vec<(Role, Part<'m>)>,
     kinds: PhantomData<(T, M)>,
 }
 
@@ -67,7 +68,7 @@ impl<'m, T: Element, M> Elementwise<'m, T, M> {
     }
 
     fn with(mut self, other: Part<'m>, step: impl FnOnce(Grid) -> Step) -> Self {
-        self.others.push(other);
+        self.others.push((Role::Step(self.steps.len()), other));
         self.step(step(other.grid))
     }
 
@@ -124,16 +125,16 @@ impl<'m, T: Element, M> Elementwise<'m, T, M> {
         result: Part<'_>,
         to: tripipe_launch::ScalarType,
     ) -> Result<Pending, Error> {
-        for other in &self.others {
+        for (_, other) in &self.others {
             self.first.check_shape("an operand", other)?;
         }
         self.first.check_shape("the result", &result)?;
         let source = (!in_place).then_some(self.first.grid);
         let map =
             Map { from: T::SCALAR, to, in_float: false, source, steps: self.steps, result: result.grid };
-        let first = (!in_place).then_some(self.first.memory);
-        let inputs: Vec<&Memory> =
-            first.into_iter().chain(self.others.iter().map(|other| other.memory)).collect();
+        let first = (!in_place).then_some((Role::Source, self.first.memory));
+        let others = self.others.iter().map(|(role, other)| (*role, other.memory));
+        let inputs: Vec<(Role, &Memory)> = first.into_iter().chain(others).collect();
         run(map, &inputs, result.memory)
     }
 }
@@ -212,21 +213,22 @@ impl<'m, T: Element> Elementwise<'m, T, ()> {
 ///
 /// # Errors
 /// An invalid map; operands in different contexts, or that share memory with the result; the device is gone.
-pub(super) fn run(map: Map, inputs: &[&Memory], result: &Memory) -> Result<Pending, Error> {
+pub(super) fn run(map: Map, inputs: &[(Role, &Memory)], result: &Memory) -> Result<Pending, Error> {
     map.check()?;
     if map.result.is_empty() {
         return Ok(Pending::done());
     }
     let mut near = map.merged();
     let (from, to) = (near.from.bytes(), near.to.bytes());
-    let source = near.source.iter_mut().map(|grid| (grid, from));
-    let others = near.steps.iter_mut().filter_map(Step::operand_mut).map(|grid| (grid, from));
-    let later = begin_later(source.chain(others).chain([(&mut near.result, to)]));
+    let source = near.source.iter_mut().map(|grid| (Role::Source, grid, from));
+    let steps = near.steps.iter_mut().enumerate();
+    let others = steps.filter_map(|(index, step)| Some((Role::Step(index), step.operand_mut()?, from)));
+    let later = begin_later(source.chain(others).chain([(Role::Result, &mut near.result, to)]));
     let mapped = result.context().mapped(&near)?;
-    let mut operands: Vec<(&'static str, &Memory)> =
-        inputs.iter().map(|memory| ("an operand", *memory)).collect();
-    operands.push(("the result", result));
-    mapped.operation.run(&operands, &later)
+    let inputs: Vec<Placed<'_>> =
+        inputs.iter().map(|(role, memory)| Placed::later(*role, memory, &later)).collect();
+    let result = Placed::later(Role::Result, result, &later);
+    mapped.operation.run(&inputs, result.memory, result.later)
 }
 
 /// A map that is ready to run.
@@ -263,18 +265,21 @@ impl Mapped {
         /// The number of elements that the CPU path processes in less time than waking another thread takes.
         const SMALL: usize = 1 << 14;
         let count = map.result.count();
-        let bytes = |(grid, element): (&Grid, tripipe_launch::ScalarType)| {
-            grid.span()
-                .and_then(|span| span.checked_mul(element.bytes()))
-                .ok_or(Error::TooLarge { elements: count })
+        let bytes = |(role, grid, element): (Role, &Grid, tripipe_launch::ScalarType)| {
+            let bytes = grid.span().and_then(|span| span.checked_mul(element.bytes()));
+            Ok((role, bytes.ok_or(Error::TooLarge { elements: count })?))
         };
-        let operands: Vec<usize> = map.operands().map(bytes).collect::<Result<_, _>>()?;
+        let mut inputs: Vec<(Role, usize)> = map.operands().map(bytes).collect::<Result<_, Error>>()?;
+        // The last of them.
+        let result = inputs.pop().unwrap_or((Role::Result, 0));
         let written = if map.source.is_some() { count.saturating_mul(map.to.bytes()) } else { 0 };
         let operations = count as f64 * map.steps.len().max(1) as f64;
-        let size = Size { result: operands.len() - 1, operands, written, operations };
+        let size = Size { inputs, result, written, operations };
         let kept = map.clone();
-        let work = move |inputs: &[&[u8]], output: &mut [u8], threads| {
-            cpu::map(&kept, inputs, output, threads);
+        let work = move |inputs: &Inputs<'_>, output: &mut [u8], threads| {
+            let roles = kept.operands().map(|(role, _, _)| role).filter(|role| *role != Role::Result);
+            let inputs: Vec<&[u8]> = roles.map(|role| inputs.get(role)).collect::<Result<_, _>>()?;
+            cpu::map(&kept, &inputs, output, threads);
             Ok(())
         };
         let host = Host { work: Arc::new(work), small: count <= SMALL, size };
@@ -338,5 +343,5 @@ pub(super) fn convert<T: Element, U: Element>(
         steps,
         result: result.grid,
     };
-    run(map, &[source.memory], result.memory)
+    run(map, &[(Role::Source, source.memory)], result.memory)
 }

@@ -1,12 +1,18 @@
 //! Reductions: many elements to one number.
 
-use tripipe_kernels::PlanError;
-use tripipe_kernels::elementwise::{Grid, Reduction};
+use tripipe_device::Probe;
+use tripipe_kernels::elementwise::{self, Grid, Reduction};
+use tripipe_kernels::filter::FilterError;
+use tripipe_kernels::{Plan, PlanError, Role};
+use tripipe_launch::ScalarType;
 
 use super::array::sealed::Lies;
 use super::array::{Part, begin_later};
+use crate::cpu::{self, CpuError, Threads};
+use crate::kept::key;
 use crate::memory::Memory;
-use crate::simple::Task;
+use crate::operation::Inputs;
+use crate::task::{Sizes, Task, name_of};
 use crate::{Element, Error, Image, ImageView, Matrix, MatrixView, Pending, Pixel, Vector};
 
 /// An element type that can be summed; every element type can.
@@ -29,22 +35,68 @@ summed!(u8 as i64, i8 as i64, u16 as i64, i16 as i64, u32 as i64, i32 as i64);
 summed!(half::f16 as f32, f32 as f32, f64 as f64);
 
 /// Queues a reduction; the value is the bytes of the result.
-fn reduced(
-    reduction: Reduction,
-    element: tripipe_launch::ScalarType,
-    parts: &[Part<'_>],
-) -> Result<Pending<Vec<u8>>, Error> {
+fn reduced(reduction: Reduction, element: ScalarType, parts: &[Part<'_>]) -> Result<Pending<Vec<u8>>, Error> {
     let [x, rest @ ..] = parts else { return Err(Error::ValueTaken) };
     let mut grids: Vec<Grid> = parts.iter().map(|part| part.grid).collect();
     // The index of an extreme depends on the order in which elements are counted.
     Grid::merge(&mut grids, matches!(reduction, Reduction::Sum | Reduction::Dot));
-    let later = begin_later(grids.iter_mut().map(|grid| (grid, element.bytes())));
-    let task = Task::Reduce { reduction, x: grids[0], y: grids[rest.len()], element };
+    let roles = [Role::X, Role::Y];
+    let operands = grids.iter_mut().zip(roles);
+    let later = begin_later(operands.map(|(grid, role)| (role, grid, element.bytes())));
+    let task = Reduce { reduction, x: grids[0], y: grids[rest.len()], element };
     let context = x.memory.context();
     let result = Memory::uninitialised(context, reduction.result_bytes(element))?;
-    let inputs: Vec<&Memory> = parts.iter().map(|part| part.memory).collect();
-    drop(context.simple(task)?.run_later(&inputs, &result, &later)?);
+    let inputs: Vec<(Role, &Memory)> = roles.into_iter().zip(parts.iter().map(|part| part.memory)).collect();
+    drop(context.task(task)?.run_later(&inputs, &result, &later)?);
     result.read_later(0, result.bytes())
+}
+
+/// A reduction; `y` equals `x` when there is one operand.
+#[derive(Clone, PartialEq)]
+struct Reduce {
+    reduction: Reduction,
+    x: Grid,
+    y: Grid,
+    element: ScalarType,
+}
+
+impl Task for Reduce {
+    const KERNEL: &'static str = "reduction in two launches";
+
+    fn name(&self) -> String {
+        format!("{} of {} {}", self.reduction, self.x.count(), name_of(self.element))
+    }
+
+    fn key(&self) -> u64 {
+        key(&(self.reduction, self.x, self.element))
+    }
+
+    fn plan(&self, probe: &Probe) -> Result<Plan<'static>, PlanError> {
+        let y = (self.reduction == Reduction::Dot).then_some(self.y);
+        elementwise::reduce(self.reduction, self.x, y, self.element, probe)
+    }
+
+    fn elements(&self) -> usize {
+        self.x.count()
+    }
+
+    fn sizes(&self) -> Result<Sizes, FilterError> {
+        // They are stored in memory that exists.
+        let bytes = |grid: &Grid| grid.span().unwrap_or(usize::MAX).saturating_mul(self.element.bytes());
+        let mut inputs = vec![(Role::X, bytes(&self.x))];
+        if self.reduction == Reduction::Dot {
+            inputs.push((Role::Y, bytes(&self.y)));
+        }
+        let result = self.reduction.result_bytes(self.element);
+        Ok(Sizes { inputs, result, written: result })
+    }
+
+    fn run(&self, inputs: &Inputs<'_>, output: &mut [u8], _: Threads) -> Result<(), CpuError> {
+        let x = inputs.get(Role::X)?;
+        let y = if self.reduction == Reduction::Dot { inputs.get(Role::Y)? } else { x };
+        cpu::reduce(self.reduction, self.element, (&self.x, x), (&self.y, y), output);
+        Ok(())
+    }
 }
 
 fn sum<T: Summed>(reduction: Reduction, parts: &[Part<'_>]) -> Result<Pending<T::Sum>, Error> {
@@ -166,4 +218,24 @@ reductions! {
 fn pixel([channels, width, _]: [usize; 3], index: usize) -> [usize; 3] {
     let pixel = index / channels;
     [pixel % width, pixel / width, index % channels]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Text for users has no names of enum variants.
+    #[test]
+    fn reductions_have_names_in_words() {
+        let x = Grid::dense(12);
+        let of = |reduction| Reduce { reduction, x, y: x, element: ScalarType::F32 }.name();
+        let names = [Reduction::Sum, Reduction::Dot, Reduction::Least, Reduction::Most].map(of);
+        let wanted = [
+            "sum of 12 f32",
+            "dot product of 12 f32",
+            "smallest element of 12 f32",
+            "largest element of 12 f32",
+        ];
+        assert_eq!(names, wanted);
+    }
 }

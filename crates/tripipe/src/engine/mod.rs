@@ -11,7 +11,7 @@ pub(crate) mod kernels;
 use std::sync::Arc;
 
 use tripipe_device::Probe;
-use tripipe_kernels::Plan;
+use tripipe_kernels::{Plan, Role};
 use tripipe_launch::{Block, MemoryKind};
 use tripipe_opencl::memory::External;
 
@@ -167,9 +167,10 @@ pub(crate) trait Storage: Send + Sync {
 /// An operation that an engine can run any number of times.
 pub(crate) trait Ready: Send + Sync {
     /// Whether an operand can begin later than the plan says.
-    fn can_move(&self, operand: usize) -> bool;
+    fn can_move(&self, operand: Role) -> bool;
 
-    /// Queues it. Its operands live in the context, and none that is read shares memory with the result.
+    /// Queues it. Its operands are complete and live in the context, and none that is read shares memory with the
+    /// result.
     ///
     /// # Errors
     /// A kernel does not build; no memory left; the device is gone; for an operation that is done in the call, that it

@@ -4,11 +4,12 @@ use std::ops::Add;
 use std::sync::Arc;
 
 use half::f16;
+use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{Accumulate, Batch, Elements, Gemm, Layout, Requantise, Scale, Stage};
 
 use crate::cpu::{self, CpuError, Operand, Place, Threads};
 use crate::memory::{elements_of, elements_of_mut};
-use crate::operation::HostWork;
+use crate::operation::{HostWork, Inputs};
 
 /// The name of the kernel in explanations.
 pub(super) const KERNEL: &str = "blocked product in SIMD";
@@ -19,18 +20,14 @@ pub(super) const WHY: &str =
 /// The product on the CPU path.
 pub(super) fn work(gemm: &Gemm) -> HostWork {
     let gemm = gemm.clone();
-    Arc::new(move |inputs, output, threads| {
-        // A, B, then the operands that follow C.
-        let [a, b, rest @ ..] = inputs else { return Ok(()) };
+    Arc::new(move |inputs: &Inputs<'_>, output: &mut [u8], threads| {
         let [alpha, beta] = gemm.factors();
         match gemm.elements {
-            Elements::F64 => floats::<f64>(&gemm, [alpha, beta], [a, b], rest, output, threads),
-            Elements::F32 => floats::<f32>(&gemm, [alpha as f32, beta as f32], [a, b], rest, output, threads),
-            Elements::F16(_) => {
-                floats::<f16>(&gemm, [alpha as f32, beta as f32], [a, b], rest, output, threads)
-            }
-            Elements::I8ToI32 => integers(&gemm, [a, b], rest, output, threads),
-            Elements::I8ToI8(requantise) => bytes(&gemm, requantise, [a, b], rest, output, threads),
+            Elements::F64 => floats::<f64>(&gemm, [alpha, beta], inputs, output, threads),
+            Elements::F32 => floats::<f32>(&gemm, [alpha as f32, beta as f32], inputs, output, threads),
+            Elements::F16(_) => floats::<f16>(&gemm, [alpha as f32, beta as f32], inputs, output, threads),
+            Elements::I8ToI32 => integers(&gemm, inputs, output, threads),
+            Elements::I8ToI8(requantise) => bytes(&gemm, requantise, inputs, output, threads),
         }
     })
 }
@@ -43,7 +40,11 @@ fn operand(layout: &Layout, batch_stride: usize) -> Operand {
 
 /// The products of a batch in the form of the CPU path, each with the index of its first: all at once, or one by one
 /// when a buffer contains their offsets.
-fn products<S: Copy>(gemm: &Gemm, rest: &[&[u8]], [alpha, beta]: [S; 2]) -> Vec<(usize, cpu::Gemm<S>)> {
+fn products<S: Copy>(
+    gemm: &Gemm,
+    inputs: &Inputs<'_>,
+    [alpha, beta]: [S; 2],
+) -> Result<Vec<(usize, cpu::Gemm<S>)>, CpuError> {
     let Gemm { m, n, .. } = *gemm;
     let strides = if let Batch::Strided { strides, .. } = gemm.batch { strides } else { [0; 3] };
     let k = if gemm.factors()[0] == 0.0 { 0 } else { gemm.k };
@@ -55,30 +56,31 @@ fn products<S: Copy>(gemm: &Gemm, rest: &[&[u8]], [alpha, beta]: [S; 2]) -> Vec<
     };
     let c = operand(&gemm.c, strides[2]);
     let all = cpu::Gemm { m, n, k, alpha, beta, a, b, c, batch: gemm.batch.count() };
-    let Batch::Offsets { count } = gemm.batch else { return vec![(0, all)] };
-    let offsets = rest.first().map_or(&[][..], |offsets| elements_of::<u32>(offsets));
+    let Batch::Offsets { count } = gemm.batch else { return Ok(vec![(0, all)]) };
+    let offsets = elements_of::<u32>(inputs.get(Role::Offsets)?);
     let moved =
         |operand: Operand, by: u32| Operand { offset: operand.offset.saturating_add(by as usize), ..operand };
-    offsets
+    let products = offsets
         .chunks_exact(3)
         .take(count)
         .map(|at| cpu::Gemm { a: moved(a, at[0]), b: moved(b, at[1]), c: moved(c, at[2]), batch: 1, ..all })
-        .enumerate()
-        .collect()
+        .enumerate();
+    Ok(products.collect())
+}
+
+/// A and B.
+fn factors_of<'m, T: bytemuck::Pod>(inputs: &Inputs<'m>) -> Result<[&'m [T]; 2], CpuError> {
+    Ok([elements_of(inputs.get(Role::A)?), elements_of(inputs.get(Role::B)?)])
 }
 
 /// The memory of the epilogue's stages; empty for a stage without memory.
-fn sides<'m, T: bytemuck::Pod>(gemm: &Gemm, rest: &[&'m [u8]]) -> Vec<&'m [T]> {
-    let before = usize::from(matches!(gemm.batch, Batch::Offsets { .. }))
-        + usize::from(matches!(gemm.elements, Elements::I8ToI8(_)));
-    let mut sides = rest.iter().skip(before);
-    let stages = gemm.epilogue.iter().map(|stage| match stage {
-        Stage::BiasColumns | Stage::BiasRows | Stage::Residual { .. } => {
-            sides.next().map_or(&[][..], |side| elements_of(side))
-        }
-        Stage::Relu | Stage::Relu6 | Stage::Clamp { .. } => &[][..],
+fn sides<'m, T: bytemuck::Pod>(gemm: &Gemm, inputs: &Inputs<'m>) -> Result<Vec<&'m [T]>, CpuError> {
+    let stages = gemm.epilogue.iter().enumerate();
+    let sides = stages.map(|(index, stage)| match stage.role(index) {
+        Some(role) => Ok(elements_of(inputs.get(role)?)),
+        None => Ok(&[][..]),
     });
-    stages.collect()
+    sides.collect()
 }
 
 /// The index, in a stage's memory, of the value for the element at distance `further` from `place`.
@@ -109,8 +111,7 @@ fn clamp<S: Copy + PartialOrd>(value: S, least: S, most: S) -> S {
 fn floats<T>(
     gemm: &Gemm,
     factors: [T::Sum; 2],
-    [a, b]: [&[u8]; 2],
-    rest: &[&[u8]],
+    inputs: &Inputs<'_>,
     c: &mut [u8],
     threads: Threads,
 ) -> Result<(), CpuError>
@@ -118,14 +119,15 @@ where
     T: cpu::Element<Result = T> + bytemuck::Pod + Into<T::Sum>,
     T::Sum: PartialOrd + From<f32> + Add<Output = T::Sum>,
 {
-    let (a, b, c) = (elements_of::<T>(a), elements_of::<T>(b), elements_of_mut::<T>(c));
-    let sides = sides::<T>(gemm, rest);
+    let [a, b] = factors_of::<T>(inputs)?;
+    let c = elements_of_mut::<T>(c);
+    let sides = sides::<T>(gemm, inputs)?;
     // In the type of the sums, although halves are summed in float here.
     let limit = |value: f32| {
         let in_half = gemm.elements == Elements::F16(Accumulate::F16);
         T::Sum::from(if in_half { f16::from_f32(value).to_f32() } else { value })
     };
-    for (first, product) in products(gemm, rest, factors) {
+    for (first, product) in products(gemm, inputs, factors)? {
         let finish = |place: Place, values: &mut [T::Sum]| {
             for (stage, side) in gemm.epilogue.iter().zip(&sides) {
                 let limits = match stage {
@@ -165,16 +167,11 @@ fn finish_integers(gemm: &Gemm, sides: &[&[i32]], first: usize, place: Place, va
     }
 }
 
-fn integers(
-    gemm: &Gemm,
-    [a, b]: [&[u8]; 2],
-    rest: &[&[u8]],
-    c: &mut [u8],
-    threads: Threads,
-) -> Result<(), CpuError> {
-    let (a, b, c) = (elements_of::<i8>(a), elements_of::<i8>(b), elements_of_mut::<i32>(c));
-    let sides = sides::<i32>(gemm, rest);
-    for (first, product) in products(gemm, rest, [gemm.alpha as i32, gemm.beta as i32]) {
+fn integers(gemm: &Gemm, inputs: &Inputs<'_>, c: &mut [u8], threads: Threads) -> Result<(), CpuError> {
+    let [a, b] = factors_of::<i8>(inputs)?;
+    let c = elements_of_mut::<i32>(c);
+    let sides = sides::<i32>(gemm, inputs)?;
+    for (first, product) in products(gemm, inputs, [gemm.alpha as i32, gemm.beta as i32])? {
         let finish = |place: Place, values: &mut [i32]| finish_integers(gemm, &sides, first, place, values);
         cpu::gemm(&product, a, b, c, finish, threads)?;
     }
@@ -186,19 +183,18 @@ fn integers(
 fn bytes(
     gemm: &Gemm,
     requantise: Requantise,
-    [a, b]: [&[u8]; 2],
-    rest: &[&[u8]],
+    inputs: &Inputs<'_>,
     c: &mut [u8],
     threads: Threads,
 ) -> Result<(), CpuError> {
-    let (a, b, c) = (elements_of::<i8>(a), elements_of::<i8>(b), elements_of_mut::<i8>(c));
+    let [a, b] = factors_of::<i8>(inputs)?;
+    let c = elements_of_mut::<i8>(c);
     let Gemm { m, n, .. } = *gemm;
-    let before = usize::from(matches!(gemm.batch, Batch::Offsets { .. }));
-    let scales: &[i32] = rest.get(before).map_or(&[][..], |scales| elements_of(scales));
-    let sides = sides::<i32>(gemm, rest);
+    let scales: &[i32] = elements_of(inputs.get(Role::Scales)?);
+    let sides = sides::<i32>(gemm, inputs)?;
     let [zero_a, zero_b] = [requantise.zero_a, requantise.zero_b].map(i32::from);
     let mut sums = vec![0; m * n];
-    for (first, all) in products(gemm, rest, [1, 0]) {
+    for (first, all) in products(gemm, inputs, [1, 0])? {
         let k = all.k;
         for index in 0..all.batch {
             let place = |operand: Operand| operand.offset + index * operand.batch_stride;

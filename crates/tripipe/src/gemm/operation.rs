@@ -2,24 +2,20 @@
 
 use std::sync::Arc;
 
+use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{
     self as kernels, Accumulate, Batch, Choice, Elements, Gemm, Given, Operand, Packed, Parameters, Unfit,
 };
+use tripipe_launch::ExecuteError;
 
 use super::host;
 use crate::explanation::{Arithmetic, Prediction, RunnerUp};
 use crate::kept::{Described, Family, key};
-use crate::memory::Memory;
-use crate::operation::{Doer, Host, Later, Operation, Refused, Size};
+use crate::operation::{Doer, Host, Later, Operation, Placed, Refused, Size};
 use crate::{Context, Error, Explanation, Pending};
 
 /// The number of multiply-adds that the CPU path does in less time than waking another thread takes.
 const SMALL: f64 = 64.0 * 64.0 * 64.0;
-
-/// The index in [`Gemm::operands`] of the operand that is written.
-const RESULT: usize = 2;
-/// The index of the operand with the offsets of the products of a batch, if it has one.
-const OFFSETS: usize = 3;
 
 /// A product prepared for operands with the described layouts.
 pub struct GemmOperation {
@@ -112,10 +108,13 @@ impl GemmOperation {
             choice = Some(chosen);
             Ok(plan)
         };
-        let bytes = |operand: &Operand| operand.elements.saturating_mul(operand.element.bytes());
+        let bytes =
+            |operand: &Operand| (operand.role, operand.elements.saturating_mul(operand.element.bytes()));
+        let operands = gemm.operands().iter().map(bytes).collect::<Vec<_>>();
+        let (result, inputs) = operands.into_iter().partition::<Vec<_>, _>(|(role, _)| *role == Role::C);
         let size = Size {
-            operands: gemm.operands().iter().map(bytes).collect(),
-            result: RESULT,
+            inputs,
+            result: result.first().copied().unwrap_or((Role::C, 0)),
             written: written(gemm),
             operations: gemm.operations(),
         };
@@ -137,80 +136,75 @@ impl GemmOperation {
     }
 
     /// Whether its operands can begin later by this much than described.
-    pub(super) fn can_move(&self, later: &[Later]) -> bool {
+    pub(super) fn can_move(&self, later: &[(Role, Later)]) -> bool {
         self.operation.can_move(later)
     }
 
-    /// Queues it over the operands of [`Gemm::operands`], which begin `later` than described; an empty `later` means
-    /// none does.
-    pub(crate) fn run_over(&self, operands: &[&Memory], later: &[Later]) -> Result<Pending, Error> {
-        let by = |index: usize| later.get(index).map_or(0, |later| later.elements as usize);
-        let named = self.gemm.operands();
-        if named.len() != operands.len() {
-            return Err(Error::Length { operand: "the operands", want: named.len(), found: operands.len() });
-        }
-        for (index, (operand, memory)) in named.iter().zip(operands).enumerate() {
-            let found = memory.bytes() / operand.element.bytes();
-            // A packed operand has the size of its packing.
-            let packed = self.given.get(index).is_some_and(Option::is_some);
-            let want = operand.elements.saturating_add(by(index));
-            if !packed && operand.elements > 0 && found < want {
-                return Err(Error::Short { operand: operand.name.clone(), want, found });
+    /// Queues it over the operands of [`Gemm::operands`]: C, and those that are read, in any order.
+    pub(crate) fn run_over(&self, inputs: &[Placed<'_>], c: Placed<'_>) -> Result<Pending, Error> {
+        for operand in self.gemm.operands() {
+            let placed = if operand.role == Role::C { &c } else { placed(inputs, operand.role)? };
+            let found = placed.memory.bytes() / operand.element.bytes();
+            let want = operand.elements.saturating_add(placed.later.elements as usize);
+            if !self.is_packed(operand.role) && operand.elements > 0 && found < want {
+                return Err(Error::Short { operand: operand.role.to_string(), want, found });
             }
         }
         if self.gemm.m == 0 || self.gemm.n == 0 || self.gemm.batch.count() == 0 {
             return Ok(Pending::done());
         }
-        let run = |operands: &[&Memory]| {
-            let names = ["A", "B", "C"].into_iter().chain(std::iter::repeat("an operand of the epilogue"));
-            let operands: Vec<(&'static str, &Memory)> = names.zip(operands.iter().copied()).collect();
-            self.operation.run(&operands, later)
+        let Batch::Offsets { count } = self.gemm.batch else {
+            return self.operation.run(inputs, c.memory, c.later);
         };
-        let Batch::Offsets { count } = self.gemm.batch else { return run(operands) };
         // The offsets that are read must be those that were checked: anything that shares the memory may write it at
         // any time.
-        operands[OFFSETS].with_snapshot(
+        placed(inputs, Role::Offsets)?.memory.with_snapshot(
             3 * count * size_of::<u32>(),
-            |offsets| self.check_offsets(&named, operands, later, offsets),
+            |offsets| self.check_offsets(inputs, &c, offsets),
             |offsets| {
-                let mut operands = operands.to_vec();
-                operands[OFFSETS] = offsets;
-                run(&operands)
+                let others = inputs.iter().filter(|input| input.role != Role::Offsets).copied();
+                let inputs: Vec<Placed<'_>> = others.chain([Placed::new(Role::Offsets, offsets)]).collect();
+                self.operation.run(&inputs, c.memory, c.later)
             },
         )
     }
 
+    /// Whether an operand has the layout of a packing, and its size.
+    fn is_packed(&self, role: Role) -> bool {
+        let [a, b] = self.given;
+        role == Role::A && a.is_some() || role == Role::B && b.is_some()
+    }
+
     /// Checks that the operands of every product of a batch are within their memory, given the offset of each.
-    fn check_offsets(
-        &self,
-        named: &[Operand],
-        operands: &[&Memory],
-        later: &[Later],
-        offsets: &[u8],
-    ) -> Result<(), Error> {
-        let Gemm { m, n, k, ref a, ref b, ref c, .. } = self.gemm;
+    fn check_offsets(&self, inputs: &[Placed<'_>], c: &Placed<'_>, offsets: &[u8]) -> Result<(), Error> {
+        let Gemm { m, n, k, .. } = self.gemm;
         let words = offsets.chunks_exact(size_of::<u32>()).enumerate();
+        // In the order of the offsets: A, B, C.
         let furthest = words.fold([0; 3], |mut furthest: [usize; 3], (index, word)| {
             let offset = bytemuck::pod_read_unaligned::<u32>(word) as usize;
             furthest[index % 3] = furthest[index % 3].max(offset);
             furthest
         });
-        let spans = [a.span([m, k]), b.span([k, n]), c.span([m, n])];
-        for (index, (span, furthest)) in spans.into_iter().zip(furthest).enumerate() {
+        let (input, output, _) = self.gemm.elements.types();
+        let moved = [
+            (placed(inputs, Role::A)?, self.gemm.a.span([m, k]), input),
+            (placed(inputs, Role::B)?, self.gemm.b.span([k, n]), input),
+            (c, self.gemm.c.span([m, n]), output),
+        ];
+        for ((placed, span, element), furthest) in moved.into_iter().zip(furthest) {
             let want =
                 span.map_or(usize::MAX, |span| if span == 0 { 0 } else { span.saturating_add(furthest) });
-            let by = later.get(index).map_or(0, |later| later.elements as usize);
-            let found = (operands[index].bytes() / named[index].element.bytes()).saturating_sub(by);
-            let packed = self.given.get(index).is_some_and(Option::is_some);
-            if !packed && found < want {
-                return Err(Error::Short { operand: named[index].name.clone(), want, found });
+            let by = placed.later.elements as usize;
+            let found = (placed.memory.bytes() / element.bytes()).saturating_sub(by);
+            if !self.is_packed(placed.role) && found < want {
+                return Err(Error::Short { operand: placed.role.to_string(), want, found });
             }
         }
         Ok(())
     }
 
     /// Runs it on the CPU path, over A, B and C in memory of the calling thread.
-    pub(crate) fn run_here(&self, inputs: &[&[u8]; 2], c: &mut [u8]) -> Result<(), Error> {
+    pub(crate) fn run_here(&self, inputs: &[(Role, &[u8])], c: &mut [u8]) -> Result<(), Error> {
         self.operation.run_here(inputs, c)
     }
 
@@ -272,16 +266,27 @@ impl GemmOperation {
             Elements::F16(_) => Arithmetic::F16,
             Elements::I8ToI32 | Elements::I8ToI8(_) => Arithmetic::I8,
         };
-        let bytes: usize = self.gemm.operands().iter().map(|one| one.elements * one.element.bytes()).sum();
-        self.operation.add_bound(&mut explanation, arithmetic, bytes as f64);
+        self.operation.add_bound(&mut explanation, arithmetic, self.operation.bytes() as f64);
         explanation
     }
+}
+
+/// The operand with this role.
+///
+/// # Errors
+/// It is missing.
+fn placed<'r, 'm>(inputs: &'r [Placed<'m>], role: Role) -> Result<&'r Placed<'m>, Error> {
+    inputs
+        .iter()
+        .find(|input| input.role == role)
+        .ok_or_else(|| ExecuteError::Operand { operand: role.to_string(), problem: "is missing" }.into())
 }
 
 /// The number of bytes of C that are written, each once; 0 where C is also read, or where several products may be
 /// stored at one location.
 fn written(gemm: &Gemm) -> usize {
-    let one = gemm.m.saturating_mul(gemm.n).saturating_mul(gemm.operands()[RESULT].element.bytes());
+    let (_, output, _) = gemm.elements.types();
+    let one = gemm.m.saturating_mul(gemm.n).saturating_mul(output.bytes());
     match gemm.batch {
         _ if gemm.beta != 0.0 => 0,
         Batch::One => one,

@@ -3,11 +3,12 @@
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
+use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{self as kernels, Gemm, Layout, Parameters, Side};
 
 use super::product::{Factor, layout_of};
 use crate::memory::Memory;
-use crate::operation::{Refused, Run};
+use crate::operation::{Placed, Refused, Run};
 use crate::{Error, Matrix, MatrixView};
 
 /// A or B of many products, converted once to the layout in which the kernel reads it. On the CPU path, and for a
@@ -82,9 +83,8 @@ impl<T: Factor> Packed<T> {
         let memory = Memory::of_kind(context, &tag.memory())?;
         let run = Run {
             operation: "packing",
-            memories: &[view.memory(), &memory],
-            later: &[],
-            result: 1,
+            inputs: &[Placed::new(Role::Source, view.memory())],
+            result: Placed::new(Role::Result, &memory),
             written: memory.bytes(),
         };
         drop(context.core().engine().run_plan(plan, &run)?);
@@ -125,9 +125,8 @@ impl<T: Factor> Packed<T> {
         let to = MatrixView::from(&matrix).memory();
         let run = Run {
             operation: "unpacking",
-            memories: &[&self.memory, to],
-            later: &[],
-            result: 1,
+            inputs: &[Placed::new(Role::Source, &self.memory)],
+            result: Placed::new(Role::Result, to),
             written: to.bytes(),
         };
         drop(context.core().engine().run_plan(plan, &run)?);

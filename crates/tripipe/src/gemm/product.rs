@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use half::f16;
+use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{
     self as kernels, Accumulate, Batch, Elements, Gemm, Layout, Parameters, Requantise, Scale, Stage,
 };
@@ -11,7 +12,7 @@ use super::operation::GemmOperation;
 use super::packed::Packed;
 use crate::matrix::Shape;
 use crate::memory::Memory;
-use crate::operation::Later;
+use crate::operation::{Later, Placed};
 use crate::{
     Context, Element, Error, Explanation, Matrix, MatrixView, MatrixViewMut, Order, Pending, Vector,
 };
@@ -130,8 +131,8 @@ pub struct Product<'m, T: Factor> {
     pub(super) a: Operand<'m, T>,
     pub(super) b: Operand<'m, T>,
     offsets: Option<&'m Memory>,
-    /// Biases and residuals, in the order of their stages.
-    sides: Vec<&'m Memory>,
+    /// Biases and residuals.
+    sides: Vec<Placed<'m>>,
 }
 
 /// How sums of bytes are converted back to bytes: [`Requantise`] with its multipliers.
@@ -185,15 +186,13 @@ impl<'m, T: Factor> Product<'m, T> {
 
     /// Adds a stage: add a number to each column.
     pub fn bias_columns(mut self, bias: &'m Vector<T::Sum>) -> Self {
-        self.gemm.epilogue.push(Stage::BiasColumns);
-        self.sides.push(bias.memory());
+        self.stage(Stage::BiasColumns, bias.memory());
         self
     }
 
     /// Adds a stage: add a number to each row.
     pub fn bias_rows(mut self, bias: &'m Vector<T::Sum>) -> Self {
-        self.gemm.epilogue.push(Stage::BiasRows);
-        self.sides.push(bias.memory());
+        self.stage(Stage::BiasRows, bias.memory());
         self
     }
 
@@ -226,8 +225,7 @@ impl<'m, T: Factor> Product<'m, T> {
             Batch::Strided { strides: [_, _, stride], .. } => stride,
             Batch::One | Batch::Offsets { .. } => 0,
         };
-        self.gemm.epilogue.push(Stage::Residual { layout: layout_of(&view.shape()), stride });
-        self.sides.push(view.memory());
+        self.stage(Stage::Residual { layout: layout_of(&view.shape()), stride }, view.memory());
         Ok(self)
     }
 
@@ -308,6 +306,13 @@ impl<'m, T: Factor> Product<'m, T> {
         Ok(self.operation(None, parameters)?.0.explain())
     }
 
+    /// Adds a stage that reads memory.
+    fn stage(&mut self, stage: Stage, memory: &'m Memory) {
+        let role = stage.role(self.gemm.epilogue.len());
+        self.sides.extend(role.map(|role| Placed::new(role, memory)));
+        self.gemm.epilogue.push(stage);
+    }
+
     fn context(&self) -> &Context {
         self.a.memory().context()
     }
@@ -329,22 +334,23 @@ impl<'m, T: Factor> Product<'m, T> {
         &self,
         c: Option<&Memory>,
         parameters: Option<Parameters>,
-    ) -> Result<(Arc<GemmOperation>, Vec<Later>), Error> {
+    ) -> Result<(Arc<GemmOperation>, Vec<(Role, Later)>), Error> {
         let packed = self.tags();
         let mut near = self.gemm.clone();
-        let [a, b, sum] = [0, 1, 2].map(|index| self.gemm.operands()[index].element.bytes());
-        let mut later = vec![Later::default(); 3];
-        if packed[0].is_none() {
-            later[0] = Later::off(&mut near.a.offset, a);
-        }
-        if packed[1].is_none() {
-            later[1] = Later::off(&mut near.b.offset, b);
-        }
-        later[2] = Later::off(&mut near.c.offset, sum);
+        let (input, output, _) = self.gemm.elements.types();
+        let moved = [
+            (Role::A, packed[0].is_none(), &mut near.a, input),
+            (Role::B, packed[1].is_none(), &mut near.b, input),
+            (Role::C, true, &mut near.c, output),
+        ];
+        let moved = moved.into_iter().filter(|(_, is_plain, _, _)| *is_plain);
+        let later: Vec<(Role, Later)> = moved
+            .map(|(role, _, layout, element)| (role, Later::off(&mut layout.offset, element.bytes())))
+            .collect();
         // Kernels use 32-bit indices.
         let memories = [Some(self.a.memory()), Some(self.b.memory()), c];
         let counts = memories.into_iter().flatten().all(|memory| u32::try_from(memory.bytes()).is_ok());
-        if counts && later.iter().any(|later| *later != Later::default()) {
+        if counts && later.iter().any(|(_, later)| later.elements > 0) {
             let operation = self.context().gemm_with(&near, parameters, &packed)?;
             if operation.can_move(&later) {
                 return Ok((operation, later));
@@ -420,11 +426,12 @@ impl<'m, T: Factor> Product<'m, T> {
         self.check_packed()?;
         let parameters = self.settle_packed()?;
         let (operation, later) = self.operation(Some(c), parameters)?;
-        let mut operands = vec![self.a.memory(), self.b.memory(), c];
-        operands.extend(self.offsets);
-        operands.extend(scales);
-        operands.extend(self.sides);
-        operation.run_over(&operands, &later)
+        let place = |role, memory| Placed::later(role, memory, &later);
+        let mut inputs = vec![place(Role::A, self.a.memory()), place(Role::B, self.b.memory())];
+        inputs.extend(self.offsets.map(|offsets| Placed::new(Role::Offsets, offsets)));
+        inputs.extend(scales.map(|scales| Placed::new(Role::Scales, scales)));
+        inputs.extend(&self.sides);
+        operation.run_over(&inputs, place(Role::C, c))
     }
 }
 

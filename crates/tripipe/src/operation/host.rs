@@ -2,12 +2,33 @@
 
 use std::sync::Arc;
 
-use super::run::Later;
+use tripipe_kernels::Role;
+
 use crate::cpu::{CpuError, Threads};
 use crate::pool::on_pool;
 
-/// The operation on the CPU path: the inputs, in order, the output, and how many threads it may use.
-pub(crate) type HostWork = Arc<dyn Fn(&[&[u8]], &mut [u8], Threads) -> Result<(), CpuError> + Send + Sync>;
+/// The operation on the CPU path: the inputs, the output, and how many threads it may use.
+pub(crate) type HostWork = Arc<dyn Fn(&Inputs<'_>, &mut [u8], Threads) -> Result<(), CpuError> + Send + Sync>;
+
+/// The bytes that an operation reads, by role.
+pub(crate) struct Inputs<'b>(pub(crate) &'b [(Role, &'b [u8])]);
+
+impl<'b> Inputs<'b> {
+    /// The bytes of an input.
+    ///
+    /// # Errors
+    /// There is no such input.
+    pub(crate) fn get(&self, role: Role) -> Result<&'b [u8], CpuError> {
+        let known = self.0.iter().find(|(known, _)| *known == role);
+        known.map(|(_, bytes)| *bytes).ok_or_else(|| CpuError::Operand { operand: role.to_string() })
+    }
+}
+
+/// How many bytes later the operands begin than an operation was made for.
+pub(crate) struct Begins {
+    pub(super) inputs: Vec<(Role, usize)>,
+    pub(super) result: usize,
+}
 
 /// The implementation on the CPU path, as a fallback for a device or on its own.
 #[derive(Clone)]
@@ -19,36 +40,32 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// As [`Self::run`], with operands that begin later.
+    /// As [`Self::run`], with inputs in the order of `begins`, where it also says how much later they begin.
     pub(crate) fn run_later(
         &self,
+        begins: &Begins,
         inputs: &[&[u8]],
         output: &mut [u8],
-        later: &[Later],
     ) -> Result<(), CpuError> {
-        let by = |index: usize| later.get(index).map_or(0, |later| later.bytes);
-        if later.iter().all(|later| later.bytes == 0) {
-            return self.run(inputs, output);
-        }
-        let result = self.size.result;
-        let places = (0..).filter(|index| *index != result);
-        let inputs: Vec<&[u8]> = inputs
+        let inputs: Vec<(Role, &[u8])> = begins
+            .inputs
             .iter()
-            .zip(places)
-            .map(|(input, index)| input.get(by(index)..).unwrap_or_default())
+            .zip(inputs)
+            .map(|((role, by), input)| (*role, input.get(*by..).unwrap_or_default()))
             .collect();
-        self.run(&inputs, output.get_mut(by(result)..).unwrap_or_default())
+        self.run(&inputs, output.get_mut(begins.result..).unwrap_or_default())
     }
 
     /// Runs it: reads `inputs` and writes `output`.
     ///
     /// # Errors
-    /// Slices that are too short.
-    pub(crate) fn run(&self, inputs: &[&[u8]], output: &mut [u8]) -> Result<(), CpuError> {
+    /// An input is missing; slices that are too short.
+    pub(crate) fn run(&self, inputs: &[(Role, &[u8])], output: &mut [u8]) -> Result<(), CpuError> {
+        let inputs = Inputs(inputs);
         if self.small {
-            (self.work)(inputs, output, Threads::One)
+            (self.work)(&inputs, output, Threads::One)
         } else {
-            on_pool(|| (self.work)(inputs, output, Threads::All))
+            on_pool(|| (self.work)(&inputs, output, Threads::All))
         }
     }
 }
@@ -56,12 +73,20 @@ impl Host {
 /// The size of an operation.
 #[derive(Clone, Debug)]
 pub(crate) struct Size {
-    /// Sizes of its operands in bytes, in the plan's order.
-    pub(crate) operands: Vec<usize>,
-    /// The index of the operand that is written.
-    pub(crate) result: usize,
+    /// What it reads, in bytes.
+    pub(crate) inputs: Vec<(Role, usize)>,
+    /// What it writes, in bytes.
+    pub(crate) result: (Role, usize),
     /// The number of bytes of the result that are written, each once; 0 when the result is also read.
     pub(crate) written: usize,
     /// The number of arithmetic operations.
     pub(crate) operations: f64,
+}
+
+impl Size {
+    /// The total size of its operands in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let inputs = self.inputs.iter().map(|(_, bytes)| *bytes);
+        inputs.chain([self.result.1]).fold(0, usize::saturating_add)
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tripipe_device::Probe;
-use tripipe_kernels::{Plan, PlanError};
+use tripipe_kernels::{Plan, PlanError, Role};
 
 use crate::engine::host::{done, guarded};
 use crate::engine::kernels::Trial;
@@ -16,11 +16,10 @@ use crate::engine::{Core, Ready};
 use crate::explanation::{Arithmetic, Explanation, Prediction, RunnerUp};
 use crate::memory::Memory;
 use crate::{Context, Error, Pending};
-use run::check_operands;
 use times::Times;
 
-pub(crate) use host::{Host, HostWork, Size};
-pub(crate) use run::{Later, Run};
+pub(crate) use host::{Host, HostWork, Inputs, Size};
+pub(crate) use run::{Later, Placed, Run};
 
 /// An operation on one context, which can be run any number of times.
 pub(crate) struct Operation {
@@ -79,37 +78,31 @@ impl Operation {
     }
 
     /// Whether the operands can begin later by this much than the plan says, on a device and on the CPU path.
-    pub(crate) fn can_move(&self, later: &[Later]) -> bool {
-        let fits = |(operand, later): (usize, &Later)| later.elements == 0 || self.ready.can_move(operand);
-        later.iter().enumerate().all(fits)
+    pub(crate) fn can_move(&self, later: &[(Role, Later)]) -> bool {
+        later.iter().all(|(role, later)| later.elements == 0 || self.ready.can_move(*role))
     }
 
-    /// Queues it over `operands`, in the plan's order, which begin `later` than the plan says; an empty `later` means
-    /// none does.
+    /// Queues it over `inputs`, in any order, into `result`.
     ///
     /// # Errors
-    /// An operand in another context, or one that shares memory with the result; no memory left for the plan; the
-    /// device is gone.
-    pub(crate) fn run(
-        &self,
-        operands: &[(&'static str, &Memory)],
-        later: &[Later],
-    ) -> Result<Pending, Error> {
+    /// An operand that is missing, in another context, or that shares memory with the result; no memory left for the
+    /// plan; the device is gone.
+    pub(crate) fn run(&self, inputs: &[Placed<'_>], result: &Memory, later: Later) -> Result<Pending, Error> {
         let begun = Instant::now();
-        let Size { result, written, .. } = self.host.size;
-        check_operands(&self.core, operands, result)?;
-        let memories: Vec<&Memory> = operands.iter().map(|(_, memory)| *memory).collect();
-        let run = Run { operation: self.name, memories: &memories, later, result, written };
+        let Size { result: (role, _), written, .. } = self.host.size;
+        let run =
+            Run { operation: self.name, inputs, result: Placed { role, memory: result, later }, written };
+        run.check(&self.core, &self.host.size)?;
         let pending = self.ready.run(&run)?;
         self.times.add(&pending, begun, self.runs_kernels());
         Ok(pending)
     }
 
-    /// Runs it on the CPU path, over slices: the inputs, in order, and the output. Done when it returns.
+    /// Runs it on the CPU path, over slices: the inputs, in any order, and the output. Done when it returns.
     ///
     /// # Errors
-    /// Slices that are too short.
-    pub(crate) fn run_here(&self, inputs: &[&[u8]], output: &mut [u8]) -> Result<(), Error> {
+    /// An input is missing; slices that are too short.
+    pub(crate) fn run_here(&self, inputs: &[(Role, &[u8])], output: &mut [u8]) -> Result<(), Error> {
         done(guarded(|| self.host.run(inputs, output)))
     }
 
@@ -160,7 +153,7 @@ impl Operation {
 
     /// The total size of its operands in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.host.size.operands.iter().sum()
+        self.host.size.bytes()
     }
 
     pub(crate) fn core(&self) -> &Core {
@@ -180,20 +173,29 @@ mod tests {
     /// Copies 16 bytes on the CPU path; the first `failures` runs fail, every other one by a panic.
     fn copying(context: &Context, small: bool, failures: usize) -> Operation {
         let left = Arc::new(AtomicUsize::new(failures));
-        let work = move |inputs: &[&[u8]], output: &mut [u8], _: Threads| {
+        let work = move |inputs: &Inputs<'_>, output: &mut [u8], _: Threads| {
             match left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)) {
                 Ok(left) if left % 2 == 0 => {
                     return Err(CpuError::Length { operation: "a test", buffer: "x", want: 77, found: 1 });
                 }
                 Ok(_) => std::panic::resume_unwind(Box::new("77")),
-                Err(_) => output[..16].copy_from_slice(&inputs[0][..16]),
+                Err(_) => output[..16].copy_from_slice(&inputs.get(Role::Source)?[..16]),
             }
             Ok(())
         };
-        let size = Size { operands: vec![16; 2], result: 1, written: 16, operations: 16.0 };
+        let size = Size {
+            inputs: vec![(Role::Source, 16)],
+            result: (Role::Result, 16),
+            written: 16,
+            operations: 16.0,
+        };
         let host = Host { work: Arc::new(work), small, size };
         let plan = |_: &Probe| Err(Refused::Lacks("what is needed".to_owned()));
         Operation::new(context, "a test", plan, host, Doer::Fastest).unwrap()
+    }
+
+    fn run_copy(copy: &Operation, from: &Vector<u8>, to: &Vector<u8>) -> Result<Pending, Error> {
+        copy.run(&[Placed::new(Role::Source, from.memory())], to.memory(), Later::default())
     }
 
     fn failed<T: std::fmt::Debug>(result: Result<T, Error>) {
@@ -209,9 +211,7 @@ mod tests {
                 let bytes = |value: u8| Vector::from_slice(&context, &[value; 16]).unwrap();
                 let (source, lost, of_lost, good) = (bytes(5), bytes(0), bytes(0), bytes(0));
                 let copy = copying(&context, small, failures);
-                let run = |from: &Vector<u8>, to: &Vector<u8>| {
-                    copy.run(&[("from", from.memory()), ("to", to.memory())], &[]).unwrap()
-                };
+                let run = |from: &Vector<u8>, to: &Vector<u8>| run_copy(&copy, from, to).unwrap();
                 for _ in 0..failures {
                     drop(run(&source, &lost));
                 }
@@ -240,13 +240,52 @@ mod tests {
             let bytes = |value: u8| Vector::from_slice(&context, &[value; 16]).unwrap();
             let (source, result) = (bytes(5), bytes(1));
             let copy = copying(&context, false, 2);
-            let run = || copy.run(&[("from", source.memory()), ("to", result.memory())], &[]);
+            let run = || run_copy(&copy, &source, &result);
             // By a panic, then by an error.
             failed(run());
             failed(run());
             context.finish().unwrap();
             run().unwrap().wait().unwrap();
             assert_eq!(result.to_vec().unwrap(), [5; 16]);
+        }
+    }
+
+    /// `a - b` on the CPU path; on a device there is no plan for it.
+    fn difference(context: &Context) -> Operation {
+        let work = |inputs: &Inputs<'_>, output: &mut [u8], _: Threads| {
+            output[0] = inputs.get(Role::A)?[0] - inputs.get(Role::B)?[0];
+            Ok(())
+        };
+        let inputs = vec![(Role::A, 1), (Role::B, 1)];
+        let size = Size { inputs, result: (Role::C, 1), written: 1, operations: 1.0 };
+        let host = Host { work: Arc::new(work), small: true, size };
+        let plan = |_: &Probe| Err(Refused::Lacks("kernels".to_owned()));
+        Operation::new(context, "a test", plan, host, Doer::Fastest).unwrap()
+    }
+
+    #[test]
+    fn operands_are_found_by_their_role() {
+        for device in Device::list() {
+            let context = Context::new(&device).unwrap();
+            let bytes = |value: u8| Vector::from_slice(&context, &[value]).unwrap();
+            let (seven, two, result) = (bytes(7), bytes(2), bytes(0));
+            let difference = difference(&context);
+            let run = |inputs: &[Placed<'_>]| {
+                difference.run(inputs, result.memory(), Later::default())?.wait()?;
+                Ok::<_, Error>(result.to_vec()?[0])
+            };
+            let [a, b] =
+                [(Role::A, &seven), (Role::B, &two)].map(|(role, of)| Placed::new(role, of.memory()));
+            assert_eq!((run(&[a, b]).unwrap(), run(&[b, a]).unwrap()), (5, 5));
+            let said = |inputs: &[Placed<'_>]| run(inputs).unwrap_err().to_string();
+            assert_eq!(said(&[a]), "operand B is missing");
+            assert_eq!(said(&[a, b, a]), "operand A is given twice");
+            let other = Placed { role: Role::Scales, ..a };
+            assert_eq!(said(&[a, b, other]), "operand scales is not one of the operation's");
+            let here = difference.run_here(&[(Role::B, &[2]), (Role::A, &[7])], &mut [0]);
+            assert!(here.is_ok());
+            let missing = difference.run_here(&[(Role::A, &[7])], &mut [0]).unwrap_err().to_string();
+            assert!(missing.contains("operand B is missing"), "{missing}");
         }
     }
 }

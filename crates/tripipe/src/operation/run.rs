@@ -2,57 +2,81 @@
 
 use std::sync::Arc;
 
-use tripipe_launch::Submission;
+use tripipe_kernels::Role;
+use tripipe_launch::{ExecuteError, Submission};
 
+use super::host::{Begins, Size};
 use crate::engine::Core;
 use crate::line::{Line, Outcome};
 use crate::memory::Memory;
 use crate::{Error, Pending};
 
+/// An operand: what it is for, its memory, and where it begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Placed<'m> {
+    pub(crate) role: Role,
+    pub(crate) memory: &'m Memory,
+    /// How much later it begins than the operation was made for.
+    pub(crate) later: Later,
+}
+
+impl<'m> Placed<'m> {
+    /// An operand that begins where the operation was made for.
+    pub(crate) fn new(role: Role, memory: &'m Memory) -> Self {
+        Self { role, memory, later: Later::default() }
+    }
+
+    /// An operand that begins as much later as `later` says for its role.
+    pub(crate) fn later(role: Role, memory: &'m Memory, later: &[(Role, Later)]) -> Self {
+        let known = later.iter().find(|(known, _)| *known == role);
+        Self { role, memory, later: known.map_or_else(Later::default, |(_, later)| *later) }
+    }
+}
+
 /// One run of an operation.
 pub(crate) struct Run<'r> {
     /// The name of the operation, for errors.
     pub(crate) operation: &'static str,
-    /// Its operands, in the plan's order.
-    pub(crate) memories: &'r [&'r Memory],
-    /// How much later each operand begins than the plan says; empty when none does.
-    pub(crate) later: &'r [Later],
-    /// The index of the operand that is written.
-    pub(crate) result: usize,
+    /// What it reads, in any order.
+    pub(crate) inputs: &'r [Placed<'r>],
+    /// What it writes.
+    pub(crate) result: Placed<'r>,
     /// The number of bytes of the result that are written, each once; 0 when the result is also read.
     pub(crate) written: usize,
 }
 
-impl Run<'_> {
-    /// The operand that is written.
-    pub(crate) fn result(&self) -> &Memory {
-        self.memories[self.result]
+impl<'r> Run<'r> {
+    /// All operands; the result is the last.
+    pub(crate) fn operands(&self) -> impl Iterator<Item = &Placed<'r>> {
+        self.inputs.iter().chain([&self.result])
     }
 
-    /// What an engine knows of each operand.
+    /// What an engine knows of the inputs, in order, and of the result.
     ///
     /// # Errors
     /// An operand is not in the memory of that engine: `of` is `None` for it.
-    pub(crate) fn each<T>(&self, of: impl Fn(&Memory) -> Option<T>) -> Result<Vec<T>, Error> {
-        let known = self.memories.iter().map(|memory| {
-            of(memory).ok_or_else(|| {
-                let [want, found] = [self.result(), memory].map(|memory| memory.context().name().to_owned());
-                Error::OtherContext { operand: "an operand", want, found }
-            })
-        });
-        known.collect()
+    pub(crate) fn each<T>(&self, of: impl Fn(&Memory) -> Option<T>) -> Result<(Vec<T>, T), Error> {
+        let known = |placed: &Placed<'_>| {
+            of(placed.memory).ok_or_else(|| other_context(placed, self.result.memory.context().core()))
+        };
+        Ok((self.inputs.iter().map(known).collect::<Result<_, _>>()?, known(&self.result)?))
+    }
+
+    /// How many bytes later each operand begins.
+    pub(crate) fn begins(&self) -> Begins {
+        let inputs = self.inputs.iter().map(|input| (input.role, input.later.bytes));
+        Begins { inputs: inputs.collect(), result: self.result.later.bytes }
     }
 
     /// Whether nothing of the result's old contents remains.
     pub(crate) fn overwrites(&self) -> bool {
-        self.memories[self.result].bytes() == self.written
+        self.result.memory.bytes() == self.written
     }
 
     /// The operands whose contents are read.
-    pub(crate) fn read(&self) -> impl Iterator<Item = &Memory> {
-        let overwrites = self.overwrites();
-        let memories = self.memories.iter().enumerate();
-        memories.filter(move |(index, _)| *index != self.result || !overwrites).map(|(_, memory)| *memory)
+    pub(crate) fn read(&self) -> impl Iterator<Item = &'r Memory> {
+        let result = (!self.overwrites()).then_some(self.result.memory);
+        self.inputs.iter().map(|input| input.memory).chain(result)
     }
 
     /// The outcomes of the operations that it depends on.
@@ -68,8 +92,57 @@ impl Run<'_> {
         rests_on: Vec<Arc<Outcome>>,
     ) -> Pending {
         let outcome = line.add(self.operation, &submission, rests_on);
-        self.result().rest_on(Some(Arc::clone(&outcome)));
+        self.result.memory.rest_on(Some(Arc::clone(&outcome)));
         Pending::queued(submission, line, &outcome)
+    }
+
+    /// Checks that the operands are those of an operation of this size, that all live in the context of `core`, that
+    /// none shares bytes with the result, and that none is mapped in a conflicting way.
+    pub(super) fn check(&self, core: &Core, size: &Size) -> Result<(), Error> {
+        let wrong =
+            |role: &Role, problem| Err(ExecuteError::Operand { operand: role.to_string(), problem }.into());
+        let given = |role: &Role| self.inputs.iter().filter(|input| input.role == *role).count();
+        let wanted = |role: &Role| size.inputs.iter().any(|(wanted, _)| wanted == role);
+        if let Some((role, _)) = size.inputs.iter().find(|(role, _)| given(role) != 1) {
+            return wrong(role, if given(role) == 0 { "is missing" } else { "is given twice" });
+        }
+        if let Some(input) = self.inputs.iter().find(|input| !wanted(&input.role)) {
+            return wrong(&input.role, "is not one of the operation's");
+        }
+        if let Some(foreign) = self.operands().find(|placed| !is_on(placed.memory, core)) {
+            return Err(other_context(foreign, core));
+        }
+        if let Some(shared) = self.inputs.iter().find(|input| input.memory.overlaps(self.result.memory)) {
+            return Err(Error::Aliased { operand: in_words(shared.role) });
+        }
+        self.inputs.iter().try_for_each(|input| input.memory.check_free(in_words(input.role), false))?;
+        self.result.memory.check_free(in_words(self.result.role), true)
+    }
+}
+
+fn is_on(memory: &Memory, core: &Core) -> bool {
+    std::ptr::eq(&raw const **memory.context().core(), core)
+}
+
+fn other_context(placed: &Placed<'_>, core: &Core) -> Error {
+    let [want, found] = [core, placed.memory.context().core()].map(|core| core.name().to_owned());
+    Error::OtherContext { operand: in_words(placed.role), want, found }
+}
+
+/// The operand in the text of an error.
+fn in_words(role: Role) -> &'static str {
+    match role {
+        Role::A => "A",
+        Role::B => "B",
+        Role::C => "C",
+        Role::Offsets => "the offsets",
+        Role::Scales => "the scales",
+        Role::BiasColumns(_) | Role::BiasRows(_) => "the bias",
+        Role::Residual(_) => "the residual",
+        Role::Source => "the source",
+        Role::Luma | Role::Chroma => "the frame",
+        Role::Result => "the result",
+        _ => "an operand",
     }
 }
 
@@ -90,31 +163,5 @@ impl Later {
         let elements = u32::try_from(*offset - *offset % STEP).unwrap_or_default();
         *offset -= elements as usize;
         Self { elements, bytes: (elements as usize).saturating_mul(element_bytes) }
-    }
-}
-
-/// Checks that all operands live in the context of `core`, that none shares bytes with the result, and that none is
-/// mapped in a conflicting way.
-pub(super) fn check_operands(
-    core: &Core,
-    operands: &[(&'static str, &Memory)],
-    result: usize,
-) -> Result<(), Error> {
-    for (operand, memory) in operands {
-        let of = memory.context().core();
-        if !std::ptr::eq(&raw const **of, core) {
-            let [want, found] = [core, of].map(|core| core.name().to_owned());
-            return Err(Error::OtherContext { operand, want, found });
-        }
-    }
-    let shared = |(index, (_, memory)): &(usize, &(&'static str, &Memory))| {
-        *index != result && memory.overlaps(operands[result].1)
-    };
-    match operands.iter().enumerate().find(shared) {
-        Some((_, (operand, _))) => Err(Error::Aliased { operand }),
-        None => operands
-            .iter()
-            .enumerate()
-            .try_for_each(|(index, (operand, memory))| memory.check_free(operand, index == result)),
     }
 }

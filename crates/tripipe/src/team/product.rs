@@ -4,12 +4,13 @@ use std::ops::Range;
 use std::time::Instant;
 
 use tripipe_device::Probe;
+use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{Accumulate, Gemm};
 
 use super::{Band, Kind, Shares, Spent, Team, Whole, Work, room};
 use crate::gemm::{Factor, GemmOperation, Packed};
 use crate::memory::Memory;
-use crate::operation::Doer;
+use crate::operation::{Doer, Placed};
 use crate::{Context, Error, Matrix};
 
 /// The number of rows of a band is a multiple of this, so that work-groups of the common tiles are full.
@@ -118,13 +119,15 @@ impl<T: Factor> Work for Multiplying<'_, T> {
         let a: &[u8] = bytemuck::cast_slice(&self.a[rows.start * k..rows.end * k]);
         let Some(b) = &bench.b else {
             let start = Instant::now();
-            operation.run_here(&[a, bytemuck::cast_slice(self.b)], c)?;
+            operation.run_here(&[(Role::A, a), (Role::B, bytemuck::cast_slice(self.b))], c)?;
             return Ok(Spent { building, computing: Some(start.elapsed().as_secs_f64()) });
         };
         let on_device = room(context, &mut bench.a, a.len())?;
         on_device.write(0, a)?;
         let result = room(context, &mut bench.c, c.len())?;
-        let computing = operation.run_over(&[on_device, b.memory(), result], &[])?.seconds_if_taken()?;
+        let inputs = [Placed::new(Role::A, on_device), Placed::new(Role::B, b.memory())];
+        let run = operation.run_over(&inputs, Placed::new(Role::C, result))?;
+        let computing = run.seconds_if_taken()?;
         result.read(0, c)?;
         Ok(Spent { building, computing })
     }

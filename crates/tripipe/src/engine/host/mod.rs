@@ -5,13 +5,14 @@ mod queue;
 
 use std::sync::{Arc, RwLock};
 
+use tripipe_kernels::Role;
 use tripipe_launch::MemoryKind;
 
 use super::{Engine, Initial, MakePlan, Rates, Ready, Storage};
 use crate::cpu::{self, MultiplyAdd, Threads};
 use crate::explanation::Arithmetic;
 use crate::line::Line;
-use crate::memory::zeros;
+use crate::memory::{Memory, zeros};
 use crate::operation::{Doer, Host, Run};
 use crate::{Context, Error, Pending};
 use memory::{HostMemory, with_cells};
@@ -72,21 +73,21 @@ struct OnHost {
 }
 
 impl Ready for OnHost {
-    fn can_move(&self, _: usize) -> bool {
+    fn can_move(&self, _: Role) -> bool {
         true
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Pending, Error> {
         let rests_on = run.rests_on();
-        let mut cells = run.each(|memory| Some((Arc::clone(memory.storage().cells()?), memory.bytes())))?;
-        let (output, bytes) = cells.remove(run.result);
-        let (host, later) = (self.host.clone(), run.later.to_vec());
+        let cells = |memory: &Memory| Some((Arc::clone(memory.storage().cells()?), memory.bytes()));
+        let (inputs, (output, bytes)) = run.each(cells)?;
+        let (host, begins) = (self.host.clone(), run.begins());
         let work = move || {
-            with_cells(&cells, (&output, bytes), |inputs, output| host.run_later(inputs, output, &later))
+            with_cells(&inputs, (&output, bytes), |inputs, output| host.run_later(&begins, inputs, output))
         };
         let task = self.path.queue.submit(self.host.small, work);
         if rests_on.is_empty() && task.went_well() {
-            run.result().rest_on(None);
+            run.result.memory.rest_on(None);
             return Ok(Pending::ended(task));
         }
         Ok(run.queued(&self.path.line, task, rests_on))

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use tripipe_kernels::Plan;
+use tripipe_kernels::{Plan, Role};
 use tripipe_opencl::BuiltProgram;
 
 use super::Kernels;
@@ -20,8 +20,8 @@ pub(crate) struct Builds(Mutex<Vec<JoinHandle<()>>>);
 /// A plan whose kernels are being built, or have been built.
 pub(super) struct Build {
     planned: OnceLock<Planned>,
-    /// For each operand, whether it can begin later than the plan says.
-    can_move: Vec<bool>,
+    /// The operands that can begin later than the plan says.
+    can_move: Vec<Role>,
     /// `Some` until it is planned.
     under_way: Mutex<Option<UnderWay>>,
 }
@@ -55,14 +55,14 @@ impl Build {
         let mut builds = lock(&builds.0);
         builds.retain(|build| !build.is_finished());
         builds.push(thread);
-        let can_move = (0..plan.operands()).map(|operand| plan.can_move(operand)).collect();
+        let can_move = plan.operands().filter(|operand| plan.can_move(*operand)).collect();
         let under_way = UnderWay { plan: plan.clone(), made };
         Some(Self { planned: OnceLock::new(), can_move, under_way: Mutex::new(Some(under_way)) })
     }
 
     /// Whether an operand can begin later than the plan says.
-    pub(super) fn can_move(&self, operand: usize) -> bool {
-        self.can_move.get(operand).copied().unwrap_or_default()
+    pub(super) fn can_move(&self, operand: Role) -> bool {
+        self.can_move.contains(&operand)
     }
 
     /// The plan with its kernels, once they are built.

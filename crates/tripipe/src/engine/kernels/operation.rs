@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use tripipe_kernels::Plan;
+use tripipe_kernels::{Plan, Role};
 use tripipe_launch::MemoryId;
 
 use super::build::Build;
@@ -84,7 +84,7 @@ impl OnDevice {
 }
 
 impl Ready for OnDevice {
-    fn can_move(&self, operand: usize) -> bool {
+    fn can_move(&self, operand: Role) -> bool {
         match &self.way {
             Way::Kernels(planned) => planned.plan().can_move(operand),
             Way::Later(build) => build.can_move(operand),
@@ -101,7 +101,7 @@ impl Ready for OnDevice {
         let start = Instant::now();
         on_host(&self.kernels, run, &self.host)?;
         if run.overwrites() {
-            run.result().rest_on(None);
+            run.result.memory.rest_on(None);
         }
         Ok(Pending::ended(Arc::new(HostTask::over(start))))
     }
@@ -133,11 +133,11 @@ pub(super) fn on_host(kernels: &Arc<Kernels>, run: &Run<'_>, host: &Host) -> Res
     let object = |memory: &Memory| -> Option<(MemoryId, usize)> {
         Some((memory.storage().device()?.id_on(kernels)?, memory.bytes()))
     };
-    let mut objects = run.each(object)?;
-    let output = objects.remove(run.result);
+    let (objects, output) = run.each(object)?;
+    let begins = run.begins();
     let mut outcome = Ok(());
     kernels.runner().executor().with_all_bytes(&objects, output, &mut |inputs, output| {
-        outcome = guarded(|| host.run_later(inputs, output, run.later));
+        outcome = guarded(|| host.run_later(&begins, inputs, output));
     })?;
     done(outcome)
 }

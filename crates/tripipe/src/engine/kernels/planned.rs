@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use tripipe_kernels::Plan;
 use tripipe_kernels::plan::{Bound, Scratch};
+use tripipe_kernels::{Plan, Role};
 use tripipe_launch::{ExecuteError, Executor, MemoryId, Prepared, Submission};
 
 use super::Kernels;
@@ -38,9 +38,9 @@ pub(super) struct Bindings {
 
 /// The launches over one set of operands.
 struct Binding {
-    operands: Vec<MemoryId>,
-    /// The number of elements that each operand begins later than the plan says.
-    later: Vec<u32>,
+    operands: Vec<(Role, MemoryId)>,
+    /// The number of elements that operands begin later than the plan says; those that do not are left out.
+    later: Vec<(Role, u32)>,
     bound: Bound,
     launches: Prepared,
     /// The outcome of the preparation that precedes the step.
@@ -54,7 +54,7 @@ impl Bindings {
         kernels: &Kernels,
         executor: &mut dyn Executor,
         plan: &Plan<'static>,
-        (operands, later): (Vec<MemoryId>, &[u32]),
+        (operands, later): (Vec<(Role, MemoryId)>, &[(Role, u32)]),
         note: impl FnOnce(Box<dyn Submission>) -> Arc<Outcome>,
     ) -> Result<(&Binding, bool), ExecuteError> {
         self.last_run = kernels.next_run();
@@ -104,7 +104,7 @@ impl Bindings {
 
     /// Removes the launches over that memory, which they would keep alive.
     pub(super) fn forget(&mut self, memory: MemoryId, kernels: &Kernels) {
-        while let Some(place) = self.bound.iter().position(|binding| binding.operands.contains(&memory)) {
+        while let Some(place) = self.bound.iter().position(|binding| binding.is_over(memory)) {
             if let Some(binding) = self.bound.remove(place) {
                 binding.bound.release(kernels.runner().executor());
             }
@@ -113,11 +113,15 @@ impl Bindings {
 }
 
 impl Binding {
+    fn is_over(&self, memory: MemoryId) -> bool {
+        self.operands.iter().any(|(_, operand)| *operand == memory)
+    }
+
     /// Also queues the preparation that precedes the step, which is passed to `note`.
     fn new(
         executor: &mut dyn Executor,
         plan: &Plan<'static>,
-        (operands, later): (Vec<MemoryId>, &[u32]),
+        (operands, later): (Vec<(Role, MemoryId)>, &[(Role, u32)]),
         scratch: &Scratch,
         note: impl FnOnce(Box<dyn Submission>) -> Arc<Outcome>,
     ) -> Result<Self, ExecuteError> {
@@ -192,15 +196,18 @@ impl Planned {
 
     fn try_submit(&self, run: &Run<'_>) -> Result<Pending, Error> {
         let Self { kernels, plan, .. } = self;
-        let ids = run.each(|memory| memory.storage().device()?.id_on(kernels))?;
-        let later: Vec<u32> = run.later.iter().map(|later| later.elements).collect();
+        let (mut ids, result) = run.each(|memory| memory.storage().device()?.id_on(kernels))?;
+        ids.push(result);
+        let bound = run.operands().zip(&ids).map(|(placed, id)| (placed.role, *id)).collect();
+        let later = run.operands().map(|placed| (placed.role, placed.later.elements));
+        let later: Vec<(Role, u32)> = later.filter(|(_, elements)| *elements > 0).collect();
         let mut bindings = lock(&self.bindings);
         let mut runner = kernels.runner();
         let mut rests_on = run.rests_on();
         let note = |submission: Box<dyn Submission>| {
             kernels.line.add(run.operation, &Arc::from(submission), rests_on.clone())
         };
-        let operands = (ids.clone(), &later[..]);
+        let operands = (bound, &later[..]);
         let (binding, is_new) = bindings.find_or_bind(kernels, runner.executor(), plan, operands, note)?;
         if is_new {
             kernels.note_bound(&ids, &self.bindings);

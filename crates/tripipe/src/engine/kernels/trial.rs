@@ -4,13 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tripipe_kernels::Role;
+
 use super::Kernels;
 use super::operation::on_host;
 use super::planned::Planned;
 use crate::engine::Core;
 use crate::explanation::{RunnerUp, Time};
 use crate::memory::Memory;
-use crate::operation::{Host, Run, Size};
+use crate::operation::{Host, Placed, Run, Size};
 use crate::{Context, Error};
 
 /// Numbers of operations and bytes above which the two are not tried: 25 ms on a CPU that does 10 G of them a second,
@@ -35,8 +37,7 @@ pub(crate) struct Trial {
 
 /// Whether there is work to do, and it is small enough that doing it twice does not matter.
 fn is_tried(size: &Size) -> bool {
-    let bytes = size.operands.iter().fold(0usize, |sum, bytes| sum.saturating_add(*bytes));
-    bytes <= MOST_BYTES && size.operations > 0.0 && size.operations <= MOST_OPERATIONS
+    size.bytes() <= MOST_BYTES && size.operations > 0.0 && size.operations <= MOST_OPERATIONS
 }
 
 impl Trial {
@@ -62,17 +63,15 @@ impl Trial {
         planned: &Planned,
         host: &Host,
     ) -> Result<Self, Error> {
-        let make = |bytes: &usize| Memory::new(context, *bytes, None);
-        let memories: Vec<Memory> = host.size.operands.iter().map(make).collect::<Result<_, _>>()?;
-        let memories: Vec<&Memory> = memories.iter().collect();
+        let Size { inputs, result, written, .. } = &host.size;
+        let make = |(role, bytes): &(Role, usize)| Ok((*role, Memory::new(context, *bytes, None)?));
+        let inputs: Vec<(Role, Memory)> = inputs.iter().map(make).collect::<Result<_, Error>>()?;
+        let inputs: Vec<Placed<'_>> =
+            inputs.iter().map(|(role, memory)| Placed::new(*role, memory)).collect();
+        let (role, result) = make(result)?;
         context.core().settle();
-        let run = Run {
-            operation: "a trial",
-            memories: &memories,
-            later: &[],
-            result: host.size.result,
-            written: host.size.written,
-        };
+        let result = Placed::new(role, &result);
+        let run = Run { operation: "a trial", inputs: &inputs, result, written: *written };
         let device_seconds = shortest(|| planned.submit(&run)?.wait())?;
         let host_seconds = shortest(|| on_host(kernels, &run, host))?;
         Ok(Self { device_seconds, host_seconds })
@@ -158,8 +157,8 @@ mod tests {
     #[test]
     fn large_operations_are_not_tried() {
         let size = |bytes: usize, operations: f64| Size {
-            operands: vec![bytes; 2],
-            result: 1,
+            inputs: vec![(Role::Source, bytes)],
+            result: (Role::Result, bytes),
             written: bytes,
             operations,
         };

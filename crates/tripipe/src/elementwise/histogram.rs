@@ -1,0 +1,110 @@
+//! How often each value occurs.
+
+use tripipe_device::Probe;
+use tripipe_kernels::filter::{Element, FilterError, Layout, Raster};
+use tripipe_kernels::{Plan, PlanError, Role, elementwise};
+
+use crate::cpu::{CpuError, Threads};
+use crate::kept::key;
+use crate::memory::{elements_of as cast, elements_of_mut as cast_mut};
+use crate::operation::Inputs;
+use crate::task::{Sizes, Task, name_of_image, raster_bytes};
+use crate::{Error, Image, Pending, Pixel, Vector};
+
+/// A channel type whose values can be counted in a histogram.
+pub trait Counted: Pixel {}
+
+impl Counted for u8 {}
+impl Counted for u16 {}
+
+impl<T: Counted> Image<T> {
+    /// The number of occurrences of each value over all channels, after all operations queued before: of bytes, or of
+    /// the upper 8 bits of 16-bit values.
+    ///
+    /// # Errors
+    /// An earlier operation failed; the device is gone.
+    pub fn histogram(&self) -> Result<[u32; 256], Error> {
+        self.histogram_async()?.wait()
+    }
+
+    /// As [`Self::histogram`], without waiting.
+    ///
+    /// # Errors
+    /// It is mapped for writing; no memory left; the device is gone. Other errors are reported by the [`Pending`].
+    pub fn histogram_async(&self) -> Result<Pending<[u32; 256]>, Error> {
+        let result = Vector::<u32>::zeros(self.context(), 256)?;
+        let histogram = self.context().task(Histogram { raster: *self.raster() })?;
+        drop(histogram.run(&[(Role::Source, self.view().memory())], result.memory())?);
+        Ok(result.to_vec_async()?.then(|bins| <[u32; 256]>::try_from(bins).map_err(|_| Error::ValueTaken)))
+    }
+}
+
+/// The number of occurrences of each value.
+#[derive(Clone, PartialEq)]
+struct Histogram {
+    raster: Raster,
+}
+
+impl Task for Histogram {
+    const KERNEL: &'static str = "histogram";
+
+    fn name(&self) -> String {
+        format!("histogram of {}", name_of_image(&self.raster))
+    }
+
+    fn key(&self) -> u64 {
+        key(&self.raster)
+    }
+
+    fn plan(&self, probe: &Probe) -> Result<Plan<'static>, PlanError> {
+        elementwise::histogram(&self.raster, probe)
+    }
+
+    fn elements(&self) -> usize {
+        self.raster.width * self.raster.height
+    }
+
+    fn sizes(&self) -> Result<Sizes, FilterError> {
+        let result = 256 * size_of::<u32>();
+        let inputs = vec![(Role::Source, raster_bytes(&self.raster)?)];
+        Ok(Sizes { inputs, result, written: result })
+    }
+
+    fn run(&self, inputs: &Inputs<'_>, output: &mut [u8], _: Threads) -> Result<(), CpuError> {
+        histogram(&self.raster, inputs.get(Role::Source)?, &mut cast_mut::<u32>(output)[..256]);
+        Ok(())
+    }
+}
+
+fn histogram(raster: &Raster, image: &[u8], bins: &mut [u32]) {
+    bins.fill(0);
+    if raster.is_empty() {
+        return;
+    }
+    let planes = if raster.layout == Layout::Packed { 1 } else { raster.channels };
+    for plane in 0..planes {
+        for y in 0..raster.height {
+            let first = raster.index([0, y], if planes > 1 { plane } else { 0 });
+            if raster.element == Element::U16 {
+                for value in &cast::<u16>(image)[first..][..raster.row_elements()] {
+                    bins[usize::from(*value >> 8)] += 1;
+                }
+            } else {
+                for value in &image[first..][..raster.row_elements()] {
+                    bins[usize::from(*value)] += 1;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_histogram_has_a_name_in_words() {
+        let raster = Raster::packed([3, 2], 3, Element::U8);
+        assert_eq!(Histogram { raster }.name(), "histogram of 3x2, 3 x u8");
+    }
+}

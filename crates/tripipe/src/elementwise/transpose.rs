@@ -1,0 +1,108 @@
+//! The transpose of a matrix, with its elements moved.
+
+use tripipe_device::Probe;
+use tripipe_kernels::elementwise::{self, Matrix as Dense};
+use tripipe_kernels::filter::FilterError;
+use tripipe_kernels::{Plan, PlanError, Role};
+
+use crate::cpu::{self, CpuError, Threads};
+use crate::kept::key;
+use crate::memory::{elements_of as cast, elements_of_mut as cast_mut};
+use crate::operation::Inputs;
+use crate::task::{Sizes, Task};
+use crate::{Element, Error, Matrix, Order, Pending};
+
+impl<T: Element> Matrix<T> {
+    /// A new row-major matrix with the transpose; the elements are moved. (A [`Matrix::transposed`] view moves nothing,
+    /// and products accept it as well.)
+    ///
+    /// # Errors
+    /// No memory left; the device is gone.
+    pub fn to_transposed(&self) -> Result<Self, Error> {
+        self.to_transposed_async()?.queued_value()
+    }
+
+    /// As [`Self::to_transposed`]; the [`Pending`] gives the value when it is computed.
+    ///
+    /// # Errors
+    /// As [`Self::to_transposed`].
+    pub fn to_transposed_async(&self) -> Result<Pending<Self>, Error> {
+        let [rows, columns] = [self.rows(), self.columns()];
+        if self.order() == Order::ColumnMajor {
+            // A column-major matrix is its transpose in row-major order.
+            return self.view().transposed().to_matrix_async();
+        }
+        let result = Self::unwritten(self.context(), [columns, rows])?;
+        if rows == 0 || columns == 0 {
+            return Ok(Pending::done().with(result));
+        }
+        let transpose = self.context().task(Transpose { rows, columns, element_bytes: size_of::<T>() })?;
+        let inputs = [(Role::Source, self.view().memory())];
+        Ok(transpose.run(&inputs, result.view().memory())?.with(result))
+    }
+}
+
+/// The transpose of a matrix with these extents.
+#[derive(Clone, PartialEq)]
+struct Transpose {
+    rows: usize,
+    columns: usize,
+    element_bytes: usize,
+}
+
+impl Task for Transpose {
+    const KERNEL: &'static str = "transpose in tiles";
+
+    fn name(&self) -> String {
+        format!("transpose of {}x{}, {} bytes each", self.rows, self.columns, self.element_bytes)
+    }
+
+    fn key(&self) -> u64 {
+        key(&(self.rows, self.columns, self.element_bytes))
+    }
+
+    fn plan(&self, _: &Probe) -> Result<Plan<'static>, PlanError> {
+        elementwise::transpose(Dense::dense(self.columns, self.rows), [0, self.rows], self.element_bytes)
+    }
+
+    fn elements(&self) -> usize {
+        self.rows * self.columns
+    }
+
+    fn sizes(&self) -> Result<Sizes, FilterError> {
+        let bytes = self.elements() * self.element_bytes;
+        Ok(Sizes { inputs: vec![(Role::Source, bytes)], result: bytes, written: bytes })
+    }
+
+    fn run(&self, inputs: &Inputs<'_>, output: &mut [u8], threads: Threads) -> Result<(), CpuError> {
+        let extents = [self.rows, self.columns];
+        transpose(inputs.get(Role::Source)?, output, extents, self.element_bytes, threads)
+    }
+}
+
+fn transpose(
+    from: &[u8],
+    to: &mut [u8],
+    [rows, columns]: [usize; 2],
+    element_bytes: usize,
+    threads: Threads,
+) -> Result<(), CpuError> {
+    match element_bytes {
+        1 => cpu::transpose_u8(&from[..rows * columns], &mut to[..rows * columns], rows, columns, threads),
+        4 => cpu::transpose_f32(
+            &cast(from)[..rows * columns],
+            &mut cast_mut(to)[..rows * columns],
+            rows,
+            columns,
+            threads,
+        ),
+        _ => {
+            for (i, row) in from.chunks_exact(columns.max(1) * element_bytes).take(rows).enumerate() {
+                for (j, element) in row.chunks_exact(element_bytes).enumerate() {
+                    to[(j * rows + i) * element_bytes..][..element_bytes].copy_from_slice(element);
+                }
+            }
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Resized images.
+
+use tripipe_device::Probe;
+use tripipe_kernels::filter::{FilterError, Interpolation, Layout, Raster, resize};
+use tripipe_kernels::{Plan, PlanError, Role};
+
+use crate::cpu::{self, CpuError, Threads};
+use crate::kept::key;
+use crate::operation::Inputs;
+use crate::task::{Sizes, Task, name_of_image, pixel_bytes, raster_bytes};
+use crate::{Error, Image, Pending, Pixel};
+
+impl<T: Pixel> Image<T> {
+    /// A new image: this one resized to `size` (width and height in pixels). Queued; the image can be used at once.
+    ///
+    /// # Errors
+    /// Either this image or `size` is empty and the other is not; no memory left; the device is gone.
+    pub fn resized(&self, size: [usize; 2], interpolation: Interpolation) -> Result<Self, Error> {
+        self.resized_async(size, interpolation)?.queued_value()
+    }
+
+    /// As [`Self::resized`]; the [`Pending`] gives the image when it is computed.
+    ///
+    /// # Errors
+    /// As [`Self::resized`].
+    pub fn resized_async(
+        &self,
+        size: [usize; 2],
+        interpolation: Interpolation,
+    ) -> Result<Pending<Self>, Error> {
+        let from = *self.raster();
+        let to = match from.layout {
+            Layout::Packed => Raster::packed(size, from.channels, from.element),
+            Layout::Planar => Raster::planar(size, from.channels, from.element),
+        };
+        if from.is_empty() != to.is_empty() {
+            return Err(Error::Resize { from: [from.width, from.height], to: size });
+        }
+        let result = Self::unwritten(self.context(), to)?;
+        if to.is_empty() {
+            return Ok(Pending::done().with(result));
+        }
+        let resize = self.context().task(Resize { interpolation, from, to })?;
+        let inputs = [(Role::Source, self.view().memory())];
+        Ok(resize.run(&inputs, result.view().memory())?.with(result))
+    }
+}
+
+/// An image with other extents.
+#[derive(Clone, PartialEq)]
+struct Resize {
+    interpolation: Interpolation,
+    from: Raster,
+    to: Raster,
+}
+
+impl Task for Resize {
+    const KERNEL: &'static str = "resize";
+
+    fn name(&self) -> String {
+        let Self { interpolation, from, to } = self;
+        format!("{interpolation} resizing of {} to {}x{}", name_of_image(from), to.width, to.height)
+    }
+
+    fn key(&self) -> u64 {
+        key(&(&self.from, &self.to))
+    }
+
+    fn plan(&self, probe: &Probe) -> Result<Plan<'static>, PlanError> {
+        resize(self.interpolation, &self.from, &self.to, probe)
+    }
+
+    fn elements(&self) -> usize {
+        self.to.width * self.to.height
+    }
+
+    fn sizes(&self) -> Result<Sizes, FilterError> {
+        let inputs = vec![(Role::Source, raster_bytes(&self.from)?)];
+        Ok(Sizes { inputs, result: raster_bytes(&self.to)?, written: pixel_bytes(&self.to) })
+    }
+
+    fn run(&self, inputs: &Inputs<'_>, output: &mut [u8], threads: Threads) -> Result<(), CpuError> {
+        let source = inputs.get(Role::Source)?;
+        cpu::resize(self.interpolation, &self.from, source, &self.to, output, threads)
+    }
+}
