@@ -57,7 +57,10 @@ impl Texels {
             Element::F32 => ChannelType::F32,
         };
         let shape = ImageShape::d2(size[0], size[1], ChannelOrder::Rgba, channel);
-        Ok(Self { shape, pitch_bytes: pitch * raster.element.bytes() })
+        let pitch_bytes = pitch.checked_mul(raster.element.bytes());
+        let pitch_bytes = pitch_bytes
+            .ok_or_else(|| format!("rows whose distance in bytes can be counted, not {pitch} elements"))?;
+        Ok(Self { shape, pitch_bytes })
     }
 
     /// The start of a raster in the image: texel, row, and rows from plane to plane.
@@ -73,5 +76,30 @@ impl Texels {
             Element::I16 => ["int", "read_imagei"],
             Element::F16 | Element::F32 => ["float", "read_imagef"],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tripipe_device::ImageLimits;
+
+    use super::*;
+
+    #[test]
+    fn rows_too_far_apart_to_count_their_bytes_are_refused() {
+        let images = ImageLimits {
+            max_2d: [1 << 14; 2],
+            max_3d: [0; 3],
+            max_layers: 0,
+            max_1d_buffer: 0,
+            from_buffer: true,
+            pitch_alignment: 4,
+            base_address_alignment: 4,
+        };
+        let probe = Probe { images: Some(images), ..Probe::default() };
+        let near = Raster { pitch: 16, ..Raster::packed([5, 1], 1, Element::I16) };
+        assert!(Texels::over(&near, &probe).is_ok());
+        let far = Raster { pitch: 1 << 63, ..near };
+        assert!(Texels::over(&far, &probe).is_err());
     }
 }
