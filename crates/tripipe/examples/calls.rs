@@ -34,8 +34,7 @@ fn main() -> Result<(), Error> {
     const SHAPES: [usize; 4] = [1, 64, 65, 1000];
     for device in Device::list() {
         for falls_back in [false, true] {
-            let context = Context::new(&device)?;
-            context.fall_back_when_slower(falls_back);
+            let context = Context::builder().cpu_when_faster(falls_back).build(&device)?;
             let way = if falls_back { "whoever is faster" } else { "the device alone" };
             println!("{}, {way}: us a call, and of the first time", context.name());
             let chain = Chain::parse("box:3", Border::Replicate)?;
@@ -54,7 +53,7 @@ fn main() -> Result<(), Error> {
             for shapes in SHAPES {
                 let [again, first] = time(&context, shapes, |shape| {
                     let block = matrix.block(shape..shape + 32, 0..32)?;
-                    Product::of(block, matrix.block(0..32, 32..64)?)?.store(&mut c)?.wait()
+                    Product::new(block, matrix.block(0..32, 32..64)?)?.store(&mut c)?.wait()
                 })?;
                 println!("  a block of 32x32 at {shapes:4} places   {again:9.1} {first:9.1}");
             }
@@ -69,7 +68,7 @@ fn main() -> Result<(), Error> {
             let [a, b] = [matrix.block(0..16, 0..16)?, matrix.block(0..16, 16..32)?];
             let mut c = Matrix::<f32>::zeros(&context, [32, 32])?;
             let [again, first] = time(&context, 1, |_| {
-                Product::of(a, b)?.at_offsets(&offsets)?.store(c.block_mut(0..16, 0..16)?)?.wait()
+                Product::new(a, b)?.at_offsets(&offsets)?.store(c.block_mut(0..16, 0..16)?)?.wait()
             })?;
             println!("  16 products at offsets             {again:9.1} {first:9.1}");
         }

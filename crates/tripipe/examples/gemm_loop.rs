@@ -31,9 +31,8 @@ fn main() -> Outcome<()> {
     if sizes.is_empty() {
         sizes = vec![64, 128, 256, 512, 1024, 2048];
     }
-    let context = Context::new(&choice.resolve()?)?;
     // Taking the device's own times costs more than a small product.
-    context.take_times(false)?;
+    let context = Context::builder().profiling(false).build(&choice.resolve()?)?;
     println!("{}: f32, call and wait", context.name());
     println!("{:>6} {:>12} {:>12} {:>12} {:>12}", "n", "plain us", "packed us", "in a row us", "GFLOP/s");
     for n in sizes {
@@ -41,13 +40,13 @@ fn main() -> Outcome<()> {
         let x = Matrix::from_slice(&context, [n, n], &values)?;
         let weights = Matrix::from_slice(&context, [n, n], &values)?;
         let mut y = Matrix::zeros(&context, [n, n])?;
-        let packed = Packed::b(&weights, n)?;
+        let packed = Packed::right(&weights, n)?;
         let runs = (200_000_000_000 / (2 * n * n * n)).clamp(5, 200);
-        let plain = median(runs, || Ok(Product::of(&x, &weights)?.store(&mut y)?.wait()?))?;
-        let ahead = median(runs, || Ok(Product::of(&x, &packed)?.store(&mut y)?.wait()?))?;
+        let plain = median(runs, || Ok(Product::new(&x, &weights)?.store(&mut y)?.wait()?))?;
+        let ahead = median(runs, || Ok(Product::new(&x, &packed)?.store(&mut y)?.wait()?))?;
         let start = Instant::now();
         for _ in 0..runs {
-            drop(Product::of(&x, &packed)?.store(&mut y)?);
+            drop(Product::new(&x, &packed)?.store(&mut y)?);
         }
         context.finish()?;
         let row = start.elapsed().as_secs_f64() / runs as f64;

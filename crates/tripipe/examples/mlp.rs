@@ -32,12 +32,12 @@ impl Layer {
         let scale = (6.0 / inputs as f32).sqrt();
         let weights = Matrix::from_slice(context, [inputs, outputs], &numbers(inputs * outputs, scale))?;
         let bias = Vector::from_slice(context, &numbers(outputs, 0.1))?;
-        Ok(Self { weights: Packed::b(&weights, batch)?, bias, relu })
+        Ok(Self { weights: Packed::right(&weights, batch)?, bias, relu })
     }
 
     /// Queued; the result can be passed to the next layer at once.
     fn forward(&self, x: &Matrix<f32>) -> Result<Matrix<f32>, Error> {
-        let product = Product::of(x, &self.weights)?.bias_columns(&self.bias);
+        let product = Product::new(x, &self.weights)?.bias_columns(&self.bias);
         if self.relu { product.relu().to_matrix() } else { product.to_matrix() }
     }
 }
@@ -61,6 +61,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let best = (0..10).max_by(|a, b| scores[*a].total_cmp(&scores[*b])).unwrap_or(0);
         println!("  input {index}: class {best}, score {:.3}", scores[best]);
     }
-    print!("{}", Product::of(&x, &layers[0].weights)?.bias_columns(&layers[0].bias).relu().explain()?);
+    print!("{}", Product::new(&x, &layers[0].weights)?.bias_columns(&layers[0].bias).relu().explain()?);
     Ok(())
 }

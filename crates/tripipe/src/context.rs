@@ -39,7 +39,12 @@ pub struct Context {
 }
 
 impl Context {
-    /// A context on `device`.
+    /// Options for a new context.
+    pub fn builder() -> ContextBuilder {
+        ContextBuilder::default()
+    }
+
+    /// A context on `device` with the default options.
     ///
     /// # Errors
     /// The driver refuses a context or a queue; the device is gone.
@@ -114,24 +119,15 @@ impl Context {
         Arc::ptr_eq(&self.core, &other.core)
     }
 
-    /// Sets whether the device's own times are taken; the default is to take them. Without them an operation has less
-    /// overhead before its start (6 us less on an NVIDIA H200), and [`Pending::seconds`] and explanations have no
-    /// times. Waits for all queued operations.
+    /// Sets whether the device's own times are taken, as [`ContextBuilder::profiling`] does. Waits for all queued
+    /// operations.
     ///
     /// # Errors
     /// As [`Self::finish`].
-    pub fn take_times(&self, times: bool) -> Result<(), Error> {
+    pub fn set_profiling(&self, profiling: bool) -> Result<(), Error> {
         self.finish()?;
-        self.core.engine().take_times(times);
+        self.core.engine().take_times(profiling);
         Ok(())
-    }
-
-    /// Sets whether kernels that are not built yet are built on another thread, for operations requested from now on;
-    /// the default is no. Until they are built the CPU path does the operation on copies, and
-    /// [`crate::Explanation::fallback`] says so. Products of packed operands still wait for their kernels: only these
-    /// can read them. Dropping the context waits for builds in progress.
-    pub fn build_in_background(&self, background: bool) {
-        self.core.build_in_background(background);
     }
 
     /// What the operations in this context's cache do, and why they do it that way: products, filters, elementwise
@@ -139,18 +135,6 @@ impl Context {
     /// operation, and so are blocks of matrices. [`Explanation::fallback`] is set for operations left to the CPU path.
     pub fn explain(&self) -> Vec<Explanation> {
         self.kept.all().into_iter().map(|operation| operation.explain()).collect()
-    }
-
-    /// Sets whether the CPU path does operations that it does in clearly less time than the OpenCL device; the default
-    /// is yes: a launch alone costs more than a small product. Operations that both do in milliseconds (at most 268 M
-    /// operations and 32 MiB of operands) are tried on both when they are made, after everything queued so far, and the
-    /// choice is then fixed; [`crate::Explanation::fallback`] says so. Sums of floating-point numbers may differ
-    /// between the two in their last bits: pass `false` where every run of a program must give the same result.
-    /// Operations made before are unchanged. Operations whose kernels are [built in the
-    /// background](Self::build_in_background), products of packed operands and the work of a [`crate::Team`] always run
-    /// on the device.
-    pub fn fall_back_when_slower(&self, fall_back: bool) {
-        self.core.fall_back_when_slower(fall_back);
     }
 
     /// Parameters of products: the user's, from the folder that `TRIPIPE_TABLES` names, otherwise from `tripipe/gemm`
@@ -180,5 +164,84 @@ impl Context {
 impl std::fmt::Debug for Context {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Context").field(&self.core.name()).finish()
+    }
+}
+
+/// Options of a context that is to be made.
+#[derive(Clone, Copy, Debug)]
+#[must_use = "`build` makes the context"]
+pub struct ContextBuilder {
+    background_builds: bool,
+    cpu_when_faster: bool,
+    profiling: bool,
+}
+
+impl Default for ContextBuilder {
+    fn default() -> Self {
+        Self { background_builds: false, cpu_when_faster: true, profiling: true }
+    }
+}
+
+impl ContextBuilder {
+    /// Sets whether kernels that are not built yet are built on another thread; the default is no. Until they are built
+    /// the CPU path does the operation on copies, and [`crate::Explanation::fallback`] says so. Products of packed
+    /// operands still wait for their kernels: only these can read them. Dropping the context waits for builds in
+    /// progress.
+    pub fn background_builds(mut self, background_builds: bool) -> Self {
+        self.background_builds = background_builds;
+        self
+    }
+
+    /// Sets whether the CPU path does operations that it does in clearly less time than the OpenCL device; the default
+    /// is yes: a launch alone costs more than a small product. Operations that take milliseconds on both (at most 268 M
+    /// operations and 32 MiB of operands) are tried on both when they are made, after everything queued so far, and the
+    /// choice is then fixed; [`crate::Explanation::fallback`] says so. Sums of floating-point numbers may differ
+    /// between the two in their last bits: pass `false` where every run of a program must give the same result.
+    /// Operations whose kernels are [built in the background](Self::background_builds), products of packed operands and
+    /// the work of a [`crate::Team`] always run on the device.
+    pub fn cpu_when_faster(mut self, cpu_when_faster: bool) -> Self {
+        self.cpu_when_faster = cpu_when_faster;
+        self
+    }
+
+    /// Sets whether the device's own times are taken; the default is yes. Without them an operation has less overhead
+    /// before its start (6 us less on an NVIDIA H200), and [`crate::Event::seconds`] and explanations have no times.
+    pub fn profiling(mut self, profiling: bool) -> Self {
+        self.profiling = profiling;
+        self
+    }
+
+    /// A context on `device`.
+    ///
+    /// # Errors
+    /// As [`Context::new`].
+    pub fn build(self, device: &Device) -> Result<Context, Error> {
+        self.set(Context::new(device)?)
+    }
+
+    /// A context on an OpenCL device with its own options, as [`Context::on_opencl`].
+    ///
+    /// # Errors
+    /// The device is gone.
+    pub fn build_on_opencl(self, executor: OpenClExecutor) -> Result<Context, Error> {
+        self.set(Context::on_opencl(executor))
+    }
+
+    /// A context on any other executor of kernels, as [`Context::over`].
+    ///
+    /// # Errors
+    /// The executor failed.
+    pub fn build_over(self, executor: impl Executor + Send + 'static) -> Result<Context, Error> {
+        self.set(Context::over(executor))
+    }
+
+    fn set(self, context: Context) -> Result<Context, Error> {
+        let core = context.core();
+        core.build_in_background(self.background_builds);
+        core.fall_back_when_slower(self.cpu_when_faster);
+        if !self.profiling {
+            context.set_profiling(false)?;
+        }
+        Ok(context)
     }
 }

@@ -8,9 +8,11 @@ use tripipe_device::{DeviceKind, Identification, Probe, identify};
 use tripipe_opencl::DevicesError;
 
 use crate::Error;
+use crate::error::Fault;
 
 /// A device. Cheap to clone.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Device {
     /// The built-in CPU path.
     Cpu,
@@ -76,6 +78,14 @@ impl Device {
         }
     }
 
+    /// The OpenCL device; `None` for the CPU path.
+    pub fn opencl(&self) -> Option<&tripipe_opencl::Device> {
+        match self {
+            Self::Cpu => None,
+            Self::OpenCl(device) => Some(device),
+        }
+    }
+
     /// The properties that an OpenCL device reports; `None` for the CPU path.
     pub fn probe(&self) -> Option<&Probe> {
         match self {
@@ -106,7 +116,7 @@ impl FromStr for Choice {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
-        let unknown = || Error::UnknownDevice { name: name.to_owned() };
+        let unknown = || Error::from(Fault::UnknownDevice { name: name.to_owned() });
         match name.to_ascii_lowercase().as_str() {
             "auto" => Ok(Self::Auto),
             "cpu" => Ok(Self::Cpu),
@@ -142,7 +152,8 @@ impl Choice {
             Self::OpenCl(index) => {
                 let found = tripipe_opencl::devices()?;
                 let (index, count) = (index.unwrap_or(0), found.len());
-                let device = found.into_iter().nth(index).ok_or(Error::NoSuchDevice { index, count })?;
+                let device =
+                    found.into_iter().nth(index).ok_or(Error::from(Fault::NoSuchDevice { index, count }))?;
                 Ok(Device::OpenCl(device))
             }
         }

@@ -12,12 +12,122 @@ use tripipe_opencl::DevicesError;
 
 use crate::cpu::CpuError;
 
-/// The reason why a device was not found or an operation failed.
+/// The reason why a device was not found or an operation failed. The text names the place and the remedy;
+/// [`Self::kind`] is for programs.
 #[derive(Debug, Error)]
+#[error(transparent)]
+pub struct Error(Box<Fault>);
+
+/// The kinds of errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ErrorKind {
+    /// A text that is not the name of a device.
+    DeviceName,
+    /// OpenCL was requested, and there is no driver for it.
+    NoOpenCl,
+    /// There is no OpenCL device with the requested number.
+    NoSuchDevice,
+    /// The device, or the type of the operands, does not support the request.
+    Unsupported,
+    /// Lengths, extents, layouts or offsets that do not fit together or exceed the memory.
+    Shape,
+    /// An operation that is invalid by itself: a filter with a wrong parameter, a product with an invalid description.
+    Description,
+    /// An operand shares memory with the result.
+    Aliased,
+    /// An operand is stored in another context.
+    OtherContext,
+    /// A mapping of the memory prevents this use of it.
+    Mapped,
+    /// The host or the device is out of memory.
+    OutOfMemory,
+    /// The device failed, or computed something wrong.
+    Device,
+    /// An operation that was queued before failed, so its result, and everything computed from it, is not available.
+    Dependency,
+    /// The value of an operation was already taken.
+    ValueTaken,
+    /// A table of parameters that the user supplies cannot be read.
+    Table,
+}
+
+impl Error {
+    /// The kind of error.
+    pub fn kind(&self) -> ErrorKind {
+        match &*self.0 {
+            Fault::UnknownDevice { .. } => ErrorKind::DeviceName,
+            Fault::NoOpenCl(_) => ErrorKind::NoOpenCl,
+            Fault::NoSuchDevice { .. } => ErrorKind::NoSuchDevice,
+            Fault::NotOffered { .. } | Fault::NoView { .. } | Fault::NoKernels | Fault::Plan(_) => {
+                ErrorKind::Unsupported
+            }
+            #[cfg(feature = "image")]
+            Fault::NoSuchPicture { .. } => ErrorKind::Unsupported,
+            Fault::Execute(error) => kind_of(error),
+            Fault::Failed { .. } => ErrorKind::Dependency,
+            Fault::Mapped { .. } => ErrorKind::Mapped,
+            Fault::Aliased { .. } => ErrorKind::Aliased,
+            Fault::OtherContext { .. } => ErrorKind::OtherContext,
+            Fault::NoMemory { .. } => ErrorKind::OutOfMemory,
+            Fault::ValueTaken => ErrorKind::ValueTaken,
+            Fault::NoMemberLeft { first, .. } => first.kind(),
+            Fault::Cpu(CpuError::WrongResult { .. }) => ErrorKind::Device,
+            Fault::Table(_) => ErrorKind::Table,
+            Fault::Filter(_) | Fault::Gemm(_) | Fault::Description(_) | Fault::NoMember => {
+                ErrorKind::Description
+            }
+            Fault::Cpu(CpuError::Filter(_)) => ErrorKind::Description,
+            Fault::Cpu(CpuError::Length { .. } | CpuError::TooLarge { .. } | CpuError::Operand { .. })
+            | Fault::Length { .. }
+            | Fault::TooLarge { .. }
+            | Fault::Outside { .. }
+            | Fault::Block { .. }
+            | Fault::RasterElement { .. }
+            | Fault::Resize { .. }
+            | Fault::Shape { .. }
+            | Fault::Raster { .. }
+            | Fault::Inner { .. }
+            | Fault::Extents { .. }
+            | Fault::Short { .. }
+            | Fault::BatchToMatrix
+            | Fault::PackedMoved { .. } => ErrorKind::Shape,
+        }
+    }
+}
+
+fn kind_of(error: &ExecuteError) -> ErrorKind {
+    match error {
+        ExecuteError::OutOfMemory { .. } => ErrorKind::OutOfMemory,
+        ExecuteError::NotOffered { .. } => ErrorKind::Unsupported,
+        _ => ErrorKind::Device,
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Self(Box::new(fault))
+    }
+}
+
+/// Errors of the layers below.
+macro_rules! from {
+    ($($error:ty),*) => { $(
+        impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Fault::from(error).into()
+            }
+        }
+    )* };
+}
+
+from!(DevicesError, CpuError, PlanError, ExecuteError, FilterError, Unfit, DescriptionError, TableError);
+
+/// The errors with their details.
+#[derive(Debug, Error)]
+pub(crate) enum Fault {
     /// An unknown device name.
-    #[error("unknown device `{name}`: want auto, cpu, opencl, or opencl:N as `tripipe devices` numbers them")]
+    #[error("unknown device `{name}`: want auto, cpu, opencl, or opencl:N with N counted from 0")]
     UnknownDevice {
         /// The given name.
         name: String,
@@ -69,7 +179,7 @@ pub enum Error {
         found: usize,
     },
     /// The device does not support this type.
-    #[error("{device} does not offer {what}; the CPU path does (--device cpu)")]
+    #[error("{device} does not offer {what}; the CPU path does")]
     NotOffered {
         /// The device.
         device: String,

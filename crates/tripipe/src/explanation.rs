@@ -31,7 +31,7 @@ pub struct Explanation {
     /// The next best choices, the best first.
     pub runners_up: Vec<RunnerUp>,
     /// Seconds to build the kernels, or to load them from the cache: before the first run, or during the first ones
-    /// ([`crate::Context::build_in_background`]).
+    /// ([`crate::ContextBuilder::background_builds`]).
     pub build_seconds: Option<f64>,
     /// Seconds from the first call to its end, once it has ended: longer than other calls, as a device allocates memory
     /// and prepares launches then.

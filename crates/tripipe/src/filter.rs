@@ -32,11 +32,12 @@ pub use tripipe_kernels::filter::{
 };
 
 use crate::cpu;
+use crate::error::Fault;
 use crate::explanation::{Arithmetic, Chosen, RunnerUp};
 use crate::kept::{Described, Family, key};
 use crate::memory::Memory;
 use crate::operation::{Doer, Host, Inputs, Later, Operation, Placed, Size};
-use crate::{Context, Error, Explanation, Image, ImageView, ImageViewMut, Pending, Pixel};
+use crate::{Context, Error, Event, Explanation, Image, ImageView, ImageViewMut, Pending, Pixel};
 
 /// Size in bytes of a result that the CPU path computes in less time than waking another thread takes.
 const SMALL_BYTES: usize = 16 << 10;
@@ -198,23 +199,23 @@ impl Filter {
         &self,
         source: impl Into<ImageView<'i, S>>,
         result: impl Into<ImageViewMut<'i, R>>,
-    ) -> Result<Pending, Error> {
+    ) -> Result<Event, Error> {
         let (source, result) = (source.into(), result.into());
         for (operand, want, found) in
             [("the source", &self.from, source.raster()), ("the result", &self.to, result.raster())]
         {
             if want != found {
-                return Err(Error::Raster { operand, rasters: Box::new([*want, *found]) });
+                return Err(Error::from(Fault::Raster { operand, rasters: Box::new([*want, *found]) }));
             }
         }
         if self.to.is_empty() {
-            return Ok(Pending::done());
+            return Ok(Event::done());
         }
         self.run_over(source.memory(), result.memory())
     }
 
     /// Queues it over memory with the layout it was made for.
-    pub(crate) fn run_over(&self, source: &Memory, result: &Memory) -> Result<Pending, Error> {
+    pub(crate) fn run_over(&self, source: &Memory, result: &Memory) -> Result<Event, Error> {
         let [_, (_, later)] = self.later;
         self.shared.operation.run(&[Placed::later(Role::Source, source, &self.later)], result, later)
     }

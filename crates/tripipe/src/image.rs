@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 
 use tripipe_kernels::filter::{Layout, Raster};
 
+use crate::error::Fault;
 use crate::memory::{Memory, elements};
 use crate::{Context, Error, Pending, Pixel, Vector};
 
@@ -115,7 +116,7 @@ impl<T: Pixel> Image<T> {
     pub fn over(vector: &Vector<T>, raster: Raster) -> Result<Self, Error> {
         let want = elements_of::<T>(&raster)?;
         if vector.len() < want {
-            return Err(Error::Length { operand: "the vector", want, found: vector.len() });
+            return Err(Error::from(Fault::Length { operand: "the vector", want, found: vector.len() }));
         }
         Ok(Self { memory: vector.memory().clone(), raster, element: PhantomData })
     }
@@ -260,7 +261,7 @@ fn interleave<T: Pixel, const C: usize>(row: &mut [T], planes: [&[T]; C]) {
 fn check_elements<T: Pixel>(raster: &Raster, found: usize) -> Result<(), Error> {
     let want = elements_of::<T>(raster)?;
     if found < want || (found > want && raster.is_empty()) {
-        return Err(Error::Length { operand: "the slice", want, found });
+        return Err(Error::from(Fault::Length { operand: "the slice", want, found }));
     }
     Ok(())
 }
@@ -268,7 +269,7 @@ fn check_elements<T: Pixel>(raster: &Raster, found: usize) -> Result<(), Error> 
 /// The number of elements that a raster of `T` spans.
 pub(crate) fn elements_of<T: Pixel>(raster: &Raster) -> Result<usize, Error> {
     if raster.element != T::PIXEL {
-        return Err(Error::RasterElement { want: T::NAME, found: raster.element });
+        return Err(Error::from(Fault::RasterElement { want: T::NAME, found: raster.element }));
     }
     Ok(raster.elements()?)
 }

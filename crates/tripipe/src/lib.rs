@@ -2,8 +2,8 @@
 //!
 //! - A [`Device`] is an OpenCL device of the machine, or the built-in CPU path, which is always available; a
 //!   [`Context`] is a device with a queue.
-//! - [`Vector`], [`Matrix`] and [`Image`] live in a context. Operations on them are queued and return at once, with a
-//!   [`Pending`] to wait for or to `.await`.
+//! - [`Vector`], [`Matrix`] and [`Image`] live in a context. Operations on them are queued and return at once, with an
+//!   [`Event`], or a [`Pending`] value, to wait for or to `.await`.
 //! - A [`Team`] shares one operation among several contexts.
 //! - [`filter`] and [`gemm`]: the operations. Each picks its kernel for the device and reports in an [`Explanation`]
 //!   which one, and why.
@@ -32,17 +32,33 @@ mod task;
 mod team;
 mod vector;
 
-pub use context::Context;
+pub use context::{Context, ContextBuilder};
 pub use device::{Choice, Device, Devices};
 pub use element::{Element, Float, Pixel};
 pub use elementwise::{Array, ArrayMut, Counted, Elementwise, Summed};
-pub use error::Error;
+pub use error::{Error, ErrorKind};
 pub use explanation::{Arithmetic, Bound, Ceilings, Chosen, Explanation, Prediction, RunnerUp};
 pub use image::{Image, ImageView, ImageViewMut};
 pub use matrix::{Matrix, MatrixView, MatrixViewMut, Order};
-pub use pending::Pending;
+pub use pending::{Event, Pending};
 pub use team::{Share, Shares, Team};
 pub use vector::Vector;
+
+#[cfg(feature = "image")]
+pub use interop::Depth;
+
+/// The types of executors, for [`Context::over`].
+pub use tripipe_launch as launch;
+
+// Types of other crates in signatures.
+pub use half::f16;
+pub use tripipe_device::{Identification, Probe};
+
+/// OpenCL: devices, executors with options of their own, memory to import.
+pub mod opencl {
+    pub use tripipe_opencl::memory::External;
+    pub use tripipe_opencl::{CacheChoice, Device, DevicesError, ExecutorOptions, OpenClExecutor};
+}
 
 /// The contents of a lock, even after a thread that held it panicked: all that is locked in this crate is consistent at
 /// every moment.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tripipe_launch::{ExecuteError, Submission};
 
 use crate::Error;
+use crate::error::Fault;
 
 /// The operations of a context whose outcome was not looked at yet, in the order they run in, and the failures that
 /// were not reported yet.
@@ -158,6 +159,6 @@ impl Outcome {
 
 impl Failure {
     fn error(&self) -> Error {
-        Error::Failed { operation: self.operation, source: Arc::clone(&self.error) }
+        Error::from(Fault::Failed { operation: self.operation, source: Arc::clone(&self.error) })
     }
 }

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use crate::error::Fault;
 use crate::memory::{Memory, elements, zeros};
 use crate::{Context, Element, Error, Pending, Vector};
 
@@ -76,7 +77,7 @@ impl Shape {
     fn block(self, rows: Range<usize>, columns: Range<usize>) -> Result<Self, Error> {
         let inside = |range: &Range<usize>, extent: usize| range.start <= range.end && range.end <= extent;
         if !inside(&rows, self.rows) || !inside(&columns, self.columns) {
-            return Err(Error::Block { rows, columns, extents: [self.rows, self.columns] });
+            return Err(Error::from(Fault::Block { rows, columns, extents: [self.rows, self.columns] }));
         }
         let first = match self.order {
             // An empty block has no elements; the end of the last row is beyond the memory.
@@ -142,7 +143,7 @@ impl<T: Element> Matrix<T> {
     ) -> Result<Self, Error> {
         let want = count(rows, columns)?;
         if elements.len() != want {
-            return Err(Error::Length { operand: "the slice", want, found: elements.len() });
+            return Err(Error::from(Fault::Length { operand: "the slice", want, found: elements.len() }));
         }
         let bytes: &[u8] = bytemuck::cast_slice(elements);
         let memory = Memory::new(context, bytes.len(), Some(bytes))?;
@@ -174,7 +175,7 @@ impl<T: Element> Matrix<T> {
     ) -> Result<Pending<Self>, Error> {
         let (want, elements) = (count(rows, columns)?, elements.into());
         if elements.len() != want {
-            return Err(Error::Length { operand: "the elements", want, found: elements.len() });
+            return Err(Error::from(Fault::Length { operand: "the elements", want, found: elements.len() }));
         }
         let shape = Shape::dense(rows, columns, order);
         let memory = Memory::new_later(context, elements)?;
@@ -201,7 +202,7 @@ impl<T: Element> Matrix<T> {
 
     fn bytes_of(rows: usize, columns: usize) -> Result<usize, Error> {
         let elements = count(rows, columns)?;
-        elements.checked_mul(size_of::<T>()).ok_or(Error::TooLarge { elements })
+        elements.checked_mul(size_of::<T>()).ok_or(Error::from(Fault::TooLarge { elements }))
     }
 
     /// The elements of a vector as a row-major matrix; both share the memory.
@@ -211,7 +212,7 @@ impl<T: Element> Matrix<T> {
     pub fn from_vector(vector: &Vector<T>, [rows, columns]: [usize; 2]) -> Result<Self, Error> {
         let want = count(rows, columns)?;
         if vector.len() != want {
-            return Err(Error::Length { operand: "the vector", want, found: vector.len() });
+            return Err(Error::from(Fault::Length { operand: "the vector", want, found: vector.len() }));
         }
         Ok(Self::in_rows(vector.memory().clone(), [rows, columns]))
     }
@@ -276,7 +277,7 @@ impl<T: Element> Matrix<T> {
 elements!(Matrix, Element, ", in its own order");
 
 fn count(rows: usize, columns: usize) -> Result<usize, Error> {
-    rows.checked_mul(columns).ok_or(Error::TooLarge { elements: usize::MAX })
+    rows.checked_mul(columns).ok_or(Error::from(Fault::TooLarge { elements: usize::MAX }))
 }
 
 impl<'m, T: Element> MatrixView<'m, T> {

@@ -12,15 +12,10 @@ use tripipe_launch::{Submission, Timing};
 
 use crate::Error;
 use crate::engine::host::HostTask;
+use crate::error::Fault;
 use crate::line::{Line, Outcome};
 
-/// A queued operation: wait for it with [`Pending::wait`] or `.await`, which return its value, or drop it and let it
-/// run.
-///
-/// Each function that returns a `T` after waiting for it, or after queueing its computation, has a form whose name ends
-/// in `_async` and that returns a `Pending<T>`: [`Vector::sum`](crate::Vector::sum) and
-/// [`Vector::sum_async`](crate::Vector::sum_async), `to_vec`, `from_slice`, `filtered`, `resized`, `to_matrix` and so
-/// on. These forms do not wait for queued operations.
+/// A queued operation: wait for it with [`Self::wait`] or `.await`, or drop it and let it run.
 ///
 /// Operations of one [`crate::Context`] run in the order they were queued in, and reading a result waits for it, so
 /// waiting is needed only to learn of an error early: the error of an operation that is not waited for is reported when
@@ -28,23 +23,18 @@ use crate::line::{Line, Outcome};
 /// CPU path does as a fallback for a device is done when the call returns.
 ///
 /// Wakers are called on a thread of the library. They may use the context, and wait.
-#[must_use = "whoever waits for an operation learns first that it failed; it can be dropped"]
-pub struct Pending<T = ()> {
+pub struct Event {
     submission: Arc<dyn Submission>,
     /// Where its outcome is looked up; `None` for an operation that succeeded.
     outcome: Option<(Arc<Line>, Arc<Outcome>)>,
     /// Set once a waker was registered.
     waker: Option<Arc<Mutex<Waker>>>,
-    /// Makes the value once the operation has succeeded; `None` once it was taken.
-    value: Option<Value<T>>,
 }
 
-type Value<T> = Box<dyn FnOnce() -> Result<T, Error> + Send + Sync>;
-
-impl Pending {
+impl Event {
     /// An operation that has succeeded.
     pub(crate) fn ended(submission: Arc<dyn Submission>) -> Self {
-        Self { submission, outcome: None, waker: None, value: Some(Box::new(|| Ok(()))) }
+        Self { submission, outcome: None, waker: None }
     }
 
     /// A queued operation.
@@ -56,29 +46,18 @@ impl Pending {
     pub(crate) fn done() -> Self {
         Self::ended(Arc::new(HostTask::over(Instant::now())))
     }
-}
 
-impl<T: 'static> Pending<T> {
-    /// Replaces the value with one made from it when the operation has ended.
-    pub(crate) fn then<U>(
+    /// The value that `make` returns when the operation has ended.
+    pub(crate) fn then<T>(
         self,
-        make: impl FnOnce(T) -> Result<U, Error> + Send + Sync + 'static,
-    ) -> Pending<U> {
-        let Self { submission, outcome, waker, value } = self;
-        let value = value.map(|value| -> Value<U> { Box::new(move || make(value()?)) });
-        Pending { submission, outcome, waker, value }
+        make: impl FnOnce(()) -> Result<T, Error> + Send + Sync + 'static,
+    ) -> Pending<T> {
+        Pending { event: self, value: Some(Box::new(move || make(()))) }
     }
 
-    /// Replaces the value with one that already exists, to be returned when the operation has ended.
-    pub(crate) fn with<U: Send + Sync + 'static>(self, value: U) -> Pending<U> {
-        self.then(|_| Ok(value))
-    }
-}
-
-impl<T> Pending<T> {
-    /// The value at once, while the operation runs: for values that later operations use in queue order.
-    pub(crate) fn queued_value(self) -> Result<T, Error> {
-        self.value.map_or(Err(Error::ValueTaken), |value| value())
+    /// A value that already exists, to be returned when the operation has ended.
+    pub(crate) fn with<T: Send + Sync + 'static>(self, value: T) -> Pending<T> {
+        self.then(|()| Ok(value))
     }
 
     pub(crate) fn submission(&self) -> &Arc<dyn Submission> {
@@ -90,18 +69,12 @@ impl<T> Pending<T> {
         self.submission.is_done()
     }
 
-    /// Waits until it has ended; returns its value.
+    /// Waits until it has ended.
     ///
     /// # Errors
-    /// It failed; [an operation whose result it reads](Error::Failed) failed; the device is gone.
-    pub fn wait(mut self) -> Result<T, Error> {
-        self.give()
-    }
-
-    /// Its value, once it has ended.
-    fn give(&mut self) -> Result<T, Error> {
-        self.result()?;
-        self.value.take().map_or(Err(Error::ValueTaken), |value| value())
+    /// It failed; [an operation whose result it reads](crate::ErrorKind::Dependency) failed; the device is gone.
+    pub fn wait(self) -> Result<(), Error> {
+        self.result()
     }
 
     /// The outcome, once it has ended.
@@ -117,14 +90,12 @@ impl<T> Pending<T> {
     /// queue.
     ///
     /// # Errors
-    /// As [`Self::wait`].
+    /// As [`Self::wait`]; the context does not take times ([`crate::Context::set_profiling`]).
     pub fn seconds(self) -> Result<f64, Error> {
         self.result()?;
         Ok(Timing::span_seconds(&self.submission.timings()?))
     }
-}
 
-impl<T> Pending<T> {
     /// Waits until it has ended; returns seconds as [`Self::seconds`], or `None` when no times are taken.
     ///
     /// # Errors
@@ -133,14 +104,11 @@ impl<T> Pending<T> {
         self.result()?;
         Ok(self.submission.timings().ok().map(|timings| Timing::span_seconds(&timings)))
     }
-}
 
-impl<T> Future for Pending<T> {
-    type Output = Result<T, Error>;
-
-    fn poll(mut self: Pin<&mut Self>, task: &mut Task<'_>) -> Poll<Self::Output> {
+    /// Whether it has ended; if not, `task` is woken when it has.
+    fn poll_end(&mut self, task: &Task<'_>) -> Poll<()> {
         if self.submission.is_done() {
-            return Poll::Ready(self.give());
+            return Poll::Ready(());
         }
         if let Some(waker) = &self.waker {
             waker.lock().unwrap_or_else(PoisonError::into_inner).clone_from(task.waker());
@@ -150,7 +118,82 @@ impl<T> Future for Pending<T> {
             self.submission.on_done(Box::new(move || wake(waker)));
         }
         // It may have ended between the check above and the registration of the waker.
-        if self.submission.is_done() { Poll::Ready(self.give()) } else { Poll::Pending }
+        if self.submission.is_done() { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+impl Future for Event {
+    type Output = Result<(), Error>;
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut Task<'_>) -> Poll<Self::Output> {
+        self.poll_end(task).map(|()| self.result())
+    }
+}
+
+/// The value of a queued operation: [`Self::wait`] or `.await` returns it.
+///
+/// Each function that returns a `T` after waiting for it, or after queueing its computation, has a form whose name ends
+/// in `_async` and that returns a `Pending<T>`: [`Vector::sum`](crate::Vector::sum) and
+/// [`Vector::sum_async`](crate::Vector::sum_async), `to_vec`, `from_slice`, `filtered`, `resized`, `to_matrix` and so
+/// on. These forms do not wait for queued operations. The operation runs even if its value is dropped.
+#[must_use = "the value is returned by `wait` or `.await`"]
+pub struct Pending<T> {
+    event: Event,
+    /// Makes the value once the operation has succeeded; `None` once it was taken.
+    value: Option<Value<T>>,
+}
+
+type Value<T> = Box<dyn FnOnce() -> Result<T, Error> + Send + Sync>;
+
+impl<T> Pending<T> {
+    /// Replaces the value with one made from it when the operation has ended.
+    pub(crate) fn then<U>(
+        self,
+        make: impl FnOnce(T) -> Result<U, Error> + Send + Sync + 'static,
+    ) -> Pending<U>
+    where
+        T: 'static,
+    {
+        let Self { event, value } = self;
+        let value = value.map(|value| -> Value<U> { Box::new(move || make(value()?)) });
+        Pending { event, value }
+    }
+
+    /// The value at once, while the operation runs: for values that later operations use in queue order.
+    pub(crate) fn queued_value(self) -> Result<T, Error> {
+        self.value.map_or(Err(Error::from(Fault::ValueTaken)), |value| value())
+    }
+
+    /// Whether the operation has ended, whether it succeeded or failed. Does not wait.
+    pub fn is_done(&self) -> bool {
+        self.event.is_done()
+    }
+
+    /// Waits until the operation has ended; returns its value.
+    ///
+    /// # Errors
+    /// As [`Event::wait`].
+    pub fn wait(mut self) -> Result<T, Error> {
+        self.give()
+    }
+
+    /// The value, once the operation has ended.
+    fn give(&mut self) -> Result<T, Error> {
+        self.event.result()?;
+        self.value.take().map_or(Err(Error::from(Fault::ValueTaken)), |value| value())
+    }
+
+    /// The operation without its value.
+    pub fn event(self) -> Event {
+        self.event
+    }
+}
+
+impl<T> Future for Pending<T> {
+    type Output = Result<T, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut Task<'_>) -> Poll<Self::Output> {
+        self.event.poll_end(task).map(|()| self.give())
     }
 }
 
@@ -179,6 +222,12 @@ fn wake(waker: Arc<Mutex<Waker>>) {
     }
 }
 
+impl std::fmt::Debug for Event {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Event").field("done", &self.is_done()).finish()
+    }
+}
+
 impl<T> std::fmt::Debug for Pending<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Pending").field("done", &self.is_done()).finish()
@@ -195,7 +244,7 @@ mod tests {
     use tripipe_kernels::Role;
     use tripipe_kernels::filter::{Border, Chain, Interpolation};
 
-    use crate::Pending;
+    use crate::Event;
     use crate::cpu::Threads;
 
     use crate::gemm::Product;
@@ -203,7 +252,7 @@ mod tests {
     use crate::{Context, Device, Elementwise, Image, Matrix, Vector};
 
     /// An operation that ends when the test says so.
-    fn holding(context: &Context, told: Receiver<()>) -> Pending {
+    fn holding(context: &Context, told: Receiver<()>) -> Event {
         let told = Mutex::new(told);
         let work = move |_: &Inputs<'_>, _: &mut [u8], _: Threads| {
             let _ = told.lock().map(|told| told.recv());
@@ -235,14 +284,14 @@ mod tests {
         );
         let read = x.to_vec_async().unwrap();
         let written = x.write_async([5, 5, 5]).unwrap();
-        let sum = Elementwise::of(&x).add_scalar(1).to_new_async().unwrap();
+        let sum = Elementwise::new(&x).add_scalar(1).to_new_async().unwrap();
         let blurred = photo.filtered_async::<u8>(&chain).unwrap();
         let small = photo.resized_async([2, 2], Interpolation::Area).unwrap();
         let counts = photo.histogram_async().unwrap();
         let pixels = photo.to_packed_vec_async().unwrap();
         let wide = photo.converted_async::<f32>(1.0, 0.5).unwrap();
         let uploaded = Vector::from_slice_async(&context, vec![1u8; 100_000]).unwrap();
-        let product = Product::of(&a, &a).unwrap().to_matrix_async().unwrap();
+        let product = Product::new(&a, &a).unwrap().to_matrix_async().unwrap();
         let pending =
             [read.is_done(), written.is_done(), sum.is_done(), blurred.is_done(), product.is_done()];
         assert_eq!(pending, [false; 5]);

@@ -13,7 +13,7 @@ use crate::explanation::{Arithmetic, Explanation};
 use crate::kept::{Described, Family, key};
 use crate::memory::Memory;
 use crate::operation::{Doer, Host, Inputs, Later, Operation, Placed, Size};
-use crate::{Context, Error, Pending};
+use crate::{Context, Error, Event};
 
 /// The description of a computation.
 pub(crate) trait Task: Clone + PartialEq + Send + Sync + 'static {
@@ -105,7 +105,7 @@ impl<T: Task> Prepared<T> {
     ///
     /// # Errors
     /// As [`Operation::run`].
-    pub(crate) fn run(&self, inputs: &[(Role, &Memory)], result: &Memory) -> Result<Pending, Error> {
+    pub(crate) fn run(&self, inputs: &[(Role, &Memory)], result: &Memory) -> Result<Event, Error> {
         self.run_later(inputs, result, &[])
     }
 
@@ -118,7 +118,7 @@ impl<T: Task> Prepared<T> {
         inputs: &[(Role, &Memory)],
         result: &Memory,
         later: &[(Role, Later)],
-    ) -> Result<Pending, Error> {
+    ) -> Result<Event, Error> {
         let inputs: Vec<Placed<'_>> =
             inputs.iter().map(|(role, memory)| Placed::later(*role, memory, later)).collect();
         let result = Placed::later(Role::Result, result, later);

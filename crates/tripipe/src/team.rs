@@ -31,6 +31,7 @@ use std::time::Instant;
 use tripipe_device::Probe;
 use tripipe_kernels::filter::{Chain, Raster};
 
+use crate::error::Fault;
 use crate::explanation::Time;
 use crate::memory::Memory;
 use crate::{Context, Error};
@@ -173,7 +174,7 @@ impl Team {
     /// `members` is empty.
     pub fn new(members: Vec<Context>) -> Result<Self, Error> {
         if members.is_empty() {
-            return Err(Error::NoMember);
+            return Err(Error::from(Fault::NoMember));
         }
         Ok(Self { members, known: Mutex::default() })
     }
@@ -344,7 +345,9 @@ impl<'r> Line<'r> {
     fn failed(self) -> Error {
         let members = self.shares.len();
         let failure = self.shares.into_iter().find_map(|share| share.failure);
-        failure.map_or(Error::NoMember, |first| Error::NoMemberLeft { members, first: Box::new(first) })
+        failure.map_or(Error::from(Fault::NoMember), |first| {
+            Error::from(Fault::NoMemberLeft { members, first: Box::new(first) })
+        })
     }
 
     fn made(&mut self, index: usize, rows: usize, seconds: f64, spent: &Spent) {

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use tripipe_opencl::memory::External;
 
+use crate::error::Fault;
 use crate::memory::{Memory, elements};
 use crate::{Context, Element, Error, Pending};
 
@@ -43,7 +44,8 @@ impl<T: Element> Vector<T> {
     /// # Errors
     /// As [`Self::from_slice`].
     pub(crate) fn unwritten(context: &Context, length: usize) -> Result<Self, Error> {
-        let bytes = length.checked_mul(size_of::<T>()).ok_or(Error::TooLarge { elements: length })?;
+        let bytes =
+            length.checked_mul(size_of::<T>()).ok_or(Error::from(Fault::TooLarge { elements: length }))?;
         Ok(Self { memory: Memory::uninitialised(context, bytes)?, length, element: PhantomData })
     }
 
@@ -57,7 +59,8 @@ impl<T: Element> Vector<T> {
     /// # Errors
     /// As [`Self::from_slice`].
     pub fn zeros(context: &Context, length: usize) -> Result<Self, Error> {
-        let bytes = length.checked_mul(size_of::<T>()).ok_or(Error::TooLarge { elements: length })?;
+        let bytes =
+            length.checked_mul(size_of::<T>()).ok_or(Error::from(Fault::TooLarge { elements: length }))?;
         Ok(Self { memory: Memory::new(context, bytes, None)?, length, element: PhantomData })
     }
 
@@ -71,7 +74,8 @@ impl<T: Element> Vector<T> {
     /// The memory is shorter; the context is not on an OpenCL device; the device cannot import such memory (the missing
     /// extensions are named); the driver refuses.
     pub fn import(context: &Context, external: External, length: usize) -> Result<Self, Error> {
-        let bytes = length.checked_mul(size_of::<T>()).ok_or(Error::TooLarge { elements: length })?;
+        let bytes =
+            length.checked_mul(size_of::<T>()).ok_or(Error::from(Fault::TooLarge { elements: length }))?;
         let memory = Memory::import(context, external, bytes)?;
         Ok(Self { memory, length, element: PhantomData })
     }

@@ -94,10 +94,7 @@ impl Paths {
         let (mut contexts, mut notes) = (Vec::new(), Vec::new());
         for way in &options.ways {
             match open(*way, options.threads) {
-                Ok(context) => {
-                    context.fall_back_when_slower(false);
-                    contexts.push((*way, context));
-                }
+                Ok(context) => contexts.push((*way, context)),
                 Err(reason) => notes.push(format!("left out: the {}: {reason}", way.name())),
             }
         }
@@ -152,13 +149,14 @@ fn message(error: &Error) -> String {
 }
 
 fn open(way: Way, threads: usize) -> Result<Context, String> {
+    let builder = Context::builder().cpu_when_faster(false);
     let opened = match way {
-        Way::Cpu => Context::new(&Device::Cpu),
+        Way::Cpu => builder.build(&Device::Cpu),
         Way::OpenCl => {
             let found = Device::list();
             let device = found.devices.iter().find(|device| matches!(device, Device::OpenCl(_)));
             match (device, found.no_opencl) {
-                (Some(device), _) => Context::new(device),
+                (Some(device), _) => builder.build(device),
                 (None, Some(error)) => return Err(error.to_string()),
                 (None, None) => return Err("no OpenCL device".to_owned()),
             }
@@ -169,12 +167,12 @@ fn open(way: Way, threads: usize) -> Result<Context, String> {
             let mut options = Options { threads, ..Options::default() };
             options.build.cache = Cache::from_environment();
             let simulator = Simulator::new(options);
-            Ok(match way {
-                Way::Mali => Context::over(disguise::mali(simulator)),
-                Way::Midgard => Context::over(disguise::midgard(simulator)),
-                Way::Adreno => Context::over(disguise::adreno(simulator)),
-                _ => Context::over(simulator),
-            })
+            match way {
+                Way::Mali => builder.build_over(disguise::mali(simulator)),
+                Way::Midgard => builder.build_over(disguise::midgard(simulator)),
+                Way::Adreno => builder.build_over(disguise::adreno(simulator)),
+                _ => builder.build_over(simulator),
+            }
         }
     };
     opened.map_err(|error| error.to_string())

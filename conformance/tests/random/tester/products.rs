@@ -4,7 +4,7 @@ mod reference;
 
 use fastrand::Rng;
 use half::f16;
-use tripipe::gemm::{Accumulate, Factor, Operand, Packed, Product as Call, Requantisation};
+use tripipe::gemm::{Accumulate, Factor, Operand, Packed, Product as Call, Requantisation, Strides};
 use tripipe::{Context, Element, Error, Matrix, MatrixView, Order, Vector, cpu};
 
 use super::numbers::{Fill, Kind, Numbers, choose, extent, smaller_extents};
@@ -675,8 +675,8 @@ impl Product {
         let a = self.a.matrix(context, [m, k], &read(0))?;
         let b = self.b.matrix(context, [inner, n], &read(1))?;
         let (a_view, b_view) = (self.a.view(&a, [m, k])?, self.b.view(&b, [inner, n])?);
-        let packed_a = self.packed[0].map(|n| Packed::a(a_view, n)).transpose()?;
-        let packed_b = self.packed[1].map(|m| Packed::b(b_view, m)).transpose()?;
+        let packed_a = self.packed[0].map(|n| Packed::left(a_view, n)).transpose()?;
+        let packed_b = self.packed[1].map(|m| Packed::right(b_view, m)).transpose()?;
         let a_operand = packed_a.as_ref().map_or(Operand::Plain(a_view), Operand::Packed);
         let b_operand = packed_b.as_ref().map_or(Operand::Plain(b_view), Operand::Packed);
         let mut words: Vec<u32> = match &self.batch {
@@ -698,7 +698,7 @@ impl Product {
                 _ => Side::Vector(Vector::from_slice(context, &contents)?),
             });
         }
-        let mut product = Call::of(a_operand, b_operand)?.alpha(self.alpha).beta(self.beta);
+        let mut product = Call::new(a_operand, b_operand)?.alpha(self.alpha).beta(self.beta);
         if let Elements::F16(sums) = self.elements {
             product = product.accumulate(match sums {
                 Sums::F16 => Accumulate::F16,
@@ -715,7 +715,7 @@ impl Product {
                         if let Some(Fault::Far(which)) = self.fault {
                             strides[which] = 1 << 20;
                         }
-                        product.strided(*count, strides)
+                        product.strided(*count, Strides { a: strides[0], b: strides[1], c: strides[2] })
                     }
                     Batch::Offsets(_) => product.at_offsets(&offsets)?,
                 };
@@ -787,7 +787,7 @@ fn shared<T: Factor>(context: &Context, length: usize) -> Result<Vec<u8>, Error>
     let mut same = Matrix::from_vector(&memory, [1, length])?;
     let a = Matrix::<T>::zeros(context, [1, 1])?;
     let b = Matrix::<T>::zeros(context, [1, length])?;
-    Call::of(&a, &b)?.residual(&all)?.store(&mut same)?.wait()?;
+    Call::new(&a, &b)?.residual(&all)?.store(&mut same)?.wait()?;
     Ok(Vec::new())
 }
 

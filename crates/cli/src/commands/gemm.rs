@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use half::f16;
-use tripipe::gemm::{Accumulate, Factor, Product};
+use tripipe::gemm::{Accumulate, Factor, Product, Strides};
 use tripipe::{Arithmetic, Choice, Context, Device, Explanation, Matrix, MatrixView, Vector};
 
 use super::filter::said;
@@ -344,8 +344,8 @@ impl Work<'_> {
         let progress = Progress::spinner("");
         say_on(&progress, "multiplying", self.device);
         let start = Instant::now();
-        let context = Context::new(self.device).map_err(failed)?;
-        context.fall_back_when_slower(self.gemm.device.falls_back());
+        let builder = Context::builder().cpu_when_faster(self.gemm.device.falls_back());
+        let context = builder.build(self.device).map_err(failed)?;
         let (x, y) =
             (self.a.stacked(&context, a).map_err(failed)?, self.b.stacked(&context, b).map_err(failed)?);
         let bias = bias.map(|bias| Vector::from_slice(&context, bias)).transpose().map_err(failed)?;
@@ -358,10 +358,11 @@ impl Work<'_> {
         .map_err(failed)?;
         let product = || {
             let (a, b) = (self.a.first(&x)?, self.b.first(&y)?);
-            let mut product = Product::of(a, b)?.alpha(self.gemm.alpha).beta(beta);
+            let mut product = Product::new(a, b)?.alpha(self.gemm.alpha).beta(beta);
             product = product.accumulate(self.gemm.accumulate.into());
             if self.count.is_some() {
-                product = product.strided(count, [self.a.stride(), self.b.stride(), m * n]);
+                product =
+                    product.strided(count, Strides { a: self.a.stride(), b: self.b.stride(), c: m * n });
             }
             if let Some(bias) = &bias {
                 product = product.bias_columns(bias);

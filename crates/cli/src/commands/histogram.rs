@@ -76,8 +76,7 @@ impl Histogram {
 /// # Errors
 /// Out of memory; the device is lost.
 fn count(device: &Device, fall_back: bool, pixels: &DynamicImage) -> Result<Vec<Channel>, Error> {
-    let context = Context::new(device)?;
-    context.fall_back_when_slower(fall_back);
+    let context = Context::builder().cpu_when_faster(fall_back).build(device)?;
     let size = [pixels.width() as usize, pixels.height() as usize];
     if is_deep(pixels) {
         let values: Vec<u16> = bytemuck::pod_collect_to_vec(pixels.as_bytes());

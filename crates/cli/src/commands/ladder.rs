@@ -297,10 +297,9 @@ fn climb_on(
     };
     // The ceilings come last: they take time, and the rows do not need them.
     let (first, others) = sizes.split_at(sizes.len().min(1));
-    let mut executor = match device {
-        Device::Cpu => None,
-        Device::OpenCl(opencl) => Some(OpenClExecutor::new(opencl, &ExecutorOptions::default())?),
-    };
+    let opencl = device.opencl();
+    let executor = opencl.map(|opencl| OpenClExecutor::new(opencl, &ExecutorOptions::default()));
+    let mut executor = executor.transpose()?;
     let mut at = |sizes: &[Size], before: usize, out: &mut dyn Write| {
         let mut report = |at: ladder::Progress<'_>| report(before, &at, out);
         match &mut executor {

@@ -19,7 +19,7 @@ use std::io::{self, Write};
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use tripipe::{Choice, Device, Error};
+use tripipe::{Choice, Device, Error, ErrorKind};
 use tripipe_device::nearest::nearest;
 
 use crate::progress::Progress;
@@ -64,10 +64,10 @@ impl DevicesArgument {
 }
 
 fn resolve(choice: Choice) -> anyhow::Result<Device> {
-    choice.resolve().map_err(|error| match error {
-        Error::NoOpenCl(error) => anyhow!("{error}; --device cpu needs no OpenCL"),
-        Error::NoSuchDevice { .. } => anyhow!("{error}; `tripipe devices` lists them"),
-        error => error.into(),
+    choice.resolve().map_err(|error| match error.kind() {
+        ErrorKind::NoOpenCl => anyhow!("{error}; --device cpu needs no OpenCL"),
+        ErrorKind::NoSuchDevice => anyhow!("{error}; `tripipe devices` lists them"),
+        _ => error.into(),
     })
 }
 
@@ -85,9 +85,9 @@ fn note(message: &str) {
 /// Shows what is done on a device, which may have to compile kernels first.
 fn say_on(progress: &Progress, doing: &str, device: &Device) {
     let doing = format!("{doing} on {}", device.name());
-    match device {
-        Device::Cpu => progress.say(&doing),
-        Device::OpenCl(_) => {
+    match device.opencl() {
+        None => progress.say(&doing),
+        Some(_) => {
             progress.compiles(&format!("{doing}; what it has not compiled before takes seconds"));
         }
     }
@@ -95,8 +95,11 @@ fn say_on(progress: &Progress, doing: &str, device: &Device) {
 
 /// An error of an operation on a device, with a way out.
 fn failed(what: &str, device: &Device, error: &Error) -> anyhow::Error {
-    let way_out = match (device, error) {
-        (Device::OpenCl(_), Error::Execute(_) | Error::Failed { .. } | Error::Plan(_)) => {
+    let on_opencl = device.opencl().is_some();
+    let way_out = match error.kind() {
+        ErrorKind::Device | ErrorKind::Dependency | ErrorKind::OutOfMemory | ErrorKind::Unsupported
+            if on_opencl =>
+        {
             "; --device cpu does it without OpenCL"
         }
         _ => "",

@@ -120,11 +120,9 @@ fn measure_on(
     progress: &Progress,
 ) -> Result<(Measured, Option<Vec<Transfer>>)> {
     let mut report = |doing: &str| progress.say(doing);
-    match device {
-        Device::Cpu => {
-            Ok((tripipe_ladders::peaks::cpu::measure(&|name| wanted.has(name), &mut report), None))
-        }
-        Device::OpenCl(opencl) => {
+    match device.opencl() {
+        None => Ok((tripipe_ladders::peaks::cpu::measure(&|name| wanted.has(name), &mut report), None)),
+        Some(opencl) => {
             let mut executor = OpenClExecutor::new(opencl, &ExecutorOptions::default())?;
             let peaks = measure(&mut executor, Effort::Full, &|name| wanted.has(name), &mut report)?;
             if !wanted.has(TRANSFERS) {

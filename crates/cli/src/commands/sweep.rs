@@ -163,9 +163,9 @@ fn opencl(device: &DeviceArgument) -> Result<tripipe_opencl::Device> {
         (Choice::Auto, Device::Cpu) => super::resolve(Choice::OpenCl(None))?,
         (_, chosen) => chosen,
     };
-    match chosen {
-        Device::OpenCl(device) => Ok(device),
-        Device::Cpu => {
+    match chosen.opencl() {
+        Some(device) => Ok(device.clone()),
+        None => {
             bail!("the CPU path has one way to do a thing; --device opencl sweeps an OpenCL device")
         }
     }

@@ -6,6 +6,7 @@ use tripipe_kernels::Role;
 use tripipe_kernels::elementwise::Grid;
 use tripipe_kernels::filter::Raster;
 
+use crate::error::Fault;
 use crate::memory::Memory;
 use crate::operation::Later;
 use crate::{
@@ -82,7 +83,11 @@ impl Part<'_> {
         if self.shape == other.shape {
             return Ok(());
         }
-        Err(Error::Shape { operand, want: self.shape.to_string(), found: other.shape.to_string() })
+        Err(Error::from(Fault::Shape {
+            operand,
+            want: self.shape.to_string(),
+            found: other.shape.to_string(),
+        }))
     }
 
     fn of_vector<T: Element>(vector: &Vector<T>) -> Part<'_> {

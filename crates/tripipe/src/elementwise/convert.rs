@@ -7,6 +7,7 @@ use tripipe_kernels::filter::{Layout, Raster};
 use super::array::sealed::{Lies, Makes};
 use super::array::{Part, Shape};
 use super::map::{convert, run};
+use crate::error::Fault;
 use crate::image::elements_of;
 use crate::{
     Element, Error, Image, ImageView, ImageViewMut, Matrix, MatrixView, MatrixViewMut, Order, Pending, Pixel,
@@ -157,7 +158,7 @@ fn one_channel(shape: Shape, channels: usize) -> Result<(), Error> {
     }
     let what = shape.to_string();
     let why = "it has several channels: split them, or take it as a vector";
-    Err(Error::NoView { what, wanted: "a matrix", why })
+    Err(Error::from(Fault::NoView { what, wanted: "a matrix", why }))
 }
 
 impl<T: Element> Matrix<T> {
@@ -274,7 +275,7 @@ fn raster_of<T: Pixel>(part: &Part<'_>, shape: &crate::matrix::Shape) -> Result<
     let crate::matrix::Shape { rows, columns, order, offset, stride } = *shape;
     if order != Order::RowMajor && rows.min(columns) > 0 {
         let why = "its columns lie side by side, an image's rows do: take its transpose, or a copy";
-        return Err(Error::NoView { what: part.shape.to_string(), wanted: "an image", why });
+        return Err(Error::from(Fault::NoView { what: part.shape.to_string(), wanted: "an image", why }));
     }
     let raster = Raster { offset, pitch: stride, ..Raster::packed([columns, rows], 1, T::PIXEL) };
     elements_of::<T>(&raster)?;

@@ -5,6 +5,7 @@ use tripipe_kernels::filter::{Element, FilterError, Layout, Raster};
 use tripipe_kernels::{Plan, PlanError, Role, elementwise};
 
 use crate::cpu::{CpuError, Threads};
+use crate::error::Fault;
 use crate::kept::key;
 use crate::memory::{elements_of as cast, elements_of_mut as cast_mut};
 use crate::operation::Inputs;
@@ -35,7 +36,9 @@ impl<T: Counted> Image<T> {
         let result = Vector::<u32>::zeros(self.context(), 256)?;
         let histogram = self.context().task(Histogram { raster: *self.raster() })?;
         drop(histogram.run(&[(Role::Source, self.view().memory())], result.memory())?);
-        Ok(result.to_vec_async()?.then(|bins| <[u32; 256]>::try_from(bins).map_err(|_| Error::ValueTaken)))
+        Ok(result
+            .to_vec_async()?
+            .then(|bins| <[u32; 256]>::try_from(bins).map_err(|_| Error::from(Fault::ValueTaken))))
     }
 }
 

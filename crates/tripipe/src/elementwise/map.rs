@@ -10,12 +10,13 @@ use tripipe_kernels::elementwise::{self, Grid, Map, Number, Step};
 use super::array::sealed::Makes;
 use super::array::{Array, ArrayMut, Part, begin_later};
 use crate::element::{Float, sealed::Sealed};
+use crate::error::Fault;
 use crate::explanation::{Arithmetic, Explanation};
 use crate::kept::{Described, Family, key};
 use crate::memory::Memory;
 use crate::operation::{Doer, Host, Inputs, Operation, Placed, Size};
 use crate::task::name_of;
-use crate::{Context, Element, Error, Pending, cpu};
+use crate::{Context, Element, Error, Event, Pending, cpu};
 
 /// A computation on each element of a vector, a matrix or an image, or of a part of one, with elements of type `T`.
 ///
@@ -35,14 +36,14 @@ use crate::{Context, Element, Error, Pending, cpu};
 /// let context = Context::new(&Device::Cpu)?;
 /// let x = Vector::from_slice(&context, &[1.0f32, -2.0, 3.0])?;
 /// let y = Vector::from_slice(&context, &[0.5f32, 0.5, 0.5])?;
-/// let sum = Elementwise::of(&x).add(&y).relu().to_new()?;
+/// let sum = Elementwise::new(&x).add(&y).relu().to_new()?;
 /// assert_eq!(sum.to_vec()?, [1.5, 0.0, 3.5]);
 ///
 /// // In place, and into bytes.
 /// let mut z = Vector::from_slice(&context, &[100i32, 200, 300])?;
 /// Elementwise::in_place(&mut z).multiply_scalar(2).run()?.wait()?;
 /// let mut bytes = Vector::<u8>::zeros(&context, 3)?;
-/// Elementwise::of(&z).subtract_scalar(150).store(&mut bytes)?.wait()?;
+/// Elementwise::new(&z).subtract_scalar(150).store(&mut bytes)?.wait()?;
 /// assert_eq!(bytes.to_vec()?, [50, 250, 255]);
 /// # Ok(())
 /// # }
@@ -114,8 +115,8 @@ impl<'m, T: Element, M> Elementwise<'m, T, M> {
     }
 
     /// Adds a step: clamp to the range from `least` to `most`, both included. `least` must not be greater than `most`.
-    pub fn clamp(self, least: T, most: T) -> Self {
-        self.step(Step::Clamp(least.number(), most.number()))
+    pub fn clamp(self, min: T, max: T) -> Self {
+        self.step(Step::Clamp(min.number(), max.number()))
     }
 
     /// Queues the computation; `in_place` reads the elements from the result.
@@ -124,7 +125,7 @@ impl<'m, T: Element, M> Elementwise<'m, T, M> {
         in_place: bool,
         result: Part<'_>,
         to: tripipe_launch::ScalarType,
-    ) -> Result<Pending, Error> {
+    ) -> Result<Event, Error> {
         for (_, other) in &self.others {
             self.first.check_shape("an operand", other)?;
         }
@@ -159,7 +160,7 @@ impl<T: Float, M> Elementwise<'_, T, M> {
 
 impl<'m, T: Element, M: Makes + Send + Sync + 'static> Elementwise<'m, T, M> {
     /// Starts with the elements of `source`.
-    pub fn of<A: Array<'m, Element = T, Made = M>>(source: A) -> Self {
+    pub fn new<A: Array<'m, Element = T, Made = M>>(source: A) -> Self {
         Self::begin(source.part())
     }
 
@@ -168,7 +169,7 @@ impl<'m, T: Element, M: Makes + Send + Sync + 'static> Elementwise<'m, T, M> {
     /// # Errors
     /// Operands with other shapes or in other contexts; a result that shares memory with an operand; more than eight
     /// steps; a clamp whose lower limit is greater than the upper one; the device is gone.
-    pub fn store<'r, R: ArrayMut<'r>>(self, result: R) -> Result<Pending, Error> {
+    pub fn store<'r, R: ArrayMut<'r>>(self, result: R) -> Result<Event, Error> {
         let to = <R::Element as Sealed>::SCALAR;
         self.run_into(false, result.part(), to)
     }
@@ -203,7 +204,7 @@ impl<'m, T: Element> Elementwise<'m, T, ()> {
     ///
     /// # Errors
     /// As [`Self::store`](Elementwise::store).
-    pub fn run(self) -> Result<Pending, Error> {
+    pub fn run(self) -> Result<Event, Error> {
         let result = self.first;
         self.run_into(true, result, T::SCALAR)
     }
@@ -213,10 +214,10 @@ impl<'m, T: Element> Elementwise<'m, T, ()> {
 ///
 /// # Errors
 /// An invalid map; operands in different contexts, or that share memory with the result; the device is gone.
-pub(super) fn run(map: Map, inputs: &[(Role, &Memory)], result: &Memory) -> Result<Pending, Error> {
+pub(super) fn run(map: Map, inputs: &[(Role, &Memory)], result: &Memory) -> Result<Event, Error> {
     map.check()?;
     if map.result.is_empty() {
-        return Ok(Pending::done());
+        return Ok(Event::done());
     }
     let mut near = map.merged();
     let (from, to) = (near.from.bytes(), near.to.bytes());
@@ -267,7 +268,7 @@ impl Mapped {
         let count = map.result.count();
         let bytes = |(role, grid, element): (Role, &Grid, tripipe_launch::ScalarType)| {
             let bytes = grid.span().and_then(|span| span.checked_mul(element.bytes()));
-            Ok((role, bytes.ok_or(Error::TooLarge { elements: count })?))
+            Ok((role, bytes.ok_or(Error::from(Fault::TooLarge { elements: count }))?))
         };
         let mut inputs: Vec<(Role, usize)> = map.operands().map(bytes).collect::<Result<_, Error>>()?;
         // The last of them.
@@ -327,7 +328,7 @@ pub(super) fn convert<T: Element, U: Element>(
     result: &Part<'_>,
     scale: f32,
     offset: f32,
-) -> Result<Pending, Error> {
+) -> Result<Event, Error> {
     let in_float = scale.to_bits() != 1.0f32.to_bits() || offset != 0.0;
     let number = |value: f32| Number::Real(value.into());
     let steps = if in_float {

@@ -9,6 +9,7 @@ use tripipe_launch::ScalarType;
 use super::array::sealed::Lies;
 use super::array::{Part, begin_later};
 use crate::cpu::{self, CpuError, Threads};
+use crate::error::Fault;
 use crate::kept::key;
 use crate::memory::Memory;
 use crate::operation::Inputs;
@@ -36,7 +37,7 @@ summed!(half::f16 as f32, f32 as f32, f64 as f64);
 
 /// Queues a reduction; the value is the bytes of the result.
 fn reduced(reduction: Reduction, element: ScalarType, parts: &[Part<'_>]) -> Result<Pending<Vec<u8>>, Error> {
-    let [x, rest @ ..] = parts else { return Err(Error::ValueTaken) };
+    let [x, rest @ ..] = parts else { return Err(Error::from(Fault::ValueTaken)) };
     let mut grids: Vec<Grid> = parts.iter().map(|part| part.grid).collect();
     // The index of an extreme depends on the order in which elements are counted.
     Grid::merge(&mut grids, matches!(reduction, Reduction::Sum | Reduction::Dot));

@@ -12,14 +12,14 @@ use crate::kept::key;
 use crate::memory::{elements_of as cast, elements_of_mut as cast_mut};
 use crate::operation::Inputs;
 use crate::task::{Sizes, Task};
-use crate::{Error, Pending, Pixel, Vector};
+use crate::{Error, Event, Pixel, Vector};
 
 impl<T: Summed<Sum = f32> + Pixel> Vector<T> {
     /// Queues `self += alpha x`, computed in `f32` and rounded once when stored.
     ///
     /// # Errors
     /// The lengths differ; the contexts differ, or both share memory; the device is gone.
-    pub fn add_scaled(&mut self, alpha: f32, x: &Self) -> Result<Pending, Error> {
+    pub fn add_scaled(&mut self, alpha: f32, x: &Self) -> Result<Event, Error> {
         self.memory().check_length::<T>(x.len())?;
         let task = ScaledSum { alpha, length: self.len(), element: T::PIXEL };
         self.context().task(task)?.run(&[(Role::Source, x.memory())], self.memory())

@@ -10,7 +10,7 @@ use crate::kept::key;
 use crate::memory::{elements_of as cast, elements_of_mut as cast_mut};
 use crate::operation::Inputs;
 use crate::task::{Sizes, Task};
-use crate::{Element, Error, Matrix, Order, Pending};
+use crate::{Element, Error, Event, Matrix, Order, Pending};
 
 impl<T: Element> Matrix<T> {
     /// A new row-major matrix with the transpose; the elements are moved. (A [`Matrix::transposed`] view moves nothing,
@@ -34,7 +34,7 @@ impl<T: Element> Matrix<T> {
         }
         let result = Self::unwritten(self.context(), [columns, rows])?;
         if rows == 0 || columns == 0 {
-            return Ok(Pending::done().with(result));
+            return Ok(Event::done().with(result));
         }
         let transpose = self.context().task(Transpose { rows, columns, element_bytes: size_of::<T>() })?;
         let inputs = [(Role::Source, self.view().memory())];

@@ -16,10 +16,11 @@ use tripipe_launch::{Block, MemoryKind};
 use tripipe_opencl::memory::External;
 
 pub(crate) use self::core::Core;
+use crate::error::Fault;
 use crate::explanation::Arithmetic;
 use crate::memory::Memory;
 use crate::operation::{Doer, Host, Refused, Run};
-use crate::{Context, Error, Pending};
+use crate::{Context, Error, Event, Pending};
 use host::Cells;
 use kernels::{DeviceMemory, Trial};
 
@@ -74,8 +75,8 @@ pub(crate) trait Engine: Send + Sync {
     ///
     /// # Errors
     /// There are no kernels; a kernel does not build; otherwise as [`Ready::run`].
-    fn run_plan(&self, _plan: Plan<'static>, _run: &Run<'_>) -> Result<Pending, Error> {
-        Err(Error::NoKernels)
+    fn run_plan(&self, _plan: Plan<'static>, _run: &Run<'_>) -> Result<Event, Error> {
+        Err(Error::from(Fault::NoKernels))
     }
 }
 
@@ -153,7 +154,7 @@ pub(crate) trait Storage: Send + Sync {
     ///
     /// # Errors
     /// The device is gone.
-    fn write_later(&self, memory: &Memory, from: Block) -> Result<Pending, Error>;
+    fn write_later(&self, memory: &Memory, from: Block) -> Result<Event, Error>;
 
     /// A queued copy of `memory`, whose storage this is, in the same context; `None` where only the host can copy it.
     ///
@@ -175,7 +176,7 @@ pub(crate) trait Ready: Send + Sync {
     /// # Errors
     /// A kernel does not build; no memory left; the device is gone; for an operation that is done in the call, that it
     /// failed.
-    fn run(&self, run: &Run<'_>) -> Result<Pending, Error>;
+    fn run(&self, run: &Run<'_>) -> Result<Event, Error>;
 
     /// Seconds to build or load its kernels; `None` while the CPU path does it.
     fn build_seconds(&self) -> Option<f64> {

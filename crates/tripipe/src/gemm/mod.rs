@@ -11,7 +11,7 @@
 //! let bias = Vector::from_slice(&context, &[1.0f32, -10.0])?;
 //!
 //! // A layer: X times the transpose of its weights, a bias for each column, ReLU.
-//! let layer = Product::of(&x, weights.transposed())?.bias_columns(&bias).relu();
+//! let layer = Product::new(&x, weights.transposed())?.bias_columns(&bias).relu();
 //! let y = layer.to_matrix()?;
 //! assert_eq!(y.to_vec()?, [0.0, 0.0, 0.0, 0.0]);
 //! # Ok(())
@@ -23,9 +23,9 @@ mod operation;
 mod packed;
 mod product;
 
-pub use operation::GemmOperation;
+pub(crate) use operation::GemmOperation;
 pub use packed::Packed;
-pub use product::{Factor, Operand, Product, Requantisation};
+pub use product::{Factor, Operand, Product, Requantisation, Strides};
 pub use tripipe_kernels::gemm::{
     Accumulate, Batch, DescriptionError, Elements, Gemm, Layout, Parameters, Requantise, Scale, Stage,
 };

@@ -9,16 +9,17 @@ use tripipe_kernels::gemm::{
 use tripipe_launch::ExecuteError;
 
 use super::host;
+use crate::error::Fault;
 use crate::explanation::{Arithmetic, Prediction, RunnerUp};
 use crate::kept::{Described, Family, key};
 use crate::operation::{Doer, Host, Later, Operation, Placed, Refused, Size};
-use crate::{Context, Error, Explanation, Pending};
+use crate::{Context, Error, Event, Explanation};
 
 /// The number of multiply-adds that the CPU path does in less time than waking another thread takes.
 const SMALL: f64 = 64.0 * 64.0 * 64.0;
 
 /// A product prepared for operands with the described layouts.
-pub struct GemmOperation {
+pub(crate) struct GemmOperation {
     gemm: Gemm,
     given: [Option<Packed>; 2],
     choice: Option<Choice>,
@@ -31,11 +32,7 @@ impl Context {
     ///
     /// # Errors
     /// The description is invalid; a kernel does not build; the device is gone.
-    pub fn gemm(&self, gemm: &Gemm) -> Result<Arc<GemmOperation>, Error> {
-        self.gemm_with(gemm, None, &[None; 2])
-    }
-
-    pub(super) fn gemm_with(
+    pub(super) fn gemm(
         &self,
         gemm: &Gemm,
         parameters: Option<Parameters>,
@@ -76,7 +73,7 @@ impl Context {
     /// # Errors
     /// The description is invalid; this is the CPU path.
     pub(super) fn choose_gemm(&self, gemm: &Gemm) -> Result<Choice, Error> {
-        let probe = self.probe().ok_or(Error::NoKernels)?;
+        let probe = self.probe().ok_or(Error::from(Fault::NoKernels))?;
         Ok(self.table()?.choose(gemm, probe))
     }
 }
@@ -130,9 +127,9 @@ impl GemmOperation {
         }
     }
 
-    /// The description of the product.
-    pub fn gemm(&self) -> &Gemm {
-        &self.gemm
+    /// The number of rows of A.
+    pub(crate) fn rows(&self) -> usize {
+        self.gemm.m
     }
 
     /// Whether its operands can begin later by this much than described.
@@ -141,17 +138,17 @@ impl GemmOperation {
     }
 
     /// Queues it over the operands of [`Gemm::operands`]: C, and those that are read, in any order.
-    pub(crate) fn run_over(&self, inputs: &[Placed<'_>], c: Placed<'_>) -> Result<Pending, Error> {
+    pub(crate) fn run_over(&self, inputs: &[Placed<'_>], c: Placed<'_>) -> Result<Event, Error> {
         for operand in self.gemm.operands() {
             let placed = if operand.role == Role::C { &c } else { placed(inputs, operand.role)? };
             let found = placed.memory.bytes() / operand.element.bytes();
             let want = operand.elements.saturating_add(placed.later.elements as usize);
             if !self.is_packed(operand.role) && operand.elements > 0 && found < want {
-                return Err(Error::Short { operand: operand.role.to_string(), want, found });
+                return Err(Error::from(Fault::Short { operand: operand.role.to_string(), want, found }));
             }
         }
         if self.gemm.m == 0 || self.gemm.n == 0 || self.gemm.batch.count() == 0 {
-            return Ok(Pending::done());
+            return Ok(Event::done());
         }
         let Batch::Offsets { count } = self.gemm.batch else {
             return self.operation.run(inputs, c.memory, c.later);
@@ -197,7 +194,7 @@ impl GemmOperation {
             let by = placed.later.elements as usize;
             let found = (placed.memory.bytes() / element.bytes()).saturating_sub(by);
             if !self.is_packed(placed.role) && found < want {
-                return Err(Error::Short { operand: placed.role.to_string(), want, found });
+                return Err(Error::from(Fault::Short { operand: placed.role.to_string(), want, found }));
             }
         }
         Ok(())
@@ -228,7 +225,7 @@ impl GemmOperation {
     }
 
     /// What it does, why, and how long it takes.
-    pub fn explain(&self) -> Explanation {
+    pub(crate) fn explain(&self) -> Explanation {
         let mut explanation = self.operation.explanation(self.name());
         match &self.choice {
             Some(choice) if self.operation.runs_kernels() => {

@@ -7,6 +7,7 @@ use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{self as kernels, Gemm, Layout, Parameters, Side};
 
 use super::product::{Factor, layout_of};
+use crate::error::Fault;
 use crate::memory::Memory;
 use crate::operation::{Placed, Refused, Run};
 use crate::{Error, Matrix, MatrixView};
@@ -32,28 +33,28 @@ pub struct Packed<T> {
 }
 
 impl<T: Factor> Packed<T> {
-    /// Packs B (k x n) for products with an A of about `m` rows. Queued; it can be used at once.
-    ///
-    /// # Errors
-    /// The extents are invalid for a product; no memory left; the device is gone.
-    pub fn b<'m>(matrix: impl Into<MatrixView<'m, T>>, m: usize) -> Result<Self, Error> {
-        let view = matrix.into();
-        let (k, n) = (view.rows(), view.columns());
-        let mut gemm = Gemm::new(T::elements(kernels::Accumulate::F32), [m, n, k]);
-        gemm.b = layout_of(&view.shape());
-        Self::pack(view, &gemm, Side::B)
-    }
-
     /// Packs A (m x k) for products with a B of about `n` columns. Queued; it can be used at once.
     ///
     /// # Errors
     /// The extents are invalid for a product; no memory left; the device is gone.
-    pub fn a<'m>(matrix: impl Into<MatrixView<'m, T>>, n: usize) -> Result<Self, Error> {
+    pub fn left<'m>(matrix: impl Into<MatrixView<'m, T>>, n: usize) -> Result<Self, Error> {
         let view = matrix.into();
         let (m, k) = (view.rows(), view.columns());
         let mut gemm = Gemm::new(T::elements(kernels::Accumulate::F32), [m, n, k]);
         gemm.a = layout_of(&view.shape());
         Self::pack(view, &gemm, Side::A)
+    }
+
+    /// Packs B (k x n) for products with an A of about `m` rows. Queued; it can be used at once.
+    ///
+    /// # Errors
+    /// The extents are invalid for a product; no memory left; the device is gone.
+    pub fn right<'m>(matrix: impl Into<MatrixView<'m, T>>, m: usize) -> Result<Self, Error> {
+        let view = matrix.into();
+        let (k, n) = (view.rows(), view.columns());
+        let mut gemm = Gemm::new(T::elements(kernels::Accumulate::F32), [m, n, k]);
+        gemm.b = layout_of(&view.shape());
+        Self::pack(view, &gemm, Side::B)
     }
 
     fn pack(view: MatrixView<'_, T>, gemm: &Gemm, side: Side) -> Result<Self, Error> {
@@ -109,7 +110,7 @@ impl<T: Factor> Packed<T> {
                 let made = self.unpack(&tag)?;
                 self.plain.get_or_init(|| made)
             }
-            (None, None) => return Err(Error::NoKernels),
+            (None, None) => return Err(Error::from(Fault::NoKernels)),
         };
         let view = MatrixView::from(matrix);
         Ok(if self.side == Side::A { view } else { view.transposed() })
@@ -117,7 +118,7 @@ impl<T: Factor> Packed<T> {
 
     fn unpack(&self, tag: &kernels::Packed) -> Result<Matrix<T>, Error> {
         let context = self.memory.context();
-        let probe = context.probe().ok_or(Error::NoKernels)?;
+        let probe = context.probe().ok_or(Error::from(Fault::NoKernels))?;
         let [rows, columns] = self.extents;
         let extents = if self.side == Side::A { [rows, columns] } else { [columns, rows] };
         let matrix = Matrix::unwritten(context, extents)?;

@@ -10,11 +10,12 @@ use tripipe_kernels::gemm::{
 
 use super::operation::GemmOperation;
 use super::packed::Packed;
+use crate::error::Fault;
 use crate::matrix::Shape;
 use crate::memory::Memory;
 use crate::operation::{Later, Placed};
 use crate::{
-    Context, Element, Error, Explanation, Matrix, MatrixView, MatrixViewMut, Order, Pending, Vector,
+    Context, Element, Error, Event, Explanation, Matrix, MatrixView, MatrixViewMut, Order, Pending, Vector,
 };
 
 /// An element type of A and B.
@@ -135,6 +136,17 @@ pub struct Product<'m, T: Factor> {
     sides: Vec<Placed<'m>>,
 }
 
+/// Elements from one operand of a batch to the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Strides {
+    /// From one A to the next; 0 if all products share it.
+    pub a: usize,
+    /// From one B to the next; 0 if all products share it.
+    pub b: usize,
+    /// From one C to the next; not 0.
+    pub c: usize,
+}
+
 /// How sums of bytes are converted back to bytes: [`Requantise`] with its multipliers.
 #[derive(Clone, Copy, Debug)]
 pub struct Requantisation<'m> {
@@ -150,16 +162,37 @@ pub struct Requantisation<'m> {
     pub range: [i8; 2],
 }
 
+impl<T: Factor> Matrix<T> {
+    /// The product of this matrix (m x k) and `b` (k x n). Queued, as [`Product::to_matrix`]; a [`Product`] has
+    /// factors, biases, activations and a result in existing memory besides.
+    ///
+    /// # Errors
+    /// As [`Product::new`] and [`Product::to_matrix`].
+    pub fn matmul<'m>(&'m self, b: impl Into<Operand<'m, T>>) -> Result<Matrix<T::Sum>, Error> {
+        Product::new(self, b)?.to_matrix()
+    }
+}
+
+impl<T: Factor> MatrixView<'_, T> {
+    /// As [`Matrix::matmul`].
+    ///
+    /// # Errors
+    /// As [`Matrix::matmul`].
+    pub fn matmul<'m>(&'m self, b: impl Into<Operand<'m, T>>) -> Result<Matrix<T::Sum>, Error> {
+        Product::new(*self, b)?.to_matrix()
+    }
+}
+
 impl<'m, T: Factor> Product<'m, T> {
     /// The product of A (m x k) and B (k x n).
     ///
     /// # Errors
     /// The number of rows of B is not the number of columns of A.
-    pub fn of(a: impl Into<Operand<'m, T>>, b: impl Into<Operand<'m, T>>) -> Result<Self, Error> {
+    pub fn new(a: impl Into<Operand<'m, T>>, b: impl Into<Operand<'m, T>>) -> Result<Self, Error> {
         let (a, b) = (a.into(), b.into());
         let ([m, k], [k_of_b, n]) = (a.extents(), b.extents());
         if k != k_of_b {
-            return Err(Error::Inner { a: [m, k], b: [k_of_b, n] });
+            return Err(Error::from(Fault::Inner { a: [m, k], b: [k_of_b, n] }));
         }
         let mut gemm = Gemm::new(T::elements(Accumulate::F32), [m, n, k]);
         (gemm.a, gemm.b) = (a.layout(), b.layout());
@@ -208,9 +241,9 @@ impl<'m, T: Factor> Product<'m, T> {
         self
     }
 
-    /// Adds a stage: clamp to the range from `least` to `most`, both included.
-    pub fn clamp(mut self, least: f32, most: f32) -> Self {
-        self.gemm.epilogue.push(Stage::Clamp { least, most });
+    /// Adds a stage: clamp to the range from `min` to `max`, both included.
+    pub fn clamp(mut self, min: f32, max: f32) -> Self {
+        self.gemm.epilogue.push(Stage::Clamp { least: min, most: max });
         self
     }
 
@@ -229,11 +262,11 @@ impl<'m, T: Factor> Product<'m, T> {
         Ok(self)
     }
 
-    /// A batch of `count` products: each operand (A, B, C) of a product is stored `strides` elements after that of the
-    /// previous product. A stride of 0 shares one operand among all products; this is not allowed for C. An operand
-    /// packed in advance is shared by all. A residual has the stride of C if this is called before [`Self::residual`].
-    pub fn strided(mut self, count: usize, strides: [usize; 3]) -> Self {
-        self.gemm.batch = Batch::Strided { count, strides };
+    /// A batch of `count` products: each operand of a product is stored `strides` elements after that of the previous
+    /// product. An operand packed in advance is shared by all. A residual has the stride of C if this is called before
+    /// [`Self::residual`].
+    pub fn strided(mut self, count: usize, strides: Strides) -> Self {
+        self.gemm.batch = Batch::Strided { count, strides: [strides.a, strides.b, strides.c] };
         self
     }
 
@@ -251,7 +284,7 @@ impl<'m, T: Factor> Product<'m, T> {
     pub fn at_offsets(mut self, offsets: &'m Vector<u32>) -> Result<Self, Error> {
         if !offsets.len().is_multiple_of(3) {
             let want = offsets.len().next_multiple_of(3);
-            return Err(Error::Length { operand: "the offsets", want, found: offsets.len() });
+            return Err(Error::from(Fault::Length { operand: "the offsets", want, found: offsets.len() }));
         }
         self.gemm.batch = Batch::Offsets { count: offsets.len() / 3 };
         self.offsets = Some(offsets.memory());
@@ -263,7 +296,7 @@ impl<'m, T: Factor> Product<'m, T> {
     /// # Errors
     /// Extents that do not match; operands in different contexts, or that share memory with C; an operand packed in
     /// advance that has several locations in a batch; an invalid description; the device is gone.
-    pub fn store<'c>(mut self, c: impl Into<MatrixViewMut<'c, T::Sum>>) -> Result<Pending, Error>
+    pub fn store<'c>(mut self, c: impl Into<MatrixViewMut<'c, T::Sum>>) -> Result<Event, Error>
     where
         'm: 'c,
     {
@@ -286,7 +319,7 @@ impl<'m, T: Factor> Product<'m, T> {
     /// As [`Self::to_matrix`].
     pub fn to_matrix_async(self) -> Result<Pending<Matrix<T::Sum>>, Error> {
         if self.gemm.batch != Batch::One {
-            return Err(Error::BatchToMatrix);
+            return Err(Error::from(Fault::BatchToMatrix));
         }
         let extents = [self.gemm.m, self.gemm.n];
         // The old contents are read only with a beta.
@@ -319,7 +352,7 @@ impl<'m, T: Factor> Product<'m, T> {
 
     fn check_extents(&self, operand: &'static str, found: [usize; 2]) -> Result<(), Error> {
         let want = [self.gemm.m, self.gemm.n];
-        if want == found { Ok(()) } else { Err(Error::Extents { operand, want, found }) }
+        if want == found { Ok(()) } else { Err(Error::from(Fault::Extents { operand, want, found })) }
     }
 
     fn place(&mut self, shape: Shape) -> Result<(), Error> {
@@ -351,12 +384,12 @@ impl<'m, T: Factor> Product<'m, T> {
         let memories = [Some(self.a.memory()), Some(self.b.memory()), c];
         let counts = memories.into_iter().flatten().all(|memory| u32::try_from(memory.bytes()).is_ok());
         if counts && later.iter().any(|(_, later)| later.elements > 0) {
-            let operation = self.context().gemm_with(&near, parameters, &packed)?;
+            let operation = self.context().gemm(&near, parameters, &packed)?;
             if operation.can_move(&later) {
                 return Ok((operation, later));
             }
         }
-        Ok((self.context().gemm_with(&self.gemm, parameters, &packed)?, Vec::new()))
+        Ok((self.context().gemm(&self.gemm, parameters, &packed)?, Vec::new()))
     }
 
     fn tags(&self) -> [Option<kernels::Packed>; 2] {
@@ -417,12 +450,12 @@ impl<'m, T: Factor> Product<'m, T> {
             _ => [false; 2],
         };
         match (0..2).find(|side| packed(*side) && moved[*side]) {
-            Some(side) => Err(Error::PackedMoved { operand: sides[side].0 }),
+            Some(side) => Err(Error::from(Fault::PackedMoved { operand: sides[side].0 })),
             None => Ok(()),
         }
     }
 
-    fn run(mut self, c: &Memory, scales: Option<&Memory>) -> Result<Pending, Error> {
+    fn run(mut self, c: &Memory, scales: Option<&Memory>) -> Result<Event, Error> {
         self.check_packed()?;
         let parameters = self.settle_packed()?;
         let (operation, later) = self.operation(Some(c), parameters)?;
@@ -445,7 +478,7 @@ impl<'m> Product<'m, i8> {
         mut self,
         c: impl Into<MatrixViewMut<'c, i8>>,
         requantisation: Requantisation<'m>,
-    ) -> Result<Pending, Error>
+    ) -> Result<Event, Error>
     where
         'm: 'c,
     {
@@ -455,7 +488,13 @@ impl<'m> Product<'m, i8> {
         let scale = match scales.len() {
             2 => Scale::Tensor,
             length if length == self.gemm.n.saturating_mul(2) => Scale::Columns,
-            found => return Err(Error::Length { operand: "the multipliers and shifts", want: 2, found }),
+            found => {
+                return Err(Error::from(Fault::Length {
+                    operand: "the multipliers and shifts",
+                    want: 2,
+                    found,
+                }));
+            }
         };
         self.gemm.elements = Elements::I8ToI8(Requantise { scale, zero_a, zero_b, zero_c, least, most });
         self.run(c.memory(), Some(scales.memory()))

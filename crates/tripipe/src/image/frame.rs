@@ -5,10 +5,11 @@ use tripipe_kernels::filter::{FilterError, Raster, Semiplanar, rgb_to_frame, sem
 use tripipe_kernels::{Plan, PlanError, Role};
 
 use crate::cpu::{self, CpuError, Threads};
+use crate::error::Fault;
 use crate::kept::key;
 use crate::operation::Inputs;
 use crate::task::{Sizes, Task, name_of_image, pixel_bytes, raster_bytes};
-use crate::{Error, Image, Pending, Pixel, Vector};
+use crate::{Error, Event, Image, Pending, Pixel, Vector};
 
 impl Image<u8> {
     /// A new image of 3 channels, RGB, or of 4 with alpha 255, from an NV12 or NV21 frame stored in `frame`. Queued;
@@ -33,11 +34,11 @@ impl Image<u8> {
         layout.check_image(&to)?;
         let want = layout.bytes();
         if frame.len() < want {
-            return Err(Error::Length { operand: "the frame", want, found: frame.len() });
+            return Err(Error::from(Fault::Length { operand: "the frame", want, found: frame.len() }));
         }
         let result = Self::unwritten(frame.context(), to)?;
         if to.is_empty() {
-            return Ok(Pending::done().with(result));
+            return Ok(Event::done().with(result));
         }
         let from_frame = frame.context().task(FromFrame { from: *layout, to })?;
         let inputs = [(Role::Luma, frame.memory()), (Role::Chroma, frame.memory())];
@@ -50,14 +51,14 @@ impl Image<u8> {
     /// # Errors
     /// Extents other than the frame's; a number of channels other than 3 and 4; a vector that is too short or is the
     /// image's own; another context; the device is gone.
-    pub fn to_frame(&self, frame: &mut Vector<u8>, layout: &Semiplanar) -> Result<Pending, Error> {
+    pub fn to_frame(&self, frame: &mut Vector<u8>, layout: &Semiplanar) -> Result<Event, Error> {
         let want = layout.bytes();
         if frame.len() < want {
-            return Err(Error::Length { operand: "the frame", want, found: frame.len() });
+            return Err(Error::from(Fault::Length { operand: "the frame", want, found: frame.len() }));
         }
         layout.check_image(self.raster())?;
         if self.raster().is_empty() {
-            return Ok(Pending::done());
+            return Ok(Event::done());
         }
         let to_frame = self.context().task(ToFrame { from: *self.raster(), to: *layout })?;
         to_frame.run(&[(Role::Source, self.view().memory())], frame.memory())

@@ -5,10 +5,11 @@ use tripipe_kernels::filter::{FilterError, Interpolation, Layout, Raster, resize
 use tripipe_kernels::{Plan, PlanError, Role};
 
 use crate::cpu::{self, CpuError, Threads};
+use crate::error::Fault;
 use crate::kept::key;
 use crate::operation::Inputs;
 use crate::task::{Sizes, Task, name_of_image, pixel_bytes, raster_bytes};
-use crate::{Error, Image, Pending, Pixel};
+use crate::{Error, Event, Image, Pending, Pixel};
 
 impl<T: Pixel> Image<T> {
     /// A new image: this one resized to `size` (width and height in pixels). Queued; the image can be used at once.
@@ -34,11 +35,11 @@ impl<T: Pixel> Image<T> {
             Layout::Planar => Raster::planar(size, from.channels, from.element),
         };
         if from.is_empty() != to.is_empty() {
-            return Err(Error::Resize { from: [from.width, from.height], to: size });
+            return Err(Error::from(Fault::Resize { from: [from.width, from.height], to: size }));
         }
         let result = Self::unwritten(self.context(), to)?;
         if to.is_empty() {
-            return Ok(Pending::done().with(result));
+            return Ok(Event::done().with(result));
         }
         let resize = self.context().task(Resize { interpolation, from, to })?;
         let inputs = [(Role::Source, self.view().memory())];

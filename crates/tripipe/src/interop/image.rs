@@ -2,6 +2,7 @@
 
 use image::{ColorType, DynamicImage, ImageBuffer};
 
+use crate::error::Fault;
 use crate::{Context, Error, Image, Pixel};
 
 /// A pixel type of pictures of the `image` crate: `u8`, `u16`, `f32`.
@@ -94,6 +95,6 @@ impl<T: Depth> Image<T> {
     pub fn to_picture(&self) -> Result<DynamicImage, Error> {
         let (raster, channels) = (self.raster(), self.channels());
         T::picture([raster.width as u32, raster.height as u32], channels, self.to_packed_vec()?)
-            .ok_or(Error::NoSuchPicture { channels, element: T::NAME })
+            .ok_or(Error::from(Fault::NoSuchPicture { channels, element: T::NAME }))
     }
 }

@@ -4,3 +4,6 @@
 mod image;
 #[cfg(feature = "ndarray")]
 mod ndarray;
+
+#[cfg(feature = "image")]
+pub use self::image::Depth;

@@ -2,6 +2,7 @@
 
 use ndarray::{Array1, Array2, Array3, ArrayView1, ArrayView2, ArrayView3, ShapeBuilder};
 
+use crate::error::Fault;
 use crate::filter::Raster;
 use crate::memory::zeros;
 use crate::{Context, Element, Error, Image, Matrix, Order, Pixel, Vector};
@@ -51,10 +52,8 @@ impl<T: Element> Matrix<T> {
         let elements = self.to_vec()?;
         let shape = (self.rows(), self.columns()).set_f(self.order() == Order::ColumnMajor);
         let found = elements.len();
-        Array2::from_shape_vec(shape, elements).map_err(|_| Error::Length {
-            operand: "the matrix",
-            want: self.rows() * self.columns(),
-            found,
+        Array2::from_shape_vec(shape, elements).map_err(|_| {
+            Error::from(Fault::Length { operand: "the matrix", want: self.rows() * self.columns(), found })
         })
     }
 }
@@ -88,7 +87,8 @@ impl<T: Pixel> Image<T> {
             .flat_map(|at| (0..raster.channels).map(move |channel| raster.index(at, channel)));
         let pixels = gathered(want, indices.map(|index| &elements[index]))?;
         let found = pixels.len();
-        Array3::from_shape_vec(shape, pixels).map_err(|_| Error::Length { operand: "the image", want, found })
+        Array3::from_shape_vec(shape, pixels)
+            .map_err(|_| Error::from(Fault::Length { operand: "the image", want, found }))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Memory as elements of a type, and the methods that vectors, matrices and images have in common.
 
 use crate::Error;
+use crate::error::Fault;
 
 /// Memory as elements; an incomplete element at the end is left out. Memory without elements may have any alignment.
 pub(crate) fn elements_of<T: bytemuck::Pod>(memory: &[u8]) -> &[T] {
@@ -31,7 +32,7 @@ macro_rules! elements {
             #[doc = concat!("A copy of all its elements", $how, ", after all that was queued before.")]
             ///
             /// # Errors
-            /// [The operation that made it failed](crate::Error::Failed); no room for the copy; the device is gone.
+            /// [The operation that made it failed](crate::ErrorKind::Dependency); no room for the copy; the device is gone.
             pub fn to_vec(&self) -> Result<Vec<T>, $crate::Error> {
                 let mut elements = $crate::memory::zeros(self.memory.bytes() / size_of::<T>())?;
                 self.read(&mut elements)?;
@@ -41,7 +42,7 @@ macro_rules! elements {
             #[doc = concat!("Copies all its elements", $how, ", after all that was queued before.")]
             ///
             /// # Errors
-            /// `into` has another length; [the operation that made it failed](crate::Error::Failed); the device is
+            /// `into` has another length; [the operation that made it failed](crate::ErrorKind::Dependency); the device is
             /// gone.
             pub fn read(&self, into: &mut [T]) -> Result<(), $crate::Error> {
                 self.memory.check_length::<T>(into.len())?;
@@ -72,7 +73,7 @@ macro_rules! elements {
             ///
             /// # Errors
             /// As [`Self::write`]; it is mapped through another object that shares its memory.
-            pub fn write_async(&mut self, from: impl Into<Vec<T>>) -> Result<$crate::Pending, $crate::Error> {
+            pub fn write_async(&mut self, from: impl Into<Vec<T>>) -> Result<$crate::Event, $crate::Error> {
                 let from = from.into();
                 self.memory.check_length::<T>(from.len())?;
                 self.memory.write_later(tripipe_launch::Block::new(from))
@@ -82,12 +83,12 @@ macro_rules! elements {
             /// shares the memory. Runs after all operations queued before. `look` may use the context, and so may other
             /// threads meanwhile, except where the mapping conflicts: mapped memory cannot be written, and memory that
             /// is mapped for writing cannot be read. Such uses are refused with
-            /// [`Error::Mapped`](crate::Error::Mapped). With a driver that does not report what kernels write
+            /// [`ErrorKind::Mapped`](crate::ErrorKind::Mapped). With a driver that does not report what kernels write
             /// (`clGetKernelArgInfo`), no kernel can read mapped memory.
             ///
             /// # Errors
             /// It is mapped for writing through another object that shares its memory; [the operation that made it
-            /// failed](crate::Error::Failed); the device is gone.
+            /// failed](crate::ErrorKind::Dependency); the device is gone.
             pub fn map<R>(&self, look: impl FnOnce(&[T]) -> R) -> Result<R, $crate::Error> {
                 self.memory.with(|bytes| look($crate::memory::elements_of(bytes)))
             }
@@ -103,7 +104,7 @@ macro_rules! elements {
             /// A copy in another context, after all operations queued before.
             ///
             /// # Errors
-            /// [The operation that made it failed](crate::Error::Failed); no memory there; a device is gone.
+            /// [The operation that made it failed](crate::ErrorKind::Dependency); no memory there; a device is gone.
             pub fn to_context(&self, context: &$crate::Context) -> Result<Self, $crate::Error> {
                 Ok(Self { memory: self.memory.to_context(context)?, ..*self })
             }
@@ -118,5 +119,5 @@ pub(crate) use elements;
 /// There is not enough memory.
 pub(crate) fn zeros<T: bytemuck::Zeroable>(count: usize) -> Result<Vec<T>, Error> {
     bytemuck::allocation::try_zeroed_vec(count)
-        .map_err(|()| Error::NoMemory { bytes: count.saturating_mul(size_of::<T>()) })
+        .map_err(|()| Error::from(Fault::NoMemory { bytes: count.saturating_mul(size_of::<T>()) }))
 }

@@ -10,6 +10,7 @@ use tripipe_launch::MemoryKind;
 use tripipe_opencl::memory::External;
 
 use crate::engine::{Core, Initial, Storage};
+use crate::error::Fault;
 use crate::line::Outcome;
 use crate::{Context, Error, lock};
 
@@ -59,7 +60,11 @@ impl Memory {
     pub(crate) fn new(context: &Context, bytes: usize, contents: Option<&[u8]>) -> Result<Self, Error> {
         let initial = match contents {
             Some(contents) if contents.len() != bytes => {
-                return Err(Error::Length { operand: "the contents", want: bytes, found: contents.len() });
+                return Err(Error::from(Fault::Length {
+                    operand: "the contents",
+                    want: bytes,
+                    found: contents.len(),
+                }));
             }
             Some(contents) if bytes > 0 => Initial::Copy(contents),
             _ => Initial::Zeros,
@@ -104,9 +109,11 @@ impl Memory {
     /// # Errors
     /// The context is not on an OpenCL device; the device cannot import such memory; the driver refuses.
     pub(crate) fn import(context: &Context, external: External, bytes: usize) -> Result<Self, Error> {
-        let storage = context.core().engine().import(external, bytes)?.ok_or_else(|| Error::NotOffered {
-            device: context.name().to_owned(),
-            what: "memory that others made (an OpenCL device may)",
+        let storage = context.core().engine().import(external, bytes)?.ok_or_else(|| {
+            Error::from(Fault::NotOffered {
+                device: context.name().to_owned(),
+                what: "memory that others made (an OpenCL device may)",
+            })
         })?;
         Ok(Self::stored(context, bytes, storage))
     }
@@ -162,7 +169,11 @@ impl Memory {
     /// It is mapped in a way that conflicts.
     pub(crate) fn check_free(&self, operand: &'static str, to_write: bool) -> Result<(), Error> {
         let mapped = self.0.mapped.load(Ordering::Acquire);
-        if mapped < 0 || to_write && mapped > 0 { Err(Error::Mapped { operand }) } else { Ok(()) }
+        if mapped < 0 || to_write && mapped > 0 {
+            Err(Error::from(Fault::Mapped { operand }))
+        } else {
+            Ok(())
+        }
     }
 
     /// Maps it until the guard is dropped.
@@ -173,7 +184,7 @@ impl Memory {
             _ => None,
         };
         let mapped = self.0.mapped.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
-        mapped.map_err(|_| Error::Mapped { operand: MEMORY })?;
+        mapped.map_err(|_| Error::from(Fault::Mapped { operand: MEMORY }))?;
         Ok(Mapping { memory: self, to_write })
     }
 
@@ -223,7 +234,7 @@ impl Memory {
         self.check_contents()?;
         let (mut look, mut seen) = (Some(look), None);
         self.storage().with(&mut |bytes| seen = look.take().map(|look| look(bytes)))?;
-        seen.ok_or(Error::NoMemory { bytes: self.0.bytes })
+        seen.ok_or(Error::from(Fault::NoMemory { bytes: self.0.bytes }))
     }
 
     /// As [`Self::with`], for reading and writing.
@@ -236,7 +247,7 @@ impl Memory {
         self.check_contents()?;
         let (mut edit, mut done) = (Some(edit), None);
         self.storage().with_mut(&mut |bytes| done = edit.take().map(|edit| edit(bytes)))?;
-        done.ok_or(Error::NoMemory { bytes: self.0.bytes })
+        done.ok_or(Error::from(Fault::NoMemory { bytes: self.0.bytes }))
     }
 
     /// Calls `check` with a copy of the first `bytes` bytes, and `work` with memory that holds this copy and that
@@ -289,13 +300,17 @@ impl Memory {
     /// Checks that `found` elements are exactly all of it.
     pub(crate) fn check_length<T>(&self, found: usize) -> Result<(), Error> {
         let want = self.bytes() / size_of::<T>();
-        if found == want { Ok(()) } else { Err(Error::Length { operand: "the slice", want, found }) }
+        if found == want {
+            Ok(())
+        } else {
+            Err(Error::from(Fault::Length { operand: "the slice", want, found }))
+        }
     }
 
     fn check(&self, offset: usize, length: usize) -> Result<(), Error> {
         match offset.checked_add(length) {
             Some(end) if end <= self.0.bytes => Ok(()),
-            _ => Err(Error::Outside { offset, length, bytes: self.0.bytes }),
+            _ => Err(Error::from(Fault::Outside { offset, length, bytes: self.0.bytes })),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::engine::kernels::Trial;
 use crate::engine::{Core, Ready};
 use crate::explanation::{Arithmetic, Explanation, Prediction, RunnerUp};
 use crate::memory::Memory;
-use crate::{Context, Error, Pending};
+use crate::{Context, Error, Event};
 use times::Times;
 
 pub(crate) use host::{Host, HostWork, Inputs, Size};
@@ -87,7 +87,7 @@ impl Operation {
     /// # Errors
     /// An operand that is missing, in another context, or that shares memory with the result; no memory left for the
     /// plan; the device is gone.
-    pub(crate) fn run(&self, inputs: &[Placed<'_>], result: &Memory, later: Later) -> Result<Pending, Error> {
+    pub(crate) fn run(&self, inputs: &[Placed<'_>], result: &Memory, later: Later) -> Result<Event, Error> {
         let begun = Instant::now();
         let Size { result: (role, _), written, .. } = self.host.size;
         let run =
@@ -194,7 +194,7 @@ mod tests {
         Operation::new(context, "a test", plan, host, Doer::Fastest).unwrap()
     }
 
-    fn run_copy(copy: &Operation, from: &Vector<u8>, to: &Vector<u8>) -> Result<Pending, Error> {
+    fn run_copy(copy: &Operation, from: &Vector<u8>, to: &Vector<u8>) -> Result<Event, Error> {
         copy.run(&[Placed::new(Role::Source, from.memory())], to.memory(), Later::default())
     }
 

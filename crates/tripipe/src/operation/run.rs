@@ -7,9 +7,10 @@ use tripipe_launch::{ExecuteError, Submission};
 
 use super::host::{Begins, Size};
 use crate::engine::Core;
+use crate::error::Fault;
 use crate::line::{Line, Outcome};
 use crate::memory::Memory;
-use crate::{Error, Pending};
+use crate::{Error, Event};
 
 /// An operand: what it is for, its memory, and where it begins.
 #[derive(Clone, Copy, Debug)]
@@ -90,10 +91,10 @@ impl<'r> Run<'r> {
         line: &Arc<Line>,
         submission: Arc<dyn Submission>,
         rests_on: Vec<Arc<Outcome>>,
-    ) -> Pending {
+    ) -> Event {
         let outcome = line.add(self.operation, &submission, rests_on);
         self.result.memory.rest_on(Some(Arc::clone(&outcome)));
-        Pending::queued(submission, line, &outcome)
+        Event::queued(submission, line, &outcome)
     }
 
     /// Checks that the operands are those of an operation of this size, that all live in the context of `core`, that
@@ -113,7 +114,7 @@ impl<'r> Run<'r> {
             return Err(other_context(foreign, core));
         }
         if let Some(shared) = self.inputs.iter().find(|input| input.memory.overlaps(self.result.memory)) {
-            return Err(Error::Aliased { operand: in_words(shared.role) });
+            return Err(Error::from(Fault::Aliased { operand: in_words(shared.role) }));
         }
         self.inputs.iter().try_for_each(|input| input.memory.check_free(in_words(input.role), false))?;
         self.result.memory.check_free(in_words(self.result.role), true)
@@ -126,7 +127,7 @@ fn is_on(memory: &Memory, core: &Core) -> bool {
 
 fn other_context(placed: &Placed<'_>, core: &Core) -> Error {
     let [want, found] = [core, placed.memory.context().core()].map(|core| core.name().to_owned());
-    Error::OtherContext { operand: in_words(placed.role), want, found }
+    Error::from(Fault::OtherContext { operand: in_words(placed.role), want, found })
 }
 
 /// The operand in the text of an error.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tripipe_launch::{Submission, Timing};
 
-use crate::{Pending, lock};
+use crate::{Event, lock};
 
 /// The number of latest runs that are tracked.
 const LATEST: usize = 4;
@@ -33,20 +33,20 @@ struct Runs {
 
 impl Times {
     /// Adds a run that was called for at `begun`.
-    pub(super) fn add(&self, pending: &Pending, begun: Instant, on_kernels: bool) {
+    pub(super) fn add(&self, event: &Event, begun: Instant, on_kernels: bool) {
         let mut runs = lock(&self.runs);
         runs.set_on_kernels(on_kernels);
         if !runs.begun {
             runs.begun = true;
             let first = Arc::clone(&self.first);
-            pending.submission().on_done(Box::new(move || {
+            event.submission().on_done(Box::new(move || {
                 first.get_or_init(|| begun.elapsed().as_secs_f64());
             }));
         }
         if runs.latest.len() == LATEST {
             runs.look_at_oldest();
         }
-        runs.latest.push_back(Arc::clone(pending.submission()));
+        runs.latest.push_back(Arc::clone(event.submission()));
     }
 
     /// The shortest time of the runs that have ended, and their number.

@@ -7,6 +7,7 @@ use tripipe_device::Probe;
 use tripipe_kernels::filter::{Border, Chain, Layout, Raster};
 
 use super::{Band, Kind, Shares, Spent, Team, Whole, Work, room};
+use crate::error::Fault;
 use crate::filter::Filter;
 use crate::image::elements_of;
 use crate::memory::Memory;
@@ -67,7 +68,7 @@ impl Team {
 }
 
 fn check(operand: &'static str, want: usize, found: usize) -> Result<(), Error> {
-    if found >= want { Ok(()) } else { Err(Error::Length { operand, want, found }) }
+    if found >= want { Ok(()) } else { Err(Error::from(Fault::Length { operand, want, found })) }
 }
 
 /// The number of planes of an image: one when packed.
@@ -235,7 +236,7 @@ impl Work for Filtering<'_> {
 /// # Errors
 /// There is not enough memory.
 fn grow(made: &mut Vec<u8>, bytes: usize) -> Result<(), Error> {
-    made.try_reserve(bytes.saturating_sub(made.len())).map_err(|_| Error::NoMemory { bytes })?;
+    made.try_reserve(bytes.saturating_sub(made.len())).map_err(|_| Error::from(Fault::NoMemory { bytes }))?;
     made.resize(bytes, 0);
     Ok(())
 }

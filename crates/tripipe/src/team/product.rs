@@ -8,6 +8,7 @@ use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{Accumulate, Gemm};
 
 use super::{Band, Kind, Shares, Spent, Team, Whole, Work, room};
+use crate::error::Fault;
 use crate::gemm::{Factor, GemmOperation, Packed};
 use crate::memory::Memory;
 use crate::operation::{Doer, Placed};
@@ -34,9 +35,10 @@ impl Team {
         for (operand, [rows, columns], found) in
             [("A", [m, k], a.len()), ("B", [k, n], b.len()), ("C", [m, n], c.len())]
         {
-            let want = rows.checked_mul(columns).ok_or(Error::TooLarge { elements: usize::MAX })?;
+            let want =
+                rows.checked_mul(columns).ok_or(Error::from(Fault::TooLarge { elements: usize::MAX }))?;
             if want != found {
-                return Err(Error::Length { operand, want, found });
+                return Err(Error::from(Fault::Length { operand, want, found }));
             }
         }
         let uncut = (m < 2 * QUANTUM).then(|| format!("{m} rows are too few for two bands of {QUANTUM}"));
@@ -69,7 +71,7 @@ struct Bench<T> {
 impl<T: Factor> Bench<T> {
     /// The index of the product with these extents.
     fn operation(&mut self, context: &Context, extents: [usize; 3]) -> Result<usize, Error> {
-        let known = self.operations.iter().position(|operation| operation.gemm().m == extents[0]);
+        let known = self.operations.iter().position(|operation| operation.rows() == extents[0]);
         if let Some(place) = known {
             return Ok(place);
         }
@@ -99,7 +101,7 @@ impl<T: Factor> Work for Multiplying<'_, T> {
         }
         let b = Matrix::from_slice(context, [k, n], self.b)?;
         let start = Instant::now();
-        bench.b = Some(Packed::b(&b, m)?);
+        bench.b = Some(Packed::right(&b, m)?);
         Ok((bench, start.elapsed().as_secs_f64()))
     }
 

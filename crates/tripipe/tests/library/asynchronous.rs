@@ -37,7 +37,7 @@ fn values_are_those_of_the_forms_that_wait() {
         assert_eq!(block_on(x.dot_async(&x).unwrap()).unwrap(), x.dot(&x).unwrap());
         assert_eq!(block_on(x.min_async().unwrap()).unwrap(), Some((-9, 0)));
         assert_eq!(block_on(x.max_async().unwrap()).unwrap(), Some((values[59_999], 59_999)));
-        let doubled = block_on(Elementwise::of(&x).add(&x).to_new_async().unwrap()).unwrap();
+        let doubled = block_on(Elementwise::new(&x).add(&x).to_new_async().unwrap()).unwrap();
         assert_eq!(doubled.to_vec().unwrap()[59_999], 2 * values[59_999]);
         let a = Matrix::with_order_async(
             &context,
@@ -47,7 +47,7 @@ fn values_are_those_of_the_forms_that_wait() {
         );
         let a = a.unwrap().wait().unwrap();
         assert_eq!(block_on(a.transposed().to_vec_async().unwrap()).unwrap(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
-        let product = Product::of(&a, a.transposed()).unwrap().to_matrix_async().unwrap();
+        let product = Product::new(&a, a.transposed()).unwrap().to_matrix_async().unwrap();
         assert_eq!(block_on(product).unwrap().to_vec().unwrap(), [14.0, 32.0, 32.0, 77.0], "{name}");
         let turned = block_on(a.to_transposed_async().unwrap()).unwrap();
         assert_eq!(turned.into_vector().unwrap().to_vec().unwrap(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
@@ -126,16 +126,16 @@ fn failures_reach_whoever_waits() {
     assert!(x.sum_async().unwrap().wait().is_err());
     assert_eq!(x.sum_async().unwrap().wait().unwrap(), 40.0);
     fails(&context);
-    let lost = Elementwise::of(&x).add(&x).to_new().unwrap();
+    let lost = Elementwise::new(&x).add(&x).to_new().unwrap();
     let read = lost.to_vec_async().unwrap();
-    let doubled = Elementwise::of(&lost).add(&x).to_new_async().unwrap();
+    let doubled = Elementwise::new(&lost).add(&x).to_new_async().unwrap();
     assert!(block_on(read).unwrap_err().to_string().contains("77"));
     assert!(doubled.wait().is_err());
     assert!(lost.max_async().unwrap().wait().is_err());
     fails(&context);
-    assert!(Elementwise::of(&x).relu().to_new_async().unwrap().wait().is_err());
+    assert!(Elementwise::new(&x).relu().to_new_async().unwrap().wait().is_err());
     fails(&context);
-    drop(Elementwise::of(&x).relu().to_new_async().unwrap());
+    drop(Elementwise::new(&x).relu().to_new_async().unwrap());
     assert!(context.finish().is_err());
     // The operation that was reported as failed still runs: it must end before the process does, for PoCL.
     assert_eq!(x.sum().unwrap(), 40.0);
@@ -148,8 +148,8 @@ fn nothing_is_waited_for_on_a_device() {
     let Some(device) = device else { return };
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
     let impatient = Arc::new(AtomicBool::new(false));
-    let context = Faulty { impatient: Arc::clone(&impatient), ..Faulty::default() }.over(inner);
-    context.fall_back_when_slower(false);
+    let builder = Context::builder().cpu_when_faster(false);
+    let context = Faulty { impatient: Arc::clone(&impatient), ..Faulty::default() }.over(builder, inner);
     let photo = Image::from_slice(&context, [8, 8], 1, &bytes(64)).unwrap();
     let chain = Chain::parse("gaussian:5", Border::Reflect101).unwrap();
     impatient.store(true, Ordering::SeqCst);

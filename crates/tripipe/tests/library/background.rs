@@ -12,11 +12,7 @@ use crate::{bytes, in_the_background};
 
 /// Contexts that build in the background, where the device does the operations once it can, however slow it is.
 fn contexts() -> Vec<Context> {
-    let contexts = in_the_background();
-    for context in &contexts {
-        context.fall_back_when_slower(false);
-    }
-    contexts
+    in_the_background(Context::builder().cpu_when_faster(false))
 }
 
 /// A chain whose kernel no driver has cached from an earlier run: it has a different border each time.
@@ -82,11 +78,11 @@ fn products_are_right_before_and_after() {
         };
         let (a, b) = (matrix(20, 7, 2.0), matrix(7, 30, 3.0));
         // Packed operands are for kernels, so the product waits for them.
-        let packed = Packed::b(&b, 20).unwrap();
+        let packed = Packed::right(&b, 20).unwrap();
         for _ in 0..2 {
-            let product = Product::of(&a, &b).unwrap().to_matrix().unwrap();
+            let product = Product::new(&a, &b).unwrap().to_matrix().unwrap();
             assert_eq!(product.to_vec().unwrap(), [42.0; 600]);
-            let product = Product::of(&a, &packed).unwrap().to_matrix().unwrap();
+            let product = Product::new(&a, &packed).unwrap().to_matrix().unwrap();
             assert_eq!(product.to_vec().unwrap(), [42.0; 600]);
         }
     }

@@ -17,8 +17,8 @@ pub(crate) fn faulty() -> Option<(Context, Arc<AtomicUsize>)> {
     let device = tripipe_opencl::devices().unwrap_or_default().into_iter().next()?;
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
     let well = Arc::new(AtomicUsize::new(usize::MAX));
-    let context = Faulty { well: Arc::clone(&well), ..Faulty::default() }.over(inner);
-    context.fall_back_when_slower(false);
+    let builder = Context::builder().cpu_when_faster(false);
+    let context = Faulty { well: Arc::clone(&well), ..Faulty::default() }.over(builder, inner);
     Some((context, well))
 }
 
@@ -42,8 +42,8 @@ fn a_failure_is_told_when_a_good_operation_came_after_it() {
     let Some((context, well)) = faulty() else { return };
     let a = twos(&context);
     fail_next(&well);
-    let lost = Product::of(&a, &a).unwrap().to_matrix().unwrap();
-    let good = Product::of(&a, &a).unwrap().to_matrix().unwrap();
+    let lost = Product::new(&a, &a).unwrap().to_matrix().unwrap();
+    let good = Product::new(&a, &a).unwrap().to_matrix().unwrap();
     // Results that do not depend on it are valid.
     assert_eq!(good.to_vec().unwrap(), [16.0; 16]);
     // Every read of the failed result reports the failure.
@@ -54,8 +54,8 @@ fn a_failure_is_told_when_a_good_operation_came_after_it() {
     // It was reported, so waiting for all does not report it again.
     context.finish().unwrap();
     fail_next(&well);
-    let lost = Product::of(&a, &a).unwrap().to_matrix().unwrap();
-    drop((Product::of(&a, &a).unwrap().to_matrix().unwrap(), lost));
+    let lost = Product::new(&a, &a).unwrap().to_matrix().unwrap();
+    drop((Product::new(&a, &a).unwrap().to_matrix().unwrap(), lost));
     failed(context.finish());
     context.finish().unwrap();
 }
@@ -65,26 +65,26 @@ fn what_is_computed_of_a_failed_result_fails() {
     let Some((context, well)) = faulty() else { return };
     let a = twos(&context);
     fail_next(&well);
-    let mut lost = Product::of(&a, &a).unwrap().to_matrix().unwrap();
+    let mut lost = Product::new(&a, &a).unwrap().to_matrix().unwrap();
     let mut next = Matrix::zeros(&context, [4, 4]).unwrap();
-    let pending = Product::of(&lost, &a).unwrap().store(&mut next).unwrap();
-    let last = Product::of(&a, &next).unwrap().to_matrix().unwrap();
+    let pending = Product::new(&lost, &a).unwrap().store(&mut next).unwrap();
+    let last = Product::new(&a, &next).unwrap().to_matrix().unwrap();
     failed(pending.wait());
     failed(last.to_vec());
     failed(next.to_transposed().and_then(|turned| turned.to_vec()));
     failed(lost.map_mut(|_| ()));
     // Packed, and when copied to another context.
-    failed(Packed::b(&lost, 4).and_then(|packed| Product::of(&a, &packed)?.to_matrix()?.to_vec()));
+    failed(Packed::right(&lost, 4).and_then(|packed| Product::new(&a, &packed)?.to_matrix()?.to_vec()));
     let cpu = Context::new(&tripipe::Device::Cpu).unwrap();
     failed(lost.to_context(&cpu));
     // When more is added to it, or part of it is overwritten, it is still invalid.
-    drop(Product::of(&a, &a).unwrap().beta(1.0).store(&mut lost).unwrap());
+    drop(Product::new(&a, &a).unwrap().beta(1.0).store(&mut lost).unwrap());
     failed(lost.to_vec());
     let part = a.block(0..2, 0..4).unwrap();
-    drop(Product::of(part, &a).unwrap().store(lost.block_mut(0..2, 0..4).unwrap()).unwrap());
+    drop(Product::new(part, &a).unwrap().store(lost.block_mut(0..2, 0..4).unwrap()).unwrap());
     failed(lost.to_vec());
     // Once all of it is overwritten, by an operation or by the host, it is valid.
-    drop(Product::of(&a, &a).unwrap().store(&mut lost).unwrap());
+    drop(Product::new(&a, &a).unwrap().store(&mut lost).unwrap());
     assert_eq!(lost.to_vec().unwrap(), [16.0; 16]);
     next.write(&[1.0; 16]).unwrap();
     assert_eq!(next.to_vec().unwrap(), [1.0; 16]);
@@ -127,7 +127,7 @@ fn failures_of_every_kind_of_operation_are_told() {
 fn the_cpu_path_does_not_begin_with_what_is_not_there() {
     let Some((context, well)) = faulty() else { return };
     let halves = Matrix::from_slice(&context, [4, 4], &[half::f16::ONE; 16]).unwrap();
-    let product = |a: &Matrix<half::f16>| Product::of(a, a)?.to_matrix()?.to_vec();
+    let product = |a: &Matrix<half::f16>| Product::new(a, a)?.to_matrix()?.to_vec();
     assert_eq!(product(&halves).unwrap(), [half::f16::from_f32(4.0); 16]);
     fail_next(&well);
     let lost = halves.to_context(&context).unwrap();
@@ -142,15 +142,15 @@ fn failures_of_packing_are_told_of_every_product() {
     let matrix = |side: usize| Matrix::from_slice(&context, [side, side], &vec![1i8; side * side]).unwrap();
     let a = matrix(128);
     fail_next(&well);
-    let packed = Packed::b(&a, 128).unwrap();
+    let packed = Packed::right(&a, 128).unwrap();
     if well.swap(usize::MAX, Ordering::SeqCst) == 0 {
         // This device uses it in its stored layout.
         return;
     }
     for _ in 0..2 {
-        failed(Product::of(&a, &packed).unwrap().to_matrix().and_then(|c| c.to_vec()));
+        failed(Product::new(&a, &packed).unwrap().to_matrix().and_then(|c| c.to_vec()));
     }
-    let c = Product::of(&a, &a).unwrap().to_matrix().unwrap();
+    let c = Product::new(&a, &a).unwrap().to_matrix().unwrap();
     assert_eq!(c.to_vec().unwrap(), vec![128; 128 * 128]);
 }
 
@@ -161,15 +161,15 @@ fn a_failure_is_told_after_any_number_of_good_ones() {
     let a = twos(&context);
     let mut c = twos(&context);
     fail_next(&well);
-    drop(Product::of(&a, &a).unwrap().beta(1.0).store(&mut c).unwrap());
+    drop(Product::new(&a, &a).unwrap().beta(1.0).store(&mut c).unwrap());
     for _ in 0..500 {
-        drop(Product::of(&a, &a).unwrap().beta(1.0).store(&mut c).unwrap());
+        drop(Product::new(&a, &a).unwrap().beta(1.0).store(&mut c).unwrap());
     }
     failed(c.to_vec());
     fail_next(&well);
-    drop(Product::of(&a, &a).unwrap().to_matrix().unwrap());
+    drop(Product::new(&a, &a).unwrap().to_matrix().unwrap());
     for _ in 0..500 {
-        drop(Product::of(&a, &a).unwrap().to_matrix().unwrap());
+        drop(Product::new(&a, &a).unwrap().to_matrix().unwrap());
     }
     failed(context.finish());
 }
@@ -191,9 +191,11 @@ mod driver {
         let Some(times) = std::env::var_os(ROLE) else { return };
         let device = tripipe_opencl::devices().unwrap().remove(0);
         let options = ExecutorOptions::default().cache(tripipe_opencl::CacheChoice::Off);
-        let context = Context::on_opencl(OpenClExecutor::new(&device, &options).unwrap());
-        context.fall_back_when_slower(false);
-        context.take_times(times == "timed").unwrap();
+        let context = Context::builder()
+            .cpu_when_faster(false)
+            .profiling(times == "timed")
+            .build_on_opencl(OpenClExecutor::new(&device, &options).unwrap())
+            .unwrap();
         let chain = Chain::parse("box:3", Border::Replicate).unwrap();
         let two = Chain::parse("median:3,median:3", Border::Replicate).unwrap();
         let image = Image::from_slice(&context, [16, 9], 1, &bytes(16 * 9)).unwrap();

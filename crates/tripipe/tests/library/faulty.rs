@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use tripipe::Context;
+use tripipe::{Context, ContextBuilder};
 use tripipe_launch::{
     Access, Block, ExecuteError, Executor, Intercept, Launch, Layer, MemoryId, MemoryKind, Prepared,
     Submission, Timing,
@@ -68,8 +68,8 @@ impl Default for Faulty {
 
 impl Faulty {
     /// A context on `inner` with these faults.
-    pub(crate) fn over(self, inner: OpenClExecutor) -> Context {
-        Context::over(Layer::new(inner, self))
+    pub(crate) fn over(self, builder: ContextBuilder, inner: OpenClExecutor) -> Context {
+        builder.build_over(Layer::new(inner, self)).unwrap()
     }
 
     fn meddle(&self, inner: &mut impl Executor) -> Result<(), ExecuteError> {

@@ -1,7 +1,7 @@
 //! Filters on every device: the result of the reference, and an explanation.
 
 use tripipe::filter::{Border, Chain, Element, Linear, Raster, Stage};
-use tripipe::{Error, Image};
+use tripipe::{ErrorKind, Image};
 use tripipe_kernels::filter::reference;
 
 use crate::{bytes, contexts};
@@ -154,14 +154,14 @@ fn operands_that_do_not_fit_are_refused() {
         let filter = context.filter(&chain, &raster, &raster).unwrap();
         let mut other = Image::<u8>::zeros(context, Raster::packed([9, 8], 1, Element::U8)).unwrap();
         let error = filter.run(&image, &mut other).unwrap_err();
-        assert!(matches!(error, Error::Raster { operand: "the result", .. }), "{error}");
+        assert!(error.kind() == ErrorKind::Shape && error.to_string().contains("the result"), "{error}");
         let wrong = context.filter(&chain, &raster, &Raster::packed([8, 8], 3, Element::U8)).map(drop);
-        assert!(matches!(wrong, Err(Error::Filter(_))));
+        assert_eq!(wrong.unwrap_err().kind(), ErrorKind::Description);
         let vector = tripipe::Vector::from_slice(context, &bytes(64)).unwrap();
         let one = Image::over(&vector, raster).unwrap();
         let mut same = Image::over(&vector, raster).unwrap();
         let error = filter.run(&one, &mut same).unwrap_err();
-        assert!(matches!(error, Error::Aliased { .. }), "{error}");
+        assert!(error.kind() == ErrorKind::Aliased, "{error}");
     }
     if let [one, two, ..] = all.as_slice() {
         let image = Image::from_slice(one, [8, 8], 1, &bytes(64)).unwrap();
@@ -169,6 +169,9 @@ fn operands_that_do_not_fit_are_refused() {
         let chain = Chain::parse("box:3", Border::Replicate).unwrap();
         let filter = one.filter(&chain, image.raster(), image.raster()).unwrap();
         let error = filter.run(&image, &mut result).unwrap_err();
-        assert!(matches!(error, Error::OtherContext { operand: "the result", .. }), "{error}");
+        assert!(
+            error.kind() == ErrorKind::OtherContext && error.to_string().contains("the result"),
+            "{error}"
+        );
     }
 }

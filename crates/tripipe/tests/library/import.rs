@@ -15,7 +15,7 @@ use std::ffi::c_void;
 
 use crate::raw;
 use opencl_sys::cl_mem_flags;
-use tripipe::{Context, Device, Error, Matrix, Vector};
+use tripipe::{Context, Device, Error, ErrorKind, Matrix, Vector};
 use tripipe_opencl::memory::{External, HostMemory};
 use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor, devices};
 
@@ -169,7 +169,7 @@ fn one_buffer_imported_twice_is_one_memory() {
     // The result of an operation may not be one of its operands, whatever the handle.
     let (first, mut again) = (import(buffer, 1024), import(buffer, 1024));
     let error = again.add_scaled(2.0, &first).unwrap_err();
-    assert!(matches!(error, Error::Aliased { .. }), "{error}");
+    assert!(error.kind() == ErrorKind::Aliased, "{error}");
     // Parts of one buffer overlap only where their bytes do.
     let (low, high) = (raw::part(buffer, 0, 2048), raw::part(buffer, 2048, 2048));
     let (low, mut high) = (import(low, 512), import(high, 512));
@@ -177,7 +177,7 @@ fn one_buffer_imported_twice_is_one_memory() {
     assert_eq!(high.to_vec().unwrap(), [3.0; 512]);
     let middle = import(raw::part(buffer, 1024, 2048), 512);
     let error = high.add_scaled(2.0, &middle).unwrap_err();
-    assert!(matches!(error, Error::Aliased { .. }), "{error}");
+    assert!(error.kind() == ErrorKind::Aliased, "{error}");
     // Slices of the same bytes are not lent twice either.
     let within = again.map_mut(|_| first.map(|_| ()).is_err()).unwrap();
     assert!(within, "one handle was written while the other was read");

@@ -62,7 +62,7 @@ fn blocks_at_many_places_are_multiplied() {
                 let second = in_b.block(l..l + k, j..j + n).unwrap();
                 let bias = in_b.block(j..j + m, i..i + n).unwrap();
                 let into = c.block_mut(i..i + m, j..j + n).unwrap();
-                drop(Product::of(first, second).unwrap().residual(bias).unwrap().store(into).unwrap());
+                drop(Product::new(first, second).unwrap().residual(bias).unwrap().store(into).unwrap());
                 for row in 0..m {
                     for column in 0..n {
                         let term =
@@ -115,8 +115,8 @@ fn what_operations_keep_makes_room() {
     let Some(device) = tripipe_opencl::devices().unwrap_or_default().pop() else { return };
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
     let budget = Some(Budget { left: 8 << 20, ..Budget::default() });
-    let context = Faulty { budget, ..Faulty::default() }.over(inner);
-    context.fall_back_when_slower(false);
+    let builder = Context::builder().cpu_when_faster(false);
+    let context = Faulty { budget, ..Faulty::default() }.over(builder, inner);
     // Two passes, with an image between them.
     let chain = Chain::parse("median:3,median:3", Border::Replicate).unwrap();
     for round in 0..2 {

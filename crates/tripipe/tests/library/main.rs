@@ -23,31 +23,24 @@ mod simple;
 mod team;
 mod trial;
 
-use tripipe::{Context, Device};
+use tripipe::{Context, ContextBuilder, Device};
 use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor};
 
 /// A context on every device, where the device does every requested operation, however small it is.
 fn contexts() -> Vec<Context> {
-    let contexts: Vec<Context> =
-        Device::list().into_iter().map(|device| Context::new(&device).unwrap()).collect();
-    for context in &contexts {
-        context.fall_back_when_slower(false);
-    }
-    contexts
+    let builder = Context::builder().cpu_when_faster(false);
+    Device::list().into_iter().map(|device| builder.build(&device).unwrap()).collect()
 }
 
 /// Contexts on OpenCL devices with an empty cache that leave operations to the CPU path until their kernels are built.
-fn in_the_background() -> Vec<Context> {
+fn in_the_background(builder: ContextBuilder) -> Vec<Context> {
+    let builder = builder.background_builds(true);
     let devices = tripipe_opencl::devices().unwrap_or_default();
     let options = ExecutorOptions::default().cache(CacheChoice::Off);
-    let contexts: Vec<Context> = devices
+    devices
         .iter()
-        .map(|device| Context::on_opencl(OpenClExecutor::new(device, &options).unwrap()))
-        .collect();
-    for context in &contexts {
-        context.build_in_background(true);
-    }
-    contexts
+        .map(|device| builder.build_on_opencl(OpenClExecutor::new(device, &options).unwrap()).unwrap())
+        .collect()
 }
 
 /// Reproducible bytes that look like noise.

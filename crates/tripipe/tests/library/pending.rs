@@ -70,7 +70,8 @@ fn a_context_is_everyones() {
     is_send_and_sync::<Context>();
     is_send_and_sync::<Image<u8>>();
     is_send_and_sync::<Matrix<f32>>();
-    is_send_and_sync::<tripipe::Pending>();
+    is_send_and_sync::<tripipe::Event>();
+    is_send_and_sync::<tripipe::Pending<u8>>();
     is_send_and_sync::<tripipe::Error>();
     for context in contexts() {
         let size = [200, 100];
@@ -127,7 +128,7 @@ fn workers_of_a_pool_may_wait() {
                     assert_eq!(result.len(), side * side);
                 }
                 let a = Matrix::from_slice(&context, [200, 200], &vec![f16::ONE; 40_000]).unwrap();
-                let product = Product::of(&a, &a).unwrap().accumulate(Accumulate::F16);
+                let product = Product::new(&a, &a).unwrap().accumulate(Accumulate::F16);
                 assert_eq!(
                     product.to_matrix().unwrap().to_vec().unwrap(),
                     vec![f16::from_f32(200.0); 40_000]

@@ -1,8 +1,8 @@
 //! Products on every device: exact if the sums are, with every layout, factor and epilogue.
 
 use half::f16;
-use tripipe::gemm::{Accumulate, Packed, Product, Requantisation};
-use tripipe::{Context, Element, Error, Matrix, Order, Vector};
+use tripipe::gemm::{Accumulate, Packed, Product, Requantisation, Strides};
+use tripipe::{Context, Element, ErrorKind, Matrix, Order, Vector};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
 use crate::faulty::{Faulty, Meddling};
@@ -31,20 +31,20 @@ fn products_are_the_same_on_every_device() {
             let of = |values: &[f32]| -> Vec<f16> { values.iter().map(|v| f16::from_f32(*v)).collect() };
             let in_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
             let in_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
-            let c = Product::of(&in_a, &in_b).unwrap().to_matrix().unwrap();
+            let c = Product::new(&in_a, &in_b).unwrap().to_matrix().unwrap();
             assert_eq!(c.to_vec().unwrap(), want, "{m}x{n}x{k} on {}", context.name());
 
             let half_a = Matrix::from_slice(&context, [m, k], &of(&a)).unwrap();
             let half_b = Matrix::from_slice(&context, [k, n], &of(&b)).unwrap();
             for accumulate in [Accumulate::F32, Accumulate::F16, Accumulate::Chunked { block: 16 }] {
-                let product = Product::of(&half_a, &half_b).unwrap().accumulate(accumulate);
+                let product = Product::new(&half_a, &half_b).unwrap().accumulate(accumulate);
                 assert_eq!(product.to_matrix().unwrap().to_vec().unwrap(), of(&want), "{accumulate:?}");
             }
 
             let byte = |values: &[f32]| -> Vec<i8> { values.iter().map(|v| *v as i8).collect() };
             let byte_a = Matrix::from_slice(&context, [m, k], &byte(&a)).unwrap();
             let byte_b = Matrix::from_slice(&context, [k, n], &byte(&b)).unwrap();
-            let c = Product::of(&byte_a, &byte_b).unwrap().to_matrix().unwrap();
+            let c = Product::new(&byte_a, &byte_b).unwrap().to_matrix().unwrap();
             let integers: Vec<i32> = want.iter().map(|v| *v as i32).collect();
             assert_eq!(c.to_vec().unwrap(), integers);
         }
@@ -72,15 +72,15 @@ fn every_layout_is_taken() {
         let part = around.block(2..2 + m, 3..3 + k).unwrap();
         for a in [row_a.view(), column_a.view(), turned_a.transposed(), part] {
             for b in [row_b.view(), turned_b.transposed()] {
-                let c = Product::of(a, b).unwrap().to_matrix().unwrap();
+                let c = Product::new(a, b).unwrap().to_matrix().unwrap();
                 assert_eq!(c.to_vec().unwrap(), want, "{}", context.name());
                 let mut c = Matrix::from_slice(&context, [n, m], &vec![f32::NAN; n * m]).unwrap();
-                drop(Product::of(a, b).unwrap().store(c.view_mut().transposed()).unwrap());
+                drop(Product::new(a, b).unwrap().store(c.view_mut().transposed()).unwrap());
                 assert_eq!(transposed(&c.to_vec().unwrap(), [n, m]), want, "column-major C");
                 let mut c =
                     Matrix::from_slice(&context, [m + 2, n + 3], &vec![7.0; (m + 2) * (n + 3)]).unwrap();
                 let block = c.block_mut(1..m + 1, 2..n + 2).unwrap();
-                drop(Product::of(a, b).unwrap().store(block).unwrap());
+                drop(Product::new(a, b).unwrap().store(block).unwrap());
                 let c = c.to_vec().unwrap();
                 for i in 0..m + 2 {
                     for j in 0..n + 3 {
@@ -106,7 +106,7 @@ fn factors_and_epilogues_in_the_order_given() {
         let [in_rows, in_columns] =
             [&rows, &columns].map(|values| Vector::from_slice(&context, values).unwrap());
         let mut c = Matrix::from_slice(&context, [m, n], &before).unwrap();
-        let pending = Product::of(&in_a, &in_b)
+        let pending = Product::new(&in_a, &in_b)
             .unwrap()
             .alpha(2.0)
             .beta(-1.0)
@@ -127,7 +127,7 @@ fn factors_and_epilogues_in_the_order_given() {
         // beta = 0 does not read C.
         let mut c = Matrix::from_slice(&context, [m, n], &vec![f32::NAN; m * n]).unwrap();
         let pending =
-            Product::of(&in_a, &in_b).unwrap().residual(&in_more).unwrap().relu6().store(&mut c).unwrap();
+            Product::new(&in_a, &in_b).unwrap().residual(&in_more).unwrap().relu6().store(&mut c).unwrap();
         drop(pending);
         let want: Vec<f32> = (0..m * n).map(|i| (plain[i] + more[i]).clamp(0.0, 6.0)).collect();
         assert_eq!(c.to_vec().unwrap(), want);
@@ -140,13 +140,13 @@ fn empty_products_and_sums() {
         let matrix = |shape: [usize; 2], value: f32| {
             Matrix::from_slice(&context, shape, &vec![value; shape[0] * shape[1]]).unwrap()
         };
-        let c = Product::of(&matrix([2, 0], 0.0), &matrix([0, 3], 0.0)).unwrap().to_matrix().unwrap();
+        let c = Product::new(&matrix([2, 0], 0.0), &matrix([0, 3], 0.0)).unwrap().to_matrix().unwrap();
         assert_eq!(c.to_vec().unwrap(), [0.0; 6]);
-        let c = Product::of(&matrix([0, 3], 0.0), &matrix([3, 4], 1.0)).unwrap().to_matrix().unwrap();
+        let c = Product::new(&matrix([0, 3], 0.0), &matrix([3, 4], 1.0)).unwrap().to_matrix().unwrap();
         assert!(c.to_vec().unwrap().is_empty());
         let (a, b) = (matrix([2, 0], 0.0), matrix([0, 3], 0.0));
         let mut c = matrix([2, 3], 4.0);
-        let pending = Product::of(&a, &b).unwrap().beta(0.5).store(&mut c).unwrap();
+        let pending = Product::new(&a, &b).unwrap().beta(0.5).store(&mut c).unwrap();
         drop(pending);
         assert_eq!(c.to_vec().unwrap(), [2.0; 6]);
     }
@@ -158,14 +158,14 @@ fn packed_weights_are_used_again() {
     let b = whole(k * n);
     for context in contexts() {
         let in_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
-        let packed = Packed::b(&in_b, 64).unwrap();
-        let for_one = Packed::b(&in_b, 1).unwrap();
+        let packed = Packed::right(&in_b, 64).unwrap();
+        let for_one = Packed::right(&in_b, 1).unwrap();
         drop(in_b);
         for m in [1, 7, 64, 100] {
             let a = whole(m * k);
             let in_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
             for packed in [&packed, &for_one] {
-                let c = Product::of(&in_a, packed).unwrap().to_matrix().unwrap();
+                let c = Product::new(&in_a, packed).unwrap().to_matrix().unwrap();
                 assert_eq!(c.to_vec().unwrap(), product(&a, &b, [m, n, k]), "{m} on {}", context.name());
             }
         }
@@ -182,8 +182,8 @@ fn both_operands_may_be_packed() {
         let in_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
         let in_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
         for [m_for, n_for] in [[m, n], [1, n], [1, 200_000], [m, 200_000], [200_000, n], [16, 512], [1, 1]] {
-            let (a, b) = (Packed::a(&in_a, n_for).unwrap(), Packed::b(&in_b, m_for).unwrap());
-            let c = Product::of(&a, &b).unwrap().to_matrix().unwrap();
+            let (a, b) = (Packed::left(&in_a, n_for).unwrap(), Packed::right(&in_b, m_for).unwrap());
+            let c = Product::new(&a, &b).unwrap().to_matrix().unwrap();
             assert_eq!(c.to_vec().unwrap(), want, "{m_for}, {n_for} on {}", context.name());
         }
     }
@@ -199,7 +199,7 @@ fn batches_strided_and_at_offsets() {
         let first = all.block(0..m, 0..k).unwrap();
         let in_b = Matrix::from_slice(&context, [k, n], &b).unwrap();
         let mut c = Matrix::<f32>::zeros(&context, [count * m, n]).unwrap();
-        let batch = Product::of(first, &in_b).unwrap().strided(count, [m * k, 0, m * n]);
+        let batch = Product::new(first, &in_b).unwrap().strided(count, Strides { a: m * k, b: 0, c: m * n });
         drop(batch.store(c.block_mut(0..m, 0..n).unwrap()).unwrap());
         assert_eq!(c.to_vec().unwrap(), want, "{}", context.name());
         // In reverse order.
@@ -209,7 +209,7 @@ fn batches_strided_and_at_offsets() {
             .collect();
         let offsets = Vector::from_slice(&context, &offsets).unwrap();
         let mut c = Matrix::<f32>::zeros(&context, [count * m, n]).unwrap();
-        let batch = Product::of(first, &in_b).unwrap().at_offsets(&offsets).unwrap();
+        let batch = Product::new(first, &in_b).unwrap().at_offsets(&offsets).unwrap();
         drop(batch.store(c.block_mut(0..m, 0..n).unwrap()).unwrap());
         assert_eq!(c.to_vec().unwrap(), want, "{}", context.name());
         // One element past the end of each operand in turn.
@@ -217,9 +217,9 @@ fn batches_strided_and_at_offsets() {
             let mut outside = [0u32; 3];
             outside[operand] = room as u32 + 1;
             let outside = Vector::from_slice(&context, &outside).unwrap();
-            let batch = Product::of(first, &in_b).unwrap().at_offsets(&outside).unwrap();
+            let batch = Product::new(first, &in_b).unwrap().at_offsets(&outside).unwrap();
             let error = batch.store(c.block_mut(0..m, 0..n).unwrap()).unwrap_err();
-            assert!(matches!(error, Error::Short { .. }), "{error}");
+            assert!(error.kind() == ErrorKind::Shape, "{error}");
         }
     }
 }
@@ -235,19 +235,19 @@ fn offsets_are_those_that_were_checked() {
     let others = [4u32, 0, 4].iter().flat_map(|word| word.to_ne_bytes()).collect();
     let meddling = Some(Meddling { from: offsets, to: others, memory: None });
     let inner = OpenClExecutor::new(&device, &ExecutorOptions::default()).unwrap();
-    let context = Faulty { meddling, ..Faulty::default() }.over(inner);
+    let context = Faulty { meddling, ..Faulty::default() }.over(Context::builder(), inner);
     let offsets = Vector::from_slice(&context, &[0u32, 0, 0]).unwrap();
     let a = Matrix::from_slice(&context, [4, 2], &a).unwrap();
     let unit = Matrix::from_slice(&context, [2, 2], &unit).unwrap();
     let mut c = Matrix::<f32>::zeros(&context, [4, 2]).unwrap();
     let first = a.block(0..2, 0..2).unwrap();
-    let product = Product::of(first, &unit).unwrap().at_offsets(&offsets).unwrap();
+    let product = Product::new(first, &unit).unwrap().at_offsets(&offsets).unwrap();
     drop(product.store(c.block_mut(0..2, 0..2).unwrap()).unwrap());
     assert_eq!(c.to_vec().unwrap(), [1.0, 2.0, 3.0, 4.0, 0.0, 0.0, 0.0, 0.0]);
     // The next product uses the contents of the vector at that time.
     assert_eq!(offsets.to_vec().unwrap(), [4, 0, 4]);
     let mut c = Matrix::from_slice(&context, [4, 2], &[9.0f32; 8]).unwrap();
-    let product = Product::of(first, &unit).unwrap().at_offsets(&offsets).unwrap();
+    let product = Product::new(first, &unit).unwrap().at_offsets(&offsets).unwrap();
     drop(product.store(c.block_mut(0..2, 0..2).unwrap()).unwrap());
     assert_eq!(c.to_vec().unwrap(), [9.0, 9.0, 9.0, 9.0, 0.0, 0.0, 0.0, 0.0]);
 }
@@ -269,9 +269,9 @@ fn offsets_may_be_written_meanwhile() {
                 }
             });
             for _ in 0..100 {
-                match Product::of(&a, &a).unwrap().at_offsets(&offsets).unwrap().store(&mut c) {
+                match Product::new(&a, &a).unwrap().at_offsets(&offsets).unwrap().store(&mut c) {
                     Ok(pending) => pending.wait().unwrap(),
-                    Err(error) => assert!(matches!(error, Error::Short { .. }), "{error}"),
+                    Err(error) => assert!(error.kind() == ErrorKind::Shape, "{error}"),
                 }
             }
         });
@@ -302,7 +302,7 @@ fn bytes_to_bytes() {
         let [zero_a, zero_b, zero_c] = zeros;
         let requantisation = Requantisation { scales: &scales, zero_a, zero_b, zero_c, range: [-100, 100] };
         let mut c = Matrix::<i8>::zeros(&context, [m, n]).unwrap();
-        drop(Product::of(&in_a, &in_b).unwrap().store_bytes(&mut c, requantisation).unwrap());
+        drop(Product::new(&in_a, &in_b).unwrap().store_bytes(&mut c, requantisation).unwrap());
         assert_eq!(c.to_vec().unwrap(), want, "{}", context.name());
     }
 }
@@ -312,9 +312,9 @@ fn products_explain_themselves() {
     for context in contexts() {
         let a = Matrix::from_slice(&context, [64, 64], &whole(64 * 64)).unwrap();
         let b = Matrix::from_slice(&context, [64, 64], &whole(64 * 64)).unwrap();
-        let c = Product::of(&a, &b).unwrap().to_matrix().unwrap();
+        let c = Product::new(&a, &b).unwrap().to_matrix().unwrap();
         context.finish().unwrap();
-        let explanation = Product::of(&a, &b).unwrap().explain().unwrap();
+        let explanation = Product::new(&a, &b).unwrap().explain().unwrap();
         assert!(explanation.measured_seconds.is_some(), "{explanation}");
         let text = explanation.to_string();
         for words in ["64x64x64", context.name(), "kernel", "why", "measured"] {
@@ -331,20 +331,25 @@ fn operands_that_do_not_fit_are_refused() {
     }
     for context in contexts() {
         let (a, b) = (matrix(&context, [4, 5]), matrix(&context, [5, 6]));
-        let error = Product::of(&a, &a).unwrap_err();
+        let error = Product::new(&a, &a).unwrap_err();
         assert!(error.to_string().contains("A is 4x5 and B is 4x5"), "{error}");
         let mut c = matrix(&context, [4, 5]);
-        let error = Product::of(&a, &b).unwrap().store(&mut c).unwrap_err();
+        let error = Product::new(&a, &b).unwrap().store(&mut c).unwrap_err();
         assert_eq!(error.to_string(), "C is 4x5, the product 4x6");
         let bias = Vector::from_slice(&context, &[0.0f32; 3]).unwrap();
-        let error = Product::of(&a, &b).unwrap().bias_columns(&bias).to_matrix().unwrap_err();
-        assert!(matches!(error, Error::Short { want: 6, found: 3, .. }), "{error}");
-        let error = Product::of(&a, &b).unwrap().strided(3, [20, 0, 24]).to_matrix().unwrap_err();
-        assert!(matches!(error, Error::BatchToMatrix), "{error}");
+        let error = Product::new(&a, &b).unwrap().bias_columns(&bias).to_matrix().unwrap_err();
+        assert!(error.to_string().contains("3 elements") && error.to_string().contains("6 are"), "{error}");
+        let error =
+            Product::new(&a, &b).unwrap().strided(3, Strides { a: 20, b: 0, c: 24 }).to_matrix().unwrap_err();
+        assert!(error.to_string().starts_with("a batch"), "{error}");
         let mut c = matrix(&context, [4, 6]);
-        let error = Product::of(&a, &b).unwrap().strided(3, [20, 0, 24]).store(&mut c).unwrap_err();
-        assert!(matches!(error, Error::Short { .. }), "{error}");
-        let error = Product::of(&a, &b).unwrap().clamp(1.0, 0.0).store(&mut c).unwrap_err();
+        let error = Product::new(&a, &b)
+            .unwrap()
+            .strided(3, Strides { a: 20, b: 0, c: 24 })
+            .store(&mut c)
+            .unwrap_err();
+        assert!(error.kind() == ErrorKind::Shape, "{error}");
+        let error = Product::new(&a, &b).unwrap().clamp(1.0, 0.0).store(&mut c).unwrap_err();
         assert!(error.to_string().contains("clamp"), "{error}");
     }
 }
@@ -361,13 +366,13 @@ fn packed_operands_serve_every_product() {
         let in_a = Matrix::from_slice(&context, [m, k], &a).unwrap();
         let in_b = Matrix::with_order(&context, [k, n], Order::ColumnMajor, &transposed(&b, [k, n])).unwrap();
         for [m_for, n_for] in [[m, n], [1, 1], [1, 512], [512, 1], [16, 2000]] {
-            let packed_a = Packed::a(&in_a, n_for).unwrap();
-            let packed_b = Packed::b(&in_b, m_for).unwrap();
+            let packed_a = Packed::left(&in_a, n_for).unwrap();
+            let packed_b = Packed::right(&in_b, m_for).unwrap();
             let products = || {
                 [
-                    Product::of(&packed_a, &in_b).unwrap(),
-                    Product::of(&in_a, &packed_b).unwrap(),
-                    Product::of(&packed_a, &packed_b).unwrap(),
+                    Product::new(&packed_a, &in_b).unwrap(),
+                    Product::new(&in_a, &packed_b).unwrap(),
+                    Product::new(&packed_a, &packed_b).unwrap(),
                 ]
             };
             let name = format!("{m_for}, {n_for} on {}", context.name());
@@ -391,8 +396,8 @@ fn packed_operands_serve_every_product() {
             // Sums in halves are not supported everywhere; packing does not depend on the type of the sums.
             let half_a = Matrix::from_slice(&context, [m, k], &halves(&a)).unwrap();
             let half_b =
-                Packed::b(&Matrix::from_slice(&context, [k, n], &halves(&b)).unwrap(), m_for).unwrap();
-            let product = Product::of(&half_a, &half_b).unwrap().accumulate(Accumulate::F16);
+                Packed::right(&Matrix::from_slice(&context, [k, n], &halves(&b)).unwrap(), m_for).unwrap();
+            let product = Product::new(&half_a, &half_b).unwrap().accumulate(Accumulate::F16);
             assert_eq!(product.to_matrix().unwrap().to_vec().unwrap(), halves(&want), "halves, {name}");
         }
     }

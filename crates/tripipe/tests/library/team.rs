@@ -4,7 +4,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use tripipe::filter::{Border, Chain, Element, Raster};
-use tripipe::{Context, Device, Error, Shares, Team};
+use tripipe::{Context, Device, ErrorKind, Shares, Team};
 use tripipe_kernels::filter::reference;
 use tripipe_launch::{ExecuteError, Executor, Intercept, Launch, Layer, Prepared, Submission, Timing};
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
@@ -218,7 +218,8 @@ fn what_cannot_be_shared_is_done_by_one() {
     let one = Team::new(vec![cpu()]).unwrap();
     let from = Raster::packed([20, 200], 1, Element::U8);
     assert!(check(&one, &chain, &from, &from).why_not.unwrap().contains("one member"));
-    assert!(matches!(Team::new(Vec::new()), Err(Error::NoMember)));
+    let nobody = Team::new(Vec::new()).unwrap_err().to_string();
+    assert!(nobody.contains("at least one context"), "{nobody}");
 }
 
 #[test]
@@ -260,7 +261,7 @@ fn what_a_member_fails_in_others_do() {
     let team = Team::new([0, 1].into_iter().filter_map(failing).collect()).unwrap();
     let source = bytes(40 * 400);
     let error = team.filter(&chain, &from, &source, &from, &mut source.clone()).unwrap_err();
-    assert!(matches!(error, Error::NoMemberLeft { members: 2, .. }), "{error}");
+    assert!(error.to_string().contains("all 2 members"), "{error}");
     assert!(error.to_string().contains("one more launch"), "{error}");
 }
 
@@ -274,5 +275,5 @@ fn operands_that_do_not_fit_are_refused() {
     let error = team.filter(&chain, &from, &[0u8; 99], &from, &mut [0u8; 100]).unwrap_err();
     assert_eq!(error.to_string(), "the source has 99 elements, 100 were expected");
     let error = team.filter(&chain, &from, &[0u16; 100], &from, &mut [0u8; 100]).unwrap_err();
-    assert!(matches!(error, Error::RasterElement { want: "u16", .. }), "{error}");
+    assert!(error.kind() == ErrorKind::Shape && error.to_string().contains("image of u16"), "{error}");
 }

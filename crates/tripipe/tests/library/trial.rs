@@ -1,10 +1,8 @@
 //! The CPU path as a fallback for a slower device.
 
 use tripipe::filter::{Border, Chain, Element, Raster};
-use tripipe::gemm::Product;
+use tripipe::gemm::{Packed, Product};
 use tripipe::{Arithmetic, Context, Device, Explanation, Image, Matrix, Vector};
-
-use crate::bytes;
 
 fn contexts() -> impl Iterator<Item = Context> {
     let devices = Device::list().into_iter().filter(|device| device.probe().is_some());
@@ -32,9 +30,9 @@ fn what_is_small_is_tried_both_ways() {
     for context in contexts() {
         let matrix = |values: [f32; 4]| Matrix::from_slice(&context, [2, 2], &values).unwrap();
         let (a, b) = (matrix([1.0, 2.0, 3.0, 4.0]), matrix([5.0, 6.0, 7.0, 8.0]));
-        let c = Product::of(&a, &b).unwrap().to_matrix().unwrap();
+        let c = Product::new(&a, &b).unwrap().to_matrix().unwrap();
         assert_eq!(c.to_vec().unwrap(), [19.0, 22.0, 43.0, 50.0]);
-        check(&Product::of(&a, &b).unwrap().explain().unwrap(), "blocked product in SIMD");
+        check(&Product::new(&a, &b).unwrap().explain().unwrap(), "blocked product in SIMD");
 
         let image = Image::from_slice(&context, [9, 7], 1, &[77u8; 63]).unwrap();
         let chain = Chain::parse("box:3", Border::Replicate).unwrap();
@@ -53,30 +51,28 @@ fn what_is_small_is_tried_both_ways() {
 }
 
 /// Operations queued before are done before, and later ones see the result, whether the device or the CPU path does
-/// each.
+/// each: products of packed operands are the device's. Every product shifts the columns, cyclically.
 #[test]
-fn the_two_ways_keep_their_order() {
+fn the_two_paths_keep_their_order() {
+    const N: usize = 16;
+    const ROUNDS: usize = 3;
     for context in contexts() {
-        context.fall_back_when_slower(false);
-        let image = Image::from_slice(&context, [32, 20], 3, &bytes(32 * 20 * 3)).unwrap();
-        let wide = Chain::parse("dilate:5", Border::Replicate).unwrap();
-        let small = Chain::parse("erode:3", Border::Replicate).unwrap();
-        let whole = Chain::parse("dilate:5,erode:3,dilate:5", Border::Replicate).unwrap();
-        let filter = context.filter(&wide, image.raster(), image.raster()).unwrap();
-        context.fall_back_when_slower(true);
-        let [mut first, mut second, mut third] =
-            [(); 3].map(|()| Image::<u8>::zeros(&context, *image.raster()).unwrap());
-        let other = context.filter(&small, image.raster(), image.raster()).unwrap();
-        for _ in 0..3 {
-            drop(filter.run(&image, &mut first).unwrap());
-            drop(other.run(&first, &mut second).unwrap());
-            drop(filter.run(&second, &mut third).unwrap());
+        let matrix = |element: &dyn Fn(usize, usize) -> f32| {
+            let elements: Vec<f32> = (0..N * N).map(|index| element(index / N, index % N)).collect();
+            Matrix::from_slice(&context, [N, N], &elements).unwrap()
+        };
+        let shift = |by: usize| matrix(&|row, column| f32::from((row + by) % N == column));
+        let value = |row: usize, column: usize| (row * N + column) as f32;
+        let (by_one, by_three) = (Packed::right(&shift(1), N).unwrap(), shift(3));
+        let (mut first, mut second, mut third) = (matrix(&value), shift(0), shift(0));
+        for _ in 0..ROUNDS {
+            drop(Product::new(&first, &by_one).unwrap().store(&mut second).unwrap());
+            drop(Product::new(&second, &by_three).unwrap().store(&mut third).unwrap());
+            drop(Product::new(&third, &by_one).unwrap().store(&mut first).unwrap());
         }
-        let mut want = vec![0; 32 * 20 * 3];
-        let raster = image.raster();
-        tripipe_kernels::filter::reference::apply(&whole, raster, &bytes(32 * 20 * 3), raster, &mut want)
-            .unwrap();
-        assert_eq!(third.to_vec().unwrap(), want);
+        let by = ROUNDS * (1 + 3 + 1);
+        let want: Vec<f32> = (0..N * N).map(|i| value(i / N, (i % N + N - by % N) % N)).collect();
+        assert_eq!(first.to_vec().unwrap(), want, "{}", context.name());
     }
 }
 
@@ -86,7 +82,7 @@ fn ceilings_are_of_whoever_does_it() {
     for context in contexts() {
         assert!(context.measure_ceilings(Arithmetic::F32).is_ok());
         let a = Matrix::from_slice(&context, [8, 8], &[1.0f32; 64]).unwrap();
-        let explanation = Product::of(&a, &a).unwrap().explain().unwrap();
+        let explanation = Product::new(&a, &a).unwrap().explain().unwrap();
         assert_eq!(explanation.bound.is_none(), explanation.fallback.is_some(), "{explanation}");
         assert_eq!(explanation.predicted.is_none(), explanation.fallback.is_some(), "{explanation}");
     }
@@ -98,7 +94,7 @@ fn another_factor_is_not_tried_again() {
     for context in contexts() {
         let a = Matrix::from_slice(&context, [16, 16], &[1.0f32; 256]).unwrap();
         let said = |alpha: f64, beta: f64| {
-            let explanation = Product::of(&a, &a).unwrap().alpha(alpha).beta(beta).explain().unwrap();
+            let explanation = Product::new(&a, &a).unwrap().alpha(alpha).beta(beta).explain().unwrap();
             explanation.runners_up.last().unwrap().why_not.clone()
         };
         let first = said(1.0, 0.0);
@@ -113,16 +109,18 @@ fn another_factor_is_not_tried_again() {
 
 #[test]
 fn nothing_is_tried_that_is_large_or_was_not_to_be() {
+    let chain = Chain::parse("box:3", Border::Replicate).unwrap();
+    let tried = |context: &Context, size: [usize; 2]| {
+        let raster = Raster::packed(size, 1, Element::U8);
+        let explanation = context.filter(&chain, &raster, &raster).unwrap().explain();
+        explanation.runners_up.iter().any(|other| other.why_not.contains("the device takes"))
+    };
     for context in contexts() {
-        let chain = Chain::parse("box:3", Border::Replicate).unwrap();
-        let tried = |context: &Context, size: [usize; 2]| {
-            let raster = Raster::packed(size, 1, Element::U8);
-            let explanation = context.filter(&chain, &raster, &raster).unwrap().explain();
-            explanation.runners_up.iter().any(|other| other.why_not.contains("the device takes"))
-        };
         assert!(tried(&context, [64, 64]));
         assert!(!tried(&context, [8192, 4096]));
-        context.fall_back_when_slower(false);
-        assert!(!tried(&context, [65, 64]));
+    }
+    for device in Device::list() {
+        let context = Context::builder().cpu_when_faster(false).build(&device).unwrap();
+        assert!(!tried(&context, [64, 64]));
     }
 }

@@ -84,13 +84,13 @@ macro_rules! tasks {
         }
         Ok(match &$self.task {
             Task::Steps { end: End::New, .. } => {
-                let $made = value!($self, $self.chain(Elementwise::of(x), &views), to_new to_new_async());
+                let $made = value!($self, $self.chain(Elementwise::new(x), &views), to_new to_new_async());
                 bytes_of(&$elements)
             }
             Task::Steps { end: End::Into(to), .. } => $with!(*to, U => {
                 let mut result = $self.$make::<U>($context, RESULT)?;
                 let $edited = &mut result;
-                $self.chain(Elementwise::of(x), &views).store($view_mut)?.wait()?;
+                $self.chain(Elementwise::new(x), &views).store($view_mut)?.wait()?;
                 bytes_of(&value!($self, result, to_vec to_vec_async()))
             }),
             Task::Steps { end: End::InPlace, .. } => {

@@ -123,8 +123,7 @@ pub(crate) fn filter(
 ) -> Result<Filtered> {
     let start = Instant::now();
     let failed = |error: Error| failed(&format!("{name} could not be filtered"), device, &error);
-    let context = Context::new(device).map_err(failed)?;
-    context.fall_back_when_slower(wanted.falls_back);
+    let context = Context::builder().cpu_when_faster(wanted.falls_back).build(device).map_err(failed)?;
     let mut operations = Vec::new();
     let pixels = run(&context, steps, source, &mut operations, failed)?;
     let made = if let Some(kind) = wanted.frame {
@@ -347,7 +346,7 @@ impl Pixels {
         };
         let layout = kind.dense(rgb.size());
         let mut frame = Vector::zeros(context, layout.bytes()).map_err(failed)?;
-        rgb.to_frame(&mut frame, &layout).and_then(tripipe::Pending::wait).map_err(failed)?;
+        rgb.to_frame(&mut frame, &layout).and_then(tripipe::Event::wait).map_err(failed)?;
         frame.to_vec().map_err(failed)
     }
 }

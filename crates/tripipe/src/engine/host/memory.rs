@@ -6,8 +6,9 @@ use tripipe_launch::{Block, Submission};
 
 use super::HostPath;
 use crate::engine::Storage;
+use crate::error::Fault;
 use crate::memory::Memory;
-use crate::{Error, Pending, lock};
+use crate::{Error, Event, Pending, lock};
 
 /// A copy of this many bytes takes less time than waking another thread.
 const SMALL_BYTES: usize = 32 << 10;
@@ -69,10 +70,12 @@ impl Storage for HostMemory {
             }
             Ok(())
         });
-        Ok(memory.reading(task, rests_on).then(move |()| lock(&found).take().ok_or(Error::ValueTaken)))
+        Ok(memory
+            .reading(task, rests_on)
+            .then(move |()| lock(&found).take().ok_or(Error::from(Fault::ValueTaken))))
     }
 
-    fn write_later(&self, memory: &Memory, from: Block) -> Result<Pending, Error> {
+    fn write_later(&self, memory: &Memory, from: Block) -> Result<Event, Error> {
         let bytes = from.bytes().len();
         let cells = Arc::clone(&self.cells);
         let task = self.path.queue.submit(bytes <= SMALL_BYTES, move || {

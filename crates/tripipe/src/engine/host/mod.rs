@@ -14,7 +14,7 @@ use crate::explanation::Arithmetic;
 use crate::line::Line;
 use crate::memory::{Memory, zeros};
 use crate::operation::{Doer, Host, Run};
-use crate::{Context, Error, Pending};
+use crate::{Context, Error, Event};
 use memory::{HostMemory, with_cells};
 use queue::HostQueue;
 
@@ -77,7 +77,7 @@ impl Ready for OnHost {
         true
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Pending, Error> {
+    fn run(&self, run: &Run<'_>) -> Result<Event, Error> {
         let rests_on = run.rests_on();
         let cells = |memory: &Memory| Some((Arc::clone(memory.storage().cells()?), memory.bytes()));
         let (inputs, (output, bytes)) = run.each(cells)?;
@@ -88,7 +88,7 @@ impl Ready for OnHost {
         let task = self.path.queue.submit(self.host.small, work);
         if rests_on.is_empty() && task.went_well() {
             run.result.memory.rest_on(None);
-            return Ok(Pending::ended(task));
+            return Ok(Event::ended(task));
         }
         Ok(run.queued(&self.path.line, task, rests_on))
     }

@@ -7,8 +7,9 @@ use tripipe_opencl::memory::Footprint;
 
 use super::Kernels;
 use crate::engine::Storage;
+use crate::error::Fault;
 use crate::memory::{Memory, zeros};
-use crate::{Error, Pending};
+use crate::{Error, Event, Pending};
 
 /// An object on a device; released when dropped.
 pub(crate) struct DeviceMemory {
@@ -93,10 +94,10 @@ impl Storage for DeviceMemory {
         // The executor is still locked: what is queued last is the last in line.
         Ok(memory
             .reading(submission, memory.rests_on())
-            .then(move |()| reading.take().ok_or(Error::ValueTaken)))
+            .then(move |()| reading.take().ok_or(Error::from(Fault::ValueTaken))))
     }
 
-    fn write_later(&self, memory: &Memory, from: Block) -> Result<Pending, Error> {
+    fn write_later(&self, memory: &Memory, from: Block) -> Result<Event, Error> {
         let mut runner = self.kernels.runner();
         let submission = runner.executor().write_later(self.id, 0, from)?;
         // The executor is still locked, as above.

@@ -21,7 +21,7 @@ use super::{Engine, Initial, MakePlan, Rates, Ready, Storage};
 use crate::explanation::Arithmetic;
 use crate::line::Line;
 use crate::operation::{Doer, Host, Run};
-use crate::{Context, Error, Pending, lock};
+use crate::{Context, Error, Event, lock};
 use operation::OnDevice;
 use planned::{Bindings, Planned};
 
@@ -219,7 +219,7 @@ impl Engine for Arc<Kernels> {
         Ok(Box::new(OnDevice::new(self, context, plan(&self.probe), host, doer)?))
     }
 
-    fn run_plan(&self, plan: Plan<'static>, run: &Run<'_>) -> Result<Pending, Error> {
+    fn run_plan(&self, plan: Plan<'static>, run: &Run<'_>) -> Result<Event, Error> {
         Planned::new(self, plan)?.submit(run)
     }
 }

@@ -13,7 +13,7 @@ use crate::engine::Ready;
 use crate::engine::host::{HostTask, done, guarded};
 use crate::memory::Memory;
 use crate::operation::{Doer, Host, Refused, Run};
-use crate::{Context, Error, Pending};
+use crate::{Context, Error, Event};
 
 /// An operation on a device.
 pub(super) struct OnDevice {
@@ -92,7 +92,7 @@ impl Ready for OnDevice {
         }
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<Pending, Error> {
+    fn run(&self, run: &Run<'_>) -> Result<Event, Error> {
         if let Some(planned) = self.planned()? {
             return planned.submit(run);
         }
@@ -103,7 +103,7 @@ impl Ready for OnDevice {
         if run.overwrites() {
             run.result.memory.rest_on(None);
         }
-        Ok(Pending::ended(Arc::new(HostTask::over(start))))
+        Ok(Event::ended(Arc::new(HostTask::over(start))))
     }
 
     fn build_seconds(&self) -> Option<f64> {

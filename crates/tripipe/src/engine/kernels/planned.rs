@@ -11,7 +11,7 @@ use tripipe_launch::{ExecuteError, Executor, MemoryId, Prepared, Submission};
 use super::Kernels;
 use crate::line::Outcome;
 use crate::operation::Run;
-use crate::{Error, Pending, lock};
+use crate::{Error, ErrorKind, Event, lock};
 
 /// The number of operand sets for which an operation caches its launches.
 const REMEMBERED: usize = 8;
@@ -183,10 +183,10 @@ impl Planned {
     ///
     /// # Errors
     /// No memory left for the plan; the launches do not fit the device; the device is gone.
-    pub(super) fn submit(&self, run: &Run<'_>) -> Result<Pending, Error> {
+    pub(super) fn submit(&self, run: &Run<'_>) -> Result<Event, Error> {
         match self.try_submit(run) {
             // When no memory is left, tries once more with what can be freed.
-            Err(Error::Execute(ExecuteError::OutOfMemory { .. })) => {
+            Err(error) if error.kind() == ErrorKind::OutOfMemory => {
                 self.kernels.make_room();
                 self.try_submit(run)
             }
@@ -194,7 +194,7 @@ impl Planned {
         }
     }
 
-    fn try_submit(&self, run: &Run<'_>) -> Result<Pending, Error> {
+    fn try_submit(&self, run: &Run<'_>) -> Result<Event, Error> {
         let Self { kernels, plan, .. } = self;
         let (mut ids, result) = run.each(|memory| memory.storage().device()?.id_on(kernels))?;
         ids.push(result);
