@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use tripipe_device::Probe;
 use tripipe_kernels::gemm::Table;
 use tripipe_launch::Executor;
+#[cfg(feature = "opencl")]
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
 use crate::engine::Core;
@@ -55,6 +56,9 @@ impl Context {
                 let path = HostPath::new(Arc::clone(&line));
                 Ok(Self::with(Core::new(device.name(), Box::new(path), line)))
             }
+            #[cfg(not(feature = "opencl"))]
+            Device::OpenCl(none) => match *none {},
+            #[cfg(feature = "opencl")]
             Device::OpenCl(opencl) => {
                 Ok(Self::on_opencl(OpenClExecutor::new(opencl, &ExecutorOptions::default())?))
             }
@@ -62,6 +66,7 @@ impl Context {
     }
 
     /// A context on an OpenCL device with custom options, or over an OpenCL context of the application.
+    #[cfg(feature = "opencl")]
     pub fn on_opencl(executor: OpenClExecutor) -> Self {
         Self::on(executor)
     }
@@ -223,6 +228,7 @@ impl ContextBuilder {
     ///
     /// # Errors
     /// The device is gone.
+    #[cfg(feature = "opencl")]
     pub fn build_on_opencl(self, executor: OpenClExecutor) -> Result<Context, Error> {
         self.set(Context::on_opencl(executor))
     }

@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
+use crate::driver::DevicesError;
 use tripipe_device::{DeviceKind, Identification, Probe, identify};
-use tripipe_opencl::DevicesError;
 
 use crate::Error;
 use crate::error::Fault;
@@ -17,7 +17,7 @@ pub enum Device {
     /// The built-in CPU path.
     Cpu,
     /// An OpenCL device.
-    OpenCl(tripipe_opencl::Device),
+    OpenCl(crate::driver::Device),
 }
 
 /// All devices of this machine; implements `IntoIterator`.
@@ -41,7 +41,7 @@ impl IntoIterator for Devices {
 impl Device {
     /// The devices of this machine. The CPU path is always among them.
     pub fn list() -> Devices {
-        let (opencl, no_opencl) = match tripipe_opencl::devices() {
+        let (opencl, no_opencl) = match crate::driver::devices() {
             Ok(devices) => (devices, None),
             Err(error) => (Vec::new(), Some(error)),
         };
@@ -52,11 +52,11 @@ impl Device {
     /// The OpenCL GPU with the largest product of compute units and clock, the first among equals; the CPU path when
     /// there is no OpenCL GPU. (An OpenCL device that is the CPU itself, such as PoCL's, is slower than the CPU path.)
     pub fn best() -> Self {
-        let strength = |device: &tripipe_opencl::Device| {
+        let strength = |device: &crate::driver::Device| {
             let probe = device.probe();
             u64::from(probe.compute_units) * u64::from(probe.clock_mhz)
         };
-        let gpus = tripipe_opencl::devices().unwrap_or_default().into_iter();
+        let gpus = crate::driver::devices().unwrap_or_default().into_iter();
         let gpus = gpus.filter(|device| device.probe().kind == DeviceKind::Gpu);
         // Among equals `max_by_key` takes the last.
         gpus.rev().max_by_key(strength).map_or(Self::Cpu, Self::OpenCl)
@@ -79,7 +79,7 @@ impl Device {
     }
 
     /// The OpenCL device; `None` for the CPU path.
-    pub fn opencl(&self) -> Option<&tripipe_opencl::Device> {
+    pub fn opencl(&self) -> Option<&crate::driver::Device> {
         match self {
             Self::Cpu => None,
             Self::OpenCl(device) => Some(device),
@@ -150,7 +150,7 @@ impl Choice {
             Self::Cpu => Ok(Device::Cpu),
             Self::Auto => Ok(Device::best()),
             Self::OpenCl(index) => {
-                let found = tripipe_opencl::devices()?;
+                let found = crate::driver::devices()?;
                 let (index, count) = (index.unwrap_or(0), found.len());
                 let device =
                     found.into_iter().nth(index).ok_or(Error::from(Fault::NoSuchDevice { index, count }))?;

@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::driver::DevicesError;
 use thiserror::Error;
 use tripipe_kernels::PlanError;
 use tripipe_kernels::filter::{Element, FilterError, Raster};
 use tripipe_kernels::gemm::{DescriptionError, TableError, Unfit};
 use tripipe_launch::ExecuteError;
-use tripipe_opencl::DevicesError;
 
 use crate::cpu::CpuError;
 

@@ -12,6 +12,8 @@
 mod context;
 pub mod cpu;
 mod device;
+#[cfg(not(feature = "opencl"))]
+mod driver;
 mod element;
 mod elementwise;
 mod engine;
@@ -31,6 +33,9 @@ mod pool;
 mod task;
 mod team;
 mod vector;
+
+#[cfg(feature = "opencl")]
+use tripipe_opencl as driver;
 
 pub use context::{Context, ContextBuilder};
 pub use device::{Choice, Device, Devices};
@@ -54,10 +59,13 @@ pub use tripipe_launch as launch;
 pub use half::f16;
 pub use tripipe_device::{Identification, Probe};
 
-/// OpenCL: devices, executors with options of their own, memory to import.
+/// OpenCL: devices, executors with options of their own, memory to import. Without the feature `opencl` there are no
+/// devices.
 pub mod opencl {
-    pub use tripipe_opencl::memory::External;
-    pub use tripipe_opencl::{CacheChoice, Device, DevicesError, ExecutorOptions, OpenClExecutor};
+    pub use crate::driver::memory::External;
+    pub use crate::driver::{Device, DevicesError};
+    #[cfg(feature = "opencl")]
+    pub use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor};
 }
 
 /// The contents of a lock, even after a thread that held it panicked: all that is locked in this crate is consistent at

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use tripipe_opencl::memory::External;
+use crate::opencl::External;
 
 use crate::error::Fault;
 use crate::memory::{Memory, elements};

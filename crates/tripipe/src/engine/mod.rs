@@ -10,10 +10,10 @@ pub(crate) mod kernels;
 
 use std::sync::Arc;
 
+use crate::driver::memory::External;
 use tripipe_device::Probe;
 use tripipe_kernels::{Plan, Role};
 use tripipe_launch::{Block, MemoryKind};
-use tripipe_opencl::memory::External;
 
 pub(crate) use self::core::Core;
 use crate::error::Fault;

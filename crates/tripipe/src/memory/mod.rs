@@ -6,8 +6,8 @@ mod transfer;
 use std::sync::atomic::{AtomicIsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use crate::driver::memory::External;
 use tripipe_launch::MemoryKind;
-use tripipe_opencl::memory::External;
 
 use crate::engine::{Core, Initial, Storage};
 use crate::error::Fault;

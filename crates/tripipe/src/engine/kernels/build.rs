@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
+use crate::driver::BuiltProgram;
 use tripipe_kernels::{Plan, Role};
-use tripipe_opencl::BuiltProgram;
 
 use super::Kernels;
 use super::planned::Planned;

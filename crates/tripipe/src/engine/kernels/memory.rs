@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::driver::memory::Footprint;
 use tripipe_launch::{Access, Block, MemoryId, Reading, Submission};
-use tripipe_opencl::memory::Footprint;
 
 use super::Kernels;
 use crate::engine::Storage;

@@ -2,6 +2,7 @@
 
 mod build;
 mod memory;
+#[cfg(feature = "opencl")]
 mod opencl;
 mod operation;
 mod planned;
@@ -12,10 +13,10 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
+use crate::driver::memory::External;
 use tripipe_device::Probe;
 use tripipe_kernels::{Plan, PlanError};
 use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind, ScalarType};
-use tripipe_opencl::memory::External;
 
 use super::{Engine, Initial, MakePlan, Rates, Ready, Storage};
 use crate::explanation::Arithmetic;

@@ -1,9 +1,9 @@
 //! Executors of kernels, and what only some kinds of them can do.
 
+use crate::driver::memory::{External, Footprint};
+use crate::driver::{BuiltProgram, Held};
 use tripipe_kernels::Plan;
 use tripipe_launch::{Access, ExecuteError, Executor, MemoryId};
-use tripipe_opencl::memory::{External, Footprint};
-use tripipe_opencl::{BuiltProgram, Held};
 
 /// An executor of kernels. What only some kinds can do is not offered by default.
 pub(crate) trait Runner: Send {
