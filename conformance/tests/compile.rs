@@ -11,11 +11,18 @@
     reason = "tests say what they leave out, and panic"
 )]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use tripipe_conformance::phone::mali_g610;
 use tripipe_conformance::programs::ladder_programs;
-use tripipe_launch::Source;
+use tripipe_kernels::Plan;
+use tripipe_kernels::elementwise::{self, Grid, Map, Reduction, Step};
+use tripipe_kernels::filter::{self, Border, Chain, Interpolation, Raster};
+use tripipe_kernels::gemm::{self, Accumulate, Elements, Gemm, Given};
+use tripipe_kernels::source::{all, live};
+use tripipe_launch::{ScalarType, Source};
 
 const CLANG: &str = "clang-15";
 const TRANSLATOR: &str = "llvm-spirv-15";
@@ -88,15 +95,129 @@ fn every_source_compiles_alone() {
         return;
     }
     let mut sources = Vec::new();
-    for folder in ["../crates/kernels/src", "../crates/ladders/src"] {
-        find_sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut sources);
-    }
+    find_sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/ladders/src"), &mut sources);
     assert!(sources.len() > 8, "{} sources", sources.len());
     let folder = tempfile::tempdir().unwrap();
     for source in sources {
         compile(&source, &["-cl-std=CL1.2".to_owned()], folder.path())
             .unwrap_or_else(|complaint| panic!("{}:\n{complaint}", source.display()));
     }
+}
+
+/// A program of parts may have functions that it does not need.
+#[test]
+fn every_program_of_parts_compiles_with_its_defaults() {
+    if !tools_are_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for sources in all() {
+        let file = folder.path().join("kernel.cl");
+        std::fs::write(&file, sources.text.as_bytes()).unwrap();
+        compile(&file, &["-cl-std=CL1.2".to_owned(), "-Wno-unused-function".to_owned()], folder.path())
+            .unwrap_or_else(|complaint| panic!("{}:\n{complaint}", sources.name));
+    }
+}
+
+/// What is printed of a program compiles without `-D` to the code that the program compiles to: LLVM's form of it, before
+/// any pass, is the same text.
+#[test]
+fn printed_programs_compile_to_the_same_code() {
+    if !tools_are_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut seen = BTreeSet::new();
+    for plan in library_plans() {
+        for launch in plan.preparation().iter().chain(plan.launches()) {
+            let program = &launch.program;
+            if !seen.insert(format!("{} {}", program.name, program.build_options())) {
+                continue;
+            }
+            let Source::OpenClC(text) = &program.source else { panic!("{} is no text", program.name) };
+            let printed = live(program).unwrap_or_else(|error| panic!("{}: {error}", program.name));
+            let is_conditional = |line: &str| line.starts_with("#if") || line.starts_with("#line");
+            assert!(!printed.lines().any(is_conditional), "{}:\n{printed}", program.name);
+            let options: Vec<String> = program.options.clone();
+            let defines = program.defines.iter().map(|(name, value)| format!("-D{name}={value}"));
+            let whole =
+                llvm(text, &options.iter().cloned().chain(defines).collect::<Vec<_>>(), folder.path());
+            let printed = llvm(&printed, &options, folder.path());
+            assert!(whole == printed, "{} {} differs", program.name, program.build_options());
+        }
+    }
+    assert!(seen.len() > 30, "{} programs", seen.len());
+}
+
+/// The unoptimised code in LLVM's text form, without the file's name.
+fn llvm(text: &str, options: &[String], folder: &Path) -> String {
+    let source = folder.join("kernel.cl");
+    std::fs::write(&source, text).unwrap();
+    let standard = options.iter().any(|option| option.starts_with("-cl-std"));
+    let output = Command::new(CLANG)
+        .args(["-x", "cl", "-target", "spir64-unknown-unknown", "-Xclang", "-finclude-default-header"])
+        .args(["-O0", "-S", "-emit-llvm", "-o", "-"])
+        .args(if standard { None } else { Some("-cl-std=CL1.2") })
+        .args(options)
+        .arg(&source)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{options:?}:\n{}\n{text}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines()
+        .filter(|line| !line.starts_with("; ModuleID") && !line.starts_with("source_filename"))
+        .collect()
+}
+
+/// Plans of every family of the library, with types, layouts and borders that compile to different branches.
+fn library_plans() -> Vec<Plan<'static>> {
+    let mut plans = Vec::new();
+    for gpu in ["Mali-T604", "Mali-G77", "Adreno 650"] {
+        let probe = tripipe_device::find(gpu).unwrap().expected_probe();
+        let chunked = Elements::F16(Accumulate::Chunked { block: 32 });
+        for elements in [Elements::F32, Elements::F16(Accumulate::F32), chunked, Elements::I8ToI32] {
+            for size in [[512, 512, 512], [1, 1000, 1024], [65, 33, 7]] {
+                let mut product = Gemm::new(elements, size);
+                product.epilogue = vec![gemm::Stage::BiasColumns, gemm::Stage::Relu];
+                product.b = gemm::Layout::column_major(size[2]);
+                let parameters = gemm::default_parameters(&product, &probe).parameters;
+                plans.extend(gemm::plan(&product, &parameters, &probe, [Given::Changing; 2]));
+            }
+        }
+        for chain in
+            ["gaussian:5", "laplace", "sobel", "median:3", "median:5", "erode:3", "gray,gaussian:3,laplace"]
+                .into_iter()
+                .chain(["bilateral:5:20:1.5", "yuv", "convert:f32:2:0.5", "gaussian:3,convert:u8"])
+        {
+            for (element, border) in
+                [(filter::Element::U8, Border::None), (filter::Element::F16, Border::Constant(1.0))]
+            {
+                let chain = Chain::parse(chain, border).unwrap();
+                let from = Raster::packed([640, 480], 3, element);
+                let Ok(to) = chain.apply_to(&from) else { continue };
+                let (parameters, _) = filter::default_parameters(&chain, &from, &probe);
+                plans.push(filter::plan(&chain, &from, &to, &parameters, &probe).unwrap());
+            }
+        }
+    }
+    let probe = mali_g610();
+    for element in [filter::Element::U8, filter::Element::F16] {
+        let [from, to] = [[64, 48], [23, 17]].map(|size| Raster::planar(size, 3, element));
+        plans.push(filter::resize(Interpolation::Area, &from, &to, &probe).unwrap());
+        plans
+            .push(elementwise::histogram(&Raster::packed([64, 48], 3, filter::Element::U8), &probe).unwrap());
+    }
+    for element in [ScalarType::F32, ScalarType::F16, ScalarType::U8] {
+        let grid = Grid::dense(100);
+        for reduction in [Reduction::Sum, Reduction::Least] {
+            plans.push(elementwise::reduce(reduction, grid, None, element, &probe).unwrap());
+        }
+        let steps = vec![Step::Add(grid), Step::Relu];
+        let map =
+            Map { from: element, to: ScalarType::I16, in_float: false, source: None, steps, result: grid };
+        plans.push(elementwise::map(&Map { source: Some(grid), ..map }).unwrap());
+    }
+    plans
 }
 
 fn find_sources(folder: &Path, sources: &mut Vec<PathBuf>) {

@@ -1,5 +1,8 @@
 //! Properties that a live device reports.
 
+use crate::family::Vendor;
+use crate::gpu::{Gpu, LocalPlacement};
+
 /// The properties that a live OpenCL device (or a simulated GPU) reports.
 ///
 /// An executor fills it. The matching ([`crate::catalog`]) and all code that must respect a limit read it. Sizes are
@@ -75,6 +78,48 @@ impl Probe {
     /// Double-precision arithmetic (`cl_khr_fp64`).
     pub fn fp64(&self) -> bool {
         self.has_extension("cl_khr_fp64")
+    }
+}
+
+impl Gpu {
+    /// What a current driver of this GPU is expected to report, for plans without a device: name, limits and features of
+    /// the model; images as every device of OpenCL 2.0 with the full profile has them (specification, table 4.3), with
+    /// rows aligned to 64 texels. Limits that the model does not have are 0, as for a device that reports none.
+    pub fn expected_probe(&self) -> Probe {
+        let mut extensions = vec!["cl_khr_image2d_from_buffer".to_owned()];
+        let offered = [(self.supports.fp16.value, "cl_khr_fp16"), (self.supports.fp64.value, "cl_khr_fp64")];
+        extensions.extend(offered.iter().filter(|offer| offer.0).map(|offer| offer.1.to_owned()));
+        let dot = self.operations_per_clock_per_core.int8_dot_mac.value > 0;
+        if dot && self.vendor() == Vendor::Arm {
+            let names = ["cl_arm_integer_dot_product_int8", "cl_arm_integer_dot_product_accumulate_int8"];
+            extensions.extend(names.map(str::to_owned));
+        }
+        let group = self.core.max_work_group_size.value as usize;
+        Probe {
+            name: self.name().to_owned(),
+            vendor: self.vendor().to_string(),
+            kind: DeviceKind::Gpu,
+            unified_memory: true,
+            extensions,
+            compute_units: self.configuration.cores.value,
+            clock_mhz: self.configuration.clock_mhz.value,
+            max_work_group_size: group,
+            max_work_item_sizes: [group; 3],
+            local_memory_bytes: self.local_memory.bytes.value,
+            local_memory_dedicated: self.local_memory.placement.value == LocalPlacement::Dedicated,
+            cache_bytes: self.memory.l2_bytes.value,
+            cache_line_bytes: self.memory.cache_line_bytes.value,
+            images: Some(ImageLimits {
+                max_2d: [16384; 2],
+                max_3d: [2048; 3],
+                max_layers: 2048,
+                max_1d_buffer: 65536,
+                from_buffer: true,
+                pitch_alignment: 64,
+                base_address_alignment: 64,
+            }),
+            ..Probe::default()
+        }
     }
 }
 

@@ -1,12 +1,13 @@
 //! The OpenCL C kernels of the library, by family, with their references.
 //!
-//! A *family* is one folder: its `.cl` files (which compile separately with their defaults), the Rust code that
-//! launches them ([`Plan`]), the constraints, and a serial reference on the CPU.
+//! A *family* is one folder: the Rust code that launches its programs ([`Plan`]), the constraints, and a serial reference
+//! on the CPU. The OpenCL C is in the folder `cl`, in parts that are read one by one; [`source`] puts them together.
 
 pub mod ceilings;
 mod nearest;
 pub mod plan;
 mod role;
+pub mod source;
 
 pub mod elementwise;
 pub mod filter;

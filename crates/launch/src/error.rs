@@ -11,10 +11,12 @@ use crate::MemoryId;
 #[non_exhaustive]
 pub enum ExecuteError {
     /// The program does not build.
-    #[error("{program} does not build{}: {summary}", line.map(|line| format!(" (line {line})")).unwrap_or_default())]
+    #[error("{program} does not build{}: {summary}", build_place(part.as_deref(), *line))]
     Build {
         /// Name of the program.
         program: String,
+        /// Name of the part of its source that the line is in, when it has several.
+        part: Option<String>,
         /// Line of the first compiler error, 1-based.
         line: Option<u32>,
         /// The first compiler error, on one line.
@@ -116,4 +118,13 @@ pub enum ExecuteError {
         /// The cause.
         source: Box<dyn Error + Send + Sync>,
     },
+}
+
+/// The location of a compiler error in parentheses, as far as it is known.
+fn build_place(part: Option<&str>, line: Option<u32>) -> String {
+    match (part, line) {
+        (Some(part), Some(line)) => format!(" ({part}, line {line})"),
+        (None, Some(line)) => format!(" (line {line})"),
+        (_, None) => String::new(),
+    }
 }

@@ -12,6 +12,7 @@ mod layer;
 mod memory;
 mod program;
 mod range;
+mod text;
 mod value;
 
 use std::fmt;
@@ -27,6 +28,7 @@ pub use memory::{
 };
 pub use program::{Program, Source};
 pub use range::NdRange;
+pub use text::{Part, Text};
 pub use value::{ScalarType, Value};
 
 /// One kernel argument.

@@ -4,12 +4,14 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use crate::text::Text;
+
 /// A program: its source and the options it is built with.
 ///
 /// Two programs that compare equal build to the same binary on one device.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Program {
-    /// File name for messages, e.g. `laplace.cl`.
+    /// File name for messages, e.g. `laplace.cl`; a program of several files has a name of its own.
     pub name: Cow<'static, str>,
     /// The source to build.
     pub source: Source,
@@ -23,15 +25,15 @@ pub struct Program {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Source {
-    /// OpenCL C text.
-    OpenClC(Cow<'static, str>),
+    /// OpenCL C.
+    OpenClC(Text),
     /// A SPIR-V module.
     SpirV(Arc<[u8]>),
 }
 
 impl Program {
-    /// A program from OpenCL C text; `name` is its name in messages.
-    pub fn from_source(name: impl Into<Cow<'static, str>>, text: impl Into<Cow<'static, str>>) -> Self {
+    /// A program from OpenCL C: one text, or a [`Text`] of several parts. `name` is its name in messages.
+    pub fn from_source(name: impl Into<Cow<'static, str>>, text: impl Into<Text>) -> Self {
         Self {
             name: name.into(),
             source: Source::OpenClC(text.into()),

@@ -1,9 +1,13 @@
 //! Finds the first error in a compiler's log.
 
+use tripipe_launch::Text;
+
 /// The first error that a compiler reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Complaint {
-    /// The line of the source, 1-based; `None` if the log gives no line.
+    /// Name of the part of the source that the line is in; `None` for a source in one piece.
+    pub part: Option<String>,
+    /// The line of the source, or of its part, 1-based; `None` if the log gives no line.
     pub line: Option<u32>,
     /// The text of that line, trimmed; empty if the line is not known.
     pub text: String,
@@ -11,12 +15,24 @@ pub struct Complaint {
     pub message: String,
 }
 
+impl Complaint {
+    /// The location and its text in parentheses, as far as they are known: ` (tile.cl, line 3: `x = y;`)`.
+    pub(crate) fn place(&self) -> String {
+        let Some(line) = self.line else { return String::new() };
+        let part = self.part.as_ref().map(|part| format!("{part}, ")).unwrap_or_default();
+        format!(" ({part}line {line}: `{}`)", self.text)
+    }
+}
+
 /// The first error in `log`, a compiler's output for `source`; if there is none, the first line of the log.
+///
+/// Compilers that honour `#line` name the part of the source and the line in it. For the others, the line counts from
+/// the start of the whole source.
 ///
 /// Drivers print one of `<place>:3:12: error: ...` (clang, and with it Mali, Adreno, NVIDIA; PoCL puts
 /// `error: ` before it), `"file.cl", line 3: error: ...` (AMD's older compiler, and TI's), and
 /// `3:12: error` or `(3) error` without a file.
-pub(crate) fn first_complaint(log: &str, source: &str) -> Complaint {
+pub(crate) fn first_complaint(log: &str, source: &Text) -> Complaint {
     let lines = || log.lines().map(str::trim).filter(|line| !line.is_empty());
     let errors = || lines().filter(|line| has_error(line));
     // "2 errors generated" and "error: command failed" have no location; lines with a location are preferred.
@@ -25,14 +41,26 @@ pub(crate) fn first_complaint(log: &str, source: &str) -> Complaint {
     let Some(chosen) = chosen else {
         return Complaint { message: "the compiler gives no reason".to_owned(), ..Complaint::default() };
     };
-    // A line number past the end of the source refers to something else, such as the PTX that NVIDIA's assembler
-    // reads.
-    let found = place(chosen).and_then(|line| Some((line, source.lines().nth(line as usize - 1)?)));
-    let (line, text) = match found {
-        Some((line, text)) => (Some(line), text.trim().to_owned()),
-        None => (None, String::new()),
-    };
-    Complaint { line, text, message: message(chosen).to_owned() }
+    let message = message(chosen).to_owned();
+    let found = place(chosen).and_then(|line| {
+        let at = line as usize;
+        let named = source.parts().find(|part| chosen.contains(part.name)).map(|part| (part, at));
+        match named.or_else(|| source.locate(at)) {
+            Some((part, own)) => {
+                let text = part.text.lines().nth(own.checked_sub(1)?)?;
+                Some((Some(part.name.to_owned()), u32::try_from(own).ok()?, text))
+            }
+            // A line number past the end of the source refers to something else, such as the PTX that NVIDIA's
+            // assembler reads.
+            None => Some((None, line, source.lines().nth(at.checked_sub(1)?)?)),
+        }
+    });
+    match found {
+        Some((part, line, text)) => {
+            Complaint { part, line: Some(line), text: text.trim().to_owned(), message }
+        }
+        None => Complaint { message, ..Complaint::default() },
+    }
 }
 
 fn has_error(line: &str) -> bool {
@@ -95,7 +123,7 @@ mod tests {
     const SOURCE: &str = "kernel void f(global int *p)\n{\n    p[0] = nothere;\n}\n";
 
     fn check(log: &str, message: &str) {
-        let found = first_complaint(log, SOURCE);
+        let found = first_complaint(log, &SOURCE.into());
         assert_eq!(found.line, Some(3), "{log}");
         assert_eq!(found.text, "p[0] = nothere;", "{log}");
         assert_eq!(found.message, message, "{log}");
@@ -144,17 +172,46 @@ mod tests {
 
     #[test]
     fn logs_without_a_place_or_without_anything() {
-        let found = first_complaint("error: Compiler frontend failed (error code 59)", SOURCE);
+        let found = first_complaint("error: Compiler frontend failed (error code 59)", &SOURCE.into());
         assert_eq!(found.message, "Compiler frontend failed (error code 59)");
-        assert_eq!(first_complaint("", SOURCE).line, None);
-        assert!(!first_complaint("", SOURCE).message.is_empty());
-        assert_eq!(first_complaint("ptxas fatal: something", SOURCE).message, "ptxas fatal: something");
+        assert_eq!(first_complaint("", &SOURCE.into()).line, None);
+        assert!(!first_complaint("", &SOURCE.into()).message.is_empty());
+        assert_eq!(
+            first_complaint("ptxas fatal: something", &SOURCE.into()).message,
+            "ptxas fatal: something"
+        );
     }
 
     #[test]
     fn a_line_the_source_does_not_have_is_not_named() {
         let log = "ptxas application ptx input, line 90; fatal   : Parsing error near '}': syntax error";
-        let found = first_complaint(log, SOURCE);
+        let found = first_complaint(log, &SOURCE.into());
         assert_eq!((found.line, found.text.as_str(), found.message.as_str()), (None, "", log));
+    }
+
+    /// With `#line` the log names the part and its own line; without, the line of the whole source: 1 + 2 + 1 + 3 = 7.
+    #[test]
+    fn a_part_is_named_with_its_own_line() {
+        let source = Text::of_parts([("folder/first.cl", "// 1\n// 2\n"), ("second.cl", SOURCE)]);
+        let want = Complaint {
+            part: Some("second.cl".to_owned()),
+            line: Some(3),
+            text: "p[0] = nothere;".to_owned(),
+            message: "bad".to_owned(),
+        };
+        for log in [
+            "second.cl:3:12: error: bad",
+            "error: /tmp/second.cl:3:12: bad",
+            "\"second.cl\", line 3: error: bad",
+            "<kernel>:7:12: error: bad",
+            "1:7:12: error: bad",
+        ] {
+            assert_eq!(first_complaint(log, &source), want, "{log}");
+        }
+        let first = first_complaint("folder/first.cl:2:1: error: bad", &source);
+        assert_eq!(
+            (first.part.as_deref(), first.line, &*first.text),
+            (Some("folder/first.cl"), Some(2), "// 2")
+        );
     }
 }

@@ -8,7 +8,7 @@ use opencl_sys as cl;
 use opencl_sys::cl_program;
 use thiserror::Error;
 use tripipe_cache::{Cache, Key};
-use tripipe_launch::Source;
+use tripipe_launch::{Source, Text};
 
 use crate::api::{objects, queries};
 use crate::build_log::{Complaint, first_complaint};
@@ -26,7 +26,7 @@ pub enum BuildError {
     /// The compiler reports an error.
     #[error(
         "{program} does not build{}: {}",
-        complaint.line.map(|line| format!(" (line {line}: `{}`)", complaint.text)).unwrap_or_default(),
+        complaint.place(),
         complaint.message
     )]
     Source {
@@ -94,17 +94,17 @@ impl Program {
         let name = program.name.to_string();
         let options = program.build_options();
         let source = match &program.source {
-            Source::OpenClC(text) => text.as_ref(),
-            _ => "",
+            Source::OpenClC(text) => text.clone(),
+            _ => Text::from(""),
         };
         let mut handle = create(context, program)?;
         let asked = with_argument_info(context, &options);
-        if let Err(error) = build(context, &handle, &name, &asked, source) {
+        if let Err(error) = build(context, &handle, &name, &asked, &source) {
             // Old drivers do not know the added option, and NVIDIA's 580 writes PTX that its own assembler rejects for
             // a kernel without arguments. So retry without the option; if that also fails, the first error is the
             // program's.
             handle = create(context, program)?;
-            if asked == options || build(context, &handle, &name, &options, source).is_err() {
+            if asked == options || build(context, &handle, &name, &options, &source).is_err() {
                 return Err(error);
             }
         }
@@ -284,7 +284,7 @@ fn load(
     let raw = raw.map_err(failed)?;
     // SAFETY: just created.
     let handle = unsafe { ProgramHandle::own(raw) };
-    build(context, &handle, &name, options, "")?;
+    build(context, &handle, &name, options, &Text::from(""))?;
     Ok(handle)
 }
 
@@ -299,7 +299,7 @@ fn build(
     handle: &ProgramHandle,
     name: &str,
     options: &str,
-    source: &str,
+    source: &Text,
 ) -> Result<(), BuildError> {
     let wrong_options = || BuildError::Options { program: name.to_owned(), options: options.to_owned() };
     let device = context.device().id();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tripipe_launch::{
     Access, Addressing, Argument, ChannelOrder, ChannelType, ExecuteError, Executor, Filter, ImageExtent,
-    ImageShape, Launch, MemoryId, MemoryKind, NdRange, Program, Sampler, Source, Timing,
+    ImageShape, Launch, MemoryId, MemoryKind, NdRange, Program, Sampler, Source, Text, Timing,
 };
 use tripipe_opencl::memory::Strategy;
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
@@ -263,7 +263,7 @@ fn a_build_failure_names_line_and_text() {
     let text = "kernel void f(global int *p) {\n    p[0] = 1;\n    p[1] = nothere;\n}\n";
     let program = Arc::new(Program::from_source("broken.cl", text));
     match executor.prepare(&program, "f") {
-        Err(ExecuteError::Build { program, line, summary, log }) => {
+        Err(ExecuteError::Build { program, line, summary, log, .. }) => {
             assert_eq!(program, "broken.cl");
             assert_eq!(line, Some(3), "{log}");
             assert!(summary.contains("nothere") && summary.contains("p[1] = nothere;"), "{summary}\n{log}");
@@ -276,6 +276,24 @@ fn a_build_failure_names_line_and_text() {
             let mut kernels = kernels;
             kernels.sort();
             assert_eq!(kernels, ["scale", "sum", "wide"]);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The second part has the error in its second line.
+#[test]
+fn a_build_failure_names_the_part() {
+    let Some(mut executor) = support::executor() else { return };
+    let text = Text::of_parts([
+        ("parts/twice.cl", "// One of two parts.\nint twice(int x) { return 2 * x; }\n"),
+        ("parts/broken.cl", "kernel void f(global int *p) {\n    p[1] = twice(nothere);\n}\n"),
+    ]);
+    match executor.prepare(&Arc::new(Program::from_source("parts", text)), "f") {
+        Err(error @ ExecuteError::Build { .. }) => {
+            let said = error.to_string();
+            assert!(said.starts_with("parts does not build (parts/broken.cl, line 2): "), "{said}");
+            assert!(said.contains("p[1] = twice(nothere);"), "{said}");
         }
         other => panic!("{other:?}"),
     }

@@ -8,6 +8,7 @@ pub(crate) mod explain;
 pub(crate) mod filter;
 pub(crate) mod gemm;
 pub(crate) mod histogram;
+pub(crate) mod kernel;
 pub(crate) mod ladder;
 pub(crate) mod peaks;
 mod preview;

@@ -2,7 +2,7 @@
 
 use crate::{Bench, done};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "analyze",
     "check",
     "devices",
@@ -10,6 +10,7 @@ const COMMANDS: [&str; 12] = [
     "filter",
     "gemm",
     "histogram",
+    "kernel",
     "ladder",
     "peaks",
     "run-kernel",

@@ -15,6 +15,7 @@ mod gemm;
 mod help;
 mod histogram;
 mod interruption;
+mod kernel;
 mod ladder;
 mod npy;
 mod pipes;

@@ -3,11 +3,12 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use tripipe_launch::{Argument, NdRange, Program, ScalarType};
+use tripipe_launch::{Argument, NdRange, ScalarType};
 
 use super::{GROUP, Grid, indexable};
 use crate::Role;
 use crate::plan::{Plan, PlanError, Slot};
+use crate::source::MAP;
 
 /// A computation on each element: load it, apply the steps in order, convert it, store it.
 ///
@@ -272,7 +273,8 @@ pub fn map(map: &Map) -> Result<Plan<'static>, PlanError> {
         ScalarType::I32 => "long",
         _ => "ulong",
     };
-    let mut program = Program::from_source("elementwise/map.cl", include_str!("map.cl"))
+    let mut program = MAP
+        .program()
         .define("ELEMENT", from.opencl_name())
         .define("TO", to.opencl_name())
         .define("HALF", flag(from == ScalarType::F16))

@@ -12,11 +12,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use tripipe_device::Probe;
-use tripipe_launch::{Argument, NdRange, Program, ScalarType};
+use tripipe_launch::{Argument, NdRange, ScalarType};
 
 use crate::Role;
 use crate::filter::{Element, Layout, Raster};
 use crate::plan::{Plan, PlanError, Slot};
+use crate::source::{AXPY, HISTOGRAM, REDUCE, TRANSPOSE};
 
 pub use grid::Grid;
 pub use map::{Map, Number, Step, map};
@@ -140,7 +141,7 @@ pub fn axpy(alpha: f32, x: Vector, y: Vector, element: Element) -> Result<Plan<'
     same_length(x, y)?;
     let mut plan = Plan::new();
     let [from, to] = [Role::Source, Role::Result].map(|role| plan.operand(role));
-    let program = Program::from_source("elementwise/axpy.cl", include_str!("axpy.cl"))
+    let program = AXPY.program()
         .define("ELEMENT", element.opencl_name())
         .define("HALF", usize::from(element == Element::F16));
     let mut arguments: Vec<Argument<Slot>> = vec![from.into(), to.into()];
@@ -199,7 +200,7 @@ pub fn reduce(
     let mut plan = Plan::new();
     let y = if y.is_some() { Role::Y } else { Role::X };
     let [from, second, result] = [Role::X, y, Role::Result].map(|role| plan.operand(role));
-    let program = Program::from_source("elementwise/reduce.cl", include_str!("reduce.cl"))
+    let program = REDUCE.program()
         .define("OPERATION", operation)
         .define("ELEMENT", element.opencl_name())
         .define("HALF", usize::from(element == ScalarType::F16))
@@ -246,7 +247,8 @@ pub fn histogram(raster: &Raster, probe: &Probe) -> Result<Plan<'static>, PlanEr
     let rows = if raster.is_empty() { 0 } else { raster.height };
     let groups = groups(probe, rows * planes);
     let counts = plan.scratch(groups * BINS * 4);
-    let program = Program::from_source("elementwise/histogram.cl", include_str!("histogram.cl"))
+    let program = HISTOGRAM
+        .program()
         .define("ELEMENT", raster.element.opencl_name())
         .define("SHIFT", shift)
         .define("GROUP", GROUP);
@@ -296,7 +298,7 @@ pub fn transpose(
     }
     let mut plan = Plan::new();
     let [source, result] = [Role::Source, Role::Result].map(|role| plan.operand(role));
-    let program = Program::from_source("elementwise/transpose.cl", include_str!("transpose.cl"))
+    let program = TRANSPOSE.program()
         .define("ELEMENT", element)
         .define("TILE", TILE);
     let mut arguments: Vec<Argument<Slot>> = vec![source.into(), result.into()];

@@ -7,6 +7,7 @@ use tripipe_launch::Program;
 use super::parameters::is_aligned;
 use super::window::{border_defines, distinct_rows, list, primitive};
 use super::{Border, Chain, Element, Layout, Loads, Parameters, Raster, Stage};
+use crate::source::PAIRS;
 
 /// Largest extent of a window: all its rows are in registers at once.
 const EXTENT_MAX: usize = 5;
@@ -101,7 +102,8 @@ impl Pairs {
         parameters: &Parameters,
     ) -> Arc<Program> {
         let packed_alpha = keep_alpha && from.layout == Layout::Packed && from.channels == 4;
-        let program = Program::from_source("filter/pairs.cl", include_str!("pairs.cl"))
+        let program = PAIRS
+            .program()
             .define("LANES", parameters.lanes)
             .define("ROWS", parameters.rows)
             .define("ALIGNED", usize::from(parameters.loads == Loads::Aligned))

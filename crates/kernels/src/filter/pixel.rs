@@ -1,4 +1,4 @@
-//! Passes that process pixel by pixel: programs of `color.cl` and `bilateral.cl`.
+//! Passes that process pixel by pixel: colour conversions and the bilateral filter.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use super::parameters::is_aligned;
 use super::window::{block, border_defines, float};
 use super::{Bilateral, Border, Color, Element, Layout, Raster, Stage};
 use crate::plan::{Plan, Slot};
+use crate::source::{BILATERAL, COLOR};
 
 /// A kernel and the tables that are its last arguments.
 pub(super) struct Kernel {
@@ -41,17 +42,20 @@ pub(super) fn kernel(
     }
 }
 
-fn elements(program: Program, [from, to]: [&Raster; 2]) -> Program {
+/// The program with the definitions for the elements and channels of both images.
+pub(super) fn elements(program: Program, [from, to]: [&Raster; 2]) -> Program {
     let planar = |raster: &Raster| usize::from(raster.layout == Layout::Planar);
     program
         .define("ELEMENT", from.element.opencl_name())
         .define("HALF", usize::from(from.element == Element::F16))
         .define("FLOAT", usize::from(from.element.is_float()))
+        .define("FROM_CHANNELS", from.channels)
+        .define("TO_CHANNELS", to.channels)
         .define("FROM_PLANAR", planar(from))
         .define("TO_PLANAR", planar(to))
 }
 
-/// Pixels of a row that a work-item of `color.cl` computes.
+/// Pixels of a row that a work-item of a colour conversion computes.
 const PIXELS: usize = 4;
 
 fn recolor(color: Option<Color>, [from, to]: [&Raster; 2]) -> Kernel {
@@ -68,14 +72,12 @@ fn recolor(color: Option<Color>, [from, to]: [&Raster; 2]) -> Kernel {
         Some(Color::RgbToYcrcb) => 9,
         Some(Color::YcrcbToRgb) => 10,
     };
-    let program = Program::from_source("filter/color.cl", include_str!("color.cl"));
+    let program = COLOR.program();
     let literal = |value: f64| if from.element.is_float() { float(value) } else { value.to_string() };
     let program = elements(program, [from, to])
         .define("COLOR", which)
         .define("OPAQUE", literal(from.element.white()))
         .define("ZERO", literal(from.element.chroma_zero()))
-        .define("FROM_CHANNELS", from.channels)
-        .define("TO_CHANNELS", to.channels)
         .define("FROM_ALIGNED", usize::from(is_aligned(from, PIXELS)))
         .define("TO_ALIGNED", usize::from(is_aligned(to, PIXELS)))
         .define("BLOCK", block(from.element, PIXELS));
@@ -94,10 +96,9 @@ fn mean(bilateral: &Bilateral, border: Border, keep_alpha: bool, [from, to]: [&R
         vec![short_bytes(&bilateral.space()), short_bytes(&colors)]
     };
     let filtered = if keep_alpha && from.channels == 4 { 3 } else { from.channels };
-    let program = Program::from_source("filter/bilateral.cl", include_str!("bilateral.cl"));
+    let program = BILATERAL.program();
     let program = elements(program, [from, to])
         .define("BASE", if from.element == Element::I16 { 32768 } else { 0 })
-        .define("CHANNELS", from.channels)
         .define("FILTERED", filtered)
         .define("SIZE", bilateral.size)
         .define("COLORS", colors.len());

@@ -7,12 +7,14 @@ use std::sync::Arc;
 
 use bytemuck::cast_slice;
 use tripipe_device::Probe;
-use tripipe_launch::{Argument, NdRange, Program};
+use tripipe_launch::{Argument, NdRange};
 
+use super::pixel::elements;
 use super::plan::{arguments, indexable};
-use super::{Element, FilterError, Layout, Raster};
+use super::{Element, FilterError, Raster};
 use crate::Role;
 use crate::plan::{Plan, PlanError};
+use crate::source::RESIZE;
 
 pub use reference::resize_reference;
 
@@ -169,17 +171,10 @@ pub fn resize(
     let axes = [interpolation.taps(from.width, to.width)?, interpolation.taps(from.height, to.height)?];
     // Longer loops gain nothing from a count known at compile time, and each count would need its own program.
     let known = axes.iter().all(|axis| axis.count <= 2);
-    let planar = |raster: &Raster| usize::from(raster.layout == Layout::Planar);
-    let program = Program::from_source("filter/resize.cl", include_str!("resize.cl"))
-        .define("ELEMENT", from.element.opencl_name())
-        .define("HALF", usize::from(from.element == Element::F16))
-        .define("FLOAT", usize::from(float))
+    let program = elements(RESIZE.program(), [from, to])
         .define("SUM", sum)
         .define("WEIGHT", weight)
         .define("BITS", bits)
-        .define("CHANNELS", from.channels)
-        .define("FROM_PLANAR", planar(from))
-        .define("TO_PLANAR", planar(to))
         .define("TAPS_X", if known { axes[0].count } else { 0 })
         .define("TAPS_Y", if known { axes[1].count } else { 0 });
     let mut arguments = arguments(slots, [from, to], [to.width, to.height]);

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use tripipe_device::Probe;
-use tripipe_launch::{Argument, NdRange, Program};
+use tripipe_launch::{Argument, NdRange};
 
 use super::parameters::is_aligned;
+use super::pixel::elements;
 use super::plan::indexable;
 use super::resize::work_group;
-use super::{Element, FilterError, Layout, Raster};
+use super::window::block;
+use super::{Element, FilterError, Raster};
 use crate::Role;
 use crate::plan::{Plan, PlanError, Slot};
+use crate::source::SEMIPLANAR;
 
 /// A frame of a luma plane and a chroma plane. Chroma has half the columns and rows (rounded up): pairs of U and V.
 /// All values are bytes.
@@ -130,11 +133,11 @@ fn build(
         return Ok(plan);
     }
     let aligned = frame.planes().iter().chain([rgb]).all(|raster| is_aligned(raster, COLUMNS));
-    let program = Program::from_source("filter/semiplanar.cl", include_str!("semiplanar.cl"))
-        .define("V_FIRST", usize::from(frame.v_first))
-        .define("CHANNELS", rgb.channels)
-        .define("PLANAR", usize::from(rgb.layout == Layout::Planar))
-        .define("ALIGNED", usize::from(aligned));
+    let program = elements(SEMIPLANAR.program(), [rgb, rgb])
+        .define("FROM_ALIGNED", usize::from(aligned))
+        .define("TO_ALIGNED", usize::from(aligned))
+        .define("BLOCK", block(rgb.element, COLUMNS))
+        .define("V_FIRST", usize::from(frame.v_first));
     let distances = [frame.luma, frame.chroma, [rgb.offset, rgb.pitch]];
     let mut arguments: Vec<Argument<Slot>> = operands.map(Argument::from).to_vec();
     arguments.extend(

@@ -11,6 +11,7 @@ use super::{
     Axis, Border, Color, Element, FilterError, Fixed, Layout, Linear, Loads, Morphology, Neighbourhood,
     Parameters, Raster, Stage, Sums,
 };
+use crate::source::{self, WindowKind};
 
 /// Values of `OPERATION` in `window.cl`.
 const LINEAR: usize = 0;
@@ -152,7 +153,13 @@ pub(super) fn program(
     let [texel, read] = Texels::opencl_names(from.element);
     let packed_alpha =
         keep_alpha && stage.keeps_alpha() && seen.layout == Layout::Packed && seen.channels == 4;
-    let program = Program::from_source("filter/window.cl", include_str!("window.cl"))
+    let kind = match window.operation {
+        GRADIENT => WindowKind::Gradient,
+        MEDIAN => WindowKind::Median,
+        _ => WindowKind::Linear,
+    };
+    let program = source::window(kind, before > 1, inner.is_some())
+        .program()
         .define("OPERATION", window.operation)
         .define("FROM", from.element.opencl_name())
         .define("TO", made.opencl_name())

@@ -2,7 +2,7 @@
 //!
 //! [`Gemm`] describes what is computed, [`Parameters`] how. [`plan`] turns both into launches for a device, over the
 //! caller's memory. [`Reference`] is the correct result with the error allowed for a correct kernel. The kernels are
-//! in `gemm.cl`, `packing.cl` and `unpacking.cl`.
+//! in `cl/gemm`.
 //!
 //! # Zeros, infinities and NaN
 //!

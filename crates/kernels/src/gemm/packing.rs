@@ -13,6 +13,7 @@ use super::plan::{Side, in_groups, packed_layouts};
 use super::product::{Product, View};
 use crate::Role;
 use crate::plan::{Plan, Slot};
+use crate::source::{GEMM_PACKING, GEMM_UNPACKING};
 
 /// A plan that packs one operand, with the tag of the result; `None` when the parameters read the operand in its
 /// stored layout.
@@ -48,7 +49,8 @@ pub fn plan_unpacking(packed: &Packed, probe: &Probe) -> Plan<'static> {
     let mut plan = Plan::new();
     let (from, to) = (plan.operand(Role::Source), plan.operand(Role::Result));
     if packed.plain_elements() > 0 {
-        let program = Program::from_source("gemm/unpacking.cl", include_str!("unpacking.cl"))
+        let program = GEMM_UNPACKING
+            .program()
             .define("BYTES_EACH", packed.element.bytes())
             .define("FROM_IMAGE", u8::from(packed.buffer_bytes.is_none()));
         let arguments = vec![
@@ -104,7 +106,8 @@ impl Packing {
             _ => 4,
         };
         let tiles = packed.tiles * packed.lanes / lanes;
-        let program = Program::from_source("gemm/packing.cl", include_str!("packing.cl"))
+        let program = GEMM_PACKING
+            .program()
             .define("BYTES_EACH", packed.element.bytes())
             .define("LANES", lanes)
             .define("DOT", u8::from(packed.depth == 4))

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A kernel of `gemm.cl` with its build and launch parameters.
+/// A kernel of `cl/gemm` with its build and launch parameters.
 ///
 /// A and B, rows and columns are those of the product as the kernels see it, with contiguous rows of C. For a
 /// column-major C, the kernels compute the transpose, B^T A^T, and A and B are swapped

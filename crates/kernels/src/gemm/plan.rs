@@ -13,6 +13,7 @@ use super::parameters::{Dot, Local, Parameters, Source, Tile, Vector};
 use super::product::{Product, View};
 use crate::Role;
 use crate::plan::{Plan, Slot};
+use crate::source::{GEMM_LOCAL, GEMM_SUM, GEMM_TILE, GEMM_VECTOR, Sources};
 
 /// What is known about an operand before the launches of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -210,22 +211,20 @@ impl Planner<'_> {
         Read { slot, operand: None, view: packed.read(), described, packed: Some(packed) }
     }
 
-    /// The program of a kernel, with the definitions that follow from the description.
-    fn program(&self, kernel: &str) -> Program {
+    /// A kernel's program, with the definitions that follow from the description.
+    fn program(&self, sources: &Sources) -> Program {
         let elements = match self.gemm.elements {
             // Doubles were refused earlier.
             Elements::F32 | Elements::F64 => "FLOATS",
             Elements::F16(Accumulate::F32) => "HALVES_IN_FLOAT",
             // The vector kernel always sums in float.
-            Elements::F16(_) if kernel == "VECTOR_K" => "HALVES_IN_FLOAT",
+            Elements::F16(_) if sources.name == GEMM_VECTOR.name => "HALVES_IN_FLOAT",
             Elements::F16(Accumulate::F16) => "HALVES",
             Elements::F16(Accumulate::Chunked { .. }) => "HALVES_CHUNKED",
             Elements::I8ToI32 => "BYTES",
             Elements::I8ToI8(_) => "BYTES_SCALED",
         };
-        let mut program = Program::from_source("gemm/gemm.cl", include_str!("gemm.cl"))
-            .define("KERNEL", kernel)
-            .define("ELEMENTS", elements);
+        let mut program = sources.program().define("ELEMENTS", elements);
         if let Elements::F16(Accumulate::Chunked { block }) = self.gemm.elements {
             program = program.define("CHUNK", block);
         }
@@ -352,7 +351,7 @@ impl Planner<'_> {
         self.plan.launch(&Arc::new(program.define("PARTIAL", 1)), entry, arguments, range);
         self.views_begin(operands);
         let width = 4;
-        let program = self.with_epilogue(self.program("SUM").define("VECTOR", width));
+        let program = self.with_epilogue(self.program(&GEMM_SUM).define("VECTOR", width));
         let mut arguments: Vec<Argument<Slot>> =
             vec![sums.into(), (parts as u32).into(), (count as u32).into()];
         let before = arguments.len();
@@ -372,7 +371,7 @@ impl Planner<'_> {
             Source::Direct => "ACROSS",
         };
         let mut program = self
-            .program("TILE")
+            .program(&GEMM_TILE)
             .define("ROWS", tile.rows)
             .define("VECTORS", tile.vectors())
             .define("VECTOR", tile.vector)
@@ -445,7 +444,7 @@ impl Planner<'_> {
         let whole_steps = k > 0 && k.is_multiple_of(local.depth);
         let extent = |read: &Read, extent: usize| read.packed.map_or(extent, |packed| packed.step);
         let program = self
-            .program("LOCAL")
+            .program(&GEMM_LOCAL)
             .define("ROWS", local.rows)
             .define("VECTORS", local.columns / 4)
             .define("DEPTH", local.depth)
@@ -486,7 +485,7 @@ impl Planner<'_> {
     fn vector(&mut self, vector: &Vector, [a, b]: &[Read; 2]) {
         let Product { n, k, count, .. } = self.product;
         let mut program = self
-            .program("VECTOR_K")
+            .program(&GEMM_VECTOR)
             .define("VECTOR", vector.outputs)
             .define("WIDTH", vector.width)
             .define("GROUP_X", vector.group)

@@ -36,6 +36,7 @@ pub(super) fn build_error(device: &Device, bytes: u64, error: BuildError) -> Exe
     match error {
         BuildError::Source { program, complaint, log } => ExecuteError::Build {
             program,
+            part: complaint.part,
             line: complaint.line,
             summary: match complaint.text.as_str() {
                 "" => complaint.message,
@@ -45,6 +46,7 @@ pub(super) fn build_error(device: &Device, bytes: u64, error: BuildError) -> Exe
         },
         BuildError::Options { program, ref options } => ExecuteError::Build {
             program,
+            part: None,
             line: None,
             summary: format!("the compiler does not take the options `{options}`"),
             log: String::new(),

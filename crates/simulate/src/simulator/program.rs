@@ -29,6 +29,8 @@ impl Loaded {
     pub(super) fn new(program: &Program, options: &Options, device: &str) -> Result<Self, ExecuteError> {
         let failed = |summary: String, line: Option<u32>| ExecuteError::Build {
             program: program.name.to_string(),
+            // The summary names the file.
+            part: None,
             line,
             summary: summary.lines().next().unwrap_or_default().to_owned(),
             log: summary,
@@ -79,13 +81,11 @@ impl Loaded {
         }
         let Some(kernel) = self.module.kernel(entry) else {
             if let Some(refused) = self.refused.iter().find(|refused| refused.kernel == entry) {
+                let place = refused.error.place().and_then(|place| place.source.as_ref());
                 return Err(ExecuteError::Build {
+                    part: place.map(|place| place.file.clone()).filter(|file| *file != name),
                     program: name,
-                    line: refused
-                        .error
-                        .place()
-                        .and_then(|place| place.source.as_ref())
-                        .map(|place| place.line),
+                    line: place.map(|place| place.line),
                     summary: refused.error.to_string(),
                     log: refused.error.to_string(),
                 });
@@ -111,6 +111,7 @@ impl Loaded {
         let observes = watchers.as_ref().map(|watchers| |inst: Inst| watchers[inst].is_some());
         let observes = observes.as_ref().map(|observes| observes as Observes<'_>);
         let code = decode::decode(kernel, describe, observes).map_err(|error| ExecuteError::Build {
+            part: error.place.as_ref().map(|place| place.file.clone()).filter(|file| *file != name),
             program: name,
             line: error.place.as_ref().map(|place| place.line),
             summary: error.to_string(),

@@ -1,19 +1,19 @@
-// Each element is loaded, changed by up to eight steps, converted and stored. All steps run in one pass over memory, because memory bounds all
-// of them. Elements lie in up to three directions, with a distance in each; neighbours of the result are
-// neighbours in dimension 0.
+// Element by element: loaded, changed by up to eight steps, converted, stored.
 //
-// STEP0 to STEP7 name the steps. Each brings its own parameters and its own statement.
+// All steps run in one pass, because memory is the limit for each of them. Elements are in up to three directions,
+// with a distance in each; neighbours of the result are neighbours in dimension 0.
+//
+// STEP0 to STEP7: the steps. Each name brings its own parameters and its own statement, which are pasted into the
+// kernel.
+// TO, TO_HALF, TO_FLOAT: the type of the result. ELEMENT is that of the source and of the steps' operands.
+// FLOAT: 1 when steps compute in float, for integers too. WIDE: an integer type that holds the product of two integers.
 
 #pragma OPENCL FP_CONTRACT OFF
 
-// Type of the source and of the steps' operands, and of the result; half is loaded into float and stored from it.
-#ifndef ELEMENT
-#define ELEMENT float
+#ifndef TO
 #define TO float
-#define HALF 0
 #define TO_HALF 0
 #define TO_FLOAT 1
-// Whether steps compute in float, for integers too; WIDE: a type of integers that holds their product.
 #define FLOAT 1
 #define WIDE float
 #define STEP0 ADD
@@ -26,29 +26,21 @@
 #define STEP7 NOTHING
 #endif
 
-#define JOIN2(a, b) a##b
-#define JOIN(a, b) JOIN2(a, b)
 #define CONVERT(type, how) JOIN(JOIN(convert_, type), how)
-
-#if HALF
-#define RAW(at) vload_half(0, at)
-#else
-#define RAW(at) *(at)
-#endif
 
 #if FLOAT
 #define WORK float
-#define LOAD(at) (float)RAW(at)
+#define LOAD(at) (float)GET(at)
 #define SUM(a, b) ((a) + (b))
 #define DIFFERENCE(a, b) ((a) - (b))
 #define PRODUCT(a, b) ((a) * (b))
-// A NaN stays one.
+// NaN stays NaN.
 #define AT_LEAST(a, least) ((a) < (least) ? (least) : (a))
 #define AT_MOST(a, most) ((a) > (most) ? (most) : (a))
 #else
 // Integers saturate in every step.
 #define WORK ELEMENT
-#define LOAD(at) RAW(at)
+#define LOAD(at) GET(at)
 #define SUM(a, b) add_sat(a, b)
 #define DIFFERENCE(a, b) sub_sat(a, b)
 #define PRODUCT(a, b) CONVERT(ELEMENT, _sat)((WIDE)(a) * (WIDE)(b))
@@ -97,14 +89,15 @@
 #define DO_SIGMOID(n) value = 1.0f / (1.0f + exp(-value));
 #define PARAMETERS_TANH(n)
 #define DO_TANH(n) value = tanh(value);
-// Of what is below -14.5 the result is 0, and a product with minus infinity would be NaN.
+// Below -14.5 the result is 0; a product with minus infinity would be NaN.
 #define PARAMETERS_GELU(n)
 #define DO_GELU(n) value = value < -14.5f ? -0.0f : 0.5f * value * erfc(-0.70710678f * value);
 
 #define PARAMETERS(step, n) JOIN(PARAMETERS_, step)(n)
 #define DO(step, n) JOIN(DO_, step)(n)
 
-// Of each place the first element and the distances; of `extents` how many there are in each direction.
+// A place is the index of the first element and the distances in each direction; `extents` the number of elements in
+// each.
 kernel void map(global const ELEMENT *source, const uint4 source_place, global TO *result, const uint4 result_place,
                 const uint4 extents PARAMETERS(STEP0, 0) PARAMETERS(STEP1, 1) PARAMETERS(STEP2, 2)
                     PARAMETERS(STEP3, 3) PARAMETERS(STEP4, 4) PARAMETERS(STEP5, 5) PARAMETERS(STEP6, 6)

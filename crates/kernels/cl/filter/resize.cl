@@ -1,34 +1,29 @@
-// An image of other extents. Nearest, bilinear and area differ in nothing but weights: a column of the result is a weighted sum of TAPS columns from
-// `first_x` on, and so are rows. The host works the weights out once a column and once a row, where every work-item would
-// do it again; neighbours load neighbouring entries.
+// An image of other extents.
 //
-// One pixel a work-item, all its channels: side by side they are loaded and stored as one vector. Memory bounds it when an image
-// shrinks; the texture unit could do the bilinear sum, but not to the bit.
+// Nearest, bilinear and area differ only in weights: a column of the result is a weighted sum of TAPS_X columns from
+// `first_x` on, and so are rows. The host computes the weights once for each column and once for each row, where each
+// work-item would compute them again; neighbours load neighbouring entries.
+//
+// A work-item computes one pixel, all its channels: side by side, they are loaded and stored as one vector. Memory is
+// the limit when an image shrinks. The texture unit could do the bilinear sum, but not to the bit.
+//
+// SUM:  holds every sum: int for 8 bits, long for more, float. WEIGHT: the type of a weight. A weight of 1 is 2^BITS.
+// TAPS_X, TAPS_Y: weights of each sum if they are 1 or 2; 0 if the arguments give their number: one program for all
+//                 sizes.
 
-// Element type; half is loaded into float. SUM has room for every sum: int for 8 bits, long for more, float. A weight of 1 is 2^BITS.
-#ifndef ELEMENT
-#define ELEMENT uchar
-#define HALF 0
-#define FLOAT 0
-#define SUM int
-#define WEIGHT ushort
-#define BITS 11
+#ifndef FLOAT
+#define FLOAT 1
+#define SUM float
+#define WEIGHT float
+#define BITS 0
 #endif
-#ifndef CHANNELS
-#define CHANNELS 3
-#define FROM_PLANAR 0
-#define TO_PLANAR 0
-#endif
-// Weights of each sum where they are 1 or 2, 0 where the arguments say how many: a program for all sizes.
 #ifndef TAPS_X
 #define TAPS_X 2
 #define TAPS_Y 2
 #endif
 
-#define JOIN2(a, b, c) a##b##c
-#define JOIN(a, b, c) JOIN2(a, b, c)
-
 // Channels that are loaded and stored at once, and a vector of them.
+#define CHANNELS TO_CHANNELS
 #if FROM_PLANAR || TO_PLANAR || CHANNELS == 1
 #define AT_ONCE 1
 #define WIDTH
@@ -37,41 +32,25 @@
 #else
 #define AT_ONCE CHANNELS
 #define WIDTH CHANNELS
-#define VLOAD(at) JOIN(vload, CHANNELS, )(0, at)
-#define VSTORE(value, at) JOIN(vstore, CHANNELS, )(value, 0, at)
+#define VLOAD(at) JOIN(vload, CHANNELS)(0, at)
+#define VSTORE(value, at) JOIN(vstore, CHANNELS)(value, 0, at)
 #endif
-#define Sums JOIN(SUM, WIDTH, )
-#define Elements JOIN(ELEMENT, WIDTH, )
-
-// Elements from a pixel to the next, and from a channel to the next.
-#if FROM_PLANAR
-#define FROM_STEP 1
-#define FROM_NEXT from_plane
-#else
-#define FROM_STEP CHANNELS
-#define FROM_NEXT 1
-#endif
-#if TO_PLANAR
-#define TO_STEP 1
-#define TO_NEXT to_plane
-#else
-#define TO_STEP CHANNELS
-#define TO_NEXT 1
-#endif
+#define Sums JOIN(SUM, WIDTH)
+#define Elements JOIN(ELEMENT, WIDTH)
 
 #if HALF
-#define LOAD(at) JOIN(vload_half, WIDTH, )(0, at)
-#define STORE(value, at) JOIN(vstore_half, WIDTH, _rte)(value, 0, at)
+#define LOAD(at) JOIN(vload_half, WIDTH)(0, at)
+#define STORE(value, at) JOIN(JOIN(vstore_half, WIDTH), _rte)(value, 0, at)
 #elif FLOAT
 #define LOAD(at) VLOAD(at)
 #define STORE(value, at) VSTORE(value, at)
 #else
-#define LOAD(at) JOIN(convert_, Sums, )(VLOAD(at))
+#define LOAD(at) JOIN(convert_, Sums)(VLOAD(at))
 // Half is added, so that the shift rounds to the nearest.
-#define STORE(value, at) VSTORE(JOIN(convert_, Elements, )((value + ((SUM)1 << (2 * BITS - 1))) >> (2 * BITS)), at)
+#define STORE(value, at) VSTORE(JOIN(convert_, Elements)((value + ((SUM)1 << (2 * BITS - 1))) >> (2 * BITS)), at)
 #endif
 
-// What weighs nothing may be NaN or infinite.
+// A value whose weight is 0 may be NaN or infinite.
 #if FLOAT
 #define COUNTED(weight, value) ((weight) == 0 ? (Sums)0 : (weight) * (value))
 #else
@@ -95,7 +74,7 @@ kernel void filter_resize(global const ELEMENT *source, global ELEMENT *result, 
     source += from_offset + from_pitch * first_y[y] + first_x[x] * FROM_STEP;
     result += to_offset + to_pitch * y + x * TO_STEP;
     for (int channel = 0; channel < CHANNELS; channel += AT_ONCE) {
-        global const ELEMENT *from = source + channel * FROM_NEXT;
+        global const ELEMENT *from = source + channel * FROM_NEXT(from_plane);
         Sums sum = 0;
         for (int j = 0; j < rows; ++j) {
             const SUM down = weights_y[y * rows + j];
@@ -107,6 +86,6 @@ kernel void filter_resize(global const ELEMENT *source, global ELEMENT *result, 
             }
             sum += COUNTED(down, along);
         }
-        STORE(sum, result + channel * TO_NEXT);
+        STORE(sum, result + channel * TO_NEXT(to_plane));
     }
 }

@@ -1,12 +1,14 @@
-// How often each value occurs, in two launches: each work-group counts its rows in local memory, where an atomic increment costs a fraction of
-// what it does in global memory; then one work-item a bin adds the groups' counts.
+// How often each value occurs, in two launches.
+//
+// Each work-group counts its rows in local memory, where an atomic increment costs a fraction of one in global memory;
+// then one work-item for each bin adds the counts of the groups.
+//
+// ELEMENT: an unsigned integer type. SHIFT: leaves its upper 8 bits. GROUP: work-items of a group.
 
-// Element type; SHIFT leaves its upper 8 bits.
 #ifndef ELEMENT
 #define ELEMENT uchar
 #define SHIFT 0
 #endif
-// Work-items of a group.
 #ifndef GROUP
 #define GROUP 64
 #endif

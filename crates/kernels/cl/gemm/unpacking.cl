@@ -1,11 +1,11 @@
-// Makes a plain matrix of an operand that packing.cl laid out: lane after lane, each contiguous along K, without gaps. That is a
-// row-major A, or a column-major B.
+// Makes a plain matrix of an operand that packing.cl packed: lane after lane, each contiguous along K, without gaps.
+// That is a row-major A, or a column-major B.
 //
-// It is the way out where a product cannot use the kernel that its operand was packed for, not a fast path: every work-item
-// gathers by the formula of the layout, whatever that is.
+// A way out for a product that cannot use the kernel its operand was packed for, not a fast path: every work-item
+// gathers by the formula of the packed layout.
 //
-// BYTES_EACH: bytes of an element, 1, 2 or 4; a copy does not care what they mean.
-// FROM_IMAGE: 1 reads an image of four channels a texel; 2- and 4-byte elements.
+// BYTES_EACH: bytes of an element, 1, 2 or 4; a copy does not interpret them.
+// FROM_IMAGE: 1 reads an image of four channels in a texel; elements of 2 and 4 bytes.
 
 #ifndef BYTES_EACH
 #define BYTES_EACH 4
@@ -22,8 +22,9 @@
 #define ELEMENT uint
 #endif
 
-// A work-item copies four steps along K of one lane. `from_at` is the packed operand's view: unused, from panel to panel, from step
-// to step, from product to product. `tile` is the number of lanes of a tile; `depth` the number of steps that lie side by side.
+// A work-item copies four steps along K of one lane. `from_at` is the packed operand's view: unused, from panel to
+// panel, from step to step, from product to product. `tile` is the number of lanes of a tile; `depth` the number of
+// neighbouring steps of a lane.
 //
 // Global size: lanes x groups of four steps, both rounded up to whole work-groups, x products.
 #if FROM_IMAGE

@@ -1,8 +1,11 @@
-// The transpose of a matrix of any elements. A work-group reads a tile along its rows and writes it along its columns, which are the
-// rows of the result: both touch neighbouring addresses. Local memory turns the tile; one element more a row keeps the
-// columns of the tile in different banks.
+// The transpose of a matrix of any elements.
+//
+// A work-group reads a tile along its rows and writes it along its columns, which are rows of the result: both access
+// neighbouring addresses. The tile is turned in local memory; one more element in each row puts the elements of a
+// column in different banks.
+//
+// ELEMENT: a type of the size of an element, whose bits are moved. TILE: rows and columns of a tile.
 
-// A type as large as an element: its bits are moved, whatever they mean.
 #ifndef ELEMENT
 #define ELEMENT uint
 #endif

@@ -1,18 +1,20 @@
-// Lays an operand out in panels, the way gemm_tile reads it: what a step along K needs lies side by side, and the next
-// step's after it, padded with zeros to whole panels, so that the inner loop needs no test for the edge.
+// Packs an operand in panels, in the order in which gemm_tile reads it: the elements of a step along K are
+// neighbours, and the next step's follow, padded with zeros to whole panels. The inner loop needs no test for the
+// edge, and every load is contiguous.
 //
-// A panel is `panel` tiles of LANES rows of the operand (columns, for B). One tile a panel is read front to back by one
-// work-item: the caches and prefetchers of a CPU like that. All tiles in one panel put neighbouring work-items' elements
-// side by side: GPUs fetch those together. For images it is the only way.
+// A panel is `panel` tiles of LANES rows of the operand (columns, for B). With one tile in a panel, a work-item reads
+// it front to back, which suits the caches and prefetchers of a CPU. With all tiles in one panel, neighbouring
+// work-items read neighbouring elements, which a GPU fetches together; an image has no other form.
 //
-// Why zeros do no harm: a padded row or column lands in rows or columns of C that are not stored. Along K only dot
-// products of four are padded, both operands at once, so that 0 * 0 is added; 0 * inf would be NaN.
+// The zeros do no harm: a padded row or column ends in rows or columns of C that are not stored. K is only padded for
+// dot products of four, in both operands at once, so that 0 * 0 is added; 0 * inf would be NaN.
 //
-// BYTES_EACH: bytes of an element, 1, 2 or 4; a copy does not care what they mean.
+// BYTES_EACH: bytes of an element, 1, 2 or 4; a copy does not interpret them.
 // LANES:      rows (columns) of a tile, 1 to 16.
-// DOT:        1 puts 4 steps along K of a lane side by side, for dot products of four bytes.
-// ALONG:      1 where the operand is contiguous along K, 0 where it is so across the tile.
-// TO_IMAGE:   1 writes to an image of four channels a texel; 2- and 4-byte elements, LANES 4, 8, 12 or 16.
+// DOT:        1 makes 4 steps along K of a lane neighbours, for dot products of four bytes.
+// ALONG:      1 when the operand is contiguous along K, 0 when it is contiguous across the tile.
+// TO_IMAGE:   1 writes to an image of four channels in a texel; elements of 2 and 4 bytes, LANES 4, 8, 12 or 16.
+// OFFSETS:    1 reads where the products of a batch begin from a buffer.
 
 #ifndef BYTES_EACH
 #define BYTES_EACH 4
@@ -40,27 +42,9 @@
 #else
 #define ELEMENT uint
 #endif
-#define JOIN2(a, b) a##b
-#define JOIN(a, b) JOIN2(a, b)
 typedef JOIN(ELEMENT, 4) four_t;
 
-#define LANES_1(X) X(0)
-#define LANES_2(X) LANES_1(X) X(1)
-#define LANES_3(X) LANES_2(X) X(2)
-#define LANES_4(X) LANES_3(X) X(3)
-#define LANES_5(X) LANES_4(X) X(4)
-#define LANES_6(X) LANES_5(X) X(5)
-#define LANES_7(X) LANES_6(X) X(6)
-#define LANES_8(X) LANES_7(X) X(7)
-#define LANES_9(X) LANES_8(X) X(8)
-#define LANES_10(X) LANES_9(X) X(9)
-#define LANES_11(X) LANES_10(X) X(a)
-#define LANES_12(X) LANES_11(X) X(b)
-#define LANES_13(X) LANES_12(X) X(c)
-#define LANES_14(X) LANES_13(X) X(d)
-#define LANES_15(X) LANES_14(X) X(e)
-#define LANES_16(X) LANES_15(X) X(f)
-#define EACH_LANE JOIN(LANES_, LANES)
+#define EACH_LANE PASTE(TIMES_, LANES)
 
 // Four steps along K of one lane; zeros outside.
 static four_t steps_of(global const ELEMENT *from, const uint4 at, const uint lane, const uint step, const uint lanes,
@@ -85,9 +69,9 @@ static four_t steps_of(global const ELEMENT *from, const uint4 at, const uint la
     return values;
 }
 
-// A work-item packs four steps along K of a tile's lanes. `from_at` is the operand's view: offset, from lane to lane, from
-// step to step, from product to product; `to_at` the packed one's: unused, from panel to panel, from step to step, from
-// product to product. `operand` says which of the offsets of a product is this operand's.
+// A work-item packs four steps along K of a tile's lanes. `from_at` is the operand's view: offset, from lane to lane,
+// from step to step, from product to product; `to_at` is that of the packed operand: unused, from panel to panel,
+// from step to step, from product to product. `operand` is this operand's column of `offsets`.
 //
 // Global size: tiles, padded to whole panels, x groups of four steps, rounded up to whole work-groups, x products.
 #if TO_IMAGE

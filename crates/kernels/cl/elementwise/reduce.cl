@@ -1,33 +1,30 @@
-// Many elements to one number, in two launches. In the first, each work-item walks through its share with steps of the global size, so
-// that neighbours load neighbouring elements; a work-group then halves its work-items' results in local memory until one
-// is left. The second does the same with the work-groups' results, in one group. No atomics: the order of all
-// sums is fixed by the sizes, and the result is the same each time.
+// Many elements to one number, in two launches.
+//
+// In the first launch, each work-item walks through its share with steps of the global size, so that neighbours load
+// neighbouring elements; then a work-group halves the number of its results in local memory until one is left. The
+// second launch does the same with the results of the work-groups, in one group. No atomics: the order of all sums is
+// fixed by the sizes, and the result is the same each time.
+//
+// OPERATION:   SUM, DOT, or LEAST and MOST with the index of the first.
+// ACCUMULATOR: ulong for sums of integers, which are exact; int or uint for their extremes; float otherwise.
+// START:       the result of an empty share. GROUP: work-items of a group, a power of two.
 
 #define SUM 0
 #define DOT 1
-#define LEAST 2 // with the index of the first
+#define LEAST 2
 #define MOST 3
 #ifndef OPERATION
 #define OPERATION SUM
 #endif
-// Element type; half is loaded into float. ACCUMULATOR: ulong for sums of integers, which are exact, int or uint for their extremes,
-// float otherwise. START: what an empty share gives.
-#ifndef ELEMENT
-#define ELEMENT float
-#define HALF 0
+#ifndef ACCUMULATOR
 #define ACCUMULATOR float
 #define START 0
 #endif
-// Work-items of a group, a power of two.
 #ifndef GROUP
 #define GROUP 64
 #endif
 
-#if HALF
-#define LOAD(at) vload_half(0, at)
-#else
-#define LOAD(at) (ACCUMULATOR)*(at)
-#endif
+#define LOAD(at) (ACCUMULATOR)GET(at)
 #define WITH_INDEX (OPERATION == LEAST || OPERATION == MOST)
 
 typedef struct {
@@ -35,7 +32,7 @@ typedef struct {
     uint index;
 } Found;
 
-// Of equals, the first.
+// Of equal values, the first.
 static Found joined(const Found a, const Found b)
 {
     Found both = a;
@@ -65,9 +62,9 @@ static Found of_group(const Found own, local Found *shared)
     return shared[0];
 }
 
-// Where element i lies, counted along the first direction first: of `place` the first element and the distances, of `extents` how many there are
-// in each direction, and in all.
-static uint lies_at(const uint4 place, const uint4 extents, const uint i)
+// The offset of element i, counted along the first direction first. `place` is the offset of the first element and
+// the distance in each direction; `extents` the number of elements in each direction and in all.
+static uint offset_of(const uint4 place, const uint4 extents, const uint i)
 {
     if (extents.x == extents.w)
         return place.x + i * place.y;
@@ -81,9 +78,9 @@ kernel void reduce_groups(global const ELEMENT *x, const uint4 x_place, global c
     local Found shared[GROUP];
     Found own = { START, UINT_MAX };
     for (uint i = get_global_id(0); i < extents.w; i += get_global_size(0)) {
-        Found next = { LOAD(x + lies_at(x_place, extents, i)), i };
+        Found next = { LOAD(x + offset_of(x_place, extents, i)), i };
 #if OPERATION == DOT
-        next.value *= LOAD(y + lies_at(y_place, extents, i));
+        next.value *= LOAD(y + offset_of(y_place, extents, i));
 #endif
         own = joined(own, next);
     }
@@ -94,7 +91,7 @@ kernel void reduce_groups(global const ELEMENT *x, const uint4 x_place, global c
     }
 }
 
-// `result`: the value, and behind it the index where there is one.
+// `result`: the value, followed by the index if there is one.
 kernel void reduce_all(global const ACCUMULATOR *values, global const uint *indices, global ACCUMULATOR *result,
                        const uint groups)
 {
