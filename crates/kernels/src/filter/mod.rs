@@ -22,6 +22,9 @@
 
 mod border;
 mod chain;
+mod check;
+mod choice;
+mod family;
 mod linear;
 mod pairs;
 mod parameters;
@@ -39,8 +42,9 @@ mod window;
 
 pub use border::Border;
 pub use chain::{Chain, FilterError};
+pub use choice::{candidates, default_parameters, runners_up};
 pub use linear::{Axis, Fixed, Linear, Taps};
-pub use parameters::{Fuse, Loads, Parameters, Sums, candidates, default_parameters, runners_up};
+pub use parameters::{Fuse, Loads, Parameters, Sums};
 pub use plan::plan;
 pub use raster::{Element, Layout, Raster};
 pub use resize::{Interpolation, Taps as ResizeTaps, resize, resize_reference};

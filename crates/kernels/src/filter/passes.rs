@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::family::Family;
 use super::pairs::Pairs;
-use super::parameters::Family;
 use super::texels::{self, TEXEL};
 use super::window::{Fused, Windows};
 use super::{

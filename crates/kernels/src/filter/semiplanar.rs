@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tripipe_device::Probe;
 use tripipe_launch::{Argument, NdRange};
 
-use super::parameters::is_aligned;
+use super::check::is_aligned;
 use super::pixel::elements;
 use super::plan::indexable;
 use super::resize::work_group;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tripipe_launch::Program;
 
-use super::parameters::is_aligned;
+use super::check::is_aligned;
 use super::texels::Texels;
 use super::{
     Axis, Border, Color, Element, FilterError, Fixed, Layout, Linear, Loads, Morphology, Neighbourhood,

@@ -1,6 +1,6 @@
 //! The parameters worth trying.
 
-use tripipe_device::{DeviceKind, Probe};
+use tripipe_device::{DeviceKind, Probe, Vendor, identify};
 
 use super::description::Gemm;
 use super::parameters::{Dot, Local, Parameters, Source, Tile, Vector};
@@ -28,7 +28,7 @@ pub fn candidates(gemm: &Gemm, probe: &Probe) -> Vec<Parameters> {
         let parts: &[usize] = if shape == Shape::Skinny { &[1, 4, 16] } else { &[1] };
         tiles(&mut found, parts);
         // On Mali, local memory is ordinary memory behind the same cache.
-        let emulated = probe.name.contains("Mali") && !probe.local_memory_dedicated;
+        let emulated = identify(probe).vendor == Some(Vendor::Arm) && !probe.local_memory_dedicated;
         if !emulated && shape != Shape::Skinny {
             locals(&mut found);
         }

@@ -1,0 +1,121 @@
+//! Turns `data/filter.toml` into constants, so that a value that is missing, unknown or misspelt fails the build.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{env, fs};
+
+use serde::Deserialize;
+
+const DATA: &str = "data/filter.toml";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    family: Vec<Family>,
+    preset: Vec<Preset>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Family {
+    name: String,
+    operations_per_byte: f64,
+    vectors: bool,
+    short_lanes: bool,
+    median_rows: Option<usize>,
+    median_loads: Option<String>,
+    images: Option<String>,
+    basis: Basis,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Preset {
+    family: String,
+    chains: String,
+    lanes: usize,
+    lanes_of_vector: bool,
+    rows: usize,
+    loads: String,
+    sums: String,
+    work_group: [usize; 2],
+    fuse: String,
+    why: String,
+    basis: Basis,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Basis {
+    Documented,
+    Measured,
+    Fitted,
+    Guessed,
+}
+
+impl Basis {
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Documented => "documented",
+            Self::Measured => "measured",
+            Self::Fitted => "fitted",
+            Self::Guessed => "guessed",
+        }
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    println!("cargo::rerun-if-changed={DATA}");
+    println!("cargo::rerun-if-changed=build.rs");
+    let file: File =
+        toml::from_str(&fs::read_to_string(DATA)?).map_err(|error| format!("{DATA}: {error}"))?;
+    let text = constants(&file)?;
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("filter.rs"), text)?;
+    Ok(())
+}
+
+/// The constants as Rust. Names of variants are written as they are: the compiler knows which exist.
+fn constants(file: &File) -> Result<String, Box<dyn std::error::Error>> {
+    let sourced = |what: &str, source: &str| {
+        if source.trim().is_empty() { Err(format!("{DATA}: {what} has no source")) } else { Ok(()) }
+    };
+    let mut text = String::new();
+    writeln!(text, "pub(super) const FAMILIES: [Figures; {}] = [", file.family.len())?;
+    for family in &file.family {
+        let Family { name, operations_per_byte, vectors, short_lanes, median_rows, images, .. } = family;
+        sourced(name, &family.source)?;
+        if !operations_per_byte.is_finite() || *operations_per_byte <= 0.0 {
+            return Err(format!("{DATA}: operations_per_byte of {name} is not above 0").into());
+        }
+        let loads = family.median_loads.as_ref().map(|loads| format!("Loads::{loads}"));
+        writeln!(
+            text,
+            "    // {}: {}\n    Figures {{ family: Family::{name}, operations_per_byte: {operations_per_byte:?}, \
+             vectors: {vectors}, short_lanes: {short_lanes}, median_rows: {median_rows:?}, median_loads: {}, \
+             images: {images:?} }},",
+            family.basis.word(),
+            family.source.escape_debug(),
+            loads.map_or("None".to_owned(), |loads| format!("Some({loads})")),
+        )?;
+    }
+    writeln!(text, "];\npub(super) const PRESETS: &[Preset] = &[")?;
+    for preset in &file.preset {
+        let Preset {
+            family, chains, lanes, lanes_of_vector, rows, loads, sums, work_group, fuse, why, ..
+        } = preset;
+        sourced(family, &preset.source)?;
+        writeln!(
+            text,
+            "    // {}: {}\n    Preset {{ family: Family::{family}, chains: Chains::{chains}, \
+             lanes_of_vector: {lanes_of_vector}, parameters: Parameters {{ lanes: {lanes}, rows: {rows}, \
+             loads: Loads::{loads}, sums: Sums::{sums}, work_group: Some({work_group:?}), fuse: Fuse::{fuse} }}, \
+             why: {why:?} }},",
+            preset.basis.word(),
+            preset.source.escape_debug(),
+        )?;
+    }
+    text.push_str("];\n");
+    Ok(text)
+}
