@@ -130,11 +130,12 @@ impl Kernel {
         let known = source::parameters(&program);
         for (key, value) in &self.define {
             if !known.contains(key) {
-                let names: Vec<&str> = known.iter().map(String::as_str).collect();
-                match did_you_mean(key, &names) {
+                let names: Vec<String> = known.iter().map(|name| name.to_lowercase()).collect();
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                match did_you_mean(key, &names).map(str::to_uppercase) {
                     Some(near) => bail!("{} has no macro {key}; did you mean {near}?", program.name),
-                    None if names.is_empty() => bail!("{} has no macro {key}; it has none", program.name),
-                    None => bail!("{} has no macro {key}; it has {}", program.name, names.join(", ")),
+                    None if known.is_empty() => bail!("{} has no macro {key}; it has none", program.name),
+                    None => bail!("{} has no macro {key}; it has {}", program.name, known.join(", ")),
                 }
             }
             program.defines.retain(|(defined, _)| defined != key);
@@ -229,7 +230,10 @@ impl Kernel {
                 None if name.contains('/') => {
                     anyhow!("there is no program `{name}` (`tripipe kernel` lists them)")
                 }
-                None => anyhow!("{error}; a kernel is also gemm, or a program that `tripipe kernel` lists"),
+                None if error.to_string().starts_with("there is no filter") => {
+                    anyhow!("{error}; a kernel is also gemm, or a program that `tripipe kernel` lists")
+                }
+                None => error,
             }
         })?;
         let channels = usize::from(self.channels);

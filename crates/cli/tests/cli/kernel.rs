@@ -25,7 +25,7 @@ fn what_is_printed_compiles() {
         (&["gemm", "-m", "512", "-n", "512", "-k", "512", "-g", "adreno-650"][..], "Adreno 650", "gemm_tile"),
         (&["gemm", "--type", "f16", "--transpose-b", "-g", "g77"], "Mali-G77", "gemm_tile"),
         (
-            &["gemm", "--type", "i8", "-g", "g77", "--parameters", "local 8x4 depth=8 group=8x8"],
+            &["gemm", "--type", "f16", "-g", "g77", "--parameters", "local 8x4 depth=8 group=8x8"],
             "Mali-G77",
             "gemm_local",
         ),

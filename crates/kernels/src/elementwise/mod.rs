@@ -141,7 +141,8 @@ pub fn axpy(alpha: f32, x: Vector, y: Vector, element: Element) -> Result<Plan<'
     same_length(x, y)?;
     let mut plan = Plan::new();
     let [from, to] = [Role::Source, Role::Result].map(|role| plan.operand(role));
-    let program = AXPY.program()
+    let program = AXPY
+        .program()
         .define("ELEMENT", element.opencl_name())
         .define("HALF", usize::from(element == Element::F16));
     let mut arguments: Vec<Argument<Slot>> = vec![from.into(), to.into()];
@@ -200,7 +201,8 @@ pub fn reduce(
     let mut plan = Plan::new();
     let y = if y.is_some() { Role::Y } else { Role::X };
     let [from, second, result] = [Role::X, y, Role::Result].map(|role| plan.operand(role));
-    let program = REDUCE.program()
+    let program = REDUCE
+        .program()
         .define("OPERATION", operation)
         .define("ELEMENT", element.opencl_name())
         .define("HALF", usize::from(element == ScalarType::F16))
@@ -298,9 +300,7 @@ pub fn transpose(
     }
     let mut plan = Plan::new();
     let [source, result] = [Role::Source, Role::Result].map(|role| plan.operand(role));
-    let program = TRANSPOSE.program()
-        .define("ELEMENT", element)
-        .define("TILE", TILE);
+    let program = TRANSPOSE.program().define("ELEMENT", element).define("TILE", TILE);
     let mut arguments: Vec<Argument<Slot>> = vec![source.into(), result.into()];
     arguments.extend(unsigned([from.offset, from.pitch, offset, pitch, columns, rows]));
     if columns > 0 && rows > 0 {

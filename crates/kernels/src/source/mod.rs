@@ -177,6 +177,7 @@ pub fn parameters(program: &Program) -> Vec<String> {
                     default = true;
                     names.push(name.to_owned());
                 }
+                (Some("#ifdef"), Some(name)) => names.push(name.to_owned()),
                 (Some("#define"), Some(name)) if default && !name.contains('(') => {
                     names.push(name.to_owned())
                 }
