@@ -21,10 +21,9 @@ const SHIPPED: [(&str, &str); 4] = [
     ("data/gemm/cpu.toml", include_str!("../../data/gemm/cpu.toml")),
 ];
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    // A test parses the same texts and fails if one is malformed.
-    Table::load(None).unwrap_or_default()
-});
+#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
+static TABLE: LazyLock<Table> =
+    LazyLock::new(|| Table::load(None).unwrap_or_else(|error| panic!("the shipped table: {error}")));
 
 /// The element types of an entry. Kinds that are summed in different types need different tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -391,7 +391,7 @@ kernel void f(global TYPE *p)
         Ok(())
     }
 
-    /// TIMES_2 is pasted of TIMES_ and the value of COUNT.
+    /// `TIMES_2` is pasted of `TIMES_` and the value of COUNT.
     #[test]
     fn pasted_names_are_used() -> Result<(), LiveError> {
         let text = "\

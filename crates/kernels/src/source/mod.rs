@@ -179,7 +179,7 @@ pub fn parameters(program: &Program) -> Vec<String> {
                 }
                 (Some("#ifdef"), Some(name)) => names.push(name.to_owned()),
                 (Some("#define"), Some(name)) if default && !name.contains('(') => {
-                    names.push(name.to_owned())
+                    names.push(name.to_owned());
                 }
                 (Some("#endif"), _) => default = false,
                 _ => {}
