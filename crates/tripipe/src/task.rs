@@ -72,12 +72,12 @@ impl Context {
     ///
     /// # Errors
     /// Shapes that do not match; a kernel does not build; the device is gone.
-    pub(crate) fn task<T: Task>(&self, task: T) -> Result<Arc<Prepared<T>>, Error> {
+    pub(crate) fn task<T: Task>(&self, task: &T) -> Result<Arc<Prepared<T>>, Error> {
         self.kept().get_or_make(
             key(&(TypeId::of::<T>(), task.key())),
-            |known: &Prepared<T>| known.task == task,
+            |known: &Prepared<T>| known.task == *task,
             || {
-                let relative = self.kept().relative(|known: &Prepared<T>| known.task.costs_as(&task));
+                let relative = self.kept().relative(|known: &Prepared<T>| known.task.costs_as(task));
                 let tried = relative.and_then(|known| known.operation.trial());
                 Prepared::new(self, task.clone(), tried.map_or(Doer::Fastest, Doer::AsTried))
             },

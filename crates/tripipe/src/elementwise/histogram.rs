@@ -34,7 +34,7 @@ impl<T: Counted> Image<T> {
     /// It is mapped for writing; no memory left; the device is gone. Other errors are reported by the [`Pending`].
     pub fn histogram_async(&self) -> Result<Pending<[u32; 256]>, Error> {
         let result = Vector::<u32>::zeros(self.context(), 256)?;
-        let histogram = self.context().task(Histogram { raster: *self.raster() })?;
+        let histogram = self.context().task(&Histogram { raster: *self.raster() })?;
         drop(histogram.run(&[(Role::Source, self.view().memory())], result.memory())?);
         Ok(result
             .to_vec_async()?

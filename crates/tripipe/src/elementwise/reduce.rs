@@ -48,7 +48,7 @@ fn reduced(reduction: Reduction, element: ScalarType, parts: &[Part<'_>]) -> Res
     let context = x.memory.context();
     let result = Memory::uninitialised(context, reduction.result_bytes(element))?;
     let inputs: Vec<(Role, &Memory)> = roles.into_iter().zip(parts.iter().map(|part| part.memory)).collect();
-    drop(context.task(task)?.run_later(&inputs, &result, &later)?);
+    drop(context.task(&task)?.run_later(&inputs, &result, &later)?);
     result.read_later(0, result.bytes())
 }
 

@@ -22,7 +22,7 @@ impl<T: Summed<Sum = f32> + Pixel> Vector<T> {
     pub fn add_scaled(&mut self, alpha: f32, x: &Self) -> Result<Event, Error> {
         self.memory().check_length::<T>(x.len())?;
         let task = ScaledSum { alpha, length: self.len(), element: T::PIXEL };
-        self.context().task(task)?.run(&[(Role::Source, x.memory())], self.memory())
+        self.context().task(&task)?.run(&[(Role::Source, x.memory())], self.memory())
     }
 }
 

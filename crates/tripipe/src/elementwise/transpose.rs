@@ -36,7 +36,7 @@ impl<T: Element> Matrix<T> {
         if rows == 0 || columns == 0 {
             return Ok(Event::done().with(result));
         }
-        let transpose = self.context().task(Transpose { rows, columns, element_bytes: size_of::<T>() })?;
+        let transpose = self.context().task(&Transpose { rows, columns, element_bytes: size_of::<T>() })?;
         let inputs = [(Role::Source, self.view().memory())];
         Ok(transpose.run(&inputs, result.view().memory())?.with(result))
     }

@@ -136,6 +136,9 @@ pub struct Product<'m, T: Factor> {
     sides: Vec<Placed<'m>>,
 }
 
+/// An operation, and how much later its operands begin than it says.
+type Chosen = (Arc<GemmOperation>, Vec<(Role, Later)>);
+
 /// Elements from one operand of a batch to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Strides {
@@ -363,11 +366,7 @@ impl<'m, T: Factor> Product<'m, T> {
 
     /// The operation, and how much later its operands begin than it says: products of blocks that differ only in their
     /// offsets are one operation.
-    fn operation(
-        &self,
-        c: Option<&Memory>,
-        parameters: Option<Parameters>,
-    ) -> Result<(Arc<GemmOperation>, Vec<(Role, Later)>), Error> {
+    fn operation(&self, c: Option<&Memory>, parameters: Option<Parameters>) -> Result<Chosen, Error> {
         let packed = self.tags();
         let mut near = self.gemm.clone();
         let (input, output, _) = self.gemm.elements.types();

@@ -40,7 +40,7 @@ impl Image<u8> {
         if to.is_empty() {
             return Ok(Event::done().with(result));
         }
-        let from_frame = frame.context().task(FromFrame { from: *layout, to })?;
+        let from_frame = frame.context().task(&FromFrame { from: *layout, to })?;
         let inputs = [(Role::Luma, frame.memory()), (Role::Chroma, frame.memory())];
         Ok(from_frame.run(&inputs, result.view().memory())?.with(result))
     }
@@ -60,7 +60,7 @@ impl Image<u8> {
         if self.raster().is_empty() {
             return Ok(Event::done());
         }
-        let to_frame = self.context().task(ToFrame { from: *self.raster(), to: *layout })?;
+        let to_frame = self.context().task(&ToFrame { from: *self.raster(), to: *layout })?;
         to_frame.run(&[(Role::Source, self.view().memory())], frame.memory())
     }
 }

@@ -41,7 +41,7 @@ impl<T: Pixel> Image<T> {
         if to.is_empty() {
             return Ok(Event::done().with(result));
         }
-        let resize = self.context().task(Resize { interpolation, from, to })?;
+        let resize = self.context().task(&Resize { interpolation, from, to })?;
         let inputs = [(Role::Source, self.view().memory())];
         Ok(resize.run(&inputs, result.view().memory())?.with(result))
     }

@@ -36,11 +36,17 @@ pub(super) struct Bindings {
     bound: VecDeque<Binding>,
 }
 
-/// The launches over one set of operands.
-struct Binding {
+/// The memory of the operands, and where they begin there.
+#[derive(Clone, PartialEq)]
+struct Over {
     operands: Vec<(Role, MemoryId)>,
     /// The number of elements that operands begin later than the plan says; those that do not are left out.
     later: Vec<(Role, u32)>,
+}
+
+/// The launches over one set of operands.
+struct Binding {
+    over: Over,
     bound: Bound,
     launches: Prepared,
     /// The outcome of the preparation that precedes the step.
@@ -48,18 +54,17 @@ struct Binding {
 }
 
 impl Bindings {
-    /// The launches over `operands`, prepared now if they are not cached; and whether they were not.
+    /// The launches over this memory, prepared now if they are not cached; and whether they were not.
     fn find_or_bind(
         &mut self,
         kernels: &Kernels,
         executor: &mut dyn Executor,
         plan: &Plan<'static>,
-        (operands, later): (Vec<(Role, MemoryId)>, &[(Role, u32)]),
+        over: Over,
         note: impl FnOnce(Box<dyn Submission>) -> Arc<Outcome>,
     ) -> Result<(&Binding, bool), ExecuteError> {
         self.last_run = kernels.next_run();
-        let is = |binding: &Binding| binding.operands == operands && binding.later == later;
-        let known = self.bound.iter().position(is);
+        let known = self.bound.iter().position(|binding| binding.over == over);
         let place = if let Some(place) = known {
             place
         } else {
@@ -76,7 +81,7 @@ impl Bindings {
             };
             self.scratch_bytes = plan.scratch_bytes();
             let scratch = self.scratch.insert(scratch);
-            self.bound.push_back(Binding::new(executor, plan, (operands, later), scratch, note)?);
+            self.bound.push_back(Binding::new(executor, plan, over, scratch, note)?);
             self.bound.len() - 1
         };
         Ok((&self.bound[place], known.is_none()))
@@ -114,18 +119,18 @@ impl Bindings {
 
 impl Binding {
     fn is_over(&self, memory: MemoryId) -> bool {
-        self.operands.iter().any(|(_, operand)| *operand == memory)
+        self.over.operands.iter().any(|(_, operand)| *operand == memory)
     }
 
     /// Also queues the preparation that precedes the step, which is passed to `note`.
     fn new(
         executor: &mut dyn Executor,
         plan: &Plan<'static>,
-        (operands, later): (Vec<(Role, MemoryId)>, &[(Role, u32)]),
+        over: Over,
         scratch: &Scratch,
         note: impl FnOnce(Box<dyn Submission>) -> Arc<Outcome>,
     ) -> Result<Self, ExecuteError> {
-        let bound = plan.bind_at(executor, &operands, later, scratch)?;
+        let bound = plan.bind_at(executor, &over.operands, &over.later, scratch)?;
         let mut prepare = || {
             let mut prepared = None;
             if !bound.preparation.is_empty() {
@@ -134,10 +139,7 @@ impl Binding {
             Ok((prepared, executor.prepare_launches(&bound.launches)?))
         };
         match prepare() {
-            Ok((prepared, launches)) => {
-                let later = later.to_vec();
-                Ok(Self { operands, later, bound, launches, prepared: prepared.map(note) })
-            }
+            Ok((prepared, launches)) => Ok(Self { over, bound, launches, prepared: prepared.map(note) }),
             Err(error) => {
                 bound.release(executor);
                 Err(error)
@@ -198,17 +200,16 @@ impl Planned {
         let Self { kernels, plan, .. } = self;
         let (mut ids, result) = run.each(|memory| memory.storage().device()?.id_on(kernels))?;
         ids.push(result);
-        let bound = run.operands().zip(&ids).map(|(placed, id)| (placed.role, *id)).collect();
+        let operands = run.operands().zip(&ids).map(|(placed, id)| (placed.role, *id)).collect();
         let later = run.operands().map(|placed| (placed.role, placed.later.elements));
-        let later: Vec<(Role, u32)> = later.filter(|(_, elements)| *elements > 0).collect();
+        let over = Over { operands, later: later.filter(|(_, elements)| *elements > 0).collect() };
         let mut bindings = lock(&self.bindings);
         let mut runner = kernels.runner();
         let mut rests_on = run.rests_on();
         let note = |submission: Box<dyn Submission>| {
             kernels.line.add(run.operation, &Arc::from(submission), rests_on.clone())
         };
-        let operands = (bound, &later[..]);
-        let (binding, is_new) = bindings.find_or_bind(kernels, runner.executor(), plan, operands, note)?;
+        let (binding, is_new) = bindings.find_or_bind(kernels, runner.executor(), plan, over, note)?;
         if is_new {
             kernels.note_bound(&ids, &self.bindings);
         }
