@@ -6,7 +6,7 @@ use tripipe_launch::Text;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Complaint {
     /// Name of the part of the source that the line is in; `None` for a source in one piece.
-    pub part: Option<String>,
+    pub part: Option<Box<str>>,
     /// The line of the source, or of its part, 1-based; `None` if the log gives no line.
     pub line: Option<u32>,
     /// The text of that line, trimmed; empty if the line is not known.
@@ -48,7 +48,7 @@ pub(crate) fn first_complaint(log: &str, source: &Text) -> Complaint {
         match named.or_else(|| source.locate(at)) {
             Some((part, own)) => {
                 let text = part.text.lines().nth(own.checked_sub(1)?)?;
-                Some((Some(part.name.to_owned()), u32::try_from(own).ok()?, text))
+                Some((Some(part.name.into()), u32::try_from(own).ok()?, text))
             }
             // A line number past the end of the source refers to something else, such as the PTX that NVIDIA's
             // assembler reads.
@@ -194,7 +194,7 @@ mod tests {
     fn a_part_is_named_with_its_own_line() {
         let source = Text::of_parts([("folder/first.cl", "// 1\n// 2\n"), ("second.cl", SOURCE)]);
         let want = Complaint {
-            part: Some("second.cl".to_owned()),
+            part: Some("second.cl".into()),
             line: Some(3),
             text: "p[0] = nothere;".to_owned(),
             message: "bad".to_owned(),

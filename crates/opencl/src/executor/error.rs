@@ -36,7 +36,7 @@ pub(super) fn build_error(device: &Device, bytes: u64, error: BuildError) -> Exe
     match error {
         BuildError::Source { program, complaint, log } => ExecuteError::Build {
             program,
-            part: complaint.part,
+            part: complaint.part.map(String::from),
             line: complaint.line,
             summary: match complaint.text.as_str() {
                 "" => complaint.message,
