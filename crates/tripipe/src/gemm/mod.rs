@@ -18,14 +18,16 @@
 //! # }
 //! ```
 
+mod factor;
 mod host;
 mod operation;
 mod packed;
 mod product;
 
+pub use factor::Factor;
 pub(crate) use operation::GemmOperation;
 pub use packed::Packed;
-pub use product::{Factor, Operand, Product, Requantisation, Strides};
+pub use product::{Operand, Product, Requantisation, Strides};
 pub use tripipe_kernels::gemm::{
     Accumulate, Batch, DescriptionError, Elements, Gemm, Layout, Parameters, Requantise, Scale, Stage,
 };

@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{self as kernels, Gemm, Layout, Parameters, Side};
 
-use super::product::{Factor, layout_of};
+use super::factor::Factor;
+use super::product::layout_of;
 use crate::error::Fault;
 use crate::memory::Memory;
 use crate::operation::{Placed, Refused, Run};

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use half::f16;
 use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{
     self as kernels, Accumulate, Batch, Elements, Gemm, Layout, Parameters, Requantise, Scale, Stage,
 };
 
+use super::factor::Factor;
 use super::operation::GemmOperation;
 use super::packed::Packed;
 use crate::error::Fault;
@@ -17,48 +17,6 @@ use crate::operation::{Later, Placed};
 use crate::{
     Context, Element, Error, Event, Explanation, Matrix, MatrixView, MatrixViewMut, Order, Pending, Vector,
 };
-
-/// An element type of A and B.
-pub trait Factor: Element {
-    /// The element type of C, of biases and of residuals.
-    type Sum: Element;
-
-    /// The types of operands, sums and result.
-    fn elements(accumulate: Accumulate) -> Elements;
-}
-
-impl Factor for f32 {
-    type Sum = f32;
-
-    fn elements(_: Accumulate) -> Elements {
-        Elements::F32
-    }
-}
-
-/// Computed by the CPU path on every device: OpenCL devices leave it to the CPU path.
-impl Factor for f64 {
-    type Sum = f64;
-
-    fn elements(_: Accumulate) -> Elements {
-        Elements::F64
-    }
-}
-
-impl Factor for f16 {
-    type Sum = f16;
-
-    fn elements(accumulate: Accumulate) -> Elements {
-        Elements::F16(accumulate)
-    }
-}
-
-impl Factor for i8 {
-    type Sum = i32;
-
-    fn elements(_: Accumulate) -> Elements {
-        Elements::I8ToI32
-    }
-}
 
 /// A or B of a product: a matrix, a block of one, a transposed one, or one packed in advance.
 #[derive(Debug)]
