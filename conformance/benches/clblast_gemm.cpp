@@ -1,9 +1,8 @@
 // CLBlast's product of square float matrices on the first device of the first platform, for the benchmark `gemm.rs`.
 //
-// Usage: clblast_gemm SIZE ROUNDS. Prints the minimum and the median of the rounds, in seconds of wall time until the queue
-// is empty, after one round that does not count, because it builds the kernels.
+// Usage: clblast_gemm SIZE ROUNDS. Prints the seconds of each round, wall time until the queue is empty, after one round
+// that does not count, because it builds the kernels.
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -44,6 +43,6 @@ int main(int argc, char **argv)
         if (round > 0)
             seconds.push_back(passed.count());
     }
-    std::sort(seconds.begin(), seconds.end());
-    std::printf("%.9f %.9f\n", seconds.front(), seconds[seconds.size() / 2]);
+    for (const double passed : seconds)
+        std::printf("%.9f\n", passed);
 }

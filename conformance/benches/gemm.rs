@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let [changing, constant, clblast] = rows.map(|seconds| rates(&gemm, seconds));
         let parameters = choice.parameters.to_string();
         let line = json!({
-            "size": size, "parameters": parameters, "packed each time": changing, "b packed ahead": constant,
+            "size": size, "parameters": parameters, "packed each time": changing, "b packed in advance": constant,
             "clblast": clblast, "% of the ceiling": share.round(),
         });
         println!("{line}");
@@ -112,13 +112,13 @@ fn build_clblast(folder: &Path) -> Option<PathBuf> {
     if built.is_ok_and(|output| output.status.success()) {
         return Some(host);
     }
-    println!("{}", json!({ "left out": "CLBlast: c++ does not build a program over it" }));
+    println!("{}", json!({ "left out": "CLBlast: c++ cannot build a program that uses it" }));
     None
 }
 
-/// The least and the median of a turn.
+/// The seconds of each round of a turn.
 fn clblast_times(host: &Path, size: usize) -> Result<Vec<f64>, Box<dyn Error>> {
-    let output = Command::new(host).args([size.to_string(), "3".to_owned()]).output()?;
+    let output = Command::new(host).args([size.to_string(), ROUNDS.to_string()]).output()?;
     if !output.status.success() {
         return Err(format!("{} failed at {size}", host.display()).into());
     }

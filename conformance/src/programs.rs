@@ -41,10 +41,7 @@ pub fn programs(
                 let planned = probes.iter().filter_map(|probe| (step.plan)(&problem, probe).ok());
                 let variants: Vec<Variant<'_>> = planned.flatten().collect();
                 if variants.is_empty() {
-                    return Err(format!(
-                        "{} {}, {size}: none of the devices is offered it",
-                        ladder.name, step.name
-                    ));
+                    return Err(format!("{} {}, {size}: no device supports it", ladder.name, step.name));
                 }
                 let plans = variants.iter().map(|variant| &variant.plan);
                 for launch in plans.flat_map(|plan| plan.preparation().iter().chain(plan.launches())) {

@@ -3,7 +3,7 @@
 //! On each pipe, the clocks of all work-items lie between those of the shortest and of the longest path; where these
 //! are equal, the clocks match exactly.
 
-#![allow(clippy::print_stderr, clippy::unwrap_used, reason = "a test says aloud what it leaves out")]
+#![allow(clippy::print_stderr, clippy::unwrap_used, reason = "a test reports what it leaves out")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

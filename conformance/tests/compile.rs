@@ -8,7 +8,7 @@
     clippy::print_stderr,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "tests say what they leave out, and panic"
+    reason = "tests report what they leave out, and panic"
 )]
 
 use std::collections::BTreeSet;

@@ -9,7 +9,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::print_stderr,
-    reason = "tests say what they leave out, and panic"
+    reason = "tests report what they leave out, and panic"
 )]
 
 use bytemuck::{cast_slice, pod_collect_to_vec, pod_read_unaligned};
@@ -713,7 +713,7 @@ fn images_over_sources_are_right() {
             if !offered {
                 let error = plan(&chain, &from, &to, &parameters, executor.probe()).unwrap_err();
                 let want =
-                    "loads is image: a device that lays images over buffers (cl_khr_image2d_from_buffer)";
+                    "loads is image: a device that supports images over buffers (cl_khr_image2d_from_buffer)";
                 assert_eq!(error.to_string(), want);
                 continue;
             }
@@ -822,7 +822,7 @@ fn impossible_parameters_are_refused() {
             "sums is paired: a linear filter from bytes to bytes over 5 x 5 pixels at most whose divisor is a power of \
              two and whose sums fit 16 bits",
         ),
-        (&chain, &raster, image, "loads is image: rows that lie a multiple of 256 elements apart, not 60"),
+        (&chain, &raster, image, "loads is image: rows that are a multiple of 256 elements apart, not 60"),
         (
             &chain,
             &aside,

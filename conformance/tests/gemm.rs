@@ -9,7 +9,7 @@
     clippy::panic,
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "tests say what they leave out, and panic"
+    reason = "tests report what they leave out, and panic"
 )]
 
 use std::ops::ControlFlow;
@@ -816,7 +816,7 @@ fn a_sweep_verifies_times_and_says_what_failed() {
     assert!(found.heat.is_partial());
     let entry = found.entry("2026-01-02").unwrap();
     assert_eq!(entry.parameters, candidates[0]);
-    assert!(entry.source.contains("partial: 1 of 4 ways"), "{}", entry.source);
+    assert!(entry.source.contains("partial: 1 of 4 candidates"), "{}", entry.source);
 }
 
 #[test]

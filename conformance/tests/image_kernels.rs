@@ -179,7 +179,7 @@ fn rgba_stays_inside_its_buffers() {
             std::env::var_os("TRIPIPE_REQUIRE_OPENCL").is_none(),
             "no oclgrind; scripts/setup installs it"
         );
-        eprintln!("no oclgrind: accesses outside the buffers are not looked for");
+        eprintln!("no oclgrind: accesses outside the buffers are not checked");
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -9,7 +9,7 @@
     clippy::print_stderr,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "tests say what they leave out, and panic"
+    reason = "tests report what they leave out, and panic"
 )]
 
 use std::path::Path;
@@ -165,14 +165,16 @@ fn verify<C: Climber + ?Sized>(
 fn check_oracle(problem: &Problem) -> Result<(), Failed> {
     let mut output = problem.expected.blank_output();
     match problem.expected.verify(output.bytes_mut()) {
-        Ok(()) => Err(format!("at {}: an output nobody wrote passes for the right one", problem.size).into()),
+        Ok(()) => {
+            Err(format!("at {}: an output that was never written passes as correct", problem.size).into())
+        }
         Err(_) => Ok(()),
     }
 }
 
 fn oclgrind_trials() -> Vec<Trial> {
     if !Path::new(OCLGRIND).exists() {
-        eprintln!("no oclgrind: accesses outside the buffers are not looked for");
+        eprintln!("no oclgrind: accesses outside the buffers are not checked");
         return if std::env::var_os("TRIPIPE_REQUIRE_OPENCL").is_some() {
             vec![Trial::test("oclgrind", || Err("oclgrind is not installed; scripts/setup does".into()))]
         } else {

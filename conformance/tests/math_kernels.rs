@@ -8,7 +8,7 @@
     clippy::panic,
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "tests say what they leave out, and panic"
+    reason = "tests report what they leave out, and panic"
 )]
 
 use bytemuck::{cast_slice, pod_collect_to_vec};

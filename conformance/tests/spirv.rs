@@ -6,7 +6,7 @@
     clippy::print_stderr,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "tests say what they leave out, and panic"
+    reason = "tests report what they leave out, and panic"
 )]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ use tripipe_ladders::spirv;
 use tripipe_launch::{Program, Source};
 
 /// How to fix the failures that these tests find.
-const REBUILD: &str = "`cargo xtask spirv` builds the folder anew";
+const REBUILD: &str = "`cargo xtask spirv` rebuilds the folder";
 
 fn title(program: &Program) -> String {
     format!("{} {}", program.name, program.build_options())
@@ -95,7 +95,7 @@ fn stored_modules_say_what_a_rebuild_says() {
     let mut compared = 0;
     for program in ladder_programs().unwrap() {
         let title = title(&program);
-        let Source::OpenClC(text) = &program.source else { panic!("{title} is no text") };
+        let Source::OpenClC(text) = &program.source else { panic!("{title} is not text") };
         let build = Build::with_options(&program.build_options());
         let rebuilt =
             build_text(&program.name, text, None, &build).unwrap_or_else(|error| panic!("{title}: {error}"));

@@ -1,7 +1,8 @@
-//! Repository chores: `cargo xtask layers`, `cargo xtask spirv`.
+//! Repository chores: `cargo xtask layers`, `cargo xtask spirv`, `cargo xtask words`.
 
 mod layers;
 mod spirv;
+mod words;
 
 use std::process::ExitCode;
 
@@ -10,9 +11,11 @@ fn main() -> ExitCode {
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["layers"] => layers::check(),
         ["spirv"] => spirv::rebuild(),
+        ["words"] => words::check(),
         _ => Err(anyhow::anyhow!(
             "usage: cargo xtask layers   compares ARCHITECTURE.md's table with the manifests\n       \
-             cargo xtask spirv    builds the SPIR-V of the ladders' programs anew"
+             cargo xtask spirv    rebuilds the SPIR-V of the ladders' programs\n       \
+             cargo xtask words    looks for phrases that CONTRIBUTING.md replaces"
         )),
     };
     match result {
@@ -27,12 +30,12 @@ fn main() -> ExitCode {
     }
 }
 
-#[allow(clippy::print_stdout, reason = "a command speaks on standard output")]
+#[allow(clippy::print_stdout, reason = "a command prints to standard output")]
 fn say(message: &str) {
     println!("{message}");
 }
 
-#[allow(clippy::print_stderr, reason = "a command complains on standard error")]
+#[allow(clippy::print_stderr, reason = "a command reports errors on standard error")]
 fn complain(message: &str) {
     eprintln!("{message}");
 }

@@ -32,7 +32,7 @@ pub struct Access {
     pub times: Option<Times>,
     /// Bytes from one iteration of the innermost loop around it to the next; `None` outside of loops. Below a cache
     /// line, later iterations hit the cache.
-    pub round: Option<Stride>,
+    pub iteration: Option<Stride>,
     /// Cache lines that a warp touches; those of a single work-item on GPUs without warps.
     pub lines: u32,
     /// Whether the line count follows from the stride on every path; otherwise it is the most common case, or the
@@ -90,13 +90,15 @@ pub(crate) fn accesses(
     facts: &[MemoryFact],
     known: &dyn Fn(Atom) -> Option<i64>,
 ) -> Vec<Access> {
-    let access =
-        |fact| Access { round: round(kernel, paths, fact, known), ..access(kernel, gpu, fact, known) };
+    let access = |fact| Access {
+        iteration: iteration(kernel, paths, fact, known),
+        ..access(kernel, gpu, fact, known)
+    };
     facts.iter().map(access).collect()
 }
 
 /// The change of an address from one iteration of the innermost loop to the next.
-fn round(
+fn iteration(
     kernel: &Kernel,
     paths: &Paths<'_>,
     fact: &MemoryFact,
@@ -187,7 +189,7 @@ fn access(kernel: &Kernel, gpu: &Gpu, fact: &MemoryFact, known: &dyn Fn(Atom) ->
         bytes: fact.bytes,
         stride,
         times,
-        round: None,
+        iteration: None,
         lines,
         lines_known,
         used,

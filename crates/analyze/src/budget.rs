@@ -49,7 +49,7 @@ const FIGURES: [(&str, Figure); 17] = [
 
 /// A limit that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no limit; want FIGURE<=NUMBER or FIGURE>=NUMBER, with one of {known}")]
+#[error("`{text}` is not a limit; want FIGURE<=NUMBER or FIGURE>=NUMBER, with one of {known}")]
 pub struct LimitError {
     /// The text.
     pub text: String,
@@ -100,14 +100,15 @@ pub enum BudgetError {
         columns: String,
     },
     /// A time requires a launch.
-    #[error("--budget {limit}: a time follows from the global size; give --global, or a launch file")]
+    #[error("--budget {limit}: a time requires the global size; give --global, or a launch file")]
     NoGlobalSize {
         /// The limit.
         limit: String,
     },
     /// A trip count is not known.
     #[error(
-        "--budget {limit}: {kernel} on {gpu} takes {figure}, which is no number; --arg NAME=VALUE gives arguments that loops follow from"
+        "--budget {limit}: {kernel} on {gpu} takes {figure}, which is not a number; --arg NAME=VALUE sets \
+        arguments that loop counts depend on"
     )]
     Open {
         /// The limit.
@@ -160,8 +161,8 @@ impl Limit {
                 Some(launch) => launch.milliseconds.into(),
                 None if !analysis.has_global => return Err(BudgetError::NoGlobalSize { limit: limit() }),
                 None => {
-                    let letters = longest.columns.iter().find(|cost| cost.as_constant().is_none());
-                    return Err(open(letters.unwrap_or(&Polynomial::default())));
+                    let symbolic = longest.columns.iter().find(|cost| cost.as_constant().is_none());
+                    return Err(open(symbolic.unwrap_or(&Polynomial::default())));
                 }
             },
         };

@@ -59,7 +59,7 @@ enum Axis {
     /// A dimension of the global size.
     Item(usize),
     /// A loop, by position.
-    Round(usize),
+    Iteration(usize),
 }
 
 /// Counts the values of everything that addresses are computed from.
@@ -109,7 +109,7 @@ impl Extents<'_> {
     fn extent(&self, axis: Axis, block: Block) -> Option<u64> {
         match axis {
             Axis::Item(dimension) => self.setup.global.map(|global| global[dimension]),
-            Axis::Round(at) => self.paths.rounds(at, block),
+            Axis::Iteration(at) => self.paths.iterations(at, block),
         }
     }
 
@@ -124,8 +124,8 @@ impl Extents<'_> {
                 ValueDef::Constant(_) | ValueDef::Parameter(Kernel::ENTRY, _) => Some(0),
                 _ => {
                     let (at, count) = self.paths.counter(value)?;
-                    let rounds = self.extent(Axis::Round(at), block)?.saturating_sub(1);
-                    rounds.checked_mul(count.increment.unsigned_abs())
+                    let iterations = self.extent(Axis::Iteration(at), block)?.saturating_sub(1);
+                    iterations.checked_mul(count.increment.unsigned_abs())
                 }
             },
             Atom::Query(..) => None,
@@ -151,7 +151,7 @@ impl Extents<'_> {
             ValueDef::Constant(_) | ValueDef::Parameter(Kernel::ENTRY, _) => Some(()),
             ValueDef::Parameter(block, position) => {
                 if let Some((at, _)) = self.paths.counter(value) {
-                    axes.insert(Axis::Round(at));
+                    axes.insert(Axis::Iteration(at));
                 }
                 let calls = self.kernel.blocks.values().flat_map(|from| from.terminator.calls());
                 let passed = calls

@@ -35,7 +35,7 @@ use tripipe_machine::{Code, Pipe, WorkRegisters};
 
 use codes::Codes;
 use facts::Facts;
-use paths::{LoopTrips, Paths, Ways, Which};
+use paths::{LoopTrips, PathCosts, Paths, Which};
 use pricing::{BlockClocks, Pricing};
 
 /// What is known of the launch that a kernel is analysed for.
@@ -107,7 +107,7 @@ pub struct LoopCost {
     /// How many times it goes back to its start, as far as it is known.
     pub trips: Trips,
     /// Cycles of one iteration for each column, along the longest path, inner loops with all of their iterations.
-    pub round: Vec<Polynomial>,
+    pub iteration: Vec<Polynomial>,
 }
 
 /// An image access.
@@ -235,11 +235,11 @@ fn analysis(facts: &Facts<'_>, paths: &Paths<'_>, codes: &Codes, gpu: &'static G
     // On Valhall the columns are not sums of pipes, but they are sums of blocks as long as one column bounds: each path
     // is found per pipe, and the columns are computed from the pipes' sums.
     let pipes_of = |which, clocks: &BlockClocks| -> Vec<Polynomial> {
-        let one = |pipe: &Pipe| paths.ways(which, &|block| clocks[block][pipe.index()]).cost();
+        let one = |pipe: &Pipe| paths.path_costs(which, &|block| clocks[block][pipe.index()]).cost();
         Pipe::ALL.iter().map(one).collect()
     };
-    let way = |which, pipes: &[Polynomial]| {
-        pricing.cycles(pipes, paths.ways(which, &|block| messages[block]).cost())
+    let path = |which, pipes: &[Polynomial]| {
+        pricing.cycles(pipes, paths.path_costs(which, &|block| messages[block]).cost())
     };
     let once =
         |of: &dyn Fn(Block) -> f64| Polynomial::constant(cfg.order.iter().map(|block| of(*block)).sum());
@@ -250,25 +250,27 @@ fn analysis(facts: &Facts<'_>, paths: &Paths<'_>, codes: &Codes, gpu: &'static G
         let clocks = &clocks;
         move |block: Block| clocks[block][pipe.index()]
     });
-    let ways: Vec<Ways<'_, '_>> = of_pipes.iter().map(|of| paths.ways(Which::Longest, of)).collect();
-    let longest_pipes: Vec<Polynomial> = ways.iter().map(Ways::cost).collect();
-    let longest = way(Which::Longest, &longest_pipes);
+    let path_costs: Vec<PathCosts<'_, '_>> =
+        of_pipes.iter().map(|of| paths.path_costs(Which::Longest, of)).collect();
+    let longest_pipes: Vec<Polynomial> = path_costs.iter().map(PathCosts::cost).collect();
+    let longest = path(Which::Longest, &longest_pipes);
     let mut emitted = [0; Pipe::ALL.len()];
     for issue in cfg.order.iter().flat_map(|block| &code.blocks[*block]) {
         emitted[issue.pipe.index()] += 1;
     }
     let mut left_out: Vec<String> = code.unknown.iter().map(|what| format!("{what}: no figure")).collect();
     if paths.irreducible {
-        left_out.push("flow that is no loop with one entry: its blocks count once".into());
+        left_out.push("irreducible control flow: its blocks count once".into());
     }
     let (narrow_arithmetic, idle_lanes) = shares(cfg, &code);
     let extents = launch::Extents { kernel, setup, paths };
     let launch = launch::launch(gpu, setup, &longest, &extents, facts.memory());
     let loops = (0..paths.trips.len()).map(|at| {
-        let pipes: Vec<Polynomial> = ways.iter().map(|ways| ways.round(at).clone()).collect();
+        let pipes: Vec<Polynomial> =
+            path_costs.iter().map(|path_costs| path_costs.iteration(at).clone()).collect();
         let LoopTrips { header, depth, trips } = paths.trips[at].clone();
-        let round = pricing.columns.iter().map(|column| column.cost(gpu, &pipes)).collect();
-        LoopCost { header, depth, trips, round }
+        let iteration = pricing.columns.iter().map(|column| column.cost(gpu, &pipes)).collect();
+        LoopCost { header, depth, trips, iteration }
     });
     let loops = loops.collect();
     let registers = registers(kernel, gpu, &code);
@@ -291,7 +293,7 @@ fn analysis(facts: &Facts<'_>, paths: &Paths<'_>, codes: &Codes, gpu: &'static G
         longest: &longest,
         pipes: &longest_pipes,
         shares: &shares,
-        spills: paths.ways(Which::Longest, &|block| spills[block]).cost(),
+        spills: paths.path_costs(Which::Longest, &|block| spills[block]).cost(),
         weight: &weight,
         reprice: &reprice,
         facts,
@@ -306,7 +308,7 @@ fn analysis(facts: &Facts<'_>, paths: &Paths<'_>, codes: &Codes, gpu: &'static G
         columns: pricing.columns,
         emitted,
         total,
-        shortest: way(Which::Shortest, &pipes_of(Which::Shortest, &clocks)),
+        shortest: path(Which::Shortest, &pipes_of(Which::Shortest, &clocks)),
         longest,
         registers,
         narrow_arithmetic,

@@ -42,7 +42,7 @@ pub enum Trips {
     /// Not known: a symbol stands for it.
     Unknown {
         /// The symbol, which differs from the names of all arguments.
-        letter: Arc<str>,
+        symbol: Arc<str>,
         /// A description of what the count depends on, if that is a sum of several values.
         follows_from: Option<String>,
     },
@@ -75,7 +75,7 @@ impl Trips {
             Self::Follows { name, factor, constant } => {
                 cost.times(*factor).times_name(name).plus(&cost.times(*constant))
             }
-            Self::Unknown { letter, .. } => cost.times_name(letter),
+            Self::Unknown { symbol, .. } => cost.times_name(symbol),
         }
     }
 }
@@ -96,8 +96,8 @@ impl<'k> Paths<'k> {
         let (loops, counts) = (facts.loops(), facts.counts());
         let taken: Vec<&str> =
             facts.kernel.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-        let mut letters = "nmkjihgfedcba".chars().chain('α'..).map(|letter| letter.to_string());
-        let mut letter = || letters.find(|letter| !taken.contains(&letter.as_str())).unwrap_or_default();
+        let mut symbols = "nmkjihgfedcba".chars().chain('α'..).map(|symbol| symbol.to_string());
+        let mut symbol = || symbols.find(|symbol| !taken.contains(&symbol.as_str())).unwrap_or_default();
         let trips = loops
             .all
             .iter()
@@ -112,7 +112,7 @@ impl<'k> Paths<'k> {
                             constant: count.distance.constant as f64 / count.step as f64,
                         },
                         other => Trips::Unknown {
-                            letter: letter().into(),
+                            symbol: symbol().into(),
                             follows_from: other.map(|(count, _)| in_words(count, name)),
                         },
                     },
@@ -132,7 +132,7 @@ impl<'k> Paths<'k> {
     }
 
     /// How many times a block runs each time a loop around it is entered, if that is known.
-    pub(crate) fn rounds(&self, at: usize, block: Block) -> Option<u64> {
+    pub(crate) fn iterations(&self, at: usize, block: Block) -> Option<u64> {
         match self.trips.get(at)?.trips {
             Trips::Known(trips) => Some(trips + u64::from(self.begins_once_more(at, block))),
             Trips::Follows { .. } | Trips::Unknown { .. } => None,
@@ -171,8 +171,8 @@ impl<'k> Paths<'k> {
     }
 
     /// The cheapest or the most expensive paths, where each execution of a block costs `of(block)`.
-    pub(crate) fn ways<'p>(&'p self, which: Which, of: &'p dyn Fn(Block) -> f64) -> Ways<'p, 'k> {
-        Ways::new(self, which, of)
+    pub(crate) fn path_costs<'p>(&'p self, which: Which, of: &'p dyn Fn(Block) -> f64) -> PathCosts<'p, 'k> {
+        PathCosts::new(self, which, of)
     }
 
     /// The loop directly inside a region that starts with a block.
@@ -215,7 +215,7 @@ struct Arrival {
 ///
 /// Every block is visited once, inner loops before the regions around them. During the search costs are numbers;
 /// symbolic costs are computed from the paths that were found.
-pub(crate) struct Ways<'p, 'k> {
+pub(crate) struct PathCosts<'p, 'k> {
     paths: &'p Paths<'k>,
     which: Which,
     of: &'p dyn Fn(Block) -> f64,
@@ -224,35 +224,35 @@ pub(crate) struct Ways<'p, 'k> {
     /// For loops as a whole, in the region around each.
     to_loop: Vec<Arrival>,
     /// The cost of all iterations of each loop, as a number.
-    rounds: Vec<f64>,
+    iterations: Vec<f64>,
     /// The cost of one iteration of each loop.
-    round: Vec<Polynomial>,
+    iteration: Vec<Polynomial>,
 }
 
-impl<'p, 'k> Ways<'p, 'k> {
+impl<'p, 'k> PathCosts<'p, 'k> {
     fn new(paths: &'p Paths<'k>, which: Which, of: &'p dyn Fn(Block) -> f64) -> Self {
         let count = paths.loops.all.len();
-        let mut ways = Self {
+        let mut path_costs = Self {
             paths,
             which,
             of,
             to_block: SecondaryMap::new(),
             to_loop: vec![Arrival::default(); count],
-            rounds: vec![0.0; count],
-            round: vec![Polynomial::default(); count],
+            iterations: vec![0.0; count],
+            iteration: vec![Polynomial::default(); count],
         };
         // Inner loops come after those around them.
         for at in (0..count).rev() {
             let each = &paths.loops.all[at];
-            ways.region(Some(at), each.header, &each.blocks);
-            ways.round[at] = ways.to(Some(at), &each.latches);
-            ways.rounds[at] = match &paths.trips[at].trips {
+            path_costs.region(Some(at), each.header, &each.blocks);
+            path_costs.iteration[at] = path_costs.to(Some(at), &each.latches);
+            path_costs.iterations[at] = match &paths.trips[at].trips {
                 Trips::Follows { .. } | Trips::Unknown { .. } if which == Which::Shortest => 0.0,
-                trips => trips.times(&ways.round[at]).evaluate(ASSUMED_TRIPS),
+                trips => trips.times(&path_costs.iteration[at]).evaluate(ASSUMED_TRIPS),
             };
         }
-        ways.region(None, Kernel::ENTRY, &paths.cfg.order);
-        ways
+        path_costs.region(None, Kernel::ENTRY, &paths.cfg.order);
+        path_costs
     }
 
     /// The cost of the path from the entry to the end of the kernel.
@@ -264,8 +264,8 @@ impl<'p, 'k> Ways<'p, 'k> {
     }
 
     /// The cost of one iteration of a loop, inner loops with all their iterations.
-    pub(crate) fn round(&self, at: usize) -> &Polynomial {
-        &self.round[at]
+    pub(crate) fn iteration(&self, at: usize) -> &Polynomial {
+        &self.iteration[at]
     }
 
     /// Finds the paths of a region; `blocks` has all of it in the order of the graph.
@@ -292,8 +292,8 @@ impl<'p, 'k> Ways<'p, 'k> {
                     continue;
                 }
                 for (leaving, outside) in &paths.loops.all[inner].exits {
-                    let way = self.cost_to(Some(inner), *leaving).unwrap_or(0.0);
-                    let cost = cost + self.rounds[inner] + way;
+                    let exit = self.cost_to(Some(inner), *leaving).unwrap_or(0.0);
+                    let cost = cost + self.iterations[inner] + exit;
                     self.arrive(region, start, *outside, Arrival { cost, from: From::Loop(inner, *leaving) });
                 }
             }
@@ -332,8 +332,8 @@ impl<'p, 'k> Ways<'p, 'k> {
             }
             Some(inner) => {
                 let arrival = Some(self.to_loop[inner]).filter(reached)?;
-                let way = self.cost_to(Some(inner), block).unwrap_or(0.0);
-                Some(arrival.cost + self.rounds[inner] + way)
+                let exit = self.cost_to(Some(inner), block).unwrap_or(0.0);
+                Some(arrival.cost + self.iterations[inner] + exit)
             }
         }
     }
@@ -376,7 +376,7 @@ impl<'p, 'k> Ways<'p, 'k> {
                     let trips = &self.paths.trips[inner].trips;
                     let open = matches!(trips, Trips::Follows { .. } | Trips::Unknown { .. });
                     if !(open && self.which == Which::Shortest) {
-                        cost.add(&trips.times(&self.round[inner]));
+                        cost.add(&trips.times(&self.iteration[inner]));
                     }
                     cost.add(&self.along(Some(inner), leaving));
                 }

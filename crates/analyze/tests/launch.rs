@@ -1,6 +1,6 @@
 //! The memory that a launch touches, counted by hand.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test says aloud what it leaves out")]
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test reports what it leaves out")]
 
 use tripipe_analyze::{Analysis, Setup, Stride, analyze};
 use tripipe_device::find;
@@ -86,19 +86,19 @@ fn a_copy_waits_for_dram() {
 fn rounds_of_a_loop_go_on_by_strides() {
     let Some(module) = module() else { return };
     let analysis = launched(&module, "product", [64, 32, 1], &[(3, 64)]);
-    let round = |name: &str| {
+    let iteration = |name: &str| {
         analysis
             .accesses
             .iter()
             .find(|access| access.pointer == name)
-            .map(|access| (access.stride, access.round))
+            .map(|access| (access.stride, access.iteration))
     };
-    assert_eq!(round("a"), Some((Stride::Bytes(0), Some(Stride::Bytes(4)))));
-    assert_eq!(round("b"), Some((Stride::Bytes(4), Some(Stride::Bytes(4 * 64)))));
-    assert_eq!(round("c"), Some((Stride::Bytes(4), None)));
+    assert_eq!(iteration("a"), Some((Stride::Bytes(0), Some(Stride::Bytes(4)))));
+    assert_eq!(iteration("b"), Some((Stride::Bytes(4), Some(Stride::Bytes(4 * 64)))));
+    assert_eq!(iteration("c"), Some((Stride::Bytes(4), None)));
     // One load of 64 bytes by 16 neighbours, and one of the same 4 bytes for all: one line each. One fused
     // multiply-add.
-    let cost = &analysis.loops[0].round;
+    let cost = &analysis.loops[0].iteration;
     let at = |head: &str| {
         let columns = analysis.columns.iter().map(|column| column.head(analysis.gpu.family()));
         cost[columns.into_iter().position(|other| other == head).unwrap()].as_constant().unwrap()

@@ -10,7 +10,7 @@
 //! - `// gain within: SHARE`: how far the promised gain may be from `1 - quick/slow` of the bounding pipe's cycles, if
 //!   both kernels exist with the same suffix and a gain is promised; the default is 0.05.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test says aloud what it leaves out")]
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test reports what it leaves out")]
 
 use std::collections::BTreeMap;
 use std::fs;

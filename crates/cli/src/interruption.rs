@@ -19,13 +19,13 @@ static INTERRUPTED_ALREADY: AtomicBool = AtomicBool::new(false);
 pub(crate) fn handle() -> anyhow::Result<()> {
     #[allow(
         clippy::exit,
-        reason = "the work goes on in other threads, drivers' among them, and cannot be unwound"
+        reason = "the work continues in other threads, including the driver's, and cannot be unwound"
     )]
     ctrlc::set_handler(|| {
         let first = !INTERRUPTED_ALREADY.swap(true, Ordering::SeqCst);
         if first && ENDS_ITSELF.load(Ordering::SeqCst) {
             // If this fails, nobody reads standard error.
-            let _ = writeln!(io::stderr(), "ending with what there is; Ctrl-C again ends at once");
+            let _ = writeln!(io::stderr(), "stopping with the results so far; Ctrl-C again stops at once");
             return;
         }
         // Held until the program ends, so that no output is started or moved to its final path.
@@ -45,7 +45,7 @@ impl EndsItself {
     }
 
     /// Whether an interruption occurred.
-    #[allow(clippy::unused_self, reason = "only work that ends itself may ask")]
+    #[allow(clippy::unused_self, reason = "only work that stops by itself may query it")]
     pub(crate) fn is_interrupted(&self) -> bool {
         INTERRUPTED_ALREADY.load(Ordering::SeqCst)
     }

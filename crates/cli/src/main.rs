@@ -146,7 +146,7 @@ fn explain_usage(error: &clap::Error) -> ExitCode {
             let message = message.trim().trim_start_matches("error: ");
             let message = message.split("For more information").next().unwrap_or(message);
             let message = in_words(message);
-            complain(&format!("{} (--help says more)", message.trim()));
+            complain(&format!("{} (see --help)", message.trim()));
             ExitCode::from(FAILED)
         }
     }

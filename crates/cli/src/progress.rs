@@ -146,7 +146,7 @@ mod tests {
         let overdue = Overdue::after(Duration::ZERO, "compiling\n".to_owned(), Told(told));
         assert_eq!(line.recv().ok().as_deref(), Some(&b"compiling\n"[..]));
         drop(overdue);
-        assert!(line.recv().is_err(), "told twice");
+        assert!(line.recv().is_err(), "reported twice");
     }
 
     #[test]

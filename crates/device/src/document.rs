@@ -530,7 +530,7 @@ impl<'a> Item<'a> {
         }
         let product = extents.iter().try_fold(1usize, |all, extent| all.checked_mul(*extent));
         if product.is_none() {
-            return Err(self.impossible("no more than can be counted"));
+            return Err(self.impossible("smaller: their product overflows"));
         }
         Ok(extents)
     }

@@ -134,8 +134,8 @@ pub fn identify(probe: &Probe) -> Identification {
         (None, Some(vendor)) => match_limits(&mut found, probe, vendor),
         (None, None) => {
             found.why = format!(
-                "neither name nor vendor nor version of {} speaks of a Mali or an Adreno; no model, \
-                 kernels are chosen from its probed limits",
+                "neither the name, the vendor nor the version of {} indicates a Mali or an Adreno; no model, kernels \
+                are chosen from its probed limits",
                 shown(&probe.name)
             );
         }
@@ -307,15 +307,14 @@ fn other_generation(found: &mut Identification, product: &Product) {
     if let Some(model) = nearest {
         found.certainty = Certainty::OtherGeneration;
         found.why = format!(
-            "{product} is of a generation without a model; the nearest is {}, and its figures \
-             may be far off",
+            "the generation of {product} has no model; the nearest is {}, and its figures may be far off",
             model.name()
         );
     } else {
         found.certainty = Certainty::VendorOnly;
         found.why = format!(
-            "{product} is of no generation known to the catalog; no model, kernels are chosen \
-             from its probed limits"
+            "the generation of {product} is not in the catalog; no model, kernels are chosen from its \
+            probed limits"
         );
     }
 }

@@ -78,7 +78,7 @@ fn limits_end_in_an_error() {
 #[test]
 fn damaged_bytes_say_where() {
     let error = |bytes: &[u8]| load(bytes, &Options::default()).unwrap_err().to_string();
-    assert!(error(&[]).contains("the header is cut off"));
+    assert!(error(&[]).contains("the header is truncated"));
     assert!(error(&[1, 2, 3]).contains("multiple of 4"));
     assert!(error(&[0; 40]).contains("magic number"));
     let mut bytes = Vec::new();
@@ -124,7 +124,7 @@ fn ids_are_said_in_words() {
     let error = |bytes: &[u8]| load(bytes, &Options::default()).unwrap_err().to_string();
     let nothing = error(&module(&[], false));
     assert!(
-        nothing.contains("id 9, which nothing defines,") && nothing.contains("OpStore at byte"),
+        nothing.contains("id 9, which is not defined,") && nothing.contains("OpStore at byte"),
         "{nothing}"
     );
     let made = error(&module(&[&[33, 9, 1]], false));

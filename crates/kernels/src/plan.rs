@@ -88,7 +88,7 @@ pub struct Output {
 #[non_exhaustive]
 pub enum PlanError {
     /// The device lacks something the step needs; the step is left out.
-    #[error("needs {what}, which the device does not offer")]
+    #[error("needs {what}, which the device does not support")]
     NotOffered {
         /// What is missing.
         what: String,
@@ -126,7 +126,7 @@ pub enum PlanError {
 
 impl<'p> Plan<'p> {
     /// An empty plan.
-    #[allow(clippy::new_without_default, reason = "an empty plan is of no use by itself")]
+    #[allow(clippy::new_without_default, reason = "an empty plan is not useful by itself")]
     pub fn new() -> Self {
         Self {
             memory: Vec::new(),

@@ -127,7 +127,7 @@ mod tests {
         let laplace = Published::load().unwrap().laplace_t604;
         assert_eq!(laplace.sizes().len(), laplace.columns.len());
         for (size, pixels) in laplace.sizes().iter().zip(&laplace.pixels) {
-            let Size::Image { width, height } = size else { panic!("{size} is no image") };
+            let Size::Image { width, height } = size else { panic!("{size} is not an image") };
             assert_eq!((width * height) as u64, *pixels);
         }
         for list in [&laplace.original_seconds, &laplace.cpu_seconds] {

@@ -49,7 +49,7 @@ pub enum FileReason {
         want: String,
     },
     /// An array whose size is not specified.
-    #[error("nothing says how large {name} is; add `{keys}`")]
+    #[error("the size of {name} is missing; add `{keys}`")]
     Unsized {
         /// The argument's name in messages.
         name: String,
@@ -142,7 +142,8 @@ pub enum FileReason {
         name: String,
     },
     /// More memory than allowed.
-    #[error("the arguments need {}, over the limit of {limit} bytes; make them smaller or raise the limit", bytes.map_or_else(|| "more bytes than can be counted".to_owned(), |bytes| format!("{bytes} bytes")))]
+    #[error("the arguments need {}, over the limit of {limit} bytes; make them smaller, or raise the limit", bytes.map_or_else(|| "too \
+        many bytes to count".to_owned(), |bytes| format!("{bytes} bytes")))]
     TooLarge {
         /// Total bytes of all arrays, including the one that exceeds the limit; `None` if the sum overflows.
         bytes: Option<u64>,
@@ -156,7 +157,7 @@ pub enum FileReason {
         message: String,
     },
     /// A file whose contents do not fit the array.
-    #[error("{path} holds {found}, `{name}` takes {want}{hint}")]
+    #[error("{path} holds {found}, but `{name}` needs {want}{hint}")]
     Holds {
         /// The file.
         path: String,
@@ -171,8 +172,9 @@ pub enum FileReason {
     },
     /// An array that is to be written as a picture, but whose shape or type does not allow it.
     #[error(
-        "{path} cannot show `{name}`, which is {array}: pictures are [height, width] elements of up to 4 lanes, or \
-         [height, width, channels], of uchar, half or float; say so by `count`, or choose .npy"
+        "{path} cannot show `{name}`, which is {array}: pictures are [height, width] elements of up to 4 \
+        lanes, or [height, width, channels], of uchar, half or float; set `count` accordingly, or choose \
+        .npy"
     )]
     NoPicture {
         /// The picture's path.

@@ -273,7 +273,7 @@ fn contents(
             let (fits, want) = match array {
                 Some(array) => {
                     let want = array.elements().and_then(|elements| elements.checked_mul(lanes));
-                    let said = want.map_or("more than can be counted".to_owned(), |want| want.to_string());
+                    let said = want.map_or("too many to count".to_owned(), |want| want.to_string());
                     (want == Some(found), format!("{array}, which take {said}"))
                 }
                 None => (
@@ -339,7 +339,9 @@ fn random(item: &Item<'_>, element: ElementType) -> Result<Contents, FileError> 
     let random = Random { seed, low: bound("low")?, high: bound("high")? };
     let order = random.is_ordered(element.scalar());
     if !order {
-        return Err(item.impossible("from a `low` up to a `high` no less, their distance finite").into());
+        return Err(item
+            .impossible("from `low` to `high`, with `low` <= `high` and a finite difference")
+            .into());
     }
     Ok(Contents::Random(random))
 }
@@ -376,7 +378,7 @@ fn expect(item: &Item<'_>, element: ElementType, array: Option<&ArrayShape>) -> 
     let (absolute, relative) = (size("absolute")?, size("relative")?);
     let ulp = match inner.get("ulp") {
         Some(item) if !is_float(element.scalar()) => {
-            return Err(item.impossible(format!("left out: `{element}` is no float")).into());
+            return Err(item.impossible(format!("left out: `{element}` is not a float")).into());
         }
         Some(item) => item.whole(&(0..=u64::MAX))?,
         None => 0,
@@ -444,7 +446,7 @@ fn same_as(item: &Item<'_>, before: &[Entry]) -> Result<usize, FileError> {
     };
     let refused = |reason| error_at(item, FileReason::SameAs { found, reason });
     match index {
-        None => Err(refused("is no argument before this one")),
+        None => Err(refused("is not an argument before this one")),
         Some(index) if matches!(before[index].given, Given::Memory(_)) => Ok(index),
         Some(_) => Err(refused("is neither a buffer nor an image")),
     }

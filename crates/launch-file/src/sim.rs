@@ -145,7 +145,7 @@ impl<'t> Words<'t> {
         };
         match self.next() {
             Some((place, "")) => {
-                let found = "an argument's header stands here".to_owned();
+                let found = "an argument's header follows".to_owned();
                 Err(self.error(place, FileReason::Sim { found, want: want.to_owned() }))
             }
             Some(found) => Ok(found),
@@ -161,7 +161,7 @@ impl<'t> Words<'t> {
             let (place, word) = self.must(&want)?;
             *extent = match word.parse() {
                 Ok(0) | Err(_) => {
-                    let found = format!("`{word}` stands here");
+                    let found = format!("found `{word}`");
                     return Err(self.error(place, FileReason::Sim { found, want }));
                 }
                 Ok(extent) => extent,
@@ -180,12 +180,7 @@ fn argument(words: &mut Words<'_>) -> Result<Option<Entry>, FileError> {
         words.error(place, FileReason::Sim { found, want: want.to_owned() })
     };
     if !word.is_empty() {
-        return Err(refused(
-            words,
-            place,
-            format!("`{word}` stands here"),
-            "an argument's header, <size=...>",
-        ));
+        return Err(refused(words, place, format!("found `{word}`"), "an argument's header, <size=...>"));
     }
     let Some(end) = words.rest.find('>') else {
         return Err(refused(words, place, "the header does not end on its line".to_owned(), "a `>`"));
@@ -296,10 +291,7 @@ impl SizedArgument {
             (SizedContents::Null, _) => return Ok(Passed::Null),
             _ if self.bytes == 0 && !is_buffer => return Err(refused("at least 1 byte")),
             (SizedContents::Words(words), _) if self.bytes == 0 && !words.is_empty() => {
-                return Err(FileReason::Numbers {
-                    found: words.len(),
-                    want: "0 bytes, which are none".to_owned(),
-                });
+                return Err(FileReason::Numbers { found: words.len(), want: "0 bytes".to_owned() });
             }
             // OpenCL has no empty buffers. An access to it is still detected.
             _ if self.bytes == 0 => return Ok(Passed::Null),
@@ -384,17 +376,14 @@ impl SizedArgument {
                 // Decimal fractions are inexact in binary.
                 if numbers.is_nan() || (numbers - count as f64).abs() > 1e-3 {
                     let found = format!("range={} makes {numbers} numbers", words.join(":"));
-                    return Err(FileReason::Sim {
-                        found,
-                        want: format!("{count}, as many as the size says"),
-                    });
+                    return Err(FileReason::Sim { found, want: format!("{count}, to match the size") });
                 }
                 Contents::Range { start, step }
             }
             SizedContents::Words(words) => {
                 if words.len() != count {
                     let element = ElementType::scalar_of(scalar);
-                    let want = format!("{} bytes of `{element}`, which are {count}", self.bytes);
+                    let want = format!("{} bytes of `{element}`, that is {count}", self.bytes);
                     return Err(FileReason::Numbers { found: words.len(), want });
                 }
                 Contents::Values(words.iter().map(|word| number(word)).collect::<Result<_, _>>()?)
@@ -407,7 +396,7 @@ impl SizedArgument {
 fn number(word: &str, scalar: ScalarType, hexadecimal: bool) -> Result<Number, FileReason> {
     let element = ElementType::scalar_of(scalar);
     let refused = || FileReason::Sim {
-        found: format!("`{word}` stands where a number should"),
+        found: format!("found `{word}` instead of a number"),
         want: format!("one of type `{element}`{}", if hexadecimal { " in hexadecimal digits" } else { "" }),
     };
     let number = if is_float(scalar) {

@@ -83,7 +83,7 @@ impl Loaded {
         let launch = launch.map_memory(|object| {
             passed.get(*object).copied().ok_or_else(|| ExecuteError::Memory {
                 memory: MemoryId(*object as u64),
-                reason: "the launch passes it, and it was never made".to_owned(),
+                reason: "the launch uses it, but it was never created".to_owned(),
             })
         })?;
         Ok(Staged { launch, memory })

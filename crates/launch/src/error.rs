@@ -53,7 +53,7 @@ pub enum ExecuteError {
         problem: &'static str,
     },
     /// An argument whose kind, type or size does not match the declaration.
-    #[error("kernel `{entry}`, argument {index} (`{name}`): wants {want}, was given {found}")]
+    #[error("kernel `{entry}`, argument {index} (`{name}`): expected {want}, found {found}")]
     Argument {
         /// The kernel.
         entry: String,
@@ -93,7 +93,7 @@ pub enum ExecuteError {
         reason: String,
     },
     /// The device does not support the request.
-    #[error("{what} is not offered by {device}")]
+    #[error("{device} does not support {what}")]
     NotOffered {
         /// What was requested.
         what: String,

@@ -240,7 +240,7 @@ fn room(
     reach: impl FnOnce(usize) -> Result<(), ExecuteError>,
 ) -> Result<Vec<u8>, ExecuteError> {
     let Some(len) = range.end.checked_sub(range.start) else {
-        let reason = format!("the range {range:?} ends before it begins");
+        let reason = format!("the range {range:?} ends before it starts");
         return Err(ExecuteError::Memory { memory, reason });
     };
     reach(range.end)?;
@@ -541,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn transfers_of_blocks_are_done_by_whoever_waits() {
+    fn transfers_of_blocks_complete_at_once() {
         let (mut executor, memory) = plain();
         executor.write_later(memory, 6, Block::new(vec![9u8, 8])).unwrap().wait().unwrap();
         let reading = executor.read_later(memory, 4, Block::new(vec![0u16; 2])).unwrap();
@@ -554,7 +554,7 @@ mod tests {
     }
 
     #[test]
-    fn prepared_launches_are_run_by_whoever_only_runs() {
+    fn prepared_launches_run_on_executors_that_only_run() {
         let (mut executor, _) = plain();
         let launch = Launch {
             program: Arc::new(Program::from_source("f.cl", "kernel void f(void) {}")),

@@ -249,7 +249,7 @@ pub enum ModelError {
         reason: &'static str,
     },
     /// A word that is not allowed in its position.
-    #[error("[{section}]: `{word}` is no {what}")]
+    #[error("[{section}]: `{word}` is not a valid {what}")]
     Word {
         /// The type.
         section: String,
@@ -408,11 +408,11 @@ impl Model {
     /// Parses a step. `3*vadd|sadd@1`: three operations, each of one lane, on either unit.
     fn step(&self, text: &str) -> Result<Step, &'static str> {
         let (count, rest) = match text.split_once('*') {
-            Some((count, rest)) => (count.parse().map_err(|_| "the count is no number")?, rest),
+            Some((count, rest)) => (count.parse().map_err(|_| "the count is not a number")?, rest),
             None => (1, text),
         };
         let (names, lanes) = match rest.split_once('@') {
-            Some((names, lanes)) => (names, Some(lanes.parse().map_err(|_| "the lanes are no number")?)),
+            Some((names, lanes)) => (names, Some(lanes.parse().map_err(|_| "the lanes are not a number")?)),
             None => (rest, None),
         };
         let mut units = Units::default();
@@ -451,7 +451,7 @@ mod tests {
     fn an_operation_of_an_unknown_name_is_an_error() {
         let text = BIFROST.replacen("\nminmax = ", "\nmaxmin = ", 1);
         let error = Model::from_toml(&text, "").unwrap_err();
-        assert_eq!(error.to_string(), "[i32]: `maxmin` is no operation");
+        assert_eq!(error.to_string(), "[i32]: `maxmin` is not a valid operation");
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub(crate) fn first_complaint(log: &str, source: &Text) -> Complaint {
     let chosen =
         errors().find(|line| place(line).is_some()).or_else(|| errors().next()).or_else(|| lines().next());
     let Some(chosen) = chosen else {
-        return Complaint { message: "the compiler gives no reason".to_owned(), ..Complaint::default() };
+        return Complaint { message: "the compiler reports no reason".to_owned(), ..Complaint::default() };
     };
     let message = message(chosen).to_owned();
     let found = place(chosen).and_then(|line| {

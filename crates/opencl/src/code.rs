@@ -26,7 +26,7 @@ impl Code {
     pub fn meaning(self) -> &'static str {
         match self.0 {
             codes::CL_DEVICE_NOT_FOUND => "the platform has no such device",
-            codes::CL_DEVICE_NOT_AVAILABLE => "the device is gone or taken",
+            codes::CL_DEVICE_NOT_AVAILABLE => "the device is not available",
             codes::CL_COMPILER_NOT_AVAILABLE => "the driver has no compiler for source code",
             codes::CL_MEM_OBJECT_ALLOCATION_FAILURE => "no memory for the object",
             codes::CL_OUT_OF_RESOURCES => "the device is out of memory or another resource",
@@ -34,13 +34,13 @@ impl Code {
             codes::CL_PROFILING_INFO_NOT_AVAILABLE => {
                 "the queue does not profile, or the command has not ended"
             }
-            codes::CL_IMAGE_FORMAT_NOT_SUPPORTED => "the device does not offer this image format",
+            codes::CL_IMAGE_FORMAT_NOT_SUPPORTED => "the device does not support this image format",
             codes::CL_BUILD_PROGRAM_FAILURE => "the program does not compile",
             codes::CL_MAP_FAILURE => "the object cannot be mapped into host memory",
-            codes::CL_MISALIGNED_SUB_BUFFER_OFFSET => "the offset is not aligned as the device wants it",
+            codes::CL_MISALIGNED_SUB_BUFFER_OFFSET => "the offset is not aligned as the device requires",
             codes::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => "an earlier command failed",
-            codes::CL_KERNEL_ARG_INFO_NOT_AVAILABLE => "the driver keeps no argument information",
-            codes::CL_INVALID_BINARY => "the driver does not take this program binary",
+            codes::CL_KERNEL_ARG_INFO_NOT_AVAILABLE => "the driver stores no argument information",
+            codes::CL_INVALID_BINARY => "the driver does not accept this program binary",
             codes::CL_INVALID_BUILD_OPTIONS => "a build option the compiler does not know",
             codes::CL_INVALID_KERNEL_NAME => "the program has no such kernel",
             codes::CL_INVALID_KERNEL_ARGS => "an argument is missing or of another kind",
@@ -48,10 +48,10 @@ impl Code {
             codes::CL_INVALID_COMMAND_QUEUE => {
                 "the queue is no longer valid, often because the device was reset"
             }
-            codes::CL_INVALID_BUFFER_SIZE => "0 or more bytes than the device can give",
+            codes::CL_INVALID_BUFFER_SIZE => "0 bytes, or more than the device can allocate",
             codes::CL_PLATFORM_NOT_FOUND_KHR => "the ICD loader found no installed driver",
             codes::CL_CONTEXT_TERMINATED_KHR => "the context was terminated by the driver",
-            -9999 => "NVIDIA: the kernel read or wrote memory that is not its own",
+            -9999 => "NVIDIA: the kernel read or wrote outside of its memory",
             api::NO_LIBRARY => "no OpenCL library could be loaded",
             api::NO_FUNCTION => "the library is not OpenCL, or of an older version",
             _ => "",

@@ -23,7 +23,10 @@ pub enum ContextError {
     Devices(#[from] DevicesError),
     /// The device was not found by this crate: it is a sub-device, or belongs to another OpenCL library than the
     /// loaded one.
-    #[error("the device is none of those found; set {} to the library it is from", crate::library::VARIABLE)]
+    #[error(
+        "the device is not among those found; set {} to the library that it comes from",
+        crate::library::VARIABLE
+    )]
     UnknownDevice,
     /// The context is on other devices.
     #[error("the context is not on {device}")]

@@ -26,8 +26,8 @@ pub enum DevicesError {
     Library(#[from] LibraryError),
     /// The library exists but reports no platform.
     #[error(
-        "the OpenCL library {} knows no platform: install the GPU's driver or pocl-opencl-icd, or set \
-         {} to another library",
+        "the OpenCL library {} has no platform: install the GPU's driver or pocl-opencl-icd, or set {} to \
+        another library",
         library.display(),
         library::VARIABLE
     )]

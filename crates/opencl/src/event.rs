@@ -67,7 +67,7 @@ impl Event {
         // SAFETY: live as long as its handle; the box is for `ended` alone, which is called once.
         let set = unsafe { queries::set_event_callback(self.0.raw(), cl::CL_COMPLETE, ended, call.cast()) };
         if let Err(code) = set {
-            tracing::debug!(code = %Code(code), "clSetEventCallback refused, waiting instead");
+            tracing::debug!(code = %Code(code), "clSetEventCallback failed, waiting instead");
             // An error of the wait is reported by `outcome`.
             let _ = self.wait();
             // SAFETY: the driver refused the callback, so nothing else has the pointer.
@@ -90,14 +90,14 @@ impl Event {
         let set =
             unsafe { queries::set_event_callback(self.0.raw(), cl::CL_COMPLETE, ended::<K>, kept.cast()) };
         if let Err(code) = set {
-            tracing::debug!(code = %Code(code), "clSetEventCallback refused, waiting instead");
+            tracing::debug!(code = %Code(code), "clSetEventCallback failed, waiting instead");
             let _ = self.wait();
             if self.is_done() == Ok(true) {
                 // SAFETY: the driver refused the callback, so nobody else has the pointer.
                 drop(unsafe { Box::from_raw(kept) });
             } else {
                 // The command may still use it: a leak is safer than a free.
-                tracing::error!("a command neither ended nor can be waited for; its memory is not freed");
+                tracing::error!("a command has not ended and cannot be waited for; its memory is not freed");
             }
         }
     }

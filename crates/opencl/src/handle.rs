@@ -51,7 +51,7 @@ macro_rules! handles {
                 // SAFETY: `own` received this reference, and it is released once, here.
                 if let Err(code) = unsafe { $release(self.0) } {
                     // After a device was lost, drivers refuse even this; nothing more can be done.
-                    tracing::debug!(call = $call, code = %crate::Code(code), "release refused");
+                    tracing::debug!(call = $call, code = %crate::Code(code), "release failed");
                 }
             }
         }

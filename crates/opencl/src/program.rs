@@ -38,7 +38,7 @@ pub enum BuildError {
         log: String,
     },
     /// The options contain a NUL, or the driver does not know one of them.
-    #[error("{program}: the compiler does not take the options `{options}`")]
+    #[error("{program}: the compiler does not accept the options `{options}`")]
     Options {
         /// Name of the program.
         program: String,
@@ -46,7 +46,7 @@ pub enum BuildError {
         options: String,
     },
     /// The device does not support programs of this form.
-    #[error("{program}: the device does not take {what}")]
+    #[error("{program}: the device does not accept {what}")]
     NotOffered {
         /// Name of the program.
         program: String,
@@ -130,7 +130,8 @@ impl Program {
                     return Ok(Self::new(context, handle, name, options, Some(entry.kernels)));
                 }
                 Err(error) => {
-                    tracing::warn!(program = %program.name, %error, "cached binary refused, building from source");
+                    tracing::warn!(program = %program.name, %error, "cached binary rejected, building from \
+                        source");
                     cache.remove(&key);
                 }
             }
@@ -186,9 +187,9 @@ impl Program {
                 let entry = Entry { binary, kernels: recorded.collect() };
                 cache.store(&key, &entry.encode());
             }
-            Ok(_) => tracing::debug!(program = self.name(), "the driver gives no binary"),
+            Ok(_) => tracing::debug!(program = self.name(), "the driver returns no binary"),
             Err(code) => {
-                tracing::debug!(program = self.name(), code = %Code(code), "the driver gives no binary");
+                tracing::debug!(program = self.name(), code = %Code(code), "the driver returns no binary");
             }
         }
     }

@@ -85,7 +85,7 @@ pub struct LaunchOverhead {
 #[non_exhaustive]
 pub enum TransferError {
     /// No runs were requested.
-    #[error("nothing can be measured in 0 runs")]
+    #[error("0 runs measure nothing")]
     NoRuns,
     /// Contents came back changed: the mode does not work on this device.
     #[error("{mode}: byte {byte} came back wrong")]

@@ -115,7 +115,7 @@ fn no_library_and_a_library_that_is_none() {
 #[test]
 fn no_platform_and_no_device() {
     for mode in ["no-platform", "empty"] {
-        says(&with(mode), &["devices:", "knows no platform", "pocl-opencl-icd", "TRIPIPE_OPENCL"]);
+        says(&with(mode), &["devices:", "has no platform", "pocl-opencl-icd", "TRIPIPE_OPENCL"]);
     }
     says(&with("broken"), &["devices:", "is broken", "CL_OUT_OF_HOST_MEMORY (-6)"]);
     says(&with("no-device"), &["devices:", "Stand-In Platform has no devices"]);
@@ -164,5 +164,5 @@ fn a_compiler_that_complains() {
     let said = outcome(stand_in::stand_in().as_os_str(), "build-failure", Some(log));
     says(&said, &["Build at Some(1)", "f.cl does not build (line 1)", "expected ';' in `kernel void f("]);
     let said = outcome(stand_in::stand_in().as_os_str(), "build-failure", Some(""));
-    says(&said, &["Build at None", "gives no reason"]);
+    says(&said, &["Build at None", "reports no reason"]);
 }

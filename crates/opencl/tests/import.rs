@@ -117,7 +117,7 @@ fn a_buffer_is_used_as_it_was_made_for() {
     }
     // SAFETY: null is rejected without access; an unknown device id is only compared.
     let nothing = unsafe { Context::over(other.context, null_mut()) }.unwrap_err();
-    assert!(nothing.to_string().contains("none of those found"), "{nothing}");
+    assert!(nothing.to_string().contains("not among those found"), "{nothing}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use tripipe_report::findings::{Launch, Report, json, sarif, text};
 const WRITE: Rule = Rule {
     code: "out-of-bounds-write",
     severity: Severity::Error,
-    title: "a write leaves its memory object",
+    title: "a write is outside of its memory object",
     explanation: "## What it finds\n\nA write outside.\n",
 };
 const RACE: Rule = Rule {
@@ -27,7 +27,7 @@ const RACE: Rule = Rule {
 const UNINITIALISED: Rule = Rule {
     code: "uninitialised-value",
     severity: Severity::Error,
-    title: "a value that was never written matters",
+    title: "a value that was never written is used",
     explanation: "## What it finds\n\nA value.\n",
 };
 const SHIFT: Rule = Rule {
@@ -64,14 +64,14 @@ fn item(id: u64) -> Option<WorkItem> {
     Some(WorkItem { global: [id, 0, 0], local: [id % 64, 0, 0], group: [id / 64, 0, 0] })
 }
 
-fn finding(rule: &'static Rule, message: &str, cure: &str) -> Finding {
+fn finding(rule: &'static Rule, message: &str, fix: &str) -> Finding {
     Finding {
         rule,
         kernel: "add".to_owned(),
         place: None,
         instruction: String::new(),
         message: message.to_owned(),
-        cure: cure.to_owned(),
+        fix: fix.to_owned(),
         count: 1,
         work_item: None,
         memory: None,
@@ -216,7 +216,7 @@ fn names_cannot_steer_the_terminal() {
     let evil = "\u{1b}[2Jevil";
     hostile.kernel = evil.to_owned();
     hostile.message = evil.to_owned();
-    hostile.cure = evil.to_owned();
+    hostile.fix = evil.to_owned();
     hostile.related[0].message = evil.to_owned();
     hostile.memory.as_mut().unwrap().object = evil.to_owned();
     hostile.place.as_mut().unwrap().file = evil.to_owned();

@@ -57,7 +57,7 @@ fn climb() -> Climb {
         steps: vec![
             step(
                 "scalar",
-                "one pixel a work-item, with the border test inside",
+                "one pixel per work-item, with the border test inside",
                 vec![verified(4e-6), verified(0.0011), verified(0.105)],
             ),
             step(

@@ -19,7 +19,7 @@ impl Arch {
     }
 
     /// Runs `work` with them.
-    #[allow(clippy::inline_always, reason = "the work is compiled for the instructions that are chosen here")]
+    #[allow(clippy::inline_always, reason = "the work is compiled for the instructions selected here")]
     #[inline(always)]
     pub(crate) fn dispatch<W: WithSimd>(self, work: W) -> W::Output {
         match self.0 {

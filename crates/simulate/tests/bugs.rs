@@ -235,7 +235,7 @@ fn finding(rule: &'static Rule, place: Option<u32>, related: Option<u32>) -> Fin
         place: place.map(place_at),
         instruction: String::new(),
         message: String::new(),
-        cure: String::new(),
+        fix: String::new(),
         count: 1,
         work_item: None,
         memory: None,

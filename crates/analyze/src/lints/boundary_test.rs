@@ -17,16 +17,16 @@ const WORTH: f64 = 0.03;
 pub(super) const RULE: Rule = Rule {
     code: "boundary-test",
     severity: Severity::Note,
-    title: "every work-item asks whether it is at the border",
+    title: "every work-item tests whether it is at the border",
     explanation: r"## What it finds
 
-Coordinates that are clamped, and branches on them, in front of what a work-item reads, where they bound the kernel or make reads depend on
-them. What only sends surplus work-items home is not meant.
+Clamped coordinates, and branches on coordinates, before the reads of a work-item, where they bound the kernel or the
+reads depend on them. Tests that only make surplus work-items return are not reported.
 
 ## Why it costs
 
-All work-items pay for what those at the border need, in a picture of 1000 x 1000 pixels 4 of 1000. Addresses that go through a
-comparison cannot be computed once either.
+All work-items pay for tests that only those at the border need: 4 of 1000 in a picture of 1000 x 1000 pixels.
+Addresses that depend on a comparison cannot be computed once either.
 
 ## Example
 
@@ -36,7 +36,7 @@ sum += in[clamp(y + dy, 0, height - 1) * width + clamp(x + dx, 0, width - 1)];
 
 ## Instead
 
-A kernel for the inside without tests, and one for the border; or an input with a rim around it.
+Use one kernel without tests for the interior and another one for the border, or pad the input.
 
 ```c
 sum += in[(y + dy) * pitch + x + dx];
@@ -44,11 +44,11 @@ sum += in[(y + dy) * pitch + x + dx];
 
 ## When it is wrong
 
-Small pictures, where a second launch costs more than the tests. An image with a sampler clamps for nothing.
+Small pictures, where a second launch costs more than the tests. An image with a sampler clamps at no cost.
 
 ## Source
 
-- The published Laplace ladder on a Mali-T604, which leaves the border to a kernel of its own.
+- The published Laplace ladder on a Mali-T604, which computes the border in a separate kernel.
 ",
 };
 
@@ -98,10 +98,10 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             .chain(branches.iter().map(|(block, ..)| kernel.blocks[*block].terminator.place))
             .find_map(|place| place),
         message: format!(
-            "every work-item compares its ids with the border {} times, which only those at the border need",
+            "every work-item compares its ids with the border {} times, but only those at the border need it",
             tests.len()
         ),
-        cure: "Give the border a kernel of its own, or the input a rim, and leave the tests out of this one."
+        fix: "Compute the border in a separate kernel, or pad the input, and remove the tests from this one."
             .into(),
         gain: Some(gain),
     });

@@ -14,12 +14,12 @@ pub(super) const RULE: Rule = Rule {
     title: "all work-items wait for one address",
     explanation: r"## What it finds
 
-An atomic operation on global memory that every work-item of a group does at the same address.
+An atomic operation on global memory that every work-item of a group performs at the same address.
 
 ## Why it costs
 
-Atomics at one address are done one after the other, a warp's lanes as well as those of all cores: the launch takes as many of them as
-it has work-items.
+Atomics at one address are serialised, across the lanes of a warp and across all cores: the launch performs one for
+each work-item, one after the other.
 
 ## Example
 
@@ -29,7 +29,7 @@ atomic_add(total, value);
 
 ## Instead
 
-Add up in the work-group, and have one work-item add the sum.
+Reduce within the work-group, and have one work-item add the sum.
 
 ```c
 sums[get_local_id(0)] = value;
@@ -44,11 +44,11 @@ if (get_local_id(0) == 0)
 
 ## When it is wrong
 
-Where few work-items run, or the driver puts a warp's values together by itself.
+Where few work-items run, or the driver combines the values of a warp itself.
 
 ## Source
 
-- OpenCL 3.0, 3.3: all changes of an atomic object have one order, so that they cannot be made side by side.
+- OpenCL 3.0, 3.3: all changes of an atomic object have one order, so that they cannot run in parallel.
 ",
 };
 
@@ -65,10 +65,10 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             rule: &RULE,
             place: access.place,
             message: format!(
-                "every work-item of a group does this at one address of `{}`, one after the other",
+                "every work-item of a group does this at one address of `{}`: the operations are serialised",
                 access.name(context.kernel)
             ),
-            cure: "Put the values of a work-group together first, and have one work-item do it.".into(),
+            fix: "Reduce the values of a work-group first, and have one work-item do it.".into(),
             gain: None,
         });
     }

@@ -16,17 +16,18 @@ use crate::access::value_name;
 pub(super) const RULE: Rule = Rule {
     code: "costly-integer",
     severity: Severity::Note,
-    title: "products and quotients of integers that something cheaper gives",
+    title: "integer products and quotients that have a cheaper equivalent",
     explanation: r"## What it finds
 
-- A product of a loop's counter and something that stays the same in the loop.
-- A product of 32 bits whose factors provably fit 24, where the GPU has an instruction for that.
+- A product of a loop counter and a loop invariant.
+- A 32-bit product whose factors provably fit in 24 bits, where the GPU has an instruction for that.
 - A division or remainder by an argument.
 
 ## Why it costs
 
-Adreno multiplies 32 bits in three operations, and 24 bits in one; Valhall multiplies at a quarter of the rate of an addition. No phone
-GPU divides integers: 15 to 60 operations take its place, unless the divisor is a constant.
+Adreno multiplies 32 bits in three operations, and 24 bits in one; Valhall multiplies at a quarter of the rate of an
+addition. No phone GPU has an instruction for integer division: it takes 15 to 60 operations, unless the divisor is a
+constant.
 
 ## Example
 
@@ -43,12 +44,13 @@ for (int row = 0, at = x; row < height; ++row, at += pitch)
     sum += in[at] / LEVELS;
 ```
 
-A constant divisor costs a product, a power of two a shift. `mul24` and `mad24` multiply what fits 24 bits.
+A division by a constant costs a multiplication, one by a power of two a shift. `mul24` and `mad24` multiply values
+that fit in 24 bits.
 
 ## When it is wrong
 
-Where the driver turns products of a counter into sums by itself, as compilers built on LLVM may do; where an argument changes
-so often that building the program anew for each value costs more.
+Where the driver turns products of a counter into sums itself, as compilers built on LLVM may do; where an argument
+changes so often that rebuilding the program for each value costs more.
 
 ## Source
 
@@ -57,7 +59,7 @@ so often that building the program anew for each value costs more.
 };
 
 /// The cheaper form of an instruction.
-enum Way {
+enum Equivalent {
     /// A sum that the loop carries, instead of the product, or instead of its sum with a loop-invariant term.
     Carried { sum: Option<(Inst, Value)> },
     /// A 24-bit product, signed or unsigned, fused with its sum if it has one.
@@ -66,7 +68,7 @@ enum Way {
     Constant { argument: String },
 }
 
-impl Way {
+impl Equivalent {
     /// The key for one report per line.
     fn kind(&self) -> (u8, Option<String>) {
         match self {
@@ -81,11 +83,11 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let mut priced: EntitySet<Inst> = EntitySet::new();
     priced.extend(context.shares.iter().map(|share| share.inst));
     let counters = counters(context);
-    let ways = context
+    let equivalents = context
         .instructions()
         .filter(|(_, inst)| priced.contains(*inst))
-        .filter_map(|(_, inst)| Some((inst, way(context, &counters, inst)?)));
-    for line in context.by_line(ways, Way::kind) {
+        .filter_map(|(_, inst)| Some((inst, equivalent(context, &counters, inst)?)));
+    for line in context.by_line(equivalents, Equivalent::kind) {
         // No change gains more than removing them.
         let is_one = |share: &Share| line.iter().any(|(inst, _)| *inst == share.inst);
         let most = context.gain(|share| if is_one(share) { 0.0 } else { 1.0 });
@@ -93,30 +95,30 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             continue;
         }
         let gain = context.gain_by(|kernel| {
-            for (inst, way) in &line {
-                change(context, kernel, *inst, way);
+            for (inst, equivalent) in &line {
+                change(context, kernel, *inst, equivalent);
             }
         });
         let Some(gain) = gain.filter(|gain| *gain >= WORTH) else { continue };
-        let (message, cure) = match &line[0].1 {
-            Way::Carried { .. } => (
-                format!("{} of a loop's counter in every round", counted(line.len(), "product")),
-                "Carry the product from round to round: add to it what one more of the counter adds.".into(),
+        let (message, fix) = match &line[0].1 {
+            Equivalent::Carried { .. } => (
+                format!("{} of a loop counter in every iteration", counted(line.len(), "product")),
+                "Keep the product in a variable, and add the other factor to it in each iteration.".into(),
             ),
-            Way::Of24Bits { .. } => (
-                format!("{} of 32 bits whose factors fit 24", counted(line.len(), "product")),
+            Equivalent::Of24Bits { .. } => (
+                format!("{} of 32 bits whose factors fit in 24 bits", counted(line.len(), "product")),
                 "Write mul24(a, b), or mad24(a, b, c) with a sum.".into(),
             ),
-            Way::Constant { argument } => (
+            Equivalent::Constant { argument } => (
                 format!(
                     "{} by `{argument}`, which is the same for the whole launch",
                     counted(line.len(), "division")
                 ),
-                format!("Build the program with -D and the value of {argument}: a power of two at best."),
+                format!("Build the program with -D and the value of {argument}, ideally a power of two."),
             ),
         };
         let place = context.kernel.insts[line[0].0].place;
-        found.push(Advice { rule: &RULE, place, message, cure, gain: Some(gain) });
+        found.push(Advice { rule: &RULE, place, message, fix, gain: Some(gain) });
     }
 }
 
@@ -126,7 +128,7 @@ fn counters<'a>(context: &'a Context<'_>) -> Vec<(&'a Loop, Value)> {
     all.filter_map(|(each, count)| Some((each, count.as_ref()?.counter))).collect()
 }
 
-fn way(context: &Context<'_>, counters: &[(&Loop, Value)], inst: Inst) -> Option<Way> {
+fn equivalent(context: &Context<'_>, counters: &[(&Loop, Value)], inst: Inst) -> Option<Equivalent> {
     let kernel = context.kernel;
     let data = &kernel.insts[inst];
     let ty = kernel.ty(data.result?);
@@ -136,8 +138,8 @@ fn way(context: &Context<'_>, counters: &[(&Loop, Value)], inst: Inst) -> Option
                 return None;
             }
             let carried = || counters.iter().find_map(|counter| carried(context, *counter, inst, *a, *b));
-            if let Some(way) = matches!(ty, Type::I32 | Type::I64).then(carried).flatten() {
-                return Some(way);
+            if let Some(equivalent) = matches!(ty, Type::I32 | Type::I64).then(carried).flatten() {
+                return Some(equivalent);
             }
             let (a, b) = (context.range(*a)?, context.range(*b)?);
             let fit = |room: Range| a.is_within(room) && b.is_within(room);
@@ -146,9 +148,9 @@ fn way(context: &Context<'_>, counters: &[(&Loop, Value)], inst: Inst) -> Option
             if ty.scalar() != Some(Scalar::I32) || price(Work::Mul24) >= price(Work::Mul) {
                 None
             } else if fit(Range::signed(24)) {
-                Some(Way::Of24Bits { signed: true })
+                Some(Equivalent::Of24Bits { signed: true })
             } else if fit(Range::unsigned(24)) {
-                Some(Way::Of24Bits { signed: false })
+                Some(Equivalent::Of24Bits { signed: false })
             } else {
                 None
             }
@@ -156,7 +158,7 @@ fn way(context: &Context<'_>, counters: &[(&Loop, Value)], inst: Inst) -> Option
         (
             Op::Binary(Binary::UDiv | Binary::SDiv | Binary::URem | Binary::SRem | Binary::SMod),
             [_, divisor],
-        ) => Some(Way::Constant { argument: argument(kernel, *divisor)? }),
+        ) => Some(Equivalent::Constant { argument: argument(kernel, *divisor)? }),
         _ => None,
     }
 }
@@ -172,7 +174,7 @@ fn carried(
     product: Inst,
     a: Value,
     b: Value,
-) -> Option<Way> {
+) -> Option<Equivalent> {
     let kernel = context.kernel;
     let inside = |value: Value| match kernel.values[value].def {
         ValueDef::Parameter(block, _) => each.blocks.contains(&block),
@@ -190,7 +192,7 @@ fn carried(
     let is_carried = kernel.insts[product].result.is_some_and(inside)
         && (goes_along(a) && !inside(b) || goes_along(b) && !inside(a));
     let sum = sum_of(context, product).filter(|(_, term)| !inside(*term));
-    is_carried.then_some(Way::Carried { sum })
+    is_carried.then_some(Equivalent::Carried { sum })
 }
 
 /// The name of the argument that a value is, at most widened or truncated.
@@ -218,15 +220,15 @@ fn sum_of(context: &Context<'_>, inst: Inst) -> Option<(Inst, Value)> {
     is_sum.then_some((sum, term))
 }
 
-fn change(context: &Context<'_>, kernel: &mut Kernel, inst: Inst, way: &Way) {
+fn change(context: &Context<'_>, kernel: &mut Kernel, inst: Inst, equivalent: &Equivalent) {
     let operands: Vec<Value> = kernel.insts[inst].operands.to_vec();
-    match way {
+    match equivalent {
         // With a sum of its own the product is removed, and the loop carries the sum.
-        Way::Carried { sum: Some((sum, term)) } => {
+        Equivalent::Carried { sum: Some((sum, term)) } => {
             replace(kernel, *sum, Op::Binary(Binary::Add), &[operands[0], *term]);
         }
-        Way::Carried { sum: None } => replace(kernel, inst, Op::Binary(Binary::Add), &operands),
-        Way::Of24Bits { signed } => {
+        Equivalent::Carried { sum: None } => replace(kernel, inst, Op::Binary(Binary::Add), &operands),
+        Equivalent::Of24Bits { signed } => {
             let (mul, mad) =
                 if *signed { (Builtin::SMul24, Builtin::SMad24) } else { (Builtin::UMul24, Builtin::UMad24) };
             match sum_of(context, inst) {
@@ -236,7 +238,7 @@ fn change(context: &Context<'_>, kernel: &mut Kernel, inst: Inst, way: &Way) {
                 None => replace(kernel, inst, Op::Builtin(mul), &operands),
             }
         }
-        Way::Constant { .. } => {
+        Equivalent::Constant { .. } => {
             // Not a power of two, so that the gain holds for every value.
             let divisor = constant_like(kernel, operands[1], 7);
             let op = kernel.insts[inst].op;

@@ -11,16 +11,16 @@ use super::{Advice, Context, boundary_test};
 pub(super) const RULE: Rule = Rule {
     code: "divergent-branch",
     severity: Severity::Note,
-    title: "work-items of a warp go different ways",
+    title: "work-items of a warp diverge",
     explanation: r"## What it finds
 
-A branch whose condition differs between work-items of a warp, with something to do on both ways; or a loop that they leave after
-different numbers of rounds.
+A branch whose condition differs between work-items of a warp, with work on both paths; or a loop that they leave
+after different numbers of iterations.
 
 ## Why it costs
 
-A warp goes both ways one after the other, with some of its lanes idle on each; and it runs a loop until the last of its lanes is
-done.
+A warp executes both paths one after the other, with some of its lanes idle on each. It runs a loop until its last
+lane is done.
 
 ## Example
 
@@ -33,12 +33,12 @@ else
 
 ## Instead
 
-Let whole warps decide alike, compute both and select, or sort the work.
+Make the condition uniform in each warp, compute both and select, or sort the work.
 
 ## When it is wrong
 
-Where few warps have both ways. Tests of ids against sizes, as at the border of an image, are not reported, nor is what depends on
-them; nor anything on Midgard, which has no warps.
+Where few warps take both paths. Tests of ids against sizes, as at the border of an image, are not reported, nor are
+branches that depend on them. Nothing is reported for Midgard, which has no warps.
 
 ## Source
 
@@ -59,31 +59,32 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             continue;
         }
         let leaves = |to: Block| loops.around(*block).is_some_and(|inner| !loops.contains(inner, to));
-        let (message, cure) = if leaves(then.block) || leaves(otherwise.block) {
-            if loops.around(*block).is_some_and(|inner| has_equal_rounds(context, inner)) {
+        let (message, fix) = if leaves(then.block) || leaves(otherwise.block) {
+            if loops.around(*block).is_some_and(|inner| has_equal_iterations(context, inner)) {
                 continue;
             }
             (
                 format!(
-                    "work-items of a warp of {warp} may leave the loop after different numbers of rounds"
+                    "work-items of a warp of {warp} may leave the loop after different numbers of iterations"
                 ),
-                "Let work-items of a warp have as many rounds, as by sorting the work.",
+                "Give all work-items of a warp the same number of iterations, for example by sorting the \
+                work.",
             )
         } else if works(context, *block, then.block) && works(context, *block, otherwise.block) {
             (
-                format!("work-items of a warp of {warp} may go both ways here"),
-                "Let the condition be the same for a warp, or compute both ways and select.",
+                format!("work-items of a warp of {warp} may diverge here"),
+                "Make the condition uniform in each warp, or compute both paths and select.",
             )
         } else {
             continue;
         };
-        found.push(Advice { rule: &RULE, place: terminator.place, message, cure: cure.into(), gain: None });
+        found.push(Advice { rule: &RULE, place: terminator.place, message, fix: fix.into(), gain: None });
     }
 }
 
 /// Whether all work-items run the same number of iterations of a loop: from start to end at the same distance for each,
 /// or in steps of a group over a multiple of the group.
-fn has_equal_rounds(context: &Context<'_>, index: usize) -> bool {
+fn has_equal_iterations(context: &Context<'_>, index: usize) -> bool {
     let facts = &context.facts;
     facts.counts()[index].as_ref().is_some_and(|count| {
         let distance = &count.distance;

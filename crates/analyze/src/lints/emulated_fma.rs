@@ -11,7 +11,7 @@ use super::{Advice, Context};
 pub(super) const RULE: Rule = Rule {
     code: "emulated-fma",
     severity: Severity::Warning,
-    title: "fma() is no instruction of its own here",
+    title: "fma() is emulated on this GPU",
     explanation: r"## What it finds
 
 A call of `fma` on a GPU that has no fused multiply-add at the rate of a multiplication.
@@ -35,7 +35,7 @@ sum = mad(a, b, sum);  // or a * b + sum
 
 ## When it is wrong
 
-Where the single rounding is needed: in error-free transformations.
+Where the single rounding is needed, as in error-free transformations.
 
 ## Source
 
@@ -75,8 +75,8 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         found.push(Advice {
             rule: &RULE,
             place: data.place,
-            message: format!("fma() costs {:.0} times what mad() does on {}", fma / mad, context.gpu.name()),
-            cure: "Write mad(a, b, c) or a * b + c, unless the single rounding is needed.".into(),
+            message: format!("fma() costs {:.0} times as much as mad() on {}", fma / mad, context.gpu.name()),
+            fix: "Write mad(a, b, c) or a * b + c, unless the single rounding is needed.".into(),
             gain: context.gain(|share| if share.inst == inst { mad / fma } else { 1.0 }),
         });
     }

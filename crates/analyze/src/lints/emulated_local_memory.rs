@@ -13,16 +13,16 @@ use crate::Stride;
 pub(super) const RULE: Rule = Rule {
     code: "emulated-local-memory",
     severity: Severity::Warning,
-    title: "local memory is global memory here",
+    title: "local memory is emulated in global memory on this GPU",
     explanation: r"## What it finds
 
-A copy of global memory in local memory, on a GPU that has no local memory on the chip: all that is stored there was loaded from memory
-that the kernel does not write.
+A copy of global memory in local memory, on a GPU without on-chip local memory: everything stored there was loaded
+from memory that the kernel does not write.
 
 ## Why it costs
 
-On Mali `__local` lies in global memory behind the same cache. What is copied there is read once more from the same cache, and costs
-the stores of the copy and the barriers besides.
+On Mali, `__local` is global memory behind the same cache. Copied data is read from that cache once more, and the copy
+costs stores and barriers as well.
 
 ## Example
 
@@ -45,8 +45,8 @@ out[i] = in[i] + in[i + 2];
 
 ## When it is wrong
 
-Where the copy turns rows into columns, so that neighbours share lines only in it (see `scattered-access`). Work-items that exchange
-what they have computed, as in a reduction, are not reported.
+Where the copy transposes the data, so that neighbours share lines only in the copy (see `scattered-access`). Kernels
+whose work-items exchange computed values, as in a reduction, are not reported.
 
 ## Source
 
@@ -100,7 +100,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         rule: &RULE,
         place: kernel.insts[first.inst].place,
         message: format!(
-            "{} to local memory {} `{}` keep only what is in global memory; on {} both lie behind the same cache",
+            "{} to local memory {} `{}` only copy global memory; on {} both are behind the same cache",
             counted(before, "store"),
             match barriers {
                 0 => "of".to_owned(),
@@ -109,7 +109,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             name.map_or("", |access| access.name(kernel)),
             context.gpu.name()
         ),
-        cure: "Read it from global memory where it is used, and drop the copy.".into(),
+        fix: "Read global memory directly, and remove the copy.".into(),
         // Reads of the copy become reads of global memory at the same price. A branch around a part of the copy is not
         // removed.
         gain: context.gain_by(|kernel| rewrite::remove(kernel, &gone)),

@@ -15,7 +15,7 @@ const IN_FLIGHT: f64 = 0.25;
 pub(super) const RULE: Rule = Rule {
     code: "few-work-groups",
     severity: Severity::Note,
-    title: "cores have nothing to do",
+    title: "cores are idle",
     explanation: r"## What it finds
 
 A launch, of known global size, with fewer work-groups than the GPU has cores; with a few more than a multiple of the cores, so that most of
@@ -23,8 +23,8 @@ them wait for the last groups; or with fewer work-items than a quarter of the th
 
 ## Why it costs
 
-A work-group runs on one core. Cores without one are idle; and a core with few threads in flight waits for memory instead of going on with
-another one.
+A work-group runs on one core. Cores without one are idle, and a core with few threads in flight waits for memory
+instead of switching to another thread.
 
 ## Example
 
@@ -38,12 +38,12 @@ clEnqueueNDRangeKernel(queue, kernel, 1, 0, (size_t[]){1024}, (size_t[]){256}, 0
 clEnqueueNDRangeKernel(queue, kernel, 1, 0, (size_t[]){1024}, (size_t[]){64}, 0, 0, 0);
 ```
 
-Or less work for each of more work-items.
+Or use more work-items with less work each.
 
 ## When it is wrong
 
-Where other kernels run beside it, or groups take very different times. The model of a GPU stands for one product: others have more cores or
-fewer.
+Where other kernels run at the same time, or groups take very different times. The model of a GPU describes one
+product; others have more or fewer cores.
 
 ## Source
 
@@ -54,8 +54,8 @@ fewer.
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let Some(global) = context.setup.global else { return };
     let cores = u64::from(context.gpu.configuration.cores.value.max(1));
-    let mut say = |message: String, cure: &str, gain: Option<f64>| {
-        found.push(Advice { rule: &RULE, place: None, message, cure: cure.into(), gain });
+    let mut say = |message: String, fix: &str, gain: Option<f64>| {
+        found.push(Advice { rule: &RULE, place: None, message, fix: fix.into(), gain });
     };
     let required = context.kernel.required_local_size.map(|sizes| sizes.map(u64::from));
     if let Some(local) = context.setup.local.or(required) {
@@ -65,7 +65,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         if groups < cores {
             return say(
                 format!("{groups} work-groups leave {} of {cores} cores without work", cores - groups),
-                "Have smaller work-groups, or less work for each of more work-items.",
+                "Use smaller work-groups, or more work-items with less work each.",
                 Some(idle),
             );
         } else if idle > IDLE {
@@ -75,7 +75,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                     "{groups} work-groups on {cores} cores: {} of them wait for the last {last}",
                     cores - last
                 ),
-                "Have smaller work-groups, or a multiple of the cores.",
+                "Use smaller work-groups, or a multiple of the number of cores.",
                 Some(idle),
             );
         }
@@ -84,8 +84,8 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let room = cores * u64::from(context.registers.threads);
     if (items as f64) < room as f64 * IN_FLIGHT {
         say(
-            format!("{items} work-items, where {cores} cores have room for {room} threads at once"),
-            "Have less work for each of more work-items, if the kernel waits for memory.",
+            format!("{items} work-items, but {cores} cores hold {room} threads at once"),
+            "If the kernel waits for memory, use more work-items with less work each.",
             None,
         );
     }

@@ -10,22 +10,23 @@ use super::{Advice, Context, WORTH, counted};
 use crate::access::value_name;
 
 /// Iterations that a compiler unrolls in full: guessed, for loops with a short body.
-const MOST_ROUNDS: i64 = 64;
+const MAX_ITERATIONS: i64 = 64;
 
 /// The lint.
 pub(super) const RULE: Rule = Rule {
     code: "foldable-argument",
     severity: Severity::Note,
-    title: "a loop that counts to an argument",
+    title: "a loop whose iteration count is an argument",
     explanation: r"## What it finds
 
-An inner loop whose number of rounds follows from one argument, where counting, comparing and branching are a part of the cost that
-counts.
+An inner loop whose iteration count depends on one argument, where counting, comparing and branching are a significant
+part of the cost.
 
 ## Why it costs
 
-The compiler does not know the number and cannot unroll the loop: each round counts, compares and branches. OpenCL builds programs
-at run time, when most such numbers are known: as a constant, the loop unrolls, and indices and products fold.
+The compiler does not know the number and cannot unroll the loop: each iteration counts, compares and branches. OpenCL
+builds programs at run time, when most such numbers are known. With a constant, the loop unrolls, and indices and
+products fold.
 
 ## Example
 
@@ -48,8 +49,8 @@ kernel void blur(global const float *in, global float *out)
 
 ## When it is wrong
 
-For numbers that are large or change from launch to launch: a program for each has to be built and kept. What is promised is the
-counting and branching alone.
+For numbers that are large or change from launch to launch: each one needs a program of its own. The stated gain
+covers only the counting and branching.
 
 ## Source
 
@@ -69,8 +70,10 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         .filter_map(|(_, (each, count))| {
             let count = count.as_ref()?;
             let argument = argument(context.kernel, count)?;
-            let rounds = count.evaluate(|atom| context.setup.value(context.kernel, atom));
-            rounds.is_none_or(|rounds| rounds <= MOST_ROUNDS).then_some((each, count, argument))
+            let iterations = count.evaluate(|atom| context.setup.value(context.kernel, atom));
+            iterations
+                .is_none_or(|iterations| iterations <= MAX_ITERATIONS)
+                .then_some((each, count, argument))
         })
         .collect();
     if to_argument.is_empty() {
@@ -85,11 +88,12 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             rule: &RULE,
             place: context.kernel.blocks[count.decides].terminator.place,
             message: format!(
-                "`{name}` says how often this loop runs: {} of a round for counting and branching",
+                "`{name}` determines the iteration count of this loop: {} of an iteration for counting and \
+                branching",
                 counted(operations, "operation")
             ),
-            cure: format!(
-                "If {name} seldom changes, build the program with -D and its value: the loop unrolls."
+            fix: format!(
+                "If {name} seldom changes, build the program with -D and its value, so that the loop unrolls."
             ),
             gain: Some(gain),
         });
@@ -118,10 +122,12 @@ fn without_control(
     let mut pipes = context.pipes.to_vec();
     let mut operations = 0;
     for block in &each.blocks {
-        let ends_round = *block == count.decides || each.latches.contains(block);
+        let ends_iteration = *block == count.decides || each.latches.contains(block);
         let is_control = |operation: &Operation| match operation.inst {
             Some(inst) => control.contains(inst),
-            None => ends_round && matches!(operation.work, Work::Branch | Work::CompareBranch | Work::Jump),
+            None => {
+                ends_iteration && matches!(operation.work, Work::Branch | Work::CompareBranch | Work::Jump)
+            }
         };
         for issue in &code.blocks[*block] {
             let here = issue.operations.iter().filter(|(_, operation)| is_control(operation)).count();

@@ -8,15 +8,15 @@ use super::{Advice, Context};
 pub(super) const RULE: Rule = Rule {
     code: "folded-kernel",
     severity: Severity::Warning,
-    title: "nothing that the kernel computes is stored",
+    title: "the kernel stores no result",
     explanation: r"## What it finds
 
-A kernel of which nothing is left to do.
+A kernel that is empty after optimisation.
 
 ## Why it costs
 
-It costs nothing because it does nothing: a store was forgotten, an argument by `-D` folded it away, or the wrong
-kernel is looked at. Its figures say nothing about the one that was meant.
+It costs nothing because it does nothing: a store was forgotten, a value given by `-D` folded it away, or the wrong
+kernel was selected. Its figures say nothing about the intended kernel.
 
 ## Example
 
@@ -36,11 +36,11 @@ __kernel void scale(__global float *data, float factor) {
 
 ## When it is wrong
 
-An empty kernel, made to measure what a launch costs.
+An empty kernel that measures the cost of a launch.
 
 ## Source
 
-- The behaviour of every optimising compiler: what nobody uses is left out.
+- The behaviour of every optimising compiler: unused results are not computed.
 ",
 };
 
@@ -49,8 +49,8 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         found.push(Advice {
             rule: &RULE,
             place: None,
-            message: "nothing of the kernel is left: it stores nothing".into(),
-            cure: "Look for the store that is missing, and at the options the kernel is built with.".into(),
+            message: "the kernel is empty after optimisation: it stores nothing".into(),
+            fix: "Look for a missing store, and check the build options.".into(),
             gain: None,
         });
     }

@@ -14,13 +14,13 @@ pub(super) const RULE: Rule = Rule {
     title: "a multiplication and an addition where one instruction does both",
     explanation: r"## What it finds
 
-A product of floats that is used for nothing but one sum or difference, in two instructions, on a GPU that has an instruction for
-both at the price of one.
+A product of floats that is used only in one sum or difference, in two instructions, on a GPU that has one instruction
+for both at the cost of either.
 
 ## Why it costs
 
-OpenCL C lets a compiler fuse `a * b + c` within an expression. Over two statements, or where `FP_CONTRACT` is off, it must round
-the product first, and has to take two instructions.
+OpenCL C lets a compiler fuse `a * b + c` within an expression. Over two statements, or where `FP_CONTRACT` is off, it
+must round the product first, which takes two instructions.
 
 ## Example
 
@@ -35,13 +35,13 @@ sum = sum + scaled;
 sum = mad(x, gain, sum);  // or x * gain + sum in one expression, or -cl-mad-enable for all
 ```
 
-Where the GPU has `fma()` as an instruction, it does the same and promises one rounding.
+Where the GPU has an instruction for `fma()`, it costs the same and guarantees a single rounding.
 
 ## When it is wrong
 
-Where the result must be the same to the last bit as that of other hardware, or as rounding twice gives it: `x * x - y * y` of equal
-numbers is no longer 0. With `-cl-mad-enable` or `-cl-fast-relaxed-math` the driver fuses by itself; it is not looked for where the
-program says so.
+Where the result must be bit-identical to that of other hardware, or to that of two roundings: `x * x - y * y` of
+equal numbers is no longer 0. With `-cl-mad-enable` or `-cl-fast-relaxed-math` the driver fuses by itself; programs
+built with these options are not reported.
 
 ## Source
 
@@ -68,8 +68,8 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         found.push(Advice {
             rule: &RULE,
             place: kernel.insts[line[0].0].place,
-            message: format!("{} rounded before the one sum that it is for", counted(line.len(), "product")),
-            cure: format!("Write {fma}(a, b, c), or a * b + c in one expression."),
+            message: format!("{} rounded separately before a sum", counted(line.len(), "product")),
+            fix: format!("Write {fma}(a, b, c), or a * b + c in one expression."),
             gain: Some(gain),
         });
     }

@@ -12,16 +12,16 @@ use crate::{Access, Stride};
 pub(super) const RULE: Rule = Rule {
     code: "gapped-access",
     severity: Severity::Note,
-    title: "a work-item's words lie together, and its neighbours' do not",
+    title: "the words of a work-item are adjacent, those of its neighbours are not",
     explanation: r"## What it finds
 
-Work-items that load or store several words of 16 bytes side by side, so that the same word of the next work-item lies 32 bytes or
-more away; all of the bytes between are used.
+Work-items that load or store several adjacent words of 16 bytes, so that the same word of the next work-item is 32
+bytes or more away; all bytes between are used.
 
 ## Why it costs
 
-A load of a warp takes a cycle for each cache line it touches. With a gap between neighbours each of the loads touches all the lines, with
-the words side by side each touches its own ones.
+A load of a warp takes a cycle for each cache line it touches. With a gap between neighbours, each load touches all
+the lines; with adjacent words, each load touches only its own.
 
 ## Example
 
@@ -37,8 +37,8 @@ float4 a = in[i], b = in[i + size], c = in[i + 2 * size], d = in[i + 3 * size]; 
 
 ## When it is wrong
 
-Where a work-item needs just these neighbours, as in a filter that shares what it loads among them. Lines of which a work-item leaves bytes
-unused are `scattered-access`; words of less than 16 bytes are first of all `narrow-access`.
+Where a work-item needs exactly these words, as in a filter that uses each of them several times. Lines with unused
+bytes are reported as `scattered-access`, words of less than 16 bytes as `narrow-access`.
 
 ## Source
 
@@ -122,8 +122,8 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             rule: &RULE,
             place: first.place,
             message: format!(
-                "each work-item {} {} bytes of `{}`, and neighbours start {} bytes apart: a warp of {warp} touches {} lines where {} \
-                 would do",
+                "each work-item {} {} bytes of `{}`, and neighbours start {} bytes apart: a warp of {warp} \
+                touches {} lines where {} would suffice",
                 if first.writes { "writes" } else { "reads" },
                 run.bytes,
                 first.name(context.kernel),
@@ -131,7 +131,9 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                 run.accesses.iter().map(|access| access.lines).sum::<u32>(),
                 run.accesses.iter().map(|access| best(access)).sum::<u32>(),
             ),
-            cure: "Let work-item i take words i, i + n, i + 2 n ... of 16 bytes, n being the number of work-items.".into(),
+            fix: "Let work-item i process the 16-byte words i, i + n, i + 2 n, ..., where n is the number \
+                of work-items."
+                .into(),
             gain: Some(gain),
         });
     }

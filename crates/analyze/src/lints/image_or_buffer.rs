@@ -12,16 +12,17 @@ use crate::Column;
 pub(super) const RULE: Rule = Rule {
     code: "image-or-buffer",
     severity: Severity::Note,
-    title: "one of two paths to memory is idle while the other one bounds",
+    title: "one path to memory is idle while the other one bounds the kernel",
     explanation: r"## What it finds
 
-A buffer that the kernel only reads, in whole texels of four and more than once, where loads and stores bound and the texture pipe has
-time; and the reverse, an image read at whole coordinates where the texture pipe bounds.
+A buffer that the kernel only reads, in whole texels of four elements and more than once, where loads and stores bound
+the kernel and the texture pipe has slack; and the reverse, an image read at integer coordinates where the texture
+pipe bounds the kernel.
 
 ## Why it costs
 
-Images and buffers go by two pipes with two caches. One that waits for the other does nothing for the kernel. On Adreno a buffer's loads
-also pass by the first cache, which images have.
+Images and buffers use two pipes with two caches. A pipe that waits for the other does no work. On Adreno, loads from
+buffers also bypass the first-level cache, which images use.
 
 ## Example
 
@@ -37,8 +38,8 @@ float4 a = read_imagef(a_image, (int2)(p, row)), b = b_buffer[p * n + column];
 
 ## When it is wrong
 
-What is read once is best left where it is. An image has limits to its size, is made by another call, and texels of more than 32 bits
-take two clocks on Mali.
+Data that is read once is best left in its buffer. An image has size limits and is created by another call, and texels
+of more than 32 bits take two clocks on Mali.
 
 ## Source
 
@@ -69,10 +70,11 @@ fn best(context: &Context<'_>, found: &mut Vec<Advice>, candidates: Vec<(Value, 
         rule: &RULE,
         place: context.kernel.insts[reads[0]].place,
         message: format!(
-            "`{name}` is read by the {busy} pipe, which bounds, in {}, while the {idle} pipe has time",
-            counted(reads.len(), "place"),
+            "`{name}` is read by the {busy} pipe, which bounds the kernel, at {}, while the {idle} pipe has \
+            slack",
+            counted(reads.len(), "location"),
         ),
-        cure: format!("Pass `{name}` as {other}."),
+        fix: format!("Pass `{name}` as {other}."),
         gain: Some(gain),
     });
 }

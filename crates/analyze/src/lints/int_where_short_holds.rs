@@ -12,15 +12,16 @@ use super::{Advice, Context, MOST_PRICES, counted};
 pub(super) const RULE: Rule = Rule {
     code: "int-where-short-holds",
     severity: Severity::Warning,
-    title: "arithmetic on 32 bits where 16 would do",
+    title: "32-bit arithmetic where 16 bits would suffice",
     explanation: r"## What it finds
 
-Arithmetic on `int` or `uint` whose operands come from 8 or 16 bits and whose every value provably fits into `short` or `ushort`.
+Arithmetic on `int` or `uint` whose operands come from 8 or 16 bits and whose values provably fit in `short` or
+`ushort`.
 
 ## Why it costs
 
-A Midgard register holds eight lanes of 16 bits and four of 32; Bifrost and Valhall do two `short` for each `int`; Adreno does half
-instructions at twice the rate. Widening to 32 bits is work as well.
+A Midgard register holds eight lanes of 16 bits and four of 32; Bifrost and Valhall process two `short` for each
+`int`; Adreno executes 16-bit instructions at twice the rate. Widening to 32 bits takes instructions as well.
 
 ## Example
 
@@ -38,9 +39,9 @@ vstore4(convert_uchar4(sum >> (short)1), 0, out);
 
 ## When it is wrong
 
-Where the loads bound and the kernel stays as readable as it is. The values do fit: their ranges follow from types, constants,
-comparisons and what is known of the launch. Scalars of C are promoted to `int` in every expression; the compiler computes in 16
-bits what is cut to `short` in the end.
+Where loads bound the kernel: then keep it readable. The values do fit: their ranges follow from types, constants,
+comparisons and the known parameters of the launch. C promotes scalars to `int` in every expression; the compiler
+computes in 16 bits where the result is truncated to `short`.
 
 ## Source
 
@@ -76,22 +77,22 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         });
         let Some(gain) = gain else { continue };
         let (name, lanes) = (group[0].type_name(16), lanes(group[0]));
-        let cure = if lanes == 1 {
-            format!("Make them {name}, and cut what an expression promotes to int: abs(({name})(a - b)).")
+        let fix = if lanes == 1 {
+            format!("Declare them {name}, and cast what an expression promotes to int: abs(({name})(a - b)).")
         } else {
-            format!("Convert what is loaded to {name}{lanes}, and compute in it.")
+            format!("Convert the loaded values to {name}{lanes}, and compute in that type.")
         };
         let ranges = || group.iter().map(|chain| chain.range);
         found.push(Advice {
             rule: &RULE,
             place: group[0].computes.iter().find_map(|inst| kernel.insts[*inst].place),
             message: format!(
-                "{} on 32-bit integers, for whose values ({} to {}) {name} has room",
+                "{} on 32-bit integers whose values ({} to {}) fit in {name}",
                 counted(group.iter().map(|chain| chain.computes.len()).sum(), "operation"),
                 ranges().map(|range| range.low).min().unwrap_or(0),
                 ranges().map(|range| range.high).max().unwrap_or(0)
             ),
-            cure,
+            fix,
             gain: Some(gain),
         });
     }

@@ -103,7 +103,7 @@ pub struct Advice {
     /// The evidence, with figures.
     pub message: String,
     /// The proposed change.
-    pub cure: String,
+    pub fix: String,
     /// The fraction of the bounding pipe's cycles on the longest path that the change would save, above 0 and at most
     /// 1; `None` where the model cannot predict it.
     pub gain: Option<f64>,

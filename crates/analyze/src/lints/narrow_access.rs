@@ -13,12 +13,12 @@ pub(super) const RULE: Rule = Rule {
     title: "loads that could be one wider load",
     explanation: r"## What it finds
 
-Loads of one block that lie side by side in memory and fit into 16 bytes together.
+Loads of one basic block that are adjacent in memory and fit in 16 bytes together.
 
 ## Why it costs
 
-A load takes its slot in the load/store pipe whether it brings 1 byte or 16. Four loads of a float cost four times what one of
-a float4 does.
+A load takes one slot of the load/store pipe whether it loads 1 byte or 16. Four loads of a float cost four times as
+much as one load of a float4.
 
 ## Example
 
@@ -36,7 +36,7 @@ out[i] = v.x + v.y + v.z + v.w;
 
 ## When it is wrong
 
-Where the driver joins them by itself: Arm's does so for a few, and does not say when.
+Where the driver merges them: Arm's driver merges a few, and does not document when.
 
 ## Source
 
@@ -88,12 +88,12 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                 rule: &RULE,
                 place: kernel.insts[run[0].inst].place,
                 message: format!(
-                    "{} loads of `{}` lie side by side, {} bytes together",
+                    "{} loads of `{}` are adjacent, {} bytes together",
                     run.len(),
                     name.map_or("memory", |access| access.name(kernel)),
                     end - start
                 ),
-                cure: "Load them as one vector (vloadN), and take its lanes.".into(),
+                fix: "Load them as one vector (vloadN), and use its lanes.".into(),
                 gain: context.gain(
                     |share| {
                         if run.iter().any(|fact| fact.inst == share.inst) { joined } else { 1.0 }

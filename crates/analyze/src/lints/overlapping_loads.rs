@@ -16,12 +16,13 @@ pub(super) const RULE: Rule = Rule {
     title: "bytes are loaded twice",
     explanation: r"## What it finds
 
-Vector loads whose bytes other loads of the same work-item bring as well, where loads and stores bound the kernel.
+Vector loads whose bytes are also loaded by other loads of the same work-item, where loads and stores bound the
+kernel.
 
 ## Why it costs
 
-Each load takes its slots in the load/store pipe, whatever the cache does. A vector that lies between two others can be put together from
-their lanes, which costs a move or nothing.
+Each load takes its slots in the load/store pipe, whatever the cache does. A vector between two others can be
+assembled from their lanes, which costs a move or nothing.
 
 ## Example
 
@@ -38,7 +39,7 @@ uchar16 middle = (uchar16)(left.s3456789a, left.sbcde, left.sf, right.sabc);
 
 ## When it is wrong
 
-Where arithmetic would bound next, and its figure is near that of the loads already.
+Where arithmetic is the next bound and takes almost as many cycles as the loads.
 
 ## Source
 
@@ -91,12 +92,12 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             rule: &RULE,
             place: kernel.insts[first.inst].place,
             message: format!(
-                "{count} loads of `{}` overlap: they bring {} bytes, of which {} are different",
+                "{count} loads of `{}` overlap: they load {} bytes, of which {} are different",
                 access.map_or("memory", |access| access.name(kernel)),
                 sum(&|group| group.loads.iter().map(|load| i64::from(load.bytes)).sum()),
                 sum(&|group| group.distinct()),
             ),
-            cure: format!("Put {spare} of them together from the lanes of their neighbours."),
+            fix: format!("Assemble {spare} of them from the lanes of their neighbours."),
             gain: Some(gain),
         });
     }

@@ -12,7 +12,8 @@ pub(super) const RULE: Rule = Rule {
     title: "a work-group is larger than the GPU allows",
     explanation: r"## What it finds
 
-A local size, given or required by the kernel (`reqd_work_group_size`), of more work-items than a work-group of the GPU may have.
+A local size, given or required by the kernel (`reqd_work_group_size`), with more work-items than the GPU allows in a
+work-group.
 
 ## Why it matters
 
@@ -27,7 +28,7 @@ kernel void tile(global float* out) { out[get_global_id(1) * 1024 + get_global_i
 
 ## Instead
 
-Smaller groups; where they share data, several work-items' work for each work-item.
+Use smaller groups; where they share data, give each work-item more work.
 
 ```c
 __attribute__((reqd_work_group_size(16, 16, 1)))
@@ -36,8 +37,8 @@ kernel void tile(global float* out) { out[get_global_id(1) * 1024 + get_global_i
 
 ## When it is wrong
 
-The limit is of the GPU's model; it says whether it is documented, reported by a device, or guessed. A driver may allow more, and for
-kernels of many registers it allows less: `CL_KERNEL_WORK_GROUP_SIZE` is what counts.
+The limit comes from the GPU's model, which says whether it is documented, reported by a device, or guessed. A driver
+may allow more, and it allows less for kernels that use many registers: `CL_KERNEL_WORK_GROUP_SIZE` is decisive.
 
 ## Source
 
@@ -56,11 +57,11 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             rule: &RULE,
             place: None,
             message: format!(
-                "work-groups of {items} work-items, where {} allows {}{guessed}",
+                "work-groups of {items} work-items, but {} allows {}{guessed}",
                 context.gpu.name(),
                 limit.value
             ),
-            cure: format!("Have at most {} work-items in a group.", limit.value),
+            fix: format!("Use at most {} work-items in a group.", limit.value),
             gain: None,
         });
     }

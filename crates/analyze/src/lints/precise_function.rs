@@ -12,15 +12,15 @@ use super::{Advice, Context, WORTH};
 pub(super) const RULE: Rule = Rule {
     code: "precise-function",
     severity: Severity::Note,
-    title: "a precise function where a native one may do",
+    title: "a precise function where a native one may suffice",
     explanation: r"## What it finds
 
-A call of `sin`, `exp`, `pow`, a division and the like for which there is a `native_` form, and that form takes fewer operations.
+A call of `sin`, `exp`, `pow` or a similar function, or a division, whose `native_` form takes fewer operations.
 
 ## Why it costs
 
-The precise ones reduce their argument and correct their result: tens of instructions where the hardware has one that is good to
-about as many bits as a picture needs.
+The precise functions reduce their argument and correct their result: tens of instructions where the hardware has one
+that is about as precise as a picture needs.
 
 ## Example
 
@@ -36,10 +36,10 @@ out[i] = native_divide(native_sin(x), y);
 
 ## When it is wrong
 
-Where the error counts. The specification promises 4 ULP of `sin`, 2.5 of a division, 16 of `pow`, and nothing of a `native_`
-function, neither its error nor its range: a large argument of `native_sin` may give anything. `half_` functions promise 8192 ULP.
-`-cl-fast-relaxed-math` does the same for a whole program; where the program says so it is not looked for. Functions of `half`
-have no `native_` form.
+Where the error matters. The specification guarantees 4 ULP for `sin`, 2.5 for a division and 16 for `pow`. For a
+`native_` function it guarantees neither the error nor the range: `native_sin` of a large argument may return
+anything. `half_` functions guarantee 8192 ULP. `-cl-fast-relaxed-math` does the same for a whole program; programs
+built with it are not reported. Functions of `half` have no `native_` form.
 
 ## Source
 
@@ -120,7 +120,7 @@ impl Call {
         }
     }
 
-    fn cure(self) -> String {
+    fn fix(self) -> String {
         match self.native {
             Native::Function(Builtin::NativePowr) => {
                 "Write native_powr where no base is negative and its error does not matter.".into()
@@ -128,7 +128,7 @@ impl Call {
             Native::Function(builtin) => format!("Write {} where its error does not matter.", builtin.name()),
             Native::Reciprocal => "Write native_recip where its error does not matter.".into(),
             Native::Product => {
-                "Multiply by one over the constant, if a rounding more does not matter.".into()
+                "Multiply by the reciprocal of the constant, if one more rounding does not matter.".into()
             }
         }
     }
@@ -167,7 +167,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                 call.name,
                 call.native_name()
             ),
-            cure: call.cure(),
+            fix: call.fix(),
             gain: Some(gain),
         });
     }

@@ -11,15 +11,15 @@ use super::{Advice, Context, counted, rewrite};
 pub(super) const RULE: Rule = Rule {
     code: "private-table",
     severity: Severity::Warning,
-    title: "an array of every work-item lies in memory",
+    title: "a private array is stored in memory",
     explanation: r"## What it finds
 
 A private array that is read at an index known only at run time.
 
 ## Why it costs
 
-Registers have no index: such an array is kept in memory, where every work-item has one of its own. Each access goes through the
-load/store pipe; a table of constants is written anew by every work-item besides.
+Registers cannot be indexed: such an array is stored in memory, once for each work-item. Each access goes through the
+load/store pipe. Every work-item also writes a table of constants again.
 
 ## Example
 
@@ -36,7 +36,7 @@ out[i] = squares[in[i] & 15];
 constant float squares[16] = { 0, 1, 4, 9, 16, 25, 36, 49, 64, 81, 100, 121, 144, 169, 196, 225 };  // outside of the kernel
 ```
 
-What is no constant is best read at indices that are known: in a loop that is unrolled, or by select between a few.
+Read an array that is not constant at known indices: in an unrolled loop, or with select between a few values.
 
 ## When it is wrong
 
@@ -44,7 +44,7 @@ Where the array is large and little of it is written and read.
 
 ## Source
 
-- Arm OpenCL guides: private arrays lie in memory. OpenCL C 3.0, 6.7: address spaces.
+- Arm OpenCL guides: private arrays are stored in memory. OpenCL C 3.0, 6.7: address spaces.
 ",
 };
 
@@ -78,10 +78,11 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                 rule: &RULE,
                 place,
                 message: format!(
-                    "{name} holds {} bytes of constants, which every work-item writes into its memory to look them up",
+                    "{name} holds {} bytes of constants, which every work-item writes to its own memory \
+                    before it reads them",
                     data.bytes()
                 ),
-                cure: "Declare it constant, outside of the kernel.".into(),
+                fix: "Declare it constant, outside of the kernel.".into(),
                 gain: context.gain_by(|kernel| rewrite::remove(kernel, &gone)),
             });
         } else {
@@ -89,12 +90,13 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                 rule: &RULE,
                 place,
                 message: format!(
-                    "{name} is read at an index known only at run time: its {} bytes lie in memory, with {} and {}",
+                    "{name} is read at an index known only at run time: its {} bytes are stored in memory, \
+                    with {} and {}",
                     data.bytes(),
                     counted(own.len() - stores.clone().count(), "load"),
                     counted(stores.count(), "store")
                 ),
-                cure: "Unroll the loop that indexes it, or select between a few values.".into(),
+                fix: "Unroll the loop that indexes it, or select between a few values.".into(),
                 gain: None,
             });
         }

@@ -11,15 +11,15 @@ const FEW: u32 = 4;
 pub(super) const RULE: Rule = Rule {
     code: "register-step",
     severity: Severity::Note,
-    title: "a few registers fewer would bring more threads",
+    title: "slightly fewer registers would allow more threads",
     explanation: r"## What it finds
 
-A kernel that uses up to four registers more than the last count at which more threads fit into a core.
+A kernel that uses up to four registers more than the last count at which more threads fit in a core.
 
 ## Why it costs
 
-Threads in flight hide the latency of memory. Each GPU has steps of register counts: one register past a step, and half of
-the threads have no place.
+Threads in flight hide the latency of memory. Each GPU has steps of register counts: one register past a step halves
+the number of threads.
 
 ## Example
 
@@ -29,12 +29,12 @@ float4 sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0, extra = a * b;  // 33 registers
 
 ## Instead
 
-Shorten a live range: compute a value again where it is used, load later, use half precision or a smaller tile.
+Shorten a live range: recompute a value where it is used, load later, use half precision or a smaller tile.
 
 ## When it is wrong
 
-A kernel that is bound by arithmetic with enough threads in flight gains nothing. The compiler of the phone may count otherwise
-by some registers.
+A kernel that is bound by arithmetic with enough threads in flight gains nothing. The phone's compiler may need a few
+registers more or fewer.
 
 ## Source
 
@@ -49,10 +49,10 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         rule: &RULE,
         place: registers.peak,
         message: format!(
-            "{} registers leave {} threads in a core; {fewer} fewer make it {threads}",
+            "{} registers allow {} threads in a core; {fewer} fewer allow {threads}",
             registers.work.used, registers.threads
         ),
-        cure: "Shorten the live range of a value that is live here, if the kernel waits for memory.".into(),
+        fix: "If the kernel waits for memory, shorten the live range of a value that is live here.".into(),
         gain: None,
     });
 }

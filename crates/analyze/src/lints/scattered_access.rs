@@ -10,16 +10,16 @@ use crate::{Access, Stride};
 pub(super) const RULE: Rule = Rule {
     code: "scattered-access",
     severity: Severity::Warning,
-    title: "neighbours touch lines of their own",
+    title: "neighbouring work-items touch different cache lines",
     explanation: r"## What it finds
 
-Loads and stores of work-items next to one another in a warp that lie a cache line or more apart, with bytes between them that the
-work-item does not use.
+Loads and stores of neighbouring work-items of a warp that are a cache line or more apart, with bytes between them
+that the work-item does not use.
 
 ## Why it costs
 
-A warp's access takes a cycle for each line it touches, and each line is fetched whole. Work-items 64 bytes apart take one
-line each: 16 cycles for a warp of 16, of which a few bytes are used.
+A warp's access takes a cycle for each line it touches, and each line is fetched whole. Work-items 64 bytes apart take
+one line each: 16 cycles for a warp of 16, and only a few bytes of each line are used.
 
 ## Example
 
@@ -30,7 +30,7 @@ out[row * width + column] = in[row * width + column];
 
 ## Instead
 
-Let dimension 0 run along the memory.
+Let dimension 0 follow consecutive addresses.
 
 ```c
 int column = get_global_id(0), row = get_global_id(1);
@@ -39,9 +39,9 @@ out[row * width + column] = in[row * width + column];
 
 ## When it is wrong
 
-Where the distance is an argument (`x[id * x_inc]`) that is 1 in most launches: the worst is priced, and `--arg x_inc=1` says
-that it is 1. Where all of a line is used by the same work-item soon after, and the lines stay in the cache meanwhile. (Where it does so with loads side
-by side, it is `gapped-access` or `narrow-access`.)
+Where the stride is an argument (`x[id * x_inc]`) that is 1 in most launches: the worst case is assumed, and
+`--arg x_inc=1` sets it to 1. Where the same work-item soon uses the rest of the line, and the line stays in the cache
+until then. (Adjacent loads that do so are reported as `gapped-access` or `narrow-access`.)
 
 ## Source
 
@@ -84,28 +84,31 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         let far = match (first.stride, &first.times) {
             (Stride::Bytes(bytes), _) => format!("{} bytes", bytes.unsigned_abs()),
             (_, Some(times)) => format!("{} bytes times `{}`", times.bytes.unsigned_abs(), times.argument),
-            _ => "a row or the like".to_owned(),
+            _ => "about a row".to_owned(),
         };
         // It may suffice that an argument is 1.
         let unless = first.times.as_ref().filter(|times| times.lines <= best(first));
         let unless = unless.map(|times| &times.argument);
-        let times = if same.len() == 1 { String::new() } else { format!(" in {} places", same.len()) };
+        let times = if same.len() == 1 { String::new() } else { format!(" at {} locations", same.len()) };
         found.push(Advice {
             rule: &RULE,
             place: first.place,
             message: format!(
-                "neighbours {} `{}` {far} apart{times}{}: a warp of {warp} touches {} lines where {} would do",
+                "neighbours {} `{}` {far} apart{times}{}: a warp of {warp} touches {} lines where {} would \
+                suffice",
                 if first.writes { "write" } else { "read" },
                 first.name(context.kernel),
                 unless.map_or_else(String::new, |argument| format!(", unless {argument} is 1")),
                 same.iter().map(|access| access.lines).sum::<u32>(),
                 same.iter().map(|access| best(access)).sum::<u32>(),
             ),
-            cure: match unless {
+            fix: match unless {
                 Some(argument) => format!(
-                    "Have a kernel of its own for {argument} = 1, or let get_global_id(0) run along the memory; `--arg {argument}=1` prices that."
+                    "Use a separate kernel for {argument} = 1, or let get_global_id(0) follow consecutive \
+                    addresses; `--arg {argument}=1` shows the cost."
                 ),
-                None => "Let get_global_id(0) run along the memory, so that neighbours share lines.".into(),
+                None => "Let get_global_id(0) follow consecutive addresses, so that neighbours share lines."
+                    .into(),
             },
             gain: context.gain(|share| match same.iter().find(|access| access.inst == share.inst) {
                 Some(access) => f64::from(best(access)) / f64::from(access.lines.max(1)),

@@ -14,8 +14,8 @@ A kernel that needs more registers than a work-item may have.
 
 ## Why it costs
 
-What does not fit is kept in memory: each use becomes a load, each new value a store, in the pipe that is most often the
-busiest anyway.
+Values that do not fit are stored in memory: each use becomes a load, each new value a store, in the pipe that is most
+often the busiest already.
 
 ## Example
 
@@ -26,7 +26,7 @@ vstore16(a * b + c * d, 0, out);
 
 ## Instead
 
-Less at once: fewer elements a work-item, narrower types, values used soon after they are loaded.
+Keep fewer values live: fewer elements per work-item, narrower types, values used soon after they are loaded.
 
 ```c
 float4 a = vload4(0, p), b = vload4(4, p), c = vload4(8, p), d = vload4(12, p);
@@ -52,10 +52,11 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         rule: &RULE,
         place: context.registers.peak,
         message: format!(
-            "{} registers are needed at once and {} are there: {} bytes of each work-item are kept in memory",
+            "{} registers are needed at once and {} are available: {} bytes of each work-item spill to \
+            memory",
             work.needed, work.used, work.spill_bytes
         ),
-        cure: "Have fewer values live here: fewer elements a work-item, narrower types, later loads.".into(),
+        fix: "Keep fewer values live here: fewer elements per work-item, narrower types, later loads.".into(),
         gain: context.gain_without_spills(),
     });
 }

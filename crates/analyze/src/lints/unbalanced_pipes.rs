@@ -19,16 +19,16 @@ const WORTH_A_TABLE: f64 = 0.2;
 pub(super) const RULE: Rule = Rule {
     code: "unbalanced-pipes",
     severity: Severity::Note,
-    title: "arithmetic bounds where a small table would do",
+    title: "arithmetic bounds the kernel where a small table would suffice",
     explanation: r"## What it finds
 
-Arithmetic that follows from one integer of at most 256 values, an 8-bit pixel say, in a kernel that is bound by arithmetic while loads and
-stores have time.
+Arithmetic that depends on one integer of at most 256 values, such as an 8-bit pixel, in a kernel that is bound by
+arithmetic while loads and stores have slack.
 
 ## Why it costs
 
-A power or a logarithm takes tens of operations for each pixel, and there are only 256 different ones. The pipes run side by side: a load
-costs nothing as long as another pipe bounds.
+A power or a logarithm takes tens of operations for each pixel, and there are only 256 different ones. The pipes run
+in parallel: a load costs nothing as long as another pipe bounds the kernel.
 
 ## Example
 
@@ -44,13 +44,13 @@ out[i] = table[in[i]];  // 256 bytes, made once by the host
 
 ## When it is wrong
 
-Where other kernels need the cache. The gain assumes the worst, that each work-item of a warp looks up another line: on GPUs with warps a table
-must save much to pay, on Midgard little. The other way round, loads that bound where arithmetic has time, has lints of its own: `overlapping-loads`,
-`image-or-buffer`, `private-table`.
+Where other kernels need the cache. The gain assumes the worst case, that each work-item of a warp reads a different
+line: on GPUs with warps a table must save much to pay off, on Midgard little. The reverse, loads that bound the
+kernel while arithmetic has slack, has its own lints: `overlapping-loads`, `image-or-buffer`, `private-table`.
 
 ## Source
 
-- The pipes of each family, and what the function costs: docs/model.md.
+- The pipes of each family, and the cost of the functions: docs/model.md.
 ",
 };
 
@@ -92,11 +92,11 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             rule: &RULE,
             place: context.kernel.insts[inst].place,
             message: format!(
-                "{} operations follow from one integer of {} values, while loads and stores have time",
+                "{} operations depend on one integer of {} values, while loads and stores have slack",
                 slice.insts.iter().count(),
                 numbers(range)
             ),
-            cure: "Look the result up in a table that the host makes once.".into(),
+            fix: "Look up the result in a table that the host computes once.".into(),
             gain: Some(gain),
         });
     }

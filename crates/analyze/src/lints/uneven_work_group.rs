@@ -11,12 +11,13 @@ pub(super) const RULE: Rule = Rule {
     title: "work-groups do not fill warps",
     explanation: r"## What it finds
 
-A work-group whose work-items are no multiple of the warp width, or a global size that leaves the driver only bad work-groups.
+A work-group whose size is not a multiple of the warp width, or a global size that the driver can only divide into
+inefficient work-groups.
 
 ## Why it costs
 
-Warps are filled from one work-group. The last warp of each group runs with empty lanes, at the price of a full one. Where the local
-size is left to the driver it must divide the global size: a prime extent leaves groups of 1.
+Warps are filled from one work-group. The last warp of each group runs with empty lanes, at the cost of a full one. A
+local size that the driver chooses must divide the global size: a prime extent leaves groups of 1.
 
 ## Example
 
@@ -41,8 +42,8 @@ A kernel whose groups must have that size.
 pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let multiple = u64::from(context.gpu.core.preferred_work_group_multiple.value.max(1));
     let warp = u64::from(context.gpu.core.warp_width.value.max(1));
-    let mut say = |message: String, cure: String, gain: Option<f64>| {
-        found.push(Advice { rule: &RULE, place: None, message, cure, gain });
+    let mut say = |message: String, fix: String, gain: Option<f64>| {
+        found.push(Advice { rule: &RULE, place: None, message, fix, gain });
     };
     if let Some(local) = context.setup.local {
         let items: u64 = local.iter().product();
@@ -50,7 +51,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         if lanes != items {
             say(
                 format!("work-groups of {items} work-items leave {} of {lanes} lanes empty", lanes - items),
-                format!("Have a multiple of {multiple} work-items in a group."),
+                format!("Use a multiple of {multiple} work-items in a group."),
                 Some(1.0 - items as f64 / lanes as f64),
             );
         }

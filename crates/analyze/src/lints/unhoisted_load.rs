@@ -10,16 +10,16 @@ use super::{Advice, Context, rewrite};
 pub(super) const RULE: Rule = Rule {
     code: "unhoisted-load",
     severity: Severity::Warning,
-    title: "every round of a loop loads or stores the same again",
+    title: "every iteration of a loop repeats the same load or store",
     explanation: r"## What it finds
 
-Loads in a loop whose address does not change from round to round, and which the compiler leaves there because something that the loop
-stores might change them; and stores to one address in every round, which the loop might load.
+Loads in a loop whose address does not change between iterations, and which the compiler does not hoist because a
+store in the loop might change the value; and stores to one address in every iteration, which the loop might load.
 
 ## Why it costs
 
-Two pointers may point to the same memory unless one of them is `restrict`. After each store the compiler loads again what it has
-loaded already; and what is added up in memory is loaded and stored in every round.
+Two pointers may point to the same memory unless one of them is `restrict`. After each store the compiler loads the
+value again; a sum in memory is loaded and stored in every iteration.
 
 ## Example
 
@@ -67,7 +67,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         if others_come_in || !inside.iter().any(|fact| fact.writes) {
             continue;
         }
-        let every_round = |block: Block| {
+        let every_iteration = |block: Block| {
             loops.around(block) == Some(index)
                 && each.latches.iter().all(|latch| context.facts.dominators().dominates(block, *latch))
         };
@@ -78,7 +78,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
                 Op::Load(access) | Op::Store(access) => !access.volatile,
                 _ => false,
             };
-            plain && is_shared(context, fact) && every_round(fact.block) && is_ahead(data.operands[0])
+            plain && is_shared(context, fact) && every_iteration(fact.block) && is_ahead(data.operands[0])
         };
         // Another write in the loop may change the loaded value, and another load in the loop may read the stored one.
         let alone = |fact: &MemoryFact| {
@@ -106,20 +106,20 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         let name = |fact: &MemoryFact| {
             context.access(fact.inst).map_or("memory", |access| access.name(context.kernel)).to_owned()
         };
-        let (again, cure) = if stores.is_empty() {
-            ("loaded", "Load it into a variable ahead of the loop, or declare the pointers restrict.")
+        let (again, fix) = if stores.is_empty() {
+            ("loaded", "Load it into a variable before the loop, or declare the pointers restrict.")
         } else {
-            ("stored", "Keep it in a variable, and store that behind the loop.")
+            ("stored", "Keep it in a variable, and store that after the loop.")
         };
         found.push(Advice {
             rule: &RULE,
             place: context.kernel.insts[first.inst].place,
             message: format!(
-                "`{}` is {again} in every round at the same place: `{}` might be the same memory",
+                "`{}` is {again} in every iteration at the same address: `{}` might be the same memory",
                 name(first),
                 name(other)
             ),
-            cure: cure.into(),
+            fix: fix.into(),
             gain: Some(gain),
         });
     }

@@ -16,12 +16,12 @@ pub(super) const RULE: Rule = Rule {
     title: "narrow arithmetic that leaves lanes of its registers empty",
     explanation: r"## What it finds
 
-Arithmetic on 8 or 16 bits, or on `int` that `short` would hold, one element at a time or fewer than a register has room for.
+Arithmetic on 8 or 16 bits, or on `int` values that fit in `short`, on fewer elements at a time than a register holds.
 
 ## Why it costs
 
-A register of Bifrost and Valhall holds two lanes of 16 bits or four of 8, one of Midgard eight or sixteen, and an instruction computes
-all of them or one for the same price. Adreno computes lane by lane: there it is not reported.
+A register of Bifrost and Valhall holds two lanes of 16 bits or four of 8, one of Midgard eight or sixteen, and an
+instruction computes all of them or one at the same cost. Adreno computes lane by lane: there it is not reported.
 
 ## Example
 
@@ -39,7 +39,8 @@ vstore4(x * gain + offset, i, out);
 
 ## When it is wrong
 
-Where elements go different ways, so that vectors compute for nothing; where fewer work-items leave cores idle.
+Where elements take different paths, so that vector lanes compute unused results; where fewer work-items leave cores
+idle.
 
 ## Source
 
@@ -82,26 +83,26 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
     let gain =
         context.gain(|share| lanes(share).map_or(1.0, |(lanes, room)| f64::from(lanes) / f64::from(room)));
     let Some(gain) = gain.filter(|gain| *gain >= WORTH) else { return };
-    let (mut filled, mut there, mut dearest) = (0, 0, None);
+    let (mut filled, mut there, mut costliest) = (0, 0, None);
     let mut narrow: EntitySet<Inst> = EntitySet::new();
     for share in context.shares {
         let Some((lanes, room)) = lanes(share) else { continue };
         (filled, there) = (filled + lanes, there + room);
         narrow.insert(share.inst);
         let clocks = (context.weight)(share.block).evaluate(ASSUMED_TRIPS) * share.clocks;
-        if dearest.is_none_or(|(most, _)| clocks > most) && kernel.insts[share.inst].place.is_some() {
-            dearest = Some((clocks, share.inst));
+        if costliest.is_none_or(|(most, _)| clocks > most) && kernel.insts[share.inst].place.is_some() {
+            costliest = Some((clocks, share.inst));
         }
     }
     let (count, wide) = (narrow.iter().count(), there.checked_div(filled).unwrap_or(1));
     found.push(Advice {
         rule: &RULE,
-        place: dearest.and_then(|(_, inst)| kernel.insts[inst].place),
+        place: costliest.and_then(|(_, inst)| kernel.insts[inst].place),
         message: format!(
             "{} on narrow types filling {filled} of {there} lanes",
             counted(count, "instruction")
         ),
-        cure: format!("Compute on vectors, with up to {wide} times the elements in a work-item."),
+        fix: format!("Compute on vectors, with up to {wide} times the elements per work-item."),
         gain: Some(gain),
     });
 }

@@ -12,17 +12,17 @@ use super::{Advice, Context, counted};
 pub(super) const RULE: Rule = Rule {
     code: "vectorised-for-nothing",
     severity: Severity::Note,
-    title: "vectors of 32 bits that cost threads and gain nothing",
+    title: "32-bit vectors that cost threads and gain nothing",
     explanation: r"## What it finds
 
-Vectors of `float` or `int` that no wide load or store needs, live where the kernel needs most registers, on a GPU that computes
-them lane by lane; without them more threads would fit into a core, or nothing would be spilled.
+Vectors of `float` or `int` that no wide load or store needs, live where the kernel needs most registers, on a GPU
+that computes them lane by lane; without them more threads would fit in a core, or nothing would be spilled.
 
 ## Why it costs
 
-Bifrost, Valhall and Adreno have no vector units for 32 bits: a `float4` is four registers and each operation on it four
-instructions. Wide vectors pay where they make loads and stores wide. Elsewhere they keep registers busy, and fewer threads hide
-the latency of memory.
+Bifrost, Valhall and Adreno have no vector units for 32 bits: a `float4` is four registers and each operation on it
+four instructions. Wide vectors pay off where they make loads and stores wide. Elsewhere they occupy registers, and
+fewer threads hide the latency of memory.
 
 ## Example
 
@@ -44,8 +44,8 @@ out[i] = sum;
 
 ## When it is wrong
 
-Where lanes are independent of one another and hide each other's latency, and enough threads are in flight as it is. On
-Midgard, whose registers are vectors, it is not looked for.
+Where lanes are independent of one another and hide each other's latency, and enough threads are in flight anyway.
+Nothing is reported for Midgard, whose registers are vectors.
 
 ## Source
 
@@ -83,7 +83,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         .filter(|(_, inst)| touches(inst))
         .find_map(|(_, inst)| kernel.insts[inst].place);
     let harm = if threads > registers.threads {
-        format!("{threads} threads would fit into a core, and {} do", registers.threads)
+        format!("{threads} threads would fit in a core, and {} do", registers.threads)
     } else {
         format!("{} bytes are spilled", registers.work.spill_bytes)
     };
@@ -95,7 +95,7 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
             counted(idle.len(), "wide vector"),
             registers.work.needed
         ),
-        cure: "Compute one lane after the other, or one in each work-item.".into(),
+        fix: "Compute one lane after the other, or one in each work-item.".into(),
         gain: context.gain_without_spills(),
     });
 }

@@ -12,17 +12,17 @@ use super::{Advice, Context, counted};
 pub(super) const RULE: Rule = Rule {
     code: "wide-integer",
     severity: Severity::Warning,
-    title: "arithmetic on 64 bits where 32 would do",
+    title: "64-bit arithmetic where 32 bits would suffice",
     explanation: r"## What it finds
 
-Arithmetic on `size_t`, `long` or `ulong` whose every value provably fits 32 bits, or whose results are nothing but indices into
+Arithmetic on `size_t`, `long` or `ulong` whose values provably fit in 32 bits, or whose results are only indices into
 buffers of fewer than 2^31 elements.
 
 ## Why it costs
 
-No phone GPU has units for 64-bit integers as it has for 32 bits: an addition takes two to three operations, a multiplication six
-to twenty, a division more than a hundred. Each value takes two registers. An address has 64 bits, but an index that has 32 is
-widened by the address unit, for nothing or next to it.
+No phone GPU has native units for 64-bit integers: an addition takes two to three operations, a multiplication six to
+twenty, a division more than a hundred. Each value takes two registers. An address has 64 bits, but the address unit
+widens a 32-bit index at little or no cost.
 
 ## Example
 
@@ -40,7 +40,7 @@ out[y * width + x] = in[y * width + x];
 
 ## When it is wrong
 
-For buffers of 2^31 elements or more, and for what is meant to wrap at 64 bits.
+For buffers of 2^31 elements or more, and for values that are meant to wrap at 64 bits.
 
 ## Source
 
@@ -93,15 +93,15 @@ pub(super) fn look(context: &Context<'_>, found: &mut Vec<Advice>) {
         let name = chain.type_name(32);
         let mut results = chain.computes.iter().filter_map(|inst| context.kernel.insts[*inst].result);
         let purpose = if results.all(|value| indices.contains(value)) {
-            "for nothing but indices, for which 32 bits do".to_owned()
+            "used only as indices, for which 32 bits suffice".to_owned()
         } else {
-            format!("for whose values {name} has room")
+            format!("whose values fit in {name}")
         };
         found.push(Advice {
             rule: &RULE,
             place: chain.computes.iter().find_map(|inst| context.kernel.insts[*inst].place),
             message: format!("{} on 64-bit integers, {purpose}", counted(chain.computes.len(), "operation")),
-            cure: format!("Compute in {name}: const {name} i = get_global_id(0)."),
+            fix: format!("Compute in {name}: const {name} i = get_global_id(0)."),
             gain: Some(gain),
         });
     }

@@ -1,4 +1,4 @@
-// The steps of the published product of half matrices (docs/model.md), written anew from their description: C = A B, all sizes
+// The steps of the published product of half matrices (docs/model.md), rewritten from their description: C = A B, all sizes
 // multiples of 4; dimension 0 runs along a row of C.
 
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable

@@ -1,4 +1,4 @@
-// The six steps of the published Laplace ladder on a Mali-T604 (docs/model.md), written anew from their description: packed
+// The six steps of the published Laplace ladder on a Mali-T604 (docs/model.md), rewritten from their description: packed
 // 24-bit RGB, weights -1 around +9, dimension 0 walks down the image, and the rim is left to the host, so that what is
 // counted is the filter itself. Only `scalar` has the published test for the border.
 

@@ -1,7 +1,7 @@
 //! Compares the model with published figures: the tables in docs/model.md, which these tests update with `BLESS=1`.
 //! Every change of a figure shows there.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test says aloud what it leaves out")]
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test reports what it leaves out")]
 
 mod gemm;
 mod ladder;

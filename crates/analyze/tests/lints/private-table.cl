@@ -17,7 +17,7 @@ kernel void quick(global const int *in, global float *out)
     out[i] = table[in[i] & 15];
 }
 
-// What is no constant, at an index that only the data tell.
+// A value that is not constant, at an index that depends on the data.
 kernel void slow_values(global const float *in, global const int *order, global float *out)
 {
     const int i = get_global_id(0);

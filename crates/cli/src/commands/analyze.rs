@@ -98,8 +98,8 @@ enum Form {
 const ONE_OF_EACH: [&str; 6] = ["Mali-T860", "Mali-G52", "Mali-G78", "Mali-G610", "Mali-G720", "Adreno 640"];
 
 fn argument(text: &str) -> Result<(String, i64), String> {
-    let (name, value) = text.split_once('=').ok_or("want NAME=VALUE, as width=1024")?;
-    let value = value.trim().parse().map_err(|_| format!("`{value}` is no whole number"))?;
+    let (name, value) = text.split_once('=').ok_or("want NAME=VALUE, such as width=1024")?;
+    let value = value.trim().parse().map_err(|_| format!("`{value}` is not a whole number"))?;
     Ok((name.trim().to_owned(), value))
 }
 
@@ -179,9 +179,9 @@ impl Analyze {
             (Form::Sarif, Some(diff)) => {
                 writeln!(out, "{}", sarif(&[&analysis::WORSE], &diff.findings()))?;
             }
-            (Form::MaliocJson, Some(_)) => bail!(
-                "--diff has no malioc-json form; --format text, json, sarif and markdown show what changed"
-            ),
+            (Form::MaliocJson, Some(_)) => {
+                bail!("--diff does not support malioc-json; use --format text, json, sarif or markdown")
+            }
             (Form::Text, None) => {
                 for (index, priced) in all.iter().enumerate() {
                     if index > 0 {
@@ -238,7 +238,7 @@ impl Analyze {
         }
         let names: Vec<&str> = gpus.iter().map(|gpu| gpu.name()).collect();
         bail!(
-            "--format malioc-json is for Mali GPUs, not for {}; --format json has all of them",
+            "--format malioc-json supports only Mali GPUs, not {}; --format json supports all GPUs",
             names.join(", ")
         )
     }
@@ -292,7 +292,7 @@ impl Analyze {
             return Description::read(&self.program)?.built_with(self.build.options()?);
         }
         let Some(path) = self.program.to_str().map(str::to_owned) else {
-            bail!("{} is no UTF-8; rename it", self.program.display());
+            bail!("{} is not UTF-8; rename it", self.program.display());
         };
         let is_spirv = Path::new(&path).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("spv"));
         let source = if is_spirv { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
@@ -366,7 +366,7 @@ impl Analyze {
                 ParameterKind::Value(ty) if ty.is_int() && !matches!(ty, Type::Vector(..))
             );
             if !is_integer {
-                bail!("--arg {name}: argument `{name}` of kernel `{}` is no integer", kernel.name);
+                bail!("--arg {name}: argument `{name}` of kernel `{}` is not an integer", kernel.name);
             }
             setup.arguments.insert(position, *value);
         }
@@ -382,9 +382,9 @@ fn earlier(path: &Path) -> Result<Vec<Value>> {
         .enumerate()
         .map(|(index, line)| {
             let object: Option<Value> = serde_json::from_str(line).ok();
-            object
-                .filter(|object| object["longest_path"].is_object())
-                .ok_or_else(|| anyhow!("{shown}:{}: no result of `tripipe analyze --format json`", index + 1))
+            object.filter(|object| object["longest_path"].is_object()).ok_or_else(|| {
+                anyhow!("{shown}:{}: not a result of `tripipe analyze --format json`", index + 1)
+            })
         })
         .collect()
 }

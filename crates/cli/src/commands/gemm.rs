@@ -210,7 +210,10 @@ impl Gemm {
     fn check_inputs(&self) -> Result<()> {
         let inputs = [Some(&self.a), Some(&self.b), self.c.as_ref(), self.bias.as_ref()];
         if inputs.into_iter().flatten().filter(|path| is_standard(path)).count() > 1 {
-            bail!("- stands for more than one array, and standard input has one; name files for the others");
+            bail!(
+                "- is given for more than one array, but standard input holds one; name files for the \
+                others"
+            );
         }
         Ok(())
     }
@@ -231,7 +234,7 @@ fn check(a: &Operand<'_>, b: &Operand<'_>) -> Result<()> {
         "check which matrices these are"
     };
     bail!(
-        "{} is {m}x{k} and {} is {k_of_b}x{n}: a product wants as many columns in A as rows in B; {hint}",
+        "{} is {m}x{k} and {} is {k_of_b}x{n}: a product needs as many columns in A as rows in B; {hint}",
         shown_input(a.path),
         shown_input(b.path),
     )
@@ -241,7 +244,8 @@ fn check(a: &Operand<'_>, b: &Operand<'_>) -> Result<()> {
 fn batch(a: &Operand<'_>, b: &Operand<'_>) -> Result<Option<usize>> {
     match (a.matrix.count, b.matrix.count) {
         (Some(of_a), Some(of_b)) if of_a != of_b => bail!(
-            "{} is a batch of {of_a} matrices and {} one of {of_b}; a batch goes with as many, or with one matrix",
+            "{} is a batch of {of_a} matrices and {} one of {of_b}; batches must have the same size, or one \
+            operand must be a single matrix",
             shown_input(a.path),
             shown_input(b.path),
         ),
@@ -330,7 +334,7 @@ impl Work<'_> {
         let what = format!("the {times}{m}x{n} product of {a} and {b}");
         let elements = self.extents().into_iter().try_fold(1usize, usize::checked_mul);
         let bytes = elements.and_then(|elements| elements.checked_mul(element_bytes));
-        memory::check(&what, bytes.map(|bytes| bytes as u64), "multiply blocks of the matrices one by one")?;
+        memory::check(&what, bytes.map(|bytes| bytes as u64), "multiply the matrices in blocks")?;
         Ok(what)
     }
 
@@ -399,7 +403,7 @@ impl Work<'_> {
         let shown = shown_input(self.gemm.c.as_deref().unwrap_or(Path::new("C")));
         let values = T::sums(&added.elements).ok_or_else(|| {
             anyhow!(
-                "{shown} holds {}; what is added has the type of C, {}",
+                "{shown} holds {}; the added matrix must have the type of C, {}",
                 added.elements.type_name(),
                 T::SUMS
             )
@@ -410,7 +414,7 @@ impl Work<'_> {
             let shown_extents =
                 |extents: &[usize]| extents.iter().map(ToString::to_string).collect::<Vec<_>>().join("x");
             bail!(
-                "{shown} is {}; what is added has C's extents, {}",
+                "{shown} is {}; the added matrix must have the extents of C, {}",
                 shown_extents(&found),
                 shown_extents(&want)
             );
@@ -422,10 +426,10 @@ impl Work<'_> {
         let n = self.size[1];
         let shown = shown_input(self.gemm.bias.as_deref().unwrap_or(Path::new("the bias")));
         let values = T::sums(bias).ok_or_else(|| {
-            anyhow!("{shown} holds {}; a bias has the type of C, {}", bias.type_name(), T::SUMS)
+            anyhow!("{shown} holds {}; a bias must have the type of C, {}", bias.type_name(), T::SUMS)
         })?;
         if values.len() != n {
-            bail!("{shown} holds {} numbers; a bias has one for each of C's {n} columns", values.len());
+            bail!("{shown} holds {} numbers; a bias must have one for each of C's {n} columns", values.len());
         }
         Ok(values)
     }

@@ -97,7 +97,7 @@ impl Ladder {
         let show = self.show(ladder)?;
         let source = match &self.image {
             Some(_) if ladder.size_kind != SizeKind::Image => {
-                bail!("--image goes with a ladder over images, not with {name}: leave it out")
+                bail!("--image needs a ladder over images, and {name} is not one: remove it")
             }
             Some(path) => picture::read(path)?,
             None => picture::read_built_in(CHELSEA)?,
@@ -126,10 +126,9 @@ impl Ladder {
                 Some(output) => self.show_picture(output, &source, &devices, canvas.width, out),
                 None => Ok(()),
             };
-            let (climb, what) = climb_on(device, ladder, &sizes, &inputs, options, rows, out, &mut between)
-                .with_context(|| {
-                format!("the ladder {name} could not be climbed on {}", device.name())
-            })?;
+            let (climb, what) =
+                climb_on(device, ladder, &sizes, &inputs, options, rows, out, &mut between)
+                    .with_context(|| format!("the ladder {name} could not be run on {}", device.name()))?;
             if climb.failed() {
                 finish = Finish::Bad;
             }
@@ -166,7 +165,7 @@ impl Ladder {
         match self.save.as_deref() {
             Some(path) if path == Path::new("none") => Ok(None),
             Some(_) if !filters => {
-                bail!("--save goes with ladder laplace, not with {}: leave it out", ladder.name)
+                bail!("--save needs ladder laplace, not {}: remove it", ladder.name)
             }
             Some(path) => {
                 picture::Format::of(path)?;
@@ -270,7 +269,7 @@ fn check_memory(ladder: &ladder::Ladder, sizes: &[Size]) -> Result<()> {
 
 /// Climbs the ladder and describes the device. With `rows`, each row is printed as soon as it is known. `between` is
 /// called after the first size.
-#[expect(clippy::too_many_arguments, reason = "a climb is described by as many things")]
+#[expect(clippy::too_many_arguments, reason = "a run of a ladder is described by this many values")]
 fn climb_on(
     device: &Device,
     ladder: &ladder::Ladder,
@@ -283,7 +282,7 @@ fn climb_on(
 ) -> Result<(Climb, String)> {
     let name = device.name();
     if rows {
-        writeln!(out, "{name}, as it climbs: median, rate")?;
+        writeln!(out, "{name}, in progress: median, rate")?;
         out.flush()?;
     }
     let pieces = ladder.steps.len() + 2;

@@ -89,7 +89,7 @@ fn say_on(progress: &Progress, doing: &str, device: &Device) {
     match device.opencl() {
         None => progress.say(&doing),
         Some(_) => {
-            progress.compiles(&format!("{doing}; what it has not compiled before takes seconds"));
+            progress.compiles(&format!("{doing}; kernels that it has not compiled before take seconds"));
         }
     }
 }
@@ -101,7 +101,7 @@ fn failed(what: &str, device: &Device, error: &Error) -> anyhow::Error {
         ErrorKind::Device | ErrorKind::Dependency | ErrorKind::OutOfMemory | ErrorKind::Unsupported
             if on_opencl =>
         {
-            "; --device cpu does it without OpenCL"
+            "; --device cpu works without OpenCL"
         }
         _ => "",
     };

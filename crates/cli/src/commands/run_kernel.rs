@@ -59,7 +59,7 @@ impl FromStr for Target {
         }
         match name.parse() {
             Ok(choice @ Choice::OpenCl(_)) => Ok(Self::OpenCl(choice)),
-            Ok(_) => Err(format!("{name} runs no launch files; want simulator, opencl or opencl:N")),
+            Ok(_) => Err(format!("{name} cannot run launch files; want simulator, opencl or opencl:N")),
             Err(_) => Err("want simulator, opencl or opencl:N".to_owned()),
         }
     }
@@ -99,7 +99,9 @@ impl RunKernel {
             }
             Target::OpenCl(choice) => {
                 let device = resolve(choice)?;
-                let Device::OpenCl(device) = &device else { bail!("{} runs no launch files", device.name()) };
+                let Device::OpenCl(device) = &device else {
+                    bail!("{} cannot run launch files", device.name())
+                };
                 // A kernel under development changes with every run, and its include files may change too.
                 let options = ExecutorOptions::default().cache(CacheChoice::Off);
                 let executor = OpenClExecutor::new(device, &options)?;

@@ -166,7 +166,7 @@ fn opencl(device: &DeviceArgument) -> Result<tripipe_opencl::Device> {
     match chosen.opencl() {
         Some(device) => Ok(device.clone()),
         None => {
-            bail!("the CPU path has one way to do a thing; --device opencl sweeps an OpenCL device")
+            bail!("the CPU path has one candidate per operation; --device opencl sweeps an OpenCL device")
         }
     }
 }
@@ -195,7 +195,7 @@ impl FromStr for Limit {
 impl Display for Limit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
-            Some(limit) => write!(f, "{} s at the most (--limit)", limit.as_secs_f64()),
+            Some(limit) => write!(f, "{} s at most (--limit)", limit.as_secs_f64()),
             None => f.write_str("as long as it takes"),
         }
     }
@@ -259,22 +259,22 @@ fn doing<P: Display>(stage: &Stage<'_, P>) -> String {
     }
 }
 
-/// How many candidates were tried, and how many were dropped or failed, e.g. `300 ways, 12 dropped as far slower, 3
-/// failed`.
+/// How many candidates were tried, and how many were dropped or failed, e.g. `300 candidates, 12 dropped as far slower,
+/// 3 failed`.
 fn tally<P>(heat: &Heat<P>, clock: &Clock) -> String {
     let count = |is: &dyn Fn(&TryError) -> bool| {
         heat.tried.iter().filter(|tried| tried.outcome.as_ref().is_err_and(is)).count()
     };
     let dropped = count(&|error| matches!(error, TryError::Dropped { .. }));
     let failed = count(&|error| !matches!(error, TryError::Dropped { .. }));
-    let mut text = format!("{} ways", heat.tried.len());
+    let mut text = format!("{} candidates", heat.tried.len());
     for (count, what) in [(dropped, "dropped as far slower"), (failed, "failed")] {
         if count > 0 {
             let _ = write!(text, ", {count} {what}");
         }
     }
     if heat.is_partial() {
-        let why = if clock.is_interrupted() { "interrupted" } else { "the time was up (--limit)" };
+        let why = if clock.is_interrupted() { "interrupted" } else { "the time limit was reached (--limit)" };
         let what = match heat.left_out {
             0 => "finals cut short".to_owned(),
             left => format!("{left} more not tried"),
@@ -348,7 +348,7 @@ impl Products {
             }
             output.write(|sink| Ok(sink.write_all(table.as_bytes())?))?;
         } else if self.output.is_some() {
-            writeln!(out, "no table is written: no way was right")?;
+            writeln!(out, "no table is written: no candidate gave a correct result")?;
         }
         Ok(match (clock.is_interrupted(), entries.is_empty()) {
             (true, _) => Finish::Interrupted,
@@ -417,7 +417,7 @@ impl Filters {
             candidates.extend(known.into_iter().filter(|known| !self.also.contains(known)));
         }
         let name = executor.probe().name.clone();
-        writeln!(out, "{} ways on {name}: {}", candidates.len(), self.limit)?;
+        writeln!(out, "{} candidates on {name}: {}", candidates.len(), self.limit)?;
         out.flush()?;
         let clock = Clock::start(self.limit);
         let share = clock.share(1);

@@ -44,7 +44,7 @@ pub(crate) struct Template {
 fn size(text: &str) -> Result<usize, String> {
     match text.trim().parse::<u32>() {
         Ok(size @ 1..) => Ok(size as usize),
-        _ => Err("want numbers of work-items, 1 to 4294967295, as 1024 or 640,480".to_owned()),
+        _ => Err("want numbers of work-items, 1 to 4294967295, such as 1024 or 640,480".to_owned()),
     }
 }
 
@@ -54,7 +54,7 @@ impl Template {
             bail!("a launch has 1 to 3 dimensions, not {}; give --global as many sizes", self.global.len());
         }
         let Some(path) = self.program.to_str().map(str::to_owned) else {
-            bail!("{} is no UTF-8, which launch files are; rename it", self.program.display());
+            bail!("{} is not UTF-8, as launch files must be; rename it", self.program.display());
         };
         let is_spirv = self.program.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("spv"));
         let source = if is_spirv { ProgramFile::SpirV { path } } else { ProgramFile::OpenClC { path } };
@@ -97,7 +97,7 @@ fn chosen<'l>(loaded: &'l Loaded, program: &str, wanted: Option<&str>) -> Result
         (Some(wanted), [_, ..]) => bail!("{program} has no kernel `{wanted}`; it has {}", listed()),
         (_, []) => bail!("{program} has no kernel"),
         (None, [only]) => only,
-        (None, _) => bail!("{program} has {} kernels; say which with --kernel: {}", names.len(), listed()),
+        (None, _) => bail!("{program} has {} kernels; choose one with --kernel: {}", names.len(), listed()),
     };
     if let Some(refused) = loaded.refused.iter().find(|refused| refused.kernel == wanted) {
         bail!("{program}: kernel `{wanted}`: {}", refused.error);

@@ -64,7 +64,8 @@ impl FromStr for Layout {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = |what: &str| {
             format!(
-                "{what}; want nv12:WIDTHxHEIGHT or nv21:WIDTHxHEIGHT, and :PITCH after it for rows so many bytes apart"
+                "{what}; want nv12:WIDTHxHEIGHT or nv21:WIDTHxHEIGHT, with :PITCH after it if rows are \
+                PITCH bytes apart"
             )
         };
         let mut parts = text.split(':');
@@ -72,17 +73,17 @@ impl FromStr for Layout {
         let size = parts.next().and_then(|size| size.split_once('x'));
         let extent = |text: &str| text.parse().ok().filter(|extent| (1..=EXTENT_MAX).contains(extent));
         let size = size.and_then(|(width, height)| Some([extent(width)?, extent(height)?]));
-        let size = size.ok_or_else(|| wrong("a frame needs its extents"))?;
+        let size = size.ok_or_else(|| wrong("a frame needs a size"))?;
         let row = size[0] + size[0] % 2;
         let pitch = match parts.next() {
             None => None,
             Some(text) => {
                 let pitch = text.parse().ok().filter(|pitch| (row..=4 * EXTENT_MAX).contains(pitch));
-                Some(pitch.ok_or_else(|| wrong(&format!("rows are {row} bytes apart at the least")))?)
+                Some(pitch.ok_or_else(|| wrong(&format!("rows are at least {row} bytes apart")))?)
             }
         };
         if parts.next().is_some() {
-            return Err(wrong("there is more behind it"));
+            return Err(wrong("there is text after it"));
         }
         Ok(Self { kind, size, pitch })
     }
@@ -114,7 +115,8 @@ impl Layout {
         let most = self.pitch.map_or(want, |pitch| want.max(pitch * rows));
         if !(want..=most).contains(&bytes.len()) {
             bail!(
-                "{shown} has {} bytes, and {} of {width}x{height} has {want}; check its extents and the bytes from row to row",
+                "{shown} has {} bytes, but {} of {width}x{height} has {want}; check its size and the bytes \
+                from row to row",
                 bytes.len(),
                 self.kind
             );

@@ -103,7 +103,7 @@ fn drained(stream: Box<dyn Read>, shown: &str, at_most: u64) -> Result<Vec<u8>> 
         .read_to_end(&mut bytes)
         .map_err(|error| anyhow!("{shown} cannot be read: {}", plain(&error)))?;
     if bytes.len() as u64 > at_most {
-        bail!("{shown} has more than {}, the most that is taken", tripipe_report::bytes(at_most));
+        bail!("{shown} has more than {}, the maximum", tripipe_report::bytes(at_most));
     }
     Ok(bytes)
 }

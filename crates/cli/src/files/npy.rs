@@ -100,7 +100,7 @@ pub(crate) fn read_vector(path: &Path) -> Result<Elements> {
     let opened = Opened::open(input::open_or_standard(path, "an array")?, &shown)?;
     let shape = &opened.header.shape;
     if shape.iter().filter(|extent| **extent != 1).count() > 1 {
-        bail!("{shown} is an array of {shape:?}, a bias is a vector; take a row or a column of it");
+        bail!("{shown} is an array of {shape:?}, but a bias is a vector; use a row or a column of it");
     }
     opened.elements()
 }
@@ -115,7 +115,7 @@ pub(crate) fn read_array(path: &Path, at_most: u64) -> Result<Array> {
     let scalar = opened.header.scalar().with_context(|| format!("{shown} cannot be used"))?;
     let bytes = opened.bytes(scalar.bytes())?;
     if bytes > at_most {
-        bail!("{shown} holds {bytes} bytes of numbers, {at_most} are allowed for it; raise the limit");
+        bail!("{shown} holds {bytes} bytes of numbers, and at most {at_most} are allowed; raise the limit");
     }
     let extents = opened.header.shape.iter().map(|extent| *extent as usize).collect();
     let bytes = match scalar {
@@ -447,8 +447,8 @@ mod tests {
             (file("<f4", "False", "(1, 1, 1, 3)", &[0; 12]), "4 dimensions"),
             (file("<f4", "False", "(2, 3)", &[0; 23]), "cut short"),
             (file("<f4", "False", "(1048576, 1048576)", &[0; 8]), "cut short"),
-            (file("<f4", "False", "(4294967296, 4294967296)", &[0; 8]), "more elements"),
-            (file("<f4", "False", "(0, 4294967296, 4294967296)", &[0; 8]), "more elements"),
+            (file("<f4", "False", "(4294967296, 4294967296)", &[0; 8]), "too many elements"),
+            (file("<f4", "False", "(0, 4294967296, 4294967296)", &[0; 8]), "too many elements"),
             (file("<f4", "False", &"(".repeat(5000), &[0; 8]), "dictionary"),
             (file("<f4", "False", "'two'", &[0; 8]), "not a .npy file"),
         ];

@@ -46,7 +46,7 @@ impl Header {
         };
         let elements = header.shape.iter().try_fold(1u64, |all, extent| all.checked_mul((*extent).max(1)));
         if elements.is_none() {
-            bail!("its shape has more elements than can be counted");
+            bail!("its shape has too many elements");
         }
         Ok((header, end as u64))
     }
@@ -72,7 +72,8 @@ impl Header {
             "f4" => ScalarType::F32,
             "f8" => ScalarType::F64,
             _ => bail!(
-                "it holds '{kind}', no integers and no floats of 16, 32 or 64 bits; convert it, e.g. a.astype('float32')"
+                "it holds '{kind}', neither integers nor floats of 16, 32 or 64 bits; convert it, e.g. \
+                a.astype('float32')"
             ),
         };
         if kind.starts_with('>') && scalar.bytes() > 1 {

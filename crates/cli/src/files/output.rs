@@ -52,7 +52,7 @@ impl Output {
             return Self::open(path);
         }
         if io::stdout().is_terminal() {
-            bail!("- writes to standard output, which is a terminal; pipe it on, or name a file");
+            bail!("- writes to standard output, which is a terminal; pipe it, or name a file");
         }
         Ok(Self { path: path.to_owned(), place: Place::Standard })
     }
@@ -101,7 +101,7 @@ impl Output {
             Ok(_) => bail!("{shown} cannot be written: {} is not a folder", folder.display()),
             Err(error) => {
                 bail!(
-                    "{shown} cannot be written: folder {}: {}; make it first",
+                    "{shown} cannot be written: folder {}: {}; create it first",
                     folder.display(),
                     plain(&error)
                 )
@@ -247,7 +247,7 @@ mod tests {
         fs::write(&file, "").unwrap();
         let cases = [
             (folder.path().to_owned(), "is a folder"),
-            (folder.path().join("missing/out.png"), "make it first"),
+            (folder.path().join("missing/out.png"), "create it first"),
             (file.join("out.png"), "cannot be written"),
             (PathBuf::new(), "empty name"),
         ];

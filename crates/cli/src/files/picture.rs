@@ -44,8 +44,8 @@ pub(crate) fn read_at_most(path: &Path, bytes: u64) -> Result<Picture> {
     let picture = read_from(input::open(path, "a picture")?, &shown, bytes.min(DECODED_MAX))?;
     if is_deep(&picture.pixels) {
         bail!(
-            "{shown} has 16 bits a channel, pictures of 8 are taken here; convert it first, e.g. \
-             `tripipe filter convert:u8:0.00389105 IN OUT`"
+            "{shown} has 16 bits per channel, but only 8 are supported here; convert it first, e.g. \
+            `tripipe filter convert:u8:0.00389105 IN OUT`"
         );
     }
     Ok(picture)
@@ -67,7 +67,7 @@ fn read_from(input: Input, shown: &str, at_most: u64) -> Result<Picture> {
         bail!("{shown} is not a picture that can be read; want PNG, JPEG, PPM, PGM, PAM, BMP, TIFF or WebP");
     };
     let broken = |error: &dyn std::fmt::Display| {
-        anyhow!("{shown} is broken or cut short ({error}); get it again, or save it anew from a viewer")
+        anyhow!("{shown} is broken or truncated ({error}); get it again, or save it again from a viewer")
     };
     if format == ImageFormat::Jpeg {
         let mut bytes = Vec::new();
@@ -158,11 +158,12 @@ fn decode<R: BufRead + Seek>(
     let mut decoder = reader.into_decoder().map_err(|error| broken(&error))?;
     let (width, height) = decoder.dimensions();
     if width == 0 || height == 0 {
-        bail!("{shown} is {width}x{height} pixels: there is nothing in it; choose another picture");
+        bail!("{shown} is {width}x{height} pixels: it is empty; choose another picture");
     }
     if decoder.total_bytes() > at_most {
         bail!(
-            "{shown} says it is {width}x{height} pixels, {} when decoded; at most {} are taken: cut it into pieces",
+            "{shown} says it is {width}x{height} pixels, {} when decoded; at most {} are accepted: cut it \
+            into pieces",
             tripipe_report::bytes(decoder.total_bytes()),
             tripipe_report::bytes(at_most)
         );
@@ -171,8 +172,8 @@ fn decode<R: BufRead + Seek>(
     if !matches!(colour, L8 | La8 | Rgb8 | Rgba8 | L16 | La16 | Rgb16 | Rgba16) {
         let bits = colour.bits_per_pixel() / u16::from(colour.channel_count());
         bail!(
-            "{shown} has {bits} bits a channel, pictures of 8 and 16 are taken; convert it first, e.g. \
-             `magick in.tiff -depth 16 out.png`"
+            "{shown} has {bits} bits per channel, but only 8 and 16 are supported; convert it first, e.g. \
+            `magick in.tiff -depth 16 out.png`"
         );
     }
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
@@ -261,19 +262,21 @@ impl Format {
         let deep = is_deep(pixels);
         if deep && matches!(self, Self::Jpeg | Self::Bmp | Self::WebP) {
             bail!(
-                "{shown} would hold 8 bits a channel and the picture has 16; choose PNG, TIFF, PPM or PAM, or end the \
-                 filters with convert:u8:0.00389105"
+                "{shown} stores 8 bits per channel, but the picture has 16; choose PNG, TIFF, PPM or PAM, \
+                or end the filters with convert:u8:0.00389105"
             );
         }
         if colour.has_alpha() && matches!(self, Self::Jpeg | Self::Pnm | Self::Pgm) {
             let others = if deep { "PNG, TIFF or PAM" } else { "PNG, WebP, TIFF or PAM" };
             bail!(
-                "{shown} cannot hold the picture's alpha channel; choose {others}, or end the filters with drop-alpha"
+                "{shown} cannot store the picture's alpha channel; choose {others}, or end the filters with \
+                drop-alpha"
             );
         }
         if colour.has_color() && self == Self::Pgm {
             bail!(
-                "{shown} holds gray alone and the picture has colour; choose PPM, or end the filters with gray"
+                "{shown} stores only gray, but the picture has colour; choose PPM, or end the filters with \
+                gray"
             );
         }
         let extent_max = match self {
@@ -283,7 +286,8 @@ impl Format {
         };
         if width.max(height) > extent_max {
             bail!(
-                "{shown} can be {extent_max} pixels wide and high at most, not {width}x{height}; choose PNG"
+                "{shown} can be {extent_max} pixels wide and high at most, but the picture is \
+                {width}x{height}; choose PNG"
             );
         }
         Ok(())

@@ -53,13 +53,13 @@ pub(super) fn bytes(path: &Path, at_most: u64) -> Result<Vec<u8>> {
         bail!("{shown} is a folder; name a file in it");
     }
     if metadata.len() > at_most {
-        bail!("{shown} has {} bytes, {at_most} are wanted", metadata.len());
+        bail!("{shown} has {} bytes instead of {at_most}", metadata.len());
     }
     let mut bytes = Vec::with_capacity(metadata.len() as usize);
     // The length of a device or a pipe is unknown.
     file.by_ref().take(at_most.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > at_most {
-        bail!("{shown} has more than {at_most} bytes, which are wanted");
+        bail!("{shown} has more than {at_most} bytes, the expected size");
     }
     Ok(bytes)
 }

@@ -58,7 +58,8 @@ impl Dumps {
 }
 
 fn shown(memory: &StagedMemory, bytes: &[u8]) -> Result<DynamicImage> {
-    let no_picture = || anyhow!("`{}` is no picture: {}; choose .npy", memory.name, memory.array);
+    let no_picture =
+        || anyhow!("`{}` cannot be written as a picture: {}; choose .npy", memory.name, memory.array);
     let pixels = Pixels::from_array(&memory.array, memory.order, bytes).ok_or_else(no_picture)?;
     let too_large = |_| anyhow!("`{}` is too large for a picture: {}", memory.name, memory.array);
     let width = u32::try_from(pixels.width).map_err(too_large)?;

@@ -56,7 +56,7 @@ impl BuildArgument {
         let includes = self.include.iter().map(|folder| format!("-I {folder}"));
         let own = Some(self.options.trim().to_owned()).filter(|options| !options.is_empty());
         if let Some(spaced) = self.define.iter().chain(&self.include).find(|word| word.contains(' ')) {
-            bail!("`{spaced}` has a space, which options in a launch file cannot have");
+            bail!("`{spaced}` contains a space, which options in a launch file cannot contain");
         }
         Ok(own.into_iter().chain(defines).chain(includes).collect::<Vec<_>>().join(" "))
     }
@@ -84,7 +84,7 @@ pub(crate) struct LaunchArgument {
 
 /// Parses a number of bytes: `512`, `64KiB`, `1.5 GiB`.
 fn bytes(text: &str) -> Result<u64, String> {
-    let refused = || format!("want a number of bytes, as 1000000, 64KiB, 512MiB or 4GiB, not {text}");
+    let refused = || format!("want a number of bytes, such as 1000000, 64KiB, 512MiB or 4GiB, not {text}");
     let digits = text.trim_end_matches(|c: char| c.is_alphabetic() || c.is_whitespace());
     let unit: u64 = match text[digits.len()..].trim() {
         "" | "B" => 1,
@@ -173,7 +173,7 @@ impl Description {
         if more != BuildOptions::default()
             && let ProgramFile::SpirV { path } = &self.file.source
         {
-            bail!("{path} is SPIR-V, which is not compiled: -D, -I and --options mean nothing to it");
+            bail!("{path} is SPIR-V, which is not compiled: -D, -I and --options have no effect");
         }
         Ok(Self { more, ..self })
     }
@@ -195,7 +195,7 @@ impl Description {
             })?
         };
         let Ok(text) = String::from_utf8(bytes) else {
-            bail!("{shown} is no text in UTF-8, so no launch file; docs/launch-files.md says what is");
+            bail!("{shown} is not UTF-8 text, so it is not a launch file; see docs/launch-files.md");
         };
         let is_sim = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("sim"));
         let parse = if is_sim { file::sim::parse } else { file::parse };

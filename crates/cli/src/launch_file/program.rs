@@ -39,7 +39,7 @@ impl Description {
             ProgramFile::SpirV { .. } => Source::SpirV(bytes.into()),
             ProgramFile::OpenClC { .. } => Source::OpenClC(
                 String::from_utf8(bytes)
-                    .map_err(|_| anyhow!("{shown} is no text in UTF-8; say `spirv = ` for a SPIR-V module"))?
+                    .map_err(|_| anyhow!("{shown} is not UTF-8 text; use `spirv = ` for a SPIR-V module"))?
                     .into(),
             ),
         };
@@ -119,22 +119,22 @@ impl Description {
             match clang::optimize(&name, module, Optimization::Driver) {
                 Ok(built) => match spirv::load_each(&built.spirv, &spirv::Options::default()) {
                     Ok(loaded) if loaded.refused.is_empty() => return Ok((loaded, None)),
-                    _ => "optimised, the module has what is not read here",
+                    _ => "the optimised module uses unsupported features",
                 },
-                Err(BuildError::ToolMissing { .. }) => "no clang with llvm-spirv is there",
-                Err(_) => "the optimiser does not take the module",
+                Err(BuildError::ToolMissing { .. }) => "clang with llvm-spirv is not installed",
+                Err(_) => "the optimiser does not accept the module",
             }
         } else {
             match self.translated(&name, source.clone(), Optimization::Driver)? {
                 Ok((_, loaded)) if loaded.refused.is_empty() => return Ok((loaded, None)),
                 // Optimised code contains something that the translator or the reader does not support: use it as
                 // written.
-                Ok(_) | Err(BuildError::Translate { .. }) => "optimised, the code has what is not read here",
+                Ok(_) | Err(BuildError::Translate { .. }) => "the optimised code uses unsupported features",
                 Err(error) => return Err(explained(error)),
             }
         };
         let (_, loaded) = self.translated(&name, source, Optimization::AsWritten)?.map_err(explained)?;
-        Ok((loaded, Some(format!("what a driver optimises: {why}"))))
+        Ok((loaded, Some(format!("the optimisations of a driver: {why}"))))
     }
 
     /// The program for the simulator.

@@ -69,7 +69,8 @@ impl<'k> Template<'k> {
             {
                 let (name, bytes) = (&parameter.name, kernel.objects[object].bytes());
                 bail!(
-                    "its argument `{name}` has {bytes} bytes; pass it in a buffer, by value {STRUCT_MAX} are the most"
+                    "its argument `{name}` has {bytes} bytes; pass it in a buffer, because at most \
+                    {STRUCT_MAX} can be passed by value"
                 );
             }
         }
@@ -96,7 +97,11 @@ impl<'k> Template<'k> {
                 bail!("it requires work-groups of {x} x {y} x {z}; give --global multiples of that");
             }
             (Some(_), Some(required)) => Some((required[..dimensions].to_vec(), "the kernel requires it")),
-            (None, Some(hint)) if divides(hint) => Some((hint[..dimensions].to_vec(), "the kernel's hint")),
+            (None, Some(hint)) if divides(hint) => Some((
+                hint[..dimensions].to_vec(),
+                "the hint of the \
+                kernel",
+            )),
             _ if has_groups(kernel) => {
                 let sizes = global.iter().zip(LOCAL[dimensions - 1]);
                 let sizes = sizes.map(|(size, group)| common_divisor(*size, *group)).collect();
@@ -110,15 +115,15 @@ impl<'k> Template<'k> {
     /// The text of the launch file. `source` and `options` are copied into it unchanged.
     pub(crate) fn text(&self, source: &ProgramFile, options: &str) -> String {
         let mut text = String::from(
-            "# A launch file to begin with: sizes, numbers and contents are guesses, to be replaced by what the kernel is\n\
-             # written for. docs/launch-files.md says what else can stand here.\n",
+            "# A template: sizes, numbers and contents are guesses. Replace them with the values that the \
+            kernel is\n# written for. docs/launch-files.md lists all keys.\n",
         );
         let key = if matches!(source, ProgramFile::SpirV { .. }) { "spirv" } else { "source" };
         let _ = writeln!(text, "{key} = {}", quoted(source.path()));
         if !options.trim().is_empty() {
             let _ = writeln!(text, "options = {}", quoted(options.trim()));
         }
-        let alone = if self.global == self.extents { "" } else { "  # the kernel asks for no id" };
+        let alone = if self.global == self.extents { "" } else { "  # the kernel uses no id" };
         let _ =
             writeln!(text, "kernel = {}\nglobal = {}{alone}", quoted(&self.kernel.name), sizes(&self.global));
         if let Some((local, why)) = &self.local {
@@ -182,7 +187,7 @@ impl<'k> Template<'k> {
             return bytes_for(UNTYPED_BYTES, "work-item");
         }
         let Some(element) = pointee(type_name).or_else(|| uniform(layout)) else {
-            return bytes_for(layout.bytes().max(1), &format!("`{pointed_at}`, one a work-item"));
+            return bytes_for(layout.bytes().max(1), &format!("`{pointed_at}`, one per work-item"));
         };
         let numbers = (layout.bytes() / element.bytes() as u64).max(1);
         let each = if self.global == self.extents { "one for each work-item" } else { "a guess" };

@@ -32,7 +32,7 @@ fn longest(object: &Value, column: &str) -> String {
 }
 
 #[test]
-fn a_loop_of_unknown_length_is_a_letter_until_it_is_known() {
+fn a_loop_of_unknown_length_is_symbolic_until_it_is_known() {
     if !compiles() {
         return;
     }
@@ -115,7 +115,7 @@ fn what_cannot_be_analysed_is_refused() {
         assert!(said.contains("error: broken.cl does not compile: broken.cl:1:"), "{said}");
         refused(&bench.run(&["analyze", "sum.cl", "-k", "product"]), &["it has `sum`"]);
         refused(&bench.run(&["analyze", "sum.cl", "--arg", "m=3"]), &["it has in, out, n"]);
-        refused(&bench.run(&["analyze", "sum.cl", "--arg", "in=3"]), &["no integer"]);
+        refused(&bench.run(&["analyze", "sum.cl", "--arg", "in=3"]), &["not an integer"]);
         refused(&bench.run(&["analyze", "sum.cl", "--global", "0"]), &["at least 1"]);
     }
 }
@@ -298,7 +298,7 @@ fn what_changed_is_shown() {
     bench.write("down.cl", DOWN);
     bench.write("old.json", bench.succeed(&["analyze", "down.cl", "-g", "640,g77", "--format", "json"]));
     let again = bench.succeed(&["analyze", "down.cl", "-g", "640,g77", "--diff", "old.json"]);
-    assert_eq!(again, "down on Adreno 640: as before\ndown on Mali-G77: as before\n");
+    assert_eq!(again, "down on Adreno 640: unchanged\ndown on Mali-G77: unchanged\n");
     // Dimension 0 along the row: each access of a warp of 16 touches one line instead of 16, so 2/16 of 2.
     let along = DOWN
         .replace("y = get_global_id(0), x = get_global_id(1)", "y = get_global_id(1), x = get_global_id(0)");
@@ -307,7 +307,7 @@ fn what_changed_is_shown() {
     bench.write("along.json", worse);
     let now = bench.succeed(&["analyze", "down.cl", "-g", "g77", "--diff", "old.json"]);
     assert!(now.starts_with("down on Mali-G77: ") && now.contains("LS 2 -> 0.12 (-94%)"), "{now}");
-    assert!(now.ends_with("down on Adreno 640: gone\n"), "{now}");
+    assert!(now.ends_with("down on Adreno 640: removed\n"), "{now}");
     // In the other direction it is worse, which the exit code reports in every format.
     bench.write("down.cl", DOWN);
     let form = |form: &str| {
@@ -434,7 +434,7 @@ fn a_work_group_that_the_gpu_does_not_run_is_an_error() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(
-        said.contains("error[oversized-work-group]") && said.contains("First to change (oversized"),
+        said.contains("error[oversized-work-group]") && said.contains("Change first (oversized"),
         "{said}"
     );
     assert_eq!(run(&["--local", "4096", "--allow", "oversized-work-group"]).status.code(), Some(0));

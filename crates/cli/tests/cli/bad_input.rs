@@ -93,7 +93,7 @@ fn outputs_that_cannot_be() {
     DynamicImage::ImageRgb8(picture()).to_rgba8().save(bench.path().join("alpha.png")).unwrap();
     std::fs::create_dir(bench.path().join("folder.png")).unwrap();
     let cases: [(&str, &str, &[&str]); 7] = [
-        ("a.png", "missing/out.png", &["missing/out.png", "make it first"]),
+        ("a.png", "missing/out.png", &["missing/out.png", "create it first"]),
         ("a.png", "folder.png", &["folder.png", "is a folder"]),
         ("a.png", "a.png/out.png", &["a.png/out.png"]),
         ("a.png", "out.gif", &["out.gif", ".png"]),

@@ -57,8 +57,7 @@ fn a_bug_is_shown_in_its_line() {
     assert_eq!(said(bench.run(&["check", "clean.toml"]), 0), clean);
 
     // Elements 4 and 5 of four: bytes 16 to 23 of 16.
-    let found = "\
-error[out-of-bounds-write]: writes 4 bytes at offset 16 of `out`, which has 16 bytes
+    let found = "error[out-of-bounds-write]: writes 4 bytes at offset 16 of `out`, which has 16 bytes
  --> scale.cl:3:12
   |
 3 |     out[i] = in[i] * factor;
@@ -66,7 +65,7 @@ error[out-of-bounds-write]: writes 4 bytes at offset 16 of `out`, which has 16 b
   |
   = kernel: scale
   = work-item: global (4, 0, 0), local (0, 0, 0), group (2, 0, 0)
-  = memory: bytes 16 to 19 of `out` (global, 16 bytes), right behind its end
+  = memory: bytes 16 to 19 of `out` (global, 16 bytes), directly after its end
   = count: and 1 more time
 help: Compare the index with the size before the access, or make the object larger.
 explain: tripipe explain out-of-bounds-write
@@ -79,7 +78,7 @@ error[out-of-bounds-read]: reads 4 bytes at offset 16 of `in`, which has 16 byte
   |
   = kernel: scale
   = work-item: global (4, 0, 0), local (0, 0, 0), group (2, 0, 0)
-  = memory: bytes 16 to 19 of `in` (global, 16 bytes), right behind its end
+  = memory: bytes 16 to 19 of `in` (global, 16 bytes), directly after its end
   = count: and 1 more time
 help: Compare the index with the size before the access, or make the object larger.
 explain: tripipe explain out-of-bounds-read
@@ -118,9 +117,9 @@ fn findings_as_json() {
             "code": "out-of-bounds-read",
             "severity": "error",
             "message": "reads 4 bytes at offset 16 of `in`, which has 16 bytes",
-            "cure": "Compare the index with the size before the access, or make the object larger.",
+            "fix": "Compare the index with the size before the access, or make the object larger.",
             "kernel": "scale",
-            "place": { "file": "scale.cl", "line": 3, "column": 14 },
+            "location": { "file": "scale.cl", "line": 3, "column": 14 },
             "instruction": report["findings"][1]["instruction"],
             "count": 2,
             "work_item": { "global": [4, 0, 0], "local": [0, 0, 0], "group": [2, 0, 0] },
@@ -133,7 +132,7 @@ fn findings_as_json() {
     for known in ["launches", "checks", "findings"] {
         rest.remove(known);
     }
-    assert_eq!(report, json!({ "version": 1, "left_out": [], "errors": 2, "warnings": 0, "notes": 0 }));
+    assert_eq!(report, json!({ "version": 2, "left_out": [], "errors": 2, "warnings": 0, "notes": 0 }));
 }
 
 #[test]
@@ -255,7 +254,7 @@ fn what_does_not_end_is_ended() {
     };
     bench.write("endless.toml", launch("endless"));
     let ended = said(bench.run(&["check", "endless.toml", "--limit-steps", "10000"]), 1);
-    let first = "warning[infinite-loop]: ran 10000 instructions without coming to its end\n --> endless.cl:";
+    let first = "warning[infinite-loop]: ran 10000 instructions without reaching its end\n --> endless.cl:";
     assert!(ended.starts_with(first) && ended.contains("work-item: global (0, 0, 0)"), "{ended}");
     // A loop that waits for memory that never changes is detected before the step limit.
     bench.write("waits.toml", launch("waits"));
@@ -274,7 +273,7 @@ fn what_does_not_end_is_ended() {
     );
     let ended = said(bench.run(&["check", "many.toml", "--limit-steps", "10000"]), 1);
     assert!(
-        ended.contains(" of 15625 work-groups were\n") && ended.contains("make the launch smaller"),
+        ended.contains(" of 15625 work-groups were\n") && ended.contains("use a smaller launch"),
         "{ended}"
     );
 }
@@ -300,7 +299,7 @@ fn races_of_too_many_work_items_are_said_to_be_left_out() {
     // Another order starts with another group, one after the first 2^32 work-items.
     let check = ["--limit-steps", "10000", "--schedules", "4", "--only", "same-value-race"];
     let huge = said(bench.run(&[&["check", "huge.toml"], &check[..]].concat()), 1);
-    assert!(huge.contains("\nnot checked: races behind the first 4294967295 work-items"), "{huge}");
+    assert!(huge.contains("\nnot checked: races after the first 4294967295 work-items"), "{huge}");
     assert!(!said(bench.run(&[&["check", "small.toml"], &check[..]].concat()), 1).contains("not checked"));
 }
 

@@ -130,7 +130,7 @@ fn what_cannot_be_multiplied() {
         ("cube.npy", file("<f4", false, "(3, 1, 1, 1)", &[0; 12]), &["4 dimensions", "reshape"]),
         ("cut.npy", file("<f4", false, "(3, 2)", &[0; 23]), &["cut short", "3x2"]),
         ("liar.npy", file("<f4", false, "(3, 300000000000)", &[0; 24]), &["cut short"]),
-        ("huge.npy", file("<f4", false, "(4294967296, 4294967296)", &[0; 24]), &["more elements"]),
+        ("huge.npy", file("<f4", false, "(4294967296, 4294967296)", &[0; 24]), &["too many elements"]),
         ("double.npy", file("<f8", false, "(3, 2)", &[0; 48]), &["float64", "float32", "astype"]),
         ("same.npy", good.clone(), &["2x3", "transpose B"]),
         ("other.npy", file("<f4", false, "(5, 4)", &[0; 80]), &["2x3", "5x4"]),

@@ -30,8 +30,8 @@ fn counts_of_each_channel() {
             channel["counts"].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).collect();
         assert_eq!(counts, want, "{channel}");
         values.sort_unstable();
-        assert_eq!(channel["least"], values[0]);
-        assert_eq!(channel["most"], values[599]);
+        assert_eq!(channel["min"], values[0]);
+        assert_eq!(channel["max"], values[599]);
         assert_eq!(channel["median"], values[299]);
         let mean = values.iter().map(|value| f64::from(*value)).sum::<f64>() / 600.0;
         assert!((channel["mean"].as_f64().unwrap() - mean).abs() < 1e-9);

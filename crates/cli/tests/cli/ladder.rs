@@ -90,7 +90,7 @@ fn rows_come_as_they_are_known_and_the_picture_before_the_other_sizes() {
     let said = Bench::new().succeed(&quick(&["laplace", "--sizes", "33x21,40x30"]));
     let at = |words: &str| said.find(words).unwrap_or_else(|| panic!("`{words}` is not in\n{said}"));
     let places = [
-        at("as it climbs"),
+        at("in progress"),
         at("  33x21        serial CPU"),
         at("sharpened: see tripipe-laplace.png"),
         at("  40x30        serial CPU"),

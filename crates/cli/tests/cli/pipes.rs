@@ -90,7 +90,7 @@ fn what_is_no_picture_or_array() {
     let cases: [(&[&str], &[u8], &[&str]); 7] = [
         (&["filter", "copy", "-", "-"], b"", &["standard input is not a picture"]),
         (&["filter", "copy", "-", "-"], b"hello", &["standard input is not a picture"]),
-        (&["filter", "copy", "-", "-"], &png[..png.len() / 2], &["standard input is broken or cut short"]),
+        (&["filter", "copy", "-", "-"], &png[..png.len() / 2], &["standard input is broken or truncated"]),
         (&["filter", "copy", "-", "-", "--from", "nv12:4x4"], &[0; 23], &["23 bytes", "24"]),
         (&["gemm", "-", "b.npy", "-o", "-"], b"hello", &["standard input is not a .npy file"]),
         (&["gemm", "-", "b.npy", "-o", "-"], &short, &["cut short", "15 bytes follow"]),

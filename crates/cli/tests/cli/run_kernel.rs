@@ -234,12 +234,12 @@ fn what_cannot_be_run() {
         |arguments: &[&str], words: &[&str]| bench.refuse(&[&["run-kernel"], arguments].concat(), words);
     refuse(&["none.toml"], &["none.toml", "check the path"]);
     refuse(&["folder.toml"], &["folder.toml is a folder"]);
-    refuse(&["binary.toml"], &["binary.toml is no text", "docs/launch-files.md"]);
+    refuse(&["binary.toml"], &["binary.toml is not UTF-8 text", "docs/launch-files.md"]);
     refuse(&["bad.toml"], &["bad.toml:2:1", "did you mean `global`?"]);
     refuse(&["bad.sim"], &["bad.sim:1:", "work-group size"]);
     refuse(&["lost.toml"], &["lost.cl", "check the path"]);
     refuse(&["fake.toml"], &["bad.sim", "not a SPIR-V module"]);
-    refuse(&["bad.toml", "--device", "cpu"], &["cpu runs no launch files", "simulator"]);
+    refuse(&["bad.toml", "--device", "cpu"], &["cpu cannot run launch files", "simulator"]);
     refuse(&["bad.toml", "--device", "gpu"], &["gpu", "simulator, opencl or opencl:N"]);
     refuse(&["bad.toml", "--limit-memory", "4GB"], &["4GB", "GiB"]);
     refuse(&["bad.toml", "--limit-steps", "0"], &["--limit-steps"]);
@@ -271,8 +271,8 @@ fn what_cannot_be_run() {
     );
     with("a.toml", &text.replace("value = 0.5", ""), &["argument 2 needs one of"]);
     with("a.toml", &scale("npy = 'scale.cl'"), &["scale.cl is not a .npy file"]);
-    with("a.toml", &scale("file = 'scale.cl'"), &["scale.cl has", "16 are wanted"]);
-    with("a.toml", &scale("dump = 'missing/out.npy'"), &["missing/out.npy", "make it first"]);
+    with("a.toml", &scale("file = 'scale.cl'"), &["scale.cl has", "instead of 16"]);
+    with("a.toml", &scale("dump = 'missing/out.npy'"), &["missing/out.npy", "create it first"]);
     with(
         "a.toml",
         &scale("dump = 'out.png'").replace("[2, 2]", "4"),

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::faults::device_of_this_machine;
 use crate::{Bench, done};
 
-const TWO_WAYS: [&str; 5] = ["--only", "--also", "tile 4x4 group=1x1", "--also", "tile 2x4 group=1x1"];
+const TWO_CANDIDATES: [&str; 5] = ["--only", "--also", "tile 4x4 group=1x1", "--also", "tile 2x4 group=1x1"];
 
 fn opencl(bench: &Bench, arguments: &[&str]) -> Command {
     let mut command = bench.command(arguments);
@@ -21,10 +21,10 @@ fn a_sweep_to_its_end_fills_a_table() {
         return;
     }
     let arguments = ["sweep", "gemm", "--sizes", "16", "--rounds", "2", "--device", "opencl", "-o", "t.toml"];
-    let said = done(&opencl(&bench, &[&arguments[..], &TWO_WAYS].concat()).output().unwrap());
+    let said = done(&opencl(&bench, &[&arguments[..], &TWO_CANDIDATES].concat()).output().unwrap());
     assert!(said.starts_with("1 size on "), "{said}");
-    assert!(said.lines().next().unwrap().contains("120 s at the most (--limit)"), "{said}");
-    assert!(said.contains("2 ways") && !said.contains("PARTIAL"), "{said}");
+    assert!(said.lines().next().unwrap().contains("120 s at most (--limit)"), "{said}");
+    assert!(said.contains("2 candidates") && !said.contains("PARTIAL"), "{said}");
     let table = String::from_utf8(bench.read("t.toml")).unwrap();
     assert!(table.contains("tile ") && !table.to_lowercase().contains("partial"), "{table}");
     let said = done(
@@ -36,7 +36,7 @@ fn a_sweep_to_its_end_fills_a_table() {
         .output()
         .unwrap(),
     );
-    assert!(said.contains("1 ways") && said.contains("a copy on the device"), "{said}");
+    assert!(said.contains("1 candidates") && said.contains("a copy on the device"), "{said}");
     assert!(said.contains("as long as it takes"), "{said}");
 }
 
@@ -49,14 +49,17 @@ fn at_the_limit_it_says_what_it_has() {
     // The time is over after the first candidate, which is always tried.
     let limit = ["--device", "opencl", "--limit", "0.000001"];
     let products = ["sweep", "gemm", "--sizes", "16", "-o", "t.toml"];
-    let said = done(&opencl(&bench, &[&products[..], &TWO_WAYS, &limit].concat()).output().unwrap());
-    assert!(said.contains("1 ways; PARTIAL: the time was up (--limit), 1 more not tried"), "{said}");
+    let said = done(&opencl(&bench, &[&products[..], &TWO_CANDIDATES, &limit].concat()).output().unwrap());
+    assert!(
+        said.contains("1 candidates; PARTIAL: the time limit was reached (--limit), 1 more not tried"),
+        "{said}"
+    );
     assert!(said.contains("tile 4x4"), "{said}");
     let table = String::from_utf8(bench.read("t.toml")).unwrap();
-    assert!(table.starts_with("# Partial") && table.contains("partial: 1 of 2 ways tried"), "{table}");
+    assert!(table.starts_with("# Partial") && table.contains("partial: 1 of 2 candidates tried"), "{table}");
     let filters = ["sweep", "filter", "gaussian:3", "--size", "40x30"];
     let said = done(&opencl(&bench, &[&filters[..], &limit].concat()).output().unwrap());
-    assert!(said.contains("1 ways; PARTIAL: the time was up"), "{said}");
+    assert!(said.contains("1 candidates; PARTIAL: the time limit was reached"), "{said}");
 }
 
 #[test]

@@ -16,8 +16,8 @@ fn says_what_the_kernel_takes() {
     let bench = Bench::new();
     bench.write("scale.cl", SCALE);
     let said = bench.succeed(&["template", "scale.cl", "--global", "300", "--options", "-D N=4"]);
-    let want = r#"# A launch file to begin with: sizes, numbers and contents are guesses, to be replaced by what the kernel is
-# written for. docs/launch-files.md says what else can stand here.
+    let want = r#"# A template: sizes, numbers and contents are guesses. Replace them with the values that the kernel is
+# written for. docs/launch-files.md lists all keys.
 source = "scale.cl"
 options = "-D N=4"
 kernel = "scale"
@@ -74,7 +74,7 @@ fn every_kind_of_argument() {
         // 3 floats each.
         "name = \"triples\"\nbuffer = \"float\"\ncount = [1024, 3]  # one for each work-item: a `triple`\n",
         // 4 + 4 + 1 bytes and 3 of padding.
-        "name = \"structs\"\nbuffer = \"uchar\"\ncount = 12288  # 12 bytes for each `mixed`, one a work-item\nfill = 0\n",
+        "name = \"structs\"\nbuffer = \"uchar\"\ncount = 12288  # 12 bytes for each `mixed`, one per work-item\nfill = 0\n",
         "name = \"raw\"\nbuffer = \"uchar\"\ncount = 16384  # 16 bytes for each work-item\nfill = 0\n",
         // 8 bytes for 16 * 4 work-items.
         "name = \"scratch\"\nlocal = 512  # bytes: a `float2` for each work-item of a group\n",
@@ -134,7 +134,7 @@ fn groups_and_dimensions_follow_from_the_kernel() {
         "kernel void one(global int* a, int n) { for (int i = 0; i < n; i++) a[i] += i; }\n",
     );
     let said = bench.succeed(&["template", "one.cl"]);
-    assert!(said.contains("global = 1  # the kernel asks for no id\n"), "{said}");
+    assert!(said.contains("global = 1  # the kernel uses no id\n"), "{said}");
     assert!(said.contains("count = 1024  # a guess\n") && said.contains("value = 1024  # `int`"), "{said}");
     bench.write("one.toml", said);
     bench.succeed(&["check", "one.toml"]);
@@ -168,7 +168,7 @@ fn takes_spirv() {
             assert!(matches!(output.status.code(), Some(0 | 1)), "{}: {said}", path.display());
         } else {
             let said = complaint(&output.stderr);
-            assert!(said.contains("kernels; say which") || said.contains("requires work-groups"), "{said}");
+            assert!(said.contains("kernels; choose one") || said.contains("requires work-groups"), "{said}");
         }
     }
 }

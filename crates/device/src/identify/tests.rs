@@ -116,8 +116,7 @@ fn the_sentence_says_why() {
     assert_eq!(why("Mali-G610 MC6"), "the device is a Mali-G610 with 6 cores, the model has 4");
     assert_eq!(
         why(""),
-        "neither name nor vendor nor version of a device without a name speaks of a Mali or an \
-         Adreno; no model, kernels are chosen from its probed limits"
+        "neither the name, the vendor nor the version of a device without a name indicates a Mali or an Adreno; no model, kernels are chosen from its probed limits"
     );
 }
 

@@ -45,7 +45,7 @@ pub enum DataReason {
         section: &'static str,
     },
     /// A source that no `[sources]` table defines.
-    #[error("unknown source \"{id}\"{}; sources stand in sources.toml or in the file's own [sources]", suggestion(.nearest.as_deref()))]
+    #[error("unknown source \"{id}\"{}; sources are defined in sources.toml or in the file's own [sources]", suggestion(.nearest.as_deref()))]
     UnknownSource {
         /// The source's key.
         id: String,
@@ -53,7 +53,7 @@ pub enum DataReason {
         nearest: Option<String>,
     },
     /// A value without a basis or source, neither its own nor its section's.
-    #[error("`{key}` says nothing of its {what}, and neither does its section")]
+    #[error("`{key}` has no {what}, and neither has its section")]
     NoProvenance {
         /// The key.
         key: String,

@@ -63,9 +63,10 @@ fn each_fault_is_named_with_its_place() {
         ("basis = \"guessed\"", "basis = \"heard\"",
             "x.toml:13:9: `basis` is \"heard\"; there are documented, reverse-engineered, measured, fitted, guessed"),
         ("source = \"product-memory\"", "source = \"product-memoir\"",
-            "x.toml:14:10: unknown source \"product-memoir\", did you mean `product-memory`?; sources stand in sources.toml or in the file's own [sources]"),
-        ("basis = \"guessed\"\n", "", "`clock_mhz` says nothing of its basis, and neither does its section"),
-        ("source = \"product-memory\"\n", "", "says nothing of its source, and neither does its section"),
+            "x.toml:14:10: unknown source \"product-memoir\", did you mean `product-memory`?; sources are \
+            defined in sources.toml or in the file's own [sources]"),
+        ("basis = \"guessed\"\n", "", "`clock_mhz` has no basis, and neither has its section"),
+        ("source = \"product-memory\"\n", "", "has no source, and neither has its section"),
         ("family = \"valhall\"", "family = \"adreno6xx\"", "x.toml:5:10: Adreno 6xx is not a family of Arm"),
         ("family = \"valhall\"", "family = \"valhalla\"", "x.toml:5:10: `family` is \"valhalla\", did you mean `valhall`?; there are midgard, "),
         ("{ registers = 64, threads = 1024 }", "{ registers = 31, threads = 1024 }",

@@ -90,7 +90,7 @@ pub struct Finding {
     /// One sentence with the values of the first occurrence.
     pub message: String,
     /// One sentence on how to fix it.
-    pub cure: String,
+    pub fix: String,
     /// The number of occurrences; at least 1.
     pub count: u64,
     /// The first work-item that it occurred in, if it is about one.

@@ -154,7 +154,7 @@ impl fmt::Display for Op {
 
 /// The word is not an operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{word}` is no operation")]
+#[error("`{word}` is not an operation")]
 pub struct WordError {
     /// The word.
     pub word: String,

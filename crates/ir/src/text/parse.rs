@@ -115,7 +115,7 @@ impl<'a> Line<'_, 'a> {
 
     fn parsed<T: FromStr>(&mut self, what: &str) -> Parsed<T> {
         let word = self.word()?;
-        word.parse().map_err(|_| format!("`{word}` is no {what}"))
+        word.parse().map_err(|_| format!("`{word}` is not a valid {what}"))
     }
 
     fn text(&mut self) -> Parsed<String> {
@@ -146,7 +146,7 @@ impl<'a> Line<'_, 'a> {
     fn end(&self) -> Parsed<()> {
         match self.tokens.first() {
             None => Ok(()),
-            Some(token) => Err(format!("{token} is too much")),
+            Some(token) => Err(format!("{token} is unexpected")),
         }
     }
 
@@ -232,7 +232,7 @@ impl<'a> Line<'_, 'a> {
                 }
                 Initial::Bytes { bytes: bytes.into(), relocations: relocations.into() }
             }
-            word => return Err(format!("`{word}` is no initial content")),
+            word => return Err(format!("`{word}` is not a kind of initial content")),
         };
         Ok(ObjectData { name, space, align, layout, initial })
     }
@@ -254,7 +254,7 @@ impl<'a> Line<'_, 'a> {
                 let pointee = self.layout(DEPTH)?;
                 ParameterKind::Pointer { space, pointee, align, read_only, restrict, volatile }
             }
-            word => return Err(format!("`{word}` is no kind of parameter")),
+            word => return Err(format!("`{word}` is not a kind of parameter")),
         };
         Ok(Parameter { name, type_name, kind })
     }
@@ -296,7 +296,7 @@ fn bytes(word: &str) -> Parsed<Vec<u8>> {
         .chunks(2)
         .map(|pair| {
             let text = str::from_utf8(pair).unwrap_or_default();
-            u8::from_str_radix(text, 16).map_err(|_| format!("`{text}` is no byte"))
+            u8::from_str_radix(text, 16).map_err(|_| format!("`{text}` is not a byte"))
         })
         .collect()
 }
@@ -357,7 +357,7 @@ impl Building {
             "sub_group_size" => self.kernel.required_sub_group_size = Some(line.parsed("size")?),
             "sub_group_share" => {
                 let word = line.word()?;
-                let share = SubGroupShare::named(word).ok_or_else(|| format!("`{word}` is no share"))?;
+                let share = SubGroupShare::named(word).ok_or_else(|| format!("`{word}` is not a share"))?;
                 self.kernel.required_sub_group_share = Some(share);
             }
             "parameter" => self.kernel.parameters.push(line.parameter()?),
@@ -381,7 +381,12 @@ impl Building {
                 let mut lanes = Vec::new();
                 while !line.tokens.is_empty() {
                     let word = line.word()?;
-                    lanes.push(literal(ty, word).ok_or_else(|| format!("`{word}` is no {ty}"))?);
+                    lanes.push(literal(ty, word).ok_or_else(|| {
+                        format!(
+                            "`{word}` is not a value of type \
+                        {ty}"
+                        )
+                    })?);
                 }
                 let lanes: Box<[u64]> = lanes.into();
                 self.kernel.interned.insert((ty, lanes.clone()), value);
@@ -416,7 +421,7 @@ impl Building {
 
     fn body(&mut self, line: &mut Line<'_, '_>) -> Parsed<()> {
         let Some(block) = self.block.filter(|_| !self.ended) else {
-            return Err("an instruction behind the end of its block".into());
+            return Err("an instruction after the end of its block".into());
         };
         if let Some(kind) = terminator(line)? {
             self.kernel.blocks[block].terminator = Terminator { kind, place: line.place()? };
@@ -438,7 +443,7 @@ impl Building {
         if line.take(Token::Sign('[')) {
             while !line.take(Token::Sign(']')) {
                 let word = line.word()?;
-                flags = flags.union(Flags::named(word).ok_or_else(|| format!("`{word}` is no flag"))?);
+                flags = flags.union(Flags::named(word).ok_or_else(|| format!("`{word}` is not a flag"))?);
                 line.take(Token::Sign(','));
             }
         }

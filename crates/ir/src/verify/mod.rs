@@ -82,7 +82,7 @@ pub fn verify(module: &Module) -> Result<(), VerifyError> {
         if let Initial::Bytes { relocations, .. } = &data.initial
             && relocations.iter().any(|relocation| !module.objects.is_valid(relocation.object))
         {
-            return other(format_args!("{object} holds the address of an object that is not there"));
+            return other(format_args!("{object} holds the address of an object that does not exist"));
         }
     }
     module.kernels.iter().try_for_each(|kernel| verify_kernel(kernel, &module.objects))
@@ -136,7 +136,7 @@ impl Checker<'_> {
         }
         for (place, data) in &kernel.places {
             if data.inlined_at.is_some_and(|outer| outer >= place) {
-                return other(format_args!("{place} is inlined at a place that is not older"));
+                return other(format_args!("{place} is inlined at a location that is not defined before it"));
             }
         }
         for (value, data) in &kernel.values {
@@ -229,11 +229,11 @@ impl Checker<'_> {
         let ty = |value: Value| self.kernel.values.get(value).map(|data| data.ty);
         let message = match &terminator.kind {
             TerminatorKind::Branch { condition, .. } if ty(*condition) != Some(Type::BOOL) => {
-                format!("branches on {condition}, which is no bool")
+                format!("branches on {condition}, which is not a bool")
             }
             TerminatorKind::Switch { selector, cases, .. } => {
                 let Some(Type::Scalar(scalar)) = ty(*selector).filter(|ty| ty.is_int()) else {
-                    let message = format!("switches on {selector}, which is no integer");
+                    let message = format!("switches on {selector}, which is not an integer");
                     return Err(VerifyError::Block { block, message });
                 };
                 let mut values: Vec<u64> = cases.iter().map(|case| case.0).collect();
@@ -270,13 +270,13 @@ impl Checker<'_> {
                 if let Some(value) =
                     instruction.operands.iter().find(|value| !reaches(**value, *block, position as u32))
                 {
-                    let message = format!("{value} is not defined on every way here");
+                    let message = format!("{value} is not defined on every path to here");
                     let op = instruction.op.to_string();
                     return Err(VerifyError::Instruction { block: *block, inst: *inst, op, message });
                 }
             }
             if let Some(value) = data.terminator.uses().find(|value| !reaches(*value, *block, u32::MAX)) {
-                let message = format!("{value} is not defined on every way to its end");
+                let message = format!("{value} is not defined on every path to its end");
                 return Err(VerifyError::Block { block: *block, message });
             }
         }

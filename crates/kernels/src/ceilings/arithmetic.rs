@@ -276,8 +276,11 @@ pub fn check(found: &[u8], expected: &[u8], turns: u32) -> Result<(), PeakError>
     match found.chunks(expected.len()).position(|block| block != expected) {
         None => Ok(()),
         Some(block) => {
-            let what =
-                format!("{turns} turns, work-items {} to {}", block * STARTS, block * STARTS + STARTS - 1);
+            let what = format!(
+                "{turns} iterations, work-items {} to {}",
+                block * STARTS,
+                block * STARTS + STARTS - 1
+            );
             Err(PeakError::Wrong { what })
         }
     }
@@ -307,7 +310,7 @@ mod tests {
                         x = narrow(narrow(x.wrapping_mul(mad.factor)).wrapping_add(add));
                     }
                 }
-                assert_eq!(narrow(mad.after(start, turns)), x, "{} after {turns} turns", mad.name);
+                assert_eq!(narrow(mad.after(start, turns)), x, "{} after {turns} iterations", mad.name);
             }
         }
     }

@@ -210,7 +210,7 @@ impl Map {
             return wrong(
                 "the list of steps",
                 found,
-                "8 at the most; store what the first eight make, and go on from there",
+                "at most 8; store the result of the first eight, and continue from there",
             );
         }
         if let Some((_, grid, _)) = self.operands().find(|(_, grid, _)| grid.extents != self.result.extents) {
@@ -218,7 +218,12 @@ impl Map {
             return Err(PlanError::Operand { what, found: grid.count() });
         }
         if self.source.is_none() && self.from != self.to {
-            return wrong("the result's type", self.to.opencl_name().to_owned(), "the source's, in place");
+            return wrong(
+                "the result's type",
+                self.to.opencl_name().to_owned(),
+                "the source's, when \
+                computed in place",
+            );
         }
         for step in &self.steps {
             if step.wants_float() && !is_float(self.work()) {
@@ -228,9 +233,9 @@ impl Map {
                 && least.real().partial_cmp(&most.real()).is_none_or(Ordering::is_gt)
             {
                 return wrong(
-                    "the least value of a clamp",
+                    "the lower bound of a clamp",
                     format!("{}", least.real()),
-                    "no more than the largest",
+                    "at most the upper bound",
                 );
             }
         }

@@ -90,7 +90,7 @@ pub enum FilterError {
         sigma: f32,
     },
     /// A median of an unsupported size.
-    #[error("a median over {found}x{found}: only 3x3 and 5x5 are offered")]
+    #[error("a median over {found}x{found}: only 3x3 and 5x5 are supported")]
     MedianSize {
         /// The given size.
         found: usize,
@@ -100,14 +100,15 @@ pub enum FilterError {
     NotInteger,
     /// Sums that exceed 32 bits.
     #[error(
-        "the weights are so large that sums leave 32 bits: divide them, or convert the image to float first"
+        "the weights are so large that sums overflow 32 bits: divide them, or convert the image to float \
+        first"
     )]
     Overflow,
     /// A chain without stages.
     #[error("a chain of filters needs at least one stage")]
     NoStage,
     /// An unknown stage name.
-    #[error("there is no filter `{name}`; there are {names}")]
+    #[error("unknown filter `{name}`; there are {names}")]
     UnknownStage {
         /// The given name.
         name: String,
@@ -124,14 +125,14 @@ pub enum FilterError {
     },
     /// An unknown border name.
     #[error(
-        "there is no border `{name}`; there are none, constant[:VALUE], replicate, reflect, reflect101, wrap"
+        "unknown border `{name}`; there are none, constant[:VALUE], replicate, reflect, reflect101, wrap"
     )]
     UnknownBorder {
         /// The given name.
         name: String,
     },
     /// An unknown interpolation name.
-    #[error("there is no way to resize `{name}`; there are nearest, linear, area")]
+    #[error("unknown interpolation `{name}`; there are nearest, linear, area")]
     UnknownInterpolation {
         /// The given name.
         name: String,
@@ -186,7 +187,7 @@ pub enum FilterError {
     },
     /// A region that leaves its image.
     #[error(
-        "the region of {}x{} from ({}, {}) leaves the image of {}x{}",
+        "the region of {}x{} from ({}, {}) is not inside the image of {}x{}",
         region[2], region[3], region[0], region[1], image[0], image[1]
     )]
     Region {

@@ -30,11 +30,12 @@ impl Texels {
     /// The unmet requirement on the device or the raster, in words.
     pub(super) fn over(raster: &Raster, probe: &Probe) -> Result<Self, String> {
         let limits = probe.images.filter(|limits| limits.from_buffer);
-        let limits = limits.ok_or("a device that lays images over buffers (cl_khr_image2d_from_buffer)")?;
+        let limits =
+            limits.ok_or("a device that supports images over buffers (cl_khr_image2d_from_buffer)")?;
         let Raster { offset, pitch, plane_pitch, .. } = *raster;
         let multiple = TEXEL * limits.pitch_alignment.max(1) as usize;
         if pitch == 0 || !pitch.is_multiple_of(multiple) {
-            return Err(format!("rows that lie a multiple of {multiple} elements apart, not {pitch}"));
+            return Err(format!("rows that are a multiple of {multiple} elements apart, not {pitch}"));
         }
         let end = (offset % pitch).saturating_add(raster.row_elements());
         if !offset.is_multiple_of(TEXEL) || !plane_pitch.is_multiple_of(pitch) || end > pitch {

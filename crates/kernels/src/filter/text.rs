@@ -93,7 +93,7 @@ impl FromStr for Parameters {
                 _ => return Err(wrong(word, "want loads=, sums=, fuse= or group=".to_owned())),
             };
             if twice {
-                return Err(wrong(word, "said twice".to_owned()));
+                return Err(wrong(word, "given twice".to_owned()));
             }
         }
         let missing = |name: &'static str| move || wrong(name, "is missing".to_owned());

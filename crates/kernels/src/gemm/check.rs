@@ -16,7 +16,7 @@ pub enum Unfit {
     #[error(transparent)]
     Description(#[from] DescriptionError),
     /// The device lacks a feature.
-    #[error("needs {what}, which the device does not offer")]
+    #[error("needs {what}, which the device does not support")]
     NotOffered {
         /// What is missing.
         what: &'static str,
@@ -49,7 +49,8 @@ pub enum Unfit {
     },
     /// A packed operand that was packed for another plan.
     #[error(
-        "{operand} was packed in another way than these parameters read it: pack it again, or plan with those it was packed for"
+        "{operand} was packed for other parameters: pack it again, or plan with the parameters it was \
+        packed for"
     )]
     Packed {
         /// Which operand of the description.
@@ -253,7 +254,7 @@ impl Tile {
             one_of("vector of an image", self.vector, "4, 8 or 16", &[4, 8, 16])?;
         }
         if (self.a == Source::Image || self.b == Source::Image) && is_bytes(gemm) {
-            return Err(Unfit::Kernel { kernel: "tile", reason: "reads no bytes from images" });
+            return Err(Unfit::Kernel { kernel: "tile", reason: "cannot read bytes from images" });
         }
         if self.short_products && (!is_bytes(gemm) || self.dot.is_some()) {
             let (found, want) = ("set".to_owned(), "a product of bytes, without dot");
@@ -278,14 +279,14 @@ impl Tile {
             return Err(Unfit::not_offered(extension));
         }
         if !is_bytes(gemm) {
-            return Err(Unfit::Kernel { kernel: "tile", reason: "has dot products of bytes only" });
+            return Err(Unfit::Kernel { kernel: "tile", reason: "supports dot products of bytes only" });
         }
         one_of("vector of dot products", self.vector, "4", &[4])?;
         let packed = |source| matches!(source, Source::Packed { .. });
         if !packed(self.a) || !packed(self.b) {
             return Err(Unfit::Kernel {
                 kernel: "tile",
-                reason: "wants both operands packed for dot products",
+                reason: "needs both operands packed for dot products",
             });
         }
         Ok(())
@@ -338,7 +339,7 @@ impl Local {
         }
         for source in [self.a, self.b] {
             if !matches!(source, Source::Direct | Source::Packed { panel: 0 }) {
-                let reason = "reads operands as they lie, or packed in one panel";
+                let reason = "reads operands unpacked, or packed in one panel";
                 return Err(Unfit::Kernel { kernel: "local", reason });
             }
         }
@@ -370,7 +371,7 @@ impl Vector {
         }
         // The kernel reads a row of B along K, so B must be contiguous there.
         if product.b.row != 1 && product.k > 1 {
-            let reason = "wants a matrix that is contiguous along K; a tile of one row reads the other one";
+            let reason = "needs a matrix that is contiguous along K; a tile of one row reads the other one";
             return Err(Unfit::Kernel { kernel: "vector", reason });
         }
         Ok(())

@@ -269,7 +269,7 @@ pub struct Operand {
 pub enum DescriptionError {
     /// A leading dimension so small that rows (columns) overlap.
     #[error(
-        "{operand}: a leading dimension of {leading} is less than the {extent} elements of what it leads to"
+        "{operand}: a leading dimension of {leading} is less than the {extent} elements of each row or column"
     )]
     Leading {
         /// The operand.
@@ -486,7 +486,7 @@ impl Gemm {
         });
         for (what, value) in [("alpha", self.alpha), ("beta", self.beta)].into_iter().chain(limits) {
             if integers && (value.fract() != 0.0 || value.abs() >= 2f64.powi(31)) {
-                return number(what, value, "sums of bytes want an integer of 32 bits");
+                return number(what, value, "sums of bytes need a 32-bit integer");
             }
         }
         for stage in &self.epilogue {
@@ -494,9 +494,9 @@ impl Gemm {
                 && (least > most || least.is_nan() || most.is_nan())
             {
                 return number(
-                    "the least value of a clamp",
+                    "the lower bound of a clamp",
                     f64::from(*least),
-                    "want no more than its largest",
+                    "want at most its upper bound",
                 );
             }
         }
@@ -505,7 +505,7 @@ impl Gemm {
                 number("a block of K", 0.0, "want at least 1 step")
             }
             Elements::I8ToI8(Requantise { least, most, .. }) if least > most => {
-                number("the least value of C", f64::from(least), "want no more than its largest")
+                number("the least value of C", f64::from(least), "want at most its upper bound")
             }
             _ => Ok(()),
         }

@@ -265,13 +265,13 @@ impl TryFrom<String> for Parameters {
 
 /// Parses a number; the error says what was expected.
 fn number(value: Option<&str>) -> Result<usize, &'static str> {
-    value.and_then(|value| value.parse().ok()).ok_or("no number")
+    value.and_then(|value| value.parse().ok()).ok_or("not a number")
 }
 
 fn extent(value: Option<&str>) -> Result<[usize; 2], &'static str> {
     let both = value.and_then(|value| value.split_once('x'));
     let both = both.and_then(|(x, y)| Some([x.parse().ok()?, y.parse().ok()?]));
-    both.ok_or("no pair of numbers like 16x8")
+    both.ok_or("not a pair of numbers such as 16x8")
 }
 
 fn source(value: Option<&str>) -> Result<Source, &'static str> {
@@ -283,7 +283,7 @@ fn source(value: Option<&str>) -> Result<Source, &'static str> {
             let panel = value.and_then(|value| value.strip_prefix("packed/"));
             number(panel)
                 .map(|panel| Source::Packed { panel })
-                .map_err(|_| "no source: want direct, packed, packed/PANEL or image")
+                .map_err(|_| "not a source: want direct, packed, packed/PANEL or image")
         }
     }
 }
@@ -292,12 +292,12 @@ fn dot(value: Option<&str>) -> Result<Dot, &'static str> {
     match value {
         Some("khr") => Ok(Dot::Khr),
         Some("arm") => Ok(Dot::Arm),
-        _ => Err("no kind of dot product: want khr or arm"),
+        _ => Err("not a kind of dot product: want khr or arm"),
     }
 }
 
 fn flag(value: Option<&str>) -> Result<bool, &'static str> {
-    if value.is_none() { Ok(true) } else { Err("a flag, which takes no value") }
+    if value.is_none() { Ok(true) } else { Err("a flag, which has no value") }
 }
 
 impl FromStr for Parameters {
@@ -314,14 +314,14 @@ impl FromStr for Parameters {
             "tile" => Self::Tile(Tile::new(rows, columns)),
             "local" => Self::Local(Local::new(rows, columns)),
             "vector" => Self::Vector(Vector { outputs: rows, width: columns, group: 1, sub_groups: false }),
-            _ => return Err(wrong(kernel, "no kernel: want tile, local or vector")),
+            _ => return Err(wrong(kernel, "not a kernel: want tile, local or vector")),
         };
         let mut seen = Vec::new();
         for word in words {
             let (name, value) =
                 word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
             if seen.contains(&name) {
-                return Err(wrong(word, "said twice"));
+                return Err(wrong(word, "given twice"));
             }
             seen.push(name);
             parameters.set(name, value).map_err(|reason| wrong(word, reason))?;
@@ -346,7 +346,7 @@ impl Parameters {
                 "rolled" => tile.rolled = flag(value)?,
                 "group" => tile.group = Some(extent(value)?),
                 "parts" => tile.parts = number(value)?,
-                _ => return Err("no parameter of a tile"),
+                _ => return Err("not a parameter of a tile"),
             },
             Self::Local(local) => match name {
                 "depth" => local.depth = number(value)?,
@@ -356,12 +356,12 @@ impl Parameters {
                 "buffers" => local.buffers = number(value)?,
                 "fma" => local.fma = flag(value)?,
                 "parts" => local.parts = number(value)?,
-                _ => return Err("no parameter of a local block"),
+                _ => return Err("not a parameter of a local block"),
             },
             Self::Vector(vector) => match name {
                 "group" => vector.group = number(value)?,
                 "sub-groups" => vector.sub_groups = flag(value)?,
-                _ => return Err("no parameter of a vector"),
+                _ => return Err("not a parameter of a vector"),
             },
         }
         Ok(())

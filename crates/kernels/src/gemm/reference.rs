@@ -99,7 +99,7 @@ pub enum Difference {
         total: usize,
     },
     /// A byte outside C was written.
-    #[error("byte {byte} of C's buffer belongs to no element of C, and was changed")]
+    #[error("byte {byte} of C's buffer was changed, although it belongs to no element of C")]
     Beside {
         /// Its position in the buffer.
         byte: usize,

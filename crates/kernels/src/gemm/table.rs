@@ -278,7 +278,7 @@ impl Table {
         let Some((((elements, _, relation), shapes, _), entry)) = fit.next() else {
             return Choice {
                 parameters: Parameters::Tile(Tile::new(4, 4)),
-                why: "nothing is known of such a device: a tile that all of them take".to_owned(),
+                why: "no data for such a device: a tile that every device supports".to_owned(),
                 source: "none".to_owned(),
                 basis: Basis::Guessed,
                 measured: None,
@@ -413,7 +413,7 @@ mod tests {
         assert!(table.entries().len() > 40);
         for entry in table.entries() {
             if let Target::Gpu(name) = &entry.on {
-                assert!(Device::of(&named(name)).identity.vendor.is_some(), "{name} is no product");
+                assert!(Device::of(&named(name)).identity.vendor.is_some(), "{name} is not a product");
                 assert_eq!(Device::of(&named(name)).product.as_deref(), Some(name.as_str()));
             }
             if let Target::Kind(kind) = &entry.on {

@@ -122,7 +122,7 @@ fn candidates_are_some_and_differ() {
     assert!(!candidates(&gemm([512; 3]), &phone).iter().any(local));
     assert!(candidates(&gemm([512; 3]), &desktop).iter().any(local));
     let halves = Gemm::new(Elements::F16(Accumulate::F16), [512; 3]);
-    assert!(candidates(&halves, &phone).is_empty(), "without cl_khr_fp16 there is no way");
+    assert!(candidates(&halves, &phone).is_empty(), "without cl_khr_fp16 there is no candidate");
 }
 
 /// Computed by hand: [1 2; 3 4] [5 6; 7 8] = [19 22; 43 50].
@@ -144,7 +144,7 @@ fn the_reference_knows_a_product_by_hand() {
     ));
     let beside = bytes(&[19.0, 22.0, 0.0, 43.0, 50.0, -1.0]);
     assert!(matches!(reference.verify(&c, &beside), Err(Difference::Beside { byte: 8..12 })));
-    assert!(reference.verify(&c, &c).is_err(), "C as it was is no product");
+    assert!(reference.verify(&c, &c).is_err(), "the unchanged C is not a product");
 
     let transposed =
         Gemm { a: Layout::row_major(2).transposed(), b: Layout::column_major(2), ..gemm([2, 2, 2]) };

@@ -44,10 +44,11 @@ pub const LADDER_F16: Ladder = Ladder {
 };
 
 const STEPS: &[Step] = &[
-    Step { name: "naive", about: "one element of C a work-item, scalar loads", plan: naive },
+    Step { name: "naive", about: "one element of C per work-item, scalar loads", plan: naive },
     Step {
         name: "transposed-a-4x4",
-        about: "A transposed ahead; 4x4 elements of C a work-item, two vector loads for 16 multiply-adds",
+        about: "A transposed in advance; 4x4 elements of C per work-item, two vector loads for 16 \
+            multiply-adds",
         plan: transposed_a,
     },
     Step {
@@ -57,17 +58,17 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "image-a-buffer-b",
-        about: "A in an image, B in a buffer: two load units side by side",
+        about: "A in an image, B in a buffer: two load units in parallel",
         plan: image_a_buffer_b,
     },
     Step {
         name: "image-a-buffer-b-fma",
-        about: "the same with fma() and two steps along K a turn",
+        about: "the same with fma() and two steps along K per iteration",
         plan: image_a_buffer_b_fma,
     },
     Step {
         name: "float4-dot",
-        about: "one element of C a work-item as dot products of four, rows padded (Mali-T604)",
+        about: "one element of C per work-item as dot products of four, rows padded (Mali-T604)",
         plan: float4_dot,
     },
     Step { name: "tuned", about: "tile, memory and work-group chosen by a small sweep", plan: tuned },

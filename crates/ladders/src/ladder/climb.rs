@@ -286,7 +286,7 @@ fn measure_step<C: Climber + ?Sized>(
     let Some(best) = best else {
         return match found.into_iter().next() {
             Some((_, Err(error))) => refused(&error),
-            _ => Outcome::Failed { reason: "the step has no way to run".to_owned() },
+            _ => Outcome::Failed { reason: "the step has no variant to run".to_owned() },
         };
     };
     if ways == 1 {
@@ -314,7 +314,7 @@ fn measure_step<C: Climber + ?Sized>(
             Outcome::Verified(Measured { choice: Some(winner), sweep, ..measured })
         }
         (Err(error), _) | (_, Some(Err(error))) => refused(&error),
-        (Ok(()), None) => Outcome::Failed { reason: format!("{winner} was not offered a second time") },
+        (Ok(()), None) => Outcome::Failed { reason: format!("{winner} was not offered the second time") },
     }
 }
 

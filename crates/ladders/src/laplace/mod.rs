@@ -37,17 +37,17 @@ pub const LADDER: Ladder = Ladder {
     steps: &[
         Step {
             name: "scalar",
-            about: "one pixel a work-item, byte loads, the border test inside",
+            about: "one pixel per work-item, byte loads, the border test inside",
             plan: |problem, probe| step(Kernel::Scalar, problem, probe),
         },
         Step {
             name: "vectorise",
-            about: "five pixels a work-item: nine 16-byte loads in place of 135, sums in int",
+            about: "five pixels per work-item: nine 16-byte loads instead of 135, sums in int",
             plan: |problem, probe| step(Kernel::Vectorise, problem, probe),
         },
         Step {
             name: "synthesise-loads",
-            about: "two loads a row: the middle vector is put together from the outer ones",
+            about: "two loads per row: the middle vector is assembled from the outer ones",
             plan: |problem, probe| step(Kernel::SynthesiseLoads, problem, probe),
         },
         Step {
@@ -57,12 +57,12 @@ pub const LADDER: Ladder = Ladder {
         },
         Step {
             name: "four-pixels",
-            about: "four pixels a work-item: fewer lanes, two stores in place of four, widths that divide",
+            about: "four pixels per work-item: fewer lanes, two stores instead of four, widths that divide",
             plan: |problem, probe| step(Kernel::FourPixels, problem, probe),
         },
         Step {
             name: "eight-pixels",
-            about: "eight pixels a work-item: one and a half vectors, every lane used",
+            about: "eight pixels per work-item: one and a half vectors, every lane used",
             plan: |problem, probe| step(Kernel::EightPixels, problem, probe),
         },
     ],

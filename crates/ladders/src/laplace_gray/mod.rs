@@ -34,7 +34,7 @@ pub const LADDER: Ladder = Ladder {
     steps: &[
         Step {
             name: "scalar/test",
-            about: "one pixel a work-item, the border test inside",
+            about: "one pixel per work-item, the border test inside",
             plan: |problem, probe| step(Loads::Scalar, Border::Test, problem, probe),
         },
         Step {
@@ -44,12 +44,12 @@ pub const LADDER: Ladder = Ladder {
         },
         Step {
             name: "scalar/padded",
-            about: "no branch: a buffer with room around the image",
+            about: "no branch: a buffer with padding around the image",
             plan: |problem, probe| step(Loads::Scalar, Border::Padded, problem, probe),
         },
         Step {
             name: "vector/test",
-            about: "16 pixels a work-item, nine 16-byte loads, widened to short; tests inside",
+            about: "16 pixels per work-item, nine 16-byte loads, widened to short; tests inside",
             plan: |problem, probe| step(Loads::Vector, Border::Test, problem, probe),
         },
         Step {
@@ -59,12 +59,12 @@ pub const LADDER: Ladder = Ladder {
         },
         Step {
             name: "vector/padded",
-            about: "the same in a buffer with room around the image",
+            about: "the same in a buffer with padding around the image",
             plan: |problem, probe| step(Loads::Vector, Border::Padded, problem, probe),
         },
         Step {
             name: "synthesised/test",
-            about: "six loads: the middle vector of each row is put together; tests inside",
+            about: "six loads: the middle vector of each row is assembled; tests inside",
             plan: |problem, probe| step(Loads::Synthesised, Border::Test, problem, probe),
         },
         Step {
@@ -74,7 +74,7 @@ pub const LADDER: Ladder = Ladder {
         },
         Step {
             name: "synthesised/padded",
-            about: "the same in a buffer with room around the image",
+            about: "the same in a buffer with padding around the image",
             plan: |problem, probe| step(Loads::Synthesised, Border::Padded, problem, probe),
         },
         Step {

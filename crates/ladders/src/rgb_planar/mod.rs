@@ -29,12 +29,12 @@ pub const LADDER: Ladder = Ladder {
     steps: &[
         Step {
             name: "scalar",
-            about: "one pixel a work-item",
+            about: "one pixel per work-item",
             plan: |problem, probe| step(Direction::Split, Width::One, problem, probe),
         },
         Step {
             name: "sixteen-pixels",
-            about: "16 pixels a work-item: three 16-byte loads, swizzles, three 16-byte stores",
+            about: "16 pixels per work-item: three 16-byte loads, swizzles, three 16-byte stores",
             plan: |problem, probe| step(Direction::Split, Width::Sixteen, problem, probe),
         },
     ],
@@ -49,12 +49,12 @@ pub const LADDER_BACK: Ladder = Ladder {
     steps: &[
         Step {
             name: "scalar",
-            about: "one pixel a work-item",
+            about: "one pixel per work-item",
             plan: |problem, probe| step(Direction::Merge, Width::One, problem, probe),
         },
         Step {
             name: "sixteen-pixels",
-            about: "16 pixels a work-item: three 16-byte loads, swizzles, three 16-byte stores",
+            about: "16 pixels per work-item: three 16-byte loads, swizzles, three 16-byte stores",
             plan: |problem, probe| step(Direction::Merge, Width::Sixteen, problem, probe),
         },
     ],

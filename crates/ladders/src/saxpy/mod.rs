@@ -20,21 +20,21 @@ pub const LADDER: Ladder = Ladder {
     size_kind: SizeKind::Vector,
     default_sizes: &[Size::Vector(1 << 20), Size::Vector(1 << 24)],
     steps: &[
-        Step { name: "width-1", about: "one float a work-item, 4-byte loads", plan: |p, _| plan(p, 1) },
-        Step { name: "width-2", about: "two floats a work-item, 8-byte loads", plan: |p, _| plan(p, 2) },
+        Step { name: "width-1", about: "one float per work-item, 4-byte loads", plan: |p, _| plan(p, 1) },
+        Step { name: "width-2", about: "two floats per work-item, 8-byte loads", plan: |p, _| plan(p, 2) },
         Step {
             name: "width-4",
-            about: "four floats a work-item, one 16-byte load each",
+            about: "four floats per work-item, one 16-byte load each",
             plan: |p, _| plan(p, 4),
         },
         Step {
             name: "width-8",
-            about: "eight floats a work-item, two 16-byte loads each",
+            about: "eight floats per work-item, two 16-byte loads each",
             plan: |p, _| plan(p, 8),
         },
         Step {
             name: "width-16",
-            about: "sixteen floats a work-item, four 16-byte loads each",
+            about: "sixteen floats per work-item, four 16-byte loads each",
             plan: |p, _| plan(p, 16),
         },
     ],

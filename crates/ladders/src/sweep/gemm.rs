@@ -73,7 +73,10 @@ impl Sweep {
         );
         let tried = self.heat.tried.len();
         let source = if self.heat.is_partial() {
-            format!("a sweep of this library, partial: {tried} of {} ways tried", tried + self.heat.left_out)
+            format!(
+                "a sweep of this library, partial: {tried} of {} candidates tried",
+                tried + self.heat.left_out
+            )
         } else {
             "a sweep of this library".to_owned()
         };

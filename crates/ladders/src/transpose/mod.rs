@@ -20,11 +20,15 @@ pub const LADDER: Ladder = Ladder {
     size_kind: SizeKind::Image,
     default_sizes: &[Size::Image { width: 1024, height: 1024 }, Size::Image { width: 4096, height: 4096 }],
     steps: &[
-        Step { name: "naive", about: "one element a work-item, reads along rows", plan: naive },
-        Step { name: "naive-write", about: "one element a work-item, writes along rows", plan: naive_write },
+        Step { name: "naive", about: "one element per work-item, reads along rows", plan: naive },
+        Step {
+            name: "naive-write",
+            about: "one element per work-item, writes along rows",
+            plan: naive_write,
+        },
         Step {
             name: "blocks-4x4",
-            about: "4x4 elements a work-item, turned around in registers",
+            about: "4x4 elements per work-item, transposed in registers",
             plan: blocks,
         },
         Step {

@@ -19,8 +19,8 @@ pub const LADDER: Ladder = Ladder {
     size_kind: SizeKind::Vector,
     default_sizes: &[Size::Vector(1 << 20), Size::Vector(1 << 24)],
     steps: &[
-        Step { name: "scalar", about: "one int a work-item", plan: scalar },
-        Step { name: "int4", about: "four ints a work-item: 16-byte loads and stores", plan: int4 },
+        Step { name: "scalar", about: "one int per work-item", plan: scalar },
+        Step { name: "int4", about: "four ints per work-item: 16-byte loads and stores", plan: int4 },
     ],
     problem,
     serial,

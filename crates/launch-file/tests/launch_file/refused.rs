@@ -39,7 +39,7 @@ fn the_run() {
     global("[1, [2]]", "2:14: `global` must be a whole number, not array");
     global(
         "[4294967296, 4294967296]",
-        "2:10: `global` is [4294967296, 4294967296], but must be no more than can be counted",
+        "2:10: `global` is [4294967296, 4294967296], but must be smaller: their product overflows",
     );
     let more = |said: &str, message: &str| refuses(&format!("{head}global = [4, 4]\n{said}"), message);
     more("local = 2", "3:9: `local` is 2, but must be as many numbers as `global` has, 2");
@@ -122,14 +122,14 @@ fn types() {
 #[test]
 fn buffers_and_contents() {
     let of = |said: &str, message: &str| refuses_argument(&format!("buffer = 'uchar2'\n{said}"), message);
-    of("", "3:1: nothing says how large argument 0 (`buffer`) is; add `count`");
-    of("fill = 0", "3:1: nothing says how large argument 0 (`buffer`) is; add `count`");
+    of("", "3:1: the size of argument 0 (`buffer`) is missing; add `count`");
+    of("fill = 0", "3:1: the size of argument 0 (`buffer`) is missing; add `count`");
     of("count = 0", "5:9: `count` is 0, but must be from 1 to 18446744073709551615");
     of("values = []", "5:10: 0 numbers for one or more `uchar2` of 2 each");
     of("values = [1, 2, 3]", "5:10: 3 numbers for one or more `uchar2` of 2 each");
     of(
         "count = 9223372036854775808\nvalues = [1, 2]",
-        "6:10: 2 numbers for 9223372036854775808 uchar2, which take more than can be counted",
+        "6:10: 2 numbers for 9223372036854775808 uchar2, which take too many to count",
     );
     of("count = [2, 2]\nvalues = [1, 2, 3]", "6:10: 3 numbers for 2x2 uchar2, which take 8");
     of("values = [1, 256]", "5:10: 256 does not fit `uchar2` (0 to 255)");
@@ -148,7 +148,8 @@ fn buffers_and_contents() {
     );
     of(
         "count = 2\nrandom = { low = 9, high = 3 }",
-        "6:10: `random` is { low = 9, high = 3 }, but must be from a `low` up to a `high` no less, their distance finite",
+        "6:10: `random` is { low = 9, high = 3 }, but must be from `low` to `high`, with `low` <= `high` \
+        and a finite difference",
     );
     of("count = 2\nrandom = { high = 256 }", "6:10: 256 does not fit `uchar2` (0 to 255)");
     of("count = 2\nrandom = { low = 0.5 }", "6:10: 0.5 does not fit `uchar2` (0 to 255)");
@@ -174,7 +175,7 @@ fn buffers_and_contents() {
     of("count = 2\nexpect = { fill = 0, relative = inf }", "6:33: `relative` is inf, but must be 0 or more");
     of(
         "count = 2\nexpect = { fill = 0, ulp = 1 }",
-        "6:28: `ulp` is 1, but must be left out: `uchar2` is no float",
+        "6:28: `ulp` is 1, but must be left out: `uchar2` is not a float",
     );
     refuses_argument(
         "buffer = 'float'\ncount = 2\nrandom = { high = 1e39 }",
@@ -182,8 +183,8 @@ fn buffers_and_contents() {
     );
     refuses_argument(
         "buffer = 'float'\ncount = 2\nrandom = { low = -1e308, high = 1e308 }",
-        "6:10: `random` is { low = -1e308, high = 1e308 }, but must be from a `low` up to a `high` no less, their distance \
-         finite",
+        "6:10: `random` is { low = -1e308, high = 1e308 }, but must be from `low` to `high`, with `low` <= \
+        `high` and a finite difference",
     );
 }
 
@@ -193,8 +194,8 @@ fn images_and_samplers() {
     let format = "order = 'r', channel = 'float'";
     of("width = 2, order = 'r'", "4:9: `image` needs `channel`");
     of("width = 2, channel = 'float'", "4:9: `image` needs `order`");
-    of(format, "4:9: nothing says how large argument 0 (`image`) is; add `width`");
-    of(&format!("height = 2, {format}"), "4:9: nothing says how large argument 0 (`image`) is; add `width`");
+    of(format, "4:9: the size of argument 0 (`image`) is missing; add `width`");
+    of(&format!("height = 2, {format}"), "4:9: the size of argument 0 (`image`) is missing; add `width`");
     of(&format!("width = 2, depth = 2, {format}"), "4:9: a 3D `image` needs `height`");
     of(
         &format!("width = 2, depth = 2, layers = 2, {format}"),
@@ -256,8 +257,8 @@ fn memory_passed_twice() {
         refuses(&text, message);
     };
     same("0", "6:11: `same_as` names argument 0, which is neither a buffer nor an image");
-    same("1", "6:11: `same_as` names argument 1, which is no argument before this one");
-    same("'x'", "6:11: `same_as` names `x`, which is no argument before this one");
+    same("1", "6:11: `same_as` names argument 1, which is not an argument before this one");
+    same("'x'", "6:11: `same_as` names `x`, which is not an argument before this one");
     same("-1", "6:11: `same_as` is -1, but must be from 0 to 18446744073709551615");
 }
 
@@ -351,52 +352,51 @@ fn files_that_hold_something_else() {
     of(
         "buffer = 'int'\ncount = 4\nfile = 'a.bin'",
         "int",
-        "a.bin holds 12 bytes, `a` takes 4 int (16 bytes)",
+        "a.bin holds 12 bytes, but `a` needs 4 int (16 bytes)",
     );
-    of("buffer = 'long'\nfile = 'a.bin'", "long", "a.bin holds 12 bytes, `a` takes 1 long (8 bytes)");
+    of("buffer = 'long'\nfile = 'a.bin'", "long", "a.bin holds 12 bytes, but `a` needs 1 long (8 bytes)");
     of(
         "buffer = 'int'\nnpy = 'a.npy'",
         "int",
-        "a.npy holds 2x3 float, `a` takes `int`; save it as a.astype('int32')",
+        "a.npy holds 2x3 float, but `a` needs `int`; save it as a.astype('int32')",
     );
-    of("buffer = 'float'\ncount = 5\nnpy = 'a.npy'", "float", "a.npy holds 2x3 float, `a` takes 5 float");
+    of("buffer = 'float'\ncount = 5\nnpy = 'a.npy'", "float", "a.npy holds 2x3 float, but `a` needs 5 float");
     of(
         "buffer = 'float4'\nnpy = 'a.npy'",
         "float4",
-        "a.npy holds 2x3 float, `a` takes `float4`; its last dimension must be the 4 lanes",
+        "a.npy holds 2x3 float, but `a` needs `float4`; its last dimension must be the 4 lanes",
     );
     of(
         "buffer = 'int'\npicture = 'a.png'",
         "int",
-        "a.png holds a picture, `a` takes `int`; pictures go into uchar, half and float, and into images with such channels",
+        "a.png holds a picture, but `a` needs `int`; pictures go into uchar, half and float, and into images with such channels",
     );
     of(
         "buffer = 'uchar'\ncount = [2, 2, 3]\npicture = 'a.png'",
         "uchar",
-        "a.png holds 2x1 pixels of 3 channels, `a` takes 2x2x3 uchar",
+        "a.png holds 2x1 pixels of 3 channels, but `a` needs 2x2x3 uchar",
     );
     of(
         "buffer = 'uchar8'\npicture = 'a.png'",
         "uchar8",
-        "a.png holds a picture, `a` takes `uchar8`; pixels have at most 4 channels",
+        "a.png holds a picture, but `a` needs `uchar8`; pixels have at most 4 channels",
     );
     of(
         "buffer = 'uchar'\ncount = 8\ndump = 'b.png'",
         "uchar",
-        "b.png cannot show `a`, which is 8 uchar: pictures are [height, width] elements of up to 4 lanes, or [height, \
-         width, channels], of uchar, half or float; say so by `count`, or choose .npy",
+        "b.png cannot show `a`, which is 8 uchar: pictures are [height, width] elements of up to 4 lanes, \
+        or [height, width, channels], of uchar, half or float; set `count` accordingly, or choose .npy",
     );
     refuses_to_load(
         "image = { order = 'rgba', channel = 'unorm-int16' }\npicture = 'a.png'",
         ParameterKind::Image,
-        "3:1: a.png holds a picture, `a` takes `ushort4`; pictures go into uchar, half and float, and into images with \
-         such channels",
+        "3:1: a.png holds a picture, but `a` needs `ushort4`; pictures go into uchar, half and float, and into images with such channels",
     );
     let opaque = ParameterKind::Opaque { type_name: "struct s".to_owned(), bytes: Some(8) };
     refuses_to_load(
         "bytes = { file = 'a.bin' }",
         opaque,
-        "3:1: a.bin holds 12 bytes, `a` takes a value of 8 bytes (`struct s`)",
+        "3:1: a.bin holds 12 bytes, but `a` needs a value of 8 bytes (`struct s`)",
     );
     assert_eq!(kernel(&[]).parameters, []);
 }

@@ -163,20 +163,14 @@ fn what_is_refused() {
         "k.cl k 8 8\n",
         "1:11: the file ends here, but want the global size: three numbers of at least 1",
     );
-    refuses(
-        "k.cl k 8 8 0 1 1 1",
-        "1:12: `0` stands here, but want the global size: three numbers of at least 1",
-    );
-    refuses(
-        "k.cl k 8 1 1 x",
-        "1:14: `x` stands here, but want the work-group size: three numbers of at least 1",
-    );
+    refuses("k.cl k 8 8 0 1 1 1", "1:12: found `0`, but want the global size: three numbers of at least 1");
+    refuses("k.cl k 8 1 1 x", "1:14: found `x`, but want the work-group size: three numbers of at least 1");
     refuses(
         "k.cl k 8 1 1 <size=4>",
-        "1:14: an argument's header stands here, but want the work-group size: three numbers of at least 1",
+        "1:14: an argument's header follows, but want the work-group size: three numbers of at least 1",
     );
     let header = |words: &str, message: &str| refuses(&format!("{HEAD}{words}"), &format!("4:{message}"));
-    header("5", "1: `5` stands here, but want an argument's header, <size=...>");
+    header("5", "1: found `5`, but want an argument's header, <size=...>");
     header("<size=4\n>", "1: the header does not end on its line, but want a `>`");
     header("<>", "1: the header has no size, but want size=BYTES");
     header("<size=-1>", "1: the header has `size=-1`, but want size=BYTES, a whole number");
@@ -208,25 +202,25 @@ fn what_is_refused() {
         let error = load(arguments, &[kind]).err().unwrap_or_else(|| panic!("{arguments}")).to_string();
         assert_eq!(error, format!("k.sim:4:1: {message}"), "{arguments}");
     };
-    loads("<size=8> 1", buffer("int"), "1 numbers for 8 bytes of `int`, which are 2");
+    loads("<size=8> 1", buffer("int"), "1 numbers for 8 bytes of `int`, that is 2");
     loads("<size=6> 1", buffer("int"), "6 bytes, but want a multiple of the size of `int`");
-    loads("<size=4> x", buffer("int"), "`x` stands where a number should, but want one of type `int`");
+    loads("<size=4> x", buffer("int"), "found `x` instead of a number, but want one of type `int`");
     loads(
         "<size=4 hex> xyz",
         buffer("int"),
-        "`xyz` stands where a number should, but want one of type `int` in hexadecimal digits",
+        "found `xyz` instead of a number, but want one of type `int` in hexadecimal digits",
     );
     loads("<size=1> 256", buffer("uchar"), "256 does not fit `uchar` (0 to 255)");
     loads("<size=1 hex> 100", buffer("char"), "256 does not fit `char` (-128 to 127)");
     loads(
         "<size=16 range=0:1:4>",
         buffer("int"),
-        "range=0:1:4 makes 5 numbers, but want 4, as many as the size says",
+        "range=0:1:4 makes 5 numbers, but want 4, to match the size",
     );
     loads(
         "<size=16 range=0:0:4>",
         buffer("int"),
-        "range=0:0:4 makes inf numbers, but want 4, as many as the size says",
+        "range=0:0:4 makes inf numbers, but want 4, to match the size",
     );
     loads(
         "<size=4 dump> 5",

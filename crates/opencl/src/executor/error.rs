@@ -48,7 +48,7 @@ pub(super) fn build_error(device: &Device, bytes: u64, error: BuildError) -> Exe
             program,
             part: None,
             line: None,
-            summary: format!("the compiler does not take the options `{options}`"),
+            summary: format!("the compiler does not accept the options `{options}`"),
             log: String::new(),
         },
         BuildError::NotOffered { what, .. } => {
@@ -84,7 +84,7 @@ pub(super) fn memory_error(
         (MemoryError::Call(call), _) => call_error(device, bytes, call),
         (MemoryError::TooLarge { bytes, limit }, _) => ExecuteError::OutOfMemory {
             bytes,
-            reason: format!("the device gives at most {limit} bytes in one piece"),
+            reason: format!("the device allocates at most {limit} bytes at once"),
         },
         (MemoryError::NotOffered { what }, _) => {
             ExecuteError::NotOffered { what, device: device.probe().name.clone() }

@@ -74,7 +74,7 @@ impl Held {
         edit: impl FnOnce(&mut [u8]) -> R,
     ) -> Result<R, ExecuteError> {
         if !self.to_write {
-            let reason = "it is held for reading alone".to_owned();
+            let reason = "it is held for reading only".to_owned();
             return Err(ExecuteError::Memory { memory: self.memory, reason });
         }
         let flags = CL_MAP_READ | CL_MAP_WRITE;

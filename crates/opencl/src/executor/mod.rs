@@ -571,7 +571,7 @@ impl Executor for OpenClExecutor {
             }
             // Their memory ids belong to the other executor; the same ids here are other objects.
             _ => Err(ExecuteError::NotOffered {
-                what: "running launches that another executor has prepared".to_owned(),
+                what: "running launches that another executor prepared".to_owned(),
                 device: self.device.probe().name.clone(),
             }),
         }

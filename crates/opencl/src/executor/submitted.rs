@@ -34,7 +34,7 @@ impl Submitted {
     fn timing(&self, event: &Event) -> Result<Timing, ExecuteError> {
         if !self.timed {
             return Err(ExecuteError::NotOffered {
-                what: "the time of launches that were submitted when no times were taken".to_owned(),
+                what: "the time of launches that were submitted without timing".to_owned(),
                 device: self.device.probe().name.clone(),
             });
         }

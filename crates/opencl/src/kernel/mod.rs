@@ -50,7 +50,7 @@ pub enum LaunchError {
         found: usize,
     },
     /// An argument whose kind, type or size does not match the declaration.
-    #[error("kernel `{entry}`, argument {index} (`{name}`): wants {want}, was given {found}")]
+    #[error("kernel `{entry}`, argument {index} (`{name}`): expected {want}, found {found}")]
     Argument {
         /// The kernel.
         entry: String,

@@ -68,7 +68,7 @@ pub enum MemoryError {
         alignment: usize,
     },
     /// The device lacks a feature.
-    #[error("the device does not offer {what}")]
+    #[error("the device does not support {what}")]
     NotOffered {
         /// The feature.
         what: String,
@@ -77,7 +77,7 @@ pub enum MemoryError {
     #[error("the object belongs to another context")]
     OtherContext,
     /// The OpenCL object to be imported is an image or a pipe.
-    #[error("the memory object is no buffer")]
+    #[error("the memory object is not a buffer")]
     NotABuffer,
     /// Kernels are to use a buffer with an access that it was not made for.
     #[error("the buffer was not made for {}", match wanted {

@@ -168,7 +168,7 @@ fn check_shape(limits: &ImageLimits, shape: &ImageShape) -> Result<(), MemoryErr
 pub(super) fn check_own(probe: &Probe, shape: &ImageShape) -> Result<usize, MemoryError> {
     check_shape(&offered(probe)?, shape)?;
     if matches!(shape.extent, ImageExtent::Buffer { .. }) {
-        let what = "an image1d_buffer_t with memory of its own (make it over a buffer)".to_owned();
+        let what = "an image1d_buffer_t with its own memory (create it from a buffer)".to_owned();
         return Err(MemoryError::NotOffered { what });
     }
     let (bytes, limit) = (shape.bytes(), probe.max_buffer_bytes);

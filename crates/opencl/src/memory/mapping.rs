@@ -51,7 +51,8 @@ impl<'a> RawMapping<'a> {
                 Some(under)
             }
             Reach::Closed => {
-                let what = "access by the host to this imported memory (go by its owner, or the buffer it was imported as)";
+                let what = "access by the host to this imported memory (use its owner, or the buffer it was \
+                    imported as)";
                 return Err(MemoryError::NotOffered { what: what.to_owned() });
             }
         };

@@ -17,12 +17,12 @@ pub const RULE: Rule = Rule {
     title: "a figure is worse than in the earlier result",
     explanation: r"## What it finds
 
-A kernel whose longest way takes more cycles of the pipe that bounds it than in an earlier result, whose launch takes longer, that spills more
-bytes of registers, needs more stack, or keeps fewer threads in flight.
+A kernel whose longest path takes more cycles of the pipe that bounds it than in an earlier result, whose launch takes
+longer, that spills more bytes of registers, needs more stack, or keeps fewer threads in flight.
 
 ## Why it matters
 
-A change that was not meant to cost anything does.
+A change that was not expected to cost performance does.
 ",
 };
 
@@ -208,8 +208,7 @@ impl Diff {
                 place: None,
                 instruction: String::new(),
                 message: format!("on {}: {}", changed.gpu, worse.join(", ")),
-                cure: "Take back what costs it, or keep the new result as the one to compare with."
-                    .to_owned(),
+                fix: "Revert the change that causes it, or store the new result as the baseline.".to_owned(),
                 count: 1,
                 work_item: None,
                 memory: None,
@@ -224,8 +223,8 @@ impl Changed {
     fn status(&self) -> &'static str {
         match self.only {
             Some(Only::New) => "new",
-            Some(Only::Old) => "gone",
-            None if self.changes.is_empty() => "as before",
+            Some(Only::Old) => "removed",
+            None if self.changes.is_empty() => "unchanged",
             None if self.changes.iter().any(|change| change.worse) => "worse",
             None => "changed",
         }
@@ -293,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_with_letters_are_weighed() {
+    fn symbolic_sums_are_weighed() {
         let n = ASSUMED_TRIPS;
         let cases = [
             ("12", 12.0),

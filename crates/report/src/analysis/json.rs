@@ -41,24 +41,24 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
         .loops
         .iter()
         .map(|each| {
-            let (trips, letter, follows) = match &each.trips {
+            let (trips, symbol, follows) = match &each.trips {
                 Trips::Known(trips) => (json!(trips), Value::Null, Value::Null),
                 Trips::Follows { name, factor, constant } => {
                     let times =
                         Polynomial::constant(*factor).times_name(name).plus(&Polynomial::constant(*constant));
                     (json!(times.to_string()), Value::Null, Value::Null)
                 }
-                Trips::Unknown { letter, follows_from } => {
-                    (Value::Null, json!(&**letter), json!(follows_from))
+                Trips::Unknown { symbol, follows_from } => {
+                    (Value::Null, json!(&**symbol), json!(follows_from))
                 }
             };
             json!({
                 "line": loop_line(priced, each),
                 "depth": each.depth,
                 "trips": trips,
-                "letter": letter,
+                "symbol": symbol,
                 "follows_from": follows,
-                "round": columns(&each.round),
+                "iteration": columns(&each.iteration),
             })
         })
         .collect();
@@ -89,7 +89,7 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
                 "stride_bytes": match access.stride { Stride::Bytes(bytes) => json!(bytes), _ => Value::Null },
                 "stride_argument": access.times.as_ref().map(|times| &times.argument),
                 "lines_if_one": access.times.as_ref().map(|times| times.lines),
-                "round_bytes": match access.round { Some(Stride::Bytes(bytes)) => json!(bytes), _ => Value::Null },
+                "iteration_stride_bytes": match access.iteration { Some(Stride::Bytes(bytes)) => json!(bytes), _ => Value::Null },
                 "lines": access.lines,
                 "lines_known": access.lines_known,
                 "used": access.used,
@@ -115,7 +115,7 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
             "spill_bytes": registers.work.spill_bytes,
             "peak_line": registers.peak.map(|place| priced.line(place)),
             "threads": registers.threads,
-            "most_threads": registers.most_threads,
+            "max_threads": registers.most_threads,
             "next_step": registers.next_step.map(|(fewer, threads)| json!({ "fewer": fewer, "threads": threads })),
         },
         "narrow_arithmetic": analysis.narrow_arithmetic,
@@ -146,7 +146,7 @@ fn one(priced: &Priced<'_>, analysis: &Analysis) -> Value {
             "line": advice.place.map(|place| priced.line(place)),
             "called_from": advice.place.and_then(called),
             "message": advice.message,
-            "cure": advice.cure,
+            "fix": advice.fix,
             "gain": advice.gain,
         })).collect::<Vec<_>>(),
         "left_out": analysis.left_out,

@@ -17,7 +17,7 @@ pub fn markdown(priced: &Priced<'_>) -> String {
             }
         }
     }
-    out.push_str("\nCycles of a core for each work-item on its longest way.\n");
+    out.push_str("\nCycles of one core per work-item on the longest path.\n");
     for analysis in priced.analyses {
         let _ = writeln!(out, "\n**{}**: {}", analysis.gpu.name(), text::verdict(priced, analysis));
         for advice in &analysis.advice {
@@ -25,10 +25,10 @@ pub fn markdown(priced: &Priced<'_>) -> String {
             let place = line
                 .map_or_else(String::new, |line| format!(" (line {line}){}", priced.called(advice.place)));
             let gain = advice.gain.map_or_else(String::new, |gain| {
-                format!(" About {:.0} % of the cycles would go.", 100.0 * gain)
+                format!(" About {:.0} % of the cycles would be saved.", 100.0 * gain)
             });
             let _ =
-                writeln!(out, "- `{}`{place}: {}. {}{gain}", advice.rule.code, advice.message, advice.cure);
+                writeln!(out, "- `{}`{place}: {}. {}{gain}", advice.rule.code, advice.message, advice.fix);
         }
     }
     out

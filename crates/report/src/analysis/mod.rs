@@ -83,7 +83,7 @@ pub fn findings(priced: &Priced<'_>) -> Vec<Finding> {
             place: advice.place.and_then(|place| in_source(priced.kernel.own_place(place))),
             instruction: String::new(),
             message: format!("on {gpu}: {}", advice.message),
-            cure: advice.cure.clone(),
+            fix: advice.fix.clone(),
             count: 1,
             work_item: None,
             memory: None,

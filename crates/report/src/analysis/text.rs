@@ -62,7 +62,7 @@ fn single(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas) -> String {
             grouped(launch.cycles.ceil() as u64),
         );
         let busy = format!(
-            "Busy meanwhile: {}; DRAM {} ({} once, at {} GB/s).",
+            "Utilisation: {}; DRAM {} ({} once, at {} GB/s).",
             busy.join(", "),
             percent(launch.dram_busy),
             bytes(launch.dram_bytes),
@@ -84,20 +84,20 @@ fn advice(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut St
     if analysis.advice.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\n{}", canvas.paint(Tone::Heading, "Advice (`tripipe explain CODE` says more)"));
+    let _ = writeln!(out, "\n{}", canvas.paint(Tone::Heading, "Advice (details: `tripipe explain CODE`)"));
     for advice in &analysis.advice {
         let line = priced.at(advice.place);
         let place =
             line.map_or_else(String::new, |line| format!(" line {line}{}:", priced.called(advice.place)));
         let gain = advice
             .gain
-            .map_or_else(String::new, |gain| format!(" {} of the cycles would go.", percent(gain)));
+            .map_or_else(String::new, |gain| format!(" {} of the cycles would be saved.", percent(gain)));
         let said = format!(
             "{}[{}]{place} {}. {}{gain}",
             advice.rule.severity.name(),
             advice.rule.code,
             advice.message,
-            advice.cure
+            advice.fix
         );
         out.push_str(&paragraph(canvas, "", 2, &said));
     }
@@ -108,8 +108,7 @@ pub(super) fn verdict(priced: &Priced<'_>, analysis: &Analysis) -> String {
     let family = analysis.gpu.family();
     let longest = &analysis.longest;
     let Some(first) = longest.bound.first() else {
-        return "Costs nothing: nothing that the kernel computes is stored. Look at what folded away."
-            .to_owned();
+        return "Costs nothing: the kernel stores no result. Check what was optimised away.".to_owned();
     };
     let weigh = |polynomial: &Polynomial| polynomial.evaluate(ASSUMED_TRIPS);
     let most = weigh(&longest.columns[*first]);
@@ -117,12 +116,12 @@ pub(super) fn verdict(priced: &Priced<'_>, analysis: &Analysis) -> String {
         .filter(|at| !longest.bound.contains(at) && !analysis.columns[*at].is_part(family))
         .max_by(|a, b| weigh(&longest.columns[*a]).total_cmp(&weigh(&longest.columns[*b])));
     let mut said = format!(
-        "Bound by {}: {} cycles of a core for each work-item on its longest way",
+        "Bound by {}: {} cycles of one core per work-item on the longest path",
         bound(analysis, &longest.bound),
         longest.columns[*first]
     );
     if longest.columns[*first].as_constant().is_none() {
-        let _ = write!(said, " (what is not known taken as {ASSUMED_TRIPS})");
+        let _ = write!(said, " (unknown counts taken as {ASSUMED_TRIPS})");
     }
     let share = |at: usize| weigh(&longest.columns[at]) / most;
     match next {
@@ -130,7 +129,7 @@ pub(super) fn verdict(priced: &Priced<'_>, analysis: &Analysis) -> String {
             let head = analysis.columns[next].head(family);
             let _ = write!(said, "; next is {head} at {} of that", percent(share(next)));
         }
-        Some(_) => said.push_str("; the other pipes do next to nothing"),
+        Some(_) => said.push_str("; the other pipes are almost idle"),
         None => {}
     }
     said.push('.');
@@ -155,9 +154,9 @@ pub(super) fn verdict(priced: &Priced<'_>, analysis: &Analysis) -> String {
     };
     if let Some(first) = analysis.advice.iter().find(worth) {
         let place = priced.at(first.place).map_or_else(String::new, |line| format!(", line {line}"));
-        let _ = write!(said, " First to change ({}{place}): {}", first.rule.code, first.cure);
+        let _ = write!(said, " Change first ({}{place}): {}", first.rule.code, first.fix);
     } else if !analysis.advice.is_empty() {
-        let _ = write!(said, " No advice is known to be worth {:.0}% of the cycles.", 100.0 * WORTH);
+        let _ = write!(said, " No advice is estimated to save {:.0}% of the cycles.", 100.0 * WORTH);
     }
     said
 }
@@ -251,7 +250,8 @@ fn cycles(analysis: &Analysis, canvas: Canvas, out: &mut String) {
     let messages = &analysis.longest.messages;
     if analysis.gpu.core.warp_width.value > 1 {
         let note = format!(
-            "LS by the cache lines a warp touches, shared among its {} work-items; by messages, as malioc counts: {messages}",
+            "LS counts the cache lines that a warp touches, shared among its {} work-items; in messages, as \
+            malioc counts: {messages}",
             analysis.gpu.core.warp_width.value
         );
         out.push_str(&faint(canvas, &note));
@@ -270,15 +270,16 @@ fn loops(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut Str
         let first = places.filter(|place| priced.line(*place) > 0).min_by_key(|place| priced.line(*place));
         let place = match priced.at(first) {
             Some(line) => format!("line {line}{}", priced.called(first)),
-            None => "a loop of no known line".to_owned(),
+            None => "a loop at an unknown line".to_owned(),
         };
         let indent = "  ".repeat(each.depth as usize);
-        let beside = analysis.columns.iter().zip(&each.round).filter(|(column, _)| !column.is_part(family));
-        let round: Vec<String> = beside
+        let beside =
+            analysis.columns.iter().zip(&each.iteration).filter(|(column, _)| !column.is_part(family));
+        let iteration: Vec<String> = beside
             .filter(|(_, cost)| cost.as_constant() != Some(0.0))
             .map(|(column, cost)| format!("{} {}", column.head(family), figure(cost)))
             .collect();
-        let round = if round.is_empty() { "nothing".to_owned() } else { round.join(", ") };
+        let iteration = if iteration.is_empty() { "nothing".to_owned() } else { iteration.join(", ") };
         let times = match &each.trips {
             Trips::Known(trips) => format!("{trips} times"),
             Trips::Follows { name, factor, constant } => {
@@ -286,14 +287,14 @@ fn loops(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut Str
                     Polynomial::constant(*factor).times_name(name).plus(&Polynomial::constant(*constant));
                 format!("{times} times")
             }
-            Trips::Unknown { letter, follows_from: Some(words) } => {
-                format!("{letter} times ({letter} = {words})")
+            Trips::Unknown { symbol, follows_from: Some(words) } => {
+                format!("{symbol} times ({symbol} = {words})")
             }
-            Trips::Unknown { letter, follows_from: None } => {
-                format!("{letter} times (not known from the code)")
+            Trips::Unknown { symbol, follows_from: None } => {
+                format!("{symbol} times (not known from the code)")
             }
         };
-        let said = format!("{place}: back to its start {times}; a round costs {round}");
+        let said = format!("{place}: repeats {times}; an iteration costs {iteration}");
         out.push_str(&paragraph(canvas, &indent, indent.len() + 2, &said));
     }
 }
@@ -321,7 +322,8 @@ fn accesses(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut 
         return;
     }
     let warp = analysis.gpu.core.warp_width.value;
-    let heads = ["Line", "Memory", "", "Bytes", "Next item", "Next round", "Lines", "Used", "Align", "", ""];
+    let heads =
+        ["Line", "Memory", "", "Bytes", "Next item", "Next iteration", "Lines", "Used", "Align", "", ""];
     // Identical rows of one line are merged.
     let mut rows: Vec<(Vec<String>, u32)> = Vec::new();
     let mut add = |row: Vec<String>| match rows.iter_mut().find(|(known, _)| *known == row) {
@@ -354,7 +356,7 @@ fn accesses(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut 
             way(access.writes),
             access.bytes.to_string(),
             next,
-            access.round.map_or_else(String::new, stride),
+            access.iteration.map_or_else(String::new, stride),
             match &access.times {
                 Some(times) if times.lines < access.lines => format!("{}-{}", times.lines, access.lines),
                 _ => format!("{}{}", access.lines, if access.lines_known { "" } else { "?" }),
@@ -394,7 +396,10 @@ fn accesses(priced: &Priced<'_>, analysis: &Analysis, canvas: Canvas, out: &mut 
             analysis.gpu.memory.cache_line_bytes.value
         )
     };
-    let note = format!("{note} Align: what the code promises, ? if less than the access is wide.");
+    let note = format!(
+        "{note} Align: the alignment that the code guarantees, ? if it is less than the \
+        width of the access."
+    );
     out.push_str(&faint(canvas, &note));
 }
 
@@ -445,7 +450,7 @@ fn table(analyses: &[Analysis], canvas: Canvas) -> String {
         out.push('\n');
         out.push_str(&Columns { heads, rows: cells.collect(), left: vec![0], keys: 1 }.draw(canvas));
     }
-    out.push_str("\nCycles of a core for each work-item on its longest way.\n");
+    out.push_str("\nCycles of one core per work-item on the longest path.\n");
     let mut left_out: Vec<&str> = Vec::new();
     for what in analyses.iter().flat_map(|analysis| &analysis.left_out) {
         if !left_out.contains(&what.as_str()) {

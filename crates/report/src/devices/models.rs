@@ -30,7 +30,7 @@ pub fn text(models: &[Gpu], canvas: Canvas) -> String {
                 figure(&configuration.clock_mhz),
             ]
         }),
-        group("at the most, 10^9 a second", &["f32", "f16", "int8 dot", "bytes"], &|model| {
+        group("at most, 10^9 per second", &["f32", "f16", "int8 dot", "bytes"], &|model| {
             let rates = &model.operations_per_clock_per_core;
             let rate = |rate: &Sourced<u32>| match rate.value {
                 0 => "-".to_owned(),
@@ -66,9 +66,9 @@ pub fn text(models: &[Gpu], canvas: Canvas) -> String {
     ];
     let mut out = draw(canvas, "", &names, &groups, 0);
     out.push('\n');
-    let legend = "~ marks a guess; `--format json` has the source of each figure. Rates are all cores' at full clock, a \
-                  multiply-add counting as two; products with the same GPU have other cores and clocks. `tripipe analyze -g NAME` takes \
-                  these names.";
+    let legend = "~ marks a guess; `--format json` has the source of each figure. Rates are for all cores \
+        at full clock; a multiply-add counts as two operations. Products with the same GPU differ in cores \
+        and clocks. `tripipe analyze -g NAME` accepts these names.";
     out.push_str(&paragraph(canvas, "  ", 2, legend));
     out
 }

@@ -6,7 +6,7 @@ use tripipe_ir::diagnostic::{AccessedMemory, Finding, Related, Severity, SourceP
 use super::{Launch, Report};
 
 /// The version of the format. It increases when a key is removed or changes its meaning, not for a new key.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// One JSON object on one line; `docs/findings.md` lists every key. Unknown values are `null`.
 pub fn json(report: &Report<'_>) -> String {
@@ -33,9 +33,9 @@ fn finding(finding: &Finding) -> Value {
         "code": finding.rule.code,
         "severity": finding.rule.severity.name(),
         "message": finding.message,
-        "cure": finding.cure,
+        "fix": finding.fix,
         "kernel": finding.kernel,
-        "place": finding.place.as_ref().map(place),
+        "location": finding.place.as_ref().map(place),
         "instruction": (!finding.instruction.is_empty()).then_some(&finding.instruction),
         "count": finding.count,
         "work_item": finding.work_item.as_ref().map(work_item),
@@ -47,7 +47,7 @@ fn finding(finding: &Finding) -> Value {
 fn related(related: &Related) -> Value {
     json!({
         "message": related.message,
-        "place": related.place.as_ref().map(place),
+        "location": related.place.as_ref().map(place),
         "work_item": related.work_item.as_ref().map(work_item),
     })
 }

@@ -77,8 +77,8 @@ fn descriptor(rule: &Rule) -> Value {
 
 fn result(report: &Report<'_>, finding: &Finding, rule_index: Option<usize>, fingerprint: &str) -> Value {
     let mut message = finding.message.trim_end_matches('.').to_owned();
-    if !finding.cure.is_empty() {
-        let _ = write!(message, ". {}", finding.cure);
+    if !finding.fix.is_empty() {
+        let _ = write!(message, ". {}", finding.fix);
     }
     let mut location = json!({ "logicalLocations": [{ "name": finding.kernel, "kind": "function" }] });
     if let Some(place) = &finding.place {

@@ -12,7 +12,7 @@ use super::{Launch, Report};
 use crate::number::{counted, grouped};
 use crate::style::{Canvas, Tone, paragraph};
 
-/// Each finding in the style of compilers: location, line and caret, facts, further locations, cure; at the end what
+/// Each finding in the style of compilers: location, line and caret, facts, further locations, fix; at the end what
 /// was checked and the number of findings.
 pub fn text(report: &Report<'_>, canvas: Canvas) -> String {
     canvas.shown(drawn(report, canvas))
@@ -50,8 +50,8 @@ fn groups<'a>(report: &Report<'a>, finding: &'a Finding) -> Vec<Group<'a>> {
     let mut last = |level: Level<'a>, text: &str| {
         groups.push(Group::with_title(level.secondary_title(normalize_untrusted_str(text))));
     };
-    if !finding.cure.is_empty() {
-        last(Level::HELP, &finding.cure);
+    if !finding.fix.is_empty() {
+        last(Level::HELP, &finding.fix);
     }
     last(Level::HELP.with_name("explain"), &format!("tripipe explain {}", finding.rule.code));
     groups
@@ -129,11 +129,11 @@ fn accessed(memory: &AccessedMemory) -> String {
         format!(", of which {} before its start", many(-start))
     } else if start >= size && length > 0 {
         match start - size {
-            0 => ", right behind its end".to_owned(),
-            gap => format!(", {} behind its end", many(gap)),
+            0 => ", directly after its end".to_owned(),
+            gap => format!(", {} after its end", many(gap)),
         }
     } else if end > size {
-        format!(", of which {} behind its end", many(end - size))
+        format!(", of which {} after its end", many(end - size))
     } else {
         String::new()
     };
@@ -181,10 +181,10 @@ mod tests {
         assert_eq!(said(7, 1), "byte 7 of `out` (global, 256 bytes)");
         assert_eq!(
             said(254, 4),
-            "bytes 254 to 257 of `out` (global, 256 bytes), of which 2 bytes behind its end"
+            "bytes 254 to 257 of `out` (global, 256 bytes), of which 2 bytes after its end"
         );
-        assert_eq!(said(256, 4), "bytes 256 to 259 of `out` (global, 256 bytes), right behind its end");
-        assert_eq!(said(257, 4), "bytes 257 to 260 of `out` (global, 256 bytes), 1 byte behind its end");
+        assert_eq!(said(256, 4), "bytes 256 to 259 of `out` (global, 256 bytes), directly after its end");
+        assert_eq!(said(257, 4), "bytes 257 to 260 of `out` (global, 256 bytes), 1 byte after its end");
         assert_eq!(said(-4, 4), "bytes -4 to -1 of `out` (global, 256 bytes), 4 bytes before its start");
         assert_eq!(
             said(-2, 4),
@@ -192,6 +192,6 @@ mod tests {
         );
         // Nothing overflows.
         assert!(said(i64::MIN, u64::MAX).starts_with("bytes -9223372036854775808 to 9223372036854775806"));
-        assert!(said(i64::MAX, u64::MAX).ends_with(", 9,223,372,036,854,775,551 bytes behind its end"));
+        assert!(said(i64::MAX, u64::MAX).ends_with(", 9,223,372,036,854,775,551 bytes after its end"));
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Channel, Report};
 
-/// One JSON object on one line. `counts` has a number for each bin of `bin_width` values; `least`, `most`, `median` and
+/// One JSON object on one line. `counts` has a number for each bin of `bin_width` values; `min`, `max`, `median` and
 /// `mean` are bins.
 pub fn json(report: &Report<'_>) -> String {
     let [width, height] = report.size;
@@ -22,8 +22,8 @@ pub fn json(report: &Report<'_>) -> String {
 fn channel(channel: &Channel) -> Value {
     json!({
         "name": channel.name,
-        "least": channel.least,
-        "most": channel.most,
+        "min": channel.least,
+        "max": channel.most,
         "median": channel.median,
         "mean": channel.mean,
         "counts": channel.counts.as_slice(),

@@ -89,8 +89,8 @@ fn laplace(climb: &Climb, published: &LaplaceT604, canvas: Canvas) -> String {
         })
         .collect();
     let intro = format!(
-        "Beside the published figures of {} at {:.0} MHz: speed-up over the first step. The serial CPU there is one \
-         Cortex-A15 at 1.7 GHz.",
+        "Compared with the published figures of {} at {:.0} MHz: speed-up over the first step. The serial \
+        CPU there is one Cortex-A15 at 1.7 GHz.",
         published.gpu, published.clock_mhz
     );
     let mut out = paragraph(canvas, "  ", 2, &intro);
@@ -98,7 +98,7 @@ fn laplace(climb: &Climb, published: &LaplaceT604, canvas: Canvas) -> String {
     let others: Vec<String> =
         sizes.iter().filter(|size| !climb.sizes.contains(size)).map(ToString::to_string).collect();
     if !others.is_empty() {
-        let hint = format!("Published as well, but not run here: --sizes {}", others.join(","));
+        let hint = format!("Also published, but not run here: --sizes {}", others.join(","));
         out.push_str(&paragraph(canvas, "  ", 2, &hint));
     }
     out
@@ -154,9 +154,9 @@ fn gemm(climb: &Climb, published: &Published, canvas: Canvas) -> String {
             Row::Cells(cells)
         })
         .collect();
-    let intro = "Beside the published gains of one version over another, for half precision at 1024x1024x1024; ours at \
-                 the largest size where both were measured. The rates published with them are in 2^30 operations a \
-                 second; rates here are in 10^9.";
+    let intro = "Compared with the published gains of one version over another, for half precision at \
+        1024x1024x1024; ours at the largest size where both were measured. The rates published with them \
+        are in 2^30 operations per second; rates here are in 10^9.";
     let mut out = paragraph(canvas, "  ", 2, intro);
     let group = Group { title: String::new(), columns, rows };
     out.push_str(&draw(canvas, "gain of", &names, &[group], 0));

@@ -96,18 +96,18 @@ fn explained(options: Options, canvas: Canvas) -> String {
                  the end of its last by the device's own clock (CPU path: wall time)"
             ),
         ),
-        ("×1st ×cpu", "how many times as fast as the first step, and as the serial version on one CPU core".to_owned()),
+        ("×1st ×cpu", "speed-up over the first step, and over the serial version on one CPU core".to_owned()),
         (
             "GB/s GFLOP/s",
-            "10^9 a second: bytes, each input read once and each output written once; operations, a multiply-add \
-             counting as two"
+            "10^9 per second: bytes, each input read once and each output written once; operations, a \
+            multiply-add counting as two"
                 .to_owned(),
         ),
         (
             "peak",
-            "share of the ceiling that bounds the problem: the time that copying its bytes or doing its arithmetic \
-             would take, whichever is longer, over the step's. Above 100% the data stayed in a cache, or the ceiling was \
-             measured too low"
+            "share of the ceiling that bounds the problem: the time that copying its bytes or doing its \
+            arithmetic would take, whichever is longer, divided by the time of the step. Above 100% the \
+            data stayed in a cache, or the ceiling was measured too low"
                 .to_owned(),
         ),
     ];
@@ -191,7 +191,7 @@ fn notes(report: &Report<'_>, canvas: Canvas, out: &mut String) {
         climb.steps.iter().map(|step| climb.speedups(step).get(last).copied().flatten()).collect();
     let most = speedups.iter().flatten().copied().fold(1.0, f64::max);
     let name_width = climb.steps.iter().map(|step| step.name.chars().count()).max().unwrap_or(0);
-    let title = format!("What each step changes, and how far it gets at {}:", climb.sizes[last]);
+    let title = format!("What each step changes, and its speed at {}:", climb.sizes[last]);
     let _ = writeln!(out, "  {}", canvas.paint(Tone::Heading, &title));
     for (step, speedup) in climb.steps.iter().zip(speedups) {
         let bar = match speedup {
@@ -234,7 +234,7 @@ fn remarks(report: &Report<'_>, step: &ClimbedStep) -> Vec<(Tone, String)> {
         .collect();
     let ways = sized().filter_map(|(_, outcome)| Some(outcome.measured()?.sweep.len())).max().unwrap_or(0);
     remarks.extend(
-        merged(&chosen, sizes.len()).map(|text| (Tone::Faint, format!("best of {ways} ways {text}"))),
+        merged(&chosen, sizes.len()).map(|text| (Tone::Faint, format!("best of {ways} variants {text}"))),
     );
     let preparation: Vec<String> = sized()
         .filter_map(|(size, outcome)| {
@@ -242,7 +242,7 @@ fn remarks(report: &Report<'_>, step: &ClimbedStep) -> Vec<(Tone, String)> {
         })
         .collect();
     if !preparation.is_empty() {
-        let text = format!("packing ahead of it, not counted above: {}", preparation.join(", "));
+        let text = format!("packing before it, not included above: {}", preparation.join(", "));
         remarks.push((Tone::Faint, text));
     }
     remarks
@@ -287,7 +287,7 @@ mod tests {
         let work = Work { operations: 0.0, bytes: 3e6, quoted: tripipe_ladders::problem::Quoted::Bandwidth };
         let size = tripipe_ladders::Size::Image { width: 1000, height: 500 };
         let at = |found| row(&Progress { size, doing: "scalar", done: 1, all: 9, found });
-        assert_eq!(at(None), None, "nothing is known ahead of a step");
+        assert_eq!(at(None), None, "nothing is known before a step");
         let took = at(Some(Found::Took { median_seconds: 2e-3, work })).unwrap();
         let words: Vec<&str> = took.split_whitespace().collect();
         assert_eq!(words, ["1000x500", "scalar", "2.00", "ms", "1.50", "GB/s"]);

@@ -20,9 +20,9 @@ fn drawn(report: &Report<'_>, canvas: Canvas) -> String {
     let sections = [
         (
             Unit::OperationsPerSecond,
-            "10^9 operations a second, a multiply-add counting as two; xN: by vectors of N",
+            "10^9 operations per second, a multiply-add counting as two; xN: vectors of N",
         ),
-        (Unit::BytesPerSecond, "10^9 bytes a second, a copied byte counting as two; xN: by vectors of N"),
+        (Unit::BytesPerSecond, "10^9 bytes per second, a copied byte counting as two; xN: vectors of N"),
     ];
     for (unit, title) in sections {
         let rows: Vec<&Peak> = report.peaks.rows.iter().filter(|peak| peak.unit == unit).collect();
@@ -112,7 +112,8 @@ fn transfer_table(transfers: &[Transfer], canvas: Canvas, out: &mut String) {
     let to_host = |transfer: &Transfer| transfer.rates.as_ref().ok().map(|rates| rates.to_host);
     let (best_to_device, best_to_host) = (best(&to_device), best(&to_host));
     let size = transfers.first().map_or(0, |transfer| transfer.bytes);
-    let title = format!("Handing {} over, 10^9 bytes a second; the best way is marked", bytes(size as u64));
+    let title =
+        format!("Transfers of {}, 10^9 bytes per second; the fastest mode is marked", bytes(size as u64));
     let _ = writeln!(out, "  {}", canvas.paint(Tone::Faint, &title));
     let width = transfers.iter().map(|transfer| transfer.name.chars().count()).max().unwrap_or(0);
     for transfer in transfers {

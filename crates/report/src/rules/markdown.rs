@@ -12,10 +12,11 @@ pub fn markdown(rule: &Rule) -> String {
 /// All rules on one page: a table, then each of them.
 pub fn page(rules: &[&Rule]) -> String {
     let mut out = String::from(
-        "# Checks\n\nWhat `tripipe check` looks for while a kernel runs, and behind it what `tripipe analyze` advises. An error is undefined by the specification: any \
-         result may come out. A\nwarning is probably not meant, or right on some devices only. A note is worth knowing.\n\n\
-         This page is what `tripipe explain --format markdown` prints; `tripipe explain CODE` prints one of them.\n\n\
-         | code | severity | what it finds |\n|---|---|---|\n",
+        "# Checks\n\nWhat `tripipe check` detects while a kernel runs, then the advice of `tripipe \
+        analyze`. An error is undefined by the specification: any result is possible. A\nwarning is \
+        probably unintended, or correct on some devices only. A note is worth knowing.\n\n`tripipe explain \
+        --format markdown` prints this page; `tripipe explain CODE` prints one entry.\n\n| code | severity \
+        | what it finds |\n|---|---|---|\n",
     );
     for rule in rules {
         let Rule { code, title, .. } = rule;

@@ -124,8 +124,10 @@ impl State<'_> {
                 return false;
             }
             let there = self.kernel.insts[there].place.map_or(0, |place| self.kernel.places[place].line);
-            let message =
-                format!("waits here for work-items of its group that wait elsewhere (line {there})");
+            let message = format!(
+                "waits here for work-items of its group that wait at another location (line \
+                    {there})"
+            );
             self.stop = Some(Stop::Fault(Fault { origin: here.origin, item, message }));
             return false;
         }

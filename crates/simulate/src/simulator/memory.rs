@@ -48,7 +48,7 @@ impl Objects {
     pub(super) fn object(&self, memory: MemoryId) -> Result<&Object, ExecuteError> {
         self.all.get(&memory).ok_or_else(|| ExecuteError::Memory {
             memory,
-            reason: "it was released, or is another executor's".into(),
+            reason: "it was released, or belongs to another executor".into(),
         })
     }
 
@@ -131,7 +131,7 @@ impl Objects {
         let needed = row_pitch_bytes.checked_mul(rows - 1).and_then(|all| all.checked_add(row));
         if row_pitch_bytes < row || needed.is_none_or(|needed| needed > bytes) {
             return Err(refused(format!(
-                "rows of {row} bytes, {row_pitch_bytes} apart, {rows} of them, do not lie in {bytes} bytes"
+                "rows of {row} bytes, {row_pitch_bytes} apart, {rows} of them, do not fit in {bytes} bytes"
             )));
         }
         let id = self.new_id();

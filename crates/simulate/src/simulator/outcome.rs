@@ -52,7 +52,9 @@ pub enum RunError {
     },
     /// A work-item waits in a loop for a value that will never be written.
     #[error(
-        "{}work-item {global:?} of kernel `{kernel}` waits in a loop for a change of memory that never comes: all others of its work-group have ended or wait too, and a work-group may wait for none that comes after it, as OpenCL lets them run one after another", place.as_ref().map(|place| format!("{}:{}:{}: ", place.file, place.line, place.column)).unwrap_or_default()
+        "{}work-item {global:?} of kernel `{kernel}` waits in a loop for a change of memory that never \
+        comes: all others of its work-group have ended or wait too, and a work-group cannot wait for a \
+        later one, because OpenCL may run them one after another", place.as_ref().map(|place| format!("{}:{}:{}: ", place.file, place.line, place.column)).unwrap_or_default()
     )]
     Waits {
         /// The kernel.
@@ -64,7 +66,8 @@ pub enum RunError {
     },
     /// The kernel exceeded the step limit.
     #[error(
-        "kernel `{kernel}` ran more than {steps} instructions without coming to its end: raise the limit, or look for an endless loop"
+        "kernel `{kernel}` ran more than {steps} instructions without reaching its end: raise the limit, or \
+        look for an endless loop"
     )]
     Steps {
         /// The kernel.

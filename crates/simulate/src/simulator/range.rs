@@ -40,7 +40,7 @@ pub(super) fn range(
     }
     let sub_group = kernel.required_sub_group_size.unwrap_or(options.sub_group);
     if !sub_group.is_power_of_two() || sub_group > WIDTH as u32 {
-        return Err(refused(format!("sub-groups of {sub_group}: a power of two up to {WIDTH} is offered")));
+        return Err(refused(format!("sub-groups of {sub_group}: powers of two up to {WIDTH} are supported")));
     }
     let wide = |sizes: [usize; 3]| sizes.map(|size| size as u64);
     Ok(Group {

@@ -16,7 +16,7 @@ pub(crate) struct Occurrence {
     /// One sentence with the values.
     pub(crate) message: String,
     /// One sentence.
-    pub(crate) cure: String,
+    pub(crate) fix: String,
     pub(crate) work_item: Option<WorkItem>,
     pub(crate) memory: Option<AccessedMemory>,
     /// Other locations: what happened there, the instruction, the work-item.
@@ -84,7 +84,7 @@ impl Findings {
                 place: entry.origin.and_then(|inst| place_of(module, kernel, inst)),
                 instruction: entry.origin.map(|inst| instruction_text(kernel, inst)).unwrap_or_default(),
                 message: entry.first.message,
-                cure: entry.first.cure,
+                fix: entry.first.fix,
                 count: entry.count,
                 work_item: entry.first.work_item,
                 memory: entry.first.memory,

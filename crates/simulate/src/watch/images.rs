@@ -42,10 +42,11 @@ pub(super) fn outside(watch: &mut Watch, s: &State<'_>, i: &Inst, lanes: u64, wr
         message: if write {
             format!("writes texel ({shown}) of `{object}`, which has {extent}")
         } else {
-            format!("reads texel ({shown}) of `{object}`, which has {extent}, and nothing says what lies outside")
+            format!("reads texel ({shown}) of `{object}`, which has {extent}, with undefined behaviour \
+                outside of it")
         },
-        cure: if write {
-            "Leave work-items out whose texel is not in the image.".into()
+        fix: if write {
+            "Exclude work-items whose texel is not in the image.".into()
         } else {
             "Read through a sampler with CLK_ADDRESS_CLAMP_TO_EDGE or CLK_ADDRESS_CLAMP, or keep the coordinates inside.".to_owned()
         },

@@ -22,9 +22,9 @@ pub(crate) fn check(watch: &mut Watch, kernel: &Kernel, layout: &Layout) {
     aliases(watch, kernel, layout);
 }
 
-fn note(watch: &mut Watch, rule: &'static Rule, message: String, cure: &str) {
+fn note(watch: &mut Watch, rule: &'static Rule, message: String, fix: &str) {
     if watch.checks.has(rule) {
-        watch.findings.note_kernel(rule, Occurrence { message, cure: cure.into(), ..Occurrence::default() });
+        watch.findings.note_kernel(rule, Occurrence { message, fix: fix.into(), ..Occurrence::default() });
     }
 }
 
@@ -38,8 +38,8 @@ pub(crate) fn meet_elsewhere(watch: &mut Watch, s: &State<'_>, here: &Inst, item
         return;
     }
     watch.findings.note(rule, Some(here), 1, || Occurrence {
-        message: "some work-items of the group wait here, others elsewhere".into(),
-        cure: CURE.into(),
+        message: "some work-items of the group wait here, others at another location".into(),
+        fix: FIX.into(),
         work_item: Some(work_item(&s.group, u64::from(item))),
         memory: None,
         related: vec![("the others wait here".into(), Some(there), None)],
@@ -55,8 +55,8 @@ pub(crate) fn meet(watch: &mut Watch, s: &State<'_>, inst: &Inst, present: &[Pre
         let first = present.first().map_or(0, |first| first.warp.first_item + first.mask.trailing_zeros());
         let rule = rule_of(s.kernel, inst.origin);
         watch.note(rule, inst, 1, || Occurrence {
-            message: format!("only {here} of the {all} work-items of the group get here"),
-            cure: CURE.into(),
+            message: format!("only {here} of the {all} work-items of the group reach this"),
+            fix: FIX.into(),
             work_item: Some(work_item(&group, u64::from(first))),
             ..Occurrence::default()
         });
@@ -79,8 +79,8 @@ pub(crate) fn sub_group(watch: &mut Watch, s: &mut State<'_>, i: &Inst) {
                 let (group, item) = (s.group, s.warp.first_item + present.trailing_zeros());
                 let (here, whole) = (present.count_ones(), members.count_ones());
                 watch.note(&rules::COLLECTIVE_DIVERGENCE, i, 1, || Occurrence {
-                    message: format!("only {here} of the {whole} work-items of the sub-group get here"),
-                    cure: CURE.into(),
+                    message: format!("only {here} of the {whole} work-items of the sub-group reach this"),
+                    fix: FIX.into(),
                     work_item: Some(work_item(&group, u64::from(item))),
                     ..Occurrence::default()
                 });
@@ -106,11 +106,11 @@ fn same_ids(watch: &mut Watch, s: &State<'_>, inst: &Inst, present: &[Present<'_
             if *wanted != ids {
                 let (group, item) = (s.group, u64::from(each.warp.first_item) + lane as u64);
                 let message = format!(
-                    "a work-item asks for the value of {ids:?}, another of its group for that of {wanted:?}"
+                    "a work-item requests the value of {ids:?}, another of its group that of {wanted:?}"
                 );
                 watch.note(&rules::COLLECTIVE_DIVERGENCE, inst, 1, || Occurrence {
                     message,
-                    cure: "Name the same work-item in all of the group.".into(),
+                    fix: "Name the same work-item in all of the group.".into(),
                     work_item: Some(work_item(&group, item)),
                     ..Occurrence::default()
                 });
@@ -120,8 +120,8 @@ fn same_ids(watch: &mut Watch, s: &State<'_>, inst: &Inst, present: &[Present<'_
     }
 }
 
-const CURE: &str =
-    "Let every work-item of the group get here: no return, break or branch around it that only some take.";
+const FIX: &str =
+    "Let every work-item of the group reach this: no return, break or branch around it that only some take.";
 
 fn rule_of(kernel: &Kernel, inst: ir::Inst) -> &'static Rule {
     match kernel.insts[inst].op {
@@ -137,12 +137,15 @@ pub(crate) fn endless(watch: &mut Watch, group: &Group, at: Option<ir::Inst>, st
         let groups: u64 = group.groups.iter().product();
         watch.findings.note(&rules::INFINITE_LOOP, at, 1, || Occurrence {
             message: match ended {
-                0 => format!("ran {steps} instructions without coming to its end"),
+                0 => format!("ran {steps} instructions without reaching its end"),
                 _ => format!(
-                    "was not at its end when the launch had run {steps} instructions; {ended} of {groups} work-groups were"
+                    "had not reached its end when the launch had run {steps} instructions; {ended} of \
+                    {groups} work-groups were"
                 ),
             },
-            cure: "Look for a loop whose condition cannot become false; if there is none, raise the limit or make the launch smaller.".into(),
+            fix: "Look for a loop whose condition cannot become false. If there is none, raise the limit \
+                or use a smaller launch."
+                .into(),
             work_item: Some(work_item(group, 0)),
             ..Occurrence::default()
         });
@@ -155,7 +158,7 @@ pub(crate) fn waits(watch: &mut Watch, group: &Group, at: Option<ir::Inst>, item
         watch.findings.note(&rules::INFINITE_LOOP, at, 1, || Occurrence {
             message: "waits for a change of memory that never comes: all others of the work-group have ended or wait too"
                 .into(),
-            cure: "Wait for nothing that a later work-group does: end the kernel, and go on in the next launch.".into(),
+            fix: "Do not wait for a later work-group: end the kernel, and continue in the next launch.".into(),
             work_item: Some(work_item(group, u64::from(item))),
             ..Occurrence::default()
         });
@@ -183,8 +186,8 @@ fn unused(watch: &mut Watch, kernel: &Kernel) {
     for (index, parameter) in kernel.parameters.iter().enumerate().filter(|(index, _)| !used[*index]) {
         let name =
             if parameter.name.is_empty() { format!("{index}") } else { format!("`{}`", parameter.name) };
-        let message = format!("argument {name} has no influence on what the kernel does");
-        note(watch, &rules::UNUSED_ARGUMENT, message, "Leave it out, or use it.");
+        let message = format!("argument {name} has no effect on the kernel");
+        note(watch, &rules::UNUSED_ARGUMENT, message, "Remove it, or use it.");
     }
 }
 
@@ -202,12 +205,12 @@ fn effect(watch: &mut Watch, kernel: &Kernel) {
         }
     });
     if !writes {
-        let message = format!("kernel `{}` writes nothing that anybody can see", kernel.name);
+        let message = format!("kernel `{}` has no visible result", kernel.name);
         note(
             watch,
             &rules::KERNEL_WITHOUT_EFFECT,
             message,
-            "Store the result, or look for what made it fold to nothing.",
+            "Store the result, or look for the reason why it was optimised away.",
         );
     }
 }
@@ -242,7 +245,8 @@ fn aliases(watch: &mut Watch, kernel: &Kernel, layout: &Layout) {
                     kernel.parameters.get(index).map_or("", |parameter| parameter.name.as_str())
                 };
                 let message = format!(
-                    "arguments `{}` and `{}` are the same buffer, one of them is written, and the kernel promises that they are apart",
+                    "arguments `{}` and `{}` are the same buffer, one of them is written, and the kernel \
+                    declares that they do not overlap",
                     name(first),
                     name(second)
                 );

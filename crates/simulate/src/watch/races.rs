@@ -173,15 +173,18 @@ impl Watch {
                 info.name,
                 who(conflict, they, info.space)
             );
-            let cure = match conflict {
+            let fix = match conflict {
                 Conflict::Group => {
-                    format!("Put {} before the copy: it waits for nobody.", barrier(info.space))
+                    format!(
+                        "Put {} before the copy, which does not wait for work-items.",
+                        barrier(info.space)
+                    )
                 }
-                _ => cure(conflict, same, info.space),
+                _ => fix(conflict, same, info.space),
             };
             Occurrence {
                 message,
-                cure,
+                fix,
                 work_item: Some(work_item(&s.group, 0)),
                 memory: element.memory(s),
                 related: vec![related(s, &other, they)],
@@ -206,7 +209,7 @@ impl Watch {
                     info.name,
                     who(conflict, they, info.space)
                 ),
-                cure: cure(conflict, same, info.space),
+                fix: fix(conflict, same, info.space),
                 work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + lane as u64)),
                 memory: Some(AccessedMemory {
                     object: info.name.to_string(),
@@ -285,15 +288,16 @@ fn who(conflict: Conflict, they: &str, space: Space) -> String {
 }
 
 /// Describes how to order two accesses, or to avoid the conflict.
-fn cure(conflict: Conflict, same: bool, space: Space) -> String {
+fn fix(conflict: Conflict, same: bool, space: Space) -> String {
     match conflict {
         Conflict::Mixed => "Use an atomic on both sides, or put a barrier between them.".to_owned(),
         _ if same => {
-            "Let one work-item write; that all write the same helps on today's devices only.".to_owned()
+            "Let one work-item write; writing the same value is safe on today's devices only.".to_owned()
         }
         Conflict::Fence => format!("Use {}.", barrier(space)),
         Conflict::Groups => {
-            "No barrier reaches other groups: use atomics, give each group its own part, or split the kernel in two."
+            "Barriers do not order work-groups: use atomics, give each group its own part, or split the \
+            kernel in two."
                 .to_owned()
         }
         Conflict::Group => format!("Put {} between the two.", barrier(space)),

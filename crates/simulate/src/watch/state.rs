@@ -86,7 +86,7 @@ impl Watch {
     /// The checks that could not be made.
     pub(crate) fn left_out(&self) -> Option<String> {
         let reason =
-            format!("races behind the first {} work-items or barriers: make the launch smaller", u32::MAX);
+            format!("races after the first {} work-items or barriers: use a smaller launch", u32::MAX);
         self.races_left_out.then_some(reason)
     }
 

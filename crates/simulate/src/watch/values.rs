@@ -47,7 +47,7 @@ fn each(
     s: &State<'_>,
     i: &Inst,
     rule: &'static Rule,
-    cure: &str,
+    fix: &str,
     bad: impl Fn(&State<'_>, usize) -> Option<String>,
 ) {
     if watch.checks.has(rule) {
@@ -69,7 +69,7 @@ fn each(
             let lane = if width == 1 { s.mask.trailing_zeros() as usize } else { lane };
             watch.findings.note(rule, Some(i.origin), count, || Occurrence {
                 message,
-                cure: cure.to_owned(),
+                fix: fix.to_owned(),
                 work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + lane as u64)),
                 ..Occurrence::default()
             });
@@ -123,7 +123,7 @@ pub(crate) fn divide(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
                 s,
                 i,
                 &rules::DIVISION_OVERFLOW,
-                "Divide in a wider type, or treat the least value apart.",
+                "Divide in a wider type, or handle the smallest value separately.",
                 |s, index| {
                     let a = signed(s.warp.rows.bits(i.args[0], index, bytes), scalar);
                     let b = signed(s.warp.rows.bits(i.args[1], index, bytes), scalar);
@@ -172,14 +172,14 @@ pub(crate) fn shift(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
 
 /// Checks signed arithmetic from which an address is computed.
 pub(crate) fn address_overflow(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
-    let cure = "Compute the index in long or size_t: cast before the multiplication.";
-    overflow(watch, s, i, &rules::ADDRESS_OVERFLOW, cure, ", and an address depends on it")
+    let fix = "Compute the index in long or size_t: cast before the multiplication.";
+    overflow(watch, s, i, &rules::ADDRESS_OVERFLOW, fix, ", and an address depends on it")
 }
 
 /// Checks signed arithmetic for overflow.
 pub(crate) fn signed_overflow(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
-    let cure = "Compute in a wider type, or in an unsigned one where wrapping is meant.";
-    overflow(watch, s, i, &rules::SIGNED_OVERFLOW, cure, "")
+    let fix = "Compute in a wider type, or in an unsigned one where wrapping is intended.";
+    overflow(watch, s, i, &rules::SIGNED_OVERFLOW, fix, "")
 }
 
 fn overflow(
@@ -187,7 +187,7 @@ fn overflow(
     s: &mut State<'_>,
     i: &Inst,
     rule: &'static Rule,
-    cure: &'static str,
+    fix: &'static str,
     besides: &str,
 ) -> bool {
     let goes_on = pure(watch, s, i);
@@ -213,7 +213,7 @@ fn overflow(
         _ => true,
     };
     if quick {
-        each(watch, s, i, rule, cure, |s, index| {
+        each(watch, s, i, rule, fix, |s, index| {
             let a = signed(s.warp.rows.bits(i.args[0], index, bytes), scalar);
             let b = signed(s.warp.rows.bits(i.args[1], index, bytes), scalar);
             let value = exact(a, b);
@@ -296,16 +296,22 @@ fn half(watch: &mut Watch, s: &State<'_>, i: &Inst, exact: impl Fn(&State<'_>, u
     each(watch, s, i, &rules::HALF_OVERFLOW, "Scale the values, or accumulate in float.", |s, index| {
         let infinite = s.warp.rows.bits(i.out, index, 2) & 0x7fff == 0x7c00;
         let value = if infinite { exact(s, index) } else { f64::NAN };
-        value
-            .is_finite()
-            .then(|| format!("{value} does not fit half, whose greatest number is 65504: infinity comes out"))
+        value.is_finite().then(|| {
+            format!(
+                "{value} does not fit half, whose largest number is 65504: the result is \
+                infinite"
+            )
+        })
     });
     each(watch, s, i, &rules::HALF_UNDERFLOW, "Scale the values, or compute in float.", |s, index| {
         let bits = s.warp.rows.bits(i.out, index, 2) & 0x7fff;
         let value = if bits < 0x0400 { exact(s, index) } else { 0.0 };
         (value != 0.0 && value.is_finite() && value.abs() < 6.103_515_625e-5).then(|| {
-                format!("{value:e} is below half's least normal number, 6.1e-5: digits are lost, and many GPUs make it 0")
-            })
+            format!(
+                "{value:e} is below half's smallest normal number, 6.1e-5: digits are lost, and \
+                    many GPUs return 0"
+            )
+        })
     });
 }
 
@@ -330,7 +336,7 @@ pub(crate) fn float_result(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bo
             s,
             i,
             &rules::NAN_BORN,
-            "Look at the operands: 0/0, infinity minus infinity, the root or logarithm of a negative number.",
+            "Check the operands: 0/0, infinity minus infinity, the root or logarithm of a negative number.",
             |s, index| {
                 if !float(scalar, s.warp.rows.bits(i.out, index, scalar.bytes())).is_nan() {
                     return None;
@@ -398,7 +404,7 @@ pub(crate) fn dynamic(watch: &mut Watch, s: &mut State<'_>, i: &Inst) -> bool {
             let lane = if i.width == 1 { s.mask.trailing_zeros() as usize } else { lane };
             watch.note(&rules::LANE_OUT_OF_RANGE, i, 1, || Occurrence {
                 message: format!("component {index} of a vector of {components}"),
-                cure: "Keep the index within the vector, or use an array.".into(),
+                fix: "Keep the index within the vector, or use an array.".into(),
                 work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + lane as u64)),
                 ..Occurrence::default()
             });

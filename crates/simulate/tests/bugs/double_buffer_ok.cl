@@ -1,4 +1,4 @@
-// Two tiles in turn need one barrier a round: whoever writes a tile has met its last readers at one.
+// Two tiles in turn need one barrier per iteration: a work-item that writes a tile has met its last readers at one.
 kernel void double_buffer_ok(global const float *in, global float *out, int rounds) {
     local float tile[2][16];
     int i = get_global_id(0), l = get_local_id(0);

@@ -1,4 +1,4 @@
-// One work-item publishes a value with release; whoever sees the flag with acquire may read the value.
+// One work-item publishes a value with release; a work-item that sees the flag with acquire may read the value.
 kernel void release_acquire_ok(global const int *in, global int *out, local int *value) {
     local atomic_int ready;
     int i = get_global_id(0), l = get_local_id(0);

@@ -251,7 +251,7 @@ fn outside_and_misaligned_is_a_fault() {
         "{past}"
     );
     let odd = error("odd");
-    assert!(odd.contains("4 bytes at offset 2 of `cells`, which is no multiple of 4"), "{odd}");
+    assert!(odd.contains("4 bytes at offset 2 of `cells`, which is not a multiple of 4"), "{odd}");
     let past = error("past_local");
     assert!(past.contains("writes 4 bytes at offset 16 of `past_local.mine`, which has 16 bytes"), "{past}");
     let null = bench.try_run("null", range, &[tripipe_launch::Argument::Null]).unwrap_err();

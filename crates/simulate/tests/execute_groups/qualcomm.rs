@@ -215,7 +215,8 @@ fn loads_into_constant_memory_are_checked() {
     let Some(mut bench) = with("-DSYNC=") else { return };
     let unsynchronised = scaled(&mut bench);
     let found = bench.check("scaled", unsynchronised.range, &unsynchronised.arguments);
-    let early = found.iter().find(|finding| finding.message.contains("reads what an asynchronous copy"));
+    let early =
+        found.iter().find(|finding| finding.message.contains("reads bytes that an asynchronous copy"));
     let early = early.unwrap_or_else(|| panic!("{found:#?}"));
     assert_eq!(early.rule.code, rules::ASYNC_COPY_UNWAITED.code);
     assert!(format!("{early:?}").contains("qcom_sub_group_sync"), "{early:?}");

@@ -351,7 +351,7 @@ fn what_does_not_fit_is_refused() {
         refused(Elementwise::new(&x).clamp(2.0, 1.0).to_new(), "clamp");
         refused(Elementwise::new(&x).clamp(f32::NAN, 1.0).to_new(), "clamp");
         let nine = (0..9).fold(Elementwise::new(&x), |steps, _| steps.relu());
-        refused(nine.to_new(), "8 at the most");
+        refused(nine.to_new(), "at most 8");
         let eight = (0..8).fold(Elementwise::new(&x), |steps, _| steps.add(&x));
         assert_eq!(vec_of(eight.to_new()), [9.0, 18.0], "{}", context.name());
         let mut short = Vector::<u8>::zeros(context, 1).unwrap();

@@ -144,7 +144,7 @@ impl Filter {
                 output.write(|sink| Ok(sink.write_all(&bytes)?))?;
                 format!(" {kind}")
             }
-            _ => bail!("{} cannot hold what the filters make", shown_output(&self.output)),
+            _ => bail!("{} cannot store the result of the filters", shown_output(&self.output)),
         };
         let [width, height] = size;
         writeln!(out, "{name} {width}x{height} {what} -> {}{made}", shown_output(&self.output))?;
@@ -158,7 +158,7 @@ impl Filter {
         }
         if let Some(kind) = self.input.extension().and_then(|ending| Kind::named(&ending.to_string_lossy())) {
             bail!(
-                "{} is a raw frame by its name, which says nothing of its extents; add --from {}:WIDTHxHEIGHT",
+                "{} is a raw frame by its name, which does not give its size; add --from {}:WIDTHxHEIGHT",
                 shown_input(&self.input),
                 kind.to_string().to_lowercase()
             );

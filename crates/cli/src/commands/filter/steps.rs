@@ -9,12 +9,8 @@ use crate::commands::did_you_mean;
 
 /// Steps besides the library's filters: name, numbers, description.
 const OTHERS: [(&str, &str, &str); 2] = [
-    (
-        "resize",
-        "WIDTHxHEIGHT[:HOW]",
-        "other extents, HOW is nearest, linear or area; one extent may be left out (640x, x480)",
-    ),
-    ("copy", "", "the picture as it is, to write it in another format"),
+    ("resize", "WIDTHxHEIGHT[:HOW]", "another size; HOW: nearest, linear or area; 640x or x480 is enough"),
+    ("copy", "", "the unchanged picture, to write it in another format"),
 ];
 
 /// A sequence of steps.
@@ -117,7 +113,7 @@ fn parse_stage(text: &str) -> Result<Stage> {
             let names: Vec<&str> = Stage::names().iter().chain(&OTHERS).map(|(name, ..)| *name).collect();
             match did_you_mean(&name, &names) {
                 _ if names.contains(&name.as_str()) => {
-                    bail!("`{name}` is not one of the filters that this takes")
+                    bail!("`{name}` cannot be used here")
                 }
                 Some(near) => bail!(
                     "there is no filter `{name}`; did you mean {near}? (`tripipe filter --help` lists them)"
@@ -136,7 +132,7 @@ impl Steps {
     /// An unknown step, or numbers that it does not take; no step.
     pub(super) fn parse(text: &str, border: Border) -> Result<Self> {
         if text.trim().is_empty() {
-            bail!("the filters are empty; name one, or `copy` to write the picture as it is");
+            bail!("the list of filters is empty; name one, or use `copy` to write the picture unchanged");
         }
         let mut steps = Vec::new();
         for part in text.split(',').map(str::trim) {

@@ -30,7 +30,7 @@ impl Source {
     pub(crate) fn picture(&self) -> Result<&Picture> {
         match self {
             Self::Picture(picture) => Ok(picture),
-            Self::Frame(..) => bail!("a frame is no picture"),
+            Self::Frame(..) => bail!("a frame is not a picture"),
         }
     }
 }
@@ -68,7 +68,7 @@ impl Filtered {
     /// Device, kernels and times in one line; for several operations, one line each.
     pub(crate) fn said(&self) -> String {
         match &self.explain(false)[..] {
-            [] => "nothing was to be done".to_owned(),
+            [] => "there was nothing to do".to_owned(),
             [one] => super::said(one, self.total_seconds),
             several => {
                 let lines =
@@ -90,7 +90,7 @@ impl Filtered {
     pub(crate) fn into_picture(self) -> Result<Picture> {
         match self.made {
             Made::Picture(picture) => Ok(picture),
-            Made::Frame(_) => bail!("a frame was made in a picture's place"),
+            Made::Frame(_) => bail!("the result is a frame, not a picture"),
         }
     }
 }
@@ -315,8 +315,8 @@ impl Pixels {
     fn to_picture(&self, failed: impl Fn(Error) -> anyhow::Error + Copy) -> Result<DynamicImage> {
         let Some(color) = self.color.to_picture().map_err(failed)? else {
             bail!(
-                "the filters make pixels of {}, and pictures have 8 or 16 bits: end with convert:u8[:SCALE[:OFFSET]] or \
-                 convert:u16[:SCALE[:OFFSET]]",
+                "the filters make pixels of {}, but pictures have 8 or 16 bits: end with \
+                convert:u8[:SCALE[:OFFSET]] or convert:u16[:SCALE[:OFFSET]]",
                 self.color.raster().element
             )
         };
@@ -340,7 +340,8 @@ impl Pixels {
         };
         let Held::U8(rgb) = &rgb else {
             bail!(
-                "{kind} has 8 bits a channel, and the filters make pixels of {}: end with convert:u8[:SCALE[:OFFSET]]",
+                "{kind} has 8 bits per channel, but the filters make pixels of {}: end with \
+                convert:u8[:SCALE[:OFFSET]]",
                 rgb.raster().element
             )
         };

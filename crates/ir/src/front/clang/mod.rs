@@ -383,7 +383,7 @@ fn translate(program: &Path, work: &Path, name: &str) -> Result<(), BuildError> 
         BuildError::Compile { name, messages } => {
             // The error message is followed by a stack trace of the translator.
             let messages = match messages.split("PLEASE submit").next() {
-                None | Some("") => "it stopped without saying why".to_owned(),
+                None | Some("") => "it failed without a message".to_owned(),
                 Some(said) => said.trim_end().to_owned(),
             };
             BuildError::Translate { name, program: program.display().to_string(), messages }

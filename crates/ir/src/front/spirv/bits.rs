@@ -16,7 +16,12 @@ impl Translator<'_> {
             return Ok(false);
         }
         let ty = self.result_type(raw)?;
-        let Some(scalar) = ty.scalar().filter(|_| ty.is_int()) else { return invalid("bits of no integer") };
+        let Some(scalar) = ty.scalar().filter(|_| ty.is_int()) else {
+            return invalid(
+                "the bits of a value \
+            that is not an integer",
+            );
+        };
         let base = self.value(raw.word(3)?)?;
         let place = if insert { 5 } else { 4 };
         let offset = self.lanes_of(raw.word(place)?, ty)?;
@@ -55,7 +60,12 @@ impl Translator<'_> {
 
     /// A mask of the `count` low bits, 0 to the width.
     fn low_bits(&mut self, count: Value, most: Value, ty: Type, scalar: Scalar) -> Fallible<Value> {
-        let Some(bools) = ty.with_scalar(Scalar::Bool) else { return invalid("bits of no integer") };
+        let Some(bools) = ty.with_scalar(Scalar::Bool) else {
+            return invalid(
+                "the bits of a value that is \
+            not an integer",
+            );
+        };
         let one = self.kernel.splat_constant(ty, 1);
         let all = self.kernel.splat_constant(ty, scalar.mask());
         let inside = self.emit(Op::Binary(Binary::And), &[count, most], ty)?;
@@ -67,7 +77,7 @@ impl Translator<'_> {
 
     /// A scalar integer, zero extended or truncated, in every lane of a type.
     fn lanes_of(&mut self, id: u32, ty: Type) -> Fallible<Value> {
-        let Some(scalar) = ty.scalar() else { return invalid("bits of no integer") };
+        let Some(scalar) = ty.scalar() else { return invalid("the bits of a value that is not an integer") };
         let value = self.value(id)?;
         let value = self.resized(value, Type::Scalar(scalar))?;
         if ty.lanes() == 1 {

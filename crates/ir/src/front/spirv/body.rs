@@ -177,13 +177,13 @@ impl Translator<'_> {
     pub(super) fn integer(&self, id: u32) -> Fallible<u64> {
         match self.all.constants.integer(id) {
             Some(bits) => Ok(bits),
-            None => unsupported(format_args!("an operand (%{id}) that is no constant")),
+            None => unsupported(format_args!("an operand (%{id}) that is not a constant")),
         }
     }
 
     fn entry(&mut self, entry: &Entry) -> Fallible<()> {
         let Some(function) = self.all.functions.get(&entry.function) else {
-            return invalid(format_args!("%{} is no function", entry.function));
+            return invalid(format_args!("%{} is not a function", entry.function));
         };
         self.kernel = Kernel {
             name: entry.name.clone(),
@@ -280,7 +280,7 @@ impl Translator<'_> {
     /// Translates a function's blocks in place; the current block becomes its entry.
     fn body(&mut self, function: &Function, arguments: Vec<Rep>) -> Fallible<()> {
         if arguments.len() != function.parameters.len() {
-            return invalid("a call with another number of arguments than parameters");
+            return invalid("a call whose argument count differs from the parameter count");
         }
         for ((id, ty), argument) in function.parameters.iter().zip(arguments) {
             self.frame.values.insert(*id, argument);
@@ -339,7 +339,7 @@ impl Translator<'_> {
             for phi in phis {
                 self.current = phi.index;
                 let Some((_, id)) = phi.sources.iter().find(|source| source.0 == from) else {
-                    return invalid(format_args!("no value for the way from %{from}"));
+                    return invalid(format_args!("no value for the edge from %{from}"));
                 };
                 self.block = block;
                 self.rep(*id)?.flatten(&mut arguments)?;
@@ -365,7 +365,7 @@ impl Translator<'_> {
         for target in &labels {
             match self.frame.starts.get(target) {
                 Some(block) => calls.push(BlockCall::to(*block)),
-                None => return invalid(format_args!("%{target} is no block of the function")),
+                None => return invalid(format_args!("%{target} is not a block of the function")),
             }
         }
         let mut calls_left = calls.into_iter();
@@ -381,7 +381,7 @@ impl Translator<'_> {
             RawOp::Switch => {
                 let selector = self.value(raw.word(1)?)?;
                 let Type::Scalar(scalar) = self.kernel.ty(selector) else {
-                    return invalid("a switch over what is no integer");
+                    return invalid("a switch over a value that is not an integer");
                 };
                 let step = if scalar.bytes() == 8 { 3 } else { 2 };
                 let default = next()?;
@@ -420,7 +420,7 @@ impl Translator<'_> {
     pub(super) fn call(&mut self, raw: Raw<'_>) -> Fallible<()> {
         let (ty, id, callee) = (raw.word(1)?, raw.word(2)?, raw.word(3)?);
         let Some(function) = self.all.functions.get(&callee) else {
-            return invalid(format_args!("%{callee} is no function"));
+            return invalid(format_args!("%{callee} is not a function"));
         };
         if function.blocks.is_empty() {
             let import = self.all.decorations(callee).import.clone();
@@ -431,7 +431,7 @@ impl Translator<'_> {
             return unsupported(format_args!("recursion in `{}`", self.all.name(callee)));
         }
         if self.calls.len() >= self.options.limits.depth {
-            return Err(Fault::TooLarge("calls inside one another", self.options.limits.depth));
+            return Err(Fault::TooLarge("nested calls", self.options.limits.depth));
         }
         let mut arguments = Vec::new();
         for (position, argument) in raw.rest(4).iter().enumerate() {

@@ -101,12 +101,12 @@ impl Code {
             return Err(malformed(&format!("more than {} bytes", limits.module_bytes), limits.module_bytes));
         }
         if !bytes.len().is_multiple_of(4) {
-            return Err(malformed("the length is no multiple of 4", bytes.len()));
+            return Err(malformed("the length is not a multiple of 4", bytes.len()));
         }
         let mut words: Vec<u32> =
             bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
         if words.len() < HEADER {
-            return Err(malformed("the header is cut off", bytes.len()));
+            return Err(malformed("the header is truncated", bytes.len()));
         }
         if words[0] == MAGIC.swap_bytes() {
             for word in &mut words {

@@ -91,7 +91,7 @@ impl Constants {
             Op::ConstantFalse | Op::SpecConstantFalse => truth(false),
             Op::Constant | Op::SpecConstant => {
                 let Type::Scalar(scalar) = types.value(ty)? else {
-                    return invalid("a constant that is no scalar");
+                    return invalid("a constant that is not a scalar");
                 };
                 let mut bits = u64::from(raw.word(3)?);
                 if scalar.bytes() == 8 {
@@ -122,7 +122,7 @@ impl Constants {
                     }
                 }
                 if bits.len() != usize::from(*lanes) {
-                    return invalid("a constant vector of another length than its type");
+                    return invalid("a constant vector whose length differs from its type");
                 }
                 Ok(Constant::Lanes(*vector, bits))
             }
@@ -132,7 +132,7 @@ impl Constants {
             Kind::Struct { members, .. } if members.len() == parts.len() => {
                 Ok(Constant::Composite(parts.to_vec()))
             }
-            _ => invalid("a constant of another shape than its type"),
+            _ => invalid("a constant whose shape differs from its type"),
         }
     }
 
@@ -179,7 +179,7 @@ impl Constants {
             Kind::Pointer(space, pointee) => {
                 Ok(Constant::Address { space, pointee: Some(pointee), variable, offset })
             }
-            _ => invalid("an address that is no pointer"),
+            _ => invalid("an address that is not a pointer"),
         }
     }
 
@@ -213,7 +213,7 @@ impl Constants {
         let (variable, mut offset, mut ty) = self.address(base, types, variables)?;
         let index = |id: u32| match self.signed(id) {
             Some(index) => Ok(index),
-            None => unsupported("an index of a constant address that is no integer"),
+            None => unsupported("an index of a constant address that is not an integer"),
         };
         let mut step = |index: i64, stride: u64| {
             offset = offset.wrapping_add(index.wrapping_mul(stride.cast_signed()));
@@ -239,7 +239,7 @@ impl Constants {
                 Kind::Value(Type::Vector(scalar, _)) if indices.last() == Some(id) => {
                     step(position, u64::from(scalar.bytes()));
                 }
-                _ => return invalid("an index into what has no parts"),
+                _ => return invalid("an index into a value without members"),
             }
         }
         Self::pointer(result, variable, offset, types)

@@ -149,7 +149,7 @@ impl Declarations {
             }
             Op::EntryPoint => {
                 if raw.word(1)? != spirv::ExecutionModel::Kernel as u32 {
-                    return unsupported("an entry point that is no kernel");
+                    return unsupported("an entry point that is not a kernel");
                 }
                 self.entries.push(Entry {
                     function: raw.word(2)?,
@@ -288,7 +288,7 @@ impl Declarations {
                 }
                 op if super::flow::is_terminator(op) => {
                     let Some((label, first)) = open.take() else {
-                        return invalid("a block ends that has not begun").map_err(fault);
+                        return invalid("a terminator outside of any block").map_err(fault);
                     };
                     function.blocks.push(RawBlock { label, first, last: index });
                 }

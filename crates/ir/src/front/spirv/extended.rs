@@ -18,7 +18,7 @@ impl Translator<'_> {
             return Ok(());
         }
         if !self.all.library.contains(&set) {
-            return invalid(format_args!("%{set} is no instruction set"));
+            return invalid(format_args!("%{set} is not an instruction set"));
         }
         let number = raw.word(4)?;
         let Some(op) = Library::from_u32(number) else {
@@ -211,7 +211,7 @@ impl Translator<'_> {
 
     fn printf(&mut self, raw: Raw<'_>) -> Fallible<Rep> {
         let Some(format) = self.text(raw.word(5)?)? else {
-            return unsupported("a printf format that is no constant string");
+            return unsupported("a printf format that is not a constant string");
         };
         let mut operands = Vec::new();
         for id in raw.rest(6) {

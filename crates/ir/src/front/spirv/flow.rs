@@ -66,7 +66,7 @@ pub(super) fn reverse_postorder(code: &Code, blocks: &[RawBlock]) -> Fallible<Ve
         if let Some(label) = targets.get(*next) {
             *next += 1;
             let Some(target) = by_label.get(label) else {
-                return invalid(format_args!("%{label} is no block of the function"));
+                return invalid(format_args!("%{label} is not a block of the function"));
             };
             if target.label == entry.label {
                 return invalid("a branch to the first block");

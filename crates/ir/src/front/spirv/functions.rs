@@ -54,7 +54,7 @@ impl Translator<'_> {
         match (base, operands) {
             ("__translate_sampler_initializer", [bits]) => {
                 let Some(bits) = self.kernel.scalar_constant(*bits) else {
-                    return unsupported("a sampler whose value is no constant");
+                    return unsupported("a sampler whose value is not a constant");
                 };
                 let sampler = super::images::sampler(bits)?;
                 Ok(self.kernel.make_constant(Type::Sampler, &[sampler.bits()]))
@@ -90,7 +90,7 @@ impl Translator<'_> {
     /// each, count.
     fn constant_load(&mut self, bytes: u32, operands: &[Value]) -> Fallible<()> {
         let [to, from, to_offset, from_offset, count] = operands else {
-            return invalid("a load into constant memory of another number of operands");
+            return invalid("a load into constant memory with the wrong number of operands");
         };
         let mut element = |pointer: Value, index: Value| {
             let address = Address { stride: u64::from(bytes), offset: 0, count: None, in_bounds: true };
@@ -113,7 +113,7 @@ impl Translator<'_> {
         let wanted = usize::from(accumulator != Accumulator::None);
         let (mut factors, rest) = match operands {
             [a, b, rest @ ..] if rest.len() == wanted => ([*a, *b], rest),
-            _ => return invalid("a dot product of another number of operands"),
+            _ => return invalid("a dot product with the wrong number of operands"),
         };
         for factor in &mut factors {
             if self.kernel.ty(*factor) == Type::I32 {

@@ -179,7 +179,7 @@ impl Translator<'_> {
 
     /// The bits of a ballot that are counted: all, those up to and including the work-item's own, or those before it.
     fn ballot_up_to(&mut self, operation: u32, ballot: Option<Value>) -> Fallible<Value> {
-        let Some(ballot) = ballot else { return invalid("the count of no ballot") };
+        let Some(ballot) = ballot else { return invalid("the bit count of a value that is not a ballot") };
         let kind = match GroupOperation::from_u32(operation) {
             Some(GroupOperation::Reduce) => return Ok(ballot),
             Some(GroupOperation::InclusiveScan) => QueryKind::SubGroupLeMask,

@@ -46,7 +46,7 @@ fn described(id: u32, code: &Code) -> String {
     }
     let _ = match defined {
         Some(raw) => write!(said, "the result of Op{:?} at byte {} (id {id})", raw.op, raw.byte),
-        None => write!(said, "id {id}, which nothing defines,"),
+        None => write!(said, "id {id}, which is not defined,"),
     };
     said
 }

@@ -18,7 +18,7 @@ impl Translator<'_> {
             }
             RawOp::ImageSampleExplicitLod => {
                 let Rep::Sampled(image, sampler) = self.rep(raw.word(3)?)? else {
-                    return invalid("a sampled read of what is no sampled image");
+                    return invalid("a sampled read of a value that is not a sampled image");
                 };
                 let coordinates = self.value(raw.word(4)?)?;
                 let mut operands = vec![image, sampler, coordinates];

@@ -36,7 +36,7 @@ impl Translator<'_> {
                         let access = self.access(raw, 4, ty)?;
                         self.load_rep(pointer, ty, access)?
                     }
-                    _ => return invalid("a load from what is no pointer"),
+                    _ => return invalid("a load from a value that is not a pointer"),
                 };
                 self.define(raw, rep)?;
             }
@@ -197,7 +197,7 @@ impl Translator<'_> {
             }
             (Type::Scalar(_), Some(dimension)) => one(self, dimension)?,
             _ if !kind.has_dimension() => one(self, 0)?,
-            _ => return invalid("a built-in variable of another type than its built-in has"),
+            _ => return invalid("a built-in variable whose type differs from its built-in"),
         };
         if self.kernel.ty(value) == wanted {
             return Ok(Rep::Value(value));
@@ -206,7 +206,7 @@ impl Translator<'_> {
             (Type::Scalar(a), Type::Scalar(b)) if a.is_int() && b.is_int() => {
                 self.resized(value, wanted).map(Rep::Value)
             }
-            _ => invalid("a built-in variable of another type than its built-in has"),
+            _ => invalid("a built-in variable whose type differs from its built-in"),
         }
     }
 
@@ -257,7 +257,7 @@ impl Translator<'_> {
             offsets.len() <= values.len()
         });
         if offsets.len() != values.len() {
-            return invalid("a store of a value of another shape than its pointer's type");
+            return invalid("a store of a value whose shape differs from its pointer's type");
         }
         for (value, (offset, _)) in values.into_iter().zip(offsets) {
             let at = self.offset(pointer, offset.cast_signed())?;
@@ -278,10 +278,10 @@ impl Translator<'_> {
                 }
                 return self.define(raw, Rep::BuiltIn(kind, Some(dimension)));
             }
-            _ => return invalid(format_args!("%{base_id} is no pointer")),
+            _ => return invalid(format_args!("%{base_id} is not a pointer")),
         };
         let Some(mut ty) = self.pointee_of(base_id) else {
-            return invalid(format_args!("%{base_id} points to nothing known"));
+            return invalid(format_args!("%{base_id} points to an unknown type"));
         };
         let mut at = Position { pointer: base, offset: 0, in_bounds };
         if let Some(element) = element {
@@ -308,7 +308,7 @@ impl Translator<'_> {
                     let (stride, lanes) = (u64::from(scalar.bytes()), u64::from(*lanes));
                     self.step(&mut at, *id, stride, Some(lanes))?;
                 }
-                _ => return invalid("an index into what has no parts"),
+                _ => return invalid("an index into a value without members"),
             }
         }
         let pointer = self.settle(&at)?;
@@ -458,7 +458,7 @@ impl Translator<'_> {
         };
         let Some(constant) = self.all.constants.get(id) else {
             let Some(variable) = self.all.variables.get(&id) else {
-                return invalid(format_args!("%{id} is no constant"));
+                return invalid(format_args!("%{id} is not a constant"));
             };
             let object = self.program_object(id, variable)?;
             image.relocations.push(Relocation { offset: at, object, addend: 0 });
@@ -478,7 +478,7 @@ impl Translator<'_> {
             }
             (Constant::Address { variable, offset, .. }, Layout::Value(Type::Pointer(_))) => {
                 let Some(declared) = self.all.variables.get(variable) else {
-                    return invalid(format_args!("%{variable} is no variable"));
+                    return invalid(format_args!("%{variable} is not a variable"));
                 };
                 let object = self.program_object(*variable, declared)?;
                 image.relocations.push(Relocation { offset: at, object, addend: *offset });
@@ -498,7 +498,7 @@ impl Translator<'_> {
                 }
                 Ok(())
             }
-            _ => invalid(format_args!("%{id} is of another shape than the variable it fills")),
+            _ => invalid(format_args!("the shape of %{id} differs from the variable that it initialises")),
         }
     }
 }

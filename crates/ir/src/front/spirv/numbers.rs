@@ -198,10 +198,10 @@ impl Translator<'_> {
                     .map(|lane| u8::try_from(*lane).ok().filter(|lane| *lane < 64))
                     .collect();
                 let Some(mask) = ShuffleMask::new(&lanes) else {
-                    return invalid("a shuffle of that many lanes");
+                    return invalid("a shuffle with this number of lanes");
                 };
                 if self.kernel.ty(a).lanes() == 1 || self.kernel.ty(b).lanes() == 1 {
-                    return invalid("a shuffle of what is no vector");
+                    return invalid("a shuffle of a value that is not a vector");
                 }
                 // Equal operands are one: what follows sees through it more easily.
                 if a == b {
@@ -281,7 +281,12 @@ impl Translator<'_> {
         let second = if let Some(high) = high {
             self.emit(Op::Builtin(high), &[a, b], ty)?
         } else {
-            let Some(bools) = ty.with_scalar(Scalar::Bool) else { return invalid("a carry of no integer") };
+            let Some(bools) = ty.with_scalar(Scalar::Bool) else {
+                return invalid(
+                    "a carry of a value that \
+                is not an integer",
+                );
+            };
             let operands = if low == Binary::Add { [first, a] } else { [a, b] };
             let carry = self.emit(Op::Compare(Compare::ULt), &operands, bools)?;
             let one = self.kernel.splat_constant(ty, 1);
@@ -320,7 +325,7 @@ impl Translator<'_> {
             let mut types = Vec::new();
             self.leaves(raw.word(1)?, &mut types)?;
             if !types.iter().eq(values.iter().map(|value| &self.kernel.values[*value].ty)) {
-                return invalid("an aggregate of other parts than its type has");
+                return invalid("an aggregate whose members differ from its type");
             }
             return self.unflatten(raw.word(1)?, &mut values.into_iter());
         };
@@ -337,7 +342,7 @@ impl Translator<'_> {
             }
         }
         if values.len() != usize::from(lanes) {
-            return invalid("a vector of another length than its type");
+            return invalid("a vector whose length differs from its type");
         }
         self.emit(Op::Construct, &values, ty).map(Rep::Value)
     }
@@ -348,7 +353,7 @@ impl Translator<'_> {
             rep = match &rep {
                 Rep::Parts(parts) => match parts.get(*step as usize) {
                     Some(part) => part.clone(),
-                    None => return invalid("a part that the aggregate does not have"),
+                    None => return invalid("a member that the aggregate does not have"),
                 },
                 Rep::Value(value) => {
                     if *step >= 3
@@ -361,7 +366,7 @@ impl Translator<'_> {
                     let Type::Vector(scalar, _) = self.kernel.ty(*value) else { return invalid("no vector") };
                     Rep::Value(self.emit(Op::Extract(lane), &[*value], Type::Scalar(scalar))?)
                 }
-                _ => return invalid("a part of what has none"),
+                _ => return invalid("a member of a value without members"),
             };
         }
         Ok(rep)
@@ -369,12 +374,12 @@ impl Translator<'_> {
 
     fn insert(&mut self, whole: &Rep, part: Rep, path: &[u32]) -> Fallible<Rep> {
         let Some((step, rest)) = path.split_first() else {
-            return if whole.same_shape(&part) { Ok(part) } else { invalid("a part of another shape") };
+            return if whole.same_shape(&part) { Ok(part) } else { invalid("a member with another shape") };
         };
         match (whole, part) {
             (Rep::Parts(parts), part) => {
                 let Some(inner) = parts.get(*step as usize) else {
-                    return invalid("a part that the aggregate does not have");
+                    return invalid("a member that the aggregate does not have");
                 };
                 let inner = self.insert(inner, part, rest)?;
                 self.burn(parts.len())?;
@@ -387,7 +392,7 @@ impl Translator<'_> {
                 let ty = self.kernel.ty(*vector);
                 self.emit(Op::Insert(lane), &[*vector, scalar], ty).map(Rep::Value)
             }
-            _ => invalid("a part put into what has none"),
+            _ => invalid("a member inserted into a value without members"),
         }
     }
 

@@ -31,7 +31,7 @@ impl Rep {
             Self::Value(value) => into.push(*value),
             Self::Parts(parts) => parts.iter().try_for_each(|part| part.flatten(into))?,
             Self::Sampled(..) | Self::BuiltIn(..) => {
-                return invalid("a sampled image or built-in is no value");
+                return invalid("a sampled image or built-in is not a value");
             }
         }
         Ok(())
@@ -62,14 +62,14 @@ impl Translator<'_> {
             let mut leaves = LEAVES;
             return self.constant(id, &mut leaves, self.options.limits.depth);
         }
-        invalid(format_args!("%{id} is not defined on the way here"))
+        invalid(format_args!("%{id} is not defined on the path to here"))
     }
 
     /// The single value that an id stands for.
     pub(super) fn value(&mut self, id: u32) -> Fallible<Value> {
         match self.rep(id)? {
             Rep::Value(value) => Ok(value),
-            _ => invalid(format_args!("%{id} is no scalar, vector or pointer")),
+            _ => invalid(format_args!("%{id} is not a scalar, vector or pointer")),
         }
     }
 
@@ -84,7 +84,7 @@ impl Translator<'_> {
                 for _ in 0..*count {
                     self.leaves(*element, into)?;
                     if into.len() == before {
-                        return super::code::unsupported("an array of nothing");
+                        return super::code::unsupported("an array of an empty type");
                     }
                 }
                 Ok(())
@@ -131,10 +131,10 @@ impl Translator<'_> {
 
     fn constant(&mut self, id: u32, leaves: &mut usize, depth: usize) -> Fallible<Rep> {
         let Some(constant) = self.all.constants.get(id) else {
-            return invalid(format_args!("%{id} is no constant"));
+            return invalid(format_args!("%{id} is not a constant"));
         };
         let Some(depth) = depth.checked_sub(1) else {
-            return Err(Fault::TooLarge("constants inside one another", self.options.limits.depth));
+            return Err(Fault::TooLarge("nested constants", self.options.limits.depth));
         };
         *leaves = leaves.checked_sub(1).ok_or(Fault::TooLarge("values in one aggregate", LEAVES))?;
         match constant {
@@ -157,7 +157,7 @@ impl Translator<'_> {
             }
             Constant::Address { space, variable, offset, .. } => {
                 let Some(declared) = self.all.variables.get(variable) else {
-                    return invalid(format_args!("%{variable} is no variable"));
+                    return invalid(format_args!("%{variable} is not a variable"));
                 };
                 let Rep::Value(base) = self.variable(*variable, declared)? else {
                     return invalid("the address of a built-in");

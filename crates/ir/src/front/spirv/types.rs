@@ -64,7 +64,7 @@ impl Types {
     pub(super) fn get(&self, id: u32) -> Fallible<&TypeInfo> {
         match self.0.get(&id) {
             Some(info) => Ok(info),
-            None => invalid(format_args!("%{id} is no type")),
+            None => invalid(format_args!("%{id} is not a type")),
         }
     }
 
@@ -82,7 +82,7 @@ impl Types {
     pub(super) fn pointee(&self, id: u32) -> Fallible<u32> {
         match &self.get(id)?.kind {
             Kind::Pointer(_, pointee) => Ok(*pointee),
-            _ => invalid(format_args!("%{id} is no pointer type")),
+            _ => invalid(format_args!("%{id} is not a pointer type")),
         }
     }
 
@@ -171,7 +171,7 @@ impl Types {
             Op::TypeArray => {
                 let element = raw.word(2)?;
                 let Some(count) = count(raw.word(3)?) else {
-                    return invalid(format_args!("%{} is no array length", raw.word(3)?));
+                    return invalid(format_args!("%{} is not an array length", raw.word(3)?));
                 };
                 let inner = self.get(element)?;
                 let depth = inner.depth + 1;

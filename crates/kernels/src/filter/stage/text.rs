@@ -25,7 +25,7 @@ const STAGES: &[(&str, &str, &str)] = &[
     ("scharr-y", "", "Scharr's derivative along y"),
     ("gaussian", "SIZE[:SIGMA]", "Gaussian blur"),
     ("box", "SIZE", "mean of SIZE x SIZE pixels"),
-    ("unsharp", "SIZE[:AMOUNT]", "sharpen by the difference to a Gaussian blur, amount 1 unless told"),
+    ("unsharp", "SIZE[:AMOUNT]", "sharpen by the difference to a Gaussian blur, amount 1 by default"),
     ("median", "3|5", "median of 3 x 3 or 5 x 5 pixels"),
     ("erode", "SIZE", "smallest of SIZE x SIZE pixels"),
     ("dilate", "SIZE", "largest of SIZE x SIZE pixels"),

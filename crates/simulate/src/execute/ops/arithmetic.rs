@@ -7,7 +7,7 @@
     clippy::redundant_closure_for_method_calls,
     clippy::cast_lossless,
     clippy::unnecessary_cast,
-    reason = "one closure for all widths, each of which is a type of its own"
+    reason = "one closure for all widths, each of which is a separate type"
 )]
 #![allow(
     clippy::neg_cmp_op_on_partial_ord,

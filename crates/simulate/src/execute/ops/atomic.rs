@@ -156,7 +156,8 @@ fn swap<T: Pod>(s: &mut State<'_>, i: &Inst, lane: usize, new: impl FnOnce(T) ->
         && let Some(info) = s.memory.object(object)
     {
         let message = format!(
-            "makes an atomic access of {size} bytes at offset {offset} of `{}`, which is no multiple of {size}",
+            "makes an atomic access of {size} bytes at offset {offset} of `{}`, which is not a multiple of \
+            {size}",
             info.name
         );
         s.fault(i, lane, message);

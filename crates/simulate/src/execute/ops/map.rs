@@ -2,7 +2,7 @@
 
 #![allow(
     clippy::inline_always,
-    reason = "what is not inlined into the dispatch is compiled for the baseline, without the wider vectors"
+    reason = "code that is not inlined into the dispatch is compiled for the baseline, without wider vectors"
 )]
 
 use bytemuck::Pod;

@@ -419,7 +419,7 @@ pub(super) fn outside(
             format!("{what} {bytes} bytes at offset {offset} of `{}`, which has {size} bytes", info.name)
         }
         Some(_) => format!("{what} {bytes} bytes through a null pointer"),
-        None => format!("{what} {bytes} bytes at {address:#x}, where nothing is"),
+        None => format!("{what} {bytes} bytes at {address:#x}, where there is no object"),
     };
     s.fault(i, lane, message)
 }

@@ -60,14 +60,16 @@ impl Watch {
                 if null {
                     self.note(&rules::NULL_POINTER, i, 1, || Occurrence {
                         message: format!("{what} {bytes} bytes through a null pointer"),
-                        cure: "Pass a buffer, or test the pointer before it is used.".into(),
+                        fix: "Pass a buffer, or test the pointer before it is used.".into(),
                         work_item: Some(item),
                         ..Occurrence::default()
                     });
                 } else {
                     self.note(&rules::DANGLING_POINTER, i, 1, || Occurrence {
-                        message: format!("{what} {bytes} bytes at {address:#x}, where no object is"),
-                        cure: "Make pointers from the address of an object, and keep them in the launch that made them.".into(),
+                        message: format!("{what} {bytes} bytes at {address:#x}, where there is no object"),
+                        fix: "Derive pointers from the address of an object, and use them only in the \
+                            launch that made them."
+                            .into(),
                         work_item: Some(item),
                         ..Occurrence::default()
                     });
@@ -92,8 +94,8 @@ impl Watch {
                         "{what} {bytes} bytes at offset {offset} of `{}`, which has {size} bytes",
                         memory.object
                     ),
-                    cure: if offset < 0 {
-                        "Keep the index at 0 or above: clamp it, or leave work-items at the edge out.".into()
+                    fix: if offset < 0 {
+                        "Keep the index at 0 or above: clamp it, or exclude work-items at the edge.".into()
                     } else {
                         "Compare the index with the size before the access, or make the object larger."
                             .to_owned()
@@ -110,11 +112,8 @@ impl Watch {
             };
             if dead {
                 self.note(&rules::DANGLING_POINTER, i, 1, || Occurrence {
-                    message: format!(
-                        "{what} {bytes} bytes of `{}`, whose block has come to its end",
-                        memory.object
-                    ),
-                    cure: "Declare the variable where it lives as long as pointers to it.".into(),
+                    message: format!("{what} {bytes} bytes of `{}`, whose block has ended", memory.object),
+                    fix: "Declare the variable in a block that outlives the pointers to it.".into(),
                     work_item: Some(item),
                     memory: Some(memory),
                     ..Occurrence::default()
@@ -125,16 +124,15 @@ impl Watch {
                         "{what} `{}` through index {} of an inner array of {} elements",
                         memory.object, left.index, left.count
                     ),
-                    cure:
-                        "Keep the index within the inner array: what lies behind it belongs to its neighbour."
-                            .into(),
+                    fix: "Keep the index within the inner array: the bytes after it belong to its neighbour."
+                        .into(),
                     work_item: Some(item),
                     memory: Some(memory),
                     ..Occurrence::default()
                 });
             } else if !offset.cast_unsigned().is_multiple_of(u64::from(touch.align)) {
                 let align = touch.align;
-                let (rule, cure): (&'static Rule, &str) = if touch.vector_builtin {
+                let (rule, fix): (&'static Rule, &str) = if touch.vector_builtin {
                     (
                         &rules::MISALIGNED_VECTOR,
                         "vloadN and vstoreN need an address that is a multiple of the element's size.",
@@ -150,7 +148,7 @@ impl Watch {
                         "{what} {bytes} bytes at offset {offset} of `{}`, which is not a multiple of {align}",
                         memory.object
                     ),
-                    cure: cure.into(),
+                    fix: fix.into(),
                     work_item: Some(item),
                     memory: Some(memory),
                     ..Occurrence::default()
@@ -182,10 +180,10 @@ impl Watch {
         let Some(watched) = self.objects.get(object as usize) else { return mask };
         let Some(info) = s.memory.object(object) else { return mask };
         let forbidden = match (watched.access, touch.writes) {
-            (Access::Read, true) => Some("it was made to be read only (CL_MEM_READ_ONLY)"),
+            (Access::Read, true) => Some("it was created read-only (CL_MEM_READ_ONLY)"),
             _ if touch.writes && watched.read_only => Some("the kernel declares it const"),
             _ if touch.writes && info.space == Space::Constant && !matches!(info.home, Home::Local(_)) => {
-                Some("it lies in constant memory")
+                Some("it is in constant memory")
             }
             _ => None,
         };
@@ -193,11 +191,11 @@ impl Watch {
         if mask == 0 {
             return 0;
         }
-        let occurrence = |message: String, cure: &str| {
+        let occurrence = |message: String, fix: &str| {
             let offset = parts(address_of(s, touch.pointer, lane)).1;
             Occurrence {
                 message,
-                cure: cure.into(),
+                fix: fix.into(),
                 work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + lane as u64)),
                 memory: Some(AccessedMemory {
                     object: info.name.to_string(),
@@ -214,7 +212,8 @@ impl Watch {
             self.note(&rules::READ_ONLY_WRITE, i, count, || {
                 occurrence(
                     format!("writes `{}`, but {why}", info.name),
-                    "Make the buffer CL_MEM_READ_WRITE and the pointer not const, or write somewhere else.",
+                    "Create the buffer with CL_MEM_READ_WRITE and declare the pointer without const, or \
+                    write to another buffer.",
                 )
             });
             return if info.space == Space::Constant { 0 } else { mask };
@@ -222,8 +221,8 @@ impl Watch {
         if touch.reads && !touch.puts_back && watched.access == Access::Write {
             self.note(&rules::WRITE_ONLY_READ, i, count, || {
                 occurrence(
-                    format!("reads `{}`, which was made to be written only (CL_MEM_WRITE_ONLY)", info.name),
-                    "Make the buffer CL_MEM_READ_WRITE.",
+                    format!("reads `{}`, which was created write-only (CL_MEM_WRITE_ONLY)", info.name),
+                    "Create the buffer with CL_MEM_READ_WRITE.",
                 )
             });
         }

@@ -106,7 +106,7 @@ impl Mark {
     #[allow(
         clippy::inline_always,
         clippy::needless_bitwise_bool,
-        reason = "becomes part of loops, without branches: which way they go is anybody's guess"
+        reason = "becomes part of loops, without branches, which would be unpredictable"
     )]
     #[inline(always)]
     pub(super) fn after(self, last: Self, era: Era) -> Self {
@@ -123,7 +123,7 @@ impl Mark {
     #[allow(
         clippy::inline_always,
         clippy::needless_bitwise_bool,
-        reason = "becomes part of loops, without branches: which way they go is anybody's guess"
+        reason = "becomes part of loops, without branches, which would be unpredictable"
     )]
     #[inline(always)]
     pub(super) fn is_settled(self, item: u32, era: Era) -> bool {

@@ -23,7 +23,7 @@ use crate::execute::memory::{Home, parts};
 use crate::execute::ops::copy::{EVENT_BYTES, Elements, read};
 use crate::execute::rows::lanes;
 use crate::execute::state::{Present, State};
-use overlap::cure;
+use overlap::fix;
 use pending::{Pending, Side};
 
 /// A watched copy by each work-item: the unwritten state of bytes is copied too.
@@ -81,7 +81,7 @@ pub(crate) fn start(
             uses::address(watch, s, i, i.arg(operand), operand);
         }
         for operand in 2..5 {
-            uses::used(watch, s, i, i.arg(operand), operand, "what is copied here");
+            uses::used(watch, s, i, i.arg(operand), operand, "the copied bytes");
         }
     });
     watch.asks_alike(s, i, present);
@@ -102,7 +102,7 @@ pub(crate) fn start(
 pub(crate) fn wait(watch: &mut Watch, s: &mut State<'_>, i: &Inst, present: &mut [Present<'_>]) {
     let mut wanted: Option<Vec<u64>> = None;
     each_warp(s, present, |s| {
-        uses::used(watch, s, i, i.arg(0), 0, "how many events are waited for here");
+        uses::used(watch, s, i, i.arg(0), 0, "the number of events waited for here");
         uses::address(watch, s, i, i.arg(1), 1);
         for lane in lanes(s.mask) {
             let Some(events) = watch.events(s, i, lane) else { continue };
@@ -114,7 +114,7 @@ pub(crate) fn wait(watch: &mut Watch, s: &mut State<'_>, i: &Inst, present: &mut
                     if wanted.len() == events.len() { "other events" } else { "another number of events" };
                 watch.note(&rules::ASYNC_COPY_DIVERGENCE, i, 1, || Occurrence {
                     message: format!("a work-item waits for {what} than the first of its group"),
-                    cure: "Wait for the same events in all work-items, in the same order.".into(),
+                    fix: "Wait for the same events in all work-items, in the same order.".into(),
                     work_item: Some(work_item(&s.group, item)),
                     ..Occurrence::default()
                 });
@@ -137,9 +137,9 @@ pub(crate) fn end_group(watch: &mut Watch, s: &State<'_>) {
         if watch.checks.has(&rules::ASYNC_COPY_UNWAITED) {
             watch.findings.note(&rules::ASYNC_COPY_UNWAITED, Some(copy.origin), 1, || Occurrence {
                 message: "the work-group ends before it has waited for this copy".into(),
-                cure: match copy.sub_group {
-                    Some(_) => cure(s.kernel, copy.origin).into(),
-                    None => "Wait for its event by wait_group_events before the kernel ends.".into(),
+                fix: match copy.sub_group {
+                    Some(_) => fix(s.kernel, copy.origin).into(),
+                    None => "Wait for its event with wait_group_events before the kernel ends.".into(),
                 },
                 work_item: Some(work_item(&s.group, 0)),
                 ..Occurrence::default()
@@ -166,8 +166,8 @@ impl Watch {
                 let Some(index) = (0..5).find(|index| found[*index] != wanted[*index]) else { continue };
                 let item = u64::from(each.warp.first_item) + lane as u64;
                 self.note(&rules::ASYNC_COPY_DIVERGENCE, i, 1, || Occurrence {
-                    message: format!("a work-item asks for {} than the first of its group", WHAT[index]),
-                    cure: "Compute the arguments from what all work-items of the group share.".into(),
+                    message: format!("a work-item passes {} than the first of its group", WHAT[index]),
+                    fix: "Compute the arguments from values that all work-items of the group share.".into(),
                     work_item: Some(work_item(&s.group, item)),
                     ..Occurrence::default()
                 });
@@ -296,8 +296,8 @@ impl Watch {
         let memory = Side { start: *first, count: 1, ..*from }.memory(s);
         let name = memory.as_ref().map_or_else(String::new, |memory| memory.object.clone());
         self.note(&rules::UNINITIALISED_VALUE, i, 1, || Occurrence {
-            message: format!("what is copied here depends on `{name}`, read before anybody has written it"),
-            cure: "Write the variable or the memory before it is read, on every way that leads here.".into(),
+            message: format!("the copy here depends on `{name}`, read before it was written"),
+            fix: "Write the variable or the memory before it is read, on every path that leads here.".into(),
             work_item: Some(work_item(&s.group, 0)),
             memory,
             related: Vec::new(),
@@ -323,10 +323,8 @@ impl Watch {
             let name = s.memory.object(parts(list).0).map_or_else(String::new, |info| info.name.to_string());
             let item = u64::from(s.warp.first_item) + lane as u64;
             self.note(&rules::UNINITIALISED_VALUE, i, 1, || Occurrence {
-                message: format!(
-                    "what is waited for here depends on `{name}`, read before anybody has written it"
-                ),
-                cure: "Give it the event of a copy, or 0, on every way that leads here.".into(),
+                message: format!("the event here depends on `{name}`, read before it was written"),
+                fix: "Set it to the event of a copy, or to 0, on every path that leads here.".into(),
                 work_item: Some(work_item(&s.group, item)),
                 ..Occurrence::default()
             });

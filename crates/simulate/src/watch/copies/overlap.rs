@@ -12,12 +12,12 @@ use crate::watch::rules;
 use crate::watch::state::Watch;
 
 /// How to wait for the copy of an instruction.
-pub(super) fn cure(kernel: &Kernel, origin: Origin) -> &'static str {
+pub(super) fn fix(kernel: &Kernel, origin: Origin) -> &'static str {
     let to = kernel.insts[origin].operands.first().map(|to| kernel.ty(*to));
     if to == Some(Type::Pointer(Space::Constant)) {
-        "Call qcom_sub_group_sync(QCOM_CLK_CONST_LOAD_SYNC) behind the copy."
+        "Call qcom_sub_group_sync(QCOM_CLK_CONST_LOAD_SYNC) after the copy."
     } else {
-        "Wait for the copy's event by wait_group_events first."
+        "Wait for the copy's event with wait_group_events first."
     }
 }
 
@@ -28,12 +28,13 @@ impl Watch {
             a.as_ref().zip(b.as_ref()).filter(|(a, b)| a.overlaps(b)).map(|(a, _)| *a)
         };
         let found = self.copies.iter().find_map(|old| {
-            let met = overlap(&new.to, &old.to).map(|side| (side, "writes what another one is writing"));
+            let met =
+                overlap(&new.to, &old.to).map(|side| (side, "writes bytes that another one is writing"));
             let met = met.or_else(|| {
-                overlap(&new.to, &old.from).map(|side| (side, "writes what another one is reading"))
+                overlap(&new.to, &old.from).map(|side| (side, "writes bytes that another one is reading"))
             });
             let met = met.or_else(|| {
-                overlap(&new.from, &old.to).map(|side| (side, "reads what another one is writing"))
+                overlap(&new.from, &old.to).map(|side| (side, "reads bytes that another one is writing"))
             });
             met.map(|(side, what)| (side, what, old.origin, old.sub_group))
         });
@@ -42,9 +43,9 @@ impl Watch {
         let name = memory.as_ref().map_or_else(String::new, |memory| memory.object.clone());
         self.note(&rules::ASYNC_COPY_UNWAITED, i, 1, || Occurrence {
             message: format!("this asynchronous copy {what}: `{name}`"),
-            cure: match old_sub_group {
-                Some(_) => cure(s.kernel, origin).into(),
-                None => "Wait for the other copy's event by wait_group_events first.".into(),
+            fix: match old_sub_group {
+                Some(_) => fix(s.kernel, origin).into(),
+                None => "Wait for the other copy's event with wait_group_events first.".into(),
             },
             work_item: Some(work_item(&s.group, 0)),
             memory,
@@ -77,13 +78,13 @@ impl Watch {
             bytes,
         };
         let what = match (writes, copy.writes(object, start, bytes)) {
-            (true, true) => "writes what an asynchronous copy is writing",
-            (true, false) => "writes what an asynchronous copy is reading",
-            (false, _) => "reads what an asynchronous copy is writing",
+            (true, true) => "writes bytes that an asynchronous copy is writing",
+            (true, false) => "writes bytes that an asynchronous copy is reading",
+            (false, _) => "reads bytes that an asynchronous copy is writing",
         };
         self.note(&rules::ASYNC_COPY_UNWAITED, i, 1, || Occurrence {
             message: format!("{what}: `{}`", memory.object),
-            cure: cure(s.kernel, copy.origin).into(),
+            fix: fix(s.kernel, copy.origin).into(),
             work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + lane as u64)),
             memory: Some(memory),
             related: vec![("the copy was started here".into(), Some(copy.origin), None)],

@@ -14,7 +14,7 @@ that the kernel declares as a pointer to `const`.
 
 ## Why it matters
 
-Drivers believe it. They put such memory where it cannot be written, read it through caches that writes bypass, skip
+Drivers rely on it. They place such memory where it cannot be written, read it through caches that writes bypass, skip
 copying it back, and let launches that only read it overlap.
 
 ## Example
@@ -41,7 +41,7 @@ Or drop `const`, and make the buffer with `CL_MEM_READ_WRITE`.
 
 ## When it is wrong
 
-In C a cast may remove the `const` of a parameter if the object itself can be written. It remains a false declaration:
+In C a cast may remove the `const` of a parameter if the object itself can be written. The declaration is still wrong:
 remove it.
 
 ## Source
@@ -59,12 +59,13 @@ pub const WRITE_ONLY_READ: Rule = Rule {
     title: "memory that was declared write-only is read",
     explanation: r"## What it finds
 
-A read of a buffer or image that the launch makes write-only (`CL_MEM_WRITE_ONLY`). `+=` reads, and so do atomics. Writing
-one component of a vector, or a bit field, is no read, though the compiler loads the others to put them back.
+A read of a buffer or image that the launch makes write-only (`CL_MEM_WRITE_ONLY`). `+=` reads, and so do atomics.
+Writing one component of a vector, or a bit field, is not a read, although the compiler loads the others and stores
+them again.
 
 ## Why it matters
 
-Drivers believe it. They need not copy the contents to the device, and may map the memory so that reads return nothing
+Drivers rely on it. They need not copy the contents to the device, and may map the memory so that reads return nothing
 useful.
 
 ## Example
@@ -101,17 +102,17 @@ When the application's flag differs from that of the checked launch.
 pub const ALIASING_ARGUMENTS: Rule = Rule {
     code: "aliasing-arguments",
     severity: Severity::Warning,
-    title: "two arguments share memory that is written, and the kernel promises that they are apart",
+    title: "two arguments share memory that is written, and the kernel declares that they do not overlap",
     explanation: r"## What it finds
 
-Two buffer arguments whose bytes overlap, because they are the same buffer, overlapping sub-buffers or made of the same
-host memory, while the kernel writes one of them and promises that they are apart: by `restrict` on either, or by `const`
-on one of them only.
+Two buffer arguments whose bytes overlap, because they are the same buffer, overlapping sub-buffers or made of the
+same host memory, while the kernel writes one of them and declares that they do not overlap: by `restrict` on either,
+or by `const` on only one of them.
 
 ## Why it matters
 
-The promise is used: the compiler keeps values in registers, moves reads past writes, and reads through caches that do
-not see them. Without such help too, work-items read what others have written already, or not yet, in no order.
+Compilers use the declaration: they keep values in registers, move reads past writes, and read through caches that do
+not see the writes. Even without that, the order in which work-items read and write the shared bytes is undefined.
 
 ## Example
 
@@ -139,7 +140,7 @@ When `const` only says that nothing is written through that argument, and every 
 
 ## Source
 
-- C99, 6.7.3.1: what `restrict` promises.
+- C99, 6.7.3.1: the meaning of `restrict`.
 - OpenCL API 3.0, 5.2.1 Creating Buffer Objects: overlapping sub-buffers and buffers over the same host memory are
   undefined unless only read.
 ",
@@ -156,8 +157,8 @@ An argument of the kernel that no instruction uses.
 
 ## Why it matters
 
-Mostly it is left over, or another argument is used in its place. A buffer that is not used still has to be there and may
-be copied to the device for nothing.
+Usually it is a leftover, or another argument is used by mistake. An unused buffer must still be passed and may be
+copied to the device needlessly.
 
 ## Example
 
@@ -185,6 +186,6 @@ When several kernels share one list of arguments on purpose, or a `-D` option sw
 
 ## Source
 
-- None: it is allowed, and a question of intent.
+- None: it is allowed, and may be intended.
 ",
 };

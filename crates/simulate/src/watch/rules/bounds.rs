@@ -6,18 +6,18 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 pub const OUT_OF_BOUNDS_READ: Rule = Rule {
     code: "out-of-bounds-read",
     severity: Severity::Error,
-    title: "a read leaves its memory object",
+    title: "a read is outside of its memory object",
     explanation: r"## What it finds
 
-A read of which at least one byte lies outside the object that the address was made from: a buffer argument, a variable
-in local, private or constant memory. Reads of `vloadN`, atomics and asynchronous copies count. The object decides, not
-the address: a read that happens to land in the buffer next door is found too.
+A read of which at least one byte is outside the object that the address was made from: a buffer argument, a variable
+in local, private or constant memory. Reads of `vloadN`, atomics and asynchronous copies count. The object decides,
+not the address: a read that happens to fall into a neighbouring buffer is found too.
 
 ## Why it matters
 
-What comes back is whatever lies there: another buffer, padding, zero. It changes with the device, the driver and the
-sizes of other allocations, so the kernel passes its tests on one GPU and fails on the next. Where the page is not mapped
-the device faults, and the queue is lost.
+The result is whatever is stored there: another buffer, padding, zero. It changes with the device, the driver and the
+sizes of other allocations, so the kernel passes its tests on one GPU and fails on the next. Where the page is not
+mapped the device faults, and the queue is lost.
 
 ## Example
 
@@ -30,7 +30,7 @@ __kernel void smooth(__global const float *in, __global float *out) {
 
 ## Instead
 
-Clamp the index, or leave the border to a case of its own.
+Clamp the index, or handle the border separately.
 
 ```c
 __kernel void smooth(__global const float *in, __global float *out, int n) {
@@ -49,7 +49,7 @@ When the application pads its buffers and the checked launch does not: give the 
 ## Source
 
 - OpenCL C 3.0, 6.5.13 Indirection Operator: an invalid pointer makes the behavior undefined.
-- C99, 6.5.6, paragraph 8: what pointer arithmetic may reach.
+- C99, 6.5.6, paragraph 8: the limits of pointer arithmetic.
 ",
 };
 
@@ -57,17 +57,18 @@ When the application pads its buffers and the checked launch does not: give the 
 pub const OUT_OF_BOUNDS_WRITE: Rule = Rule {
     code: "out-of-bounds-write",
     severity: Severity::Error,
-    title: "a write leaves its memory object",
+    title: "a write is outside of its memory object",
     explanation: r"## What it finds
 
-A write of which at least one byte lies outside the object that the address was made from: a buffer argument, a variable
+A write of which at least one byte is outside the object that the address was made from: a buffer argument, a variable
 in local or private memory. Writes of `vstoreN`, atomics and asynchronous copies count. The object decides, not the
-address: a write that happens to land in the buffer next door is found too.
+address: a write that happens to fall into a neighbouring buffer is found too.
 
 ## Why it matters
 
 It destroys data that something else still needs: another buffer, another work-item's variables, another process's
-memory on devices without protection. The damage shows far from its cause, or the device faults and the queue is lost.
+memory on devices without protection. The damage appears far from its cause, or the device faults and the queue is
+lost.
 
 ## Example
 
@@ -79,7 +80,7 @@ __kernel void fill(__global float *out, float value) {
 
 ## Instead
 
-Hand over the number of elements and let the work-items behind it do nothing.
+Pass the number of elements, and let the work-items beyond it do nothing.
 
 ```c
 __kernel void fill(__global float *out, float value, int n) {
@@ -89,7 +90,7 @@ __kernel void fill(__global float *out, float value, int n) {
 }
 ```
 
-Should a barrier follow, put the test around the access and not around the barrier.
+If a barrier follows, put the test around the access, not around the barrier.
 
 ## When it is wrong
 
@@ -98,7 +99,7 @@ When the application pads its buffers and the checked launch does not: give the 
 ## Source
 
 - OpenCL C 3.0, 6.5.13 Indirection Operator: an invalid pointer makes the behavior undefined.
-- C99, 6.5.6, paragraph 8: what pointer arithmetic may reach.
+- C99, 6.5.6, paragraph 8: the limits of pointer arithmetic.
 ",
 };
 
@@ -106,16 +107,16 @@ When the application pads its buffers and the checked launch does not: give the 
 pub const INNER_ARRAY_BOUNDS: Rule = Rule {
     code: "inner-array-bounds",
     severity: Severity::Error,
-    title: "an index leaves an inner array, though not the object around it",
+    title: "an index is outside of an inner array, but inside the object that contains it",
     explanation: r"## What it finds
 
-An index that is too large or negative for its dimension of an array of arrays, or for an array inside a structure, while
-the bytes still lie in the object as a whole. `tile[0][16]` of `tile[16][16]` is the element `tile[1][0]`.
+An index that is too large or negative for its dimension of an array of arrays, or for an array inside a structure,
+while the bytes are still inside the whole object. `tile[0][16]` of `tile[16][16]` is the element `tile[1][0]`.
 
 ## Why it matters
 
-The wrong element is read or overwritten without any fault, and a compiler may assume that it does not happen. It is the
-usual result of swapped indices, a halo that was forgotten, or rows that are one element too short.
+The wrong element is read or overwritten without any fault, and a compiler may assume that it does not happen. It is
+the usual result of swapped indices, a forgotten halo, or rows that are one element too short.
 
 ## Example
 
@@ -133,7 +134,7 @@ __kernel void row_sums(__global float *out) {
 
 ## Instead
 
-Stop at the end of the row, or give the row the room that the index needs.
+Stop at the end of the row, or make the row long enough for the index.
 
 ```c
 __constant float weight[3][3] = {{1, 2, 1}, {2, 4, 2}, {1, 2, 1}};
@@ -150,7 +151,7 @@ __kernel void row_sums(__global float *out) {
 ## When it is wrong
 
 When the code walks over all elements through the first row on purpose. Declare one dimension, `tile[16 * 16]`, and
-compute the index: that says what is meant and is defined.
+compute the index: that states the intent and is defined.
 
 ## Source
 
@@ -169,8 +170,8 @@ pub const LANE_OUT_OF_RANGE: Rule = Rule {
 
 ## Why it matters
 
-Vectors live in registers. A lane past the end reads or overwrites a register that belongs to something else, wraps
-around, or is ignored, as the compiler happened to translate it.
+Vectors are stored in registers. A lane past the end reads or overwrites a register that belongs to something else,
+wraps around, or is ignored, depending on the compiler.
 
 ## Example
 
@@ -192,16 +193,16 @@ __kernel void lane(__global const float4 *in, __global float *out) {
 }
 ```
 
-A computed lane is slow on most GPUs anyway. Where the data lies in memory, read the scalar:
+A computed lane is slow on most GPUs anyway. If the data is in memory, read the scalar:
 `((__global const float *)in)[i]`.
 
 ## When it is wrong
 
-When the lane is thrown away afterwards, as by `select`. Keep the index in range all the same, by `i & 3`.
+When the lane is discarded afterwards, for example by `select`. Keep the index in range all the same, by `i & 3`.
 
 ## Source
 
-- OpenCL C 3.0, 6.3.7 Vector Components: which components a vector has.
+- OpenCL C 3.0, 6.3.7 Vector Components: the components of a vector.
 - SPIR-V, `OpVectorExtractDynamic` and `OpVectorInsertDynamic`: the behavior is undefined for an index out of range.
 ",
 };

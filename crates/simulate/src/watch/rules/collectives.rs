@@ -9,13 +9,13 @@ pub const BARRIER_DIVERGENCE: Rule = Rule {
     title: "a barrier is not reached by all work-items of the group",
     explanation: r"## What it finds
 
-A barrier at which some work-items of the group wait while others have ended, wait at another barrier, or are in another
-turn of the loop. Flags that differ between work-items count too.
+A barrier at which some work-items of the group wait while others have ended, wait at another barrier, or are in
+another iteration of the loop. Flags that differ between work-items count too.
 
 ## Why it matters
 
-The waiting work-items wait for ever, and the device hangs until a watchdog resets it; or the hardware counts arrivals and
-lets them pass at the wrong barrier, with data that is not there yet.
+The waiting work-items never continue, and the device hangs until a watchdog resets it; or the hardware counts
+arrivals and lets them pass at the wrong barrier, before the data is ready.
 
 ## Example
 
@@ -33,7 +33,7 @@ __kernel void pair_sum(__global const float *in, __global float *out, int n) {
 
 ## Instead
 
-Keep everybody until the last barrier, and put the test around the accesses.
+Keep all work-items until the last barrier, and put the test around the accesses.
 
 ```c
 __kernel void pair_sum(__global const float *in, __global float *out, int n) {
@@ -63,14 +63,14 @@ pub const COLLECTIVE_DIVERGENCE: Rule = Rule {
     title: "a work-group or sub-group function is not called by all, or not with the same arguments",
     explanation: r"## What it finds
 
-A work-group or sub-group function (`work_group_reduce_add`, `work_group_broadcast`, `sub_group_scan_inclusive_add` and
-their like) that some work-items of the group do not reach, or not in the same turn of a loop; or one whose argument must
-be the same for all, such as the index of a broadcast, and is not.
+A work-group or sub-group function (`work_group_reduce_add`, `work_group_broadcast`, `sub_group_scan_inclusive_add`
+and similar ones) that some work-items of the group do not reach, or not in the same iteration of a loop; or one whose
+argument must be the same for all, such as the index of a broadcast, and is not.
 
 ## Why it matters
 
-The function combines values of all work-items and waits for them like a barrier. With some missing it hangs, or takes
-whatever their registers hold.
+The function combines values of all work-items and waits for them like a barrier. If some are missing, it hangs, or
+uses whatever their registers contain.
 
 ## Example
 
@@ -88,7 +88,7 @@ __kernel void positive_sum(__global const int *in, __global int *out) {
 
 ## Instead
 
-Let all call it, with a value that changes nothing for those that should not count.
+Let all work-items call it, with a neutral value for those that should not count.
 
 ```c
 // options: -cl-std=CL2.0
@@ -102,7 +102,7 @@ __kernel void positive_sum(__global const int *in, __global int *out) {
 
 ## When it is wrong
 
-Some sub-group functions are made for divergence and are not reported: those of `cl_khr_subgroup_ballot`,
+Some sub-group functions are designed for divergence and are not reported: those of `cl_khr_subgroup_ballot`,
 `cl_khr_subgroup_non_uniform_vote` and `cl_khr_subgroup_non_uniform_arithmetic`.
 
 ## Source
@@ -120,13 +120,13 @@ pub const ASYNC_COPY_DIVERGENCE: Rule = Rule {
     title: "an asynchronous copy is not called by all work-items, or not with the same arguments",
     explanation: r"## What it finds
 
-`async_work_group_copy`, `async_work_group_strided_copy` or `wait_group_events` that some work-items of the work-group do
-not reach, or that they call with different arguments: addresses, counts, strides, events to join or to wait for.
+`async_work_group_copy`, `async_work_group_strided_copy` or `wait_group_events` that some work-items of the work-group
+do not reach, or that they call with different arguments: addresses, counts, strides, or events.
 
 ## Why it matters
 
-The work-group makes one copy together. A device may split it among the work-items, so that parts are missing when some do
-not take part; or one work-item's arguments are taken for all.
+The work-group makes one copy together. A device may split it among the work-items, so that parts are missing when
+some do not take part; or use one work-item's arguments for all.
 
 ## Example
 
@@ -169,16 +169,17 @@ Never by the specification.
 pub const ASYNC_COPY_UNWAITED: Rule = Rule {
     code: "async-copy-unwaited",
     severity: Severity::Error,
-    title: "the memory of an asynchronous copy is used before the copy was waited for",
+    title: "the memory of an asynchronous copy is used before the kernel waits for the copy",
     explanation: r"## What it finds
 
 A read or write of a copy's destination, or a write of its source, between the call that starts the copy and the
-`wait_group_events` for its event, be it by a work-item or by another copy; and a copy that is never waited for.
+`wait_group_events` for its event, by a work-item or by another copy; and a copy that is never waited for.
 
 ## Why it matters
 
-The copy runs beside the kernel, at its own pace. Until it was waited for, the destination holds old and new bytes mixed.
-A kernel that ends with a copy under way leaves its local memory to the next work-group while the copy still writes it.
+The copy runs concurrently with the kernel. Until the kernel has waited for it, the destination contains a mix of old
+and new bytes. A kernel that ends before its copy leaves its local memory to the next work-group while the copy still
+writes it.
 
 ## Example
 

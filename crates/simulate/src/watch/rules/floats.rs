@@ -14,7 +14,7 @@ an unsigned type), infinite or NaN. `convert_..._sat` is exempt.
 
 ## Why it matters
 
-What comes out is the device's choice: the nearest value on one GPU, the lowest bits or the smallest integer on another.
+The result depends on the device: the nearest value on one GPU, the lowest bits or the smallest integer on another.
 SPIR-V calls it undefined. A pixel that is a bit too bright may turn black.
 
 ## Example
@@ -39,7 +39,7 @@ __kernel void to_bytes(__global const float *in, __global uchar *out) {
 
 ## When it is wrong
 
-When the result is thrown away afterwards.
+When the result is discarded afterwards.
 
 ## Source
 
@@ -55,13 +55,13 @@ pub const HALF_OVERFLOW: Rule = Rule {
     title: "a half-precision result is infinite though its operands are finite",
     explanation: r"## What it finds
 
-An operation on `half`, or a conversion to it, that makes an infinity of finite operands. The largest finite `half` is
+An operation on `half`, or a conversion to it, that returns infinity for finite operands. The largest finite `half` is
 65504. A division by zero counts.
 
 ## Why it matters
 
-65504 is near: the square of 256 is above it, and so is the sum of 300 bytes. Once infinite, a value turns sums infinite
-and differences NaN. GPUs have twice the rate for `half`, so kernels get ported to it, and break for bright pixels only.
+65504 is easily exceeded: by the square of 256, or by the sum of 300 bytes. An infinite value makes sums infinite and
+differences NaN. GPUs have twice the rate for `half`, so kernels are ported to it, and fail only for bright pixels.
 
 ## Example
 
@@ -103,14 +103,14 @@ pub const HALF_UNDERFLOW: Rule = Rule {
     title: "a half-precision result is too small for a normal number",
     explanation: r"## What it finds
 
-An operation on `half`, or a conversion to it, whose exact result is not zero and lies below the smallest normal `half`,
+An operation on `half`, or a conversion to it, whose exact result is not zero and is below the smallest normal `half`,
 2^-14 (about 0.000061): it becomes a subnormal number or zero.
 
 ## Why it matters
 
-A subnormal `half` has fewer bits the smaller it is, and below 2^-25 nothing is left. Devices that do not support
-subnormal numbers return zero from 2^-14 on. A weight, a step or a variance that vanishes like that leaves no trace but a
-wrong result.
+A subnormal `half` has fewer bits the smaller it is, and below 2^-25 it is zero. Devices that do not support subnormal
+numbers return zero from 2^-14 on. A weight, a step or a variance that vanishes like this shows only as a wrong
+result.
 
 ## Example
 
@@ -137,7 +137,7 @@ __kernel void descend(__global float *weight, __global const half *gradient) {
 
 ## When it is wrong
 
-Often: values that die away are harmless where they are added to larger ones. That is why it is a note.
+Often: vanishing values are harmless where they are added to larger ones. Therefore it is a note.
 
 ## Source
 
@@ -149,16 +149,16 @@ Often: values that die away are harmless where they are added to larger ones. Th
 pub const NAN_BORN: Rule = Rule {
     code: "nan-born",
     severity: Severity::Warning,
-    title: "an operation makes NaN of operands that are none",
+    title: "an operation returns NaN although no operand is NaN",
     explanation: r"## What it finds
 
-The operation at which a NaN begins: 0/0, infinity minus infinity, 0 times infinity, the root or logarithm of a negative
-number, `pow` of one. What a NaN then spreads to is not reported.
+The operation that creates a NaN: 0/0, infinity minus infinity, 0 times infinity, the root or logarithm of a negative
+number, `pow` of one. Operations that pass on a NaN are not reported.
 
 ## Why it matters
 
-A NaN poisons every sum it enters, compares unequal to itself, and makes `min`, `max` and branches take whichever way they
-happen to. With `-cl-finite-math-only`, which `-cl-fast-relaxed-math` contains, the result is not even a NaN reliably.
+A NaN poisons every sum it enters, compares unequal to itself, and makes the results of `min`, `max` and branches
+unpredictable. With `-cl-finite-math-only`, which `-cl-fast-relaxed-math` contains, not even the NaN is reliable.
 
 ## Example
 
@@ -180,7 +180,7 @@ __kernel void unit(__global float4 *v) {
 
 ## When it is wrong
 
-When NaN is a mark on purpose, such as for a missing value. `nan(0)` makes one without an operation.
+When NaN is used as a marker, for example for a missing value. `nan(0)` makes one without an operation.
 
 ## Source
 

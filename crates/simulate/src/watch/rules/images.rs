@@ -6,7 +6,7 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 pub const IMAGE_READ_OUTSIDE: Rule = Rule {
     code: "image-read-outside",
     severity: Severity::Error,
-    title: "an image is read outside, and nothing says what lies there",
+    title: "an image is read out of range, where its value is undefined",
     explanation: r"## What it finds
 
 `read_image` with a coordinate outside of the image, by a sampler with `CLK_ADDRESS_NONE` or without a sampler. The layer
@@ -14,7 +14,7 @@ of an image array is exempt: it is always clamped.
 
 ## Why it matters
 
-`CLK_ADDRESS_NONE` is a promise that it does not happen, and so is a read without a sampler. What comes back is undefined:
+`CLK_ADDRESS_NONE` asserts that this does not happen, and so does a read without a sampler. The result is undefined:
 the border on one GPU, zero or other memory on the next.
 
 ## Example
@@ -30,7 +30,7 @@ __kernel void shift_left(__read_only image2d_t in, __write_only image2d_t out) {
 
 ## Instead
 
-Let the sampler deal with the border; on a GPU it costs nothing.
+Let the sampler handle the border; on a GPU this costs nothing.
 
 ```c
 __constant sampler_t edge = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;
@@ -41,11 +41,11 @@ __kernel void shift_left(__read_only image2d_t in, __write_only image2d_t out) {
 }
 ```
 
-Images made from buffers (`image1d_buffer_t`) take no sampler: clamp the coordinate yourself.
+Images made from buffers (`image1d_buffer_t`) cannot use a sampler: clamp the coordinate in the kernel.
 
 ## When it is wrong
 
-When the value is thrown away afterwards. Clamping is still cheaper than knowing.
+When the value is discarded afterwards. Clamping is still the cheaper solution.
 
 ## Source
 
@@ -58,15 +58,15 @@ When the value is thrown away afterwards. Clamping is still cheaper than knowing
 pub const IMAGE_WRITE_OUTSIDE: Rule = Rule {
     code: "image-write-outside",
     severity: Severity::Error,
-    title: "an image is written outside",
+    title: "an image is written out of range",
     explanation: r"## What it finds
 
 `write_image` with a coordinate below 0 or not below the image's width, height, depth or number of layers.
 
 ## Why it matters
 
-Many GPUs drop the write, which is why nobody notices. Nothing says that they have to: the behavior is undefined, and an
-image that was made from a buffer may have its neighbour's bytes changed.
+Many GPUs drop the write, so the error stays unnoticed. They do not have to: the behavior is undefined, and in an
+image that was made from a buffer, neighbouring bytes may be changed.
 
 ## Example
 

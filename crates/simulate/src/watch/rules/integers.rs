@@ -13,8 +13,8 @@ pub const DIVISION_BY_ZERO: Rule = Rule {
 
 ## Why it matters
 
-There is no exception on a GPU: some value comes out, and it differs between devices. C and SPIR-V call it undefined, so
-that compilers assume it does not happen, and may drop a test of the divisor that comes after the division.
+A GPU raises no exception: the result is some value that differs between devices. It is undefined in C and SPIR-V, so
+compilers assume it does not happen, and may drop a test of the divisor that comes after the division.
 
 ## Example
 
@@ -36,7 +36,7 @@ __kernel void mean(__global const int *sum, __global const int *count, __global 
 
 ## When it is wrong
 
-When the result is thrown away afterwards, as by `select` on vectors. Make the divisor 1 in those lanes.
+When the result is discarded afterwards, for example by `select` on vectors. Make the divisor 1 in those lanes.
 
 ## Source
 
@@ -57,8 +57,8 @@ hold.
 
 ## Why it matters
 
-Some value comes out: the dividend again on many devices, which is negative where the code expects a positive number.
-SPIR-V calls it undefined, so compilers assume it does not happen.
+The result is some value: the dividend itself on many devices, which is negative where the code expects a positive
+number. SPIR-V calls it undefined, so compilers assume it does not happen.
 
 ## Example
 
@@ -80,7 +80,7 @@ __kernel void per_step(__global const int *distance, __global const int *step, _
 
 ## When it is wrong
 
-When the result is thrown away afterwards.
+When the result is discarded afterwards.
 
 ## Source
 
@@ -101,8 +101,9 @@ for scalars, of one lane for vectors).
 
 ## Why it matters
 
-OpenCL C defines it, and in a way few expect: only the lowest bits of the count are used, so `x << 32` of an `int` is `x`
-and not 0. The same line is undefined in C, C++ and SPIR-V, and for constants compilers have been known to disagree.
+OpenCL C defines it, but not as most expect: only the lowest bits of the count are used, so `x << 32` of an `int` is
+`x` and not 0. The same line is undefined in C, C++ and SPIR-V, and for constants compilers have been known to
+disagree.
 
 ## Example
 
@@ -124,7 +125,7 @@ __kernel void masks(__global uint *out) {
 
 ## When it is wrong
 
-When the wrapping count is meant, as in a hand-written rotation. `rotate(x, n)` says it, and `n & 31` says it as well.
+When the wrapping count is intended, as in a hand-written rotation. Use `rotate(x, n)` or `n & 31` instead.
 
 ## Source
 
@@ -145,8 +146,9 @@ of an address is `address-overflow`, an error.
 
 ## Why it matters
 
-Overflow of signed integers is undefined. The hardware wraps; but a compiler may take `x + 1 > x` for true, compute in 64
-bits, or drop a test that would have caught it, and another driver or another version of it decides otherwise.
+Overflow of signed integers is undefined. The hardware wraps, but a compiler may assume that `x + 1 > x` is true,
+compute in 64 bits, or drop a test that would have detected it, and another driver or another version of it may decide
+differently.
 
 ## Example
 
@@ -159,7 +161,7 @@ __kernel void energy(__global const int *sample, __global int *out) {
 
 ## Instead
 
-Compute in a wider type, or say that wrapping is meant by computing in `uint`.
+Compute in a wider type, or compute in `uint` if wrapping is intended.
 
 ```c
 __kernel void energy(__global const int *sample, __global long *out) {
@@ -170,7 +172,7 @@ __kernel void energy(__global const int *sample, __global long *out) {
 
 ## When it is wrong
 
-Never by the language. Hashes and random numbers that wrap on purpose belong into unsigned types, which wrap by
+Never by the language. Hashes and random numbers that wrap on purpose belong in unsigned types, which wrap by
 definition.
 
 ## Source

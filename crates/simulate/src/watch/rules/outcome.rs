@@ -6,16 +6,16 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 pub const KERNEL_WITHOUT_EFFECT: Rule = Rule {
     code: "kernel-without-effect",
     severity: Severity::Warning,
-    title: "a kernel changes nothing that anybody can see",
+    title: "a kernel has no visible result",
     explanation: r"## What it finds
 
-A kernel without any write to a buffer, image or program-scope variable, and without `printf`: its stores went to private
-or local memory only, or the compiler found them to be without use and removed them.
+A kernel without any write to a buffer, image or program-scope variable, and without `printf`: its stores went to
+private or local memory only, or the compiler removed them as unused.
 
 ## Why it matters
 
-The result is missing. In a benchmark it is worse: the compiler removes all the work that leads nowhere, and an empty
-kernel is timed.
+The result is missing. In a benchmark it is worse: the compiler removes all unused work, and the benchmark times an
+empty kernel.
 
 ## Example
 
@@ -49,16 +49,16 @@ For a kernel that is empty on purpose, such as to measure the cost of a launch.
 pub const INFINITE_LOOP: Rule = Rule {
     code: "infinite-loop",
     severity: Severity::Warning,
-    title: "a work-item does not come to an end within its budget of steps",
+    title: "a work-item does not end within its budget of instructions",
     explanation: r"## What it finds
 
-A work-item that used up the number of instructions that the check grants it. The finding names the loop it was in. What
-the launch would have done later was not checked.
+A work-item that used up the number of instructions that the check allows. The finding names the loop it was in. The
+rest of the launch was not checked.
 
 ## Why it matters
 
-A GPU does not interrupt a kernel. A loop without end blocks the device, on phones the screen too, until a watchdog resets
-it and every application loses its queues.
+A GPU does not interrupt a kernel. An endless loop blocks the device, on phones the screen too, until a watchdog
+resets it and every application loses its queues.
 
 ## Example
 
@@ -74,7 +74,8 @@ __kernel void relay(__global volatile int *flag, __global int *out) {
 
 ## Instead
 
-Do not wait for other work-groups inside a kernel: end it, and go on in the next launch. Give loops that converge a limit.
+Do not wait for other work-groups inside a kernel: end it, and continue in the next launch. Limit the iterations of
+loops that converge.
 
 ```c
 __kernel void root(__global float *a) {
@@ -92,6 +93,7 @@ When the kernel is long and not endless: check a smaller launch, or raise the bu
 
 ## Source
 
-- OpenCL API 3.0, 3.2.2 Execution of kernel-instances: work-groups may run one after another, so none can wait for another.
+- OpenCL API 3.0, 3.2.2 Execution of kernel-instances: work-groups may run one after another, so one cannot wait for
+  another.
 ",
 };

@@ -27,7 +27,7 @@ __kernel void add_bias(__global float *a, __global const float *bias) {
 
 ## Instead
 
-An argument that may be null has to be tested; or compile two kernels and save the test.
+Test an argument that may be null, or compile two kernels without the test.
 
 ```c
 __kernel void add_bias(__global float *a, __global const float *bias) {
@@ -51,12 +51,12 @@ When the application passes a buffer and the checked launch forgot it: give it t
 pub const DANGLING_POINTER: Rule = Rule {
     code: "dangling-pointer",
     severity: Severity::Error,
-    title: "memory is accessed through an address where nothing lives",
+    title: "memory is accessed through an address without an object",
     explanation: r"## What it finds
 
-A read or write through an address that no living object of the work-item has: of a variable whose block has ended, of
-another work-item's private variable, of another work-group's local memory, of an object that an earlier launch knew, or a
-number that was made into a pointer.
+A read or write through an address that belongs to no live object of the work-item: of a variable whose block has
+ended, of another work-item's private variable, of another work-group's local memory, of an object of an earlier
+launch, or a number converted to a pointer.
 
 ## Why it matters
 
@@ -78,7 +78,7 @@ __kernel void pick(__global int *out) {
 
 ## Instead
 
-Let the object live as long as pointers to it, and share through local memory or buffers.
+Let the object outlive all pointers to it, and share data through local memory or buffers.
 
 ```c
 __kernel void pick(__global int *out) {
@@ -107,13 +107,13 @@ pub const MISALIGNED_ACCESS: Rule = Rule {
     title: "an access is not aligned to the size of its type",
     explanation: r"## What it finds
 
-A read or write of a scalar or vector whose address is not a multiple of the type's size; vectors of three count as four.
-Mostly it is a pointer that was cast to a larger type, or an odd offset into a buffer of bytes.
+A read or write of a scalar or vector whose address is not a multiple of the type's size; vectors of three count as
+four. Usually it is a pointer that was cast to a larger type, or an odd offset into a buffer of bytes.
 
 ## Why it matters
 
-Devices differ: some take it, some read the aligned word around the address and so the wrong bytes, some fault. Compilers
-rely on the alignment as well, and join or split accesses accordingly.
+Devices differ: some support it, some read the aligned word that contains the address and so the wrong bytes, some
+fault. Compilers rely on the alignment as well, and join or split accesses accordingly.
 
 ## Example
 
@@ -159,8 +159,8 @@ A call of `vloadN`, `vstoreN`, `vload_half` or `vstore_half` whose address is no
 
 ## Why it matters
 
-These functions forgive a vector that is not aligned as a whole, and nothing more. With less alignment the result is
-undefined: other bytes, or a fault.
+These functions do not need the alignment of the vector type, but they need the alignment above. With less alignment
+the result is undefined: other bytes, or a fault.
 
 ## Example
 
@@ -204,9 +204,9 @@ A signed addition, subtraction or multiplication whose result does not fit its t
 
 ## Why it matters
 
-Overflow of signed integers is undefined. Compilers use that: they widen the index to 64 bits and go on as if it had not
-wrapped, or leave the wrapped value, which is negative. So one device works and another reads far outside the buffer.
-It takes large data to happen, which tests seldom have.
+Overflow of signed integers is undefined. Compilers use that: they widen the index to 64 bits as if it had not
+wrapped, or use the wrapped value, which is negative. So one device works and another reads far outside the buffer. It
+only happens with large data, which tests seldom have.
 
 ## Example
 
@@ -232,7 +232,7 @@ On a GPU 64-bit arithmetic costs more: if every buffer stays below 2 GiB, check 
 
 ## When it is wrong
 
-Never by the language. Where wrapping is meant, as in a hash, compute it in `uint`, which wraps by definition.
+Never by the language. Where wrapping is intended, as in a hash, compute it in `uint`, which wraps by definition.
 
 ## Source
 

@@ -9,14 +9,15 @@ pub const DATA_RACE: Rule = Rule {
     title: "two work-items of a work-group access the same bytes, one writes, nothing orders them",
     explanation: r"## What it finds
 
-Two work-items of one work-group that access the same bytes of local or global memory, at least one of them writing, with
-no barrier between them and not both by atomics. Both places are named. An asynchronous copy is such an access too: it
-waits for nobody, so that only a barrier before it orders it with what work-items did to its source and destination.
+Two work-items of one work-group that access the same bytes of local or global memory, at least one of them writing,
+with no barrier between them and not both by atomics. Both locations are named. An asynchronous copy is such an access
+too: it does not wait for work-items, so only a barrier before it orders it after their accesses to its source and
+destination.
 
 ## Why it matters
 
-Which access comes first is up to the device. Work-items that happen to run in lockstep hide the race; a wider work-group,
-another GPU or another compiler shows it.
+The order of the accesses depends on the device. Work-items that happen to run in lockstep hide the race; a wider
+work-group, another GPU or another compiler shows it.
 
 ## Example
 
@@ -64,12 +65,12 @@ pub const DATA_RACE_BETWEEN_GROUPS: Rule = Rule {
     explanation: r"## What it finds
 
 Work-items of different work-groups that access the same bytes of global memory in one launch, at least one of them
-writing, and not both by atomics. Both places are named.
+writing, and not both by atomics. Both locations are named.
 
 ## Why it matters
 
-Work-groups run in any order, one after another or at once, and no barrier reaches beyond a work-group. The result differs
-from device to device and from run to run.
+Work-groups run in any order, one after another or at once, and a barrier synchronises only one work-group. The result
+differs from device to device and from run to run.
 
 ## Example
 
@@ -82,7 +83,7 @@ __kernel void total(__global const float *part, __global float *sum) {
 
 ## Instead
 
-Let one work-group do it in a launch of its own; a launch begins after the writes of the one before it.
+Let one work-group do it in a separate launch; a launch begins after the writes of the one before it.
 
 ```c
 __kernel void total(__global const float *part, __global float *sum, int parts) {
@@ -95,11 +96,11 @@ __kernel void total(__global const float *part, __global float *sum, int parts) 
 }
 ```
 
-For integers `atomic_add` serves as well.
+For integers, `atomic_add` works too.
 
 ## When it is wrong
 
-When work-groups hand data on by acquire and release atomics that the check does not follow.
+When work-groups pass data with acquire and release atomics that the check does not follow.
 
 ## Source
 
@@ -115,13 +116,13 @@ pub const SAME_VALUE_RACE: Rule = Rule {
     title: "several work-items write the same value to the same bytes, unordered",
     explanation: r"## What it finds
 
-Writes of several work-items to the same bytes, with nothing that orders them, all of the same value. Nobody else accesses
-the bytes meanwhile; then it would be a `data-race`.
+Writes of several work-items to the same bytes, with nothing that orders them, all of the same value. If other
+work-items access the bytes at the same time, it is a `data-race` instead.
 
 ## Why it matters
 
-By the specification it is a data race like any other. In practice aligned words come out right, and it stays a trap: once
-one of the values differs, the result depends on chance. Many writes to one address also queue up behind each other.
+By the specification it is a data race like any other. In practice the result is correct for aligned words, but it is
+fragile: if one of the values differs, the result is random. Many writes to one address are also serialised.
 
 ## Example
 
@@ -141,11 +142,11 @@ __kernel void any_negative(__global const float *in, __global int *found) {
 }
 ```
 
-Or let one work-item write: what is the same for all, such as a parameter in local memory, needs one writer.
+Or let one work-item write: a value that is the same for all, such as a parameter in local memory, needs one writer.
 
 ## When it is wrong
 
-When the devices you build for are known to take it, and the writes are aligned words. Say so in a comment.
+When the target devices are known to support it, and the writes are aligned words. Document it in a comment.
 
 ## Source
 
@@ -161,14 +162,14 @@ pub const ATOMIC_MIXED: Rule = Rule {
     title: "an atomic and a plain access of the same bytes, one writes, nothing orders them",
     explanation: r"## What it finds
 
-An atomic operation and a plain read or write of different work-items on the same bytes, at least one of them writing, with
-nothing that orders them. A plain read counts as an atomic one where a compare-and-exchange of the same place expects
-what it gave: if that has changed meanwhile, nothing is exchanged. One that finds another value than it expects only reads.
+An atomic operation and a plain read or write of different work-items on the same bytes, at least one of them writing,
+with nothing that orders them. A plain read counts as atomic where a compare-and-exchange of the same location expects
+its value: if the value has changed since, nothing is exchanged. A compare-and-exchange that fails is only a read.
 
 ## Why it matters
 
-An atomic protects from other atomics only. A plain write can fall between the read and the write of one, and a plain read
-may be served from a cache that atomics bypass.
+An atomic protects only against other atomics. A plain write can fall between the read and the write of one, and a
+plain read may be served from a cache that atomics bypass.
 
 ## Example
 
@@ -183,7 +184,7 @@ __kernel void histogram(__global const uchar *in, __global int *bins) {
 
 ## Instead
 
-Clear the bins before the launch (`clEnqueueFillBuffer`), or in a launch of their own.
+Clear the bins before the launch (`clEnqueueFillBuffer`), or in a separate launch.
 
 ```c
 __kernel void clear(__global int *bins) {
@@ -195,7 +196,7 @@ __kernel void histogram(__global const uchar *in, __global int *bins) {
 }
 ```
 
-Within a work-group, for bins in local memory, a barrier between clearing and counting does it.
+Within a work-group, for bins in local memory, a barrier between clearing and counting is enough.
 
 ## When it is wrong
 
@@ -212,7 +213,7 @@ When the order comes from acquire and release atomics that the check does not fo
 pub const WRONG_FENCE: Rule = Rule {
     code: "wrong-fence",
     severity: Severity::Error,
-    title: "the barrier between two accesses orders the other memory",
+    title: "the barrier between two accesses does not fence their memory",
     explanation: r"## What it finds
 
 Two accesses that would race if it were not for a barrier between them, and the barrier's flags do not name their memory:
@@ -247,7 +248,7 @@ __kernel void reverse(__global const float *in, __global float *out) {
 }
 ```
 
-Name both, joined by `|`, only where both are meant: each may cost time.
+Name both, joined by `|`, only where both are needed: each may cost time.
 
 ## When it is wrong
 

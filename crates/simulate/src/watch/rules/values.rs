@@ -6,18 +6,18 @@ use tripipe_ir::diagnostic::{Rule, Severity};
 pub const UNINITIALISED_VALUE: Rule = Rule {
     code: "uninitialised-value",
     severity: Severity::Error,
-    title: "a value that was never written matters",
+    title: "a value that was never written is used",
     explanation: r"## What it finds
 
-Bits that nobody has written and that come to matter: they decide a branch, are part of an address, or are stored to
-global memory or an image. The finding names that place, and the place where the bits were born: a variable without
-initialiser, local memory that no work-item has written, a buffer that was made without contents. Copying and computing
-with such bits is not reported, as long as the result is not used.
+Bits that were never written and that affect the result: they decide a branch, are part of an address, or are stored
+to global memory or an image. The finding names that location, and the origin of the bits: a variable without
+initialiser, local memory that no work-item has written, a buffer that was created without contents. Copying and
+computing with such bits is not reported, as long as the result is not used.
 
 ## Why it matters
 
-A register or local memory holds what the last work-group left there. The kernel works as long as that is zero, and stops
-doing so when something else runs beside it.
+A register or local memory contains what the last work-group left there. The kernel works as long as that is zero, and
+fails when something else runs next to it.
 
 ## Example
 
@@ -43,7 +43,7 @@ __kernel void row_sum(__global const float *in, __global float *out, int n) {
 }
 ```
 
-Variables in local memory cannot have an initialiser: let work-items write them, then a barrier.
+Variables in local memory cannot have an initialiser: let work-items write them, followed by a barrier.
 
 ## When it is wrong
 

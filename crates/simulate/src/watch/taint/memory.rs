@@ -71,7 +71,7 @@ impl Watch {
             let first = s.mask.trailing_zeros() as usize;
             let (object, _) = parts(address_of(s, touch.pointer, first));
             if s.memory.object(object).is_some_and(|info| matches!(info.home, Home::Global(_))) {
-                used(self, s, i, value, 1, "what is stored here");
+                used(self, s, i, value, 1, "the value stored here");
                 unknown = false;
             }
         }
@@ -204,7 +204,7 @@ impl Watch {
         shadow.tainted = true;
         shadow.origins[i.out as usize] = i.origin.as_u32();
         if let Some(info) = s.memory.object(object) {
-            let text = format!("`{}`, read before anybody has written it", info.name);
+            let text = format!("`{}`, read before it was written", info.name);
             self.births.entry(i.origin.as_u32()).or_insert(text);
         }
         // An exchange does not depend on the previous value.
@@ -213,7 +213,7 @@ impl Watch {
             Op::Atomic(ir::op::Atomic { op: ir::op::AtomicOp::Exchange, .. })
         );
         if touch.atomic && touch.writes && !exchange {
-            report(self, s, Some(i.origin), i.out, 1 << lane, "what this atomic makes");
+            report(self, s, Some(i.origin), i.out, 1 << lane, "the result of this atomic");
             self.shadow_mut(s).clear(i.out);
         }
     }

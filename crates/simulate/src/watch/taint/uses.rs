@@ -14,7 +14,7 @@ use crate::watch::state::Watch;
 pub(crate) fn matters(watch: &mut Watch, s: &mut State<'_>, i: &Inst) {
     if watch.shadow(s).tainted {
         for operand in 0..s.kernel.insts[i.origin].operands.len() {
-            used(watch, s, i, i.arg(operand), operand, "what leaves the kernel here");
+            used(watch, s, i, i.arg(operand), operand, "the value stored here");
         }
     }
     fresh(watch, s, i);
@@ -35,7 +35,7 @@ pub(crate) fn branch(watch: &mut Watch, s: &State<'_>, slot: u32, bytes: u32, la
     }
     let which = shadow.lanes(slot, s.code.slots[slot as usize], 0, bytes) & s.mask;
     if which != 0 {
-        report(watch, s, last, slot, which, "the way taken here");
+        report(watch, s, last, slot, which, "the path taken here");
         watch.shadow_mut(s).clear(slot);
     }
 }
@@ -75,16 +75,16 @@ pub(super) fn report(
             let value = data.result?;
             match data.op {
                 Op::Undefined => {
-                    s.kernel.names[value].as_ref().map(|name| format!("`{name}`, which nobody has written"))
+                    s.kernel.names[value].as_ref().map(|name| format!("`{name}`, which was never written"))
                 }
                 _ => None,
             }
         });
         let loaded = watch.births.get(&birth.map_or(u32::MAX, ir::Inst::as_u32)).cloned();
-        let from = name.or(loaded).unwrap_or_else(|| "a value that nobody has written".into());
+        let from = name.or(loaded).unwrap_or_else(|| "a value that was never written".into());
         Occurrence {
             message: format!("{what} depends on {from}"),
-            cure: "Write the variable or the memory before it is read, on every way that leads here.".into(),
+            fix: "Write the variable or the memory before it is read, on every path that leads here.".into(),
             work_item: Some(work_item(&s.group, u64::from(s.warp.first_item) + u64::from(lane))),
             memory: None,
             related: birth

@@ -225,7 +225,7 @@ fn the_kernel_or_the_options_choose_the_size_of_sub_groups() {
         let Some(mut bench) = with_sub_groups(size, source, "-cl-std=CL2.0") else { return };
         let memories = [bench.buffer(&[0]), bench.buffer(&[0; 20])];
         let error = bench.try_run("f", NdRange::d1(20), &memories.map(memory)).unwrap_err();
-        assert!(error.contains(&format!("sub-groups of {size}: a power of two up to 64")), "{error}");
+        assert!(error.contains(&format!("sub-groups of {size}: powers of two up to 64")), "{error}");
     }
 }
 

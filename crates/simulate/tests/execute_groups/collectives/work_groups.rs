@@ -247,5 +247,5 @@ fn waiting_at_two_places_is_a_fault() {
     let Some(mut bench) = Bench::new(source, "") else { return };
     let out = bench.buffer(&[0; 100]);
     let error = bench.try_run("f", NdRange::d1(100).local(100, 1, 1), &[memory(out)]).unwrap_err();
-    assert!(error.contains("test.cl:") && error.contains("wait elsewhere (line "), "{error}");
+    assert!(error.contains("test.cl:") && error.contains("wait at another location (line "), "{error}");
 }

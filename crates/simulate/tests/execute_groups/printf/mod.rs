@@ -196,7 +196,7 @@ fn too_much_is_cut_with_a_note() {
         let (text, note) = printed.split_at(16 << 20);
         assert!(text.bytes().all(|byte| byte == b' ' || byte.is_ascii_digit()));
         assert!(text.starts_with(&" ".repeat(999)), "{}", &text[..10]);
-        assert_eq!(note, "\n[printf: what was printed beyond 16 MiB is left out]\n");
+        assert_eq!(note, "\n[printf: output beyond 16 MiB is left out]\n");
     }
 }
 

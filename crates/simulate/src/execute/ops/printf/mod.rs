@@ -15,7 +15,7 @@ use number::{Directive, Length, Piece, pieces};
 /// Maximum number of bytes that a launch may print; the rest is dropped.
 const MAX_PRINTED: usize = 16 << 20;
 
-const CUT: &[u8] = b"\n[printf: what was printed beyond 16 MiB is left out]\n";
+const CUT: &[u8] = b"\n[printf: output beyond 16 MiB is left out]\n";
 
 /// Appends a text to the output of a launch. The first text that does not fit is cut and followed by a note.
 pub(crate) fn append(printed: &mut Vec<u8>, text: &[u8]) {
