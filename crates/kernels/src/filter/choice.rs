@@ -89,7 +89,7 @@ pub fn runners_up(
     others.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     others.truncate(3);
     let named = |(times, other): (f64, Parameters)| {
-        let but = if times < 1.0 { ", at the price of registers or of loads in pieces" } else { "" };
+        let but = if times < 1.0 { ", at the cost of registers or of partial loads" } else { "" };
         (other, format!("an estimated {times:.2} times the bytes and operations{but}"))
     };
     others.into_iter().map(named).collect()
