@@ -134,7 +134,7 @@ fn printed_programs_compile_to_the_same_code() {
             if !seen.insert(format!("{} {}", program.name, program.build_options())) {
                 continue;
             }
-            let Source::OpenClC(text) = &program.source else { panic!("{} is no text", program.name) };
+            let Source::OpenClC(text) = &program.source else { panic!("{} is not text", program.name) };
             let printed = live(program).unwrap_or_else(|error| panic!("{}: {error}", program.name));
             let is_conditional = |line: &str| line.starts_with("#if") || line.starts_with("#line");
             assert!(!printed.lines().any(is_conditional), "{}:\n{printed}", program.name);

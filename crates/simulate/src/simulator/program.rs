@@ -20,7 +20,7 @@ pub(super) struct Loaded {
     /// By kernel, and by whether the code is for checked launches.
     codes: HashMap<(String, bool), Arc<Code>>,
     /// Program-scope objects keep their contents between launches. Kernels number objects differently, so constants
-    /// are created anew.
+    /// are created again.
     pub(super) objects: Option<Vec<Vec<u8>>>,
 }
 
