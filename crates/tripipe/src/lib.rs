@@ -1,5 +1,26 @@
 //! Matrix products and image filters on any available device.
 //!
+//! ```
+//! use tripipe::filter::{Border, Chain};
+//! use tripipe::{Context, Device, Image, Matrix};
+//!
+//! # fn main() -> Result<(), tripipe::Error> {
+//! // The strongest OpenCL GPU; without one, the CPU path.
+//! let context = Context::new(&Device::best())?;
+//!
+//! let a = Matrix::from_slice(&context, [2, 3], &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+//! let b = Matrix::from_slice(&context, [3, 1], &[1.0f32, 0.0, -1.0])?;
+//! let c = a.matmul(&b)?; // queued; does not wait
+//! assert_eq!(c.to_vec()?, [-2.0, -2.0]); // waits
+//!
+//! let photo = Image::from_slice(&context, [64, 48], 3, &[100u8; 64 * 48 * 3])?;
+//! let chain = Chain::parse("gray,gaussian:5,laplace8", Border::Reflect101)?;
+//! let edges: Image<u8> = photo.filtered(&chain)?;
+//! assert_eq!(edges.to_vec()?, [0; 64 * 48]);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! - A [`Device`] is an OpenCL device of the machine, or the built-in CPU path, which is always available; a
 //!   [`Context`] is a device with a queue.
 //! - [`Vector`], [`Matrix`] and [`Image`] live in a context. Operations on them are queued and return at once, with an
@@ -8,6 +29,13 @@
 //! - [`filter`] and [`gemm`]: the operations. Each picks its kernel for the device and reports in an [`Explanation`]
 //!   which one, and why.
 //! - [`cpu`]: the CPU path itself. It needs no OpenCL, no compiler and no system package.
+//!
+//! # Features
+//! - `opencl` (default): OpenCL devices. Without it the library is the CPU path, and loads no driver.
+//! - `image`: conversions from and to the types of the `image` crate, without its codecs.
+//! - `ndarray`: conversions from and to the types of `ndarray`.
+
+#![deny(missing_docs)]
 
 mod context;
 pub mod cpu;

@@ -327,7 +327,7 @@ impl Linear {
 
     /// The integer weights for pixels of an integer type.
     ///
-    /// Integer weights are used unchanged. Real weights become multiples of a power of two, by [`rounded`]. Their
+    /// Integer weights are used unchanged. Real weights are rounded to multiples of a power of two. Their
     /// rounded sum is preserved, so that a flat area stays unchanged. Factors of an outer product take 8 to 12 bits
     /// each. Factors down the window take no more than needed: enough that no result is off by more than 1, or as
     /// many as fit in 32 bits. Other weights take as many bits, up to 22, as keep sums below 2^30.
