@@ -105,7 +105,7 @@ fn every_broken_line_is_found() {
         ("const %22: i32x2 = 1 -2", "const %22: i32x2 = 1", "a constant that does not fit i32x2"),
         ("const %23: bool = true", "const %23: bool = x2", "a constant that does not fit bool"),
         // 9 and 10: operations.
-        ("add [nsw] %5, %20", "add [nsw] %5, %2", "has the wrong operands: i32, i64 for i32"),
+        ("add [nsw] %5, %20", "add [nsw] %5, %2", "has the wrong operands for i32: i32, i64"),
         ("add [nsw] %5, %20", "fadd %5, %20", "has the wrong operands"),
         ("add [nsw] %5, %20", "add %5", "has the wrong operands"),
         ("slt %6, %1", "flt %6, %1", "cannot compare i32 with result bool"),
@@ -119,7 +119,7 @@ fn every_broken_line_is_found() {
         ("shuffle.1.0 %22", "shuffle.1.4 %22", "has invalid lanes"),
         ("extract.1 %9", "extract.2 %9", "must extract a lane of a vector"),
         ("convert.s.f.rte %10", "convert.f.f.rte %10", "cannot convert i32 to f32"),
-        ("call.fmax %11, %21", "call.fmax %11", "has the wrong operands: f32 for f32"),
+        ("call.fmax %11, %21", "call.fmax %11", "has the wrong operands for f32: f32"),
         ("call.fmax %11, %21", "call.u_max %11, %21", "has the wrong operands"),
         ("atomic.add.device.relaxed %0, %10", "atomic.fadd.device.relaxed %0, %10", "gives i32"),
         (
