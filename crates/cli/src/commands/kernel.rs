@@ -199,12 +199,11 @@ impl Kernel {
             description.b = gemm::Layout::row_major(k).transposed();
         }
         description.check()?;
-        let (parameters, why) = match &self.parameters {
-            Some(text) => (text.parse::<gemm::Parameters>()?, "as asked for".to_owned()),
-            None => {
-                let choice = gemm::default_parameters(&description, probe);
-                (choice.parameters, choice.why)
-            }
+        let (parameters, why) = if let Some(text) = &self.parameters {
+            (text.parse::<gemm::Parameters>()?, "as requested".to_owned())
+        } else {
+            let choice = gemm::default_parameters(&description, probe);
+            (choice.parameters, choice.why)
         };
         let plan = gemm::plan(&description, &parameters, probe, [Given::Changing; 2])?;
         let says = vec![
@@ -237,13 +236,11 @@ impl Kernel {
             }
         })?;
         let channels = usize::from(self.channels);
-        let from = match self.planar {
-            true => Raster::planar(self.size, channels, element),
-            false => Raster::packed(self.size, channels, element),
-        };
+        let raster = if self.planar { Raster::planar } else { Raster::packed };
+        let from = raster(self.size, channels, element);
         let to = chain.apply_to(&from)?;
         let (parameters, why) = match &self.parameters {
-            Some(text) => (text.parse::<filter::Parameters>()?, "as asked for"),
+            Some(text) => (text.parse::<filter::Parameters>()?, "as requested"),
             None => filter::default_parameters(&chain, &from, probe),
         };
         let plan = filter::plan(&chain, &from, &to, &parameters, probe)?;
