@@ -19,20 +19,20 @@ use tester::search::{Search, search};
 use tester::{Case, Topic};
 
 const HELP: &str = "\
-Runs random operations every way there is and compares the results.
+Runs random operations on every available path and compares the results.
 
-  --seed N          which cases (1)
+  --seed N          seed of the cases (1)
   --cases N         how many (10000 without --minutes)
   --minutes M       stop after M minutes
   --from N          the first case (0)
   --case SEED:N     one case, and nothing else
   --only TOPICS     products, filters, resize, colour, elementwise; several with commas
   --ways WAYS       cpu, opencl, and in the simulator simulator, mali, midgard, adreno; several with commas
-                    (all that are there)
+                    (all that are available)
   --jobs N          threads, each with devices of its own (1)
   --simulated N     the simulator runs one case in N (4)
-  --failures N      stop after N cases that are wrong (10)
-  --limit SECONDS   how long a case may take one way (900)
+  --failures N      stop after N wrong cases (10)
+  --limit SECONDS   time limit of a case on one path (900)
   --list            print the cases and run none";
 
 fn main() -> ExitCode {

@@ -21,8 +21,8 @@ pub struct Map {
     pub from: ScalarType,
     /// Type of the result.
     pub to: ScalarType,
-    /// Whether the steps of integers compute in floating point: in `double` if the result is `double`, otherwise in
-    /// `float`.
+    /// Whether the steps compute in floating point, whatever the source's type: in `double` if the source or the result
+    /// is `double`, otherwise in `float`.
     pub in_float: bool,
     /// The layout of the source; `None` if the elements of the result are changed in place.
     pub source: Option<Grid>,
@@ -171,7 +171,7 @@ impl Map {
     pub fn work(&self) -> ScalarType {
         match (self.from, self.to) {
             (ScalarType::F64, _) => ScalarType::F64,
-            (_, ScalarType::F64) if self.in_float || is_float(self.from) => ScalarType::F64,
+            (_, ScalarType::F64) if self.in_float => ScalarType::F64,
             (ScalarType::F16 | ScalarType::F32, _) => ScalarType::F32,
             _ if self.in_float => ScalarType::F32,
             (integer, _) => integer,

@@ -258,6 +258,24 @@ fn halves_and_doubles_keep_their_digits() {
     }
 }
 
+/// Steps of `f32` are rounded to `f32`, and steps of `f16` to `f32`, also if the result is stored in `f64`.
+#[test]
+fn the_results_type_does_not_change_the_steps() {
+    for context in contexts() {
+        let single = Vector::from_slice(&context, &[0.1f32, 3e38, -7.3]).unwrap();
+        let mut wide = Vector::<f64>::zeros(&context, 3).unwrap();
+        drop(Elementwise::new(&single).multiply(&single).store(&mut wide).unwrap());
+        let want = [0.1f32 * 0.1, f32::INFINITY, -7.3f32 * -7.3].map(f64::from);
+        assert_eq!(wide.to_vec().unwrap(), want, "{}", context.name());
+
+        let numbers = [0.1f32, 60000.0, -7.3].map(f16::from_f32);
+        let halves = Vector::from_slice(&context, &numbers).unwrap();
+        drop(Elementwise::new(&halves).multiply(&halves).multiply(&halves).store(&mut wide).unwrap());
+        let cube = |x: f32| f64::from(x * x * x);
+        assert_eq!(wide.to_vec().unwrap(), numbers.map(|x| cube(x.to_f32())), "{}", context.name());
+    }
+}
+
 /// Parts of matrices and images: the elements between them are unchanged.
 #[test]
 fn parts_of_matrices_and_images_are_operands() {
