@@ -14,12 +14,12 @@ mod tester;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use tester::paths::{PathOptions, Way};
+use tester::backends::{Backend, BackendOptions};
 use tester::search::{Search, search};
 use tester::{Case, Topic};
 
 const HELP: &str = "\
-Runs random operations on every available path and compares the results.
+Runs random operations on every available backend and compares the results.
 
   --seed N          seed of the cases (1)
   --cases N         how many (10000 without --minutes)
@@ -27,12 +27,12 @@ Runs random operations on every available path and compares the results.
   --from N          the first case (0)
   --case SEED:N     one case, and nothing else
   --only TOPICS     products, filters, resize, colour, elementwise; several with commas
-  --ways WAYS       cpu, opencl, and in the simulator simulator, mali, midgard, adreno; several with commas
+  --backends NAMES  cpu, opencl, and in the simulator simulator, mali, midgard, adreno; several with commas
                     (all that are available)
   --jobs N          threads, each with devices of its own (1)
   --simulated N     the simulator runs one case in N (4)
   --failures N      stop after N wrong cases (10)
-  --limit SECONDS   time limit of a case on one path (900)
+  --limit SECONDS   time limit of a case on one backend (900)
   --list            print the cases and run none";
 
 fn main() -> ExitCode {
@@ -99,23 +99,23 @@ fn options() -> Result<Option<(Search, bool)>, String> {
                 let (seed, number): (u64, u64) =
                     parts.ok_or_else(|| format!("{name} {value}: want SEED:NUMBER"))?;
                 (search.seed, search.cases[0], cases) = (seed, number, Some(1));
-                search.paths.simulated = 1;
+                search.backends.simulated = 1;
             }
             "--only" => search.only = chosen(&value, &Topic::ALL, Topic::name)?,
-            "--ways" => {
-                let name = |way: Way| match way {
-                    Way::Cpu => "cpu",
-                    Way::OpenCl => "opencl",
-                    Way::Simulator => "simulator",
-                    Way::Mali => "mali",
-                    Way::Midgard => "midgard",
-                    Way::Adreno => "adreno",
+            "--backends" => {
+                let name = |backend: Backend| match backend {
+                    Backend::Cpu => "cpu",
+                    Backend::OpenCl => "opencl",
+                    Backend::Simulator => "simulator",
+                    Backend::Mali => "mali",
+                    Backend::Midgard => "midgard",
+                    Backend::Adreno => "adreno",
                 };
-                let ways = chosen(&value, &Way::ALL, name)?;
-                search.paths = PathOptions { ways, ..search.paths };
+                let selected = chosen(&value, &Backend::ALL, name)?;
+                search.backends = BackendOptions { selected, ..search.backends };
             }
             "--jobs" => search.jobs = number()?.clamp(1, 1024) as usize,
-            "--simulated" => search.paths.simulated = number()?.max(1),
+            "--simulated" => search.backends.simulated = number()?.max(1),
             "--failures" => search.failures = number()?.max(1) as usize,
             "--limit" => search.limit = Duration::from_secs(number()?.max(1)),
             _ => return Err(format!("there is no option {name}; --help lists them")),
@@ -128,7 +128,7 @@ fn options() -> Result<Option<(Search, bool)>, String> {
     };
     search.until = minutes.map(|minutes| Instant::now() + Duration::from_secs_f64(60.0 * minutes));
     if search.jobs > 1 {
-        search.paths.threads = 1;
+        search.backends.threads = 1;
     }
     Ok(Some((search, list)))
 }

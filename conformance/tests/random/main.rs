@@ -1,4 +1,4 @@
-//! Random operations on every available path, compared with separate references: see `tester`.
+//! Random operations on every available backend, compared with separate references: see `tester`.
 //!
 //! `examples/differ.rs` runs the same for any length of time.
 
@@ -14,8 +14,8 @@ mod tester;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tester::backends::{Backend, BackendOptions, Outcome};
 use tester::filters::Filter;
-use tester::paths::{Outcome, PathOptions, Way};
 use tester::search::{Found, Search, search};
 use tester::{Case, Topic};
 
@@ -28,8 +28,8 @@ fn run(options: &Search) -> Found {
 /// The same cases every time: without compilers they are fast.
 #[test]
 fn random_cases_agree_on_the_cpu_path() {
-    let paths = PathOptions { ways: vec![Way::Cpu], ..PathOptions::default() };
-    all_agree(&run(&Search { jobs: 2, failures: 20, paths, ..Search::new(2, 6000) }));
+    let backends = BackendOptions { selected: vec![Backend::Cpu], ..BackendOptions::default() };
+    all_agree(&run(&Search { jobs: 2, failures: 20, backends, ..Search::new(2, 6000) }));
 }
 
 fn all_agree(found: &Found) {
@@ -43,21 +43,25 @@ fn all_agree(found: &Found) {
 
 /// About a minute on two cores, most of it in compilers.
 #[test]
-fn random_cases_agree_on_every_way() {
-    let paths = PathOptions { threads: 1, ..PathOptions::default() };
-    let found = run(&Search { jobs: 2, failures: 20, paths, ..Search::new(1, 240) });
+fn random_cases_agree_on_every_backend() {
+    let backends = BackendOptions { threads: 1, ..BackendOptions::default() };
+    let found = run(&Search { jobs: 2, failures: 20, backends, ..Search::new(1, 240) });
     all_agree(&found);
     if std::env::var_os("TRIPIPE_REQUIRE_OPENCL").is_some() {
-        assert!(found.counts.keys().any(|(_, way)| *way == Way::OpenCl.name()), "{:?}", found.notes);
+        assert!(
+            found.counts.keys().any(|(_, backend)| *backend == Backend::OpenCl.name()),
+            "{:?}",
+            found.notes
+        );
     }
     if std::env::var_os("TRIPIPE_REQUIRE_CLANG").is_some() {
-        for way in [Way::Simulator, Way::Mali, Way::Midgard, Way::Adreno] {
-            assert!(found.counts.keys().any(|(_, name)| *name == way.name()), "{:?}", found.notes);
+        for backend in [Backend::Simulator, Backend::Mali, Backend::Midgard, Backend::Adreno] {
+            assert!(found.counts.keys().any(|(_, name)| *name == backend.name()), "{:?}", found.notes);
         }
     }
     for topic in Topic::ALL {
         assert!(
-            found.counts.contains_key(&(topic.name(), Way::Cpu.name())),
+            found.counts.contains_key(&(topic.name(), Backend::Cpu.name())),
             "no case about {}",
             topic.name()
         );
@@ -66,9 +70,10 @@ fn random_cases_agree_on_every_way() {
 
 /// A search on the CPU path only, with modified outcomes.
 fn tampered(topic: Topic, tamper: impl Fn(&Case, &mut Outcome) + Send + Sync + 'static) -> Search {
-    let tamper: tester::paths::Tamper = Arc::new(move |case, _, outcome| tamper(case, outcome));
-    let paths = PathOptions { ways: vec![Way::Cpu], tamper: Some(tamper), ..PathOptions::default() };
-    Search { only: vec![topic], paths, ..Search::new(3, 500) }
+    let tamper: tester::backends::Tamper = Arc::new(move |case, _, outcome| tamper(case, outcome));
+    let backends =
+        BackendOptions { selected: vec![Backend::Cpu], tamper: Some(tamper), ..BackendOptions::default() };
+    Search { only: vec![topic], backends, ..Search::new(3, 500) }
 }
 
 #[test]
@@ -86,7 +91,7 @@ fn a_wrong_element_is_found_and_its_case_made_small() {
     let failure = found.failures.first().unwrap();
     let Some((Case::Filter(shrunk), mismatch)) = &failure.shrunk else { panic!("{failure}") };
     assert_eq!((shrunk.size, shrunk.channels, shrunk.steps.len()), ([3, 2], 1, 1), "{failure}");
-    assert_eq!(mismatch.ways, [Way::Cpu]);
+    assert_eq!(mismatch.backends, [Backend::Cpu]);
     assert!(failure.to_string().contains(&format!("--case 3:{}", failure.number)), "{failure}");
 }
 

@@ -36,7 +36,7 @@ use crate::error::Fault;
 use crate::explanation::{Arithmetic, Chosen, RunnerUp};
 use crate::kept::{Described, Family, key};
 use crate::memory::Memory;
-use crate::operation::{Doer, Host, Inputs, Later, Operation, Placed, Size};
+use crate::operation::{Host, Inputs, Later, Operation, Placed, RunOn, Size};
 use crate::{Context, Error, Event, Explanation, Image, ImageView, ImageViewMut, Pending, Pixel};
 
 /// Size in bytes of a result that the CPU path computes in less time than waking another thread takes.
@@ -101,14 +101,20 @@ impl Context {
                     alike(&known.from, from) && alike(&known.to, to) && known.chain == *chain
                 });
                 let tried = relative.and_then(|known| known.operation.trial());
-                Chained::new(self, chain, from, to, tried.map_or(Doer::Fastest, Doer::AsTried))
+                Chained::new(self, chain, from, to, tried.map_or(RunOn::Fastest, RunOn::AsTried))
             },
         )
     }
 }
 
 impl Chained {
-    fn new(context: &Context, chain: &Chain, from: &Raster, to: &Raster, doer: Doer) -> Result<Self, Error> {
+    fn new(
+        context: &Context,
+        chain: &Chain,
+        from: &Raster,
+        to: &Raster,
+        run_on: RunOn,
+    ) -> Result<Self, Error> {
         chain.check(from, to)?;
         let (from, to) = (*from, *to);
         let parameters = context.probe().map(|probe| default_parameters(chain, &from, probe));
@@ -126,7 +132,7 @@ impl Chained {
         let written = to.width * to.height * to.channels * to.element.bytes();
         let size =
             Size { inputs, result: (Role::Result, result), written, operations: operations(chain, &from) };
-        let operation = Operation::new(context, "a filter", plan, Host { work, small, size }, doer)?;
+        let operation = Operation::new(context, "a filter", plan, Host { work, small, size }, run_on)?;
         Ok(Self { chain: chain.clone(), from, to, parameters, operation })
     }
 }
@@ -184,9 +190,9 @@ impl Filter {
         chain: &Chain,
         from: &Raster,
         to: &Raster,
-        doer: Doer,
+        run_on: RunOn,
     ) -> Result<Self, Error> {
-        let shared = Arc::new(Chained::new(context, chain, from, to, doer)?);
+        let shared = Arc::new(Chained::new(context, chain, from, to, run_on)?);
         Ok(Self { shared, from: *from, to: *to, later: UNMOVED })
     }
 

@@ -248,7 +248,7 @@ mod tests {
     use crate::cpu::Threads;
 
     use crate::gemm::Product;
-    use crate::operation::{Doer, Host, Inputs, Later, Operation, Refused, Size};
+    use crate::operation::{Host, Inputs, Later, Operation, Refused, RunOn, Size};
     use crate::{Context, Device, Elementwise, Image, Matrix, Vector};
 
     /// An operation that ends when the test says so.
@@ -261,7 +261,7 @@ mod tests {
         let size = Size { inputs: Vec::new(), result: (Role::Result, 1), written: 1, operations: 1.0 };
         let host = Host { work: Arc::new(work), small: false, size };
         let plan = |_: &Probe| Err(Refused::Lacks("kernels".to_owned()));
-        let operation = Operation::new(context, "a test", plan, host, Doer::Fastest).unwrap();
+        let operation = Operation::new(context, "a test", plan, host, RunOn::Fastest).unwrap();
         let result = Vector::from_slice(context, &[0u8]).unwrap();
         operation.run(&[], result.memory(), Later::default()).unwrap()
     }

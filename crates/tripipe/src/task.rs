@@ -12,7 +12,7 @@ use crate::cpu::{CpuError, Threads};
 use crate::explanation::{Arithmetic, Explanation};
 use crate::kept::{Described, Family, key};
 use crate::memory::Memory;
-use crate::operation::{Doer, Host, Inputs, Later, Operation, Placed, Size};
+use crate::operation::{Host, Inputs, Later, Operation, Placed, RunOn, Size};
 use crate::{Context, Error, Event};
 
 /// The description of a computation.
@@ -79,14 +79,14 @@ impl Context {
             || {
                 let relative = self.kept().relative(|known: &Prepared<T>| known.task.costs_as(task));
                 let tried = relative.and_then(|known| known.operation.trial());
-                Prepared::new(self, task.clone(), tried.map_or(Doer::Fastest, Doer::AsTried))
+                Prepared::new(self, task.clone(), tried.map_or(RunOn::Fastest, RunOn::AsTried))
             },
         )
     }
 }
 
 impl<T: Task> Prepared<T> {
-    fn new(context: &Context, task: T, doer: Doer) -> Result<Self, Error> {
+    fn new(context: &Context, task: T, run_on: RunOn) -> Result<Self, Error> {
         /// The number of elements that the CPU path processes in less time than waking another thread takes.
         const SMALL: usize = 1 << 13;
         let Sizes { inputs, result, written } = task.sizes()?;
@@ -97,7 +97,7 @@ impl<T: Task> Prepared<T> {
             move |inputs: &Inputs<'_>, output: &mut [u8], threads| on_host.run(inputs, output, threads);
         let host = Host { work: Arc::new(work), small: task.elements() <= SMALL, size };
         let plan = |probe: &Probe| Ok(task.plan(probe)?);
-        let operation = Operation::new(context, T::KERNEL, plan, host, doer)?;
+        let operation = Operation::new(context, T::KERNEL, plan, host, run_on)?;
         Ok(Self { task, operation })
     }
 

@@ -2,17 +2,17 @@
 //! with references that share no code with the library.
 //!
 //! A [`Case`] is plain data, drawn from a seed and a number. Its expected outcome follows from the description alone:
-//! the allowed values of each element ([`verdict::Right`]), or a refusal. A case that one path refuses must be refused
-//! by every path.
+//! the allowed values of each element ([`verdict::Right`]), or a refusal. A case that one backend refuses must be refused
+//! by every backend.
 
 #![allow(unreachable_pub, reason = "a part of two programs")]
 
 pub mod arrays;
+pub mod backends;
 pub mod disguise;
 pub mod filters;
 pub mod frames;
 pub mod numbers;
-pub mod paths;
 pub mod products;
 pub mod rasters;
 pub mod resize;
@@ -24,10 +24,10 @@ use fastrand::Rng;
 use tripipe::{Context, Error};
 
 use arrays::Arrays;
+use backends::Backend;
 use filters::Filter;
 use frames::Frame;
 use numbers::scrambled;
-use paths::Way;
 use products::Product;
 use resize::Resize;
 use simple::Simple;
@@ -110,13 +110,13 @@ impl Case {
         }
     }
 
-    /// Runs the case; `None` if the path does not support it.
+    /// Runs the case; `None` if the backend does not support it.
     ///
     /// # Errors
     /// An error of the library.
-    pub fn run(&self, context: &Context, way: Way) -> Result<Option<Vec<u8>>, Error> {
+    pub fn run(&self, context: &Context, backend: Backend) -> Result<Option<Vec<u8>>, Error> {
         match self {
-            Self::Product(product) => product.run(context, way),
+            Self::Product(product) => product.run(context, backend),
             Self::Filter(filter) => filter.run(context).map(Some),
             Self::Resize(resize) => resize.run(context).map(Some),
             Self::Frame(frame) => frame.run(context).map(Some),

@@ -7,8 +7,8 @@ use half::f16;
 use tripipe::gemm::{Accumulate, Factor, Operand, Packed, Product as Call, Requantisation, Strides};
 use tripipe::{Context, Element, Error, Matrix, MatrixView, Order, Vector, cpu};
 
+use super::backends::Backend;
 use super::numbers::{Fill, Kind, Numbers, choose, extent, smaller_extents};
-use super::paths::Way;
 use super::verdict::Expected;
 
 /// C = alpha op(A) op(B) + beta C and an epilogue, with everything that affects its result.
@@ -48,7 +48,7 @@ pub enum Elements {
         zeros: [i8; 3],
         range: [i8; 2],
     },
-    /// With `Product`, on every path; or on slices, on the CPU path only.
+    /// With `Product`, on every backend; or on slices, on the CPU path only.
     F64 {
         slices: bool,
     },
@@ -615,13 +615,13 @@ impl Product {
             .collect()
     }
 
-    /// Runs the product; `None` if the path does not support it.
+    /// Runs the product; `None` if the backend does not support it.
     ///
     /// # Errors
     /// An error of the library.
-    pub fn run(&self, context: &Context, way: Way) -> Result<Option<Vec<u8>>, Error> {
+    pub fn run(&self, context: &Context, backend: Backend) -> Result<Option<Vec<u8>>, Error> {
         match self.elements {
-            Elements::F64 { slices: true } if way != Way::Cpu => Ok(None),
+            Elements::F64 { slices: true } if backend != Backend::Cpu => Ok(None),
             Elements::F64 { slices: true } => self.run_slices().map(Some),
             Elements::F64 { slices: false } => self.run_as::<f64>(context).map(Some),
             Elements::F32 => self.run_as::<f32>(context).map(Some),

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::paths::{PathOptions, Paths, Way};
+use super::backends::{Backend, BackendOptions, Backends};
 use super::verdict::{Mismatch, judge};
 use super::{Case, Topic};
 
@@ -22,11 +22,11 @@ pub struct Search {
     /// The topics; empty for all.
     pub only: Vec<Topic>,
     pub jobs: usize,
-    /// Time limit for a case on one path.
+    /// Time limit for a case on one backend.
     pub limit: Duration,
     /// The number of failing cases after which the search ends.
     pub failures: usize,
-    pub paths: PathOptions,
+    pub backends: BackendOptions,
 }
 
 impl Search {
@@ -40,7 +40,7 @@ impl Search {
             jobs: 1,
             limit: Duration::from_secs(900),
             failures: 1,
-            paths: PathOptions::default(),
+            backends: BackendOptions::default(),
         }
     }
 }
@@ -76,7 +76,7 @@ impl std::fmt::Display for Failure {
 /// The results of a search.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// Cases by topic and path, and how many of them were refused.
+    /// Cases by topic and backend, and how many of them were refused.
     pub counts: BTreeMap<(&'static str, &'static str), [u64; 2]>,
     /// The number of cases that ran.
     pub cases: u64,
@@ -90,15 +90,15 @@ impl std::fmt::Display for Found {
         for note in &self.notes {
             writeln!(f, "{note}")?;
         }
-        for ((topic, way), [run, refused]) in &self.counts {
-            writeln!(f, "{topic:12} {way:17} {run:9} run, {refused} of them refused")?;
+        for ((topic, backend), [run, refused]) in &self.counts {
+            writeln!(f, "{topic:12} {backend:17} {run:9} run, {refused} of them refused")?;
         }
         write!(f, "{} cases, {} wrong", self.cases, self.failures.len())
     }
 }
 
-/// The current work of a worker: the case, the path, and its start time.
-type Now = Arc<Mutex<Option<(u64, Way, Instant)>>>;
+/// The current work of a worker: the case, the backend, and its start time.
+type Now = Arc<Mutex<Option<(u64, Backend, Instant)>>>;
 
 /// The state that all workers share.
 struct Shared {
@@ -112,7 +112,7 @@ struct Shared {
 /// Runs the cases; reports each failure as it occurs.
 ///
 /// # Errors
-/// No path is available.
+/// No backend is available.
 pub fn search(search: &Search, say: &mut dyn FnMut(&Failure)) -> Result<Found, String> {
     let shared = Arc::new(Shared {
         search: search.clone(),
@@ -154,7 +154,7 @@ pub fn search(search: &Search, say: &mut dyn FnMut(&Failure)) -> Result<Found, S
         }
         for now in &nows {
             let mut doing = now.lock().unwrap_or_else(PoisonError::into_inner);
-            let Some((number, way, since)) = *doing else { continue };
+            let Some((number, backend, since)) = *doing else { continue };
             if since.elapsed() < search.limit {
                 continue;
             }
@@ -164,7 +164,7 @@ pub fn search(search: &Search, say: &mut dyn FnMut(&Failure)) -> Result<Found, S
             shared.stop.store(true, Ordering::Relaxed);
             let (topic, case) = Case::draw(search.seed, number);
             let what = format!("did not end within {} s", search.limit.as_secs_f64());
-            let mismatch = Mismatch { ways: vec![way], what };
+            let mismatch = Mismatch { backends: vec![backend], what };
             let failure = Failure { seed: search.seed, number, topic, case, mismatch, shrunk: None };
             say(&failure);
             failures.push(failure);
@@ -181,7 +181,7 @@ enum Message {
 
 fn work(shared: &Shared, now: &Now, send: &mpsc::Sender<Message>) -> Result<(), String> {
     let search = &shared.search;
-    let (paths, notes) = Paths::open(&search.paths)?;
+    let (backends, notes) = Backends::open(&search.backends)?;
     let found = || shared.found.lock().unwrap_or_else(PoisonError::into_inner);
     found().notes = notes;
     loop {
@@ -194,20 +194,21 @@ fn work(shared: &Shared, now: &Now, send: &mpsc::Sender<Message>) -> Result<(), 
         if !search.only.is_empty() && !search.only.contains(&topic) {
             continue;
         }
-        let watched = |way: Way, begin: bool| {
+        let watched = |backend: Backend, begin: bool| {
             *now.lock().unwrap_or_else(PoisonError::into_inner) =
-                begin.then(|| (number, way, Instant::now()));
+                begin.then(|| (number, backend, Instant::now()));
         };
-        let mut count = |way: Way, refused: bool| {
+        let mut count = |backend: Backend, refused: bool| {
             let mut found = found();
-            let counts = found.counts.entry((topic.name(), way.name())).or_default();
+            let counts = found.counts.entry((topic.name(), backend.name())).or_default();
             *counts = [counts[0] + 1, counts[1] + u64::from(refused)];
         };
-        let all: Vec<Way> = paths.ways().filter(|way| paths.takes(*way, &case, number)).collect();
-        let mismatch = wrong(&paths, &case, &all, &watched, &mut count);
+        let all: Vec<Backend> =
+            backends.all().filter(|backend| backends.takes(*backend, &case, number)).collect();
+        let mismatch = wrong(&backends, &case, &all, &watched, &mut count);
         found().cases += 1;
         if let Some(mismatch) = mismatch {
-            let shrunk = shrink(&paths, &case, &mismatch, &watched);
+            let shrunk = shrink(&backends, &case, &mismatch, &watched);
             let failure = Failure { seed: search.seed, number, topic, case, mismatch, shrunk };
             let _ = send.send(Message::Failed(Box::new(failure)));
             let failures = shared.failures.fetch_add(1, Ordering::Relaxed) + 1;
@@ -218,25 +219,25 @@ fn work(shared: &Shared, now: &Now, send: &mpsc::Sender<Message>) -> Result<(), 
     }
 }
 
-/// Runs a case on those paths and judges it.
+/// Runs a case on those backends and judges it.
 fn wrong(
-    paths: &Paths,
+    backends: &Backends,
     case: &Case,
-    ways: &[Way],
-    watched: &dyn Fn(Way, bool),
-    count: &mut dyn FnMut(Way, bool),
+    selected: &[Backend],
+    watched: &dyn Fn(Backend, bool),
+    count: &mut dyn FnMut(Backend, bool),
 ) -> Option<Mismatch> {
     let Ok(expected) = catch_unwind(AssertUnwindSafe(|| case.expected())) else {
-        return Some(Mismatch { ways: ways.to_vec(), what: "the reference panicked".to_owned() });
+        return Some(Mismatch { backends: selected.to_vec(), what: "the reference panicked".to_owned() });
     };
     let mut outcomes = Vec::new();
-    for way in ways {
-        watched(*way, true);
-        let outcome = paths.run(*way, case);
-        watched(*way, false);
+    for backend in selected {
+        watched(*backend, true);
+        let outcome = backends.run(*backend, case);
+        watched(*backend, false);
         if let Some(outcome) = outcome {
-            count(*way, matches!(outcome, super::paths::Outcome::Refused(_)));
-            outcomes.push((*way, outcome));
+            count(*backend, matches!(outcome, super::backends::Outcome::Refused(_)));
+            outcomes.push((*backend, outcome));
         }
     }
     judge(case, &expected, &outcomes)
@@ -246,21 +247,23 @@ fn wrong(
 const TRIES: usize = 400;
 const SHRINK_TIME: Duration = Duration::from_secs(60);
 
-/// The smallest case found that fails on the same paths; each iteration takes the first of the simpler cases that
+/// The smallest case found that fails on the same backends; each iteration takes the first of the simpler cases that
 /// fails.
 fn shrink(
-    paths: &Paths,
+    backends: &Backends,
     case: &Case,
     mismatch: &Mismatch,
-    watched: &dyn Fn(Way, bool),
+    watched: &dyn Fn(Backend, bool),
 ) -> Option<(Case, Mismatch)> {
     let begun = Instant::now();
-    let alone = wrong(paths, case, &mismatch.ways, watched, &mut |_, _| ());
-    // If several paths deviate from the reference in the same way, one of them is enough; if they differ from one
+    let alone = wrong(backends, case, &mismatch.backends, watched, &mut |_, _| ());
+    // If several backends deviate from the reference in the same way, one of them is enough; if they differ from one
     // another, all are needed.
-    let ways: Vec<Way> = match alone {
-        Some(_) if mismatch.ways.len() > 1 && !mismatch.what.contains("the first") => vec![mismatch.ways[0]],
-        Some(_) => mismatch.ways.clone(),
+    let selected: Vec<Backend> = match alone {
+        Some(_) if mismatch.backends.len() > 1 && !mismatch.what.contains("the first") => {
+            vec![mismatch.backends[0]]
+        }
+        Some(_) => mismatch.backends.clone(),
         None => return None,
     };
     let refusal = |mismatch: &Mismatch| mismatch.what.contains("refuse");
@@ -275,7 +278,7 @@ fn shrink(
                 return best;
             }
             // A failure of another kind is not the same failure.
-            let found = wrong(paths, &smaller, &ways, watched, &mut |_, _| ());
+            let found = wrong(backends, &smaller, &selected, watched, &mut |_, _| ());
             if let Some(found) = found.filter(|found| refusal(found) == refusal(mismatch)) {
                 next = Some((smaller, found));
                 break;

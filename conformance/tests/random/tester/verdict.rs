@@ -1,15 +1,15 @@
 //! The expected outcome of a case, and its comparison with the actual one.
 
 use super::Case;
+use super::backends::{Backend, Outcome};
 use super::numbers::{Kind, Span};
-use super::paths::{Outcome, Way};
 
 /// The expected outcome.
 #[derive(Clone, Debug)]
 pub enum Expected {
     /// An error.
     Refused,
-    /// An error or a result, but the same on all paths.
+    /// An error or a result, but the same on all backends.
     Open,
     /// A buffer.
     Result(Right),
@@ -23,9 +23,9 @@ pub struct Right {
     pub before: Vec<u8>,
     /// The allowed values of each element; `None` for an element that must not change.
     pub spans: Vec<Option<Span>>,
-    /// Whether all paths must give the same result, bit for bit.
+    /// Whether all backends must give the same result, bit for bit.
     pub same: bool,
-    /// Whether an error is also allowed, if all paths give one.
+    /// Whether an error is also allowed, if all backends give one.
     pub may_refuse: bool,
 }
 
@@ -41,25 +41,29 @@ impl Right {
 /// How a case failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mismatch {
-    /// The paths that are affected.
-    pub ways: Vec<Way>,
+    /// The backends that are affected.
+    pub backends: Vec<Backend>,
     /// What is wrong on them.
     pub what: String,
 }
 
 impl std::fmt::Display for Mismatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<_> = self.ways.iter().map(|way| way.name()).collect();
+        let names: Vec<_> = self.backends.iter().map(|backend| backend.name()).collect();
         write!(f, "{}: {}", names.join(", "), self.what)
     }
 }
 
-/// Compares the outcome on each path with the expected one, and the outcomes with each other.
-pub fn judge(case: &Case, expected: &Expected, outcomes: &[(Way, Outcome)]) -> Option<Mismatch> {
-    let wrong = outcomes.iter().filter_map(|(way, outcome)| Some((*way, fault(case, expected, outcome)?)));
-    let wrong: Vec<(Way, String)> = wrong.collect();
+/// Compares the outcome on each backend with the expected one, and the outcomes with each other.
+pub fn judge(case: &Case, expected: &Expected, outcomes: &[(Backend, Outcome)]) -> Option<Mismatch> {
+    let wrong =
+        outcomes.iter().filter_map(|(backend, outcome)| Some((*backend, fault(case, expected, outcome)?)));
+    let wrong: Vec<(Backend, String)> = wrong.collect();
     if let Some((_, what)) = wrong.first() {
-        return Some(Mismatch { ways: wrong.iter().map(|(way, _)| *way).collect(), what: what.clone() });
+        return Some(Mismatch {
+            backends: wrong.iter().map(|(backend, _)| *backend).collect(),
+            what: what.clone(),
+        });
     }
     let [(first, one), rest @ ..] = outcomes else { return None };
     let differs = |other: &Outcome| match (one, other, expected) {
@@ -73,8 +77,8 @@ pub fn judge(case: &Case, expected: &Expected, outcomes: &[(Way, Outcome)]) -> O
         }
         _ => None,
     };
-    let (other, what) = rest.iter().find_map(|(way, outcome)| Some((*way, differs(outcome)?)))?;
-    Some(Mismatch { ways: vec![*first, other], what })
+    let (other, what) = rest.iter().find_map(|(backend, outcome)| Some((*backend, differs(outcome)?)))?;
+    Some(Mismatch { backends: vec![*first, other], what })
 }
 
 /// The fault of one outcome, if any.

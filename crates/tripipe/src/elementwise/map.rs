@@ -14,7 +14,7 @@ use crate::error::Fault;
 use crate::explanation::{Arithmetic, Explanation};
 use crate::kept::{Described, Family, key};
 use crate::memory::Memory;
-use crate::operation::{Doer, Host, Inputs, Operation, Placed, Size};
+use crate::operation::{Host, Inputs, Operation, Placed, RunOn, Size};
 use crate::task::name_of;
 use crate::{Context, Element, Error, Event, Pending, cpu};
 
@@ -249,7 +249,7 @@ impl Context {
                 // The layout of the elements, and the numbers, make no difference worth another trial.
                 let relative = kept.relative(|known: &Mapped| costs_as(&known.map, map));
                 let tried = relative.and_then(|known| known.operation.trial());
-                Mapped::new(self, map, tried.map_or(Doer::Fastest, Doer::AsTried))
+                Mapped::new(self, map, tried.map_or(RunOn::Fastest, RunOn::AsTried))
             },
         )
     }
@@ -262,7 +262,7 @@ fn costs_as(one: &Map, other: &Map) -> bool {
 }
 
 impl Mapped {
-    fn new(context: &Context, map: &Map, doer: Doer) -> Result<Self, Error> {
+    fn new(context: &Context, map: &Map, run_on: RunOn) -> Result<Self, Error> {
         /// The number of elements that the CPU path processes in less time than waking another thread takes.
         const SMALL: usize = 1 << 14;
         let count = map.result.count();
@@ -285,7 +285,7 @@ impl Mapped {
         };
         let host = Host { work: Arc::new(work), small: count <= SMALL, size };
         let plan = |_: &_| Ok(elementwise::map(map)?);
-        let operation = Operation::new(context, "an elementwise operation", plan, host, doer)?;
+        let operation = Operation::new(context, "an elementwise operation", plan, host, run_on)?;
         Ok(Self { map: map.clone(), operation })
     }
 }

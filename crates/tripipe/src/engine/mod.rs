@@ -19,7 +19,7 @@ pub(crate) use self::core::Core;
 use crate::error::Fault;
 use crate::explanation::Arithmetic;
 use crate::memory::Memory;
-use crate::operation::{Doer, Host, Refused, Run};
+use crate::operation::{Host, Refused, Run, RunOn};
 use crate::{Context, Error, Event, Pending};
 use host::Cells;
 use kernels::{DeviceMemory, Trial};
@@ -68,7 +68,7 @@ pub(crate) trait Engine: Send + Sync {
         context: &Context,
         plan: MakePlan<'_>,
         host: &Host,
-        doer: Doer,
+        run_on: RunOn,
     ) -> Result<Box<dyn Ready>, Error>;
 
     /// Queues a plan that is not an operation of its own, and that only kernels can run.

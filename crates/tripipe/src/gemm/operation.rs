@@ -12,7 +12,7 @@ use super::host;
 use crate::error::Fault;
 use crate::explanation::{Arithmetic, Prediction, RunnerUp};
 use crate::kept::{Described, Family, key};
-use crate::operation::{Doer, Host, Later, Operation, Placed, Refused, Size};
+use crate::operation::{Host, Later, Operation, Placed, Refused, RunOn, Size};
 use crate::{Context, Error, Event, Explanation};
 
 /// The number of multiply-adds that the CPU path does in less time than waking another thread takes.
@@ -46,14 +46,14 @@ impl Context {
             },
             || {
                 // A caller that specifies the parameters wants the kernel.
-                let doer = if parameters.is_some() { Doer::Device } else { self.doer_of(gemm) };
-                GemmOperation::new(self, gemm, parameters, given, doer)
+                let run_on = if parameters.is_some() { RunOn::Device } else { self.run_on(gemm) };
+                GemmOperation::new(self, gemm, parameters, given, run_on)
             },
         )
     }
 
     /// The fastest; a trial is not repeated when it was done with other factors or at other offsets.
-    fn doer_of(&self, gemm: &Gemm) -> Doer {
+    fn run_on(&self, gemm: &Gemm) -> RunOn {
         let is_there = |factor: f64| f64::from(u8::from(factor != 0.0));
         let of_any_factors = |gemm: &Gemm| Gemm {
             alpha: is_there(gemm.alpha),
@@ -65,7 +65,7 @@ impl Context {
         };
         let wanted = of_any_factors(gemm);
         let relative = self.kept().relative(|known: &GemmOperation| of_any_factors(&known.gemm) == wanted);
-        relative.and_then(|known| known.operation.trial()).map_or(Doer::Fastest, Doer::AsTried)
+        relative.and_then(|known| known.operation.trial()).map_or(RunOn::Fastest, RunOn::AsTried)
     }
 
     /// The kernel for a product on this device.
@@ -84,13 +84,13 @@ impl GemmOperation {
         gemm: &Gemm,
         parameters: Option<Parameters>,
         given: &[Option<Packed>; 2],
-        doer: Doer,
+        run_on: RunOn,
     ) -> Result<Self, Error> {
         gemm.check()?;
         let table = context.table()?;
         // The CPU path cannot read operands packed for kernels.
         let packed = given.iter().any(Option::is_some);
-        let doer = if packed { Doer::Device } else { doer };
+        let run_on = if packed { RunOn::Device } else { run_on };
         let mut choice = None;
         let plan = |probe: &_| {
             let mut chosen = table.choose(gemm, probe);
@@ -116,7 +116,7 @@ impl GemmOperation {
             operations: gemm.operations(),
         };
         let host = Host { work: host::work(gemm), small: gemm.operations() <= 2.0 * SMALL, size };
-        let operation = Operation::new(context, "a product", plan, host, doer)?;
+        let operation = Operation::new(context, "a product", plan, host, run_on)?;
         Ok(Self { gemm: gemm.clone(), given: *given, choice, operation })
     }
 

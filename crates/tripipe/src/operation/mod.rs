@@ -33,7 +33,7 @@ pub(crate) struct Operation {
 
 /// Whether the device or the CPU path runs an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Doer {
+pub(crate) enum RunOn {
     /// The CPU path where it is faster, and until kernels are built that the context builds in the background.
     Fastest,
     /// Likewise; which one is faster was tried with an operation of the same cost.
@@ -61,7 +61,7 @@ impl From<PlanError> for Refused {
 
 impl Operation {
     /// An operation that `plan` does where kernels run, and `host` elsewhere: on the CPU path, where a device lacks
-    /// what the plan needs, and where `doer` leaves it to the CPU path.
+    /// what the plan needs, and where `run_on` leaves it to the CPU path.
     ///
     /// # Errors
     /// Operands that do not fit together; a kernel does not build; the device is gone.
@@ -70,10 +70,10 @@ impl Operation {
         name: &'static str,
         plan: impl FnOnce(&Probe) -> Result<Plan<'static>, Refused>,
         host: Host,
-        doer: Doer,
+        run_on: RunOn,
     ) -> Result<Self, Error> {
         let core = Arc::clone(context.core());
-        let ready = core.engine().prepare(context, Box::new(plan), &host, doer)?;
+        let ready = core.engine().prepare(context, Box::new(plan), &host, run_on)?;
         Ok(Self { core, name, ready, host, times: Times::default() })
     }
 
@@ -191,7 +191,7 @@ mod tests {
         };
         let host = Host { work: Arc::new(work), small, size };
         let plan = |_: &Probe| Err(Refused::Lacks("what is needed".to_owned()));
-        Operation::new(context, "a test", plan, host, Doer::Fastest).unwrap()
+        Operation::new(context, "a test", plan, host, RunOn::Fastest).unwrap()
     }
 
     fn run_copy(copy: &Operation, from: &Vector<u8>, to: &Vector<u8>) -> Result<Event, Error> {
@@ -260,7 +260,7 @@ mod tests {
         let size = Size { inputs, result: (Role::C, 1), written: 1, operations: 1.0 };
         let host = Host { work: Arc::new(work), small: true, size };
         let plan = |_: &Probe| Err(Refused::Lacks("kernels".to_owned()));
-        Operation::new(context, "a test", plan, host, Doer::Fastest).unwrap()
+        Operation::new(context, "a test", plan, host, RunOn::Fastest).unwrap()
     }
 
     #[test]

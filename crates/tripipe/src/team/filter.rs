@@ -11,7 +11,7 @@ use crate::error::Fault;
 use crate::filter::Filter;
 use crate::image::elements_of;
 use crate::memory::Memory;
-use crate::operation::Doer;
+use crate::operation::RunOn;
 use crate::{Context, Error, Pixel};
 
 /// Rows of a band for each row that windows read above and below it, which its neighbours load as well.
@@ -157,7 +157,7 @@ impl Bench {
         }
         let start = Instant::now();
         // Not from the context's cache: its memory is freed when the work is done.
-        self.filters.push(Filter::new(context, chain, from, to, Doer::Device)?);
+        self.filters.push(Filter::new(context, chain, from, to, RunOn::Device)?);
         Ok((self.filters.len() - 1, start.elapsed().as_secs_f64()))
     }
 }

@@ -11,7 +11,7 @@ use super::{Band, Kind, Shares, Spent, Team, Whole, Work, room};
 use crate::error::Fault;
 use crate::gemm::{Factor, GemmOperation, Packed};
 use crate::memory::Memory;
-use crate::operation::{Doer, Placed};
+use crate::operation::{Placed, RunOn};
 use crate::{Context, Error, Matrix};
 
 /// The number of rows of a band is a multiple of this, so that work-groups of the common tiles are full.
@@ -79,7 +79,7 @@ impl<T: Factor> Bench<T> {
         let parameters = self.b.as_ref().and_then(Packed::parameters);
         let given = [None, self.b.as_ref().and_then(Packed::tag)];
         // Not from the context's cache: its memory is freed when the work is done.
-        self.operations.push(GemmOperation::new(context, &gemm, parameters, &given, Doer::Device)?);
+        self.operations.push(GemmOperation::new(context, &gemm, parameters, &given, RunOn::Device)?);
         Ok(self.operations.len() - 1)
     }
 }

@@ -127,7 +127,7 @@ fn float(product: &Product, terms: &[[f64; 2]], old: f64, added: impl Fn(usize) 
     };
     let round = |span: Span| {
         let rounded = span.rounded(kind);
-        // Above the largest half, a path that sums in float continues, and another one has infinity.
+        // Above the largest half, a backend that sums in float continues, and another one has infinity.
         if half_sums && rounded.is_finite() && rounded.magnitude() > Kind::F16.precision()[2] {
             Span::any()
         } else {

@@ -13,7 +13,7 @@ use crate::cpu::{self, MultiplyAdd, Threads};
 use crate::explanation::Arithmetic;
 use crate::line::Line;
 use crate::memory::{Memory, zeros};
-use crate::operation::{Doer, Host, Run};
+use crate::operation::{Host, Run, RunOn};
 use crate::{Context, Error, Event};
 use memory::{HostMemory, with_cells};
 use queue::HostQueue;
@@ -61,7 +61,7 @@ impl Engine for Arc<HostPath> {
         Ok(Box::new(HostMemory::new(Arc::clone(self), bytes, Arc::new(RwLock::new(cells)))))
     }
 
-    fn prepare(&self, _: &Context, _: MakePlan<'_>, host: &Host, _: Doer) -> Result<Box<dyn Ready>, Error> {
+    fn prepare(&self, _: &Context, _: MakePlan<'_>, host: &Host, _: RunOn) -> Result<Box<dyn Ready>, Error> {
         Ok(Box::new(OnHost { path: Arc::clone(self), host: host.clone() }))
     }
 }

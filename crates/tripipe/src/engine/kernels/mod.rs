@@ -21,7 +21,7 @@ use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind, Scala
 use super::{Engine, Initial, MakePlan, Rates, Ready, Storage};
 use crate::explanation::Arithmetic;
 use crate::line::Line;
-use crate::operation::{Doer, Host, Run};
+use crate::operation::{Host, Run, RunOn};
 use crate::{Context, Error, Event, lock};
 use operation::OnDevice;
 use planned::{Bindings, Planned};
@@ -215,9 +215,9 @@ impl Engine for Arc<Kernels> {
         context: &Context,
         plan: MakePlan<'_>,
         host: &Host,
-        doer: Doer,
+        run_on: RunOn,
     ) -> Result<Box<dyn Ready>, Error> {
-        Ok(Box::new(OnDevice::new(self, context, plan(&self.probe), host, doer)?))
+        Ok(Box::new(OnDevice::new(self, context, plan(&self.probe), host, run_on)?))
     }
 
     fn run_plan(&self, plan: Plan<'static>, run: &Run<'_>) -> Result<Event, Error> {

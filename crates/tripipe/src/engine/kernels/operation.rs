@@ -12,7 +12,7 @@ use super::{Kernels, Trial};
 use crate::engine::Ready;
 use crate::engine::host::{HostTask, done, guarded};
 use crate::memory::Memory;
-use crate::operation::{Doer, Host, Refused, Run};
+use crate::operation::{Host, Refused, Run, RunOn};
 use crate::{Context, Error, Event};
 
 /// An operation on a device.
@@ -34,7 +34,7 @@ enum Way {
 }
 
 impl OnDevice {
-    /// The operation of `plan`; where the device lacks what the plan needs, and where `doer` leaves it to the CPU path,
+    /// The operation of `plan`; where the device lacks what the plan needs, and where `run_on` leaves it to the CPU path,
     /// that of `host`.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl OnDevice {
         context: &Context,
         plan: Result<Plan<'static>, Refused>,
         host: &Host,
-        doer: Doer,
+        run_on: RunOn,
     ) -> Result<Self, Error> {
         let made = |way, trial| Self { kernels: Arc::clone(kernels), way, host: host.clone(), trial };
         let plan = match plan {
@@ -53,14 +53,14 @@ impl OnDevice {
             Err(Refused::Wrong(error)) => return Err(error),
         };
         let core = context.core();
-        let builds = core.builds().filter(|_| doer != Doer::Device);
+        let builds = core.builds().filter(|_| run_on != RunOn::Device);
         if let Some(build) = builds.and_then(|builds| Build::begin(builds, kernels, &plan)) {
             return Ok(made(Way::Later(build), None));
         }
         let planned = Planned::new(kernels, plan)?;
-        let trial = match doer {
-            Doer::Fastest if core.falls_back_when_slower() => Trial::of(context, kernels, &planned, host),
-            Doer::AsTried(trial) if core.falls_back_when_slower() => Some(trial),
+        let trial = match run_on {
+            RunOn::Fastest if core.falls_back_when_slower() => Trial::of(context, kernels, &planned, host),
+            RunOn::AsTried(trial) if core.falls_back_when_slower() => Some(trial),
             _ => None,
         };
         let way = match trial {

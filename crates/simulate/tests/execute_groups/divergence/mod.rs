@@ -102,7 +102,8 @@ fn each_work_item_goes_its_own_way() {
             .map(|seed| (format!("seed{seed}"), Made::new(&mut Rng::with_seed(seed))))
             .collect();
         let source: String = kernels.iter().map(|(name, kernel)| kernel.source(name)).collect();
-        let spirv = clang::build_text("ways.cl", &source, None, &clang::Build::default()).unwrap().spirv;
+        let spirv =
+            clang::build_text("divergence.cl", &source, None, &clang::Build::default()).unwrap().spirv;
         let mut benches = benches(&spirv);
         for (name, kernel) in &kernels {
             run_as_each_alone(kernel, name, &mut benches);
@@ -124,7 +125,7 @@ fn each_work_item_goes_its_own_way_when_optimised() {
     let (mut ran, all) = (0, 16);
     for seed in 1000..1000 + all {
         let kernel = Made::new(&mut Rng::with_seed(seed));
-        match clang::build_text("ways.cl", &kernel.source("k"), None, &build) {
+        match clang::build_text("divergence.cl", &kernel.source("k"), None, &build) {
             Ok(built) => {
                 run_as_each_alone(&kernel, "k", &mut benches(&built.spirv));
                 ran += 1;

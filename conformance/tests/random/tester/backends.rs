@@ -1,4 +1,4 @@
-//! The paths on which a case runs.
+//! The backends on which a case runs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use super::Case;
 use super::disguise;
 use super::numbers::scrambled;
 
-/// A path on which a case runs.
+/// A backend on which a case runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Backend {
     Cpu,
     OpenCl,
     Simulator,
@@ -23,10 +23,10 @@ pub enum Way {
     Adreno,
 }
 
-impl Way {
+impl Backend {
     pub const ALL: [Self; 6] =
         [Self::Cpu, Self::OpenCl, Self::Simulator, Self::Mali, Self::Midgard, Self::Adreno];
-    /// The paths that use the simulator.
+    /// The backends that use the simulator.
     const SIMULATED: [Self; 4] = [Self::Simulator, Self::Mali, Self::Midgard, Self::Adreno];
 
     /// The name in reports.
@@ -42,7 +42,7 @@ impl Way {
     }
 }
 
-/// The outcome of a case on one path.
+/// The outcome of a case on one backend.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// The result's bytes.
@@ -54,20 +54,20 @@ pub enum Outcome {
 }
 
 /// Changes an outcome, so that the tester itself can be tested.
-pub type Tamper = Arc<dyn Fn(&Case, Way, &mut Outcome) + Send + Sync>;
+pub type Tamper = Arc<dyn Fn(&Case, Backend, &mut Outcome) + Send + Sync>;
 
 /// The contexts that cases run on.
-pub struct Paths {
-    contexts: Vec<(Way, Context)>,
+pub struct Backends {
+    contexts: Vec<(Backend, Context)>,
     simulated: u64,
     tamper: Option<Tamper>,
 }
 
-/// The paths to open.
+/// The backends to open.
 #[derive(Clone)]
-pub struct PathOptions {
-    /// The selected paths.
-    pub ways: Vec<Way>,
+pub struct BackendOptions {
+    /// The selected backends.
+    pub selected: Vec<Backend>,
     /// Threads of the simulator.
     pub threads: usize,
     /// The simulator runs one case in this many.
@@ -76,26 +76,26 @@ pub struct PathOptions {
     pub tamper: Option<Tamper>,
 }
 
-impl Default for PathOptions {
+impl Default for BackendOptions {
     fn default() -> Self {
-        Self { ways: Way::ALL.to_vec(), threads: 0, simulated: 4, tamper: None }
+        Self { selected: Backend::ALL.to_vec(), threads: 0, simulated: 4, tamper: None }
     }
 }
 
 /// The simulator runs cases with at most this many multiply-adds.
 const SIMULATED_WORK: f64 = 3e5;
 
-impl Paths {
-    /// Opens the paths; those that are not available are reported and skipped.
+impl Backends {
+    /// Opens the backends; those that are not available are reported and skipped.
     ///
     /// # Errors
-    /// No path is available.
-    pub fn open(options: &PathOptions) -> Result<(Self, Vec<String>), String> {
+    /// No backend is available.
+    pub fn open(options: &BackendOptions) -> Result<(Self, Vec<String>), String> {
         let (mut contexts, mut notes) = (Vec::new(), Vec::new());
-        for way in &options.ways {
-            match open(*way, options.threads) {
-                Ok(context) => contexts.push((*way, context)),
-                Err(reason) => notes.push(format!("left out: the {}: {reason}", way.name())),
+        for backend in &options.selected {
+            match open(*backend, options.threads) {
+                Ok(context) => contexts.push((*backend, context)),
+                Err(reason) => notes.push(format!("left out: the {}: {reason}", backend.name())),
             }
         }
         if contexts.is_empty() {
@@ -105,26 +105,27 @@ impl Paths {
         Ok((Self { contexts, simulated: options.simulated.max(1), tamper }, notes))
     }
 
-    /// The open paths.
-    pub fn ways(&self) -> impl Iterator<Item = Way> {
-        self.contexts.iter().map(|(way, _)| *way)
+    /// The open backends.
+    pub fn all(&self) -> impl Iterator<Item = Backend> {
+        self.contexts.iter().map(|(backend, _)| *backend)
     }
 
-    /// Whether a case runs on a path. The simulator runs a share of the small cases, each as one of its devices.
+    /// Whether a case runs on a backend. The simulator runs a share of the small cases, each as one of its devices.
     /// Neighbouring cases, which share kernels, use the same device.
-    pub fn takes(&self, way: Way, case: &Case, number: u64) -> bool {
-        let simulated: Vec<Way> = self.ways().filter(|way| Way::SIMULATED.contains(way)).collect();
-        let Some(place) = simulated.iter().position(|one| *one == way) else { return true };
+    pub fn takes(&self, backend: Backend, case: &Case, number: u64) -> bool {
+        let simulated: Vec<Backend> =
+            self.all().filter(|backend| Backend::SIMULATED.contains(backend)).collect();
+        let Some(place) = simulated.iter().position(|one| *one == backend) else { return true };
         let device = scrambled(8, number / super::FAMILY) as usize % simulated.len();
         device == place
             && scrambled(7, number).is_multiple_of(self.simulated)
             && case.work() <= SIMULATED_WORK
     }
 
-    /// Runs a case on a path; `None` if the path does not support it.
-    pub fn run(&self, way: Way, case: &Case) -> Option<Outcome> {
-        let (_, context) = self.contexts.iter().find(|(known, _)| *known == way)?;
-        let ran = catch_unwind(AssertUnwindSafe(|| case.run(context, way)));
+    /// Runs a case on a backend; `None` if the backend does not support it.
+    pub fn run(&self, backend: Backend, case: &Case) -> Option<Outcome> {
+        let (_, context) = self.contexts.iter().find(|(known, _)| *known == backend)?;
+        let ran = catch_unwind(AssertUnwindSafe(|| case.run(context, backend)));
         let mut outcome = match ran {
             Ok(Ok(None)) => return None,
             Ok(Ok(Some(bytes))) => Outcome::Done(bytes),
@@ -138,7 +139,7 @@ impl Paths {
             ),
         };
         if let Some(tamper) = &self.tamper {
-            tamper(case, way, &mut outcome);
+            tamper(case, backend, &mut outcome);
         }
         Some(outcome)
     }
@@ -148,11 +149,11 @@ fn message(error: &Error) -> String {
     error.to_string().lines().next().unwrap_or_default().chars().take(300).collect()
 }
 
-fn open(way: Way, threads: usize) -> Result<Context, String> {
+fn open(backend: Backend, threads: usize) -> Result<Context, String> {
     let builder = Context::builder().cpu_when_faster(false);
-    let opened = match way {
-        Way::Cpu => builder.build(&Device::Cpu),
-        Way::OpenCl => {
+    let opened = match backend {
+        Backend::Cpu => builder.build(&Device::Cpu),
+        Backend::OpenCl => {
             let found = Device::list();
             let device = found.devices.iter().find(|device| matches!(device, Device::OpenCl(_)));
             match (device, found.no_opencl) {
@@ -161,16 +162,16 @@ fn open(way: Way, threads: usize) -> Result<Context, String> {
                 (None, None) => return Err("no OpenCL device".to_owned()),
             }
         }
-        Way::Simulator | Way::Mali | Way::Midgard | Way::Adreno => {
+        Backend::Simulator | Backend::Mali | Backend::Midgard | Backend::Adreno => {
             // The simulator compiles the library's kernels as they are needed.
             Clang::find().map_err(|error| error.to_string())?;
             let mut options = Options { threads, ..Options::default() };
             options.build.cache = Cache::from_environment();
             let simulator = Simulator::new(options);
-            match way {
-                Way::Mali => builder.build_over(disguise::mali(simulator)),
-                Way::Midgard => builder.build_over(disguise::midgard(simulator)),
-                Way::Adreno => builder.build_over(disguise::adreno(simulator)),
+            match backend {
+                Backend::Mali => builder.build_over(disguise::mali(simulator)),
+                Backend::Midgard => builder.build_over(disguise::midgard(simulator)),
+                Backend::Adreno => builder.build_over(disguise::adreno(simulator)),
                 _ => builder.build_over(simulator),
             }
         }

@@ -62,14 +62,14 @@ enum Statement {
     Loop(usize, Number, Body),
     /// Selects by the remainder of a division by 5; 4 matches no case. The flag says whether a case falls through.
     Switch(Number, [(Body, bool); 4]),
-    Leave(Truth, Way),
+    Leave(Truth, Exit),
 }
 
 type Body = Vec<Statement>;
 
 /// How execution continues after a statement.
 #[derive(Clone, Copy, PartialEq)]
-enum Way {
+enum Exit {
     Next,
     Break,
     Continue,
@@ -124,9 +124,9 @@ impl Made {
             vector: [item, 1, 2, 3],
             written: item,
         };
-        let way = state.body(&self.body);
+        let exit = state.body(&self.body);
         words[WORDS - 1] = state.written;
-        if way != Way::Return {
+        if exit != Exit::Return {
             let variables = state.words.into_iter().chain(state.bytes.map(u32::from));
             let all = variables
                 .chain(state.flags.map(u32::from))
@@ -163,13 +163,13 @@ impl Maker<'_> {
             8 => Statement::SetLane(self.rng.usize(..LANES), self.number(2)),
             9 => Statement::RotateVector(self.truth(2)),
             10 => {
-                let way = match self.rng.u32(..5) {
-                    0 => Way::Return,
-                    1 | 2 if self.loops > 0 => Way::Continue,
-                    _ if self.loops > 0 && !self.in_switch => Way::Break,
+                let exit = match self.rng.u32(..5) {
+                    0 => Exit::Return,
+                    1 | 2 if self.loops > 0 => Exit::Continue,
+                    _ if self.loops > 0 && !self.in_switch => Exit::Break,
                     _ => return Statement::Write(self.number(2)),
                 };
-                Statement::Leave(self.truth(2), way)
+                Statement::Leave(self.truth(2), exit)
             }
             11..15 => {
                 let otherwise = if self.rng.bool() { self.body(depth - 1) } else { Body::new() };
@@ -207,8 +207,8 @@ impl Maker<'_> {
                 Number::Of(operator, Box::new([self.number(depth - 1), self.number(depth - 1)]))
             }
             _ => {
-                let ways = [self.number(depth - 1), self.number(depth - 1)];
-                Number::Choice(Box::new(self.truth(depth - 1)), Box::new(ways))
+                let choices = [self.number(depth - 1), self.number(depth - 1)];
+                Number::Choice(Box::new(self.truth(depth - 1)), Box::new(choices))
             }
         }
     }
@@ -279,13 +279,13 @@ fn print(text: &mut String, body: &Body, depth: usize) {
                 }
                 writeln!(text, "{indent}}}")
             }
-            Statement::Leave(truth, way) => {
-                let way = match way {
-                    Way::Break => "break",
-                    Way::Continue => "continue",
-                    Way::Return | Way::Next => "return",
+            Statement::Leave(truth, exit) => {
+                let exit = match exit {
+                    Exit::Break => "break",
+                    Exit::Continue => "continue",
+                    Exit::Return | Exit::Next => "return",
                 };
-                writeln!(text, "{indent}if ({}) {way};", truth.source())
+                writeln!(text, "{indent}if ({}) {exit};", truth.source())
             }
         };
     }
@@ -301,8 +301,8 @@ impl Number {
             Self::Turn(level) => format!("i{level}"),
             Self::Entry(index) => format!("(uint)t[({}) & {}]", index.source(), TABLE - 1),
             Self::Of(operator, of) => format!("({} {operator} {})", of[0].source(), of[1].source()),
-            Self::Choice(truth, ways) => {
-                format!("({} ? {} : {})", truth.source(), ways[0].source(), ways[1].source())
+            Self::Choice(truth, choices) => {
+                format!("({} ? {} : {})", truth.source(), choices[0].source(), choices[1].source())
             }
         }
     }
@@ -334,14 +334,14 @@ struct Item {
 }
 
 impl Item {
-    fn body(&mut self, body: &Body) -> Way {
+    fn body(&mut self, body: &Body) -> Exit {
         body.iter()
             .map(|statement| self.statement(statement))
-            .find(|way| *way != Way::Next)
-            .unwrap_or(Way::Next)
+            .find(|exit| *exit != Exit::Next)
+            .unwrap_or(Exit::Next)
     }
 
-    fn statement(&mut self, statement: &Statement) -> Way {
+    fn statement(&mut self, statement: &Statement) -> Exit {
         match statement {
             Statement::SetWord(index, number) => self.words[*index] = self.number(number),
             Statement::SetByte(index, number) => self.bytes[*index] = self.number(number) as u8,
@@ -364,31 +364,31 @@ impl Item {
                 self.turns[*level] = 0;
                 while self.turns[*level] < self.number(bound) & 7 {
                     match self.body(body) {
-                        Way::Return => return Way::Return,
-                        Way::Break => break,
-                        Way::Next | Way::Continue => self.turns[*level] += 1,
+                        Exit::Return => return Exit::Return,
+                        Exit::Break => break,
+                        Exit::Next | Exit::Continue => self.turns[*level] += 1,
                     }
                 }
             }
             Statement::Switch(number, cases) => {
                 let first = self.number(number) as usize % 5;
                 for (body, falls) in cases.iter().skip(first) {
-                    let way = self.body(body);
-                    if way != Way::Next {
-                        return way;
+                    let exit = self.body(body);
+                    if exit != Exit::Next {
+                        return exit;
                     }
                     if !falls {
                         break;
                     }
                 }
             }
-            Statement::Leave(truth, way) => {
+            Statement::Leave(truth, exit) => {
                 if self.truth(truth) {
-                    return *way;
+                    return *exit;
                 }
             }
         }
-        Way::Next
+        Exit::Next
     }
 
     fn number(&self, number: &Number) -> u32 {
@@ -408,7 +408,7 @@ impl Item {
                     _ => a ^ b,
                 }
             }
-            Number::Choice(truth, ways) => self.number(&ways[usize::from(!self.truth(truth))]),
+            Number::Choice(truth, choices) => self.number(&choices[usize::from(!self.truth(truth))]),
         }
     }
 
