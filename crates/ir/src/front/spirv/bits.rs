@@ -2,9 +2,9 @@
 
 use rspirv::spirv::Op as RawOp;
 
-use super::body::Translator;
 use super::code::{Fallible, Raw, invalid};
 use super::rep::Rep;
+use super::translator::Translator;
 use crate::op::{Binary, Compare, Unary};
 use crate::{Op, Scalar, Type, Value};
 

@@ -2,11 +2,11 @@
 
 use rspirv::spirv::{FPRoundingMode, OpenclStd100Op as Library};
 
-use super::body::Translator;
 use super::code::{Fallible, Raw, invalid, unsupported};
 use super::constants::Constant;
 use super::memory::plain;
 use super::rep::Rep;
+use super::translator::Translator;
 use crate::op::{Access, Address, Builtin, Compare, Convert, Number, Rounding, Unary};
 use crate::{Initial, Op, Scalar, Space, Type, Value};
 

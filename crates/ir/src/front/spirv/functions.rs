@@ -6,9 +6,9 @@
 //! section 9. For its loads into constant memory (`cl_qcom_subgroup_constant_load`), no specification is public: their
 //! semantics are taken from published kernels that use them.
 
-use super::body::Translator;
 use super::code::{Fallible, Raw, invalid, unsupported};
 use super::rep::Rep;
+use super::translator::Translator;
 use crate::op::{Address, Binary, Compare, Dot, Group, GroupOp, GroupScope, QueryKind, Reduction, Scope};
 use crate::{Op, Scalar, Space, Type, Value};
 

@@ -2,9 +2,9 @@
 
 use rspirv::spirv::{GroupOperation, Op as RawOp};
 
-use super::body::Translator;
 use super::code::{Fallible, Raw, invalid, unsupported};
 use super::rep::Rep;
+use super::translator::Translator;
 use crate::op::{Binary, Group, GroupOp, GroupScope, Query, QueryKind, Reduction, Scope, Unary};
 use crate::{Layout, Op, Scalar, Type, Value};
 

@@ -2,9 +2,9 @@
 
 use rspirv::spirv::{ImageOperands, Op as RawOp};
 
-use super::body::Translator;
 use super::code::{Fallible, Raw, invalid, unsupported};
 use super::rep::Rep;
+use super::translator::Translator;
 use crate::op::{Addressing, ImageFact, Level, SamplerBits};
 use crate::{Op, Type, Value};
 

@@ -3,9 +3,9 @@
 
 use rspirv::spirv::Op as RawOp;
 
-use super::body::Translator;
 use super::code::{Fallible, Raw, invalid, unsupported};
 use super::rep::Rep;
+use super::translator::Translator;
 use crate::op::{Access, Address, Binary, Compare, Group, GroupOp, GroupScope, QueryKind};
 use crate::{Op, Type, Value};
 

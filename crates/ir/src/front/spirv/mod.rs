@@ -8,22 +8,28 @@
 //! The input is not trusted: recursion is bounded, sizes are limited by [`Limits`], and anything that is not supported
 //! results in a [`LoadError`] that names instruction, byte, and source line.
 
+mod atomics;
 mod bits;
 mod body;
+mod calls;
+mod chains;
 mod code;
 mod constants;
 mod declare;
+mod entry;
 mod extended;
 mod flow;
 mod functions;
 mod groups;
 mod ids;
 mod images;
+mod initial;
 mod intel;
 mod memory;
 mod numbers;
 mod rep;
 mod strings;
+mod translator;
 mod types;
 mod variables;
 
@@ -100,7 +106,7 @@ pub fn load_each(bytes: &[u8], options: &Options) -> Result<Loaded, LoadError> {
     let code = code::Code::read(bytes, &options.limits)?;
     let in_words = |error| ids::in_words(error, &code);
     let declarations = declare::Declarations::read(&code, options).map_err(in_words)?;
-    let mut loaded = body::translate(&code, &declarations, options);
+    let mut loaded = translator::translate(&code, &declarations, options);
     for refused in &mut loaded.refused {
         refused.error = in_words(refused.error.clone());
     }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use rspirv::spirv::{FPFastMathMode, FPRoundingMode, Op as RawOp};
 
-use super::body::Translator;
 use super::code::{Fallible, Raw, invalid, unsupported};
 use super::constants;
 use super::rep::Rep;
+use super::translator::Translator;
 use super::types::Kind;
 use crate::op::{Binary, Builtin, Compare, Convert, Dot, Flags, Number, Rounding, ShuffleMask, Unary};
 use crate::{Op, Scalar, Type, Value};
@@ -191,7 +191,7 @@ impl Translator<'_> {
                 self.emit(Op::InsertDynamic, &[vector, scalar, index], ty)?
             }
             RawOp::VectorShuffle => {
-                let (mut a, mut b) = (self.value(raw.word(3)?)?, self.value(raw.word(4)?)?);
+                let (a, b) = (self.value(raw.word(3)?)?, self.value(raw.word(4)?)?);
                 let lanes: Vec<Option<u8>> = raw
                     .rest(5)
                     .iter()
@@ -202,10 +202,6 @@ impl Translator<'_> {
                 };
                 if self.kernel.ty(a).lanes() == 1 || self.kernel.ty(b).lanes() == 1 {
                     return invalid("a shuffle of a value that is not a vector");
-                }
-                // Equal operands are one: what follows sees through it more easily.
-                if a == b {
-                    (a, b) = (a, a);
                 }
                 let ty = self.result_type(raw)?;
                 self.emit(Op::Shuffle(mask), &[a, b], ty)?

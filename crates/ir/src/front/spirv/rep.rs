@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::body::Translator;
 use super::code::{Fallible, Fault, invalid};
 use super::constants::Constant;
+use super::translator::Translator;
 use super::types::Kind;
 use crate::op::QueryKind;
 use crate::{Op, Type, Value};

@@ -2,10 +2,10 @@
 
 use rspirv::spirv;
 
-use super::body::Translator;
 use super::code::{Fallible, invalid, unsupported};
 use super::declare::Variable;
 use super::rep::Rep;
+use super::translator::Translator;
 use crate::op::QueryKind;
 use crate::{Initial, ObjectData, Op, ProgramObject, Space, Type, Value};
 

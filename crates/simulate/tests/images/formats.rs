@@ -1,5 +1,4 @@
 //! Compares formats with the specification's conversion rules (OpenCL C 3.0, 8.3), computed in double precision.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use half::f16;
 use tripipe_launch::{ChannelOrder as O, ChannelType as C, ImageShape};

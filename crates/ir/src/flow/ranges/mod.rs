@@ -8,10 +8,14 @@
 //! Guarantees of the source are trusted: a sum declared not to wrap does not wrap. A launch is assumed to have fewer
 //! than 2^31 work-items in a dimension.
 
+mod arithmetic;
+mod interval;
+
 use cranelift_entity::SecondaryMap;
 
+pub use self::interval::Range;
 use super::{Atom, Cfg, Dominators, LinearForms, Loops, TripCount};
-use crate::op::{Binary, Builtin, Compare, Convert, Number, QueryKind, Unary};
+use crate::op::{Compare, Convert, Number, QueryKind, Unary};
 use crate::{Block, Flags, Inst, Kernel, Op, Scalar, TerminatorKind, Value, ValueDef};
 
 /// Iterations in which a loop's values grow normally before they jump to the next stop.
@@ -22,86 +26,6 @@ const STOPS: [u32; 8] = [0, 7, 8, 15, 16, 24, 31, 63];
 
 /// An undefined value may be taken for any number.
 const UNDEFINED: Range = Range::only(0);
-
-/// The integers from `low` to `high`, both included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Range {
-    /// The least number.
-    pub low: i64,
-    /// The greatest number, at least `low`.
-    pub high: i64,
-}
-
-impl Range {
-    /// Every number of a signed integer with this many bits, 1 to 64.
-    pub const fn signed(bits: u32) -> Self {
-        Self { low: i64::MIN >> (64 - bits), high: i64::MAX >> (64 - bits) }
-    }
-
-    /// Every number of an unsigned integer with this many bits, up to 63; for 64 bits, those that a signed one also
-    /// has.
-    pub const fn unsigned(bits: u32) -> Self {
-        Self { low: 0, high: if bits < 63 { (1 << bits) - 1 } else { i64::MAX } }
-    }
-
-    /// A single number.
-    pub const fn only(number: i64) -> Self {
-        Self { low: number, high: number }
-    }
-
-    /// Whether `other` contains all its numbers.
-    pub const fn is_within(self, other: Self) -> bool {
-        self.low >= other.low && self.high <= other.high
-    }
-
-    /// Whether it contains a number.
-    pub const fn contains(self, number: i64) -> bool {
-        number >= self.low && number <= self.high
-    }
-
-    /// The smallest range that contains both.
-    #[must_use]
-    pub fn join(self, other: Self) -> Self {
-        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
-    }
-
-    /// The intersection; the first range where it is empty, as on a path that is never taken.
-    fn meet(self, other: Self) -> Self {
-        let both = Self { low: self.low.max(other.low), high: self.high.min(other.high) };
-        if both.low <= both.high { both } else { self }
-    }
-
-    fn is_natural(self) -> bool {
-        self.low >= 0
-    }
-
-    /// The range of exact results in an integer with this many bits: itself, unless some wrap.
-    fn fitted(low: i128, high: i128, bits: u32, wraps: bool) -> Self {
-        let all = Self::signed(bits);
-        match (i64::try_from(low), i64::try_from(high)) {
-            (Ok(low), Ok(high)) if all.contains(low) && all.contains(high) => Self { low, high },
-            _ if wraps => all,
-            _ => {
-                let cut = |number: i128| number.clamp(i128::from(all.low), i128::from(all.high)) as i64;
-                Self { low: cut(low), high: cut(high) }
-            }
-        }
-    }
-
-    /// The results of a function that is monotone in each operand, computed from the corners.
-    fn corners(self, other: Self, bits: u32, wraps: bool, of: impl Fn(i128, i128) -> i128) -> Self {
-        let corner = |a: i64, b: i64| of(i128::from(a), i128::from(b));
-        let all = [
-            corner(self.low, other.low),
-            corner(self.low, other.high),
-            corner(self.high, other.low),
-            corner(self.high, other.high),
-        ];
-        let low = all.iter().copied().fold(i128::MAX, i128::min);
-        let high = all.iter().copied().fold(i128::MIN, i128::max);
-        Self::fitted(low, high, bits, wraps)
-    }
-}
 
 /// Ranges of the integer values of a kernel.
 #[derive(Clone, Debug)]
@@ -305,7 +229,7 @@ impl Analysis<'_> {
         let operand = |position: usize| self.at(*data.operands.get(position)?, block);
         let wraps = !data.flags.contains(Flags::NO_SIGNED_WRAP);
         let range = match data.op {
-            Op::Binary(binary) => self::binary(binary, operand(0)?, operand(1)?, bits, wraps),
+            Op::Binary(binary) => arithmetic::binary(binary, operand(0)?, operand(1)?, bits, wraps),
             Op::Unary(Unary::Neg) => Range::only(0).corners(operand(0)?, bits, wraps, |a, b| a - b),
             Op::Unary(Unary::Not) => Range::only(-1).corners(operand(0)?, bits, true, |a, b| a - b),
             Op::Unary(Unary::PopCount) => Range { low: 0, high: i64::from(bits) }.meet(all),
@@ -329,7 +253,7 @@ impl Analysis<'_> {
                     .map(|position| operand(position).or_else(|| self.full(data.operands[position])))
                     .collect();
                 match operands {
-                    Some(operands) => self::builtin(builtin, &operands, bits),
+                    Some(operands) => arithmetic::builtin(builtin, &operands, bits),
                     None => all,
                 }
             }
@@ -401,107 +325,4 @@ impl Analysis<'_> {
             _ => size(kind).map_or(below(None), Range::only),
         }
     }
-}
-
-/// The smallest range of the form -2^k to 2^k - 1 that contains both.
-fn mask_around(a: Range, b: Range) -> Range {
-    let joined = a.join(b);
-    let bits = |number: i64| 65 - (number ^ (number >> 63)).leading_zeros();
-    Range::signed(bits(joined.low).max(bits(joined.high)).min(64))
-}
-
-fn binary(binary: Binary, a: Range, b: Range, bits: u32, wraps: bool) -> Range {
-    let all = Range::signed(bits);
-    let last_shift = i64::from(bits) - 1;
-    let shifts = || Range { low: b.low.clamp(0, last_shift), high: b.high.clamp(0, last_shift) };
-    match binary {
-        Binary::Add => a.corners(b, bits, wraps, |a, b| a + b),
-        Binary::Sub => a.corners(b, bits, wraps, |a, b| a - b),
-        Binary::Mul => a.corners(b, bits, wraps, |a, b| a * b),
-        Binary::Shl => a.corners(shifts(), bits, wraps, |a, b| a << b),
-        Binary::AShr => a.corners(shifts(), bits, true, |a, b| a >> b),
-        Binary::LShr if a.is_natural() => a.corners(shifts(), bits, true, |a, b| a >> b),
-        Binary::LShr if b.low > 0 => Range::unsigned(bits - b.low.min(last_shift) as u32),
-        Binary::And if a.is_natural() && b.is_natural() => Range { low: 0, high: a.high.min(b.high) },
-        Binary::And if a.is_natural() => Range { low: 0, high: a.high },
-        Binary::And if b.is_natural() => Range { low: 0, high: b.high },
-        Binary::Or | Binary::Xor if a.is_natural() && b.is_natural() => {
-            let low = if binary == Binary::Or { a.low.max(b.low) } else { 0 };
-            Range { low, high: mask_around(a, b).high }
-        }
-        Binary::And | Binary::Or | Binary::Xor => mask_around(a, b),
-        // Division by zero is undefined: the divisor is taken to be nonzero.
-        Binary::SDiv if b.high > 0 && b.low >= 0 => {
-            a.corners(Range { low: b.low.max(1), ..b }, bits, true, |a, b| a / b)
-        }
-        Binary::UDiv if a.is_natural() && b.is_natural() && b.high > 0 => {
-            a.corners(Range { low: b.low.max(1), ..b }, bits, true, |a, b| a / b)
-        }
-        Binary::UDiv if b.low > 1 => Range::unsigned(bits - 1),
-        Binary::URem if b.is_natural() && b.high > 0 => {
-            let high = b.high - 1;
-            Range { low: 0, high: if a.is_natural() { high.min(a.high) } else { high } }
-        }
-        Binary::SRem if b.is_natural() && b.high > 0 => {
-            let most = b.high - 1;
-            Range { low: a.low.clamp(-most, 0), high: a.high.clamp(0, most) }
-        }
-        Binary::SMod if b.is_natural() && b.high > 0 => Range { low: 0, high: b.high - 1 },
-        _ => all,
-    }
-}
-
-fn builtin(builtin: Builtin, operands: &[Range], bits: u32) -> Range {
-    use Builtin as B;
-    let all = Range::signed(bits);
-    let natural = operands.iter().all(|range| range.is_natural());
-    match (builtin, operands) {
-        (B::SAbs, [a]) if a.low > all.low => {
-            let most = a.low.saturating_neg().max(a.high);
-            let least = if a.contains(0) { 0 } else { a.low.saturating_abs().min(a.high.saturating_abs()) };
-            Range { low: least, high: most }
-        }
-        (B::UAbs, [a]) => *a,
-        (B::SAbsDiff | B::UAbsDiff, [a, b]) if builtin == B::SAbsDiff || natural => {
-            let most = (i128::from(a.high) - i128::from(b.low)).max(i128::from(b.high) - i128::from(a.low));
-            Range::fitted(0, most, bits, true)
-        }
-        (B::SMax, [a, b]) => Range { low: a.low.max(b.low), high: a.high.max(b.high) },
-        (B::SMin, [a, b]) => Range { low: a.low.min(b.low), high: a.high.min(b.high) },
-        (B::UMax, [a, b]) if natural => Range { low: a.low.max(b.low), high: a.high.max(b.high) },
-        (B::UMin, [a, b]) if natural => Range { low: a.low.min(b.low), high: a.high.min(b.high) },
-        // A nonnegative operand is an upper bound of the result.
-        (B::UMin, [a, b]) if a.is_natural() || b.is_natural() => {
-            Range { low: 0, high: if a.is_natural() { a.high } else { b.high } }
-        }
-        (B::SClamp, [a, low, high]) => {
-            let cut = |number: i64, from: i64, to: i64| number.max(from).min(to);
-            Range { low: cut(a.low, low.low, high.low), high: cut(a.high, low.high, high.high) }
-        }
-        (B::UClamp, [_, _, high]) if high.is_natural() => Range { low: 0, high: high.high },
-        (B::SAddSat, [a, b]) => a.corners(*b, bits, false, |a, b| a + b),
-        (B::SSubSat, [a, b]) => a.corners(*b, bits, false, |a, b| a - b),
-        (B::UAddSat, [a, b]) if natural => a.corners(*b, bits, true, |a, b| a + b),
-        (B::USubSat, [a, b]) if natural => a.corners(*b, bits, true, |a, b| (a - b).max(0)),
-        (B::SHadd, [a, b]) => a.corners(*b, bits, true, |a, b| (a + b) >> 1),
-        (B::SRhadd, [a, b]) => a.corners(*b, bits, true, |a, b| (a + b + 1) >> 1),
-        (B::UHadd, [a, b]) if natural => a.corners(*b, bits, true, |a, b| (a + b) >> 1),
-        (B::URhadd, [a, b]) if natural => a.corners(*b, bits, true, |a, b| (a + b + 1) >> 1),
-        (B::SMul24 | B::UMul24, [a, b]) if in_24_bits(builtin, *a) && in_24_bits(builtin, *b) => {
-            a.corners(*b, bits, true, |a, b| a * b)
-        }
-        (B::SMad24 | B::UMad24, [a, b, c]) if in_24_bits(builtin, *a) && in_24_bits(builtin, *b) => {
-            let product = a.corners(*b, 64, true, |a, b| a * b);
-            product.corners(*c, bits, true, |a, b| a + b)
-        }
-        (B::Clz | B::Ctz, [_]) => Range { low: 0, high: i64::from(bits) },
-        (B::Bitselect, [a, b, _]) => mask_around(*a, *b),
-        _ => all,
-    }
-}
-
-/// Whether a 24-bit function reads every number of the range unchanged.
-fn in_24_bits(builtin: Builtin, range: Range) -> bool {
-    let signed = matches!(builtin, Builtin::SMul24 | Builtin::SMad24);
-    range.is_within(if signed { Range::signed(24) } else { Range::unsigned(24) })
 }

@@ -5,20 +5,25 @@
 //!
 //! Cases in which PoCL differs from the specification are skipped, and a GPU needs only the precision that is
 //! required ([`Knows`]). Observed to pass on PoCL 3.1 and 5.0 and on an NVIDIA H200, which offers 74 formats.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "tests")]
+
+mod expected;
+mod inputs;
+mod kernels;
 
 use std::sync::Arc;
 
 use fastrand::Rng;
-use half::f16;
-use tripipe_device::{DeviceKind, Probe};
 use tripipe_ir::op::ImageFact;
 use tripipe_launch::{
-    Access, Addressing, Argument, ChannelOrder, ChannelType, ExecuteError, Executor, Filter,
-    ImageExtent as E, ImageShape, Launch, MemoryId, MemoryKind, NdRange, Program, Sampler,
+    Access, Addressing, Argument, ChannelOrder, ChannelType, Executor, Filter, ImageExtent as E, ImageShape,
+    MemoryKind, Program, Sampler,
 };
 use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor};
 use tripipe_simulate::image::{Image, Reader, Texel, TexelKind};
+
+use expected::Knows;
+use inputs::{coordinates, noise, offered, samplers, texels};
+use kernels::{buffer, program, read, run};
 
 const EXTENTS: [E; 5] = [
     E::D1 { width: 9 },
@@ -28,89 +33,8 @@ const EXTENTS: [E; 5] = [
     E::D3 { width: 9, height: 5, depth: 4 },
 ];
 
-const ADDRESSING: [Addressing; 5] = [
-    Addressing::None,
-    Addressing::ClampToEdge,
-    Addressing::Clamp,
-    Addressing::Repeat,
-    Addressing::MirroredRepeat,
-];
-
 /// Coordinates per launch.
 const READS: usize = 300;
-
-/// The expectations for a device.
-#[derive(Clone, Copy)]
-struct Knows {
-    /// All cases. False for PoCL: alpha of `CL_R` and `CL_RG` images is 0 at the border and for integers, single
-    /// channels of `CL_HALF_FLOAT` are treated as bytes, and up to 3.1 a normalised sampler normalises the layer of
-    /// an array too.
-    all: bool,
-    /// Single precision, and rounding to nearest. Other devices: filters with 256 positions between two texels, sRGB
-    /// to half a code (8.3.5), written numbers to the next code (8.3.1.2 and 8.3.2).
-    exact: bool,
-}
-
-impl Knows {
-    fn of(probe: &Probe) -> Self {
-        let all = probe.platform != "Portable Computing Language";
-        Self { all, exact: probe.kind == DeviceKind::Cpu }
-    }
-
-    fn format(self, order: ChannelOrder, channel: ChannelType) -> bool {
-        self.all || channel != ChannelType::F16 || order.channels() > 1
-    }
-
-    fn sampler(self, extent: E, sampler: Sampler) -> bool {
-        self.all || !sampler.normalized || !matches!(extent, E::D1Array { .. } | E::D2Array { .. })
-    }
-
-    /// The components to compare.
-    fn components(self, order: ChannelOrder) -> std::ops::Range<usize> {
-        match order {
-            ChannelOrder::R if !self.all => 0..1,
-            ChannelOrder::Rg if !self.all => 0..2,
-            _ => 0..4,
-        }
-    }
-
-    /// Tolerance of a component that is read without a filter.
-    fn tolerance(self, shape: &ImageShape) -> f32 {
-        match shape.channel {
-            // The steepest part of sRGB is 2.4 / 1.055 at 1.
-            _ if shape.order.is_srgb() && !self.exact => 0.5 / 255.0 * 2.4 / 1.055,
-            ChannelType::F16 | ChannelType::F32 => 0.0,
-            channel if channel.is_integer() => 0.0,
-            // Three units in the last place below 1, where 1.5 are allowed (8.3.1.1) and each side rounds.
-            _ => 2e-7,
-        }
-    }
-
-    /// Tolerance with a linear filter, for texels and border at most 4 apart.
-    fn filter_tolerance(self, shape: &ImageShape) -> f32 {
-        // A step of positions along each of three dimensions, and one for the sum.
-        let step = if self.exact { 1e-6 } else { 0.5 / 256.0 };
-        let range = if shape.channel.bytes() == 1 || shape.channel.is_packed() { 2.0 } else { 4.0 };
-        4.0 * range * step + self.tolerance(shape)
-    }
-
-    /// Whether the bytes are those that a write should leave.
-    fn written(self, shape: &ImageShape, found: &[u8], want: &[u8]) -> bool {
-        let near = |found: &[u8], want: &[u8]| match (found, want) {
-            ([a], [b]) => a.wrapping_sub(*b).cast_signed().abs() <= 1,
-            ([a, b], [c, d]) => {
-                let [found, want] = [[*a, *b], [*c, *d]].map(u16::from_ne_bytes);
-                found.wrapping_sub(want).cast_signed().abs() <= 1
-            }
-            _ => found == want,
-        };
-        if self.exact || shape.channel.is_integer() || shape.channel.is_packed() {
-            return found == want;
-        }
-        let bytes = shape.channel.bytes();
-        found.chunks(bytes).zip(want.chunks(bytes)).all(|(found, want)| near(found, want))
-    }
-}
 
 fn executors() -> Vec<OpenClExecutor> {
     let devices = tripipe_opencl::devices().unwrap_or_default();
@@ -125,177 +49,6 @@ fn executors() -> Vec<OpenClExecutor> {
         eprintln!("no OpenCL device with images: nothing is compared");
     }
     executors
-}
-
-/// Kernels that read and write texels at coordinates, four numbers each.
-fn program(shape: &ImageShape, kind: TexelKind) -> Arc<Program> {
-    let ty = shape.opencl_type();
-    let at = match shape.extent {
-        E::D1 { .. } | E::Buffer { .. } => "at[i].x",
-        E::D1Array { .. } | E::D2 { .. } => "at[i].xy",
-        E::D2Array { .. } | E::D3 { .. } => "at[i]",
-    };
-    let (f, component) = match kind {
-        TexelKind::Float => ("f", "float"),
-        TexelKind::Signed => ("i", "int"),
-        TexelKind::Unsigned => ("ui", "uint"),
-    };
-    let read = format!(
-        "kernel void read(read_only {ty} from, global const int4 *at, global {component}4 *to) {{
-             size_t i = get_global_id(0);
-             to[i] = read_image{f}(from, {at});
-         }}"
-    );
-    let sample = |entry: &str, coordinate: &str| {
-        format!(
-            "kernel void {entry}(
-                 read_only {ty} from, sampler_t how, global const {coordinate} *at, global {component}4 *to
-             ) {{
-                 size_t i = get_global_id(0);
-                 to[i] = read_image{f}(from, how, {at});
-             }}"
-        )
-    };
-    let write = format!(
-        "kernel void write(write_only {ty} to, global const int4 *at, global const {component}4 *texels) {{
-             size_t i = get_global_id(0);
-             write_image{f}(to, {at}, texels[i]);
-         }}"
-    );
-    let kernels = match shape.extent {
-        E::Buffer { .. } => vec![read, write],
-        // Writing 3D images is an extension.
-        E::D3 { .. } => vec![read, sample("sample", "float4"), sample("sample_at", "int4")],
-        _ => vec![read, sample("sample", "float4"), sample("sample_at", "int4"), write],
-    };
-    Arc::new(Program::from_source("texels.cl", kernels.join("\n")))
-}
-
-fn buffer(executor: &mut OpenClExecutor, bytes: &[u8]) -> MemoryId {
-    let kind = MemoryKind::Buffer { bytes: bytes.len() };
-    executor.allocate(&kind, Access::ReadWrite, Some(bytes)).unwrap()
-}
-
-/// Runs a kernel that reads; returns four numbers for each coordinate.
-fn read(
-    executor: &mut OpenClExecutor,
-    program: &Arc<Program>,
-    entry: &str,
-    mut arguments: Vec<Argument>,
-    at: &[u8],
-) -> Vec<[u32; 4]> {
-    let from = buffer(executor, at);
-    let to = buffer(executor, &vec![0; at.len()]);
-    arguments.extend([Argument::Memory(from), Argument::Memory(to)]);
-    run(executor, program, entry, arguments, at.len() / 16);
-    let mut found = vec![0; at.len()];
-    executor.read(to, 0, &mut found).unwrap();
-    for memory in [from, to] {
-        executor.release(memory).unwrap();
-    }
-    bytemuck::pod_collect_to_vec(&found)
-}
-
-fn run(
-    executor: &mut OpenClExecutor,
-    program: &Arc<Program>,
-    entry: &str,
-    arguments: Vec<Argument>,
-    items: usize,
-) {
-    let (program, range) = (Arc::clone(program), NdRange::d1(items));
-    executor.run(&[Launch { program, entry: entry.to_owned(), arguments, range }]).unwrap();
-}
-
-/// Random bytes; floats are between -2 and 2.
-fn noise(shape: &ImageShape, random: &mut Rng) -> Vec<u8> {
-    let channels = shape.bytes() / shape.channel.bytes();
-    (0..channels)
-        .flat_map(|_| match shape.channel {
-            ChannelType::F32 => (random.f32() * 4.0 - 2.0).to_ne_bytes().to_vec(),
-            ChannelType::F16 => f16::from_f32(random.f32() * 4.0 - 2.0).to_ne_bytes().to_vec(),
-            channel => (0..channel.bytes()).map(|_| random.u8(..)).collect(),
-        })
-        .collect()
-}
-
-/// The formats that the device offers for images of this extent, with an image of each.
-fn offered(
-    executor: &mut OpenClExecutor,
-    extent: E,
-    access: Access,
-    random: &mut Rng,
-) -> Vec<(ImageShape, MemoryId, Vec<u8>)> {
-    let knows = Knows::of(executor.probe());
-    let mut all = Vec::new();
-    for order in ChannelOrder::ALL {
-        for channel in ChannelType::ALL {
-            let shape = ImageShape { extent, order, channel };
-            // Depth images have other types.
-            if shape.check().is_err() || order == ChannelOrder::Depth || !knows.format(order, channel) {
-                continue;
-            }
-            let memory = noise(&shape, random);
-            match executor.allocate(&MemoryKind::Image(shape), access, Some(&memory)) {
-                Ok(image) => all.push((shape, image, memory)),
-                Err(ExecuteError::NotOffered { .. }) => {}
-                Err(error) => panic!("{shape:?}: {error}"),
-            }
-        }
-    }
-    // OpenCL 1.2 requires this many of every device.
-    assert!(all.len() >= 10, "{extent}: {} formats", all.len());
-    eprintln!("{}: {extent}, {} formats", executor.probe().name, all.len());
-    all
-}
-
-fn samplers(extent: E, kind: TexelKind, knows: Knows) -> Vec<Sampler> {
-    let all = ADDRESSING.into_iter().flat_map(|addressing| {
-        [false, true].into_iter().flat_map(move |normalized| {
-            [Filter::Nearest, Filter::Linear].map(|filter| Sampler { normalized, addressing, filter })
-        })
-    });
-    let repeats =
-        |sampler: &Sampler| matches!(sampler.addressing, Addressing::Repeat | Addressing::MirroredRepeat);
-    all.filter(|sampler| sampler.normalized || !repeats(sampler))
-        .filter(|sampler| sampler.filter == Filter::Nearest || kind == TexelKind::Float)
-        .filter(|sampler| knows.sampler(extent, *sampler))
-        .collect()
-}
-
-/// Coordinates in and around the image, at least a tenth of a texel from the boundary to another texel.
-fn coordinates(extent: E, sampler: Sampler, random: &mut Rng) -> [f32; 4] {
-    let sizes = match extent {
-        E::D1Array { width, layers } => [width, layers, 1],
-        _ => [extent.width(), extent.height(), extent.slices()],
-    };
-    let layer = match extent {
-        E::D1Array { .. } => Some(1),
-        E::D2Array { .. } => Some(2),
-        _ => None,
-    };
-    let mut at = [0.0; 4];
-    for (axis, size) in sizes.into_iter().enumerate() {
-        let size = size as i32;
-        let (outside, layered) = (sampler.addressing != Addressing::None, layer == Some(axis));
-        let texel = match sampler.filter {
-            _ if layered => random.i32(-2..size + 2),
-            _ if outside => random.i32(-2 * size..3 * size),
-            Filter::Nearest => random.i32(0..size),
-            Filter::Linear => random.i32(0..size - i32::from(size > 1)),
-        };
-        // A layer is rounded to nearest, a nearest texel downwards. A linear filter is continuous; without
-        // addressing, coordinates stay between the centres of two texels.
-        let within = match sampler.filter {
-            _ if layered => random.f32() * 0.8 - 0.4,
-            _ if size == 1 && !outside => 0.5,
-            Filter::Nearest => 0.1 + 0.8 * random.f32(),
-            Filter::Linear => 0.5 + random.f32(),
-        };
-        let position = texel as f32 + within;
-        at[axis] = if sampler.normalized && !layered { position / size as f32 } else { position };
-    }
-    at
 }
 
 fn compare(place: &str, knows: Knows, order: ChannelOrder, tolerance: f32, found: [u32; 4], want: &Texel) {
@@ -389,19 +142,6 @@ fn reads_at_integers_and_without_a_sampler() {
             }
         }
     }
-}
-
-/// All texels of an image.
-fn texels(extent: E) -> Vec<[i32; 4]> {
-    let sizes = match extent {
-        E::D1Array { width, layers } => [width, layers, 1],
-        _ => [extent.width(), extent.height(), extent.slices()],
-    };
-    let [width, height, depth] = sizes.map(|size| size as i32);
-    (0..depth)
-        .flat_map(|z| (0..height).map(move |y| (y, z)))
-        .flat_map(|(y, z)| (0..width).map(move |x| [x, y, z, 0]))
-        .collect()
 }
 
 #[test]

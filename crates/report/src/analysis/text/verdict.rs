@@ -1,0 +1,71 @@
+//! The verdict: one paragraph.
+
+use std::fmt::Write as _;
+
+use tripipe_analyze::lints::WORTH;
+use tripipe_analyze::{ASSUMED_TRIPS, Advice, Analysis, Polynomial};
+use tripipe_ir::diagnostic::Severity;
+
+use crate::analysis::{Priced, bound};
+use crate::number::percent;
+
+/// The least share of the bound at which the next pipe is mentioned.
+const LEAST_SHARE: f64 = 0.0005;
+
+/// Which pipe bounds, how far the next limit is, and what to change first.
+pub(in crate::analysis) fn verdict(priced: &Priced<'_>, analysis: &Analysis) -> String {
+    let family = analysis.gpu.family();
+    let longest = &analysis.longest;
+    let Some(first) = longest.bound.first() else {
+        return "Costs nothing: the kernel stores no result. Check what was optimised away.".to_owned();
+    };
+    let weigh = |polynomial: &Polynomial| polynomial.evaluate(ASSUMED_TRIPS);
+    let most = weigh(&longest.columns[*first]);
+    let next = (0..longest.columns.len())
+        .filter(|at| !longest.bound.contains(at) && !analysis.columns[*at].is_part(family))
+        .max_by(|a, b| weigh(&longest.columns[*a]).total_cmp(&weigh(&longest.columns[*b])));
+    let mut said = format!(
+        "Bound by {}: {} cycles of one core per work-item on the longest path",
+        bound(analysis, &longest.bound),
+        longest.columns[*first]
+    );
+    if longest.columns[*first].as_constant().is_none() {
+        let _ = write!(said, " (unknown counts taken as {ASSUMED_TRIPS})");
+    }
+    let share = |at: usize| weigh(&longest.columns[at]) / most;
+    match next {
+        Some(next) if share(next) >= LEAST_SHARE => {
+            let head = analysis.columns[next].head(family);
+            let _ = write!(said, "; next is {head} at {} of that", percent(share(next)));
+        }
+        Some(_) => said.push_str("; the other pipes are almost idle"),
+        None => {}
+    }
+    said.push('.');
+    let registers = &analysis.registers;
+    if registers.work.spill_bytes > 0 {
+        let _ = write!(said, " {} bytes of registers spill to memory.", registers.work.spill_bytes);
+    }
+    if registers.threads < registers.most_threads {
+        let _ = write!(
+            said,
+            " {} of {} threads are in flight{}.",
+            registers.threads,
+            registers.most_threads,
+            registers.next_step.map_or_else(String::new, |(fewer, threads)| format!(
+                "; {fewer} {} fewer: {threads}",
+                if fewer == 1 { "register" } else { "registers" }
+            ))
+        );
+    }
+    let worth = |advice: &&Advice| {
+        advice.rule.severity == Severity::Error || advice.gain.is_some_and(|gain| gain >= WORTH)
+    };
+    if let Some(first) = analysis.advice.iter().find(worth) {
+        let place = priced.at(first.place).map_or_else(String::new, |line| format!(", line {line}"));
+        let _ = write!(said, " Change first ({}{place}): {}", first.rule.code, first.fix);
+    } else if !analysis.advice.is_empty() {
+        let _ = write!(said, " No advice is estimated to save {:.0}% of the cycles.", 100.0 * WORTH);
+    }
+    said
+}
