@@ -10,6 +10,7 @@ use tripipe_launch::Executor;
 use tripipe_opencl::{ExecutorOptions, OpenClExecutor};
 
 use crate::engine::Core;
+#[cfg(feature = "cpu")]
 use crate::engine::host::HostPath;
 use crate::engine::kernels::{Kernels, Plain, Runner};
 use crate::explanation::{Arithmetic, Ceilings, Explanation};
@@ -51,6 +52,7 @@ impl Context {
     /// The driver refuses a context or a queue; the device is gone.
     pub fn new(device: &Device) -> Result<Self, Error> {
         match device {
+            #[cfg(feature = "cpu")]
             Device::Cpu => {
                 let line = Arc::default();
                 let path = HostPath::new(Arc::clone(&line));
@@ -190,8 +192,8 @@ impl Default for ContextBuilder {
 impl ContextBuilder {
     /// Sets whether kernels that are not built yet are built on another thread; the default is no. Until they are built
     /// the CPU path does the operation on copies, and [`crate::Explanation::fallback`] says so. Products of packed
-    /// operands still wait for their kernels: only these can read them. Dropping the context waits for builds in
-    /// progress.
+    /// operands still wait for their kernels: only these can read them. Without the feature `cpu`, the first run of each
+    /// operation waits. Dropping the context waits for builds in progress.
     pub fn background_builds(mut self, background_builds: bool) -> Self {
         self.background_builds = background_builds;
         self
@@ -203,7 +205,7 @@ impl ContextBuilder {
     /// choice is then fixed; [`crate::Explanation::fallback`] says so. Sums of floating-point numbers may differ
     /// between the two in their last bits: pass `false` where every run of a program must give the same result.
     /// Operations whose kernels are [built in the background](Self::background_builds), products of packed operands and
-    /// the work of a [`crate::Team`] always run on the device.
+    /// the work of a [`crate::Team`] always run on the device. Without the feature `cpu` everything does.
     pub fn cpu_when_faster(mut self, cpu_when_faster: bool) -> Self {
         self.cpu_when_faster = cpu_when_faster;
         self

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+#[cfg(feature = "cpu")]
 use std::sync::OnceLock;
 
 use crate::driver::DevicesError;
@@ -14,7 +15,8 @@ use crate::error::Fault;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Device {
-    /// The built-in CPU path.
+    /// The built-in CPU path: feature `cpu`.
+    #[cfg(feature = "cpu")]
     Cpu,
     /// An OpenCL device.
     OpenCl(crate::driver::Device),
@@ -23,7 +25,7 @@ pub enum Device {
 /// All devices of this machine; implements `IntoIterator`.
 #[derive(Clone, Debug)]
 pub struct Devices {
-    /// The CPU path first, then the OpenCL devices by number.
+    /// The CPU path first, if the program has it, then the OpenCL devices by number.
     pub devices: Vec<Device>,
     /// The reason when there is no OpenCL device.
     pub no_opencl: Option<DevicesError>,
@@ -39,32 +41,58 @@ impl IntoIterator for Devices {
 }
 
 impl Device {
-    /// The devices of this machine. The CPU path is always among them.
+    /// The devices of this machine. With the feature `cpu`, the CPU path is always among them.
     pub fn list() -> Devices {
         let (opencl, no_opencl) = match crate::driver::devices() {
             Ok(devices) => (devices, None),
             Err(error) => (Vec::new(), Some(error)),
         };
-        let devices = std::iter::once(Self::Cpu).chain(opencl.into_iter().map(Self::OpenCl)).collect();
+        let cpu = [
+            #[cfg(feature = "cpu")]
+            Self::Cpu,
+        ];
+        let devices = cpu.into_iter().chain(opencl.into_iter().map(Self::OpenCl)).collect();
         Devices { devices, no_opencl }
     }
 
     /// The OpenCL GPU with the largest product of compute units and clock, the first among equals; the CPU path when
     /// there is no OpenCL GPU. (An OpenCL device that is the CPU itself, such as PoCL's, is slower than the CPU path.)
-    pub fn best() -> Self {
+    /// Without the feature `cpu`: the first OpenCL device when there is no OpenCL GPU.
+    ///
+    /// # Errors
+    /// There is no device. With the feature `cpu` there always is one.
+    pub fn best() -> Result<Self, Error> {
         let strength = |device: &crate::driver::Device| {
             let probe = device.probe();
             u64::from(probe.compute_units) * u64::from(probe.clock_mhz)
         };
-        let gpus = crate::driver::devices().unwrap_or_default().into_iter();
-        let gpus = gpus.filter(|device| device.probe().kind == DeviceKind::Gpu);
+        let found = crate::driver::devices();
+        let gpus = found.iter().flatten().filter(|device| device.probe().kind == DeviceKind::Gpu);
         // Among equals `max_by_key` takes the last.
-        gpus.rev().max_by_key(strength).map_or(Self::Cpu, Self::OpenCl)
+        match gpus.rev().max_by_key(|device| strength(device)).cloned().map(Self::OpenCl) {
+            Some(gpu) => Ok(gpu),
+            None => Self::without_gpu(found),
+        }
+    }
+
+    /// The best device of a machine without an OpenCL GPU.
+    #[cfg(feature = "cpu")]
+    #[allow(clippy::unnecessary_wraps, reason = "without the feature `cpu` there may be none")]
+    fn without_gpu(_: Result<Vec<crate::driver::Device>, DevicesError>) -> Result<Self, Error> {
+        Ok(Self::Cpu)
+    }
+
+    /// The best device of a machine without an OpenCL GPU.
+    #[cfg(not(feature = "cpu"))]
+    fn without_gpu(found: Result<Vec<crate::driver::Device>, DevicesError>) -> Result<Self, Error> {
+        let first = found?.into_iter().next();
+        first.map(Self::OpenCl).ok_or(Error::from(Fault::NoSuchDevice { index: 0, count: 0 }))
     }
 
     /// Its name for display.
     pub fn name(&self) -> String {
         match self {
+            #[cfg(feature = "cpu")]
             Self::Cpu => cpu_name(),
             Self::OpenCl(device) => device.probe().name.clone(),
         }
@@ -73,6 +101,7 @@ impl Device {
     /// Its name on the command line: `cpu`, `opencl:1`.
     pub fn choice(&self) -> Choice {
         match self {
+            #[cfg(feature = "cpu")]
             Self::Cpu => Choice::Cpu,
             Self::OpenCl(device) => Choice::OpenCl(Some(device.index())),
         }
@@ -81,6 +110,7 @@ impl Device {
     /// The OpenCL device; `None` for the CPU path.
     pub fn opencl(&self) -> Option<&crate::driver::Device> {
         match self {
+            #[cfg(feature = "cpu")]
             Self::Cpu => None,
             Self::OpenCl(device) => Some(device),
         }
@@ -89,6 +119,7 @@ impl Device {
     /// The properties that an OpenCL device reports; `None` for the CPU path.
     pub fn probe(&self) -> Option<&Probe> {
         match self {
+            #[cfg(feature = "cpu")]
             Self::Cpu => None,
             Self::OpenCl(device) => Some(device.probe()),
         }
@@ -144,11 +175,14 @@ impl Choice {
     /// The chosen device.
     ///
     /// # Errors
-    /// The device does not exist.
+    /// The device does not exist, or the program was built without the CPU path.
     pub fn resolve(self) -> Result<Device, Error> {
         match self {
+            #[cfg(feature = "cpu")]
             Self::Cpu => Ok(Device::Cpu),
-            Self::Auto => Ok(Device::best()),
+            #[cfg(not(feature = "cpu"))]
+            Self::Cpu => Err(Error::from(Fault::NoCpuPath)),
+            Self::Auto => Device::best(),
             Self::OpenCl(index) => {
                 let found = crate::driver::devices()?;
                 let (index, count) = (index.unwrap_or(0), found.len());
@@ -160,6 +194,7 @@ impl Choice {
     }
 }
 
+#[cfg(feature = "cpu")]
 /// The name of the CPU for display, with the number of threads that the CPU path uses.
 fn cpu_name() -> String {
     static NAME: OnceLock<String> = OnceLock::new();
@@ -171,6 +206,7 @@ fn cpu_name() -> String {
     .clone()
 }
 
+#[cfg(feature = "cpu")]
 /// The processor's name, on systems that provide it in a file, as Linux and Android do.
 fn processor() -> Option<String> {
     let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
@@ -198,6 +234,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "cpu")]
     #[test]
     fn the_cpu_path_is_always_there() {
         assert!(matches!(Device::list().devices[0], Device::Cpu));

@@ -10,6 +10,7 @@ use tripipe_kernels::filter::{Element, FilterError, Raster};
 use tripipe_kernels::gemm::{DescriptionError, TableError, Unfit};
 use tripipe_launch::ExecuteError;
 
+#[cfg(feature = "cpu")]
 use crate::cpu::CpuError;
 
 /// The reason why a device was not found or an operation failed. The text names the place and the remedy;
@@ -28,7 +29,7 @@ pub enum ErrorKind {
     NoOpenCl,
     /// There is no OpenCL device with the requested number.
     NoSuchDevice,
-    /// The device, or the type of the operands, does not support the request.
+    /// The device, the type of the operands, or a program built without the CPU path does not support the request.
     Unsupported,
     /// Lengths, extents, layouts or offsets that do not fit together or exceed the memory.
     Shape,
@@ -64,6 +65,8 @@ impl Error {
             }
             #[cfg(feature = "image")]
             Fault::NoSuchPicture { .. } => ErrorKind::Unsupported,
+            #[cfg(not(feature = "cpu"))]
+            Fault::NoCpuPath | Fault::NoFallback { .. } => ErrorKind::Unsupported,
             Fault::Execute(error) => kind_of(error),
             Fault::Failed { .. } => ErrorKind::Dependency,
             Fault::Mapped { .. } => ErrorKind::Mapped,
@@ -72,14 +75,19 @@ impl Error {
             Fault::NoMemory { .. } => ErrorKind::OutOfMemory,
             Fault::ValueTaken => ErrorKind::ValueTaken,
             Fault::NoMemberLeft { first, .. } => first.kind(),
+            #[cfg(feature = "cpu")]
             Fault::Cpu(CpuError::WrongResult { .. }) => ErrorKind::Device,
             Fault::Table(_) => ErrorKind::Table,
             Fault::Filter(_) | Fault::Gemm(_) | Fault::Description(_) | Fault::NoMember => {
                 ErrorKind::Description
             }
+            #[cfg(feature = "cpu")]
             Fault::Cpu(CpuError::Filter(_)) => ErrorKind::Description,
-            Fault::Cpu(CpuError::Length { .. } | CpuError::TooLarge { .. } | CpuError::Operand { .. })
-            | Fault::Length { .. }
+            #[cfg(feature = "cpu")]
+            Fault::Cpu(CpuError::Length { .. } | CpuError::TooLarge { .. } | CpuError::Operand { .. }) => {
+                ErrorKind::Shape
+            }
+            Fault::Length { .. }
             | Fault::TooLarge { .. }
             | Fault::Outside { .. }
             | Fault::Block { .. }
@@ -121,7 +129,9 @@ macro_rules! from {
     )* };
 }
 
-from!(DevicesError, CpuError, PlanError, ExecuteError, FilterError, Unfit, DescriptionError, TableError);
+#[cfg(feature = "cpu")]
+from!(CpuError);
+from!(DevicesError, PlanError, ExecuteError, FilterError, Unfit, DescriptionError, TableError);
 
 /// The errors with their details.
 #[derive(Debug, Error)]
@@ -144,6 +154,7 @@ pub(crate) enum Fault {
         count: usize,
     },
     /// The CPU path refused the operation.
+    #[cfg(feature = "cpu")]
     #[error(transparent)]
     Cpu(#[from] CpuError),
     /// The operands do not fit the device.
@@ -178,8 +189,25 @@ pub(crate) enum Fault {
         /// The actual number of elements.
         found: usize,
     },
-    /// The device does not support this type.
-    #[error("{device} does not offer {what}; the CPU path does")]
+    /// The CPU path was requested in a program without it.
+    #[cfg(not(feature = "cpu"))]
+    #[error("this program was built without the CPU path: the feature `cpu` of the crate `tripipe` is off")]
+    NoCpuPath,
+    /// An operation that the device does not support, in a program without the CPU path.
+    #[cfg(not(feature = "cpu"))]
+    #[error(
+        "{device} cannot run {operation}: {lacks}; the CPU path can, but the feature `cpu` of the crate `tripipe` is off"
+    )]
+    NoFallback {
+        /// The device.
+        device: String,
+        /// The operation.
+        operation: &'static str,
+        /// What the device lacks.
+        lacks: String,
+    },
+    /// The device does not support this.
+    #[error("{device} does not offer {what}")]
     NotOffered {
         /// The device.
         device: String,

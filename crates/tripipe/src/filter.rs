@@ -31,15 +31,19 @@ pub use tripipe_kernels::filter::{
     Morphology, Neighbourhood, Raster, Semiplanar, Stage, Taps,
 };
 
+#[cfg(feature = "cpu")]
 use crate::cpu;
 use crate::error::Fault;
 use crate::explanation::{Arithmetic, Chosen, RunnerUp};
 use crate::kept::{Described, Family, key};
 use crate::memory::Memory;
-use crate::operation::{Host, Inputs, Later, Operation, Placed, RunOn, Size};
+#[cfg(feature = "cpu")]
+use crate::operation::Inputs;
+use crate::operation::{Host, Later, Operation, Placed, RunOn, Size};
 use crate::{Context, Error, Event, Explanation, Image, ImageView, ImageViewMut, Pending, Pixel};
 
 /// Size in bytes of a result that the CPU path computes in less time than waking another thread takes.
+#[cfg(feature = "cpu")]
 const SMALL_BYTES: usize = 16 << 10;
 
 /// Operands that begin where the operation says.
@@ -122,17 +126,24 @@ impl Chained {
             Some((parameters, _)) => Ok(plan(chain, &from, &to, parameters, probe)?),
             None => Ok(plan(chain, &from, &to, &default_parameters(chain, &from, probe).0, probe)?),
         };
-        let stages = chain.clone();
-        let work = Arc::new(move |inputs: &Inputs<'_>, output: &mut [u8], threads| {
-            cpu::filter(&stages, &from, inputs.get(Role::Source)?, &to, output, threads)
-        });
         let bytes = |raster: &Raster| Ok::<_, Error>(raster.elements()? * raster.element.bytes());
         let (inputs, result) = (vec![(Role::Source, bytes(&from)?)], bytes(&to)?);
-        let small = result <= SMALL_BYTES;
         let written = to.width * to.height * to.channels * to.element.bytes();
         let size =
             Size { inputs, result: (Role::Result, result), written, operations: operations(chain, &from) };
-        let operation = Operation::new(context, "a filter", plan, Host { work, small, size }, run_on)?;
+        #[cfg(feature = "cpu")]
+        let stages = chain.clone();
+        let host = Host {
+            name: "a filter",
+            #[cfg(feature = "cpu")]
+            work: Arc::new(move |inputs: &Inputs<'_>, output: &mut [u8], threads| {
+                cpu::filter(&stages, &from, inputs.get(Role::Source)?, &to, output, threads)
+            }),
+            #[cfg(feature = "cpu")]
+            small: result <= SMALL_BYTES,
+            size,
+        };
+        let operation = Operation::new(context, plan, host, run_on)?;
         Ok(Self { chain: chain.clone(), from, to, parameters, operation })
     }
 }
@@ -227,6 +238,7 @@ impl Filter {
     }
 
     /// Runs it on the CPU path, on memory of the calling thread.
+    #[cfg(feature = "cpu")]
     pub(crate) fn run_here(&self, source: &[u8], result: &mut [u8]) -> Result<(), Error> {
         self.shared.operation.run_here(&[(Role::Source, source)], result)
     }

@@ -6,7 +6,7 @@
 //!
 //! # fn main() -> Result<(), tripipe::Error> {
 //! // The strongest OpenCL GPU; without one, the CPU path.
-//! let context = Context::new(&Device::best())?;
+//! let context = Context::new(&Device::best()?)?;
 //!
 //! let a = Matrix::from_slice(&context, [2, 3], &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
 //! let b = Matrix::from_slice(&context, [3, 1], &[1.0f32, 0.0, -1.0])?;
@@ -21,23 +21,30 @@
 //! # }
 //! ```
 //!
-//! - A [`Device`] is an OpenCL device of the machine, or the built-in CPU path, which is always available; a
-//!   [`Context`] is a device with a queue.
+//! - A [`Device`] is an OpenCL device of the machine, or the built-in CPU path, which needs no driver; a [`Context`] is a
+//!   device with a queue.
 //! - [`Vector`], [`Matrix`] and [`Image`] live in a context. Operations on them are queued and return at once, with an
 //!   [`Event`], or a [`Pending`] value, to wait for or to `.await`.
 //! - A [`Team`] shares one operation among several contexts.
 //! - [`filter`] and [`gemm`]: the operations. Each picks its kernel for the device and reports in an [`Explanation`]
 //!   which one, and why.
-//! - [`cpu`]: the CPU path itself. It needs no OpenCL, no compiler and no system package.
+//! - `cpu`: the CPU path itself. It needs no OpenCL, no compiler and no system package.
 //!
 //! # Features
 //! - `opencl` (default): OpenCL devices. Without it the library is the CPU path, and loads no driver.
+//! - `cpu` (default): the CPU path, as a device of its own ([`Device`]`::Cpu`) and as a fallback for others. Without it,
+//!   devices are OpenCL devices alone, [`Device::best`] fails if there is none, and an operation that its device does
+//!   not support is an error ([`ErrorKind::Unsupported`]) that names what the device lacks.
 //! - `image`: conversions from and to the types of the `image` crate, without its codecs.
 //! - `ndarray`: conversions from and to the types of `ndarray`.
+//!
+//! Without `opencl` and without `cpu` there are no devices; [`Context::over`] still runs operations on an executor of the
+//! application.
 
 #![deny(missing_docs)]
 
 mod context;
+#[cfg(feature = "cpu")]
 pub mod cpu;
 mod device;
 #[cfg(not(feature = "opencl"))]
@@ -57,6 +64,7 @@ mod matrix;
 mod memory;
 mod operation;
 mod pending;
+#[cfg(feature = "cpu")]
 mod pool;
 mod task;
 mod team;

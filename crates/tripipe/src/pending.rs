@@ -6,12 +6,11 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context as Task, Poll, Waker};
 use std::thread;
-use std::time::Instant;
 
 use tripipe_launch::{Submission, Timing};
 
 use crate::Error;
-use crate::engine::host::HostTask;
+use crate::engine::Ended;
 use crate::error::Fault;
 use crate::line::{Line, Outcome};
 
@@ -44,7 +43,7 @@ impl Event {
 
     /// An operation with nothing to do.
     pub(crate) fn done() -> Self {
-        Self::ended(Arc::new(HostTask::over(Instant::now())))
+        Self::ended(Arc::new(Ended::default()))
     }
 
     /// The value that `make` returns when the operation has ended.
@@ -234,7 +233,7 @@ impl<T> std::fmt::Debug for Pending<T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "cpu"))]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests {
     use std::sync::mpsc::Receiver;
@@ -259,9 +258,9 @@ mod tests {
             Ok(())
         };
         let size = Size { inputs: Vec::new(), result: (Role::Result, 1), written: 1, operations: 1.0 };
-        let host = Host { work: Arc::new(work), small: false, size };
+        let host = Host { name: "a test", work: Arc::new(work), small: false, size };
         let plan = |_: &Probe| Err(Refused::Lacks("kernels".to_owned()));
-        let operation = Operation::new(context, "a test", plan, host, RunOn::Fastest).unwrap();
+        let operation = Operation::new(context, plan, host, RunOn::Fastest).unwrap();
         let result = Vector::from_slice(context, &[0u8]).unwrap();
         operation.run(&[], result.memory(), Later::default()).unwrap()
     }

@@ -8,12 +8,19 @@ use tripipe_kernels::filter::{FilterError, Raster};
 use tripipe_kernels::{Plan, PlanError, Role};
 use tripipe_launch::ScalarType;
 
+#[cfg(feature = "cpu")]
 use crate::cpu::{CpuError, Threads};
 use crate::explanation::{Arithmetic, Explanation};
 use crate::kept::{Described, Family, key};
 use crate::memory::Memory;
-use crate::operation::{Host, Inputs, Later, Operation, Placed, RunOn, Size};
+#[cfg(feature = "cpu")]
+use crate::operation::Inputs;
+use crate::operation::{Host, Later, Operation, Placed, RunOn, Size};
 use crate::{Context, Error, Event};
+
+/// The number of elements that the CPU path processes in less time than waking another thread takes.
+#[cfg(feature = "cpu")]
+const SMALL: usize = 1 << 13;
 
 /// The description of a computation.
 pub(crate) trait Task: Clone + PartialEq + Send + Sync + 'static {
@@ -45,6 +52,7 @@ pub(crate) trait Task: Clone + PartialEq + Send + Sync + 'static {
     ///
     /// # Errors
     /// Slices that are too short.
+    #[cfg(feature = "cpu")]
     fn run(&self, inputs: &Inputs<'_>, output: &mut [u8], threads: Threads) -> Result<(), CpuError>;
 
     /// Whether both cost the same: they differ only in a factor.
@@ -87,17 +95,23 @@ impl Context {
 
 impl<T: Task> Prepared<T> {
     fn new(context: &Context, task: T, run_on: RunOn) -> Result<Self, Error> {
-        /// The number of elements that the CPU path processes in less time than waking another thread takes.
-        const SMALL: usize = 1 << 13;
         let Sizes { inputs, result, written } = task.sizes()?;
         let operations = task.elements() as f64;
         let size = Size { inputs, result: (Role::Result, result), written, operations };
+        #[cfg(feature = "cpu")]
         let on_host = task.clone();
-        let work =
-            move |inputs: &Inputs<'_>, output: &mut [u8], threads| on_host.run(inputs, output, threads);
-        let host = Host { work: Arc::new(work), small: task.elements() <= SMALL, size };
+        let host = Host {
+            name: T::KERNEL,
+            #[cfg(feature = "cpu")]
+            work: Arc::new(move |inputs: &Inputs<'_>, output: &mut [u8], threads| {
+                on_host.run(inputs, output, threads)
+            }),
+            #[cfg(feature = "cpu")]
+            small: task.elements() <= SMALL,
+            size,
+        };
         let plan = |probe: &Probe| Ok(task.plan(probe)?);
-        let operation = Operation::new(context, T::KERNEL, plan, host, run_on)?;
+        let operation = Operation::new(context, plan, host, run_on)?;
         Ok(Self { task, operation })
     }
 

@@ -8,7 +8,7 @@
 //! use tripipe::{Context, Device, Team};
 //!
 //! # fn main() -> Result<(), tripipe::Error> {
-//! let team = Team::new(vec![Context::new(&Device::best())?, Context::new(&Device::Cpu)?])?;
+//! let team = Team::new(vec![Context::new(&Device::best()?)?, Context::new(&Device::Cpu)?])?;
 //! let (a, b) = (vec![2.0f32; 300 * 40], vec![3.0f32; 40 * 50]);
 //! let mut c = vec![0.0; 300 * 50];
 //! let shares = team.product(&a, &b, &mut c, [300, 50, 40])?;

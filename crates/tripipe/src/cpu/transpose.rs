@@ -12,6 +12,7 @@ use pulp::{Arch, Simd, WithSimd};
 use super::bands::for_each_band;
 use super::error::check_length;
 use super::{CpuError, Threads};
+use crate::memory::{elements_of, elements_of_mut};
 
 /// Rows and columns of a tile.
 const TILE: usize = 256;
@@ -44,6 +45,37 @@ pub fn transpose_u8(
     threads: Threads,
 ) -> Result<(), CpuError> {
     transpose::<u8, 16>("transpose_u8", src, dst, rows, cols, threads)
+}
+
+/// Transposes a row-major matrix whose elements have this number of bytes.
+///
+/// # Errors
+/// As [`transpose_f32`].
+pub(crate) fn transpose_bytes(
+    from: &[u8],
+    to: &mut [u8],
+    [rows, columns]: [usize; 2],
+    element_bytes: usize,
+    threads: Threads,
+) -> Result<(), CpuError> {
+    match element_bytes {
+        1 => transpose_u8(&from[..rows * columns], &mut to[..rows * columns], rows, columns, threads),
+        4 => transpose_f32(
+            &elements_of(from)[..rows * columns],
+            &mut elements_of_mut(to)[..rows * columns],
+            rows,
+            columns,
+            threads,
+        ),
+        _ => {
+            for (i, row) in from.chunks_exact(columns.max(1) * element_bytes).take(rows).enumerate() {
+                for (j, element) in row.chunks_exact(element_bytes).enumerate() {
+                    to[(j * rows + i) * element_bytes..][..element_bytes].copy_from_slice(element);
+                }
+            }
+            Ok(())
+        }
+    }
 }
 
 fn transpose<T: Copy + Default + Send + Sync, const BLOCK: usize>(

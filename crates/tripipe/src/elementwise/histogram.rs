@@ -1,13 +1,14 @@
 //! How often each value occurs.
 
 use tripipe_device::Probe;
-use tripipe_kernels::filter::{Element, FilterError, Layout, Raster};
+use tripipe_kernels::filter::{FilterError, Raster};
 use tripipe_kernels::{Plan, PlanError, Role, elementwise};
 
-use crate::cpu::{CpuError, Threads};
+#[cfg(feature = "cpu")]
+use crate::cpu::{self, CpuError, Threads};
 use crate::error::Fault;
 use crate::kept::key;
-use crate::memory::{elements_of as cast, elements_of_mut as cast_mut};
+#[cfg(feature = "cpu")]
 use crate::operation::Inputs;
 use crate::task::{Sizes, Task, name_of_image, raster_bytes};
 use crate::{Error, Image, Pending, Pixel, Vector};
@@ -73,36 +74,17 @@ impl Task for Histogram {
         Ok(Sizes { inputs, result, written: result })
     }
 
+    #[cfg(feature = "cpu")]
     fn run(&self, inputs: &Inputs<'_>, output: &mut [u8], _: Threads) -> Result<(), CpuError> {
-        histogram(&self.raster, inputs.get(Role::Source)?, &mut cast_mut::<u32>(output)[..256]);
+        cpu::histogram(&self.raster, inputs.get(Role::Source)?, output);
         Ok(())
-    }
-}
-
-fn histogram(raster: &Raster, image: &[u8], bins: &mut [u32]) {
-    bins.fill(0);
-    if raster.is_empty() {
-        return;
-    }
-    let planes = if raster.layout == Layout::Packed { 1 } else { raster.channels };
-    for plane in 0..planes {
-        for y in 0..raster.height {
-            let first = raster.index([0, y], if planes > 1 { plane } else { 0 });
-            if raster.element == Element::U16 {
-                for value in &cast::<u16>(image)[first..][..raster.row_elements()] {
-                    bins[usize::from(*value >> 8)] += 1;
-                }
-            } else {
-                for value in &image[first..][..raster.row_elements()] {
-                    bins[usize::from(*value)] += 1;
-                }
-            }
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tripipe_kernels::filter::Element;
+
     use super::*;
 
     #[test]

@@ -9,14 +9,18 @@ use tripipe_kernels::elementwise::{self, Grid, Map, Number, Step};
 
 use super::array::sealed::Makes;
 use super::array::{Array, ArrayMut, Part, begin_later};
+#[cfg(feature = "cpu")]
+use crate::cpu;
 use crate::element::{Float, sealed::Sealed};
 use crate::error::Fault;
 use crate::explanation::{Arithmetic, Explanation};
 use crate::kept::{Described, Family, key};
 use crate::memory::Memory;
-use crate::operation::{Host, Inputs, Operation, Placed, RunOn, Size};
+#[cfg(feature = "cpu")]
+use crate::operation::Inputs;
+use crate::operation::{Host, Operation, Placed, RunOn, Size};
 use crate::task::name_of;
-use crate::{Context, Element, Error, Event, Pending, cpu};
+use crate::{Context, Element, Error, Event, Pending};
 
 /// A computation on each element of a vector, a matrix or an image, or of a part of one, with elements of type `T`.
 ///
@@ -232,6 +236,10 @@ pub(super) fn run(map: Map, inputs: &[(Role, &Memory)], result: &Memory) -> Resu
     mapped.operation.run(&inputs, result.memory, result.later)
 }
 
+/// The number of elements that the CPU path processes in less time than waking another thread takes.
+#[cfg(feature = "cpu")]
+const SMALL: usize = 1 << 14;
+
 /// A map that is ready to run.
 pub(crate) struct Mapped {
     map: Map,
@@ -263,8 +271,6 @@ fn costs_as(one: &Map, other: &Map) -> bool {
 
 impl Mapped {
     fn new(context: &Context, map: &Map, run_on: RunOn) -> Result<Self, Error> {
-        /// The number of elements that the CPU path processes in less time than waking another thread takes.
-        const SMALL: usize = 1 << 14;
         let count = map.result.count();
         let bytes = |(role, grid, element): (Role, &Grid, tripipe_launch::ScalarType)| {
             let bytes = grid.span().and_then(|span| span.checked_mul(element.bytes()));
@@ -276,16 +282,23 @@ impl Mapped {
         let written = if map.source.is_some() { count.saturating_mul(map.to.bytes()) } else { 0 };
         let operations = count as f64 * map.steps.len().max(1) as f64;
         let size = Size { inputs, result, written, operations };
+        #[cfg(feature = "cpu")]
         let kept = map.clone();
-        let work = move |inputs: &Inputs<'_>, output: &mut [u8], threads| {
-            let roles = kept.operands().map(|(role, _, _)| role).filter(|role| *role != Role::Result);
-            let inputs: Vec<&[u8]> = roles.map(|role| inputs.get(role)).collect::<Result<_, _>>()?;
-            cpu::map(&kept, &inputs, output, threads);
-            Ok(())
+        let host = Host {
+            name: "an elementwise operation",
+            #[cfg(feature = "cpu")]
+            work: Arc::new(move |inputs: &Inputs<'_>, output: &mut [u8], threads| {
+                let roles = kept.operands().map(|(role, _, _)| role).filter(|role| *role != Role::Result);
+                let inputs: Vec<&[u8]> = roles.map(|role| inputs.get(role)).collect::<Result<_, _>>()?;
+                cpu::map(&kept, &inputs, output, threads);
+                Ok(())
+            }),
+            #[cfg(feature = "cpu")]
+            small: count <= SMALL,
+            size,
         };
-        let host = Host { work: Arc::new(work), small: count <= SMALL, size };
         let plan = |_: &_| Ok(elementwise::map(map)?);
-        let operation = Operation::new(context, "an elementwise operation", plan, host, run_on)?;
+        let operation = Operation::new(context, plan, host, run_on)?;
         Ok(Self { map: map.clone(), operation })
     }
 }

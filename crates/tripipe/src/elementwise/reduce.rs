@@ -8,10 +8,12 @@ use tripipe_launch::ScalarType;
 
 use super::array::sealed::Lies;
 use super::array::{Part, begin_later};
+#[cfg(feature = "cpu")]
 use crate::cpu::{self, CpuError, Threads};
 use crate::error::Fault;
 use crate::kept::key;
 use crate::memory::Memory;
+#[cfg(feature = "cpu")]
 use crate::operation::Inputs;
 use crate::task::{Sizes, Task, name_of};
 use crate::{Element, Error, Image, ImageView, Matrix, MatrixView, Pending, Pixel, Vector};
@@ -92,6 +94,7 @@ impl Task for Reduce {
         Ok(Sizes { inputs, result, written: result })
     }
 
+    #[cfg(feature = "cpu")]
     fn run(&self, inputs: &Inputs<'_>, output: &mut [u8], _: Threads) -> Result<(), CpuError> {
         let x = inputs.get(Role::X)?;
         let y = if self.reduction == Reduction::Dot { inputs.get(Role::Y)? } else { x };

@@ -1,15 +1,15 @@
 //! Sums with a scaled vector.
 
-use half::f16;
 use tripipe_device::Probe;
 use tripipe_kernels::elementwise::{self, Vector as Dense};
 use tripipe_kernels::filter::{Element, FilterError};
 use tripipe_kernels::{Plan, PlanError, Role};
 
 use super::Summed;
-use crate::cpu::{CpuError, Threads};
+#[cfg(feature = "cpu")]
+use crate::cpu::{self, CpuError, Threads};
 use crate::kept::key;
-use crate::memory::{elements_of as cast, elements_of_mut as cast_mut};
+#[cfg(feature = "cpu")]
 use crate::operation::Inputs;
 use crate::task::{Sizes, Task};
 use crate::{Error, Event, Pixel, Vector};
@@ -59,40 +59,13 @@ impl Task for ScaledSum {
         Ok(Sizes { inputs: vec![(Role::Source, bytes)], result: bytes, written: 0 })
     }
 
+    #[cfg(feature = "cpu")]
     fn run(&self, inputs: &Inputs<'_>, output: &mut [u8], _: Threads) -> Result<(), CpuError> {
-        let Self { alpha, length, element } = *self;
-        let x = inputs.get(Role::Source)?;
-        if element == Element::F16 {
-            axpy::<f16>(alpha, &cast(x)[..length], &mut cast_mut(output)[..length]);
-        } else {
-            axpy::<f32>(alpha, &cast(x)[..length], &mut cast_mut(output)[..length]);
-        }
+        cpu::scaled_sum(self.element, self.length, self.alpha, inputs.get(Role::Source)?, output);
         Ok(())
     }
 
     fn costs_as(&self, other: &Self) -> bool {
         self.length == other.length && self.element == other.element
-    }
-}
-
-trait Real: Copy + Into<f32> {
-    fn of(value: f32) -> Self;
-}
-
-impl Real for f32 {
-    fn of(value: f32) -> Self {
-        value
-    }
-}
-
-impl Real for f16 {
-    fn of(value: f32) -> Self {
-        Self::from_f32(value)
-    }
-}
-
-fn axpy<T: Real>(alpha: f32, x: &[T], y: &mut [T]) {
-    for (y, x) in y.iter_mut().zip(x) {
-        *y = T::of((*y).into() + alpha * (*x).into());
     }
 }

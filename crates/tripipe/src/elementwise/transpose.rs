@@ -5,9 +5,10 @@ use tripipe_kernels::elementwise::{self, Matrix as Dense};
 use tripipe_kernels::filter::FilterError;
 use tripipe_kernels::{Plan, PlanError, Role};
 
+#[cfg(feature = "cpu")]
 use crate::cpu::{self, CpuError, Threads};
 use crate::kept::key;
-use crate::memory::{elements_of as cast, elements_of_mut as cast_mut};
+#[cfg(feature = "cpu")]
 use crate::operation::Inputs;
 use crate::task::{Sizes, Task};
 use crate::{Element, Error, Event, Matrix, Order, Pending};
@@ -74,35 +75,9 @@ impl Task for Transpose {
         Ok(Sizes { inputs: vec![(Role::Source, bytes)], result: bytes, written: bytes })
     }
 
+    #[cfg(feature = "cpu")]
     fn run(&self, inputs: &Inputs<'_>, output: &mut [u8], threads: Threads) -> Result<(), CpuError> {
         let extents = [self.rows, self.columns];
-        transpose(inputs.get(Role::Source)?, output, extents, self.element_bytes, threads)
-    }
-}
-
-fn transpose(
-    from: &[u8],
-    to: &mut [u8],
-    [rows, columns]: [usize; 2],
-    element_bytes: usize,
-    threads: Threads,
-) -> Result<(), CpuError> {
-    match element_bytes {
-        1 => cpu::transpose_u8(&from[..rows * columns], &mut to[..rows * columns], rows, columns, threads),
-        4 => cpu::transpose_f32(
-            &cast(from)[..rows * columns],
-            &mut cast_mut(to)[..rows * columns],
-            rows,
-            columns,
-            threads,
-        ),
-        _ => {
-            for (i, row) in from.chunks_exact(columns.max(1) * element_bytes).take(rows).enumerate() {
-                for (j, element) in row.chunks_exact(element_bytes).enumerate() {
-                    to[(j * rows + i) * element_bytes..][..element_bytes].copy_from_slice(element);
-                }
-            }
-            Ok(())
-        }
+        cpu::transpose_bytes(inputs.get(Role::Source)?, output, extents, self.element_bytes, threads)
     }
 }

@@ -59,6 +59,7 @@ impl Core {
         self.in_background.store(background, Ordering::Relaxed);
     }
 
+    #[cfg(feature = "cpu")]
     pub(crate) fn falls_back_when_slower(&self) -> bool {
         self.falls_back_when_slower.load(Ordering::Relaxed)
     }

@@ -1,13 +1,16 @@
 //! What runs the operations of a context: the kernels of a device, or the CPU path.
 //!
 //! [`Engine`] is all that a context needs of it, [`Storage`] what memory needs, and [`Ready`] what an operation needs.
-//! There is one implementation of each for [`kernels`], and one for the [CPU path](host). Nothing outside this folder
-//! depends on which one it is.
+//! There is one implementation of each for [`kernels`], and one for the CPU path (`host`, feature `cpu`). Nothing outside
+//! this folder depends on which one it is.
 
 mod core;
+mod ended;
+#[cfg(feature = "cpu")]
 pub(crate) mod host;
 pub(crate) mod kernels;
 
+#[cfg(feature = "cpu")]
 use std::sync::Arc;
 
 use crate::driver::memory::External;
@@ -16,11 +19,13 @@ use tripipe_kernels::{Plan, Role};
 use tripipe_launch::{Block, MemoryKind};
 
 pub(crate) use self::core::Core;
+pub(crate) use self::ended::Ended;
 use crate::error::Fault;
 use crate::explanation::Arithmetic;
 use crate::memory::Memory;
 use crate::operation::{Host, Refused, Run, RunOn};
 use crate::{Context, Error, Event, Pending};
+#[cfg(feature = "cpu")]
 use host::Cells;
 use kernels::{DeviceMemory, Trial};
 
@@ -110,6 +115,7 @@ pub(crate) trait Storage: Send + Sync {
     }
 
     /// The memory of the CPU path; `None` for memory of a device.
+    #[cfg(feature = "cpu")]
     fn cells(&self) -> Option<&Arc<Cells>> {
         None
     }

@@ -11,12 +11,6 @@ use crate::cpu::{self, CpuError, Operand, Place, Threads};
 use crate::memory::{elements_of, elements_of_mut};
 use crate::operation::{HostWork, Inputs};
 
-/// The name of the kernel in explanations.
-pub(super) const KERNEL: &str = "blocked product in SIMD";
-/// The reason for it in explanations.
-pub(super) const WHY: &str =
-    "packed blocks that stay in cache, on all threads; halves are summed in f32, bytes in i32";
-
 /// The product on the CPU path.
 pub(super) fn work(gemm: &Gemm) -> HostWork {
     let gemm = gemm.clone();

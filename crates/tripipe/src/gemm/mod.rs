@@ -19,6 +19,7 @@
 //! ```
 
 mod factor;
+#[cfg(feature = "cpu")]
 mod host;
 mod operation;
 mod packed;

@@ -8,6 +8,7 @@ use tripipe_kernels::gemm::{
 };
 use tripipe_launch::ExecuteError;
 
+#[cfg(feature = "cpu")]
 use super::host;
 use crate::error::Fault;
 use crate::explanation::{Arithmetic, Prediction, RunnerUp};
@@ -16,7 +17,13 @@ use crate::operation::{Host, Later, Operation, Placed, Refused, RunOn, Size};
 use crate::{Context, Error, Event, Explanation};
 
 /// The number of multiply-adds that the CPU path does in less time than waking another thread takes.
+#[cfg(feature = "cpu")]
 const SMALL: f64 = 64.0 * 64.0 * 64.0;
+
+/// The name of the kernel of the CPU path in explanations.
+const KERNEL: &str = "blocked product in SIMD";
+/// The reason for it in explanations.
+const WHY: &str = "packed blocks that stay in cache, on all threads; halves are summed in f32, bytes in i32";
 
 /// A product prepared for operands with the described layouts.
 pub(crate) struct GemmOperation {
@@ -115,8 +122,15 @@ impl GemmOperation {
             written: written(gemm),
             operations: gemm.operations(),
         };
-        let host = Host { work: host::work(gemm), small: gemm.operations() <= 2.0 * SMALL, size };
-        let operation = Operation::new(context, "a product", plan, host, run_on)?;
+        let host = Host {
+            name: "a product",
+            #[cfg(feature = "cpu")]
+            work: host::work(gemm),
+            #[cfg(feature = "cpu")]
+            small: gemm.operations() <= 2.0 * SMALL,
+            size,
+        };
+        let operation = Operation::new(context, plan, host, run_on)?;
         Ok(Self { gemm: gemm.clone(), given: *given, choice, operation })
     }
 
@@ -201,6 +215,7 @@ impl GemmOperation {
     }
 
     /// Runs it on the CPU path, over A, B and C in memory of the calling thread.
+    #[cfg(feature = "cpu")]
     pub(crate) fn run_here(&self, inputs: &[(Role, &[u8])], c: &mut [u8]) -> Result<(), Error> {
         self.operation.run_here(inputs, c)
     }
@@ -249,8 +264,8 @@ impl GemmOperation {
                 });
             }
             _ => {
-                host::KERNEL.clone_into(&mut explanation.kernel);
-                host::WHY.clone_into(&mut explanation.why);
+                KERNEL.clone_into(&mut explanation.kernel);
+                WHY.clone_into(&mut explanation.why);
             }
         }
         if let Some(choice) = &self.choice {

@@ -4,9 +4,11 @@ use tripipe_device::Probe;
 use tripipe_kernels::filter::{FilterError, Raster, Semiplanar, rgb_to_frame, semiplanar_to_rgb};
 use tripipe_kernels::{Plan, PlanError, Role};
 
+#[cfg(feature = "cpu")]
 use crate::cpu::{self, CpuError, Threads};
 use crate::error::Fault;
 use crate::kept::key;
+#[cfg(feature = "cpu")]
 use crate::operation::Inputs;
 use crate::task::{Sizes, Task, name_of_image, pixel_bytes, raster_bytes};
 use crate::{Error, Event, Image, Pending, Pixel, Vector};
@@ -97,6 +99,7 @@ impl Task for FromFrame {
         Ok(Sizes { inputs, result: raster_bytes(&self.to)?, written: pixel_bytes(&self.to) })
     }
 
+    #[cfg(feature = "cpu")]
     fn run(&self, inputs: &Inputs<'_>, output: &mut [u8], threads: Threads) -> Result<(), CpuError> {
         let (luma, chroma) = (inputs.get(Role::Luma)?, inputs.get(Role::Chroma)?);
         cpu::semiplanar_to_rgb(&self.from, luma, chroma, &self.to, output, threads)
@@ -135,6 +138,7 @@ impl Task for ToFrame {
         Ok(Sizes { inputs, result: self.to.bytes(), written })
     }
 
+    #[cfg(feature = "cpu")]
     fn run(&self, inputs: &Inputs<'_>, output: &mut [u8], threads: Threads) -> Result<(), CpuError> {
         cpu::rgb_to_frame(&self.from, inputs.get(Role::Source)?, &self.to, output, threads)
     }

@@ -4,9 +4,11 @@ use tripipe_device::Probe;
 use tripipe_kernels::filter::{FilterError, Interpolation, Layout, Raster, resize};
 use tripipe_kernels::{Plan, PlanError, Role};
 
+#[cfg(feature = "cpu")]
 use crate::cpu::{self, CpuError, Threads};
 use crate::error::Fault;
 use crate::kept::key;
+#[cfg(feature = "cpu")]
 use crate::operation::Inputs;
 use crate::task::{Sizes, Task, name_of_image, pixel_bytes, raster_bytes};
 use crate::{Error, Event, Image, Pending, Pixel};
@@ -80,6 +82,7 @@ impl Task for Resize {
         Ok(Sizes { inputs, result: raster_bytes(&self.to)?, written: pixel_bytes(&self.to) })
     }
 
+    #[cfg(feature = "cpu")]
     fn run(&self, inputs: &Inputs<'_>, output: &mut [u8], threads: Threads) -> Result<(), CpuError> {
         let source = inputs.get(Role::Source)?;
         cpu::resize(self.interpolation, &self.from, source, &self.to, output, threads)

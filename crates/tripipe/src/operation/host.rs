@@ -1,18 +1,24 @@
-//! The implementation of an operation on the CPU path.
+//! What an operation is besides its kernels: its name, its size, its implementation on the CPU path.
 
+#[cfg(feature = "cpu")]
 use std::sync::Arc;
 
 use tripipe_kernels::Role;
 
+#[cfg(feature = "cpu")]
 use crate::cpu::{CpuError, Threads};
+#[cfg(feature = "cpu")]
 use crate::pool::on_pool;
 
+#[cfg(feature = "cpu")]
 /// The operation on the CPU path: the inputs, the output, and how many threads it may use.
 pub(crate) type HostWork = Arc<dyn Fn(&Inputs<'_>, &mut [u8], Threads) -> Result<(), CpuError> + Send + Sync>;
 
 /// The bytes that an operation reads, by role.
+#[cfg(feature = "cpu")]
 pub(crate) struct Inputs<'b>(pub(crate) &'b [(Role, &'b [u8])]);
 
+#[cfg(feature = "cpu")]
 impl<'b> Inputs<'b> {
     /// The bytes of an input.
     ///
@@ -25,20 +31,27 @@ impl<'b> Inputs<'b> {
 }
 
 /// How many bytes later the operands begin than an operation was made for.
+#[cfg(feature = "cpu")]
 pub(crate) struct Begins {
     pub(super) inputs: Vec<(Role, usize)>,
     pub(super) result: usize,
 }
 
-/// The implementation on the CPU path, as a fallback for a device or on its own.
+/// An operation besides its kernels.
 #[derive(Clone)]
 pub(crate) struct Host {
+    /// The name of the operation, for errors.
+    pub(crate) name: &'static str,
+    /// The implementation on the CPU path, as a fallback for a device or on its own.
+    #[cfg(feature = "cpu")]
     pub(crate) work: HostWork,
     /// Whether it takes so little time that no other thread need be woken for it.
+    #[cfg(feature = "cpu")]
     pub(crate) small: bool,
     pub(crate) size: Size,
 }
 
+#[cfg(feature = "cpu")]
 impl Host {
     /// As [`Self::run`], with inputs in the order of `begins`, where it also says how much later they begin.
     pub(crate) fn run_later(

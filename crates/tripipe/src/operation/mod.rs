@@ -10,6 +10,7 @@ use std::time::Instant;
 use tripipe_device::Probe;
 use tripipe_kernels::{Plan, PlanError, Role};
 
+#[cfg(feature = "cpu")]
 use crate::engine::host::{done, guarded};
 use crate::engine::kernels::Trial;
 use crate::engine::{Core, Ready};
@@ -18,14 +19,14 @@ use crate::memory::Memory;
 use crate::{Context, Error, Event};
 use times::Times;
 
-pub(crate) use host::{Host, HostWork, Inputs, Size};
+pub(crate) use host::{Host, Size};
+#[cfg(feature = "cpu")]
+pub(crate) use host::{HostWork, Inputs};
 pub(crate) use run::{Later, Placed, Run};
 
 /// An operation on one context, which can be run any number of times.
 pub(crate) struct Operation {
     core: Arc<Core>,
-    /// The name of the operation, for errors.
-    name: &'static str,
     ready: Box<dyn Ready>,
     host: Host,
     times: Times,
@@ -44,7 +45,7 @@ pub(crate) enum RunOn {
 
 /// The reason why there is no plan for an operation.
 pub(crate) enum Refused {
-    /// The device lacks a feature; the CPU path does not.
+    /// The device lacks a feature; the CPU path does not need it.
     Lacks(String),
     /// It is invalid on any device.
     Wrong(Error),
@@ -64,17 +65,17 @@ impl Operation {
     /// what the plan needs, and where `run_on` leaves it to the CPU path.
     ///
     /// # Errors
+    /// Without the feature `cpu`: a device that lacks what the plan needs.
     /// Operands that do not fit together; a kernel does not build; the device is gone.
     pub(crate) fn new(
         context: &Context,
-        name: &'static str,
         plan: impl FnOnce(&Probe) -> Result<Plan<'static>, Refused>,
         host: Host,
         run_on: RunOn,
     ) -> Result<Self, Error> {
         let core = Arc::clone(context.core());
         let ready = core.engine().prepare(context, Box::new(plan), &host, run_on)?;
-        Ok(Self { core, name, ready, host, times: Times::default() })
+        Ok(Self { core, ready, host, times: Times::default() })
     }
 
     /// Whether the operands can begin later by this much than the plan says, on a device and on the CPU path.
@@ -90,8 +91,8 @@ impl Operation {
     pub(crate) fn run(&self, inputs: &[Placed<'_>], result: &Memory, later: Later) -> Result<Event, Error> {
         let begun = Instant::now();
         let Size { result: (role, _), written, .. } = self.host.size;
-        let run =
-            Run { operation: self.name, inputs, result: Placed { role, memory: result, later }, written };
+        let result = Placed { role, memory: result, later };
+        let run = Run { operation: self.host.name, inputs, result, written };
         run.check(&self.core, &self.host.size)?;
         let pending = self.ready.run(&run)?;
         self.times.add(&pending, begun, self.runs_kernels());
@@ -102,6 +103,7 @@ impl Operation {
     ///
     /// # Errors
     /// An input is missing; slices that are too short.
+    #[cfg(feature = "cpu")]
     pub(crate) fn run_here(&self, inputs: &[(Role, &[u8])], output: &mut [u8]) -> Result<(), Error> {
         done(guarded(|| self.host.run(inputs, output)))
     }
@@ -161,7 +163,7 @@ impl Operation {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "cpu"))]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -189,9 +191,9 @@ mod tests {
             written: 16,
             operations: 16.0,
         };
-        let host = Host { work: Arc::new(work), small, size };
+        let host = Host { name: "a test", work: Arc::new(work), small, size };
         let plan = |_: &Probe| Err(Refused::Lacks("what is needed".to_owned()));
-        Operation::new(context, "a test", plan, host, RunOn::Fastest).unwrap()
+        Operation::new(context, plan, host, RunOn::Fastest).unwrap()
     }
 
     fn run_copy(copy: &Operation, from: &Vector<u8>, to: &Vector<u8>) -> Result<Event, Error> {
@@ -258,9 +260,9 @@ mod tests {
         };
         let inputs = vec![(Role::A, 1), (Role::B, 1)];
         let size = Size { inputs, result: (Role::C, 1), written: 1, operations: 1.0 };
-        let host = Host { work: Arc::new(work), small: true, size };
+        let host = Host { name: "a test", work: Arc::new(work), small: true, size };
         let plan = |_: &Probe| Err(Refused::Lacks("kernels".to_owned()));
-        Operation::new(context, "a test", plan, host, RunOn::Fastest).unwrap()
+        Operation::new(context, plan, host, RunOn::Fastest).unwrap()
     }
 
     #[test]

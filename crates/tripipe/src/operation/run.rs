@@ -5,7 +5,9 @@ use std::sync::Arc;
 use tripipe_kernels::Role;
 use tripipe_launch::{ExecuteError, Submission};
 
-use super::host::{Begins, Size};
+#[cfg(feature = "cpu")]
+use super::host::Begins;
+use super::host::Size;
 use crate::engine::Core;
 use crate::error::Fault;
 use crate::line::{Line, Outcome};
@@ -64,6 +66,7 @@ impl<'r> Run<'r> {
     }
 
     /// How many bytes later each operand begins.
+    #[cfg(feature = "cpu")]
     pub(crate) fn begins(&self) -> Begins {
         let inputs = self.inputs.iter().map(|input| (input.role, input.later.bytes));
         Begins { inputs: inputs.collect(), result: self.result.later.bytes }

@@ -199,7 +199,8 @@ impl Work for Filtering<'_> {
         let pitch_bytes = pitch_bytes(&self.to);
         let (plane_out, skipped) = (row_bytes * to.height, row_bytes * (rows.start - above));
         let wanted = row_bytes * rows.len();
-        let computing = if on_host {
+        #[cfg(feature = "cpu")]
+        if on_host {
             grow(made, to.elements()? * to.element.bytes())?;
             let start = Instant::now();
             filter.run_here(&self.source[first(0)..], made)?;
@@ -207,26 +208,24 @@ impl Work for Filtering<'_> {
             for (plane, part) in parts.iter_mut().enumerate() {
                 spread(&made[plane * plane_out + skipped..][..wanted], part, [row_bytes, pitch_bytes]);
             }
-            Some(seconds)
-        } else {
-            let source = room(context, source, from.elements()? * from.element.bytes())?;
-            let result = room(context, result, to.elements()? * to.element.bytes())?;
-            let plane_in = from.plane_pitch * from.element.bytes();
-            for plane in 0..plane_count(&from) {
-                source.write(plane * plane_in, &self.source[first(plane)..][..plane_bytes(&from)])?;
+            return Ok(Spent { building, computing: Some(seconds) });
+        }
+        let source = room(context, source, from.elements()? * from.element.bytes())?;
+        let result = room(context, result, to.elements()? * to.element.bytes())?;
+        let plane_in = from.plane_pitch * from.element.bytes();
+        for plane in 0..plane_count(&from) {
+            source.write(plane * plane_in, &self.source[first(plane)..][..plane_bytes(&from)])?;
+        }
+        let computing = filter.run_over(source, result)?.seconds_if_taken()?;
+        for (plane, part) in parts.iter_mut().enumerate() {
+            if part.len() == wanted {
+                result.read(plane * plane_out + skipped, part)?;
+            } else {
+                grow(made, wanted)?;
+                result.read(plane * plane_out + skipped, made)?;
+                spread(made, part, [row_bytes, pitch_bytes]);
             }
-            let seconds = filter.run_over(source, result)?.seconds_if_taken()?;
-            for (plane, part) in parts.iter_mut().enumerate() {
-                if part.len() == wanted {
-                    result.read(plane * plane_out + skipped, part)?;
-                } else {
-                    grow(made, wanted)?;
-                    result.read(plane * plane_out + skipped, made)?;
-                    spread(made, part, [row_bytes, pitch_bytes]);
-                }
-            }
-            seconds
-        };
+        }
         Ok(Spent { building, computing })
     }
 }

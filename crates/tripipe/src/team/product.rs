@@ -119,6 +119,9 @@ impl<T: Factor> Work for Multiplying<'_, T> {
         let building = start.elapsed().as_secs_f64();
         let operation = &bench.operations[place];
         let a: &[u8] = bytemuck::cast_slice(&self.a[rows.start * k..rows.end * k]);
+        #[cfg(not(feature = "cpu"))]
+        let Some(b) = &bench.b else { return Err(Error::from(Fault::NoCpuPath)) };
+        #[cfg(feature = "cpu")]
         let Some(b) = &bench.b else {
             let start = Instant::now();
             operation.run_here(&[(Role::A, a), (Role::B, bytemuck::cast_slice(self.b))], c)?;

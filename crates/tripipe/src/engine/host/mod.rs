@@ -19,7 +19,7 @@ use memory::{HostMemory, with_cells};
 use queue::HostQueue;
 
 pub(crate) use memory::Cells;
-pub(crate) use queue::{HostTask, done, guarded};
+pub(crate) use queue::{done, guarded};
 
 /// The CPU path of one context.
 pub(crate) struct HostPath {

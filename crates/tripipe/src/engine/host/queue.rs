@@ -156,12 +156,6 @@ impl Task {
 }
 
 impl HostTask {
-    /// A task that began at `start` and has just ended.
-    pub(crate) fn over(start: Instant) -> Self {
-        let timing = Timing { end_ns: nanoseconds(start), ..Timing::default() };
-        Self { start, queued_ns: 0, phase: Mutex::new(Phase::Over(Ok(timing))), done: Condvar::new() }
-    }
-
     /// Whether it has ended successfully.
     pub(crate) fn went_well(&self) -> bool {
         matches!(&*lock(&self.phase), Phase::Over(Ok(_)))

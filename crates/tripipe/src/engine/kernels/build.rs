@@ -1,6 +1,8 @@
 //! Kernels that are built on another thread while the CPU path does the work.
 
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
+#[cfg(feature = "cpu")]
+use std::sync::mpsc::TryRecvError;
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
@@ -65,7 +67,8 @@ impl Build {
         self.can_move.contains(&operand)
     }
 
-    /// The plan with its kernels, once they are built.
+    /// The plan with its kernels; `None` while they are being built, if the CPU path does the operation until then.
+    /// Without the feature `cpu`, waits for them.
     ///
     /// # Errors
     /// A kernel does not build; the device is gone.
@@ -73,11 +76,15 @@ impl Build {
         if self.planned.get().is_none() {
             let mut under_way = lock(&self.under_way);
             if let Some(UnderWay { plan, made }) = &*under_way {
+                // A thread that panicked has sent nothing, and built nothing.
+                #[cfg(feature = "cpu")]
                 let made = match made.try_recv() {
                     Ok(made) => made,
                     Err(TryRecvError::Empty) => return Ok(None),
                     Err(TryRecvError::Disconnected) => Made::default(),
                 };
+                #[cfg(not(feature = "cpu"))]
+                let made = made.recv().unwrap_or_default();
                 kernels.runner().adopt(made.programs)?;
                 let planned = Planned::new(kernels, plan.clone())?.built_beside(made.seconds);
                 self.planned.get_or_init(|| planned);

@@ -1,12 +1,15 @@
 //! The kernels of a device as an engine.
 
 mod build;
+#[cfg(feature = "cpu")]
+mod fallback;
 mod memory;
 #[cfg(feature = "opencl")]
 mod opencl;
 mod operation;
 mod planned;
 mod runner;
+#[cfg_attr(not(feature = "cpu"), path = "no_trial.rs")]
 mod trial;
 
 use std::collections::HashMap;

@@ -14,6 +14,7 @@ impl Runner for OpenClExecutor {
         self
     }
 
+    #[cfg(feature = "cpu")]
     fn is_tried(&self) -> bool {
         true
     }

@@ -1,17 +1,17 @@
 //! An operation on a device: its kernels, or the CPU path on the device's memory.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use tripipe_kernels::{Plan, Role};
-use tripipe_launch::MemoryId;
 
 use super::build::Build;
+#[cfg(feature = "cpu")]
+use super::fallback::fall_back;
 use super::planned::Planned;
 use super::{Kernels, Trial};
 use crate::engine::Ready;
-use crate::engine::host::{HostTask, done, guarded};
-use crate::memory::Memory;
+#[cfg(not(feature = "cpu"))]
+use crate::error::Fault;
 use crate::operation::{Host, Refused, Run, RunOn};
 use crate::{Context, Error, Event};
 
@@ -19,6 +19,7 @@ use crate::{Context, Error, Event};
 pub(super) struct OnDevice {
     kernels: Arc<Kernels>,
     way: Way,
+    #[cfg(feature = "cpu")]
     host: Host,
     trial: Option<Trial>,
 }
@@ -26,10 +27,11 @@ pub(super) struct OnDevice {
 /// What does an operation.
 enum Way {
     /// The CPU path, for this reason.
+    #[cfg(feature = "cpu")]
     Fallback(String),
     /// The kernels.
     Kernels(Planned),
-    /// The CPU path, then the kernels once they are built.
+    /// The kernels once they are built; until then, the CPU path.
     Later(Build),
 }
 
@@ -38,7 +40,8 @@ impl OnDevice {
     /// that of `host`.
     ///
     /// # Errors
-    /// Operands that do not fit together; a kernel does not build; the device is gone.
+    /// Operands that do not fit together; a kernel does not build; the device is gone; without the feature `cpu`, the
+    /// device lacks what the plan needs.
     pub(super) fn new(
         kernels: &Arc<Kernels>,
         context: &Context,
@@ -46,10 +49,22 @@ impl OnDevice {
         host: &Host,
         run_on: RunOn,
     ) -> Result<Self, Error> {
-        let made = |way, trial| Self { kernels: Arc::clone(kernels), way, host: host.clone(), trial };
+        let made = |way, trial| Self {
+            kernels: Arc::clone(kernels),
+            way,
+            #[cfg(feature = "cpu")]
+            host: host.clone(),
+            trial,
+        };
         let plan = match plan {
             Ok(plan) => plan,
+            #[cfg(feature = "cpu")]
             Err(Refused::Lacks(what)) => return Ok(made(Way::Fallback(what), None)),
+            #[cfg(not(feature = "cpu"))]
+            Err(Refused::Lacks(lacks)) => {
+                let device = kernels.name().to_owned();
+                return Err(Error::from(Fault::NoFallback { device, operation: host.name, lacks }));
+            }
             Err(Refused::Wrong(error)) => return Err(error),
         };
         let core = context.core();
@@ -58,19 +73,23 @@ impl OnDevice {
             return Ok(made(Way::Later(build), None));
         }
         let planned = Planned::new(kernels, plan)?;
-        let trial = match run_on {
-            RunOn::Fastest if core.falls_back_when_slower() => Trial::of(context, kernels, &planned, host),
-            RunOn::AsTried(trial) if core.falls_back_when_slower() => Some(trial),
-            _ => None,
-        };
-        let way = match trial {
-            Some(trial) if trial.is_the_hosts() => Way::Fallback(trial.to_string()),
-            _ => Way::Kernels(planned),
-        };
-        Ok(made(way, trial))
+        #[cfg(feature = "cpu")]
+        if core.falls_back_when_slower() {
+            let trial = match run_on {
+                RunOn::Fastest => Trial::of(context, kernels, &planned, host),
+                RunOn::AsTried(trial) => Some(trial),
+                RunOn::Device => None,
+            };
+            let way = match trial {
+                Some(trial) if trial.is_the_hosts() => Way::Fallback(trial.to_string()),
+                _ => Way::Kernels(planned),
+            };
+            return Ok(made(way, trial));
+        }
+        Ok(made(Way::Kernels(planned), None))
     }
 
-    /// The plan, if kernels do the operation by now.
+    /// The plan, if kernels do the operation by now. Without the CPU path, waits until they are built.
     ///
     /// # Errors
     /// A kernel does not build; the device is gone.
@@ -78,6 +97,7 @@ impl OnDevice {
         match &self.way {
             Way::Kernels(planned) => Ok(Some(planned)),
             Way::Later(build) => build.planned(&self.kernels),
+            #[cfg(feature = "cpu")]
             Way::Fallback(_) => Ok(None),
         }
     }
@@ -88,22 +108,19 @@ impl Ready for OnDevice {
         match &self.way {
             Way::Kernels(planned) => planned.plan().can_move(operand),
             Way::Later(build) => build.can_move(operand),
+            #[cfg(feature = "cpu")]
             Way::Fallback(_) => true,
         }
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Event, Error> {
-        if let Some(planned) = self.planned()? {
-            return planned.submit(run);
+        match self.planned()? {
+            Some(planned) => planned.submit(run),
+            #[cfg(feature = "cpu")]
+            None => fall_back(&self.kernels, run, &self.host),
+            #[cfg(not(feature = "cpu"))]
+            None => Err(Error::from(Fault::NoCpuPath)),
         }
-        self.kernels.line.settle();
-        run.read().try_for_each(Memory::check_contents)?;
-        let start = Instant::now();
-        on_host(&self.kernels, run, &self.host)?;
-        if run.overwrites() {
-            run.result.memory.rest_on(None);
-        }
-        Ok(Event::ended(Arc::new(HostTask::over(start))))
     }
 
     fn build_seconds(&self) -> Option<f64> {
@@ -112,6 +129,7 @@ impl Ready for OnDevice {
 
     fn fallback(&self) -> Option<String> {
         match (&self.way, self.planned()) {
+            #[cfg(feature = "cpu")]
             (Way::Fallback(reason), _) => Some(reason.clone()),
             (Way::Later(_), Ok(None)) => Some("its kernels are being built".to_owned()),
             (_, planned) => planned.err().map(|error| error.to_string()),
@@ -121,23 +139,4 @@ impl Ready for OnDevice {
     fn trial(&self) -> Option<Trial> {
         self.trial
     }
-}
-
-/// An operation on the CPU path over the device's memory, in place or on copies where the host cannot access it, after
-/// all queued operations. Done when it returns.
-///
-/// # Errors
-/// The device is gone; no room for a copy; the operation failed.
-pub(super) fn on_host(kernels: &Arc<Kernels>, run: &Run<'_>, host: &Host) -> Result<(), Error> {
-    kernels.line.settle();
-    let object = |memory: &Memory| -> Option<(MemoryId, usize)> {
-        Some((memory.storage().device()?.id_on(kernels)?, memory.bytes()))
-    };
-    let (objects, output) = run.each(object)?;
-    let begins = run.begins();
-    let mut outcome = Ok(());
-    kernels.runner().executor().with_all_bytes(&objects, output, &mut |inputs, output| {
-        outcome = guarded(|| host.run_later(&begins, inputs, output));
-    })?;
-    done(outcome)
 }

@@ -10,6 +10,7 @@ pub(crate) trait Runner: Send {
     fn executor(&mut self) -> &mut dyn Executor;
 
     /// Whether operations are tried on it and on the CPU path, to see which is faster.
+    #[cfg(feature = "cpu")]
     fn is_tried(&self) -> bool {
         false
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tripipe_kernels::Role;
 
 use super::Kernels;
-use super::operation::on_host;
+use super::fallback::on_host;
 use super::planned::Planned;
 use crate::engine::Core;
 use crate::explanation::{RunnerUp, Time};

@@ -1,0 +1,48 @@
+//! The CPU path on a device's memory: a fallback for what the device lacks, for kernels that are being built, and where
+//! it is faster.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tripipe_launch::MemoryId;
+
+use super::Kernels;
+use crate::engine::Ended;
+use crate::engine::host::{done, guarded};
+use crate::memory::Memory;
+use crate::operation::{Host, Run};
+use crate::{Error, Event};
+
+/// Runs an operation on the CPU path in the place of a device. Done when it returns.
+///
+/// # Errors
+/// As [`on_host`]; an operation that it depends on failed.
+pub(super) fn fall_back(kernels: &Arc<Kernels>, run: &Run<'_>, host: &Host) -> Result<Event, Error> {
+    kernels.line.settle();
+    run.read().try_for_each(Memory::check_contents)?;
+    let start = Instant::now();
+    on_host(kernels, run, host)?;
+    if run.overwrites() {
+        run.result.memory.rest_on(None);
+    }
+    Ok(Event::ended(Arc::new(Ended::begun(start))))
+}
+
+/// An operation on the CPU path over the device's memory, in place or on copies where the host cannot access it, after
+/// all queued operations. Done when it returns.
+///
+/// # Errors
+/// The device is gone; no room for a copy; the operation failed.
+pub(super) fn on_host(kernels: &Arc<Kernels>, run: &Run<'_>, host: &Host) -> Result<(), Error> {
+    kernels.line.settle();
+    let object = |memory: &Memory| -> Option<(MemoryId, usize)> {
+        Some((memory.storage().device()?.id_on(kernels)?, memory.bytes()))
+    };
+    let (objects, output) = run.each(object)?;
+    let begins = run.begins();
+    let mut outcome = Ok(());
+    kernels.runner().executor().with_all_bytes(&objects, output, &mut |inputs, output| {
+        outcome = guarded(|| host.run_later(&begins, inputs, output));
+    })?;
+    done(outcome)
+}
