@@ -15,6 +15,7 @@
 use std::ops::ControlFlow;
 
 use half::f16;
+use tripipe_conformance::clock::WorkItemClock;
 use tripipe_device::{ImageLimits, Probe};
 use tripipe_kernels::Role;
 use tripipe_kernels::gemm::{
@@ -787,8 +788,9 @@ fn a_sweep_verifies_times_and_says_what_failed() {
             .map(parameters)
             .into();
     let options = SweepOptions { heats: Heats { finalists: 2, rounds: 2 }, ..SweepOptions::default() };
+    let mut executor = Layer::new(simulator(), WorkItemClock::default());
     let mut seen = 0;
-    let found = sweep(&mut simulator(), &gemm, &candidates, &options, &mut |stage| {
+    let found = sweep(&mut executor, &gemm, &candidates, &options, &mut |stage| {
         if let candidate::Stage::First { of, .. } = stage {
             seen += 1;
             assert_eq!(of, 4);
@@ -801,14 +803,17 @@ fn a_sweep_verifies_times_and_says_what_failed() {
     let runs: Vec<usize> =
         tried.iter().map(|one| one.outcome.as_ref().map_or(0, |seconds| seconds.runs)).collect();
     assert_eq!(runs, [2, 2, 1, 0], "{tried:?}");
-    assert_eq!(tried[3].parameters, candidates[1]);
+    // Fewest work-items first: one for 16 outputs; whole work-groups; one for 16 outputs, and those that pack B. The
+    // second candidate does not fit.
+    let order: Vec<Parameters> = tried.iter().map(|one| one.parameters).collect();
+    assert_eq!(order, [0, 3, 2, 1].map(|index| candidates[index]));
     assert!(matches!(tried[3].outcome, Err(TryError::Unfit(Unfit::Kernel { .. }))));
     let entry = found.entry("2026-01-02").unwrap();
     assert_eq!(entry.parameters, tried[0].parameters);
     assert_eq!(entry.source, "a sweep of this library");
     let text = entries_to_toml(&[entry]).unwrap();
     assert!(text.contains("date = \"2026-01-02\"") && text.contains("shape = \"skinny\""), "{text}");
-    let found = sweep(&mut simulator(), &gemm, &candidates, &options, &mut |stage| match stage {
+    let found = sweep(&mut executor, &gemm, &candidates, &options, &mut |stage| match stage {
         candidate::Stage::First { done: 0, .. } => ControlFlow::Continue(()),
         _ => ControlFlow::Break(()),
     })
