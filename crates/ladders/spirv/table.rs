@@ -10,18 +10,18 @@ Table {
         ("01dc53b19444d67975cf6f64b212bd84da460e888695cd34cfe01681bdd0a881", include_bytes!("01dc53b19444d67975cf6f64b212bd84da460e888695cd34cfe01681bdd0a881.spv")),
         // gemm/tile.cl -D HALF=0 -D TILE_M=2 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
         ("07e3605a29bf3f616744fd83a6c112044cab328a05126db2f0e039b5241c8f5c", include_bytes!("07e3605a29bf3f616744fd83a6c112044cab328a05126db2f0e039b5241c8f5c.spv")),
+        // test.cl
+        ("09d8972b9d926126e97b54ae8bb4f25611ddf5ce1d3f036afd5d31e46183ea78", include_bytes!("09d8972b9d926126e97b54ae8bb4f25611ddf5ce1d3f036afd5d31e46183ea78.spv")),
         // gemm/pack.cl -D HALF=1 -D WIDTH=8 -D TO_IMAGE=0
         ("0c0185a0193c652820543c1989f0b85e83a577d52583f70f586e90c47a563e16", include_bytes!("0c0185a0193c652820543c1989f0b85e83a577d52583f70f586e90c47a563e16.spv")),
-        // test.cl -cl-std=CL3.0
-        ("151ab78e3d694703b4356773520884b075bc763913d10c17ace849823a2444d6", include_bytes!("151ab78e3d694703b4356773520884b075bc763913d10c17ace849823a2444d6.spv")),
+        // test.cl -cl-arm-non-uniform-work-group-size
+        ("14d2f3f13b8e28d11034ed576d6a10e8ec658f35dc20ce62b2ccf62a1bf7790b", include_bytes!("14d2f3f13b8e28d11034ed576d6a10e8ec658f35dc20ce62b2ccf62a1bf7790b.spv")),
         // border_kernel.cl
-        ("1a97b7fb1d20426901b571f3af1b19679a8c107c2df29f986b41b39ddf84d53f", include_bytes!("1a97b7fb1d20426901b571f3af1b19679a8c107c2df29f986b41b39ddf84d53f.spv")),
+        ("1ad876c2b0dcdaa9c72b7770d2712075faf83da7719cbb66282902661445e5df", include_bytes!("1ad876c2b0dcdaa9c72b7770d2712075faf83da7719cbb66282902661445e5df.spv")),
         // gemm/float4_dot.cl -D HALF=0
         ("3283fae5c10289996cfedbcf08ab8a1f8e00e43c5d2fdcdccdfeb76a1ababece", include_bytes!("3283fae5c10289996cfedbcf08ab8a1f8e00e43c5d2fdcdccdfeb76a1ababece.spv")),
         // saxpy.cl -D WIDTH=4
         ("32c42ccd25f468e954ab9029ecc8d45a81207e4b810333892a95e2f39916fa9a", include_bytes!("32c42ccd25f468e954ab9029ecc8d45a81207e4b810333892a95e2f39916fa9a.spv")),
-        // test.cl -cl-arm-non-uniform-work-group-size
-        ("32f23b9ae8450d4dc683501d502b2b6b1a3b47a5a0a04cbe157a47c86f5f8e02", include_bytes!("32f23b9ae8450d4dc683501d502b2b6b1a3b47a5a0a04cbe157a47c86f5f8e02.spv")),
         // gemm/tile.cl -D HALF=0 -D TILE_M=8 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
         ("33c2b77dba018f6f401b91630d44b9d27b128ca2f0b408f0697b248f66ea0017", include_bytes!("33c2b77dba018f6f401b91630d44b9d27b128ca2f0b408f0697b248f66ea0017.spv")),
         // gemm/local_tile.cl -D HALF=1 -D SIDE=4 -D GROUP=16 -D DEPTH=16
@@ -52,16 +52,20 @@ Table {
         ("6eb91134af0cbbb797f46e0688042560e3f85486c104de593eff4faadf0d2d14", include_bytes!("6eb91134af0cbbb797f46e0688042560e3f85486c104de593eff4faadf0d2d14.spv")),
         // gemm/float4_dot.cl -D HALF=1
         ("70c06619b5e63219c113ff56cff5a2ece53f4622bac23f64204ad4b7876becb9", include_bytes!("70c06619b5e63219c113ff56cff5a2ece53f4622bac23f64204ad4b7876becb9.spv")),
+        // test.cl -cl-std=CL3.0
+        ("70e143de87bf0f4232fa0207d3cd2d13442fb85fb9fd57e4a05bdb96e31e61c3", include_bytes!("70e143de87bf0f4232fa0207d3cd2d13442fb85fb9fd57e4a05bdb96e31e61c3.spv")),
         // gemm/pack.cl -D HALF=0 -D WIDTH=4 -D TO_IMAGE=0
         ("723b7ab6ca243085d6d732d52d649c0c8328f6ae9969589ce436241961e6ebff", include_bytes!("723b7ab6ca243085d6d732d52d649c0c8328f6ae9969589ce436241961e6ebff.spv")),
-        // test.cl
-        ("7468a5a2b401101d06d7c1c5ea7a7e9f922f27fefa16f61f8fbed7b33c6baa59", include_bytes!("7468a5a2b401101d06d7c1c5ea7a7e9f922f27fefa16f61f8fbed7b33c6baa59.spv")),
         // transpose/blocks.cl
         ("7623c543246c51c3bade10cf1b7788b4f5b1770aac8003c6a0d6aef3243e5577", include_bytes!("7623c543246c51c3bade10cf1b7788b4f5b1770aac8003c6a0d6aef3243e5577.spv")),
         // saxpy.cl -D WIDTH=8
         ("7664adc54f442ddae7f3914a03960f40369521d3272e07154465ebe74832da88", include_bytes!("7664adc54f442ddae7f3914a03960f40369521d3272e07154465ebe74832da88.spv")),
+        // padded.cl
+        ("7747c913b04cf62fc2feb6f2554ed6bbd575f066293a9ec1f29d5f17f4d2adaf", include_bytes!("7747c913b04cf62fc2feb6f2554ed6bbd575f066293a9ec1f29d5f17f4d2adaf.spv")),
         // saxpy.cl -D WIDTH=1
         ("78b40c517bdb390b5e360b56189f76612f4834faa858664ae0474196f4f304f7", include_bytes!("78b40c517bdb390b5e360b56189f76612f4834faa858664ae0474196f4f304f7.spv")),
+        // test.cl -cl-std=CL2.0
+        ("7ab87daa575efe59b4798665f6c04f41ef1fd345d49ad2c163cb10bb2452a434", include_bytes!("7ab87daa575efe59b4798665f6c04f41ef1fd345d49ad2c163cb10bb2452a434.spv")),
         // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=1 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=1
         ("7f4eda3021e1b019e5ee3b72e67456f5008deb92bc9d86e9a5728282f848be2c", include_bytes!("7f4eda3021e1b019e5ee3b72e67456f5008deb92bc9d86e9a5728282f848be2c.spv")),
         // gemm/naive.cl -D HALF=0
@@ -76,8 +80,6 @@ Table {
         ("a48f9851e09158d84b609e6925f3b23137beb0eb97ecfb9c4079de7b10f2981c", include_bytes!("a48f9851e09158d84b609e6925f3b23137beb0eb97ecfb9c4079de7b10f2981c.spv")),
         // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=1 -D FMA=0 -D UNROLL_K=2
         ("b2ede2f9bbe81ebd5cf63c3e5c1b60b66bfc8b235f0826c951ef6c9743eac322", include_bytes!("b2ede2f9bbe81ebd5cf63c3e5c1b60b66bfc8b235f0826c951ef6c9743eac322.spv")),
-        // laplace.cl
-        ("b61a72f38118e133cb85d2ba9c98292ec3e4e285c0ba8cd159d4ce0dc556df42", include_bytes!("b61a72f38118e133cb85d2ba9c98292ec3e4e285c0ba8cd159d4ce0dc556df42.spv")),
         // gemm/pack.cl -D HALF=0 -D WIDTH=8 -D TO_IMAGE=0
         ("ba09974944a45056fb38878292ed878f676d86f76d519b0da834c0afa3b7d640", include_bytes!("ba09974944a45056fb38878292ed878f676d86f76d519b0da834c0afa3b7d640.spv")),
         // gemm/local_tile.cl -D HALF=0 -D SIDE=4 -D GROUP=16 -D DEPTH=16
@@ -102,12 +104,12 @@ Table {
         ("de9b7853b72796cb4be64f9bf5e85db77a03fff502e3ad28390db6e2573d0cd4", include_bytes!("de9b7853b72796cb4be64f9bf5e85db77a03fff502e3ad28390db6e2573d0cd4.spv")),
         // gemm/tile.cl -D HALF=1 -D TILE_M=8 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
         ("e01ce706d855130d9a9d7561050678cde41a6731189202cc70855025d947d402", include_bytes!("e01ce706d855130d9a9d7561050678cde41a6731189202cc70855025d947d402.spv")),
+        // laplace.cl
+        ("e5c3b58d2da5d05c9c67084d708c18f3390a58183dccd275352f9cfd230942c2", include_bytes!("e5c3b58d2da5d05c9c67084d708c18f3390a58183dccd275352f9cfd230942c2.spv")),
         // gemm/pack.cl -D HALF=1 -D WIDTH=4 -D TO_IMAGE=0
         ("e89fbad0e98429c4da50a6203a5305019325c092717a34a022e0229545037b60", include_bytes!("e89fbad0e98429c4da50a6203a5305019325c092717a34a022e0229545037b60.spv")),
         // transpose/naive.cl
         ("ed880cdb4a0bce36874970020fb326d6b09c8d2a0b71b43fa3330b7ec17471cc", include_bytes!("ed880cdb4a0bce36874970020fb326d6b09c8d2a0b71b43fa3330b7ec17471cc.spv")),
-        // test.cl -cl-std=CL2.0
-        ("f01df64feeeea63ce3c3270138fbfb01109d9e3c9d3ad107f422a173d5755a52", include_bytes!("f01df64feeeea63ce3c3270138fbfb01109d9e3c9d3ad107f422a173d5755a52.spv")),
         // gemm/tile.cl -D HALF=1 -D TILE_M=2 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
         ("f2b593d71808c7d49cb77d562a7ac43e63593dfffa92b5b9ac8c5ff1489428b6", include_bytes!("f2b593d71808c7d49cb77d562a7ac43e63593dfffa92b5b9ac8c5ff1489428b6.spv")),
         // gemm/tile.cl -D HALF=1 -D TILE_M=4 -D TILE_N=8 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
@@ -118,7 +120,5 @@ Table {
         ("fb14f4374cccbc3ed2eb0e78f2bc45f900b985ec9257122a535d1dac0cc3bd2e", include_bytes!("fb14f4374cccbc3ed2eb0e78f2bc45f900b985ec9257122a535d1dac0cc3bd2e.spv")),
         // gemm/tile.cl -D HALF=0 -D TILE_M=4 -D TILE_N=4 -D IMAGE_A=0 -D IMAGE_B=0 -D FMA=0 -D UNROLL_K=2
         ("fc498dcd7a0e7116b4a21d9c7597bf0a56e343195345b547ce982469f7c80372", include_bytes!("fc498dcd7a0e7116b4a21d9c7597bf0a56e343195345b547ce982469f7c80372.spv")),
-        // padded.cl
-        ("feec3e15b52ac16348bce7522ba5b68fe08c0f3cad974f8bdd980f4f8f95f7c6", include_bytes!("feec3e15b52ac16348bce7522ba5b68fe08c0f3cad974f8bdd980f4f8f95f7c6.spv")),
     ],
 }

@@ -80,33 +80,6 @@ static Group find_group(global const uchar *source, global uchar *result, const 
     return group;
 }
 
-// Stores the last `bytes` (at most 16) of `vector` so that they end just before `end`. Sizes of a power of two,
-// from the end: what is left moves up to the top lanes, by swizzles that are known at compile time.
-static void store_last(uchar16 vector, const uint bytes, global uchar *end)
-{
-    if (bytes & 16) {
-        vstore16(vector, 0, end - 16);
-        return;
-    }
-    if (bytes & 8) {
-        end -= 8;
-        vstore8(vector.hi, 0, end);
-        vector.hi = vector.lo;
-    }
-    if (bytes & 4) {
-        end -= 4;
-        vstore4(vector.scdef, 0, end);
-        vector.s89abcdef = vector.s456789ab;
-    }
-    if (bytes & 2) {
-        end -= 2;
-        vstore2(vector.sef, 0, end);
-        vector.sef = vector.scd;
-    }
-    if (bytes & 1)
-        end[-1] = vector.sf;
-}
-
 // Five pixels are 15 of a vector's 16 bytes. The sixteenth belongs to the next group, and there is no store of
 // 15 bytes: 8 + 4 + 2 + 1.
 static void store_five(const Group group, const uchar16 vector, global uchar *result)

@@ -15,7 +15,7 @@ mod serial;
 use std::sync::{Arc, LazyLock};
 
 use tripipe_device::Probe;
-use tripipe_launch::{NdRange, Program, ScalarType};
+use tripipe_launch::{NdRange, Program, ScalarType, Text};
 
 pub(crate) use serial::sharpen;
 
@@ -131,8 +131,13 @@ impl Kernel {
 /// chooses the work-group size among the divisors finds a good one.
 pub(crate) const GLOBAL_MULTIPLE: [usize; 2] = [16, 4];
 
-static RGB: LazyLock<Arc<Program>> =
-    LazyLock::new(|| Arc::new(Program::from_source("laplace.cl", include_str!("laplace.cl"))));
+/// The store of a part of a vector, for every program with vectors of 16 bytes.
+pub(crate) const STORE_LAST: (&str, &str) = ("laplace/store_last.cl", include_str!("store_last.cl"));
+
+static RGB: LazyLock<Arc<Program>> = LazyLock::new(|| {
+    let parts = [STORE_LAST, ("laplace/laplace.cl", include_str!("laplace.cl"))];
+    Arc::new(Program::from_source("laplace.cl", Text::of_parts(parts)))
+});
 static RGBA: LazyLock<Arc<Program>> =
     LazyLock::new(|| Arc::new(Program::from_source("rgba.cl", include_str!("rgba.cl"))));
 

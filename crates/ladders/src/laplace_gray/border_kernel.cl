@@ -18,41 +18,6 @@ kernel void gray_interior_scalar(global const uchar *source, global uchar *resul
     result[at] = (uchar)clamp(sum, 0, 255);
 }
 
-// Sixteen pixels around `here`, nine loads of 16 bytes.
-//
-// Vectors are not promoted as scalars are: uchar16 * 9 keeps the low 8 bits of each product, and 9 * 100 becomes
-// 132. So each vector is widened ahead of the arithmetic. short holds all there can be, -8 * 255 = -2040 to
-// 9 * 255 = 2295, in half the room of int.
-static uchar16 sharpen_loaded(global const uchar *here, const uint pitch)
-{
-    global const uchar *above = here - pitch, *below = here + pitch;
-    short16 sum = (short)9 * convert_short16(vload16(0, here));
-    sum -= convert_short16(vload16(0, here - 1)) + convert_short16(vload16(0, here + 1));
-    sum -= convert_short16(vload16(0, above - 1)) + convert_short16(vload16(0, above));
-    sum -= convert_short16(vload16(0, above + 1)) + convert_short16(vload16(0, below - 1));
-    sum -= convert_short16(vload16(0, below)) + convert_short16(vload16(0, below + 1));
-    return convert_uchar16_sat(sum);
-}
-
-// The vector between one that starts a byte before it and one that starts a byte after it.
-static uchar16 between(const uchar16 left, const uchar16 right)
-{
-    return (uchar16)(left.s12345678, left.s9abc, left.sde, left.sf, right.se);
-}
-
-// Sixteen pixels around `here`, six loads of 16 bytes: the middle vector of each row is put together.
-static uchar16 sharpen_synthesised(global const uchar *here, const uint pitch)
-{
-    global const uchar *above = here - pitch, *below = here + pitch;
-    uchar16 left = vload16(0, here - 1), right = vload16(0, here + 1);
-    short16 sum = (short)9 * convert_short16(between(left, right)) - convert_short16(left) - convert_short16(right);
-    left = vload16(0, above - 1), right = vload16(0, above + 1);
-    sum -= convert_short16(left) + convert_short16(between(left, right)) + convert_short16(right);
-    left = vload16(0, below - 1), right = vload16(0, below + 1);
-    sum -= convert_short16(left) + convert_short16(between(left, right)) + convert_short16(right);
-    return convert_uchar16_sat(sum);
-}
-
 // Sixteen pixels of the interior a work-item, three loads a row; (width - 2) / 16, rounded down, x (height - 2).
 kernel void gray_interior_vector(global const uchar *source, global uchar *result, const uint width)
 {
@@ -65,33 +30,6 @@ kernel void gray_interior_synthesised(global const uchar *source, global uchar *
 {
     const uint at = width * (1 + (uint)get_global_id(1)) + 1 + 16 * (uint)get_global_id(0);
     vstore16(sharpen_synthesised(source + at, width), 0, result + at);
-}
-
-// Stores the last `bytes` (at most 16) of `vector` so that they end just before `end`: the work-item's own ones, so
-// that no byte is written by two. What is left moves up to the top lanes.
-static void store_last(uchar16 vector, const uint bytes, global uchar *end)
-{
-    if (bytes & 16) {
-        vstore16(vector, 0, end - 16);
-        return;
-    }
-    if (bytes & 8) {
-        end -= 8;
-        vstore8(vector.hi, 0, end);
-        vector.hi = vector.lo;
-    }
-    if (bytes & 4) {
-        end -= 4;
-        vstore4(vector.scdef, 0, end);
-        vector.s89abcdef = vector.s456789ab;
-    }
-    if (bytes & 2) {
-        end -= 2;
-        vstore2(vector.sef, 0, end);
-        vector.sef = vector.scd;
-    }
-    if (bytes & 1)
-        end[-1] = vector.sf;
 }
 
 // The border, one row of work-items: `width` of them for the first row of the image, as many for the last, then

@@ -13,10 +13,10 @@ mod work_group;
 use std::sync::{Arc, LazyLock};
 
 use tripipe_device::Probe;
-use tripipe_launch::{NdRange, Program, ScalarType};
+use tripipe_launch::{NdRange, Program, ScalarType, Text};
 
 use crate::ladder::{Ladder, Step, Variant, Variants};
-use crate::laplace::{check_image, extents, filter_work, one_launch, packed_rgb, sharpen};
+use crate::laplace::{STORE_LAST, check_image, extents, filter_work, one_launch, packed_rgb, sharpen};
 use crate::problem::{Data, Expected, Inputs, Problem, Size, SizeKind};
 use tripipe_kernels::plan::{Output, Plan, PlanError};
 
@@ -122,12 +122,26 @@ const VECTOR: usize = 16;
 /// The minimum width that has room for a shifted vector, the pixel to its left and the ring.
 const LEAST_WIDTH: usize = VECTOR + 2;
 
-static TEST: LazyLock<Arc<Program>> =
-    LazyLock::new(|| Arc::new(Program::from_source("test.cl", include_str!("test.cl"))));
-static BORDER_KERNEL: LazyLock<Arc<Program>> =
-    LazyLock::new(|| Arc::new(Program::from_source("border_kernel.cl", include_str!("border_kernel.cl"))));
+/// The arithmetic of the vector kernels, for every border strategy.
+const VECTORS: (&str, &str) = ("laplace_gray/vectors.cl", include_str!("vectors.cl"));
+
+static TEST: LazyLock<Arc<Program>> = LazyLock::new(|| {
+    program("test.cl", [VECTORS, STORE_LAST, ("laplace_gray/test.cl", include_str!("test.cl"))])
+});
+static BORDER_KERNEL: LazyLock<Arc<Program>> = LazyLock::new(|| {
+    let border_kernel = ("laplace_gray/border_kernel.cl", include_str!("border_kernel.cl"));
+    program("border_kernel.cl", [VECTORS, STORE_LAST, border_kernel])
+});
 static PADDED: LazyLock<Arc<Program>> =
-    LazyLock::new(|| Arc::new(Program::from_source("padded.cl", include_str!("padded.cl"))));
+    LazyLock::new(|| program("padded.cl", [VECTORS, ("laplace_gray/padded.cl", include_str!("padded.cl"))]));
+
+/// A program of these parts.
+fn program<const PARTS: usize>(
+    name: &'static str,
+    parts: [(&'static str, &'static str); PARTS],
+) -> Arc<Program> {
+    Arc::new(Program::from_source(name, Text::of_parts(parts)))
+}
 
 /// Filters gray. Images too narrow for a vector use [`Loads::Scalar`].
 ///
