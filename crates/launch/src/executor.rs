@@ -2,10 +2,11 @@
 
 use std::any::Any;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tripipe_device::Probe;
 
+use crate::locks::lock;
 use crate::{Access, Block, ExecuteError, ImageShape, Launch, MemoryId, MemoryKind, Program};
 
 /// Runs launches. An OpenCL device implements it, and so does the simulated GPU.
@@ -332,7 +333,7 @@ impl Submission for Read {
 
 impl Reading for Read {
     fn take(&self) -> Option<Block> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        lock(&self.0).take()
     }
 }
 

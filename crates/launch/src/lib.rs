@@ -9,6 +9,7 @@ mod block;
 mod error;
 mod executor;
 mod layer;
+pub mod locks;
 mod memory;
 mod program;
 mod range;

@@ -2,11 +2,12 @@
 
 use std::ffi::c_void;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use opencl_sys as cl;
 use opencl_sys::cl_context;
 use thiserror::Error;
+use tripipe_launch::locks::lock;
 
 use crate::api::{objects, queries};
 use crate::code::CallError;
@@ -111,7 +112,7 @@ impl Context {
 
     /// Registers a new queue.
     pub(crate) fn add_queue(&self, queue: &Arc<QueueHandle>) {
-        let mut queues = self.0.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queues = lock(&self.0.queues);
         queues.retain(|queue| queue.strong_count() > 0);
         queues.push(Arc::downgrade(queue));
     }
@@ -124,7 +125,7 @@ impl Context {
         // The lock is released before the wait, because another thread may make a queue meanwhile. What it enqueues
         // there cannot use an object that the caller holds exclusively.
         let queues: Vec<_> = {
-            let queues = self.0.queues.lock().unwrap_or_else(PoisonError::into_inner);
+            let queues = lock(&self.0.queues);
             queues.iter().filter_map(Weak::upgrade).collect()
         };
         let mut outcome = Ok(());

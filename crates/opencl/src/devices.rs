@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use opencl_sys::{
     CL_DEVICE_NOT_FOUND, CL_PLATFORM_NAME, CL_PLATFORM_NOT_FOUND_KHR, CL_PLATFORM_VERSION, cl_device_id,
@@ -10,6 +10,7 @@ use opencl_sys::{
 };
 use thiserror::Error;
 use tripipe_device::Probe;
+use tripipe_launch::locks::lock;
 
 use crate::api::queries;
 use crate::code::{CallError, Code};
@@ -161,7 +162,7 @@ pub fn survey() -> Result<Survey, DevicesError> {
     // One thread at a time: in PoCL 3.1, a second thread that queries while the first one still initialises the driver
     // finds no devices.
     static ASKING: Mutex<()> = Mutex::new(());
-    let _mine = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _mine = lock(&ASKING);
     let library = library::load()?;
     let platforms = match queries::platforms() {
         Ok(platforms) => platforms,

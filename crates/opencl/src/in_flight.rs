@@ -1,8 +1,9 @@
 //! Host memory that a queued command still uses.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use tripipe_launch::Block;
+use tripipe_launch::locks::{lock, recovered};
 
 use crate::code::CallError;
 use crate::event::Event;
@@ -34,13 +35,13 @@ impl InFlight {
         if !self.event.is_done()? || self.event.outcome().is_err() {
             return Ok(None);
         }
-        Ok(self.block.lock().unwrap_or_else(PoisonError::into_inner).take())
+        Ok(lock(&self.block).take())
     }
 }
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        let block = self.block.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let block = recovered(self.block.get_mut());
         if let Some(block) = block.take() {
             self.event.keep_until_done(block);
         }

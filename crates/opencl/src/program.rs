@@ -2,12 +2,13 @@
 
 use std::ffi::CString;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use opencl_sys as cl;
 use opencl_sys::cl_program;
 use thiserror::Error;
 use tripipe_cache::{Cache, Key};
+use tripipe_launch::locks::lock;
 use tripipe_launch::{Source, Text};
 
 use crate::api::{objects, queries};
@@ -168,7 +169,7 @@ impl Program {
 
     /// Stores the binary in the cache if that is pending. Called after a kernel was made.
     pub(crate) fn keep(&self) {
-        let pending = self.0.pending.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let pending = lock(&self.0.pending).take();
         let Some((cache, key)) = pending else { return };
         // All kernels are made first, so that the binary contains the machine code of each.
         let kernels: Vec<(&str, KernelHandle)> = self

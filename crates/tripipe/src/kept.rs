@@ -4,7 +4,9 @@ use std::any::Any;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
-use crate::{Error, Explanation, lock};
+use tripipe_launch::locks::lock;
+
+use crate::{Error, Explanation};
 
 /// The number of operations of a family that are cached. Their host memory is negligible; their device memory is
 /// limited separately, by bytes.

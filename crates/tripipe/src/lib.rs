@@ -103,9 +103,3 @@ pub mod opencl {
     #[cfg(feature = "opencl")]
     pub use tripipe_opencl::{CacheChoice, ExecutorOptions, OpenClExecutor};
 }
-
-/// The contents of a lock, even after a thread that held it panicked: all that is locked in this crate is consistent at
-/// every moment.
-fn lock<T: ?Sized>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}

@@ -3,10 +3,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context as Task, Poll, Waker};
 use std::thread;
 
+use tripipe_launch::locks::lock;
 use tripipe_launch::{Submission, Timing};
 
 use crate::Error;
@@ -110,7 +111,7 @@ impl Event {
             return Poll::Ready(());
         }
         if let Some(waker) = &self.waker {
-            waker.lock().unwrap_or_else(PoisonError::into_inner).clone_from(task.waker());
+            lock(waker).clone_from(task.waker());
         } else {
             let waker = Arc::new(Mutex::new(task.waker().clone()));
             self.waker = Some(Arc::clone(&waker));
@@ -202,7 +203,7 @@ fn wake(waker: Arc<Mutex<Waker>>) {
     static WAKERS: OnceLock<Option<Sender<Arc<Mutex<Waker>>>>> = OnceLock::new();
     let call = |waker: Arc<Mutex<Waker>>| {
         // Not under the lock: the woken task may poll again.
-        let waker = waker.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let waker = lock(&waker).clone();
         // A waker that panics is its owner's concern: others still have to be called.
         let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
     };

@@ -24,12 +24,13 @@ mod schedule;
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
 use tripipe_device::Probe;
 use tripipe_kernels::filter::{Chain, Raster};
+use tripipe_launch::locks::{lock, recovered};
 
 use crate::error::Fault;
 use crate::explanation::Time;
@@ -240,7 +241,7 @@ impl Team {
             }
             member(*last);
         });
-        line.into_inner().unwrap_or_else(PoisonError::into_inner)
+        recovered(line.into_inner())
     }
 
     /// The stored rates of the members for a kind of work; counts one more call.
@@ -427,8 +428,4 @@ impl fmt::Display for Shares {
         }
         Ok(())
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

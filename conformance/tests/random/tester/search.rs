@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use tripipe_launch::locks::lock;
 
 use super::backends::{Backend, BackendOptions, Backends};
 use super::verdict::{Mismatch, judge};
@@ -130,7 +132,7 @@ pub fn search(search: &Search, say: &mut dyn FnMut(&Failure)) -> Result<Found, S
         thread::spawn(move || {
             let ended = catch_unwind(AssertUnwindSafe(|| work(&shared, &now, &send)));
             let ended = ended.unwrap_or_else(|_| {
-                let doing = *now.lock().unwrap_or_else(PoisonError::into_inner);
+                let doing = *lock(&now);
                 Err(format!("the tester itself panicked, last at {doing:?}"))
             });
             let _ = send.send(Message::Ended(ended));
@@ -153,7 +155,7 @@ pub fn search(search: &Search, say: &mut dyn FnMut(&Failure)) -> Result<Found, S
             Err(mpsc::RecvTimeoutError::Disconnected) => break,
         }
         for now in &nows {
-            let mut doing = now.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut doing = lock(now);
             let Some((number, backend, since)) = *doing else { continue };
             if since.elapsed() < search.limit {
                 continue;
@@ -170,7 +172,7 @@ pub fn search(search: &Search, say: &mut dyn FnMut(&Failure)) -> Result<Found, S
             failures.push(failure);
         }
     }
-    let found = shared.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let found = lock(&shared.found).clone();
     Ok(Found { failures, ..found })
 }
 
@@ -182,7 +184,7 @@ enum Message {
 fn work(shared: &Shared, now: &Now, send: &mpsc::Sender<Message>) -> Result<(), String> {
     let search = &shared.search;
     let (backends, notes) = Backends::open(&search.backends)?;
-    let found = || shared.found.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = || lock(&shared.found);
     found().notes = notes;
     loop {
         let number = shared.next.fetch_add(1, Ordering::Relaxed);
@@ -195,8 +197,7 @@ fn work(shared: &Shared, now: &Now, send: &mpsc::Sender<Message>) -> Result<(), 
             continue;
         }
         let watched = |backend: Backend, begin: bool| {
-            *now.lock().unwrap_or_else(PoisonError::into_inner) =
-                begin.then(|| (number, backend, Instant::now()));
+            *lock(now) = begin.then(|| (number, backend, Instant::now()));
         };
         let mut count = |backend: Backend, refused: bool| {
             let mut found = found();

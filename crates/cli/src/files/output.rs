@@ -3,10 +3,11 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Cursor, IsTerminal, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use anyhow::{Context, Result, bail};
 use tempfile::NamedTempFile;
+use tripipe_launch::locks::lock;
 
 use super::input::{is_standard, shown};
 use crate::terminal::StandardOutput;
@@ -15,7 +16,7 @@ use crate::terminal::StandardOutput;
 static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn pending() -> MutexGuard<'static, Vec<PathBuf>> {
-    PENDING.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&PENDING)
 }
 
 /// The output `path` of the command line, for messages.

@@ -1,8 +1,9 @@
 //! Submitted launches and transfers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use tripipe_launch::locks::lock;
 use tripipe_launch::{Block, ExecuteError, Reading, Submission, Timing};
 
 use crate::code::CallError;
@@ -121,7 +122,7 @@ impl Reading for Transferred {
     fn take(&self) -> Option<Block> {
         match &self.transfer {
             Ok(transfer) => transfer.take().ok().flatten(),
-            Err(block) => block.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            Err(block) => lock(block).take(),
         }
     }
 }

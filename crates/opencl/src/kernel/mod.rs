@@ -5,11 +5,12 @@ mod bound;
 
 use std::ffi::{CString, c_void};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use opencl_sys as cl;
 use opencl_sys::{cl_event, cl_mem};
 use thiserror::Error;
+use tripipe_launch::locks::lock;
 use tripipe_launch::{KernelFacts, NdRange};
 
 use crate::api::{commands, objects, queries};
@@ -240,7 +241,7 @@ impl Kernel {
         range: &NdRange,
         event: Option<&mut Option<Event>>,
     ) -> Result<(), LaunchError> {
-        let _mine = self.0.setting.lock().unwrap_or_else(PoisonError::into_inner);
+        let _mine = lock(&self.0.setting);
         self.set_all(&self.0.handle, arguments)?;
         self.enqueue(&self.0.handle, queue, range, event)
     }

@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tripipe_device::Probe;
+use tripipe_launch::locks::lock;
 
 use super::Engine;
 use super::kernels::Builds;
 use crate::Error;
 use crate::explanation::{Arithmetic, Ceilings};
 use crate::line::Line;
-use crate::lock;
 
 /// The parts of a context that operations need. Operations are cached in the context, so they do not hold the context
 /// itself.

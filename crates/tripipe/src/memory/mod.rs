@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex};
 
 use crate::driver::memory::External;
 use tripipe_launch::MemoryKind;
+use tripipe_launch::locks::lock;
 
 use crate::engine::{Core, Initial, Storage};
 use crate::error::Fault;
 use crate::line::Outcome;
-use crate::{Context, Error, lock};
+use crate::{Context, Error};
 
 pub(crate) use elements::{elements, elements_of, elements_of_mut, zeros};
 

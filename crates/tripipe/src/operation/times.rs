@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
+use tripipe_launch::locks::lock;
 use tripipe_launch::{Submission, Timing};
 
-use crate::{Event, lock};
+use crate::Event;
 
 /// The number of latest runs that are tracked.
 const LATEST: usize = 4;

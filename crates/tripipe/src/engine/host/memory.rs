@@ -1,14 +1,15 @@
 //! Memory of the CPU path.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
+use tripipe_launch::locks::{lock, recovered};
 use tripipe_launch::{Block, Submission};
 
 use super::HostPath;
 use crate::engine::Storage;
 use crate::error::Fault;
 use crate::memory::Memory;
-use crate::{Error, Event, Pending, lock};
+use crate::{Error, Event, Pending};
 
 /// A copy of this many bytes takes less time than waking another thread.
 const SMALL_BYTES: usize = 32 << 10;
@@ -35,26 +36,26 @@ impl Storage for HostMemory {
     }
 
     fn read(&self, offset: usize, into: &mut [u8]) -> Result<(), Error> {
-        let cells = self.cells.read().unwrap_or_else(PoisonError::into_inner);
+        let cells = recovered(self.cells.read());
         into.copy_from_slice(&bytemuck::cast_slice(&cells)[offset..][..into.len()]);
         Ok(())
     }
 
     fn write(&self, offset: usize, bytes: &[u8]) -> Result<(), Error> {
         self.path.line.settle();
-        let mut cells = self.cells.write().unwrap_or_else(PoisonError::into_inner);
+        let mut cells = recovered(self.cells.write());
         bytemuck::cast_slice_mut(&mut cells)[offset..][..bytes.len()].copy_from_slice(bytes);
         Ok(())
     }
 
     fn with(&self, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
-        let cells = self.cells.read().unwrap_or_else(PoisonError::into_inner);
+        let cells = recovered(self.cells.read());
         look(&bytemuck::cast_slice(&cells)[..self.bytes]);
         Ok(())
     }
 
     fn with_mut(&self, edit: &mut dyn FnMut(&mut [u8])) -> Result<(), Error> {
-        let mut cells = self.cells.write().unwrap_or_else(PoisonError::into_inner);
+        let mut cells = recovered(self.cells.write());
         edit(&mut bytemuck::cast_slice_mut(&mut cells)[..self.bytes]);
         Ok(())
     }
@@ -64,7 +65,7 @@ impl Storage for HostMemory {
         let (cells, found) = (Arc::clone(&self.cells), Arc::new(Mutex::new(Some(into))));
         let filled = Arc::clone(&found);
         let task: Arc<dyn Submission> = self.path.queue.submit(bytes <= SMALL_BYTES, move || {
-            let cells = cells.read().unwrap_or_else(PoisonError::into_inner);
+            let cells = recovered(cells.read());
             if let Some(block) = &mut *lock(&filled) {
                 block.bytes_mut().copy_from_slice(&bytemuck::cast_slice(&cells)[offset..][..bytes]);
             }
@@ -79,7 +80,7 @@ impl Storage for HostMemory {
         let bytes = from.bytes().len();
         let cells = Arc::clone(&self.cells);
         let task = self.path.queue.submit(bytes <= SMALL_BYTES, move || {
-            let mut cells = cells.write().unwrap_or_else(PoisonError::into_inner);
+            let mut cells = recovered(cells.write());
             bytemuck::cast_slice_mut(&mut cells)[..bytes].copy_from_slice(from.bytes());
             Ok(())
         });
@@ -104,9 +105,8 @@ pub(super) fn with_cells<R>(
             distinct.push(cells);
         }
     }
-    let guards: Vec<_> =
-        distinct.iter().map(|cells| cells.read().unwrap_or_else(PoisonError::into_inner)).collect();
-    let mut output = output.write().unwrap_or_else(PoisonError::into_inner);
+    let guards: Vec<_> = distinct.iter().map(|cells| recovered(cells.read())).collect();
+    let mut output = recovered(output.write());
     // Cells are whole 16-byte units; the contents need not fill the last one.
     let all = |place: &usize| bytemuck::cast_slice::<u128, u8>(&guards[*place]);
     let inputs: Vec<&[u8]> =

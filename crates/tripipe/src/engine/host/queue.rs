@@ -2,15 +2,16 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Instant;
 
 use thiserror::Error;
+use tripipe_launch::locks::{lock, recovered};
 use tripipe_launch::{ExecuteError, Submission, Timing};
 
+use crate::Error;
 use crate::cpu::CpuError;
-use crate::{Error, lock};
 
 /// Runs operations one after the other. The thread they run on is started with the first operation that is worth it and
 /// ends with the queue.
@@ -164,7 +165,7 @@ impl HostTask {
     fn finish(&self) -> Result<Timing, HostError> {
         let phase = lock(&self.phase);
         let under = |phase: &mut Phase| matches!(phase, Phase::Under(_));
-        let phase = self.done.wait_while(phase, under).unwrap_or_else(PoisonError::into_inner);
+        let phase = recovered(self.done.wait_while(phase, under));
         match &*phase {
             Phase::Over(outcome) => outcome.clone(),
             Phase::Under(_) => Err(HostError::Panicked("it never ended".to_owned())),

@@ -9,10 +9,11 @@ use std::time::Instant;
 
 use crate::driver::BuiltProgram;
 use tripipe_kernels::{Plan, Role};
+use tripipe_launch::locks::lock;
 
 use super::Kernels;
 use super::planned::Planned;
-use crate::{Error, lock};
+use crate::Error;
 
 /// The background builds of a context. Dropping it waits for builds in progress: a compiler that is still running when
 /// the process ends may crash the process.

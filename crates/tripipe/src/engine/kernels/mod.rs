@@ -19,13 +19,14 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use crate::driver::memory::External;
 use tripipe_device::Probe;
 use tripipe_kernels::{Plan, PlanError};
+use tripipe_launch::locks::lock;
 use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind, ScalarType};
 
 use super::{Engine, Initial, MakePlan, Rates, Ready, Storage};
 use crate::explanation::Arithmetic;
 use crate::line::Line;
 use crate::operation::{Host, Run, RunOn};
-use crate::{Context, Error, Event, lock};
+use crate::{Context, Error, Event};
 use operation::OnDevice;
 use planned::{Bindings, Planned};
 

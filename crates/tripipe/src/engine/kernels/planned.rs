@@ -6,12 +6,13 @@ use std::time::Instant;
 
 use tripipe_kernels::plan::{Bound, Scratch};
 use tripipe_kernels::{Plan, Role};
+use tripipe_launch::locks::lock;
 use tripipe_launch::{ExecuteError, Executor, MemoryId, Prepared, Submission};
 
 use super::Kernels;
 use crate::line::Outcome;
 use crate::operation::Run;
-use crate::{Error, ErrorKind, Event, lock};
+use crate::{Error, ErrorKind, Event};
 
 /// The number of operand sets for which an operation caches its launches.
 const REMEMBERED: usize = 8;
