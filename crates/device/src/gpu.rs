@@ -34,6 +34,8 @@ pub struct Gpu {
     pub local_memory: LocalMemory,
     /// The texture path.
     pub texture: Texture,
+    /// Limits of images.
+    pub images: Images,
     /// Published measurements of this GPU, by figure; the unit is the end of the name. For comparison with a
     /// prediction, never its input.
     pub measured: BTreeMap<String, Sourced<f64>>,
@@ -315,6 +317,23 @@ pub struct Texture {
     pub image_accesses_per_clock: Option<Sourced<f64>>,
     /// Texture L1 of a core.
     pub l1_bytes: Sourced<u64>,
+}
+
+/// Limits of images, in texels, as drivers report them: those of the family, unless the model has its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Images {
+    /// Width and height of a 2D image.
+    pub max_2d: Sourced<[u32; 2]>,
+    /// Width, height and depth of a 3D image.
+    pub max_3d: Sourced<[u32; 3]>,
+    /// Layers of a 1D or 2D array.
+    pub max_layers: Sourced<u32>,
+    /// Width of an `image1d_buffer_t`.
+    pub max_1d_buffer: Sourced<u32>,
+    /// Pitch of a 2D image made from a buffer must be a multiple of this; 0 if there are no such images.
+    pub pitch_alignment: Sourced<u32>,
+    /// Address of such an image must be a multiple of this.
+    pub base_address_alignment: Sourced<u32>,
 }
 
 #[cfg(test)]

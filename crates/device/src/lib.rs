@@ -50,8 +50,8 @@ mod sourced;
 pub use catalog::{UnknownGpu, catalog, find};
 pub use family::{Family, Vendor};
 pub use gpu::{
-    Configuration, Core, Gpu, Identity, IssueRule, LocalMemory, LocalPlacement, Memory, OperationsPerClock,
-    Registers, Supports, Texture, VectorWidth, VectorWidths,
+    Configuration, Core, Gpu, Identity, Images, IssueRule, LocalMemory, LocalPlacement, Memory,
+    OperationsPerClock, Registers, Supports, Texture, VectorWidth, VectorWidths,
 };
 pub use identify::{Certainty, Identification, identify};
 pub use load::{DataError, DataReason};

@@ -1,7 +1,7 @@
 //! Properties that a live device reports.
 
 use crate::family::Vendor;
-use crate::gpu::{Gpu, LocalPlacement};
+use crate::gpu::{Gpu, Images, LocalPlacement};
 
 /// The properties that a live OpenCL device (or a simulated GPU) reports.
 ///
@@ -83,12 +83,16 @@ impl Probe {
 
 impl Gpu {
     /// What a current driver of this GPU is expected to report, for plans without a device: name, limits and features of
-    /// the model; images as every device of OpenCL 2.0 with the full profile has them (specification, table 4.3), with
-    /// rows aligned to 64 texels. Limits that the model does not have are 0, as for a device that reports none.
+    /// the model. Limits that the model does not have are 0, as for a device that reports none.
     pub fn expected_probe(&self) -> Probe {
-        let mut extensions = vec!["cl_khr_image2d_from_buffer".to_owned()];
-        let offered = [(self.supports.fp16.value, "cl_khr_fp16"), (self.supports.fp64.value, "cl_khr_fp64")];
-        extensions.extend(offered.iter().filter(|offer| offer.0).map(|offer| offer.1.to_owned()));
+        let images = self.image_limits();
+        let offered = [
+            (images.from_buffer, "cl_khr_image2d_from_buffer"),
+            (self.supports.fp16.value, "cl_khr_fp16"),
+            (self.supports.fp64.value, "cl_khr_fp64"),
+        ];
+        let mut extensions: Vec<String> =
+            offered.iter().filter(|offer| offer.0).map(|offer| offer.1.to_owned()).collect();
         let dot = self.operations_per_clock_per_core.int8_dot_mac.value > 0;
         if dot && self.vendor() == Vendor::Arm {
             let names = ["cl_arm_integer_dot_product_int8", "cl_arm_integer_dot_product_accumulate_int8"];
@@ -109,16 +113,22 @@ impl Gpu {
             local_memory_dedicated: self.local_memory.placement.value == LocalPlacement::Dedicated,
             cache_bytes: self.memory.l2_bytes.value,
             cache_line_bytes: self.memory.cache_line_bytes.value,
-            images: Some(ImageLimits {
-                max_2d: [16384; 2],
-                max_3d: [2048; 3],
-                max_layers: 2048,
-                max_1d_buffer: 65536,
-                from_buffer: true,
-                pitch_alignment: 64,
-                base_address_alignment: 64,
-            }),
+            images: Some(images),
             ..Probe::default()
+        }
+    }
+
+    fn image_limits(&self) -> ImageLimits {
+        let Images { max_2d, max_3d, max_layers, max_1d_buffer, pitch_alignment, base_address_alignment } =
+            &self.images;
+        ImageLimits {
+            max_2d: max_2d.value.map(|extent| extent as usize),
+            max_3d: max_3d.value.map(|extent| extent as usize),
+            max_layers: max_layers.value as usize,
+            max_1d_buffer: max_1d_buffer.value as usize,
+            from_buffer: pitch_alignment.value > 0,
+            pitch_alignment: pitch_alignment.value,
+            base_address_alignment: base_address_alignment.value,
         }
     }
 }
@@ -165,4 +175,127 @@ pub struct Svm {
     pub fine_buffer: bool,
     /// Any host pointer is a device pointer.
     pub fine_system: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::catalog::{catalog, find};
+
+    /// The value of a key of a section: bare, or with a basis or source of its own.
+    fn value<'a>(file: &'a toml::Table, section: &str, key: &str) -> &'a toml::Value {
+        let found = &file[section][key];
+        found.get("value").unwrap_or(found)
+    }
+
+    fn number(value: &toml::Value) -> u64 {
+        value.as_integer().unwrap().try_into().unwrap()
+    }
+
+    /// The files are read by another reader of TOML.
+    #[test]
+    fn expected_probes_have_the_limits_of_their_files() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
+        let read =
+            |path: &str| -> toml::Table { fs::read_to_string(folder.join(path)).unwrap().parse().unwrap() };
+        let families = read("images.toml");
+        for gpu in catalog() {
+            let vendor = gpu.vendor().to_string().to_lowercase();
+            let file = read(&format!("{vendor}/{}.toml", gpu.id()));
+            let number_of = |section: &str, key: &str| number(value(&file, section, key));
+            let probe = gpu.expected_probe();
+            let name = gpu.name();
+            let group = number_of("core", "max_work_group_size");
+            assert_eq!(probe.max_work_group_size as u64, group, "{name}");
+            assert_eq!(probe.max_work_item_sizes.map(|size| size as u64), [group; 3], "{name}");
+            let compute_units = number_of("configuration", "cores");
+            assert_eq!(u64::from(probe.compute_units), compute_units, "{name}");
+            assert_eq!(u64::from(probe.clock_mhz), number_of("configuration", "clock_mhz"), "{name}");
+            assert_eq!(probe.local_memory_bytes, number_of("local_memory", "bytes"), "{name}");
+            let placement = value(&file, "local_memory", "placement").as_str().unwrap();
+            assert_eq!(probe.local_memory_dedicated, placement == "dedicated", "{name}");
+            assert_eq!(probe.cache_bytes, number_of("memory", "l2_bytes"), "{name}");
+            assert_eq!(u64::from(probe.cache_line_bytes), number_of("memory", "cache_line_bytes"), "{name}");
+            let images = probe.images.unwrap();
+            let (file, section) =
+                if file.contains_key("images") { (&file, "images") } else { (&families, gpu.family().id()) };
+            let all = |key: &str| match value(file, section, key) {
+                toml::Value::Array(extents) => extents.iter().map(number).collect(),
+                single => vec![number(single)],
+            };
+            assert_eq!(images.max_2d.map(|extent| extent as u64).to_vec(), all("max_2d"), "{name}");
+            assert_eq!(images.max_3d.map(|extent| extent as u64).to_vec(), all("max_3d"), "{name}");
+            let others = [
+                (images.max_layers, "max_layers"),
+                (images.max_1d_buffer, "max_1d_buffer"),
+                (images.pitch_alignment as usize, "pitch_alignment"),
+                (images.base_address_alignment as usize, "base_address_alignment"),
+            ];
+            for (found, key) in others {
+                assert_eq!(vec![found as u64], all(key), "{name}: {key}");
+            }
+            assert_eq!(images.from_buffer, images.pitch_alignment > 0, "{name}");
+        }
+    }
+
+    /// The extensions that plans look for. From the vendors' guides: doubles on Midgard only, dot products since the
+    /// Mali-G76, and only as Arm's extensions.
+    #[test]
+    fn expected_probes_list_the_extensions_of_their_hardware() {
+        const IMAGE: &str = "cl_khr_image2d_from_buffer";
+        const HALF: &str = "cl_khr_fp16";
+        const DOUBLE: &str = "cl_khr_fp64";
+        const DOT: [&str; 2] =
+            ["cl_arm_integer_dot_product_int8", "cl_arm_integer_dot_product_accumulate_int8"];
+        for (gpu, want) in [
+            ("Mali-T860", vec![IMAGE, HALF, DOUBLE]),
+            ("Mali-T628", vec![IMAGE, HALF, DOUBLE]),
+            ("Mali-G71", vec![IMAGE, HALF]),
+            ("Mali-G76", vec![IMAGE, HALF, DOT[0], DOT[1]]),
+            ("Mali-G610", vec![IMAGE, HALF, DOT[0], DOT[1]]),
+            ("Immortalis-G720", vec![IMAGE, HALF, DOT[0], DOT[1]]),
+            ("Adreno 530", vec![IMAGE, HALF]),
+            ("Adreno 640", vec![IMAGE, HALF]),
+            ("Adreno 740", vec![IMAGE, HALF]),
+        ] {
+            assert_eq!(find(gpu).unwrap().expected_probe().extensions, want, "{gpu}");
+        }
+        for gpu in catalog() {
+            let probe = gpu.expected_probe();
+            assert!(
+                probe.fp16(),
+                "{}: every Mali since 2012 and every Adreno has half precision",
+                gpu.name()
+            );
+            let distinct: std::collections::BTreeSet<_> = probe.extensions.iter().collect();
+            assert_eq!(distinct.len(), probe.extensions.len(), "{}", gpu.name());
+        }
+    }
+
+    /// What `clinfo` printed on the devices that the sources name.
+    #[test]
+    fn images_are_as_published_reports_say() {
+        for (gpu, width, depth, buffer, alignments) in [
+            ("Mali-T860", 65536, 65536, 65536, [16, 32]),
+            ("Mali-T628", 65536, 65536, 65536, [16, 32]),
+            ("Mali-G610", 65536, 65536, 65536, [64, 32]),
+            ("Adreno 640", 16384, 2048, 134_217_728, [64, 64]),
+        ] {
+            let images = find(gpu).unwrap().expected_probe().images.unwrap();
+            let [pitch_alignment, base_address_alignment] = alignments;
+            let want = ImageLimits {
+                max_2d: [width; 2],
+                max_3d: [width, width, depth],
+                max_layers: 2048,
+                max_1d_buffer: buffer,
+                from_buffer: true,
+                pitch_alignment,
+                base_address_alignment,
+            };
+            assert_eq!(images, want, "{gpu}");
+        }
+    }
 }

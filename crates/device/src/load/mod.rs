@@ -6,13 +6,15 @@ mod error;
 mod model;
 mod reader;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 pub use error::{DataError, DataReason};
-use reader::Sources;
+use reader::{Section, Sources};
 
 use crate::document::{Document, Table};
-use crate::gpu::Gpu;
+use crate::family::Family;
+use crate::gpu::{Gpu, Images};
 use crate::sourced::Source;
 
 /// The sources that every data file may cite.
@@ -24,6 +26,31 @@ fn read_shared_sources() -> Result<Sources, DataError> {
     read_sources(
         &Document::parse(include_str!("../../data/sources.toml"), "sources.toml")?.root("a data file"),
     )
+}
+
+/// The limits of images of each family.
+#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
+static IMAGES: LazyLock<BTreeMap<Family, Images>> = LazyLock::new(|| {
+    read_images(include_str!("../../data/images.toml")).unwrap_or_else(|error| panic!("{error}"))
+});
+
+/// The limits of images of every family, from a text with one section for each.
+fn read_images(text: &str) -> Result<BTreeMap<Family, Images>, DataError> {
+    let document = Document::parse(text, "images.toml")?;
+    let root = document.root("a data file");
+    root.check_keys(&Family::WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>())?;
+    let mut images = BTreeMap::new();
+    for (word, family) in Family::WORDS {
+        let item = root.get(word).ok_or_else(|| root.missing(&[word]))?;
+        let table = item.as_table(format!("[{word}]")).ok_or_else(|| item.wrong_type("a section"))?;
+        images.insert(*family, model::images(Section::new(table, &SHARED_SOURCES))?);
+    }
+    Ok(images)
+}
+
+/// The limits of images of a family.
+fn images_of(family: Family) -> &'static Images {
+    &IMAGES[&family]
 }
 
 /// The shared source of that name: one that every data file may cite.

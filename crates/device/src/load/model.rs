@@ -3,19 +3,20 @@
 use std::ops::RangeInclusive;
 
 use super::error::{DataError, DataReason};
+use super::images_of;
 use super::reader::{Section, Sources};
 use crate::document::Table;
 use crate::family::{Family, Vendor};
 use crate::gpu::{
-    Configuration, Core, Gpu, Identity, IssueRule, LocalMemory, LocalPlacement, Memory, OperationsPerClock,
-    Registers, Supports, Texture, VectorWidth, VectorWidths,
+    Configuration, Core, Gpu, Identity, Images, IssueRule, LocalMemory, LocalPlacement, Memory,
+    OperationsPerClock, Registers, Supports, Texture, VectorWidth, VectorWidths,
 };
 use crate::nearest::nearest;
 use crate::occupancy::{OccupancyStep, RegisterFile};
 use crate::sourced::Sourced;
 
 /// Every section a model file may have.
-const SECTIONS: [&str; 12] = [
+const SECTIONS: [&str; 13] = [
     "identity",
     "configuration",
     "core",
@@ -26,6 +27,7 @@ const SECTIONS: [&str; 12] = [
     "memory",
     "local_memory",
     "texture",
+    "images",
     "measured",
     "sources",
 ];
@@ -53,6 +55,10 @@ pub(super) fn read(root: &Table<'_>, sources: &Sources) -> Result<Gpu, DataError
         Some(mut section) => section.figures()?,
         None => std::collections::BTreeMap::new(),
     };
+    let images = match optional("images")? {
+        Some(section) => images(section)?,
+        None => images_of(identity.family).clone(),
+    };
     Ok(Gpu {
         configuration: configuration(section("configuration")?)?,
         operations_per_clock_per_core: operations(section("operations_per_clock_per_core")?)?,
@@ -62,6 +68,7 @@ pub(super) fn read(root: &Table<'_>, sources: &Sources) -> Result<Gpu, DataError
         memory: memory(section("memory")?)?,
         local_memory: local_memory(section("local_memory")?)?,
         texture: texture(section("texture")?)?,
+        images,
         measured,
         identity,
         core,
@@ -367,4 +374,33 @@ fn texture(mut s: Section<'_>) -> Result<Texture, DataError> {
     };
     s.finish()?;
     Ok(texture)
+}
+
+/// Extents of images: numbers of texels that OpenCL reports as `size_t`, all of them far below the limit.
+const TEXELS: RangeInclusive<i64> = 1..=i32::MAX as i64;
+const TEXELS_WORDS: &str = "from 1 to 2^31 - 1 texels";
+
+pub(super) fn images(mut s: Section<'_>) -> Result<Images, DataError> {
+    let texels = |s: &mut Section<'_>, key: &'static str| {
+        let found = s.whole(key, &TEXELS, TEXELS_WORDS)?;
+        Ok::<_, DataError>(s.must(key, found)?.map(|texels| texels as u32))
+    };
+    let images = Images {
+        max_2d: extents(&mut s, "max_2d")?,
+        max_3d: extents(&mut s, "max_3d")?,
+        max_layers: texels(&mut s, "max_layers")?,
+        max_1d_buffer: texels(&mut s, "max_1d_buffer")?,
+        pitch_alignment: s.amount("pitch_alignment")?,
+        base_address_alignment: s.amount("base_address_alignment")?,
+    };
+    s.finish()?;
+    Ok(images)
+}
+
+fn extents<const N: usize>(s: &mut Section<'_>, key: &'static str) -> Must<[u32; N]> {
+    let found: Sourced<Vec<u32>> = s.required(key)?;
+    match <[u32; N]>::try_from(found.value.as_slice()) {
+        Ok(extents) if !extents.contains(&0) => Ok(found.map(|_| extents)),
+        _ => Err(s.impossible(key, &format!("a list of {N} extents above 0"))),
+    }
 }

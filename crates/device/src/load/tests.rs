@@ -165,3 +165,45 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn limits_of_images_are_of_the_family_or_of_the_model() {
+    let family = Gpu::from_toml(GOOD, "x.toml").unwrap().images;
+    let own = "\n[images]\nbasis = \"guessed\"\nsource = \"estimate\"\nmax_2d = [8192, 4096]\nmax_3d = [8, 4, 2]\n\
+               max_layers = 3\nmax_1d_buffer = 9\npitch_alignment = 0\nbase_address_alignment = 0\n";
+    let text = format!("{GOOD}{own}");
+    let gpu = Gpu::from_toml(&text, "x.toml").unwrap();
+    assert_ne!(gpu.images, family);
+    let limits = gpu.expected_probe().images.unwrap();
+    assert_eq!((limits.max_2d, limits.max_3d, limits.from_buffer), ([8192, 4096], [8, 4, 2], false));
+    assert!(!gpu.expected_probe().has_extension("cl_khr_image2d_from_buffer"));
+    let refused = |from: &str, to: &str| {
+        Gpu::from_toml(&text.replace(from, to), "x.toml").unwrap_err().reason.to_string()
+    };
+    assert_eq!(
+        refused("[8192, 4096]", "[8192]"),
+        "`max_2d` is [8192], but must be a list of 2 extents above 0"
+    );
+    assert_eq!(
+        refused("[8, 4, 2]", "[8, 0, 2]"),
+        "`max_3d` is [8, 0, 2], but must be a list of 3 extents above 0"
+    );
+    assert_eq!(
+        refused("max_1d_buffer = 9", "max_1d_buffer = 0"),
+        "`max_1d_buffer` is 0, but must be from 1 to 2^31 - 1 texels"
+    );
+}
+
+#[test]
+fn every_family_has_limits_of_images() {
+    let text = include_str!("../../data/images.toml");
+    assert_eq!(read_images(text).unwrap().len(), Family::WORDS.len());
+    let message = |from: &str, to: &str| read_images(&text.replace(from, to)).unwrap_err().to_string();
+    assert!(
+        message("[valhall]", "[valhal]")
+            .contains("unknown key `valhal` in a data file, did you mean `valhall`?")
+    );
+    let (before, after) = (text.find("[valhall]").unwrap(), text.find("[arm5thgen]").unwrap());
+    let missing = read_images(&format!("{}{}", &text[..before], &text[after..])).unwrap_err().to_string();
+    assert!(missing.contains("`valhall`"), "{missing}");
+}
