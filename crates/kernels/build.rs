@@ -11,8 +11,38 @@ const DATA: &str = "data/filter.toml";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    fusion: Fusion,
+    candidates: Candidates,
     family: Vec<Family>,
     preset: Vec<Preset>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fusion {
+    conversions: Count,
+    inner_extent_max: Count,
+    rows_max: Count,
+    convert_operations: Count,
+    gray_operations: Count,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Count {
+    value: u32,
+    basis: Basis,
+    source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Candidates {
+    lanes: Vec<usize>,
+    rows: Vec<usize>,
+    work_groups: Vec<[usize; 2]>,
+    basis: Basis,
+    source: String,
 }
 
 #[derive(Deserialize)]
@@ -82,6 +112,35 @@ fn constants(file: &File) -> Result<String, Box<dyn std::error::Error>> {
         if source.trim().is_empty() { Err(format!("{DATA}: {what} has no source")) } else { Ok(()) }
     };
     let mut text = String::new();
+    let Fusion { conversions, inner_extent_max, rows_max, convert_operations, gray_operations } =
+        &file.fusion;
+    for (name, kind, count) in [
+        ("CONVERSIONS", "usize", conversions),
+        ("INNER_EXTENT_MAX", "usize", inner_extent_max),
+        ("FUSED_ROWS_MAX", "usize", rows_max),
+        ("CONVERT_OPERATIONS", "f64", convert_operations),
+        ("GRAY_OPERATIONS", "f64", gray_operations),
+    ] {
+        sourced(name, &count.source)?;
+        if count.value == 0 {
+            return Err(format!("{DATA}: {name} is 0").into());
+        }
+        let (basis, source) = (count.basis.word(), count.source.escape_debug());
+        writeln!(text, "// {basis}: {source}\npub(super) const {name}: {kind} = {}_{kind};", count.value)?;
+    }
+    let Candidates { lanes, rows, work_groups, basis, source } = &file.candidates;
+    sourced("candidates", source)?;
+    writeln!(
+        text,
+        "// {}: {}\npub(super) const CANDIDATE_LANES: [usize; {}] = {lanes:?};\n\
+         pub(super) const CANDIDATE_ROWS: [usize; {}] = {rows:?};\n\
+         pub(super) const CANDIDATE_WORK_GROUPS: [[usize; 2]; {}] = {work_groups:?};",
+        basis.word(),
+        source.escape_debug(),
+        lanes.len(),
+        rows.len(),
+        work_groups.len(),
+    )?;
     writeln!(text, "pub(super) const FAMILIES: [Figures; {}] = [", file.family.len())?;
     for family in &file.family {
         let Family { name, operations_per_byte, vectors, short_lanes, median_rows, images, .. } = family;

@@ -26,20 +26,17 @@
 #define ZERO 0.5f
 #endif
 
-// Weights: in float, or as integers in steps of 2^-15 (gray) or 2^-14 (chroma), rounded half up.
+// Weights of chroma: in float, or as integers in steps of 2^-14, rounded half up.
 #if FLOAT
+#define GRAY_OF LUMA_FLOAT
+#define LUMA_OF LUMA_FLOAT
 #define WEIGHT(steps, factor) factor
-#define SCALED(sum, bits) (sum)
+#define SCALED(sum) (sum)
 #else
+#define GRAY_OF LUMA_15
+#define LUMA_OF LUMA_14
 #define WEIGHT(steps, factor) steps
-#define SCALED(sum, bits) (((sum) + (1 << (bits - 1))) >> bits)
-#endif
-
-#if COLOR == RGB_TO_GRAY || COLOR == BGR_TO_GRAY
-static Works gray(const Works red, const Works green, const Works blue)
-{
-    return SCALED(WEIGHT(9798, 0.299f) * red + WEIGHT(19235, 0.587f) * green + WEIGHT(3735, 0.114f) * blue, 15);
-}
+#define SCALED(sum) (((sum) + (1 << 13)) >> 14)
 #endif
 
 // The factors of B - Y and R - Y, the channels they are stored in, and the factors of the inverse conversion.
@@ -67,20 +64,19 @@ static Works gray(const Works red, const Works green, const Works blue)
 static void convert_pixels(const Works *from, Works *to)
 {
 #if COLOR == RGB_TO_GRAY
-    to[0] = gray(from[0], from[1], from[2]);
+    to[0] = GRAY_OF(from[0], from[1], from[2]);
 #elif COLOR == BGR_TO_GRAY
-    to[0] = gray(from[2], from[1], from[0]);
+    to[0] = GRAY_OF(from[2], from[1], from[0]);
 #elif COLOR == RGB_TO_YUV || COLOR == RGB_TO_YCRCB
-    const Works luma =
-        SCALED(WEIGHT(4899, 0.299f) * from[0] + WEIGHT(9617, 0.587f) * from[1] + WEIGHT(1868, 0.114f) * from[2], 14);
+    const Works luma = LUMA_OF(from[0], from[1], from[2]);
     to[0] = luma;
-    to[BLUE] = SCALED((from[2] - luma) * TO_BLUE, 14) + ZERO;
-    to[RED] = SCALED((from[0] - luma) * TO_RED, 14) + ZERO;
+    to[BLUE] = SCALED((from[2] - luma) * TO_BLUE) + ZERO;
+    to[RED] = SCALED((from[0] - luma) * TO_RED) + ZERO;
 #elif COLOR == YUV_TO_RGB || COLOR == YCRCB_TO_RGB
     const Works blue = from[BLUE] - ZERO, red = from[RED] - ZERO;
-    to[0] = from[0] + SCALED(red * RED_BACK, 14);
-    to[1] = from[0] + SCALED(blue * GREEN_OF_BLUE + red * GREEN_OF_RED, 14);
-    to[2] = from[0] + SCALED(blue * BLUE_BACK, 14);
+    to[0] = from[0] + SCALED(red * RED_BACK);
+    to[1] = from[0] + SCALED(blue * GREEN_OF_BLUE + red * GREEN_OF_RED);
+    to[2] = from[0] + SCALED(blue * BLUE_BACK);
 #else
     for (int channel = 0; channel < TO_CHANNELS; ++channel) {
 #if COLOR == GRAY_TO_RGB

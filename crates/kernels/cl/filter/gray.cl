@@ -1,8 +1,7 @@
 // Gray, made of R G B (A) while they are loaded.
 //
 // The image of gray pixels never exists in memory. LANES gray pixels are as many vectors as a pixel has channels;
-// swizzles pick each channel out of all of them. Weights of integers are in steps of 2^-15, and the sum is rounded
-// half up.
+// swizzles pick each channel out of all of them.
 //
 // BEFORE: GRAY or GRAY_BGR, the order of the channels. SPREAD: channels of a pixel, 3 or 4.
 
@@ -14,10 +13,10 @@
 #endif
 
 #if SEEN_INTEGER
-#define LUMA(red, green, blue) ((9798 * (red) + 19235 * (green) + 3735 * (blue) + 16384) >> 15)
+#define LUMA LUMA_15
 #define Part int
 #else
-#define LUMA(red, green, blue) (0.299f * (red) + 0.587f * (green) + 0.114f * (blue))
+#define LUMA LUMA_FLOAT
 #define Part float
 #endif
 #define Parts VECTOR(Part)

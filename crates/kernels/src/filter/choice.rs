@@ -3,7 +3,7 @@
 use tripipe_device::Probe;
 
 use super::check::is_aligned;
-use super::family::Family;
+use super::family::{CANDIDATE_LANES, CANDIDATE_ROWS, CANDIDATE_WORK_GROUPS, FUSED_ROWS_MAX, Family};
 use super::pairs::Pairs;
 use super::passes::Pass;
 use super::{Chain, Element, Fuse, Loads, Parameters, Raster, Stage, Sums};
@@ -42,8 +42,8 @@ pub fn default_parameters(chain: &Chain, from: &Raster, probe: &Probe) -> (Param
     }
 }
 
-/// The parameters with windows fused when that costs less, by [`Pass::cost_of_all`]. Fused passes then use up to 8
-/// rows, because each work-item first computes all rows of the first window.
+/// The parameters with windows fused when that costs less, by [`Pass::cost_of_all`]. Fused passes then use up to
+/// [`FUSED_ROWS_MAX`] rows, because each work-item first computes all rows of the first window.
 fn with_windows_fused(chain: &Chain, from: &Raster, parameters: Parameters, family: Family) -> Parameters {
     let Ok(to) = chain.apply_to(from) else { return parameters };
     let sums = if family.has_short_lanes() { parameters.sums } else { Sums::Wide };
@@ -52,7 +52,7 @@ fn with_windows_fused(chain: &Chain, from: &Raster, parameters: Parameters, fami
     if passes(&fused) >= passes(&parameters) {
         return parameters;
     }
-    let more = Parameters { rows: 8.min(2 * parameters.rows), ..fused };
+    let more = Parameters { rows: FUSED_ROWS_MAX.min(2 * parameters.rows), ..fused };
     let cost = |parameters: &Parameters| {
         Pass::cost_of_all(chain, from, &to, parameters, family).unwrap_or(f64::INFINITY)
     };
@@ -122,14 +122,14 @@ pub fn candidates(chain: &Chain, from: &Raster, to: &Raster, probe: &Probe) -> V
         Pass::of(chain, from, to, &parameters).unwrap_or_default()
     };
     let mut found = vec![default];
-    for lanes in [4, 8, 16].into_iter().filter(|lanes| *lanes <= wide || family == Family::Processor) {
+    for lanes in CANDIDATE_LANES.into_iter().filter(|lanes| *lanes <= wide || family == Family::Processor) {
         let [apart, together] = [Fuse::Pixels, Fuse::Windows].map(|fuse| passes(fuse, lanes));
         let fuses = together.len() < apart.len();
         let pairs = together.iter().any(Pass::is_paired);
-        for rows in [1, 2, 4, 8] {
+        for rows in CANDIDATE_ROWS {
             for loads in Loads::ALL {
                 for sums in Sums::ALL {
-                    for work_group in [[8, 8], [16, 4], [32, 4], [64, 1], [64, 2], [128, 1]] {
+                    for work_group in CANDIDATE_WORK_GROUPS {
                         let work_group = Some(work_group);
                         let pixels = Parameters { lanes, rows, loads, sums, work_group, fuse: Fuse::Pixels };
                         found.push(pixels);

@@ -2,20 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::family::Family;
+use super::family::{CONVERSIONS, CONVERT_OPERATIONS, Family, GRAY_OPERATIONS, INNER_EXTENT_MAX};
 use super::pairs::Pairs;
 use super::texels::{self, TEXEL};
 use super::window::{Fused, Windows};
 use super::{
     Border, Chain, Color, Element, FilterError, Fuse, Layout, Linear, Loads, Parameters, Raster, Stage, Sums,
 };
-
-/// Maximum number of times an element may be converted instead of using a separate pass: an operation on a vector
-/// costs a GPU less than a quarter of a load or store.
-const CONVERSIONS: usize = 4;
-
-/// Largest extent of an inner window: the sums of all its rows are in registers at once.
-const INNER_EXTENT_MAX: usize = 7;
 
 /// One pass over memory: a stage with the stages fused into it, or only a change of layout.
 pub(super) struct Pass<'c> {
@@ -214,8 +207,8 @@ impl<'c> Pass<'c> {
         }
         let each = match self.fused.before {
             None => 1.0,
-            Some(Stage::Color(_)) => GRAY,
-            Some(_) => CONVERT,
+            Some(Stage::Color(_)) => GRAY_OPERATIONS,
+            Some(_) => CONVERT_OPERATIONS,
         };
         let taken = each * across(seen.0) * down(seen.1)
             + (loaded.columns * loaded.rows) as f64 / (lanes * parameters.rows as f64);
@@ -237,12 +230,6 @@ impl<'c> Pass<'c> {
         Self::of(chain, from, to, parameters)?.iter().map(|pass| pass.cost(parameters, family)).sum()
     }
 }
-
-/// Operations to convert an element: unpacking, a product, a sum, rounding.
-const CONVERT: f64 = 4.0;
-
-/// Operations for a gray element: unpacking and multiplying three, rounding.
-const GRAY: f64 = 8.0;
 
 /// Vectors of a row, and rows, that a work-item loads.
 struct Loaded {

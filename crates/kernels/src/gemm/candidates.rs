@@ -1,16 +1,21 @@
-//! The parameters worth trying.
+//! The parameters worth trying: `data/candidates.toml`.
 
+use std::sync::LazyLock;
+
+use serde::Deserialize;
 use tripipe_device::{DeviceKind, Probe, Vendor, identify};
 
 use super::description::Gemm;
-use super::parameters::{Dot, Local, Parameters, Source, Tile, Vector};
+use super::parameters::{Parameters, ParametersError};
 use super::shape::Shape;
-use super::table::default_parameters;
+use super::table::{Basis, default_parameters};
 use crate::nearest::nearest_first;
 
-const DIRECT: Source = Source::Direct;
-const ONE_PANEL: Source = Source::Packed { panel: 0 };
-const PANELS: Source = Source::Packed { panel: 1 };
+const FILE: &str = include_str!("../../data/candidates.toml");
+
+#[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
+static SETS: LazyLock<Vec<Set>> =
+    LazyLock::new(|| read(FILE).unwrap_or_else(|error| panic!("data/candidates.toml: {error}")));
 
 /// The parameters for `gemm` on a device that are worth a sweep: some tens to a few hundred, all of which pass
 /// [`Parameters::check`], without duplicates. Empty when the device lacks support for the element types.
@@ -18,29 +23,10 @@ const PANELS: Source = Source::Packed { panel: 1 };
 /// The kind of the device and the shape of the product decide which kernels are included. Tiles, memory and
 /// work-groups are those of published tunings, and their neighbours.
 pub fn candidates(gemm: &Gemm, probe: &Probe) -> Vec<Parameters> {
-    let mut found = Vec::new();
     let shape = Shape::of(gemm);
-    if shape == Shape::Vector {
-        vectors(&mut found);
-    } else if probe.kind == DeviceKind::Cpu {
-        cpu_tiles(&mut found);
-    } else {
-        let parts: &[usize] = if shape == Shape::Skinny { &[1, 4, 16] } else { &[1] };
-        tiles(&mut found, parts);
-        // On Mali, local memory is ordinary memory behind the same cache.
-        let emulated = identify(probe).vendor == Some(Vendor::Arm) && !probe.local_memory_dedicated;
-        if !emulated && shape != Shape::Skinny {
-            locals(&mut found);
-        }
-    }
-    // Each tile of bytes with 16-bit products too; other elements refuse that.
-    let shorts = found.clone().into_iter().filter_map(|parameters| match parameters {
-        Parameters::Tile(tile) => Some(Parameters::Tile(Tile { short_products: true, ..tile })),
-        _ => None,
-    });
-    found.extend(shorts);
-    found.retain(|parameters| parameters.check(gemm, probe).is_ok());
-    found
+    let sets = SETS.iter().filter(|set| set.shapes.contains(&shape) && set.on.includes(probe));
+    let all = sets.flat_map(|set| set.parameters.iter().copied());
+    all.filter(|parameters| parameters.check(gemm, probe).is_ok()).collect()
 }
 
 /// The candidates in the order in which a sweep should try them: the table's choice and its runners-up, then the rest
@@ -53,110 +39,141 @@ pub fn best_guess_first(gemm: &Gemm, candidates: &[Parameters], probe: &Probe) -
     nearest_first(&guesses, candidates)
 }
 
-fn vectors(found: &mut Vec<Parameters>) {
-    for outputs in [2, 4, 8] {
-        for width in [4, 8, 16] {
-            for group in [1, 16, 32, 64, 128, 256] {
-                found.push(Parameters::Vector(Vector { outputs, width, group, sub_groups: false }));
-            }
-        }
-        for group in [64, 128, 256] {
-            found.push(Parameters::Vector(Vector { outputs, width: 4, group, sub_groups: true }));
-        }
-    }
-    for (columns, vector) in [(4, 4), (8, 8), (64, 16)] {
-        for parts in [1, 4, 16, 64] {
-            for group in [[1, 1], [64, 1]] {
-                let group = Some(group);
-                found.push(Parameters::Tile(Tile {
-                    vector,
-                    unroll: 4,
-                    group,
-                    parts,
-                    ..Tile::new(1, columns)
-                }));
+/// Parameters for some devices and shapes.
+struct Set {
+    on: Devices,
+    shapes: Vec<Shape>,
+    parameters: Vec<Parameters>,
+}
+
+/// The devices that a set is for.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Devices {
+    Any,
+    Cpu,
+    /// All that are not CPUs.
+    Gpu,
+    /// Those of `Gpu` whose local memory is not ordinary memory behind the same cache.
+    GpuWithLocalMemory,
+}
+
+impl Devices {
+    fn includes(self, probe: &Probe) -> bool {
+        let is_cpu = probe.kind == DeviceKind::Cpu;
+        match self {
+            Self::Any => true,
+            Self::Cpu => is_cpu,
+            Self::Gpu => !is_cpu,
+            Self::GpuWithLocalMemory => {
+                let is_arm = identify(probe).vendor == Some(Vendor::Arm);
+                !is_cpu && (probe.local_memory_dedicated || !is_arm)
             }
         }
     }
 }
 
-/// One work-item per work-group, panels of one tile.
-fn cpu_tiles(found: &mut Vec<Parameters>) {
-    for (columns, vector) in [(16, 16), (32, 16), (48, 16), (16, 8), (8, 8)] {
-        for rows in [4, 6, 8, 12, 14] {
-            for (a, b) in [(DIRECT, DIRECT), (DIRECT, PANELS), (PANELS, PANELS)] {
-                for unroll in [1, 4] {
-                    for rows_first in [true, false] {
-                        found.push(Parameters::Tile(Tile {
-                            vector,
-                            unroll,
-                            a,
-                            b,
-                            rows_first,
-                            rolled: true,
-                            group: Some([1, 1]),
-                            ..Tile::new(rows, columns)
-                        }));
-                    }
-                }
-            }
-        }
-    }
-    found.push(Parameters::Tile(Tile { unroll: 4, group: Some([8, 8]), ..Tile::new(4, 4) }));
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    candidates: Vec<Entry>,
 }
 
-fn tiles(found: &mut Vec<Parameters>, parts: &[usize]) {
-    // Rows, columns and elements of a vector.
-    let shapes =
-        [(2, 2, 2), (2, 4, 4), (4, 4, 4), (4, 8, 4), (4, 8, 8), (8, 4, 4), (8, 8, 4), (8, 8, 8), (4, 16, 8)];
-    let sources = [
-        (DIRECT, DIRECT),
-        (DIRECT, ONE_PANEL),
-        (ONE_PANEL, ONE_PANEL),
-        (DIRECT, Source::Image),
-        (ONE_PANEL, Source::Image),
-        (Source::Image, ONE_PANEL),
-        (Source::Image, Source::Image),
-    ];
-    for (rows, columns, vector) in shapes {
-        for (a, b) in sources {
-            for group in [[8, 8], [16, 8], [32, 4]] {
-                for parts in parts {
-                    let unroll = if a == DIRECT { 4 } else { 2 };
-                    let tile = Tile {
-                        vector,
-                        unroll,
-                        a,
-                        b,
-                        a_vector: a == ONE_PANEL,
-                        group: Some(group),
-                        parts: *parts,
-                        ..Tile::new(rows, columns)
-                    };
-                    found.push(Parameters::Tile(tile));
-                    if a == ONE_PANEL && b == ONE_PANEL && vector == 4 {
-                        for dot in [Dot::Khr, Dot::Arm] {
-                            let tile = Tile { dot: Some(dot), a_vector: false, unroll: 1, ..tile };
-                            found.push(Parameters::Tile(tile));
-                        }
-                    }
-                }
-            }
-        }
-    }
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    on: Devices,
+    shapes: Vec<Shape>,
+    parameters: Vec<String>,
+    /// Required in the file, for its readers.
+    #[serde(rename = "basis")]
+    _basis: Basis,
+    /// Required in the file, for its readers.
+    #[serde(rename = "source")]
+    _source: String,
 }
 
-fn locals(found: &mut Vec<Parameters>) {
-    for (rows, columns) in [(4, 4), (8, 4), (4, 8), (8, 8), (16, 8), (8, 16)] {
-        for group in [[8, 8], [16, 8], [16, 16], [32, 8]] {
-            for depth in [8, 16, 32] {
-                for buffers in [1, 2] {
-                    for (a, b) in [(DIRECT, DIRECT), (ONE_PANEL, DIRECT), (ONE_PANEL, ONE_PANEL)] {
-                        let block = Local { depth, group, a, b, buffers, ..Local::new(rows, columns) };
-                        found.push(Parameters::Local(block));
-                    }
-                }
+/// Why the file of candidates is not valid.
+#[derive(Debug, thiserror::Error)]
+enum ReadError {
+    #[error(transparent)]
+    File(#[from] toml::de::Error),
+    #[error(transparent)]
+    Parameters(#[from] ParametersError),
+    #[error("\"{0}\" has braces without partners, or inside others")]
+    Braces(String),
+}
+
+fn read(text: &str) -> Result<Vec<Set>, ReadError> {
+    let file: File = toml::from_str(text)?;
+    let set = |Entry { on, shapes, parameters, .. }: Entry| {
+        let mut all = Vec::new();
+        for pattern in &parameters {
+            let texts = alternatives(pattern).ok_or_else(|| ReadError::Braces(pattern.clone()))?;
+            for text in texts {
+                all.push(text.parse()?);
             }
         }
+        Ok(Set { on, shapes, parameters: all })
+    };
+    file.candidates.into_iter().map(set).collect()
+}
+
+/// The texts that a pattern stands for: one for each choice of an alternative in each pair of braces, the last pair
+/// varying fastest. `None` if braces are nested or without partners.
+fn alternatives(pattern: &str) -> Option<Vec<String>> {
+    let Some((before, rest)) = pattern.split_once('{') else {
+        return (!pattern.contains('}')).then(|| vec![pattern.to_owned()]);
+    };
+    let (choices, rest) = rest.split_once('}')?;
+    if before.contains('}') || choices.contains('{') {
+        return None;
+    }
+    let rests = alternatives(rest)?;
+    let choice = |choice: &str| {
+        let text = |rest: &String| format!("{before}{choice}{rest}");
+        rests.iter().map(text).collect::<Vec<_>>()
+    };
+    Some(choices.split(',').flat_map(choice).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn braces_stand_for_each_of_their_alternatives() {
+        let texts = |pattern| alternatives(pattern).unwrap_or_default();
+        assert_eq!(texts("tile 4x4"), ["tile 4x4"]);
+        assert_eq!(texts("a{1,2}b{x,}"), ["a1bx", "a1b", "a2bx", "a2b"]);
+        for wrong in ["a{1,2", "a1}", "a{1,{2}}", "}{"] {
+            assert_eq!(alternatives(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_file_reads_and_every_set_is_for_some_shape() {
+        let sets = read(FILE).unwrap();
+        for shape in Shape::ALL {
+            assert!(sets.iter().any(|set| set.shapes.contains(&shape)), "{shape}");
+        }
+        for set in sets {
+            assert!(!set.shapes.is_empty() && !set.parameters.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_faulty_file_is_refused() {
+        let refused = |parameters: &str| {
+            let text = format!(
+                "[[candidates]]\non = \"cpu\"\nshapes = [\"small\"]\nparameters = [\"{parameters}\"]\n\
+                 basis = \"guessed\"\nsource = \"none\"\n"
+            );
+            read(&text).err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert_eq!(refused("tile {4,8}x4"), "");
+        assert!(refused("tile {4,8x4").contains("braces without partners"));
+        assert!(refused("tile {4,eight}x4").contains("eightx4"));
+        assert!(read(&FILE.replace("basis", "bases")).is_err());
     }
 }

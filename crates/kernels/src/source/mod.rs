@@ -43,6 +43,7 @@ const MACROS: PartFile = part!("shared/macros.cl");
 const ELEMENT: PartFile = part!("shared/element.cl");
 const BORDER: PartFile = part!("shared/border.cl");
 const CHANNELS: PartFile = part!("shared/channels.cl");
+const LUMA: PartFile = part!("filter/luma.cl");
 const PIXELS: PartFile = part!("filter/pixels.cl");
 const WINDOW: PartFile = part!("filter/window.cl");
 
@@ -80,7 +81,7 @@ programs! {
     PAIRS = "filter/pairs", "weighted sums of bytes over a window, two to a register",
         [[MACROS, BORDER, WINDOW, part!("filter/pairs.cl"), part!("filter/pairs_kernel.cl")]];
     COLOR = "filter/color", "colour conversions and channel layouts",
-        [[MACROS, ELEMENT, CHANNELS, PIXELS, part!("filter/color.cl")]];
+        [[MACROS, ELEMENT, CHANNELS, PIXELS, LUMA, part!("filter/color.cl")]];
     BILATERAL = "filter/bilateral", "a blur that keeps edges",
         [[ELEMENT, CHANNELS, BORDER, part!("filter/bilateral.cl")]];
     RESIZE = "filter/resize", "an image of other extents",
@@ -147,6 +148,7 @@ static WINDOWS: LazyLock<Vec<Sources>> = LazyLock::new(|| {
                 Some(part!("filter/elements.cl")),
                 Some(part!("filter/columns.cl")),
                 Some(part!("filter/loads.cl")),
+                gray.then_some(LUMA),
                 Some(if gray { part!("filter/gray.cl") } else { part!("filter/seen.cl") }),
                 Some(part!("filter/rows.cl")),
                 Some(part!("filter/arithmetic.cl")),
