@@ -3,18 +3,22 @@
 //! A plan either contains its inputs ([`Plan::input`]) and is [staged](Plan::stage) with them, or it declares
 //! operands that the caller already has in memory ([`Plan::operand`]) and is [bound](Plan::bind) to those.
 
+mod bound;
+mod error;
+
 use std::borrow::Cow;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use thiserror::Error;
 use tripipe_launch::{
     Access, Argument, ExecuteError, Executor, ImageShape, Launch, MemoryId, MemoryKind, NdRange, Program,
-    Timing, Value,
+    Value,
 };
 
 use crate::Role;
-use crate::filter::FilterError;
+use bound::release;
+pub use bound::{Bound, Scratch, Staged};
+pub use error::PlanError;
 
 /// A memory object of a plan, by its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -81,47 +85,6 @@ pub struct Output {
     pub pitch_bytes: usize,
     /// The number of rows.
     pub rows: usize,
-}
-
-/// Why a problem has no plan on a device.
-#[derive(Clone, Debug, Error, PartialEq)]
-#[non_exhaustive]
-pub enum PlanError {
-    /// The device lacks something the step needs; the step is left out.
-    #[error("needs {what}, which the device does not support")]
-    NotOffered {
-        /// What is missing.
-        what: String,
-    },
-    /// The problem does not fit a limit of the device.
-    #[error("{what} is over the device's limit of {limit}")]
-    OverLimit {
-        /// What is too large.
-        what: String,
-        /// The limit.
-        limit: u64,
-    },
-    /// An operand that does not match its extents.
-    #[error("operand {what}: {found} were given")]
-    Operand {
-        /// The operand and what it should hold.
-        what: String,
-        /// How much was given.
-        found: usize,
-    },
-    /// A filter that does not exist, or that does not fit these images.
-    #[error(transparent)]
-    Filter(#[from] FilterError),
-    /// A parameter value that the kernel does not support.
-    #[error("{parameter} is {found}: {want}")]
-    Parameter {
-        /// The parameter.
-        parameter: &'static str,
-        /// The requested value.
-        found: String,
-        /// The accepted values.
-        want: String,
-    },
 }
 
 impl<'p> Plan<'p> {
@@ -437,21 +400,6 @@ impl<'p> Plan<'p> {
     }
 }
 
-/// Memory of a plan besides its operands, on one executor.
-#[derive(Debug, Default)]
-pub struct Scratch {
-    /// The memory of every slot; `None` for operands and views of them.
-    memory: Vec<Option<MemoryId>>,
-    made: Vec<MemoryId>,
-}
-
-impl Scratch {
-    /// Frees it.
-    pub fn release(self, executor: &mut dyn Executor) {
-        release(executor, &self.made);
-    }
-}
-
 /// A `uint`, or a vector of `uint`, whose first element is increased by `by`.
 fn moved(value: &Value, by: u32) -> Value {
     let mut bytes = value.bytes().to_vec();
@@ -461,32 +409,6 @@ fn moved(value: &Value, by: u32) -> Value {
     Value::from_bytes(value.element(), value.lanes(), bytes).unwrap_or_else(|| value.clone())
 }
 
-/// Frees in reverse order, because images over buffers come after their buffer. A lost device has already released
-/// everything.
-fn release(executor: &mut dyn Executor, made: &[MemoryId]) {
-    for id in made.iter().rev() {
-        let _ = executor.release(*id);
-    }
-}
-
-/// A plan's launches over memory of one executor.
-#[derive(Clone, Debug)]
-pub struct Bound {
-    made: Vec<MemoryId>,
-    /// The launches that run once, before the step.
-    pub preparation: Vec<Launch>,
-    /// The launches of the step.
-    pub launches: Vec<Launch>,
-    output: Option<MemoryId>,
-}
-
-impl Bound {
-    /// Frees the memory allocated for the plan. The operands stay.
-    pub fn release(self, executor: &mut dyn Executor) {
-        release(executor, &self.made);
-    }
-}
-
 fn launch(
     program: &Arc<Program>,
     entry: &str,
@@ -494,55 +416,6 @@ fn launch(
     range: NdRange,
 ) -> Launch<Slot> {
     Launch { program: Arc::clone(program), entry: entry.to_owned(), arguments: arguments.into(), range }
-}
-
-/// A plan with its memory on an executor; the memory is released when this is dropped.
-pub struct Staged<'e> {
-    executor: &'e mut dyn Executor,
-    bound: Bound,
-    output: Option<Output>,
-}
-
-impl Staged<'_> {
-    /// Runs the preparation. Returns its seconds on the device, or `None` when there is no preparation.
-    ///
-    /// # Errors
-    /// Any error of the executor.
-    pub fn prepare(&mut self) -> Result<Option<f64>, ExecuteError> {
-        if self.bound.preparation.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(Timing::span_seconds(&self.executor.run(&self.bound.preparation)?)))
-    }
-
-    /// Runs the step. Returns the seconds from the first launch's start to the last one's end on the device.
-    ///
-    /// # Errors
-    /// Any error of the executor.
-    pub fn run(&mut self) -> Result<f64, ExecuteError> {
-        Ok(Timing::span_seconds(&self.executor.run(&self.bound.launches)?))
-    }
-
-    /// The result, with rows tightly packed; empty when the plan has no output.
-    ///
-    /// # Errors
-    /// Any error of the executor.
-    pub fn output(&mut self) -> Result<Vec<u8>, ExecuteError> {
-        let (Some(output), Some(id)) = (self.output, self.bound.output) else { return Ok(Vec::new()) };
-        let span = output.rows.saturating_sub(1) * output.pitch_bytes + output.row_bytes;
-        let mut bytes = vec![0; span];
-        self.executor.read(id, output.offset_bytes, &mut bytes)?;
-        if output.pitch_bytes == output.row_bytes {
-            return Ok(bytes);
-        }
-        Ok(bytes.chunks(output.pitch_bytes).flat_map(|row| &row[..output.row_bytes]).copied().collect())
-    }
-}
-
-impl Drop for Staged<'_> {
-    fn drop(&mut self) {
-        release(self.executor, &self.bound.made);
-    }
 }
 
 #[cfg(test)]

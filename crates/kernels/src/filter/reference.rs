@@ -4,16 +4,20 @@
 //! One thing is shared: the integers that real weights are rounded to ([`Linear::fixed`]). Tests compare those with
 //! sums in `f64`.
 
-use std::ops::Range;
+mod color;
+mod image;
+mod weights;
 
 use bytemuck::pod_read_unaligned;
 use half::f16;
 use thiserror::Error;
 
 use super::{
-    Bilateral, Border, Chain, Color, Element, FilterError, Gradient, Layout, Linear, Morphology,
-    Neighbourhood, Raster, Stage, Taps,
+    Bilateral, Border, Chain, Color, Element, FilterError, Layout, Morphology, Neighbourhood, Raster, Stage,
 };
+use color::recolor;
+use image::{Image, Spread};
+use weights::Weights;
 
 /// Relative error of one rounding to `float`.
 const UNIT: f64 = 1.0 / (1u32 << 24) as f64;
@@ -97,101 +101,6 @@ pub enum Mismatch {
         /// Total number of values.
         total: usize,
     },
-}
-
-/// A value with the range that correct implementations may return.
-#[derive(Clone, Copy, Debug)]
-struct Spread {
-    low: f64,
-    value: f64,
-    high: f64,
-}
-
-impl Spread {
-    fn exact(value: f64) -> Self {
-        Self { low: value, value, high: value }
-    }
-
-    fn is_exact(self) -> bool {
-        self.low == self.high || self.value.is_nan()
-    }
-
-    /// Applies a non-decreasing function to all three.
-    fn map(self, rising: impl Fn(f64) -> f64) -> Self {
-        Self { low: rising(self.low), value: rising(self.value), high: rising(self.high) }
-    }
-
-    fn widened(self, error: f64) -> Self {
-        Self { low: self.low - error, value: self.value, high: self.high + error }
-    }
-
-    /// Rounded to the nearest value of the element type (ties to even) and saturated.
-    fn stored(self, element: Element) -> Self {
-        self.map(|value| nearest(element, value))
-    }
-
-    fn holds(self, found: f64) -> bool {
-        let anything = self.low == f64::NEG_INFINITY && self.high == f64::INFINITY;
-        if found.is_nan() { self.value.is_nan() || anything } else { self.low <= found && found <= self.high }
-    }
-}
-
-/// Packed pixels without gaps.
-struct Image {
-    width: usize,
-    height: usize,
-    channels: usize,
-    element: Element,
-    values: Vec<Spread>,
-}
-
-impl Image {
-    fn at(&self, [x, y, channel]: [usize; 3]) -> Spread {
-        self.values[(y * self.width + x) * self.channels + channel]
-    }
-
-    /// The value that a window sees at `offset` from a pixel of the image.
-    fn seen(&self, [x, y, channel]: [usize; 3], offset: [isize; 2], border: Border) -> Spread {
-        let across = folded(border, x as isize + offset[0], self.width as isize);
-        let down = folded(border, y as isize + offset[1], self.height as isize);
-        match (across, down, border) {
-            (Some(x), Some(y), _) => self.at([x, y, channel]),
-            (_, _, Border::Constant(value)) => Spread::exact(f64::from(value)).stored(self.element),
-            // Not reached: without a border, windows that leave the image are not evaluated.
-            _ => Spread::exact(0.0),
-        }
-    }
-}
-
-/// The coordinate inside the image whose pixel is seen at `place`, folded one border step at a time.
-fn folded(border: Border, mut place: isize, extent: isize) -> Option<usize> {
-    while place < 0 || place >= extent {
-        place = match (border, place < 0) {
-            (Border::None | Border::Constant(_), _) => return None,
-            (Border::Replicate, true) => 0,
-            (Border::Replicate, false) => extent - 1,
-            (Border::Wrap, true) => place + extent,
-            (Border::Wrap, false) => place - extent,
-            (Border::Reflect, true) => -1 - place,
-            (Border::Reflect, false) => 2 * extent - 1 - place,
-            (Border::Reflect101, _) if extent == 1 => 0,
-            (Border::Reflect101, true) => -place,
-            (Border::Reflect101, false) => 2 * (extent - 1) - place,
-        };
-    }
-    Some(place as usize)
-}
-
-/// The nearest value of the type: integers round ties to even and saturate; NaN becomes 0.
-fn nearest(element: Element, value: f64) -> f64 {
-    let (low, high) = match element {
-        Element::U8 => (0.0, 255.0),
-        Element::I16 => (-32768.0, 32767.0),
-        Element::U16 => (0.0, 65535.0),
-        Element::F16 => return f16::from_f32(value as f32).to_f64(),
-        Element::F32 => return f64::from(value as f32),
-    };
-    if value.is_nan() { 0.0 } else { value.max(low).min(high).round_ties_even() }
 }
 
 /// Positions (x, y, channel) of a raster, row by row, with their indices in its slice.
@@ -410,104 +319,6 @@ fn magnitude(spread: Spread) -> Spread {
     Spread { low: if crosses { 0.0 } else { a.min(b) }, value: spread.value.abs(), high: a.max(b) }
 }
 
-/// The weights of a linear filter for pixels of one type.
-struct Weights {
-    size: [usize; 2],
-    each: Vec<f64>,
-    divisor: f64,
-    offset: f64,
-    /// Whether the quotient is rounded down, as from integers to integers.
-    whole: bool,
-}
-
-impl Weights {
-    fn new(linear: &Linear, from: Element) -> Result<Self, FilterError> {
-        let (size, offset) = (linear.size(), f64::from(linear.offset()));
-        let divisor = f64::from(linear.divisor());
-        let outer = |across: Vec<f64>, down: Vec<f64>| -> Vec<f64> {
-            down.iter().flat_map(|down| across.iter().map(move |across| across * down)).collect()
-        };
-        let doubles =
-            |weights: &[f32]| -> Vec<f64> { weights.iter().map(|weight| f64::from(*weight)).collect() };
-        let integers =
-            |weights: &[i32]| -> Vec<f64> { weights.iter().map(|weight| f64::from(*weight)).collect() };
-        let each = match linear.taps() {
-            Taps::Full(weights) => integers(weights),
-            Taps::Separable { across, down } => outer(integers(across), integers(down)),
-            Taps::FullReal(weights) => doubles(weights),
-            Taps::SeparableReal { across, down } => outer(doubles(across), doubles(down)),
-        };
-        let whole = !from.is_float() && !linear.result(from).is_float();
-        match linear.taps() {
-            Taps::FullReal(_) | Taps::SeparableReal { .. } if !from.is_float() => {
-                let fixed = linear.fixed(from)?;
-                let each = integers(&fixed.weights);
-                Ok(Self { size, each, divisor: f64::from(fixed.divisor), offset, whole })
-            }
-            _ => Ok(Self { size, each, divisor, offset, whole }),
-        }
-    }
-
-    fn of_gradient(gradient: Gradient, whole: bool) -> [Self; 2] {
-        let [side, middle] = match gradient {
-            Gradient::Sobel => [1.0, 2.0],
-            Gradient::Scharr => [3.0, 10.0],
-        };
-        let across = [-side, 0.0, side, -middle, 0.0, middle, -side, 0.0, side];
-        let down = [-side, -middle, -side, 0.0, 0.0, 0.0, side, middle, side];
-        [across, down].map(|each| Self {
-            size: [3, 3],
-            each: each.to_vec(),
-            divisor: 1.0,
-            offset: 0.0,
-            whole,
-        })
-    }
-
-    fn sum(&self, from: &Image, place: [usize; 3], border: Border) -> Spread {
-        let [width, _] = self.size;
-        let holds = |[x, y]: [usize; 2]| self.each[y * width + x] != 0.0;
-        let seen = window(self.size, holds, from, place, border);
-        let weights = self.each.iter().copied().filter(|weight| *weight != 0.0);
-        let terms: Vec<(f64, Spread)> = weights.zip(seen).collect();
-        if self.whole {
-            let half = (self.divisor / 2.0).floor();
-            let sum = weighted(&terms, 0.0);
-            return sum.map(|sum| ((sum + half) / self.divisor).floor() + self.offset);
-        }
-        let terms: Vec<(f64, Spread)> =
-            terms.into_iter().map(|(weight, pixel)| (weight / self.divisor, pixel)).collect();
-        in_float(&terms, self.offset)
-    }
-}
-
-/// The sum of weights times values, plus `offset`.
-fn weighted(terms: &[(f64, Spread)], offset: f64) -> Spread {
-    let mut sum = Spread::exact(offset);
-    for &(weight, pixel) in terms {
-        let (low, high) = if weight < 0.0 { (pixel.high, pixel.low) } else { (pixel.low, pixel.high) };
-        sum.low += weight * low;
-        sum.value += weight * pixel.value;
-        sum.high += weight * high;
-    }
-    sum
-}
-
-/// The same sum computed in `float`, in any order.
-fn in_float(terms: &[(f64, Spread)], offset: f64) -> Spread {
-    let sum = weighted(terms, offset);
-    let magnitude: f64 = terms.iter().map(|(weight, pixel)| (weight * pixel.value).abs()).sum();
-    if !magnitude.is_finite() {
-        return Spread::exact(sum.value);
-    }
-    if magnitude > f64::from(f32::MAX) {
-        return Spread { low: f64::NEG_INFINITY, value: sum.value, high: f64::INFINITY };
-    }
-    let operations = (terms.len() + 1) as f64;
-    let subnormal = operations * f64::from(f32::MIN_POSITIVE);
-    sum.widened(2.0 * operations * UNIT * magnitude + UNIT * sum.value.abs() + subnormal)
-}
-
 /// The product and the sum are each rounded to `float`.
 fn convert(pixel: Spread, scale: f32, offset: f32) -> Spread {
     let rising = |value: f64| f64::from((value as f32) * scale + offset);
@@ -561,72 +372,6 @@ fn bilateral_carried(
     let centre = space[space.len() / 2];
     let distance: f64 = apart.zip(space).map(|(apart, space)| apart * space / centre).sum();
     moved * (1.0 + slope * distance)
-}
-
-/// The BT.601 coefficients with OpenCV's digits and steps. First the weights of red, green and blue in luma. Then,
-/// for each of OpenCV's two forms of chroma: the weights of B - Y and R - Y; and for the inverse, the weight of the
-/// blue difference in blue, of both in green, and of the red difference in red.
-const LUMA: [f64; 3] = [0.299, 0.587, 0.114];
-const GRAY_STEPS: [f64; 3] = [9798.0, 19235.0, 3735.0];
-const LUMA_STEPS: [f64; 3] = [4899.0, 9617.0, 1868.0];
-const YUV: [f64; 6] = [0.492, 0.877, 2.032, -0.395, -0.581, 1.140];
-const YUV_STEPS: [f64; 6] = [8061.0, 14369.0, 33292.0, -6472.0, -9519.0, 18678.0];
-const YCRCB: [f64; 6] = [0.564, 0.713, 1.773, -0.344, -0.714, 1.403];
-const YCRCB_STEPS: [f64; 6] = [9241.0, 11682.0, 29049.0, -5636.0, -11698.0, 22987.0];
-
-fn recolor(color: Color, from: &Image, [x, y, channel]: [usize; 3]) -> Spread {
-    let at = |channel: usize| from.at([x, y, channel]);
-    let (half, white) = match from.element {
-        Element::U8 => (128.0, 255.0),
-        Element::U16 => (32768.0, 65535.0),
-        Element::I16 => (0.0, 32767.0),
-        Element::F16 | Element::F32 => (0.5, 1.0),
-    };
-    let half = Spread::exact(half);
-    let integer = !from.element.is_float();
-    // Rounded half up to whole numbers, or in float.
-    let sum = |unit: f64, steps: &[f64], factors: &[f64], values: &[Spread]| -> Spread {
-        let terms = |weights: &[f64]| weights.iter().copied().zip(values.iter().copied()).collect::<Vec<_>>();
-        if integer {
-            weighted(&terms(steps), unit / 2.0).map(|sum| (sum / unit).floor())
-        } else {
-            in_float(&terms(factors), 0.0)
-        }
-    };
-    let plus = |a: Spread, sign: f64, b: Spread| {
-        let terms = [(1.0, a), (sign, b)];
-        if integer { weighted(&terms, 0.0) } else { in_float(&terms, 0.0) }
-    };
-    let gray = |channels: [usize; 3]| sum(32768.0, &GRAY_STEPS, &LUMA, &channels.map(at));
-    let luma = || sum(16384.0, &LUMA_STEPS, &LUMA, &[0, 1, 2].map(at));
-    let (steps, factors, order) = match color {
-        Color::RgbToYcrcb | Color::YcrcbToRgb => (YCRCB_STEPS, YCRCB, [2, 1]),
-        _ => (YUV_STEPS, YUV, [1, 2]),
-    };
-    let part =
-        |which: Range<usize>, values: &[Spread]| sum(16384.0, &steps[which.clone()], &factors[which], values);
-    match color {
-        Color::RgbToGray => gray([0, 1, 2]),
-        Color::BgrToGray => gray([2, 1, 0]),
-        Color::GrayToRgb => at(0),
-        Color::SwapRedBlue => at([2, 1, 0, 3][channel]),
-        Color::AddAlpha if channel == 3 => Spread::exact(white),
-        Color::DropAlpha | Color::AddAlpha => at(channel),
-        Color::RgbToYuv | Color::RgbToYcrcb if channel == 0 => luma(),
-        Color::RgbToYuv | Color::RgbToYcrcb if channel == order[0] => {
-            plus(part(0..1, &[plus(at(2), -1.0, luma())]), 1.0, half)
-        }
-        Color::RgbToYuv | Color::RgbToYcrcb => plus(part(1..2, &[plus(at(0), -1.0, luma())]), 1.0, half),
-        Color::YuvToRgb | Color::YcrcbToRgb => {
-            let [blue, red] = order.map(|channel| plus(at(channel), -1.0, half));
-            let added = match channel {
-                0 => part(5..6, &[red]),
-                1 => part(3..5, &[blue, red]),
-                _ => part(2..3, &[blue]),
-            };
-            plus(at(0), 1.0, added)
-        }
-    }
 }
 
 #[cfg(test)]

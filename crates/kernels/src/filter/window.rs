@@ -1,5 +1,8 @@
 //! Programs of `window.cl`.
 
+mod rows;
+mod types;
+
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -8,10 +11,13 @@ use tripipe_launch::Program;
 use super::check::is_aligned;
 use super::texels::Texels;
 use super::{
-    Axis, Border, Color, Element, FilterError, Fixed, Layout, Linear, Loads, Morphology, Neighbourhood,
-    Parameters, Raster, Stage, Sums,
+    Axis, Border, Color, Element, FilterError, Layout, Linear, Loads, Morphology, Neighbourhood, Parameters,
+    Raster, Stage, Sums,
 };
 use crate::source::{self, WindowKind};
+use rows::is_zero;
+pub(super) use rows::{distinct_rows, primitive};
+use types::{leaves, signed, unsigned, wide_type, work_type};
 
 /// Values of `OPERATION` in `window.cl`.
 const LINEAR: usize = 0;
@@ -235,25 +241,6 @@ pub(super) fn program(
     Ok(Arc::new(program))
 }
 
-/// The signed integer type of the same width as `work`; `float` is unchanged.
-fn signed(work: &'static str) -> &'static str {
-    match work {
-        "uchar" => "char",
-        "ushort" => "short",
-        "uint" => "int",
-        work => work,
-    }
-}
-
-/// The unsigned integer type of the same width as `work`; `float` is unchanged.
-fn unsigned(work: &'static str) -> &'static str {
-    match work {
-        "short" => "ushort",
-        "int" => "uint",
-        work => work,
-    }
-}
-
 /// Items in the form that kernels expect: `W(1)W(-2)`.
 pub(super) fn list(items: &[impl Display]) -> String {
     items.iter().flat_map(|item| ["W(".to_owned(), item.to_string(), ")".to_owned()]).collect()
@@ -461,84 +448,6 @@ impl Window {
     }
 }
 
-/// Whether a result, or a copied element, can exceed the range of the type.
-fn leaves(to: Element, fixed: &Fixed, from: Element) -> bool {
-    let (Some(range), Some(copied)) = (to.range(), from.range()) else { return false };
-    let divisor = i64::from(fixed.divisor);
-    let results = fixed.sums.map(|sum| (sum + divisor / 2).div_euclid(divisor) + i64::from(fixed.offset));
-    let [low, high] = range.map(i64::from);
-    results.into_iter().chain(copied.map(i64::from)).any(|value| !(low..=high).contains(&value))
-}
-
-/// The 32-bit type in which every partial sum fits.
-fn wide_type(fixed: &Fixed) -> &'static str {
-    if fixed.is_unsigned() { "uint" } else { "int" }
-}
-
-/// The narrowest type that holds every partial sum in any order, the rounding term, and the result with its offset.
-fn work_type(fixed: &Fixed, from: Element, whole: bool) -> &'static str {
-    let Some([low, high]) = from.range() else { return "float" };
-    let largest = i64::from(low.abs().max(high));
-    let magnitude: i64 = fixed.weights.iter().map(|weight| i64::from(*weight).abs()).sum::<i64>() * largest;
-    let offset = if whole { i64::from(fixed.offset) } else { 0 };
-    let most = magnitude.max(largest) + i64::from(fixed.divisor / 2) + offset.abs();
-    // The divisor is a constant of that type, and so is every weight.
-    let most = most.max(i64::from(fixed.divisor));
-    let never_negative = low == 0 && offset >= 0 && fixed.weights.iter().all(|weight| *weight >= 0);
-    // Unsigned division is cheaper.
-    let divided = whole && !fixed.divisor.is_power_of_two();
-    if never_negative && divided && most <= i64::from(u16::MAX) {
-        "ushort"
-    } else if most <= i64::from(i16::MAX) {
-        "short"
-    } else if never_negative && most <= i64::from(u16::MAX) {
-        "ushort"
-    } else {
-        wide_type(fixed)
-    }
-}
-
-/// The distinct rows (not multiples of each other), concatenated; for each row, the index of its distinct row; and
-/// for each row, the factor.
-pub(super) fn distinct_rows<T: Copy + PartialEq>(
-    weights: &[T],
-    width: usize,
-    reduce: impl Fn(&[T]) -> (Vec<T>, T),
-) -> (Vec<T>, Vec<usize>, Vec<T>) {
-    let (mut across, mut kinds, mut down): (Vec<T>, Vec<usize>, Vec<T>) =
-        (Vec::new(), Vec::new(), Vec::new());
-    for row in weights.chunks(width) {
-        let (reduced, times) = reduce(row);
-        let known = across.chunks(width).position(|known| known == reduced);
-        kinds.push(known.unwrap_or(across.len() / width));
-        if known.is_none() {
-            across.extend(reduced);
-        }
-        down.push(times);
-    }
-    (across, kinds, down)
-}
-
-/// A row as a multiple of a primitive row, whose weights have no common divisor and whose first non-zero weight is
-/// positive. A row of zeros is 0 times itself.
-pub(super) fn primitive(row: &[i32]) -> (Vec<i32>, i32) {
-    let common = row.iter().fold(0, |a, b| greatest_common_divisor(a, b.unsigned_abs()));
-    let first = row.iter().find(|weight| **weight != 0).copied().unwrap_or(0);
-    let times = common as i32 * first.signum();
-    if times == 0 {
-        return (row.to_vec(), 0);
-    }
-    (row.iter().map(|weight| weight / times).collect(), times)
-}
-
-fn greatest_common_divisor(a: u32, b: u32) -> u32 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
-}
-
-fn is_zero(row: &[f32]) -> bool {
-    row.iter().all(|weight| *weight == 0.0)
-}
-
 /// A `float` literal that parses back to the same number.
 pub(super) fn float(value: f64) -> String {
     match value {
@@ -571,48 +480,4 @@ impl Element {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Laplace has two distinct rows; an outer product has one, however it is given.
-    #[test]
-    fn rows_are_multiples_of_few() {
-        let laplace = [-1, -1, -1, -1, 9, -1, -1, -1, -1];
-        let want = (vec![1, 1, 1, 1, -9, 1], vec![0, 1, 0], vec![-1, -1, -1]);
-        assert_eq!(distinct_rows(&laplace, 3, primitive), want);
-        let sobel = [-1, 0, 1, -2, 0, 2, -1, 0, 1];
-        let want = (vec![1, 0, -1], vec![0, 0, 0], vec![-1, -2, -1]);
-        assert_eq!(distinct_rows(&sobel, 3, primitive), want);
-        let hole = [2, 4, 0, 0, 3, 6];
-        assert_eq!(distinct_rows(&hole, 2, primitive), (vec![1, 2, 0, 0], vec![0, 1, 0], vec![2, 0, 3]));
-    }
-
-    /// For bytes: 17 x 255 and 8 x 255 fit `short`; 256 x 255 + 128 = 65408 fits `ushort`; 65536 x 255 needs `int`,
-    /// and so do signed sums with an offset that exceeds `short`. A mean of 225 is divided unsigned: 225 x 255 +
-    /// 112 = 57487.
-    #[test]
-    fn sums_are_as_narrow_as_they_can_be() -> Result<(), FilterError> {
-        let work = |linear: &Linear, element: Element| {
-            linear.fixed(element).map(|fixed| work_type(&fixed, element, true))
-        };
-        assert_eq!(work(&Linear::laplace_sharpen(), Element::U8)?, "short");
-        assert_eq!(work(&Linear::sobel_x(), Element::U8)?, "short");
-        assert_eq!(work(&Linear::gaussian(5, None)?, Element::U8)?, "ushort");
-        assert_eq!(work(&Linear::gaussian(7, Some(1.0))?, Element::U8)?, "int");
-        assert_eq!(work(&Linear::gaussian(9, None)?, Element::U16)?, "uint");
-        assert_eq!(work(&Linear::gaussian(9, None)?, Element::I16)?, "int");
-        assert_eq!(work(&Linear::mean([15, 15])?, Element::U8)?, "ushort");
-        assert_eq!(work(&Linear::laplace4().with_offset(32000), Element::U8)?, "int");
-        assert_eq!(work(&Linear::laplace4(), Element::I16)?, "int");
-        Ok(())
-    }
-
-    #[test]
-    fn literals_read_back() {
-        assert_eq!(float(0.1), "1e-1f");
-        assert_eq!(float(-2.5), "-2.5e0f");
-        assert_eq!(float(f64::INFINITY), "INFINITY");
-        assert_eq!("1.1754944e-38".parse::<f32>(), Ok(f32::MIN_POSITIVE));
-        assert_eq!(float(f64::from(f32::MIN_POSITIVE)), "1.1754944e-38f");
-    }
-}
+mod tests;

@@ -1,10 +1,14 @@
 //! The description of a product: extents, elements, layouts, batches, epilogue.
 
+mod error;
+mod layout;
+
 use half::f16;
-use thiserror::Error;
 use tripipe_launch::ScalarType;
 
 use crate::Role;
+pub use error::DescriptionError;
+pub use layout::{Batch, Layout, Order};
 
 /// C = alpha op(A) op(B) + beta C, then an epilogue: m x n from m x k and k x n. Extents may be 0.
 ///
@@ -108,111 +112,6 @@ pub enum Scale {
     Columns,
 }
 
-/// The storage order of a matrix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Order {
-    /// Rows are contiguous.
-    RowMajor,
-    /// Columns are contiguous.
-    ColumnMajor,
-}
-
-/// The layout of a matrix in a buffer. All distances are in elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Layout {
-    /// The storage order.
-    pub order: Order,
-    /// Whether the stored matrix is the transpose of the operand.
-    pub transposed: bool,
-    /// Distance from one row (column) of the stored matrix to the next: the leading dimension.
-    pub leading: usize,
-    /// Offset of the first element.
-    pub offset: usize,
-}
-
-impl Layout {
-    /// Rows `leading` elements apart, at offset 0.
-    pub fn row_major(leading: usize) -> Self {
-        Self { order: Order::RowMajor, transposed: false, leading, offset: 0 }
-    }
-
-    /// Columns `leading` elements apart, at offset 0.
-    pub fn column_major(leading: usize) -> Self {
-        Self { order: Order::ColumnMajor, ..Self::row_major(leading) }
-    }
-
-    /// The same memory, read as the transpose.
-    #[must_use]
-    pub fn transposed(self) -> Self {
-        Self { transposed: !self.transposed, ..self }
-    }
-
-    /// The same layout at offset `offset`.
-    #[must_use]
-    pub fn at(self, offset: usize) -> Self {
-        Self { offset, ..self }
-    }
-
-    /// Whether the rows of the operand (not of the stored matrix) are contiguous.
-    pub fn rows_are_contiguous(&self) -> bool {
-        (self.order == Order::RowMajor) != self.transposed
-    }
-
-    /// Elements from row to row and from column to column of the operand.
-    pub fn strides(&self) -> [usize; 2] {
-        if self.rows_are_contiguous() { [self.leading, 1] } else { [1, self.leading] }
-    }
-
-    /// Elements up to and including the last one of a `rows` x `columns` operand, `offset` included; 0 for an empty
-    /// operand, `None` when it exceeds `usize`.
-    pub fn span(&self, [rows, columns]: [usize; 2]) -> Option<usize> {
-        if rows == 0 || columns == 0 {
-            return Some(0);
-        }
-        let [row, column] = self.strides();
-        let last = (rows - 1).checked_mul(row)?.checked_add((columns - 1).checked_mul(column)?)?;
-        last.checked_add(self.offset)?.checked_add(1)
-    }
-}
-
-/// The number of products of one description, and the location of their operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Batch {
-    /// One.
-    One,
-    /// The operands of consecutive products are `strides` elements apart. A stride of 0 shares one operand between
-    /// all products; not allowed for C.
-    Strided {
-        /// Number of products.
-        count: usize,
-        /// Distance from product to product, for A, B and C.
-        strides: [usize; 3],
-    },
-    /// A buffer holds the offsets of the operands: three `uint` per product, offsets in elements into A, B and C,
-    /// added to the layouts' own offsets. The caller must ensure that operands stay inside their buffers and that no
-    /// two C share an element; the value of an element shared by two C is unspecified. Products may be computed in
-    /// any order.
-    Offsets {
-        /// Number of products.
-        count: usize,
-    },
-}
-
-impl Batch {
-    /// Number of products.
-    pub fn count(&self) -> usize {
-        match self {
-            Self::One => 1,
-            Self::Strided { count, .. } | Self::Offsets { count } => *count,
-        }
-    }
-
-    /// Distances from product to product for A, B and C, when they are known in advance; otherwise 0.
-    pub(super) fn strides(&self) -> [usize; 3] {
-        if let Self::Strided { strides, .. } = self { *strides } else { [0; 3] }
-    }
-}
-
 /// A stage of the epilogue. Biases and residuals are operands of the type of C, or `int` when sums are `int`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stage {
@@ -261,68 +160,6 @@ pub struct Operand {
     pub element: ScalarType,
     /// Minimum number of elements. An empty operand still needs a buffer, which is not read.
     pub elements: usize,
-}
-
-/// An invalid description.
-#[derive(Clone, Debug, Error, PartialEq)]
-#[non_exhaustive]
-pub enum DescriptionError {
-    /// A leading dimension so small that rows (columns) overlap.
-    #[error(
-        "{operand}: a leading dimension of {leading} is less than the {extent} elements of each row or column"
-    )]
-    Leading {
-        /// The operand.
-        operand: &'static str,
-        /// The leading dimension.
-        leading: usize,
-        /// The minimum.
-        extent: usize,
-    },
-    /// Two products of a batch would write to the same element.
-    #[error(
-        "products {first} and {second} of the batch overlap in C: a stride of {stride} elements is too small"
-    )]
-    Overlap {
-        /// Index of the one product.
-        first: usize,
-        /// Index of the other product.
-        second: usize,
-        /// The stride of C.
-        stride: usize,
-    },
-    /// Elements beyond the range of the kernels' 32-bit indices.
-    #[error("{operand} reaches past element 2^32, where the kernels' indices end: split the product")]
-    TooLarge {
-        /// The operand, or the extent.
-        operand: &'static str,
-    },
-    /// Sums of products of bytes that may exceed 32 bits.
-    #[error("k is {k}: sums of more than {most} products of bytes do not fit 32 bits; split the product")]
-    Sums {
-        /// The length of the sums.
-        k: usize,
-        /// The maximum length.
-        most: usize,
-    },
-    /// A factor or limit that the type of the sums cannot represent.
-    #[error("{what} is {value}: {want}")]
-    Number {
-        /// The factor or limit.
-        what: &'static str,
-        /// Its value.
-        value: f64,
-        /// What it must be.
-        want: &'static str,
-    },
-    /// More stages than the kernels support.
-    #[error("an epilogue of {found} stages: the kernels take {most}")]
-    Stages {
-        /// The number of stages.
-        found: usize,
-        /// The maximum number of stages.
-        most: usize,
-    },
 }
 
 impl Gemm {

@@ -1,5 +1,7 @@
 //! Plans: turn a description, parameters and a device into launches over the caller's memory.
 
+mod kernels;
+
 use std::sync::Arc;
 
 use tripipe_device::Probe;
@@ -9,11 +11,11 @@ use super::check::Unfit;
 use super::description::{Accumulate, Elements, Gemm, Requantise, Scale, Stage};
 use super::packed::Packed;
 use super::packing::Packing;
-use super::parameters::{Dot, Local, Parameters, Source, Tile, Vector};
+use super::parameters::Parameters;
 use super::product::{Product, View};
 use crate::Role;
 use crate::plan::{Plan, Slot};
-use crate::source::{GEMM_LOCAL, GEMM_SUM, GEMM_TILE, GEMM_VECTOR, Sources};
+use crate::source::{GEMM_SUM, GEMM_VECTOR, Sources};
 
 /// What is known about an operand before the launches of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -361,154 +363,11 @@ impl Planner<'_> {
         self.result_begins_at(before);
     }
 
-    fn tile(&mut self, tile: &Tile, [a, b]: &[Read; 2]) {
-        let Product { m, n, k, .. } = self.product;
-        let zeros = self.zero_points();
-        let from = |source: Source, along: bool| match source {
-            Source::Packed { .. } => "PACKED",
-            Source::Image => "IMAGE",
-            Source::Direct if along => "ALONG",
-            Source::Direct => "ACROSS",
-        };
-        let mut program = self
-            .program(&GEMM_TILE)
-            .define("ROWS", tile.rows)
-            .define("VECTORS", tile.vectors())
-            .define("VECTOR", tile.vector)
-            .define("UNROLL", tile.unroll)
-            .define("A_FROM", from(tile.a, a.described.column == 1))
-            .define("B_FROM", from(tile.b, b.described.column != 1))
-            .define("A_VECTOR", u8::from(tile.a_vector))
-            .define("FMA", u8::from(tile.fma))
-            .define("SHORT_PRODUCTS", u8::from(tile.short_products))
-            .define("ROWS_FIRST", u8::from(tile.rows_first))
-            .define("ROLLED", u8::from(tile.rolled));
-        let depth = match tile.dot {
-            None => 1,
-            Some(dot) => {
-                program = program.define("DOT", if dot == Dot::Khr { 1 } else { 2 });
-                if dot == Dot::Khr {
-                    program = program.option("-cl-std=CL3.0");
-                }
-                4
-            }
-        };
-        if zeros.is_some() {
-            program = program.define("ZERO_POINTS", 1);
-        }
-        let mut tiles = [n.div_ceil(tile.columns), m.div_ceil(tile.rows)];
-        if tile.rows_first {
-            tiles.reverse();
-        }
-        if let Some([x, y]) = tile.group {
-            program = program.define("GROUP_X", x).define("GROUP_Y", y);
-            tiles = [tiles[0].next_multiple_of(x), tiles[1].next_multiple_of(y)];
-        }
-        let arguments = vec![a.slot.into(), a.view.into(), b.slot.into(), b.view.into()];
-        self.launch_parts(Pass {
-            program,
-            entry: "gemm_tile",
-            operands: [a.operand, b.operand],
-            arguments,
-            zeros,
-            steps: k.div_ceil(depth),
-            unit: tile.unroll,
-            items: tiles,
-            group: tile.group,
-        });
-    }
-
     /// Zero points of the kernel's A and B; `None` when both are 0.
     fn zero_points(&self) -> Option<[i32; 2]> {
         let Elements::I8ToI8(Requantise { zero_a, zero_b, .. }) = self.gemm.elements else { return None };
         let zeros = if self.product.transposed { [zero_b, zero_a] } else { [zero_a, zero_b] };
         (zeros != [0, 0]).then_some(zeros.map(i32::from))
-    }
-
-    fn local(&mut self, local: &Local, [a, b]: &[Read; 2]) {
-        let Product { m, n, k, .. } = self.product;
-        let [x, y] = local.group;
-        let [rows, columns] = local.block();
-        // An operand packed in one panel is a plain matrix, contiguous across the block and without edges.
-        let view = |read: &Read, transposed: bool| match (&read.packed, transposed) {
-            (Some(packed), _) => {
-                View { offset: 0, row: 1, column: packed.step, product: read.view[3] as usize }
-            }
-            (None, false) => read.described,
-            (None, true) => View { row: read.described.column, column: read.described.row, ..read.described },
-        };
-        let (a_view, b_view) = (view(a, false), view(b, true));
-        let aligned = |read: &Read, view: View| {
-            u8::from(view.is_aligned(4) && (read.packed.is_some() || !self.gemm.has_offsets()))
-        };
-        let whole_steps = k > 0 && k.is_multiple_of(local.depth);
-        let extent = |read: &Read, extent: usize| read.packed.map_or(extent, |packed| packed.step);
-        let program = self
-            .program(&GEMM_LOCAL)
-            .define("ROWS", local.rows)
-            .define("VECTORS", local.columns / 4)
-            .define("DEPTH", local.depth)
-            .define("GROUP_X", x)
-            .define("GROUP_Y", y)
-            .define("A_FROM", if a_view.column == 1 { "ALONG" } else { "ACROSS" })
-            .define("B_FROM", if b_view.column == 1 { "ALONG" } else { "ACROSS" })
-            .define("A_ALIGNED", aligned(a, a_view))
-            .define("B_ALIGNED", aligned(b, b_view))
-            .define("A_WHOLE", u8::from(whole_steps && extent(a, m).is_multiple_of(rows)))
-            .define("B_WHOLE", u8::from(whole_steps && extent(b, n).is_multiple_of(columns)))
-            .define("A_LOADS", local.loads(rows))
-            .define("B_LOADS", local.loads(columns))
-            .define("BUFFERS", local.buffers)
-            .define("FMA", u8::from(local.fma))
-            .define("A_OFFSETS", u8::from(a.packed.is_none()))
-            .define("B_OFFSETS", u8::from(b.packed.is_none()));
-        let arguments = vec![
-            a.slot.into(),
-            a_view.words().into(),
-            b.slot.into(),
-            b_view.words().into(),
-            [extent(a, m) as u32, extent(b, n) as u32].into(),
-        ];
-        self.launch_parts(Pass {
-            program,
-            entry: "gemm_local",
-            operands: [a.operand, b.operand],
-            arguments,
-            zeros: None,
-            steps: k,
-            unit: local.depth,
-            items: [n.div_ceil(columns) * x, m.div_ceil(rows) * y],
-            group: Some(local.group),
-        });
-    }
-
-    fn vector(&mut self, vector: &Vector, [a, b]: &[Read; 2]) {
-        let Product { n, k, count, .. } = self.product;
-        let mut program = self
-            .program(&GEMM_VECTOR)
-            .define("VECTOR", vector.outputs)
-            .define("WIDTH", vector.width)
-            .define("GROUP_X", vector.group)
-            .define("GROUP_Y", 1)
-            .define("ALIGNED", u8::from(b.described.is_aligned(vector.width) && !self.gemm.has_offsets()))
-            .define("SUB_GROUPS", u8::from(vector.sub_groups));
-        if vector.sub_groups {
-            program = program.option("-cl-std=CL2.0");
-        }
-        let zeros = self.zero_points();
-        if zeros.is_some() {
-            program = program.define("ZERO_POINTS", 1);
-        }
-        let mut arguments: Vec<Argument<Slot>> =
-            vec![a.slot.into(), a.view.into(), b.slot.into(), b.view.into(), (k as u32).into()];
-        arguments.extend(zeros.map(Argument::from));
-        let before = arguments.len();
-        arguments.extend(self.result());
-        let program = Arc::new(self.with_epilogue(program));
-        let range = NdRange::d3(vector.group, n.div_ceil(vector.outputs), count).local(vector.group, 1, 1);
-        self.plan.launch(&program, "gemm_vector", arguments, range);
-        self.views_begin([a.operand, b.operand]);
-        self.result_begins_at(before);
     }
 }
 

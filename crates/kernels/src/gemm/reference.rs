@@ -3,7 +3,8 @@
 //! It shares no code with what it judges: it finds elements by the definitions of [`Layout`] and [`Batch`], not by
 //! the strides that plans and the CPU path derive from them.
 
-use std::thread;
+mod half_sums;
+mod sides;
 
 use half::f16;
 use thiserror::Error;
@@ -12,7 +13,9 @@ use tripipe_launch::ScalarType;
 use super::description::{
     Accumulate, Batch, DescriptionError, Elements, Gemm, Layout, Order, Requantise, Scale, Stage,
 };
-use super::sums::{products, threads};
+use super::sums::products;
+use half_sums::{gamma, half_sums};
+use sides::Sides;
 
 /// The contents of C after a product: in double precision with an error bound for each element, or exact.
 ///
@@ -212,14 +215,6 @@ fn rounded(total: ScalarType, value: f64) -> f64 {
     }
 }
 
-/// The operands of one product.
-struct Sides<'o> {
-    gemm: &'o Gemm,
-    operands: &'o [&'o [u8]],
-    product: usize,
-    c: usize,
-}
-
 impl Reference {
     /// The reference for operands in the order of [`Gemm::operands`], as bytes; C as it was before.
     ///
@@ -369,192 +364,4 @@ fn is_right(found: f64, want: f64, bound: f64) -> bool {
         || found == want
         || (found.is_nan() && want.is_nan())
         || (found - want).abs() <= bound
-}
-
-/// Higham's gamma: the relative error of k roundings, infinite when there is no bound.
-fn gamma(k: usize, unit: f64) -> f64 {
-    let all = k as f64 * unit;
-    if all < 1.0 { all / (1.0 - all) } else { f64::INFINITY }
-}
-
-/// Standard deviations in the probabilistic bound.
-const LAMBDA: f64 = 6.0;
-
-/// Sums in half of chunks along K, summed in float if there are several chunks, each with its bound.
-fn half_sums(a: &[f64], b: &[f64], [m, n, k]: [usize; 3], chunk: usize) -> (Vec<f64>, Vec<f64>) {
-    let (mut sums, mut bounds) = (vec![0.0; m * n], vec![0.0; m * n]);
-    if m * n * k == 0 {
-        return (sums, bounds);
-    }
-    let rows_each = m.div_ceil(threads(m * n * k));
-    thread::scope(|scope| {
-        let rows = a.chunks(rows_each * k).zip(sums.chunks_mut(rows_each * n));
-        for ((a, sums), bounds) in rows.zip(bounds.chunks_mut(rows_each * n)) {
-            scope.spawn(move || {
-                for (row, a) in a.chunks(k).enumerate() {
-                    for (column, b) in b.chunks(k).enumerate() {
-                        (sums[row * n + column], bounds[row * n + column]) = half_sum(a, b, chunk);
-                    }
-                }
-            });
-        }
-    });
-    (sums, bounds)
-}
-
-fn half_sum(a: &[f64], b: &[f64], chunk: usize) -> (f64, f64) {
-    let [unit, tiny, largest] = precision(ScalarType::F16);
-    let (mut sum, mut of_chunks, mut worst, mut likely_square, mut flushed, mut overflows) =
-        (0.0, 0.0f64, 0.0f64, 0.0f64, 0.0f64, false);
-    for (a, b) in a.chunks(chunk).zip(b.chunks(chunk)) {
-        let k = a.len() as f64;
-        let (mut prefix, mut least, mut most) = (0.0f64, 0.0f64, 0.0f64);
-        let (mut magnitude, mut square) = (0.0, 0.0);
-        for product in a.iter().zip(b).map(|(a, b)| a * b) {
-            prefix += product;
-            (least, most) = (least.min(prefix), most.max(prefix));
-            magnitude += product.abs();
-            square += product * product;
-            if product.abs() < tiny {
-                flushed += product.abs();
-            }
-            overflows |=
-                product.abs() * (1.0 + unit) > largest && a.iter().chain(b).all(|value| value.is_finite());
-        }
-        let run = most - least;
-        let roundings = k * unit;
-        let certain =
-            if roundings < 1.0 { unit * (k * run + magnitude) / (1.0 - roundings) } else { f64::INFINITY };
-        let spread = LAMBDA * unit * k.sqrt();
-        let likely = if spread < 1.0 {
-            LAMBDA * unit * (k.sqrt() * run + square.sqrt()) / (1.0 - spread)
-        } else {
-            f64::INFINITY
-        };
-        overflows |= run.is_finite() && run + certain.min(likely) > largest;
-        worst += certain;
-        likely_square += likely * likely;
-        sum += prefix;
-        of_chunks += prefix.abs();
-    }
-    let bound = worst.min(likely_square.sqrt()) + flushed;
-    let chunks = a.len().div_ceil(chunk);
-    let across =
-        if chunks > 1 { gamma(chunks, precision(ScalarType::F32)[0]) * (of_chunks + bound) } else { 0.0 };
-    (sum, if overflows { f64::INFINITY } else { bound + across })
-}
-
-impl Sides<'_> {
-    /// The values that stages add, in the order of the epilogue; `None` for stages that add nothing.
-    fn added(&self, row: usize, column: usize) -> impl Iterator<Item = (&Stage, Option<f64>)> {
-        let [_, _, side, _] = types(self.gemm.elements);
-        let skipped = 3
-            + usize::from(matches!(self.gemm.batch, Batch::Offsets { .. }))
-            + usize::from(matches!(self.gemm.elements, Elements::I8ToI8(_)));
-        let mut operands = self.operands.iter().skip(skipped);
-        self.gemm.epilogue.iter().map(move |stage| {
-            let index = match stage {
-                Stage::BiasColumns => column,
-                Stage::BiasRows => row,
-                Stage::Residual { layout, stride } => self.product * stride + position(layout, [row, column]),
-                Stage::Relu | Stage::Relu6 | Stage::Clamp { .. } => return (stage, None),
-            };
-            (stage, operands.next().map(|bytes| element(side, bytes, index)))
-        })
-    }
-
-    fn before(&self, row: usize, column: usize) -> f64 {
-        let [_, output, ..] = types(self.gemm.elements);
-        element(output, self.operands[2], self.c + position(&self.gemm.c, [row, column]))
-    }
-
-    /// The element of C for a sum, with its bound.
-    fn float(&self, sum: f64, bound: f64, row: usize, column: usize) -> (f64, f64) {
-        let [_, output, _, total] = types(self.gemm.elements);
-        let [unit, _, largest] = precision(total);
-        let [alpha, beta] = [self.gemm.alpha, self.gemm.beta].map(|factor| rounded(total, factor));
-        // Infinities and NaN propagate exactly.
-        let bound = if sum.is_finite() || bound == f64::INFINITY { bound } else { 0.0 };
-        let mut value = alpha * sum;
-        // An infinite or NaN factor leaves nothing to round. But when the sum may be 0 or of either sign, any result
-        // is possible.
-        let mut error = match alpha {
-            alpha if alpha.is_finite() => alpha.abs() * bound,
-            alpha if alpha.is_nan() || bound == 0.0 || sum.abs() > bound => 0.0,
-            _ => f64::INFINITY,
-        };
-        let finite = |value: f64| if value.is_finite() { value.abs() } else { 0.0 };
-        let mut peak = finite(value) + error;
-        if alpha != 1.0 {
-            error += unit * (finite(value) + error);
-        }
-        let mut add = |value: &mut f64, error: &mut f64, addend: f64| {
-            *value += addend;
-            *error += unit * (finite(*value) + *error);
-            peak = peak.max(finite(addend)).max(finite(*value) + *error);
-        };
-        if beta != 0.0 {
-            let addend = beta * self.before(row, column);
-            error += unit * finite(addend);
-            add(&mut value, &mut error, addend);
-        }
-        for (stage, addend) in self.added(row, column) {
-            if let Some(addend) = addend {
-                add(&mut value, &mut error, addend);
-            }
-            let limits = match stage {
-                Stage::Relu => Some((0.0, f64::INFINITY)),
-                Stage::Relu6 => Some((0.0, 6.0)),
-                Stage::Clamp { least, most } => {
-                    Some((rounded(total, f64::from(*least)), rounded(total, f64::from(*most))))
-                }
-                Stage::BiasColumns | Stage::BiasRows | Stage::Residual { .. } => None,
-            };
-            if let Some((least, most)) = limits {
-                value = if value < least {
-                    least
-                } else if value > most {
-                    most
-                } else {
-                    value
-                };
-            }
-        }
-        let [unit, tiny, stored_largest] = precision(output);
-        if output != total {
-            error += unit * (finite(value) + error);
-        }
-        error += tiny;
-        if peak > largest || finite(value) + error > stored_largest {
-            error = f64::INFINITY;
-        }
-        (value, error)
-    }
-
-    /// The element of C for a sum of bytes.
-    fn integer(&self, sum: f64, row: usize, column: usize) -> i32 {
-        let [alpha, beta] = [self.gemm.alpha, self.gemm.beta].map(|factor| factor as i32);
-        let mut value = (sum as i32).wrapping_mul(alpha);
-        if beta != 0 {
-            value = value.wrapping_add((self.before(row, column) as i32).wrapping_mul(beta));
-        }
-        for (stage, addend) in self.added(row, column) {
-            value = match stage {
-                Stage::Relu => value.max(0),
-                Stage::Relu6 => value.clamp(0, 6),
-                Stage::Clamp { least, most } => value.max(*least as i32).min(*most as i32),
-                Stage::BiasColumns | Stage::BiasRows | Stage::Residual { .. } => {
-                    value.wrapping_add(addend.unwrap_or(0.0) as i32)
-                }
-            };
-        }
-        let Elements::I8ToI8(requantise) = &self.gemm.elements else { return value };
-        let scales = self.operands[3 + usize::from(matches!(self.gemm.batch, Batch::Offsets { .. }))];
-        let pair = if requantise.scale == Scale::Columns { column } else { 0 };
-        let number = |index| element(ScalarType::I32, scales, 2 * pair + index) as i64;
-        let (multiplier, shift) = (number(0), number(1).clamp(1, 62));
-        let scaled = ((i128::from(value) * i128::from(multiplier) * 2) >> shift) + 1;
-        let nearest = (scaled >> 1) + i128::from(requantise.zero_c);
-        nearest.clamp(requantise.least.into(), requantise.most.into()) as i32
-    }
 }

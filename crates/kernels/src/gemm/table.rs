@@ -1,17 +1,21 @@
 //! Known good parameters, by GPU and shape: `data/gemm/*.toml`, and the user's own files.
 
+mod entry;
+mod relation;
+
 use std::cmp::Reverse;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use tripipe_device::{DeviceKind, Identification, Probe, identify};
+use tripipe_device::Probe;
 
-use super::description::{Accumulate, Elements, Gemm};
+use super::description::Gemm;
 use super::parameters::{Parameters, Tile};
 use super::shape::Shape;
+pub use entry::{Basis, ElementKind, Entry, Measurement, Target};
+use relation::{Device, Relation};
 
 /// The shipped tables, by file.
 const SHIPPED: [(&str, &str); 4] = [
@@ -24,148 +28,6 @@ const SHIPPED: [(&str, &str); 4] = [
 #[allow(clippy::panic, reason = "embedded data: a test reads it and fails if it is malformed")]
 static TABLE: LazyLock<Table> =
     LazyLock::new(|| Table::load(None).unwrap_or_else(|error| panic!("the shipped table: {error}")));
-
-/// The element types of an entry. Kinds that are summed in different types need different tiles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum ElementKind {
-    /// [`Elements::F32`]
-    #[serde(rename = "f32")]
-    F32,
-    /// [`Elements::F64`], for which there are no kernels
-    #[serde(rename = "f64")]
-    F64,
-    /// [`Accumulate::F16`]
-    #[serde(rename = "f16")]
-    F16,
-    /// [`Accumulate::F32`]
-    #[serde(rename = "f16-f32")]
-    F16InF32,
-    /// [`Accumulate::Chunked`]
-    #[serde(rename = "f16-chunked")]
-    F16Chunked,
-    /// [`Elements::I8ToI32`] and [`Elements::I8ToI8`]
-    #[serde(rename = "i8")]
-    I8,
-}
-
-impl ElementKind {
-    /// The kind of a product's elements.
-    pub fn of(elements: Elements) -> Self {
-        match elements {
-            Elements::F32 => Self::F32,
-            Elements::F64 => Self::F64,
-            Elements::F16(Accumulate::F16) => Self::F16,
-            Elements::F16(Accumulate::F32) => Self::F16InF32,
-            Elements::F16(Accumulate::Chunked { .. }) => Self::F16Chunked,
-            Elements::I8ToI32 | Elements::I8ToI8(_) => Self::I8,
-        }
-    }
-
-    /// 0 for the same kind, 1 for kinds with the same register use or the same element size, otherwise 2.
-    fn distance(self, other: Self) -> u8 {
-        use ElementKind::{F16, F16Chunked, F16InF32, F32};
-        match (self, other) {
-            _ if self == other => 0,
-            (F16 | F16Chunked | F16InF32, F16 | F16Chunked | F16InF32)
-            | (F32, F16InF32)
-            | (F16InF32, F32) => 1,
-            _ => 2,
-        }
-    }
-}
-
-/// The basis of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Basis {
-    /// A judgement without measurement.
-    Guessed,
-    /// Another library's tuning, taken from its sources.
-    Published,
-    /// A sweep of this library.
-    Measured,
-}
-
-impl fmt::Display for Basis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Guessed => "guessed",
-            Self::Published => "published",
-            Self::Measured => "measured",
-        })
-    }
-}
-
-/// The result of a sweep.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Measurement {
-    /// 10^9 operations per second, including the packing of operands that change.
-    pub gflops: f64,
-    /// Extents m, n, k and the number of products.
-    pub size: [usize; 4],
-    /// The device's name.
-    pub device: String,
-    /// Its driver's version.
-    pub driver: String,
-    /// Version of this library.
-    pub version: String,
-    /// Day, as `2026-11-21`.
-    pub date: String,
-}
-
-/// The devices that an entry applies to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Target {
-    /// A product, by its vendor's name, e.g. `Mali-G610`, `Adreno 740`.
-    Gpu(String),
-    /// Devices without a model whose name contains this text, ignoring case, e.g. `H200`, `pthread`.
-    Name(String),
-    /// All devices of a kind: `cpu` or `gpu`.
-    Kind(String),
-}
-
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Gpu(name) => f.write_str(name),
-            Self::Name(part) => write!(f, "devices named {part}"),
-            Self::Kind(kind) => write!(f, "any {}", kind.to_uppercase()),
-        }
-    }
-}
-
-/// Parameters for one GPU, kind of elements and class of shapes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Entry {
-    /// The devices.
-    pub on: Target,
-    /// The element types.
-    pub elements: ElementKind,
-    /// The shapes.
-    pub shape: Shape,
-    /// The parameters.
-    pub parameters: Parameters,
-    /// The basis of the entry.
-    pub basis: Basis,
-    /// The source of the entry.
-    pub source: String,
-    /// The measurement, if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub measured: Option<Measurement>,
-}
-
-/// The relation of an entry's GPU to a device, nearest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Relation {
-    Itself,
-    Generation,
-    Family,
-    Vendor,
-    Kind,
-}
 
 /// Entries, the user's before the shipped ones.
 #[derive(Clone, Debug, Default)]
@@ -350,58 +212,11 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, TableError> {
     Ok(found)
 }
 
-/// A device with its product, generation and identification.
-struct Device {
-    product: Option<String>,
-    generation: Option<&'static str>,
-    identity: Identification,
-}
-
-impl Device {
-    fn of(probe: &Probe) -> Self {
-        let identity = identify(probe);
-        let generation = identity
-            .model
-            .filter(|model| Some(model.family()) == identity.family)
-            .map(|model| model.identity.generation.as_str());
-        Self { product: identity.product.as_ref().map(ToString::to_string), generation, identity }
-    }
-
-    fn relation(&self, target: &Target, probe: &Probe) -> Option<Relation> {
-        match target {
-            Target::Name(part) => {
-                let found = probe.name.to_lowercase().contains(&part.to_lowercase());
-                found.then_some(Relation::Itself)
-            }
-            Target::Kind(kind) => {
-                let is = if probe.kind == DeviceKind::Cpu { "cpu" } else { "gpu" };
-                (*kind == is).then_some(Relation::Kind)
-            }
-            Target::Gpu(name) => {
-                self.identity.vendor?;
-                let other = Self::of(&named(name));
-                if self.product == other.product {
-                    Some(Relation::Itself)
-                } else if self.generation.is_some() && self.generation == other.generation {
-                    Some(Relation::Generation)
-                } else if self.identity.family.is_some() && self.identity.family == other.identity.family {
-                    Some(Relation::Family)
-                } else {
-                    (self.identity.vendor == other.identity.vendor).then_some(Relation::Vendor)
-                }
-            }
-        }
-    }
-}
-
-/// A probe for a product of which only the name is known.
-fn named(product: &str) -> Probe {
-    Probe { name: product.to_owned(), kind: DeviceKind::Gpu, ..Probe::default() }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::relation::named;
     use super::*;
+    use crate::gemm::description::{Accumulate, Elements};
 
     fn gemm(side: usize) -> Gemm {
         Gemm::new(Elements::F32, [side; 3])

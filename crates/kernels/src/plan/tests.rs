@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use tripipe_device::Probe;
-use tripipe_launch::KernelFacts;
+use tripipe_launch::{KernelFacts, Timing};
 
 use super::*;
 

@@ -1,0 +1,106 @@
+//! Where the elements of the operands are.
+
+/// The storage order of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Rows are contiguous.
+    RowMajor,
+    /// Columns are contiguous.
+    ColumnMajor,
+}
+
+/// The layout of a matrix in a buffer. All distances are in elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Layout {
+    /// The storage order.
+    pub order: Order,
+    /// Whether the stored matrix is the transpose of the operand.
+    pub transposed: bool,
+    /// Distance from one row (column) of the stored matrix to the next: the leading dimension.
+    pub leading: usize,
+    /// Offset of the first element.
+    pub offset: usize,
+}
+
+impl Layout {
+    /// Rows `leading` elements apart, at offset 0.
+    pub fn row_major(leading: usize) -> Self {
+        Self { order: Order::RowMajor, transposed: false, leading, offset: 0 }
+    }
+
+    /// Columns `leading` elements apart, at offset 0.
+    pub fn column_major(leading: usize) -> Self {
+        Self { order: Order::ColumnMajor, ..Self::row_major(leading) }
+    }
+
+    /// The same memory, read as the transpose.
+    #[must_use]
+    pub fn transposed(self) -> Self {
+        Self { transposed: !self.transposed, ..self }
+    }
+
+    /// The same layout at offset `offset`.
+    #[must_use]
+    pub fn at(self, offset: usize) -> Self {
+        Self { offset, ..self }
+    }
+
+    /// Whether the rows of the operand (not of the stored matrix) are contiguous.
+    pub fn rows_are_contiguous(&self) -> bool {
+        (self.order == Order::RowMajor) != self.transposed
+    }
+
+    /// Elements from row to row and from column to column of the operand.
+    pub fn strides(&self) -> [usize; 2] {
+        if self.rows_are_contiguous() { [self.leading, 1] } else { [1, self.leading] }
+    }
+
+    /// Elements up to and including the last one of a `rows` x `columns` operand, `offset` included; 0 for an empty
+    /// operand, `None` when it exceeds `usize`.
+    pub fn span(&self, [rows, columns]: [usize; 2]) -> Option<usize> {
+        if rows == 0 || columns == 0 {
+            return Some(0);
+        }
+        let [row, column] = self.strides();
+        let last = (rows - 1).checked_mul(row)?.checked_add((columns - 1).checked_mul(column)?)?;
+        last.checked_add(self.offset)?.checked_add(1)
+    }
+}
+
+/// The number of products of one description, and the location of their operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Batch {
+    /// One.
+    One,
+    /// The operands of consecutive products are `strides` elements apart. A stride of 0 shares one operand between
+    /// all products; not allowed for C.
+    Strided {
+        /// Number of products.
+        count: usize,
+        /// Distance from product to product, for A, B and C.
+        strides: [usize; 3],
+    },
+    /// A buffer holds the offsets of the operands: three `uint` per product, offsets in elements into A, B and C,
+    /// added to the layouts' own offsets. The caller must ensure that operands stay inside their buffers and that no
+    /// two C share an element; the value of an element shared by two C is unspecified. Products may be computed in
+    /// any order.
+    Offsets {
+        /// Number of products.
+        count: usize,
+    },
+}
+
+impl Batch {
+    /// Number of products.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::One => 1,
+            Self::Strided { count, .. } | Self::Offsets { count } => *count,
+        }
+    }
+
+    /// Distances from product to product for A, B and C, when they are known in advance; otherwise 0.
+    pub(in crate::gemm) fn strides(&self) -> [usize; 3] {
+        if let Self::Strided { strides, .. } = self { *strides } else { [0; 3] }
+    }
+}

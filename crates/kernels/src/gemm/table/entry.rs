@@ -1,0 +1,141 @@
+//! Entries of a table.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::gemm::description::{Accumulate, Elements};
+use crate::gemm::parameters::Parameters;
+use crate::gemm::shape::Shape;
+
+/// The element types of an entry. Kinds that are summed in different types need different tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ElementKind {
+    /// [`Elements::F32`]
+    #[serde(rename = "f32")]
+    F32,
+    /// [`Elements::F64`], for which there are no kernels
+    #[serde(rename = "f64")]
+    F64,
+    /// [`Accumulate::F16`]
+    #[serde(rename = "f16")]
+    F16,
+    /// [`Accumulate::F32`]
+    #[serde(rename = "f16-f32")]
+    F16InF32,
+    /// [`Accumulate::Chunked`]
+    #[serde(rename = "f16-chunked")]
+    F16Chunked,
+    /// [`Elements::I8ToI32`] and [`Elements::I8ToI8`]
+    #[serde(rename = "i8")]
+    I8,
+}
+
+impl ElementKind {
+    /// The kind of a product's elements.
+    pub fn of(elements: Elements) -> Self {
+        match elements {
+            Elements::F32 => Self::F32,
+            Elements::F64 => Self::F64,
+            Elements::F16(Accumulate::F16) => Self::F16,
+            Elements::F16(Accumulate::F32) => Self::F16InF32,
+            Elements::F16(Accumulate::Chunked { .. }) => Self::F16Chunked,
+            Elements::I8ToI32 | Elements::I8ToI8(_) => Self::I8,
+        }
+    }
+
+    /// 0 for the same kind, 1 for kinds with the same register use or the same element size, otherwise 2.
+    pub(super) fn distance(self, other: Self) -> u8 {
+        use ElementKind::{F16, F16Chunked, F16InF32, F32};
+        match (self, other) {
+            _ if self == other => 0,
+            (F16 | F16Chunked | F16InF32, F16 | F16Chunked | F16InF32)
+            | (F32, F16InF32)
+            | (F16InF32, F32) => 1,
+            _ => 2,
+        }
+    }
+}
+
+/// The basis of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// A judgement without measurement.
+    Guessed,
+    /// Another library's tuning, taken from its sources.
+    Published,
+    /// A sweep of this library.
+    Measured,
+}
+
+impl fmt::Display for Basis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Guessed => "guessed",
+            Self::Published => "published",
+            Self::Measured => "measured",
+        })
+    }
+}
+
+/// The result of a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measurement {
+    /// 10^9 operations per second, including the packing of operands that change.
+    pub gflops: f64,
+    /// Extents m, n, k and the number of products.
+    pub size: [usize; 4],
+    /// The device's name.
+    pub device: String,
+    /// Its driver's version.
+    pub driver: String,
+    /// Version of this library.
+    pub version: String,
+    /// Day, as `2026-11-21`.
+    pub date: String,
+}
+
+/// The devices that an entry applies to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Target {
+    /// A product, by its vendor's name, e.g. `Mali-G610`, `Adreno 740`.
+    Gpu(String),
+    /// Devices without a model whose name contains this text, ignoring case, e.g. `H200`, `pthread`.
+    Name(String),
+    /// All devices of a kind: `cpu` or `gpu`.
+    Kind(String),
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gpu(name) => f.write_str(name),
+            Self::Name(part) => write!(f, "devices named {part}"),
+            Self::Kind(kind) => write!(f, "any {}", kind.to_uppercase()),
+        }
+    }
+}
+
+/// Parameters for one GPU, kind of elements and class of shapes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The devices.
+    pub on: Target,
+    /// The element types.
+    pub elements: ElementKind,
+    /// The shapes.
+    pub shape: Shape,
+    /// The parameters.
+    pub parameters: Parameters,
+    /// The basis of the entry.
+    pub basis: Basis,
+    /// The source of the entry.
+    pub source: String,
+    /// The measurement, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Measurement>,
+}
