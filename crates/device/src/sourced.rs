@@ -40,13 +40,6 @@ pub struct Source {
     pub citation: String,
 }
 
-impl Source {
-    /// The source of that name among those that every data file may cite (`data/sources.toml`).
-    pub fn named(id: &str) -> Option<Arc<Self>> {
-        crate::load::shared_source(id)
-    }
-}
-
 /// How a figure is known, in descending order of certainty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Basis {

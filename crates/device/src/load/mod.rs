@@ -53,9 +53,11 @@ fn images_of(family: Family) -> &'static Images {
     &IMAGES[&family]
 }
 
-/// The shared source of that name: one that every data file may cite.
-pub(crate) fn shared_source(id: &str) -> Option<Arc<Source>> {
-    SHARED_SOURCES.get(id).cloned()
+impl Source {
+    /// The source of that name among those that every data file may cite (`data/sources.toml`).
+    pub fn named(id: &str) -> Option<Arc<Self>> {
+        SHARED_SOURCES.get(id).cloned()
+    }
 }
 
 impl Gpu {

@@ -6,14 +6,17 @@
 
 pub mod arithmetic;
 mod bench;
+mod effort;
+mod error;
 pub mod launch;
 pub mod memory;
 
-use thiserror::Error;
 use tripipe_device::DeviceKind;
 use tripipe_launch::{ExecuteError, Executor, ScalarType};
 
 pub use bench::Bench;
+pub use effort::Effort;
+pub use error::PeakError;
 
 /// The highest rates measured on a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,39 +25,6 @@ pub struct Ceilings {
     pub bytes_per_second: f64,
     /// Operations per second of the best multiply-add loop in one type; a multiply-add counts as 2.
     pub operations_per_second: f64,
-}
-
-/// The time budget of a measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effort {
-    /// About a second: short runs over buffers slightly larger than the cache.
-    Quick,
-    /// Several seconds.
-    Full,
-}
-
-/// Why a ceiling is missing.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum PeakError {
-    /// The device lacks the measured feature.
-    #[error("not offered: {what}")]
-    NotOffered {
-        /// What is missing.
-        what: String,
-    },
-    /// The kernel computed a wrong result, so its time is meaningless.
-    #[error("wrong result: {what}")]
-    Wrong {
-        /// What is wrong, and its location.
-        what: String,
-    },
-    /// The device's clock did not move while the kernel ran.
-    #[error("the device's clock shows no time passing")]
-    Clock,
-    /// The kernel did not run.
-    #[error(transparent)]
-    Execute(#[from] ExecuteError),
 }
 
 /// Seconds from start to end of a nearly empty kernel: a lower bound for every kernel.

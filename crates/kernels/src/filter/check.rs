@@ -5,6 +5,7 @@ use tripipe_device::Probe;
 use super::pairs::Pairs;
 use super::passes::Pass;
 use super::plan::{indexable, not_an_image};
+use super::raster::is_aligned;
 use super::texels::{TEXEL, Texels};
 use super::{Chain, Layout, Loads, Parameters, Raster, Sums};
 use crate::plan::PlanError;
@@ -98,9 +99,4 @@ fn has_packed_alpha(chain: &Chain, from: &Raster) -> bool {
             (channels, element) = stage.output(channels, element).unwrap_or((channels, element));
             keeps
         })
-}
-
-/// Whether vectors of `lanes` elements, counted from the start of a row, are at multiples of their size.
-pub(super) fn is_aligned(raster: &Raster, lanes: usize) -> bool {
-    [raster.offset, raster.pitch, raster.plane_pitch].iter().all(|distance| distance.is_multiple_of(lanes))
 }

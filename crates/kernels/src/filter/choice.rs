@@ -2,10 +2,10 @@
 
 use tripipe_device::Probe;
 
-use super::check::is_aligned;
 use super::family::{CANDIDATE_LANES, CANDIDATE_ROWS, CANDIDATE_WORK_GROUPS, FUSED_ROWS_MAX, Family};
 use super::pairs::Pairs;
 use super::passes::Pass;
+use super::raster::is_aligned;
 use super::{Chain, Element, Fuse, Loads, Parameters, Raster, Stage, Sums};
 use crate::nearest::nearest_first;
 

@@ -24,6 +24,7 @@ mod border;
 mod chain;
 mod check;
 mod choice;
+mod error;
 mod family;
 mod linear;
 mod pairs;
@@ -41,8 +42,9 @@ mod text;
 mod window;
 
 pub use border::Border;
-pub use chain::{Chain, FilterError};
+pub use chain::Chain;
 pub use choice::{candidates, default_parameters, runners_up};
+pub use error::FilterError;
 pub use linear::{Axis, Fixed, Linear, Taps};
 pub use parameters::{Fuse, Loads, Parameters, Sums};
 pub use plan::plan;

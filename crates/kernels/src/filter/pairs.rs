@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tripipe_launch::Program;
 
-use super::check::is_aligned;
+use super::raster::is_aligned;
 use super::window::{border_defines, distinct_rows, list, primitive};
 use super::{Border, Chain, Element, Layout, Loads, Parameters, Raster, Stage};
 use crate::source::PAIRS;

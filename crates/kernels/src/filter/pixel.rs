@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tripipe_launch::{Argument, Program};
 
-use super::check::is_aligned;
+use super::raster::is_aligned;
 use super::window::{block, border_defines, float};
 use super::{Bilateral, Border, Color, Element, Layout, Raster, Stage};
 use crate::plan::{Plan, Slot};

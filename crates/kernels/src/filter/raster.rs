@@ -263,6 +263,11 @@ impl Raster {
     }
 }
 
+/// Whether vectors of `lanes` elements, counted from the start of a row, are at multiples of their size.
+pub(super) fn is_aligned(raster: &Raster, lanes: usize) -> bool {
+    [raster.offset, raster.pitch, raster.plane_pitch].iter().all(|distance| distance.is_multiple_of(lanes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Element, Raster};

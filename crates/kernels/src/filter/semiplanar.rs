@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tripipe_device::Probe;
 use tripipe_launch::{Argument, NdRange};
 
-use super::check::is_aligned;
 use super::pixel::elements;
 use super::plan::indexable;
+use super::raster::is_aligned;
 use super::resize::work_group;
 use super::window::block;
 use super::{Element, FilterError, Raster};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tripipe_launch::Program;
 
-use super::check::is_aligned;
+use super::raster::is_aligned;
 use super::texels::Texels;
 use super::{
     Axis, Border, Color, Element, FilterError, Layout, Linear, Loads, Morphology, Neighbourhood, Parameters,
