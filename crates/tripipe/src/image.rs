@@ -58,8 +58,24 @@ impl<T: Pixel> Image<T> {
     pub fn with_raster(context: &Context, raster: Raster, elements: &[T]) -> Result<Self, Error> {
         check_elements::<T>(&raster, elements.len())?;
         let bytes: &[u8] = bytemuck::cast_slice(elements);
-        let memory = Memory::new(context, bytes.len(), Some(bytes))?;
+        let memory = Memory::new::<T>(context, bytes.len(), Some(bytes))?;
         Ok(Self { memory, raster, element: PhantomData })
+    }
+
+    /// An image of packed pixels without gaps: on the CPU path, the pixels are moved and stay where they are; a device
+    /// gets a copy, made at once.
+    ///
+    /// # Errors
+    /// As [`Self::from_slice`].
+    pub fn from_vec(
+        context: &Context,
+        size: [usize; 2],
+        channels: usize,
+        pixels: Vec<T>,
+    ) -> Result<Self, Error> {
+        let raster = Raster::packed(size, channels, T::PIXEL);
+        check_elements::<T>(&raster, pixels.len())?;
+        Ok(Self { memory: Memory::owning(context, pixels)?, raster, element: PhantomData })
     }
 
     /// As [`Self::from_slice`], without waiting for the pixels to be copied. A `Vec` is moved, a slice is copied first.
@@ -96,7 +112,7 @@ impl<T: Pixel> Image<T> {
     /// As [`Self::with_raster`].
     pub fn zeros(context: &Context, raster: Raster) -> Result<Self, Error> {
         let bytes = elements_of::<T>(&raster)? * size_of::<T>();
-        Ok(Self { memory: Memory::new(context, bytes, None)?, raster, element: PhantomData })
+        Ok(Self { memory: Memory::new::<T>(context, bytes, None)?, raster, element: PhantomData })
     }
 
     /// An image without gaps, all of which is written before it is read.
@@ -105,7 +121,7 @@ impl<T: Pixel> Image<T> {
     /// As [`Self::with_raster`].
     pub(crate) fn unwritten(context: &Context, raster: Raster) -> Result<Self, Error> {
         let bytes = elements_of::<T>(&raster)? * size_of::<T>();
-        Ok(Self { memory: Memory::uninitialised(context, bytes)?, raster, element: PhantomData })
+        Ok(Self { memory: Memory::uninitialised::<T>(context, bytes)?, raster, element: PhantomData })
     }
 
     /// The elements of a vector as an image; both share the memory. This makes a plane of a camera frame an image
@@ -174,16 +190,24 @@ impl<T: Pixel> Image<T> {
     /// # Errors
     /// An earlier operation failed; the device is gone.
     pub fn to_packed_vec(&self) -> Result<Vec<T>, Error> {
-        let Raster { width, height, channels, element, .. } = self.raster;
         if self.raster.is_empty() {
             return Ok(Vec::new());
         }
-        let dense = Raster::packed([width, height], channels, element).elements()?;
-        let as_it_lies = self.raster.layout == Layout::Packed || channels == 1;
-        if as_it_lies && self.raster.elements()? == dense && self.memory.bytes() == dense * size_of::<T>() {
+        if self.is_dense() {
             return self.to_vec();
         }
+        let Raster { width, height, channels, element, .. } = self.raster;
+        let dense = Raster::packed([width, height], channels, element).elements()?;
         self.map(|elements| pack(&self.raster, elements, dense))
+    }
+
+    /// Its pixels as those of [`Self::to_packed_vec`], moved where [`Self::into_vec`] moves them and the image is packed
+    /// without gaps.
+    ///
+    /// # Errors
+    /// As [`Self::into_vec`].
+    pub fn into_packed_vec(self) -> Result<Vec<T>, Error> {
+        if self.is_dense() { self.into_vec() } else { self.to_packed_vec() }
     }
 }
 

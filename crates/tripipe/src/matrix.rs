@@ -146,8 +146,21 @@ impl<T: Element> Matrix<T> {
             return Err(Error::from(Fault::Length { operand: "the slice", want, found: elements.len() }));
         }
         let bytes: &[u8] = bytemuck::cast_slice(elements);
-        let memory = Memory::new(context, bytes.len(), Some(bytes))?;
+        let memory = Memory::new::<T>(context, bytes.len(), Some(bytes))?;
         Ok(Self { memory, shape: Shape::dense(rows, columns, order), element: PhantomData })
+    }
+
+    /// A row-major matrix of `elements`: on the CPU path, they are moved and stay where they are; a device gets a copy,
+    /// made at once.
+    ///
+    /// # Errors
+    /// As [`Self::from_slice`].
+    pub fn from_vec(context: &Context, [rows, columns]: [usize; 2], elements: Vec<T>) -> Result<Self, Error> {
+        let (want, found) = (count(rows, columns)?, elements.len());
+        if found != want {
+            return Err(Error::from(Fault::Length { operand: "the elements", want, found }));
+        }
+        Ok(Self::in_rows(Memory::owning(context, elements)?, [rows, columns]))
     }
 
     /// As [`Self::from_slice`], without waiting for the elements to be copied. A `Vec` is moved, a slice is copied
@@ -187,7 +200,7 @@ impl<T: Element> Matrix<T> {
     /// # Errors
     /// As [`Self::from_slice`].
     pub fn zeros(context: &Context, [rows, columns]: [usize; 2]) -> Result<Self, Error> {
-        let memory = Memory::new(context, Self::bytes_of(rows, columns)?, None)?;
+        let memory = Memory::new::<T>(context, Self::bytes_of(rows, columns)?, None)?;
         Ok(Self::in_rows(memory, [rows, columns]))
     }
 
@@ -196,7 +209,7 @@ impl<T: Element> Matrix<T> {
     /// # Errors
     /// As [`Self::from_slice`].
     pub(crate) fn unwritten(context: &Context, [rows, columns]: [usize; 2]) -> Result<Self, Error> {
-        let memory = Memory::uninitialised(context, Self::bytes_of(rows, columns)?)?;
+        let memory = Memory::uninitialised::<T>(context, Self::bytes_of(rows, columns)?)?;
         Ok(Self::in_rows(memory, [rows, columns]))
     }
 

@@ -392,7 +392,7 @@ fn room<'m>(context: &Context, memory: &'m mut Option<Memory>, bytes: usize) -> 
     let enough = memory.take().filter(|memory| memory.bytes() >= bytes);
     let made = match enough {
         Some(memory) => memory,
-        None => Memory::uninitialised(context, bytes)?,
+        None => Memory::uninitialised::<u8>(context, bytes)?,
     };
     Ok(memory.insert(made))
 }

@@ -23,8 +23,18 @@ impl<T: Element> Vector<T> {
     /// More than the device allows in one allocation; no memory left.
     pub fn from_slice(context: &Context, elements: &[T]) -> Result<Self, Error> {
         let bytes: &[u8] = bytemuck::cast_slice(elements);
-        let memory = Memory::new(context, bytes.len(), Some(bytes))?;
+        let memory = Memory::new::<T>(context, bytes.len(), Some(bytes))?;
         Ok(Self { memory, length: elements.len(), element: PhantomData })
+    }
+
+    /// A vector of `elements`: on the CPU path, they are moved and stay where they are; a device gets a copy, made at
+    /// once.
+    ///
+    /// # Errors
+    /// As [`Self::from_slice`].
+    pub fn from_vec(context: &Context, elements: Vec<T>) -> Result<Self, Error> {
+        let length = elements.len();
+        Ok(Self { memory: Memory::owning(context, elements)?, length, element: PhantomData })
     }
 
     /// As [`Self::from_slice`], without waiting for the elements to be copied. A `Vec` is moved, a slice is copied
@@ -46,7 +56,7 @@ impl<T: Element> Vector<T> {
     pub(crate) fn unwritten(context: &Context, length: usize) -> Result<Self, Error> {
         let bytes =
             length.checked_mul(size_of::<T>()).ok_or(Error::from(Fault::TooLarge { elements: length }))?;
-        Ok(Self { memory: Memory::uninitialised(context, bytes)?, length, element: PhantomData })
+        Ok(Self { memory: Memory::uninitialised::<T>(context, bytes)?, length, element: PhantomData })
     }
 
     /// Memory that holds `length` elements from its beginning on.
@@ -61,7 +71,7 @@ impl<T: Element> Vector<T> {
     pub fn zeros(context: &Context, length: usize) -> Result<Self, Error> {
         let bytes =
             length.checked_mul(size_of::<T>()).ok_or(Error::from(Fault::TooLarge { elements: length }))?;
-        Ok(Self { memory: Memory::new(context, bytes, None)?, length, element: PhantomData })
+        Ok(Self { memory: Memory::new::<T>(context, bytes, None)?, length, element: PhantomData })
     }
 
     /// Imports external memory as a vector of `length` elements, without a copy: a buffer of the application's own

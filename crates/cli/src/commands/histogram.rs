@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::Result;
 use clap::Args;
 use image::DynamicImage;
-use tripipe::{Context, Counted, Device, Error, Image};
+use tripipe::{Context, Counted, Depth, Device, Error, Image};
 use tripipe_report::histogram::{BINS, Channel, Report};
 use tripipe_report::time;
 
@@ -57,7 +57,7 @@ impl Histogram {
         let report = Report {
             picture: &name,
             size: [source.pixels.width() as usize, source.pixels.height() as usize],
-            bits: if is_deep(&source.pixels) { 16 } else { 8 },
+            bits: if is_deep(source.pixels.color()) { 16 } else { 8 },
             channels: &counted,
             said: &said,
         };
@@ -78,9 +78,8 @@ impl Histogram {
 fn count(device: &Device, fall_back: bool, pixels: &DynamicImage) -> Result<Vec<Channel>, Error> {
     let context = Context::builder().cpu_when_faster(fall_back).build(device)?;
     let size = [pixels.width() as usize, pixels.height() as usize];
-    if is_deep(pixels) {
-        let values: Vec<u16> = bytemuck::pod_collect_to_vec(pixels.as_bytes());
-        channels(&context, size, &values)
+    if is_deep(pixels.color()) {
+        channels(&context, size, &u16::channels_of(pixels).1)
     } else {
         channels(&context, size, pixels.as_bytes())
     }
@@ -95,7 +94,7 @@ fn channels<T: Counted>(context: &Context, size: [usize; 2], values: &[T]) -> Re
     };
     let planes = names.iter().enumerate().map(|(channel, name)| {
         let plane: Vec<T> = values.iter().skip(channel).step_by(names.len()).copied().collect();
-        Ok(described(name, &Image::from_slice(context, size, 1, &plane)?.histogram()?))
+        Ok(described(name, &Image::from_vec(context, size, 1, plane)?.histogram()?))
     });
     planes.collect()
 }

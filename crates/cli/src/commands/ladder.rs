@@ -106,7 +106,6 @@ impl Ladder {
             note(&format!("{} is {left_out}; only its first picture is read", shown_input(path)));
         }
         let photo = photo(&source)?;
-        let source = Source::Picture(source);
         check_memory(ladder, &sizes)?;
         let devices = self.devices.resolve()?;
 
@@ -180,7 +179,7 @@ impl Ladder {
     fn show_picture(
         &self,
         output: Output,
-        source: &Source,
+        source: &Picture,
         devices: &[Device],
         columns: usize,
         out: &mut dyn Write,
@@ -193,14 +192,14 @@ impl Ladder {
         let Some(device) = devices.last() else { return Ok(()) };
         let path = self.save.as_deref().unwrap_or(Path::new(SHOWN));
         let format = picture::Format::of(path)?;
-        format.check(path, &source.picture()?.pixels)?;
+        let (width, height) = (source.pixels.width(), source.pixels.height());
+        format.check(path, source.pixels.color(), [width, height])?;
         let chain = Chain::one(Stage::Linear(Linear::laplace_sharpen()), Border::None);
-        let filtered = filter(device, Wanted::default(), &Steps::of(chain), source, &caption)?;
-        let said = filtered.said();
-        let (result, source) = (filtered.into_picture()?, source.picture()?);
+        let original = Source::Picture(source.clone());
+        let filtered = filter(device, Wanted::default(), &Steps::of(chain), original, &caption)?;
+        let (result, said) = filtered.into_picture()?;
         output.write(|sink| picture::write(sink, format, &result))?;
         if self.format == Format::Text {
-            let (width, height) = (source.pixels.width(), source.pixels.height());
             writeln!(out, "\n{caption}, {width}x{height}, sharpened: see {}", shown(path))?;
             writeln!(out, "  {said}")?;
             if terminal::shows_pictures() {

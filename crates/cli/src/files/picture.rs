@@ -18,6 +18,7 @@ pub(crate) const DECODED_MAX: u64 = 1 << 31;
 const JPEG_QUALITY: u8 = 95;
 
 /// A picture with 8 or 16 bits per channel: gray, gray with alpha, RGB or RGBA; upright, at least 1x1.
+#[derive(Clone)]
 pub(crate) struct Picture {
     pub(crate) pixels: DynamicImage,
     /// The colour profile, copied to the output unchanged.
@@ -42,7 +43,7 @@ pub(crate) fn read(path: &Path) -> Result<Picture> {
 pub(crate) fn read_at_most(path: &Path, bytes: u64) -> Result<Picture> {
     let shown = shown(path);
     let picture = read_from(input::open(path, "a picture")?, &shown, bytes.min(DECODED_MAX))?;
-    if is_deep(&picture.pixels) {
+    if is_deep(picture.pixels.color()) {
         bail!(
             "{shown} has 16 bits per channel, but only 8 are supported here; convert it first, e.g. \
             `tripipe filter convert:u8:0.00389105 IN OUT`"
@@ -51,9 +52,24 @@ pub(crate) fn read_at_most(path: &Path, bytes: u64) -> Result<Picture> {
     Ok(picture)
 }
 
+/// The pixels of a picture where they are, row by row without gaps, in the byte order of the machine.
+#[derive(Clone, Copy)]
+pub(crate) struct Pixels<'p> {
+    pub(crate) bytes: &'p [u8],
+    pub(crate) color: ColorType,
+    /// Width and height.
+    pub(crate) size: [u32; 2],
+}
+
+impl<'p> From<&'p DynamicImage> for Pixels<'p> {
+    fn from(picture: &'p DynamicImage) -> Self {
+        Self { bytes: picture.as_bytes(), color: picture.color(), size: [picture.width(), picture.height()] }
+    }
+}
+
 /// Whether a picture has 16 bits per channel.
-pub(crate) fn is_deep(pixels: &DynamicImage) -> bool {
-    pixels.color().bytes_per_pixel() == 2 * pixels.color().channel_count()
+pub(crate) fn is_deep(color: ColorType) -> bool {
+    color.bytes_per_pixel() == 2 * color.channel_count()
 }
 
 fn read_from(input: Input, shown: &str, at_most: u64) -> Result<Picture> {
@@ -251,15 +267,13 @@ impl Format {
         })
     }
 
-    /// Whether the format can hold a picture; `path` is its destination.
+    /// Whether the format can hold a picture of these channels, width and height; `path` is its destination.
     ///
     /// # Errors
     /// It supports no alpha channel, no colour or no 16 bits, or the picture is too large for it.
-    pub(crate) fn check(self, path: &Path, pixels: &DynamicImage) -> Result<()> {
+    pub(crate) fn check(self, path: &Path, colour: ColorType, [width, height]: [u32; 2]) -> Result<()> {
         let shown = super::output::shown_output(path);
-        let colour = pixels.color();
-        let (width, height) = (pixels.width(), pixels.height());
-        let deep = is_deep(pixels);
+        let deep = is_deep(colour);
         if deep && matches!(self, Self::Jpeg | Self::Bmp | Self::WebP) {
             bail!(
                 "{shown} stores 8 bits per channel, but the picture has 16; choose PNG, TIFF, PPM or PAM, \
@@ -299,21 +313,28 @@ impl Format {
 /// # Errors
 /// Writing to the sink fails, or the format cannot hold the picture ([`Format::check`]).
 pub(crate) fn write(sink: &mut dyn Sink, format: Format, picture: &Picture) -> Result<()> {
+    write_pixels(sink, format, Pixels::from(&picture.pixels), picture.icc_profile.as_ref())
+}
+
+/// As [`write`], for pixels and a colour profile.
+///
+/// # Errors
+/// As [`write`].
+pub(crate) fn write_pixels(
+    sink: &mut dyn Sink,
+    format: Format,
+    pixels: Pixels<'_>,
+    profile: Option<&Vec<u8>>,
+) -> Result<()> {
+    let Pixels { mut bytes, mut color, size: [width, height] } = pixels;
     let widened;
-    let mut pixels = &picture.pixels;
     // Formats without gray + alpha store it as RGBA.
-    if pixels.color().channel_count() == 2 && matches!(format, Format::Bmp | Format::Tiff) {
-        widened = if is_deep(pixels) {
-            DynamicImage::ImageRgba16(pixels.to_rgba16())
-        } else {
-            DynamicImage::ImageRgba8(pixels.to_rgba8())
-        };
-        pixels = &widened;
+    if color.channel_count() == 2 && matches!(format, Format::Bmp | Format::Tiff) {
+        widened = with_colour(bytes, is_deep(color));
+        bytes = &widened;
+        color = if is_deep(color) { ColorType::Rgba16 } else { ColorType::Rgba8 };
     }
-    let (width, height) = (pixels.width(), pixels.height());
-    let colour = ExtendedColorType::from(pixels.color());
-    let bytes = pixels.as_bytes();
-    let profile = picture.icc_profile.as_ref();
+    let colour = ExtendedColorType::from(color);
     match format {
         Format::Png => {
             encode(image::codecs::png::PngEncoder::new(sink), profile, bytes, width, height, colour)
@@ -326,7 +347,9 @@ pub(crate) fn write(sink: &mut dyn Sink, format: Format, picture: &Picture) -> R
             height,
             colour,
         ),
-        Format::Pnm | Format::Pgm | Format::Pam => Ok(write_pnm(sink, pixels, format == Format::Pam)?),
+        Format::Pnm | Format::Pgm | Format::Pam => {
+            Ok(write_pnm(sink, Pixels { bytes, color, ..pixels }, format == Format::Pam)?)
+        }
         Format::Bmp => {
             let mut sink = sink;
             encode(image::codecs::bmp::BmpEncoder::new(&mut sink), None, bytes, width, height, colour)
@@ -345,12 +368,26 @@ pub(crate) fn write(sink: &mut dyn Sink, format: Format, picture: &Picture) -> R
     }
 }
 
+/// Gray + alpha as RGBA.
+fn with_colour(bytes: &[u8], deep: bool) -> Vec<u8> {
+    let sample = if deep { 2 } else { 1 };
+    let mut colour = Vec::with_capacity(2 * bytes.len());
+    for pixel in bytes.chunks_exact(2 * sample) {
+        let (gray, alpha) = pixel.split_at(sample);
+        for channel in [gray, gray, gray, alpha] {
+            colour.extend_from_slice(channel);
+        }
+    }
+    colour
+}
+
 /// Writes a binary PGM or PPM, or a PAM; 16 bits are big-endian. The `image` crate does not write all of those of 16
 /// bits.
-fn write_pnm(sink: &mut dyn Sink, pixels: &DynamicImage, pam: bool) -> std::io::Result<()> {
-    let deep = is_deep(pixels);
+fn write_pnm(sink: &mut dyn Sink, pixels: Pixels<'_>, pam: bool) -> std::io::Result<()> {
+    let Pixels { bytes, color, size: [width, height] } = pixels;
+    let deep = is_deep(color);
     let white = if deep { u16::MAX } else { u8::MAX.into() };
-    let (width, height, depth) = (pixels.width(), pixels.height(), pixels.color().channel_count());
+    let depth = color.channel_count();
     if pam {
         let kind = ["GRAYSCALE", "GRAYSCALE_ALPHA", "RGB", "RGB_ALPHA"][usize::from(depth.clamp(1, 4)) - 1];
         write!(
@@ -362,11 +399,11 @@ fn write_pnm(sink: &mut dyn Sink, pixels: &DynamicImage, pam: bool) -> std::io::
         write!(sink, "P{kind}\n{width} {height}\n{white}\n")?;
     }
     if !deep {
-        return sink.write_all(pixels.as_bytes());
+        return sink.write_all(bytes);
     }
     let row = 2 * width as usize * usize::from(depth);
     let mut turned = Vec::with_capacity(row);
-    for row in pixels.as_bytes().chunks(row) {
+    for row in bytes.chunks(row) {
         turned.clear();
         turned.extend(
             row.chunks_exact(2).flat_map(|value| u16::from_ne_bytes([value[0], value[1]]).to_be_bytes()),
@@ -397,9 +434,14 @@ impl Picture {
         Self { pixels, icc_profile: None, left_out: None }
     }
 
-    /// The same picture with other pixels.
-    pub(crate) fn with_pixels(&self, pixels: DynamicImage) -> Self {
-        Self { pixels, icc_profile: self.icc_profile.clone(), left_out: None }
+    /// A picture with this colour profile.
+    pub(crate) fn with_profile(pixels: DynamicImage, icc_profile: Option<Vec<u8>>) -> Self {
+        Self { pixels, icc_profile, left_out: None }
+    }
+
+    /// The pixels and the colour profile.
+    pub(crate) fn into_parts(self) -> (DynamicImage, Option<Vec<u8>>) {
+        (self.pixels, self.icc_profile)
     }
 }
 
@@ -456,9 +498,9 @@ mod tests {
             let path = folder.path().join(format!("a.{ending}"));
             let format = Format::of(&path).unwrap();
             for pixels in &kinds {
-                if format.check(&path, pixels).is_err() {
-                    assert!(pixels.color().has_alpha() || ending == "pgm" || is_deep(pixels));
-                    assert!(!is_deep(pixels) || !["png", "tiff", "pam"].contains(&ending));
+                if format.check(&path, pixels.color(), [pixels.width(), pixels.height()]).is_err() {
+                    assert!(pixels.color().has_alpha() || ending == "pgm" || is_deep(pixels.color()));
+                    assert!(!is_deep(pixels.color()) || !["png", "tiff", "pam"].contains(&ending));
                     continue;
                 }
                 let mut bytes = Cursor::new(Vec::new());
@@ -466,7 +508,7 @@ mod tests {
                 fs::write(&path, bytes.into_inner()).unwrap();
                 let back = read(&path).unwrap().pixels;
                 assert_eq!(back.to_rgba16(), pixels.to_rgba16(), "{ending} {:?}", pixels.color());
-                assert_eq!(is_deep(&back), is_deep(pixels));
+                assert_eq!(is_deep(back.color()), is_deep(pixels.color()));
             }
         }
     }

@@ -23,7 +23,8 @@ impl Dumps {
             let path = description.path(path);
             if let Some(Dump::Picture { .. }) = memory.dump {
                 let empty = vec![0; memory.array.bytes().unwrap_or(0)];
-                Format::of(&path)?.check(&path, &shown(memory, &empty)?)?;
+                let picture = shown(memory, &empty)?;
+                Format::of(&path)?.check(&path, picture.color(), [picture.width(), picture.height()])?;
             }
             Output::open(&path).map(Some)
         };

@@ -189,7 +189,7 @@ impl<T: Pixel> Matrix<T> {
 
 impl<T: Pixel> Image<T> {
     /// Whether its memory holds its packed pixels and nothing else.
-    fn is_dense(&self) -> bool {
+    pub(crate) fn is_dense(&self) -> bool {
         let Raster { width, height, channels, layout, offset, pitch, element, .. } = *self.raster();
         let row = width.saturating_mul(if layout == Layout::Packed { channels } else { 1 });
         let bytes = row.saturating_mul(height).saturating_mul(element.bytes());

@@ -48,7 +48,8 @@ fn reduced(reduction: Reduction, element: ScalarType, parts: &[Part<'_>]) -> Res
     let later = begin_later(operands.map(|(grid, role)| (role, grid, element.bytes())));
     let task = Reduce { reduction, x: grids[0], y: grids[rest.len()], element };
     let context = x.memory.context();
-    let result = Memory::uninitialised(context, reduction.result_bytes(element))?;
+    // Aligned for every type of sum.
+    let result = Memory::uninitialised::<u128>(context, reduction.result_bytes(element))?;
     let inputs: Vec<(Role, &Memory)> = roles.into_iter().zip(parts.iter().map(|part| part.memory)).collect();
     drop(context.task(&task)?.run_later(&inputs, &result, &later)?);
     result.read_later(0, result.bytes())

@@ -22,7 +22,7 @@ pub(crate) use self::core::Core;
 pub(crate) use self::ended::Ended;
 use crate::error::Fault;
 use crate::explanation::Arithmetic;
-use crate::memory::Memory;
+use crate::memory::{MakeZeros, Memory};
 use crate::operation::{Host, Refused, Run, RunOn};
 use crate::{Context, Error, Event, Pending};
 #[cfg(feature = "cpu")]
@@ -45,7 +45,7 @@ pub(crate) trait Engine: Send + Sync {
     /// Sets whether the device's own times are taken. The CPU path always takes its times, which cost nothing.
     fn take_times(&self, _take: bool) {}
 
-    /// Memory of `bytes` bytes, of this kind if it has kinds of memory.
+    /// Memory of `bytes` bytes, of this kind if it has kinds of memory; `zeros` makes it where it is the host's.
     ///
     /// # Errors
     /// More than the device allows in one allocation; no memory left.
@@ -53,8 +53,14 @@ pub(crate) trait Engine: Send + Sync {
         &self,
         kind: &MemoryKind,
         bytes: usize,
+        zeros: MakeZeros,
         initial: Initial<'_>,
     ) -> Result<Box<dyn Storage>, Error>;
+
+    /// Whether it takes over the host's memory ([`Initial::Own`]) without a copy.
+    fn takes_over(&self) -> bool {
+        false
+    }
 
     /// The first `bytes` bytes of imported memory, without a copy; `None` where memory cannot be imported.
     ///
@@ -98,13 +104,14 @@ pub(crate) struct Rates {
 }
 
 /// The initial contents of memory.
-#[derive(Clone, Copy)]
 pub(crate) enum Initial<'c> {
     /// Any: the memory is written before it is read.
     Undefined,
     Zeros,
     /// A copy of these bytes, as many as the memory has.
     Copy(&'c [u8]),
+    /// These bytes, as many as the memory has: the memory itself where it is the host's, otherwise copied.
+    Own(Block),
 }
 
 /// The bytes of a [`Memory`], which has checked offsets and lengths, and that nothing prevents the use.
@@ -123,6 +130,11 @@ pub(crate) trait Storage: Send + Sync {
     /// Whether the two have imported bytes in common.
     fn overlaps(&self, _other: &dyn Storage) -> bool {
         false
+    }
+
+    /// The memory itself, if it is the host's and nothing else refers to it; it is empty afterwards.
+    fn take(&mut self) -> Option<Block> {
+        None
     }
 
     /// Copies from byte `offset` on. All queued operations have ended.

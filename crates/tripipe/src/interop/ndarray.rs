@@ -15,7 +15,7 @@ impl<T: Element> Vector<T> {
     pub fn from_ndarray(context: &Context, array: &ArrayView1<'_, T>) -> Result<Self, Error> {
         match array.as_slice() {
             Some(elements) => Self::from_slice(context, elements),
-            None => Self::from_slice(context, &gathered(array.len(), array.iter())?),
+            None => Self::from_vec(context, gathered(array.len(), array.iter())?),
         }
     }
 
@@ -40,7 +40,7 @@ impl<T: Element> Matrix<T> {
         } else if let Some(elements) = array.t().as_slice() {
             Self::with_order(context, shape, Order::ColumnMajor, elements)
         } else {
-            Self::from_slice(context, shape, &gathered(array.len(), array.iter())?)
+            Self::from_vec(context, shape, gathered(array.len(), array.iter())?)
         }
     }
 
@@ -70,7 +70,7 @@ impl<T: Pixel> Image<T> {
             return Self::from_slice(context, [width, height], channels, pixels);
         }
         let pixels = gathered(array.len(), array.iter())?;
-        Self::from_slice(context, [width, height], channels, &pixels)
+        Self::from_vec(context, [width, height], channels, pixels)
     }
 
     /// A copy of it as an array of rows x columns x channels, whatever its layout, after all operations queued before.

@@ -1,5 +1,7 @@
 //! Memory as elements of a type, and the methods that vectors, matrices and images have in common.
 
+use tripipe_launch::Block;
+
 use crate::Error;
 use crate::error::Fault;
 
@@ -68,6 +70,16 @@ macro_rules! elements {
                 self.memory.read_later(0, self.memory.bytes() / size_of::<T>())
             }
 
+            #[doc = concat!("All its elements", $how, ", after all that was queued before.")]
+            /// On the CPU path they are moved, without a copy, unless something else shares the memory; otherwise as
+            /// [`Self::to_vec`].
+            ///
+            /// # Errors
+            /// As [`Self::to_vec`]; it is mapped through another object that shares its memory.
+            pub fn into_vec(self) -> Result<Vec<T>, $crate::Error> {
+                self.memory.into_vec()
+            }
+
             #[doc = concat!("As [`Self::write`], in line and without waiting: overwrites all its elements", $how, ".")]
             /// A `Vec` is moved, a slice is copied first.
             ///
@@ -106,12 +118,23 @@ macro_rules! elements {
             /// # Errors
             /// [The operation that made it failed](crate::ErrorKind::Dependency); no memory there; a device is gone.
             pub fn to_context(&self, context: &$crate::Context) -> Result<Self, $crate::Error> {
-                Ok(Self { memory: self.memory.to_context(context)?, ..*self })
+                Ok(Self { memory: self.memory.to_context::<T>(context)?, ..*self })
             }
         }
     };
 }
 pub(crate) use elements;
+
+/// Makes a block of at least so many zero bytes.
+pub(crate) type MakeZeros = fn(usize) -> Result<Block, Error>;
+
+/// A block of at least `bytes` zero bytes, as elements of a type.
+///
+/// # Errors
+/// There is not enough memory.
+pub(super) fn zero_block<T: bytemuck::Pod + Send + Sync>(bytes: usize) -> Result<Block, Error> {
+    Ok(Block::new(zeros::<T>(bytes.div_ceil(size_of::<T>()))?))
+}
 
 /// Zeros in host memory.
 ///

@@ -7,15 +7,16 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::driver::memory::External;
-use tripipe_launch::MemoryKind;
 use tripipe_launch::locks::lock;
+use tripipe_launch::{Block, MemoryKind};
 
 use crate::engine::{Core, Initial, Storage};
 use crate::error::Fault;
 use crate::line::Outcome;
 use crate::{Context, Error};
 
-pub(crate) use elements::{elements, elements_of, elements_of_mut, zeros};
+use elements::zero_block;
+pub(crate) use elements::{MakeZeros, elements, elements_of, elements_of_mut, zeros};
 
 /// A piece of a context's memory; freed with the last clone.
 #[derive(Clone)]
@@ -54,11 +55,15 @@ impl Drop for Mapping<'_> {
 const MEMORY: &str = "the memory";
 
 impl Memory {
-    /// Memory of `bytes` bytes, with a copy of `contents`, or zeros.
+    /// Memory of `bytes` bytes for elements of a type, with a copy of `contents`, or zeros.
     ///
     /// # Errors
     /// More than the device allows in one allocation; no memory left; `contents` with another length.
-    pub(crate) fn new(context: &Context, bytes: usize, contents: Option<&[u8]>) -> Result<Self, Error> {
+    pub(crate) fn new<T: bytemuck::Pod + Send + Sync>(
+        context: &Context,
+        bytes: usize,
+        contents: Option<&[u8]>,
+    ) -> Result<Self, Error> {
         let initial = match contents {
             Some(contents) if contents.len() != bytes => {
                 return Err(Error::from(Fault::Length {
@@ -70,15 +75,32 @@ impl Memory {
             Some(contents) if bytes > 0 => Initial::Copy(contents),
             _ => Initial::Zeros,
         };
-        Self::allocated(context, &buffer(bytes), bytes, initial)
+        Self::allocated::<T>(context, &buffer(bytes), bytes, initial)
     }
 
-    /// Memory of `bytes` bytes, to be written before it is read.
+    /// Memory that holds these elements: the memory of the `Vec` on the CPU path, a copy on a device.
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub(crate) fn uninitialised(context: &Context, bytes: usize) -> Result<Self, Error> {
-        Self::allocated(context, &buffer(bytes), bytes, Initial::Undefined)
+    pub(crate) fn owning<T: bytemuck::Pod + Send + Sync>(
+        context: &Context,
+        elements: Vec<T>,
+    ) -> Result<Self, Error> {
+        let block = Block::new(elements);
+        let bytes = block.bytes().len();
+        let initial = if bytes > 0 { Initial::Own(block) } else { Initial::Zeros };
+        Self::allocated::<T>(context, &buffer(bytes), bytes, initial)
+    }
+
+    /// Memory of `bytes` bytes for elements of a type, to be written before it is read.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(crate) fn uninitialised<T: bytemuck::Pod + Send + Sync>(
+        context: &Context,
+        bytes: usize,
+    ) -> Result<Self, Error> {
+        Self::allocated::<T>(context, &buffer(bytes), bytes, Initial::Undefined)
     }
 
     /// Memory of this kind, to be written before it is read; its size in bytes is that of a buffer, or of a tightly
@@ -92,16 +114,16 @@ impl Memory {
             MemoryKind::Image(shape) => shape.bytes(),
             _ => 0,
         };
-        Self::allocated(context, kind, bytes, Initial::Undefined)
+        Self::allocated::<u8>(context, kind, bytes, Initial::Undefined)
     }
 
-    fn allocated(
+    fn allocated<T: bytemuck::Pod + Send + Sync>(
         context: &Context,
         kind: &MemoryKind,
         bytes: usize,
         initial: Initial<'_>,
     ) -> Result<Self, Error> {
-        let storage = context.core().engine().allocate(kind, bytes, initial)?;
+        let storage = context.core().engine().allocate(kind, bytes, zero_block::<T>, initial)?;
         Ok(Self::stored(context, bytes, storage))
     }
 
@@ -270,7 +292,8 @@ impl Memory {
         let (copy, known) = if let Some(known) = snapshot.take() {
             snapshot.insert(known)
         } else {
-            let copy = Self::new(self.context(), bytes, Some(&found))?;
+            // Aligned for every type.
+            let copy = Self::new::<u128>(self.context(), bytes, Some(&found))?;
             snapshot.insert((copy, found.clone()))
         };
         if *known != found {
@@ -285,7 +308,10 @@ impl Memory {
     ///
     /// # Errors
     /// As [`Self::read`] and [`Self::new`].
-    pub(crate) fn to_context(&self, context: &Context) -> Result<Self, Error> {
+    pub(crate) fn to_context<T: bytemuck::Pod + Send + Sync>(
+        &self,
+        context: &Context,
+    ) -> Result<Self, Error> {
         if context.is(self.context()) {
             self.check_free(MEMORY, false)?;
             if let Some(copy) = self.storage().duplicate(self)? {
@@ -293,9 +319,26 @@ impl Memory {
             }
         }
         // Through the host: neither context is locked while the other is used.
-        let mut bytes = zeros(self.bytes())?;
-        self.read(0, &mut bytes)?;
-        Self::new(context, bytes.len(), Some(&bytes))
+        let mut elements = zeros::<T>(self.bytes() / size_of::<T>())?;
+        self.read(0, bytemuck::cast_slice_mut(&mut elements))?;
+        Self::owning(context, elements)
+    }
+
+    /// All its elements, after all operations queued before: moved where the memory is the host's and nothing else
+    /// refers to it, otherwise copied. The type is the one that it was made for.
+    ///
+    /// # Errors
+    /// As [`Self::read`]; no room for a copy.
+    pub(crate) fn into_vec<T: bytemuck::Pod + Send + Sync>(mut self) -> Result<Vec<T>, Error> {
+        self.check_free(MEMORY, false)?;
+        self.core().settle();
+        self.check_contents()?;
+        if let Some(block) = Arc::get_mut(&mut self.0).and_then(|inner| inner.storage.take()) {
+            return block.into_vec().ok_or(Error::from(Fault::ValueTaken));
+        }
+        let mut elements = zeros(self.bytes() / size_of::<T>())?;
+        self.read(0, bytemuck::cast_slice_mut(&mut elements))?;
+        Ok(elements)
     }
 
     /// Checks that `found` elements are exactly all of it.

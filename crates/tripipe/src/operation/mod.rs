@@ -234,6 +234,15 @@ mod tests {
         }
     }
 
+    #[test]
+    fn elements_of_a_failed_operation_are_not_moved_out() {
+        let context = Context::new(&Device::Cpu).unwrap();
+        let bytes = |value: u8| Vector::from_slice(&context, &[value; 16]).unwrap();
+        let (source, lost) = (bytes(5), bytes(0));
+        drop(run_copy(&copying(&context, false, 1), &source, &lost).unwrap());
+        failed(lost.into_vec());
+    }
+
     /// It is done in the call, which returns the failure.
     #[test]
     fn failures_in_a_devices_place_are_told() {

@@ -13,6 +13,7 @@ mod import;
 mod kept;
 mod maps;
 mod memory;
+mod moved;
 mod pending;
 mod product_edges;
 mod products;

@@ -5,6 +5,7 @@ mod work;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -13,9 +14,9 @@ use tripipe::filter::Border;
 use tripipe_report::time;
 
 pub(crate) use self::steps::{Steps, parse_chain};
-use self::work::{Made, channels};
+use self::work::{Filtered, Made, channels};
 pub(crate) use self::work::{Source, Wanted, filter};
-use super::{DeviceArgument, note, say_on};
+use super::{DeviceArgument, failed, note, say_on};
 use crate::Finish;
 use crate::files::frame::{Kind, Layout};
 use crate::files::input::{self, shown_input};
@@ -119,25 +120,26 @@ impl Filter {
         say_on(&progress, "filtering", &device);
         let wanted =
             Wanted { frame: to.frame(), falls_back: self.device.falls_back(), explained: self.explain };
-        let filtered = filter(&device, wanted, &steps, &source, &name)?;
-        let said = if self.explain {
-            filtered.explain(true).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
-        } else {
-            format!("{}\n", filtered.said())
-        };
-        let said = terminal::shown(said);
-        drop(progress);
         let (what, size) = described(&source);
+        let Filtered { made, mut done } = filter(&device, wanted, &steps, source, &name)?;
+        drop(progress);
         let mut out = output.said_to(out, self.explain);
-        let made = match (filtered.made, to) {
+        let made = match (made, to) {
             (Made::Picture(result), Encoding::Picture(format)) => {
-                format.check(&self.output, &result.pixels)?;
-                output.write(|sink| picture::write(sink, format, &result))?;
-                let (now, then) = (channels(&result.pixels), [result.pixels.width(), result.pixels.height()]);
-                if now == what && then == size {
+                let (color, extents) = (result.color, result.size());
+                format.check(&self.output, color, extents)?;
+                let begun = Instant::now();
+                let written = result.with(|pixels, profile| {
+                    done.add_seconds(begun.elapsed().as_secs_f64());
+                    output.write(|sink| picture::write_pixels(sink, format, pixels, profile))
+                });
+                written
+                    .map_err(|error| failed(&format!("{name} could not be filtered"), &device, &error))??;
+                let now = channels(color);
+                if now == what && extents == size {
                     String::new()
                 } else {
-                    format!(" {}x{} {now}", then[0], then[1])
+                    format!(" {}x{} {now}", extents[0], extents[1])
                 }
             }
             (Made::Frame(bytes), Encoding::Frame(kind)) => {
@@ -146,6 +148,12 @@ impl Filter {
             }
             _ => bail!("{} cannot store the result of the filters", shown_output(&self.output)),
         };
+        let said = if self.explain {
+            done.explain(true).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        } else {
+            format!("{}\n", done.said())
+        };
+        let said = terminal::shown(said);
         let [width, height] = size;
         writeln!(out, "{name} {width}x{height} {what} -> {}{made}", shown_output(&self.output))?;
         write!(out, "{said}")?;
@@ -175,7 +183,8 @@ impl Filter {
 fn described(source: &Source) -> (String, [u32; 2]) {
     match source {
         Source::Picture(picture) => {
-            (channels(&picture.pixels).into_owned(), [picture.pixels.width(), picture.pixels.height()])
+            let pixels = &picture.pixels;
+            (channels(pixels.color()).into_owned(), [pixels.width(), pixels.height()])
         }
         Source::Frame(_, layout) => {
             let kind = if layout.v_first { Kind::Nv21 } else { Kind::Nv12 };

@@ -1,11 +1,12 @@
 //! Runs steps on a picture or a frame, on a device.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
 use half::f16;
-use image::{DynamicImage, ImageBuffer};
+use image::{ColorType, DynamicImage, ImageBuffer};
 use tripipe::filter::{Border, Chain, Color, Element, Raster, Semiplanar, Stage};
 use tripipe::{Arithmetic, Context, Device, Error, Explanation, Image, Pixel, Vector};
 
@@ -13,7 +14,7 @@ use super::steps::{Resize, Step, Steps, check_constant};
 use crate::commands::failed;
 use crate::files::frame::Kind;
 use crate::files::memory;
-use crate::files::picture::{Picture, is_deep};
+use crate::files::picture::{self, Picture, is_deep};
 
 /// The input of the steps.
 pub(crate) enum Source {
@@ -22,29 +23,28 @@ pub(crate) enum Source {
     Frame(Vec<u8>, Semiplanar),
 }
 
-impl Source {
-    /// The picture.
-    ///
-    /// # Errors
-    /// The source is a frame.
-    pub(crate) fn picture(&self) -> Result<&Picture> {
-        match self {
-            Self::Picture(picture) => Ok(picture),
-            Self::Frame(..) => bail!("a frame is not a picture"),
-        }
-    }
-}
-
 /// The output of the steps.
 pub(super) enum Made {
-    Picture(Picture),
+    Picture(OnDevice),
     /// A frame without padding.
     Frame(Vec<u8>),
 }
 
-/// The result of the steps.
+/// A picture that the steps made, still on the device.
+pub(super) struct OnDevice {
+    pixels: Pixels,
+    pub(super) color: ColorType,
+    icc_profile: Option<Vec<u8>>,
+}
+
+/// The result of the steps, and how it was made.
 pub(crate) struct Filtered {
     pub(super) made: Made,
+    pub(super) done: Done,
+}
+
+/// How a result was made.
+pub(super) struct Done {
     context: Context,
     /// The operations that ran, in order, by the names that explanations use.
     operations: Vec<String>,
@@ -52,9 +52,14 @@ pub(crate) struct Filtered {
     total_seconds: f64,
 }
 
-impl Filtered {
+impl Done {
+    /// Adds the time until the host could access the result.
+    pub(super) fn add_seconds(&mut self, seconds: f64) {
+        self.total_seconds += seconds;
+    }
+
     /// An explanation of each operation; with `ceilings`, compared with the device's measured ceilings.
-    pub(crate) fn explain(&self, ceilings: bool) -> Vec<Explanation> {
+    pub(super) fn explain(&self, ceilings: bool) -> Vec<Explanation> {
         if ceilings {
             // Without ceilings, the explanations contain less, and say so.
             let _ = self.context.measure_ceilings(Arithmetic::I16);
@@ -66,7 +71,7 @@ impl Filtered {
     }
 
     /// Device, kernels and times in one line; for several operations, one line each.
-    pub(crate) fn said(&self) -> String {
+    pub(super) fn said(&self) -> String {
         match &self.explain(false)[..] {
             [] => "there was nothing to do".to_owned(),
             [one] => super::said(one, self.total_seconds),
@@ -82,16 +87,23 @@ impl Filtered {
             }
         }
     }
+}
 
-    /// The picture.
+impl Filtered {
+    /// A copy of the picture; device, kernels and times as [`Done::said`].
     ///
     /// # Errors
-    /// The result is a frame.
-    pub(crate) fn into_picture(self) -> Result<Picture> {
-        match self.made {
-            Made::Picture(picture) => Ok(picture),
-            Made::Frame(_) => bail!("the result is a frame, not a picture"),
-        }
+    /// The result is a frame; the device is gone.
+    pub(crate) fn into_picture(mut self) -> Result<(Picture, String)> {
+        let begun = Instant::now();
+        let Made::Picture(OnDevice { pixels, icc_profile, .. }) = self.made else {
+            bail!("the result is a frame, not a picture")
+        };
+        let Some(picture) = pixels.to_picture()? else {
+            bail!("there are no pictures of {}", pixels.color.raster().element)
+        };
+        self.done.add_seconds(begun.elapsed().as_secs_f64());
+        Ok((Picture::with_profile(picture, icc_profile), self.done.said()))
     }
 }
 
@@ -118,42 +130,48 @@ pub(crate) fn filter(
     device: &Device,
     wanted: Wanted,
     steps: &Steps,
-    source: &Source,
+    source: Source,
     name: &str,
 ) -> Result<Filtered> {
     let start = Instant::now();
     let failed = |error: Error| failed(&format!("{name} could not be filtered"), device, &error);
     let context = Context::builder().cpu_when_faster(wanted.falls_back).build(device).map_err(failed)?;
     let mut operations = Vec::new();
-    let pixels = run(&context, steps, source, &mut operations, failed)?;
+    let (loaded, icc_profile) = load(&context, source).map_err(failed)?;
+    // Unless it is used again, the source is freed as soon as the first step has read it.
+    let again = wanted.explained.then(|| loaded.clone());
+    let pixels = run(&context, steps, loaded, &mut operations, failed)?;
     let made = if let Some(kind) = wanted.frame {
-        Made::Frame(pixels.into_frame(&context, kind, failed)?)
+        Made::Frame(to_frame(&pixels, &context, kind, failed)?)
     } else {
-        let made = pixels.to_picture(failed)?;
-        Made::Picture(match source {
-            Source::Picture(picture) => picture.with_pixels(made),
-            Source::Frame(..) => Picture::new(made),
-        })
+        let color = pixels.color_type()?;
+        Made::Picture(OnDevice { pixels, color, icc_profile })
     };
     note_operations(&context, &mut operations);
     let total_seconds = start.elapsed().as_secs_f64();
-    if wanted.explained {
+    if let Some(again) = again {
         for _ in 1..EXPLAINED_RUNS {
-            run(&context, steps, source, &mut operations, failed)?;
+            run(&context, steps, again.clone(), &mut operations, failed)?;
         }
     }
-    Ok(Filtered { made, context, operations, total_seconds })
+    Ok(Filtered { made, done: Done { context, operations, total_seconds } })
 }
 
 /// Runs the steps on the source. An error of any of its operations is returned.
 fn run(
     context: &Context,
     steps: &Steps,
-    source: &Source,
+    loaded: Loaded,
     operations: &mut Vec<String>,
     failed: impl Fn(Error) -> anyhow::Error + Copy,
 ) -> Result<Pixels> {
-    let mut pixels = load(context, source).map_err(failed)?;
+    let mut pixels = match loaded {
+        Loaded::Pixels(pixels) => pixels,
+        Loaded::Frame(frame, layout) => {
+            let color = Held::U8(Image::from_frame(&frame, &layout, 3).map_err(failed)?);
+            Pixels { color: Rc::new(color), alpha: None }
+        }
+    };
     for step in &steps.0 {
         note_operations(context, operations);
         pixels = match step {
@@ -189,17 +207,30 @@ fn check_room(resize: &Resize, from: &Raster) -> Result<()> {
     memory::check(&format!("a picture of {width}x{height}"), bytes, "choose smaller extents")
 }
 
-fn load(context: &Context, source: &Source) -> Result<Pixels, Error> {
+/// A source on the device.
+#[derive(Clone)]
+enum Loaded {
+    Pixels(Pixels),
+    Frame(Rc<Vector<u8>>, Semiplanar),
+}
+
+/// Moves a source to the device; also its colour profile.
+fn load(context: &Context, source: Source) -> Result<(Loaded, Option<Vec<u8>>), Error> {
     match source {
-        Source::Picture(Picture { pixels, .. }) => Ok(match apart(pixels) {
-            Some([gray, alpha]) => {
-                Pixels { color: Held::of(context, &gray)?, alpha: Some(Held::of(context, &alpha)?) }
-            }
-            None => Pixels { color: Held::of(context, pixels)?, alpha: None },
-        }),
+        Source::Picture(picture) => {
+            let (pixels, icc_profile) = picture.into_parts();
+            let pixels = match apart(&pixels) {
+                Some([gray, alpha]) => {
+                    drop(pixels);
+                    let [color, alpha] = [gray, alpha].map(|plane| Held::of(context, plane).map(Rc::new));
+                    Pixels { color: color?, alpha: Some(alpha?) }
+                }
+                None => Pixels { color: Rc::new(Held::of(context, pixels)?), alpha: None },
+            };
+            Ok((Loaded::Pixels(pixels), icc_profile))
+        }
         Source::Frame(bytes, layout) => {
-            let frame = Vector::from_slice(context, bytes)?;
-            Ok(Pixels { color: Held::U8(Image::from_frame(&frame, layout, 3)?), alpha: None })
+            Ok((Loaded::Frame(Rc::new(Vector::from_vec(context, bytes)?), layout), None))
         }
     }
 }
@@ -213,20 +244,21 @@ enum Held {
     F32(Image<f32>),
 }
 
-/// An image on the device.
+/// An image on the device. Clones share its memory.
+#[derive(Clone)]
 struct Pixels {
     /// Gray, RGB, or RGBA.
-    color: Held,
+    color: Rc<Held>,
     /// The alpha of gray, which has no image of two channels.
-    alpha: Option<Held>,
+    alpha: Option<Rc<Held>>,
 }
 
 impl Held {
-    fn of(context: &Context, pixels: &DynamicImage) -> Result<Self, Error> {
-        Ok(if is_deep(pixels) {
-            Self::U16(Image::from_picture(context, pixels)?)
+    fn of(context: &Context, pixels: DynamicImage) -> Result<Self, Error> {
+        Ok(if is_deep(pixels.color()) {
+            Self::U16(Image::from_owned_picture(context, pixels)?)
         } else {
-            Self::U8(Image::from_picture(context, pixels)?)
+            Self::U8(Image::from_owned_picture(context, pixels)?)
         })
     }
 
@@ -288,68 +320,127 @@ fn one(stage: Stage) -> Chain {
 
 impl Pixels {
     /// Applies filters. Separate alpha goes through the conversions among them, and is otherwise unchanged.
-    fn through(self, chain: &Chain) -> Result<Self, Error> {
+    fn through(&self, chain: &Chain) -> Result<Self, Error> {
         let converts: Vec<Stage> =
             chain.stages.iter().filter(|stage| matches!(stage, Stage::Convert { .. })).cloned().collect();
-        let alpha = match self.alpha {
+        let alpha = match &self.alpha {
             Some(alpha) if !converts.is_empty() => {
-                Some(alpha.through(&Chain { stages: converts, ..chain.clone() })?)
+                Some(Rc::new(alpha.through(&Chain { stages: converts, ..chain.clone() })?))
             }
-            alpha => alpha,
+            alpha => alpha.clone(),
         };
-        Ok(Self { color: self.color.through(chain)?, alpha })
+        Ok(Self { color: Rc::new(self.color.through(chain)?), alpha })
     }
 
-    fn resized(self, resize: &Resize) -> Result<Self, Error> {
-        let alpha = self.alpha.map(|alpha| alpha.resized(resize)).transpose()?;
-        Ok(Self { color: self.color.resized(resize)?, alpha })
+    fn resized(&self, resize: &Resize) -> Result<Self, Error> {
+        let alpha = self.alpha.as_ref().map(|alpha| alpha.resized(resize).map(Rc::new)).transpose()?;
+        Ok(Self { color: Rc::new(self.color.resized(resize)?), alpha })
     }
 
-    fn without_alpha(self) -> Result<Self, Error> {
+    fn without_alpha(&self) -> Result<Self, Error> {
         match self.alpha {
-            Some(_) => Ok(Self { alpha: None, ..self }),
+            Some(_) => Ok(Self { color: Rc::clone(&self.color), alpha: None }),
             None => self.through(&one(Stage::Color(Color::DropAlpha))),
         }
     }
 
-    fn to_picture(&self, failed: impl Fn(Error) -> anyhow::Error + Copy) -> Result<DynamicImage> {
-        let Some(color) = self.color.to_picture().map_err(failed)? else {
-            bail!(
-                "the filters make pixels of {}, but pictures have 8 or 16 bits: end with \
-                convert:u8[:SCALE[:OFFSET]] or convert:u16[:SCALE[:OFFSET]]",
-                self.color.raster().element
-            )
-        };
-        let alpha = self.alpha.as_ref().map(Held::to_picture).transpose().map_err(failed)?.flatten();
-        Ok(alpha.and_then(|alpha| together(&color, &alpha)).unwrap_or(color))
+    /// The channels of the picture.
+    ///
+    /// # Errors
+    /// There are no pictures of this type.
+    fn color_type(&self) -> Result<ColorType> {
+        let Raster { channels, element, .. } = *self.color.raster();
+        let channels = channels + usize::from(self.alpha.is_some());
+        Ok(match (element, channels) {
+            (Element::U8, 1) => ColorType::L8,
+            (Element::U8, 2) => ColorType::La8,
+            (Element::U8, 3) => ColorType::Rgb8,
+            (Element::U8, _) => ColorType::Rgba8,
+            (Element::U16, 1) => ColorType::L16,
+            (Element::U16, 2) => ColorType::La16,
+            (Element::U16, 3) => ColorType::Rgb16,
+            (Element::U16, _) => ColorType::Rgba16,
+            _ => bail!(
+                "the filters make pixels of {element}, but pictures have 8 or 16 bits: end with \
+                convert:u8[:SCALE[:OFFSET]] or convert:u16[:SCALE[:OFFSET]]"
+            ),
+        })
     }
 
-    /// A frame without padding.
-    fn into_frame(
-        self,
-        context: &Context,
-        kind: Kind,
-        failed: impl Fn(Error) -> anyhow::Error + Copy,
-    ) -> Result<Vec<u8>> {
-        if self.alpha.is_some() || self.color.raster().channels == 4 {
-            bail!("{kind} has no alpha channel; end the filters with drop-alpha");
-        }
-        let rgb = match self.color.raster().channels {
-            1 => self.color.through(&one(Stage::Color(Color::GrayToRgb))).map_err(failed)?,
-            _ => self.color,
-        };
-        let Held::U8(rgb) = &rgb else {
-            bail!(
-                "{kind} has 8 bits per channel, but the filters make pixels of {}: end with \
-                convert:u8[:SCALE[:OFFSET]]",
-                rgb.raster().element
-            )
-        };
-        let layout = kind.dense(rgb.size());
-        let mut frame = Vector::zeros(context, layout.bytes()).map_err(failed)?;
-        rgb.to_frame(&mut frame, &layout).and_then(tripipe::Event::wait).map_err(failed)?;
-        frame.to_vec().map_err(failed)
+    /// A copy as a picture; `None` if there are no pictures of this type.
+    fn to_picture(&self) -> Result<Option<DynamicImage>, Error> {
+        let Some(color) = self.color.to_picture()? else { return Ok(None) };
+        let alpha = self.alpha.as_ref().map(|alpha| alpha.to_picture()).transpose()?.flatten();
+        Ok(Some(alpha.and_then(|alpha| together(&color, &alpha)).unwrap_or(color)))
     }
+}
+
+impl OnDevice {
+    /// Width and height.
+    pub(super) fn size(&self) -> [u32; 2] {
+        let Raster { width, height, .. } = *self.pixels.color.raster();
+        [width, height].map(|extent| extent as u32)
+    }
+
+    /// Calls `look` with the pixels, where they are if the host can access them, and with the colour profile.
+    ///
+    /// # Errors
+    /// The device is gone; no room for a copy.
+    pub(super) fn with<R>(
+        &self,
+        look: impl FnOnce(picture::Pixels<'_>, Option<&Vec<u8>>) -> R,
+    ) -> Result<R, Error> {
+        let profile = self.icc_profile.as_ref();
+        let look =
+            |bytes: &[u8]| look(picture::Pixels { bytes, color: self.color, size: self.size() }, profile);
+        match &*self.pixels.color {
+            Held::U8(image) if self.is_dense(image) => image.map(look),
+            Held::U16(image) if self.is_dense(image) => {
+                image.map(|pixels| look(bytemuck::cast_slice(pixels)))
+            }
+            _ => {
+                let picture = self.pixels.to_picture()?;
+                Ok(look(picture.as_ref().map_or(&[], DynamicImage::as_bytes)))
+            }
+        }
+    }
+
+    /// Whether the bytes of the image are those of the picture.
+    fn is_dense<T: Pixel>(&self, image: &Image<T>) -> bool {
+        let dense = Raster::packed(image.size(), image.channels(), T::PIXEL);
+        self.pixels.alpha.is_none() && *image.raster() == dense
+    }
+}
+
+/// A frame without padding.
+fn to_frame(
+    pixels: &Pixels,
+    context: &Context,
+    kind: Kind,
+    failed: impl Fn(Error) -> anyhow::Error + Copy,
+) -> Result<Vec<u8>> {
+    let color = &*pixels.color;
+    if pixels.alpha.is_some() || color.raster().channels == 4 {
+        bail!("{kind} has no alpha channel; end the filters with drop-alpha");
+    }
+    let colored;
+    let rgb = if color.raster().channels == 1 {
+        colored = color.through(&one(Stage::Color(Color::GrayToRgb))).map_err(failed)?;
+        &colored
+    } else {
+        color
+    };
+    let Held::U8(rgb) = rgb else {
+        bail!(
+            "{kind} has 8 bits per channel, but the filters make pixels of {}: end with \
+            convert:u8[:SCALE[:OFFSET]]",
+            rgb.raster().element
+        )
+    };
+    let layout = kind.dense(rgb.size());
+    let mut frame = Vector::zeros(context, layout.bytes()).map_err(failed)?;
+    rgb.to_frame(&mut frame, &layout).and_then(tripipe::Event::wait).map_err(failed)?;
+    frame.into_vec().map_err(failed)
 }
 
 /// Gray and its alpha as two gray pictures; `None` for any other picture.
@@ -399,12 +490,12 @@ fn together(color: &DynamicImage, alpha: &DynamicImage) -> Option<DynamicImage> 
 }
 
 /// The channels of a picture in words: `RGB`, `gray + alpha of 16 bits`.
-pub(super) fn channels(pixels: &DynamicImage) -> Cow<'static, str> {
-    let name = match pixels.color().channel_count() {
+pub(super) fn channels(color: ColorType) -> Cow<'static, str> {
+    let name = match color.channel_count() {
         1 => "gray",
         2 => "gray + alpha",
         3 => "RGB",
         _ => "RGBA",
     };
-    if is_deep(pixels) { format!("{name} of 16 bits").into() } else { name.into() }
+    if is_deep(color) { format!("{name} of 16 bits").into() } else { name.into() }
 }

@@ -14,8 +14,8 @@ use crate::{Error, Event, Pending};
 /// A copy of this many bytes takes less time than waking another thread.
 const SMALL_BYTES: usize = 32 << 10;
 
-/// Host memory, aligned for every element type.
-pub(crate) type Cells = RwLock<Vec<u128>>;
+/// Host memory, aligned for its elements.
+pub(crate) type Cells = RwLock<Block>;
 
 /// A piece of memory of the CPU path.
 pub(super) struct HostMemory {
@@ -25,8 +25,9 @@ pub(super) struct HostMemory {
 }
 
 impl HostMemory {
-    pub(super) fn new(path: Arc<HostPath>, bytes: usize, cells: Arc<Cells>) -> Self {
-        Self { path, bytes, cells }
+    /// The first `bytes` bytes of a block.
+    pub(super) fn new(path: Arc<HostPath>, bytes: usize, block: Block) -> Self {
+        Self { path, bytes, cells: Arc::new(RwLock::new(block)) }
     }
 }
 
@@ -35,28 +36,34 @@ impl Storage for HostMemory {
         Some(&self.cells)
     }
 
+    fn take(&mut self) -> Option<Block> {
+        let block = recovered(Arc::get_mut(&mut self.cells)?.get_mut());
+        self.bytes = 0;
+        Some(std::mem::replace(block, Block::new(Vec::<u8>::new())))
+    }
+
     fn read(&self, offset: usize, into: &mut [u8]) -> Result<(), Error> {
         let cells = recovered(self.cells.read());
-        into.copy_from_slice(&bytemuck::cast_slice(&cells)[offset..][..into.len()]);
+        into.copy_from_slice(&cells.bytes()[offset..][..into.len()]);
         Ok(())
     }
 
     fn write(&self, offset: usize, bytes: &[u8]) -> Result<(), Error> {
         self.path.line.settle();
         let mut cells = recovered(self.cells.write());
-        bytemuck::cast_slice_mut(&mut cells)[offset..][..bytes.len()].copy_from_slice(bytes);
+        cells.bytes_mut()[offset..][..bytes.len()].copy_from_slice(bytes);
         Ok(())
     }
 
     fn with(&self, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
         let cells = recovered(self.cells.read());
-        look(&bytemuck::cast_slice(&cells)[..self.bytes]);
+        look(&cells.bytes()[..self.bytes]);
         Ok(())
     }
 
     fn with_mut(&self, edit: &mut dyn FnMut(&mut [u8])) -> Result<(), Error> {
         let mut cells = recovered(self.cells.write());
-        edit(&mut bytemuck::cast_slice_mut(&mut cells)[..self.bytes]);
+        edit(&mut cells.bytes_mut()[..self.bytes]);
         Ok(())
     }
 
@@ -67,7 +74,7 @@ impl Storage for HostMemory {
         let task: Arc<dyn Submission> = self.path.queue.submit(bytes <= SMALL_BYTES, move || {
             let cells = recovered(cells.read());
             if let Some(block) = &mut *lock(&filled) {
-                block.bytes_mut().copy_from_slice(&bytemuck::cast_slice(&cells)[offset..][..bytes]);
+                block.bytes_mut().copy_from_slice(&cells.bytes()[offset..][..bytes]);
             }
             Ok(())
         });
@@ -77,11 +84,10 @@ impl Storage for HostMemory {
     }
 
     fn write_later(&self, memory: &Memory, from: Block) -> Result<Event, Error> {
-        let bytes = from.bytes().len();
         let cells = Arc::clone(&self.cells);
-        let task = self.path.queue.submit(bytes <= SMALL_BYTES, move || {
-            let mut cells = recovered(cells.write());
-            bytemuck::cast_slice_mut(&mut cells)[..bytes].copy_from_slice(from.bytes());
+        // The block takes the place of the one before, which costs nothing, whatever its size.
+        let task = self.path.queue.submit(true, move || {
+            *recovered(cells.write()) = from;
             Ok(())
         });
         Ok(memory.writing(task))
@@ -107,9 +113,8 @@ pub(super) fn with_cells<R>(
     }
     let guards: Vec<_> = distinct.iter().map(|cells| recovered(cells.read())).collect();
     let mut output = recovered(output.write());
-    // Cells are whole 16-byte units; the contents need not fill the last one.
-    let all = |place: &usize| bytemuck::cast_slice::<u128, u8>(&guards[*place]);
+    // The contents need not fill the block.
     let inputs: Vec<&[u8]> =
-        places.iter().zip(inputs).map(|(place, (_, bytes))| &all(place)[..*bytes]).collect();
-    work(&inputs, &mut bytemuck::cast_slice_mut(&mut output)[..output_bytes])
+        places.iter().zip(inputs).map(|(place, (_, bytes))| &guards[*place].bytes()[..*bytes]).collect();
+    work(&inputs, &mut output.bytes_mut()[..output_bytes])
 }

@@ -3,7 +3,7 @@
 mod memory;
 mod queue;
 
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
 use tripipe_kernels::Role;
 use tripipe_launch::MemoryKind;
@@ -12,7 +12,7 @@ use super::{Engine, Initial, MakePlan, Rates, Ready, Storage};
 use crate::cpu::{self, MultiplyAdd, Threads};
 use crate::explanation::Arithmetic;
 use crate::line::Line;
-use crate::memory::{Memory, zeros};
+use crate::memory::{MakeZeros, Memory};
 use crate::operation::{Host, Run, RunOn};
 use crate::{Context, Error, Event};
 use memory::{HostMemory, with_cells};
@@ -52,13 +52,23 @@ impl Engine for Arc<HostPath> {
         &self,
         _: &MemoryKind,
         bytes: usize,
+        zeros: MakeZeros,
         initial: Initial<'_>,
     ) -> Result<Box<dyn Storage>, Error> {
-        let mut cells = zeros::<u128>(bytes.div_ceil(size_of::<u128>()))?;
-        if let Initial::Copy(contents) = initial {
-            bytemuck::cast_slice_mut(&mut cells)[..bytes].copy_from_slice(contents);
-        }
-        Ok(Box::new(HostMemory::new(Arc::clone(self), bytes, Arc::new(RwLock::new(cells)))))
+        let block = match initial {
+            Initial::Undefined | Initial::Zeros => zeros(bytes)?,
+            Initial::Copy(contents) => {
+                let mut block = zeros(bytes)?;
+                block.bytes_mut()[..bytes].copy_from_slice(contents);
+                block
+            }
+            Initial::Own(block) => block,
+        };
+        Ok(Box::new(HostMemory::new(Arc::clone(self), bytes, block)))
+    }
+
+    fn takes_over(&self) -> bool {
+        true
     }
 
     fn prepare(&self, _: &Context, _: MakePlan<'_>, host: &Host, _: RunOn) -> Result<Box<dyn Ready>, Error> {

@@ -105,7 +105,7 @@ impl Storage for DeviceMemory {
     }
 
     fn duplicate(&self, memory: &Memory) -> Result<Option<Memory>, Error> {
-        let copy = Memory::uninitialised(memory.context(), self.bytes)?;
+        let copy = Memory::uninitialised::<u8>(memory.context(), self.bytes)?;
         let to = copy.storage().device().and_then(|copy| copy.id_on(&self.kernels));
         if let Some(to) = to.filter(|_| self.bytes > 0) {
             let mut runner = self.kernels.runner();

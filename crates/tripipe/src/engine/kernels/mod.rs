@@ -25,6 +25,7 @@ use tripipe_launch::{Access, ExecuteError, Executor, MemoryId, MemoryKind, Scala
 use super::{Engine, Initial, MakePlan, Rates, Ready, Storage};
 use crate::explanation::Arithmetic;
 use crate::line::Line;
+use crate::memory::MakeZeros;
 use crate::operation::{Host, Run, RunOn};
 use crate::{Context, Error, Event};
 use operation::OnDevice;
@@ -193,16 +194,18 @@ impl Engine for Arc<Kernels> {
         &self,
         kind: &MemoryKind,
         bytes: usize,
+        _: MakeZeros,
         initial: Initial<'_>,
     ) -> Result<Box<dyn Storage>, Error> {
         let limit = self.probe.max_buffer_bytes;
         if limit != 0 && bytes as u64 > limit && !matches!(initial, Initial::Undefined) {
             return Err(PlanError::OverLimit { what: format!("memory of {bytes} bytes"), limit }.into());
         }
-        let id = self.with_room(|executor| match initial {
+        let id = self.with_room(|executor| match &initial {
             Initial::Undefined => executor.allocate(kind, Access::ReadWrite, None),
             Initial::Zeros => executor.allocate_zeros(kind, Access::ReadWrite),
             Initial::Copy(contents) => executor.allocate(kind, Access::ReadWrite, Some(contents)),
+            Initial::Own(block) => executor.allocate(kind, Access::ReadWrite, Some(block.bytes())),
         })?;
         Ok(Box::new(DeviceMemory::new(Arc::clone(self), id, bytes, None)))
     }

@@ -64,7 +64,7 @@ impl Trial {
         host: &Host,
     ) -> Result<Self, Error> {
         let Size { inputs, result, written, .. } = &host.size;
-        let make = |(role, bytes): &(Role, usize)| Ok((*role, Memory::new(context, *bytes, None)?));
+        let make = |(role, bytes): &(Role, usize)| Ok((*role, Memory::new::<u8>(context, *bytes, None)?));
         let inputs: Vec<(Role, Memory)> = inputs.iter().map(make).collect::<Result<_, Error>>()?;
         let inputs: Vec<Placed<'_>> =
             inputs.iter().map(|(role, memory)| Placed::new(*role, memory)).collect();
