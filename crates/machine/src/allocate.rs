@@ -9,6 +9,7 @@ use crate::code::{Issue, Operation, Register, RegisterData, WorkRegisters};
 use crate::lower::Edges;
 use crate::model::Model;
 use crate::spill::{Spills, Way};
+use crate::work::Work;
 
 /// Registers live at the ends of blocks.
 pub(crate) struct Live {
@@ -84,16 +85,41 @@ pub(crate) struct Pressure {
     pub(crate) carried: SecondaryMap<Register, u32>,
 }
 
-/// The most registers that can be live before the compiler spills, in units of the GPU's register width.
+/// The most registers that can be live before the compiler spills, in units of the GPU's register width: all that the
+/// GPU has.
 pub(crate) fn most_live(gpu: &Gpu, model: &Model) -> u32 {
-    let limit = match model.layout.register_limit {
-        0 => gpu.registers.max.value,
-        limit => limit,
-    };
-    limit.saturating_sub(model.layout.spare_registers).max(1)
+    gpu.registers.max.value.saturating_sub(model.layout.spare_registers).max(1)
 }
 
-/// Counts registers, spills the excess, and returns how many are used.
+/// The most registers that can be live while the compiler keeps to those that it prefers; `None` if it prefers none.
+pub(crate) fn preferred_live(gpu: &Gpu, model: &Model) -> Option<u32> {
+    let preferred = model.layout.preferred_registers.saturating_sub(model.layout.spare_registers);
+    (preferred > 0 && preferred < most_live(gpu, model)).then_some(preferred)
+}
+
+/// The share of spills and fills among the words of a work-item; a loop counts as ten iterations.
+pub(crate) fn spill_share(cfg: &Cfg, loops: &Loops, blocks: &SecondaryMap<Block, Vec<Issue>>) -> f64 {
+    let (mut all, mut spills) = (0.0, 0.0);
+    for block in &cfg.order {
+        let weight = weight(loops, *block);
+        for issue in &blocks[*block] {
+            all += weight;
+            let moves = |work| matches!(work, Work::Spill | Work::Fill);
+            if issue.operations.iter().any(|(_, operation)| moves(operation.work)) {
+                spills += weight;
+            }
+        }
+    }
+    if all > 0.0 { spills / all } else { 0.0 }
+}
+
+/// How often a block is assumed to run: ten times for each enclosing loop.
+pub(crate) fn weight(loops: &Loops, block: Block) -> f64 {
+    10_f64.powi(loops.depth(block) as i32)
+}
+
+/// Counts registers, spills those in excess of `most`, and returns how many are used.
+#[allow(clippy::too_many_arguments, reason = "the parts of the code, apart")]
 pub(crate) fn allocate(
     gpu: &Gpu,
     model: &Model,
@@ -102,9 +128,9 @@ pub(crate) fn allocate(
     blocks: &mut SecondaryMap<Block, Vec<Issue>>,
     registers: &mut PrimaryMap<Register, RegisterData>,
     edges: &Edges,
+    most: u32,
 ) -> WorkRegisters {
     let width = gpu.registers.width_bits.value.max(1);
-    let most = most_live(gpu, model);
     let count = |bits: u32| bits.div_ceil(width).max(1);
     let most_bits = most * width;
     let mut live = live(cfg, edges, &EntitySet::new(), blocks);
@@ -256,7 +282,7 @@ fn uses(
 ) -> SecondaryMap<Register, f64> {
     let mut uses = SecondaryMap::with_capacity(registers.len());
     for block in &cfg.order {
-        let weight = 10_f64.powi(loops.depth(*block) as i32);
+        let weight = weight(loops, *block);
         for (_, operation) in blocks[*block].iter().flat_map(|issue| &issue.operations) {
             for register in operation.reads.iter().chain(&operation.writes) {
                 uses[*register] += weight;

@@ -117,18 +117,28 @@ pub struct Layout {
     pub access_bits: u32,
     /// Most elements of one load or store.
     pub access_elements: u32,
-    /// Whether a load or store can add a scaled index to its address. It can always add a constant.
+    /// Whether a load or store can add a scaled index to its address.
     pub folds_index: bool,
+    /// Bits of the signed constant that a load or store can add to its address; 0: none.
+    pub offset_bits: u32,
+    /// Whether an offset in local or private memory is added to the segment's base by an operation.
+    pub adds_segment: bool,
     /// Bits that are loaded before they are needed, to hide memory latency.
     pub load_ahead_bits: u32,
+    /// Whether these are bits of memory; otherwise, bits of the registers that are loaded.
+    pub ahead_in_memory: bool,
     /// Consecutive stores share a word up to this many bits in total; 0: they never do.
     pub store_pair_bits: u32,
     /// Whether 8-bit lanes must be stored in order to be read. Lanes in another order are gathered first.
     pub fixed_bytes: bool,
     /// Whether the first source register of a gather also costs an operation.
     pub gather_first: bool,
-    /// Registers of the GPU's own width that the compiler assigns; 0: all that the GPU has.
-    pub register_limit: u32,
+    /// Registers of the GPU's own width that the compiler tries to keep to, for more threads in flight: it spills rather
+    /// than use more, as long as spills stay within `spill_share`. 0: it uses all that the GPU has before it spills.
+    pub preferred_registers: u32,
+    /// The largest share of spills among the words of a work-item with which `preferred_registers` is kept; a loop counts
+    /// as ten iterations.
+    pub spill_share: f64,
     /// Registers that the compiler uses in addition to the live ones.
     pub spare_registers: u32,
     /// Whether two equal operations share a unit if each uses more than one lane and at most half of the unit's lanes.
@@ -175,7 +185,9 @@ struct Variant {
     #[serde(default)]
     without: Vec<String>,
     /// Overrides the layout's value.
-    register_limit: Option<u32>,
+    preferred_registers: Option<u32>,
+    /// Overrides the layout's value.
+    spill_share: Option<f64>,
     /// Overrides the layout's value.
     spare_registers: Option<u32>,
     /// Overrides the layout's value.
@@ -306,7 +318,8 @@ impl Model {
         let mut model = Self { units, layout: file.layout, recipes: BTreeMap::new(), like: BTreeMap::new() };
         for variant in &variants {
             let layout = &mut model.layout;
-            layout.register_limit = variant.register_limit.unwrap_or(layout.register_limit);
+            layout.preferred_registers = variant.preferred_registers.unwrap_or(layout.preferred_registers);
+            layout.spill_share = variant.spill_share.unwrap_or(layout.spill_share);
             layout.spare_registers = variant.spare_registers.unwrap_or(layout.spare_registers);
             layout.joins_halves = variant.joins_halves.unwrap_or(layout.joins_halves);
         }

@@ -18,19 +18,41 @@ use crate::work::Work;
 const WINDOW: usize = 24;
 
 /// Schedules the operations of a block into words. `live_out` lists the registers needed after the block, `most_bits`
-/// is the total size of all registers.
+/// is the total size of all registers. If more are live, the block is scheduled again: without loads ahead of their
+/// use, then with fewer registers, so that less is computed early, then in the order of the source. The schedule with
+/// the fewest live registers counts.
 pub(crate) fn schedule(
     model: &Model,
     registers: &PrimaryMap<Register, RegisterData>,
     live_out: &[Register],
     most_bits: u32,
-    operations: Vec<Operation>,
+    operations: &[Operation],
 ) -> Vec<Issue> {
-    let local = Local::new(&operations, registers, live_out);
-    let graph = Graph::new(&operations, &local);
-    let ahead_bits = model.layout.load_ahead_bits;
-    let order = graph.order(&operations, &local, most_bits, ahead_bits);
-    Packer::new(model, &local, &graph, most_bits, operations).pack(&order)
+    let local = Local::new(operations, registers, live_out);
+    let graph = Graph::new(operations, &local);
+    let packed = |most_bits: u32, order: &[usize]| {
+        Packer::new(model, &local, &graph, most_bits, operations).pack(order)
+    };
+    let ordered = |most_bits: u32, ahead_bits: u32| {
+        graph.order(operations, &local, most_bits, ahead_bits, model.layout.ahead_in_memory)
+    };
+    let mut best = packed(most_bits, &ordered(most_bits, model.layout.load_ahead_bits));
+    for again in 0..3 {
+        let excess = best.1.saturating_sub(most_bits);
+        if excess == 0 {
+            break;
+        }
+        let fewer = most_bits.saturating_sub(excess);
+        let other = match again {
+            0 => packed(most_bits, &ordered(most_bits, 0)),
+            1 => packed(fewer, &ordered(fewer, 0)),
+            _ => packed(fewer, &(0..operations.len()).collect::<Vec<_>>()),
+        };
+        if other.1 < best.1 {
+            best = other;
+        }
+    }
+    best.0
 }
 
 /// The registers of a block, renumbered, so that the arrays are as long as the block's registers, not the kernel's.
@@ -127,9 +149,16 @@ impl Graph {
     }
 
     /// An order with low register pressure; up to `ahead_bits` bits are loaded ahead of their use.
-    fn order(&self, operations: &[Operation], local: &Local, most_bits: u32, ahead_bits: u32) -> Vec<usize> {
+    fn order(
+        &self,
+        operations: &[Operation],
+        local: &Local,
+        most_bits: u32,
+        ahead_bits: u32,
+        ahead_in_memory: bool,
+    ) -> Vec<usize> {
         let waiting = self.behind.iter().map(SmallVec::len).collect();
-        let mut backwards = Backwards::new(operations, local, waiting);
+        let mut backwards = Backwards::new(operations, local, waiting, ahead_in_memory);
         let mut order = Vec::with_capacity(operations.len());
         while let Some(index) = backwards.next(most_bits, ahead_bits) {
             backwards.put(index, &self.before[index]);
@@ -156,12 +185,18 @@ struct Backwards<'o> {
     ready: [BTreeSet<(i64, Reverse<usize>)>; 2],
     /// Total bits that the ready loads write.
     ahead: u32,
+    ahead_in_memory: bool,
     readers: Vec<SmallVec<[usize; 4]>>,
     writers: Vec<SmallVec<[usize; 2]>>,
 }
 
 impl<'o> Backwards<'o> {
-    fn new(operations: &'o [Operation], local: &'o Local, waiting: Vec<usize>) -> Self {
+    fn new(
+        operations: &'o [Operation],
+        local: &'o Local,
+        waiting: Vec<usize>,
+        ahead_in_memory: bool,
+    ) -> Self {
         let count = local.bits.len();
         let mut all = Self {
             operations,
@@ -173,6 +208,7 @@ impl<'o> Backwards<'o> {
             growth: vec![0; operations.len()],
             ready: [BTreeSet::new(), BTreeSet::new()],
             ahead: 0,
+            ahead_in_memory,
             readers: vec![SmallVec::new(); count],
             writers: vec![SmallVec::new(); count],
         };
@@ -207,6 +243,9 @@ impl<'o> Backwards<'o> {
     }
 
     fn written_bits(&self, index: usize) -> u32 {
+        if self.ahead_in_memory {
+            return self.operations[index].memory_bits;
+        }
         self.local.writes[index].iter().map(|register| self.local.bits[*register]).sum()
     }
 
@@ -286,7 +325,7 @@ struct Packer<'p> {
     local: &'p Local,
     graph: &'p Graph,
     most_bits: u32,
-    operations: Vec<Operation>,
+    operations: &'p [Operation],
     done: Vec<bool>,
     /// Reads of each register that are still to come.
     reads_left: Vec<u32>,
@@ -300,7 +339,7 @@ impl<'p> Packer<'p> {
         local: &'p Local,
         graph: &'p Graph,
         most_bits: u32,
-        operations: Vec<Operation>,
+        operations: &'p [Operation],
     ) -> Self {
         let mut reads_left = vec![0; local.bits.len()];
         let mut live = local.live_out.clone();
@@ -349,15 +388,18 @@ impl<'p> Packer<'p> {
         }
     }
 
-    fn pack(mut self, order: &[usize]) -> Vec<Issue> {
+    /// The words, and the most bits that are live before or after one of them.
+    fn pack(mut self, order: &[usize]) -> (Vec<Issue>, u32) {
         let mut issues = Vec::new();
+        let mut peak = self.live_bits;
         for (position, index) in order.iter().enumerate() {
             if !self.done[*index] {
                 let soon = &order[position + 1..order.len().min(position + 1 + WINDOW)];
                 issues.push(self.word(*index, soon));
+                peak = peak.max(self.live_bits);
             }
         }
-        issues
+        (issues, peak)
     }
 
     fn word(&mut self, first: usize, soon: &[usize]) -> Issue {

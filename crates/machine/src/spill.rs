@@ -9,7 +9,7 @@ use tripipe_device::Basis;
 use tripipe_ir::flow::{Cfg, Loops};
 use tripipe_ir::{Block, Place};
 
-use crate::allocate::Pressure;
+use crate::allocate::{self, Pressure};
 use crate::code::{Issue, Operation, Register, RegisterData};
 use crate::lower::Edges;
 use crate::model::{Model, Units};
@@ -106,7 +106,7 @@ impl<'a> Spills<'a> {
         registers: &PrimaryMap<Register, RegisterData>,
     ) -> Vec<Way> {
         let issues = &blocks[block];
-        let rounds = 10_f64.powi(loops.depth(block) as i32);
+        let rounds = allocate::weight(loops, block);
         let mut ways = Vec::new();
         for register in now.live.iter().copied().filter(|register| now.carried[*register] > 0) {
             let bits = registers[register].bits;

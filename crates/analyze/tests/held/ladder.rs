@@ -34,8 +34,8 @@ fn other_models() -> Vec<Model> {
     let choices = [
         ("without = [\"sadd\", \"smul\"]", "without = []"),
         ("store_pair_bits = 128", "store_pair_bits = 0"),
-        ("load_ahead_bits = 128", "load_ahead_bits = 1024"),
-        ("register_limit = 8", "register_limit = 16"),
+        ("load_ahead_bits = 192", "load_ahead_bits = 1024"),
+        ("preferred_registers = 8", "preferred_registers = 16"),
         ("spare_registers = 1", "spare_registers = 0"),
     ];
     (0..1_u32 << choices.len())
@@ -117,7 +117,35 @@ fn the_published_ladder_comes_out() {
     // The goal that is reached; the table shows those that are not.
     assert!(arithmetic_errors.iter().all(|error| *error <= 0.15), "{table}");
     keep("error table", &table);
+    let Some(second) = compiled(|build| build_file(&file("laplace_t604_second.cl"), build)) else { return };
+    keep("second table", &second_writing(&second));
     keep("ladder", &speed_ups(&module));
+}
+
+/// The figures of the steps as another author would write them, and their errors.
+fn second_writing(module: &Module) -> String {
+    let gpu = find("t604").unwrap();
+    let mut table = String::from(
+        "| step | A | error | LS | error | registers published | registers | spilled bytes |\n|---|--:|--:|--:|--:|--:|--:|--:|\n",
+    );
+    for step in &Published::load().unwrap().laplace_t604.step {
+        let kernel = module.kernel(&step.name.replace('-', "_")).unwrap();
+        let analysis = analyze(kernel, gpu, &Setup::default());
+        let (found, wanted) = (figures(&analysis), published_figures(step));
+        let _ = writeln!(
+            table,
+            "| {} | {:.1} | {} | {:.0} | {} | {} | {} | {} |",
+            step.name,
+            found[0],
+            percent(error(found[0], wanted[0])),
+            found[1],
+            percent(error(found[1], wanted[1])),
+            step.work_registers,
+            found[2],
+            analysis.registers.work.spill_bytes,
+        );
+    }
+    table
 }
 
 /// Times for the whole picture, relative to that of the first step.

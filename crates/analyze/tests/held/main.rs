@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test reports what it leaves out")]
 
+mod counts;
 mod gemm;
 mod ladder;
 mod rates;

@@ -255,6 +255,7 @@ impl LinearForms {
                 sum(0).shifted_right(by)?
             }
             Op::Binary(Binary::And) if sum(1).as_constant() == Some(i64::from(u32::MAX)) => sum(0),
+            Op::Bitcast if kernel.ty(data.operands[0]) == kernel.ty(data.result?) => sum(0),
             Op::Unary(crate::op::Unary::Neg) => Linear::default().plus(&sum(0), -1)?,
             Op::Convert(convert)
                 if convert.from != Number::Float && convert.to != Number::Float && !convert.saturate =>

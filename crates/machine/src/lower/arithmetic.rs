@@ -40,9 +40,19 @@ impl Lowering<'_> {
         }
         let mut inputs: Vec<Input> = inputs.to_vec();
         let last = stages.len() - 1;
+        // Operations of several steps read these operands in their last step only.
+        let late = match works[0].0 {
+            Work::Mad | Work::Mad24 | Work::CompareSelect
+                if inputs.len() > 2 && works.len() == 1 && last > 0 =>
+            {
+                inputs.split_off(2)
+            }
+            _ => Vec::new(),
+        };
         for (position, (work, scalar, step, basis)) in stages.iter().enumerate() {
             let bits = scalar.bits().max(8);
             let made = if position == last {
+                inputs.extend(late.iter().cloned());
                 self.allocate(result, Some(*scalar), value)
             } else {
                 let next = stages[position + 1].1;

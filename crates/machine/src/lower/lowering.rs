@@ -6,10 +6,11 @@ use std::fmt;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 use tripipe_device::Basis;
-use tripipe_ir::{Inst, Kernel, Op, Place, Scalar, Type, Value};
+use tripipe_ir::{Inst, Kernel, Op, Place, Scalar, Space, Type, Value};
 
 use super::shape::Shape;
 use super::uses::Uses;
+use crate::addresses::Joins;
 use crate::code::{Operation, Register, RegisterData};
 use crate::lanes::{Lane, Lanes};
 use crate::model::{Fusion, Model, Step};
@@ -20,6 +21,9 @@ pub(super) struct Lowering<'k> {
     pub(super) kernel: &'k Kernel,
     pub(super) model: &'k Model,
     pub(super) uses: Uses,
+    pub(super) joins: Joins,
+    /// The lanes that a load made for all of those that are joined in it.
+    pub(super) joined: SecondaryMap<Inst, Option<Lanes>>,
     pub(super) uniform: Uniform,
     pub(super) lanes: SecondaryMap<Value, Option<Lanes>>,
     pub(super) registers: PrimaryMap<Register, RegisterData>,
@@ -56,7 +60,7 @@ impl Lowering<'_> {
     /// lane where `ty` has no width of its own (`bool`).
     pub(super) fn allocate(&mut self, ty: Type, width: Option<Scalar>, value: Option<Value>) -> Lanes {
         let bits = match ty.scalar() {
-            None => 64,
+            None => address_bits(ty),
             Some(Scalar::Bool) => width.map_or(self.model.layout.scalar_bits, Scalar::bits).max(8),
             Some(scalar) => scalar.bits(),
         };
@@ -119,4 +123,15 @@ impl Lowering<'_> {
             self.unknown.push(name);
         }
     }
+}
+
+/// Bits of the register that holds an address: memory of a work-item or a work-group is addressed by 32-bit offsets from
+/// its segment.
+pub(super) fn address_bits(ty: Type) -> u32 {
+    if is_segment(ty) { 32 } else { 64 }
+}
+
+/// Whether a pointer is an offset from a segment.
+pub(super) fn is_segment(ty: Type) -> bool {
+    matches!(ty, Type::Pointer(Space::Local | Space::Private))
 }

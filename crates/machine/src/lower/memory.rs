@@ -3,10 +3,11 @@
 use smallvec::SmallVec;
 use tripipe_ir::{Inst, Op, Scalar, Type, Value};
 
-use super::lowering::Lowering;
+use super::lowering::{Lowering, is_segment};
 use super::shape::Shape;
+use crate::addresses::Join;
 use crate::code::Register;
-use crate::lanes::{self, Lanes};
+use crate::lanes::{self, Lane, Lanes};
 use crate::work::Work;
 
 impl Lowering<'_> {
@@ -17,16 +18,92 @@ impl Lowering<'_> {
         if folded && (!indexed || self.model.layout.folds_index) {
             return None;
         }
+        let ty = self.kernel.ty(result);
+        if is_segment(ty) {
+            return self.offset(inst, result);
+        }
         let reads = self.address_parts(result, true);
-        let made = self.allocate(self.kernel.ty(result), None, Some(result));
-        let (steps, basis) = self.recipe(Work::Address, "any");
-        for step in steps {
-            for _ in 0..step.count {
-                let shape = Shape::of(self.model, &step, 1, 64);
-                self.emit(Work::Address, &step, basis, shape, &reads, &lanes::registers(&made));
-            }
+        let made = self.allocate(ty, None, Some(result));
+        if indexed {
+            self.steps(Work::Address, "any", 64, &reads, &lanes::registers(&made));
+        } else {
+            self.steps(Work::Add, "i64", 64, &reads, &lanes::registers(&made));
         }
         Some(made)
+    }
+
+    /// The offset of a pointer from its segment: the index times the stride, added to the base.
+    fn offset(&mut self, inst: Inst, result: Value) -> Option<Lanes> {
+        let data = &self.kernel.insts[inst];
+        let Op::Address(address) = data.op else { return None };
+        let base = data.operands[0];
+        let mut sum = match data.operands.get(1) {
+            Some(index) => lanes::registers(&self.lanes_of(*index)),
+            None => SmallVec::new(),
+        };
+        if address.stride > 1 && !sum.is_empty() {
+            let work = if address.stride.is_power_of_two() { Work::Shift } else { Work::Mul };
+            let scaled = lanes::registers(&self.allocate_lanes(1, 32, None));
+            self.steps(work, "i32", 32, &sum, &scaled);
+            sum = scaled;
+        }
+        let object = self
+            .kernel
+            .defining(base)
+            .is_some_and(|inst| matches!(self.kernel.insts[inst].op, Op::ObjectAddress(_)));
+        // The position of an object in its segment is a constant of the loads, where they have one.
+        let layout = &self.model.layout;
+        if !object || layout.adds_segment || layout.offset_bits == 0 || sum.is_empty() {
+            let made = lanes::registers(&self.allocate(self.kernel.ty(result), None, Some(result)));
+            sum.extend(self.address_parts(base, false));
+            self.steps(Work::Add, "i32", 32, &sum, &made);
+            sum = made;
+        }
+        Some(sum.iter().map(|register| Lane::In(*register, 0)).take(1).collect())
+    }
+
+    /// Emits the operations of a recipe on one lane.
+    fn steps(&mut self, work: Work, ty: &str, bits: u32, reads: &[Register], writes: &[Register]) {
+        let (steps, basis) = self.recipe(work, ty);
+        for step in steps {
+            for _ in 0..step.count {
+                let shape = Shape::of(self.model, &step, 1, bits);
+                self.emit(work, &step, basis, shape, reads, writes);
+            }
+        }
+    }
+
+    /// The registers that an access reads for its address. A constant that the access cannot add itself is added before
+    /// it, each time, rather than kept in a register.
+    fn accessed(&mut self, pointer: Value) -> SmallVec<[Register; 4]> {
+        let reads = self.address_parts(pointer, false);
+        let offset = self.offset_from_register(pointer);
+        let bits = self.model.layout.offset_bits;
+        if reads.is_empty() || offset == 0 || bits > 0 && offset.unsigned_abs() >> (bits - 1) == 0 {
+            return reads;
+        }
+        let ty = self.kernel.ty(pointer);
+        let made = lanes::registers(&self.allocate(ty, None, None));
+        let (name, bits) = if is_segment(ty) { ("i32", 32) } else { ("i64", 64) };
+        self.steps(Work::Add, name, bits, &reads, &made);
+        made
+    }
+
+    /// The constant of an address, from the pointer or index that is in a register.
+    fn offset_from_register(&self, pointer: Value) -> i64 {
+        let mut at = pointer;
+        let mut offset = 0_i64;
+        while !self.uniform.is(at) && self.lanes[at].is_none() {
+            let Some(inst) = self.kernel.defining(at) else { break };
+            let data = &self.kernel.insts[inst];
+            let Op::Address(address) = data.op else { break };
+            // What is added to a uniform base is known before the launch.
+            if !self.uniform.is(data.operands[0]) {
+                offset = offset.saturating_add(address.offset);
+            }
+            at = data.operands[0];
+        }
+        offset
     }
 
     /// The registers that an address reads: those of the pointer if it has any, else those of its base and index.
@@ -61,13 +138,26 @@ impl Lowering<'_> {
             _ => return self.copy(inst),
         };
         let ty = data_value.map_or(Type::I32, |value| self.kernel.ty(value));
-        let mut reads = self.address_parts(operands[0], false);
-        let made = data.result.map(|result| self.allocate(ty, Some(Scalar::I8), Some(result)));
+        let join = self.joins[inst];
+        if let Some(Join::Part { first, lane }) = join {
+            let all = self.joined[first].as_ref()?;
+            return Some(all.iter().skip(lane as usize).take(usize::from(ty.lanes())).copied().collect());
+        }
+        let mut reads = self.accessed(operands[0]);
+        let made = data.result.map(|result| match (join, ty.scalar()) {
+            (Some(Join::First { lanes, .. }), Some(scalar)) => {
+                self.allocate_lanes(lanes as usize, scalar.bits(), Some(result))
+            }
+            _ => self.allocate(ty, Some(Scalar::I8), Some(result)),
+        });
         let mut stored: Vec<SmallVec<[Register; 4]>> = Vec::new();
         let layout = &self.model.layout;
         let bits = ty.scalar().map_or(64, |scalar| scalar.bits().max(8));
         let room = (layout.access_bits / bits).min(layout.access_elements).max(1);
-        let lanes = u32::from(ty.lanes());
+        let lanes = match join {
+            Some(Join::First { lanes, .. }) => lanes,
+            _ => u32::from(ty.lanes()),
+        };
         match data.op {
             Op::Store(_) => {
                 let value = operands[1];
@@ -116,6 +206,11 @@ impl Lowering<'_> {
             from += count;
             piece += 1;
         }
+        if let Some(Join::First { lane, .. }) = join {
+            self.joined[inst].clone_from(&made);
+            return made
+                .map(|all| all.iter().skip(lane as usize).take(usize::from(ty.lanes())).copied().collect());
+        }
         made
     }
 
@@ -130,8 +225,8 @@ impl Lowering<'_> {
             self.unpriced(data.op, "any");
             return data.result.map(|result| self.allocate(self.kernel.ty(result), None, Some(result)));
         };
-        let target = self.address_parts(data.operands[0], false);
-        let source = self.address_parts(data.operands[1], false);
+        let target = self.accessed(data.operands[0]);
+        let source = self.accessed(data.operands[1]);
         for _ in 0..bytes.div_ceil(u64::from(self.model.layout.access_bits / 8)) {
             let made = lanes::registers(&self.allocate_lanes(4, 32, None));
             for (work, address, stored, writes) in

@@ -19,6 +19,7 @@ use tripipe_ir::flow::Cfg;
 use tripipe_ir::op::Binary;
 use tripipe_ir::{Block, Inst, Kernel, Op, Scalar, Type, Value};
 
+use crate::addresses::Joins;
 use crate::code::{Operation, Register, RegisterData};
 use crate::lanes::{self, Lane, Lanes};
 use crate::model::Model;
@@ -44,12 +45,14 @@ pub(crate) type Edges = SecondaryMap<Block, Vec<Passed>>;
 
 type Passed = (SmallVec<[Register; 4]>, SmallVec<[Register; 4]>);
 
-pub(crate) fn lower(kernel: &Kernel, model: &Model, cfg: &Cfg) -> Lowered {
+pub(crate) fn lower(kernel: &Kernel, model: &Model, cfg: &Cfg, joins: Joins) -> Lowered {
     let uniform = Uniform::new(kernel, cfg);
     let mut lowering = Lowering {
         kernel,
         model,
         uses: Uses::new(kernel, cfg),
+        joins,
+        joined: SecondaryMap::new(),
         uniform,
         lanes: SecondaryMap::new(),
         registers: PrimaryMap::new(),

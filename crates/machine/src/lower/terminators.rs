@@ -8,6 +8,7 @@ use super::lowering::Lowering;
 use super::shape::Shape;
 use crate::code::Register;
 use crate::lanes;
+use crate::model::Step;
 use crate::work::Work;
 
 impl Lowering<'_> {
@@ -35,7 +36,9 @@ impl Lowering<'_> {
                 (Work::CompareBranch, scalar.name(), vec![*selector], cases.len())
             }
         };
-        let (steps, basis) = self.recipe(work, ty);
+        let (recipe, basis) = self.recipe(work, ty);
+        let steps: Vec<&Step> =
+            recipe.iter().flat_map(|step| std::iter::repeat_n(step, step.count as usize)).collect();
         let bits = inputs
             .first()
             .and_then(|value| self.kernel.ty(*value).scalar())
@@ -46,7 +49,7 @@ impl Lowering<'_> {
         }
         for _ in 0..times {
             let mut carried = reads.clone();
-            for (position, step) in steps.iter().enumerate() {
+            for (position, step) in steps.iter().copied().enumerate() {
                 let shape = Shape::of(self.model, step, 1, bits);
                 let more = position + 1 < steps.len();
                 let writes: SmallVec<[Register; 4]> =

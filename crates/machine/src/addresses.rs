@@ -1,0 +1,199 @@
+//! Addresses that differ by a constant share one register, and neighbouring loads become one.
+//!
+//! The front end leaves each address as an expression of its own: `a[4 * i]` and `a[4 * i + 1]` are two sums. A compiler
+//! computes the first one and gives the difference to the load as a constant.
+
+use std::collections::HashMap;
+
+use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
+use tripipe_ir::flow::linear::{Base, LinearForms};
+use tripipe_ir::flow::{Atom, Cfg, Dominators};
+use tripipe_ir::op::Address;
+use tripipe_ir::{Block, Inst, Kernel, Op, ParameterKind, Scalar, Space, Type, Value, ValueDef};
+
+use crate::model::Layout;
+
+/// Everything of an address but its constant: the base, and the terms with their factors.
+type Sum = (Base, Vec<(Atom, i64)>);
+
+/// Rewrites addresses that are a constant away from an earlier one as that one and the constant.
+pub(crate) fn share(kernel: &mut Kernel, cfg: &Cfg, dominators: &Dominators, forms: &LinearForms) {
+    let mut known: HashMap<Sum, SmallVec<[(Block, Value, i64); 2]>> = HashMap::new();
+    for block in &cfg.order {
+        for inst in kernel.blocks[*block].insts.clone() {
+            let data = &kernel.insts[inst];
+            let (Op::Address(address), Some(result)) = (data.op, data.result) else { continue };
+            let (base, offset) = forms.address(kernel, result);
+            if offset.terms.is_empty() {
+                continue;
+            }
+            let constant = offset.constant;
+            let same = known.entry((base, offset.terms.into_iter().collect())).or_default();
+            let earlier =
+                same.iter().find(|(at, ..)| at == block || dominators.dominates(*at, *block)).copied();
+            match earlier.and_then(|(_, value, from)| Some((value, constant.checked_sub(from)?))) {
+                Some((value, offset)) if address.stride != 0 => {
+                    let data = &mut kernel.insts[inst];
+                    data.op = Op::Address(Address { stride: 0, offset, count: None, ..address });
+                    data.operands = [value].into_iter().collect();
+                }
+                Some(_) => {}
+                None => same.push((*block, result, constant)),
+            }
+        }
+    }
+}
+
+/// The part of a joined load that an instruction stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Join {
+    /// It loads for all of them.
+    First {
+        /// Lanes that are loaded.
+        lanes: u32,
+        /// The first of its own lanes.
+        lane: u32,
+    },
+    /// An earlier load has its lanes.
+    Part {
+        /// That load.
+        first: Inst,
+        /// The first of its own lanes.
+        lane: u32,
+    },
+}
+
+/// The joined loads of a kernel.
+pub(crate) type Joins = SecondaryMap<Inst, Option<Join>>;
+
+/// Finds neighbouring loads of one block that one load can do: no write between them, and an address that is known to
+/// be aligned to their size.
+pub(crate) fn joins(kernel: &Kernel, cfg: &Cfg, forms: &LinearForms, layout: &Layout) -> Joins {
+    let mut found = SecondaryMap::new();
+    for block in &cfg.order {
+        // Loads since the last write, by address and type; the instruction, the constant, the lanes.
+        let mut open: HashMap<(Sum, Scalar), Vec<(Inst, i64, u32)>> = HashMap::new();
+        let mut order: Vec<(Sum, Scalar)> = Vec::new();
+        let mut close = |open: &mut HashMap<_, Vec<_>>, order: &mut Vec<_>, written: Option<Space>| {
+            order.retain(|key: &(Sum, Scalar)| {
+                let apart = written.is_some_and(|space| is_apart(kernel, key.0.0, space));
+                if !apart && let Some(loads) = open.remove(key) {
+                    join(kernel, layout, key, loads, &mut found);
+                }
+                apart
+            });
+        };
+        for inst in &kernel.blocks[*block].insts {
+            let data = &kernel.insts[*inst];
+            match (data.op, data.result) {
+                (Op::Load(access), Some(result)) if !access.volatile => {
+                    let ty = kernel.ty(result);
+                    let Some(scalar) = ty.scalar().filter(|scalar| *scalar != Scalar::Bool) else { continue };
+                    let (base, offset) = forms.address(kernel, data.operands[0]);
+                    let key = ((base, offset.terms.into_iter().collect::<Vec<_>>()), scalar);
+                    let loads = open.entry(key.clone()).or_default();
+                    if loads.is_empty() {
+                        order.push(key);
+                    }
+                    loads.push((*inst, offset.constant, u32::from(ty.lanes())));
+                }
+                (Op::Store(_), _) => {
+                    let space = match kernel.ty(data.operands[0]) {
+                        Type::Pointer(space) => Some(space),
+                        _ => None,
+                    };
+                    close(&mut open, &mut order, space);
+                }
+                (op, _) if op.has_effect() => close(&mut open, &mut order, None),
+                _ => {}
+            }
+        }
+        close(&mut open, &mut order, None);
+    }
+    found
+}
+
+/// Whether a store to a space leaves what is behind a base as it is.
+fn is_apart(kernel: &Kernel, base: Base, written: Space) -> bool {
+    let space = match base {
+        Base::Value(value) => match kernel.ty(value) {
+            Type::Pointer(space) => space,
+            _ => return false,
+        },
+        Base::Object(object) => kernel.objects[object].space,
+        Base::Program(_) => Space::Constant,
+    };
+    space != written && space != Space::Generic && written != Space::Generic
+}
+
+/// Joins loads of one address that differ by constants.
+fn join(
+    kernel: &Kernel,
+    layout: &Layout,
+    ((base, terms), scalar): &(Sum, Scalar),
+    mut loads: Vec<(Inst, i64, u32)>,
+    found: &mut Joins,
+) {
+    if loads.len() < 2 {
+        return;
+    }
+    let bytes = i64::from(scalar.bits() / 8);
+    // The largest power of two that divides the address, without its constant.
+    let aligned = terms.iter().fold(base_align(kernel, *base, layout), |align, (_, factor)| {
+        align.min(1 << factor.trailing_zeros().min(30))
+    });
+    let places: HashMap<Inst, usize> = loads.iter().enumerate().map(|(at, load)| (load.0, at)).collect();
+    loads.sort_by_key(|load| (load.1, load.2));
+    let most = (layout.access_bits / scalar.bits()).min(layout.access_elements);
+    let mut at = 0;
+    while at < loads.len() {
+        let (_, start, _) = loads[at];
+        // The longest run of neighbours that is a vector with an aligned address.
+        let (mut lanes, mut end, mut best) = (0, at, (0, at));
+        while end < loads.len() && loads[end].1 == start + i64::from(lanes) * bytes {
+            lanes += loads[end].2;
+            end += 1;
+            let size = i64::from(lanes) * bytes;
+            if lanes <= most && lanes.is_power_of_two() && size <= aligned && start % size == 0 {
+                best = (lanes, end);
+            }
+        }
+        let (lanes, end) = best;
+        if end > at + 1 {
+            // The load that comes first in the program stands for all of them.
+            let run = &loads[at..end];
+            if let Some(first) = run.iter().min_by_key(|load| places[&load.0]) {
+                for load in run {
+                    let lane = ((load.1 - start) / bytes) as u32;
+                    found[load.0] = Some(if load.0 == first.0 {
+                        Join::First { lanes, lane }
+                    } else {
+                        Join::Part { first: first.0, lane }
+                    });
+                }
+            }
+            at = end;
+        } else {
+            at += 1;
+        }
+    }
+}
+
+/// The alignment of what an address starts from. The compiler places objects itself, as its widest access needs.
+fn base_align(kernel: &Kernel, base: Base, layout: &Layout) -> i64 {
+    let align = match base {
+        Base::Object(object) => kernel.objects[object].align.max(layout.access_bits / 8),
+        Base::Program(_) => layout.access_bits / 8,
+        Base::Value(value) => match kernel.values[value].def {
+            ValueDef::Parameter(Kernel::ENTRY, position) => {
+                match kernel.parameters.get(position as usize).map(|parameter| &parameter.kind) {
+                    Some(ParameterKind::Pointer { align, .. }) => *align,
+                    _ => 1,
+                }
+            }
+            _ => 1,
+        },
+    };
+    i64::from(align.max(1))
+}
