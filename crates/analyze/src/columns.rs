@@ -3,7 +3,7 @@
 //! All figures are per work-item at the core's full width, as in the vendor's tools: a core that executes 64 lanes per
 //! clock needs 1/64 cycle for an operation of one work-item.
 
-use tripipe_device::{Family, Gpu};
+use tripipe_device::{Family, Gpu, Vendor};
 use tripipe_machine::Pipe;
 
 use crate::Polynomial;
@@ -33,7 +33,7 @@ impl Column {
             Family::Valhall | Family::Arm5thGen => {
                 &[Self::Arithmetic, Self::Fma, Self::Convert, Self::Special, Self::LoadStore, Self::Texture]
             }
-            Family::Adreno5xx | Family::Adreno6xx | Family::Adreno7xx => {
+            Family::Adreno5xx | Family::Adreno6xx | Family::Adreno7xx | Family::Adreno8xx => {
                 &[Self::Arithmetic, Self::Special, Self::LoadStore, Self::Texture]
             }
         }
@@ -41,7 +41,7 @@ impl Column {
 
     /// The column's heading: `A`, `FMA`, `LS` ... as in malioc, and for Adreno as in Qualcomm's tools.
     pub fn head(self, family: Family) -> &'static str {
-        let adreno = matches!(family, Family::Adreno5xx | Family::Adreno6xx | Family::Adreno7xx);
+        let adreno = family.vendor() == Vendor::Qualcomm;
         match self {
             Self::Arithmetic if adreno => "ALU",
             Self::Arithmetic => "A",

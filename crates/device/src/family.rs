@@ -45,6 +45,8 @@ pub enum Family {
     Adreno6xx,
     /// Adreno 700 to 799, and X1.
     Adreno7xx,
+    /// Adreno 800 to 899, and X2: a core has half the lanes of a 7xx core, and there are no double waves.
+    Adreno8xx,
 }
 
 impl Family {
@@ -56,13 +58,14 @@ impl Family {
         ("adreno5xx", Self::Adreno5xx),
         ("adreno6xx", Self::Adreno6xx),
         ("adreno7xx", Self::Adreno7xx),
+        ("adreno8xx", Self::Adreno8xx),
     ];
 
     /// The designer of GPUs of this family.
     pub fn vendor(self) -> Vendor {
         match self {
             Self::Midgard | Self::Bifrost | Self::Valhall | Self::Arm5thGen => Vendor::Arm,
-            Self::Adreno5xx | Self::Adreno6xx | Self::Adreno7xx => Vendor::Qualcomm,
+            Self::Adreno5xx | Self::Adreno6xx | Self::Adreno7xx | Self::Adreno8xx => Vendor::Qualcomm,
         }
     }
 
@@ -83,6 +86,7 @@ impl fmt::Display for Family {
             Self::Adreno5xx => "Adreno 5xx",
             Self::Adreno6xx => "Adreno 6xx",
             Self::Adreno7xx => "Adreno 7xx",
+            Self::Adreno8xx => "Adreno 8xx",
         })
     }
 }

@@ -17,8 +17,21 @@ static PRODUCTS: LazyLock<Products> =
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Products {
+    clock: Clock,
     mali: Vec<MaliGeneration>,
     adreno: Vec<AdrenoGeneration>,
+}
+
+/// Which reported clocks are believed.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Clock {
+    /// The lowest believed maximum clock.
+    lowest_mhz: u32,
+    #[allow(dead_code, reason = "for the reader of the file, and checked by a test")]
+    basis: String,
+    #[allow(dead_code, reason = "for the reader of the file, and checked by a test")]
+    source: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -61,6 +74,11 @@ pub(crate) struct Place {
     pub(crate) number: u32,
     /// Whether the table lists the product; `false` if only its number decided.
     pub(crate) listed: bool,
+}
+
+/// The lowest maximum clock, in MHz, that a GPU's driver is believed to report.
+pub(crate) fn lowest_clock_mhz() -> u32 {
+    PRODUCTS.clock.lowest_mhz
 }
 
 /// Family and generation of `product`; `None` if no generation with models covers its number.
@@ -126,12 +144,22 @@ mod tests {
     use super::*;
     use crate::catalog::catalog;
     use crate::product::NameParts;
+    use crate::sourced::Basis;
 
     #[test]
     fn the_table_is_well_formed_and_cites_known_sources() {
         let products: Products = toml::from_str(TEXT).unwrap();
         let sources: toml::Table = include_str!("../data/sources.toml").parse().unwrap();
         let sources = sources["sources"].as_table().unwrap();
+        assert!(sources.contains_key(&products.clock.source), "{}", products.clock.source);
+        assert!(
+            Basis::WORDS.iter().any(|(word, _)| *word == products.clock.basis),
+            "{}",
+            products.clock.basis
+        );
+        // No model's clock is doubted.
+        let lowest = catalog().iter().map(|gpu| gpu.configuration.clock_mhz.value).min();
+        assert!(lowest.unwrap() > 2 * products.clock.lowest_mhz);
         for row in &products.mali {
             assert!(family(&row.family).is_some(), "{}", row.family);
             assert!(sources.contains_key(&row.source), "{}", row.source);

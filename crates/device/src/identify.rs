@@ -6,10 +6,10 @@
 //!
 //! 1. A CPU or another accelerator has no model.
 //! 2. The product is read from the name, else from the version string. The core count comes from the name (`MC6`),
-//!    else from the compute units.
+//!    else from the compute units. The clock is the reported one, if it can be true, else the model's.
 //! 3. A product that has a model gets it, even if its core count differs.
 //! 4. Otherwise the model is the nearest relative: of the same family and, in order of priority, of the same
-//!    generation, nearest in product number, nearest in core count, lowest in number.
+//!    generation, of the same series (`X1`), nearest in product number, nearest in core count, lowest in number.
 //! 5. A product of a generation without models gets the vendor's model nearest in number.
 //! 6. A device of a known vendor without a readable product gets a model only when its largest
 //!    work-group fits the models of a single family.
@@ -74,11 +74,14 @@ pub struct Identification {
     pub product: Option<Product>,
     /// Shader cores: from the name, else the compute units.
     pub cores: Option<u32>,
+    /// Clock in MHz: the reported one, unless it is impossible, else the model's.
+    pub clock_mhz: Option<u32>,
     /// Hardware revision from the name.
     pub revision: Option<Revision>,
     /// The driver's version string, unchanged.
     pub driver: String,
-    /// Limits in which the device differs from the model, one sentence each. The device's values take precedence.
+    /// Limits in which the device differs from the model, one sentence each. The device's values take precedence,
+    /// except an impossible clock.
     pub differences: Vec<String>,
 }
 
@@ -90,18 +93,19 @@ pub struct Identification {
 ///
 /// let probe = Probe {
 ///     name: "QUALCOMM Adreno(TM)".to_owned(),
-///     version: "OpenCL 2.0 Adreno(TM) 642L".to_owned(),
+///     version: "OpenCL 2.0 Adreno(TM) 644".to_owned(),
 ///     ..Probe::default()
 /// };
 /// let found = identify(&probe);
 /// assert_eq!(found.certainty, Certainty::NearestRelative);
-/// assert_eq!(found.model.unwrap().name(), "Adreno 640");
+/// assert_eq!(found.model.unwrap().name(), "Adreno 642L");
 /// ```
 pub fn identify(probe: &Probe) -> Identification {
     let name = NameParts::read(&probe.name);
     let version = NameParts::read(&probe.version);
     let in_name = name.product.is_some();
-    let vendor = name.brand.or(version.brand).or_else(|| vendor_of(&[&probe.vendor, &probe.platform]));
+    let vendor =
+        name.brand.or(version.brand).or_else(|| vendor_of(&[&probe.vendor, &probe.platform, &probe.name]));
     let mut found = Identification {
         model: None,
         certainty: Certainty::Unknown,
@@ -109,6 +113,7 @@ pub fn identify(probe: &Probe) -> Identification {
         vendor,
         family: None,
         cores: name.cores.or((probe.compute_units > 0).then_some(probe.compute_units)),
+        clock_mhz: probe.believed_clock_mhz(),
         revision: name.revision,
         driver: probe.driver.clone(),
         differences: Vec::new(),
@@ -141,6 +146,7 @@ pub fn identify(probe: &Probe) -> Identification {
         }
     }
     if let Some(model) = found.model {
+        found.clock_mhz = found.clock_mhz.or(Some(model.configuration.clock_mhz.value));
         found.differences = differences(model, probe);
     }
     found
@@ -213,7 +219,7 @@ fn match_product(found: &mut Identification, product: &Product) {
         other_generation(found, product);
         return;
     };
-    match relative(&place, found.cores) {
+    match relative(product, &place, found.cores) {
         Some(model) => {
             found.model = Some(model);
             found.certainty = Certainty::NearestRelative;
@@ -266,17 +272,26 @@ fn with_article(name: &str) -> String {
     format!("{article} {name}")
 }
 
-/// The product number of a model; every model has one.
+/// The product of a model.
+fn product_of(gpu: &Gpu) -> Option<Product> {
+    NameParts::read(gpu.name()).product
+}
+
+/// The number by which a model is compared with others; every model has one.
 fn number(gpu: &Gpu) -> Option<u32> {
-    match NameParts::read(gpu.name()).product? {
-        Product::Mali { number, .. }
-        | Product::Adreno { number, .. }
-        | Product::AdrenoSeries { number, .. } => Some(number),
+    place(&product_of(gpu)?).map(|place| place.number)
+}
+
+/// The series of a product whose number is of a scheme of its own: `X1`.
+fn series(product: &Product) -> Option<&str> {
+    match product {
+        Product::AdrenoSeries { series, .. } => Some(series),
+        Product::Mali { .. } | Product::Adreno { .. } => None,
     }
 }
 
 /// Rule 4 in the module documentation.
-fn relative(place: &Place, cores: Option<u32>) -> Option<&'static Gpu> {
+fn relative(product: &Product, place: &Place, cores: Option<u32>) -> Option<&'static Gpu> {
     catalog()
         .iter()
         .filter(|gpu| gpu.family() == place.family)
@@ -284,6 +299,7 @@ fn relative(place: &Place, cores: Option<u32>) -> Option<&'static Gpu> {
         .min_by_key(|(gpu, number)| {
             (
                 gpu.identity.generation != place.generation,
+                product_of(gpu).is_none_or(|model| series(&model) != series(product)),
                 number.abs_diff(place.number),
                 cores.map_or(0, |cores| gpu.configuration.cores.value.abs_diff(cores)),
                 *number,
@@ -342,8 +358,8 @@ fn match_limits(found: &mut Identification, probe: &Probe, vendor: Vendor) {
             found.model = Some(model);
             found.family = family;
             found.why = format!(
-                "{shown} is a GPU by {vendor}, but does not say which; by its largest work-group \
-                 ({}) it is of the {} family, and {} is nearest in cores",
+                "{shown} is a GPU by {vendor}, but neither its name nor its version says which; by its largest \
+                 work-group ({}) it is of the {} family, and {} is nearest in cores",
                 probe.max_work_group_size,
                 model.family(),
                 model.name()
@@ -351,8 +367,9 @@ fn match_limits(found: &mut Identification, probe: &Probe, vendor: Vendor) {
         }
         None => {
             found.why = format!(
-                "{shown} is a GPU by {vendor}, but does not say which; no model, kernels are \
-                 chosen from its probed limits"
+                "{shown} is a GPU by {vendor}, but neither its name nor its version says which; no model, kernels \
+                 are chosen from its probed limits. To analyze a kernel for it, name its model, which the data \
+                 sheet of the phone gives; a newer driver may report it"
             );
         }
     }
@@ -371,6 +388,12 @@ fn differences(model: &Gpu, probe: &Probe) -> Vec<String> {
     let probed = probe.local_memory_bytes;
     if probed != 0 && probed != modelled {
         differences.push(format!("the device has {probed} bytes of local memory, the model says {modelled}"));
+    }
+    if probe.clock_mhz != 0 && probe.believed_clock_mhz().is_none() {
+        differences.push(format!(
+            "the driver reports a clock of {} MHz, which no such GPU has; the model's {} MHz is used",
+            probe.clock_mhz, model.configuration.clock_mhz.value
+        ));
     }
     differences
 }

@@ -90,6 +90,10 @@ mod tests {
             ("640", &[(6, 2048), (7, 1536), (12, 1024), (24, 512), (48, 256)]),
             ("650", &[(4, 2048), (5, 1536), (8, 1024), (16, 512), (32, 256), (33, 128), (48, 128)]),
             ("740", &[(6, 2048), (12, 1024), (24, 512), (48, 256)]),
+            ("642L", &[(4, 2048), (5, 1536), (8, 1024), (16, 512), (32, 256), (33, 128), (48, 128)]),
+            // Waves of 64 only; half a core of a 740.
+            ("830", &[(6, 1024), (7, 832), (12, 512), (24, 256), (48, 128)]),
+            ("840", &[(8, 1024), (9, 896), (16, 512), (32, 256), (48, 128)]),
         ];
         for (name, points) in cases {
             let gpu = find(name).unwrap();
@@ -111,7 +115,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn more_registers_never_give_more_threads(model in 0_usize..30, registers in 0_u32..80) {
+        fn more_registers_never_give_more_threads(model in 0..catalog().len(), registers in 0_u32..80) {
             let gpu = &catalog()[model];
             let (fewer, more) = (gpu.threads_per_core(registers), gpu.threads_per_core(registers + 1));
             // `None` (spilling) sorts below every count.

@@ -1,6 +1,7 @@
 //! Properties that a live device reports.
 
 use crate::family::Vendor;
+use crate::generation;
 use crate::gpu::{Gpu, Images, LocalPlacement};
 
 /// The properties that a live OpenCL device (or a simulated GPU) reports.
@@ -29,7 +30,7 @@ pub struct Probe {
     pub extensions: Vec<String>,
     /// Compute units: shader cores on Mali, SPs on Adreno.
     pub compute_units: u32,
-    /// Highest clock in MHz.
+    /// Highest clock in MHz, as reported; [`Probe::believed_clock_mhz`] leaves out impossible ones.
     pub clock_mhz: u32,
     /// Address width in bits, 32 or 64.
     pub address_bits: u32,
@@ -65,6 +66,12 @@ pub struct Probe {
 }
 
 impl Probe {
+    /// The highest clock in MHz, if the driver reports one that can be true: some drivers of GPUs report 1 or 5 MHz.
+    /// `data/products.toml` has the limit.
+    pub fn believed_clock_mhz(&self) -> Option<u32> {
+        (self.clock_mhz >= generation::lowest_clock_mhz()).then_some(self.clock_mhz)
+    }
+
     /// Whether the device lists the extension `name`.
     pub fn has_extension(&self, name: &str) -> bool {
         self.extensions.iter().any(|extension| extension == name)

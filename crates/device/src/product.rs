@@ -75,7 +75,13 @@ impl Product {
             .or_else(|| adreno(&words))
             .or_else(|| words.first().and_then(|word| codename(word)).map(|found| (found, 1)))?;
         let rest = words.get(used..).unwrap_or_default();
-        let known = |word: &String| cores(word).is_some() || revision(word).is_some();
+        // "G1-Ultra": the name says how many cores there are.
+        let sized = matches!(product, Self::Mali { series: 'G', number: 1, .. });
+        let known = |word: &String| {
+            cores(word).is_some()
+                || revision(word).is_some()
+                || sized && ["ultra", "premium", "pro"].contains(&word.as_str())
+        };
         rest.iter().all(known).then_some(product)
     }
 }

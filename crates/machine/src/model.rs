@@ -281,7 +281,7 @@ impl Model {
             Family::Midgard => &MODELS[0],
             Family::Bifrost => &MODELS[1],
             Family::Valhall | Family::Arm5thGen => &MODELS[2],
-            Family::Adreno5xx | Family::Adreno6xx | Family::Adreno7xx => &MODELS[3],
+            Family::Adreno5xx | Family::Adreno6xx | Family::Adreno7xx | Family::Adreno8xx => &MODELS[3],
         };
         Arc::clone(special.get(gpu.name()).unwrap_or(general))
     }

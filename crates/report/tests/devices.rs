@@ -61,6 +61,22 @@ fn text_form() {
     insta::assert_snapshot!(text(&entries(), None, Canvas::default()));
 }
 
+/// Some drivers report 1 MHz: it is not shown as the clock, and the list says what is used instead.
+#[test]
+fn an_impossible_clock_is_shown_as_such() {
+    let mut entries = entries();
+    let opencl = entries[1].opencl.as_mut().unwrap();
+    opencl.probe.clock_mhz = 1;
+    opencl.identification = identify(&opencl.probe);
+    let drawn = text(&entries, None, Canvas::default());
+    let drawn = drawn.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(drawn.contains("GPU with 4 compute units (the driver reports 1 MHz)"), "{drawn}");
+    assert!(
+        drawn.contains("but the driver reports a clock of 1 MHz, which no such GPU has; the model's"),
+        "{drawn}"
+    );
+}
+
 #[test]
 fn text_form_without_opencl() {
     let drawn = text(&entries()[..1], Some("no OpenCL library was found"), Canvas::default());

@@ -55,7 +55,8 @@ impl Device {
         Devices { devices, no_opencl }
     }
 
-    /// The OpenCL GPU with the largest product of compute units and clock, the first among equals; the CPU path when
+    /// The OpenCL GPU with the largest product of compute units and clock (its model's, if the driver reports an
+    /// impossible one), the first among equals; the CPU path when
     /// there is no OpenCL GPU. (An OpenCL device that is the CPU itself, such as PoCL's, is slower than the CPU path.)
     /// Without the feature `cpu`: the first OpenCL device when there is no OpenCL GPU.
     ///
@@ -64,7 +65,8 @@ impl Device {
     pub fn best() -> Result<Self, Error> {
         let strength = |device: &crate::driver::Device| {
             let probe = device.probe();
-            u64::from(probe.compute_units) * u64::from(probe.clock_mhz)
+            let clock_mhz = identify(probe).clock_mhz;
+            u64::from(probe.compute_units) * u64::from(clock_mhz.unwrap_or(1))
         };
         let found = crate::driver::devices();
         let gpus = found.iter().flatten().filter(|device| device.probe().kind == DeviceKind::Gpu);

@@ -193,15 +193,12 @@ pub enum Arithmetic {
 impl Ceilings {
     /// The ceilings of a phone GPU by its model: cores x clock x multiply-adds, and the nominal bandwidth of its
     /// memory, which no kernel fully reaches. `None` for a device without a model. The clock and the number of cores
-    /// are those the device reports, if it does.
+    /// are those the device reports, if it does; an impossible clock, such as 1 MHz, is the model's.
     pub fn of_model(probe: &Probe, arithmetic: Arithmetic) -> Option<Self> {
         let found = identify(probe);
         let gpu = found.model?;
         let cores = found.cores.unwrap_or(gpu.configuration.cores.value);
-        let clock_mhz = match probe.clock_mhz {
-            0 => gpu.configuration.clock_mhz.value,
-            clock => clock,
-        };
+        let clock_mhz = found.clock_mhz.unwrap_or(gpu.configuration.clock_mhz.value);
         let rates = &gpu.operations_per_clock_per_core;
         let rate = match arithmetic {
             Arithmetic::F32 => rates.fp32_fma.value,
@@ -235,7 +232,22 @@ impl Ceilings {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bound, Explanation};
+    use tripipe_device::Probe;
+
+    use super::{Arithmetic, Bound, Ceilings, Explanation};
+
+    /// The clock of the model stands in for one that cannot be true.
+    #[test]
+    fn a_clock_of_1_mhz_is_not_a_ceiling() {
+        let ceiling = |clock_mhz| {
+            let name = "QUALCOMM Adreno(TM) 650".to_owned();
+            let probe = Probe { name, compute_units: 3, clock_mhz, ..Probe::default() };
+            Ceilings::of_model(&probe, Arithmetic::F32).unwrap().operations_per_second
+        };
+        // 256 multiply-adds in 3 cores.
+        let at = |clock_mhz: f64| 2.0 * 256.0 * 3.0 * clock_mhz * 1e6;
+        assert_eq!([1, 0, 587, 670].map(ceiling), [587.0, 587.0, 587.0, 670.0].map(at));
+    }
 
     fn bound(ceiling: &'static str, seconds: f64, measured: f64) -> String {
         let bound = Some(Bound { ceiling, seconds, from: "100.0 GOP/s, measured here".to_owned() });

@@ -26,7 +26,7 @@ fn every_file_of_the_folder_is_built_in_and_reads() {
         };
         assert_eq!(*path, format!("{folder}/{}.toml", gpu.id()), "named after its GPU");
     }
-    assert_eq!(catalog().len(), 30);
+    assert_eq!(catalog().len(), 44);
 }
 
 #[test]
@@ -35,11 +35,12 @@ fn families_are_complete() {
     let counts = [
         (Family::Midgard, 6),
         (Family::Bifrost, 6),
-        (Family::Valhall, 9),
-        (Family::Arm5thGen, 1),
+        (Family::Valhall, 10),
+        (Family::Arm5thGen, 6),
         (Family::Adreno5xx, 2),
-        (Family::Adreno6xx, 4),
-        (Family::Adreno7xx, 2),
+        (Family::Adreno6xx, 6),
+        (Family::Adreno7xx, 6),
+        (Family::Adreno8xx, 2),
     ];
     for (family, expected) in counts {
         assert_eq!(count(family), expected, "{family}");
@@ -55,7 +56,8 @@ fn what_a_family_has_is_there_for_every_model_of_it() {
         assert_eq!(gpu.core.issue_rule.is_some(), valhall, "{name}");
         assert_eq!(operations.convert.is_some(), valhall, "{name}");
         let adreno = gpu.vendor() == Vendor::Qualcomm;
-        assert_eq!(gpu.core.warp_width_double.is_some(), adreno, "{name}");
+        let double = adreno && gpu.family() != Family::Adreno8xx;
+        assert_eq!(gpu.core.warp_width_double.is_some(), double, "{name}");
         assert_eq!(operations.int24_mad.is_some(), adreno, "{name}");
         let waves = matches!(gpu.registers.file, RegisterFile::Waves { .. });
         assert_eq!(waves, adreno, "{name}");
@@ -77,6 +79,56 @@ fn warp_widths_are_those_of_the_guide() {
     for (name, width) in widths {
         assert_eq!(find(name).unwrap().core.warp_width.value, width, "{name}");
     }
+}
+
+/// Compute units that Google's ML Drift tabulates, which are those that Qualcomm's drivers report, and the engines and
+/// multiply-adds of Arm's libGPUInfo.
+#[test]
+fn cores_and_rates_are_those_of_other_tables() {
+    let compute_units = [
+        ("530", 4),
+        ("540", 4),
+        ("620", 1),
+        ("630", 2),
+        ("640", 2),
+        ("642L", 2),
+        ("650", 3),
+        ("660", 3),
+        ("710", 2),
+        ("720", 3),
+        ("730", 4),
+        ("740", 6),
+        ("750", 6),
+        ("830", 12),
+        ("840", 12),
+    ];
+    for (name, cores) in compute_units {
+        assert_eq!(find(name).unwrap().configuration.cores.value, cores, "{name}");
+    }
+    let multiply_adds = [
+        ("g57", 16 * 2),
+        ("g68", 16 * 2),
+        ("g77", 16 * 2),
+        ("g78", 16 * 2),
+        ("g610", 32 * 2),
+        ("g710", 32 * 2),
+        ("g615", 64 * 2),
+        ("g715", 64 * 2),
+        ("g620", 64 * 2),
+        ("g720", 64 * 2),
+        ("g625", 64 * 2),
+        ("g725", 64 * 2),
+        ("g925", 64 * 2),
+        ("g1", 64 * 2),
+    ];
+    for (name, rate) in multiply_adds {
+        assert_eq!(find(name).unwrap().operations_per_clock_per_core.fp32_fma.value, rate, "{name}");
+    }
+    // Qualcomm's peak of the X1-85 in TFLOPS, at 1500 MHz.
+    let x1 = find("x1-85").unwrap();
+    let peak = x1.operations_per_second(x1.operations_per_clock_per_core.fp32_fma.value);
+    let at_1500 = peak * 1500.0 / f64::from(x1.configuration.clock_mhz.value);
+    assert!((at_1500 / 1e12 - 4.6).abs() < 0.05, "{at_1500}");
 }
 
 /// Measured rates can come near the model's peak and not pass it (by more than rounding).
@@ -140,6 +192,12 @@ fn people_write_names_in_many_ways() {
         ("immortalis-g715", "Mali-G715"),
         ("Mali-G715-Immortalis", "Mali-G715"),
         ("t 860", "Mali-T860"),
+        ("g1-ultra", "Mali-G1"),
+        ("Mali G1 Premium MC8", "Mali-G1"),
+        ("immortalis g925", "Mali-G925"),
+        ("642L", "Adreno 642L"),
+        ("x1-85", "Adreno X1-85"),
+        ("Adreno X1-85", "Adreno X1-85"),
         ("Adreno 640", "Adreno 640"),
         ("adreno-640", "Adreno 640"),
         ("adreno640", "Adreno 640"),
@@ -157,12 +215,15 @@ fn people_write_names_in_many_ways() {
 #[test]
 fn an_unknown_name_suggests_what_was_meant() {
     let message = |name: &str| find(name).unwrap_err().to_string();
-    assert_eq!(message("g611"), "no GPU model is called \"g611\"; did you mean Mali-G610, Mali-G615?");
+    assert_eq!(
+        message("g611"),
+        "no GPU model is called \"g611\"; did you mean Mali-G610, Mali-G615, Mali-G1?"
+    );
     assert_eq!(message("adreno 641"), "no GPU model is called \"adreno 641\"; did you mean Adreno 640?");
     let all = message("toaster");
-    assert!(all.starts_with("no GPU model is called \"toaster\"; known are Mali-G31, "), "{all}");
-    assert!(all.ends_with(", Adreno 740"), "{all}");
-    for name in ["", "g", "mali", "642L", "g610 banana", "é"] {
+    assert!(all.starts_with("no GPU model is called \"toaster\"; known are Mali-G1, Mali-G31, "), "{all}");
+    assert!(all.ends_with(", Adreno X1-85"), "{all}");
+    for name in ["", "g", "mali", "641L", "g610 banana", "g610 ultra", "é"] {
         assert!(find(name).is_err(), "{name}");
     }
 }

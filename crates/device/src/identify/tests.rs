@@ -24,7 +24,9 @@ fn what_drivers_call_themselves() {
         ("Mali-G610 (Panfrost)", "", "Mali-G610", ExactProduct),
         ("Mali-LODX r0p0", "OpenCL 3.0 v1.g6p0-01eac0.2819f9d4dbe0b5a2f89c835d8484f9cd", "Mali-G610", ExactProduct),
         ("Mali-TTRX", "", "Mali-G77", ExactProduct),
-        ("Mali-LBEX r1p0", "", "Mali-G78", NearestRelative),
+        ("Mali-LBEX r1p0", "", "Mali-G68", ExactProduct),
+        ("Mali-TDRX r0p1", "", "Mali-G1", ExactProduct),
+        ("Mali-LKRX", "", "Mali-G625", ExactProduct),
         ("Mali-XYZX", "", "none", VendorOnly),
         ("Mali-G715-Immortalis MC11 r1p2", "", "Mali-G715", ExactProduct),
         ("Immortalis-G715 MC11", "", "Mali-G715", ExactProduct),
@@ -39,29 +41,52 @@ fn what_drivers_call_themselves() {
         ("Mali-G310 r0p0", "", "Mali-G310", ExactProduct),
         ("Mali-G57 MC2", "", "Mali-G57", ExactProduct),
         ("Mali-G52 r1p0", "", "Mali-G52", ExactProduct),
-        ("Mali-G68 MC4", "", "Mali-G78", NearestRelative),
+        ("Mali-G68 MC4", "", "Mali-G68", ExactProduct),
+        ("Mali-G68", "", "Mali-G68", ExactProduct),
         ("Mali-G78AE", "", "Mali-G78", SameProductOtherConfiguration),
-        ("Mali-G925-Immortalis MC12 r0p1", "", "Mali-G720", NearestRelative),
-        ("Mali-G625 MC2", "", "Mali-G720", NearestRelative),
-        ("Mali G1-Ultra MC12", "", "Mali-G720", NearestRelative),
-        ("Mali-G950 MC9", "", "Mali-G720", NearestRelative),
+        ("Mali-G620 MC4", "", "Mali-G620", ExactProduct),
+        ("Mali-G720 MC7", "", "Mali-G720", SameProductOtherConfiguration),
+        ("Mali-G720-Immortalis r0p0", "OpenCL 3.0 v1.r53p0", "Mali-G720", ExactProduct),
+        ("Mali-G625 MC2", "", "Mali-G625", ExactProduct),
+        ("Mali-G725 MC6", "", "Mali-G725", ExactProduct),
+        ("Mali-G925-Immortalis MC12 r0p1", "", "Mali-G925", ExactProduct),
+        ("Immortalis-G925 MC12", "", "Mali-G925", ExactProduct),
+        ("Mali-G1-Ultra MC12", "", "Mali-G1", ExactProduct),
+        ("Mali G1-Ultra MC12", "", "Mali-G1", ExactProduct),
+        ("Mali-G1-Pro MC4", "", "Mali-G1", SameProductOtherConfiguration),
+        ("Mali-G2-Ultra MC12", "", "Mali-G1", NearestRelative),
+        ("Mali-G950 MC9", "", "Mali-G925", NearestRelative),
         ("Mali-450 MP4", "", "none", VendorOnly),
-        ("QUALCOMM Adreno(TM) 642L", "", "Adreno 640", NearestRelative),
-        ("QUALCOMM Adreno(TM)", "OpenCL 3.0 Adreno(TM) 642L", "Adreno 640", NearestRelative),
+        ("QUALCOMM Adreno(TM) 642L", "", "Adreno 642L", ExactProduct),
+        ("QUALCOMM Adreno(TM)", "OpenCL 3.0 Adreno(TM) 642L", "Adreno 642L", ExactProduct),
+        ("QUALCOMM Adreno(TM)", "OpenCL 2.0 Adreno(TM) 620", "Adreno 620", ExactProduct),
+        ("QUALCOMM Adreno(TM) 643", "OpenCL 3.0 Adreno(TM) 643", "Adreno 642L", NearestRelative),
+        ("QUALCOMM Adreno(TM) 710", "", "Adreno 710", ExactProduct),
+        ("QUALCOMM Adreno(TM) 720", "OpenCL 3.0 Adreno(TM) 720", "Adreno 720", ExactProduct),
+        ("QUALCOMM Adreno(TM) 750", "OpenCL 3.0 Adreno(TM) 750", "Adreno 750", ExactProduct),
+        ("QUALCOMM Adreno(TM) 830", "OpenCL 3.0 Adreno(TM) 830", "Adreno 830", ExactProduct),
+        ("QUALCOMM Adreno(TM) 840", "OpenCL 3.0 Adreno(TM) 840", "Adreno 840", ExactProduct),
+        ("QUALCOMM Adreno(TM) 825", "", "Adreno 830", NearestRelative),
         ("QUALCOMM Adreno(TM)", "OpenCL 2.0 Adreno(TM) 640", "Adreno 640", ExactProduct),
         ("QUALCOMM Adreno(TM)", "OpenCL 3.0 Adreno(TM) 740", "Adreno 740", ExactProduct),
         ("QUALCOMM Adreno(TM)", "OpenCL 2.0 Adreno(TM) 506", "Adreno 530", NearestRelative),
-        ("QUALCOMM Adreno(TM)", "OpenCL 3.0 Adreno(TM) 750", "Adreno 740", NearestRelative),
+        ("QUALCOMM Adreno(TM)", "OpenCL 3.0 Adreno(TM) 750", "Adreno 750", ExactProduct),
         ("QUALCOMM Adreno(TM)", "OpenCL 3.0 Adreno(TM) 702", "Adreno 660", NearestRelative),
-        ("QUALCOMM Adreno(TM)", "OpenCL 3.0 Adreno(TM) 830", "Adreno 740", OtherGeneration),
+        ("QUALCOMM Adreno(TM)", "OpenCL 3.0 Adreno(TM) 830", "Adreno 830", ExactProduct),
         ("QUALCOMM Adreno(TM)", "OpenCL 1.2 Adreno(TM) 330", "Adreno 530", OtherGeneration),
+        ("QUALCOMM Adreno(TM)", "OpenCL 3.0 Adreno(TM) 910", "Adreno 840", OtherGeneration),
         ("QUALCOMM Adreno(TM)", "OpenCL 3.0", "none", VendorOnly),
+        ("QUALCOMM ", "", "none", VendorOnly),
+        ("QUALCOMM ", "OpenCL 3.0 Adreno(TM) 750", "Adreno 750", ExactProduct),
         ("Adreno (TM) 740", "", "Adreno 740", ExactProduct),
         ("Turnip Adreno (TM) 740", "", "Adreno 740", ExactProduct),
         ("FD640", "", "Adreno 640", ExactProduct),
         ("FD735", "OpenCL 3.0", "Adreno 730", NearestRelative),
-        ("Adreno X1-85", "", "Adreno 740", NearestRelative),
-        ("Qualcomm(R) Adreno(TM) X1-85 GPU", "", "Adreno 740", NearestRelative),
+        ("FD750", "", "Adreno 750", ExactProduct),
+        ("Adreno X1-85", "", "Adreno X1-85", ExactProduct),
+        ("Qualcomm(R) Adreno(TM) X1-85 GPU", "", "Adreno X1-85", ExactProduct),
+        ("Qualcomm(R) Adreno(TM) X1-45 GPU", "", "Adreno X1-85", NearestRelative),
+        ("Qualcomm(R) Adreno(TM) X2-90 GPU", "", "Adreno 840", NearestRelative),
         ("Adreno Z9-10", "", "none", VendorOnly),
         ("pthread-skylake-avx512-AMD EPYC", "OpenCL 3.0 PoCL HSTR: pthread", "none", NotAMobileGpu),
         ("cpu-haswell-Intel(R) Xeon(R) CPU", "OpenCL 3.0 PoCL", "none", NotAMobileGpu),
@@ -90,19 +115,18 @@ fn what_drivers_call_themselves() {
 fn the_sentence_says_why() {
     let why = |name: &str| identify(&named(name)).why;
     assert_eq!(
-        why("QUALCOMM Adreno(TM) 642L"),
-        "Adreno 642L is not in the catalog; nearest relative: Adreno 640 (same generation: \
+        why("QUALCOMM Adreno(TM) 644"),
+        "Adreno 644 is not in the catalog; nearest relative: Adreno 642L (same generation: \
          Adreno 6xx)"
     );
     assert_eq!(
-        why("Mali-G68 MC4"),
-        "Mali-G68 is not in the catalog; nearest relative: Mali-G78 (same generation: Valhall \
-         gen2)"
+        why("Mali-T820"),
+        "Mali-T820 is not in the catalog; nearest relative: Mali-T830 (same generation: Midgard)"
     );
     assert_eq!(
         why("Mali-G950"),
         "Mali-G950 is not in the catalog and not among the products known; nearest relative: \
-         Mali-G720 (same generation: Arm 5th Gen)"
+         Mali-G925 (same generation: Arm 5th Gen)"
     );
     assert_eq!(
         why("NVIDIA H200"),
@@ -187,6 +211,67 @@ fn a_cpu_of_a_phone_is_no_gpu() {
     );
 }
 
+/// Old and odd drivers name the vendor only. The sentence says so, and what to do.
+#[test]
+fn a_qualcomm_without_a_product_is_not_identified() {
+    for (name, vendor) in [
+        ("QUALCOMM Adreno(TM)", "QUALCOMM"),
+        ("QUALCOMM Adreno(TM)", ""),
+        ("QUALCOMM ", "QUALCOMM"),
+        ("QUALCOMM ", ""),
+        ("", "QUALCOMM"),
+    ] {
+        let found = identify(&Probe {
+            vendor: vendor.to_owned(),
+            version: "OpenCL 3.0 QUALCOMM build: commit unknown".to_owned(),
+            kind: DeviceKind::Gpu,
+            max_work_group_size: 1024,
+            compute_units: 6,
+            ..named(name)
+        });
+        assert_eq!((model_name(&found), found.certainty), ("none", Certainty::VendorOnly), "{name:?}");
+        assert_eq!((found.vendor, found.family), (Some(Vendor::Qualcomm), None), "{name:?}");
+        let shown = if name.is_empty() { "a device without a name" } else { name.trim() };
+        assert_eq!(
+            found.why,
+            format!(
+                "{shown} is a GPU by Qualcomm, but neither its name nor its version says which; no model, kernels \
+                 are chosen from its probed limits. To analyze a kernel for it, name its model, which the data \
+                 sheet of the phone gives; a newer driver may report it"
+            )
+        );
+    }
+}
+
+/// Drivers of an Adreno 650 report 1 MHz, a driver of a Mali-G71 5 MHz.
+#[test]
+fn an_impossible_clock_is_not_believed() {
+    let clock = |name: &str, clock_mhz| Probe { clock_mhz, ..named(name) };
+    for (name, reported, instead) in [("QUALCOMM Adreno(TM) 650", 1, 587), ("Mali-G71", 5, 1037)] {
+        let probe = clock(name, reported);
+        assert_eq!(probe.believed_clock_mhz(), None, "{reported}");
+        let found = identify(&probe);
+        assert_eq!(found.clock_mhz, Some(instead));
+        assert_eq!(
+            found.differences,
+            [format!(
+                "the driver reports a clock of {reported} MHz, which no such GPU has; the model's {instead} MHz \
+                 is used"
+            )]
+        );
+    }
+    let found = identify(&clock("QUALCOMM Adreno(TM) 650", 670));
+    assert_eq!(
+        (found.clock_mhz, found.differences.len()),
+        (Some(670), 0),
+        "a real clock goes before the model's"
+    );
+    let found = identify(&clock("QUALCOMM Adreno(TM) 650", 0));
+    assert_eq!((found.clock_mhz, found.differences.len()), (Some(587), 0), "not reported");
+    let found = identify(&clock("QUALCOMM ", 1));
+    assert_eq!((found.clock_mhz, found.differences.len()), (None, 0), "no model, no clock");
+}
+
 #[test]
 fn a_device_that_disagrees_with_its_model_is_believed() {
     let found = identify(&Probe {
@@ -264,7 +349,7 @@ proptest! {
     fn the_relative_is_the_nearest(number in 600_u32..=699) {
         let found = identify(&named(&format!("Adreno (TM) {number}")));
         let chosen = super::number(found.model.unwrap()).unwrap();
-        for other in [630_u32, 640, 650, 660] {
+        for other in [620_u32, 630, 640, 642, 650, 660] {
             prop_assert!(chosen.abs_diff(number) <= other.abs_diff(number));
         }
     }

@@ -79,7 +79,7 @@ impl Family {
             (Some(Model::Bifrost | Model::Valhall | Model::Arm5thGen), _) | (None, Some(Vendor::Arm)) => {
                 Self::Bifrost
             }
-            (Some(Model::Adreno5xx | Model::Adreno6xx | Model::Adreno7xx), _)
+            (Some(Model::Adreno5xx | Model::Adreno6xx | Model::Adreno7xx | Model::Adreno8xx), _)
             | (None, Some(Vendor::Qualcomm)) => Self::Adreno,
             (None, None) => Self::Desktop,
         }

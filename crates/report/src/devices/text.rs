@@ -59,8 +59,14 @@ fn facts(opencl: &OpenCl, canvas: Canvas, out: &mut String) {
     let (major, minor) = probe.opencl_c;
     let [x, y, z] = probe.max_work_item_sizes;
     let mut compute = vec![format!("{} with {} compute units", kind(probe.kind), probe.compute_units)];
-    if probe.clock_mhz > 0 {
-        let _ = write!(compute[0], " at {} MHz", probe.clock_mhz);
+    match probe.believed_clock_mhz() {
+        Some(clock) => {
+            let _ = write!(compute[0], " at {clock} MHz");
+        }
+        None if probe.clock_mhz > 0 => {
+            let _ = write!(compute[0], " (the driver reports {} MHz)", probe.clock_mhz);
+        }
+        None => {}
     }
     if probe.opencl_c != (0, 0) {
         compute.push(format!("OpenCL C {major}.{minor}"));
