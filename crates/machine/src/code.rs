@@ -60,11 +60,17 @@ pub struct Issue {
     pub operations: SmallVec<[(usize, Operation); 2]>,
 }
 
+/// Registers read at the end of a block, and the registers of the next block's parameter that they become.
+pub type Passed = (Vec<Register>, Vec<Register>);
+
 /// A kernel as compiled for a GPU.
 #[derive(Clone, Debug)]
 pub struct Code {
     /// The issues of each block of the kernel, in order.
     pub blocks: SecondaryMap<Block, Vec<Issue>>,
+    /// For each block, what it passes to its successors: registers read, and the registers of the parameters that they
+    /// become.
+    pub passed: SecondaryMap<Block, Vec<Passed>>,
     /// The registers of the code.
     pub registers: PrimaryMap<Register, RegisterData>,
     /// Registers a work-item uses.

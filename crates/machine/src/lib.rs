@@ -29,7 +29,7 @@ mod sums;
 mod uniform;
 mod work;
 
-pub use code::{Code, Issue, Operation, Register, RegisterData, WorkRegisters};
+pub use code::{Code, Issue, Operation, Passed, Register, RegisterData, WorkRegisters};
 pub use model::{Model, Pipe, Recipe, Unit, Units};
 pub use work::Work;
 
@@ -74,7 +74,20 @@ pub fn compile_as(kernel: &Kernel, gpu: &Gpu, model: &Model) -> Code {
     let Assembled { blocks, registers, work } =
         kept.filter(keeps).unwrap_or_else(|| parts.assemble(allocate::most_live(gpu, model)));
     let uniform_bits = lowered.uniform.bits(kernel, &cfg);
-    Code { blocks, registers, work, uniform_bits, hoisted: lowered.uniform.hoisted, unknown: lowered.unknown }
+    let mut passed = SecondaryMap::new();
+    for block in &cfg.order {
+        let edges = lowered.edges[*block].iter();
+        passed[*block] = edges.map(|(from, to)| (from.to_vec(), to.to_vec())).collect();
+    }
+    Code {
+        blocks,
+        passed,
+        registers,
+        work,
+        uniform_bits,
+        hoisted: lowered.uniform.hoisted,
+        unknown: lowered.unknown,
+    }
 }
 
 /// A lowered kernel and the facts about it that scheduling and allocation need.

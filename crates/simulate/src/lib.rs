@@ -5,6 +5,7 @@
 
 pub mod image;
 pub mod math;
+pub mod trace;
 pub mod watch;
 
 mod arch;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Top-level modules; those of one line do not name each other.
 const LAYERS: [&[&str]; 5] =
-    [&["arch", "source"], &["math", "image"], &["execute"], &["watch"], &["simulator"]];
+    [&["arch", "source"], &["math", "image"], &["execute"], &["trace", "watch"], &["simulator"]];
 
 /// The Rust files of a module, which is a file or a folder.
 fn files(module: &Path) -> Vec<PathBuf> {

@@ -127,7 +127,43 @@ impl Job<'_> {
         globals: Vec<Global<'l>>,
         observer: Option<&'l mut (dyn Observer + 'l)>,
     ) -> (Outcome, Vec<Global<'l>>) {
-        let mut state = State {
+        let mut state = self.state(globals, observer);
+        let mut warps: Vec<Warp> = Vec::new();
+        let mut outcome = Outcome::default();
+        let total = self.range.groups.iter().product();
+        for position in groups {
+            self.place(&mut state, self.schedule.group(position, total));
+            state.run_group(&mut warps);
+            state.observe(|observer, s| observer.end_group(s));
+            if let Some(stop) = state.stop.take() {
+                outcome.stop = Some((state.group, stop));
+                break;
+            }
+            outcome.ended += 1;
+        }
+        outcome.entered = state.entered;
+        outcome.printed = state.printed;
+        (outcome, state.memory.globals)
+    }
+
+    /// Makes a group the current one; `linear` counts groups with dimension 0 fastest.
+    pub(crate) fn place(&self, state: &mut State<'_>, linear: u64) {
+        let range = self.range;
+        let [x, y, _] = range.groups;
+        let id = [linear % x, linear / x % y, linear / (x * y)];
+        state.group.id = id;
+        state.group.local = std::array::from_fn(|d| {
+            range.enqueued_local[d].min(range.global[d] - id[d] * range.enqueued_local[d])
+        });
+    }
+
+    /// The state of a thread before its first group.
+    pub(crate) fn state<'l>(
+        &'l self,
+        globals: Vec<Global<'l>>,
+        observer: Option<&'l mut (dyn Observer + 'l)>,
+    ) -> State<'l> {
+        State {
             arch: Arch::new(),
             kernel: self.kernel,
             code: self.code,
@@ -153,30 +189,7 @@ impl Job<'_> {
             printed: Vec::new(),
             blends: false,
             observer,
-        };
-        let mut warps: Vec<Warp> = Vec::new();
-        let mut outcome = Outcome::default();
-        let range = self.range;
-        let total = range.groups.iter().product();
-        for position in groups {
-            let linear = self.schedule.group(position, total);
-            let [x, y, _] = range.groups;
-            let id = [linear % x, linear / x % y, linear / (x * y)];
-            state.group.id = id;
-            state.group.local = std::array::from_fn(|d| {
-                range.enqueued_local[d].min(range.global[d] - id[d] * range.enqueued_local[d])
-            });
-            state.run_group(&mut warps);
-            state.observe(|observer, s| observer.end_group(s));
-            if let Some(stop) = state.stop.take() {
-                outcome.stop = Some((state.group, stop));
-                break;
-            }
-            outcome.ended += 1;
         }
-        outcome.entered = state.entered;
-        outcome.printed = state.printed;
-        (outcome, state.memory.globals)
     }
 
     /// A warp with all constants and arguments in its registers.

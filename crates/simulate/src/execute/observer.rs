@@ -27,6 +27,9 @@ pub(crate) trait Observer {
     /// The current warp starts with the work-items from [`super::state::Warp::first_item`] on.
     fn start_warp(&mut self, s: &State<'_>);
 
+    /// The active lanes run in a block of the kernel: from its start on if `first`, else after a wait within it.
+    fn enter(&mut self, _s: &State<'_>, _block: ir::Block, _first: bool) {}
+
     /// An instruction is about to run for the active lanes.
     fn instruction(&mut self, s: &mut State<'_>, i: &Inst) -> Observed;
 

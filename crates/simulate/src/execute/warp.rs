@@ -30,6 +30,9 @@ impl State<'_> {
                 if first == 0 {
                     self.entered[block as usize] += u64::from(self.mask.count_ones());
                 }
+                if let (true, Some(of)) = (self.observer.is_some(), at.of) {
+                    self.observe(|observer, s| observer.enter(s, of, first == 0));
+                }
                 let alone = self.warp.parties.is_empty() && code.spins.is_empty();
                 let careful = !alone && self.others_keep_all();
                 for (index, inst) in insts.iter().enumerate() {

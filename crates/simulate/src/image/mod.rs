@@ -179,6 +179,11 @@ impl Image {
         self.stride[0]
     }
 
+    /// Bytes from a row to the next, and from a slice or layer to the next; 0 if there is only one.
+    pub fn pitch(&self) -> [u64; 2] {
+        [self.stride[1] as u64, self.stride[2] as u64]
+    }
+
     /// The kind of texel that kernels see.
     pub fn kind(&self) -> TexelKind {
         self.format.kind()

@@ -1,5 +1,6 @@
 //! Runs a launch: lays out its memory, checks the limits, and collects the outcome.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use cranelift_entity::SecondaryMap;
@@ -12,7 +13,7 @@ use super::binding::{Bound, bind};
 use super::memory::Objects;
 use super::options::Options;
 use super::outcome::{Checked, Report, RunError};
-use super::program::Loaded;
+use super::program::{Loaded, Purpose};
 use super::range::range;
 use crate::execute::code::Code;
 use crate::execute::launch::Job;
@@ -29,6 +30,19 @@ use crate::watch::plan::watchers;
 use crate::watch::shadow::BYTES_PER_PRIVATE_BYTE;
 use crate::watch::state::Watch;
 use crate::watch::{Checks, kernel as whole};
+
+/// A launch bound to the memory of its arguments.
+pub(super) struct SetUp {
+    pub(super) code: Arc<Code>,
+    pub(super) layout: Layout,
+    pub(super) range: Group,
+    pub(super) schedule: Schedule,
+    /// Threads that may share its work-groups.
+    pub(super) threads: usize,
+    /// Bits of each component of each argument.
+    pub(super) values: Vec<Vec<u64>>,
+    pub(super) images: Vec<BoundImage>,
+}
 
 /// What a checked launch found, and the checks that could not be made.
 #[derive(Debug, Default)]
@@ -47,16 +61,13 @@ impl Simulator {
         Ok(Checked { findings, left_out, report })
     }
 
-    pub(super) fn launch(
-        &mut self,
-        launch: &Launch,
-        checks: Option<&Checks>,
-    ) -> Result<(Report, Found), ExecuteError> {
-        let code = self.load(&launch.program)?.code(&launch.program, &launch.entry, checks.is_some())?;
+    /// Binds a launch to the memory of its arguments, and checks the limits.
+    pub(super) fn set_up(&mut self, launch: &Launch, purpose: Purpose) -> Result<SetUp, ExecuteError> {
+        let code = self.load(&launch.program)?.code(&launch.program, &launch.entry, purpose)?;
         let missing =
             |what: &str| ExecuteError::NotOffered { what: what.to_owned(), device: self.probe.name.clone() };
-        let loaded = self.programs.get_mut(&launch.program).ok_or_else(|| missing("the program"))?;
-        let Loaded { module, objects: kept, .. } = loaded;
+        let loaded = self.programs.get(&launch.program).ok_or_else(|| missing("the program"))?;
+        let module = &loaded.module;
         let kernel = module.kernel(&launch.entry).ok_or_else(|| missing("the kernel"))?;
         let bound = bind(&self.objects, kernel, launch)?;
         let layout = Layout::new(module, kernel, &bound.passed);
@@ -79,15 +90,31 @@ impl Simulator {
             0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             threads => threads,
         };
-        let at_once = if checks.is_some() { 1 } else { threads };
+        let at_once = if purpose == Purpose::Run { threads } else { 1 };
         let need = Need { code: &code, layout: &layout, range: &range, schedule, at_once };
-        need.check(module, checks.is_some(), self.options.memory_bytes)?;
+        need.check(module, purpose == Purpose::Check, self.options.memory_bytes)?;
         let Bound { values, images, .. } = bound;
         let values = with_pointers(values, kernel, &layout);
         let images: Vec<BoundImage> = images
             .into_iter()
             .map(|(index, image)| BoundImage { image, object: layout.arguments[index] })
             .collect();
+        Ok(SetUp { code, layout, range, schedule, threads, values, images })
+    }
+
+    pub(super) fn launch(
+        &mut self,
+        launch: &Launch,
+        checks: Option<&Checks>,
+    ) -> Result<(Report, Found), ExecuteError> {
+        let purpose = if checks.is_some() { Purpose::Check } else { Purpose::Run };
+        let SetUp { code, layout, range, schedule, threads, values, images } =
+            self.set_up(launch, purpose)?;
+        let missing =
+            |what: &str| ExecuteError::NotOffered { what: what.to_owned(), device: self.probe.name.clone() };
+        let loaded = self.programs.get_mut(&launch.program).ok_or_else(|| missing("the program"))?;
+        let Loaded { module, objects: kept, .. } = loaded;
+        let kernel = module.kernel(&launch.entry).ok_or_else(|| missing("the kernel"))?;
         let mut globals = globals(module, kept.as_deref(), &layout, &mut self.objects);
         let start = Instant::now();
         let steps = self.options.steps;
@@ -251,7 +278,13 @@ fn keep_written(watch: &mut Watch, module: &Module, layout: &Layout, objects: &m
 }
 
 /// Why a launch that stopped early has no result.
-fn failure(group: &Group, stop: Stop, module: &Module, kernel: &Kernel, options: &Options) -> RunError {
+pub(super) fn failure(
+    group: &Group,
+    stop: Stop,
+    module: &Module,
+    kernel: &Kernel,
+    options: &Options,
+) -> RunError {
     let name = kernel.name.clone();
     match stop {
         Stop::Fault(fault) => RunError::Fault {

@@ -63,7 +63,11 @@ impl Objects {
         self.all.get(&memory).map_or(Access::ReadWrite, |object| object.access)
     }
 
-    /// The storage that holds an object's bytes; `None` if it was released.
+    /// The bytes of a storage.
+    pub(super) fn stored(&self, storage: MemoryId) -> Option<&[u8]> {
+        self.storage.get(&storage).map(|storage| &storage.bytes[..])
+    }
+
     pub(super) fn storage(&mut self, storage: MemoryId) -> Option<&mut Storage> {
         self.storage.get_mut(&storage)
     }

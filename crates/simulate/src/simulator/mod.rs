@@ -8,6 +8,7 @@ mod options;
 mod outcome;
 mod program;
 mod range;
+mod trace;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -15,14 +16,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tripipe_device::Probe;
-use tripipe_ir::{ObjectData, Space};
+use tripipe_ir::{Kernel, ObjectData, Space};
 use tripipe_launch::{
     Access, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, Program, Timing,
 };
 
 use crate::execute::rows::WIDTH;
 use memory::Objects;
-use program::Loaded;
+use program::{Loaded, Purpose};
 
 pub use options::{Options, Prebuilt};
 pub use outcome::{Checked, Report, RunError};
@@ -65,6 +66,18 @@ impl Simulator {
     /// The reports of the launches of the last [`Executor::run`], one each.
     pub fn reports(&self) -> &[Report] {
         &self.reports
+    }
+
+    /// A kernel as it is run, built at the first call.
+    ///
+    /// # Errors
+    /// As [`Executor::prepare`].
+    pub fn kernel(&mut self, program: &Arc<Program>, entry: &str) -> Result<&Kernel, ExecuteError> {
+        let device = self.probe.name.clone();
+        let loaded = self.load(program)?;
+        loaded.code(program, entry, Purpose::Run)?;
+        let kernel = loaded.module.kernel(entry);
+        kernel.ok_or_else(|| ExecuteError::NotOffered { what: format!("the kernel `{entry}`"), device })
     }
 
     /// A program, built at the first call.
@@ -113,7 +126,7 @@ impl Executor for Simulator {
 
     fn prepare(&mut self, program: &Arc<Program>, entry: &str) -> Result<KernelFacts, ExecuteError> {
         let loaded = self.load(program)?;
-        loaded.code(program, entry, false)?;
+        loaded.code(program, entry, Purpose::Run)?;
         let bytes = |wanted: Space| {
             loaded.module.kernel(entry).map_or(0, |kernel| {
                 kernel.objects.values().filter(|object| object.space == wanted).map(ObjectData::bytes).sum()
@@ -131,7 +144,7 @@ impl Executor for Simulator {
     fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
         // Errors that can be detected up front are reported before anything runs.
         for launch in launches {
-            self.load(&launch.program)?.code(&launch.program, &launch.entry, false)?;
+            self.load(&launch.program)?.code(&launch.program, &launch.entry, Purpose::Run)?;
         }
         self.reports.clear();
         let mut timings = Vec::with_capacity(launches.len());

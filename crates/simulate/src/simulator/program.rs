@@ -11,14 +11,26 @@ use super::options::Options;
 use crate::execute::code::Code;
 use crate::execute::decode::{self, Observes};
 use crate::source::place_of;
+use crate::trace;
 use crate::watch::plan::watchers;
+
+/// What code is decoded for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Purpose {
+    /// Running.
+    Run,
+    /// Running with checks.
+    Check,
+    /// Recording.
+    Trace,
+}
 
 /// A program that was built.
 pub(super) struct Loaded {
     pub(super) module: Module,
     refused: Vec<spirv::Refused>,
-    /// By kernel, and by whether the code is for checked launches.
-    codes: HashMap<(String, bool), Arc<Code>>,
+    /// By kernel and purpose.
+    codes: HashMap<(String, Purpose), Arc<Code>>,
     /// Program-scope objects keep their contents between launches. Kernels number objects differently, so constants
     /// are created again.
     pub(super) objects: Option<Vec<Vec<u8>>>,
@@ -73,10 +85,10 @@ impl Loaded {
         &mut self,
         program: &Program,
         entry: &str,
-        watched: bool,
+        purpose: Purpose,
     ) -> Result<Arc<Code>, ExecuteError> {
         let name = program.name.to_string();
-        if let Some(code) = self.codes.get(&(entry.to_owned(), watched)) {
+        if let Some(code) = self.codes.get(&(entry.to_owned(), purpose)) {
             return Ok(Arc::clone(code));
         }
         let Some(kernel) = self.module.kernel(entry) else {
@@ -107,9 +119,14 @@ impl Loaded {
             let data = &kernel.insts[inst];
             (data.op.to_string(), place_of(module, kernel, inst))
         };
-        let watchers = watched.then(|| watchers(kernel));
-        let observes = watchers.as_ref().map(|watchers| |inst: Inst| watchers[inst].is_some());
-        let observes = observes.as_ref().map(|observes| observes as Observes<'_>);
+        let watchers = (purpose == Purpose::Check).then(|| watchers(kernel));
+        let checked = |inst: Inst| watchers.as_ref().is_some_and(|watchers| watchers[inst].is_some());
+        let traced = |inst: Inst| trace::observes(kernel, inst);
+        let observes: Option<Observes<'_>> = match purpose {
+            Purpose::Run => None,
+            Purpose::Check => Some(&checked),
+            Purpose::Trace => Some(&traced),
+        };
         let code = decode::decode(kernel, describe, observes).map_err(|error| ExecuteError::Build {
             part: error.place.as_ref().map(|place| place.file.clone()).filter(|file| *file != name),
             program: name,
@@ -118,7 +135,7 @@ impl Loaded {
             log: error.to_string(),
         })?;
         let code = Arc::new(code);
-        self.codes.insert((entry.to_owned(), watched), Arc::clone(&code));
+        self.codes.insert((entry.to_owned(), purpose), Arc::clone(&code));
         Ok(code)
     }
 }

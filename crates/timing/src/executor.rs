@@ -1,0 +1,235 @@
+//! A virtual GPU: an executor whose results are computed and whose times are predicted.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use tripipe_device::{DeviceKind, Gpu, Probe};
+use tripipe_ir::front::clang;
+use tripipe_launch::{
+    Access, Argument, ExecuteError, Executor, ImageShape, KernelFacts, Launch, MemoryId, MemoryKind, NdRange,
+    Program, Timing,
+};
+use tripipe_simulate::{Options as SimulatorOptions, Prebuilt, Simulator};
+
+use crate::compiled::Compiled;
+use crate::local;
+use crate::predict::{Options, Prediction, predict};
+
+/// How a virtual GPU runs launches.
+#[derive(Clone, Debug, Default)]
+pub struct VirtualOptions {
+    /// How times are predicted.
+    pub prediction: Options,
+    /// Whether launches are only timed: memory keeps its contents.
+    pub time_only: bool,
+    /// Finds the SPIR-V of programs that were built ahead of time, so that no compiler is needed.
+    pub prebuilt: Option<Prebuilt>,
+}
+
+/// What decides a prediction, if the kernel's path and addresses do not depend on the contents of memory.
+#[derive(Clone, Debug, PartialEq)]
+struct Key {
+    arguments: Vec<Argument>,
+    range: NdRange,
+}
+
+/// A GPU that is not there.
+///
+/// [`Executor::run`] computes the results on the host's CPU and returns predicted times, on a timeline of its own that
+/// starts at 0 and on which launches follow each other. The probe has the GPU's own limits and extensions.
+pub struct VirtualGpu {
+    gpu: &'static Gpu,
+    probe: Probe,
+    simulator: Simulator,
+    options: VirtualOptions,
+    /// End of the last launch on the timeline.
+    now_ns: f64,
+    predictions: Vec<Prediction>,
+    kernels: HashMap<(Arc<Program>, String), Known>,
+}
+
+/// A compiled kernel, and the predictions of its launches.
+struct Known {
+    compiled: Compiled,
+    predictions: Vec<(Key, Prediction)>,
+}
+
+impl VirtualGpu {
+    /// A virtual GPU without memory objects.
+    pub fn new(gpu: &'static Gpu, options: VirtualOptions) -> Self {
+        let build = clang::Build { optimization: clang::Optimization::Driver, ..clang::Build::default() };
+        let simulator = Simulator::new(SimulatorOptions {
+            gpu: Some(gpu),
+            build,
+            prebuilt: options.prebuilt,
+            ..SimulatorOptions::default()
+        });
+        let limits = simulator.probe();
+        let probe = Probe {
+            platform: "Tripipe".into(),
+            name: format!("{} (predicted)", gpu.name()),
+            version: "OpenCL 3.0 Tripipe".into(),
+            driver: env!("CARGO_PKG_VERSION").into(),
+            opencl_c: (3, 0),
+            kind: DeviceKind::Gpu,
+            address_bits: 64,
+            global_memory_bytes: limits.global_memory_bytes,
+            max_buffer_bytes: limits.max_buffer_bytes,
+            max_constant_bytes: limits.max_constant_bytes,
+            base_alignment_bytes: limits.base_alignment_bytes,
+            non_uniform_work_groups: limits.non_uniform_work_groups,
+            preferred_vector_width: limits.preferred_vector_width,
+            ..gpu.expected_probe()
+        };
+        Self { gpu, probe, simulator, options, now_ns: 0.0, predictions: Vec::new(), kernels: HashMap::new() }
+    }
+
+    /// The GPU.
+    pub fn gpu(&self) -> &'static Gpu {
+        self.gpu
+    }
+
+    /// The predictions of the launches of the last [`Executor::run`], one each.
+    pub fn predictions(&self) -> &[Prediction] {
+        &self.predictions
+    }
+
+    /// The output that kernels have printed since the last call.
+    pub fn take_printed(&mut self) -> Vec<u8> {
+        self.simulator.take_printed()
+    }
+
+    /// A kernel, compiled at the first call.
+    fn known(&mut self, program: &Arc<Program>, entry: &str) -> Result<&mut Known, ExecuteError> {
+        let key = (Arc::clone(program), entry.to_owned());
+        Ok(match self.kernels.entry(key) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let compiled = Compiled::new(self.gpu, self.simulator.kernel(program, entry)?)?;
+                place.insert(Known { compiled, predictions: Vec::new() })
+            }
+        })
+    }
+
+    /// A launch with the work-group size that the driver chooses if it names none.
+    fn with_local(&mut self, launch: &Launch) -> Result<Launch, ExecuteError> {
+        let most = self.known(&launch.program, &launch.entry)?.compiled.most_items;
+        let required = self.simulator.kernel(&launch.program, &launch.entry)?.required_local_size;
+        let mut launch = launch.clone();
+        match launch.range.local_size() {
+            None if required.is_none() => {
+                let global = launch.range.global_size().map(|extent| extent as u64);
+                let [x, y, z] =
+                    local::choose(self.gpu, global, u64::from(most)).map(|extent| extent as usize);
+                launch.range = launch.range.local(x, y, z);
+            }
+            None => {}
+            Some(local) => {
+                let items = local.iter().try_fold(1usize, |all, extent| all.checked_mul(*extent));
+                if items.is_none_or(|items| items > most as usize) {
+                    return Err(ExecuteError::Range {
+                        entry: launch.entry.clone(),
+                        range: format!("{:?}", launch.range),
+                        reason: format!(
+                            "a work-group of `{}` has at most {most} work-items on {}",
+                            launch.entry,
+                            self.gpu.name()
+                        ),
+                    });
+                }
+            }
+        }
+        Ok(launch)
+    }
+
+    /// The prediction of a launch.
+    fn predict(&mut self, launch: &Launch) -> Result<Prediction, ExecuteError> {
+        let key = Key { arguments: launch.arguments.clone(), range: launch.range };
+        let known = self.known(&launch.program, &launch.entry)?;
+        if let Some((_, prediction)) = known.predictions.iter().find(|(other, _)| *other == key) {
+            return Ok(prediction.clone());
+        }
+        let compiled = known.compiled.clone();
+        let prediction = predict(&mut self.simulator, launch, self.gpu, &compiled, &self.options.prediction)?;
+        if !compiled.depends_on_memory {
+            let known = self.known(&launch.program, &launch.entry)?;
+            known.predictions.push((key, prediction.clone()));
+        }
+        Ok(prediction)
+    }
+}
+
+impl Executor for VirtualGpu {
+    fn probe(&self) -> &Probe {
+        &self.probe
+    }
+
+    fn allocate(
+        &mut self,
+        kind: &MemoryKind,
+        access: Access,
+        initial: Option<&[u8]>,
+    ) -> Result<MemoryId, ExecuteError> {
+        self.simulator.allocate(kind, access, initial)
+    }
+
+    fn image_over_buffer(
+        &mut self,
+        buffer: MemoryId,
+        shape: &ImageShape,
+        row_pitch_bytes: usize,
+    ) -> Result<MemoryId, ExecuteError> {
+        self.simulator.image_over_buffer(buffer, shape, row_pitch_bytes)
+    }
+
+    fn release(&mut self, memory: MemoryId) -> Result<(), ExecuteError> {
+        self.simulator.release(memory)
+    }
+
+    fn write(&mut self, memory: MemoryId, offset: usize, bytes: &[u8]) -> Result<(), ExecuteError> {
+        self.simulator.write(memory, offset, bytes)
+    }
+
+    fn read(&mut self, memory: MemoryId, offset: usize, into: &mut [u8]) -> Result<(), ExecuteError> {
+        self.simulator.read(memory, offset, into)
+    }
+
+    fn prepare(&mut self, program: &Arc<Program>, entry: &str) -> Result<KernelFacts, ExecuteError> {
+        let facts = self.simulator.prepare(program, entry)?;
+        let most = self.known(program, entry)?.compiled.most_items;
+        Ok(KernelFacts {
+            max_work_group_size: most as usize,
+            preferred_work_group_multiple: self.gpu.core.preferred_work_group_multiple.value as usize,
+            ..facts
+        })
+    }
+
+    fn run(&mut self, launches: &[Launch]) -> Result<Vec<Timing>, ExecuteError> {
+        // Errors that can be detected up front are reported before anything runs.
+        let mut ready = Vec::with_capacity(launches.len());
+        for launch in launches {
+            ready.push(self.with_local(launch)?);
+        }
+        self.predictions.clear();
+        let mut timings = Vec::with_capacity(launches.len());
+        for launch in &ready {
+            let prediction = self.predict(launch)?;
+            if !self.options.time_only {
+                self.simulator.run(std::slice::from_ref(launch))?;
+            }
+            let queued = self.now_ns;
+            let start = queued + prediction.launch_seconds * 1e9;
+            let end = start + prediction.seconds * 1e9;
+            timings.push(Timing {
+                queued_ns: queued as u64,
+                submit_ns: queued as u64,
+                start_ns: start as u64,
+                end_ns: (end as u64).max(start as u64 + 1),
+            });
+            self.now_ns = end;
+            self.predictions.push(prediction);
+        }
+        Ok(timings)
+    }
+}

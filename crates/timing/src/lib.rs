@@ -1,0 +1,36 @@
+//! How long a kernel takes on a GPU that is not there.
+//!
+//! ```text
+//! kernel --tripipe_machine--> code --program--> runs of arithmetic, messages, barriers
+//! launch --tripipe_simulate::trace--> blocks and addresses of a work-group --play--> cache lines of its warps
+//!                                         both --engine, memory--> clocks --predict--> seconds
+//! ```
+//!
+//! - [`figures`] are what the GPUs' own data does not have: latencies, ways of caches, hand-out of work-groups. They
+//!   are data (`data/`), each with basis and source.
+//! - `program` splits a compiled kernel at its accesses to memory. `play` turns a recorded work-group into what each
+//!   warp of the GPU does: blocks, and the cache lines of each message.
+//! - `engine` plays resident work-groups of all cores, event by event: arithmetic of an engine, load/store and texture
+//!   pipes of a core, waits for results, barriers. `memory` has the caches, the L2 and DRAM, with the launch's own
+//!   addresses.
+//! - [`predict`] plays as many work-groups as the steady rate needs, and extrapolates.
+//! - [`VirtualGpu`] is an executor: results computed, times predicted.
+//! - [`local`] is the work-group size that a driver chooses.
+//!
+//! Not modelled: the instruction cache, power and heat, other users of the memory, launches that overlap.
+
+mod cache;
+mod compiled;
+mod engine;
+mod executor;
+pub mod figures;
+pub mod local;
+mod memory;
+mod play;
+mod predict;
+mod program;
+
+pub use compiled::Compiled;
+pub use executor::{VirtualGpu, VirtualOptions};
+pub use memory::Traffic;
+pub use predict::{Limiter, Options, Prediction, Resource, predict};

@@ -1,0 +1,287 @@
+//! What each warp of a work-group does: the blocks that it runs, and the cache lines of each of its messages.
+
+use cranelift_entity::EntityRef as _;
+use smallvec::SmallVec;
+use tripipe_device::Gpu;
+use tripipe_ir::{Block, Inst};
+use tripipe_launch::ImageExtent;
+use tripipe_simulate::trace::{Access, Action, GroupTrace, Reach, TracedImage, WarpTrace};
+
+use crate::cache::LINE_BYTES;
+use crate::program::{Part, Program, Step};
+
+/// The memory of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Global,
+    Local,
+    Private,
+    Texture,
+}
+
+/// A cache line of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Line(u32);
+
+impl Line {
+    const BITS: u32 = 29;
+
+    fn new(kind: Kind, write: bool, line: u64) -> Self {
+        Self(
+            (kind as u32) << (Self::BITS + 1)
+                | u32::from(write) << Self::BITS
+                | (line as u32 & ((1 << Self::BITS) - 1)),
+        )
+    }
+
+    pub(crate) fn kind(self) -> Kind {
+        match self.0 >> (Self::BITS + 1) {
+            0 => Kind::Global,
+            1 => Kind::Local,
+            2 => Kind::Private,
+            _ => Kind::Texture,
+        }
+    }
+
+    pub(crate) fn writes(self) -> bool {
+        self.0 >> Self::BITS & 1 == 1
+    }
+
+    /// The number of the line in its memory.
+    pub(crate) fn number(self) -> u64 {
+        u64::from(self.0 & ((1 << Self::BITS) - 1))
+    }
+}
+
+/// The addresses of one message.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Sent {
+    /// Lines.
+    pub(crate) lines: u16,
+    /// Work-items that take part.
+    pub(crate) lanes: u16,
+    /// Texture pipe: clocks of the work-items, in quarters of one at full rate.
+    pub(crate) texels: u16,
+    /// Atomic operations on the address that most work-items share.
+    pub(crate) clashes: u16,
+}
+
+/// What one warp does.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Play {
+    /// Work-items.
+    pub(crate) items: u32,
+    pub(crate) blocks: Vec<u32>,
+    /// The messages of its blocks, in order.
+    pub(crate) sent: Vec<Sent>,
+    pub(crate) lines: Vec<Line>,
+}
+
+/// How accesses become lines on a GPU.
+#[derive(Clone, Debug)]
+pub(crate) struct Mapping {
+    /// Work-items of a warp, at most 64.
+    pub(crate) width: u32,
+    /// Bytes of a texel that the texture pipe reads at full rate.
+    pub(crate) full_rate_bytes: f64,
+    pub(crate) images: Vec<TracedImage>,
+}
+
+impl Mapping {
+    pub(crate) fn new(gpu: &Gpu, full_rate_bytes: f64, images: Vec<TracedImage>) -> Self {
+        Self { width: gpu.core.warp_width.value.clamp(1, 64), full_rate_bytes, images }
+    }
+
+    /// The warps of a work-group.
+    pub(crate) fn plays(&self, program: &Program, group: &GroupTrace) -> Vec<Play> {
+        group.warps.iter().flat_map(|chunk| self.of_chunk(program, chunk)).collect()
+    }
+
+    fn of_chunk(&self, program: &Program, chunk: &WarpTrace) -> Vec<Play> {
+        let width = self.width;
+        let warps = chunk.lanes.count_ones().div_ceil(width);
+        let mask_of = |warp: u32| (if width == 64 { u64::MAX } else { (1 << width) - 1 }) << (warp * width);
+        let mut plays: Vec<Play> = (0..warps)
+            .map(|warp| Play { items: (chunk.lanes & mask_of(warp)).count_ones(), ..Play::default() })
+            .collect();
+        let accesses = chunk.accesses();
+        let mut first = 0;
+        for (index, visit) in chunk.visits().iter().enumerate() {
+            let end = first + accesses[first..].iter().take_while(|(of, _)| *of as usize <= index).count();
+            let here = &accesses[first..end];
+            first = end;
+            let steps = &program.blocks[visit.block];
+            for (warp, play) in plays.iter_mut().enumerate() {
+                let lanes = visit.mask & mask_of(warp as u32);
+                if lanes == 0 {
+                    continue;
+                }
+                play.blocks.push(visit.block.index() as u32);
+                let mut near = 0;
+                for step in steps {
+                    let Step::Message(message) = step else { continue };
+                    let mut sent = Sent { lanes: lanes.count_ones() as u16, ..Sent::default() };
+                    let start = play.lines.len();
+                    for part in &message.parts {
+                        self.part(*part, chunk, here, &mut near, lanes, play, &mut sent, start);
+                    }
+                    sent.lines = (play.lines.len() - start) as u16;
+                    play.sent.push(sent);
+                }
+            }
+        }
+        plays
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "one loop of `of_chunk`")]
+    fn part(
+        &self,
+        part: Part,
+        chunk: &WarpTrace,
+        here: &[(u32, Access)],
+        near: &mut usize,
+        lanes: u64,
+        play: &mut Play,
+        sent: &mut Sent,
+        start: usize,
+    ) {
+        match part {
+            Part::None => {}
+            Part::Spill { slot, bytes, write } => {
+                let width = u64::from(self.width);
+                let at = u64::from(slot) * u64::from(bytes) * width;
+                let span = u64::from(bytes) * u64::from(lanes.count_ones());
+                for line in at / LINE_BYTES..=(at + span.max(1) - 1) / LINE_BYTES {
+                    play.lines.push(Line::new(Kind::Private, write, line));
+                }
+            }
+            Part::Access { inst, from, bytes } => {
+                // Messages come in about the order of the instructions.
+                let at = find(here, *near, inst);
+                let Some(at) = at else { return };
+                *near = at;
+                self.access(&here[at].1, from, bytes, chunk, lanes, play, sent, start);
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "one loop of `of_chunk`")]
+    fn access(
+        &self,
+        access: &Access,
+        from: u32,
+        bytes: u32,
+        chunk: &WarpTrace,
+        lanes: u64,
+        play: &mut Play,
+        sent: &mut Sent,
+        start: usize,
+    ) {
+        let write = access.action != Action::Read;
+        let addresses = chunk.addresses(access);
+        let mine = access.mask & lanes;
+        sent.lanes = mine.count_ones() as u16;
+        let mut push = |kind: Kind, line: u64| {
+            let line = Line::new(kind, write, line);
+            if !play.lines[start..].contains(&line) {
+                play.lines.push(line);
+            }
+        };
+        let each = |visit: &mut dyn FnMut(u64)| {
+            if let [only] = addresses {
+                if mine != 0 {
+                    visit(*only);
+                }
+                return;
+            }
+            let mut left = mine;
+            while left != 0 {
+                let lane = left.trailing_zeros();
+                left &= left - 1;
+                let before = access.mask & ((1u64 << lane) - 1);
+                if let Some(address) = addresses.get(before.count_ones() as usize) {
+                    visit(*address);
+                }
+            }
+        };
+        match access.reach {
+            Reach::Image(index) => {
+                let Some(image) = self.images.get(index as usize) else { return };
+                let kind = if write { Kind::Global } else { Kind::Texture };
+                let rate = (f64::from(image.texel_bytes) / self.full_rate_bytes).max(1.0);
+                // Work-items that read the same texel share the read.
+                let mut texels: SmallVec<[u64; 64]> = SmallVec::new();
+                each(&mut |offset| {
+                    if texels.last() != Some(&offset) {
+                        texels.push(offset);
+                    }
+                });
+                texels.sort_unstable();
+                texels.dedup();
+                sent.texels = (texels.len() as f64 * rate * 4.0) as u16;
+                texels.iter().for_each(|offset| push(kind, tiled(image, *offset) / LINE_BYTES));
+            }
+            Reach::Private => {
+                let width = u64::from(self.width);
+                each(&mut |address| push(Kind::Private, (address + u64::from(from)) * width / LINE_BYTES));
+            }
+            Reach::Local | Reach::Global => {
+                let kind = if access.reach == Reach::Local { Kind::Local } else { Kind::Global };
+                let bytes = if access.bytes == 0 { 1 } else { bytes.clamp(1, access.bytes) };
+                each(&mut |address| {
+                    let at = address + u64::from(from);
+                    push(kind, at / LINE_BYTES);
+                    let last = (at + u64::from(bytes) - 1) / LINE_BYTES;
+                    if last != at / LINE_BYTES {
+                        push(kind, last);
+                    }
+                });
+                if access.action == Action::Atomic {
+                    sent.clashes = clashes(addresses, mine);
+                }
+            }
+        }
+    }
+}
+
+/// How many lanes share the address that most lanes share.
+fn clashes(addresses: &[u64], mask: u64) -> u16 {
+    if addresses.len() == 1 {
+        return mask.count_ones() as u16;
+    }
+    let mut sorted: SmallVec<[u64; 64]> = SmallVec::from_slice(addresses);
+    sorted.sort_unstable();
+    sorted.chunk_by(|a, b| a == b).map(|same| same.len() as u16).max().unwrap_or(0)
+}
+
+fn find(here: &[(u32, Access)], near: usize, inst: Inst) -> Option<usize> {
+    let is = |at: &usize| here[*at].1.inst == inst;
+    (near..here.len()).find(is).or_else(|| (0..near.min(here.len())).find(is))
+}
+
+/// The address of a texel, given its linear offset: images are stored in tiles of 4x4 texels of up to 64 bytes or more.
+fn tiled(image: &TracedImage, offset: u64) -> u64 {
+    let texel = u64::from(image.texel_bytes.max(1));
+    if !matches!(image.extent, ImageExtent::D2 { .. } | ImageExtent::D2Array { .. } | ImageExtent::D3 { .. })
+        || image.pitch[0] == 0
+    {
+        return image.base + offset;
+    }
+    let (y, rest) = (offset / image.pitch[0], offset % image.pitch[0]);
+    let x = rest / texel;
+    // A square of texels in each line.
+    let side = match LINE_BYTES / texel {
+        0..4 => 1,
+        4..16 => 2,
+        16..64 => 4,
+        _ => 8,
+    };
+    let tiles = (image.extent.width() as u64).div_ceil(side);
+    let tile = y / side * tiles + x / side;
+    image.base + (tile * side * side + (y % side) * side + x % side) * texel
+}
+
+/// The block of that number.
+pub(crate) fn block(number: u32) -> Block {
+    Block::new(number as usize)
+}

@@ -1,0 +1,191 @@
+//! The time of a launch.
+
+use tripipe_device::Gpu;
+use tripipe_launch::{ExecuteError, Launch};
+use tripipe_simulate::Simulator;
+
+use crate::compiled::Compiled;
+use crate::engine::{Busy, Engine, Shape, Stopped};
+use crate::figures::Figures;
+use crate::memory::{TICKS, Traffic};
+use crate::play::Mapping;
+use crate::program::Program;
+
+/// Steps of warps that are played, unless all are wanted.
+const STEPS: u64 = 600_000;
+
+/// Options of a prediction.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Plays every work-group.
+    pub exact: bool,
+    /// Figures instead of those of the GPU.
+    pub figures: Option<Figures>,
+}
+
+/// Something that a launch keeps busy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// Arithmetic; on Valhall with parallel pipes the FMA pipe.
+    Arithmetic,
+    /// The CVT pipe (Valhall with parallel pipes).
+    Convert,
+    /// Special functions.
+    Special,
+    /// Loads and stores of a core.
+    LoadStore,
+    /// Image reads of a core.
+    Texture,
+    /// Dedicated local memory of a core.
+    Local,
+    /// The busiest core's way to the L2.
+    Port,
+    /// The busiest slice of the L2.
+    L2,
+    /// DRAM.
+    Dram,
+}
+
+impl Resource {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Arithmetic,
+        Self::Convert,
+        Self::Special,
+        Self::LoadStore,
+        Self::Texture,
+        Self::Local,
+        Self::Port,
+        Self::L2,
+        Self::Dram,
+    ];
+}
+
+/// What limits a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limiter {
+    /// A resource that is busy nearly all the time.
+    Resource(Resource),
+    /// No resource: warps wait for results, and there are too few of them to fill the time.
+    Latency,
+    /// The host's launch takes longer than the kernel.
+    Launch,
+}
+
+impl Prediction {
+    /// What limits it: the busiest resource if it is busy for at least four fifths of the time.
+    pub fn limiter(&self) -> Limiter {
+        if self.launch_seconds > self.seconds {
+            return Limiter::Launch;
+        }
+        let shares = Resource::ALL.into_iter().zip(self.shares);
+        match shares.max_by(|a, b| a.1.total_cmp(&b.1)) {
+            Some((resource, share)) if share >= 0.8 => Limiter::Resource(resource),
+            _ => Limiter::Latency,
+        }
+    }
+}
+
+/// The predicted time of a launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// Work-items in each dimension.
+    pub global: [u64; 3],
+    /// Work-items of a work-group.
+    pub local: [u64; 3],
+    /// Seconds from start to end, without the launch.
+    pub seconds: f64,
+    /// The same in clocks of the GPU.
+    pub cycles: f64,
+    /// Seconds that the host needs for the launch.
+    pub launch_seconds: f64,
+    /// Registers of a work-item, in the GPU's own width.
+    pub registers: u32,
+    /// Threads of a core that its registers allow.
+    pub threads: u32,
+    /// Mean share of a core's threads that were occupied.
+    pub occupancy: f64,
+    /// What the played part kept busy, in the order of [`Resource::ALL`]: each as a share of its time.
+    pub shares: [f64; Resource::ALL.len()],
+    /// Work-groups of the launch, and those that were played.
+    pub groups: u64,
+    /// Work-groups that were played.
+    pub played: u64,
+    /// What the played work-groups transferred.
+    pub traffic: Traffic,
+}
+
+/// Predicts the time of a launch on a GPU. `compiled` is the kernel of the simulator, which has to build
+/// programs as drivers do.
+///
+/// # Errors
+/// The launch cannot run.
+pub fn predict(
+    simulator: &mut Simulator,
+    launch: &Launch,
+    gpu: &Gpu,
+    compiled: &Compiled,
+    options: &Options,
+) -> Result<Prediction, ExecuteError> {
+    let figures = options.figures.clone().unwrap_or_else(|| Figures::of(gpu));
+    simulator.trace(launch, |tracer| {
+        let Compiled { code, threads, .. } = compiled;
+        let threads = *threads;
+        let program = Program::new(tracer.kernel(), code, gpu, &figures);
+        let mapping = Mapping::new(gpu, figures.texel_bytes, tracer.images());
+        let private_bytes = u64::from(code.work.spill_bytes) + tracer.private_bytes();
+        let shape = Shape::new(gpu, threads, tracer.local_bytes(), private_bytes);
+        let groups: u64 = tracer.groups().iter().product();
+        let items: u64 = tracer.local().iter().product();
+        let most = if options.exact { u64::MAX } else { STEPS };
+        let mut engine = Engine::new(gpu, &figures, &program, shape);
+        let mut next = 0;
+        let stopped = loop {
+            while next < groups
+                && let Some(core) = engine.room(items as u32)
+            {
+                let trace = tracer.group(next)?;
+                engine.start(core, mapping.plays(&program, &trace));
+                next += 1;
+            }
+            match engine.play(most) {
+                Stopped::GroupEnded => {}
+                stopped => break stopped,
+            }
+        };
+        let played_clocks = engine.drained();
+        let clocks = if stopped == Stopped::Done {
+            played_clocks
+        } else {
+            // The steady rate, in work-groups a tick: without the first part, in which caches are filled.
+            let samples = &engine.samples;
+            let (end, done) = samples.last().copied().unwrap_or((1, 1.0));
+            let first = samples.iter().find(|(at, _)| *at * 3 >= end).copied().unwrap_or((0, 0.0));
+            let rate = (done - first.1) / (end - first.0).max(1) as f64;
+            played_clocks + (groups as f64 - engine.progress()).max(0.0) / rate.max(1e-30) / TICKS
+        };
+        let limit = next;
+        let clock_hz = f64::from(gpu.configuration.clock_mhz.value.max(1)) * 1e6;
+        let Busy { servers, load_store, texture, local, l2, port, dram } = engine.busy();
+        let whole = played_clocks * TICKS;
+        let share = |busy: f64| busy / whole.max(1.0);
+        let shares =
+            [servers[0], servers[1], servers[2], load_store, texture, local, port, l2, dram].map(share);
+        Ok(Prediction {
+            global: tracer.global(),
+            local: tracer.local(),
+            seconds: clocks / clock_hz,
+            cycles: clocks,
+            launch_seconds: figures.launch_us * 1e-6,
+            registers: code.work.used,
+            threads,
+            occupancy: engine.resident
+                / whole.max(1.0)
+                / (f64::from(gpu.core.max_threads.value) * shape.cores as f64),
+            shares,
+            groups,
+            played: limit,
+            traffic: engine.memory.traffic,
+        })
+    })
+}
