@@ -1,0 +1,164 @@
+//! Colours, extreme sums, infinity and NaN.
+
+use bytemuck::{cast_slice, pod_collect_to_vec};
+use fastrand::Rng;
+use tripipe_kernels::filter::{
+    Bilateral, Border, Chain, Color, Element, Fuse, Gradient, Interpolation, Linear, Parameters, Raster,
+    Stage, Sums, reference, resize,
+};
+
+use super::drawn::{BORDERS, COLORS, Case, choose, laid_out, run, run_on};
+use super::{ONE_INPUT, PLAIN, executors, has_half, noise, room, run_over};
+
+/// Every conversion of every element type, in both layouts.
+#[test]
+fn colours_are_right() {
+    let mut random = Rng::with_seed(12);
+    for mut executor in executors() {
+        for color in COLORS {
+            for element in Element::ALL {
+                if element == Element::F16 && !has_half(executor.as_ref()) {
+                    continue;
+                }
+                let channels = (1..=4).rev().find(|channels| color.channels(*channels).is_ok()).unwrap();
+                let chain = Chain::one(Stage::Color(color), Border::None);
+                let from = laid_out(&mut random, [9, 3], channels, element);
+                let to = laid_out(&mut random, [9, 3], color.channels(channels).unwrap(), element);
+                let fuse = choose(&mut random, &[Fuse::Nothing, Fuse::Pixels]);
+                let parameters = Parameters { fuse, ..PLAIN };
+                run(executor.as_mut(), &mut random, &Case { chain, from, to, parameters });
+            }
+        }
+    }
+}
+
+/// Alpha created by a stage is copied like that of an image, and its position has to be known as well.
+#[test]
+fn alpha_is_kept_where_it_is_made() {
+    let mut random = Rng::with_seed(13);
+    for mut executor in executors() {
+        for (channels, text) in [
+            (3, "add-alpha,laplace8"),
+            (4, "drop-alpha,add-alpha,gaussian:3"),
+            (4, "gray,rgb,add-alpha,median:3,swap-red-blue"),
+        ] {
+            let chain = Chain { keep_alpha: true, ..Chain::parse(text, Border::Reflect101).unwrap() };
+            let from = Raster::packed([13, 5], channels, Element::U8);
+            let to = chain.apply_to(&from).unwrap();
+            let narrow = Parameters { lanes: 2, ..PLAIN };
+            let error = narrow.check(&chain, &from, &to, executor.probe()).unwrap_err();
+            assert!(error.to_string().contains("so that alpha is always in the same lane"), "{error}");
+            let source = noise(&mut random, Element::U8, room(&from));
+            let mut want = vec![0; to.elements().unwrap()];
+            reference::apply(&chain, &from, &source, &to, &mut want).unwrap();
+            assert!(want.chunks(4).all(|pixel| pixel[3] == 255), "{text}: {want:?}");
+            run_on(executor.as_mut(), &mut random, &Case { chain, from, to, parameters: PLAIN }, &source);
+        }
+    }
+}
+
+/// Unsigned 32-bit sums, alone and fused with other windows in a pass; divisors of 2^31 and more.
+#[test]
+fn sums_of_all_32_bits_are_right() {
+    let linear = |linear: Linear| Stage::Linear(linear);
+    let flat = |size: usize| Linear::gaussian(size, Some(100.0)).unwrap();
+    let divided =
+        |weights: [i32; 3], divisor: u32| linear(Linear::full([3, 1], weights.to_vec(), divisor).unwrap());
+    let (most, large) = ((1 << 31) + 12_345, (1 << 31) + 1);
+    let chains: [(Element, Vec<Stage>); 14] = [
+        (Element::U8, vec![linear(flat(29))]),
+        (Element::U8, vec![linear(flat(29).with_offset(-100))]),
+        (Element::U8, vec![linear(flat(29).to(Element::F32))]),
+        (Element::U16, vec![linear(flat(9).with_offset(-30_000).to(Element::I16))]),
+        (Element::I16, vec![linear(flat(9))]),
+        // The first is fused into the pass of the second.
+        (Element::U16, vec![linear(flat(7)), linear(Linear::laplace8())]),
+        (Element::U16, vec![linear(flat(7)), linear(flat(5))]),
+        (Element::U16, vec![linear(flat(7).to(Element::U8)), linear(Linear::laplace8())]),
+        (Element::U16, vec![linear(flat(7).to(Element::U8)), Stage::Median { size: 3 }]),
+        (Element::U16, vec![linear(flat(7).to(Element::U8)), Stage::Gradient(Gradient::Sobel)]),
+        (Element::U8, vec![linear(Linear::laplace_sharpen()), linear(flat(29))]),
+        (Element::U16, vec![divided([1 << 14, 1 << 13, 3], large), divided([1, 2, 1], 1 << 31)]),
+        (Element::U16, vec![divided([1, -2, -1], most)]),
+        (Element::I16, vec![divided([1, -2, 1], large), divided([30_000, 2, 1], 1 << 31)]),
+    ];
+    let mut random = Rng::with_seed(14);
+    for mut executor in executors() {
+        for (element, stages) in &chains {
+            let border = choose(&mut random, &BORDERS[..5]);
+            let chain = Chain { stages: stages.clone(), border, keep_alpha: false };
+            let from = Raster::packed([41, 6], 1, *element);
+            let to = chain.apply_to(&from).unwrap();
+            let sums = choose(&mut random, &[Sums::Wide, Sums::Narrow]);
+            let parameters = Parameters { sums, fuse: Fuse::Windows, ..PLAIN };
+            // Bright pixels, which make the largest sums.
+            let source: Vec<u8> = (0..room(&from) * element.bytes()).map(|_| random.u8(..) | 0xF0).collect();
+            run_on(executor.as_mut(), &mut random, &Case { chain, from, to, parameters }, &source);
+        }
+    }
+}
+
+/// NaN and infinity affect exactly the elements that the specification says, on every executor.
+#[test]
+fn nan_and_infinity_are_the_same_everywhere() {
+    let linear = |linear: Linear| Stage::Linear(linear);
+    let bilateral = Stage::Bilateral(Bilateral { size: 5, sigma_color: 40.0, sigma_space: 1.8 });
+    let chains: [(usize, Vec<Stage>); 10] = [
+        (1, vec![Stage::Gradient(Gradient::Sobel)]),
+        (1, vec![Stage::Gradient(Gradient::Scharr)]),
+        (1, vec![linear(Linear::sobel_x())]),
+        (1, vec![linear(Linear::laplace4().to(Element::U8))]),
+        (
+            1,
+            vec![linear(
+                Linear::full_real([3, 3], vec![0.5, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.25]).unwrap(),
+            )],
+        ),
+        (3, vec![bilateral.clone()]),
+        (1, vec![bilateral]),
+        (1, vec![linear(Linear::gaussian(5, Some(0.2)).unwrap()), Stage::Gradient(Gradient::Sobel)]),
+        (3, vec![Stage::Color(Color::RgbToYuv)]),
+        (1, vec![Stage::Convert { to: Element::I16, scale: 2.0, offset: 1.0 }]),
+    ];
+    let borders = [Border::Constant(f32::NAN), Border::Constant(f32::INFINITY), Border::Reflect101];
+    let mut random = Rng::with_seed(15);
+    for mut executor in executors() {
+        for ((channels, stages), border) in chains.iter().zip(borders.into_iter().cycle()) {
+            let chain = Chain { stages: stages.clone(), border, keep_alpha: false };
+            let from = Raster::packed([19, 11], *channels, Element::F32);
+            let to = chain.apply_to(&from).unwrap();
+            let mut pixels: Vec<f32> = pod_collect_to_vec(&noise(&mut random, Element::F32, room(&from)));
+            for (turn, value) in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY].into_iter().enumerate() {
+                let at = turn * 67 + 21;
+                pixels[at] = value;
+            }
+            let parameters = Parameters { fuse: Fuse::Windows, ..PLAIN };
+            run_on(
+                executor.as_mut(),
+                &mut random,
+                &Case { chain, from, to, parameters },
+                cast_slice(&pixels),
+            );
+        }
+        // From 5 columns to 2, the first result does not depend on the last column, and so on.
+        for (interpolation, from, to, nan, want) in [
+            (Interpolation::Area, 5, 2, 0, [true, false].as_slice()),
+            (Interpolation::Area, 6, 4, 2, &[false, true, false, false]),
+            (Interpolation::Bilinear, 3, 3, 1, &[false, true, false]),
+        ] {
+            let mut pixels = vec![1.0f32; from];
+            pixels[nan] = f32::NAN;
+            let [from, to] = [from, to].map(|extent| Raster::packed([1, extent], 1, Element::F32));
+            let planned = resize(interpolation, &from, &to, executor.probe()).unwrap();
+            let found = run_over(
+                executor.as_mut(),
+                &planned,
+                &ONE_INPUT,
+                &[cast_slice(&pixels), &vec![0; 4 * want.len()]],
+            );
+            let found: Vec<bool> =
+                pod_collect_to_vec::<u8, f32>(&found[1]).iter().map(|value| value.is_nan()).collect();
+            assert_eq!(found, want, "{interpolation:?}");
+        }
+    }
+}
