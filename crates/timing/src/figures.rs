@@ -220,7 +220,7 @@ pub fn provenance(gpu: &Gpu) -> BTreeMap<String, Provenance> {
         Family::Midgard => &SHEETS[0],
         Family::Bifrost => &SHEETS[1],
         Family::Valhall | Family::Arm5thGen => &SHEETS[2],
-        Family::Adreno5xx | Family::Adreno6xx | Family::Adreno7xx => &SHEETS[3],
+        Family::Adreno5xx | Family::Adreno6xx | Family::Adreno7xx | Family::Adreno8xx => &SHEETS[3],
     };
     let sheet = sheet.as_ref().unwrap_or_else(|error| panic!("built-in figures: {error}"));
     let mut figures = sheet.all.clone();

@@ -14,7 +14,7 @@ use tripipe_device::{Family, Gpu};
 pub fn choose(gpu: &Gpu, global: [u64; 3], most: u64) -> [u64; 3] {
     let wanted = match gpu.family() {
         Family::Midgard | Family::Bifrost | Family::Valhall | Family::Arm5thGen => 64,
-        Family::Adreno5xx | Family::Adreno6xx | Family::Adreno7xx => 128,
+        Family::Adreno5xx | Family::Adreno6xx | Family::Adreno7xx | Family::Adreno8xx => 128,
     };
     let most = wanted.min(most.max(1));
     let divisors = |extent: u64, most: u64| {

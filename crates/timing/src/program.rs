@@ -260,7 +260,7 @@ pub(crate) fn servers(gpu: &Gpu, pipes: &[f64; Pipe::ALL.len()]) -> [f64; SERVER
                 rule => [rule.cycles(fma, convert, special) * times, 0.0, 4.0 * special * times],
             }
         }
-        Family::Adreno5xx | Family::Adreno6xx | Family::Adreno7xx => {
+        Family::Adreno5xx | Family::Adreno6xx | Family::Adreno7xx | Family::Adreno8xx => {
             let engines = f64::from(gpu.core.arithmetic_pipes.value.max(1));
             let rate = f64::from(gpu.operations_per_clock_per_core.fp32_fma.value.max(1)) / engines;
             [at(Pipe::Arithmetic) * warp / rate, 0.0, at(Pipe::Special) * warp / rate]
