@@ -6,7 +6,7 @@
 mod commands;
 mod files;
 mod interruption;
-mod launch_file;
+mod launch_input;
 mod progress;
 mod terminal;
 
@@ -170,7 +170,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn causes_are_told_once() {
+    fn causes_are_printed_once() {
         let error = anyhow::anyhow!("no memory").context("16 bytes: no memory").context("c.npy");
         assert_eq!(super::chain(&error), "c.npy: 16 bytes: no memory");
     }

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_long_is_told_once() {
+    fn long_steps_are_reported_once() {
         let (told, line) = channel();
         let overdue = Overdue::after(Duration::ZERO, "compiling\n".to_owned(), Told(told));
         assert_eq!(line.recv().ok().as_deref(), Some(&b"compiling\n"[..]));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_in_time_is_not_told() {
+    fn short_steps_are_not_reported() {
         let (told, line) = channel();
         drop(Overdue::after(Duration::from_secs(86_400), "compiling\n".to_owned(), Told(told)));
         assert!(line.recv().is_err());

@@ -19,7 +19,7 @@ use tripipe_report::findings;
 
 use crate::Finish;
 use crate::commands::{allow, explain};
-use crate::launch_file::{BuildArgument, Description};
+use crate::launch_input::{BuildArgument, Description};
 use crate::progress::Progress;
 use crate::terminal;
 

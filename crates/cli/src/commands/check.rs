@@ -16,7 +16,7 @@ use tripipe_simulate::{Schedule, Simulator};
 
 use crate::Finish;
 use crate::commands::{allow, explain};
-use crate::launch_file::LaunchArgument;
+use crate::launch_input::LaunchArgument;
 use crate::progress::Progress;
 use crate::terminal;
 

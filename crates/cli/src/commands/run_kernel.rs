@@ -14,7 +14,7 @@ use tripipe_simulate::Simulator;
 
 use super::{Format, resolve};
 use crate::Finish;
-use crate::launch_file::{Dumps, LaunchArgument};
+use crate::launch_input::{Dumps, LaunchArgument};
 use crate::progress::Progress;
 use crate::terminal;
 

@@ -11,7 +11,7 @@ use tripipe_launch::NdRange;
 use tripipe_launch_file::{BuildOptions, LaunchFile, Place, ProgramFile};
 
 use crate::Finish;
-use crate::launch_file::{self, BuildArgument, Description};
+use crate::launch_input::{self, BuildArgument, Description};
 use crate::progress::Progress;
 
 /// Examples for the help text.
@@ -75,7 +75,7 @@ impl Template {
         drop(progress);
         let file = &description.file;
         let kernel = chosen(&loaded, file.source.path(), file.kernel.as_deref())?;
-        let template = launch_file::Template::new(kernel, &self.global)
+        let template = launch_input::Template::new(kernel, &self.global)
             .map_err(|why| anyhow!("kernel `{}`: {why}", kernel.name))?;
         out.write_all(template.text(&file.source, &options).as_bytes())?;
         Ok(Finish::Clean)

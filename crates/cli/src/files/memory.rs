@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refuses_what_no_machine_has() {
+    fn rejects_more_memory_than_any_machine_has() {
         assert!(check("it", None, "take less").is_err());
         assert!(check("it", Some(1), "take less").is_ok());
         if available_bytes().is_some() {

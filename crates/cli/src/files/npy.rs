@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_are_read_as_far_as_their_header_says() {
+    fn streams_are_read_up_to_the_length_in_their_header() {
         let stream = |bytes: Vec<u8>| Opened::open(Input::Stream(Box::new(Cursor::new(bytes))), "it");
         let data = floats(&[1.0, 2.0, 3.0]);
         let read = |data: &[u8]| stream(file("<f4", "False", "(3,)", data)).and_then(Opened::elements);
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_can_be_read() {
+    fn written_files_can_be_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("c.npy");
         let values = [0.5, -1.0, 65504.0].map(f16::from_f64);

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_header_is_refused() {
+    fn invalid_headers_are_rejected() {
         for text in [
             "",
             "{",

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_keeps_what_was_there() {
+    fn a_failed_write_preserves_the_existing_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
         fs::write(&path, "old").unwrap();
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn links_devices_and_rights_stay_what_they_are() {
+    fn links_devices_and_permissions_are_preserved() {
         use std::os::unix::fs::{PermissionsExt, symlink};
         let folder = tempfile::tempdir().unwrap();
         let (target, link) = (folder.path().join("target"), folder.path().join("link"));
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_places_are_refused_at_once() {
+    fn unwritable_paths_are_rejected_early() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();

@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn every_format_gives_back_what_it_was_given() {
+    fn every_format_round_trips() {
         let folder = tempfile::tempdir().unwrap();
         let rgba = image::RgbaImage::from_fn(7, 5, |x, y| {
             image::Rgba([(x * 30) as u8, (y * 40) as u8, (x * y * 5) as u8, 255 - (x * 9) as u8])
@@ -514,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn animations_and_pages_are_seen() {
+    fn animations_and_pages_are_detected() {
         let of = |bytes: &[u8], format| left_out(&mut Cursor::new(bytes.to_vec()), format);
         // As the formats' specifications define them: flags of the extended WebP header, the directory of a TIFF.
         let webp = |flags: u8| [&b"RIFF\x20\0\0\0WEBPVP8X\x0a\0\0\0"[..], &[flags, 0, 0, 0]].concat();

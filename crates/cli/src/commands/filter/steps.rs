@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_step_is_refused_with_a_way_out() {
+    fn unknown_steps_are_rejected_with_a_suggestion() {
         for (text, says) in [
             ("lapalce", "did you mean laplace"),
             ("guassian:5", "did you mean gaussian"),

@@ -26,6 +26,7 @@ const ALIGNMENT: usize = 64;
 type Kept<T> = &'static LocalKey<Cell<Vec<T>>>;
 
 /// `f32` and `f64`, and the machine's vector operations on them.
+#[allow(unreachable_pub, reason = "it bounds a type of a public sealed trait, which Rust 1.89 overlooks")]
 pub trait Real: Copy + Default + Send + Sync + 'static {
     /// A vector of the machine's width.
     type Vector<S: Simd>: Copy;

@@ -1,4 +1,4 @@
-//! Launch files: read, built, loaded, run.
+//! What commands launch: programs and launch files, read, built, loaded and run.
 
 mod disk;
 mod dump;
